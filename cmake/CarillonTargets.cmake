@@ -1,0 +1,64 @@
+# The only build functions. Sources are listed, never globbed.
+
+# carillon_library(NAME SOURCES ... [PUBLIC_HEADERS ...] [LINKS ...] [LINKS_PRIVATE ...] [INTERNAL])
+# A folder is a library. LINKS are other libraries of ours (without the prefix); LINKS_PRIVATE are
+# third-party targets, seen by the sources only. Without INTERNAL it is installed, because an
+# installed library links it; only PUBLIC_HEADERS are promised to users.
+function(carillon_library name)
+  cmake_parse_arguments(arg "INTERNAL" "PUBLIC_ROOT" "SOURCES;PUBLIC_HEADERS;LINKS;LINKS_PRIVATE" ${ARGN})
+  set(target carillon_${name})
+  add_library(${target} STATIC ${arg_SOURCES})
+  add_library(carillon::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_include_directories(${target} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/shared/include>)
+  list(TRANSFORM arg_LINKS PREPEND carillon_)
+  target_link_libraries(${target}
+    PUBLIC ${arg_LINKS}
+    PRIVATE $<BUILD_INTERFACE:carillon_warnings> ${arg_LINKS_PRIVATE})
+  if(arg_PUBLIC_HEADERS)
+    if(NOT arg_PUBLIC_ROOT)
+      set(arg_PUBLIC_ROOT include)
+    endif()
+    target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${arg_PUBLIC_ROOT} FILES ${arg_PUBLIC_HEADERS})
+    install(TARGETS ${target} EXPORT carillon
+      FILE_SET HEADERS COMPONENT devel ARCHIVE COMPONENT devel)
+  elseif(NOT arg_INTERNAL)
+    install(TARGETS ${target} EXPORT carillon ARCHIVE COMPONENT devel)
+  endif()
+endfunction()
+
+# carillon_program(NAME SOURCES ... LINKS ... [LINKS_PRIVATE ...] [INSTALL])
+function(carillon_program name)
+  cmake_parse_arguments(arg "INSTALL" "" "SOURCES;LINKS;LINKS_PRIVATE" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  list(TRANSFORM arg_LINKS PREPEND carillon_)
+  target_link_libraries(${name} PRIVATE carillon_warnings ${arg_LINKS} ${arg_LINKS_PRIVATE})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  if(arg_INSTALL)
+    install(TARGETS ${name} RUNTIME COMPONENT programs)
+  endif()
+endfunction()
+
+# carillon_test(NAME LABEL folder SOURCES ... LINKS ... [LINKS_PRIVATE ...] [TIMEOUT seconds])
+# A GoogleTest program, one ctest entry a program; LABEL is its folder under tests/.
+function(carillon_test name)
+  cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "SOURCES;LINKS;LINKS_PRIVATE" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  list(TRANSFORM arg_LINKS PREPEND carillon_)
+  target_link_libraries(${name} PRIVATE carillon_warnings ${arg_LINKS} ${arg_LINKS_PRIVATE}
+    GTest::gtest_main GTest::gmock)
+  target_compile_definitions(${name} PRIVATE
+    CARILLON_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
+    CARILLON_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+    CARILLON_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
+  add_test(NAME ${name} COMMAND ${name})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+endfunction()

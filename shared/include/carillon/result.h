@@ -1,0 +1,114 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "carillon/abort.h"
+
+// How a call that can fail answers: a value, or an Error that says why.
+//
+// Nothing in Carillon throws. A dropped Result is a compiler warning. Asking a failed Result for
+// its value, or a good one for its error, is a bug in the caller and stops the process.
+namespace carillon {
+
+// What the caller should do about it. Numbers travel on the wire and never change.
+enum class ErrorCode : int {
+  kInvalidArgument = 1,  // fix the input
+  kNotFound = 2,         // the thing named does not exist
+  kConflict = 3,         // the state is not what was assumed: read again and decide
+  kUnavailable = 4,      // try again later
+  kTimeout = 5,          // outcome unknown: ask before repeating
+  kLimit = 6,            // slow down
+  kCorrupt = 7,          // stop and call a person
+  kDenied = 8,           // the caller may not do this
+};
+
+// The word for a code, as logs and JSON show it: "invalid_argument", "not_found", ...
+const char* to_string(ErrorCode code);
+
+struct Error {
+  ErrorCode code = ErrorCode::kInvalidArgument;
+  std::string message{};  // lower case, no full stop; names the thing and the fix
+
+  // The same error with what was being done put in front: "context: message".
+  Error with_context(const std::string& context) const { return {code, context + ": " + message}; }
+
+  bool operator==(const Error&) const = default;
+};
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor): `return value;`
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor): `return error;`
+
+  bool ok() const { return state_.index() == 0; }
+
+  T& value() & {
+    check(ok(), "value() of a failed Result");
+    return std::get<0>(state_);
+  }
+  const T& value() const& {
+    check(ok(), "value() of a failed Result");
+    return std::get<0>(state_);
+  }
+  T&& value() && {
+    check(ok(), "value() of a failed Result");
+    return std::move(std::get<0>(state_));
+  }
+  const Error& error() const& {
+    check(!ok(), "error() of a good Result");
+    return std::get<1>(state_);
+  }
+  Error&& error() && {
+    check(!ok(), "error() of a good Result");
+    return std::move(std::get<1>(state_));
+  }
+
+ private:
+  void check(bool right_side, const char* what) const {
+    if (!right_side) [[unlikely]] {
+      abort_with(what, ok() ? "" : std::get<1>(state_).message.c_str());
+    }
+  }
+
+  std::variant<T, Error> state_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : state_(std::move(error)) {}  // NOLINT(google-explicit-constructor): `return error;`
+
+  bool ok() const { return state_.index() == 0; }
+  void value() const {
+    if (!ok()) [[unlikely]] {
+      abort_with("value() of a failed Status", std::get<1>(state_).message.c_str());
+    }
+  }
+  const Error& error() const& {
+    if (ok()) [[unlikely]] abort_with("error() of a good Status", "");
+    return std::get<1>(state_);
+  }
+  Error&& error() && {
+    if (ok()) [[unlikely]] abort_with("error() of a good Status", "");
+    return std::move(std::get<1>(state_));
+  }
+
+ private:
+  std::variant<std::monostate, Error> state_;
+};
+
+using Status = Result<void>;
+
+}  // namespace carillon
+
+// The value of a Result, or an early return of its Error. Once per statement.
+#define CARILLON_TRY(expression)                                                 \
+  __extension__({                                                                \
+    auto carillon_try = (expression);                                            \
+    if (!carillon_try.ok()) [[unlikely]] return std::move(carillon_try).error(); \
+    std::move(carillon_try).value();                                             \
+  })
