@@ -1,0 +1,22 @@
+#pragma once
+
+namespace carillon {
+
+// An eventfd: threads signal, one thread waits for it, alone or in its EventLoop.
+class Wakeup {
+ public:
+  Wakeup();
+  ~Wakeup();
+  Wakeup(const Wakeup&) = delete;
+  Wakeup& operator=(const Wakeup&) = delete;
+
+  void signal();  // any thread; a signal handler too
+  void clear();
+  void wait();    // blocks until signalled, and clears
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+}  // namespace carillon

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "shared/wire/messages.h"
+
+// Messages to bytes and back. Pure.
+//
+// Decoding trusts nothing: the frame's size, its depth, every count and every length is limited
+// before anything is allocated, and numbers are checked against their range. A field left out
+// keeps its default; a field of the wrong type is an error that names it.
+//
+// Thread: any.
+namespace carillon::wire {
+
+std::string encode(const Envelope& envelope);
+
+// kInvalidArgument: not a frame, or not of this version; `correlation_of` may still find whom to
+// tell.
+Result<Envelope> decode(std::string_view frame);
+
+// The correlation of a frame that decode() refused, or 0.
+std::uint64_t correlation_of(std::string_view frame);
+
+// A JobSpec as it is stored and handed out: a MessagePack map of the fields that differ from their
+// defaults.
+std::string encode_spec(const JobSpec& spec);
+Result<JobSpec> decode_spec(std::string_view bytes);
+
+}  // namespace carillon::wire

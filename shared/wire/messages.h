@@ -1,0 +1,242 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "carillon/ids.h"
+#include "carillon/job_spec.h"
+#include "carillon/result.h"
+#include "carillon/time.h"
+
+// What the programs say to each other; docs/protocol.md describes the same for people.
+//
+// A frame is one MessagePack array [version, type, correlation, body], the body a map. A request's
+// answer carries the request's correlation. Unknown fields of a body are ignored.
+namespace carillon::wire {
+
+inline constexpr int kProtocolVersion = 1;
+inline constexpr std::size_t kFrameBytesMax = 4 * 1024 * 1024;
+inline constexpr std::size_t kSubmitJobsMax = 1000;   // jobs in one Submit
+inline constexpr std::size_t kReportResultsMax = 4096;
+inline constexpr std::size_t kOutputBytesMax = 1024 * 1024;  // bytes of one Output message
+
+// A changing request's number: `client` is drawn at random by each client process, `sequence`
+// counts its requests from 1. At most kRequestWindow of them may be unanswered at a time. A resend
+// carries the same numbers and gets the first answer.
+struct RequestNumber {
+  std::int64_t client = 0;  // 1 .. 2^59-1
+  std::int64_t sequence = 0;
+  bool operator==(const RequestNumber&) const = default;
+};
+inline constexpr std::int64_t kRequestWindow = 16;
+
+// ---- from a job client ----
+
+struct Submit {
+  RequestNumber request{};
+  std::vector<JobSpec> jobs{};
+};
+
+enum class SubmitStatus : int { kAccepted = 0, kDuplicate = 1, kRejected = 2, kStored = 3 };
+
+struct SubmitAnswer {
+  std::string task_id{};
+  std::string group{};
+  JobId job_id{};      // of the job, or of a definition's next occurrence; 0 when not accepted
+  SubmitStatus status = SubmitStatus::kRejected;
+  std::string tz{};       // the zone that a cron job was stored with
+  std::string reason{};   // why not accepted
+  std::string warning{};  // accepted, but something looks wrong
+};
+
+struct Submitted {
+  std::vector<SubmitAnswer> answers{};  // one a job, in order
+};
+
+enum class Verb : int { kCancel = 0, kSuspend = 1, kResume = 2, kTrigger = 3, kKill = 4 };
+
+struct Act {
+  RequestNumber request{};
+  Verb verb = Verb::kCancel;
+  std::string group{};
+  std::string task_id{};                 // empty where job_id names the job (kKill)
+  JobId job_id{};
+  std::optional<std::string> payload{};  // kTrigger: instead of the job's own
+  bool force = false;                    // kTrigger: whatever overlap says
+};
+
+struct Acted {
+  JobId job_id{};         // kTrigger: the occurrence made
+  std::string message{};  // what happened, for a person
+};
+
+// Asks for rows. Which fields a row has stands in docs/protocol.md, by `what`.
+struct Query {
+  std::string what{};  // list waiting executing history show nodes groups stats output job
+  std::string group{};
+  std::string task_id{};
+  JobId job_id{};
+  std::int64_t since_us = 0;  // history: ended later than this; 0: no bound
+  std::int64_t limit = 0;     // 0: the tracker's default
+  std::string after{};        // the `next` of the answer before, to go on
+};
+
+using Field = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
+using Row = std::vector<std::pair<std::string, Field>>;
+
+struct Rows {
+  std::vector<Row> rows{};
+  std::string next{};  // empty: that was all
+};
+
+// ---- from a task tracker ----
+
+// One try of one job.
+struct AttemptId {
+  JobId job_id{};
+  std::int32_t attempt = 0;
+  auto operator<=>(const AttemptId&) const = default;
+};
+
+// What a task tracker holds: it was handed it, and its result was not confirmed yet.
+struct Held {
+  AttemptId id{};
+  bool started = false;
+};
+
+struct Register {
+  SessionId session{};  // drawn at random by the task tracker, once a life
+  std::string name{};
+  std::string group{};
+  std::int32_t threads = 1;
+  std::map<std::string, std::string> labels{};
+  std::vector<std::string> allow{};  // handler command shell script http
+  std::string version{};
+  std::vector<Held> holding{};       // after a reconnect
+};
+
+struct Registered {
+  Duration lease{};          // a session not heard of for so long is dead
+  Duration pull_interval{};  // pull at least this often
+  std::int64_t tracker_session = 0;  // another one than before: the job tracker was restarted
+};
+
+// Renews the lease, and replaces the credit: the tracker may have handed out up to `window` jobs
+// that are counted by hand-outs numbered above `handout_seen`.
+struct Pull {
+  SessionId session{};
+  std::int64_t number = 0;        // counts from 1
+  std::int64_t handout_seen = 0;  // highest HandOut::number received
+  std::int32_t window = 0;        // free threads + prefetch
+  std::optional<std::vector<Held>> holding{};  // given about once a second: everything held
+};
+
+struct Pulled {
+  std::int64_t number = 0;
+};
+
+struct HandedJob {
+  AttemptId id{};
+  std::string task_id{};
+  WallTime trigger_time{};
+  std::string spec{};  // an encoded JobSpec, see codec.h
+};
+
+struct HandOut {
+  SessionId session{};
+  std::int64_t number = 0;  // counts from 1 in a worker's session
+  std::int64_t pull = 0;    // the newest Pull::number known when it was sent
+  std::vector<HandedJob> jobs{};
+};
+
+enum class RunOutcome : int {
+  kSucceeded = 0,
+  kFailed = 1,     // for good, whatever retries remain
+  kException = 2,  // counts as a failure, retried while retries remain
+  kLater = 3,      // again after `later`, no failure counted
+  kTimedOut = 4,   // counts as a failure
+  kKilled = 5,     // stopped because it was told to
+};
+
+struct RunResult {
+  AttemptId id{};
+  RunOutcome outcome = RunOutcome::kSucceeded;
+  std::optional<std::int32_t> exit_code{};
+  std::string message{};
+  WallTime started_at{};
+  WallTime ended_at{};
+  Duration later{};
+};
+
+struct Report {
+  SessionId session{};
+  std::vector<RunResult> results{};
+};
+
+// Jobs that were handed out, but not started, and shall be given to somebody else.
+struct GiveBack {
+  SessionId session{};
+  std::vector<AttemptId> jobs{};
+};
+
+// The tracker has these results (or knows better): forget them.
+struct Reported {
+  std::vector<AttemptId> done{};
+};
+
+enum class Stream : int { kStdout = 1, kStderr = 2, kLog = 3 };
+
+struct OutputChunk {
+  AttemptId id{};
+  std::int64_t sequence = 0;  // counts from 1 in an attempt
+  Stream stream = Stream::kStdout;
+  WallTime at{};
+  std::string bytes{};
+};
+
+struct Output {
+  SessionId session{};
+  std::vector<OutputChunk> chunks{};
+};
+
+struct OutputTaken {
+  std::int64_t chunks = 0;  // so many of the message's, all of them unless the tracker is full
+};
+
+// The tracker tells a worker to stop runs.
+struct Kill {
+  std::vector<AttemptId> jobs{};
+  std::string reason{};
+};
+
+// A task tracker that has finished everything goes.
+struct Bye {
+  SessionId session{};
+};
+
+// The answer to a Bye, and to nothing else.
+struct Gone {};
+
+// ---- either way ----
+
+struct ErrorReply {
+  Error error{};
+};
+
+using Message = std::variant<ErrorReply, Submit, Submitted, Act, Acted, Query, Rows, Register,
+                             Registered, Pull, Pulled, HandOut, Report, GiveBack, Reported, Output,
+                             OutputTaken, Kill, Bye, Gone>;
+
+// On the wire a message's type is its place in this list, which only grows at its end.
+struct Envelope {
+  std::uint64_t correlation = 0;
+  Message message{};
+};
+
+}  // namespace carillon::wire
