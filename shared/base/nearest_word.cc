@@ -1,0 +1,44 @@
+#include "shared/base/nearest_word.h"
+
+#include <algorithm>
+
+namespace carillon {
+namespace {
+
+// How many letters have to be added, left out, changed or swapped with a neighbour.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) cost[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) cost[0][j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
+      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + change});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return cost[a.size()][b.size()];
+}
+
+// Longer words come from somewhere else than a slip of the finger.
+constexpr std::size_t kWordLengthMax = 64;
+
+}  // namespace
+
+std::string did_you_mean(std::string_view wrong, const std::vector<std::string>& words) {
+  if (wrong.size() > kWordLengthMax) return {};
+  const std::string* nearest = nullptr;
+  std::size_t nearest_distance = std::max<std::size_t>(1, wrong.size() / 3) + 1;
+  for (const std::string& word : words) {
+    const std::size_t d = distance(wrong, word);
+    if (d < nearest_distance) {
+      nearest = &word;
+      nearest_distance = d;
+    }
+  }
+  return nearest == nullptr ? std::string{} : " (did you mean '" + *nearest + "'?)";
+}
+
+}  // namespace carillon
