@@ -1,0 +1,166 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "jobtracker/store/rows.h"
+
+// What the loop asks the store to change: explicit row moves, chosen by the loop, never by SQL.
+//
+// A batch is one transaction. Expected conflicts are outcomes of single operations, not errors.
+// Operations of a batch take effect in the order of the alternatives of `Operation` below, and
+// within one kind in the order given.
+namespace carillon::jobtracker {
+
+// Changes or removes a waiting job: cancel, expire, suspend, resume, promote, move its time.
+// kConflict: it is not there any more, or its attempt is another; then nothing of it happens.
+struct ChangeWaiting {
+  WaitingJob from{};  // found by id, in the delayed table if from_delayed, else in its group's
+  bool from_delayed = false;
+  std::optional<WaitingJob> to{};  // empty: removed; its key is freed when it is a keyed one-shot
+  bool to_delayed = false;
+  std::optional<LogEntry> log{};
+};
+
+// Takes an attempt out of the executing table, and writes what follows from its end.
+// kConflict: that attempt is not executing (any more); then nothing of it happens.
+struct End {
+  JobId id{};
+  std::int32_t attempt = 0;
+  GroupId group{};
+  std::string task_id{};
+  bool frees_key = false;                // a keyed one-shot that has ended for good
+  std::optional<LogEntry> log{};         // empty: it was never started
+  std::optional<WaitingJob> again{};     // a retry, a later, or the job given back: same id
+};
+
+// Changes a definition, all columns of it, and adds or voids its occurrences.
+// kConflict: it is not there, or its version or generated_through is not as expected; then nothing
+// of it happens.
+struct ChangeDefinition {
+  DefinitionId id{};
+  std::int32_t expected_version = 0;
+  std::optional<WallTime> expected_generated_through{};  // for generation, which must not repeat
+  std::optional<Definition> to{};       // empty: removed, its key freed
+  bool spec_changed = false;            // otherwise the stored spec stays as it is
+  bool void_waiting = false;            // its occurrences that wait are deleted
+  GroupId group{};                      // where they wait
+  std::vector<WaitingJob> add{};        // all of `group`
+  std::vector<LogEntry> logs{};
+};
+
+// Moves a waiting job to the executing table; its attempt number goes up by one.
+// kConflict: it is not waiting with this attempt.
+struct Claim {
+  ExecutingJob to{};  // to.job.attempt is the new attempt; the waiting row has one less
+};
+
+// kTaken: the task id is held by another; existing_* of the outcome say by whom. Then nothing of
+// it happens.
+struct AddDefinition {
+  Definition definition{};
+  std::optional<WaitingJob> first{};
+};
+
+// kTaken: as for AddDefinition.
+struct AddJob {
+  WaitingJob job{};
+  bool delayed = false;
+};
+
+// The retries of a running job are void from now on. kConflict: that attempt is not executing.
+struct CancelExecuting {
+  JobId id{};
+  std::int32_t attempt = 0;
+};
+
+struct AddLog {
+  LogEntry entry{};
+};
+
+// Chunks that are there already are left as they are.
+struct AddOutput {
+  OutputRow row{};
+};
+
+// Inserts or replaces, by session; marks its group as served.
+struct PutNode {
+  NodeRow node{};
+};
+
+// Deletes at most `limit` log rows, and the output of jobs, older than `before`; forgotten clients
+// likewise. The outcome's `count` says how many rows went.
+struct Purge {
+  WallTime log_before{};
+  WallTime clients_before{};
+  std::int64_t limit = 1000;
+};
+
+using Operation = std::variant<ChangeWaiting, End, ChangeDefinition, Claim, AddDefinition, AddJob,
+                               CancelExecuting, AddLog, AddOutput, PutNode, Purge>;
+
+enum class OutcomeKind : std::uint8_t {
+  kDone = 0,
+  kConflict = 1,
+  kTaken = 2,
+  kAnswered = 3,  // its request was answered before: nothing was done
+};
+
+struct Outcome {
+  OutcomeKind kind = OutcomeKind::kDone;
+  JobId existing_job{};                // kTaken
+  DefinitionId existing_definition{};  // kTaken
+  std::int64_t count = 0;              // Purge
+
+  bool operator==(const Outcome&) const = default;
+};
+
+// A numbered request whose operations are in this batch. If its number was stored before, none of
+// them is done and the stored answer comes back; otherwise `answer` is stored with the outcomes.
+// At most one request of a client stands in a batch for each sequence; two may differ in sequence.
+struct NumberedRequest {
+  std::int64_t client = 0;
+  std::int64_t sequence = 0;
+  std::string answer{};
+  std::size_t first_operation = 0;  // its operations are a range of Batch::operations
+  std::size_t operation_count = 0;
+};
+
+struct RequestOutcome {
+  bool answered_before = false;
+  // answered_before only. Empty answer: the number is older than what is remembered.
+  std::string answer{};
+  std::vector<Outcome> outcomes{};
+};
+
+struct Batch {
+  // The fence: this must be the next number of this session's lane, or nothing is done.
+  std::int64_t number = 0;
+  std::int64_t id_high = 0;  // no id that the loop gave out so far is higher
+  WallTime now{};
+  std::vector<Operation> operations{};
+  std::vector<NumberedRequest> requests{};
+};
+
+struct Committed {
+  std::vector<Outcome> outcomes{};           // one an operation
+  std::vector<RequestOutcome> requests{};    // one a request
+};
+
+struct RolledBack {
+  Error error{};
+  bool fenced = false;                         // another took over: this session must stop deciding
+  std::optional<std::size_t> culprit{};        // the operation that can never succeed, if known
+};
+
+// The connection broke inside COMMIT. If settle() says that it was committed, this is what came.
+struct Unknown {
+  Committed if_committed{};
+};
+
+using CommitResult = std::variant<Committed, RolledBack, Unknown>;
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,144 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "jobtracker/store/rows.h"
+
+// What the loop, and people, may ask the store. Every answer is bounded by a limit.
+namespace carillon::jobtracker {
+
+// ---- for the loop: asked on the lane, so that the answer is after all batches before it ----
+
+// All groups, all definitions, everything executing, and what earlier sessions left.
+struct ReadStart {};
+struct StartAnswer {
+  std::vector<Group> groups{};
+  std::vector<Definition> definitions{};
+  std::vector<ExecutingJob> executing{};
+  std::int64_t id_high = 0;      // no id ever given out is higher
+  WallTime last_alive{};         // when an earlier session last committed; epoch: never
+};
+
+// The best waiting jobs of a group that are due at `now`, in the order of hand-out, after `after`.
+struct ReadDue {
+  GroupId group{};
+  WallTime now{};
+  std::optional<HandOutKey> after{};
+  std::int64_t limit = 0;
+};
+// The next ones to come due, by (trigger time, id), after `after` and not later than `through`.
+struct ReadUpcoming {
+  GroupId group{};
+  WallTime after_time{};
+  JobId after_id{};
+  WallTime through{};
+  std::int64_t limit = 0;
+};
+// Delayed jobs, not suspended, due not later than `through`, by (trigger time, id).
+struct ReadDelayed {
+  WallTime through{};
+  std::int64_t limit = 0;
+};
+struct JobsAnswer {
+  std::vector<WaitingJob> jobs{};
+};
+
+// Who holds a task id (or a job id, when task_id is empty; `group` 0 looks everywhere).
+struct Find {
+  GroupId group{};
+  std::string task_id{};
+  JobId job_id{};
+};
+struct FindAnswer {
+  DefinitionId definition{};
+  std::optional<WaitingJob> waiting{};
+  bool delayed = false;
+  std::optional<ExecutingJob> executing{};
+};
+
+// The jobs of a definition that wait or execute, at most `limit`.
+struct ReadOccurrences {
+  DefinitionId definition{};
+  GroupId group{};
+  std::int64_t limit = 0;
+};
+
+// Makes the group and its table if there is none yet; not inside a transaction.
+struct MakeGroup {
+  std::string name{};
+};
+struct GroupAnswer {
+  Group group{};
+};
+
+// ---- for people: asked on a read-only connection of their own ----
+
+struct ListWaiting {
+  GroupId group{};                   // delayed jobs of it as well
+  bool delayed = false;              // the delayed table instead of the group's
+  std::optional<HandOutKey> after{};
+  std::int64_t limit = 0;
+};
+struct ListExecuting {
+  GroupId group{};  // 0: all
+  JobId after{};
+  std::int64_t limit = 0;
+};
+struct ExecutingAnswer {
+  std::vector<ExecutingJob> jobs{};
+};
+// Newest first.
+struct ListHistory {
+  GroupId group{};          // 0: all
+  std::string task_id{};    // empty: all
+  JobId job_id{};           // 0: all
+  WallTime since{};
+  std::int64_t before_id = 0;  // page: log rows with a smaller id; 0: from the newest
+  std::int64_t limit = 0;
+};
+struct HistoryAnswer {
+  std::vector<LogEntry> entries{};
+};
+// By (attempt, sequence).
+struct ListOutput {
+  JobId job_id{};
+  std::int32_t after_attempt = 0;
+  std::int64_t after_sequence = 0;
+  std::int64_t limit = 0;
+};
+struct OutputAnswer {
+  std::vector<OutputRow> rows{};
+};
+// How many wait in each group; counted up to a bound for very large tables.
+struct CountWaiting {
+  WallTime now{};
+};
+struct CountAnswer {
+  struct PerGroup {
+    GroupId group{};
+    std::int64_t waiting = 0;
+    std::int64_t due = 0;
+  };
+  std::vector<PerGroup> groups{};
+};
+struct ListNodes {};
+struct NodesAnswer {
+  std::vector<NodeRow> nodes{};
+};
+
+using Read = std::variant<ReadStart, ReadDue, ReadUpcoming, ReadDelayed, Find, ReadOccurrences,
+                          MakeGroup, ListWaiting, ListExecuting, ListHistory, ListOutput,
+                          CountWaiting, ListNodes>;
+// ReadDue, ReadUpcoming, ReadDelayed, ListWaiting: JobsAnswer. ReadOccurrences: OccurrencesAnswer.
+struct OccurrencesAnswer {
+  std::vector<WaitingJob> waiting{};
+  std::vector<ExecutingJob> executing{};
+};
+using ReadAnswer = std::variant<StartAnswer, JobsAnswer, FindAnswer, OccurrencesAnswer, GroupAnswer,
+                                ExecutingAnswer, HistoryAnswer, OutputAnswer, CountAnswer,
+                                NodesAnswer>;
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,138 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "carillon/ids.h"
+#include "carillon/job_spec.h"
+#include "carillon/time.h"
+
+// The rows of the tables, as values; schema/README.md describes each column.
+namespace carillon::jobtracker {
+
+// A trigger-now run stands before everything in its group, whatever its job's priority.
+inline constexpr int kPriorityTriggered = -1;
+
+// A job that waits: a row of its group's executable table, or of the delayed table.
+struct WaitingJob {
+  JobId id{};
+  GroupId group{};
+  std::string task_id{};
+  bool keyed = false;             // the task id was chosen by the user, and is held in lts_task_id for this job
+  DefinitionId definition{};      // 0: a one-shot job
+  std::int32_t version = 0;       // the definition's version that made it
+  ScheduleKind kind = ScheduleKind::kNow;
+  int priority = kPriorityDefault;  // order of hand-out
+  WallTime trigger_time{};
+  std::int32_t attempt = 0;       // the last attempt that was claimed
+  std::int32_t failures = 0;      // attempts that count against the retries
+  std::int32_t lost = 0;          // attempts whose worker died
+  bool triggered = false;         // made by trigger: not on the schedule's grid
+  bool forced = false;            // triggered with force: runs whatever overlap says
+  bool suspended = false;         // in the delayed table only
+  std::string spec{};             // an encoded JobSpec; empty: its definition's
+
+  bool operator==(const WaitingJob&) const = default;
+};
+
+// The strict order of hand-out within a group.
+using HandOutKey = std::tuple<int, WallTime, JobId>;  // priority, trigger time, creation
+inline HandOutKey hand_out_key(const WaitingJob& job) { return {job.priority, job.trigger_time, job.id}; }
+
+// A job that was claimed for a task tracker.
+struct ExecutingJob {
+  WaitingJob job{};      // attempt is the one that was claimed
+  SessionId session{};   // whose
+  std::string node{};    // the task tracker's name
+  WallTime claimed_at{};
+  bool cancelled = false;  // its retries are void; a cancelled run that is lost ends as cancelled
+
+  bool operator==(const ExecutingJob&) const = default;
+};
+
+enum class DefinitionState : int { kActive = 0, kSuspended = 1, kQuarantined = 2, kEnded = 3 };
+
+// A stored cron, every, fixed-delay or manual job.
+struct Definition {
+  DefinitionId id{};
+  GroupId group{};
+  std::string task_id{};
+  bool keyed = false;
+  std::int32_t version = 1;  // raised by edit, suspend and resume; older occurrences are void
+  ScheduleKind kind = ScheduleKind::kCron;
+  DefinitionState state = DefinitionState::kActive;
+  WallTime created_at{};
+  WallTime next_fire{};          // epoch: none known
+  WallTime last_fire{};          // epoch: none yet
+  WallTime generated_through{};  // occurrences up to here, inclusive, exist or existed
+  std::int64_t fired = 0;        // occurrences made of the schedule so far, for its count
+  std::string spec{};            // an encoded JobSpec
+
+  bool operator==(const Definition&) const = default;
+};
+
+enum class LogState : int {
+  kSucceeded = 0, kFailed = 1, kTimedOut = 2, kKilled = 3, kLost = 4, kLater = 5, kDiscarded = 6,  // an attempt ended
+  kSkipped = 7, kMissed = 8, kExpired = 9, kCancelled = 10,  // an occurrence ended without one
+};
+const char* to_string(LogState state);
+
+// A row of the job log. Attempt 0: no attempt was made; `count` fires are meant.
+struct LogEntry {
+  std::int64_t id = 0;  // time-ordered
+  JobId job_id{};
+  GroupId group{};
+  std::string task_id{};
+  DefinitionId definition{};
+  std::int32_t attempt = 0;
+  LogState state = LogState::kSucceeded;
+  WallTime trigger_time{};
+  WallTime started_at{};  // epoch: never
+  WallTime ended_at{};
+  std::string node{};
+  std::optional<std::int32_t> exit_code{};
+  std::string message{};
+  std::int64_t count = 1;
+  bool final = true;      // no further attempt follows
+
+  bool operator==(const LogEntry&) const = default;
+};
+
+struct OutputRow {
+  JobId job_id{};
+  std::int32_t attempt = 0;
+  std::int64_t sequence = 0;
+  int stream = 1;  // 1 stdout, 2 stderr, 3 the handler's log
+  WallTime at{};
+  std::string bytes{};
+
+  bool operator==(const OutputRow&) const = default;
+};
+
+struct Group {
+  GroupId id{};
+  std::string name{};
+  std::string table{};   // of its executable jobs
+  bool served = false;   // a task tracker of this group was seen once
+  WallTime created_at{};
+
+  bool operator==(const Group&) const = default;
+};
+
+// A task tracker that was seen, for `nodes`.
+struct NodeRow {
+  SessionId session{};
+  std::string name{};
+  GroupId group{};
+  std::string address{};
+  std::int32_t threads = 0;
+  WallTime started_at{};
+  WallTime last_seen{};
+  bool alive = true;
+
+  bool operator==(const NodeRow&) const = default;
+};
+
+}  // namespace carillon::jobtracker
