@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -7,6 +8,8 @@
 #include "shared/runtime/executor.h"
 
 namespace carillon {
+
+using HookId = std::uint64_t;  // never 0
 
 // One thread's loop: file descriptors (epoll), timers (a timerfd, so that they are tens of
 // microseconds late at most, not a millisecond) and posted work.
@@ -32,9 +35,10 @@ class EventLoop final : public Executor {
   void unwatch(int fd);
 
   // Called at the end of every turn; true asks for another turn before waiting.
-  void at_end_of_turn(std::function<bool()> hook);
+  HookId at_end_of_turn(std::function<bool()> hook);
+  void remove_hook(HookId hook);
 
-  // Until stop(). May be called again.
+  // Until stop(); one that came before is not lost. May be called again.
   void run();
   // One turn, waiting at most so long; for a library that has no thread of its own.
   void run_once(Duration wait_max);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <boost/lockfree/queue.hpp>
 
@@ -17,6 +18,7 @@ namespace carillon {
 template <class T>
 class Mailbox {
  public:
+  // The queue makes its nodes now and bounded_push() never another one.
   explicit Mailbox(std::size_t capacity) : queue_(capacity) {}
   ~Mailbox() {
     while (take()) {

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <atomic>
+
 namespace carillon {
 
-// An eventfd: threads signal, one thread waits for it, alone or in its EventLoop.
+// An eventfd: threads signal, one thread waits for it, alone or in its EventLoop. May wake for
+// nothing; never misses a signal that came after the last clear().
 class Wakeup {
  public:
   Wakeup();
@@ -12,10 +15,11 @@ class Wakeup {
 
   void signal();  // any thread; a signal handler too
   void clear();
-  void wait();    // blocks until signalled, and clears
+  void wait();  // blocks until signalled, and clears
   int fd() const { return fd_; }
 
  private:
+  std::atomic<bool> pending_{false};
   int fd_;
 };
 

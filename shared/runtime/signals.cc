@@ -1,0 +1,51 @@
+#include "shared/runtime/signals.h"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <pthread.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+namespace carillon {
+
+Result<std::unique_ptr<Signals>> Signals::open(
+    EventLoop& loop, std::function<void(int signal, int count)> on_signal) {
+  std::signal(SIGPIPE, SIG_IGN);
+  sigset_t caught;
+  sigemptyset(&caught);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&caught, signal);
+  sigset_t before;
+  pthread_sigmask(SIG_BLOCK, &caught, &before);
+  const int fd = ::signalfd(-1, &caught, SFD_NONBLOCK | SFD_CLOEXEC);
+  if (fd < 0) {
+    const std::string why = std::strerror(errno);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return Error{ErrorCode::kUnavailable, "cannot receive signals: " + why};
+  }
+  return std::unique_ptr<Signals>(new Signals(loop, fd, before, std::move(on_signal)));
+}
+
+Signals::Signals(EventLoop& loop, int fd, const sigset_t& mask_before,
+                 std::function<void(int signal, int count)> on_signal)
+    : loop_(loop), fd_(fd), mask_before_(mask_before), on_signal_(std::move(on_signal)) {
+  loop_.watch(fd_, [this] { read_all(); });
+}
+
+Signals::~Signals() {
+  loop_.unwatch(fd_);
+  ::close(fd_);
+  pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+}
+
+void Signals::read_all() {
+  signalfd_siginfo info{};
+  while (::read(fd_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    int& count = signal == SIGHUP ? hangups_ : stop_requests_;
+    on_signal_(signal, ++count);
+  }
+}
+
+}  // namespace carillon

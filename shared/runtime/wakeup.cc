@@ -1,0 +1,47 @@
+#include "shared/runtime/wakeup.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "carillon/abort.h"
+
+namespace carillon {
+
+Wakeup::Wakeup() : fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  if (fd_ < 0) abort_with("no event descriptor", std::strerror(errno));
+}
+
+Wakeup::~Wakeup() { ::close(fd_); }
+
+void Wakeup::signal() {
+  // Whoever signals while a signal is pending spares the system call: the receiver looks only
+  // after clear(), whose exchange makes everything visible that was done before this one.
+  if (pending_.exchange(true, std::memory_order_acq_rel)) return;
+  const int saved_errno = errno;  // May run in a signal handler.
+  const std::uint64_t one = 1;
+  // It fails only when the counter is at its maximum, and then the descriptor is readable anyway.
+  [[maybe_unused]] const auto written = ::write(fd_, &one, sizeof one);
+  errno = saved_errno;
+}
+
+void Wakeup::clear() {
+  std::uint64_t count = 0;
+  // Nothing to read is fine: not signalled.
+  [[maybe_unused]] const auto got = ::read(fd_, &count, sizeof count);
+  // After the read: a signal between the two is seen by this exchange, a later one writes again.
+  pending_.exchange(false, std::memory_order_acq_rel);
+}
+
+void Wakeup::wait() {
+  pollfd waiting{.fd = fd_, .events = POLLIN, .revents = 0};
+  while (::poll(&waiting, 1, -1) < 0 && errno == EINTR) {
+  }
+  clear();
+}
+
+}  // namespace carillon
