@@ -152,6 +152,9 @@ Result<Parsed> parse_configuration(const Program& program,
                                    const Environment& environment);
 Result<Parsed> parse_configuration(const Program& program, int argc, const char* const* argv);
 
+// The variable of an option: CARILLON_LOG_LEVEL of "log-level".
+std::string environment_name(std::string_view option);
+
 // The text of --help; of the whole program, or of one verb.
 std::string help_text(const Program& program, const Verb* verb = nullptr);
 

@@ -17,8 +17,8 @@ spdlog::logger& stderr_logger() {
   // Never destroyed: a thread may still have something to say while the process ends.
   static spdlog::logger* const logger = [] {
     auto* made = new spdlog::logger{"", std::make_shared<spdlog::sinks::stderr_sink_mt>()};
-    made->set_formatter(std::make_unique<spdlog::pattern_formatter>("%Y-%m-%dT%H:%M:%S.%eZ %v",
-                                                                   spdlog::pattern_time_type::utc));
+    made->set_formatter(std::make_unique<spdlog::pattern_formatter>(
+        "%Y-%m-%dT%H:%M:%S.%eZ %v", spdlog::pattern_time_type::utc));
     made->set_level(spdlog::level::trace);
     made->flush_on(spdlog::level::warn);
     return made;

@@ -1,0 +1,216 @@
+#include "shared/base/command_line.h"
+
+#include <algorithm>
+
+#include <CLI/CLI.hpp>
+
+#include "shared/base/nearest_word.h"
+
+namespace carillon {
+namespace {
+
+constexpr const char* kHelp = "help";
+constexpr const char* kVersion = "version";
+constexpr const char* kCompletion = "completion";
+constexpr const char* kConfig = "config";
+
+Error wrong_usage(const std::string& what) { return {ErrorCode::kInvalidArgument, what}; }
+
+std::string flag_names(const Option& option) {
+  const std::string flag = "--" + option.name;
+  return option.letter == 0 ? flag : std::string{"-"} + option.letter + "," + flag;
+}
+
+// Values stay text here: they are understood together with those of the other sources.
+void declare(CLI::App& app, const Option& option) {
+  if (option.kind == OptionKind::kSwitch) {
+    app.add_flag(flag_names(option))->take_all();
+  } else {
+    app.add_option(flag_names(option))->take_all();
+  }
+}
+
+void declare_common(CLI::App& app) {
+  app.set_help_flag();
+  app.add_flag(std::string{"-h,--"} + kHelp);
+  app.add_flag(std::string{"--"} + kVersion);
+  app.add_option(std::string{"--"} + kCompletion)->take_all();
+  app.add_option(std::string{"--"} + kConfig)->take_all();
+}
+
+// CLI11 throws; here that becomes an Error, and nowhere else.
+Status run(CLI::App& app, const std::vector<std::string>& arguments) {
+  try {
+    app.parse(std::vector<std::string>{arguments.rbegin(), arguments.rend()});
+    return {};
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string text = error.what();
+    return wrong_usage(text.substr(0, text.find(':')) + " needs a value");
+  } catch (const CLI::Error& error) {
+    return wrong_usage(error.what());
+  }
+}
+
+void collect(const CLI::App& app, const std::vector<Option>& options, CommandLine& line) {
+  for (const Option& option : options) {
+    const std::vector<std::string>& found = app.get_option("--" + option.name)->results();
+    if (found.empty()) continue;
+    std::vector<std::string>& values = line.values[option.name];
+    values.insert(values.end(), found.begin(), found.end());
+  }
+}
+
+Status collect_once(const CLI::App& app, const std::string& name, std::string& value) {
+  const std::vector<std::string>& found = app.get_option("--" + name)->results();
+  if (found.empty()) return {};
+  if (found.size() > 1 || !value.empty()) return wrong_usage("--" + name + " was given twice");
+  value = found.front();
+  return {};
+}
+
+Status collect_common(const CLI::App& app, const Program& program, CommandLine& line) {
+  line.help = line.help || app.count(std::string{"--"} + kHelp) > 0;
+  line.version = line.version || app.count(std::string{"--"} + kVersion) > 0;
+  CARILLON_TRY(collect_once(app, kCompletion, line.completion));
+  CARILLON_TRY(collect_once(app, kConfig, line.config));
+  collect(app, program.options, line);
+  return {};
+}
+
+bool only_prints(const CommandLine& line) {
+  return line.help || line.version || !line.completion.empty();
+}
+
+std::vector<std::string> words_of(const std::string& name) {
+  std::vector<std::string> words;
+  std::size_t start = 0;
+  for (std::size_t i = 0; i <= name.size(); ++i) {
+    if (i < name.size() && name[i] != ' ') continue;
+    words.push_back(name.substr(start, i - start));
+    start = i + 1;
+  }
+  return words;
+}
+
+struct FoundVerb {
+  const Verb* verb = nullptr;
+  std::size_t words = 0;
+};
+
+// The verb with the longest name at the start of `arguments`.
+FoundVerb find_verb(const Program& program, const std::vector<std::string>& arguments) {
+  FoundVerb found;
+  for (const Verb& verb : program.verbs) {
+    const std::vector<std::string> words = words_of(verb.name);
+    if (words.size() > arguments.size() || words.size() <= found.words) continue;
+    if (std::equal(words.begin(), words.end(), arguments.begin())) found = {&verb, words.size()};
+  }
+  return found;
+}
+
+Error unknown_verb(const Program& program, const std::vector<std::string>& arguments) {
+  std::vector<std::string> first_words;
+  std::string second_words;
+  for (const Verb& verb : program.verbs) {
+    const std::vector<std::string> words = words_of(verb.name);
+    first_words.push_back(words.front());
+    if (words.size() > 1 && words.front() == arguments.front()) {
+      second_words += (second_words.empty() ? "" : ", ") + words[1];
+    }
+  }
+  if (!second_words.empty()) {
+    return wrong_usage("'" + arguments.front() + "' needs one of " + second_words + " after it");
+  }
+  return wrong_usage("unknown verb '" + arguments.front() + "'" +
+                     did_you_mean(arguments.front(), first_words) + ", " + program.name +
+                     " --help lists them");
+}
+
+Error unknown_flag(const Program& program, const Verb* verb, const std::string& argument) {
+  const std::string flag = argument.substr(0, argument.find('='));
+  std::vector<std::string> known{"--help", "--version", "--config", "--completion"};
+  for (const Option& option : program.options) known.push_back("--" + option.name);
+  std::string help = program.name + " --help";
+  if (verb != nullptr) {
+    for (const Option& option : verb->options) known.push_back("--" + option.name);
+    help = program.name + " " + verb->name + " --help";
+  }
+  return wrong_usage("unknown flag '" + flag + "'" + did_you_mean(flag, known) + ", " + help +
+                     " lists them");
+}
+
+// What stands before the verb, which is found and taken off with it.
+Result<CommandLine> read_before_verb(const Program& program, std::vector<std::string>& arguments) {
+  CommandLine line;
+  CLI::App app;
+  declare_common(app);
+  for (const Option& option : program.options) declare(app, option);
+  app.prefix_command();
+  CARILLON_TRY(run(app, arguments));
+  CARILLON_TRY(collect_common(app, program, line));
+  arguments = app.remaining();
+  if (!arguments.empty() && arguments.front() == kHelp) {
+    line.help = true;
+    arguments.erase(arguments.begin());
+  }
+  if (arguments.empty()) {
+    if (only_prints(line)) return line;
+    return wrong_usage("a verb is needed, " + program.name + " --help lists them");
+  }
+  if (arguments.front().starts_with('-')) {
+    return unknown_flag(program, nullptr, arguments.front());
+  }
+  const FoundVerb found = find_verb(program, arguments);
+  if (found.verb == nullptr) return unknown_verb(program, arguments);
+  line.verb = found.verb;
+  arguments.erase(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(found.words));
+  return line;
+}
+
+// What CLI11 left: arguments without a flag, and flags that nobody declared.
+Status collect_positionals(const Program& program, const std::vector<std::string>& left,
+                           CommandLine& line) {
+  bool only_positionals = false;
+  for (const std::string& argument : left) {
+    if (!only_positionals && argument == "--") {
+      only_positionals = true;
+    } else if (!only_positionals && argument.size() > 1 && argument.starts_with('-')) {
+      return unknown_flag(program, line.verb, argument);
+    } else {
+      line.positionals.push_back(argument);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<CommandLine> read_command_line(const Program& program,
+                                      const std::vector<std::string>& arguments) {
+  CommandLine line;
+  std::vector<std::string> left = arguments;
+  if (!program.verbs.empty()) {
+    line = CARILLON_TRY(read_before_verb(program, left));
+    if (line.verb == nullptr) return line;
+  }
+  if (line.verb != nullptr && !line.verb->rest_placeholder.empty()) {
+    const auto dashes = std::find(left.begin(), left.end(), "--");
+    if (dashes != left.end()) line.rest.assign(dashes + 1, left.end());
+    left.erase(dashes, left.end());
+  }
+  CLI::App app;
+  declare_common(app);
+  app.allow_extras();
+  for (const Option& option : program.options) declare(app, option);
+  if (line.verb != nullptr) {
+    for (const Option& option : line.verb->options) declare(app, option);
+  }
+  CARILLON_TRY(run(app, left));
+  CARILLON_TRY(collect_common(app, program, line));
+  if (line.verb != nullptr) collect(app, line.verb->options, line);
+  if (only_prints(line)) return line;
+  CARILLON_TRY(collect_positionals(program, app.remaining(), line));
+  return line;
+}
+
+}  // namespace carillon

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "shared/base/configuration.h"
+
+namespace carillon {
+
+// What stands on a command line, sorted by a program's declarations but not yet understood.
+struct CommandLine {
+  bool help = false;
+  bool version = false;
+  std::string completion{};    // the shell of --completion; empty: not asked for
+  std::string config{};        // the file of --config; empty: not given
+  const Verb* verb = nullptr;  // of the program that was passed in
+  std::map<std::string, std::vector<std::string>> values{};  // by option name, in order
+  std::vector<std::string> positionals{};
+  std::vector<std::string> rest{};  // what followed "--"
+};
+
+// Refuses unknown flags and verbs, and flags without their value.
+Result<CommandLine> read_command_line(const Program& program,
+                                      const std::vector<std::string>& arguments);
+
+}  // namespace carillon

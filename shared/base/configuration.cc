@@ -1,0 +1,347 @@
+#include "shared/base/configuration.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "shared/base/assert.h"
+#include "shared/base/command_line.h"
+#include "shared/base/configuration_file.h"
+#include "shared/base/nearest_word.h"
+#include "shared/base/time_text.h"
+
+namespace carillon {
+namespace {
+
+constexpr const char* kMask = "***";
+
+Error bad_value(const std::string& what) { return {ErrorCode::kInvalidArgument, what}; }
+
+std::string file_key(const std::string& option) {
+  std::string key = option;
+  std::replace(key.begin(), key.end(), '-', '_');
+  return key;
+}
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  std::size_t start = 0;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size() && text[i] != at) continue;
+    if (i > start) parts.push_back(text.substr(start, i - start));
+    start = i + 1;
+  }
+  return parts;
+}
+
+std::string join(const std::vector<std::string>& parts, const char* between) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (!text.empty()) text += between;
+    text += part;
+  }
+  return text;
+}
+
+Result<std::int64_t> parse_number(const std::string& text) {
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, problem] = std::from_chars(text.data(), end, number);
+  if (problem != std::errc{} || rest != end)
+    return bad_value("'" + text + "' is not a whole number");
+  return number;
+}
+
+Result<bool> parse_switch(const std::string& text) {
+  if (text == "true" || text == "1" || text == "yes" || text == "on") return true;
+  if (text == "false" || text == "0" || text == "no" || text == "off") return false;
+  return bad_value("'" + text + "' is neither true nor false");
+}
+
+Status check_choice(const std::vector<std::string>& choices, const std::string& text) {
+  if (choices.empty()) return {};
+  if (std::find(choices.begin(), choices.end(), text) != choices.end()) return {};
+  return bad_value("'" + text + "' is not one of " + join(choices, ", "));
+}
+
+}  // namespace
+
+// Puts the values of all sources together for one call of parse_configuration.
+class ConfigurationReader {
+ public:
+  ConfigurationReader(const CommandLine& line, const Environment& environment,
+                      const FileValues& file, std::string file_path)
+      : line_(line), environment_(environment), file_(file), file_path_(std::move(file_path)) {}
+
+  Result<Configuration> read(const Program& program) {
+    for (const Option& option : program.options) CARILLON_TRY(read_option(option, true));
+    if (line_.verb != nullptr) {
+      for (const Option& option : line_.verb->options) CARILLON_TRY(read_option(option, false));
+      CARILLON_TRY(read_positionals(line_.verb->positionals));
+      result_.verb_ = line_.verb->name;
+    } else if (!line_.positionals.empty()) {
+      return bad_value("unexpected argument '" + line_.positionals.front() + "', " + program.name +
+                       " takes flags only (see " + program.name + " --help)");
+    }
+    result_.rest_ = line_.rest;
+    return std::move(result_);
+  }
+
+ private:
+  Status read_option(const Option& option, bool all_sources) {
+    Configuration::Value& value = add(option.name, option.kind);
+    value.secret = option.secret;
+    const std::string flag = "--" + option.name;
+    if (const auto given = line_.values.find(option.name); given != line_.values.end()) {
+      if (option.kind != OptionKind::kList && given->second.size() > 1) {
+        return bad_value(flag + " was given twice");
+      }
+      value.source = OptionSource::kFlag;
+      value.place = "flag";
+      return named(flag, set_texts(option, given->second, option.by_comma, value));
+    }
+    if (all_sources) {
+      const std::string name = environment_name(option.name);
+      if (const auto found = environment_.get(name)) {
+        value.source = OptionSource::kEnvironment;
+        value.place = "environment " + name;
+        return named(value.place, set_texts(option, {*found}, true, value));
+      }
+      if (const auto found = file_.find(file_key(option.name)); found != file_.end()) {
+        return read_file_value(option, found->first, found->second, value);
+      }
+    }
+    if (option.fallback.empty()) return {};
+    value.source = OptionSource::kDefault;
+    value.place = "default";
+    const Status status = set_texts(option, {option.fallback}, true, value);
+    CARILLON_ASSERT(status.ok(), "a declared default is a good value");
+    return {};
+  }
+
+  Status read_file_value(const Option& option, const std::string& key, const FileValue& given,
+                         Configuration::Value& value) {
+    value.source = OptionSource::kFile;
+    value.place = file_path_ + ":" + std::to_string(given.line);
+    const std::string where = "configuration: " + value.place + ": " + key;
+    if (given.is_list && option.kind != OptionKind::kList) {
+      return bad_value(where + ": one value is needed, not a list");
+    }
+    return named(where, set_texts(option, given.texts, !given.is_list, value));
+  }
+
+  Status read_positionals(const std::vector<Positional>& declared) {
+    std::size_t used = 0;
+    for (const Positional& positional : declared) {
+      Configuration::Value& value =
+          add(positional.name, positional.many ? OptionKind::kList : OptionKind::kText);
+      const std::size_t left = line_.positionals.size() - used;
+      if (left == 0) {
+        if (positional.required) return bad_value(line_.verb->name + " needs " + positional.name);
+        continue;
+      }
+      value.source = OptionSource::kFlag;
+      value.place = "argument";
+      const std::size_t taken = positional.many ? left : 1;
+      for (std::size_t i = used; i < used + taken; ++i) {
+        const std::string& text = line_.positionals[i];
+        CARILLON_TRY(named(positional.name, check_choice(positional.choices, text)));
+        if (positional.many) value.list.push_back(text);
+        value.text = text;
+      }
+      used += taken;
+    }
+    if (used == line_.positionals.size()) return {};
+    const std::string hint =
+        line_.verb->rest_placeholder.empty() ? "" : " (a command to run stands after --)";
+    return bad_value(line_.verb->name + ": unexpected argument '" + line_.positionals[used] + "'" +
+                     hint);
+  }
+
+  Configuration::Value& add(const std::string& name, OptionKind kind) {
+    const auto [entry, is_new] = result_.values_.emplace(name, Configuration::Value{});
+    CARILLON_ASSERT(is_new, "every option is declared once");
+    result_.order_.push_back(name);
+    entry->second.kind = kind;
+    return entry->second;
+  }
+
+  // The same status, its error with the place of the value in front.
+  static Status named(const std::string& place, const Status& status) {
+    if (status.ok()) return status;
+    return status.error().with_context(place);
+  }
+
+  static Status set_texts(const Option& option, const std::vector<std::string>& texts,
+                          bool by_comma, Configuration::Value& value) {
+    if (option.kind != OptionKind::kList) return set_one(option, texts.front(), value);
+    for (const std::string& text : texts) {
+      const std::vector<std::string> parts =
+          by_comma ? split(text, ',') : std::vector<std::string>{text};
+      for (const std::string& part : parts) {
+        CARILLON_TRY(check_choice(option.choices, part));
+        value.list.push_back(part);
+      }
+    }
+    return {};
+  }
+
+  static Status set_one(const Option& option, const std::string& text,
+                        Configuration::Value& value) {
+    value.text = text;
+    switch (option.kind) {
+      case OptionKind::kText:
+        return check_choice(option.choices, text);
+      case OptionKind::kNumber: {
+        value.number = CARILLON_TRY(parse_number(text));
+        if (value.number >= option.min && value.number <= option.max) return {};
+        return bad_value(text + (value.number < option.min
+                                     ? " is too small, the least is " + std::to_string(option.min)
+                                     : " is too large, the most is " + std::to_string(option.max)));
+      }
+      case OptionKind::kDuration:
+        value.duration = CARILLON_TRY(parse_duration(text));
+        return {};
+      case OptionKind::kSwitch:
+        value.number = CARILLON_TRY(parse_switch(text)) ? 1 : 0;
+        return {};
+      case OptionKind::kList:
+        break;
+    }
+    return {};
+  }
+
+  const CommandLine& line_;
+  const Environment& environment_;
+  const FileValues& file_;
+  std::string file_path_;
+  Configuration result_;
+};
+
+namespace {
+
+Status check_file_keys(const Program& program, const FileValues& file, const std::string& path) {
+  std::vector<std::string> keys;
+  for (const Option& option : program.options) keys.push_back(file_key(option.name));
+  for (const auto& [key, value] : file) {
+    if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+    return bad_value("configuration: " + path + ":" + std::to_string(value.line) +
+                     ": unknown key '" + key + "'" + did_you_mean(key, keys));
+  }
+  return {};
+}
+
+}  // namespace
+
+bool Configuration::has(std::string_view name) const {
+  return value(name).source != OptionSource::kUnset;
+}
+
+bool Configuration::was_given(std::string_view name) const {
+  return value(name).source > OptionSource::kDefault;
+}
+
+const std::string& Configuration::text(std::string_view name) const {
+  return value(name, OptionKind::kText).text;
+}
+
+const std::vector<std::string>& Configuration::list(std::string_view name) const {
+  return value(name, OptionKind::kList).list;
+}
+
+bool Configuration::is_on(std::string_view name) const {
+  return value(name, OptionKind::kSwitch).number != 0;
+}
+
+std::int64_t Configuration::number(std::string_view name) const {
+  CARILLON_ASSERT(has(name), "only a number that has a value is asked for");
+  return value(name, OptionKind::kNumber).number;
+}
+
+Duration Configuration::duration(std::string_view name) const {
+  CARILLON_ASSERT(has(name), "only a duration that has a value is asked for");
+  return value(name, OptionKind::kDuration).duration;
+}
+
+std::string Configuration::source(std::string_view name) const { return value(name).place; }
+
+std::vector<EffectiveOption> Configuration::effective() const {
+  std::vector<EffectiveOption> lines;
+  for (const std::string& name : order_) {
+    const Value& found = value(name);
+    if (found.source == OptionSource::kUnset) continue;
+    const std::string text = found.kind == OptionKind::kList ? join(found.list, ",") : found.text;
+    lines.push_back({name, found.secret ? kMask : mask_secrets(text), found.place});
+  }
+  return lines;
+}
+
+const Configuration::Value& Configuration::value(std::string_view name) const {
+  const auto found = values_.find(name);
+  CARILLON_ASSERT(found != values_.end(), "only declared options are asked for");
+  return found->second;
+}
+
+const Configuration::Value& Configuration::value(std::string_view name, OptionKind kind) const {
+  const Value& found = value(name);
+  CARILLON_ASSERT(found.kind == kind, "an option is asked for as the kind it was declared with");
+  return found;
+}
+
+Result<Parsed> parse_configuration(const Program& program,
+                                   const std::vector<std::string>& arguments,
+                                   const Environment& environment) {
+  const CommandLine line = CARILLON_TRY(read_command_line(program, arguments));
+  Parsed parsed;
+  if (line.version) {
+    parsed.print = program.name + " " + CARILLON_VERSION + " (carillon)\n";
+    return parsed;
+  }
+  if (!line.completion.empty()) {
+    parsed.print = CARILLON_TRY(completion_script(program, line.completion));
+    return parsed;
+  }
+  if (line.help) {
+    parsed.print = help_text(program, line.verb);
+    return parsed;
+  }
+  std::string path = line.config;
+  if (path.empty()) path = environment.get(environment_name("config")).value_or("");
+  FileValues file;
+  if (!path.empty()) {
+    file = CARILLON_TRY(read_configuration_file(path, program.name));
+    CARILLON_TRY(check_file_keys(program, file, path));
+  }
+  ConfigurationReader reader{line, environment, file, path};
+  parsed.configuration = CARILLON_TRY(reader.read(program));
+  return parsed;
+}
+
+Result<Parsed> parse_configuration(const Program& program, int argc, const char* const* argv) {
+  return parse_configuration(program,
+                             std::vector<std::string>{argv + std::min(argc, 1), argv + argc},
+                             Environment::of_process());
+}
+
+std::string environment_name(std::string_view option) {
+  std::string name = "CARILLON_";
+  for (const char c : option) {
+    name += c == '-' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  return name;
+}
+
+std::string mask_secrets(std::string_view url) {
+  const auto scheme = url.find("://");
+  if (scheme == std::string_view::npos) return std::string{url};
+  // A password may hold any character, so it reaches to the last @; rather too much than too
+  // little.
+  const auto at = url.rfind('@');
+  const auto colon = url.find(':', scheme + 3);
+  if (at == std::string_view::npos || colon == std::string_view::npos || colon > at) {
+    return std::string{url};
+  }
+  return std::string{url.substr(0, colon + 1)} + kMask + std::string{url.substr(at)};
+}
+
+}  // namespace carillon

@@ -1,0 +1,119 @@
+#include "shared/base/configuration_file.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string_view>
+
+#include <toml++/toml.h>
+
+#include "shared/base/nearest_word.h"
+
+namespace carillon {
+namespace {
+
+// Programs that one file may serve together.
+constexpr std::array<std::string_view, 3> kPrograms{"jobtracker", "tasktracker", "jobclient"};
+
+Error bad_file(const std::string& path, int line, const std::string& what) {
+  const std::string where = line > 0 ? path + ":" + std::to_string(line) : path;
+  return {ErrorCode::kInvalidArgument, "configuration: " + where + ": " + what};
+}
+
+int line_of(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
+
+std::optional<std::string> scalar_text(const toml::node& node) {
+  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* number = node.as_integer()) return std::to_string(number->get());
+  if (const auto* boolean = node.as_boolean()) return boolean->get() ? "true" : "false";
+  return std::nullopt;
+}
+
+Result<FileValue> read_value(const std::string& path, const std::string& key,
+                             const toml::node& node) {
+  FileValue value{.line = line_of(node)};
+  const auto* list = node.as_array();
+  if (list == nullptr) {
+    auto text = scalar_text(node);
+    if (!text) {
+      return bad_file(path, value.line,
+                      key + " must be a text in quotes, a whole number, true or false, or a list");
+    }
+    value.texts.push_back(*std::move(text));
+    return value;
+  }
+  value.is_list = true;
+  for (const toml::node& item : *list) {
+    auto text = scalar_text(item);
+    if (!text) {
+      return bad_file(path, line_of(item), key + " must be a list of texts in quotes");
+    }
+    value.texts.push_back(*std::move(text));
+  }
+  return value;
+}
+
+Result<std::string> read_all(const std::string& path) {
+  std::ifstream file{path, std::ios::binary};
+  std::ostringstream text;
+  // An empty file leaves the stream failed as well, so it is asked for first.
+  if (file && file.peek() == std::ifstream::traits_type::eof() && !file.bad()) return std::string{};
+  if (!file || !(text << file.rdbuf())) {
+    return bad_file(path, 0, std::string{"cannot be read: "} + std::strerror(errno));
+  }
+  return text.str();
+}
+
+// toml++ throws; here that becomes an Error, and nowhere else.
+Result<toml::table> parse(const std::string& path, const std::string& text) {
+  try {
+    return toml::parse(text, path);
+  } catch (const toml::parse_error& error) {
+    return bad_file(path, static_cast<int>(error.source().begin.line),
+                    "not TOML: " + std::string{error.description()});
+  }
+}
+
+Status take_values(const std::string& path, const toml::table& table, FileValues& values) {
+  for (const auto& [key, node] : table) {
+    if (node.is_table()) continue;
+    const std::string name{key.str()};
+    values[name] = CARILLON_TRY(read_value(path, name, node));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<FileValues> read_configuration_file(const std::string& path, const std::string& program) {
+  const std::string text = CARILLON_TRY(read_all(path));
+  const toml::table file = CARILLON_TRY(parse(path, text));
+  FileValues values;
+  CARILLON_TRY(take_values(path, file, values));
+  std::vector<std::string> tables{kPrograms.begin(), kPrograms.end()};
+  tables.push_back(program);
+  for (const auto& [key, node] : file) {
+    const toml::table* table = node.as_table();
+    if (table == nullptr) continue;
+    const std::string name{key.str()};
+    if (std::find(tables.begin(), tables.end(), name) == tables.end()) {
+      return bad_file(path, line_of(node),
+                      "unknown table [" + name + "]" + did_you_mean(name, tables));
+    }
+    if (name != program) continue;
+    for (const auto& [inner_key, inner] : *table) {
+      if (inner.is_table()) {
+        return bad_file(path, line_of(inner),
+                        "unknown table [" + name + "." + std::string{inner_key.str()} + "]");
+      }
+    }
+    CARILLON_TRY(take_values(path, *table, values));
+  }
+  return values;
+}
+
+}  // namespace carillon
