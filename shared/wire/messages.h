@@ -22,7 +22,7 @@ namespace carillon::wire {
 
 inline constexpr int kProtocolVersion = 1;
 inline constexpr std::size_t kFrameBytesMax = 4 * 1024 * 1024;
-inline constexpr std::size_t kSubmitJobsMax = 1000;   // jobs in one Submit
+inline constexpr std::size_t kSubmitJobsMax = 1000;  // jobs in one Submit
 inline constexpr std::size_t kReportResultsMax = 4096;
 inline constexpr std::size_t kOutputBytesMax = 1024 * 1024;  // bytes of one Output message
 
@@ -48,7 +48,7 @@ enum class SubmitStatus : int { kAccepted = 0, kDuplicate = 1, kRejected = 2, kS
 struct SubmitAnswer {
   std::string task_id{};
   std::string group{};
-  JobId job_id{};      // of the job, or of a definition's next occurrence; 0 when not accepted
+  JobId job_id{};  // of the job, or of a definition's next occurrence; 0 when not accepted
   SubmitStatus status = SubmitStatus::kRejected;
   std::string tz{};       // the zone that a cron job was stored with
   std::string reason{};   // why not accepted
@@ -65,7 +65,7 @@ struct Act {
   RequestNumber request{};
   Verb verb = Verb::kCancel;
   std::string group{};
-  std::string task_id{};                 // empty where job_id names the job (kKill)
+  std::string task_id{};  // empty where job_id names the job (kKill)
   JobId job_id{};
   std::optional<std::string> payload{};  // kTrigger: instead of the job's own
   bool force = false;                    // kTrigger: whatever overlap says
@@ -118,12 +118,12 @@ struct Register {
   std::map<std::string, std::string> labels{};
   std::vector<std::string> allow{};  // handler command shell script http
   std::string version{};
-  std::vector<Held> holding{};       // after a reconnect
+  std::vector<Held> holding{};  // after a reconnect
 };
 
 struct Registered {
-  Duration lease{};          // a session not heard of for so long is dead
-  Duration pull_interval{};  // pull at least this often
+  Duration lease{};                  // a session not heard of for so long is dead
+  Duration pull_interval{};          // pull at least this often
   std::int64_t tracker_session = 0;  // another one than before: the job tracker was restarted
 };
 
@@ -131,9 +131,9 @@ struct Registered {
 // that are counted by hand-outs numbered above `handout_seen`.
 struct Pull {
   SessionId session{};
-  std::int64_t number = 0;        // counts from 1
-  std::int64_t handout_seen = 0;  // highest HandOut::number received
-  std::int32_t window = 0;        // free threads + prefetch
+  std::int64_t number = 0;                     // counts from 1
+  std::int64_t handout_seen = 0;               // highest HandOut::number received
+  std::int32_t window = 0;                     // free threads + prefetch
   std::optional<std::vector<Held>> holding{};  // given about once a second: everything held
 };
 
@@ -229,9 +229,9 @@ struct ErrorReply {
   Error error{};
 };
 
-using Message = std::variant<ErrorReply, Submit, Submitted, Act, Acted, Query, Rows, Register,
-                             Registered, Pull, Pulled, HandOut, Report, GiveBack, Reported, Output,
-                             OutputTaken, Kill, Bye, Gone>;
+using Message =
+    std::variant<ErrorReply, Submit, Submitted, Act, Acted, Query, Rows, Register, Registered, Pull,
+                 Pulled, HandOut, Report, GiveBack, Reported, Output, OutputTaken, Kill, Bye, Gone>;
 
 // On the wire a message's type is its place in this list, which only grows at its end.
 struct Envelope {
