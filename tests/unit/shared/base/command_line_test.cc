@@ -1,0 +1,180 @@
+#include "shared/base/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "shared/base/configuration.h"
+
+namespace carillon {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+Program client() {
+  return {
+      .name = "jobclient",
+      .summary = "Submits jobs and asks about them.",
+      .options = {{.name = "tracker", .placeholder = "URL", .help = "Where it is."},
+                  {.name = "output",
+                   .letter = 'o',
+                   .placeholder = "FORMAT",
+                   .help = "How rows are printed.",
+                   .fallback = "table",
+                   .choices = {"table", "json"}}},
+      .verbs = {{.name = "submit",
+                 .summary = "Submit a job.",
+                 .options = {{.name = "task-id", .placeholder = "ID", .help = "Your key."},
+                             {.name = "param", .kind = OptionKind::kList, .placeholder = "K=V"},
+                             {.name = "priority", .kind = OptionKind::kNumber, .fallback = "100"},
+                             {.name = "wait", .kind = OptionKind::kSwitch}},
+                 .rest_placeholder = "PROGRAM [ARGUMENT]...",
+                 .examples = "jobclient submit -- echo hello"},
+                {.name = "show",
+                 .summary = "Show a job.",
+                 .positionals = {{.name = "TASK_ID", .help = "Whose."},
+                                 {.name = "FIELD", .help = "What.", .required = false}}},
+                {.name = "groups", .summary = "List groups."},
+                {.name = "groups add",
+                 .summary = "Declare a group.",
+                 .positionals = {{.name = "APP", .many = true}}},
+                {.name = "import crontab",
+                 .summary = "Import a crontab.",
+                 .positionals = {{.name = "FORMAT", .choices = {"user", "system"}}}}},
+      .examples = "jobclient list"};
+}
+
+Configuration good(const std::vector<std::string>& arguments) {
+  auto parsed = parse_configuration(client(), arguments, Environment{});
+  EXPECT_TRUE(parsed.ok()) << (parsed.ok() ? "" : parsed.error().message);
+  return parsed.ok() ? parsed.value().configuration : Configuration{};
+}
+
+std::string refusal(const std::vector<std::string>& arguments) {
+  const auto parsed = parse_configuration(client(), arguments, Environment{});
+  return parsed.ok() ? "accepted" : parsed.error().message;
+}
+
+std::string printed(const std::vector<std::string>& arguments) {
+  const auto parsed = parse_configuration(client(), arguments, Environment{});
+  EXPECT_TRUE(parsed.ok()) << (parsed.ok() ? "" : parsed.error().message);
+  return parsed.ok() ? parsed.value().print.value_or("nothing") : "refused";
+}
+
+TEST(CommandLine, GivesAVerbItsFlagsAndTheCommandAfterDashes) {
+  const Configuration call = good({"submit", "--task-id", "a", "--param", "x=1", "--param", "y=2,3",
+                                   "--wait", "--", "echo", "--", "-o", "--task-id"});
+  EXPECT_EQ(call.verb(), "submit");
+  EXPECT_EQ(call.text("task-id"), "a");
+  EXPECT_THAT(call.list("param"), ElementsAre("x=1", "y=2,3"));
+  EXPECT_EQ(call.number("priority"), 100);
+  EXPECT_TRUE(call.is_on("wait"));
+  EXPECT_THAT(call.rest(), ElementsAre("echo", "--", "-o", "--task-id"));
+}
+
+TEST(CommandLine, TakesTheProgramsFlagsBeforeAndAfterTheVerb) {
+  EXPECT_EQ(good({"-o", "json", "groups"}).text("output"), "json");
+  EXPECT_EQ(good({"groups", "-ojson"}).text("output"), "json");
+  EXPECT_EQ(good({"groups", "--output=json"}).text("output"), "json");
+  EXPECT_EQ(refusal({"-o", "json", "groups", "-o", "table"}), "--output was given twice");
+}
+
+TEST(CommandLine, FillsPositionalsInOrder) {
+  const Configuration both = good({"show", "a", "-o", "json", "b"});
+  EXPECT_EQ(both.text("TASK_ID"), "a");
+  EXPECT_EQ(both.text("FIELD"), "b");
+  EXPECT_FALSE(good({"show", "a"}).has("FIELD"));
+  EXPECT_THAT(good({"groups", "add", "a", "b"}).list("APP"), ElementsAre("a", "b"));
+  EXPECT_EQ(good({"show", "--", "--odd-name"}).text("TASK_ID"), "--odd-name");
+  EXPECT_EQ(good({"show", "-"}).text("TASK_ID"), "-");
+}
+
+TEST(CommandLine, TakesAPositionalThatIsNamedLikeAVerb) {
+  EXPECT_EQ(good({"show", "submit"}).text("TASK_ID"), "submit");
+}
+
+TEST(CommandLine, FindsTheLongestVerb) {
+  EXPECT_EQ(good({"groups"}).verb(), "groups");
+  EXPECT_EQ(good({"groups", "add", "x"}).verb(), "groups add");
+}
+
+TEST(CommandLine, KeepsEmptyValues) {
+  EXPECT_EQ(good({"submit", "--task-id", ""}).text("task-id"), "");
+  EXPECT_TRUE(good({"submit", "--task-id", ""}).was_given("task-id"));
+}
+
+TEST(CommandLine, RefusesByNameWithTheFix) {
+  EXPECT_EQ(refusal({}), "a verb is needed, jobclient --help lists them");
+  EXPECT_EQ(refusal({"submti"}),
+            "unknown verb 'submti' (did you mean 'submit'?), jobclient --help lists them");
+  EXPECT_EQ(refusal({"import"}), "'import' needs one of crontab after it");
+  EXPECT_EQ(refusal({"import", "crontab", "html"}), "FORMAT: 'html' is not one of user, system");
+  EXPECT_EQ(refusal({"show"}), "show needs TASK_ID");
+  EXPECT_EQ(refusal({"show", "a", "b", "c"}), "show: unexpected argument 'c'");
+  EXPECT_EQ(refusal({"submit", "echo"}),
+            "submit: unexpected argument 'echo' (a command to run stands after --)");
+  EXPECT_EQ(refusal({"--trakcer", "x", "groups"}),
+            "unknown flag '--trakcer' (did you mean '--tracker'?), jobclient --help lists them");
+  EXPECT_EQ(refusal({"submit", "--task-i=x"}),
+            "unknown flag '--task-i' (did you mean '--task-id'?), jobclient submit --help lists "
+            "them");
+  EXPECT_EQ(refusal({"submit", "--task-id"}), "--task-id needs a value");
+}
+
+TEST(CommandLine, PrintsTheVersion) {
+  EXPECT_EQ(printed({"--version"}), "jobclient 0.1.0 (carillon)\n");
+}
+
+TEST(Help, ShowsVerbsOptionsDefaultsVariablesAndExamples) {
+  const std::string help = printed({"--help"});
+  EXPECT_THAT(help, StartsWith("Usage: jobclient [OPTION]... VERB [ARGUMENT]...\n"));
+  EXPECT_THAT(help, HasSubstr("submit                      Submit a job.\n"));
+  EXPECT_THAT(help, HasSubstr("-o, --output FORMAT         How rows are printed.\n"));
+  EXPECT_THAT(help, HasSubstr("One of table, json."));
+  EXPECT_THAT(help, HasSubstr("[default: table, CARILLON_OUTPUT]"));
+  EXPECT_THAT(help, HasSubstr("--config FILE"));
+  EXPECT_THAT(help, HasSubstr("\nExamples\n  jobclient list\n"));
+}
+
+TEST(Help, ExplainsAVerbHoweverAskedFor) {
+  const std::string help = printed({"submit", "--help"});
+  EXPECT_THAT(help, StartsWith("Usage: jobclient submit [OPTION]... [-- PROGRAM [ARGUMENT]...]\n"));
+  EXPECT_THAT(help, HasSubstr("--task-id ID"));
+  EXPECT_THAT(help, Not(HasSubstr("CARILLON_TASK_ID")));
+  EXPECT_EQ(printed({"help", "submit"}), help);
+  EXPECT_EQ(printed({"--help", "submit"}), help);
+  EXPECT_EQ(printed({"submit", "-h", "--nonsense"}), help);
+  EXPECT_THAT(printed({"show", "-h"}), StartsWith("Usage: jobclient show TASK_ID [FIELD]\n"));
+}
+
+TEST(Help, KeepsToTheWidthOfAPage) {
+  Program program = client();
+  program.description = std::string(40, 'a') + " " + std::string(60, 'b') + " c";
+  program.options.front().help =
+      "word word word word word word word word word word word word "
+      "word word word word word word word word word word word word";
+  const std::string help = help_text(program);
+  std::size_t start = 0;
+  for (std::size_t end = help.find('\n'); end != std::string::npos; end = help.find('\n', start)) {
+    EXPECT_LE(end - start, 96u) << help.substr(start, end - start);
+    start = end + 1;
+  }
+}
+
+TEST(Completion, HoldsVerbsFlagsAndWords) {
+  const std::string bash = printed({"--completion", "bash"});
+  EXPECT_THAT(bash, HasSubstr("complete -o default -F _carillon_jobclient jobclient\n"));
+  EXPECT_THAT(bash, HasSubstr("words='submit show groups import'"));
+  EXPECT_THAT(bash, HasSubstr("compgen -W 'table json'"));
+  EXPECT_THAT(bash, HasSubstr("--task-id --param --priority --wait"));
+  const std::string zsh = printed({"--completion", "zsh"});
+  EXPECT_THAT(zsh, StartsWith("#compdef jobclient\n"));
+  EXPECT_THAT(zsh, HasSubstr("'submit:Submit a job.'"));
+  EXPECT_THAT(zsh, HasSubstr("(table json)"));
+  EXPECT_EQ(refusal({"--completion", "fish"}), "no completion for 'fish' (only bash and zsh)");
+}
+
+}  // namespace
+}  // namespace carillon

@@ -1,0 +1,252 @@
+#include "shared/base/configuration.h"
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace carillon {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Program server() {
+  return {.name = "jobtracker",
+          .summary = "Stores jobs and hands them out.",
+          .options = {
+              {.name = "listen", .placeholder = "URL", .fallback = "tcp://127.0.0.1:35001"},
+              {.name = "store", .placeholder = "URL"},
+              {.name = "lease", .kind = OptionKind::kDuration, .fallback = "3s"},
+              {.name = "threads", .kind = OptionKind::kNumber, .min = 1, .max = 1024},
+              {.name = "insecure", .kind = OptionKind::kSwitch},
+              {.name = "label", .kind = OptionKind::kList},
+              {.name = "allow",
+               .kind = OptionKind::kList,
+               .fallback = "handler,command",
+               .choices = {"handler", "command", "http"},
+               .by_comma = true},
+              {.name = "xxl-token", .kind = OptionKind::kList, .secret = true},
+              {.name = "log-level", .fallback = "info", .choices = {"debug", "info", "warn"}},
+          }};
+}
+
+Result<Parsed> parse(const std::vector<std::string>& arguments,
+                     std::map<std::string, std::string> environment = {}) {
+  return parse_configuration(server(), arguments, Environment{std::move(environment)});
+}
+
+Configuration good(const std::vector<std::string>& arguments,
+                   std::map<std::string, std::string> environment = {}) {
+  auto parsed = parse(arguments, std::move(environment));
+  EXPECT_TRUE(parsed.ok()) << (parsed.ok() ? "" : parsed.error().message);
+  return parsed.ok() ? parsed.value().configuration : Configuration{};
+}
+
+std::string refusal(const std::vector<std::string>& arguments,
+                    std::map<std::string, std::string> environment = {}) {
+  const auto parsed = parse(arguments, std::move(environment));
+  return parsed.ok() ? "accepted" : parsed.error().message;
+}
+
+// A file that is there as long as the test.
+class ConfigurationFileTest : public ::testing::Test {
+ protected:
+  ~ConfigurationFileTest() override { std::remove(path_.c_str()); }
+
+  Configuration good_file(const std::string& text, std::vector<std::string> arguments = {}) {
+    write(text);
+    arguments.insert(arguments.end(), {"--config", path_});
+    return good(arguments);
+  }
+  // The error for this file, its path left out.
+  std::string file_refusal(const std::string& text) {
+    write(text);
+    std::string message = refusal({"--config", path_});
+    if (const auto at = message.find(path_); at != std::string::npos) {
+      message.replace(at, path_.size(), "FILE");
+    }
+    return message;
+  }
+  void write(const std::string& text) { std::ofstream{path_} << text; }
+
+  const std::string path_ = ::testing::TempDir() + "carillon-configuration-" +
+                            ::testing::UnitTest::GetInstance()->current_test_info()->name() +
+                            ".toml";
+};
+
+TEST(Configuration, StartsWithDefaults) {
+  const Configuration settings = good({});
+  EXPECT_EQ(settings.text("listen"), "tcp://127.0.0.1:35001");
+  EXPECT_EQ(settings.duration("lease"), std::chrono::seconds{3});
+  EXPECT_FALSE(settings.is_on("insecure"));
+  EXPECT_FALSE(settings.has("threads"));
+  EXPECT_FALSE(settings.was_given("listen"));
+  EXPECT_EQ(settings.text("store"), "");
+  EXPECT_THAT(settings.list("allow"), ElementsAre("handler", "command"));
+  EXPECT_THAT(settings.list("label"), ElementsAre());
+}
+
+TEST(Configuration, TakesEveryKindFromFlags) {
+  const Configuration settings =
+      good({"--listen=tcp://*:1", "--lease", "1m30s", "--threads", "8", "--insecure", "--label",
+            "a=1,2", "--label", "b=", "--allow", "http,command"});
+  EXPECT_EQ(settings.text("listen"), "tcp://*:1");
+  EXPECT_EQ(settings.duration("lease"), std::chrono::seconds{90});
+  EXPECT_EQ(settings.number("threads"), 8);
+  EXPECT_TRUE(settings.is_on("insecure"));
+  EXPECT_THAT(settings.list("label"), ElementsAre("a=1,2", "b="));
+  EXPECT_THAT(settings.list("allow"), ElementsAre("http", "command"));
+  EXPECT_TRUE(settings.was_given("threads"));
+}
+
+TEST(Configuration, TakesEveryKindFromTheEnvironment) {
+  const Configuration settings = good({}, {{"CARILLON_LOG_LEVEL", "debug"},
+                                           {"CARILLON_LEASE", "5s"},
+                                           {"CARILLON_THREADS", "2"},
+                                           {"CARILLON_INSECURE", "yes"},
+                                           {"CARILLON_LABEL", "a=1,b=2"}});
+  EXPECT_EQ(settings.text("log-level"), "debug");
+  EXPECT_EQ(settings.duration("lease"), std::chrono::seconds{5});
+  EXPECT_EQ(settings.number("threads"), 2);
+  EXPECT_TRUE(settings.is_on("insecure"));
+  EXPECT_THAT(settings.list("label"), ElementsAre("a=1", "b=2"));
+}
+
+TEST(Configuration, LeavesVariablesOfOthersAlone) {
+  EXPECT_EQ(good({}, {{"CARILLON_TASK_ID", "nightly"}, {"CARILLON_CI", "1"}}).text("store"), "");
+}
+
+TEST_F(ConfigurationFileTest, TakesEveryKindFromTheFile) {
+  const Configuration settings = good_file(
+      "listen = \"tcp://*:2\"\nlease = \"10s\"\nthreads = 3\ninsecure = true\n"
+      "label = [\"a=1,2\", \"b=2\"]\nallow = \"http,handler\"\n");
+  EXPECT_EQ(settings.text("listen"), "tcp://*:2");
+  EXPECT_EQ(settings.duration("lease"), std::chrono::seconds{10});
+  EXPECT_EQ(settings.number("threads"), 3);
+  EXPECT_TRUE(settings.is_on("insecure"));
+  EXPECT_THAT(settings.list("label"), ElementsAre("a=1,2", "b=2"));
+  EXPECT_THAT(settings.list("allow"), ElementsAre("http", "handler"));
+  EXPECT_EQ(settings.source("threads"), path_ + ":3");
+}
+
+TEST_F(ConfigurationFileTest, PrefersFlagThenEnvironmentThenFile) {
+  write("lease = \"10s\"\nthreads = 3\nlisten = \"tcp://file:1\"\n");
+  const Configuration settings =
+      good({"--lease", "1s"},
+           {{"CARILLON_CONFIG", path_}, {"CARILLON_LEASE", "2s"}, {"CARILLON_THREADS", "2"}});
+  EXPECT_EQ(settings.duration("lease"), std::chrono::seconds{1});
+  EXPECT_EQ(settings.number("threads"), 2);
+  EXPECT_EQ(settings.text("listen"), "tcp://file:1");
+  EXPECT_EQ(settings.source("lease"), "flag");
+  EXPECT_EQ(settings.source("threads"), "environment CARILLON_THREADS");
+}
+
+TEST_F(ConfigurationFileTest, PrefersTheProgramsOwnTableAndSkipsThoseOfOthers) {
+  const Configuration settings = good_file(
+      "log_level = \"warn\"\nlease = \"9s\"\n[tasktracker]\ngroup = \"mail\"\n"
+      "[jobtracker]\nlog_level = \"debug\"\n");
+  EXPECT_EQ(settings.text("log-level"), "debug");
+  EXPECT_EQ(settings.duration("lease"), std::chrono::seconds{9});
+}
+
+TEST_F(ConfigurationFileTest, RefusesUnknownKeysAndTablesWithLineAndNearestName) {
+  EXPECT_EQ(file_refusal("# comment\n\nlisen = \"x\"\n"),
+            "configuration: FILE:3: unknown key 'lisen' (did you mean 'listen'?)");
+  EXPECT_EQ(file_refusal("[jobtracker]\nlog-level = \"info\"\n"),
+            "configuration: FILE:2: unknown key 'log-level' (did you mean 'log_level'?)");
+  EXPECT_EQ(file_refusal("[jobtraker]\nlease = \"1s\"\n"),
+            "configuration: FILE:1: unknown table [jobtraker] (did you mean 'jobtracker'?)");
+  EXPECT_EQ(file_refusal("[jobtracker.store]\nx = 1\n"),
+            "configuration: FILE:1: unknown table [jobtracker.store]");
+}
+
+TEST_F(ConfigurationFileTest, RefusesBadValuesWithTheLine) {
+  EXPECT_EQ(file_refusal("\nlease = \"3 apples\"\n"),
+            "configuration: FILE:2: lease: '3 apples' is not a duration (write 500ms, 3s, 5m or "
+            "1h30m)");
+  EXPECT_EQ(file_refusal("lease = 5\n"),
+            "configuration: FILE:1: lease: '5' is a number without a unit (write 5s for seconds, "
+            "or one of ms, s, m, h, d)");
+  EXPECT_EQ(file_refusal("threads = [1]\n"),
+            "configuration: FILE:1: threads: one value is needed, not a list");
+  EXPECT_EQ(file_refusal("threads = 1.5\n"),
+            "configuration: FILE:1: threads must be a text in quotes, a whole number, true or "
+            "false, or a list");
+  EXPECT_EQ(file_refusal("label = [[\"a\"]]\n"),
+            "configuration: FILE:1: label must be a list of texts in quotes");
+  EXPECT_EQ(file_refusal("insecure = \"maybe\"\n"),
+            "configuration: FILE:1: insecure: 'maybe' is neither true nor false");
+}
+
+TEST_F(ConfigurationFileTest, RefusesWhatIsNotToml) {
+  EXPECT_THAT(file_refusal("lease = 3s\nlisten ="), HasSubstr("configuration: FILE:1: not TOML: "));
+  EXPECT_THAT(file_refusal("\xff\xfe"), HasSubstr("configuration: FILE:1: not TOML: "));
+}
+
+TEST_F(ConfigurationFileTest, TakesAnEmptyFile) {
+  EXPECT_EQ(good_file("").text("log-level"), "info");
+}
+
+TEST(Configuration, RefusesAFileThatIsNotThere) {
+  EXPECT_EQ(refusal({"--config", "/nowhere/x.toml"}),
+            "configuration: /nowhere/x.toml: cannot be read: No such file or directory");
+  EXPECT_EQ(refusal({"--config", "/"}), "configuration: /: cannot be read: Is a directory");
+}
+
+TEST(Configuration, NamesTheSourceOfABadValue) {
+  EXPECT_EQ(refusal({"--lease", "3 apples"}),
+            "--lease: '3 apples' is not a duration (write 500ms, 3s, 5m or 1h30m)");
+  EXPECT_EQ(refusal({}, {{"CARILLON_THREADS", "x"}}),
+            "environment CARILLON_THREADS: 'x' is not a whole number");
+  EXPECT_EQ(refusal({"--threads", "0"}), "--threads: 0 is too small, the least is 1");
+  EXPECT_EQ(refusal({"--threads", "1025"}), "--threads: 1025 is too large, the most is 1024");
+  EXPECT_EQ(refusal({"--threads", "99999999999999999999"}),
+            "--threads: '99999999999999999999' is not a whole number");
+  EXPECT_EQ(refusal({"--log-level", "loud"}),
+            "--log-level: 'loud' is not one of debug, info, warn");
+  EXPECT_EQ(refusal({"--allow", "http,shell"}),
+            "--allow: 'shell' is not one of handler, command, http");
+}
+
+TEST(Configuration, RefusesWrongUsage) {
+  EXPECT_EQ(refusal({"--lisen", "x"}),
+            "unknown flag '--lisen' (did you mean '--listen'?), jobtracker --help lists them");
+  EXPECT_EQ(refusal({"--listen"}), "--listen needs a value");
+  EXPECT_EQ(refusal({"--lease", "1s", "--lease", "2s"}), "--lease was given twice");
+  EXPECT_EQ(refusal({"start"}),
+            "unexpected argument 'start', jobtracker takes flags only (see jobtracker --help)");
+}
+
+TEST(Configuration, ListsWhatIsInForceWithoutSecrets) {
+  const Configuration settings =
+      good({"--store", "mysql://app:s3cr:t@db:3306/carillon", "--xxl-token", "hush", "--insecure"},
+           {{"CARILLON_LEASE", "5s"}});
+  std::vector<std::string> lines;
+  for (const EffectiveOption& line : settings.effective()) {
+    lines.push_back(line.name + "=" + line.value + " from " + line.source);
+  }
+  EXPECT_THAT(lines, ElementsAre("listen=tcp://127.0.0.1:35001 from default",
+                                 "store=mysql://app:***@db:3306/carillon from flag",
+                                 "lease=5s from environment CARILLON_LEASE",
+                                 "insecure=true from flag", "allow=handler,command from default",
+                                 "xxl-token=*** from flag", "log-level=info from default"));
+}
+
+TEST(Configuration, MasksThePasswordOfAnUrlOnly) {
+  EXPECT_EQ(mask_secrets("mysql://u:p@h:1/d"), "mysql://u:***@h:1/d");
+  EXPECT_EQ(mask_secrets("mysql://u:p/@:x@h/d"), "mysql://u:***@h/d");
+  EXPECT_EQ(mask_secrets("mysql://u@h:1/d"), "mysql://u@h:1/d");
+  EXPECT_EQ(mask_secrets("tcp://127.0.0.1:1"), "tcp://127.0.0.1:1");
+  EXPECT_EQ(mask_secrets("sqlite:/a/b@c:d"), "sqlite:/a/b@c:d");
+}
+
+TEST(ConfigurationDeath, AskingForTheWrongThingIsABug) {
+  const Configuration settings = good({});
+  EXPECT_DEATH((void)settings.text("no-such"), "only declared options are asked for");
+  EXPECT_DEATH((void)settings.text("lease"), "as the kind it was declared with");
+  EXPECT_DEATH((void)settings.number("threads"), "only a number that has a value");
+}
+
+}  // namespace
+}  // namespace carillon

@@ -1,0 +1,29 @@
+#include "shared/base/nearest_word.h"
+
+#include <gtest/gtest.h>
+
+namespace carillon {
+namespace {
+
+const std::vector<std::string> kWords{"listen", "log_level", "store", "store_wait", "data"};
+
+TEST(NearestWord, FindsASlipOfTheFinger) {
+  EXPECT_EQ(did_you_mean("lisen", kWords), " (did you mean 'listen'?)");
+  EXPECT_EQ(did_you_mean("lsiten", kWords), " (did you mean 'listen'?)");
+  EXPECT_EQ(did_you_mean("loglevel", kWords), " (did you mean 'log_level'?)");
+  EXPECT_EQ(did_you_mean("store_wiat", kWords), " (did you mean 'store_wait'?)");
+}
+
+TEST(NearestWord, TakesTheNearerOfTwo) {
+  EXPECT_EQ(did_you_mean("stor", kWords), " (did you mean 'store'?)");
+}
+
+TEST(NearestWord, SaysNothingWhenNoneIsNear) {
+  EXPECT_EQ(did_you_mean("threads", kWords), "");
+  EXPECT_EQ(did_you_mean("", kWords), "");
+  EXPECT_EQ(did_you_mean("x", {}), "");
+  EXPECT_EQ(did_you_mean(std::string(100'000, 'a'), kWords), "");
+}
+
+}  // namespace
+}  // namespace carillon
