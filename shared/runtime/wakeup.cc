@@ -37,6 +37,14 @@ void Wakeup::clear() {
   pending_.exchange(false, std::memory_order_acq_rel);
 }
 
+bool Wakeup::wait_for(Duration longest) {
+  pollfd descriptor{.fd = fd_, .events = POLLIN, .revents = 0};
+  const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(longest).count();
+  const bool signalled = ::poll(&descriptor, 1, static_cast<int>(milliseconds)) > 0;
+  clear();
+  return signalled;
+}
+
 void Wakeup::wait() {
   pollfd waiting{.fd = fd_, .events = POLLIN, .revents = 0};
   while (::poll(&waiting, 1, -1) < 0 && errno == EINTR) {

@@ -2,6 +2,8 @@
 
 #include <atomic>
 
+#include "carillon/time.h"
+
 namespace carillon {
 
 // An eventfd: threads signal, one thread waits for it, alone or in its EventLoop. May wake for
@@ -15,7 +17,8 @@ class Wakeup {
 
   void signal();  // any thread; a signal handler too
   void clear();
-  void wait();  // blocks until signalled, and clears
+  void wait();                      // blocks until signalled, and clears
+  bool wait_for(Duration longest);  // the same, but no longer; false: not signalled
   int fd() const { return fd_; }
 
  private:
