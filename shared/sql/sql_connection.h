@@ -43,13 +43,20 @@ enum class Dialect { kSqlite, kMysql };
 
 // What went wrong, by code:
 //   kUnavailable     the database is away; nothing was committed; open a new connection
-//   kTimeout         the connection broke inside COMMIT: committed or not, nobody knows here
+//   kTimeout         the connection broke inside COMMIT, or inside a write that commits by itself:
+//                    committed or not, nobody knows here; open a new connection and look
 //   kConflict        deadlock or lock time-out: the transaction is rolled back, run it again
 //   kInvalidArgument a statement or a value is wrong; the transaction was rolled back
-//   kLimit           disk full or a server limit reached
-//   kDenied          wrong user or password
+//   kLimit           disk full or a server limit reached; the transaction was rolled back
+//   kDenied          wrong user or password, or no right to do this
 //   kCorrupt         the database file is damaged or no database
-// A failed statement leaves no transaction open, except after kTimeout, when the connection is dead.
+// A failed statement leaves no transaction open: it was rolled back, or after kUnavailable and
+// kTimeout the connection is dead and says so (kUnavailable) to every later call.
+//
+// What both dialects share, so that one text of SQL can serve them: parameters are "?", names may
+// be quoted with "...", text in '...' knows no backslash escapes, || joins texts. Text compares
+// byte by byte if its column says so (MySQL: COLLATE utf8mb4_bin, which key columns need). Schema
+// statements commit an open transaction on MySQL, not on SQLite.
 //
 // Thread: one store thread owns a connection; never shared.
 class Connection {
@@ -58,28 +65,35 @@ class Connection {
 
   virtual Dialect dialect() const = 0;
 
+  // Requires: begin() outside and commit() inside a transaction. Never run BEGIN, COMMIT or
+  // ROLLBACK as text: the connection must know where it stands.
   virtual Status begin() = 0;
   virtual Status commit() = 0;
   virtual Status rollback() = 0;  // fine without a transaction
 
   // Runs one statement; the number of rows it matched (an UPDATE that changes nothing counts).
-  // Statements are prepared once and kept, by their text.
+  // Statements are prepared once and kept, by their text: values belong into parameters.
   virtual Result<std::int64_t> execute(std::string_view sql, std::span<const Value> parameters) = 0;
+
+  // Runs one statement that answers with rows. `on_row` must not use the connection.
   virtual Status query(std::string_view sql, std::span<const Value> parameters,
                        const std::function<void(const Row&)>& on_row) = 0;
 
   // Inserts many rows, `values` row after row; in as few round trips as the database allows.
   // `head` is "INSERT INTO t (a, b) VALUES" ("REPLACE INTO ..." likewise); columns is how many
-  // values a row has.
+  // values a row has. All rows or none, also outside a transaction.
   virtual Status insert_rows(std::string_view head, int columns, std::span<const Value> values) = 0;
 
   // Deletes the rows of `table` named by their keys, and says for each whether it was there.
-  // `keys` holds, row after row, a value for each of key_columns; no key comes twice.
+  // `keys` holds, row after row, a value for each of key_columns; no key comes twice and none is
+  // null. The columns must be the primary key or a unique one, or the start of an index. All or
+  // none, also outside a transaction.
   virtual Result<std::vector<bool>> delete_rows(std::string_view table,
                                                 std::span<const std::string_view> key_columns,
                                                 std::span<const Value> keys) = 0;
 
-  // Runs a script of statements separated by ";" at line ends, for schema changes.
+  // Runs a script of statements separated by ";" at line ends, for schema changes. Stops at the
+  // first that fails; what the earlier ones did stays, unless a transaction was open on SQLite.
   virtual Status run_script(std::string_view script) = 0;
 };
 

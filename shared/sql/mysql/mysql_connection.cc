@@ -1,0 +1,379 @@
+#include "shared/sql/mysql/mysql_connection.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include <cppconn/connection.h>
+#include <cppconn/driver.h>
+#include <cppconn/exception.h>
+#include <cppconn/parameter_metadata.h>
+#include <cppconn/prepared_statement.h>
+#include <cppconn/resultset.h>
+#include <cppconn/resultset_metadata.h>
+#include <cppconn/statement.h>
+
+#include "shared/base/assert.h"
+#include "shared/sql/mysql/mysql_error.h"
+#include "shared/sql/sql_text.h"
+
+namespace carillon::sql {
+namespace {
+
+constexpr std::size_t kStatementsMax = 500;
+constexpr std::size_t kStatementBytesMax = 512 << 10;  // the server takes 60 to 160 times that
+constexpr std::size_t kPlaceholdersMax = 65'535;       // of one statement, by the protocol
+constexpr int kChunkRowsMax = 512;
+constexpr std::size_t kChunkBytesMax = 4 << 20;
+constexpr std::size_t kKeptBytesMax = 64 << 10;  // larger parameters are let go after their use
+
+// The library keeps its drivers in a map without a lock.
+::sql::Driver& driver() {
+  static std::once_flag once;
+  static ::sql::Driver* instance = nullptr;
+  std::call_once(once, [] { instance = get_driver_instance(); });
+  return *instance;
+}
+
+::sql::SQLString text_of(std::string_view text) { return {text.data(), text.size()}; }
+
+void bind_one(::sql::PreparedStatement& statement, unsigned index, const Value& value) {
+  switch (value.kind) {
+    case Value::Kind::kNull:
+      return statement.setNull(index, ::sql::DataType::SQLNULL);
+    case Value::Kind::kInteger:
+      return statement.setInt64(index, value.integer);
+    case Value::Kind::kReal:
+      return statement.setDouble(index, value.real);
+    case Value::Kind::kText:
+    case Value::Kind::kBytes:
+      return statement.setString(index, text_of(value.text));
+  }
+}
+
+// A key as a column of the type of its value: without the cast, the server would compare whole
+// numbers as floating point and texts by a collation of its own choice, and find no index.
+const char* typed_placeholder(const Value& value) {
+  switch (value.kind) {
+    case Value::Kind::kInteger:
+      return "CAST(? AS SIGNED)";
+    case Value::Kind::kReal:
+      return "CAST(? AS DOUBLE)";
+    case Value::Kind::kBytes:
+      return "CAST(? AS BINARY)";
+    case Value::Kind::kText:
+    case Value::Kind::kNull:
+      break;
+  }
+  return "CAST(? AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin";
+}
+
+// "(SELECT 0 AS n, ? AS k0 UNION ALL SELECT 1, ? ...) AS k STRAIGHT_JOIN table AS t ON ...": each
+// row is found by its key. A long IN list would be answered by a scan that locks other rows too.
+std::string join_by_keys(std::string_view table, std::span<const std::string_view> key_columns,
+                         std::span<const Value> first_key, int rows) {
+  std::string text = "(SELECT 0 AS n";
+  std::string others;
+  std::string condition;
+  for (std::size_t column = 0; column < key_columns.size(); ++column) {
+    const auto name = "k" + std::to_string(column);
+    const std::string placeholder = typed_placeholder(first_key[column]);
+    text += ", " + placeholder + " AS " + name;
+    others += ", " + placeholder;
+    condition += column == 0 ? " ON t." : " AND t.";
+    condition += std::string{key_columns[column]} + " = k." + name;
+  }
+  for (int row = 1; row < rows; ++row) {
+    text += " UNION ALL SELECT " + std::to_string(row) + others;
+  }
+  return text + ") AS k STRAIGHT_JOIN " + std::string{table} + " AS t" + condition;
+}
+
+class MysqlRow final : public Row {
+ public:
+  explicit MysqlRow(::sql::ResultSet& rows)
+      : rows_(rows), texts_(rows.getMetaData()->getColumnCount()) {}
+
+  bool is_null(int column) const override { return rows_.isNull(number_of(column)); }
+  std::int64_t integer(int column) const override { return rows_.getInt64(number_of(column)); }
+  double real(int column) const override {
+    return static_cast<double>(rows_.getDouble(number_of(column)));
+  }
+  std::string_view bytes(int column) const override {
+    auto& text = texts_[static_cast<std::size_t>(column)];
+    text = rows_.getString(number_of(column));
+    return text.asStdString();
+  }
+
+ private:
+  static std::uint32_t number_of(int column) { return static_cast<std::uint32_t>(column) + 1; }
+
+  ::sql::ResultSet& rows_;
+  mutable std::vector<::sql::SQLString> texts_;  // what the views given out refer to
+};
+
+}  // namespace
+
+// A statement prepared on the server; closed with its owner.
+class MysqlConnection::Statement {
+ public:
+  explicit Statement(std::unique_ptr<::sql::PreparedStatement> prepared)
+      : handle(std::move(prepared)),
+        parameters(handle->getParameterMetaData()->getParameterCount()) {}
+
+  // The library keeps copies of the values until the next run.
+  void let_go(std::span<const Value> values) const {
+    std::size_t bytes = 0;
+    for (const auto& value : values) bytes += value.text.size();
+    if (bytes > kKeptBytesMax) handle->clearParameters();
+  }
+
+  std::unique_ptr<::sql::PreparedStatement> handle;
+  std::size_t parameters;
+};
+
+MysqlConnection::MysqlConnection(std::string name, std::unique_ptr<::sql::Connection> connection)
+    : name_(std::move(name)),
+      connection_(std::move(connection)),
+      statements_(kStatementsMax, kStatementBytesMax) {}
+
+MysqlConnection::~MysqlConnection() { close(); }
+
+void MysqlConnection::close() {
+  statements_.clear();
+  plain_.reset();
+  connection_.reset();
+  in_transaction_ = false;
+}
+
+Result<std::unique_ptr<MysqlConnection>> MysqlConnection::open(const MysqlUrl& url,
+                                                               const MysqlOptions& options) {
+  CARILLON_ASSERT(options.lock_wait < options.read_timeout,
+                  "a lock time-out is told by the server, not by a broken connection");
+  std::unique_ptr<MysqlConnection> made{new MysqlConnection{url.masked(), nullptr}};
+  const auto connect = [&]() -> Status {
+    const bool is_ipv6 = url.host.find(':') != std::string::npos;
+    ::sql::ConnectOptionsMap map;
+    map["hostName"] = ::sql::SQLString{"tcp://" + (is_ipv6 ? "[" + url.host + "]" : url.host) +
+                                       ":" + std::to_string(url.port)};
+    map["userName"] = ::sql::SQLString{url.user};
+    map["password"] = ::sql::SQLString{url.password};
+    map["schema"] = ::sql::SQLString{url.database};
+    map["OPT_CONNECT_TIMEOUT"] = static_cast<int>(options.connect_timeout.count());
+    map["OPT_READ_TIMEOUT"] = static_cast<int>(options.read_timeout.count());
+    map["OPT_WRITE_TIMEOUT"] = static_cast<int>(options.write_timeout.count());
+    map["CLIENT_FOUND_ROWS"] = true;
+    made->connection_.reset(driver().connect(map));
+    made->plain_.reset(made->connection_->createStatement());
+    return {};
+  };
+  CARILLON_TRY(made->guarded("", connect));
+  CARILLON_TRY(made->configure(options));
+  return made;
+}
+
+Status MysqlConnection::configure(const MysqlOptions& options) {
+  const auto wait = std::to_string(options.lock_wait.count());
+  // The library has just forced REPEATABLE READ, whatever the server's default.
+  CARILLON_TRY(run_plain("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"));
+  CARILLON_TRY(run_plain("SET NAMES utf8mb4 COLLATE utf8mb4_bin"));
+  CARILLON_TRY(run_plain(
+      "SET SESSION time_zone = '+00:00', sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT,"
+      "NO_BACKSLASH_ESCAPES,STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',"
+      " innodb_lock_wait_timeout = " +
+      wait + ", lock_wait_timeout = " + wait));
+  return query("SELECT @@max_allowed_packet", {},
+               [this](const Row& row) { packet_max_ = static_cast<std::size_t>(row.integer(0)); });
+}
+
+template <class Work>
+auto MysqlConnection::guarded(std::string_view sql, const Work& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const ::sql::SQLException& exception) {
+    return failure(exception.getErrorCode(), exception.what(), sql);
+  } catch (const std::exception& exception) {
+    return failure(0, exception.what(), sql);
+  }
+}
+
+Error MysqlConnection::failure(int number, const std::string& text, std::string_view sql) {
+  const auto found = mysql_failure(number, text);
+  auto code = found.code;
+  if (found.connection_lost && commits_ && connection_ != nullptr) code = ErrorCode::kTimeout;
+  std::string message = name_ + ": " + text;
+  if (number != 0) message += " (" + std::to_string(number) + ")";
+  if (*found.advice != '\0') message += std::string{": "} + found.advice;
+  if (!sql.empty()) message += " [" + statement_excerpt(sql) + "]";
+
+  // A failed run may have left half-sent parameters with the statement.
+  statements_.erase(sql);
+  if (found.connection_lost) {
+    close();
+  } else if (in_transaction_) {
+    in_transaction_ = false;
+    // A lock time-out rolls back the statement only, and leaves the transaction open.
+    try {
+      plain_->execute("ROLLBACK");
+    } catch (const std::exception&) {
+      close();
+    }
+  }
+  return {code, std::move(message)};
+}
+
+Status MysqlConnection::run_plain(std::string_view sql) {
+  return guarded(sql, [&]() -> Status {
+    if (connection_ == nullptr) return failure(2006, "the connection was lost", sql);
+    if (plain_->execute(text_of(sql))) {
+      const std::unique_ptr<::sql::ResultSet> unread{plain_->getResultSet()};
+    }
+    return {};
+  });
+}
+
+Status MysqlConnection::begin() {
+  CARILLON_ASSERT(!in_transaction_, "transactions do not nest");
+  CARILLON_TRY(run_plain("START TRANSACTION"));
+  in_transaction_ = true;
+  return {};
+}
+
+Status MysqlConnection::commit() {
+  CARILLON_ASSERT(in_transaction_, "commit() follows begin() and no failure");
+  commits_ = true;
+  // As text: the library's own commit() drops the server's answer.
+  auto status = run_plain("COMMIT");
+  commits_ = false;
+  in_transaction_ = false;
+  return status;
+}
+
+Status MysqlConnection::rollback() {
+  if (!in_transaction_) return {};
+  CARILLON_TRY(run_plain("ROLLBACK"));
+  in_transaction_ = false;
+  return {};
+}
+
+Result<MysqlConnection::Statement*> MysqlConnection::prepare(std::string_view sql,
+                                                             std::span<const Value> parameters) {
+  if (connection_ == nullptr) return failure(2006, "the connection was lost", sql);
+  auto* statement = statements_.find(sql);
+  if (statement == nullptr) {
+    auto made = std::make_unique<Statement>(
+        std::unique_ptr<::sql::PreparedStatement>{connection_->prepareStatement(text_of(sql))});
+    statement = statements_.insert(sql, std::move(made));
+  }
+  // The library would run with the values of an earlier call.
+  if (statement->parameters != parameters.size()) {
+    return failure(0,
+                   std::to_string(parameters.size()) + " parameters for a statement that takes " +
+                       std::to_string(statement->parameters),
+                   sql);
+  }
+  unsigned index = 0;
+  for (const auto& value : parameters) bind_one(*statement->handle, ++index, value);
+  return statement;
+}
+
+Result<std::int64_t> MysqlConnection::run(std::string_view sql, std::span<const Value> parameters) {
+  return guarded(sql, [&]() -> Result<std::int64_t> {
+    auto* statement = CARILLON_TRY(prepare(sql, parameters));
+    const std::int64_t rows = statement->handle->executeUpdate();
+    statement->let_go(parameters);
+    return rows;
+  });
+}
+
+Result<std::int64_t> MysqlConnection::execute(std::string_view sql,
+                                              std::span<const Value> parameters) {
+  commits_ = !in_transaction_;
+  auto result = run(sql, parameters);
+  commits_ = false;
+  return result;
+}
+
+Status MysqlConnection::query(std::string_view sql, std::span<const Value> parameters,
+                              const std::function<void(const Row&)>& on_row) {
+  return guarded(sql, [&]() -> Status {
+    auto* statement = CARILLON_TRY(prepare(sql, parameters));
+    const std::unique_ptr<::sql::ResultSet> rows{statement->handle->executeQuery()};
+    const MysqlRow row{*rows};
+    while (rows->next()) on_row(row);
+    statement->let_go(parameters);
+    return {};
+  });
+}
+
+template <class Work>
+Status MysqlConnection::atomically(const Work& work) {
+  if (in_transaction_) return work();
+  CARILLON_TRY(begin());
+  CARILLON_TRY(work());
+  return commit();
+}
+
+int MysqlConnection::chunk_rows(std::span<const Value> values, std::size_t width) const {
+  const auto bytes_max = std::min(kChunkBytesMax, packet_max_ / 2);
+  std::size_t bytes = 0;
+  std::size_t fitting = 0;
+  for (; fitting * width < values.size() && fitting < kChunkRowsMax; ++fitting) {
+    for (const auto& value : values.subspan(fitting * width, width)) bytes += 9 + value.text.size();
+    if (bytes > bytes_max || (fitting + 1) * width > kPlaceholdersMax) break;
+  }
+  int rows = 1;
+  while (static_cast<std::size_t>(rows) * 2 <= fitting) rows *= 2;
+  return rows;
+}
+
+Status MysqlConnection::insert_rows(std::string_view head, int columns,
+                                    std::span<const Value> values) {
+  const auto width = static_cast<std::size_t>(columns);
+  CARILLON_ASSERT(columns > 0 && values.size() % width == 0, "values come in whole rows");
+  if (values.empty()) return {};
+  return atomically([&]() -> Status {
+    while (!values.empty()) {
+      const int rows = chunk_rows(values, width);
+      const auto chunk = values.first(static_cast<std::size_t>(rows) * width);
+      CARILLON_TRY(run(std::string{head} + " " + placeholder_rows(rows, columns), chunk));
+      values = values.subspan(chunk.size());
+    }
+    return {};
+  });
+}
+
+Result<std::vector<bool>> MysqlConnection::delete_rows(
+    std::string_view table, std::span<const std::string_view> key_columns,
+    std::span<const Value> keys) {
+  const auto width = key_columns.size();
+  CARILLON_ASSERT(width > 0 && keys.size() % width == 0, "keys come in whole rows");
+  std::vector<bool> was_there(keys.size() / width, false);
+  if (keys.empty()) return was_there;
+  std::size_t done = 0;
+  const auto work = [&]() -> Status {
+    while (!keys.empty()) {
+      const int rows = chunk_rows(keys, width);
+      const auto chunk = keys.first(static_cast<std::size_t>(rows) * width);
+      const auto join = join_by_keys(table, key_columns, keys.first(width), rows);
+      std::int64_t found = 0;
+      CARILLON_TRY(query("SELECT k.n FROM " + join + " FOR UPDATE", chunk, [&](const Row& row) {
+        was_there[done + static_cast<std::size_t>(row.integer(0))] = true;
+        ++found;
+      }));
+      if (found > 0) CARILLON_TRY(run("DELETE t FROM " + join, chunk));
+      done += static_cast<std::size_t>(rows);
+      keys = keys.subspan(chunk.size());
+    }
+    return {};
+  };
+  CARILLON_TRY(atomically(work));
+  return was_there;
+}
+
+Status MysqlConnection::run_script(std::string_view script) {
+  for (const auto& statement : split_script(script)) CARILLON_TRY(run_plain(statement));
+  return {};
+}
+
+}  // namespace carillon::sql

@@ -1,0 +1,109 @@
+#include "shared/sql/mysql/mysql_url.h"
+
+#include <charconv>
+#include <optional>
+
+namespace carillon::sql {
+namespace {
+
+constexpr std::string_view kScheme = "mysql://";
+constexpr const char* kForm = ", expected mysql://user:password@host:port/database";
+
+Error wrong(const std::string& what) {
+  return {ErrorCode::kInvalidArgument, "database url: " + what + kForm};
+}
+
+std::optional<int> hex_digit(char letter) {
+  if (letter >= '0' && letter <= '9') return letter - '0';
+  if (letter >= 'a' && letter <= 'f') return letter - 'a' + 10;
+  if (letter >= 'A' && letter <= 'F') return letter - 'A' + 10;
+  return std::nullopt;
+}
+
+Result<std::string> percent_decoded(std::string_view text, const char* part) {
+  std::string decoded;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '%') {
+      decoded += text[at];
+      continue;
+    }
+    const auto high = at + 1 < text.size() ? hex_digit(text[at + 1]) : std::nullopt;
+    const auto low = at + 2 < text.size() ? hex_digit(text[at + 2]) : std::nullopt;
+    if (!high || !low) {
+      return wrong(std::string{"\"%\" in the "} + part +
+                   " is not followed by two hexadecimal digits (write %25 for a percent sign)");
+    }
+    decoded += static_cast<char>(*high * 16 + *low);
+    at += 2;
+  }
+  return decoded;
+}
+
+Result<std::uint16_t> parse_port(std::string_view text) {
+  std::uint16_t port = 0;
+  const auto* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, port);
+  if (error != std::errc{} || stop != end || port == 0) {
+    return wrong("port \"" + std::string{text} + "\" is not a number from 1 to 65535");
+  }
+  return port;
+}
+
+// "host", "host:port", "[::1]" or "[::1]:port".
+Status parse_address(std::string_view text, MysqlUrl& url) {
+  std::string_view rest;
+  if (text.starts_with('[')) {
+    const auto close = text.find(']');
+    if (close == std::string_view::npos) return wrong("\"[\" of the host is not closed");
+    url.host = std::string{text.substr(1, close - 1)};
+    rest = text.substr(close + 1);
+    if (!rest.empty() && !rest.starts_with(':')) return wrong("unexpected text after \"]\"");
+  } else {
+    const auto colon = text.find(':');
+    url.host = std::string{text.substr(0, colon)};
+    rest = colon == std::string_view::npos ? std::string_view{} : text.substr(colon);
+  }
+  if (url.host.empty()) return wrong("the host is missing");
+  if (!rest.empty()) url.port = CARILLON_TRY(parse_port(rest.substr(1)));
+  return {};
+}
+
+}  // namespace
+
+std::string MysqlUrl::masked() const {
+  const bool is_ipv6 = host.find(':') != std::string::npos;
+  return std::string{kScheme} + user + (password.empty() ? "@" : ":***@") +
+         (is_ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port) + "/" + database;
+}
+
+Result<MysqlUrl> parse_mysql_url(std::string_view text) {
+  if (!text.starts_with(kScheme)) return wrong("it does not start with mysql://");
+  text.remove_prefix(kScheme.size());
+
+  // The last "@" before the path: a password that was not percent-encoded may hold another.
+  const auto at = text.substr(0, text.rfind('/')).rfind('@');
+  if (at == std::string_view::npos) return wrong("the user is missing");
+  const auto credentials = text.substr(0, at);
+  text.remove_prefix(at + 1);
+
+  MysqlUrl url;
+  const auto colon = credentials.find(':');
+  url.user = CARILLON_TRY(percent_decoded(credentials.substr(0, colon), "user"));
+  if (url.user.empty()) return wrong("the user is missing");
+  if (colon != std::string_view::npos) {
+    url.password = CARILLON_TRY(percent_decoded(credentials.substr(colon + 1), "password"));
+  }
+
+  const auto slash = text.find('/');
+  CARILLON_TRY(parse_address(text.substr(0, slash), url));
+  if (slash != std::string_view::npos) text.remove_prefix(slash + 1);
+  if (slash == std::string_view::npos || text.empty()) return wrong("the database is missing");
+  if (text.find_first_of("/?#") != std::string_view::npos) {
+    return wrong("the database \"" + std::string{text} +
+                 "\" holds one of / ? # (no options are known; write such a letter as %2F)");
+  }
+  url.database = CARILLON_TRY(percent_decoded(text, "database"));
+  return url;
+}
+
+}  // namespace carillon::sql

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "carillon/result.h"
+
+namespace carillon::sql {
+
+// Where a MySQL or MariaDB database is and who asks. The password is never part of a message.
+struct MysqlUrl {
+  std::string user{};
+  std::string password{};
+  std::string host{};  // a name or an address; IPv6 without brackets
+  std::uint16_t port = 3306;
+  std::string database{};
+
+  // "mysql://user:***@host:port/database", for logs and messages.
+  std::string masked() const;
+
+  bool operator==(const MysqlUrl&) const = default;
+};
+
+// Reads "mysql://user:password@host:port/database". The port may be left out (3306), the password
+// too (empty). "%40" stands for "@" and so on, in user, password and database; an IPv6 address
+// stands in brackets. kInvalidArgument names the part that is wrong, never the password.
+Result<MysqlUrl> parse_mysql_url(std::string_view text);
+
+}  // namespace carillon::sql
