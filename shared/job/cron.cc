@@ -1,0 +1,77 @@
+#include "shared/job/cron.h"
+
+#include <algorithm>
+#include <string>
+
+namespace carillon {
+
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::sys_seconds;
+
+// More than the local times of two instants can differ from their distance: zones are at most a
+// day and a bit apart.
+constexpr seconds kOffsetChangeMax = std::chrono::hours{48};
+
+}  // namespace
+
+Result<Cron> Cron::parse(std::string_view expression) {
+  return Cron{CARILLON_TRY(CronFields::parse(expression))};
+}
+
+std::optional<WallTime> Cron::next(WallTime after, const Zone& zone, DstRule rule) const {
+  ZoneSpan span;
+  return next(after, zone, rule, span);
+}
+
+// Within a span local time runs like UTC, so the next match there is the next fire. The rules
+// differ only where two spans meet: whether a span starts with the local times that the one before
+// has shown already, and whether a match in the gap between two spans counts.
+std::optional<WallTime> Cron::next(WallTime after, const Zone& zone, DstRule rule,
+                                   ZoneSpan& span) const {
+  rule = resolve(rule);
+  const bool repeats = rule == DstRule::kTwice;
+  sys_seconds from = std::chrono::floor<seconds>(after) + seconds{1};
+  if (!span.holds(from)) span = zone.span_at(from);
+  if (rule == DstRule::kOnce && from == span.begin) {
+    const std::optional<LocalTime> skipped = fields_.first_at_or_after(span.local_before());
+    if (skipped && *skipped < span.local_begin()) return from;
+  }
+  for (;;) {
+    LocalTime local = span.to_local(from);
+    if (!repeats) local = std::max(local, span.local_before());
+    const std::optional<LocalTime> match = fields_.first_at_or_after(local);
+    if (match && (span.is_last() || *match < span.local_end())) return span.to_instant(*match);
+    if (span.is_last()) return std::nullopt;
+
+    const ZoneSpan following = zone.span_at(span.end);
+    const bool goes_back = following.local_begin() < span.local_end();
+    if (!match && !(repeats && goes_back)) return std::nullopt;
+    if (match && rule == DstRule::kOnce && *match < following.local_begin()) {
+      return following.begin;
+    }
+    from = following.begin;
+    // Nothing matches before `match`, so the spans until shortly before it need no look, unless
+    // the next one shows once more what lies before `local`.
+    if (match && !(repeats && goes_back)) {
+      from = std::max(from, span.to_instant(*match) - kOffsetChangeMax);
+    }
+    span = following.holds(from) ? following : zone.span_at(from);
+  }
+}
+
+Status Cron::check_will_fire(WallTime after, const Zone& zone, DstRule rule) const {
+  if (next(after, zone, rule).has_value()) return {};
+  const LocalTime now = zone.to_local(std::chrono::floor<seconds>(after));
+  const std::chrono::year_month_day today{std::chrono::floor<std::chrono::days>(now)};
+  const int last_year = fields_.last_year();
+  if (last_year < static_cast<int>(today.year())) {
+    return Error{ErrorCode::kInvalidArgument, "has no fire to come: its last year, " +
+                                                  std::to_string(last_year) + ", has passed"};
+  }
+  return Error{ErrorCode::kInvalidArgument,
+               "has no fire to come: no date and time that it names is left in " + zone.name()};
+}
+
+}  // namespace carillon
