@@ -43,6 +43,9 @@ function(carillon_program name)
   endif()
 endfunction()
 
+# The programs that need no server and no other program of ours: what the sanitizers run.
+add_custom_target(carillon_fast_tests)
+
 # carillon_test(NAME LABEL folder SOURCES ... LINKS ... [LINKS_PRIVATE ...] [TIMEOUT seconds])
 # A GoogleTest program, one ctest entry a program; LABEL is its folder under tests/.
 function(carillon_test name)
@@ -57,6 +60,9 @@ function(carillon_test name)
     CARILLON_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     CARILLON_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
   add_test(NAME ${name} COMMAND ${name})
+  if(arg_LABEL MATCHES "^(unit|contract)$")
+    add_dependencies(carillon_fast_tests ${name})
+  endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
