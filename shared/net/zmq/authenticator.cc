@@ -1,0 +1,86 @@
+#include "shared/net/zmq/authenticator.h"
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace carillon::net {
+namespace {
+
+// The parts of a request before the credentials.
+enum Part : std::size_t { kVersion = 0, kRequestId, kDomain, kAddress, kIdentity, kMechanism };
+constexpr std::size_t kCredentials = 6;
+
+// The password of PLAIN's name and password, the key of CURVE, nothing for other mechanisms.
+std::string credential_of(const std::string& mechanism,
+                          const std::vector<zmq::message_t>& request) {
+  if (mechanism == "PLAIN" && request.size() == kCredentials + 2) {
+    return request[kCredentials + 1].to_string();
+  }
+  if (mechanism == "CURVE" && request.size() == kCredentials + 1 &&
+      request[kCredentials].size() == 32) {
+    std::array<char, 41> text{};
+    zmq_z85_encode(text.data(), request[kCredentials].data<std::uint8_t>(), 32);
+    return text.data();
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_same_secret(const std::string& one, const std::string& other) {
+  if (one.size() != other.size()) return false;
+  unsigned difference = 0;
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    difference |= static_cast<unsigned>(one[i] ^ other[i]);
+  }
+  return difference == 0;
+}
+
+Authenticator::Authenticator(EventLoop& loop, zmq::context_t& context, IsAllowed is_allowed)
+    : is_allowed_(std::move(is_allowed)),
+      socket_([&context] {
+        zmq::socket_t socket(context, zmq::socket_type::rep);
+        socket.set(zmq::sockopt::linger, 0);
+        socket.bind("inproc://zeromq.zap.01");
+        return socket;
+      }()),
+      watch_(loop, socket_, [this] { return answer_all(); }) {}
+
+bool Authenticator::answer_all() {
+  while (true) {
+    std::vector<zmq::message_t> request;
+    do {
+      zmq::message_t part;
+      if (!receive_part(socket_, part)) return false;
+      request.push_back(std::move(part));
+    } while (request.back().more());
+    answer(request);
+  }
+}
+
+void Authenticator::answer(const std::vector<zmq::message_t>& request) {
+  std::string request_id;
+  bool allowed = false;
+  if (request.size() > kCredentials) {
+    request_id = request[kRequestId].to_string();
+    const std::string mechanism = request[kMechanism].to_string();
+    allowed = is_allowed_(mechanism, credential_of(mechanism, request));
+    // Not every one: a client that keeps trying shall not fill the log.
+    if (!allowed && std::has_single_bit(++denied_)) {
+      log_.warn("access denied", "address", request[kAddress].to_string(), "mechanism", mechanism,
+                "denied_so_far", denied_);
+    }
+  }
+  const std::array<std::string, 6> reply{
+      "1.0", request_id, allowed ? "200" : "400", allowed ? "OK" : "denied", "", ""};
+  for (std::size_t i = 0; i < reply.size(); ++i) {
+    zmq::message_t part(reply[i]);
+    // Whoever asked may be gone; then nobody misses the reply.
+    if (!send_part(socket_, part, i + 1 < reply.size())) break;
+  }
+}
+
+}  // namespace carillon::net

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <zmq.hpp>
+
+#include "shared/base/log.h"
+#include "shared/net/zmq/socket_watch.h"
+
+namespace carillon::net {
+
+// Decides who may connect: answers ZeroMQ's authentication requests (ZAP, RFC 27) of one context.
+// Make it before the context's server socket is bound.
+//
+// Thread: the loop's; ZeroMQ waits for it with the handshake, and with nothing else.
+class Authenticator {
+ public:
+  // What a client shows: its password, or its CURVE key in 40 characters.
+  using IsAllowed =
+      std::function<bool(const std::string& mechanism, const std::string& credential)>;
+
+  Authenticator(EventLoop& loop, zmq::context_t& context, IsAllowed is_allowed);
+  Authenticator(const Authenticator&) = delete;
+  Authenticator& operator=(const Authenticator&) = delete;
+
+ private:
+  bool answer_all();
+  void answer(const std::vector<zmq::message_t>& request);
+
+  const Logger log_{"access"};
+  const IsAllowed is_allowed_;
+  std::uint64_t denied_ = 0;
+  zmq::socket_t socket_;
+  SocketWatch watch_;
+};
+
+// Takes as long for equal as for different texts of one length, so that nobody can guess a secret
+// one character after another.
+bool is_same_secret(const std::string& one, const std::string& other);
+
+}  // namespace carillon::net

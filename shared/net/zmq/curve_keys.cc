@@ -1,0 +1,119 @@
+#include "shared/net/zmq/curve_keys.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zmq.h>
+
+namespace carillon::net {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kKeyCharacters = 40;
+
+bool is_key(const std::string& text) {
+  std::array<std::uint8_t, 32> raw{};
+  return text.size() == kKeyCharacters && zmq_z85_decode(raw.data(), text.c_str()) != nullptr;
+}
+
+Result<std::string> read_key(const fs::path& path) {
+  std::ifstream file(path);
+  std::string text;
+  if (!file) {
+    return Error{ErrorCode::kNotFound, "cannot read " + path.string() + ": " +
+                                           std::strerror(errno) +
+                                           " (make keys with: jobclient keys new DIR)"};
+  }
+  file >> text;
+  if (!is_key(text)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 path.string() + " holds no CURVE key, which is 40 characters"};
+  }
+  return text;
+}
+
+Result<std::string> read_secret(const fs::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && (status.st_mode & 077U) != 0) {
+    return Error{ErrorCode::kDenied,
+                 path.string() + " is open to other users (run chmod go= '" + path.string() + "')"};
+  }
+  return read_key(path);
+}
+
+Status write_key(const fs::path& path, const std::string& key, mode_t mode) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  const std::string text = key + "\n";
+  const bool written =
+      fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const int reason = errno;
+  if (fd >= 0) ::close(fd);
+  if (written) return {};
+  return Error{reason == EEXIST ? ErrorCode::kConflict : ErrorCode::kUnavailable,
+               "cannot write " + path.string() + ": " + std::strerror(reason)};
+}
+
+Status write_pair(const fs::path& folder, const std::string& name, std::string& public_key) {
+  std::array<char, kKeyCharacters + 1> own{};
+  std::array<char, kKeyCharacters + 1> secret{};
+  if (zmq_curve_keypair(own.data(), secret.data()) != 0) {
+    return Error{ErrorCode::kUnavailable,
+                 std::string{"cannot make CURVE keys: "} + zmq_strerror(zmq_errno())};
+  }
+  public_key = own.data();
+  CARILLON_TRY(write_key(folder / (name + ".key"), secret.data(), 0600));
+  return write_key(folder / (name + ".pub"), public_key, 0644);
+}
+
+}  // namespace
+
+Status make_keys(const std::string& folder) {
+  const fs::path root{folder};
+  std::error_code failure;
+  fs::create_directories(root / "clients", failure);
+  if (failure) {
+    return Error{ErrorCode::kUnavailable,
+                 "cannot make " + (root / "clients").string() + ": " + failure.message()};
+  }
+  fs::permissions(root, fs::perms::owner_all, failure);
+  std::string server;
+  std::string client;
+  CARILLON_TRY(write_pair(root, "server", server));
+  CARILLON_TRY(write_pair(root, "client", client));
+  return write_key(root / "clients" / "client.pub", client, 0644);
+}
+
+Result<ServerKeys> read_server_keys(const std::string& folder) {
+  return ServerKeys{.secret = CARILLON_TRY(read_secret(fs::path{folder} / "server.key"))};
+}
+
+Result<ClientKeys> read_client_keys(const std::string& folder) {
+  const fs::path root{folder};
+  ClientKeys keys;
+  keys.secret = CARILLON_TRY(read_secret(root / "client.key"));
+  keys.own = CARILLON_TRY(read_key(root / "client.pub"));
+  keys.server = CARILLON_TRY(read_key(root / "server.pub"));
+  return keys;
+}
+
+std::set<std::string> read_allowed_clients(const std::string& folder) {
+  std::set<std::string> keys;
+  std::error_code failure;
+  for (fs::directory_iterator next(fs::path{folder} / "clients", failure), end;
+       !failure && next != end; next.increment(failure)) {
+    if (next->path().extension() != ".pub") continue;
+    auto key = read_key(next->path());
+    if (key.ok()) keys.insert(std::move(key).value());
+  }
+  return keys;
+}
+
+}  // namespace carillon::net

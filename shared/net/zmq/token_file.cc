@@ -1,0 +1,183 @@
+#include "shared/net/zmq/token_file.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace carillon::net {
+namespace {
+
+constexpr std::size_t kTokenBytes = 32;
+constexpr std::size_t kTokenFileBytesMax = 4096;
+
+// A file descriptor that closes itself.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+Error system_error(const std::string& what, const std::string& path) {
+  const int reason = errno;
+  const ErrorCode code = reason == ENOENT                      ? ErrorCode::kNotFound
+                         : reason == ELOOP || reason == EACCES ? ErrorCode::kDenied
+                                                               : ErrorCode::kUnavailable;
+  return {code, "cannot " + what + " " + path + ": " + std::strerror(reason) +
+                    (reason == ELOOP ? " (links are not followed)" : "")};
+}
+
+Status check_private(int fd, const std::string& path) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return system_error("look at", path);
+  if (status.st_uid != ::geteuid()) {
+    return Error{ErrorCode::kDenied, path + " belongs to user " + std::to_string(status.st_uid) +
+                                         ", must belong to user " + std::to_string(::geteuid()) +
+                                         " (remove it)"};
+  }
+  if ((status.st_mode & 077U) != 0) {
+    return Error{ErrorCode::kDenied,
+                 path + " is open to other users (run chmod go= '" + path + "')"};
+  }
+  return {};
+}
+
+std::string folder_of(const std::string& path) {
+  return std::filesystem::path{path}.parent_path().string();
+}
+std::string name_of(const std::string& path) {
+  return std::filesystem::path{path}.filename().string();
+}
+
+Result<Descriptor> open_folder(const std::string& folder) {
+  Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  // Of a link to a folder the system says that it is no folder.
+  if (descriptor.get() < 0 && errno == ENOTDIR) errno = ELOOP;
+  if (descriptor.get() < 0) return system_error("open", folder);
+  CARILLON_TRY(check_private(descriptor.get(), folder));
+  return descriptor;
+}
+
+bool is_token(const std::string& text) {
+  return text.size() >= 2 * kTokenBytes &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isxdigit(c); });
+}
+
+Result<std::string> take_token(int fd, const std::string& path) {
+  std::string text(kTokenFileBytesMax, '\0');
+  const auto got = ::read(fd, text.data(), text.size());
+  if (got < 0) return system_error("read", path);
+  text.resize(static_cast<std::size_t>(got));
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  if (!is_token(text)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 path + " holds no token (remove it and restart the job tracker)"};
+  }
+  return text;
+}
+
+Result<std::string> read_token_in(int folder, const std::string& path) {
+  const Descriptor file(
+      ::openat(folder, name_of(path).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) return system_error("read", path);
+  CARILLON_TRY(check_private(file.get(), path));
+  return take_token(file.get(), path);
+}
+
+// Secrets come straight from the system; the seam for chance is for what a test wants to repeat.
+Result<std::string> draw_token() {
+  std::array<unsigned char, kTokenBytes> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    return system_error("draw", "a random token");
+  }
+  std::string token;
+  for (const unsigned char byte : bytes) {
+    constexpr const char* kDigits = "0123456789abcdef";
+    token += kDigits[byte >> 4U];
+    token += kDigits[byte & 15U];
+  }
+  return token;
+}
+
+Status write_token(int folder, const std::string& path, const std::string& token) {
+  // Written beside and renamed, so that nobody reads half of it.
+  const std::string beside = name_of(path) + "." + std::to_string(::getpid());
+  ::unlinkat(folder, beside.c_str(), 0);
+  const std::string text = token + "\n";
+  {
+    const Descriptor file(::openat(folder, beside.c_str(),
+                                   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (file.get() < 0 ||
+        ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+      return system_error("write", path);
+    }
+  }
+  if (::renameat(folder, beside.c_str(), folder, name_of(path).c_str()) != 0) {
+    return system_error("write", path);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string token_path(const Environment& environment, std::uint16_t port) {
+  const auto runtime = environment.get("XDG_RUNTIME_DIR");
+  const std::string folder =
+      runtime ? *runtime + "/carillon" : "/tmp/carillon-" + std::to_string(::geteuid());
+  return folder + "/" + std::to_string(port) + ".token";
+}
+
+Result<std::string> make_token(const std::string& path) {
+  const std::string folder = folder_of(path);
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    Error failure = system_error("make", folder);
+    failure.message += " (is XDG_RUNTIME_DIR this user's?)";
+    return failure;
+  }
+  const Descriptor descriptor = CARILLON_TRY(open_folder(folder));
+  auto known = read_token_in(descriptor.get(), path);
+  if (known.ok()) return known;
+  const std::string token = CARILLON_TRY(draw_token());
+  CARILLON_TRY(write_token(descriptor.get(), path, token));
+  return token;
+}
+
+Result<std::string> read_token(const std::string& path) {
+  const std::string folder = folder_of(path);
+  const Descriptor descriptor = CARILLON_TRY(open_folder(folder.empty() ? "." : folder));
+  return read_token_in(descriptor.get(), path);
+}
+
+Result<std::string> read_given_token(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) return system_error("read", path);
+  struct stat status {};
+  if (::fstat(file.get(), &status) == 0 && (status.st_mode & 07U) != 0) {
+    return Error{ErrorCode::kDenied, path + " is open to everybody (run chmod o= '" + path + "')"};
+  }
+  return take_token(file.get(), path);
+}
+
+void remove_token(const std::string& path, const std::string& token) {
+  const auto found = read_token(path);
+  if (found.ok() && found.value() == token) ::unlink(path.c_str());
+}
+
+}  // namespace carillon::net

@@ -1,0 +1,341 @@
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "shared/net/zmq/curve_keys.h"
+#include "shared/net/zmq/endpoint.h"
+#include "shared/net/zmq/socket_options.h"
+#include "shared/net/zmq/socket_watch.h"
+#include "shared/net/zmq/token_file.h"
+#include "shared/net/zmq/zmq_transport.h"
+#include "shared/wire/messages.h"
+
+namespace carillon::net {
+namespace {
+
+constexpr int kFramesPerTurnMax = 256;
+constexpr int kConnectMs = 5000;
+constexpr int kLingerMs = 500;  // for what was sent last, when it is destroyed
+constexpr Duration kBackoffMin = std::chrono::milliseconds{100};
+constexpr Duration kBackoffMax = std::chrono::seconds{2};
+// ZeroMQ's own attempts to connect again never come to pass: it only has to say that it would.
+constexpr int kReconnectMs = 3'600'000;
+constexpr int kEventsWatched = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+                               ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                               ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_CONNECT_RETRIED |
+                               ZMQ_EVENT_DISCONNECTED;
+
+// What a client shows.
+struct Pass {
+  std::optional<ClientKeys> keys{};
+  std::string keys_folder{};
+  std::string token_path{};  // read for each connection, since a tracker may bring a new one
+  bool is_token_given = false;
+};
+
+Result<Pass> make_pass(const Environment& environment, const Endpoint& endpoint,
+                       const Access& access) {
+  Pass pass;
+  if (!access.keys.empty() && access.insecure) {
+    return Error{ErrorCode::kInvalidArgument, "--keys and --insecure contradict each other"};
+  }
+  if (!access.keys.empty()) {
+    pass.keys_folder = access.keys;
+    pass.keys = CARILLON_TRY(read_client_keys(access.keys));
+  } else if (!access.token_file.empty()) {
+    pass.token_path = access.token_file;
+    pass.is_token_given = true;
+    (void)CARILLON_TRY(read_given_token(access.token_file));  // A wrong path is best said at once.
+  } else if (!access.insecure && endpoint.is_loopback()) {
+    pass.token_path = token_path(environment, endpoint.port);
+  } else if (!access.insecure) {
+    return Error{ErrorCode::kInvalidArgument,
+                 endpoint.text() + " is not on this machine (pass --keys DIR, or --insecure)"};
+  }
+  return pass;
+}
+
+// One socket a connection: when it breaks, what was queued goes with it, and the next one shows
+// the token of that moment.
+struct Connection {
+  Connection(zmq::context_t& context, const Endpoint& endpoint)
+      : socket(context, zmq::socket_type::dealer), monitor(context, zmq::socket_type::pair) {
+    set_common_options(socket, endpoint);
+    socket.set(zmq::sockopt::reconnect_ivl, kReconnectMs);
+    socket.set(zmq::sockopt::connect_timeout, kConnectMs);
+    monitor.set(zmq::sockopt::linger, 0);
+  }
+  ~Connection() {
+    // Before the monitor is closed: ZeroMQ's thread would wait for ever to tell it something.
+    zmq_socket_monitor(socket.handle(), nullptr, 0);
+  }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  zmq::socket_t socket;
+  zmq::socket_t monitor;
+  std::optional<SocketWatch> socket_watch{};
+  std::optional<SocketWatch> monitor_watch{};
+  std::string token{};
+  std::string token_problem{};
+  std::string reason{};  // why it will break, when that is known before it does
+  bool is_denied = false;
+};
+
+class ZmqClient final : public ClientTransport {
+ public:
+  ZmqClient(EventLoop& loop, const Clock& clock, Endpoint endpoint, Pass pass)
+      : loop_(loop), clock_(clock), endpoint_(std::move(endpoint)), pass_(std::move(pass)) {
+    connect();
+  }
+  ~ZmqClient() override;
+  ZmqClient(const ZmqClient&) = delete;
+  ZmqClient& operator=(const ZmqClient&) = delete;
+
+  void set_receiver(ClientReceiver* receiver) override { receiver_ = receiver; }
+  Status send(std::string frame) override;
+  bool is_connected() const override { return is_connected_; }
+
+ private:
+  void connect();
+  void show_pass(Connection& connection) const;
+  void retry_after(Duration wait);
+  bool read_frames();
+  bool read_events();
+  bool handle(std::uint16_t event, std::uint32_t value);
+  void on_up();
+  void on_down(std::string reason);
+  Result<std::string> read_pass_token() const {
+    return pass_.is_token_given ? read_given_token(pass_.token_path) : read_token(pass_.token_path);
+  }
+  bool has_token_changed() const;
+  std::string denied_reason() const;
+  std::string mismatch_reason() const;
+
+  EventLoop& loop_;
+  const Clock& clock_;
+  const Endpoint endpoint_;
+  const Pass pass_;
+  ClientReceiver* receiver_ = nullptr;
+  zmq::context_t context_;
+  std::unique_ptr<Connection> connection_;
+  bool is_connected_ = false;
+  std::uint64_t connections_ = 0;
+  Duration backoff_ = kBackoffMin;
+  std::optional<TimerId> retry_;
+  std::string last_reason_;  // that the receiver was told
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+ZmqClient::~ZmqClient() {
+  if (retry_) loop_.cancel(*retry_);
+  if (connection_ && is_connected_) connection_->socket.set(zmq::sockopt::linger, kLingerMs);
+}
+
+void ZmqClient::connect() {
+  retry_.reset();
+  try {
+    connection_ = std::make_unique<Connection>(context_, endpoint_);
+    show_pass(*connection_);
+    // Frames are read before the news that the connection broke, hence in this order.
+    connection_->socket_watch.emplace(loop_, connection_->socket, [this] { return read_frames(); });
+    // Closing a monitor takes a while, so each has an address of its own.
+    const std::string monitor = "inproc://monitor-" + std::to_string(++connections_);
+    if (zmq_socket_monitor(connection_->socket.handle(), monitor.c_str(), kEventsWatched) != 0) {
+      throw zmq::error_t();
+    }
+    connection_->monitor.connect(monitor);
+    connection_->monitor_watch.emplace(loop_, connection_->monitor,
+                                       [this] { return read_events(); });
+    connection_->socket.connect(endpoint_.text());
+  } catch (const zmq::error_t& failure) {
+    // No descriptors left: that may pass.
+    connection_.reset();
+    loop_.post([this, alive = std::weak_ptr(alive_),
+                reason = zmq_error("cannot connect to " + endpoint_.text(), failure).message] {
+      if (!alive.expired()) on_down(reason);
+    });
+  }
+}
+
+void ZmqClient::show_pass(Connection& connection) const {
+  if (pass_.keys) {
+    connection.socket.set(zmq::sockopt::curve_secretkey, pass_.keys->secret);
+    connection.socket.set(zmq::sockopt::curve_publickey, pass_.keys->own);
+    connection.socket.set(zmq::sockopt::curve_serverkey, pass_.keys->server);
+  } else if (!pass_.token_path.empty()) {
+    auto token = read_pass_token();
+    if (token.ok()) {
+      connection.token = std::move(token).value();
+      connection.socket.set(zmq::sockopt::plain_username, "carillon");
+      connection.socket.set(zmq::sockopt::plain_password, connection.token);
+    } else {
+      // Perhaps nobody listens, or a tracker that needs no token: that shows soon.
+      connection.token_problem = token.error().message;
+    }
+  }
+}
+
+Status ZmqClient::send(std::string frame) {
+  if (frame.size() > wire::kFrameBytesMax) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "frame has " + std::to_string(frame.size()) + " bytes, at most " +
+                     std::to_string(wire::kFrameBytesMax) + " can be sent"};
+  }
+  if (!is_connected_) {
+    return Error{ErrorCode::kUnavailable, "not connected to " + endpoint_.text()};
+  }
+  zmq::message_t body(frame);
+  const bool sent = send_part(connection_->socket, body, false);
+  const int reason = sent ? 0 : errno;
+  connection_->socket_watch->touched();
+  if (sent) return {};
+  if (reason == EAGAIN) return Error{ErrorCode::kLimit, endpoint_.text() + " does not read"};
+  return Error{ErrorCode::kUnavailable,
+               "cannot send to " + endpoint_.text() + ": " + zmq_strerror(reason)};
+}
+
+bool ZmqClient::read_frames() {
+  for (int i = 0; i < kFramesPerTurnMax; ++i) {
+    zmq::message_t frame;
+    if (!receive_part(connection_->socket, frame)) return false;
+    bool is_single = !frame.more();
+    while (frame.more() && receive_part(connection_->socket, frame)) is_single = false;
+    if (is_single && receiver_ != nullptr) receiver_->on_frame(frame.to_string_view());
+  }
+  return true;
+}
+
+bool ZmqClient::read_events() {
+  while (true) {
+    zmq::message_t head;
+    zmq::message_t address;
+    if (!receive_part(connection_->monitor, head)) return false;
+    if (!receive_part(connection_->monitor, address)) return false;
+    std::uint16_t event = 0;
+    std::uint32_t value = 0;
+    std::memcpy(&event, head.data(), sizeof event);
+    std::memcpy(&value, head.data<char>() + sizeof event, sizeof value);
+    if (!handle(event, value)) return false;
+  }
+}
+
+// False: the connection is gone, with all that belonged to it.
+bool ZmqClient::handle(std::uint16_t event, std::uint32_t value) {
+  switch (event) {
+    case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
+      on_up();
+      return true;
+    case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
+      connection_->is_denied = true;
+      connection_->reason = denied_reason();
+      return true;
+    case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
+      connection_->is_denied = value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH;
+      connection_->reason = connection_->is_denied
+                                ? mismatch_reason()
+                                : "whoever listens at " + endpoint_.text() + " is no job tracker";
+      return true;
+    case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
+      // A tracker that takes another kind of pass may have closed before it could be read which.
+      connection_->is_denied = true;
+      connection_->reason = pass_.keys ? "access denied: " + endpoint_.text() +
+                                             " closed the connection (is " + pass_.keys_folder +
+                                             "/server.pub this job tracker's key?)"
+                                       : mismatch_reason();
+      return true;
+    case ZMQ_EVENT_CONNECT_RETRIED:
+    case ZMQ_EVENT_DISCONNECTED:
+      on_down(connection_->reason);
+      return false;
+    default:
+      return true;
+  }
+}
+
+void ZmqClient::on_up() {
+  is_connected_ = true;
+  backoff_ = kBackoffMin;
+  last_reason_.clear();
+  connection_->socket_watch->touched();
+  if (receiver_ != nullptr) receiver_->on_connected();
+}
+
+void ZmqClient::on_down(std::string reason) {
+  const bool was_connected = is_connected_;
+  if (was_connected) {
+    while (read_frames()) {  // What arrived before it broke counts.
+    }
+  }
+  is_connected_ = false;
+  if (reason.empty()) {
+    reason = was_connected
+                 ? "connection to " + endpoint_.text() + " closed"
+                 : "no connection to " + endpoint_.text() + " (is the job tracker running?)";
+  }
+  const bool has_new_token = has_token_changed();
+  connection_.reset();
+  if (has_new_token) return retry_after(kBackoffMin);
+  retry_after(backoff_);
+  backoff_ = std::min(2 * backoff_, kBackoffMax);
+  if (!was_connected && reason == last_reason_) return;
+  last_reason_ = reason;
+  if (receiver_ != nullptr) receiver_->on_disconnected(reason);
+}
+
+// Whether the connection was denied only because the tracker wrote its token a moment too late.
+bool ZmqClient::has_token_changed() const {
+  if (!connection_ || !connection_->is_denied || pass_.token_path.empty()) return false;
+  const auto token = read_pass_token();
+  return token.ok() && token.value() != connection_->token;
+}
+
+void ZmqClient::retry_after(Duration wait) {
+  retry_ = loop_.post_at(clock_.steady_now() + wait, [this] { connect(); });
+}
+
+std::string ZmqClient::denied_reason() const {
+  if (pass_.keys) {
+    return "access denied: the job tracker does not know the key " + pass_.keys_folder +
+           "/client.pub (copy it to the folder clients of the tracker's keys)";
+  }
+  return "access denied: the token in " + pass_.token_path + " is not the job tracker's";
+}
+
+std::string ZmqClient::mismatch_reason() const {
+  if (pass_.keys) return "access denied: the job tracker takes no keys (leave out --keys)";
+  if (!connection_->token.empty()) {
+    return "access denied: the job tracker takes no tokens (pass --keys DIR, or --insecure)";
+  }
+  if (connection_->token_problem.empty()) {
+    return "access denied: the job tracker wants a token or keys (leave out --insecure)";
+  }
+  return "access denied: " + connection_->token_problem +
+         " (run as the job tracker's user, or pass --token-file)";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ClientTransport>> connect_zmq(EventLoop& loop, const Clock& clock,
+                                                     const Environment& environment,
+                                                     const std::string& endpoint,
+                                                     const Access& access) {
+  Endpoint to = CARILLON_TRY(parse_endpoint(endpoint));
+  if (to.port == 0 || to.host == "*") {
+    return Error{ErrorCode::kInvalidArgument,
+                 "cannot connect to " + endpoint + ", only listen there"};
+  }
+  Pass pass = CARILLON_TRY(make_pass(environment, to, access));
+  try {
+    return std::unique_ptr<ClientTransport>(
+        std::make_unique<ZmqClient>(loop, clock, std::move(to), std::move(pass)));
+  } catch (const zmq::error_t& failure) {
+    return zmq_error("cannot connect to " + endpoint, failure);
+  }
+}
+
+}  // namespace carillon::net

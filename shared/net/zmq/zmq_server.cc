@@ -1,0 +1,192 @@
+#include <cerrno>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "shared/base/assert.h"
+#include "shared/base/log.h"
+#include "shared/net/zmq/authenticator.h"
+#include "shared/net/zmq/curve_keys.h"
+#include "shared/net/zmq/endpoint.h"
+#include "shared/net/zmq/socket_options.h"
+#include "shared/net/zmq/socket_watch.h"
+#include "shared/net/zmq/token_file.h"
+#include "shared/net/zmq/zmq_transport.h"
+#include "shared/wire/messages.h"
+
+namespace carillon::net {
+namespace {
+
+constexpr int kFramesPerTurnMax = 256;  // so that a flood leaves time for timers
+constexpr int kLingerMs = 300;          // for the last answers, when it is destroyed
+
+// What a server must know before it listens.
+struct Entrance {
+  std::optional<ServerKeys> keys{};
+  bool is_token_needed = false;
+};
+
+Result<Entrance> make_entrance(const Endpoint& endpoint, const Access& access) {
+  Entrance entrance;
+  if (!access.keys.empty() && access.insecure) {
+    return Error{ErrorCode::kInvalidArgument, "--keys and --insecure contradict each other"};
+  }
+  if (!access.keys.empty()) {
+    entrance.keys = CARILLON_TRY(read_server_keys(access.keys));
+  } else if (!access.insecure && !endpoint.is_loopback()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "cannot listen on " + endpoint.text() +
+                     ": others could run commands here (pass --keys DIR, made by jobclient keys "
+                     "new DIR; or --insecure; or listen on 127.0.0.1)"};
+  } else {
+    entrance.is_token_needed = !access.insecure;
+  }
+  return entrance;
+}
+
+class ZmqServer final : public ServerTransport {
+ public:
+  ZmqServer(EventLoop& loop, const Endpoint& endpoint, const Access& access,
+            const Entrance& entrance);
+  ~ZmqServer() override;
+  ZmqServer(const ZmqServer&) = delete;
+  ZmqServer& operator=(const ZmqServer&) = delete;
+
+  // Fills or clears the token file of the port.
+  Status settle_token(const Environment& environment, bool is_token_needed);
+
+  void set_receiver(ServerReceiver* receiver) override { receiver_ = receiver; }
+  Status send(const Peer& peer, std::string frame) override;
+  std::string endpoint() const override { return endpoint_.text(); }
+
+ private:
+  bool is_allowed(const std::string& mechanism, const std::string& credential) const;
+  bool read_frames();
+  bool read_frame();
+
+  const Logger log_{"transport"};
+  const std::string keys_folder_;
+  ServerReceiver* receiver_ = nullptr;
+  std::string token_path_;
+  std::string token_;
+  zmq::context_t context_;
+  std::optional<Authenticator> authenticator_;
+  zmq::socket_t socket_;
+  Endpoint endpoint_;
+  std::optional<SocketWatch> watch_;
+};
+
+ZmqServer::ZmqServer(EventLoop& loop, const Endpoint& endpoint, const Access& access,
+                     const Entrance& entrance)
+    : keys_folder_(access.keys), socket_(context_, zmq::socket_type::router) {
+  set_common_options(socket_, endpoint);
+  socket_.set(zmq::sockopt::router_mandatory, true);
+  if (entrance.keys || entrance.is_token_needed) {
+    authenticator_.emplace(loop, context_, [this](const auto& mechanism, const auto& credential) {
+      return is_allowed(mechanism, credential);
+    });
+    socket_.set(zmq::sockopt::zap_domain, "carillon");
+  }
+  if (entrance.keys) {
+    socket_.set(zmq::sockopt::curve_server, true);
+    socket_.set(zmq::sockopt::curve_secretkey, entrance.keys->secret);
+  } else if (entrance.is_token_needed) {
+    socket_.set(zmq::sockopt::plain_server, true);
+  }
+
+  // ZeroMQ binds to addresses and interfaces, and takes * for the interface of that name.
+  Endpoint bound = endpoint;
+  if (bound.host == "localhost") bound.host = "127.0.0.1";
+  const std::string port = endpoint.port == 0 ? "*" : std::to_string(endpoint.port);
+  const std::string host = bound.is_ipv6() ? "[" + bound.host + "]" : bound.host;
+  socket_.bind("tcp://" + host + ":" + port);
+  auto taken = parse_endpoint(socket_.get(zmq::sockopt::last_endpoint));
+  CARILLON_ASSERT(taken.ok(), "ZeroMQ says where it listens");
+  endpoint_ = std::move(taken).value();
+  watch_.emplace(loop, socket_, [this] { return read_frames(); });
+}
+
+ZmqServer::~ZmqServer() {
+  watch_.reset();
+  socket_.set(zmq::sockopt::linger, kLingerMs);
+  if (!token_.empty()) remove_token(token_path_, token_);
+}
+
+Status ZmqServer::settle_token(const Environment& environment, bool is_token_needed) {
+  token_path_ = token_path(environment, endpoint_.port);
+  if (!endpoint_.is_loopback()) return {};
+  if (is_token_needed) {
+    token_ = CARILLON_TRY(make_token(token_path_));
+    return {};
+  }
+  // One that a killed tracker left here would lead clients astray.
+  const auto stale = read_token(token_path_);
+  if (stale.ok()) remove_token(token_path_, stale.value());
+  return {};
+}
+
+bool ZmqServer::is_allowed(const std::string& mechanism, const std::string& credential) const {
+  if (mechanism == "PLAIN") return !token_.empty() && is_same_secret(credential, token_);
+  if (mechanism == "CURVE") return read_allowed_clients(keys_folder_).contains(credential);
+  return false;
+}
+
+Status ZmqServer::send(const Peer& peer, std::string frame) {
+  if (frame.size() > wire::kFrameBytesMax) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "frame has " + std::to_string(frame.size()) + " bytes, at most " +
+                     std::to_string(wire::kFrameBytesMax) + " can be sent"};
+  }
+  zmq::message_t to(peer);
+  zmq::message_t body(frame);
+  const bool sent = send_part(socket_, to, true) && send_part(socket_, body, false);
+  const int reason = sent ? 0 : errno;
+  watch_->touched();
+  if (sent) return {};
+  if (reason == EAGAIN) return Error{ErrorCode::kLimit, "the peer does not read what it is sent"};
+  return Error{ErrorCode::kNotFound, "the peer is gone"};
+}
+
+bool ZmqServer::read_frames() {
+  for (int i = 0; i < kFramesPerTurnMax; ++i) {
+    if (!read_frame()) return false;
+  }
+  return true;
+}
+
+bool ZmqServer::read_frame() {
+  zmq::message_t from;
+  if (!receive_part(socket_, from)) return false;
+  zmq::message_t body;
+  int parts = 1;
+  for (bool more = from.more(); more; ++parts) {
+    zmq::message_t& part = body;
+    if (!receive_part(socket_, part)) break;
+    more = part.more();
+  }
+  if (parts != 2) {
+    log_.debug("message dropped", "parts", parts);
+  } else if (receiver_ != nullptr) {
+    receiver_->on_frame(from.to_string(), body.to_string_view());
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ServerTransport>> listen_zmq(EventLoop& loop, const Environment& environment,
+                                                    const std::string& endpoint,
+                                                    const Access& access) {
+  const Endpoint wanted = CARILLON_TRY(parse_endpoint(endpoint));
+  const Entrance entrance = CARILLON_TRY(make_entrance(wanted, access));
+  std::unique_ptr<ZmqServer> server;
+  try {
+    server = std::make_unique<ZmqServer>(loop, wanted, access, entrance);
+  } catch (const zmq::error_t& failure) {
+    return zmq_error("cannot listen on " + wanted.text(), failure);
+  }
+  CARILLON_TRY(server->settle_token(environment, entrance.is_token_needed));
+  return std::unique_ptr<ServerTransport>(std::move(server));
+}
+
+}  // namespace carillon::net
