@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Installs a build into a folder of its own, and uses it as a stranger would: a second project
+# finds the package, links both libraries, runs against the installed server; and the programs in
+# examples/ are built in the same way.
+#
+#   install_test.sh SOURCE_FOLDER BUILD_FOLDER
+set -euo pipefail
+
+source_folder=$1
+build_folder=$2
+folder=$(mktemp -d "${TMPDIR:-/tmp}/carillon-install.XXXXXX")
+prefix=$folder/prefix
+tracker=
+
+finish() {
+  if [ -n "$tracker" ]; then
+    kill -TERM "$tracker" 2>/dev/null || true
+    wait "$tracker" || true
+  fi
+  rm -rf "$folder"
+}
+trap finish EXIT
+
+fail() {
+  echo "install: $*" >&2
+  exit 1
+}
+
+# Configures and builds a project against the installed package only.
+build() {
+  local project=$1 name=$2
+  cmake -S "$project" -B "$folder/$name" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_PREFIX_PATH="$prefix" -DCARILLON_PREFIX="$prefix" >"$folder/$name.log" 2>&1 ||
+    { cat "$folder/$name.log" >&2; fail "$project does not configure"; }
+  cmake --build "$folder/$name" >"$folder/$name.log" 2>&1 ||
+    { cat "$folder/$name.log" >&2; fail "$project does not build"; }
+}
+
+cmake --install "$build_folder" --prefix "$prefix" >"$folder/install.log" ||
+  fail "cmake --install failed"
+
+for program in jobtracker tasktracker jobclient; do
+  version=$("$prefix/bin/$program" --version) || fail "$program is not installed, or does not run"
+  [[ $version == "$program "*" (carillon)" ]] || fail "$program --version says '$version'"
+done
+if grep -rIl -- "$source_folder" "$prefix/lib" "$prefix/include" 2>/dev/null; then
+  fail "the files above name the source folder"
+fi
+
+build "$source_folder/tests/install/consumer" consumer
+
+"$prefix/bin/jobtracker" --listen tcp://127.0.0.1:0 --http off --data "$folder/data" \
+  >"$folder/ready" 2>"$folder/jobtracker.log" &
+tracker=$!
+address=
+for ((tries = 0; tries < 300; ++tries)); do
+  address=$(sed -n 's/^jobtracker: ready .*listen=\([^ ]*\).*/\1/p' "$folder/ready")
+  if [ -n "$address" ]; then break; fi
+  kill -0 "$tracker" 2>/dev/null || break
+  sleep 0.1
+done
+[ -n "$address" ] || { cat "$folder/jobtracker.log" >&2; fail "jobtracker did not become ready"; }
+
+"$folder/consumer/consumer" "$address" || { tail -n 30 "$folder/jobtracker.log" >&2; fail "consumer"; }
+
+examples=0
+for project in "$source_folder"/examples/*/CMakeLists.txt; do
+  [ -e "$project" ] || continue
+  name=$(basename "$(dirname "$project")")
+  build "$(dirname "$project")" "example-$name"
+  examples=$((examples + 1))
+done
+[ "$examples" -ge 2 ] || fail "there are $examples programs below examples/, two are promised"
+echo "install: package, consumer and $examples examples are good"
