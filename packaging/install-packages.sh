@@ -60,7 +60,7 @@ install_packages() {
     return 1
   fi
   if ! "${apt[@]}" install --no-install-recommends "${missing[@]}" >/dev/null; then
-    echo "packages: apt-get could not install ${missing[*]} (its reasons stand above)" >&2
+    echo "packages: apt-get could not install ${missing[*]} (its reasons stand above; is there a network?)" >&2
     return 1
   fi
 }

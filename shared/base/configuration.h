@@ -66,7 +66,7 @@ struct Verb {
   std::vector<Positional> positionals{};
   std::string
       rest_placeholder{};  // "PROGRAM [ARGUMENT]...": takes what follows "--"; empty: nothing may
-  std::string examples{};  // shown as it is, below a heading
+  std::string examples{};  // lines to type, below a heading
   std::string section = "Verbs";  // heading in the program's --help
 };
 

@@ -136,7 +136,8 @@ void append_examples(std::string& out, const std::string& examples) {
   std::size_t start = 0;
   while (start < examples.size()) {
     const std::size_t end = std::min(examples.find('\n', start), examples.size());
-    out.append(end > start ? kIndent : 0, ' ');
+    const bool is_indented = end == start || examples[start] == ' ';
+    out.append(is_indented ? 0 : kIndent, ' ');
     out += examples.substr(start, end - start) + "\n";
     start = end + 1;
   }

@@ -149,6 +149,12 @@ TEST(Help, ExplainsAVerbHoweverAskedFor) {
   EXPECT_THAT(printed({"show", "-h"}), StartsWith("Usage: jobclient show TASK_ID [FIELD]\n"));
 }
 
+TEST(Help, IndentsExamplesOnce) {
+  Program program = client();
+  program.examples = "one\n\n  two\nthree\n";
+  EXPECT_THAT(help_text(program), HasSubstr("\nExamples\n  one\n\n  two\n  three\n"));
+}
+
 TEST(Help, KeepsToTheWidthOfAPage) {
   Program program = client();
   program.description = std::string(40, 'a') + " " + std::string(60, 'b') + " c";
