@@ -1,0 +1,324 @@
+#include "jobtracker/store/memory_batch.h"
+
+#include <algorithm>
+#include <set>
+
+#include "jobtracker/store/names.h"
+#include "jobtracker/store/request_slots.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+Error invalid(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
+
+Outcome done() { return {}; }
+Outcome conflict() { return {.kind = OutcomeKind::kConflict}; }
+Outcome taken(const KeyHolder& by) {
+  return {
+      .kind = OutcomeKind::kTaken, .existing_job = by.job, .existing_definition = by.definition};
+}
+
+}  // namespace
+
+std::variant<Committed, MemoryDatabase::Failure> MemoryDatabase::apply(const Batch& batch) {
+  return MemoryBatch{*this, batch}.run();
+}
+
+std::variant<Committed, MemoryDatabase::Failure> MemoryBatch::run() {
+  undo_.clear();
+  committed_.outcomes.resize(batch_.operations.size());
+  look_up_requests();
+  for (std::size_t kind = 0; kind < std::variant_size_v<Operation>; ++kind) {
+    for (std::size_t i = 0; i < batch_.operations.size(); ++i) {
+      const Operation& operation = batch_.operations[i];
+      if (operation.index() != kind) continue;
+      if (committed_.outcomes[i].kind == OutcomeKind::kAnswered) continue;
+      auto outcome = std::visit([this](const auto& one) { return apply(one); }, operation);
+      if (!outcome.ok()) {
+        for (auto step = undo_.rbegin(); step != undo_.rend(); ++step) (*step)();
+        undo_.clear();
+        return MemoryDatabase::Failure{.error = std::move(outcome).error(), .culprit = i};
+      }
+      committed_.outcomes[i] = outcome.value();
+    }
+  }
+  store_requests();
+  return std::move(committed_);
+}
+
+void MemoryBatch::look_up_requests() {
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> newest;  // in this batch
+  for (const NumberedRequest& request : batch_.requests) {
+    const std::pair slot{request.client, slot_of(request.sequence)};
+    RequestOutcome outcome;
+    const auto stored = tables_.answers.find(slot);
+    auto& sequence = newest[slot];
+    if (stored != tables_.answers.end()) sequence = std::max(sequence, stored->second.sequence);
+    if (request.sequence <= sequence) {
+      outcome.answered_before = true;
+      if (stored != tables_.answers.end() && stored->second.sequence == request.sequence) {
+        outcome.answer = stored->second.answer;
+        outcome.outcomes = stored->second.outcomes;
+      }
+      for (std::size_t i = 0; i < request.operation_count; ++i) {
+        committed_.outcomes[request.first_operation + i].kind = OutcomeKind::kAnswered;
+      }
+    }
+    sequence = std::max(sequence, request.sequence);
+    committed_.requests.push_back(std::move(outcome));
+  }
+}
+
+void MemoryBatch::store_requests() {
+  for (std::size_t i = 0; i < batch_.requests.size(); ++i) {
+    if (committed_.requests[i].answered_before) continue;
+    const NumberedRequest& request = batch_.requests[i];
+    const auto first =
+        committed_.outcomes.begin() + static_cast<std::ptrdiff_t>(request.first_operation);
+    put(tables_.answers, {request.client, slot_of(request.sequence)},
+        StoredAnswer{
+            .sequence = request.sequence,
+            .answer = request.answer,
+            .outcomes = {first, first + static_cast<std::ptrdiff_t>(request.operation_count)},
+            .at = batch_.now});
+  }
+}
+
+template <class Map>
+void MemoryBatch::put(Map& map, const typename Map::key_type& key,
+                      std::optional<typename Map::mapped_type> value) {
+  const auto found = map.find(key);
+  std::optional<typename Map::mapped_type> before;
+  if (found != map.end()) before = found->second;
+  undo_.push_back([&map, key, before] {
+    map.erase(key);
+    if (before) map.emplace(key, *before);
+  });
+  if (found != map.end()) map.erase(found);
+  if (value) map.emplace(key, std::move(*value));
+}
+
+Result<WaitingTable*> MemoryBatch::group_table(GroupId group) {
+  const auto found = tables_.waiting.find(group);
+  if (found == tables_.waiting.end()) {
+    return invalid("group " + std::to_string(group.value) + " does not exist: make it first");
+  }
+  return &found->second;
+}
+
+Status MemoryBatch::insert_waiting(WaitingJob job, bool delayed) {
+  WaitingTable* table = CARILLON_TRY(group_table(job.group));
+  const bool taken_id = table->find(job.id) != nullptr || tables_.delayed.find(job.id) != nullptr ||
+                        tables_.executing.contains(job.id);
+  if (taken_id) return invalid("job " + std::to_string(job.id.value) + " is stored already");
+  if (delayed) {
+    table = &tables_.delayed;
+  } else {
+    job.suspended = false;
+  }
+  table->insert(job);
+  undo_.push_back([table, id = job.id] { table->erase(id); });
+  return {};
+}
+
+void MemoryBatch::erase_waiting(WaitingTable& table, JobId id) {
+  undo_.push_back([&table, before = *table.find(id)] { table.insert(before); });
+  table.erase(id);
+}
+
+Status MemoryBatch::insert_log(const LogEntry& entry) {
+  if (tables_.log.contains(entry.id)) {
+    return invalid("log row " + std::to_string(entry.id) + " is stored already");
+  }
+  LogEntry kept = entry;
+  std::string storage;
+  kept.message = std::string{storable_message(entry.message, storage)};
+  put(tables_.log, entry.id, std::move(kept));
+  return {};
+}
+
+const KeyHolder* MemoryBatch::holder_of(GroupId group, const std::string& task_id) const {
+  const auto found = tables_.keys.find({group, task_id});
+  return found == tables_.keys.end() ? nullptr : &found->second;
+}
+
+void MemoryBatch::free_key(GroupId group, const std::string& task_id, const KeyHolder& holder) {
+  const KeyHolder* held = holder_of(group, task_id);
+  if (held == nullptr || held->job != holder.job || held->definition != holder.definition) return;
+  put(tables_.keys, {group, task_id}, std::nullopt);
+}
+
+Result<Outcome> MemoryBatch::apply(const ChangeWaiting& change) {
+  WaitingTable* table = CARILLON_TRY(group_table(change.from.group));
+  if (change.from_delayed) table = &tables_.delayed;
+  const WaitingJob* stored = table->find(change.from.id);
+  if (stored == nullptr || stored->attempt != change.from.attempt) return conflict();
+  erase_waiting(*table, change.from.id);
+  if (change.to) {
+    CARILLON_TRY(insert_waiting(*change.to, change.to_delayed));
+  } else if (holds_key(change.from)) {
+    free_key(change.from.group, change.from.task_id, {.job = change.from.id});
+  }
+  if (change.log) CARILLON_TRY(insert_log(*change.log));
+  return done();
+}
+
+Result<Outcome> MemoryBatch::apply(const End& end) {
+  const auto found = tables_.executing.find(end.id);
+  if (found == tables_.executing.end() || found->second.job.attempt != end.attempt) {
+    return conflict();
+  }
+  put(tables_.executing, end.id, std::nullopt);
+  if (end.frees_key) free_key(end.group, end.task_id, {.job = end.id});
+  if (end.again) CARILLON_TRY(insert_waiting(*end.again, false));
+  if (end.log) CARILLON_TRY(insert_log(*end.log));
+  return done();
+}
+
+Result<Outcome> MemoryBatch::apply(const ChangeDefinition& change) {
+  const auto found = tables_.definitions.find(change.id);
+  if (found == tables_.definitions.end()) return conflict();
+  const Definition before = found->second;
+  if (before.version != change.expected_version) return conflict();
+  if (change.expected_generated_through &&
+      before.generated_through != *change.expected_generated_through) {
+    return conflict();
+  }
+  if (change.to) {
+    Definition after = *change.to;
+    after.id = before.id;
+    after.group = before.group;
+    after.task_id = before.task_id;
+    after.keyed = before.keyed;
+    if (!change.spec_changed) after.spec = before.spec;
+    put(tables_.definitions, change.id, std::move(after));
+  } else {
+    put(tables_.definitions, change.id, std::nullopt);
+    free_key(before.group, before.task_id, {.definition = before.id});
+  }
+  if (change.void_waiting) {
+    for (WaitingTable* table : {CARILLON_TRY(group_table(change.group)), &tables_.delayed}) {
+      const auto limit = static_cast<std::int64_t>(table->size());
+      for (const WaitingJob& job : table->of_definition(change.id, limit)) {
+        erase_waiting(*table, job.id);
+      }
+    }
+  }
+  for (const WaitingJob& job : change.add) CARILLON_TRY(insert_waiting(job, false));
+  for (const LogEntry& entry : change.logs) CARILLON_TRY(insert_log(entry));
+  return done();
+}
+
+Result<Outcome> MemoryBatch::apply(const Claim& claim) {
+  const WaitingJob& job = claim.to.job;
+  WaitingTable* table = CARILLON_TRY(group_table(job.group));
+  const WaitingJob* stored = table->find(job.id);
+  if (stored == nullptr || stored->attempt != job.attempt - 1) return conflict();
+  erase_waiting(*table, job.id);
+  ExecutingJob executing = claim.to;
+  executing.job.suspended = false;
+  put(tables_.executing, job.id, std::move(executing));
+  return done();
+}
+
+Result<Outcome> MemoryBatch::apply(const AddDefinition& add) {
+  const Definition& definition = add.definition;
+  CARILLON_TRY(group_table(definition.group));
+  if (const KeyHolder* holder = holder_of(definition.group, definition.task_id)) {
+    return taken(*holder);
+  }
+  if (tables_.definitions.contains(definition.id)) {
+    return invalid("definition " + std::to_string(definition.id.value) + " is stored already");
+  }
+  put(tables_.keys, {definition.group, definition.task_id}, KeyHolder{.definition = definition.id});
+  put(tables_.definitions, definition.id, definition);
+  if (add.first) CARILLON_TRY(insert_waiting(*add.first, false));
+  return done();
+}
+
+Result<Outcome> MemoryBatch::apply(const AddJob& add) {
+  const WaitingJob& job = add.job;
+  if (holds_key(job)) {
+    if (const KeyHolder* holder = holder_of(job.group, job.task_id)) return taken(*holder);
+    put(tables_.keys, {job.group, job.task_id}, KeyHolder{.job = job.id});
+  }
+  CARILLON_TRY(insert_waiting(job, add.delayed));
+  return done();
+}
+
+Result<Outcome> MemoryBatch::apply(const CancelExecuting& cancel) {
+  const auto found = tables_.executing.find(cancel.id);
+  if (found == tables_.executing.end() || found->second.job.attempt != cancel.attempt) {
+    return conflict();
+  }
+  ExecutingJob after = found->second;
+  after.cancelled = true;
+  put(tables_.executing, cancel.id, std::move(after));
+  return done();
+}
+
+Result<Outcome> MemoryBatch::apply(const AddLog& add) {
+  CARILLON_TRY(insert_log(add.entry));
+  return done();
+}
+
+Result<Outcome> MemoryBatch::apply(const AddOutput& add) {
+  const std::tuple key{add.row.job_id, add.row.attempt, add.row.sequence};
+  if (!tables_.output.contains(key)) put(tables_.output, key, add.row);
+  return done();
+}
+
+Result<Outcome> MemoryBatch::apply(const PutNode& put_node) {
+  put(tables_.nodes, put_node.node.session, put_node.node);
+  const auto group = tables_.groups.find(put_node.node.group);
+  if (group != tables_.groups.end() && !group->second.served) {
+    Group after = group->second;
+    after.served = true;
+    put(tables_.groups, after.id, std::move(after));
+  }
+  return done();
+}
+
+Result<Outcome> MemoryBatch::apply(const Purge& purge) {
+  Outcome outcome;
+  const auto full = [&](std::int64_t count) { return count >= purge.limit; };
+
+  std::int64_t rows = 0;
+  while (!full(rows) && !tables_.log.empty()) {
+    const LogEntry oldest = tables_.log.begin()->second;
+    if (oldest.ended_at >= purge.log_before) break;
+    put(tables_.log, oldest.id, std::nullopt);
+    ++rows;
+    for (auto next = tables_.output.lower_bound({oldest.job_id, oldest.attempt, 0});
+         next != tables_.output.end() && next->second.job_id == oldest.job_id &&
+         next->second.attempt == oldest.attempt;) {
+      const auto key = (next++)->first;
+      put(tables_.output, key, std::nullopt);
+    }
+  }
+  outcome.count += rows;
+
+  std::vector<std::tuple<WallTime, std::int64_t, std::int64_t>> answers;
+  for (const auto& [slot, answer] : tables_.answers) {
+    if (answer.at < purge.clients_before) answers.push_back({answer.at, slot.first, slot.second});
+  }
+  std::sort(answers.begin(), answers.end());
+  rows = 0;
+  for (const auto& [at, client, slot] : answers) {
+    if (full(rows)) break;
+    put(tables_.answers, {client, slot}, std::nullopt);
+    ++rows;
+  }
+  outcome.count += rows;
+
+  std::vector<SessionId> nodes;
+  for (const auto& [session, node] : tables_.nodes) {
+    const bool goes = !node.alive && node.last_seen < purge.log_before;
+    if (goes && !full(static_cast<std::int64_t>(nodes.size()))) nodes.push_back(session);
+  }
+  for (const SessionId session : nodes) put(tables_.nodes, session, std::nullopt);
+  outcome.count += static_cast<std::int64_t>(nodes.size());
+  return outcome;
+}
+
+}  // namespace carillon::jobtracker

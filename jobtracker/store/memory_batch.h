@@ -1,0 +1,52 @@
+#pragma once
+
+#include <vector>
+
+#include "jobtracker/store/memory_store.h"
+
+namespace carillon::jobtracker {
+
+// The operations of one batch on the tables of a memory database, each remembered so that it can
+// be taken back.
+// Thread: the database's.
+class MemoryBatch {
+ public:
+  MemoryBatch(MemoryDatabase& database, const Batch& batch)
+      : tables_(database.tables_), undo_(database.undo_), batch_(batch) {}
+
+  std::variant<Committed, MemoryDatabase::Failure> run();
+
+ private:
+  void look_up_requests();
+  void store_requests();
+
+  Result<Outcome> apply(const ChangeWaiting& change);
+  Result<Outcome> apply(const End& end);
+  Result<Outcome> apply(const ChangeDefinition& change);
+  Result<Outcome> apply(const Claim& claim);
+  Result<Outcome> apply(const AddDefinition& add);
+  Result<Outcome> apply(const AddJob& add);
+  Result<Outcome> apply(const CancelExecuting& cancel);
+  Result<Outcome> apply(const AddLog& add);
+  Result<Outcome> apply(const AddOutput& add);
+  Result<Outcome> apply(const PutNode& put);
+  Result<Outcome> apply(const Purge& purge);
+
+  Result<WaitingTable*> group_table(GroupId group);
+  Status insert_waiting(WaitingJob job, bool delayed);
+  void erase_waiting(WaitingTable& table, JobId id);
+  Status insert_log(const LogEntry& entry);
+  void free_key(GroupId group, const std::string& task_id, const KeyHolder& holder);
+  const KeyHolder* holder_of(GroupId group, const std::string& task_id) const;
+  // Puts `value` under `key`, or takes the key out when it is empty.
+  template <class Map>
+  void put(Map& map, const typename Map::key_type& key,
+           std::optional<typename Map::mapped_type> value);
+
+  MemoryTables& tables_;
+  std::vector<std::function<void()>>& undo_;
+  const Batch& batch_;
+  Committed committed_{};
+};
+
+}  // namespace carillon::jobtracker

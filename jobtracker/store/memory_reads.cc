@@ -1,0 +1,200 @@
+#include <algorithm>
+
+#include "jobtracker/store/memory_store.h"
+#include "jobtracker/store/names.h"
+
+// The questions that a memory database answers.
+namespace carillon::jobtracker {
+namespace {
+
+template <class Row>
+bool is_full(const std::vector<Row>& rows, std::int64_t limit) {
+  return static_cast<std::int64_t>(rows.size()) >= limit;
+}
+
+Error no_group(GroupId group) {
+  return {ErrorCode::kNotFound, "group " + std::to_string(group.value) + " does not exist"};
+}
+
+class MemoryReads {
+ public:
+  explicit MemoryReads(const MemoryTables& tables) : tables_(tables) {}
+
+  Result<ReadAnswer> operator()(const ReadStart&) const {
+    StartAnswer answer;
+    for (const auto& [id, group] : tables_.groups) answer.groups.push_back(group);
+    for (const auto& [id, one] : tables_.definitions) answer.definitions.push_back(one);
+    for (const auto& [id, job] : tables_.executing) answer.executing.push_back(job);
+    return ReadAnswer{std::move(answer)};
+  }
+
+  Result<ReadAnswer> operator()(const ReadDue& ask) const {
+    const WaitingTable* table = CARILLON_TRY(group_table(ask.group));
+    return ReadAnswer{JobsAnswer{table->due(ask.now, ask.after, ask.limit)}};
+  }
+
+  Result<ReadAnswer> operator()(const ReadUpcoming& ask) const {
+    const WaitingTable* table = CARILLON_TRY(group_table(ask.group));
+    return ReadAnswer{
+        JobsAnswer{table->upcoming(ask.after_time, ask.after_id, ask.through, ask.limit)}};
+  }
+
+  Result<ReadAnswer> operator()(const ReadDelayed& ask) const {
+    return delayed_by_time({}, WallTime::min(), {}, ask.through, false, ask.limit);
+  }
+
+  Result<ReadAnswer> operator()(const Find& ask) const {
+    if (ask.group) CARILLON_TRY(group_table(ask.group));
+    FindAnswer answer;
+    if (ask.task_id.empty()) {
+      find_job(ask.job_id, ask.group, answer);
+      return ReadAnswer{std::move(answer)};
+    }
+    for (const auto& [key, holder] : tables_.keys) {
+      if (key.second != ask.task_id || (ask.group && key.first != ask.group)) continue;
+      answer.definition = holder.definition;
+      if (holder.job) find_job(holder.job, key.first, answer);
+      return ReadAnswer{std::move(answer)};
+    }
+    if (const auto job = job_of_task_id(ask.task_id)) {
+      find_job(*job, ask.group, answer);
+      if (answer.waiting && answer.waiting->task_id != ask.task_id) answer = {};
+      if (answer.executing && answer.executing->job.task_id != ask.task_id) answer = {};
+    }
+    return ReadAnswer{std::move(answer)};
+  }
+
+  Result<ReadAnswer> operator()(const ReadOccurrences& ask) const {
+    const WaitingTable* table = CARILLON_TRY(group_table(ask.group));
+    OccurrencesAnswer answer{.waiting = table->of_definition(ask.definition, ask.limit)};
+    for (const WaitingJob& job : tables_.delayed.of_definition(ask.definition, ask.limit)) {
+      if (!is_full(answer.waiting, ask.limit)) answer.waiting.push_back(job);
+    }
+    for (const auto& [id, job] : tables_.executing) {
+      if (job.job.definition == ask.definition && !is_full(answer.executing, ask.limit)) {
+        answer.executing.push_back(job);
+      }
+    }
+    return ReadAnswer{std::move(answer)};
+  }
+
+  Result<ReadAnswer> operator()(const MakeGroup&) const {
+    return Error{ErrorCode::kInvalidArgument, "a read-only store makes no groups"};
+  }
+
+  Result<ReadAnswer> operator()(const ListWaiting& ask) const {
+    if (ask.delayed) {
+      const auto after = ask.after.value_or(HandOutKey{0, WallTime::min(), JobId{}});
+      return delayed_by_time(ask.group, std::get<1>(after), std::get<2>(after), WallTime::max(),
+                             true, ask.limit);
+    }
+    const WaitingTable* table = CARILLON_TRY(group_table(ask.group));
+    return ReadAnswer{JobsAnswer{table->due(WallTime::max(), ask.after, ask.limit)}};
+  }
+
+  Result<ReadAnswer> operator()(const ListExecuting& ask) const {
+    ExecutingAnswer answer;
+    for (auto next = tables_.executing.upper_bound(ask.after);
+         next != tables_.executing.end() && !is_full(answer.jobs, ask.limit); ++next) {
+      if (!ask.group || next->second.job.group == ask.group) answer.jobs.push_back(next->second);
+    }
+    return ReadAnswer{std::move(answer)};
+  }
+
+  Result<ReadAnswer> operator()(const ListHistory& ask) const {
+    HistoryAnswer answer;
+    for (auto next = tables_.log.rbegin();
+         next != tables_.log.rend() && !is_full(answer.entries, ask.limit); ++next) {
+      const LogEntry& entry = next->second;
+      if (ask.before_id != 0 && entry.id >= ask.before_id) continue;
+      if (ask.group && entry.group != ask.group) continue;
+      if (!ask.task_id.empty() && entry.task_id != ask.task_id) continue;
+      if (ask.job_id && entry.job_id != ask.job_id) continue;
+      if (entry.ended_at >= ask.since) answer.entries.push_back(entry);
+    }
+    return ReadAnswer{std::move(answer)};
+  }
+
+  Result<ReadAnswer> operator()(const ListOutput& ask) const {
+    OutputAnswer answer;
+    for (auto next =
+             tables_.output.upper_bound({ask.job_id, ask.after_attempt, ask.after_sequence});
+         next != tables_.output.end() && next->second.job_id == ask.job_id &&
+         !is_full(answer.rows, ask.limit);
+         ++next) {
+      answer.rows.push_back(next->second);
+    }
+    return ReadAnswer{std::move(answer)};
+  }
+
+  Result<ReadAnswer> operator()(const CountWaiting& ask) const {
+    CountAnswer answer;
+    for (const auto& [id, table] : tables_.waiting) {
+      answer.groups.push_back({.group = id,
+                               .waiting = static_cast<std::int64_t>(table.size()),
+                               .due = table.count_due(ask.now)});
+    }
+    for (const auto& [id, job] : tables_.delayed.all()) {
+      for (auto& counted : answer.groups) {
+        if (counted.group == job.group) ++counted.waiting;
+      }
+    }
+    return ReadAnswer{std::move(answer)};
+  }
+
+  Result<ReadAnswer> operator()(const ListNodes&) const {
+    NodesAnswer answer;
+    for (const auto& [session, node] : tables_.nodes) answer.nodes.push_back(node);
+    return ReadAnswer{std::move(answer)};
+  }
+
+ private:
+  Result<const WaitingTable*> group_table(GroupId group) const {
+    const auto found = tables_.waiting.find(group);
+    if (found == tables_.waiting.end()) return no_group(group);
+    return &found->second;
+  }
+
+  void find_job(JobId id, GroupId group, FindAnswer& answer) const {
+    const auto executing = tables_.executing.find(id);
+    if (executing != tables_.executing.end() && (!group || executing->second.job.group == group)) {
+      answer.executing = executing->second;
+      return;
+    }
+    if (const WaitingJob* job = tables_.delayed.find(id); job && (!group || job->group == group)) {
+      answer.waiting = *job;
+      answer.delayed = true;
+      return;
+    }
+    for (const auto& [owner, table] : tables_.waiting) {
+      if (group && owner != group) continue;
+      if (const WaitingJob* job = table.find(id)) {
+        answer.waiting = *job;
+        return;
+      }
+    }
+  }
+
+  Result<ReadAnswer> delayed_by_time(GroupId group, WallTime after_time, JobId after_id,
+                                     WallTime through, bool suspended_too,
+                                     std::int64_t limit) const {
+    JobsAnswer answer;
+    const auto all = static_cast<std::int64_t>(tables_.delayed.size());
+    for (const WaitingJob& job : tables_.delayed.upcoming(after_time, after_id, through, all)) {
+      if (is_full(answer.jobs, limit)) break;
+      if (group && job.group != group) continue;
+      if (!job.suspended || suspended_too) answer.jobs.push_back(job);
+    }
+    return ReadAnswer{std::move(answer)};
+  }
+
+  const MemoryTables& tables_;
+};
+
+}  // namespace
+
+Result<ReadAnswer> MemoryDatabase::read(const Read& question) const {
+  return std::visit(MemoryReads{tables_}, question);
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "jobtracker/store/memory_tables.h"
+#include "jobtracker/store/store.h"
+#include "jobtracker/store/store_session.h"
+#include "shared/base/clock.h"
+
+namespace carillon::jobtracker {
+
+// What a memory store does instead of the next thing asked of it.
+enum class MemoryFault {
+  kUnavailable,       // nothing is done
+  kUnknownCommitted,  // a commit is done, but its caller gets no answer
+  kUnknownLost,       // a commit is not done, and its caller gets no answer
+};
+
+// What is stored: lives as long as the "database" shall, over any number of sessions.
+// Thread: one at a time.
+class MemoryDatabase {
+ public:
+  const MemoryTables& tables() const { return tables_; }
+
+  // Registers a session's lane; every other session is fenced from now on.
+  void open_session(const StoreSession& session, WallTime now);
+
+  // All operations of a batch or, with an error, none. The fence is the caller's.
+  struct Failure {
+    Error error{};
+    std::optional<std::size_t> culprit{};
+  };
+  std::variant<Committed, Failure> apply(const Batch& batch);
+  // Takes back the apply() before. Once.
+  void undo();
+
+  // Numbers and beats of a lane; null when it was fenced.
+  TrackerRow* tracker(const StoreSession& session);
+
+  Result<ReadAnswer> read(const Read& question) const;
+  Result<Group> make_group(const std::string& name, WallTime now);
+
+ private:
+  friend class MemoryBatch;
+
+  MemoryTables tables_{};
+  std::vector<std::function<void()>> undo_{};  // of the last batch, to be run from the back
+};
+
+// The store over ordinary containers: for tests of the deciders, for the simulator, and as the
+// plain statement of what the SQL stores do. It keeps the same invariants and gives the same
+// outcomes; where an id is used twice in any table, it names the operation.
+//
+// Thread: the owner's; several may share a database on one thread.
+class MemoryStore final : public Store {
+ public:
+  // Fences all other sessions of the database. Both must outlive the store.
+  MemoryStore(MemoryDatabase& database, const StoreSession& session, const Clock& clock);
+
+  // The next call that it fits does this instead; several wait in order.
+  void fail_next(MemoryFault fault) { faults_.push_back(fault); }
+
+  CommitResult commit(const Batch& batch) override;
+  Result<bool> settle(std::int64_t batch_number) override;
+  Result<ReadAnswer> read(const Read& question) override;
+
+ private:
+  bool takes_fault(MemoryFault fault);
+
+  MemoryDatabase& database_;
+  StoreSession session_;
+  const Clock& clock_;
+  std::deque<MemoryFault> faults_{};
+};
+
+// Thread: as MemoryStore.
+class MemoryReader final : public ReadOnlyStore {
+ public:
+  explicit MemoryReader(const MemoryDatabase& database) : database_(database) {}
+  Result<ReadAnswer> read(const Read& question) override;
+
+ private:
+  const MemoryDatabase& database_;
+};
+
+}  // namespace carillon::jobtracker

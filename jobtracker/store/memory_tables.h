@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "jobtracker/store/batch.h"
+#include "jobtracker/store/rows.h"
+
+// The tables of the memory store: ordinary containers with the orders that the reads need.
+namespace carillon::jobtracker {
+
+// Waiting jobs of one group, or all delayed ones.
+// Invariant: the orders hold exactly the jobs of jobs_.
+class WaitingTable {
+ public:
+  std::size_t size() const { return jobs_.size(); }
+  const WaitingJob* find(JobId id) const;
+  // Requires: no job with this id is in the table.
+  void insert(const WaitingJob& job);
+  // Requires: the job is in the table.
+  void erase(JobId id);
+
+  // In the order of hand-out, after `after`, due at `now`.
+  std::vector<WaitingJob> due(WallTime now, const std::optional<HandOutKey>& after,
+                              std::int64_t limit) const;
+  // By (trigger time, id), after that key, not later than `through`.
+  std::vector<WaitingJob> upcoming(WallTime after_time, JobId after_id, WallTime through,
+                                   std::int64_t limit) const;
+  std::vector<WaitingJob> of_definition(DefinitionId definition, std::int64_t limit) const;
+  std::int64_t count_due(WallTime now) const;
+  const std::map<JobId, WaitingJob>& all() const { return jobs_; }
+
+ private:
+  std::map<JobId, WaitingJob> jobs_{};
+  std::set<HandOutKey> order_{};
+  std::set<std::pair<WallTime, JobId>> times_{};
+  std::set<std::pair<DefinitionId, JobId>> definitions_{};  // without one-shots
+};
+
+struct KeyHolder {
+  JobId job{};
+  DefinitionId definition{};
+};
+
+struct StoredAnswer {
+  std::int64_t sequence = 0;
+  std::string answer{};
+  std::vector<Outcome> outcomes{};
+  WallTime at{};
+};
+
+struct TrackerRow {
+  std::string name{};
+  std::int64_t batch = 0;
+  std::int64_t id_high = 0;
+  WallTime beat{};
+  WallTime alive_before{};  // when the sessions before this one last committed
+};
+
+struct MemoryTables {
+  std::map<GroupId, Group> groups{};
+  std::map<GroupId, WaitingTable> waiting{};
+  WaitingTable delayed{};
+  std::map<JobId, ExecutingJob> executing{};
+  std::map<DefinitionId, Definition> definitions{};
+  std::map<std::pair<GroupId, std::string>, KeyHolder> keys{};
+  std::map<std::int64_t, LogEntry> log{};
+  std::map<std::tuple<JobId, std::int32_t, std::int64_t>, OutputRow> output{};
+  std::map<SessionId, NodeRow> nodes{};
+  std::map<std::pair<std::int64_t, std::int64_t>, StoredAnswer> answers{};  // client, slot
+  std::map<std::pair<SessionId, std::int32_t>, TrackerRow> trackers{};      // session, lane
+};
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,33 @@
+#include "jobtracker/store/rows.h"
+
+namespace carillon::jobtracker {
+
+const char* to_string(LogState state) {
+  switch (state) {
+    case LogState::kSucceeded:
+      return "succeeded";
+    case LogState::kFailed:
+      return "failed";
+    case LogState::kTimedOut:
+      return "timed_out";
+    case LogState::kKilled:
+      return "killed";
+    case LogState::kLost:
+      return "lost";
+    case LogState::kLater:
+      return "later";
+    case LogState::kDiscarded:
+      return "discarded";
+    case LogState::kSkipped:
+      return "skipped";
+    case LogState::kMissed:
+      return "missed";
+    case LogState::kExpired:
+      return "expired";
+    case LogState::kCancelled:
+      return "cancelled";
+  }
+  return "unknown";
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <unordered_set>
+#include <vector>
+
+#include "jobtracker/store/batch.h"
+#include "jobtracker/store/sql/group_catalog.h"
+#include "jobtracker/store/sql/row_buffer.h"
+#include "shared/sql/sql_connection.h"
+
+// Writes a batch's operations between the fence and the COMMIT, kind by kind, each kind as few
+// statements as its rows allow. One file a family of kinds: write_waiting.cc, write_ends.cc,
+// write_definitions.cc, write_additions.cc, write_records.cc.
+namespace carillon::jobtracker {
+
+// Which operations of a batch are of one kind and are to be done, in order.
+using OperationIndices = std::vector<std::size_t>;
+
+// What all families work on.
+struct WriteContext {
+  sql::Connection& db;
+  GroupCatalog& groups;
+  RowBuffer& rows;
+  const DescribeSpec& describe;
+  const Batch& batch;
+  std::vector<Outcome>& outcomes;
+  std::optional<std::size_t> current{};  // the one operation that a statement is about, if it is
+
+  template <class Kind>
+  const Kind& operation(std::size_t index) const {
+    return std::get<Kind>(batch.operations[index]);
+  }
+  void conflict(std::size_t index) { outcomes[index].kind = OutcomeKind::kConflict; }
+  // The statements that follow are about all of `indices`.
+  void about(const OperationIndices& indices) {
+    current = indices.size() == 1 ? std::optional{indices.front()} : std::nullopt;
+  }
+  // kInvalidArgument: no such group.
+  Result<std::string_view> table_of(GroupId group);
+  Status add_waiting(const WaitingJob& job);
+  Status flush(const OperationIndices& indices) {
+    about(indices);
+    return rows.flush(db, groups);
+  }
+};
+
+Status write_waiting_changes(WriteContext& context, const OperationIndices& indices);
+Status write_claims(WriteContext& context, const OperationIndices& indices);
+Status write_ends(WriteContext& context, const OperationIndices& indices);
+Status write_cancels(WriteContext& context, const OperationIndices& indices);
+Status write_definition_changes(WriteContext& context, const OperationIndices& indices);
+Status write_new_definitions(WriteContext& context, const OperationIndices& indices);
+Status write_new_jobs(WriteContext& context, const OperationIndices& indices);
+Status write_log(WriteContext& context, const OperationIndices& indices);
+Status write_output(WriteContext& context, const OperationIndices& indices);
+Status write_nodes(WriteContext& context, const OperationIndices& indices);
+Status write_purges(WriteContext& context, const OperationIndices& indices);
+
+// Calls `write` with runs of `indices` in which no id comes twice, so that each can be done as a
+// set; nearly always that is one run.
+template <class IdOf, class Write>
+Status in_runs(const OperationIndices& indices, const IdOf& id_of, const Write& write) {
+  std::unordered_set<JobId> seen;
+  OperationIndices run;
+  for (const std::size_t index : indices) {
+    if (!seen.insert(id_of(index)).second) {
+      CARILLON_TRY(write(run));
+      run.clear();
+      seen = {id_of(index)};
+    }
+    run.push_back(index);
+  }
+  if (run.empty()) return {};
+  return write(run);
+}
+
+// "(?, ?, ...)" for values in chunks of a power of two, filled up with the last one, so that few
+// statements are prepared. Calls `each(list, chunk)`.
+Status in_lists(
+    std::span<const sql::Value> values,
+    const std::function<Status(std::string_view list, std::span<const sql::Value> chunk)>& each);
+
+// A whole batch. `culprit` names the operation that an error is about, if that is known.
+// Requires: a transaction, and that the session was proved.
+Result<Committed> write_batch(sql::Connection& db, GroupCatalog& groups, RowBuffer& rows,
+                              const DescribeSpec& describe, const Batch& batch,
+                              std::optional<std::size_t>& culprit);
+
+}  // namespace carillon::jobtracker

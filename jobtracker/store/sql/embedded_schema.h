@@ -1,0 +1,22 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "shared/sql/sql_connection.h"
+
+// The files of schema/, built into the program: nothing is read from disk at run time.
+namespace carillon::jobtracker {
+
+struct Migration {
+  int version = 0;
+  std::string_view script{};
+};
+
+// In order, from version 1 on, without a gap.
+std::span<const Migration> migrations(sql::Dialect dialect);
+
+// Makes one group's table; {table} stands for its name.
+std::string_view group_table_script(sql::Dialect dialect);
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,87 @@
+#include "jobtracker/store/sql/group_catalog.h"
+
+#include <algorithm>
+#include <set>
+
+#include "jobtracker/store/names.h"
+#include "jobtracker/store/sql/embedded_schema.h"
+#include "jobtracker/store/sql/sql_rows.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+constexpr std::string_view kSelectGroups =
+    "SELECT group_id, name, table_name, served, created_us FROM lts_node_group ORDER BY group_id";
+constexpr std::string_view kInsertGroup =
+    "INSERT INTO lts_node_group (group_id, name, name_lower, table_name, served, created_us) "
+    "VALUES";
+constexpr std::string_view kTablePlaceholder = "{table}";
+
+}  // namespace
+
+Result<std::vector<Group>> GroupCatalog::read_all(sql::Connection& db) {
+  std::vector<Group> groups;
+  CARILLON_TRY(db.query(kSelectGroups, {}, [&](const sql::Row& row) {
+    groups.push_back({.id = GroupId{static_cast<std::int32_t>(row.integer(0))},
+                      .name = std::string{row.bytes(1)},
+                      .table = std::string{row.bytes(2)},
+                      .served = row.integer(3) != 0,
+                      .created_at = wall_time(row.integer(4))});
+  }));
+  for (const Group& group : groups) {
+    if (!is_group_table(group.table)) {
+      return Error{ErrorCode::kCorrupt, "lts_node_group names table '" + group.table +
+                                            "' for group '" + group.name +
+                                            "', which no group's table is called"};
+    }
+    tables_.emplace(group.id, group.table);
+  }
+  return groups;
+}
+
+Result<std::string_view> GroupCatalog::table_of(sql::Connection& db, GroupId group) {
+  auto found = tables_.find(group);
+  if (found == tables_.end()) {
+    CARILLON_TRY(read_all(db));
+    found = tables_.find(group);
+  }
+  if (found == tables_.end()) {
+    return Error{ErrorCode::kNotFound, "group " + std::to_string(group.value) + " does not exist"};
+  }
+  return std::string_view{found->second};
+}
+
+Result<Group> GroupCatalog::make(sql::Connection& db, const std::string& name, WallTime now) {
+  CARILLON_TRY(check_group_name(name));
+  const auto lower = lower_case(name);
+  const auto groups = CARILLON_TRY(read_all(db));
+  std::set<std::string> tables;
+  for (const Group& group : groups) {
+    if (lower_case(group.name) == lower) return group;
+    tables.insert(group.table);
+  }
+  if (groups.size() >= kGroupsMax) {
+    return Error{ErrorCode::kLimit, "group '" + name + "' is one too many: at most " +
+                                        std::to_string(kGroupsMax) + " groups can be made"};
+  }
+  const Group made{.id = GroupId{groups.empty() ? 1 : groups.back().id.value + 1},
+                   .name = name,
+                   .table = new_group_table(
+                       name, [&](const std::string& table) { return tables.contains(table); }),
+                   .created_at = now};
+
+  std::string script{group_table_script(db.dialect())};
+  for (auto at = script.find(kTablePlaceholder); at != std::string::npos;
+       at = script.find(kTablePlaceholder, at)) {
+    script.replace(at, kTablePlaceholder.size(), made.table);
+  }
+  CARILLON_TRY(db.run_script(script));
+  const SqlValues values{value_of(made.id),          sql::Value::of_text(made.name),
+                         sql::Value::of_text(lower), sql::Value::of_text(made.table),
+                         value_of(made.served),      value_of(made.created_at)};
+  CARILLON_TRY(db.insert_rows(kInsertGroup, static_cast<int>(values.size()), values));
+  tables_.emplace(made.id, made.table);
+  return made;
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,196 @@
+#include <algorithm>
+
+#include "jobtracker/store/names.h"
+#include "jobtracker/store/sql/batch_writer.h"
+#include "jobtracker/store/sql/sql_reads.h"
+#include "jobtracker/store/sql/sql_rows.h"
+#include "jobtracker/store/sql/waiting_scan.h"
+
+// What the loop asks.
+namespace carillon::jobtracker {
+namespace {
+
+using sql::Value;
+
+constexpr std::string_view kSelectDelayed =
+    " WHERE suspended = 0 AND trigger_time_us <= ? ORDER BY trigger_time_us, job_id LIMIT ?";
+constexpr std::string_view kSelectHolder =
+    "SELECT group_id, job_id, definition_id FROM lts_task_id WHERE task_id = ? AND group_id IN ";
+constexpr std::string_view kOfDefinition = " WHERE definition_id = ? ORDER BY job_id LIMIT ?";
+constexpr std::string_view kOfJob = " WHERE job_id = ?";
+
+std::int64_t size_of(const std::vector<WaitingJob>& jobs) {
+  return static_cast<std::int64_t>(jobs.size());
+}
+
+std::string select_from(std::string_view columns, std::string_view table,
+                        std::string_view condition) {
+  return joined({"SELECT ", columns, " FROM ", table, condition});
+}
+
+bool by_time(const WaitingJob& a, const WaitingJob& b) {
+  return std::tuple{a.trigger_time, a.id} < std::tuple{b.trigger_time, b.id};
+}
+
+}  // namespace
+
+Result<ReadAnswer> SqlReads::answer(const Read& question) {
+  return std::visit([this](const auto& ask) { return read(ask); }, question);
+}
+
+Result<ReadAnswer> SqlReads::read(const ReadStart&) {
+  StartAnswer answer{.groups = CARILLON_TRY(groups_.read_all(db_))};
+  for (const std::string_view table : {kCronTable, kRepeatTable}) {
+    CARILLON_TRY(
+        db_.query(select_from(kDefinitionColumns, table, " ORDER BY definition_id"), {},
+                  [&](const sql::Row& row) { answer.definitions.push_back(definition_of(row)); }));
+  }
+  std::sort(answer.definitions.begin(), answer.definitions.end(),
+            [](const Definition& a, const Definition& b) { return a.id < b.id; });
+  CARILLON_TRY(
+      db_.query(select_from(kExecutingColumns, kExecutingTable, " ORDER BY job_id"), {},
+                [&](const sql::Row& row) { answer.executing.push_back(executing_of(row)); }));
+  return ReadAnswer{std::move(answer)};
+}
+
+Result<std::vector<WaitingJob>> SqlReads::due(GroupId group, WallTime now,
+                                              const std::optional<HandOutKey>& after,
+                                              std::int64_t limit) {
+  std::vector<WaitingJob> jobs;
+  const int first = after ? std::get<0>(*after) : kLowestPriority;
+  WaitingScan scan{db_, CARILLON_TRY(groups_.table_of(db_, group)), group};
+  const auto visit = [&](int priority, WallTime earliest) -> Result<bool> {
+    if (size_of(jobs) >= limit) return false;
+    if (earliest > now) return true;
+    const bool goes_on = after && priority == first;
+    CARILLON_TRY(scan.read(priority, goes_on ? std::get<1>(*after) : WallTime::min(),
+                           goes_on ? std::get<2>(*after) : JobId{}, now, limit - size_of(jobs),
+                           jobs));
+    return true;
+  };
+  CARILLON_TRY(scan.each_priority(first, visit));
+  return jobs;
+}
+
+Result<ReadAnswer> SqlReads::read(const ReadDue& ask) {
+  return ReadAnswer{JobsAnswer{CARILLON_TRY(due(ask.group, ask.now, ask.after, ask.limit))}};
+}
+
+Result<ReadAnswer> SqlReads::read(const ReadUpcoming& ask) {
+  std::vector<WaitingJob> jobs;
+  WallTime through = ask.through;
+  WaitingScan scan{db_, CARILLON_TRY(groups_.table_of(db_, ask.group)), ask.group};
+  const auto visit = [&](int priority, WallTime earliest) -> Result<bool> {
+    if (earliest > through) return true;
+    CARILLON_TRY(scan.read(priority, ask.after_time, ask.after_id, through, ask.limit, jobs));
+    if (size_of(jobs) <= ask.limit) return true;
+    // The best of all priorities so far; what is later than their last need not be read.
+    std::sort(jobs.begin(), jobs.end(), by_time);
+    jobs.resize(static_cast<std::size_t>(ask.limit));
+    if (!jobs.empty()) through = std::min(through, jobs.back().trigger_time);
+    return ask.limit > 0;
+  };
+  CARILLON_TRY(scan.each_priority(kLowestPriority, visit));
+  std::sort(jobs.begin(), jobs.end(), by_time);
+  return ReadAnswer{JobsAnswer{std::move(jobs)}};
+}
+
+Result<ReadAnswer> SqlReads::read(const ReadDelayed& ask) {
+  JobsAnswer answer;
+  CARILLON_TRY(db_.query(select_from(kDelayedColumns, kDelayedTable, kSelectDelayed),
+                         SqlValues{value_of(ask.through), Value::of(ask.limit)},
+                         [&](const sql::Row& row) { answer.jobs.push_back(delayed_of(row)); }));
+  return ReadAnswer{std::move(answer)};
+}
+
+Status SqlReads::find_job(JobId job, GroupId group, FindAnswer& answer) {
+  const SqlValues id{value_of(job)};
+  const auto fits = [&](GroupId owner) { return !group || owner == group; };
+  CARILLON_TRY(db_.query(select_from(kExecutingColumns, kExecutingTable, kOfJob), id,
+                         [&](const sql::Row& row) {
+                           auto found = executing_of(row);
+                           if (fits(found.job.group)) answer.executing = std::move(found);
+                         }));
+  if (answer.executing) return {};
+  CARILLON_TRY(
+      db_.query(select_from(kDelayedColumns, kDelayedTable, kOfJob), id, [&](const sql::Row& row) {
+        auto found = delayed_of(row);
+        if (!fits(found.group)) return;
+        answer.waiting = std::move(found);
+        answer.delayed = true;
+      }));
+  if (answer.waiting) return {};
+  std::vector<GroupId> owners{group};
+  if (!group) {
+    owners.clear();
+    for (const Group& one : CARILLON_TRY(groups_.read_all(db_))) owners.push_back(one.id);
+  }
+  for (const GroupId owner : owners) {
+    const std::string_view table = CARILLON_TRY(groups_.table_of(db_, owner));
+    CARILLON_TRY(db_.query(select_from(kWaitingColumns, table, kOfJob), id,
+                           [&](const sql::Row& row) { answer.waiting = waiting_of(row, owner); }));
+    if (answer.waiting) break;
+  }
+  return {};
+}
+
+Result<ReadAnswer> SqlReads::read(const Find& ask) {
+  FindAnswer answer;
+  if (ask.group) CARILLON_TRY(groups_.table_of(db_, ask.group));
+  if (ask.task_id.empty()) {
+    CARILLON_TRY(find_job(ask.job_id, ask.group, answer));
+    return ReadAnswer{std::move(answer)};
+  }
+  SqlValues owners{value_of(ask.group)};
+  if (!ask.group) {
+    owners.clear();
+    for (const Group& one : CARILLON_TRY(groups_.read_all(db_))) owners.push_back(value_of(one.id));
+  }
+  GroupId holder_group{};
+  JobId holder{};
+  CARILLON_TRY(in_lists(owners, [&](std::string_view list, std::span<const Value> chunk) {
+    SqlValues values{key_of_task(db_.dialect(), ask.task_id)};
+    values.insert(values.end(), chunk.begin(), chunk.end());
+    return db_.query(joined({kSelectHolder, list}), values, [&](const sql::Row& row) {
+      const GroupId group{static_cast<std::int32_t>(row.integer(0))};
+      if (holder_group && holder_group < group) return;
+      holder_group = group;
+      holder = JobId{row.integer(1)};
+      answer.definition = DefinitionId{static_cast<std::int32_t>(row.integer(2))};
+    });
+  }));
+  if (holder) CARILLON_TRY(find_job(holder, holder_group, answer));
+  if (holder_group) return ReadAnswer{std::move(answer)};
+
+  if (const auto job = job_of_task_id(ask.task_id)) {
+    CARILLON_TRY(find_job(*job, ask.group, answer));
+    // The job of that number may have a task id of its own.
+    if (answer.waiting && answer.waiting->task_id != ask.task_id) answer = {};
+    if (answer.executing && answer.executing->job.task_id != ask.task_id) answer = {};
+  }
+  return ReadAnswer{std::move(answer)};
+}
+
+Result<ReadAnswer> SqlReads::read(const ReadOccurrences& ask) {
+  OccurrencesAnswer answer;
+  const std::string_view table = CARILLON_TRY(groups_.table_of(db_, ask.group));
+  const auto parameters = [&](std::int64_t limit) {
+    return SqlValues{value_of(ask.definition), Value::of(limit)};
+  };
+  CARILLON_TRY(db_.query(
+      select_from(kWaitingColumns, table, kOfDefinition), parameters(ask.limit),
+      [&](const sql::Row& row) { answer.waiting.push_back(waiting_of(row, ask.group)); }));
+  CARILLON_TRY(db_.query(select_from(kDelayedColumns, kDelayedTable, kOfDefinition),
+                         parameters(ask.limit - size_of(answer.waiting)),
+                         [&](const sql::Row& row) { answer.waiting.push_back(delayed_of(row)); }));
+  CARILLON_TRY(db_.query(
+      select_from(kExecutingColumns, kExecutingTable, kOfDefinition), parameters(ask.limit),
+      [&](const sql::Row& row) { answer.executing.push_back(executing_of(row)); }));
+  return ReadAnswer{std::move(answer)};
+}
+
+Result<ReadAnswer> SqlReads::read(const MakeGroup&) {
+  return Error{ErrorCode::kInvalidArgument, "a read-only store makes no groups"};
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,165 @@
+#include <algorithm>
+#include <map>
+
+#include "jobtracker/store/sql/sql_reads.h"
+#include "jobtracker/store/sql/sql_rows.h"
+
+// What people ask. Every statement is short, so that none keeps the log of a SQLite database from
+// being reused, and reads along a key.
+namespace carillon::jobtracker {
+namespace {
+
+using sql::Value;
+
+constexpr std::int64_t kFirstLogRows = 2'000;  // log rows looked at by one statement
+constexpr std::int64_t kLogRowsMax = 32'000;
+constexpr std::int64_t kNodesMax = 10'000;
+
+constexpr std::string_view kDelayedAtTime =
+    " WHERE suspended = ? AND trigger_time_us = ? AND job_id > ?";
+constexpr std::string_view kDelayedAfterTime = " WHERE suspended = ? AND trigger_time_us > ?";
+constexpr std::string_view kByTime = " ORDER BY trigger_time_us, job_id LIMIT ?";
+constexpr std::string_view kAndGroup = " AND group_id = ?";
+constexpr std::string_view kAndTask = " AND task_id = ?";
+constexpr std::string_view kAndJob = " AND job_id = ?";
+constexpr std::string_view kSelectLogBounds =
+    "SELECT MIN(log_id), MAX(ended_us), COUNT(*) FROM (SELECT log_id, ended_us FROM lts_job_log "
+    "WHERE log_id < ? ORDER BY log_id DESC LIMIT ?) AS newest";
+constexpr std::string_view kLogRange =
+    " FROM lts_job_log WHERE log_id >= ? AND log_id < ? AND ended_us >= ?";
+constexpr std::string_view kNewestFirst = " ORDER BY log_id DESC LIMIT ?";
+constexpr std::string_view kOutputOfJob =
+    " FROM lts_job_output WHERE job_id = ? AND attempt >= ? AND (attempt > ? OR sequence > ?) "
+    "ORDER BY attempt, sequence LIMIT ?";
+constexpr std::string_view kCountDelayed =
+    "SELECT group_id, COUNT(*) FROM (SELECT group_id FROM lts_delayed_job_queue LIMIT ?) AS some "
+    "GROUP BY group_id";
+
+}  // namespace
+
+Result<ReadAnswer> SqlReads::read(const ListWaiting& ask) {
+  if (!ask.delayed) {
+    return ReadAnswer{
+        JobsAnswer{CARILLON_TRY(due(ask.group, WallTime::max(), ask.after, ask.limit))}};
+  }
+  const auto after = ask.after.value_or(HandOutKey{0, WallTime::min(), JobId{}});
+  std::vector<WaitingJob> jobs;
+  const auto select = [&](std::string_view condition, SqlValues values) -> Status {
+    if (ask.group) values.push_back(value_of(ask.group));
+    values.push_back(Value::of(ask.limit));
+    return db_.query(joined({"SELECT ", kDelayedColumns, " FROM ", kDelayedTable, condition,
+                             ask.group ? kAndGroup : "", kByTime}),
+                     values, [&](const sql::Row& row) { jobs.push_back(delayed_of(row)); });
+  };
+  for (const bool suspended : {false, true}) {
+    CARILLON_TRY(select(kDelayedAtTime, {value_of(suspended), value_of(std::get<1>(after)),
+                                         value_of(std::get<2>(after))}));
+    CARILLON_TRY(select(kDelayedAfterTime, {value_of(suspended), value_of(std::get<1>(after))}));
+  }
+  std::sort(jobs.begin(), jobs.end(), [](const WaitingJob& a, const WaitingJob& b) {
+    return std::tuple{a.trigger_time, a.id} < std::tuple{b.trigger_time, b.id};
+  });
+  if (static_cast<std::int64_t>(jobs.size()) > ask.limit) {
+    jobs.resize(static_cast<std::size_t>(ask.limit));
+  }
+  return ReadAnswer{JobsAnswer{std::move(jobs)}};
+}
+
+Result<ReadAnswer> SqlReads::read(const ListExecuting& ask) {
+  ExecutingAnswer answer;
+  SqlValues values{value_of(ask.after)};
+  if (ask.group) values.push_back(value_of(ask.group));
+  values.push_back(Value::of(ask.limit));
+  CARILLON_TRY(db_.query(
+      joined({"SELECT ", kExecutingColumns, " FROM ", kExecutingTable, " WHERE job_id > ?",
+              ask.group ? kAndGroup : "", " ORDER BY job_id LIMIT ?"}),
+      values, [&](const sql::Row& row) { answer.jobs.push_back(executing_of(row)); }));
+  return ReadAnswer{std::move(answer)};
+}
+
+Result<ReadAnswer> SqlReads::read(const ListHistory& ask) {
+  HistoryAnswer answer;
+  const std::string sql =
+      joined({"SELECT ", kLogColumns, kLogRange, ask.group ? kAndGroup : "",
+              ask.task_id.empty() ? "" : kAndTask, ask.job_id ? kAndJob : "", kNewestFirst});
+  std::int64_t before =
+      ask.before_id != 0 ? ask.before_id : std::numeric_limits<std::int64_t>::max();
+  // The log has no index but its own order, which is that of time: it is read backwards in pieces.
+  for (std::int64_t piece = kFirstLogRows;; piece = std::min(2 * piece, kLogRowsMax)) {
+    const std::int64_t wanted = ask.limit - static_cast<std::int64_t>(answer.entries.size());
+    if (wanted <= 0) break;
+    std::int64_t first = 0;
+    std::int64_t rows = 0;
+    WallTime newest{};
+    CARILLON_TRY(db_.query(kSelectLogBounds, SqlValues{Value::of(before), Value::of(piece)},
+                           [&](const sql::Row& row) {
+                             first = row.integer(0);
+                             newest = wall_time(row.integer(1));
+                             rows = row.integer(2);
+                           }));
+    // Results may come late, but not so late that a whole piece is older than a row before it.
+    if (rows == 0 || newest < ask.since) break;
+    SqlValues values{Value::of(first), Value::of(before), value_of(ask.since)};
+    if (ask.group) values.push_back(value_of(ask.group));
+    if (!ask.task_id.empty()) values.push_back(Value::of_text(ask.task_id));
+    if (ask.job_id) values.push_back(value_of(ask.job_id));
+    values.push_back(Value::of(wanted));
+    CARILLON_TRY(db_.query(sql, values, [&](const sql::Row& row) {
+      // MySQL compares texts without regard to blanks at their end.
+      if (!ask.task_id.empty() && row.bytes(3) != ask.task_id) return;
+      answer.entries.push_back(log_of(row));
+    }));
+    if (rows < piece) break;
+    before = first;
+  }
+  return ReadAnswer{std::move(answer)};
+}
+
+Result<ReadAnswer> SqlReads::read(const ListOutput& ask) {
+  OutputAnswer answer;
+  CARILLON_TRY(db_.query(
+      joined({"SELECT ", kOutputColumns, kOutputOfJob}),
+      SqlValues{value_of(ask.job_id), Value::of(ask.after_attempt), Value::of(ask.after_attempt),
+                Value::of(ask.after_sequence), Value::of(ask.limit)},
+      [&](const sql::Row& row) { answer.rows.push_back(output_of(row)); }));
+  return ReadAnswer{std::move(answer)};
+}
+
+Result<std::int64_t> SqlReads::count(std::string_view table, std::string_view condition,
+                                     std::span<const Value> parameters) {
+  std::int64_t rows = 0;
+  CARILLON_TRY(db_.query(
+      joined({"SELECT COUNT(*) FROM (SELECT 1 FROM ", table, condition, " LIMIT ?) AS some"}),
+      parameters, [&](const sql::Row& row) { rows = row.integer(0); }));
+  return rows;
+}
+
+Result<ReadAnswer> SqlReads::read(const CountWaiting& ask) {
+  std::map<GroupId, std::int64_t> delayed;
+  CARILLON_TRY(
+      db_.query(kCountDelayed, SqlValues{Value::of(kCountedMax)}, [&](const sql::Row& row) {
+        const GroupId group{static_cast<std::int32_t>(row.integer(0))};
+        delayed[group] = row.integer(1);
+      }));
+  CountAnswer answer;
+  for (const Group& group : CARILLON_TRY(groups_.read_all(db_))) {
+    const std::string_view table = CARILLON_TRY(groups_.table_of(db_, group.id));
+    const auto waiting = CARILLON_TRY(count(table, "", SqlValues{Value::of(kCountedMax)}));
+    const auto due_rows = CARILLON_TRY(count(table, " WHERE trigger_time_us <= ?",
+                                             SqlValues{value_of(ask.now), Value::of(kCountedMax)}));
+    answer.groups.push_back(
+        {.group = group.id, .waiting = waiting + delayed[group.id], .due = due_rows});
+  }
+  return ReadAnswer{std::move(answer)};
+}
+
+Result<ReadAnswer> SqlReads::read(const ListNodes&) {
+  NodesAnswer answer;
+  CARILLON_TRY(
+      db_.query(joined({"SELECT ", kNodeColumns, " FROM lts_node ORDER BY session_id LIMIT ?"}),
+                SqlValues{Value::of(kNodesMax)},
+                [&](const sql::Row& row) { answer.nodes.push_back(node_of(row)); }));
+  return ReadAnswer{std::move(answer)};
+}
+
+}  // namespace carillon::jobtracker

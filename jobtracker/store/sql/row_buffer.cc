@@ -1,0 +1,85 @@
+#include "jobtracker/store/sql/row_buffer.h"
+
+#include "jobtracker/store/names.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+using sql::Value;
+
+constexpr std::string_view kFreedKeyColumns[] = {"group_id", "task_id", "job_id"};
+
+Status insert(sql::Connection& db, std::string_view table, std::string_view columns, int width,
+              SqlValues& values) {
+  if (values.empty()) return {};
+  CARILLON_TRY(
+      db.insert_rows(joined({"INSERT INTO ", table, " (", columns, ") VALUES"}), width, values));
+  values.clear();
+  return {};
+}
+
+}  // namespace
+
+void RowBuffer::clear() {
+  for (auto& [group, values] : waiting_) values.clear();
+  for (SqlValues* values :
+       {&delayed_, &executing_, &cron_, &repeat_, &keys_, &freed_keys_, &log_}) {
+    values->clear();
+  }
+  kept_.clear();
+}
+
+void RowBuffer::add_waiting(const WaitingJob& job) { append_waiting(waiting_[job.group], job); }
+
+void RowBuffer::add_delayed(const WaitingJob& job) { append_delayed(delayed_, job); }
+
+void RowBuffer::add_executing(const ExecutingJob& job) { append_executing(executing_, job); }
+
+void RowBuffer::add_definition(const Definition& definition, const DescribeSpec& describe) {
+  auto text = describe ? describe(definition.spec) : ScheduleText{};
+  const std::string_view schedule = keep(std::move(text.schedule));
+  const std::string_view tz = keep(std::move(text.tz));
+  SqlValues& values = definition.kind == ScheduleKind::kCron ? cron_ : repeat_;
+  append_definition(values, definition, schedule, tz);
+}
+
+void RowBuffer::add_key(sql::Dialect dialect, GroupId group, std::string_view task_id, JobId job,
+                        DefinitionId definition) {
+  keys_.insert(keys_.end(), {value_of(group), key_of_task(dialect, task_id), value_of(job),
+                             value_of(definition)});
+}
+
+void RowBuffer::free_key(sql::Dialect dialect, GroupId group, std::string_view task_id, JobId job) {
+  freed_keys_.insert(freed_keys_.end(),
+                     {value_of(group), key_of_task(dialect, task_id), value_of(job)});
+}
+
+void RowBuffer::add_log(const LogEntry& entry) {
+  std::string storage;
+  std::string_view message = storable_message(entry.message, storage);
+  if (message.data() == storage.data() && !message.empty()) message = keep(std::move(storage));
+  append_log(log_, entry, message);
+}
+
+Status RowBuffer::flush(sql::Connection& db, GroupCatalog& groups) {
+  if (!freed_keys_.empty()) {
+    CARILLON_TRY(db.delete_rows(kTaskIdTable, kFreedKeyColumns, freed_keys_));
+    freed_keys_.clear();
+  }
+  CARILLON_TRY(insert(db, kTaskIdTable, "group_id, task_id, job_id, definition_id", 4, keys_));
+  CARILLON_TRY(insert(db, kCronTable, kDefinitionColumns, kDefinitionWidth, cron_));
+  CARILLON_TRY(insert(db, kRepeatTable, kDefinitionColumns, kDefinitionWidth, repeat_));
+  for (auto& [group, values] : waiting_) {
+    if (values.empty()) continue;
+    const std::string_view table = CARILLON_TRY(groups.table_of(db, group));
+    CARILLON_TRY(insert(db, table, kWaitingColumns, kWaitingWidth, values));
+  }
+  CARILLON_TRY(insert(db, kDelayedTable, kDelayedColumns, kDelayedWidth, delayed_));
+  return insert(db, kExecutingTable, kExecutingColumns, kExecutingWidth, executing_);
+}
+
+Status RowBuffer::flush_log(sql::Connection& db) {
+  return insert(db, "lts_job_log", kLogColumns, kLogWidth, log_);
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "jobtracker/store/sql/group_catalog.h"
+#include "jobtracker/store/sql/sql_rows.h"
+#include "shared/sql/sql_connection.h"
+
+namespace carillon::jobtracker {
+
+// Puts a stored spec's schedule into words; the program knows how specs are encoded.
+using DescribeSpec = std::function<ScheduleText(std::string_view spec)>;
+
+// Rows that a batch is going to insert, gathered by table so that each table takes one statement,
+// and the task ids that it frees. Keeps its memory from batch to batch.
+//
+// The rows given must stay where they are until they are flushed.
+//
+// Thread: its store's.
+class RowBuffer {
+ public:
+  // Forgets everything, as at the start of a batch.
+  void clear();
+
+  void add_waiting(const WaitingJob& job);  // of job.group, which must exist
+  void add_delayed(const WaitingJob& job);
+  void add_executing(const ExecutingJob& job);
+  void add_definition(const Definition& definition, const DescribeSpec& describe);
+  void add_key(sql::Dialect dialect, GroupId group, std::string_view task_id, JobId job,
+               DefinitionId definition);
+  void free_key(sql::Dialect dialect, GroupId group, std::string_view task_id, JobId job);
+  void add_log(const LogEntry& entry);
+
+  // A text that must stay until the flush.
+  std::string_view keep(std::string text) { return kept_.emplace_back(std::move(text)); }
+
+  // Frees the keys, then inserts everything but log rows.
+  Status flush(sql::Connection& db, GroupCatalog& groups);
+  Status flush_log(sql::Connection& db);
+
+ private:
+  std::map<GroupId, SqlValues> waiting_{};
+  SqlValues delayed_{};
+  SqlValues executing_{};
+  SqlValues cron_{};
+  SqlValues repeat_{};
+  SqlValues keys_{};
+  SqlValues freed_keys_{};
+  SqlValues log_{};
+  std::deque<std::string> kept_{};
+};
+
+}  // namespace carillon::jobtracker

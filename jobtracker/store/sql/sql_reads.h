@@ -1,0 +1,50 @@
+#pragma once
+
+#include "jobtracker/store/reads.h"
+#include "jobtracker/store/sql/group_catalog.h"
+#include "shared/sql/sql_connection.h"
+
+namespace carillon::jobtracker {
+
+// Rows counted by CountWaiting in one table. More is told as so many: an exact count of a huge
+// table takes seconds, and nobody reads the last digits.
+inline constexpr std::int64_t kCountedMax = 1'000'000;
+
+// The questions of the store port, put to one connection. Those for the loop are in loop_reads.cc,
+// those for people in people_reads.cc.
+//
+// Failures: kNotFound for a group that does not exist, else as the connection says.
+//
+// Thread: the connection's.
+class SqlReads {
+ public:
+  SqlReads(sql::Connection& db, GroupCatalog& groups) : db_(db), groups_(groups) {}
+
+  Result<ReadAnswer> answer(const Read& question);
+
+ private:
+  Result<ReadAnswer> read(const ReadStart& ask);  // without what the session knows
+  Result<ReadAnswer> read(const ReadDue& ask);
+  Result<ReadAnswer> read(const ReadUpcoming& ask);
+  Result<ReadAnswer> read(const ReadDelayed& ask);
+  Result<ReadAnswer> read(const Find& ask);
+  Result<ReadAnswer> read(const ReadOccurrences& ask);
+  Result<ReadAnswer> read(const MakeGroup& ask);  // refused: it is no read
+  Result<ReadAnswer> read(const ListWaiting& ask);
+  Result<ReadAnswer> read(const ListExecuting& ask);
+  Result<ReadAnswer> read(const ListHistory& ask);
+  Result<ReadAnswer> read(const ListOutput& ask);
+  Result<ReadAnswer> read(const CountWaiting& ask);
+  Result<ReadAnswer> read(const ListNodes& ask);
+
+  Result<std::vector<WaitingJob>> due(GroupId group, WallTime now,
+                                      const std::optional<HandOutKey>& after, std::int64_t limit);
+  Status find_job(JobId job, GroupId group, FindAnswer& answer);
+  Result<std::int64_t> count(std::string_view table, std::string_view condition,
+                             std::span<const sql::Value> parameters);
+
+  sql::Connection& db_;
+  GroupCatalog& groups_;
+};
+
+}  // namespace carillon::jobtracker

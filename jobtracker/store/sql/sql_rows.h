@@ -1,0 +1,103 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jobtracker/store/batch.h"
+#include "jobtracker/store/rows.h"
+#include "shared/sql/sql_connection.h"
+
+// The rows of the tables as SQL values: which columns they have, in which order. Pure functions.
+//
+// The values that append_... adds are views of the row given: it must outlive their use.
+namespace carillon::jobtracker {
+
+using SqlValues = std::vector<sql::Value>;
+
+// Columns of a group's table; the delayed and the executing table start with the same.
+inline constexpr std::string_view kWaitingColumns =
+    "job_id, task_id, definition_id, version, kind, keyed, priority, trigger_time_us, attempt, "
+    "failures, lost, triggered, forced, bucket, spec";
+inline constexpr int kWaitingWidth = 15;
+inline constexpr std::string_view kDelayedColumns =
+    "job_id, task_id, definition_id, version, kind, keyed, priority, trigger_time_us, attempt, "
+    "failures, lost, triggered, forced, bucket, spec, group_id, suspended";
+inline constexpr int kDelayedWidth = 17;
+inline constexpr std::string_view kExecutingColumns =
+    "job_id, task_id, definition_id, version, kind, keyed, priority, trigger_time_us, attempt, "
+    "failures, lost, triggered, forced, bucket, spec, group_id, session_id, node, claimed_us, "
+    "cancelled";
+inline constexpr int kExecutingWidth = 20;
+inline constexpr std::string_view kDefinitionColumns =
+    "definition_id, group_id, task_id, keyed, version, kind, state, created_us, next_fire_us, "
+    "last_fire_us, generated_through_us, fired, bucket, schedule, tz, spec";
+inline constexpr int kDefinitionWidth = 16;
+inline constexpr std::string_view kLogColumns =
+    "log_id, job_id, group_id, task_id, definition_id, attempt, state, trigger_time_us, "
+    "started_us, ended_us, node, exit_code, message, fires, final, bucket";
+inline constexpr int kLogWidth = 16;
+inline constexpr std::string_view kOutputColumns =
+    "job_id, attempt, sequence, stream, at_us, bytes";
+inline constexpr int kOutputWidth = 6;
+inline constexpr std::string_view kNodeColumns =
+    "session_id, name, group_id, address, threads, started_us, last_seen_us, alive";
+inline constexpr int kNodeWidth = 8;
+
+inline constexpr std::string_view kDelayedTable = "lts_delayed_job_queue";
+inline constexpr std::string_view kExecutingTable = "lts_executing_job_queue";
+inline constexpr std::string_view kCronTable = "lts_cron_job_queue";
+inline constexpr std::string_view kRepeatTable = "lts_repeat_job_queue";
+inline constexpr std::string_view kTaskIdTable = "lts_task_id";
+
+// Where the definitions of a kind are kept.
+constexpr std::string_view definition_table(ScheduleKind kind) {
+  return kind == ScheduleKind::kCron ? kCronTable : kRepeatTable;
+}
+
+// A definition's schedule in words, for those who read the tables.
+struct ScheduleText {
+  std::string schedule{};
+  std::string tz{};
+};
+
+sql::Value value_of(WallTime time);
+sql::Value value_of(bool flag);
+template <class Tag, class Number>
+sql::Value value_of(Id<Tag, Number> id) {
+  return sql::Value::of(id.value);
+}
+WallTime wall_time(std::int64_t microseconds);
+
+// A task id as a key of lts_task_id: on MySQL its column is binary, because texts compare there
+// without regard to blanks at their end.
+sql::Value key_of_task(sql::Dialect dialect, std::string_view task_id);
+
+void append_waiting(SqlValues& values, const WaitingJob& job);
+void append_delayed(SqlValues& values, const WaitingJob& job);
+void append_executing(SqlValues& values, const ExecutingJob& job);
+void append_definition(SqlValues& values, const Definition& definition, std::string_view schedule,
+                       std::string_view tz);
+// `message` is what the log keeps of entry.message.
+void append_log(SqlValues& values, const LogEntry& entry, std::string_view message);
+void append_output(SqlValues& values, const OutputRow& row);
+void append_node(SqlValues& values, const NodeRow& node);
+
+// Rows of SELECTs of the column lists above.
+WaitingJob waiting_of(const sql::Row& row, GroupId group);
+WaitingJob delayed_of(const sql::Row& row);
+ExecutingJob executing_of(const sql::Row& row);
+Definition definition_of(const sql::Row& row);
+LogEntry log_of(const sql::Row& row);
+OutputRow output_of(const sql::Row& row);
+NodeRow node_of(const sql::Row& row);
+
+// The outcomes of a request, as bytes for lts_client.
+std::string encode_outcomes(const Outcome* first, std::size_t count);
+// kCorrupt: these bytes are no outcomes.
+Result<std::vector<Outcome>> decode_outcomes(std::string_view bytes);
+
+// Texts joined; for statements whose table name is a checked one.
+std::string joined(std::initializer_list<std::string_view> parts);
+
+}  // namespace carillon::jobtracker

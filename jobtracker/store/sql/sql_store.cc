@@ -1,0 +1,161 @@
+#include "jobtracker/store/sql/sql_store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "jobtracker/store/sql/batch_writer.h"
+#include "jobtracker/store/sql/schema_migration.h"
+#include "jobtracker/store/sql/sql_reads.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+bool is_lost(const Error& error) {
+  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout;
+}
+
+// To the readers' caller every passing trouble is the same: ask again.
+Error for_reader(Error error) {
+  if (error.code == ErrorCode::kConflict || error.code == ErrorCode::kTimeout) {
+    error.code = ErrorCode::kUnavailable;
+  }
+  return error;
+}
+
+}  // namespace
+
+Result<OpenedStore> SqlStore::open(Connect connect, const SqlStoreOptions& options,
+                                   const Clock& clock, const Logger& log) {
+  auto connection = CARILLON_TRY(connect());
+  const auto schema = CARILLON_TRY(migrate_schema(*connection, options.name, clock.wall_now()));
+  if (schema.found != schema.now) {
+    log.info("schema migrated", "store", options.name, "from", schema.found, "to", schema.now);
+  }
+  CARILLON_TRY(
+      check_nobody_works(*connection, options.session, options.name, clock, options.watch));
+  const auto start = CARILLON_TRY(begin_session(*connection, options.session, clock.wall_now()));
+  return OpenedStore{.store = std::unique_ptr<Store>{new SqlStore{
+                         std::move(connect), options, clock, log, std::move(connection), start}},
+                     .newly_made = schema.found == 0,
+                     .place = options.name};
+}
+
+SqlStore::SqlStore(Connect connect, const SqlStoreOptions& options, const Clock& clock,
+                   const Logger& log, std::unique_ptr<sql::Connection> connection,
+                   const SessionStart& start)
+    : connect_(std::move(connect)),
+      options_(options),
+      clock_(clock),
+      log_(log),
+      connection_(std::move(connection)),
+      start_(start) {}
+
+SqlStore::~SqlStore() {
+  if (connection_ == nullptr) return;
+  const auto status = end_session(*connection_, options_.session);
+  if (!status.ok()) {
+    log_.warn("end of session not recorded", "store", options_.name, "reason",
+              status.error().message);
+  }
+}
+
+Result<sql::Connection*> SqlStore::connected() {
+  if (connection_ == nullptr) {
+    auto opened = connect_();
+    if (!opened.ok()) {
+      // A database that was there and cannot be reached now is away, whatever the reason.
+      if (!std::exchange(away_, true)) {
+        log_.warn("store is away", "store", options_.name, "reason", opened.error().message);
+      }
+      return Error{ErrorCode::kUnavailable, std::move(opened).error().message};
+    }
+    connection_ = std::move(opened).value();
+    if (std::exchange(away_, false)) log_.info("store is back", "store", options_.name);
+  }
+  return connection_.get();
+}
+
+void SqlStore::note(const Error& error) {
+  if (!is_lost(error)) return;
+  connection_.reset();
+  if (!std::exchange(away_, true)) {
+    log_.warn("store is away", "store", options_.name, "reason", error.message);
+  }
+}
+
+Result<Committed> SqlStore::write(sql::Connection& db, const Batch& batch, RolledBack& details) {
+  CARILLON_TRY(db.begin());
+  if (!CARILLON_TRY(prove_session(db, options_.session, batch))) {
+    details.fenced = true;
+    return fenced_error(options_.session);
+  }
+  return write_batch(db, groups_, rows_, options_.describe, batch, details.culprit);
+}
+
+CommitResult SqlStore::commit(const Batch& batch) {
+  auto db = connected();
+  if (!db.ok()) return RolledBack{.error = std::move(db).error()};
+  RolledBack details;
+  auto written = write(*db.value(), batch, details);
+  if (!written.ok()) {
+    details.error = std::move(written).error();
+    if (details.error.code != ErrorCode::kInvalidArgument) details.culprit.reset();
+    // The connection has rolled back what failed there; what we refuse, we roll back.
+    if (!is_lost(details.error)) {
+      if (auto status = db.value()->rollback(); !status.ok()) connection_.reset();
+    }
+    note(details.error);
+    // Before COMMIT, a connection that broke takes the transaction with it.
+    if (details.error.code == ErrorCode::kTimeout) details.error.code = ErrorCode::kUnavailable;
+    return details;
+  }
+  if (auto status = db.value()->commit(); !status.ok()) {
+    const Error& error = status.error();
+    note(error);
+    if (error.code == ErrorCode::kTimeout) {
+      return Unknown{.if_committed = std::move(written).value()};
+    }
+    return RolledBack{.error = error};
+  }
+  return std::move(written).value();
+}
+
+Result<bool> SqlStore::settle(std::int64_t batch_number) {
+  sql::Connection* db = CARILLON_TRY(connected());
+  auto settled = settle_session(*db, options_.session, batch_number);
+  if (settled.ok()) return settled;
+  note(settled.error());
+  // A lock of the transaction in question that is still held is no answer yet; being fenced is.
+  if (settled.error() == fenced_error(options_.session)) return settled;
+  return for_reader(std::move(settled).error());
+}
+
+Result<ReadAnswer> SqlStore::read(const Read& question) {
+  auto answered = answer(question);
+  if (answered.ok()) return answered;
+  note(answered.error());
+  return for_reader(std::move(answered).error());
+}
+
+Result<ReadAnswer> SqlStore::answer(const Read& question) {
+  sql::Connection* db = CARILLON_TRY(connected());
+  if (const auto* make = std::get_if<MakeGroup>(&question)) {
+    return ReadAnswer{GroupAnswer{CARILLON_TRY(groups_.make(*db, make->name, clock_.wall_now()))}};
+  }
+  auto found = CARILLON_TRY(SqlReads(*db, groups_).answer(question));
+  if (auto* start = std::get_if<StartAnswer>(&found)) {
+    start->id_high = start_.id_high;
+    start->last_alive = start_.last_alive;
+  }
+  return found;
+}
+
+Result<ReadAnswer> SqlReader::read(const Read& question) {
+  if (connection_ == nullptr) connection_ = CARILLON_TRY(connect_());
+  auto answered = SqlReads(*connection_, groups_).answer(question);
+  if (answered.ok()) return answered;
+  if (is_lost(answered.error())) connection_.reset();
+  return for_reader(std::move(answered).error());
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "jobtracker/store/rows.h"
+#include "shared/sql/sql_connection.h"
+
+// Walks along the order of hand-out of one group's table, priority by priority, so that neither the
+// future rows of a priority nor those that were read before are ever stepped over one by one.
+namespace carillon::jobtracker {
+
+inline constexpr int kLowestPriority = std::numeric_limits<std::int16_t>::min();
+
+// Thread: the connection's.
+class WaitingScan {
+ public:
+  WaitingScan(sql::Connection& db, std::string_view table, GroupId group)
+      : db_(db), table_(table), group_(group) {}
+
+  // Calls `visit` with each priority from `first` on that has rows, and with its earliest trigger
+  // time, until it says false.
+  Status each_priority(int first,
+                       const std::function<Result<bool>(int priority, WallTime earliest)>& visit);
+
+  // Appends up to `limit` rows of a priority, by (trigger time, id), after that key, not later than
+  // `through`.
+  Status read(int priority, WallTime after_time, JobId after_id, WallTime through,
+              std::int64_t limit, std::vector<WaitingJob>& jobs);
+
+ private:
+  Status select(std::string_view condition, std::span<const sql::Value> parameters,
+                std::vector<WaitingJob>& jobs);
+
+  sql::Connection& db_;
+  std::string_view table_;  // a checked name
+  GroupId group_;
+};
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,140 @@
+#include <functional>
+#include <unordered_map>
+
+#include "jobtracker/store/request_slots.h"
+#include "jobtracker/store/sql/batch_writer.h"
+
+// New definitions and jobs, and who holds their task ids.
+namespace carillon::jobtracker {
+namespace {
+
+using sql::Value;
+
+constexpr std::string_view kSelectHolders =
+    "SELECT task_id, job_id, definition_id FROM lts_task_id WHERE group_id = ? AND task_id IN ";
+
+struct TaskKey {
+  GroupId group{};
+  std::string_view task_id{};
+
+  bool operator==(const TaskKey&) const = default;
+};
+
+struct HashTaskKey {
+  std::size_t operator()(const TaskKey& key) const {
+    return std::hash<std::string_view>{}(key.task_id) ^ (std::hash<GroupId>{}(key.group) << 1);
+  }
+};
+
+struct Holder {
+  JobId job{};
+  DefinitionId definition{};
+};
+
+// Who holds the task ids that a batch wants, in the store or earlier in the batch itself.
+class Holders {
+ public:
+  void want(GroupId group, std::string_view task_id) { by_group_[group].push_back(task_id); }
+
+  Status look_up(sql::Connection& db) {
+    SqlValues values;
+    for (const auto& [group, task_ids] : by_group_) {
+      values.clear();
+      for (const std::string_view id : task_ids) {
+        holders_.try_emplace({group, id});
+        values.push_back(key_of_task(db.dialect(), id));
+      }
+      CARILLON_TRY(in_lists(values, [&](std::string_view list, std::span<const Value> chunk) {
+        return select(db, group, list, chunk);
+      }));
+    }
+    return {};
+  }
+
+  // Null when nobody held it: from now on `holder` does.
+  const Holder* hold(GroupId group, std::string_view task_id, const Holder& holder) {
+    Holder& held = holders_[{group, task_id}];
+    if (held.job || held.definition) return &held;
+    held = holder;
+    return nullptr;
+  }
+
+ private:
+  Status select(sql::Connection& db, GroupId group, std::string_view list,
+                std::span<const Value> chunk) {
+    SqlValues values{value_of(group)};
+    values.insert(values.end(), chunk.begin(), chunk.end());
+    return db.query(joined({kSelectHolders, list}), values, [&](const sql::Row& row) {
+      const auto found = holders_.find({group, row.bytes(0)});
+      if (found == holders_.end()) return;
+      found->second = {.job = JobId{row.integer(1)},
+                       .definition = DefinitionId{static_cast<std::int32_t>(row.integer(2))}};
+    });
+  }
+
+  std::unordered_map<GroupId, std::vector<std::string_view>> by_group_{};
+  std::unordered_map<TaskKey, Holder, HashTaskKey> holders_{};  // views of the batch's texts
+};
+
+Outcome taken(const Holder& by) {
+  return {
+      .kind = OutcomeKind::kTaken, .existing_job = by.job, .existing_definition = by.definition};
+}
+
+}  // namespace
+
+Status write_new_definitions(WriteContext& context, const OperationIndices& indices) {
+  Holders holders;
+  for (const std::size_t index : indices) {
+    const Definition& definition = context.operation<AddDefinition>(index).definition;
+    context.current = index;
+    CARILLON_TRY(context.table_of(definition.group));
+    holders.want(definition.group, definition.task_id);
+  }
+  context.about(indices);
+  CARILLON_TRY(holders.look_up(context.db));
+  for (const std::size_t index : indices) {
+    const auto& [definition, first] = context.operation<AddDefinition>(index);
+    if (const Holder* holder =
+            holders.hold(definition.group, definition.task_id, {.definition = definition.id})) {
+      context.outcomes[index] = taken(*holder);
+      continue;
+    }
+    context.current = index;
+    context.rows.add_key(context.db.dialect(), definition.group, definition.task_id, {},
+                         definition.id);
+    context.rows.add_definition(definition, context.describe);
+    if (first) CARILLON_TRY(context.add_waiting(*first));
+  }
+  return context.flush(indices);
+}
+
+Status write_new_jobs(WriteContext& context, const OperationIndices& indices) {
+  Holders holders;
+  for (const std::size_t index : indices) {
+    const WaitingJob& job = context.operation<AddJob>(index).job;
+    context.current = index;
+    CARILLON_TRY(context.table_of(job.group));
+    if (holds_key(job)) holders.want(job.group, job.task_id);
+  }
+  context.about(indices);
+  CARILLON_TRY(holders.look_up(context.db));
+  for (const std::size_t index : indices) {
+    const auto& [job, delayed] = context.operation<AddJob>(index);
+    if (holds_key(job)) {
+      if (const Holder* holder = holders.hold(job.group, job.task_id, {.job = job.id})) {
+        context.outcomes[index] = taken(*holder);
+        continue;
+      }
+      context.rows.add_key(context.db.dialect(), job.group, job.task_id, job.id, {});
+    }
+    if (delayed) {
+      context.rows.add_delayed(job);
+    } else {
+      context.rows.add_waiting(job);
+    }
+  }
+  return context.flush(indices);
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,142 @@
+#include <unordered_set>
+
+#include "jobtracker/store/sql/batch_writer.h"
+
+// Changes of definitions: one conditional statement each, for their rows differ in what is set.
+namespace carillon::jobtracker {
+namespace {
+
+using sql::Value;
+
+constexpr std::string_view kSetAll =
+    " SET version = ?, kind = ?, state = ?, created_us = ?, next_fire_us = ?, last_fire_us = ?, "
+    "generated_through_us = ?, fired = ?";
+constexpr std::string_view kSetSpec = ", schedule = ?, tz = ?, spec = ?";
+constexpr std::string_view kWhereVersion = " WHERE definition_id = ? AND version = ?";
+constexpr std::string_view kAndGenerated = " AND generated_through_us = ?";
+constexpr std::string_view kDeleteKey =
+    "DELETE FROM lts_task_id WHERE group_id = ? AND task_id = ? AND definition_id = ?";
+
+std::string condition_of(const ChangeDefinition& change) {
+  return joined({kWhereVersion, change.expected_generated_through ? kAndGenerated : ""});
+}
+
+void append_condition(SqlValues& values, const ChangeDefinition& change) {
+  values.push_back(value_of(change.id));
+  values.push_back(Value::of(change.expected_version));
+  if (change.expected_generated_through) {
+    values.push_back(value_of(*change.expected_generated_through));
+  }
+}
+
+// The definition as it is stored, if it is as expected; in that table.
+Result<std::optional<Definition>> read_expected(WriteContext& context, std::string_view table,
+                                                const ChangeDefinition& change) {
+  std::optional<Definition> stored;
+  SqlValues values;
+  append_condition(values, change);
+  CARILLON_TRY(context.db.query(
+      joined({"SELECT ", kDefinitionColumns, " FROM ", table, condition_of(change)}), values,
+      [&](const sql::Row& row) { stored = definition_of(row); }));
+  return stored;
+}
+
+Status delete_definition(WriteContext& context, std::string_view table, DefinitionId id) {
+  CARILLON_TRY(context.db.execute(joined({"DELETE FROM ", table, " WHERE definition_id = ?"}),
+                                  SqlValues{value_of(id)}));
+  return {};
+}
+
+// An edit from cron to every, or the other way: the row moves to the other table.
+Result<bool> move_definition(WriteContext& context, const ChangeDefinition& change) {
+  const bool to_cron = change.to->kind == ScheduleKind::kCron;
+  const std::string_view from = to_cron ? kRepeatTable : kCronTable;
+  const auto stored = CARILLON_TRY(read_expected(context, from, change));
+  if (!stored) return false;
+  CARILLON_TRY(delete_definition(context, from, change.id));
+  Definition moved = *change.to;
+  moved.id = stored->id;
+  moved.group = stored->group;
+  moved.task_id = stored->task_id;
+  moved.keyed = stored->keyed;
+  if (!change.spec_changed) moved.spec = stored->spec;
+  RowBuffer rows;
+  rows.add_definition(moved, context.describe);
+  CARILLON_TRY(rows.flush(context.db, context.groups));
+  return true;
+}
+
+Result<bool> update_definition(WriteContext& context, const ChangeDefinition& change) {
+  const Definition& to = *change.to;
+  const std::string sql = joined({"UPDATE ", definition_table(to.kind), kSetAll,
+                                  change.spec_changed ? kSetSpec : "", condition_of(change)});
+  SqlValues values{Value::of(to.version),
+                   Value::of(static_cast<std::int64_t>(to.kind)),
+                   Value::of(static_cast<std::int64_t>(to.state)),
+                   value_of(to.created_at),
+                   value_of(to.next_fire),
+                   value_of(to.last_fire),
+                   value_of(to.generated_through),
+                   Value::of(to.fired)};
+  ScheduleText text;
+  if (change.spec_changed) {
+    if (context.describe) text = context.describe(to.spec);
+    values.insert(values.end(), {Value::of_text(text.schedule), Value::of_text(text.tz),
+                                 Value::of_bytes(to.spec)});
+  }
+  append_condition(values, change);
+  if (CARILLON_TRY(context.db.execute(sql, values)) > 0) return true;
+  return move_definition(context, change);
+}
+
+Result<bool> remove_definition(WriteContext& context, const ChangeDefinition& change) {
+  for (const std::string_view table : {kCronTable, kRepeatTable}) {
+    const auto stored = CARILLON_TRY(read_expected(context, table, change));
+    if (!stored) continue;
+    CARILLON_TRY(delete_definition(context, table, change.id));
+    CARILLON_TRY(context.db.execute(
+        kDeleteKey,
+        SqlValues{value_of(stored->group), key_of_task(context.db.dialect(), stored->task_id),
+                  value_of(stored->id)}));
+    return true;
+  }
+  return false;
+}
+
+Status void_waiting(WriteContext& context, const ChangeDefinition& change) {
+  const std::string_view group_table = CARILLON_TRY(context.table_of(change.group));
+  for (const std::string_view table : {group_table, kDelayedTable}) {
+    CARILLON_TRY(delete_definition(context, table, change.id));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status write_definition_changes(WriteContext& context, const OperationIndices& indices) {
+  std::unordered_set<DefinitionId> added;  // definitions with occurrences that are not written yet
+  for (const std::size_t index : indices) {
+    const auto& change = context.operation<ChangeDefinition>(index);
+    context.current = index;
+    const bool done = CARILLON_TRY(change.to ? update_definition(context, change)
+                                             : remove_definition(context, change));
+    if (!done) {
+      context.conflict(index);
+      continue;
+    }
+    if (change.void_waiting) {
+      if (added.contains(change.id)) {
+        CARILLON_TRY(context.flush(indices));
+        added.clear();
+        context.current = index;
+      }
+      CARILLON_TRY(void_waiting(context, change));
+    }
+    for (const WaitingJob& job : change.add) CARILLON_TRY(context.add_waiting(job));
+    if (!change.add.empty()) added.insert(change.id);
+    for (const LogEntry& entry : change.logs) context.rows.add_log(entry);
+  }
+  return context.flush(indices);
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,115 @@
+#include <set>
+
+#include "jobtracker/store/sql/batch_writer.h"
+
+// Log, output and nodes, and what goes away with age.
+namespace carillon::jobtracker {
+namespace {
+
+using sql::Value;
+
+constexpr std::string_view kIgnoreMysql = "INSERT IGNORE INTO lts_job_output (";
+constexpr std::string_view kIgnoreSqlite = "INSERT OR IGNORE INTO lts_job_output (";
+constexpr std::string_view kReplaceNodes = "REPLACE INTO lts_node (";
+constexpr std::string_view kValues = ") VALUES";
+constexpr std::string_view kServe =
+    "UPDATE lts_node_group SET served = 1 WHERE group_id = ? AND served = 0";
+constexpr std::string_view kSelectOldest =
+    "SELECT log_id, job_id, attempt, ended_us FROM lts_job_log ORDER BY log_id LIMIT ?";
+constexpr std::string_view kDeleteLog = "DELETE FROM lts_job_log WHERE log_id <= ?";
+constexpr std::string_view kSelectOldAnswers =
+    "SELECT slot FROM lts_client WHERE at_us < ? ORDER BY at_us, slot LIMIT ?";
+constexpr std::string_view kSelectOldNodes =
+    "SELECT session_id FROM lts_node WHERE alive = 0 AND last_seen_us < ? "
+    "ORDER BY session_id LIMIT ?";
+constexpr std::string_view kAttemptColumns[] = {"job_id", "attempt"};
+constexpr std::string_view kSlotColumn[] = {"slot"};
+constexpr std::string_view kSessionColumn[] = {"session_id"};
+
+// The oldest log rows, as long as they are older than that, and their attempts' output.
+Result<std::int64_t> purge_log(sql::Connection& db, WallTime before, std::int64_t limit) {
+  std::int64_t rows = 0;
+  std::int64_t last_id = 0;
+  bool reached = false;
+  std::set<std::pair<std::int64_t, std::int64_t>> attempts;
+  CARILLON_TRY(db.query(kSelectOldest, SqlValues{Value::of(limit)}, [&](const sql::Row& row) {
+    reached = reached || wall_time(row.integer(3)) >= before;
+    if (reached) return;
+    ++rows;
+    last_id = row.integer(0);
+    if (row.integer(2) > 0) attempts.insert({row.integer(1), row.integer(2)});
+  }));
+  if (rows == 0) return 0;
+  CARILLON_TRY(db.execute(kDeleteLog, SqlValues{Value::of(last_id)}));
+  SqlValues keys;
+  for (const auto& [job, attempt] : attempts) {
+    keys.push_back(Value::of(job));
+    keys.push_back(Value::of(attempt));
+  }
+  CARILLON_TRY(db.delete_rows("lts_job_output", kAttemptColumns, keys));
+  return rows;
+}
+
+Result<std::int64_t> purge_selected(sql::Connection& db, std::string_view select, WallTime before,
+                                    std::int64_t limit, std::string_view table,
+                                    std::span<const std::string_view> key_column) {
+  SqlValues keys;
+  CARILLON_TRY(db.query(select, SqlValues{value_of(before), Value::of(limit)},
+                        [&](const sql::Row& row) { keys.push_back(Value::of(row.integer(0))); }));
+  CARILLON_TRY(db.delete_rows(table, key_column, keys));
+  return static_cast<std::int64_t>(keys.size());
+}
+
+}  // namespace
+
+Status write_log(WriteContext& context, const OperationIndices& indices) {
+  for (const std::size_t index : indices) {
+    context.rows.add_log(context.operation<AddLog>(index).entry);
+  }
+  return {};
+}
+
+Status write_output(WriteContext& context, const OperationIndices& indices) {
+  SqlValues values;
+  for (const std::size_t index : indices) {
+    append_output(values, context.operation<AddOutput>(index).row);
+  }
+  const bool is_mysql = context.db.dialect() == sql::Dialect::kMysql;
+  return context.db.insert_rows(
+      joined({is_mysql ? kIgnoreMysql : kIgnoreSqlite, kOutputColumns, kValues}), kOutputWidth,
+      values);
+}
+
+Status write_nodes(WriteContext& context, const OperationIndices& indices) {
+  SqlValues values;
+  std::set<GroupId> groups;
+  for (const std::size_t index : indices) {
+    const NodeRow& node = context.operation<PutNode>(index).node;
+    append_node(values, node);
+    groups.insert(node.group);
+  }
+  CARILLON_TRY(
+      context.db.insert_rows(joined({kReplaceNodes, kNodeColumns, kValues}), kNodeWidth, values));
+  for (const GroupId group : groups) {
+    CARILLON_TRY(context.db.execute(kServe, SqlValues{value_of(group)}));
+  }
+  return {};
+}
+
+Status write_purges(WriteContext& context, const OperationIndices& indices) {
+  // A purge sees the log rows of its own batch, too.
+  CARILLON_TRY(context.rows.flush_log(context.db));
+  for (const std::size_t index : indices) {
+    const auto& purge = context.operation<Purge>(index);
+    context.current = index;
+    auto& count = context.outcomes[index].count;
+    count += CARILLON_TRY(purge_log(context.db, purge.log_before, purge.limit));
+    count += CARILLON_TRY(purge_selected(context.db, kSelectOldAnswers, purge.clients_before,
+                                         purge.limit, "lts_client", kSlotColumn));
+    count += CARILLON_TRY(purge_selected(context.db, kSelectOldNodes, purge.log_before, purge.limit,
+                                         "lts_node", kSessionColumn));
+  }
+  return {};
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <tuple>
+
+#include "jobtracker/store/request_slots.h"
+#include "jobtracker/store/sql/batch_writer.h"
+
+// Moves of waiting jobs: changes and claims.
+namespace carillon::jobtracker {
+namespace {
+
+using sql::Value;
+
+constexpr std::string_view kAttemptColumns[] = {"job_id", "attempt"};
+
+// A waiting row that shall be taken out of its table.
+struct WaitingRow {
+  std::size_t operation = 0;
+  bool delayed = false;
+  GroupId group{};
+  JobId id{};
+  std::int32_t attempt = 0;
+};
+
+// Deletes the rows, one call a table, and marks the operations whose row is not there.
+Status take_rows(WriteContext& context, std::vector<WaitingRow>& rows) {
+  const auto table_key = [](const WaitingRow& row) {
+    return std::tuple{row.delayed, row.delayed ? GroupId{} : row.group};
+  };
+  std::stable_sort(rows.begin(), rows.end(), [&](const WaitingRow& a, const WaitingRow& b) {
+    return table_key(a) < table_key(b);
+  });
+  SqlValues keys;
+  for (auto first = rows.begin(); first != rows.end();) {
+    const auto last = std::find_if(first, rows.end(), [&](const WaitingRow& row) {
+      return table_key(row) != table_key(*first);
+    });
+    keys.clear();
+    for (auto row = first; row != last; ++row) {
+      keys.push_back(value_of(row->id));
+      keys.push_back(Value::of(row->attempt));
+    }
+    const std::string_view table =
+        first->delayed ? kDelayedTable : CARILLON_TRY(context.table_of(first->group));
+    const auto found = CARILLON_TRY(context.db.delete_rows(table, kAttemptColumns, keys));
+    for (std::size_t i = 0; first != last; ++first, ++i) {
+      if (!found[i]) context.conflict(first->operation);
+    }
+  }
+  return {};
+}
+
+bool is_done(const WriteContext& context, std::size_t index) {
+  return context.outcomes[index].kind == OutcomeKind::kDone;
+}
+
+}  // namespace
+
+Status write_waiting_changes(WriteContext& context, const OperationIndices& indices) {
+  const auto id_of = [&](std::size_t index) {
+    return context.operation<ChangeWaiting>(index).from.id;
+  };
+  return in_runs(indices, id_of, [&](const OperationIndices& run) -> Status {
+    std::vector<WaitingRow> rows;
+    for (const std::size_t index : run) {
+      const auto& change = context.operation<ChangeWaiting>(index);
+      context.current = index;
+      CARILLON_TRY(context.table_of(change.from.group));
+      rows.push_back(
+          {index, change.from_delayed, change.from.group, change.from.id, change.from.attempt});
+    }
+    context.about(run);
+    CARILLON_TRY(take_rows(context, rows));
+    for (const std::size_t index : run) {
+      if (!is_done(context, index)) continue;
+      const auto& change = context.operation<ChangeWaiting>(index);
+      context.current = index;
+      if (!change.to) {
+        if (holds_key(change.from)) {
+          context.rows.free_key(context.db.dialect(), change.from.group, change.from.task_id,
+                                change.from.id);
+        }
+      } else if (change.to_delayed) {
+        CARILLON_TRY(context.table_of(change.to->group));
+        context.rows.add_delayed(*change.to);
+      } else {
+        CARILLON_TRY(context.add_waiting(*change.to));
+      }
+      if (change.log) context.rows.add_log(*change.log);
+    }
+    return context.flush(run);
+  });
+}
+
+Status write_claims(WriteContext& context, const OperationIndices& indices) {
+  const auto id_of = [&](std::size_t index) { return context.operation<Claim>(index).to.job.id; };
+  return in_runs(indices, id_of, [&](const OperationIndices& run) -> Status {
+    std::vector<WaitingRow> rows;
+    for (const std::size_t index : run) {
+      const WaitingJob& job = context.operation<Claim>(index).to.job;
+      context.current = index;
+      CARILLON_TRY(context.table_of(job.group));
+      rows.push_back({index, false, job.group, job.id, job.attempt - 1});
+    }
+    context.about(run);
+    CARILLON_TRY(take_rows(context, rows));
+    for (const std::size_t index : run) {
+      if (is_done(context, index)) {
+        context.rows.add_executing(context.operation<Claim>(index).to);
+      }
+    }
+    return context.flush(run);
+  });
+}
+
+}  // namespace carillon::jobtracker
