@@ -55,8 +55,9 @@ enum class Dialect { kSqlite, kMysql };
 //
 // What both dialects share, so that one text of SQL can serve them: parameters are "?", names may
 // be quoted with "...", text in '...' knows no backslash escapes, || joins texts. Text compares
-// byte by byte if its column says so (MySQL: COLLATE utf8mb4_bin, which key columns need). Schema
-// statements commit an open transaction on MySQL, not on SQLite.
+// byte by byte if its column says so (MySQL: COLLATE utf8mb4_bin, which key columns need; it still
+// ignores blanks at the end, VARBINARY does not). Schema statements commit an open transaction on
+// MySQL, not on SQLite.
 //
 // Thread: one store thread owns a connection; never shared.
 class Connection {

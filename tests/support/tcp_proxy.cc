@@ -101,9 +101,9 @@ void TcpProxy::wake() {
 void TcpProxy::cut() {
   const std::lock_guard lock{mutex_};
   for (auto& link : links_) {
-    ::shutdown(link.client, SHUT_RDWR);
-    ::shutdown(link.server, SHUT_RDWR);
-    link.done = true;
+    ::shutdown(link->client, SHUT_RDWR);
+    ::shutdown(link->server, SHUT_RDWR);
+    link->done = true;
   }
   wake();
 }
@@ -122,8 +122,8 @@ void TcpProxy::stall(bool on) {
 void TcpProxy::half_close() {
   const std::lock_guard lock{mutex_};
   for (auto& link : links_) {
-    ::shutdown(link.client, SHUT_WR);
-    link.client_half_closed = true;
+    ::shutdown(link->client, SHUT_WR);
+    link->client_half_closed = true;
   }
   wake();
 }
@@ -148,7 +148,7 @@ void TcpProxy::accept_client() {
   }
   prepare(client);
   prepare(server);
-  links_.emplace_back(client, server);
+  links_.push_back(std::make_unique<Link>(client, server));
 }
 
 bool TcpProxy::watch(Link& link, const char* bytes, std::size_t count) {
@@ -198,7 +198,7 @@ void TcpProxy::forward(Link& link) {
 void TcpProxy::run() {
   std::unique_lock lock{mutex_};
   while (!stopping_) {
-    links_.remove_if([](const Link& link) { return link.done; });
+    std::erase_if(links_, [](const auto& link) { return link->done; });
     std::vector<pollfd> waits{{wake_[0], POLLIN, 0}, {listener_, POLLIN, 0}};
     for (const auto& link : links_) {
       if (stalled_) break;
@@ -206,8 +206,8 @@ void TcpProxy::run() {
       const auto events = [](bool read, bool write) {
         return static_cast<short>((read ? POLLIN : 0) | (write ? POLLOUT : 0));
       };
-      waits.push_back({link.client, events(link.to_server.empty(), !link.to_client.empty()), 0});
-      waits.push_back({link.server, events(link.to_client.empty(), !link.to_server.empty()), 0});
+      waits.push_back({link->client, events(link->to_server.empty(), !link->to_client.empty()), 0});
+      waits.push_back({link->server, events(link->to_client.empty(), !link->to_server.empty()), 0});
     }
     lock.unlock();
     ::poll(waits.data(), waits.size(), -1);
@@ -217,7 +217,7 @@ void TcpProxy::run() {
     }
     if ((waits[1].revents & POLLIN) != 0) accept_client();
     for (auto& link : links_) {
-      if (!stalled_ && !link.done) forward(link);
+      if (!stalled_ && !link->done) forward(*link);
     }
   }
 }

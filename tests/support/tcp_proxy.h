@@ -2,10 +2,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <list>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace carillon::testing {
 
@@ -51,7 +52,7 @@ class TcpProxy {
   std::atomic<int> cuts_ = 0;
 
   std::mutex mutex_{};  // guards what follows; the forwarding thread holds it except in poll()
-  std::list<Link> links_{};
+  std::vector<std::unique_ptr<Link>> links_;
   bool refusing_ = false;
   bool stalled_ = false;
   bool stopping_ = false;

@@ -206,6 +206,7 @@ Error MysqlConnection::failure(int number, const std::string& text, std::string_
   if (*found.advice != '\0') message += std::string{": "} + found.advice;
   if (!sql.empty()) message += " [" + statement_excerpt(sql) + "]";
 
+  commits_ = false;
   // A failed run may have left half-sent parameters with the statement.
   statements_.erase(sql);
   if (found.connection_lost) {
@@ -277,21 +278,16 @@ Result<MysqlConnection::Statement*> MysqlConnection::prepare(std::string_view sq
   return statement;
 }
 
-Result<std::int64_t> MysqlConnection::run(std::string_view sql, std::span<const Value> parameters) {
+Result<std::int64_t> MysqlConnection::execute(std::string_view sql,
+                                              std::span<const Value> parameters) {
   return guarded(sql, [&]() -> Result<std::int64_t> {
     auto* statement = CARILLON_TRY(prepare(sql, parameters));
+    commits_ = !in_transaction_;
     const std::int64_t rows = statement->handle->executeUpdate();
+    commits_ = false;
     statement->let_go(parameters);
     return rows;
   });
-}
-
-Result<std::int64_t> MysqlConnection::execute(std::string_view sql,
-                                              std::span<const Value> parameters) {
-  commits_ = !in_transaction_;
-  auto result = run(sql, parameters);
-  commits_ = false;
-  return result;
 }
 
 Status MysqlConnection::query(std::string_view sql, std::span<const Value> parameters,
@@ -336,7 +332,7 @@ Status MysqlConnection::insert_rows(std::string_view head, int columns,
     while (!values.empty()) {
       const int rows = chunk_rows(values, width);
       const auto chunk = values.first(static_cast<std::size_t>(rows) * width);
-      CARILLON_TRY(run(std::string{head} + " " + placeholder_rows(rows, columns), chunk));
+      CARILLON_TRY(execute(std::string{head} + " " + placeholder_rows(rows, columns), chunk));
       values = values.subspan(chunk.size());
     }
     return {};
@@ -361,7 +357,7 @@ Result<std::vector<bool>> MysqlConnection::delete_rows(
         was_there[done + static_cast<std::size_t>(row.integer(0))] = true;
         ++found;
       }));
-      if (found > 0) CARILLON_TRY(run("DELETE t FROM " + join, chunk));
+      if (found > 0) CARILLON_TRY(execute("DELETE t FROM " + join, chunk));
       done += static_cast<std::size_t>(rows);
       keys = keys.subspan(chunk.size());
     }

@@ -68,7 +68,6 @@ class MysqlConnection final : public Connection {
   // A statement without parameters and without an answer that matters, not prepared.
   Status run_plain(std::string_view sql);
   Result<Statement*> prepare(std::string_view sql, std::span<const Value> parameters);
-  Result<std::int64_t> run(std::string_view sql, std::span<const Value> parameters);
   // Runs `work`, which may throw what the library throws; the one place where that ends.
   template <class Work>
   auto guarded(std::string_view sql, const Work& work) -> decltype(work());

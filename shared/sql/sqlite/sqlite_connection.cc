@@ -18,11 +18,16 @@ constexpr std::int64_t kLogBytesKept = 64 << 20;  // a longer log is cut when it
 
 std::string operating_system_text(int error) { return error == 0 ? "" : std::strerror(error); }
 
+// A write that the disk, a quota or a limit refused. A failing flush is none: its pages may be in
+// the log.
+bool is_lack_of_space(int code, int system_error) {
+  return code == SQLITE_IOERR_WRITE &&
+         (system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG);
+}
+
 // What a code of SQLite asks of the caller. `system_error` is the errno behind it, or 0.
 ErrorCode code_of(int code, int system_error) {
-  if (system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG) {
-    return ErrorCode::kLimit;
-  }
+  if (is_lack_of_space(code, system_error)) return ErrorCode::kLimit;
   switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -201,15 +206,18 @@ Status SqliteConnection::configure() {
 }
 
 Error SqliteConnection::failure(int code, std::string_view sql) {
-  const int system_error = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN
-                               ? sqlite3_system_errno(database_)
-                               : 0;
+  // SQLite does not keep the errno of a failing COMMIT, so it is read before anything else runs.
+  const int last_errno = errno;
+  const int base_code = code & 0xff;
+  int system_error = 0;
+  if (base_code == SQLITE_IOERR) system_error = last_errno;
+  if (base_code == SQLITE_CANTOPEN) system_error = sqlite3_system_errno(database_);
   auto error_code = code_of(code, system_error);
   std::string text = "sqlite " + path_ + ": " + sqlite3_errmsg(database_);
   if (const auto reason = operating_system_text(system_error); !reason.empty()) {
     text += " (" + reason + ")";
   }
-  if (options_.read_only && (code & 0xff) == SQLITE_READONLY) {
+  if (options_.read_only && base_code == SQLITE_READONLY) {
     text += ": this connection is for queries only";
   } else if (const char* advice = advice_for(error_code, code); *advice != '\0') {
     text += ": ";
@@ -278,6 +286,7 @@ Result<std::int64_t> SqliteConnection::run(Statement& statement,
   int code = statement.bind(parameters);
   // sqlite3_changes() keeps the figure of an earlier statement when this one changes no rows.
   const auto total_before = sqlite3_total_changes64(database_);
+  errno = 0;
   if (code == SQLITE_OK) {
     do {
       code = sqlite3_step(statement.handle);
@@ -344,6 +353,7 @@ Status SqliteConnection::query(std::string_view sql, std::span<const Value> para
   auto* statement = CARILLON_TRY(prepare(sql, parameters.size()));
   int code = statement->bind(parameters);
   if (code == SQLITE_OK) {
+    errno = 0;
     const SqliteRow row{statement->handle};
     while ((code = sqlite3_step(statement->handle)) == SQLITE_ROW) on_row(row);
   }

@@ -1,0 +1,13 @@
+#include "tests/integration/shared_mariadb.h"
+
+namespace carillon::testing {
+
+Result<MariadbServer*> shared_mariadb() {
+  static Result<std::unique_ptr<MariadbServer>> server = MariadbServer::start();
+  if (server.ok()) return server.value().get();
+  auto error = server.error();
+  if (!may_skip_without_server()) error.code = ErrorCode::kUnavailable;
+  return error;
+}
+
+}  // namespace carillon::testing

@@ -1,0 +1,93 @@
+#include "shared/sql/mysql/mysql_url.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace carillon::sql {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(MysqlUrl, ReadsAllParts) {
+  const auto url = parse_mysql_url("mysql://ann:secret@db.example:3307/carillon");
+  ASSERT_TRUE(url.ok()) << url.error().message;
+  EXPECT_EQ(url.value(), (MysqlUrl{.user = "ann",
+                                   .password = "secret",
+                                   .host = "db.example",
+                                   .port = 3307,
+                                   .database = "carillon"}));
+}
+
+TEST(MysqlUrl, FillsInPortAndPassword) {
+  const auto url = parse_mysql_url("mysql://ann@db/carillon").value();
+  EXPECT_EQ(url.port, 3306);
+  EXPECT_EQ(url.password, "");
+}
+
+TEST(MysqlUrl, DecodesPercentSigns) {
+  const auto url = parse_mysql_url("mysql://a%40b:p%3a%2F%25%20@db/my%2Fdata").value();
+  EXPECT_EQ(url.user, "a@b");
+  EXPECT_EQ(url.password, "p:/% ");
+  EXPECT_EQ(url.database, "my/data");
+}
+
+TEST(MysqlUrl, TakesAPasswordWithAnAtSign) {
+  const auto url = parse_mysql_url("mysql://ann:p@ss:word@db/carillon").value();
+  EXPECT_EQ(url.password, "p@ss:word");
+  EXPECT_EQ(url.host, "db");
+}
+
+TEST(MysqlUrl, TakesAddressesOfVersion6InBrackets) {
+  const auto url = parse_mysql_url("mysql://ann@[::1]:3307/carillon").value();
+  EXPECT_EQ(url.host, "::1");
+  EXPECT_EQ(url.port, 3307);
+  EXPECT_EQ(parse_mysql_url("mysql://ann@[::1]/carillon").value().port, 3306);
+  EXPECT_EQ(url.masked(), "mysql://ann@[::1]:3307/carillon");
+}
+
+TEST(MysqlUrl, MasksThePassword) {
+  const auto url = parse_mysql_url("mysql://ann:secret@db/carillon").value();
+  EXPECT_EQ(url.masked(), "mysql://ann:***@db:3306/carillon");
+}
+
+struct Refusal {
+  const char* url;
+  const char* reason;
+};
+
+class MysqlUrlRefusal : public ::testing::TestWithParam<Refusal> {};
+
+TEST_P(MysqlUrlRefusal, NamesThePartThatIsWrong) {
+  const auto url = parse_mysql_url(GetParam().url);
+  ASSERT_FALSE(url.ok());
+  EXPECT_EQ(url.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(url.error().message, AllOf(HasSubstr(GetParam().reason),
+                                         HasSubstr("expected mysql://"), Not(HasSubstr("secret"))));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Urls, MysqlUrlRefusal,
+    ::testing::Values(Refusal{"", "does not start with mysql://"},
+                      Refusal{"postgres://ann@db/x", "does not start with mysql://"},
+                      Refusal{"mysql://", "the user is missing"},
+                      Refusal{"mysql://db/carillon", "the user is missing"},
+                      Refusal{"mysql://:secret@db/carillon", "the user is missing"},
+                      Refusal{"mysql://ann:secret@/carillon", "the host is missing"},
+                      Refusal{"mysql://ann:secret@:3306/carillon", "the host is missing"},
+                      Refusal{"mysql://ann:secret@db", "the database is missing"},
+                      Refusal{"mysql://ann:secret@db/", "the database is missing"},
+                      Refusal{"mysql://ann:secret@db:/carillon", "port \"\""},
+                      Refusal{"mysql://ann:secret@db:0/carillon", "port \"0\""},
+                      Refusal{"mysql://ann:secret@db:65536/carillon", "port \"65536\""},
+                      Refusal{"mysql://ann:secret@db:33x/carillon", "port \"33x\""},
+                      Refusal{"mysql://ann:secret@[::1/carillon", "is not closed"},
+                      Refusal{"mysql://ann:secret@[::1]x/carillon", "after \"]\""},
+                      Refusal{"mysql://ann:secret%4@db/carillon", "in the password"},
+                      Refusal{"mysql://ann%zz:secret@db/carillon", "in the user"},
+                      Refusal{"mysql://ann:secret@db/a/b", "the database \"a/b\""},
+                      Refusal{"mysql://ann:secret@db/a?tls=1", "no options are known"}));
+
+}  // namespace
+}  // namespace carillon::sql
