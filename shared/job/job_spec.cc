@@ -1,0 +1,248 @@
+#include "carillon/job_spec.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "shared/base/utf8.h"
+
+namespace carillon {
+namespace {
+
+constexpr std::size_t kListMax = 256;  // tags, headers
+constexpr int kRetriesMax = 10'000;
+constexpr Duration kIntervalLeast = std::chrono::milliseconds{1};
+constexpr Duration kDurationMost = std::chrono::hours{24 * 366 * 100};
+constexpr WallTime kTimeFirst{};
+constexpr WallTime kTimeLast = std::chrono::sys_days{std::chrono::year{9999} / 12 / 31};
+constexpr std::string_view kNameCharacters =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+
+Error wrong(const std::string& problem) { return {ErrorCode::kInvalidArgument, problem}; }
+
+// An excerpt that is safe to print.
+std::string shown(std::string_view value) {
+  if (!is_printable_utf8(value)) return "the given value";
+  return value.size() <= 80 ? "'" + std::string{value} + "'" : "the given value";
+}
+
+Status check_size(const std::string& field, std::size_t size, std::size_t max) {
+  if (size <= max) return {};
+  return wrong(field + " has " + std::to_string(size) + " bytes, at most " + std::to_string(max));
+}
+
+Status check_count(const std::string& field, std::size_t count, std::size_t max) {
+  if (count <= max) return {};
+  return wrong(field + " has " + std::to_string(count) + " entries, at most " +
+               std::to_string(max));
+}
+
+Status check_range(const std::string& field, std::int64_t value, std::int64_t min,
+                   std::int64_t max) {
+  if (value >= min && value <= max) return {};
+  return wrong(field + " is " + std::to_string(value) + ", must be " + std::to_string(min) +
+               " to " + std::to_string(max));
+}
+
+Status check_text(const std::string& field, std::string_view text, std::size_t max) {
+  CARILLON_TRY(check_size(field, text.size(), max));
+  if (is_utf8(text) && text.find('\0') == std::string_view::npos) return {};
+  return wrong(field + " is not valid UTF-8 text without zero bytes");
+}
+
+Status check_line(const std::string& field, std::string_view text, std::size_t max) {
+  CARILLON_TRY(check_size(field, text.size(), max));
+  if (is_printable_utf8(text)) return {};
+  return wrong(field + " must be UTF-8 text without control characters");
+}
+
+Status check_name(const std::string& field, std::string_view name, std::size_t max) {
+  if (name.empty()) return wrong(field + " is empty");
+  CARILLON_TRY(check_size(field, name.size(), max));
+  if (name.find_first_not_of(kNameCharacters) == std::string_view::npos) return {};
+  return wrong(field + " is " + shown(name) +
+               ", may hold letters, digits, dot, underscore and "
+               "hyphen only");
+}
+
+Status check_duration(const std::string& field, Duration value, Duration min) {
+  if (value >= min && value <= kDurationMost) return {};
+  return wrong(field + " is " + std::to_string(value.count()) + " microseconds, must be " +
+               std::to_string(min.count()) + " to a hundred years");
+}
+
+Status check_time(const std::string& field, WallTime time) {
+  if (time >= kTimeFirst && time <= kTimeLast) return {};
+  return wrong(field + " must be in the years 1970 to 9999");
+}
+
+Status check_absent(bool is_given, const std::string& field, const std::string& kind) {
+  if (!is_given) return {};
+  return wrong(field + " does not go with " + kind);
+}
+
+const char* word_of(ScheduleKind kind) {
+  switch (kind) {
+    case ScheduleKind::kNow:
+      return "now";
+    case ScheduleKind::kAt:
+      return "at";
+    case ScheduleKind::kCron:
+      return "cron";
+    case ScheduleKind::kEvery:
+      return "every";
+    case ScheduleKind::kFixedDelay:
+      return "fixed_delay";
+    case ScheduleKind::kManual:
+      return "manual";
+  }
+  return "this schedule";
+}
+
+Status check_schedule(const Schedule& schedule) {
+  const bool is_cron = schedule.kind == ScheduleKind::kCron;
+  const bool repeats =
+      schedule.kind == ScheduleKind::kEvery || schedule.kind == ScheduleKind::kFixedDelay;
+  const std::string kind = word_of(schedule.kind);
+  CARILLON_TRY(check_absent(!is_cron && !schedule.cron.empty(), "cron", kind));
+  CARILLON_TRY(check_absent(!is_cron && !schedule.tz.empty(), "tz", kind));
+  CARILLON_TRY(check_absent(!is_cron && schedule.dst != DstRule::kAuto, "dst", kind));
+  CARILLON_TRY(check_absent(!repeats && schedule.interval != Duration{}, "an interval", kind));
+  CARILLON_TRY(check_absent(!repeats && schedule.count.has_value(), "count", kind));
+  CARILLON_TRY(check_absent(!repeats && schedule.first.has_value(), "first", kind));
+  CARILLON_TRY(
+      check_absent(schedule.kind != ScheduleKind::kAt && schedule.at != WallTime{}, "at", kind));
+  if (schedule.kind == ScheduleKind::kAt) return check_time("at", schedule.at);
+  if (is_cron) {
+    if (schedule.cron.empty()) return wrong("cron is empty");
+    CARILLON_TRY(check_line("cron", schedule.cron, kTextBytesMax));
+    return check_line("tz", schedule.tz, kTaskIdBytesMax);
+  }
+  if (!repeats) return {};
+  CARILLON_TRY(check_duration(kind, schedule.interval, kIntervalLeast));
+  CARILLON_TRY(check_range("count", schedule.count.value_or(1), 1, INT64_MAX));
+  return check_time("first", schedule.first.value_or(WallTime{}));
+}
+
+Status check_command(const std::vector<std::string>& command) {
+  if (command.empty() || command.front().empty()) return wrong("command names no program");
+  std::size_t size = 0;
+  for (const std::string& argument : command) {
+    size += argument.size() + 1;
+    // Arguments are bytes; file names need not be UTF-8.
+    if (argument.find('\0') != std::string::npos) return wrong("command holds a zero byte");
+  }
+  return check_size("command", size, kCommandBytesMax);
+}
+
+Status check_http(const HttpRequest& http) {
+  const bool is_method = !http.method.empty() && http.method.size() <= 32 &&
+                         std::all_of(http.method.begin(), http.method.end(),
+                                     [](char c) { return c >= 'A' && c <= 'Z'; });
+  if (!is_method) {
+    return wrong("http.method is " + shown(http.method) + ", must be GET, POST or the like");
+  }
+  CARILLON_TRY(check_line("http.url", http.url, kTextBytesMax));
+  if ((!http.url.starts_with("http://") && !http.url.starts_with("https://")) ||
+      http.url.find(' ') != std::string::npos) {
+    return wrong("http.url is " + shown(http.url) + ", must start with http:// or https://");
+  }
+  CARILLON_TRY(check_count("http.headers", http.headers.size(), kListMax));
+  for (const auto& [name, value] : http.headers) {
+    CARILLON_TRY(check_name("a name in http.headers", name, kTaskIdBytesMax));
+    CARILLON_TRY(check_line("http.headers." + name, value, kTextBytesMax));
+  }
+  return check_size("http.body", http.body.size(), kPayloadBytesMax);
+}
+
+Status check_script(const Run& run) {
+  CARILLON_TRY(check_name("script.language", run.script_language, 32));
+  if (run.script_source.empty()) return wrong("script.source is empty");
+  return check_size("script.source", run.script_source.size(), kCommandBytesMax);
+}
+
+Status check_run(const Run& run) {
+  struct Given {
+    RunKind kind;
+    const char* word;
+    bool is_given;
+  };
+  const Given all[] = {
+      {RunKind::kHandler, "handler", !run.handler.empty()},
+      {RunKind::kCommand, "command", !run.command.empty()},
+      {RunKind::kShell, "shell", !run.shell.empty()},
+      {RunKind::kScript, "script", !run.script_language.empty() || !run.script_source.empty()},
+      {RunKind::kHttp, "http", run.http != HttpRequest{}},
+  };
+  for (const Given& given : all) {
+    if (given.kind == run.kind && !given.is_given) {
+      return wrong("nothing to run: " + std::string{given.word} +
+                   " is missing (give one of handler, command, shell, script, http)");
+    }
+    if (given.kind != run.kind && given.is_given) {
+      return wrong(std::string{given.word} + " is given, but the job runs something else");
+    }
+  }
+  switch (run.kind) {
+    case RunKind::kHandler:
+      return check_line("handler", run.handler, kTaskIdBytesMax);
+    case RunKind::kCommand:
+      return check_command(run.command);
+    case RunKind::kShell:
+      return check_text("shell", run.shell, kCommandBytesMax);
+    case RunKind::kScript:
+      return check_script(run);
+    case RunKind::kHttp:
+      return check_http(run.http);
+  }
+  return wrong("run.kind is unknown");
+}
+
+Status check_params(const JobSpec& spec) {
+  CARILLON_TRY(check_count("params", spec.params.size(), kParamsMax));
+  std::size_t size = 0;
+  for (const auto& [name, value] : spec.params) {
+    if (name.empty()) return wrong("a name in params is empty");
+    CARILLON_TRY(check_line("a name in params", name, kTaskIdBytesMax));
+    CARILLON_TRY(check_text("params." + name, value, kCommandBytesMax));
+    size += name.size() + value.size();
+  }
+  // They become the run's environment, for which the system has such a limit.
+  return check_size("params", size, kCommandBytesMax);
+}
+
+Status check_retries(const RetryPolicy& retries) {
+  CARILLON_TRY(check_range("retries.max", retries.max, 0, kRetriesMax));
+  CARILLON_TRY(check_duration("retries.base", retries.base, Duration{0}));
+  CARILLON_TRY(check_duration("retries.cap", retries.cap, Duration{0}));
+  if (retries.jitter >= 0.0 && retries.jitter <= 1.0) return {};
+  return wrong("retries.jitter is " + std::to_string(retries.jitter) + ", must be 0 to 1");
+}
+
+Status check_misfire(const Misfire& misfire) {
+  CARILLON_TRY(check_range("misfire.max", misfire.max, 1, 1'000'000));
+  CARILLON_TRY(check_duration("misfire.window", misfire.window, Duration{0}));
+  return check_duration("misfire.threshold", misfire.threshold, Duration{0});
+}
+
+}  // namespace
+
+Status JobSpec::validate() const {
+  CARILLON_TRY(check_line("task_id", task_id, kTaskIdBytesMax));
+  CARILLON_TRY(check_name("group", group, kGroupBytesMax));
+  CARILLON_TRY(check_text("description", description, kTextBytesMax));
+  CARILLON_TRY(check_line("owner", owner, kTextBytesMax));
+  CARILLON_TRY(check_count("tags", tags.size(), kListMax));
+  for (const std::string& tag : tags) CARILLON_TRY(check_line("a tag", tag, kTextBytesMax));
+  CARILLON_TRY(check_schedule(schedule));
+  CARILLON_TRY(check_range("priority", priority, 0, kPriorityMax));
+  CARILLON_TRY(check_params(*this));
+  CARILLON_TRY(check_size("payload", payload.size(), kPayloadBytesMax));
+  CARILLON_TRY(check_run(run));
+  CARILLON_TRY(check_misfire(misfire));
+  CARILLON_TRY(check_retries(retries));
+  CARILLON_TRY(check_duration("timeout", timeout, Duration{0}));
+  return check_duration("start_deadline", start_deadline, Duration{0});
+}
+
+}  // namespace carillon
