@@ -8,6 +8,7 @@
 
 #include "shared/base/assert.h"
 #include "shared/sql/sql_text.h"
+#include "shared/sql/sqlite/sqlite_error.h"
 
 namespace carillon::sql {
 namespace {
@@ -15,64 +16,6 @@ namespace {
 constexpr std::size_t kStatementsMax = 500;
 constexpr std::size_t kStatementBytesMax = 1 << 20;
 constexpr std::int64_t kLogBytesKept = 64 << 20;  // a longer log is cut when it is reused
-
-std::string operating_system_text(int error) { return error == 0 ? "" : std::strerror(error); }
-
-// A write that the disk, a quota or a limit refused. A failing flush is none: its pages may be in
-// the log.
-bool is_lack_of_space(int code, int system_error) {
-  return code == SQLITE_IOERR_WRITE &&
-         (system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG);
-}
-
-// What a code of SQLite asks of the caller. `system_error` is the errno behind it, or 0.
-ErrorCode code_of(int code, int system_error) {
-  if (is_lack_of_space(code, system_error)) return ErrorCode::kLimit;
-  switch (code & 0xff) {
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      return ErrorCode::kConflict;
-    case SQLITE_FULL:
-    case SQLITE_NOMEM:
-      return ErrorCode::kLimit;
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-      return ErrorCode::kCorrupt;
-    case SQLITE_READONLY:
-    case SQLITE_PERM:
-    case SQLITE_AUTH:
-      return ErrorCode::kDenied;
-    case SQLITE_CANTOPEN:
-      return system_error == EACCES || system_error == EPERM || system_error == EROFS
-                 ? ErrorCode::kDenied
-                 : ErrorCode::kInvalidArgument;
-    case SQLITE_IOERR:
-    case SQLITE_PROTOCOL:
-    case SQLITE_INTERRUPT:
-      return ErrorCode::kUnavailable;
-    default:
-      return ErrorCode::kInvalidArgument;
-  }
-}
-
-// What a person should do about it; empty where SQLite's own words say enough.
-const char* advice_for(ErrorCode code, int sqlite_code) {
-  switch (sqlite_code & 0xff) {
-    case SQLITE_BUSY:
-      return "another connection holds the write lock";
-    case SQLITE_CANTOPEN:
-      return code == ErrorCode::kDenied ? "give this user the right to read and write it"
-                                        : "make its folder first, or correct the path";
-    case SQLITE_READONLY:
-      return "give this user the right to write the file and its folder";
-    case SQLITE_NOTADB:
-      return "the file is not an SQLite database, name another one";
-    case SQLITE_CORRUPT:
-      return "the file is damaged, restore it from a backup";
-    default:
-      return code == ErrorCode::kLimit ? "free some space on its disk" : "";
-  }
-}
 
 class SqliteRow final : public Row {
  public:
@@ -212,25 +155,20 @@ Error SqliteConnection::failure(int code, std::string_view sql) {
   int system_error = 0;
   if (base_code == SQLITE_IOERR) system_error = last_errno;
   if (base_code == SQLITE_CANTOPEN) system_error = sqlite3_system_errno(database_);
-  auto error_code = code_of(code, system_error);
+  const auto found = sqlite_failure(code, system_error);
   std::string text = "sqlite " + path_ + ": " + sqlite3_errmsg(database_);
-  if (const auto reason = operating_system_text(system_error); !reason.empty()) {
-    text += " (" + reason + ")";
-  }
+  if (system_error != 0) text += std::string{" ("} + std::strerror(system_error) + ")";
   if (options_.read_only && base_code == SQLITE_READONLY) {
     text += ": this connection is for queries only";
-  } else if (const char* advice = advice_for(error_code, code); *advice != '\0') {
-    text += ": ";
-    text += advice;
+  } else if (*found.advice != '\0') {
+    text += std::string{": "} + found.advice;
   }
   if (!sql.empty()) text += " [" + statement_excerpt(sql) + "]";
 
-  if (error_code == ErrorCode::kUnavailable) {
-    broken_ = true;
-    if (commits_) error_code = ErrorCode::kTimeout;
-  }
+  if (found.code == ErrorCode::kUnavailable) broken_ = true;
   give_up_transaction();
-  return {error_code, std::move(text)};
+  const bool outcome_unknown = found.code == ErrorCode::kUnavailable && commits_;
+  return {outcome_unknown ? ErrorCode::kTimeout : found.code, std::move(text)};
 }
 
 Error SqliteConnection::refusal(const std::string& reason, std::string_view sql) {
