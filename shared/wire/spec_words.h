@@ -1,0 +1,42 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "carillon/job_spec.h"
+
+// The words of JSON and of flags for the choices that a job has.
+namespace carillon::wire {
+
+template <class Enum, std::size_t kCount>
+using Words = std::array<std::pair<std::string_view, Enum>, kCount>;
+
+inline constexpr Words<DstRule, 4> kDstWords{{{"auto", DstRule::kAuto},
+                                              {"skip", DstRule::kSkip},
+                                              {"once", DstRule::kOnce},
+                                              {"twice", DstRule::kTwice}}};
+
+inline constexpr Words<Overlap, 5> kOverlapWords{{{"skip", Overlap::kSkip},
+                                                  {"queue", Overlap::kQueue},
+                                                  {"queue_one", Overlap::kQueueOne},
+                                                  {"cancel_running", Overlap::kCancelRunning},
+                                                  {"parallel", Overlap::kParallel}}};
+
+inline constexpr Words<MisfirePolicy, 3> kMisfireWords{{{"fire_once", MisfirePolicy::kFireOnce},
+                                                        {"skip", MisfirePolicy::kSkip},
+                                                        {"fire_all", MisfirePolicy::kFireAll}}};
+
+inline constexpr Words<RetryBackoff, 2> kBackoffWords{
+    {{"fixed", RetryBackoff::kFixed}, {"exponential", RetryBackoff::kExponential}}};
+
+// The word for a choice; every choice has one.
+template <class Enum, std::size_t kCount>
+constexpr std::string_view word_of(Enum value, const Words<Enum, kCount>& words) {
+  for (const auto& [word, known] : words) {
+    if (known == value) return word;
+  }
+  return {};
+}
+
+}  // namespace carillon::wire
