@@ -11,12 +11,14 @@ build_folder=$2
 folder=$(mktemp -d "${TMPDIR:-/tmp}/carillon-install.XXXXXX")
 prefix=$folder/prefix
 tracker=
+worker=
 
 finish() {
-  if [ -n "$tracker" ]; then
-    kill -TERM "$tracker" 2>/dev/null || true
-    wait "$tracker" || true
-  fi
+  local process
+  for process in $worker $tracker; do
+    kill -TERM "$process" 2>/dev/null || true
+    wait "$process" || true
+  done
   rm -rf "$folder"
 }
 trap finish EXIT
@@ -63,12 +65,18 @@ done
 
 "$folder/consumer/consumer" "$address" || { tail -n 30 "$folder/jobtracker.log" >&2; fail "consumer"; }
 
-examples=0
-for project in "$source_folder"/examples/*/CMakeLists.txt; do
-  [ -e "$project" ] || continue
-  name=$(basename "$(dirname "$project")")
-  build "$(dirname "$project")" "example-$name"
-  examples=$((examples + 1))
-done
-[ "$examples" -ge 2 ] || fail "there are $examples programs below examples/, two are promised"
-echo "install: package, consumer and $examples examples are good"
+for name in submit worker; do build "$source_folder/examples/$name" "example-$name"; done
+
+submitted=$("$folder/example-submit/example_submit" "$address") || fail "examples/submit failed"
+[[ $submitted == *"accepted: task "* && $submitted == *"waiting:"* ]] ||
+  fail "examples/submit says: $submitted"
+
+"$folder/example-worker/example_worker" "$address" >"$folder/worker.ready" &
+worker=$!
+output=$("$prefix/bin/jobclient" --tracker "$address" submit --handler greet --param name=Ann \
+  --wait) || fail "the job for examples/worker ended with status $?"
+[[ $output == *"hello, Ann"* ]] || fail "examples/worker wrote: $output"
+kill -TERM "$worker"
+wait "$worker" || fail "examples/worker ended with status $?"
+worker=
+echo "install: package, consumer and both examples are good"
