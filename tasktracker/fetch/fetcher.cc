@@ -1,0 +1,239 @@
+#include "tasktracker/fetch/fetcher.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+namespace carillon::tasktracker {
+namespace {
+
+constexpr double kMeanShare = 1.0 / 16;  // of the newest run in the mean
+
+}  // namespace
+
+Fetcher::Fetcher(FetcherConfig config) : config_(std::move(config)) {}
+
+void Fetcher::on_connected() { state_ = State::kMustRegister; }
+
+void Fetcher::on_disconnected() { state_ = State::kDisconnected; }
+
+void Fetcher::on_registered(const wire::Registered& registered, SteadyTime now) {
+  if (state_ != State::kRegistering) return;
+  state_ = State::kRegistered;
+  lease_ = std::max<Duration>(registered.lease, std::chrono::milliseconds{10});
+  pull_interval_ =
+      std::clamp<Duration>(registered.pull_interval, std::chrono::milliseconds{1}, lease_);
+  // A tracker that was restarted counts its hand-outs from 1 again.
+  if (registered.tracker_session != tracker_session_) handout_seen_ = 0;
+  tracker_session_ = registered.tracker_session;
+  credit_ = 0;
+  answered_ = pull_number_;
+  pull_now_ = true;
+  holding_at_ = now + config_.holding_interval;  // The registration has just told.
+}
+
+void Fetcher::on_pulled(const wire::Pulled& pulled, SteadyTime now) {
+  if (pulled.number <= answered_ || pulled.number > pull_number_) return;
+  answered_ = pulled.number;
+  forget_old_pulls(now);
+  for (const SentPull& sent : pulls_) {
+    if (sent.number == pulled.number) lease_from_ = sent.at;
+  }
+}
+
+void Fetcher::on_unknown_session() {
+  if (state_ != State::kRegistered) return;
+  state_ = State::kMustRegister;
+  ++counts_.sessions_unknown;
+}
+
+void Fetcher::on_refused(SteadyTime now) {
+  if (state_ != State::kRegistering) return;
+  state_ = State::kRefused;
+  registered_at_ = now;
+}
+
+void Fetcher::on_hand_out(wire::HandOut& hand_out, SteadyTime now) {
+  // The last and not the highest: after a restart the tracker begins again.
+  handout_seen_ = hand_out.number;
+  credit_ = std::max(0, credit_ - static_cast<int>(hand_out.jobs.size()));
+  forget_old_pulls(now);
+  const bool in_time = std::any_of(pulls_.begin(), pulls_.end(), [&](const SentPull& sent) {
+    return sent.number == hand_out.pull;
+  });
+  if (!in_time) {
+    counts_.refused += hand_out.jobs.size();
+    hand_out.jobs.clear();
+    // The next pull tells that they are not held.
+    holding_at_ = now;
+    pull_now_ = true;
+    return;
+  }
+  std::erase_if(hand_out.jobs, [this](const wire::HandedJob& job) {
+    const bool is_new = held_.emplace(job.id, false).second;
+    if (is_new) {
+      ++unfinished_;
+      ++counts_.handed;
+    } else {
+      ++counts_.duplicates;
+    }
+    return !is_new;
+  });
+}
+
+void Fetcher::on_finished(const wire::AttemptId& id, Duration run_time) {
+  const auto found = held_.find(id);
+  if (found == held_.end() || found->second) return;
+  found->second = true;
+  --unfinished_;
+  // Runs of less than a microsecond count as one.
+  const auto micros = static_cast<double>(std::max<std::int64_t>(run_time.count(), 1));
+  mean_run_us_ = mean_run_us_ == 0 ? micros : mean_run_us_ + (micros - mean_run_us_) * kMeanShare;
+}
+
+void Fetcher::on_confirmed(const wire::AttemptId& id) {
+  const auto found = held_.find(id);
+  // A tracker may confirm what it knows to have ended otherwise; what runs is still held then.
+  if (found != held_.end() && found->second) held_.erase(found);
+}
+
+void Fetcher::on_given_back(const std::vector<wire::AttemptId>& ids) {
+  for (const wire::AttemptId& id : ids) {
+    const auto found = held_.find(id);
+    if (found == held_.end() || found->second) continue;
+    held_.erase(found);
+    --unfinished_;
+  }
+  // What runs takes longer than what ran before: nothing is fetched ahead until that changes.
+  const auto long_run = static_cast<double>(config_.prefetch_work.count() * config_.threads + 1);
+  mean_run_us_ = std::max(mean_run_us_, long_run);
+  pull_now_ = true;
+}
+
+void Fetcher::set_taking(bool taking, int busy_elsewhere) {
+  if (taking_ != taking) pull_now_ = true;
+  taking_ = taking;
+  busy_elsewhere_ = busy_elsewhere;
+}
+
+bool Fetcher::has_lease(SteadyTime now) const { return lease_from_ && now < *lease_from_ + lease_; }
+
+int Fetcher::prefetch() const {
+  if (mean_run_us_ == 0) return 0;
+  const double jobs =
+      config_.threads * static_cast<double>(config_.prefetch_work.count()) / mean_run_us_;
+  return static_cast<int>(std::min<double>(jobs, config_.prefetch_max));
+}
+
+int Fetcher::window() const {
+  return taking_ ? std::max(0, config_.threads + prefetch() - unfinished_ - busy_elsewhere_) : 0;
+}
+
+bool Fetcher::must_register(SteadyTime now) const {
+  switch (state_) {
+    case State::kDisconnected:
+      return false;
+    case State::kMustRegister:
+      return true;
+    case State::kRegistering:
+    case State::kRefused:
+      return now >= registered_at_ + config_.register_again;
+    case State::kRegistered:
+      // Connected, but nobody answers for a whole lease: the tracker stood still, or forgets.
+      return lease_from_ && pull_number_ > answered_ && !has_lease(now) &&
+             now >= registered_at_ + config_.register_again;
+  }
+  return false;
+}
+
+// Whether the tracker should know the new window before the next regular pull.
+bool Fetcher::is_worth_a_pull() const {
+  const int wanted = window();
+  const int capacity = config_.threads + prefetch();
+  if (wanted > credit_) {
+    // A thread without work is urgent. As long as the queue feeds them all, a quarter is soon
+    // enough.
+    return unfinished_ + busy_elsewhere_ < config_.threads ||
+           wanted - credit_ >= std::max(1, capacity / 4);
+  }
+  return credit_ - wanted > config_.threads + prefetch() / 4;
+}
+
+bool Fetcher::must_pull(SteadyTime now) const {
+  if (state_ != State::kRegistered) return false;
+  if (pull_now_ || now >= pulled_at_ + pull_interval_) return true;
+  // One early pull at a time: more would be on the way to a tracker that cannot keep up.
+  if (pull_number_ > answered_ && now < pulled_at_ + config_.answer_wait) return false;
+  return is_worth_a_pull();
+}
+
+std::optional<SteadyTime> Fetcher::next_time() const {
+  switch (state_) {
+    case State::kDisconnected:
+      return std::nullopt;
+    case State::kMustRegister:
+      return SteadyTime{};
+    case State::kRegistering:
+    case State::kRefused:
+      return registered_at_ + config_.register_again;
+    case State::kRegistered:
+      break;
+  }
+  if (pull_now_) return SteadyTime{};
+  SteadyTime next = pulled_at_ + pull_interval_;
+  if (pull_number_ > answered_) {
+    if (is_worth_a_pull()) next = std::min<SteadyTime>(next, pulled_at_ + config_.answer_wait);
+  }
+  return next;
+}
+
+std::vector<wire::Held> Fetcher::everything_held(
+    const std::vector<wire::AttemptId>& waiting) const {
+  const std::unordered_set<wire::AttemptId, AttemptHash> not_started(waiting.begin(),
+                                                                     waiting.end());
+  std::vector<wire::Held> all;
+  all.reserve(held_.size());
+  for (const auto& [id, finished] : held_) {
+    all.push_back({.id = id, .started = finished || !not_started.contains(id)});
+  }
+  std::sort(all.begin(), all.end(),
+            [](const wire::Held& one, const wire::Held& other) { return one.id < other.id; });
+  return all;
+}
+
+wire::Register Fetcher::make_register(SteadyTime now, const std::vector<wire::AttemptId>& waiting) {
+  state_ = State::kRegistering;
+  registered_at_ = now;
+  return {.session = config_.session,
+          .name = config_.name,
+          .group = config_.group,
+          .threads = config_.threads,
+          .labels = config_.labels,
+          .allow = config_.allow,
+          .version = config_.version,
+          .holding = everything_held(waiting)};
+}
+
+wire::Pull Fetcher::make_pull(SteadyTime now, std::optional<std::vector<wire::AttemptId>> waiting) {
+  forget_old_pulls(now);
+  pull_now_ = false;
+  pulled_at_ = now;
+  credit_ = window();
+  pulls_.push_back({.number = ++pull_number_, .at = now});
+  ++counts_.pulls;
+  wire::Pull pull{.session = config_.session,
+                  .number = pull_number_,
+                  .handout_seen = handout_seen_,
+                  .window = credit_};
+  if (waiting) {
+    holding_at_ = now + config_.holding_interval;
+    pull.holding = everything_held(*waiting);
+  }
+  return pull;
+}
+
+void Fetcher::forget_old_pulls(SteadyTime now) {
+  while (!pulls_.empty() && now >= pulls_.front().at + lease_) pulls_.pop_front();
+}
+
+}  // namespace carillon::tasktracker

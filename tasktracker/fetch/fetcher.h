@@ -1,0 +1,144 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "carillon/time.h"
+#include "shared/wire/messages.h"
+#include "tasktracker/attempt_hash.h"
+
+namespace carillon::tasktracker {
+
+struct FetcherConfig {
+  SessionId session{};
+  std::string name{};
+  std::string group{};
+  std::map<std::string, std::string> labels{};
+  std::vector<std::string> allow{};
+  std::string version{};
+  int threads = 1;
+  int prefetch_max = 512;                                  // more hides a longer way to the tracker
+  Duration prefetch_work = std::chrono::milliseconds{10};  // fetched ahead for each thread
+  Duration answer_wait = std::chrono::milliseconds{20};    // then a pull counts as unanswered
+  Duration register_again = std::chrono::seconds{1};       // while nobody answers
+  Duration holding_interval = std::chrono::seconds{1};
+};
+
+// What a Fetcher has counted, for logs and tests.
+struct FetcherCounts {
+  std::uint64_t pulls = 0;
+  std::uint64_t handed = 0;            // jobs accepted
+  std::uint64_t refused = 0;           // jobs of hand-outs that answered too old a pull
+  std::uint64_t duplicates = 0;        // jobs held already
+  std::uint64_t sessions_unknown = 0;  // times the tracker had forgotten this session
+};
+
+// Decides, for one job tracker, when to register and when to ask for how many jobs; refuses
+// hand-outs that came too late; knows everything that is held.
+//
+// The lease counts from the sending of the newest pull that was answered, so it always ends before
+// the tracker's own. A hand-out that answers a pull sent longer ago than the lease is not run: the
+// tracker may have given its jobs to somebody else by now.
+//
+// "Held" is a job from its hand-out until its result was confirmed or it was given back.
+//
+// Thread: the loop. Pure: time and messages come in as values, messages to send go out.
+class Fetcher {
+ public:
+  explicit Fetcher(FetcherConfig config);
+
+  void on_connected();
+  void on_disconnected();
+  void on_registered(const wire::Registered& registered, SteadyTime now);
+  void on_pulled(const wire::Pulled& pulled, SteadyTime now);
+  // The tracker does not know this session, or not any more.
+  void on_unknown_session();
+  // The tracker refused to register this worker.
+  void on_refused(SteadyTime now);
+  // Leaves in the message what shall be run.
+  void on_hand_out(wire::HandOut& hand_out, SteadyTime now);
+
+  void on_finished(const wire::AttemptId& id, Duration run_time);
+  void on_confirmed(const wire::AttemptId& id);
+  void on_given_back(const std::vector<wire::AttemptId>& ids);
+
+  // Whether any jobs are wanted at all, and how many that other trackers handed out are unfinished.
+  void set_taking(bool taking, int busy_elsewhere);
+
+  // What is to be sent by now, in order. `waiting` lists the held jobs that were not started, and
+  // is asked only when needed.
+  template <class Waiting>
+  void take_messages(SteadyTime now, std::vector<wire::Message>& messages, Waiting waiting) {
+    if (must_register(now)) {
+      messages.push_back(make_register(now, waiting()));
+    } else if (must_pull(now)) {
+      messages.push_back(make_pull(now, is_holding_due(now)
+                                            ? std::optional{waiting()}
+                                            : std::optional<std::vector<wire::AttemptId>>{}));
+    }
+  }
+  // When to come again, if nothing happens before.
+  std::optional<SteadyTime> next_time() const;
+
+  bool is_registered() const { return state_ == State::kRegistered; }
+  bool is_holding(const wire::AttemptId& id) const { return held_.contains(id); }
+  std::size_t held() const { return held_.size(); }
+  // Handed out and not finished: in the queue or on a thread.
+  int unfinished() const { return unfinished_; }
+  bool has_lease(SteadyTime now) const;
+  // Jobs that the tracker may still hand out without another pull.
+  int credit() const { return credit_; }
+  // The newest pull was answered: no hand-out for an earlier one is still on its way.
+  bool is_settled() const { return answered_ == pull_number_; }
+  int prefetch() const;
+  const FetcherCounts& counts() const { return counts_; }
+
+ private:
+  enum class State { kDisconnected, kMustRegister, kRegistering, kRefused, kRegistered };
+  struct SentPull {
+    std::int64_t number = 0;
+    SteadyTime at{};
+  };
+
+  bool must_register(SteadyTime now) const;
+  bool must_pull(SteadyTime now) const;
+  bool is_worth_a_pull() const;
+  bool is_holding_due(SteadyTime now) const { return now >= holding_at_; }
+  int window() const;
+  wire::Register make_register(SteadyTime now, const std::vector<wire::AttemptId>& waiting);
+  wire::Pull make_pull(SteadyTime now, std::optional<std::vector<wire::AttemptId>> waiting);
+  std::vector<wire::Held> everything_held(const std::vector<wire::AttemptId>& waiting) const;
+  void forget_old_pulls(SteadyTime now);
+
+  const FetcherConfig config_;
+  State state_ = State::kDisconnected;
+  bool taking_ = true;
+  int busy_elsewhere_ = 0;
+  SteadyTime registered_at_{};  // kRegistering, kRefused: when it was last tried
+  Duration lease_ = std::chrono::seconds{3};
+  Duration pull_interval_ = std::chrono::seconds{1};
+  std::int64_t tracker_session_ = 0;
+
+  std::int64_t pull_number_ = 0;
+  std::int64_t answered_ = 0;     // the newest pull that was
+  std::deque<SentPull> pulls_{};  // younger than the lease, oldest first
+  std::optional<SteadyTime> lease_from_{};
+  SteadyTime pulled_at_{};
+  bool pull_now_ = false;
+  SteadyTime holding_at_{};
+  std::int64_t handout_seen_ = 0;
+  int credit_ = 0;
+
+  std::unordered_map<wire::AttemptId, bool, AttemptHash> held_{};  // true: finished
+  int unfinished_ = 0;
+  double mean_run_us_ = 0;  // 0: not measured
+  FetcherCounts counts_{};
+};
+
+}  // namespace carillon::tasktracker

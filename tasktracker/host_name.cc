@@ -1,0 +1,13 @@
+#include "tasktracker/host_name.h"
+
+#include <unistd.h>
+
+namespace carillon::tasktracker {
+
+std::string host_name() {
+  char name[256] = {};
+  if (::gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "localhost";
+  return name;
+}
+
+}  // namespace carillon::tasktracker

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "carillon/job_runner.h"
+#include "carillon/result.h"
+#include "carillon/time.h"
+
+// A worker inside your own program: it asks job trackers for jobs of one group and runs them.
+//
+//   auto tracker = carillon::TaskTracker::open({.group = "mail"});
+//   if (!tracker.ok()) ...
+//   tracker.value()->handle("send", [](carillon::JobContext& context) { ... });
+//   tracker.value()->start();
+//   ...
+//   tracker.value()->stop(std::chrono::seconds{30});
+namespace carillon {
+
+struct TaskTrackerOptions {
+  // Job trackers, "tcp://HOST:PORT"; with several it works for all of them.
+  std::vector<std::string> trackers = {"tcp://127.0.0.1:35001"};
+  std::string group = "default";  // whose jobs it runs
+  std::string name{};             // as `jobclient nodes` shows it; empty: the host's name
+  int threads = 0;                // runs at a time; 0: one per core
+  std::map<std::string, std::string> labels{};
+  // Kinds of run it takes, of: handler command shell script http. A job of another kind fails.
+  // "command" alone does not allow shell lines.
+  std::vector<std::string> allow = {"handler"};
+
+  // A folder for scripts while they run; made when needed. Empty: the one for temporary files.
+  std::string data{};
+
+  // Access. On the same machine and as the same user nothing is needed.
+  std::string token_file{};  // a job tracker's token, made readable for this user
+  std::string keys{};        // a folder of CURVE keys
+  bool insecure = false;     // connect to a tracker that asks for nothing
+
+  Duration kill_grace = std::chrono::seconds{5};  // from asking a process to end to ending it
+  std::size_t output_max = 1024 * 1024;           // bytes kept of one run's output
+
+  // Called on change, on a thread of the task tracker; must be quick and must not call stop().
+  std::function<void(const std::string& tracker)> on_ready{};  // registered with this job tracker
+  std::function<void()> on_stopped{};                          // the last call there is
+};
+
+// Thread: any; handle() only before start(). Runners are called on threads of its own.
+class TaskTracker {
+ public:
+  // Checks the options and connects in the background; nothing runs before start().
+  static Result<std::unique_ptr<TaskTracker>> open(TaskTrackerOptions options);
+  // Stops at once, if it was not stopped before. Waits for runners that do not look at their stop
+  // token.
+  virtual ~TaskTracker() = default;
+  TaskTracker(const TaskTracker&) = delete;
+  TaskTracker& operator=(const TaskTracker&) = delete;
+
+  // Which function runs jobs of that handler name. kConflict: taken, or already started.
+  virtual Status handle(const std::string& name, JobRunner runner) = 0;
+
+  // Registers and takes jobs from now on, until stopped. A job tracker that cannot be reached is
+  // tried again and again, and said once on stderr.
+  virtual Status start() = 0;
+
+  // Takes nothing new, lets what runs end for so long, tells those that still run to stop, gives
+  // back what was not started and delivers results. Returns at once; a second call with a shorter
+  // time overrides.
+  virtual void request_stop(Duration drain) = 0;
+  // Until everything has ended.
+  virtual void wait_stopped() = 0;
+  void stop(Duration drain) {
+    request_stop(drain);
+    wait_stopped();
+  }
+
+ protected:
+  TaskTracker() = default;
+};
+
+}  // namespace carillon

@@ -1,0 +1,122 @@
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "carillon/task_tracker.h"
+#include "shared/base/clock.h"
+#include "shared/base/configuration.h"
+#include "shared/base/environment.h"
+#include "shared/base/log.h"
+#include "shared/runtime/event_loop.h"
+#include "shared/runtime/sd_notify.h"
+#include "shared/runtime/signals.h"
+#include "tasktracker/builtin_handlers.h"
+#include "tasktracker/host_name.h"
+#include "tasktracker/program.h"
+
+namespace carillon::tasktracker {
+namespace {
+
+constexpr int kExitUsage = 2;
+constexpr int kExitBug = 70;
+
+int fail(int status, const std::string& message) {
+  std::fprintf(stderr, "tasktracker: %s\n", message.c_str());
+  return status;
+}
+
+// Says once that this worker is at work; what comes after a lost connection is in the log.
+class ReadyLine {
+ public:
+  ReadyLine(const TaskTrackerOptions& options, const Environment& environment)
+      : options_(options), environment_(environment) {}
+
+  void say(const std::string& tracker, const std::string& name) {
+    if (said_.exchange(true)) return;
+    std::printf("tasktracker: ready group=%s name=%s threads=%d tracker=%s\n",
+                options_.group.c_str(), name.c_str(), options_.threads, tracker.c_str());
+    std::fflush(stdout);
+    // A manager that does not listen is its own problem.
+    (void)sd_notify(environment_, "READY=1\nSTATUS=working for " + tracker);
+  }
+
+ private:
+  const TaskTrackerOptions& options_;
+  const Environment& environment_;
+  std::atomic<bool> said_{false};
+};
+
+// A closed terminal stops the worker, unless it was started with nohup.
+bool hangup_is_ignored() {
+  struct sigaction action {};
+  return ::sigaction(SIGHUP, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+int run(Settings settings, const Environment& environment) {
+  const bool ignore_hangup = hangup_is_ignored();
+  const SystemClock clock;
+  EventLoop loop(clock);
+  std::unique_ptr<TaskTracker> tracker;
+  bool stopping = false;
+  const auto signals = Signals::open(loop, [&](int signal, int) {
+    if (signal == SIGHUP && ignore_hangup) return;
+    (void)sd_notify(environment, "STOPPING=1");  // As above.
+    tracker->request_stop(stopping ? Duration{0} : settings.drain_timeout);
+    stopping = true;
+  });
+  if (!signals.ok()) return fail(kExitBug, signals.error().message);
+
+  if (settings.options.name.empty()) settings.options.name = host_name();
+  ReadyLine ready(settings.options, environment);
+  settings.options.on_ready = [&](const std::string& at) { ready.say(at, settings.options.name); };
+  settings.options.on_stopped = [&loop] { loop.stop(); };
+  auto opened = TaskTracker::open(settings.options);
+  if (!opened.ok()) return fail(kExitUsage, opened.error().message);
+  tracker = std::move(opened).value();
+  for (auto& [name, handler] : builtin_handlers()) {
+    if (const Status added = tracker->handle(name, handler); !added.ok()) {
+      return fail(kExitBug, added.error().message);
+    }
+  }
+  if (const Status started = tracker->start(); !started.ok()) {
+    return fail(kExitBug, started.error().message);
+  }
+  loop.run();
+  tracker->wait_stopped();
+  return 0;
+}
+
+int main_of(int argc, const char* const* argv) {
+  const Environment environment = Environment::of_process();
+  const auto parsed = parse_configuration(make_program(environment), argc, argv);
+  if (!parsed.ok()) return fail(kExitUsage, parsed.error().message);
+  if (parsed.value().print) {
+    std::fputs(parsed.value().print->c_str(), stdout);
+    return 0;
+  }
+  const Configuration& configuration = parsed.value().configuration;
+  Result<Settings> settings = read_settings(configuration);
+  if (!settings.ok()) return fail(kExitUsage, settings.error().message);
+  set_log_level(settings.value().log_level);
+  const Logger log{"configuration"};
+  for (const EffectiveOption& option : configuration.effective()) {
+    log.debug("option", "name", option.name, "value", option.value, "source", option.source);
+  }
+  return run(std::move(settings).value(), environment);
+}
+
+}  // namespace
+}  // namespace carillon::tasktracker
+
+int main(int argc, char** argv) {
+  try {
+    return carillon::tasktracker::main_of(argc, argv);
+  } catch (const std::exception& thrown) {
+    std::fprintf(stderr, "tasktracker: bug: %s\n", thrown.what());
+    return carillon::tasktracker::kExitBug;
+  }
+}

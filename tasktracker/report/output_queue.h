@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "carillon/time.h"
+#include "shared/wire/messages.h"
+#include "tasktracker/attempt_hash.h"
+
+namespace carillon::tasktracker {
+
+struct OutputQueueConfig {
+  std::size_t message_bytes = 512 * 1024;               // of output in one message, roughly
+  std::size_t bytes_max = 64 * 1024 * 1024;             // kept while the tracker does not take any
+  Duration resend_after = std::chrono::seconds{2};      // without an answer
+  Duration full_wait = std::chrono::milliseconds{100};  // after the tracker took only a part
+};
+
+// Output of runs on its way to one job tracker: in order, kept until taken, one message at a time.
+//
+// Bounded: when too much waits, newer output is not kept, and a line in its place says so.
+//
+// Thread: the loop. Pure.
+class OutputQueue {
+ public:
+  explicit OutputQueue(OutputQueueConfig config) : config_(config) {}
+
+  // The chunks go into the queue; `chunks` is left empty.
+  void add(std::vector<wire::OutputChunk>& chunks);
+
+  // The message to send now, if any.
+  std::optional<wire::Output> next_message(SessionId session, SteadyTime now);
+  // The tracker took so many chunks of the newest message.
+  void on_taken(std::int64_t chunks, SteadyTime now);
+  // The tracker refused the newest message for now.
+  void on_refused(SteadyTime now);
+  // What was sent may be lost.
+  void forget_sent();
+
+  // Something that this attempt wrote was not taken yet.
+  bool has(const wire::AttemptId& id) const { return chunks_of_.contains(id); }
+  bool empty() const { return queue_.empty(); }
+  std::size_t bytes() const { return bytes_; }
+  bool is_nearly_full() const { return bytes_ > config_.bytes_max / 2; }
+  // When to ask for a message again, if nothing happens before.
+  std::optional<SteadyTime> next_time() const;
+
+ private:
+  struct OfAttempt {
+    std::size_t chunks = 0;
+    bool cut = false;
+  };
+
+  const OutputQueueConfig config_;
+  std::deque<wire::OutputChunk> queue_{};
+  std::unordered_map<wire::AttemptId, OfAttempt, AttemptHash> chunks_of_{};
+  std::size_t bytes_ = 0;
+  std::size_t sent_ = 0;     // chunks at the front that the unanswered message carries
+  SteadyTime not_before_{};  // sent_ > 0: it is sent again; otherwise: the next is sent
+};
+
+}  // namespace carillon::tasktracker

@@ -1,0 +1,120 @@
+#include "tasktracker/report/reporter.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace carillon::tasktracker {
+namespace {
+
+// How many bytes the UTF-8 character at the start of `text` has; 0: there is none.
+std::size_t character_bytes(std::string_view text) {
+  const auto byte = [&text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  std::size_t length = 0;
+  if (first >= 0xC2 && first <= 0xDF) length = 2;
+  if (first >= 0xE0 && first <= 0xEF) length = 3;
+  if (first >= 0xF0 && first <= 0xF4) length = 4;
+  if (length == 0 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  const bool overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
+  const bool surrogate = first == 0xED && byte(1) > 0x9F;
+  const bool too_large = first == 0xF4 && byte(1) > 0x8F;
+  return overlong || surrogate || too_large ? 0 : length;
+}
+
+}  // namespace
+
+std::string clean_text(std::string_view text, std::size_t bytes_max) {
+  std::string clean;
+  clean.reserve(std::min(text.size(), bytes_max));
+  while (!text.empty()) {
+    const std::size_t length = character_bytes(text);
+    const auto first = static_cast<unsigned char>(text.front());
+    const bool is_control = (first < 0x20 && first != '\t' && first != '\n') || first == 0x7F;
+    if (clean.size() + std::max<std::size_t>(length, 1) > bytes_max) break;
+    if (length == 0) {
+      clean += '?';
+    } else if (is_control) {
+      clean += ' ';
+    } else {
+      clean += text.substr(0, length);
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return clean;
+}
+
+void Reporter::add(wire::RunResult&& result, SteadyTime now) {
+  const wire::AttemptId id = result.id;
+  if (!result.message.empty()) result.message = clean_text(result.message, config_.text_max);
+  const bool wrote = output_.has(id);
+  results_[id] = {.result = std::move(result), .send_latest = now + config_.output_wait};
+  (wrote ? for_output_ : to_send_).push_back(id);
+}
+
+void Reporter::on_reported(const wire::Reported& reported) {
+  for (const wire::AttemptId& id : reported.done) results_.erase(id);
+  while (!sent_.empty() && !results_.contains(sent_.front().id)) sent_.pop_front();
+}
+
+void Reporter::forget_sent() {
+  std::deque<wire::AttemptId> again;
+  for (const Sent& sent : sent_) {
+    if (results_.contains(sent.id)) again.push_back(sent.id);
+  }
+  to_send_.insert(to_send_.begin(), again.begin(), again.end());
+  sent_.clear();
+}
+
+void Reporter::resend_late(SteadyTime now) {
+  while (!sent_.empty() && sent_.front().again_at <= now) {
+    if (results_.contains(sent_.front().id)) to_send_.push_back(sent_.front().id);
+    sent_.pop_front();
+  }
+}
+
+std::optional<wire::Report> Reporter::next_message(SessionId session, SteadyTime now) {
+  resend_late(now);
+  std::erase_if(for_output_, [&](const wire::AttemptId& id) {
+    const auto found = results_.find(id);
+    if (found == results_.end()) return true;
+    if (output_.has(id) && now < found->second.send_latest) return false;
+    to_send_.push_back(id);
+    return true;
+  });
+  if (to_send_.empty()) return std::nullopt;
+  wire::Report report{.session = session};
+  std::size_t bytes = 0;
+  while (!to_send_.empty() && report.results.size() < config_.results_max &&
+         bytes < config_.message_bytes) {
+    const wire::AttemptId id = to_send_.front();
+    to_send_.pop_front();
+    const auto found = results_.find(id);
+    if (found == results_.end()) continue;  // Confirmed before it was sent again.
+    report.results.push_back(found->second.result);
+    bytes += found->second.result.message.size();
+    sent_.push_back({.id = id, .again_at = now + config_.resend_after});
+  }
+  if (report.results.empty()) return std::nullopt;
+  return report;
+}
+
+std::optional<SteadyTime> Reporter::next_time() const {
+  if (!to_send_.empty()) return SteadyTime{};
+  std::optional<SteadyTime> next;
+  const auto consider = [&next](SteadyTime time) {
+    if (!next || time < *next) next = time;
+  };
+  if (!sent_.empty()) consider(sent_.front().again_at);
+  if (!for_output_.empty()) {
+    const auto oldest = results_.find(for_output_.front());
+    if (oldest != results_.end()) consider(oldest->second.send_latest);
+  }
+  return next;
+}
+
+}  // namespace carillon::tasktracker

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shared/base/clock.h"
+#include "shared/base/mutex.h"
+#include "shared/wire/messages.h"
+
+namespace carillon::tasktracker {
+
+// What one run writes, gathered into chunks. The run appends; the loop takes what has gathered a
+// few times a second.
+//
+// Bounded: beyond the limit nothing is kept any more, and a line in the output says so.
+//
+// A mutex and no mailbox, because both sides change the same chunk: the run makes it longer until
+// the loop takes it away.
+//
+// Thread: append() the run's, the others any.
+class OutputBuffer {
+ public:
+  static constexpr std::size_t kChunkBytes = 16 * 1024;
+
+  explicit OutputBuffer(const Clock& clock) : clock_(clock) {}
+
+  // Empty again, for the next run.
+  void reset(wire::AttemptId attempt, std::size_t bytes_max);
+
+  void append(wire::Stream stream, std::string_view bytes);
+
+  // What has gathered since the last call goes to the end of `chunks`.
+  void take(std::vector<wire::OutputChunk>& chunks);
+
+ private:
+  void keep(wire::Stream stream, std::string_view bytes);  // Requires: mutex_ is held.
+
+  const Clock& clock_;
+  std::atomic<bool> touched_{false};  // spares the lock where a run writes nothing
+  Mutex mutex_;
+  wire::AttemptId attempt_ CARILLON_GUARDED_BY(mutex_){};
+  std::size_t left_ CARILLON_GUARDED_BY(mutex_) = 0;
+  std::size_t limit_ CARILLON_GUARDED_BY(mutex_) = 0;
+  bool cut_ CARILLON_GUARDED_BY(mutex_) = false;
+  std::int64_t last_sequence_ CARILLON_GUARDED_BY(mutex_) = 0;
+  std::vector<wire::OutputChunk> chunks_ CARILLON_GUARDED_BY(mutex_){};
+};
+
+}  // namespace carillon::tasktracker

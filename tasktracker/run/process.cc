@@ -1,0 +1,303 @@
+#include "tasktracker/run/process.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace carillon::tasktracker {
+namespace {
+
+constexpr std::size_t kErrorTailBytes = 600;
+constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr int kReadsPerTurnMax = 16;  // then the other descriptors have their turn
+
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor() { reset(); }
+  int get() const { return fd_; }
+  bool is_open() const { return fd_ >= 0; }
+  void reset() {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+struct Pipe {
+  Descriptor read{};
+  Descriptor write{};
+};
+
+bool open_pipe(Pipe& pipe) {
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+  pipe.read = Descriptor{ends[0]};
+  pipe.write = Descriptor{ends[1]};
+  return true;
+}
+
+// The bytes as a file that begins at its start: a pipe would have to be fed while the program runs.
+Descriptor open_input(const std::string& bytes) {
+  if (bytes.empty()) return Descriptor{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
+  Descriptor file{::memfd_create("carillon-input", MFD_CLOEXEC)};
+  if (!file.is_open()) return file;
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t written = ::write(file.get(), bytes.data() + done, bytes.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return Descriptor{};
+    done += static_cast<std::size_t>(written);
+  }
+  ::lseek(file.get(), 0, SEEK_SET);
+  return file;
+}
+
+// glibc 2.36 declares its own wrapper in a way that C++ cannot link.
+Descriptor open_process(pid_t pid) {
+  return Descriptor{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  result.reserve(texts.size() + 1);
+  // exec never writes to them; its type is older than const.
+  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+class ProcessRun {
+ public:
+  ProcessRun(const ProcessLimits& limits, RunControl& control, GroupGuard& guard,
+             const Clock& clock)
+      : limits_(limits), control_(control), guard_(guard), clock_(clock), buffer_(kReadBytes) {}
+
+  ProcessEnd run(const ProcessRequest& request);
+
+ private:
+  bool start(const ProcessRequest& request);
+  bool failed(const char* step);
+  [[noreturn]] void become(char* const* arguments, char* const* environment, int input, int failure,
+                           pid_t parent) const;
+  void attend();
+  void read_from(Descriptor& pipe, wire::Stream stream);
+  void obey();
+  void end_group();
+  int wait_milliseconds() const;
+
+  const ProcessLimits& limits_;
+  RunControl& control_;
+  GroupGuard& guard_;
+  const Clock& clock_;
+  std::vector<char> buffer_;
+  ProcessEnd end_{};
+  pid_t pid_ = -1;
+  Descriptor process_{};
+  Pipe out_{};
+  Pipe err_{};
+  std::string error_tail_;
+  bool exited_ = false;
+  bool asked_ = false;                   // SIGTERM was sent
+  std::optional<SteadyTime> kill_at_{};  // SIGKILL follows
+  SteadyTime leave_at_{};                // exited_: leftovers have had their moment
+};
+
+bool ProcessRun::failed(const char* step) {
+  end_.not_started = errno;
+  end_.step = step;
+  return false;
+}
+
+// In the child: nothing but system calls, for another thread may have held any lock.
+void ProcessRun::become(char* const* arguments, char* const* environment, int input, int failure,
+                        pid_t parent) const {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(127);  // The worker died before the line above.
+  for (const int reset : {SIGPIPE, SIGCHLD, SIGTERM, SIGINT, SIGQUIT, SIGHUP}) {
+    ::signal(reset, SIG_DFL);
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::dup2(input, STDIN_FILENO);
+  ::dup2(out_.write.get(), STDOUT_FILENO);
+  ::dup2(err_.write.get(), STDERR_FILENO);
+  ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+  ::execvpe(arguments[0], arguments, environment);
+  const int error = errno;
+  [[maybe_unused]] const ssize_t written = ::write(failure, &error, sizeof error);
+  ::_exit(127);
+}
+
+bool ProcessRun::start(const ProcessRequest& request) {
+  Pipe failure;
+  if (!open_pipe(out_) || !open_pipe(err_) || !open_pipe(failure)) return failed("make a pipe");
+  const Descriptor input = open_input(request.input);
+  if (!input.is_open()) return failed("keep the payload for its input");
+  const std::vector<char*> arguments = pointers(request.arguments);
+  const std::vector<char*> environment = pointers(request.environment);
+  const pid_t parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ < 0) return failed("fork");
+  if (pid_ == 0) {
+    become(arguments.data(), environment.data(), input.get(), failure.write.get(), parent);
+  }
+  ::setpgid(pid_, pid_);  // Whoever comes first; without it a stop could come too early.
+  guard_.add(pid_);
+  process_ = open_process(pid_);
+  failure.write.reset();
+  out_.write.reset();
+  err_.write.reset();
+  int error = 0;
+  ssize_t got = 0;
+  do {
+    got = ::read(failure.read.get(), &error, sizeof error);
+  } while (got < 0 && errno == EINTR);
+  if (got == static_cast<ssize_t>(sizeof error) || !process_.is_open()) {
+    if (got == static_cast<ssize_t>(sizeof error)) errno = error;
+    failed("run");
+    end_group();
+    return false;
+  }
+  ::fcntl(out_.read.get(), F_SETFL, O_NONBLOCK);
+  ::fcntl(err_.read.get(), F_SETFL, O_NONBLOCK);
+  return true;
+}
+
+void ProcessRun::read_from(Descriptor& pipe, wire::Stream stream) {
+  for (int i = 0; i < kReadsPerTurnMax && pipe.is_open(); ++i) {
+    const ssize_t got = ::read(pipe.get(), buffer_.data(), buffer_.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return;
+    if (got <= 0) {
+      pipe.reset();
+      return;
+    }
+    const std::string_view bytes{buffer_.data(), static_cast<std::size_t>(got)};
+    control_.output().append(stream, bytes);
+    if (stream != wire::Stream::kStderr) continue;
+    error_tail_.append(bytes);
+    if (error_tail_.size() > kErrorTailBytes) {
+      error_tail_.erase(0, error_tail_.size() - kErrorTailBytes);
+    }
+  }
+}
+
+// Does what the worker wants of this run by now.
+void ProcessRun::obey() {
+  if (control_.reason() == StopReason::kNone || exited_) return;
+  if (!asked_) {
+    asked_ = true;
+    kill_at_ = clock_.steady_now() + limits_.kill_grace;
+    ::kill(-pid_, SIGTERM);
+    ::kill(-pid_, SIGCONT);  // A stopped process would not see the other.
+  }
+  if (control_.at_once() || clock_.steady_now() >= *kill_at_) {
+    ::kill(-pid_, SIGKILL);
+    // Again if that was not enough: a process that just forked may have been missed.
+    kill_at_ = clock_.steady_now() + limits_.leftovers;
+  }
+}
+
+int ProcessRun::wait_milliseconds() const {
+  std::optional<SteadyTime> until;
+  if (exited_) {
+    until = leave_at_;
+  } else if (kill_at_) {
+    until = kill_at_;
+  }
+  if (!until) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - clock_.steady_now());
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
+}
+
+// Until the program has ended and what it wrote was read.
+void ProcessRun::attend() {
+  while (true) {
+    obey();
+    if (exited_ && !out_.read.is_open() && !err_.read.is_open()) return;
+    if (exited_ && clock_.steady_now() >= leave_at_) return;
+    // A negative descriptor is passed over.
+    std::array<pollfd, 4> waiting{{{out_.read.get(), POLLIN, 0},
+                                   {err_.read.get(), POLLIN, 0},
+                                   {exited_ ? -1 : process_.get(), POLLIN, 0},
+                                   {control_.wakeup().fd(), POLLIN, 0}}};
+    if (::poll(waiting.data(), waiting.size(), wait_milliseconds()) < 0) continue;
+    if (waiting[3].revents != 0) control_.wakeup().clear();
+    if (waiting[0].revents != 0) read_from(out_.read, wire::Stream::kStdout);
+    if (waiting[1].revents != 0) read_from(err_.read, wire::Stream::kStderr);
+    if (waiting[2].revents != 0) {
+      exited_ = true;
+      leave_at_ = clock_.steady_now() + limits_.leftovers;
+    }
+  }
+}
+
+// The program is a zombie until the last line, so that the group's number cannot be somebody
+// else's meanwhile.
+void ProcessRun::end_group() {
+  ::kill(-pid_, SIGKILL);
+  siginfo_t info{};
+  while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+  }
+  guard_.remove(pid_);
+  int reaped = -1;
+  do {
+    reaped = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED);
+  } while (reaped < 0 && errno == EINTR);
+  if (reaped < 0) {
+    // Somebody else took it: a program around us that ignores SIGCHLD, or waits for any child.
+    failed("learn the exit status of");
+  } else if (info.si_code == CLD_EXITED) {
+    end_.exit_status = info.si_status;
+  } else {
+    end_.signal = info.si_status;
+  }
+}
+
+std::string last_line(const std::string& text) {
+  const std::size_t end = text.find_last_not_of(" \t\r\n");
+  if (end == std::string::npos) return {};
+  const std::size_t before = text.find_last_of("\r\n", end);
+  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+  return text.substr(begin, end - begin + 1);
+}
+
+ProcessEnd ProcessRun::run(const ProcessRequest& request) {
+  if (!start(request)) return end_;
+  attend();
+  end_group();
+  end_.last_error_line = last_line(error_tail_);
+  return end_;
+}
+
+}  // namespace
+
+ProcessEnd run_process(const ProcessRequest& request, const ProcessLimits& limits,
+                       RunControl& control, GroupGuard& guard, const Clock& clock) {
+  return ProcessRun(limits, control, guard, clock).run(request);
+}
+
+}  // namespace carillon::tasktracker

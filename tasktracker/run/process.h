@@ -1,0 +1,46 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "carillon/time.h"
+#include "shared/base/clock.h"
+#include "tasktracker/run/group_guard.h"
+#include "tasktracker/run/run_control.h"
+
+// Runs a program as a process group of its own, from its start to the end of the whole group.
+//
+// The run ends when the program itself ends. Children that it left behind are given a moment to
+// write what they have in hand, then the rest of the group is killed; only one that made itself a
+// session or group of its own (setsid) gets away. A stop is SIGTERM to the group, and SIGKILL after
+// a grace.
+//
+// When this worker is killed with SIGKILL, the kernel kills the program (PR_SET_PDEATHSIG) and the
+// guard the rest of the group.
+//
+// Thread: any; blocks until the end. The thread must live as long as the process.
+namespace carillon::tasktracker {
+
+struct ProcessRequest {
+  std::vector<std::string> arguments{};    // the program first, searched in PATH; at least one
+  std::vector<std::string> environment{};  // NAME=value
+  std::string input{};                     // its standard input, a file that can be read again
+};
+
+struct ProcessLimits {
+  Duration kill_grace = std::chrono::seconds{5};        // between SIGTERM and SIGKILL
+  Duration leftovers = std::chrono::milliseconds{100};  // for output of children left behind
+};
+
+struct ProcessEnd {
+  int not_started = 0;            // errno of what failed before the program ran; 0: it ran
+  std::string step{};             // what that was
+  int exit_status = 0;            // of the program, when it exited
+  int signal = 0;                 // what killed it, or 0
+  std::string last_error_line{};  // of its stderr, for a short message
+};
+
+ProcessEnd run_process(const ProcessRequest& request, const ProcessLimits& limits,
+                       RunControl& control, GroupGuard& guard, const Clock& clock);
+
+}  // namespace carillon::tasktracker

@@ -1,0 +1,60 @@
+#include "tasktracker/run/run_environment.h"
+
+#include <map>
+#include <string_view>
+
+#include "shared/base/time_text.h"
+
+namespace carillon::tasktracker {
+namespace {
+
+// Whether a variable speaks of this process, or of the job that this process is itself a run of.
+bool is_private(std::string_view name) {
+  static constexpr std::string_view kNames[] = {
+      "NOTIFY_SOCKET", "WATCHDOG_USEC",        "WATCHDOG_PID",
+      "LISTEN_FDS",    "LISTEN_PID",           "LISTEN_FDNAMES",
+      "INVOCATION_ID", "CARILLON_SHARD_INDEX", "CARILLON_SHARD_TOTAL"};
+  for (const std::string_view known : kNames) {
+    if (name == known) return true;
+  }
+  return name.starts_with("CARILLON_PARAM_");
+}
+
+}  // namespace
+
+std::string param_variable(const std::string& name) {
+  std::string variable = "CARILLON_PARAM_";
+  for (const char c : name) {
+    if (c >= 'a' && c <= 'z') {
+      variable += static_cast<char>(c - 'a' + 'A');
+    } else if ((c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')) {
+      variable += c;
+    } else {
+      variable += '_';
+    }
+  }
+  return variable;
+}
+
+std::vector<std::string> run_environment(const Environment& own, const JobInfo& job) {
+  std::map<std::string, std::string> variables;
+  for (const auto& [name, value] : own.all()) {
+    if (!is_private(name)) variables[name] = value;
+  }
+  for (const auto& [name, value] : job.params) variables[param_variable(name)] = value;
+  variables["CARILLON_TASK_ID"] = job.task_id;
+  variables["CARILLON_JOB_ID"] = std::to_string(job.job_id.value);
+  variables["CARILLON_ATTEMPT"] = std::to_string(job.attempt);
+  variables["CARILLON_GROUP"] = job.group;
+  variables["CARILLON_NODE"] = job.node;
+  variables["CARILLON_TRIGGER_TIME"] = format_time(job.trigger_time);
+
+  std::vector<std::string> lines;
+  lines.reserve(variables.size());
+  for (const auto& [name, value] : variables) {
+    lines.push_back(name + '=' + value.substr(0, value.find('\0')));
+  }
+  return lines;
+}
+
+}  // namespace carillon::tasktracker

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "carillon/job_runner.h"
+#include "carillon/job_spec.h"
+#include "carillon/time.h"
+#include "shared/wire/messages.h"
+
+// What is run, and how it ended. Plain values.
+namespace carillon::tasktracker {
+
+// A handed-out job on its way to a thread; its description is still encoded, because a thread of
+// the pool has more time for that than the loop.
+struct Work {
+  std::size_t tracker = 0;  // which of the worker's job trackers handed it out
+  wire::HandedJob job{};
+};
+
+// A job as a runner gets it.
+struct RunRequest {
+  JobInfo job{};
+  Run run{};
+  Duration timeout{};      // 0: none
+  Duration later_delay{};  // how long a run that asks for "later" without a time is put off
+};
+
+struct RunEnd {
+  wire::RunOutcome outcome = wire::RunOutcome::kSucceeded;
+  std::optional<std::int32_t> exit_code{};
+  std::string message{};
+  Duration later{};
+};
+
+}  // namespace carillon::tasktracker

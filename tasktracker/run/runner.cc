@@ -1,0 +1,242 @@
+#include "tasktracker/run/runner.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include "shared/base/nearest_word.h"
+#include "shared/base/time_text.h"
+#include "shared/wire/codec.h"
+#include "tasktracker/run/handler_run.h"
+#include "tasktracker/run/run_environment.h"
+
+namespace carillon::tasktracker {
+namespace {
+
+constexpr int kExitLater = 75;  // EX_TEMPFAIL of sysexits.h
+constexpr int kExitFailed = 76;
+constexpr int kExitNotRunnable = 126;  // what shells exit with
+constexpr int kExitNotFound = 127;
+constexpr int kExitSignal = 128;
+
+constexpr std::array<std::pair<RunKind, const char*>, 5> kKinds{{{RunKind::kHandler, "handler"},
+                                                                 {RunKind::kCommand, "command"},
+                                                                 {RunKind::kShell, "shell"},
+                                                                 {RunKind::kScript, "script"},
+                                                                 {RunKind::kHttp, "http"}}};
+
+RunEnd failed_for_good(std::string message) {
+  return {.outcome = wire::RunOutcome::kFailed, .message = std::move(message)};
+}
+
+RunEnd not_started(const std::string& program, const ProcessEnd& end) {
+  std::string message =
+      "cannot " + end.step + " '" + program + "': " + std::strerror(end.not_started);
+  RunEnd result{.outcome = wire::RunOutcome::kException};
+  if (end.not_started == ENOENT) {
+    message += " (is it installed on this worker, and in its PATH?)";
+    result.exit_code = kExitNotFound;
+  } else if (end.not_started == EACCES || end.not_started == ENOEXEC) {
+    message += " (is it executable for the worker's user?)";
+    result.exit_code = kExitNotRunnable;
+  } else if (end.not_started == E2BIG) {
+    message += " (arguments and params together are too long for the system)";
+  }
+  result.message = std::move(message);
+  return result;
+}
+
+std::string with_last_line(std::string message, const std::string& line) {
+  return line.empty() ? message : std::move(message) + ": " + line;
+}
+
+RunEnd to_end(const std::string& program, const ProcessEnd& end, Duration later_delay) {
+  if (end.not_started != 0) return not_started(program, end);
+  if (end.signal != 0) {
+    const char* name = ::sigdescr_np(end.signal);
+    return {.outcome = wire::RunOutcome::kException,
+            .exit_code = kExitSignal + end.signal,
+            .message = with_last_line("killed by signal " + std::to_string(end.signal) + " (" +
+                                          (name == nullptr ? "unknown" : name) + ")",
+                                      end.last_error_line)};
+  }
+  RunEnd result{.exit_code = end.exit_status};
+  if (end.exit_status == 0) return result;
+  result.message =
+      with_last_line("exit status " + std::to_string(end.exit_status), end.last_error_line);
+  if (end.exit_status == kExitLater) {
+    result.outcome = wire::RunOutcome::kLater;
+    result.later = later_delay;
+  } else {
+    result.outcome =
+        end.exit_status == kExitFailed ? wire::RunOutcome::kFailed : wire::RunOutcome::kException;
+  }
+  return result;
+}
+
+// What a run's own end means once it was told to stop.
+void apply_stop(const RunControl& control, const RunRequest& request, RunEnd& end) {
+  // An exit status of 0 would read as a success to whoever looks only at that.
+  const auto hide_success = [&end] {
+    if (end.exit_code == 0) end.exit_code.reset();
+  };
+  switch (control.reason()) {
+    case StopReason::kNone:
+      return;
+    case StopReason::kTimedOut:
+      end.outcome = wire::RunOutcome::kTimedOut;
+      end.message = "timed out after " + format_duration(request.timeout);
+      hide_success();
+      return;
+    case StopReason::kKilled:
+      end.outcome = wire::RunOutcome::kKilled;
+      end.message = control.detail();
+      hide_success();
+      return;
+    case StopReason::kShutdown:
+      // A handler that ended well in spite of it knows best; what a process says after SIGTERM
+      // may be anything.
+      if (request.run.kind == RunKind::kHandler && end.outcome != wire::RunOutcome::kException) {
+        return;
+      }
+      end.outcome = wire::RunOutcome::kLater;
+      end.later = Duration{};
+      end.message = control.detail();
+      hide_success();
+      return;
+  }
+}
+
+}  // namespace
+
+const char* to_string(RunKind kind) {
+  for (const auto& [known, word] : kKinds) {
+    if (known == kind) return word;
+  }
+  return "unknown";
+}
+
+Result<RunKind> parse_run_kind(std::string_view word) {
+  for (const auto& [kind, known] : kKinds) {
+    if (known == word) return kind;
+  }
+  return Error{ErrorCode::kInvalidArgument,
+               "'" + std::string{word} +
+                   "' is no kind of run (write handler, command, shell, script or http)"};
+}
+
+Runner::Runner(RunnerConfig config, const Handlers& handlers, const Environment& environment,
+               const HttpSend& http, const Clock& clock)
+    : config_(std::move(config)),
+      handlers_(handlers),
+      environment_(environment),
+      http_(http),
+      clock_(clock),
+      scripts_(config_.data.empty() ? environment.get("TMPDIR").value_or("/tmp") : config_.data) {}
+
+Status Runner::start() {
+  for (const RunKind kind : {RunKind::kCommand, RunKind::kShell, RunKind::kScript}) {
+    if (config_.allow.contains(kind)) return guard_.start();
+  }
+  return {};
+}
+
+Result<RunRequest> Runner::read(wire::HandedJob&& job) const {
+  JobSpec spec = CARILLON_TRY(wire::decode_spec(job.spec));
+  return RunRequest{.job = {.task_id = std::move(job.task_id),
+                            .job_id = job.id.job_id,
+                            .attempt = job.id.attempt,
+                            .group = std::move(spec.group),
+                            .node = config_.node,
+                            .trigger_time = job.trigger_time,
+                            .params = std::move(spec.params),
+                            .payload = std::move(spec.payload)},
+                    .run = std::move(spec.run),
+                    .timeout = spec.timeout,
+                    .later_delay = spec.retries.base};
+}
+
+RunEnd Runner::run(const RunRequest& request, RunControl& control) {
+  const RunKind kind = request.run.kind;
+  if (!config_.allow.contains(kind)) {
+    std::string allowed;
+    for (const RunKind each : config_.allow) {
+      allowed += allowed.empty() ? "" : ",";
+      allowed += to_string(each);
+    }
+    return failed_for_good("worker '" + config_.node + "' does not run jobs of kind " +
+                           to_string(kind) + " (it was started with --allow " + allowed + ")");
+  }
+  RunEnd end;
+  switch (kind) {
+    case RunKind::kHandler:
+      end = run_handler(request, control);
+      break;
+    case RunKind::kCommand:
+      end = run_command(request, request.run.command, control);
+      break;
+    case RunKind::kShell:
+      end = run_command(request, {"/bin/sh", "-c", request.run.shell}, control);
+      break;
+    case RunKind::kScript:
+      end = run_script(request, control);
+      break;
+    case RunKind::kHttp:
+      end = run_http(http_, request, control);
+      break;
+  }
+  apply_stop(control, request, end);
+  return end;
+}
+
+RunEnd Runner::run_handler(const RunRequest& request, RunControl& control) const {
+  const auto found = handlers_.find(request.run.handler);
+  if (found != handlers_.end()) {
+    return tasktracker::run_handler(found->second, request.job, control);
+  }
+  std::vector<std::string> known;
+  std::string list;
+  for (const auto& [name, runner] : handlers_) {
+    known.push_back(name);
+    list += list.empty() ? "" : " ";
+    list += name;
+  }
+  return {.outcome = wire::RunOutcome::kException,
+          .message = "no handler '" + request.run.handler + "' on worker '" + config_.node + "'" +
+                     did_you_mean(request.run.handler, known) +
+                     (list.empty() ? ", it has none" : ", it has: " + list)};
+}
+
+RunEnd Runner::run_script(const RunRequest& request, RunControl& control) {
+  const Result<Interpreter> interpreter =
+      find_interpreter(request.run.script_language, environment_);
+  if (!interpreter.ok()) {
+    return {.outcome = wire::RunOutcome::kException,
+            .exit_code = kExitNotFound,
+            .message = interpreter.error().message};
+  }
+  const Result<ScriptFile> file =
+      scripts_.write(request.run.script_source, interpreter.value().extension);
+  if (!file.ok()) {
+    return {.outcome = wire::RunOutcome::kException, .message = file.error().message};
+  }
+  std::vector<std::string> command = interpreter.value().command;
+  command.push_back(file.value().path());
+  return run_command(request, std::move(command), control);
+}
+
+RunEnd Runner::run_command(const RunRequest& request, std::vector<std::string> command,
+                           RunControl& control) {
+  if (command.empty() || command.front().empty()) {
+    return failed_for_good("the job's command is empty");
+  }
+  const ProcessRequest process{.arguments = std::move(command),
+                               .environment = run_environment(environment_, request.job),
+                               .input = request.job.payload};
+  const ProcessEnd end = run_process(process, config_.process, control, guard_, clock_);
+  return to_end(process.arguments.front(), end, request.later_delay);
+}
+
+}  // namespace carillon::tasktracker

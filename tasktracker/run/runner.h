@@ -1,0 +1,65 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "carillon/job_runner.h"
+#include "shared/base/clock.h"
+#include "shared/base/environment.h"
+#include "tasktracker/run/group_guard.h"
+#include "tasktracker/run/http_run.h"
+#include "tasktracker/run/process.h"
+#include "tasktracker/run/run_control.h"
+#include "tasktracker/run/run_request.h"
+#include "tasktracker/run/script.h"
+
+namespace carillon::tasktracker {
+
+using Handlers = std::map<std::string, JobRunner, std::less<>>;
+
+// The word for a kind of run, as --allow and messages have it.
+const char* to_string(RunKind kind);
+Result<RunKind> parse_run_kind(std::string_view word);
+
+struct RunnerConfig {
+  std::string node{};         // CARILLON_NODE
+  std::set<RunKind> allow{};  // other kinds fail for good
+  std::string data{};         // where scripts are kept while they run; empty: TMPDIR
+  ProcessLimits process{};
+};
+
+// Runs one job, whatever its kind, from start to end. Every way in which it can go wrong is a
+// RunEnd.
+//
+// Thread: any number at a time.
+class Runner {
+ public:
+  // The references must outlive the runner.
+  Runner(RunnerConfig config, const Handlers& handlers, const Environment& environment,
+         const HttpSend& http, const Clock& clock);
+
+  // Makes what processes need, if they are allowed.
+  Status start();
+
+  // What was handed out, decoded. An error is one of the job's, for good.
+  Result<RunRequest> read(wire::HandedJob&& job) const;
+
+  RunEnd run(const RunRequest& request, RunControl& control);
+
+ private:
+  RunEnd run_handler(const RunRequest& request, RunControl& control) const;
+  RunEnd run_script(const RunRequest& request, RunControl& control);
+  RunEnd run_command(const RunRequest& request, std::vector<std::string> command,
+                     RunControl& control);
+
+  const RunnerConfig config_;
+  const Handlers& handlers_;
+  const Environment& environment_;
+  const HttpSend& http_;
+  const Clock& clock_;
+  GroupGuard guard_;
+  ScriptFolder scripts_;
+};
+
+}  // namespace carillon::tasktracker

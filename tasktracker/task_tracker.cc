@@ -1,0 +1,170 @@
+#include "carillon/task_tracker.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "shared/base/clock.h"
+#include "shared/base/mutex.h"
+#include "shared/base/random.h"
+#include "shared/net/http/http_client.h"
+#include "shared/net/zmq/zmq_transport.h"
+#include "shared/runtime/event_loop.h"
+#include "shared/runtime/thread.h"
+#include "tasktracker/host_name.h"
+#include "tasktracker/worker.h"
+
+namespace carillon {
+namespace {
+
+using tasktracker::Worker;
+
+constexpr int kThreadsMax = 1024;
+constexpr std::size_t kNameBytesMax = 200;
+
+bool is_group_name(const std::string& group) {
+  return !group.empty() && group.size() <= kGroupBytesMax &&
+         std::all_of(group.begin(), group.end(), [](unsigned char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '.' || c == '_' || c == '-';
+         });
+}
+
+bool is_printable(const std::string& text) {
+  return std::none_of(text.begin(), text.end(),
+                      [](unsigned char c) { return c < 0x20 || c == 0x7F; });
+}
+
+Error invalid(const std::string& message) { return {ErrorCode::kInvalidArgument, message}; }
+
+// Fills in what was left out, and refuses what makes no sense.
+Status complete(TaskTrackerOptions& options) {
+  if (options.trackers.empty()) return invalid("no job tracker is given, at least one is needed");
+  if (!is_group_name(options.group)) {
+    return invalid("group '" + options.group +
+                   "' is not a name of 1 to 64 letters, digits, '.', '_' and '-'");
+  }
+  if (options.name.empty()) options.name = tasktracker::host_name();
+  if (options.name.size() > kNameBytesMax || !is_printable(options.name)) {
+    return invalid("the name is longer than " + std::to_string(kNameBytesMax) +
+                   " bytes or holds control characters");
+  }
+  if (options.threads == 0) options.threads = hardware_threads();
+  if (options.threads < 1 || options.threads > kThreadsMax) {
+    return invalid("threads is " + std::to_string(options.threads) + ", must be 1 to " +
+                   std::to_string(kThreadsMax));
+  }
+  if (options.kill_grace < Duration{0}) return invalid("kill_grace is negative");
+  if (options.allow.empty()) return invalid("allow names no kind of run, so nothing could be run");
+  return {};
+}
+
+Result<tasktracker::WorkerConfig> make_config(const TaskTrackerOptions& options) {
+  tasktracker::WorkerConfig config;
+  for (const std::string& word : options.allow) {
+    config.runner.allow.insert(CARILLON_TRY(tasktracker::parse_run_kind(word)));
+  }
+  SystemRandom random;
+  config.fetcher.session = SessionId{static_cast<std::int64_t>(random.next() >> 5) | 1};
+  config.fetcher.name = options.name;
+  config.fetcher.group = options.group;
+  config.fetcher.labels = options.labels;
+  for (const RunKind kind : config.runner.allow) {
+    config.fetcher.allow.emplace_back(tasktracker::to_string(kind));
+  }
+  config.fetcher.version = CARILLON_VERSION;
+  config.fetcher.threads = options.threads;
+  config.runner.node = options.name;
+  config.runner.data = options.data;
+  config.runner.process.kill_grace = options.kill_grace;
+  config.pool.threads = options.threads;
+  config.pool.output_max = options.output_max;
+  return config;
+}
+
+class Inside final : public TaskTracker {
+ public:
+  explicit Inside(TaskTrackerOptions options)
+      : options_(std::move(options)), environment_(Environment::of_process()), loop_(clock_) {}
+  ~Inside() override {
+    if (thread_) {
+      request_stop(Duration{0});
+      wait_stopped();
+    }
+  }
+
+  Status connect(const tasktracker::WorkerConfig& config);
+  Status handle(const std::string& name, JobRunner runner) override;
+  Status start() override;
+  void request_stop(Duration drain) override { worker_->request_stop(drain); }
+  void wait_stopped() override;
+
+ private:
+  const TaskTrackerOptions options_;
+  const SystemClock clock_;
+  const Environment environment_;
+  const tasktracker::HttpSend http_ = net::send_http;
+  tasktracker::Handlers handlers_;
+  EventLoop loop_;
+  std::unique_ptr<Worker> worker_;
+  std::atomic<bool> started_{false};
+  Mutex mutex_;  // several threads may wait for the end
+  std::unique_ptr<Thread> thread_;
+};
+
+Status Inside::connect(const tasktracker::WorkerConfig& config) {
+  const net::Access access{
+      .keys = options_.keys, .token_file = options_.token_file, .insecure = options_.insecure};
+  std::vector<Worker::Tracker> trackers;
+  for (const std::string& endpoint : options_.trackers) {
+    trackers.push_back({.endpoint = endpoint,
+                        .transport = CARILLON_TRY(
+                            net::connect_zmq(loop_, clock_, environment_, endpoint, access))});
+  }
+  worker_ = std::make_unique<Worker>(
+      config, loop_, clock_, environment_, handlers_, http_, std::move(trackers),
+      Worker::Callbacks{.on_ready = options_.on_ready, .on_stopped = [this] { loop_.stop(); }});
+  return {};
+}
+
+Status Inside::handle(const std::string& name, JobRunner runner) {
+  if (started_) {
+    return Error{ErrorCode::kConflict, "handler '" + name +
+                                           "' comes too late, the task tracker has started (call "
+                                           "handle() before start())"};
+  }
+  if (name.empty() || !runner) return invalid("a handler needs a name and a function");
+  if (!handlers_.emplace(name, std::move(runner)).second) {
+    return Error{ErrorCode::kConflict, "there is a handler '" + name + "' already"};
+  }
+  return {};
+}
+
+Status Inside::start() {
+  if (started_.exchange(true)) {
+    return Error{ErrorCode::kConflict, "the task tracker has been started before"};
+  }
+  CARILLON_TRY(worker_->start());
+  thread_ = CARILLON_TRY(Thread::start("tasktracker", [this] {
+    loop_.run();
+    if (options_.on_stopped) options_.on_stopped();
+  }));
+  return {};
+}
+
+void Inside::wait_stopped() {
+  const MutexLock lock(mutex_);
+  if (thread_) thread_->join();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TaskTracker>> TaskTracker::open(TaskTrackerOptions options) {
+  CARILLON_TRY(complete(options));
+  const tasktracker::WorkerConfig config = CARILLON_TRY(make_config(options));
+  auto inside = std::make_unique<Inside>(std::move(options));
+  CARILLON_TRY(inside->connect(config));
+  return std::unique_ptr<TaskTracker>(std::move(inside));
+}
+
+}  // namespace carillon

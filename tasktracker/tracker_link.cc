@@ -1,0 +1,226 @@
+#include "tasktracker/tracker_link.h"
+
+#include <utility>
+#include <variant>
+
+#include "shared/wire/codec.h"
+
+namespace carillon::tasktracker {
+namespace {
+
+constexpr std::size_t kUnconfirmedMax = 16 * 1024;  // results
+
+template <class... Calls>
+struct Overloaded : Calls... {
+  using Calls::operator()...;
+};
+
+}  // namespace
+
+TrackerLink::TrackerLink(TrackerLinkConfig config, net::ClientTransport& transport, RunPool& pool,
+                         const Clock& clock, std::function<void()> on_ready)
+    : config_(std::move(config)),
+      transport_(transport),
+      pool_(pool),
+      clock_(clock),
+      on_ready_(std::move(on_ready)),
+      fetcher_(config_.fetcher),
+      output_(config_.output),
+      reporter_(config_.reporter, output_) {
+  transport_.set_receiver(this);
+  if (transport_.is_connected()) fetcher_.on_connected();
+}
+
+TrackerLink::~TrackerLink() { transport_.set_receiver(nullptr); }
+
+void TrackerLink::on_connected() { fetcher_.on_connected(); }
+
+void TrackerLink::on_disconnected(const std::string& reason) {
+  log_.warn("no job tracker, trying again and again", "tracker", config_.endpoint, "reason", reason,
+            "held", fetcher_.held());
+  fetcher_.on_disconnected();
+}
+
+void TrackerLink::on_frame(std::string_view frame) {
+  Result<wire::Envelope> envelope = wire::decode(frame);
+  if (!envelope.ok()) {
+    log_.warn("frame from the job tracker not understood", "tracker", config_.endpoint, "reason",
+              envelope.error().message);
+    return;
+  }
+  receive(std::move(envelope).value());
+}
+
+void TrackerLink::receive(wire::Envelope&& envelope) {
+  const SteadyTime now = clock_.steady_now();
+  std::visit(Overloaded{
+                 [&](wire::Registered& registered) { on_registered(registered); },
+                 [&](wire::Pulled& pulled) { fetcher_.on_pulled(pulled, now); },
+                 [&](wire::HandOut& hand_out) { on_hand_out(std::move(hand_out)); },
+                 [&](wire::Reported& reported) {
+                   reporter_.on_reported(reported);
+                   for (const wire::AttemptId& id : reported.done) fetcher_.on_confirmed(id);
+                 },
+                 [&](wire::OutputTaken& taken) {
+                   // An answer to an older message says nothing about what was sent again.
+                   if (envelope.correlation == output_correlation_)
+                     output_.on_taken(taken.chunks, now);
+                 },
+                 [&](wire::Kill& kill) { on_kill(kill); },
+                 [&](wire::Gone&) { gone_ = true; },
+                 [&](wire::ErrorReply& reply) { on_error(envelope.correlation, reply.error); },
+                 [&](auto&) {
+                   log_.warn("message that a job tracker does not send", "tracker",
+                             config_.endpoint);
+                 },
+             },
+             envelope.message);
+}
+
+void TrackerLink::on_registered(const wire::Registered& registered) {
+  fetcher_.on_registered(registered, clock_.steady_now());
+  // Whatever was on its way may have been lost with the connection or the session before.
+  reporter_.forget_sent();
+  output_.forget_sent();
+  output_correlation_ = 0;
+  last_refusal_.clear();
+  log_.info("registered", "tracker", config_.endpoint, "held", fetcher_.held());
+  on_ready_();
+}
+
+void TrackerLink::on_hand_out(wire::HandOut&& hand_out) {
+  if (hand_out.session != config_.fetcher.session) return;
+  const std::size_t count = hand_out.jobs.size();
+  const std::uint64_t refused = fetcher_.counts().refused;
+  fetcher_.on_hand_out(hand_out, clock_.steady_now());
+  if (fetcher_.counts().refused != refused) {
+    log_.warn("hand-out refused, it answers a pull older than the lease", "tracker",
+              config_.endpoint, "jobs", count);
+  }
+  std::vector<Work> work;
+  work.reserve(hand_out.jobs.size());
+  for (wire::HandedJob& job : hand_out.jobs) {
+    work.push_back({.tracker = config_.index, .job = std::move(job)});
+  }
+  pool_.add(work);
+}
+
+void TrackerLink::on_kill(const wire::Kill& kill) {
+  const std::string reason = kill.reason.empty() ? "killed" : "killed: " + kill.reason;
+  for (const wire::AttemptId& id : kill.jobs) {
+    const RunPool::Stopped stopped = pool_.stop(id, StopReason::kKilled, reason);
+    if (!stopped.was_waiting) continue;
+    const WallTime now = clock_.wall_now();
+    on_ended({.tracker = config_.index,
+              .result = {.id = id,
+                         .outcome = wire::RunOutcome::kKilled,
+                         .message = reason + " (it had not started)",
+                         .started_at = now,
+                         .ended_at = now}},
+             clock_.steady_now());
+  }
+}
+
+void TrackerLink::on_error(std::uint64_t correlation, const Error& error) {
+  const SteadyTime now = clock_.steady_now();
+  if (correlation == register_correlation_) {
+    fetcher_.on_refused(now);
+    if (error.message != last_refusal_) {
+      log_.error("the job tracker does not take this worker, trying again and again", "tracker",
+                 config_.endpoint, "reason", error.message);
+    }
+    last_refusal_ = error.message;
+    return;
+  }
+  if (correlation == output_correlation_) output_.on_refused(now);
+  if (error.code == ErrorCode::kNotFound) {
+    log_.warn("the job tracker has forgotten this worker, registering again", "tracker",
+              config_.endpoint);
+    fetcher_.on_unknown_session();
+  } else if (error.message != last_refusal_) {
+    log_.warn("refused by the job tracker", "tracker", config_.endpoint, "reason", error.message);
+    last_refusal_ = error.message;
+  }
+}
+
+void TrackerLink::on_ended(Ended&& ended, SteadyTime now) {
+  fetcher_.on_finished(ended.result.id, ended.run_time);
+  reporter_.add(std::move(ended.result), now);
+}
+
+void TrackerLink::give_back(std::vector<wire::AttemptId> ids) {
+  fetcher_.on_given_back(ids);
+  to_give_back_.insert(to_give_back_.end(), ids.begin(), ids.end());
+}
+
+void TrackerLink::flush(SteadyTime now) {
+  if (!transport_.is_connected()) {
+    // Whoever registers again does not name them.
+    to_give_back_.clear();
+    return;
+  }
+  watch_lease(now);
+  if (fetcher_.is_registered()) {
+    // Output before results, results before the room that they make.
+    if (std::optional<wire::Output> output = output_.next_message(config_.fetcher.session, now)) {
+      output_correlation_ = send(std::move(*output));
+    }
+    while (std::optional<wire::Report> report =
+               reporter_.next_message(config_.fetcher.session, now)) {
+      send(std::move(*report));
+    }
+    if (!to_give_back_.empty()) {
+      send(wire::GiveBack{.session = config_.fetcher.session,
+                          .jobs = std::exchange(to_give_back_, {})});
+    }
+  }
+  fetcher_.take_messages(now, messages_, [this] { return pool_.waiting(); });
+  for (wire::Message& message : messages_) {
+    const bool registers = std::holds_alternative<wire::Register>(message);
+    if (registers) to_give_back_.clear();
+    const std::uint64_t correlation = send(std::move(message));
+    if (registers) register_correlation_ = correlation;
+  }
+  messages_.clear();
+}
+
+void TrackerLink::watch_lease(SteadyTime now) {
+  const bool has_lease = fetcher_.has_lease(now);
+  if (had_lease_ && !has_lease) {
+    log_.warn("no answer for a whole lease, what runs goes on and nothing new is taken", "tracker",
+              config_.endpoint, "held", fetcher_.held());
+  }
+  had_lease_ = has_lease;
+}
+
+std::optional<SteadyTime> TrackerLink::next_time() const {
+  if (!transport_.is_connected()) return std::nullopt;
+  std::optional<SteadyTime> next = fetcher_.next_time();
+  if (!fetcher_.is_registered()) return next;
+  for (const std::optional<SteadyTime> other : {output_.next_time(), reporter_.next_time()}) {
+    if (other && (!next || *other < *next)) next = other;
+  }
+  return next;
+}
+
+bool TrackerLink::is_congested() const {
+  return reporter_.unconfirmed() >= kUnconfirmedMax || output_.is_nearly_full();
+}
+
+bool TrackerLink::is_quiet() const {
+  return reporter_.unconfirmed() == 0 && output_.empty() && to_give_back_.empty();
+}
+
+void TrackerLink::say_bye() {
+  if (fetcher_.is_registered()) send(wire::Bye{.session = config_.fetcher.session});
+}
+
+std::uint64_t TrackerLink::send(wire::Message message) {
+  wire::Envelope envelope{.correlation = ++last_correlation_, .message = std::move(message)};
+  // Nobody there, or somebody who does not read: everything that matters is sent again until it
+  // is answered.
+  (void)transport_.send(wire::encode(envelope));
+  return envelope.correlation;
+}
+
+}  // namespace carillon::tasktracker

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
+#include "shared/net/transport.h"
+#include "shared/wire/messages.h"
+#include "tasktracker/fetch/fetcher.h"
+#include "tasktracker/report/output_queue.h"
+#include "tasktracker/report/reporter.h"
+#include "tasktracker/run/run_pool.h"
+
+namespace carillon::tasktracker {
+
+struct TrackerLinkConfig {
+  std::size_t index = 0;   // among the worker's trackers
+  std::string endpoint{};  // for people
+  FetcherConfig fetcher{};
+  ReporterConfig reporter{};
+  OutputQueueConfig output{};
+};
+
+// A worker's conversation with one job tracker: takes its frames apart, brings each message to
+// whom it is for, and sends what they have to say at the end of a turn. Decides nothing.
+//
+// Thread: the loop.
+class TrackerLink final : public net::ClientReceiver {
+ public:
+  // The references must outlive the link. `on_ready` is called at every registration.
+  TrackerLink(TrackerLinkConfig config, net::ClientTransport& transport, RunPool& pool,
+              const Clock& clock, std::function<void()> on_ready);
+  ~TrackerLink() override;
+  TrackerLink(const TrackerLink&) = delete;
+  TrackerLink& operator=(const TrackerLink&) = delete;
+
+  void on_frame(std::string_view frame) override;
+  void on_connected() override;
+  void on_disconnected(const std::string& reason) override;
+
+  void on_ended(Ended&& ended, SteadyTime now);
+  void on_output(std::vector<wire::OutputChunk>& chunks) { output_.add(chunks); }
+  void give_back(std::vector<wire::AttemptId> ids);
+
+  // Sends what is to be sent by now.
+  void flush(SteadyTime now);
+  // When to flush again, if nothing happens before.
+  std::optional<SteadyTime> next_time() const;
+
+  Fetcher& fetcher() { return fetcher_; }
+  const Fetcher& fetcher() const { return fetcher_; }
+  // So much waits for the tracker that nothing more should be run for it.
+  bool is_congested() const;
+  // Everything that there is to say was said and confirmed.
+  bool is_quiet() const;
+
+  void say_bye();
+  // The tracker has answered, or there is nobody to answer.
+  bool is_gone() const { return gone_ || !fetcher_.is_registered(); }
+
+ private:
+  // Returns the correlation of what was sent.
+  std::uint64_t send(wire::Message message);
+  void receive(wire::Envelope&& envelope);
+  void on_registered(const wire::Registered& registered);
+  void on_hand_out(wire::HandOut&& hand_out);
+  void on_kill(const wire::Kill& kill);
+  void on_error(std::uint64_t correlation, const Error& error);
+  void watch_lease(SteadyTime now);
+
+  const TrackerLinkConfig config_;
+  net::ClientTransport& transport_;
+  RunPool& pool_;
+  const Clock& clock_;
+  const Logger log_{"tracker"};
+  const std::function<void()> on_ready_;
+
+  Fetcher fetcher_;
+  OutputQueue output_;
+  Reporter reporter_;
+  std::vector<wire::AttemptId> to_give_back_{};
+  std::vector<wire::Message> messages_{};  // kept for its memory
+  std::uint64_t last_correlation_ = 0;
+  std::uint64_t register_correlation_ = 0;
+  std::uint64_t output_correlation_ = 0;
+  std::string last_refusal_{};
+  bool had_lease_ = false;
+  bool gone_ = false;
+};
+
+}  // namespace carillon::tasktracker

@@ -1,0 +1,207 @@
+#include "tasktracker/worker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "shared/base/time_text.h"
+
+namespace carillon::tasktracker {
+namespace {
+
+constexpr Duration kTimerMin = std::chrono::milliseconds{1};
+
+}  // namespace
+
+Worker::Worker(WorkerConfig config, EventLoop& loop, const Clock& clock,
+               const Environment& environment, const Handlers& handlers, const HttpSend& http,
+               std::vector<Tracker> trackers, Callbacks callbacks)
+    : config_(std::move(config)),
+      loop_(loop),
+      clock_(clock),
+      callbacks_(std::move(callbacks)),
+      runner_(config_.runner, handlers, environment, http, clock),
+      trackers_(std::move(trackers)),
+      pool_(config_.pool, runner_, clock, trackers_.size(), [&loop] { loop.wake(); }) {
+  for (std::size_t i = 0; i < trackers_.size(); ++i) {
+    links_.push_back(std::make_unique<TrackerLink>(
+        TrackerLinkConfig{
+            .index = i, .endpoint = trackers_[i].endpoint, .fetcher = config_.fetcher},
+        *trackers_[i].transport, pool_, clock_, [this, i] {
+          if (callbacks_.on_ready) callbacks_.on_ready(trackers_[i].endpoint);
+        }));
+  }
+}
+
+Worker::~Worker() {
+  if (hook_) loop_.remove_hook(*hook_);
+  if (timer_) loop_.cancel(*timer_);
+}
+
+Status Worker::start() {
+  if (const Status guarded = runner_.start(); !guarded.ok()) {
+    // Without the guard only what a killed worker leaves behind is worse.
+    log_.warn("processes of jobs are not guarded", "reason", guarded.error().message);
+  }
+  CARILLON_TRY(pool_.start());
+  hook_ = loop_.at_end_of_turn([this] { return turn(); });
+  return {};
+}
+
+void Worker::request_stop(Duration drain) {
+  std::int64_t wanted = std::max<std::int64_t>(drain.count(), 0);
+  std::int64_t before = stop_wanted_us_.load();
+  while ((before < 0 || wanted < before) &&
+         !stop_wanted_us_.compare_exchange_weak(before, wanted)) {
+  }
+  loop_.wake();
+}
+
+int Worker::unfinished() const {
+  int sum = 0;
+  for (const auto& link : links_) sum += link->fetcher().unfinished();
+  return sum;
+}
+
+bool Worker::turn() {
+  if (phase_ == Phase::kStopped) return false;
+  const SteadyTime now = clock_.steady_now();
+  obey_stop(now);
+  route_news(now);
+  give_back_old(now);
+  share_threads(now);
+  for (const auto& link : links_) link->flush(now);
+  late_run_at_ = pool_.stop_late_runs(now);
+  advance_stop(now);
+  set_timer(now);
+  return false;
+}
+
+void Worker::route_news(SteadyTime now) {
+  const bool tick = now >= tick_at_;
+  pool_.collect(news_, tick);
+  for (std::size_t i = 0; i < links_.size(); ++i) links_[i]->on_output(news_.output[i]);
+  for (Ended& ended : news_.ended) links_[ended.tracker]->on_ended(std::move(ended), now);
+  news_.ended.clear();
+}
+
+// Others may have a thread free for what waits here for long; but nobody takes it while the
+// tracker cannot be reached.
+void Worker::give_back_old(SteadyTime now) {
+  if (now < tick_at_) return;
+  tick_at_ = now + config_.tick;
+  const bool leaving = phase_ != Phase::kWorking;
+  std::vector<Work> old = pool_.take_back(
+      leaving ? std::nullopt : std::optional<SteadyTime>{now - config_.give_back_after});
+  if (old.empty()) return;
+  std::vector<std::vector<wire::AttemptId>> of_tracker(links_.size());
+  for (const Work& work : old) of_tracker[work.tracker].push_back(work.job.id);
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    if (of_tracker[i].empty()) continue;
+    log_.debug("jobs given back", "tracker", trackers_[i].endpoint, "jobs", of_tracker[i].size());
+    links_[i]->give_back(std::move(of_tracker[i]));
+  }
+}
+
+void Worker::share_threads(SteadyTime now) {
+  const auto is_free = [](const TrackerLink& link) {
+    return !link.fetcher().is_registered() || link.fetcher().is_settled();
+  };
+  bool offering = phase_ == Phase::kWorking;
+  if (links_.size() > 1 && now >= offered_until_) {
+    // First this one is told that there is nothing more for it; the next turn begins when it
+    // has understood.
+    links_[offered_]->fetcher().set_taking(false, unfinished());
+    if (links_[offered_]->fetcher().credit() == 0 && is_free(*links_[offered_])) {
+      do {
+        offered_ = (offered_ + 1) % links_.size();
+      } while (offered_ != 0 && !links_[offered_]->fetcher().is_registered());
+      offered_until_ = now + config_.share_interval;
+    } else {
+      offering = false;
+    }
+  }
+  const int all = unfinished();
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    const bool taking = offering && i == offered_ && !links_[i]->is_congested();
+    links_[i]->fetcher().set_taking(taking, all - links_[i]->fetcher().unfinished());
+  }
+}
+
+void Worker::obey_stop(SteadyTime now) {
+  const std::int64_t wanted = stop_wanted_us_.load();
+  if (wanted < 0 || wanted == stop_obeyed_us_) return;
+  const bool is_first = stop_obeyed_us_ < 0;
+  stop_obeyed_us_ = wanted;
+  const SteadyTime until = now + Duration{wanted};
+  if (is_first) {
+    log_.info("stopping", "running", unfinished(), "drain", format_duration(Duration{wanted}));
+    enter(Phase::kDraining, until);
+    pool_.close();
+    tick_at_ = {};  // What waits goes back at once.
+  } else if (phase_ == Phase::kDraining) {
+    phase_until_ = std::min(phase_until_, until);
+  } else if (phase_ == Phase::kEnding && wanted == 0) {
+    pool_.stop_all(StopReason::kShutdown, {}, true);
+    phase_until_ = std::min<SteadyTime>(phase_until_, now + config_.deliver_wait);
+  } else if (phase_ == Phase::kDelivering) {
+    phase_until_ = std::min<SteadyTime>(phase_until_, until + config_.deliver_wait);
+  }
+}
+
+void Worker::enter(Phase phase, SteadyTime until) {
+  phase_ = phase;
+  phase_until_ = until;
+}
+
+void Worker::advance_stop(SteadyTime now) {
+  if (phase_ == Phase::kDraining && unfinished() > 0 && now >= phase_until_) {
+    const bool at_once = stop_obeyed_us_ == 0;
+    pool_.stop_all(StopReason::kShutdown,
+                   "stopped, because worker '" + config_.runner.node + "' shuts down", at_once);
+    const Duration grace = at_once ? Duration{} : config_.runner.process.kill_grace;
+    enter(Phase::kEnding, now + grace + config_.deliver_wait);
+  }
+  if (phase_ == Phase::kDraining || phase_ == Phase::kEnding) {
+    const bool out_of_time = phase_ == Phase::kEnding && now >= phase_until_;
+    if (unfinished() > 0 && !out_of_time) return;
+    // Results wait for a tracker that is away as long as runs would have been waited for.
+    enter(Phase::kDelivering,
+          std::max<SteadyTime>(now + config_.deliver_wait,
+                               phase_ == Phase::kDraining ? phase_until_ : SteadyTime{}));
+  }
+  if (phase_ == Phase::kDelivering) {
+    const bool all_quiet = std::all_of(links_.begin(), links_.end(),
+                                       [](const auto& link) { return link->is_quiet(); });
+    if (!all_quiet && now < phase_until_) return;
+    for (const auto& link : links_) link->say_bye();
+    enter(Phase::kLeaving, now + config_.deliver_wait / 2);
+  }
+  if (phase_ == Phase::kLeaving) {
+    const bool all_gone =
+        std::all_of(links_.begin(), links_.end(), [](const auto& link) { return link->is_gone(); });
+    if (!all_gone && now < phase_until_) return;
+    enter(Phase::kStopped, now);
+    log_.info("stopped", "unfinished", unfinished());
+    if (callbacks_.on_stopped) callbacks_.on_stopped();
+  }
+}
+
+void Worker::set_timer(SteadyTime now) {
+  std::optional<SteadyTime> next = late_run_at_;
+  const auto consider = [&next](std::optional<SteadyTime> time) {
+    if (time && (!next || *time < *next)) next = time;
+  };
+  for (const auto& link : links_) consider(link->next_time());
+  if (unfinished() > 0) consider(tick_at_);
+  if (links_.size() > 1 && phase_ == Phase::kWorking) consider(offered_until_);
+  if (phase_ != Phase::kWorking && phase_ != Phase::kStopped) consider(phase_until_);
+  if (!next) return;
+  // What is due and was not done now cannot be done now; it must not spin.
+  const SteadyTime at = std::max<SteadyTime>(*next, now + kTimerMin);
+  if (timer_ && timer_at_ <= at) return;
+  if (timer_) loop_.cancel(*timer_);
+  timer_at_ = at;
+  timer_ = loop_.post_at(at, [this] { timer_.reset(); });
+}
+
+}  // namespace carillon::tasktracker

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "shared/base/clock.h"
+#include "shared/base/environment.h"
+#include "shared/base/log.h"
+#include "shared/net/transport.h"
+#include "shared/runtime/event_loop.h"
+#include "tasktracker/run/run_pool.h"
+#include "tasktracker/run/runner.h"
+#include "tasktracker/tracker_link.h"
+
+namespace carillon::tasktracker {
+
+struct WorkerConfig {
+  FetcherConfig fetcher{};
+  RunnerConfig runner{};
+  RunPoolConfig pool{};
+  Duration give_back_after = std::chrono::milliseconds{100};  // waiting here for a thread
+  Duration tick = std::chrono::milliseconds{50};              // while jobs run: their output
+  Duration share_interval = std::chrono::milliseconds{50};    // turns of several trackers
+  Duration deliver_wait = std::chrono::seconds{2};            // at the end, for confirmations
+};
+
+// The whole of a task tracker but its adapters: runs jobs on threads, talks with its job trackers
+// at the end of each turn of the loop, and ends in good order.
+//
+// With several job trackers the threads are offered to one after the other, never twice at a time.
+//
+// Thread: the loop, but request_stop() any.
+class Worker {
+ public:
+  struct Tracker {
+    std::string endpoint{};
+    std::unique_ptr<net::ClientTransport> transport{};
+  };
+  struct Callbacks {
+    std::function<void(const std::string& endpoint)> on_ready{};  // at every registration
+    std::function<void()> on_stopped{};                           // once, the last call
+  };
+
+  // The references must outlive the worker.
+  Worker(WorkerConfig config, EventLoop& loop, const Clock& clock, const Environment& environment,
+         const Handlers& handlers, const HttpSend& http, std::vector<Tracker> trackers,
+         Callbacks callbacks);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // Starts the threads; from then on each turn of the loop does what is to do.
+  Status start();
+
+  // Takes nothing new and ends when what runs has ended, after `drain` at the latest; no time at
+  // all means that runs are killed. A second request may only shorten the time.
+  void request_stop(Duration drain);
+
+ private:
+  enum class Phase { kWorking, kDraining, kEnding, kDelivering, kLeaving, kStopped };
+
+  bool turn();
+  void route_news(SteadyTime now);
+  void give_back_old(SteadyTime now);
+  void share_threads(SteadyTime now);
+  void obey_stop(SteadyTime now);
+  void advance_stop(SteadyTime now);
+  void enter(Phase phase, SteadyTime until);
+  void set_timer(SteadyTime now);
+  int unfinished() const;
+
+  const WorkerConfig config_;
+  EventLoop& loop_;
+  const Clock& clock_;
+  const Logger log_{"worker"};
+  const Callbacks callbacks_;
+  Runner runner_;
+  std::vector<Tracker> trackers_;
+  RunPool pool_;
+  std::vector<std::unique_ptr<TrackerLink>> links_;
+  std::optional<HookId> hook_;
+
+  PoolNews news_{};  // kept for its memory
+  SteadyTime tick_at_{};
+  std::optional<SteadyTime> late_run_at_{};
+  std::optional<TimerId> timer_{};
+  SteadyTime timer_at_{};
+  std::size_t offered_ = 0;  // the tracker whose turn it is
+  SteadyTime offered_until_{};
+
+  Phase phase_ = Phase::kWorking;
+  SteadyTime phase_until_{};
+  std::atomic<std::int64_t> stop_wanted_us_{-1};  // -1: not asked for
+  std::int64_t stop_obeyed_us_ = -1;
+};
+
+}  // namespace carillon::tasktracker

@@ -1,0 +1,131 @@
+#include "tasktracker/report/reporter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/manual_clock.h"
+
+namespace carillon::tasktracker {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+wire::AttemptId id(std::int64_t job) { return {JobId{job}, 1}; }
+
+struct Bundle {
+  ManualClock clock;
+  OutputQueue output{OutputQueueConfig{}};
+  Reporter reporter{ReporterConfig{.results_max = 2}, output};
+
+  void add(std::int64_t job, std::string message = {}) {
+    reporter.add({.id = id(job), .message = std::move(message)}, clock.steady_now());
+  }
+  void write(std::int64_t job) {
+    std::vector<wire::OutputChunk> chunks;
+    chunks.push_back({.id = id(job), .sequence = 1, .bytes = "x"});
+    output.add(chunks);
+  }
+  // The jobs of the next message.
+  std::vector<std::int64_t> next() {
+    std::vector<std::int64_t> jobs;
+    if (const auto report = reporter.next_message(SessionId{7}, clock.steady_now())) {
+      for (const wire::RunResult& result : report->results) jobs.push_back(result.id.job_id.value);
+    }
+    return jobs;
+  }
+};
+
+TEST(Reporter, SendsResultsInOrderInBatches) {
+  Bundle b;
+  b.add(1);
+  b.add(2);
+  b.add(3);
+  EXPECT_THAT(b.next(), ElementsAre(1, 2));
+  EXPECT_THAT(b.next(), ElementsAre(3));
+  EXPECT_THAT(b.next(), IsEmpty());
+}
+
+TEST(Reporter, SendsAgainWhatWasNotConfirmedForASecond) {
+  Bundle b;
+  b.add(1);
+  b.add(2);
+  (void)b.next();
+  b.reporter.on_reported({.done = {id(1)}});
+  EXPECT_EQ(b.reporter.next_time(), b.clock.steady_now() + seconds{1});
+  b.clock.advance(milliseconds{999});
+  EXPECT_THAT(b.next(), IsEmpty());
+  b.clock.advance(milliseconds{1});
+  EXPECT_THAT(b.next(), ElementsAre(2));
+}
+
+TEST(Reporter, ForgetsWhatWasConfirmed) {
+  Bundle b;
+  b.add(1);
+  (void)b.next();
+  b.reporter.on_reported({.done = {id(1), id(99)}});
+  b.clock.advance(seconds{5});
+  EXPECT_THAT(b.next(), IsEmpty());
+  EXPECT_EQ(b.reporter.unconfirmed(), 0U);
+  EXPECT_EQ(b.reporter.next_time(), std::nullopt);
+}
+
+TEST(Reporter, SendsEverythingAgainFirstOnANewConnection) {
+  Bundle b;
+  b.add(1);
+  b.add(2);
+  (void)b.next();
+  b.add(3);
+  b.reporter.forget_sent();
+  EXPECT_THAT(b.next(), ElementsAre(1, 2));
+  EXPECT_THAT(b.next(), ElementsAre(3));
+}
+
+TEST(Reporter, HoldsAResultBackUntilItsOutputWasTaken) {
+  Bundle b;
+  b.write(1);
+  b.add(1);
+  b.add(2);
+  EXPECT_THAT(b.next(), ElementsAre(2));
+  (void)b.output.next_message(SessionId{7}, b.clock.steady_now());
+  EXPECT_THAT(b.next(), IsEmpty());
+  b.output.on_taken(1, b.clock.steady_now());
+  EXPECT_THAT(b.next(), ElementsAre(1));
+}
+
+TEST(Reporter, DoesNotHoldAResultBackForeverWhenNobodyTakesOutput) {
+  Bundle b;
+  b.write(1);
+  b.add(1);
+  EXPECT_EQ(b.reporter.next_time(), b.clock.steady_now() + seconds{2});
+  b.clock.advance(seconds{2});
+  EXPECT_THAT(b.next(), ElementsAre(1));
+}
+
+TEST(Reporter, CutsMessagesToSizeBetweenCharacters) {
+  Bundle b;
+  std::string message(4095, 'a');
+  b.add(1, message + "\xC3\xA9 and more");
+  const auto report = b.reporter.next_message(SessionId{7}, b.clock.steady_now());
+  EXPECT_EQ(report->results.at(0).message, message);
+}
+
+TEST(CleanText, KeepsUtf8OfAllLengths) {
+  const std::string text = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x94\x94\n\t";
+  EXPECT_EQ(clean_text(text, 100), text);
+}
+
+TEST(CleanText, ReplacesBytesThatAreNoUtf8) {
+  EXPECT_EQ(clean_text("a\xFF\xC0\x80z", 100), "a???z");
+  EXPECT_EQ(clean_text("\xED\xA0\x80", 100), "???") << "a surrogate";
+  EXPECT_EQ(clean_text("\xF0\x9F\x94", 100), "???") << "cut in the middle";
+}
+
+TEST(CleanText, ReplacesControlCharacters) {
+  EXPECT_EQ(clean_text(std::string_view("a\0b\x1B[1m\x7F", 8), 100), "a b [1m ");
+}
+
+}  // namespace
+}  // namespace carillon::tasktracker
