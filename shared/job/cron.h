@@ -14,7 +14,7 @@
 // A fire is a whole second of the years 1970 to 2199, strictly later than the time it is asked
 // from. docs/guide/cron.md says what expressions mean and what the DST rules do.
 //
-// A plain value of about 130 bytes. It does not keep its text: errors after parse() leave it to
+// A plain value of some hundred bytes. It does not keep its text: errors after parse() leave it to
 // the caller to say which expression it was.
 //
 // Thread: any.

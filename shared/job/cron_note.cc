@@ -23,7 +23,7 @@ std::string print(const char* format, Numbers... numbers) {
 
 std::string clock_text(LocalTime local) {
   const std::chrono::hh_mm_ss time{local - std::chrono::floor<std::chrono::days>(local)};
-  const std::string text = print("%02d:%02d", time.hours().count(), time.minutes().count());
+  std::string text = print("%02d:%02d", time.hours().count(), time.minutes().count());
   if (time.seconds().count() == 0) return text;
   return text + print(":%02d", time.seconds().count());
 }

@@ -27,7 +27,7 @@ constexpr const char* kExpressions[] = {
 
 void parse(benchmark::State& state) {
   const char* expression = kExpressions[state.range(0)];
-  for (auto _ : state) benchmark::DoNotOptimize(Cron::parse(expression));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(Cron::parse(expression));
   state.SetLabel(expression);
   state.SetItemsProcessed(state.iterations());
 }
@@ -40,7 +40,7 @@ void next_fire(benchmark::State& state) {
   const Zone zone = Zone::load("Europe/Berlin").value();
   ZoneSpan span;
   WallTime last = kStart;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     last = cron.next(last, zone, DstRule::kAuto, span).value_or(kStart);
     benchmark::DoNotOptimize(last);
   }
@@ -52,14 +52,15 @@ BENCHMARK(next_fire)->DenseRange(0, 7);
 void next_fire_without_a_cached_span(benchmark::State& state) {
   const Cron cron = Cron::parse(kExpressions[0]).value();
   const Zone zone = Zone::load("Europe/Berlin").value();
-  for (auto _ : state) benchmark::DoNotOptimize(cron.next(kStart, zone, DstRule::kAuto));
+  for ([[maybe_unused]] auto _ : state)
+    benchmark::DoNotOptimize(cron.next(kStart, zone, DstRule::kAuto));
 }
 BENCHMARK(next_fire_without_a_cached_span);
 
 void compile_schedule(benchmark::State& state) {
   const carillon::Schedule schedule{
       .kind = carillon::ScheduleKind::kCron, .cron = "0 0 2 * * ?", .tz = "Asia/Shanghai"};
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(carillon::CompiledSchedule::compile(schedule, kStart));
   }
 }

@@ -10,7 +10,6 @@ namespace carillon {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 std::string refusal_of(const std::string& expression) {
   const auto cron = Cron::parse(expression);

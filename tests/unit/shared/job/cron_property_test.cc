@@ -40,6 +40,10 @@ std::uint64_t setting(const char* name, std::uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
+const std::vector<std::string> kMonths = {"JAN", "feb", "Mar", "APR", "MAY", "JUN",
+                                          "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"};
+const std::vector<std::string> kWeekdays = {"SUN", "mon", "Tue", "WED", "THU", "FRI", "SAT"};
+
 // Makes expressions that follow the grammar; some of them never fire.
 class Expressions {
  public:
@@ -52,7 +56,7 @@ class Expressions {
 
  private:
   int between(int low, int high) {
-    return low + static_cast<int>(below(static_cast<std::uint64_t>(high - low + 1)));
+    return low + static_cast<int>(below(static_cast<std::uint64_t>(high - low) + 1));
   }
   std::string number(int low, int high) { return std::to_string(between(low, high)); }
 
@@ -167,10 +171,6 @@ class Expressions {
                          : list([&] { return item(0, chance(2) ? 7 : 6, 7, false, kWeekdays); }));
     return text;
   }
-
-  const std::vector<std::string> kMonths = {"JAN", "feb", "Mar", "APR", "MAY", "JUN",
-                                            "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"};
-  const std::vector<std::string> kWeekdays = {"SUN", "mon", "Tue", "WED", "THU", "FRI", "SAT"};
 
   Random& random_;
 };

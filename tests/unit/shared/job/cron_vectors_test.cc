@@ -20,6 +20,7 @@ struct Vector {
   std::string expected{};
 };
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name that GoogleTest calls
 void PrintTo(const Vector& vector, std::ostream* out) {
   *out << "line " << vector.line << ": " << vector.expression;
 }
