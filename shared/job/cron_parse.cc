@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "carillon/job_spec.h"
 #include "shared/job/cron_fields.h"
 
 // From text to CronFields. What each field may hold is a table; the operators of the day fields
@@ -12,7 +13,6 @@ namespace carillon {
 
 namespace {
 
-constexpr std::size_t kExpressionBytesMax = 4096;
 constexpr std::size_t kQuotedBytesMax = 100;
 constexpr std::size_t kFieldsMax = 7;
 constexpr std::string_view kBlanks = " \t\r\n";
@@ -352,8 +352,8 @@ std::vector<std::string_view> split(std::string_view text) {
 }
 
 Result<CronFields> parse_expression(std::string_view expression) {
-  if (expression.size() > kExpressionBytesMax) {
-    return refuse("longer than " + std::to_string(kExpressionBytesMax) + " bytes");
+  if (expression.size() > kTextBytesMax) {
+    return refuse("longer than " + std::to_string(kTextBytesMax) + " bytes");
   }
   std::vector<std::string_view> texts = split(expression);
   if (texts.size() == 1) texts = split(CARILLON_TRY(expand_macro(texts[0])));
