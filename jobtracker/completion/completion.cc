@@ -1,0 +1,222 @@
+#include "jobtracker/completion/completion.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "shared/base/assert.h"
+#include "shared/job/retry_delay.h"
+#include "shared/wire/codec.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+// The first kMessageBytesMax bytes at most, and no half of a UTF-8 sequence.
+std::string cut(std::string text) {
+  if (text.size() <= kMessageBytesMax) return text;
+  std::size_t end = kMessageBytesMax;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  text.resize(end);
+  return text;
+}
+
+LogState state_of(wire::RunOutcome outcome) {
+  switch (outcome) {
+    case wire::RunOutcome::kSucceeded: return LogState::kSucceeded;
+    case wire::RunOutcome::kFailed:
+    case wire::RunOutcome::kException: return LogState::kFailed;
+    case wire::RunOutcome::kLater: return LogState::kLater;
+    case wire::RunOutcome::kTimedOut: return LogState::kTimedOut;
+    case wire::RunOutcome::kKilled: return LogState::kKilled;
+  }
+  return LogState::kFailed;
+}
+
+}  // namespace
+
+Completion::Completion(Catalog& catalog, ExecutingTable& executing, Workers& workers, Batcher& batcher, JobSink& sink,
+                       RunEnd& run_end, WorkerLink& link, IdSource& ids, SchedulingClock& clock, Random& random,
+                       const Logger& log)
+    : catalog_(catalog), executing_(executing), workers_(workers), batcher_(batcher), sink_(sink),
+      run_end_(run_end), link_(link), ids_(ids), clock_(clock), random_(random), log_(log) {}
+
+void Completion::report(Worker& worker, const wire::Report& message) {
+  for (const wire::RunResult& result : message.results) {
+    Executing* entry = executing_.find(result.id.job_id);
+    const bool is_current = entry != nullptr && entry->row.job.attempt == result.id.attempt &&
+                            entry->row.session == worker.session;
+    if (!is_current) {
+      // Fenced: a newer attempt has it, or it has ended.
+      ++late_reports_;
+      confirmed_[worker.session].push_back(result.id);
+    } else if (entry->phase == Phase::kSent) {
+      end_by(*entry, result);
+    }  // Otherwise its end is on its way to the store, and is confirmed after that.
+  }
+}
+
+void Completion::give_back(Worker& worker, const wire::GiveBack& message) {
+  for (const wire::AttemptId& id : message.jobs) {
+    Executing* entry = executing_.find(id.job_id);
+    const bool is_current = entry != nullptr && entry->row.job.attempt == id.attempt &&
+                            entry->row.session == worker.session;
+    if (!is_current) {
+      confirmed_[worker.session].push_back(id);
+    } else if (entry->phase == Phase::kSent) {
+      take_back(id.job_id, false);
+    }
+  }
+}
+
+void Completion::take_back(JobId id, bool lost) {
+  Executing* entry = executing_.find(id);
+  if (entry == nullptr || entry->phase == Phase::kEnding || entry->phase == Phase::kClaiming) return;
+  if (is_void(entry->row)) {
+    LogEntry cancelled = log_of(*entry, lost ? LogState::kLost : LogState::kCancelled);
+    cancelled.message = lost ? "its task tracker died, and it was cancelled or suspended before"
+                             : "cancelled or suspended before it was started";
+    end(*entry, JobEvent::kCancel, std::move(cancelled), std::nullopt, Urgency::kCompletion);
+    return;
+  }
+  WaitingJob again = entry->row.job;
+  if (!lost) {
+    end(*entry, JobEvent::kGiveBack, std::nullopt, std::move(again), Urgency::kCompletion);
+    return;
+  }
+  again.lost += 1;
+  LogEntry entry_lost = log_of(*entry, LogState::kLost);
+  entry_lost.message = "its task tracker died or was cut off";
+  entry_lost.final = false;
+  end(*entry, JobEvent::kLose, std::move(entry_lost), std::move(again), Urgency::kCompletion);
+}
+
+void Completion::cancel_unsent(JobId id) {
+  Executing* entry = executing_.find(id);
+  CARILLON_ASSERT(entry != nullptr && entry->phase == Phase::kHeld, "only what is claimed and not sent");
+  entry->row.cancelled = true;
+  if (Worker* worker = workers_.find(entry->row.session)) --worker->reserved;
+  take_back(id, false);
+}
+
+LogEntry Completion::log_of(const Executing& entry, LogState state) const {
+  const WaitingJob& job = entry.row.job;
+  const WallTime now = clock_.now();
+  return LogEntry{.id = ids_.next(now),
+                  .job_id = job.id,
+                  .group = job.group,
+                  .task_id = job.task_id,
+                  .definition = job.definition,
+                  .attempt = job.attempt,
+                  .state = state,
+                  .trigger_time = job.trigger_time,
+                  .started_at = entry.handed_out_at,
+                  .ended_at = now,
+                  .node = entry.row.node};
+}
+
+// A job that was cancelled, or whose definition was edited, suspended or removed since, is not tried
+// again.
+bool Completion::is_void(const ExecutingJob& row) const {
+  if (row.cancelled) return true;
+  if (!row.job.definition) return false;
+  const ActiveDefinition* definition = catalog_.definition(row.job.definition);
+  return definition == nullptr || definition->row.version != row.job.version;
+}
+
+RetryPolicy Completion::retries_of(const WaitingJob& job) const {
+  if (job.spec.empty()) {
+    const ActiveDefinition* definition = catalog_.definition(job.definition);
+    return definition == nullptr ? RetryPolicy{} : definition->spec.retries;
+  }
+  const auto spec = wire::decode_spec(job.spec);
+  return spec.ok() ? spec.value().retries : RetryPolicy{};
+}
+
+void Completion::end_by(Executing& entry, const wire::RunResult& result) {
+  LogEntry log = log_of(entry, state_of(result.outcome));
+  log.started_at = result.started_at;
+  log.ended_at = result.ended_at;
+  log.exit_code = result.exit_code;
+  log.message = cut(result.message);
+  const WallTime now = clock_.now();
+  WaitingJob again = entry.row.job;
+  const ActiveDefinition* definition = catalog_.definition(again.definition);
+  switch (result.outcome) {
+    case wire::RunOutcome::kSucceeded:
+      return end(entry, JobEvent::kSucceed, std::move(log), std::nullopt, Urgency::kCompletion);
+    case wire::RunOutcome::kLater:
+      if (is_void(entry.row)) break;
+      log.final = false;
+      again.trigger_time = now + std::max(result.later, Duration{});
+      return end(entry, JobEvent::kLater, std::move(log), std::move(again), Urgency::kCompletion);
+    case wire::RunOutcome::kException:
+    case wire::RunOutcome::kTimedOut: {
+      if (is_void(entry.row)) break;
+      const RetryPolicy retries = retries_of(again);
+      if (again.failures >= retries.max) break;
+      again.failures += 1;
+      log.final = false;
+      again.trigger_time = now + retry_delay(retries, again.failures, random_);
+      if (definition != nullptr) again.priority = definition->spec.priority;
+      return end(entry, JobEvent::kRetry, std::move(log), std::move(again), Urgency::kCompletion);
+    }
+    case wire::RunOutcome::kFailed:
+    case wire::RunOutcome::kKilled: break;
+  }
+  end(entry, entry.row.cancelled ? JobEvent::kCancel : JobEvent::kFail, std::move(log), std::nullopt, Urgency::kCompletion);
+}
+
+void Completion::end(Executing& entry, JobEvent event, std::optional<LogEntry> log, std::optional<WaitingJob> again,
+                     Urgency urgency) {
+  const auto state = next(JobState::kExecuting, event);
+  CARILLON_ASSERT(state && (*state == JobState::kWaiting) == again.has_value(), "the table of a job's life allows it");
+  const WaitingJob& job = entry.row.job;
+  Ending ending{.session = entry.row.session, .job = job, .is_final = !again};
+  const WallTime ended = log ? log->ended_at : clock_.now();
+  std::vector<Operation> operations;
+  operations.emplace_back(End{.id = job.id,
+                              .attempt = job.attempt,
+                              .group = job.group,
+                              .task_id = job.task_id,
+                              .frees_key = ending.is_final && job.keyed && !job.definition,
+                              .log = std::move(log),
+                              .again = std::move(again)});
+  if (ending.is_final && job.definition) {
+    auto with = run_end_.with_end(job, ended);
+    std::move(with.begin(), with.end(), std::back_inserter(operations));
+  }
+  entry.phase = Phase::kEnding;
+  batcher_.post_unit(urgency, std::move(operations),
+                     [this, ending = std::move(ending)](std::vector<Operation>& done, const std::vector<Outcome>& outcomes, const Error* refused) {
+    on_ended(ending, done, outcomes, refused);
+  });
+}
+
+void Completion::on_ended(const Ending& ending, std::vector<Operation>& operations,
+                          const std::vector<Outcome>& outcomes, const Error* refused) {
+  const WaitingJob& job = ending.job;
+  if (refused != nullptr) {
+    log_.error("the end of a job could not be stored", "job", job.id.value, "task", job.task_id, "error", refused->message);
+  }
+  ++ended_;
+  executing_.erase(job.id);
+  confirmed_[ending.session].push_back({job.id, job.attempt});
+  auto& end = std::get<End>(operations.front());
+  if (end.again && outcomes.front().kind == OutcomeKind::kDone) sink_.offer(std::move(*end.again));
+  if (!ending.is_final || !job.definition) return;
+  const std::vector<Operation> with(std::make_move_iterator(operations.begin() + 1), std::make_move_iterator(operations.end()));
+  run_end_.run_ended(job, with, {outcomes.begin() + 1, outcomes.end()});
+}
+
+bool Completion::flush() {
+  if (confirmed_.empty()) return false;
+  for (auto& [session, done] : std::exchange(confirmed_, {})) {
+    const Worker* worker = workers_.find(session);
+    if (worker == nullptr) continue;  // It will report again, and hear it then.
+    if (!link_.send(*worker, wire::Message{wire::Reported{.done = std::move(done)}})) {
+      log_.debug("a confirmation could not be sent", "node", worker->name);
+    }
+  }
+  return true;
+}
+
+}  // namespace carillon::jobtracker

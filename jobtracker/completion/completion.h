@@ -1,0 +1,82 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "jobtracker/state/catalog.h"
+#include "jobtracker/state/executing.h"
+#include "jobtracker/state/id_source.h"
+#include "jobtracker/state/job_sink.h"
+#include "jobtracker/state/run_end.h"
+#include "jobtracker/state/scheduling_clock.h"
+#include "jobtracker/state/take_back.h"
+#include "jobtracker/state/worker_link.h"
+#include "jobtracker/store/batcher.h"
+#include "shared/base/random.h"
+#include "shared/job/job_state.h"
+
+namespace carillon::jobtracker {
+
+inline constexpr std::size_t kMessageBytesMax = 4096;
+
+// Ends attempts: what a worker reports, what it gives back, and what recovery takes back. The end,
+// its log row, the retry and the definition's next occurrence go in one transaction; the worker is
+// told only after it.
+//
+// A report of an attempt that is not executing (any more) is confirmed, counted and changes
+// nothing.
+//
+// Thread: the loop.
+class Completion final : public TakeBack {
+ public:
+  Completion(Catalog& catalog, ExecutingTable& executing, Workers& workers, Batcher& batcher, JobSink& sink,
+             RunEnd& run_end, WorkerLink& link, IdSource& ids, SchedulingClock& clock, Random& random,
+             const Logger& log);
+
+  void report(Worker& worker, const wire::Report& message);
+  void give_back(Worker& worker, const wire::GiveBack& message);
+
+  void take_back(JobId id, bool lost) override;
+  void cancel_unsent(JobId id) override;
+
+  // At the end of a turn: confirms what was committed.
+  bool flush();
+
+  std::int64_t ended() const { return ended_; }
+  std::int64_t late_reports() const { return late_reports_; }
+
+ private:
+  struct Ending {
+    SessionId session{};
+    WaitingJob job{};
+    bool is_final = true;
+  };
+
+  void end(Executing& entry, JobEvent event, std::optional<LogEntry> log, std::optional<WaitingJob> again,
+           Urgency urgency);
+  void on_ended(const Ending& ending, std::vector<Operation>& operations, const std::vector<Outcome>& outcomes,
+                const Error* refused);
+  LogEntry log_of(const Executing& entry, LogState state) const;
+  void end_by(Executing& entry, const wire::RunResult& result);
+  RetryPolicy retries_of(const WaitingJob& job) const;
+  bool is_void(const ExecutingJob& row) const;
+
+  Catalog& catalog_;
+  ExecutingTable& executing_;
+  Workers& workers_;
+  Batcher& batcher_;
+  JobSink& sink_;
+  RunEnd& run_end_;
+  WorkerLink& link_;
+  IdSource& ids_;
+  SchedulingClock& clock_;
+  Random& random_;
+  const Logger& log_;
+  std::unordered_map<SessionId, std::vector<wire::AttemptId>> confirmed_;
+  std::int64_t ended_ = 0;
+  std::int64_t late_reports_ = 0;
+};
+
+}  // namespace carillon::jobtracker

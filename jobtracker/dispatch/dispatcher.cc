@@ -1,0 +1,230 @@
+#include "jobtracker/dispatch/dispatcher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "shared/base/assert.h"
+
+namespace carillon::jobtracker {
+
+Dispatcher::Dispatcher(DispatcherConfig config, Catalog& catalog, ExecutingTable& executing, Workers& workers,
+                       Batcher& batcher, SchedulingClock& clock, Executor& executor, Gate& gate,
+                       WorkerLink& link, const Logger& log)
+    : config_(config), catalog_(catalog), executing_(executing), workers_(workers), batcher_(batcher),
+      clock_(clock), executor_(executor), gate_(gate), link_(link), log_(log) {}
+
+void Dispatcher::open_group(GroupId group) {
+  auto& lane = lanes_[group];
+  if (!lane) lane = std::make_unique<Lane>(Lane{.preload = Preload(config_.preload, clock_.now())});
+  touch(group);
+}
+
+void Dispatcher::offer(WaitingJob job) {
+  const auto found = lanes_.find(job.group);
+  CARILLON_ASSERT(found != lanes_.end(), "a group is opened before its first job");
+  touch(job.group);
+  found->second->preload.offer(std::move(job), clock_.now());
+}
+
+void Dispatcher::forget(GroupId group, JobId id) {
+  const auto found = lanes_.find(group);
+  if (found != lanes_.end()) found->second->preload.forget(id);
+}
+
+void Dispatcher::reload() {
+  for (auto& [group, lane] : lanes_) {
+    lane->preload = Preload(config_.preload, clock_.now());
+    ++lane->generation;
+    touch(group);
+  }
+}
+
+bool Dispatcher::pump() {
+  if (touched_.empty() && ready_.empty()) return false;
+  const WallTime now = clock_.now();
+  for (const GroupId group : std::exchange(touched_, {})) {
+    const auto found = lanes_.find(group);
+    if (found != lanes_.end()) pump_group(group, *found->second, now);
+  }
+  send_ready();
+  return true;
+}
+
+void Dispatcher::pump_group(GroupId group, Lane& lane, WallTime now) {
+  lane.preload.advance(now);
+  refill(group, lane, now);
+  while (lane.preload.has_due()) {
+    Worker* worker = workers_.next_with_credit(group, 1);
+    if (worker == nullptr) break;
+    WaitingJob job = lane.preload.take_best();
+    if (gate_.admit(job, now)) claim(std::move(job), *worker, now);
+  }
+  // Ahead of their time, as long as a thread stays free for what comes due before.
+  while (!lane.preload.has_due() && lane.preload.soonest() != nullptr &&
+         lane.preload.soonest()->trigger_time <= now + config_.claim_ahead) {
+    Worker* worker = workers_.next_with_credit(group, 2);
+    if (worker == nullptr) break;
+    WaitingJob job = lane.preload.take_soonest();
+    if (gate_.admit(job, now)) claim(std::move(job), *worker, now);
+  }
+  refill(group, lane, now);
+  set_timer(group, lane);
+}
+
+void Dispatcher::refill(GroupId group, Lane& lane, WallTime now) {
+  const auto limit = std::min<std::int64_t>(config_.refill, static_cast<std::int64_t>(lane.preload.capacity()));
+  if (lane.preload.needs_due_refill()) {
+    ReadDue question{.group = group, .now = now, .after = lane.preload.ask_due(), .limit = limit};
+    batcher_.ask(question, [this, group, generation = lane.generation](Result<ReadAnswer> answer) {
+      take_rows(group, generation, std::move(answer), true);
+    });
+  }
+  if (lane.preload.needs_upcoming_refill()) {
+    const auto [time, id] = lane.preload.ask_upcoming();
+    ReadUpcoming question{.group = group, .after_time = time, .after_id = id, .through = WallTime::max(), .limit = limit};
+    batcher_.ask(question, [this, group, generation = lane.generation](Result<ReadAnswer> answer) {
+      take_rows(group, generation, std::move(answer), false);
+    });
+  }
+}
+
+void Dispatcher::take_rows(GroupId group, std::uint64_t generation, Result<ReadAnswer> answer, bool due) {
+  Lane& lane = *lanes_.at(group);
+  if (lane.generation != generation) return;
+  touch(group);
+  if (!answer.ok()) {
+    log_.error("reading waiting jobs failed", "group", group.value, "error", answer.error().message);
+    due ? lane.preload.due_failed() : lane.preload.upcoming_failed();
+    return;
+  }
+  auto jobs = std::move(std::get<JobsAnswer>(answer.value()).jobs);
+  const auto limit = std::min<std::int64_t>(config_.refill, static_cast<std::int64_t>(lane.preload.capacity()));
+  const bool is_all = static_cast<std::int64_t>(jobs.size()) < limit;
+  std::optional<HandOutKey> due_through;
+  std::optional<Preload::UpcomingKey> upcoming_through;
+  if (!is_all) {
+    due_through = hand_out_key(jobs.back());
+    upcoming_through = Preload::UpcomingKey{jobs.back().trigger_time, jobs.back().id};
+  }
+  // Rows whose claim is on its way are still in the table; they belong to the claim.
+  std::erase_if(jobs, [this](const WaitingJob& job) { return executing_.find(job.id) != nullptr; });
+  if (due) {
+    lane.preload.due_loaded(std::move(jobs), due_through, clock_.now());
+  } else {
+    lane.preload.upcoming_loaded(std::move(jobs), upcoming_through, clock_.now());
+  }
+}
+
+void Dispatcher::claim(WaitingJob job, Worker& worker, WallTime now) {
+  ExecutingJob row{.job = std::move(job), .session = worker.session, .node = worker.name, .claimed_at = now};
+  row.job.attempt += 1;
+  ++worker.reserved;
+  ++claims_;
+  Claim claim{.to = row};
+  executing_.put(std::move(row), Phase::kClaiming);
+  batcher_.post(Urgency::kClaim, std::move(claim), [this](Operation& operation, const Outcome& outcome, const Error* refused) {
+    on_claimed(std::get<Claim>(operation), outcome, refused);
+  });
+}
+
+void Dispatcher::on_claimed(Claim& claim, const Outcome& outcome, const Error*) {
+  const JobId id = claim.to.job.id;
+  Executing* entry = executing_.find(id);
+  CARILLON_ASSERT(entry != nullptr && entry->phase == Phase::kClaiming, "nobody else ends a claim under way");
+  touch(claim.to.job.group);
+  if (outcome.kind != OutcomeKind::kDone) {
+    // Cancelled, suspended or voided since it was loaded.
+    if (Worker* worker = workers_.find(entry->row.session)) --worker->reserved;
+    executing_.erase(id);
+    gate_.was_not_claimed(claim.to.job);
+    return;
+  }
+  entry->phase = Phase::kHeld;
+  const WallTime now = clock_.now();
+  if (claim.to.job.trigger_time <= now) {
+    make_ready(*entry);
+    return;
+  }
+  executor_.post_at(clock_.steady_at(claim.to.job.trigger_time), [this, id, attempt = claim.to.job.attempt] {
+    Executing* held = executing_.find(id);
+    if (held == nullptr || held->phase != Phase::kHeld || held->row.job.attempt != attempt) return;
+    make_ready(*held);
+  });
+}
+
+void Dispatcher::make_ready(Executing& entry) { ready_[entry.row.session].push_back(entry.row.job.id); }
+
+void Dispatcher::send_ready() {
+  for (auto& [session, jobs] : std::exchange(ready_, {})) {
+    Worker* worker = workers_.find(session);
+    if (worker == nullptr) continue;  // Recovery takes them back.
+    std::vector<JobId> frame;
+    std::size_t bytes = 0;
+    for (const JobId id : jobs) {
+      const Executing* entry = executing_.find(id);
+      if (entry == nullptr || entry->phase != Phase::kHeld) continue;
+      const std::size_t size = handed(*entry).spec.size() + 300;
+      if (!frame.empty() && bytes + size > config_.handout_bytes_max) {
+        send_frame(*worker, std::exchange(frame, {}));
+        bytes = 0;
+      }
+      frame.push_back(id);
+      bytes += size;
+    }
+    if (!frame.empty()) send_frame(*worker, std::move(frame));
+  }
+}
+
+void Dispatcher::send_frame(Worker& worker, std::vector<JobId> jobs) {
+  const auto count = static_cast<std::int32_t>(jobs.size());
+  wire::HandOut message{.session = worker.session, .number = worker.number_handout(count), .pull = worker.pull};
+  worker.reserved -= count;
+  const WallTime now = clock_.now();
+  const SteadyTime steady_now = clock_.steady_now();
+  for (const JobId id : jobs) {
+    Executing& entry = *executing_.find(id);
+    message.jobs.push_back(handed(entry));
+    entry.phase = Phase::kSent;
+    entry.handout = message.number;
+    entry.sent_at = steady_now;
+    entry.handed_out_at = now;
+  }
+  handed_out_ += count;
+  if (!link_.send(worker, wire::Message{std::move(message)})) {
+    log_.warn("a hand-out could not be sent", "node", worker.name, "jobs", count);
+  }
+}
+
+wire::HandedJob Dispatcher::handed(const Executing& entry) const {
+  const WaitingJob& job = entry.row.job;
+  wire::HandedJob handed{.id = {job.id, job.attempt}, .task_id = job.task_id, .trigger_time = job.trigger_time};
+  if (!job.spec.empty()) {
+    handed.spec = job.spec;
+  } else if (const ActiveDefinition* definition = catalog_.definition(job.definition)) {
+    handed.spec = definition->row.spec;
+  }
+  return handed;
+}
+
+void Dispatcher::set_timer(GroupId group, Lane& lane) {
+  const auto next = lane.preload.next_due_time();
+  if (!next) return;
+  // Two occasions: to claim ahead, and, where no thread was free for that, to be due.
+  const WallTime now = clock_.now();
+  const WallTime at = *next - config_.claim_ahead > now ? *next - config_.claim_ahead : *next;
+  if (lane.timer != 0 && lane.timer_at <= at && lane.timer_at > now) return;
+  if (lane.timer != 0) executor_.cancel(lane.timer);
+  lane.timer_at = at;
+  lane.timer = executor_.post_at(clock_.steady_at(at), [this, group] {
+    lanes_.at(group)->timer = 0;
+    touch(group);
+  });
+}
+
+std::size_t Dispatcher::jobs_in_memory() const {
+  std::size_t all = 0;
+  for (const auto& [group, lane] : lanes_) all += lane->preload.due_size() + lane->preload.upcoming_size();
+  return all;
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "jobtracker/dispatch/preload.h"
+#include "jobtracker/state/catalog.h"
+#include "jobtracker/state/executing.h"
+#include "jobtracker/state/gate.h"
+#include "jobtracker/state/job_sink.h"
+#include "jobtracker/state/scheduling_clock.h"
+#include "jobtracker/state/worker_link.h"
+#include "jobtracker/state/workers.h"
+#include "jobtracker/store/batcher.h"
+#include "shared/runtime/executor.h"
+
+namespace carillon::jobtracker {
+
+struct DispatcherConfig {
+  PreloadConfig preload{};
+  // How long before its time a job is claimed, so that nothing waits for the disk when it is due.
+  // Longer hides a slower store; a claimed job keeps one of its worker's free threads meanwhile.
+  Duration claim_ahead = std::chrono::milliseconds{50};
+  // Rows asked of the store at a time.
+  std::int64_t refill = 5'000;
+  std::size_t handout_bytes_max = 2 * 1024 * 1024;
+};
+
+// Hands due jobs to the task trackers of their group, strictly by (priority, trigger time,
+// creation): takes the best of a group's preload, claims it, and sends it once the claim is on disk
+// and its time has come.
+//
+// Fails safe: a claim that meets a conflict drops the job from memory, because somebody changed its
+// row; a hand-out that can't be sent stays claimed and is taken back by recovery.
+//
+// Thread: the loop.
+class Dispatcher final : public JobSink {
+ public:
+  Dispatcher(DispatcherConfig config, Catalog& catalog, ExecutingTable& executing, Workers& workers,
+             Batcher& batcher, SchedulingClock& clock, Executor& executor, Gate& gate,
+             WorkerLink& link, const Logger& log);
+
+  // Starts to look after a group's table.
+  void open_group(GroupId group);
+
+  // A row that is in its group's table by now, new or changed.
+  void offer(WaitingJob job) override;
+  void forget(GroupId group, JobId id) override;
+
+  // A worker's credit has changed, or jobs may have come due.
+  void touch(GroupId group) { touched_.insert(group); }
+  // The time was set: everything in memory is looked at again.
+  void reload();
+
+  // At the end of a turn: fills, claims and sends. True: something was done.
+  bool pump();
+
+
+  std::int64_t claims() const { return claims_; }
+  std::int64_t handed_out() const { return handed_out_; }
+  std::size_t jobs_in_memory() const;
+
+ private:
+  struct Lane {
+    Preload preload;
+    std::uint64_t generation = 0;  // raised by reload(): answers to older questions are void
+    TimerId timer = 0;
+    WallTime timer_at{};
+  };
+
+  void pump_group(GroupId group, Lane& lane, WallTime now);
+  void refill(GroupId group, Lane& lane, WallTime now);
+  void take_rows(GroupId group, std::uint64_t generation, Result<ReadAnswer> answer, bool due);
+  void claim(WaitingJob job, Worker& worker, WallTime now);
+  void on_claimed(Claim& claim, const Outcome& outcome, const Error* refused);
+  void make_ready(Executing& entry);
+  void send_ready();
+  void send_frame(Worker& worker, std::vector<JobId> jobs);
+  void set_timer(GroupId group, Lane& lane);
+  wire::HandedJob handed(const Executing& entry) const;
+
+  DispatcherConfig config_;
+  Catalog& catalog_;
+  ExecutingTable& executing_;
+  Workers& workers_;
+  Batcher& batcher_;
+  SchedulingClock& clock_;
+  Executor& executor_;
+  Gate& gate_;
+  WorkerLink& link_;
+  const Logger& log_;
+  std::map<GroupId, std::unique_ptr<Lane>> lanes_;
+  std::set<GroupId> touched_;
+  std::unordered_map<SessionId, std::vector<JobId>> ready_;  // to be sent in this turn
+  std::int64_t claims_ = 0;
+  std::int64_t handed_out_ = 0;
+};
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,142 @@
+#include "jobtracker/dispatch/preload.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace carillon::jobtracker {
+namespace {
+
+// Before every job: nothing of the table is known yet.
+const HandOutKey kBeforeAll{INT_MIN, WallTime::min(), JobId{0}};
+
+}  // namespace
+
+Preload::Preload(PreloadConfig config, WallTime now)
+    : config_(config), due_bound_(kBeforeAll), upcoming_bound_(UpcomingKey{now, JobId{INT64_MAX}}) {
+  CARILLON_ASSERT(config_.capacity >= 5, "a smaller capacity could never be refilled");
+}
+
+void Preload::offer(WaitingJob job, WallTime now) {
+  if (places_.count(job.id) != 0) return;
+  if (job.trigger_time <= now) {
+    offer_due(std::move(job));
+  } else {
+    offer_upcoming(std::move(job));
+  }
+}
+
+void Preload::offer_due(WaitingJob job) {
+  const HandOutKey key = hand_out_key(job);
+  if (due_bound_ && key > *due_bound_) {
+    due_left_out_ = true;
+    return;
+  }
+  due_bytes_ += bytes_of(job);
+  places_[job.id] = Place{.is_due = true, .due = key};
+  due_.emplace(key, std::move(job));
+  while (due_.size() > config_.capacity || (due_bytes_ > config_.bytes_max && due_.size() > 1)) {
+    const auto worst = std::prev(due_.end());
+    due_bytes_ -= bytes_of(worst->second);
+    places_.erase(worst->second.id);
+    due_.erase(worst);
+    due_bound_ = std::prev(due_.end())->first;
+    due_left_out_ = true;
+  }
+}
+
+void Preload::offer_upcoming(WaitingJob job) {
+  const UpcomingKey key{job.trigger_time, job.id};
+  if (upcoming_bound_ && key > *upcoming_bound_) return;
+  upcoming_bytes_ += bytes_of(job);
+  places_[job.id] = Place{.is_due = false, .upcoming = key};
+  upcoming_.emplace(key, std::move(job));
+  while (upcoming_.size() > config_.capacity ||
+         (upcoming_bytes_ > config_.bytes_max && upcoming_.size() > 1)) {
+    const auto latest = std::prev(upcoming_.end());
+    upcoming_bytes_ -= bytes_of(latest->second);
+    places_.erase(latest->second.id);
+    upcoming_.erase(latest);
+    upcoming_bound_ = std::prev(upcoming_.end())->first;
+  }
+}
+
+void Preload::forget(JobId id) {
+  const auto found = places_.find(id);
+  if (found == places_.end()) return;
+  if (found->second.is_due) {
+    const auto place = due_.find(found->second.due);
+    due_bytes_ -= bytes_of(place->second);
+    due_.erase(place);
+  } else {
+    const auto place = upcoming_.find(found->second.upcoming);
+    upcoming_bytes_ -= bytes_of(place->second);
+    upcoming_.erase(place);
+  }
+  places_.erase(found);
+}
+
+void Preload::advance(WallTime now) {
+  while (!upcoming_.empty() && upcoming_.begin()->first.first <= now) offer_due(take_soonest());
+}
+
+WaitingJob Preload::take_best() {
+  CARILLON_ASSERT(!due_.empty(), "the caller looked first");
+  const auto first = due_.begin();
+  due_bytes_ -= bytes_of(first->second);
+  WaitingJob job = std::move(first->second);
+  due_.erase(first);
+  places_.erase(job.id);
+  return job;
+}
+
+WaitingJob Preload::take_soonest() {
+  CARILLON_ASSERT(!upcoming_.empty(), "the caller looked first");
+  const auto first = upcoming_.begin();
+  upcoming_bytes_ -= bytes_of(first->second);
+  WaitingJob job = std::move(first->second);
+  upcoming_.erase(first);
+  places_.erase(job.id);
+  return job;
+}
+
+std::optional<WallTime> Preload::next_due_time() const {
+  if (upcoming_.empty()) return std::nullopt;
+  return upcoming_.begin()->first.first;
+}
+
+std::optional<HandOutKey> Preload::ask_due() {
+  due_asked_ = true;
+  due_left_out_ = false;
+  due_asked_after_ = due_bound_;
+  if (*due_bound_ == kBeforeAll) return std::nullopt;
+  return due_bound_;
+}
+
+void Preload::due_loaded(std::vector<WaitingJob> jobs, std::optional<HandOutKey> through, WallTime now) {
+  due_asked_ = false;
+  // A better job evicted the worst ones meanwhile: what lies between is in neither place. Ask again.
+  if (due_bound_ != due_asked_after_) return;
+  if (through) {
+    due_bound_ = through;
+  } else if (!due_left_out_) {
+    due_bound_.reset();
+  } else if (!jobs.empty()) {
+    due_bound_ = std::max(*due_bound_, hand_out_key(jobs.back()));
+  }
+  for (WaitingJob& job : jobs) offer(std::move(job), now);
+}
+
+Preload::UpcomingKey Preload::ask_upcoming() {
+  upcoming_asked_ = true;
+  upcoming_asked_after_ = upcoming_bound_;
+  return *upcoming_bound_;
+}
+
+void Preload::upcoming_loaded(std::vector<WaitingJob> jobs, std::optional<UpcomingKey> through, WallTime now) {
+  upcoming_asked_ = false;
+  if (upcoming_bound_ != upcoming_asked_after_) return;
+  upcoming_bound_ = through;
+  for (WaitingJob& job : jobs) offer(std::move(job), now);
+}
+
+}  // namespace carillon::jobtracker

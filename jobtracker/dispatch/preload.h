@@ -1,0 +1,103 @@
+#pragma once
+
+#include <climits>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "jobtracker/store/rows.h"
+#include "shared/base/assert.h"
+
+namespace carillon::jobtracker {
+
+struct PreloadConfig {
+  // Jobs in memory, due and upcoming each; more means fewer refills and more memory.
+  std::size_t capacity = 10'000;
+  // Of the specs held, due and upcoming each: with large payloads the capacity is smaller.
+  std::size_t bytes_max = 32 * 1024 * 1024;
+};
+
+// The waiting jobs of one group that are in memory: of those that are due, the best, by priority,
+// trigger time and creation; of those that are not, the soonest. The rest stays in the table.
+//
+// Invariants. Every waiting row of the table is in memory, except:
+//  - due rows worse than due_bound(), if there is a bound;
+//  - rows that come due after upcoming_bound(), if there is a bound.
+// So best() is the best of all that is due, whenever needs_due_refill() is false or best() exists.
+//
+// A row that was taken is the taker's: it comes back with offer(), or never.
+//
+// Thread: the loop.
+class Preload {
+ public:
+  using UpcomingKey = std::pair<WallTime, JobId>;
+
+  Preload(PreloadConfig config, WallTime now);
+
+  // A row that is in the table: new, changed, or given back. Kept if it belongs in memory.
+  void offer(WaitingJob job, WallTime now);
+  // The row is about to leave the table, or was taken out of it.
+  void forget(JobId id);
+
+  // Makes due what has come due.
+  void advance(WallTime now);
+
+  bool has_due() const { return !due_.empty(); }
+  const WaitingJob& best() const { return due_.begin()->second; }
+  WaitingJob take_best();
+  // The soonest upcoming one, for claiming ahead.
+  const WaitingJob* soonest() const { return upcoming_.empty() ? nullptr : &upcoming_.begin()->second; }
+  WaitingJob take_soonest();
+
+  // When the next one comes due, of those in memory.
+  std::optional<WallTime> next_due_time() const;
+
+  // ---- filling from the table ----
+  bool needs_due_refill() const { return due_bound_ && !due_asked_ && due_.size() < config_.capacity / 5; }
+  // What to ask the table for: due rows after this key.
+  std::optional<HandOutKey> ask_due();
+  // The answer: `through` is the key of its last row; empty: that was all there is.
+  void due_loaded(std::vector<WaitingJob> jobs, std::optional<HandOutKey> through, WallTime now);
+  void due_failed() { due_asked_ = false; }
+
+  bool needs_upcoming_refill() const {
+    return upcoming_bound_ && !upcoming_asked_ && upcoming_.size() < config_.capacity / 5;
+  }
+  UpcomingKey ask_upcoming();
+  void upcoming_loaded(std::vector<WaitingJob> jobs, std::optional<UpcomingKey> through, WallTime now);
+  void upcoming_failed() { upcoming_asked_ = false; }
+
+  std::size_t capacity() const { return config_.capacity; }
+  std::size_t due_size() const { return due_.size(); }
+  std::size_t upcoming_size() const { return upcoming_.size(); }
+  // Whether the table may hold due rows that memory does not.
+  bool is_due_complete() const { return !due_bound_; }
+
+ private:
+  struct Place {
+    bool is_due = false;
+    HandOutKey due{};
+    UpcomingKey upcoming{};
+  };
+
+  void offer_due(WaitingJob job);
+  void offer_upcoming(WaitingJob job);
+  static std::size_t bytes_of(const WaitingJob& job) { return job.spec.size() + 200; }
+
+  PreloadConfig config_;
+  std::map<HandOutKey, WaitingJob> due_;
+  std::map<UpcomingKey, WaitingJob> upcoming_;
+  std::unordered_map<JobId, Place> places_;
+  std::size_t due_bytes_ = 0;
+  std::size_t upcoming_bytes_ = 0;
+  std::optional<HandOutKey> due_bound_;           // set: due rows worse than this may be in the table only
+  std::optional<UpcomingKey> upcoming_bound_;     // set: rows later than this may be in the table only
+  bool due_asked_ = false;
+  std::optional<HandOutKey> due_asked_after_;     // the bound when the table was asked
+  bool due_left_out_ = false;                     // a due row was left in the table since then
+  bool upcoming_asked_ = false;
+  std::optional<UpcomingKey> upcoming_asked_after_;
+};
+
+}  // namespace carillon::jobtracker

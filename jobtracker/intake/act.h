@@ -1,0 +1,60 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "jobtracker/state/catalog.h"
+#include "jobtracker/state/client_link.h"
+#include "jobtracker/state/definitions.h"
+#include "jobtracker/state/executing.h"
+#include "jobtracker/state/id_source.h"
+#include "jobtracker/state/job_sink.h"
+#include "jobtracker/state/scheduling_clock.h"
+#include "jobtracker/state/take_back.h"
+#include "jobtracker/state/worker_link.h"
+#include "jobtracker/store/batcher.h"
+
+namespace carillon::jobtracker {
+
+// Does what people do to jobs: cancel, suspend, resume, trigger, kill. Answers when it is on disk.
+//
+// Thread: the loop.
+class ActIntake {
+ public:
+  ActIntake(Catalog& catalog, ExecutingTable& executing, Workers& workers, Definitions& definitions, TakeBack& ends,
+            Batcher& batcher, JobSink& sink, ClientLink& clients, WorkerLink& link, IdSource& ids,
+            SchedulingClock& clock);
+
+  void act(const Asker& asker, wire::Act message);
+
+ private:
+  struct Pending;
+  using PendingPtr = std::shared_ptr<Pending>;
+
+  void act_on_definition(const PendingPtr& pending, ActiveDefinition& definition);
+  void cancel_definition(const PendingPtr& pending, ActiveDefinition& definition);
+  void trigger_definition(const PendingPtr& pending, ActiveDefinition& definition);
+  void act_on_job(const PendingPtr& pending, FindAnswer found);
+  void act_on_waiting(const PendingPtr& pending, WaitingJob job, bool delayed);
+  void act_on_executing(const PendingPtr& pending, const ExecutingJob& job);
+  void look_again(const PendingPtr& pending);
+  void stop_runs(const std::vector<JobId>& jobs, const std::string& reason);
+
+  ForRequest for_request(const PendingPtr& pending, std::string message, JobId made = {});
+  void post(const PendingPtr& pending, std::vector<Operation> operations, std::string message, JobId made, OnUnit on_unit);
+  void refuse(const PendingPtr& pending, ErrorCode code, std::string message);
+
+  Catalog& catalog_;
+  ExecutingTable& executing_;
+  Workers& workers_;
+  Definitions& definitions_;
+  TakeBack& ends_;
+  Batcher& batcher_;
+  JobSink& sink_;
+  ClientLink& clients_;
+  WorkerLink& link_;
+  IdSource& ids_;
+  SchedulingClock& clock_;
+};
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jobtracker/state/catalog.h"
+#include "jobtracker/state/client_link.h"
+#include "jobtracker/state/definitions.h"
+#include "jobtracker/state/group_maker.h"
+#include "jobtracker/state/id_source.h"
+#include "jobtracker/state/job_sink.h"
+#include "jobtracker/state/scheduling_clock.h"
+#include "jobtracker/store/batcher.h"
+#include "shared/wire/messages.h"
+
+namespace carillon::jobtracker {
+
+// Takes jobs in: checks each, makes its rows, and answers when they are on disk, one answer a job,
+// in order. A job that can't be taken is answered with the reason and keeps no other from it.
+//
+// A message's jobs are one numbered request: a resend is answered as the first time.
+//
+// Thread: the loop.
+class SubmitIntake {
+ public:
+  // `zone`: for cron jobs that name none.
+  SubmitIntake(std::string zone, Catalog& catalog, GroupMaker& groups, Definitions& definitions, Batcher& batcher,
+               JobSink& sink, ClientLink& clients, IdSource& ids, SchedulingClock& clock);
+
+  void submit(const Asker& asker, wire::Submit message);
+
+  std::int64_t submitted() const { return submitted_; }
+
+ private:
+  struct Pending;
+  void prepare(const std::shared_ptr<Pending>& pending);
+  void make_groups(const std::shared_ptr<Pending>& pending);
+  void find_replaced(const std::shared_ptr<Pending>& pending);
+  void replace(const std::shared_ptr<Pending>& pending, const JobSpec& spec, const Group& group);
+  void add(const std::shared_ptr<Pending>& pending);
+  void add_job(Pending& pending, std::size_t index);
+  void take_in(Pending& pending, std::vector<Operation>& operations, const std::vector<Outcome>& outcomes);
+  void answer(Pending& pending, const RequestOutcome& outcome, const Error* refused);
+
+  std::string zone_;
+  Catalog& catalog_;
+  GroupMaker& groups_;
+  Definitions& definitions_;
+  Batcher& batcher_;
+  JobSink& sink_;
+  ClientLink& clients_;
+  IdSource& ids_;
+  SchedulingClock& clock_;
+  std::int64_t submitted_ = 0;
+};
+
+// A one-shot job's id in text, when its submitter chose none.
+std::string made_task_id(JobId id);
+// Whether a text has that form: such task ids are kept for jobs without a chosen one.
+bool is_made_task_id(const std::string& task_id);
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,283 @@
+#include "jobtracker/job_tracker.h"
+
+#include <utility>
+
+#include "shared/wire/codec.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+constexpr std::int64_t kPurgeRows = 1000;
+
+}  // namespace
+
+Status JobTrackerConfig::validate() const {
+  CARILLON_TRY(batcher.validate());
+  CARILLON_TRY(recurrence.validate());
+  if (recovery.lease < pull_interval * 2) {
+    return Error{ErrorCode::kInvalidArgument, "lease must be at least 2s, two of a task tracker's pulls"};
+  }
+  if (dispatcher.preload.capacity < 100) {
+    return Error{ErrorCode::kInvalidArgument, "preload-capacity is " + std::to_string(dispatcher.preload.capacity) + ", must be at least 100"};
+  }
+  return {};
+}
+
+JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& clock, Random& random,
+                       Executor& executor, StoreLane& lane, Questions& questions, std::function<void()> on_ready,
+                       std::function<void(const Error&)> on_fatal)
+    : config_(std::move(config)),
+      session_(session),
+      executor_(executor),
+      on_ready_(std::move(on_ready)),
+      on_fatal_(std::move(on_fatal)),
+      clock_(clock, log_),
+      batcher_(config_.batcher, lane, clock, log_),
+      recurrence_(config_.recurrence, catalog_, batcher_, *this, ids_, clock_, executor, log_),
+      dispatcher_(config_.dispatcher, catalog_, executing_, workers_, batcher_, clock_, executor, recurrence_, *this, log_),
+      completion_(catalog_, executing_, workers_, batcher_, *this, recurrence_, *this, ids_, clock_, random, log_),
+      recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
+      submit_(config_.zone, catalog_, *this, recurrence_, batcher_, *this, *this, ids_, clock_),
+      act_(catalog_, executing_, workers_, recurrence_, completion_, batcher_, *this, *this, *this, ids_, clock_),
+      query_(catalog_, executing_, workers_, questions, *this, clock_, config_.recovery.lease, [this] { return stats(); }) {}
+
+void JobTracker::start(net::ServerTransport& transport) {
+  transport_ = &transport;
+  transport.set_receiver(this);
+  batcher_.ask(ReadStart{}, [this](Result<ReadAnswer> answer) { on_started(std::move(answer)); });
+}
+
+void JobTracker::on_started(Result<ReadAnswer> answer) {
+  if (!answer.ok()) return on_fatal_(answer.error());
+  const auto& found = std::get<StartAnswer>(answer.value());
+  ids_ = IdSource(found.id_high);
+  for (const Group& group : found.groups) {
+    catalog_.put_group(group);
+    dispatcher_.open_group(group.id);
+  }
+  recovery_.start(found);
+  recurrence_.start(found);
+  every(std::chrono::milliseconds{100}, [this] { recovery_.run_once(); });
+  every(std::chrono::milliseconds{200}, [this] {
+    if (clock_.adjust()) dispatcher_.reload();
+  });
+  every(config_.beat, [this] { batcher_.beat(); });
+  every(std::chrono::minutes{1}, [this] { purge(); });
+  ready_ = true;
+  on_ready_();
+}
+
+void JobTracker::every(Duration period, std::function<void()> work) {
+  executor_.post_at(clock_.steady_now() + period, [this, period, work = std::move(work)]() mutable {
+    work();
+    every(period, std::move(work));
+  });
+}
+
+void JobTracker::stop() { stopping_ = true; }
+
+bool JobTracker::end_turn() {
+  if (!ready_) {
+    batcher_.flush(clock_.now(), ids_.high());
+    return false;
+  }
+  if (!stopping_ && dispatcher_.pump()) completion_.flush();
+  completion_.flush();
+  batcher_.flush(clock_.now(), ids_.high());
+  return false;
+}
+
+void JobTracker::on_batch_done(BatchDone done) {
+  if (batcher_.on_batch_done(std::move(done))) return;
+  stopping_ = true;
+  on_fatal_({ErrorCode::kConflict, "another job tracker took over this store, stopping"});
+}
+
+// ---- messages ----
+
+bool JobTracker::send(const Worker& worker, const wire::Message& message) {
+  return transport_->send(worker.peer, wire::encode({.correlation = 0, .message = message})).ok();
+}
+
+void JobTracker::answer(const Asker& asker, wire::Message message) {
+  const Status sent = transport_->send(asker.peer, wire::encode({.correlation = asker.correlation, .message = std::move(message)}));
+  if (!sent.ok()) log_.debug("an answer could not be sent", "error", sent.error().message);
+}
+
+void JobTracker::on_frame(const net::Peer& peer, std::string_view frame) {
+  auto decoded = wire::decode(frame);
+  if (!decoded.ok()) {
+    ++bad_frames_;
+    return answer({peer, wire::correlation_of(frame)}, wire::ErrorReply{decoded.error()});
+  }
+  const Asker asker{peer, decoded.value().correlation};
+  if (!ready_ || stopping_) {
+    return answer(asker, wire::ErrorReply{Error{ErrorCode::kUnavailable, stopping_ ? "the job tracker is stopping" : "the job tracker is starting, try again"}});
+  }
+  route(asker, std::move(decoded.value().message));
+}
+
+void JobTracker::route(const Asker& asker, wire::Message message) {
+  if (auto* submit = std::get_if<wire::Submit>(&message)) return submit_.submit(asker, std::move(*submit));
+  if (auto* act = std::get_if<wire::Act>(&message)) return act_.act(asker, std::move(*act));
+  if (auto* query = std::get_if<wire::Query>(&message)) return query_.query(asker, *query);
+  if (auto* hello = std::get_if<wire::Register>(&message)) return on_register(asker, std::move(*hello));
+  if (auto* pull = std::get_if<wire::Pull>(&message)) return on_pull(asker, *pull);
+  if (auto* output = std::get_if<wire::Output>(&message)) return on_output(asker, std::move(*output));
+  if (auto* bye = std::get_if<wire::Bye>(&message)) return on_bye(asker, *bye);
+  if (auto* report = std::get_if<wire::Report>(&message)) {
+    if (Worker* worker = worker_of(asker, report->session)) completion_.report(*worker, *report);
+    return;
+  }
+  if (auto* back = std::get_if<wire::GiveBack>(&message)) {
+    if (Worker* worker = worker_of(asker, back->session)) completion_.give_back(*worker, *back);
+    return;
+  }
+  ++bad_frames_;
+  answer(asker, wire::ErrorReply{Error{ErrorCode::kInvalidArgument, "a job tracker does not take this type of message"}});
+}
+
+Worker* JobTracker::worker_of(const Asker& asker, SessionId session) {
+  Worker* worker = workers_.find(session);
+  if (worker == nullptr) {
+    answer(asker, wire::ErrorReply{Error{ErrorCode::kNotFound, "session " + std::to_string(session.value) + " is not known, register"}});
+    return nullptr;
+  }
+  worker->peer = asker.peer;
+  return worker;
+}
+
+void JobTracker::on_register(const Asker& asker, wire::Register message) {
+  if (!message.session || message.name.empty()) {
+    return answer(asker, wire::ErrorReply{Error{ErrorCode::kInvalidArgument, "a task tracker needs a session and a name"}});
+  }
+  const std::string name = message.group;
+  with_group(name, [this, asker, message = std::move(message)](Result<const Group*> group) {
+    if (!group.ok()) return answer(asker, wire::ErrorReply{group.error()});
+    seat(asker, message, *group.value());
+  });
+}
+
+void JobTracker::seat(const Asker& asker, const wire::Register& message, const Group& group) {
+  Worker worker{.session = message.session, .peer = asker.peer, .name = message.name, .group = group.id};
+  worker.threads = message.threads;
+  worker.labels = message.labels;
+  worker.version = message.version;
+  worker.heard_at = clock_.steady_now();
+  worker.started_at = clock_.now();
+  // Grows over restarts of this tracker too, so that a worker's "seen" never covers a new hand-out.
+  worker.handout_last = worker.started_at.time_since_epoch().count();
+  if (const Worker* before = workers_.find(message.session)) {
+    worker.started_at = before->started_at;
+    worker.handout_last = before->handout_last;
+    for (const JobId id : executing_.of_session(message.session)) {
+      const Phase phase = executing_.find(id)->phase;
+      if (phase == Phase::kClaiming || phase == Phase::kHeld) ++worker.reserved;
+    }
+  } else {
+    log_.info("a task tracker came", "node", message.name, "group", group.name, "threads", message.threads);
+  }
+  Worker& seated = workers_.put(std::move(worker));
+  answer(asker, wire::Registered{.lease = config_.recovery.lease, .pull_interval = config_.pull_interval, .tracker_session = session_.value});
+  // What it was handed before it registered, it says here; what it did not get goes back.
+  recovery_.reconcile(seated, seated.handout_last, message.holding);
+  put_node(seated, true);
+  dispatcher_.touch(group.id);
+}
+
+void JobTracker::put_node(const Worker& worker, bool alive) {
+  NodeRow row{.session = worker.session, .name = worker.name, .group = worker.group, .threads = worker.threads};
+  row.started_at = worker.started_at;
+  row.last_seen = clock_.now();
+  row.alive = alive;
+  catalog_.mark_served(worker.group);
+  batcher_.post(Urgency::kHousekeeping, PutNode{.node = std::move(row)}, [](Operation&, const Outcome&, const Error*) {});
+}
+
+void JobTracker::on_pull(const Asker& asker, const wire::Pull& message) {
+  Worker* worker = worker_of(asker, message.session);
+  if (worker == nullptr) return;
+  worker->heard_at = clock_.steady_now();
+  worker->take_pull(message);
+  answer(asker, wire::Pulled{.number = message.number});
+  if (message.holding) recovery_.reconcile(*worker, message.handout_seen, *message.holding);
+  dispatcher_.touch(worker->group);
+}
+
+void JobTracker::on_output(const Asker& asker, wire::Output message) {
+  if (worker_of(asker, message.session) == nullptr) return;
+  if (message.chunks.empty() || batcher_.is_full()) return answer(asker, wire::OutputTaken{.chunks = 0});
+  std::vector<Operation> rows;
+  rows.reserve(message.chunks.size());
+  for (wire::OutputChunk& chunk : message.chunks) {
+    rows.emplace_back(AddOutput{.row = {.job_id = chunk.id.job_id, .attempt = chunk.id.attempt, .sequence = chunk.sequence,
+                                        .stream = static_cast<int>(chunk.stream), .at = chunk.at, .bytes = std::move(chunk.bytes)}});
+  }
+  batcher_.post_unit(Urgency::kCompletion, std::move(rows), [this, asker](std::vector<Operation>& done, const std::vector<Outcome>&, const Error* refused) {
+    if (refused != nullptr) log_.error("output could not be stored", "error", refused->message);
+    answer(asker, wire::OutputTaken{.chunks = static_cast<std::int64_t>(done.size())});
+  });
+}
+
+void JobTracker::on_bye(const Asker& asker, const wire::Bye& message) {
+  if (const Worker* worker = workers_.find(message.session)) {
+    log_.info("a task tracker went", "node", worker->name);
+    put_node(*worker, false);
+    recovery_.leave(message.session);
+  }
+  answer(asker, wire::Gone{});
+}
+
+// ---- groups ----
+
+void JobTracker::with_group(const std::string& name, std::function<void(Result<const Group*>)> then) {
+  if (const Group* group = catalog_.group(name)) return then(group);
+  auto& waiting = groups_to_come_[name];
+  waiting.push_back(std::move(then));
+  if (waiting.size() > 1) return;
+  batcher_.ask(MakeGroup{.name = name}, [this, name](Result<ReadAnswer> answer) {
+    const auto all = std::move(groups_to_come_[name]);
+    groups_to_come_.erase(name);
+    if (!answer.ok()) {
+      for (const auto& one : all) one(answer.error());
+      return;
+    }
+    const Group& group = std::get<GroupAnswer>(answer.value()).group;
+    if (catalog_.group(group.id) == nullptr) {
+      catalog_.put_group(group);
+      dispatcher_.open_group(group.id);
+    }
+    for (const auto& one : all) one(catalog_.group(group.id));
+  });
+}
+
+// ---- housekeeping ----
+
+void JobTracker::purge() {
+  const WallTime now = clock_.now();
+  Purge operation{.log_before = now - config_.log_retention, .clients_before = now - config_.client_retention, .limit = kPurgeRows};
+  batcher_.post(Urgency::kHousekeeping, operation, [this](Operation&, const Outcome& outcome, const Error*) {
+    if (outcome.count >= kPurgeRows) purge();
+  });
+}
+
+std::vector<Stat> JobTracker::stats() const {
+  return {{"jobs_submitted_total", submit_.submitted()},
+          {"jobs_claimed_total", dispatcher_.claims()},
+          {"jobs_handed_out_total", dispatcher_.handed_out()},
+          {"attempts_ended_total", completion_.ended()},
+          {"late_reports_total", completion_.late_reports()},
+          {"workers_lost_total", recovery_.workers_lost()},
+          {"bad_frames_total", bad_frames_},
+          {"commits_total", batcher_.commits()},
+          {"operations_committed_total", batcher_.committed_operations()},
+          {"operations_pending", static_cast<std::int64_t>(batcher_.pending_operations())},
+          {"jobs_in_memory", static_cast<std::int64_t>(dispatcher_.jobs_in_memory())},
+          {"jobs_executing", static_cast<std::int64_t>(executing_.size())},
+          {"definitions", static_cast<std::int64_t>(catalog_.definitions().size())},
+          {"groups", static_cast<std::int64_t>(catalog_.groups().size())},
+          {"workers", static_cast<std::int64_t>(workers_.all().size())},
+          {"store_away", store_is_away_ ? 1 : 0}};
+}
+
+}  // namespace carillon::jobtracker

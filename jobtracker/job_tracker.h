@@ -1,0 +1,121 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jobtracker/completion/completion.h"
+#include "jobtracker/dispatch/dispatcher.h"
+#include "jobtracker/intake/act.h"
+#include "jobtracker/intake/submit.h"
+#include "jobtracker/query/query.h"
+#include "jobtracker/recovery/recovery.h"
+#include "jobtracker/recurrence/recurrence.h"
+#include "jobtracker/state/client_link.h"
+#include "jobtracker/state/group_maker.h"
+#include "jobtracker/store/batcher.h"
+#include "shared/base/random.h"
+#include "shared/net/transport.h"
+
+namespace carillon::jobtracker {
+
+struct JobTrackerConfig {
+  std::string zone = "UTC";  // for cron jobs that name none
+  BatcherConfig batcher{};
+  DispatcherConfig dispatcher{};
+  RecurrenceConfig recurrence{};
+  RecoveryConfig recovery{};
+  // How often a task tracker is told to pull, at least.
+  Duration pull_interval = std::chrono::seconds{1};
+  // How often the store hears that this tracker lives, when nothing else is written.
+  Duration beat = std::chrono::milliseconds{500};
+  // How long ended jobs stay in the log, with their output.
+  Duration log_retention = std::chrono::hours{24 * 7};
+  // How long a client's last requests are remembered after them.
+  Duration client_retention = std::chrono::hours{24 * 7};
+
+  Status validate() const;
+};
+
+// One job tracker: the parts that decide, and the way of messages and outcomes between them. It
+// decides nothing itself.
+//
+// Thread: the loop.
+class JobTracker final : public net::ServerReceiver,
+                         private JobSink,
+                         private WorkerLink,
+                         private ClientLink,
+                         private GroupMaker {
+ public:
+  // `on_ready` comes once the store was read; `on_fatal` when this session can't go on.
+  JobTracker(JobTrackerConfig config, SessionId session, const Clock& clock, Random& random, Executor& executor,
+             StoreLane& lane, Questions& questions, std::function<void()> on_ready,
+             std::function<void(const Error&)> on_fatal);
+
+  // Reads what the store has; frames are answered "not ready" until then.
+  void start(net::ServerTransport& transport);
+  // Takes nothing new and hands out nothing more; what was committed is still answered.
+  void stop();
+
+  void on_frame(const net::Peer& peer, std::string_view frame) override;
+  void on_batch_done(BatchDone done);
+  void on_read_done(ReadDone done) { batcher_.on_read_done(std::move(done)); }
+  void on_store_health(bool away) { store_is_away_ = away; }
+
+  // At the end of every turn of the loop: hands out, confirms, commits.
+  bool end_turn();
+
+  bool is_ready() const { return ready_ && !store_is_away_; }
+  std::vector<Stat> stats() const;
+
+ private:
+  // JobSink, WorkerLink, ClientLink, GroupMaker: what one part asks of another.
+  void offer(WaitingJob job) override { dispatcher_.offer(std::move(job)); }
+  void forget(GroupId group, JobId id) override { dispatcher_.forget(group, id); }
+  bool send(const Worker& worker, const wire::Message& message) override;
+  void answer(const Asker& asker, wire::Message message) override;
+  void with_group(const std::string& name, std::function<void(Result<const Group*>)> then) override;
+
+  void on_started(Result<ReadAnswer> answer);
+  void route(const Asker& asker, wire::Message message);
+  void on_register(const Asker& asker, wire::Register message);
+  void seat(const Asker& asker, const wire::Register& message, const Group& group);
+  void on_pull(const Asker& asker, const wire::Pull& message);
+  void on_output(const Asker& asker, wire::Output message);
+  void on_bye(const Asker& asker, const wire::Bye& message);
+  Worker* worker_of(const Asker& asker, SessionId session);
+  void put_node(const Worker& worker, bool alive);
+  void every(Duration period, std::function<void()> work);
+  void purge();
+
+  JobTrackerConfig config_;
+  SessionId session_;
+  Logger log_{"jobtracker"};
+  Executor& executor_;
+  net::ServerTransport* transport_ = nullptr;
+  std::function<void()> on_ready_;
+  std::function<void(const Error&)> on_fatal_;
+  bool ready_ = false;
+  bool stopping_ = false;
+  bool store_is_away_ = false;
+  std::int64_t bad_frames_ = 0;
+
+  SchedulingClock clock_;
+  IdSource ids_{0};
+  Catalog catalog_;
+  ExecutingTable executing_;
+  Workers workers_;
+  Batcher batcher_;
+  Recurrence recurrence_;
+  Dispatcher dispatcher_;
+  Completion completion_;
+  Recovery recovery_;
+  SubmitIntake submit_;
+  ActIntake act_;
+  QueryDesk query_;
+  std::map<std::string, std::vector<std::function<void(Result<const Group*>)>>> groups_to_come_;
+};
+
+}  // namespace carillon::jobtracker

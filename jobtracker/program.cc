@@ -1,0 +1,169 @@
+#include "jobtracker/program.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "shared/base/time_text.h"
+#include "shared/job/zone.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+std::string data_folder(const Environment& environment) {
+  if (const auto state = environment.get("XDG_STATE_HOME")) return *state + "/carillon/jobtracker";
+  if (const auto home = environment.get("HOME")) return *home + "/.local/state/carillon/jobtracker";
+  return "carillon-jobtracker";
+}
+
+std::vector<Option> store_options(const Environment& environment) {
+  return {
+      {.name = "store",
+       .placeholder = "URL",
+       .help = "Where jobs are kept: sqlite:PATH (embedded, one job tracker) or mysql://user:password@host:port/database.",
+       .fallback_help = "sqlite:DATA/carillon.db",
+       .section = "Store",
+       .secret = true},
+      {.name = "data",
+       .placeholder = "DIR",
+       .help = "Folder of the default store; made if it is missing.",
+       .fallback = data_folder(environment),
+       .section = "Store"},
+      {.name = "store-wait",
+       .kind = OptionKind::kDuration,
+       .placeholder = "TIME",
+       .help = "How long to try at start while the store can't be reached.",
+       .fallback = "30s",
+       .section = "Store"},
+      {.name = "log-retention",
+       .kind = OptionKind::kDuration,
+       .placeholder = "TIME",
+       .help = "How long ended jobs stay in the history, with their output.",
+       .fallback = "7d",
+       .section = "Store"},
+  };
+}
+
+std::vector<Option> network_options() {
+  return {
+      {.name = "listen",
+       .placeholder = "tcp://HOST:PORT",
+       .help = "Where task trackers and job clients connect. Port 0 takes a free one.",
+       .fallback = "tcp://127.0.0.1:35001",
+       .section = "Network"},
+      {.name = "http",
+       .placeholder = "HOST:PORT",
+       .help = "Where /healthz, /readyz and /metrics are served; off for nowhere.",
+       .fallback = "127.0.0.1:8080",
+       .section = "Network"},
+      {.name = "keys",
+       .placeholder = "DIR",
+       .help = "Folder with server.key, server.pub and clients/*.pub: only programs with one of these keys get in. Needed off loopback.",
+       .section = "Network"},
+      {.name = "insecure",
+       .kind = OptionKind::kSwitch,
+       .help = "Let everybody in who can connect. They can run commands on every task tracker.",
+       .section = "Network"},
+  };
+}
+
+std::vector<Option> schedule_options() {
+  return {
+      {.name = "tz",
+       .placeholder = "ZONE",
+       .help = "Time zone of cron jobs that name none.",
+       .fallback_help = "this machine's",
+       .section = "Scheduling"},
+      {.name = "lease",
+       .kind = OptionKind::kDuration,
+       .placeholder = "TIME",
+       .help = "A task tracker not heard of for so long is dead, and its jobs run elsewhere.",
+       .fallback = "3s",
+       .section = "Scheduling"},
+      {.name = "pregenerate-horizon",
+       .kind = OptionKind::kDuration,
+       .placeholder = "TIME",
+       .help = "How far ahead the runs of a schedule stand in their table.",
+       .fallback = "10m",
+       .section = "Scheduling"},
+      {.name = "pregenerate-period",
+       .kind = OptionKind::kDuration,
+       .placeholder = "TIME",
+       .help = "How often the next stretch is generated; shorter than the horizon.",
+       .fallback = "9m",
+       .section = "Scheduling"},
+      {.name = "preload-capacity",
+       .kind = OptionKind::kNumber,
+       .placeholder = "JOBS",
+       .help = "Waiting jobs of a group that are held in memory; the others stay in the table.",
+       .fallback = "10000",
+       .min = 100,
+       .max = 10'000'000,
+       .section = "Scheduling"},
+  };
+}
+
+void append(std::vector<Option>& all, std::vector<Option>&& more) {
+  for (Option& option : more) all.push_back(std::move(option));
+}
+
+Result<std::string> store_url(const std::string& given, const std::string& data) {
+  if (given.empty()) return "sqlite:" + (std::filesystem::absolute(data) / "carillon.db").lexically_normal().string();
+  if (given.rfind("mysql://", 0) == 0) return given;
+  if (given.rfind("sqlite:", 0) == 0 && given.size() > 7) {
+    return "sqlite:" + std::filesystem::absolute(given.substr(7)).lexically_normal().string();
+  }
+  return Error{ErrorCode::kInvalidArgument, "--store '" + mask_secrets(given) + "': not a store (write sqlite:PATH or mysql://user:password@host:port/database)"};
+}
+
+}  // namespace
+
+Program make_program(const Environment& environment) {
+  Program program{.name = "jobtracker",
+                  .summary = "stores jobs, works out when each is due, and hands it to a task tracker"};
+  program.description =
+      "Needs no configuration on one machine: jobs are kept in an SQLite file, and this user's task trackers and job "
+      "clients get in by themselves. When it is ready it prints one line on stdout; the log goes to stderr. SIGTERM and "
+      "SIGINT stop it cleanly; whatever it was told is on disk before it is answered, so kill -9 loses nothing.";
+  append(program.options, store_options(environment));
+  append(program.options, network_options());
+  append(program.options, schedule_options());
+  program.options.push_back({.name = "name", .placeholder = "NAME", .help = "What the log and other job trackers call this one.", .fallback = "jobtracker"});
+  program.options.push_back({.name = "log-level", .placeholder = "LEVEL", .help = "What is logged on stderr.", .fallback = "info",
+                             .choices = {"debug", "info", "warn", "error", "off"}});
+  program.examples =
+      "  jobtracker\n"
+      "      on this machine, jobs in an SQLite file under your home\n"
+      "  jobtracker --data /srv/carillon --listen tcp://127.0.0.1:36001 --http off\n"
+      "  jobtracker --store mysql://carillon:secret@db.example.com:3306/carillon\n"
+      "  jobtracker --listen tcp://0.0.0.0:35001 --keys /etc/carillon/keys\n"
+      "      for other machines; make keys with: jobclient keys new DIR\n";
+  return program;
+}
+
+Result<Settings> read_settings(const Configuration& configuration, const Environment& environment) {
+  Settings settings;
+  settings.name = configuration.text("name");
+  settings.data = configuration.text("data");
+  settings.default_store = configuration.text("store").empty();
+  settings.store = CARILLON_TRY(store_url(configuration.text("store"), settings.data));
+  settings.listen = configuration.text("listen");
+  settings.http = configuration.text("http") == "off" ? "" : configuration.text("http");
+  settings.store_wait = configuration.duration("store-wait");
+  settings.access = {.keys = configuration.text("keys"), .insecure = configuration.is_on("insecure")};
+  settings.log_level = CARILLON_TRY(parse_log_level(configuration.text("log-level")));
+
+  JobTrackerConfig& tracker = settings.tracker;
+  tracker.zone = configuration.text("tz");
+  if (tracker.zone.empty()) tracker.zone = environment.get("TZ").value_or(local_zone_name());
+  const auto zone = Zone::load(tracker.zone);
+  if (!zone.ok()) return zone.error().with_context("--tz");
+  tracker.recovery.lease = configuration.duration("lease");
+  tracker.recurrence.horizon = configuration.duration("pregenerate-horizon");
+  tracker.recurrence.period = configuration.duration("pregenerate-period");
+  tracker.log_retention = configuration.duration("log-retention");
+  tracker.dispatcher.preload.capacity = static_cast<std::size_t>(configuration.number("preload-capacity"));
+  CARILLON_TRY(tracker.validate());
+  return settings;
+}
+
+}  // namespace carillon::jobtracker

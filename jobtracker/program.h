@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "carillon/result.h"
+#include "jobtracker/job_tracker.h"
+#include "shared/base/configuration.h"
+#include "shared/base/environment.h"
+#include "shared/base/log.h"
+#include "shared/net/access.h"
+
+namespace carillon::jobtracker {
+
+// What the command line, the environment and the file come to, checked.
+struct Settings {
+  std::string name{};
+  std::string data{};   // the data folder
+  std::string store{};  // sqlite:ABSOLUTE_PATH or mysql://...
+  bool default_store = false;  // it lies in the data folder, which is made if it is missing
+  std::string listen{};
+  std::string http{};   // HOST:PORT; empty: off
+  Duration store_wait{};
+  net::Access access{};
+  LogLevel log_level = LogLevel::kInfo;
+  JobTrackerConfig tracker{};
+};
+
+Program make_program(const Environment& environment);
+Result<Settings> read_settings(const Configuration& configuration, const Environment& environment);
+
+}  // namespace carillon::jobtracker

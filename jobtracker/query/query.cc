@@ -1,0 +1,304 @@
+#include "jobtracker/query/query.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <utility>
+
+#include "shared/base/time_text.h"
+#include "shared/wire/codec.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+constexpr std::int64_t kPageDefault = 500;
+constexpr std::int64_t kPageMax = 2000;
+constexpr int kJobTries = 3;
+
+std::int64_t page_of(const wire::Query& message) {
+  return message.limit <= 0 ? kPageDefault : std::min(message.limit, kPageMax);
+}
+
+// A page's key is numbers with a colon between.
+std::vector<std::int64_t> numbers(const std::string& text) {
+  std::vector<std::int64_t> all;
+  const char* at = text.data();
+  const char* end = at + text.size();
+  while (at < end) {
+    std::int64_t number = 0;
+    const auto [rest, error] = std::from_chars(at, end, number);
+    if (error != std::errc{}) return {};
+    all.push_back(number);
+    at = rest < end && *rest == ':' ? rest + 1 : rest;
+    if (rest < end && *rest != ':') return {};
+  }
+  return all;
+}
+
+std::string key_text(std::initializer_list<std::int64_t> parts) {
+  std::string text;
+  for (const std::int64_t part : parts) text += (text.empty() ? "" : ":") + std::to_string(part);
+  return text;
+}
+
+wire::ErrorReply error_reply(const Error& error) { return wire::ErrorReply{error}; }
+
+}  // namespace
+
+QueryDesk::QueryDesk(Catalog& catalog, ExecutingTable& executing, Workers& workers, Questions& questions,
+                     ClientLink& clients, SchedulingClock& clock, Duration lease, std::function<std::vector<Stat>()> stats)
+    : catalog_(catalog), executing_(executing), workers_(workers), questions_(questions), clients_(clients),
+      clock_(clock), lease_(lease), stats_(std::move(stats)) {}
+
+void QueryDesk::query(const Asker& asker, const wire::Query& message) {
+  if (message.what == "list") return list(asker, message);
+  if (message.what == "waiting") return waiting(asker, message);
+  if (message.what == "executing") return executing(asker, message);
+  if (message.what == "history") return history(asker, message);
+  if (message.what == "show") return show(asker, message);
+  if (message.what == "job") return job(asker, message, 0);
+  if (message.what == "output") return output(asker, message);
+  if (message.what == "nodes") return nodes(asker);
+  if (message.what == "groups") return groups(asker);
+  if (message.what == "stats") return stats(asker);
+  clients_.answer(asker, error_reply({ErrorCode::kInvalidArgument, "unknown question '" + message.what + "'"}));
+}
+
+std::string QueryDesk::group_name(GroupId id) const {
+  const Group* group = catalog_.group(id);
+  return group == nullptr ? std::string{} : group->name;
+}
+
+Result<GroupId> QueryDesk::group_of(const wire::Query& message) const {
+  if (message.group.empty()) return GroupId{};
+  const Group* group = catalog_.group(message.group);
+  if (group == nullptr) return Error{ErrorCode::kNotFound, "there is no group '" + message.group + "'"};
+  return group->id;
+}
+
+void QueryDesk::list(const Asker& asker, const wire::Query& message) {
+  const auto group = group_of(message);
+  if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
+  const auto after = numbers(message.after);
+  const DefinitionId from{after.empty() ? 0 : static_cast<std::int32_t>(after.front())};
+  wire::Rows reply;
+  const std::int64_t limit = page_of(message);
+  for (auto at = catalog_.definitions().upper_bound(from); at != catalog_.definitions().end(); ++at) {
+    if (group.value() && at->second->row.group != group.value()) continue;
+    if (static_cast<std::int64_t>(reply.rows.size()) == limit) break;
+    reply.rows.push_back(definition_row(*at->second));
+    if (static_cast<std::int64_t>(reply.rows.size()) == limit) reply.next = key_text({at->first.value});
+  }
+  clients_.answer(asker, std::move(reply));
+}
+
+// The pages of one group after the other, each first its executable table, then the delayed jobs:
+// the key of a page is group : delayed : priority : time : id.
+void QueryDesk::waiting(const Asker& asker, const wire::Query& message) {
+  const auto group = group_of(message);
+  if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
+  ListWaiting question{.group = group.value(), .limit = page_of(message)};
+  const auto after = numbers(message.after);
+  if (after.size() == 5) {
+    question.group = GroupId{static_cast<std::int32_t>(after[0])};
+    question.delayed = after[1] != 0;
+    if (after[4] != 0) question.after = HandOutKey{static_cast<int>(after[2]), WallTime{Duration{after[3]}}, JobId{after[4]}};
+  } else if (!group.value() && !catalog_.groups().empty()) {
+    question.group = catalog_.groups().begin()->first;
+  }
+  if (!question.group) return clients_.answer(asker, wire::Rows{});
+  const bool all_groups = !group.value();
+  questions_.ask(question, [this, asker, question, all_groups](Result<ReadAnswer> answer) {
+    if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
+    const auto& jobs = std::get<JobsAnswer>(answer.value()).jobs;
+    wire::Rows reply;
+    for (const WaitingJob& job : jobs) reply.rows.push_back(waiting_row(job, question.delayed));
+    if (static_cast<std::int64_t>(jobs.size()) == question.limit) {
+      const WaitingJob& last = jobs.back();
+      reply.next = key_text({question.group.value, question.delayed ? 1 : 0, last.priority,
+                             last.trigger_time.time_since_epoch().count(), last.id.value});
+    } else if (!question.delayed) {
+      reply.next = key_text({question.group.value, 1, 0, 0, 0});
+    } else if (all_groups) {
+      const auto next = catalog_.groups().upper_bound(question.group);
+      if (next != catalog_.groups().end()) reply.next = key_text({next->first.value, 0, 0, 0, 0});
+    }
+    clients_.answer(asker, std::move(reply));
+  });
+}
+
+void QueryDesk::executing(const Asker& asker, const wire::Query& message) {
+  const auto group = group_of(message);
+  if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
+  const auto after = numbers(message.after);
+  const JobId from{after.empty() ? 0 : after.front()};
+  std::map<JobId, const Executing*> page;
+  const auto limit = static_cast<std::size_t>(page_of(message));
+  for (const auto& [id, entry] : executing_.all()) {
+    if (id <= from || (group.value() && entry.row.job.group != group.value()) || entry.phase == Phase::kClaiming) continue;
+    page.emplace(id, &entry);
+    if (page.size() > limit) page.erase(std::prev(page.end()));
+  }
+  wire::Rows reply;
+  for (const auto& [id, entry] : page) reply.rows.push_back(executing_row(*entry));
+  if (page.size() == limit) reply.next = key_text({page.rbegin()->first.value});
+  clients_.answer(asker, std::move(reply));
+}
+
+void QueryDesk::history(const Asker& asker, const wire::Query& message) {
+  const auto group = group_of(message);
+  if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
+  const auto after = numbers(message.after);
+  ListHistory question{.group = group.value(), .task_id = message.task_id, .job_id = message.job_id,
+                       .since = WallTime{Duration{message.since_us}}, .before_id = after.empty() ? 0 : after.front(),
+                       .limit = page_of(message)};
+  questions_.ask(question, [this, asker, limit = question.limit](Result<ReadAnswer> answer) {
+    if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
+    const auto& entries = std::get<HistoryAnswer>(answer.value()).entries;
+    wire::Rows reply;
+    for (const LogEntry& entry : entries) reply.rows.push_back(log_row(entry));
+    if (static_cast<std::int64_t>(entries.size()) == limit) reply.next = key_text({entries.back().id});
+    clients_.answer(asker, std::move(reply));
+  });
+}
+
+void QueryDesk::show(const Asker& asker, const wire::Query& message) {
+  const auto group = group_of(message);
+  if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
+  const auto with_spec = [](wire::Row row, const std::string& spec) {
+    row.emplace_back("spec", spec);
+    return row;
+  };
+  if (ActiveDefinition* definition = catalog_.definition(group.value(), message.task_id)) {
+    wire::Rows reply;
+    reply.rows.push_back(with_spec(definition_row(*definition), definition->row.spec));
+    return clients_.answer(asker, std::move(reply));
+  }
+  Find question{.group = group.value(), .task_id = message.task_id, .job_id = message.job_id};
+  questions_.ask(question, [this, asker, message, with_spec](Result<ReadAnswer> answer) {
+    if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
+    const auto& found = std::get<FindAnswer>(answer.value());
+    wire::Rows reply;
+    if (found.waiting) {
+      reply.rows.push_back(with_spec(waiting_row(*found.waiting, found.delayed), found.waiting->spec));
+    } else if (found.executing) {
+      Executing entry{.row = *found.executing, .phase = Phase::kSent, .handed_out_at = found.executing->claimed_at};
+      wire::Row row = executing_row(entry);
+      row.emplace_back("state", std::string("executing"));
+      reply.rows.push_back(with_spec(std::move(row), found.executing->job.spec));
+    } else {
+      return clients_.answer(asker, error_reply({ErrorCode::kNotFound, "task '" + message.task_id + "' is not waiting, executing or defined in group '" +
+                                                                           message.group + "' (what has ended is in the history)"}));
+    }
+    clients_.answer(asker, std::move(reply));
+  });
+}
+
+void QueryDesk::job(const Asker& asker, const wire::Query& message, int tries) {
+  if (const Executing* entry = executing_.find(message.job_id)) {
+    const WaitingJob& job = entry->row.job;
+    wire::Row row = {{"job_id", std::to_string(job.id.value)}, {"task_id", job.task_id}, {"group", group_name(job.group)},
+                     {"state", std::string("executing")}, {"attempt", std::int64_t{job.attempt}}, {"done", false}};
+    wire::Rows reply;
+    reply.rows.push_back(std::move(row));
+    return clients_.answer(asker, std::move(reply));
+  }
+  questions_.ask(Find{.job_id = message.job_id}, [this, asker, message, tries](Result<ReadAnswer> answer) {
+    if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
+    const auto& found = std::get<FindAnswer>(answer.value());
+    if (!found.waiting && !found.executing) return job_from_log(asker, message, tries);
+    const WaitingJob& job = found.waiting ? *found.waiting : found.executing->job;
+    const std::string state = found.executing ? "executing" : job.suspended ? "suspended" : "waiting";
+    wire::Rows reply;
+    reply.rows.push_back({{"job_id", std::to_string(job.id.value)}, {"task_id", job.task_id}, {"group", group_name(job.group)},
+                          {"state", state}, {"attempt", std::int64_t{job.attempt}}, {"done", false}});
+    clients_.answer(asker, std::move(reply));
+  });
+}
+
+// It was neither waiting nor executing: it has ended, or it moved while it was looked for.
+void QueryDesk::job_from_log(const Asker& asker, const wire::Query& message, int tries) {
+  questions_.ask(ListHistory{.job_id = message.job_id, .limit = 1}, [this, asker, message, tries](Result<ReadAnswer> answer) {
+    if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
+    const auto& entries = std::get<HistoryAnswer>(answer.value()).entries;
+    if (entries.empty() || !entries.front().final) {
+      if (tries < kJobTries) return job(asker, message, tries + 1);
+      return clients_.answer(asker, error_reply({ErrorCode::kNotFound, "job " + std::to_string(message.job_id.value) + " is not known (its log may be past retention)"}));
+    }
+    wire::Row row = log_row(entries.front());
+    row.emplace_back("done", true);
+    wire::Rows reply;
+    reply.rows.push_back(std::move(row));
+    clients_.answer(asker, std::move(reply));
+  });
+}
+
+void QueryDesk::output(const Asker& asker, const wire::Query& message) {
+  const auto after = numbers(message.after);
+  ListOutput question{.job_id = message.job_id, .limit = std::min<std::int64_t>(page_of(message), 64)};
+  if (after.size() == 2) {
+    question.after_attempt = static_cast<std::int32_t>(after[0]);
+    question.after_sequence = after[1];
+  }
+  questions_.ask(question, [this, asker, before = message.after](Result<ReadAnswer> answer) {
+    if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
+    wire::Rows reply;
+    reply.next = before;
+    for (OutputRow& chunk : std::get<OutputAnswer>(answer.value()).rows) {
+      reply.next = key_text({chunk.attempt, chunk.sequence});
+      reply.rows.push_back({{"attempt", std::int64_t{chunk.attempt}}, {"seq", chunk.sequence},
+                            {"stream", std::string(chunk.stream == 2 ? "stderr" : chunk.stream == 3 ? "log" : "stdout")},
+                            {"at", format_time(chunk.at)}, {"text", std::move(chunk.bytes)}});
+    }
+    clients_.answer(asker, std::move(reply));
+  });
+}
+
+void QueryDesk::nodes(const Asker& asker) {
+  questions_.ask(ListNodes{}, [this, asker](Result<ReadAnswer> answer) {
+    if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
+    wire::Rows reply;
+    for (const NodeRow& node : std::get<NodesAnswer>(answer.value()).nodes) {
+      const auto live = workers_.all().find(node.session);
+      const bool alive = live != workers_.all().end();
+      wire::Field free;
+      WallTime seen = node.last_seen;
+      if (alive) {
+        const auto busy = static_cast<std::int64_t>(executing_.of_session(node.session).size());
+        free = std::max<std::int64_t>(0, live->second->threads - busy);
+        seen = clock_.now() - std::chrono::duration_cast<Duration>(clock_.steady_now() - live->second->heard_at);
+      }
+      reply.rows.push_back({{"name", node.name}, {"kind", std::string("tasktracker")}, {"group", group_name(node.group)},
+                            {"address", node.address}, {"state", std::string(alive ? "alive" : "gone")},
+                            {"threads", std::int64_t{node.threads}}, {"free", free}, {"last_seen", format_time(seen)}});
+    }
+    clients_.answer(asker, std::move(reply));
+  });
+}
+
+void QueryDesk::groups(const Asker& asker) {
+  questions_.ask(CountWaiting{.now = clock_.now()}, [this, asker](Result<ReadAnswer> answer) {
+    if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
+    std::map<GroupId, CountAnswer::PerGroup> counts;
+    for (const auto& one : std::get<CountAnswer>(answer.value()).groups) counts[one.group] = one;
+    std::map<GroupId, std::int64_t> busy;
+    for (const auto& [id, entry] : executing_.all()) ++busy[entry.row.job.group];
+    wire::Rows reply;
+    for (const auto& [id, group] : catalog_.groups()) {
+      reply.rows.push_back({{"group", group.name}, {"name", group.name}, {"kind", std::string("pull")},
+                            {"waiting", counts[id].waiting}, {"executing", busy[id]}, {"due", counts[id].due},
+                            {"nodes", static_cast<std::int64_t>(workers_.count(id))}});
+    }
+    clients_.answer(asker, std::move(reply));
+  });
+}
+
+void QueryDesk::stats(const Asker& asker) {
+  wire::Row row;
+  for (auto& [name, value] : stats_()) row.emplace_back(name, value);
+  wire::Rows reply;
+  reply.rows.push_back(std::move(row));
+  clients_.answer(asker, std::move(reply));
+}
+
+}  // namespace carillon::jobtracker

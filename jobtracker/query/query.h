@@ -1,0 +1,61 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "jobtracker/state/catalog.h"
+#include "jobtracker/state/client_link.h"
+#include "jobtracker/state/executing.h"
+#include "jobtracker/state/scheduling_clock.h"
+#include "jobtracker/state/workers.h"
+#include "jobtracker/store/batcher.h"
+
+namespace carillon::jobtracker {
+
+// A counter or gauge by name.
+using Stat = std::pair<std::string, std::int64_t>;
+
+// Answers what people ask: from memory where the loop knows, from the store's query side where it
+// does not. docs/protocol.md has the fields of every kind of row.
+//
+// Thread: the loop.
+class QueryDesk {
+ public:
+  QueryDesk(Catalog& catalog, ExecutingTable& executing, Workers& workers, Questions& questions, ClientLink& clients,
+            SchedulingClock& clock, Duration lease, std::function<std::vector<Stat>()> stats);
+
+  void query(const Asker& asker, const wire::Query& message);
+
+ private:
+  void list(const Asker& asker, const wire::Query& message);
+  void waiting(const Asker& asker, const wire::Query& message);
+  void executing(const Asker& asker, const wire::Query& message);
+  void history(const Asker& asker, const wire::Query& message);
+  void show(const Asker& asker, const wire::Query& message);
+  void job(const Asker& asker, const wire::Query& message, int tries);
+  void job_from_log(const Asker& asker, const wire::Query& message, int tries);
+  void output(const Asker& asker, const wire::Query& message);
+  void nodes(const Asker& asker);
+  void groups(const Asker& asker);
+  void stats(const Asker& asker);
+
+  wire::Row definition_row(ActiveDefinition& definition) const;
+  wire::Row executing_row(const Executing& entry) const;
+  wire::Row waiting_row(const WaitingJob& job, bool delayed) const;
+  wire::Row log_row(const LogEntry& entry) const;
+  std::string group_name(GroupId id) const;
+  // The group a question names; empty: all (id 0). Otherwise an error for the asker.
+  Result<GroupId> group_of(const wire::Query& message) const;
+
+  Catalog& catalog_;
+  ExecutingTable& executing_;
+  Workers& workers_;
+  Questions& questions_;
+  ClientLink& clients_;
+  SchedulingClock& clock_;
+  Duration lease_;
+  std::function<std::vector<Stat>()> stats_;
+};
+
+}  // namespace carillon::jobtracker

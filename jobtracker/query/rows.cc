@@ -1,0 +1,152 @@
+// How definitions, jobs and log rows look to people.
+#include "jobtracker/query/query.h"
+#include "shared/base/time_text.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+wire::Field time_field(WallTime time) {
+  if (time == WallTime{}) return std::monostate{};
+  return format_time(time);
+}
+
+std::string id_text(JobId id) { return std::to_string(id.value); }
+
+std::string kind_word(ScheduleKind kind) {
+  switch (kind) {
+    case ScheduleKind::kNow: return "now";
+    case ScheduleKind::kAt: return "at";
+    case ScheduleKind::kCron: return "cron";
+    case ScheduleKind::kEvery: return "every";
+    case ScheduleKind::kFixedDelay: return "fixed_delay";
+    case ScheduleKind::kManual: return "manual";
+  }
+  return {};
+}
+
+std::string state_word(DefinitionState state) {
+  switch (state) {
+    case DefinitionState::kActive: return "active";
+    case DefinitionState::kSuspended: return "suspended";
+    case DefinitionState::kQuarantined: return "quarantined";
+    case DefinitionState::kEnded: return "ended";
+  }
+  return {};
+}
+
+std::string overlap_word(Overlap overlap) {
+  switch (overlap) {
+    case Overlap::kSkip: return "skip";
+    case Overlap::kQueue: return "queue";
+    case Overlap::kQueueOne: return "queue_one";
+    case Overlap::kCancelRunning: return "cancel_running";
+    case Overlap::kParallel: return "parallel";
+  }
+  return {};
+}
+
+std::string dst_word(DstRule rule) {
+  switch (rule) {
+    case DstRule::kAuto: return "auto";
+    case DstRule::kSkip: return "skip";
+    case DstRule::kOnce: return "once";
+    case DstRule::kTwice: return "twice";
+  }
+  return {};
+}
+
+std::string schedule_text(const Schedule& schedule) {
+  switch (schedule.kind) {
+    case ScheduleKind::kNow: return "now";
+    case ScheduleKind::kAt: return format_time(schedule.at);
+    case ScheduleKind::kCron: return schedule.cron;
+    case ScheduleKind::kEvery:
+    case ScheduleKind::kFixedDelay: {
+      std::string text = format_duration(schedule.interval);
+      if (schedule.count) text += " x " + std::to_string(*schedule.count);
+      return text;
+    }
+    case ScheduleKind::kManual: return "manual";
+  }
+  return {};
+}
+
+}  // namespace
+
+wire::Row QueryDesk::definition_row(ActiveDefinition& definition) const {
+  const Definition& row = definition.row;
+  const bool is_cron = row.kind == ScheduleKind::kCron;
+  WallTime next = row.next_fire;
+  // For what is generated ahead, next_fire is the first without an occurrence; people mean the next run.
+  if (row.state == DefinitionState::kActive && definition.spec.overlap != Overlap::kSkip && row.kind != ScheduleKind::kFixedDelay) {
+    next = definition.schedule.next_fire(clock_.now()).value_or(WallTime{});
+  }
+  if (row.state == DefinitionState::kSuspended) next = WallTime{};
+  return {{"task_id", row.task_id},
+          {"group", group_name(row.group)},
+          {"kind", kind_word(row.kind)},
+          {"schedule", schedule_text(definition.spec.schedule)},
+          {"tz", is_cron ? wire::Field{definition.spec.schedule.tz} : wire::Field{}},
+          {"dst", is_cron ? wire::Field{dst_word(definition.spec.schedule.dst)} : wire::Field{}},
+          {"state", state_word(row.state)},
+          {"next_fire", time_field(next)},
+          {"last_fire", time_field(row.last_fire)},
+          {"priority", std::int64_t{definition.spec.priority}},
+          {"overlap", overlap_word(definition.spec.overlap)},
+          {"running", static_cast<std::int64_t>(definition.running.size())},
+          {"description", definition.spec.description},
+          {"owner", definition.spec.owner}};
+}
+
+wire::Row QueryDesk::waiting_row(const WaitingJob& job, bool delayed) const {
+  return {{"job_id", id_text(job.id)},
+          {"task_id", job.task_id},
+          {"group", group_name(job.group)},
+          {"trigger_time", time_field(job.trigger_time)},
+          {"priority", std::int64_t{job.priority}},
+          {"attempt", std::int64_t{job.attempt}},
+          {"kind", kind_word(job.kind)},
+          {"state", std::string(job.suspended ? "suspended" : delayed ? "delayed" : "waiting")}};
+}
+
+wire::Row QueryDesk::executing_row(const Executing& entry) const {
+  const WaitingJob& job = entry.row.job;
+  const auto session = workers_.all().find(entry.row.session);
+  wire::Field lease;
+  if (session != workers_.all().end()) {
+    const Duration left = lease_ - std::chrono::duration_cast<Duration>(clock_.steady_now() - session->second->heard_at);
+    lease = format_time(clock_.now() + left);
+  }
+  return {{"job_id", id_text(job.id)},
+          {"task_id", job.task_id},
+          {"group", group_name(job.group)},
+          {"attempt", std::int64_t{job.attempt}},
+          {"node", entry.row.node},
+          {"trigger_time", time_field(job.trigger_time)},
+          {"started_at", time_field(entry.handed_out_at)},
+          {"lease_until", lease}};
+}
+
+wire::Row QueryDesk::log_row(const LogEntry& entry) const {
+  wire::Field lateness;
+  if (entry.started_at != WallTime{}) {
+    lateness = static_cast<double>((entry.started_at - entry.trigger_time).count()) / 1000.0;
+  }
+  wire::Field exit_code;
+  if (entry.exit_code) exit_code = std::int64_t{*entry.exit_code};
+  return {{"job_id", entry.job_id ? wire::Field{id_text(entry.job_id)} : wire::Field{}},
+          {"task_id", entry.task_id},
+          {"group", group_name(entry.group)},
+          {"attempt", std::int64_t{entry.attempt}},
+          {"state", std::string(to_string(entry.state))},
+          {"trigger_time", time_field(entry.trigger_time)},
+          {"started_at", time_field(entry.started_at)},
+          {"ended_at", time_field(entry.ended_at)},
+          {"lateness_ms", lateness},
+          {"node", entry.node.empty() ? wire::Field{} : wire::Field{entry.node}},
+          {"exit_code", exit_code},
+          {"message", entry.message},
+          {"count", entry.count}};
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,76 @@
+#include "jobtracker/recovery/recovery.h"
+
+#include <set>
+
+namespace carillon::jobtracker {
+
+Recovery::Recovery(RecoveryConfig config, ExecutingTable& executing, Workers& workers, TakeBack& ends,
+                   SchedulingClock& clock, const Logger& log)
+    : config_(config), executing_(executing), workers_(workers), ends_(ends), clock_(clock), log_(log) {}
+
+void Recovery::start(const StartAnswer& found) {
+  for (const ExecutingJob& row : found.executing) {
+    Executing& entry = executing_.put(row, Phase::kSent);
+    entry.sent_at = clock_.steady_now();
+    entry.handed_out_at = row.claimed_at;
+    orphans_.emplace(row.session, clock_.steady_now());
+  }
+  if (!found.executing.empty()) {
+    log_.info("jobs were executing when the last job tracker ended", "jobs", found.executing.size(), "sessions", orphans_.size());
+  }
+}
+
+void Recovery::reconcile(const Worker& worker, std::int64_t handout_seen, const std::vector<wire::Held>& holding) {
+  orphans_.erase(worker.session);
+  std::set<wire::AttemptId> held;
+  for (const wire::Held& one : holding) held.insert(one.id);
+  for (const JobId id : executing_.of_session(worker.session)) {
+    const Executing* entry = executing_.find(id);
+    if (entry->phase != Phase::kSent || held.count({id, entry->row.job.attempt}) != 0) continue;
+    const bool was_seen = entry->handout <= handout_seen;
+    const bool is_overdue = clock_.steady_now() - entry->sent_at > config_.lease;
+    if (was_seen || is_overdue) {
+      log_.warn("a hand-out did not arrive, its job goes back", "job", id.value, "node", worker.name);
+      ends_.take_back(id, false);
+    }
+  }
+}
+
+void Recovery::run_once() {
+  const SteadyTime now = clock_.steady_now();
+  std::vector<SessionId> silent;
+  for (const auto& [session, worker] : workers_.all()) {
+    if (now - worker->heard_at > config_.lease) silent.push_back(session);
+  }
+  for (const SessionId session : silent) {
+    const Worker* worker = workers_.find(session);
+    const auto jobs = executing_.of_session(session).size();
+    log_.warn("a task tracker is silent, its jobs run elsewhere", "node", worker->name, "jobs", jobs);
+    ++workers_lost_;
+    workers_.erase(session);
+    orphans_.erase(session);
+    take_back_all(session, true);
+  }
+  for (const SessionId session : executing_.sessions()) {
+    if (workers_.find(session) != nullptr) continue;
+    const auto [since, is_new] = orphans_.emplace(session, now);
+    if (is_new) since->second = now - config_.lease;  // Claimed for a worker that died meanwhile.
+    if (now - since->second <= config_.lease) continue;
+    take_back_all(session, true);
+  }
+  std::erase_if(orphans_, [this](const auto& orphan) { return executing_.of_session(orphan.first).empty(); });
+}
+
+void Recovery::leave(SessionId session) {
+  workers_.erase(session);
+  take_back_all(session, false);
+}
+
+void Recovery::take_back_all(SessionId session, bool lost) {
+  for (const JobId id : executing_.of_session(session)) {
+    const Executing* entry = executing_.find(id);
+    ends_.take_back(id, lost && entry->phase == Phase::kSent);
+  }
+}
+
+}  // namespace carillon::jobtracker

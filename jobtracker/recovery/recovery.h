@@ -1,0 +1,63 @@
+#pragma once
+
+#include <unordered_map>
+
+#include "jobtracker/store/reads.h"
+#include "jobtracker/state/executing.h"
+#include "jobtracker/state/scheduling_clock.h"
+#include "jobtracker/state/take_back.h"
+#include "jobtracker/state/workers.h"
+
+namespace carillon::jobtracker {
+
+struct RecoveryConfig {
+  // A task tracker not heard of for so long is dead, and its jobs run elsewhere. Shorter recovers
+  // faster; longer forgives slow networks.
+  Duration lease = std::chrono::seconds{3};
+};
+
+// Finds jobs whose task tracker is gone, or does not have them, and takes them back.
+//
+//  - A worker is heard of by its pulls. Silent for a lease: its session ends, what was sent to it
+//    is lost and runs again as a new attempt, without counting a failure.
+//  - After a restart of the job tracker, what is executing waits for its worker to register again.
+//    It adopts what it holds; what it does not hold never reached it and goes back at once. A
+//    worker that does not come within a lease is dead.
+//  - A hand-out that its worker has not seen within a lease never arrived: by then the worker
+//    would refuse it.
+//
+// Thread: the loop.
+class Recovery {
+ public:
+  Recovery(RecoveryConfig config, ExecutingTable& executing, Workers& workers, TakeBack& ends,
+           SchedulingClock& clock, const Logger& log);
+
+  // After a restart.
+  void start(const StartAnswer& found);
+
+  // The worker says all it holds.
+  void reconcile(const Worker& worker, std::int64_t handout_seen, const std::vector<wire::Held>& holding);
+
+  // The sessions that died since the last call were erased from the workers; called each 100 ms.
+  void run_once();
+
+  // The worker goes, and holds nothing.
+  void leave(SessionId session);
+
+  std::int64_t workers_lost() const { return workers_lost_; }
+
+ private:
+  void take_back_all(SessionId session, bool lost);
+
+  RecoveryConfig config_;
+  ExecutingTable& executing_;
+  Workers& workers_;
+  TakeBack& ends_;
+  SchedulingClock& clock_;
+  const Logger& log_;
+  // Sessions with jobs, but without a worker: since when.
+  std::unordered_map<SessionId, SteadyTime> orphans_;
+  std::int64_t workers_lost_ = 0;
+};
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,119 @@
+// Whether an occurrence that has come due may run: overlap, deadlines, and what was voided.
+#include <algorithm>
+#include <utility>
+
+#include "jobtracker/recurrence/recurrence.h"
+#include "shared/wire/codec.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+// A start deadline is looked at only when a job is this late.
+constexpr Duration kLate = std::chrono::milliseconds{500};
+
+bool is_expired(const WaitingJob& job, Duration deadline, WallTime now) {
+  return deadline > Duration{} && job.attempt == 0 && now > job.trigger_time + deadline;
+}
+
+}  // namespace
+
+bool Recurrence::admit(WaitingJob& job, WallTime now) {
+  if (!job.definition) return admit_one_shot(job, now);
+  ActiveDefinition* definition = catalog_.definition(job.definition);
+  if (definition == nullptr || definition->row.version != job.version) return false;  // Voided: its row is gone.
+  const auto& parked = definition->parked;
+  if (std::any_of(parked.begin(), parked.end(), [&](const WaitingJob& other) { return other.id == job.id; })) return false;
+  if (definition->is_recovering) return !park(*definition, std::move(job));
+  const bool goes_on = job.attempt > 0 || definition->running.count(job.id) != 0;
+  if (!goes_on) {
+    if (is_expired(job, definition->spec.start_deadline, now)) {
+      skip_fire(*definition, std::move(job), LogState::kExpired, "not started within its start deadline");
+      return false;
+    }
+    const bool is_free = definition->running.empty() || job.forced || definition->spec.overlap == Overlap::kParallel;
+    if (!is_free) {
+      const bool waits = job.triggered || definition->spec.overlap != Overlap::kSkip;
+      if (waits && definition->parked.size() < config_.parked_max) return !park(*definition, std::move(job));
+      skip_fire(*definition, std::move(job), LogState::kSkipped, "the run before had not ended");
+      return false;
+    }
+  }
+  definition->running.insert(job.id);
+  if (!job.triggered) definition->row.last_fire = std::max(definition->row.last_fire, job.trigger_time);
+  return true;
+}
+
+bool Recurrence::admit_one_shot(WaitingJob& job, WallTime now) {
+  if (job.attempt > 0 || now <= job.trigger_time + kLate) return true;
+  const auto spec = wire::decode_spec(job.spec);
+  if (!spec.ok()) return true;  // The worker will say what is wrong with it.
+  if (is_expired(job, spec.value().start_deadline, now)) {
+    end_waiting(std::move(job), LogState::kExpired, "not started within its start deadline");
+    return false;
+  }
+  const Misfire& misfire = spec.value().misfire;
+  if (job.kind == ScheduleKind::kAt && misfire.policy == MisfirePolicy::kSkip && was_missed(job.trigger_time, misfire.threshold)) {
+    end_waiting(std::move(job), LogState::kMissed, "its time came while no job tracker ran");
+    return false;
+  }
+  return true;
+}
+
+void Recurrence::was_not_claimed(const WaitingJob& job) {
+  if (ActiveDefinition* definition = catalog_.definition(job.definition)) {
+    definition->running.erase(job.id);
+    unpark(*definition);
+  }
+}
+
+// True: it is held here, and its row stays in the table.
+bool Recurrence::park(ActiveDefinition& definition, WaitingJob job) {
+  definition.parked.push_back(std::move(job));
+  return true;
+}
+
+void Recurrence::unpark(ActiveDefinition& definition) {
+  if (definition.parked.empty() || definition.is_recovering || !definition.running.empty()) return;
+  WaitingJob first = std::move(definition.parked.front());
+  definition.parked.erase(definition.parked.begin());
+  sink_.offer(std::move(first));
+}
+
+// An occurrence ends without a run. The single regular one makes way for the next of the grid.
+void Recurrence::skip_fire(ActiveDefinition& definition, WaitingJob job, LogState state, std::string message) {
+  if (!is_single(definition) || job.triggered) {
+    end_waiting(std::move(job), state, std::move(message));
+    return;
+  }
+  when_settled(definition.row.id, [this, job = std::move(job), state, message = std::move(message)](ActiveDefinition& settled_one) mutable {
+    if (settled_one.row.version != job.version || settled_one.row.state != DefinitionState::kActive) return;
+    LogEntry entry = passed_over(settled_one.row, state, job.trigger_time, 1, std::move(message));
+    entry.job_id = job.id;
+    ChangeDefinition operation = next_cycle(settled_one, clock_.now());
+    if (!operation.to && !settled_one.running.empty()) {
+      operation.to = settled_one.row;  // It goes when its run has ended.
+      operation.to->state = DefinitionState::kEnded;
+      operation.to->next_fire = {};
+    }
+    std::vector<Operation> with;
+    with.emplace_back(ChangeWaiting{.from = std::move(job), .log = std::move(entry)});
+    change(settled_one, std::move(operation), std::move(with), {});
+  });
+}
+
+void Recurrence::end_waiting(WaitingJob job, LogState state, std::string message) {
+  LogEntry entry{.id = ids_.next(clock_.now()),
+                 .job_id = job.id,
+                 .group = job.group,
+                 .task_id = job.task_id,
+                 .definition = job.definition,
+                 .state = state,
+                 .trigger_time = job.trigger_time,
+                 .ended_at = clock_.now(),
+                 .message = std::move(message)};
+  const DefinitionId id = job.definition;
+  batcher_.post(Urgency::kCompletion, ChangeWaiting{.from = std::move(job), .log = std::move(entry)},
+                [this, id](Operation&, const Outcome&, const Error*) { remove_if_over(id); });
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,457 @@
+#include "jobtracker/recurrence/recurrence.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "shared/base/assert.h"
+#include "shared/wire/codec.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+constexpr WallTime kNever{};                   // "none" in a row
+constexpr std::int64_t kCountMax = 1'000'000;  // passed-over fires are counted up to here
+constexpr std::size_t kRowsAtOnce = 500;       // generated in one operation
+constexpr int kDefinitionsAtOnce = 500;        // looked at in one turn of a pass
+constexpr std::int64_t kPromotedAtOnce = 1000;
+constexpr Duration kTick{1};
+
+}  // namespace
+
+Status RecurrenceConfig::validate() const {
+  if (period >= horizon) {
+    return Error{ErrorCode::kInvalidArgument, "pregenerate-period must be shorter than pregenerate-horizon"};
+  }
+  return {};
+}
+
+Recurrence::Recurrence(RecurrenceConfig config, Catalog& catalog, Batcher& batcher, JobSink& sink, IdSource& ids,
+                       SchedulingClock& clock, Executor& executor, const Logger& log)
+    : config_(config), catalog_(catalog), batcher_(batcher), sink_(sink), ids_(ids), clock_(clock),
+      executor_(executor), log_(log) {
+  CARILLON_ASSERT(config_.validate().ok(), "main validates every configuration");
+}
+
+Duration Recurrence::horizon() const {
+  const double rows = rows_per_second_ * static_cast<double>(config_.horizon.count()) / 1e6;
+  if (rows <= static_cast<double>(config_.rows_max)) return config_.horizon;
+  const double share = static_cast<double>(config_.rows_max) / rows;
+  return Duration{static_cast<Duration::rep>(static_cast<double>(config_.horizon.count()) * share)};
+}
+
+bool Recurrence::is_single(const ActiveDefinition& definition) const {
+  return definition.row.kind == ScheduleKind::kFixedDelay || definition.spec.overlap == Overlap::kSkip;
+}
+
+bool Recurrence::is_exhausted(const ActiveDefinition& definition, std::int64_t fired) const {
+  return definition.spec.schedule.count && fired >= *definition.spec.schedule.count;
+}
+
+WaitingJob Recurrence::occurrence(const Definition& row, int priority, WallTime trigger) {
+  return WaitingJob{.id = ids_.next_job(clock_.now()),
+                    .group = row.group,
+                    .task_id = row.task_id,
+                    .definition = row.id,
+                    .version = row.version,
+                    .kind = row.kind,
+                    .priority = priority,
+                    .trigger_time = trigger};
+}
+
+LogEntry Recurrence::passed_over(const Definition& row, LogState state, WallTime first, std::int64_t count,
+                                 std::string message) {
+  return LogEntry{.id = ids_.next(clock_.now()),
+                  .group = row.group,
+                  .task_id = row.task_id,
+                  .definition = row.id,
+                  .state = state,
+                  .trigger_time = first,
+                  .ended_at = clock_.now(),
+                  .message = std::move(message),
+                  .count = count};
+}
+
+// ---- changes of a definition, one at a time ----
+
+void Recurrence::when_settled(DefinitionId id, std::function<void(ActiveDefinition&)> work) {
+  ActiveDefinition* definition = catalog_.definition(id);
+  if (definition == nullptr) return;
+  if (definition->is_changing) {
+    waiting_changes_[id].push_back(std::move(work));
+  } else {
+    work(*definition);
+  }
+}
+
+void Recurrence::settled(ActiveDefinition& definition) {
+  definition.is_changing = false;
+  const DefinitionId id = definition.row.id;
+  const auto found = waiting_changes_.find(id);
+  if (found == waiting_changes_.end()) return;
+  auto work = std::move(found->second);
+  waiting_changes_.erase(found);
+  for (auto& one : work) when_settled(id, std::move(one));
+}
+
+ChangeDefinition Recurrence::change_of(const ActiveDefinition& definition) const {
+  return ChangeDefinition{.id = definition.row.id,
+                          .expected_version = definition.row.version,
+                          .expected_generated_through = definition.row.generated_through,
+                          .to = definition.row,
+                          .group = definition.row.group};
+}
+
+// `with` operations go into the same transaction, before the change.
+void Recurrence::change(ActiveDefinition& definition, ChangeDefinition operation, std::vector<Operation> with,
+                        Then then, std::optional<ForRequest> request) {
+  CARILLON_ASSERT(!definition.is_changing, "changes of a definition wait for each other");
+  definition.is_changing = true;
+  const DefinitionId id = definition.row.id;
+  with.push_back(std::move(operation));
+  auto on_unit = [this, then = std::move(then)](std::vector<Operation>& operations,
+                                                const std::vector<Outcome>& outcomes, const Error* refused) {
+    const auto& changed = std::get<ChangeDefinition>(operations.back());
+    ActiveDefinition* found = catalog_.definition(changed.id);
+    CARILLON_ASSERT(found != nullptr, "a definition goes only by its own change");
+    if (outcomes.back().kind == OutcomeKind::kDone) {
+      apply(*found, changed);
+    } else {
+      log_.error("a definition was not changed", "task", found->row.task_id, "reason",
+                 refused != nullptr ? refused->message : "the store has it otherwise");
+    }
+    if (then) then(changed, outcomes.back());
+    if (ActiveDefinition* still = catalog_.definition(changed.id)) settled(*still);
+  };
+  if (!request) {
+    batcher_.post_unit(Urgency::kCompletion, std::move(with), std::move(on_unit));
+    return;
+  }
+  auto on_request = [this, id, answer = std::move(request->on_request)](const RequestOutcome& outcome, const Error* refused) {
+    answer(outcome, refused);
+    ActiveDefinition* found = catalog_.definition(id);
+    if (outcome.answered_before && found != nullptr) settled(*found);
+  };
+  batcher_.post_request(Urgency::kRequest, std::move(request->number), std::move(with), std::move(on_request), std::move(on_unit));
+}
+
+// The store has it: so has the memory.
+void Recurrence::apply(ActiveDefinition& definition, const ChangeDefinition& operation) {
+  if (!operation.to) {
+    rows_per_second_ -= std::exchange(rates_[definition.row.id], 0.0);
+    rates_.erase(definition.row.id);
+    waiting_changes_.erase(definition.row.id);
+    catalog_.remove_definition(definition.row.id);
+    return;
+  }
+  const WallTime last_fire = definition.row.last_fire;
+  std::string spec = std::move(definition.row.spec);
+  definition.row = *operation.to;
+  if (!operation.spec_changed) definition.row.spec = std::move(spec);
+  definition.row.last_fire = std::max(last_fire, definition.row.last_fire);
+  if (operation.void_waiting) definition.parked.clear();
+  for (const WaitingJob& job : operation.add) sink_.offer(job);
+}
+
+// ---- for intake ----
+
+Result<NewDefinition> Recurrence::plan(JobSpec spec, GroupId group, std::string task_id, bool keyed) {
+  const WallTime now = clock_.now();
+  NewDefinition planned{.schedule = CARILLON_TRY(CompiledSchedule::compile(spec.schedule, now))};
+  Definition& row = planned.operation.definition;
+  row = Definition{.id = catalog_.next_definition_id(), .group = group, .task_id = std::move(task_id), .keyed = keyed};
+  row.kind = spec.schedule.kind;
+  row.created_at = now;
+  row.spec = wire::encode_spec(spec);
+  row.generated_through = now - kTick;  // A fire at this very moment is still to come.
+  if (const auto first = planned.schedule.first_fire(now)) {
+    row.next_fire = *first;
+    if (*first <= now + horizon()) {
+      planned.operation.first = occurrence(row, spec.priority, *first);
+      row.generated_through = *first;
+      row.fired = 1;
+    }
+  } else if (row.kind != ScheduleKind::kManual) {
+    return Error{ErrorCode::kInvalidArgument, "the schedule has no fire to come"};
+  }
+  planned.spec = std::move(spec);
+  return planned;
+}
+
+void Recurrence::added(NewDefinition added) {
+  const std::optional<WaitingJob> first = added.operation.first;
+  ActiveDefinition& definition =
+      catalog_.put_definition(std::move(added.operation.definition), std::move(added.spec), std::move(added.schedule));
+  if (first) sink_.offer(*first);
+  if (is_single(definition) || definition.row.kind == ScheduleKind::kManual) return;
+  const WallTime now = clock_.now();
+  const double rate = static_cast<double>(definition.schedule.count_fires(now, now + std::chrono::minutes{1}, 60'000)) / 60.0;
+  rates_[definition.row.id] = rate;
+  rows_per_second_ += rate;
+  generate(definition, now + horizon());
+}
+
+Status Recurrence::suspend(DefinitionId id, ForRequest request) {
+  ActiveDefinition* definition = catalog_.definition(id);
+  if (definition->is_changing) {
+    when_settled(id, [this, request = std::move(request)](ActiveDefinition& later) {
+      const Status status = suspend(later.row.id, request);
+      if (!status.ok()) request.on_request({}, &status.error());
+    });
+    return {};
+  }
+  if (definition->row.state == DefinitionState::kSuspended) return Error{ErrorCode::kConflict, "is suspended already"};
+  ChangeDefinition operation = change_of(*definition);
+  operation.expected_generated_through.reset();
+  operation.to->state = DefinitionState::kSuspended;
+  operation.to->version += 1;
+  operation.void_waiting = true;
+  change(*definition, std::move(operation), {}, {}, std::move(request));
+  return {};
+}
+
+Status Recurrence::resume(DefinitionId id, ForRequest request) {
+  ActiveDefinition* definition = catalog_.definition(id);
+  if (definition->is_changing) {
+    when_settled(id, [this, request = std::move(request)](ActiveDefinition& later) {
+      const Status status = resume(later.row.id, request);
+      if (!status.ok()) request.on_request({}, &status.error());
+    });
+    return {};
+  }
+  if (definition->row.state != DefinitionState::kSuspended && definition->row.state != DefinitionState::kQuarantined) {
+    return Error{ErrorCode::kConflict, "is not suspended"};
+  }
+  const WallTime now = clock_.now();
+  ChangeDefinition operation = change_of(*definition);
+  operation.expected_generated_through.reset();
+  Definition& to = *operation.to;
+  to.state = DefinitionState::kActive;
+  to.version += 1;
+  to.generated_through = std::max(now, to.generated_through);
+  const auto next = to.kind == ScheduleKind::kFixedDelay ? definition->schedule.next_after_end(now)
+                                                         : definition->schedule.next_fire(now);
+  to.next_fire = next.value_or(kNever);
+  // A single run that still goes on makes its own next fire when it ends.
+  if (is_single(*definition) && !definition->running.empty()) to.next_fire = to.generated_through;
+  change(*definition, std::move(operation), {}, [this](const ChangeDefinition& changed, const Outcome&) {
+    when_settled(changed.id, [this](ActiveDefinition& resumed) { generate(resumed, horizon_end()); });
+  }, std::move(request));
+  return {};
+}
+
+Status Recurrence::remove(DefinitionId id, std::vector<LogEntry> logs, ForRequest request) {
+  when_settled(id, [this, logs = std::move(logs), request = std::move(request)](ActiveDefinition& definition) {
+    ChangeDefinition operation = change_of(definition);
+    operation.expected_generated_through.reset();
+    operation.to.reset();
+    operation.void_waiting = true;
+    operation.logs = logs;
+    change(definition, std::move(operation), {}, {}, request);
+  });
+  return {};
+}
+
+// The schedule is over and nothing of it is left.
+void Recurrence::drop(DefinitionId id) {
+  when_settled(id, [this](ActiveDefinition& definition) {
+    ChangeDefinition operation = change_of(definition);
+    operation.to.reset();
+    change(definition, std::move(operation), {}, {});
+  });
+}
+
+WaitingJob Recurrence::triggered(const ActiveDefinition& definition, std::string spec, bool forced) {
+  WaitingJob job = occurrence(definition.row, kPriorityTriggered, clock_.now());
+  job.triggered = true;
+  job.forced = forced;
+  job.spec = std::move(spec);
+  return job;
+}
+
+// ---- the end of a run ----
+
+ChangeDefinition Recurrence::next_cycle(ActiveDefinition& definition, WallTime after) {
+  ChangeDefinition operation = change_of(definition);
+  Definition& to = *operation.to;
+  const WallTime now = clock_.now();
+  const bool is_delay = to.kind == ScheduleKind::kFixedDelay;
+  const auto next = is_exhausted(definition, to.fired) ? std::nullopt
+                    : is_delay                         ? definition.schedule.next_after_end(after)
+                                                       : definition.schedule.next_fire(std::max(after, to.generated_through));
+  if (!next) {
+    to.state = DefinitionState::kEnded;
+    to.next_fire = kNever;
+    if (definition.running.size() <= 1 && definition.parked.empty()) operation.to.reset();  // All over.
+    return operation;
+  }
+  if (!is_delay) {
+    const std::int64_t passed = definition.schedule.count_fires(to.generated_through, *next - kTick, kCountMax);
+    if (passed > 0) {
+      const WallTime first = definition.schedule.next_fire(to.generated_through).value_or(*next);
+      operation.logs.push_back(passed_over(to, LogState::kSkipped, first, passed, "the run before had not ended"));
+    }
+  }
+  to.next_fire = *next;
+  if (*next <= now + horizon()) {
+    to.generated_through = *next;
+    to.fired += 1;
+    operation.add.push_back(occurrence(to, definition.spec.priority, *next));
+  }
+  return operation;
+}
+
+std::vector<Operation> Recurrence::with_end(const WaitingJob& job, WallTime ended) {
+  ActiveDefinition* definition = catalog_.definition(job.definition);
+  if (definition == nullptr || !is_single(*definition) || job.triggered || definition->is_changing) return {};
+  if (definition->row.state != DefinitionState::kActive) return {};
+  definition->is_changing = true;
+  std::vector<Operation> operations;
+  operations.emplace_back(next_cycle(*definition, std::min(ended, clock_.now())));
+  return operations;
+}
+
+void Recurrence::run_ended(const WaitingJob& job, const std::vector<Operation>& with,
+                           const std::vector<Outcome>& outcomes) {
+  ActiveDefinition* definition = catalog_.definition(job.definition);
+  if (definition == nullptr) return;
+  definition->running.erase(job.id);
+  const DefinitionId id = job.definition;
+  if (!with.empty()) {
+    const auto& changed = std::get<ChangeDefinition>(with.front());
+    const bool done = outcomes.front().kind == OutcomeKind::kDone;
+    if (done) apply(*definition, changed);
+    definition = catalog_.definition(id);
+    if (definition == nullptr) return;
+    settled(*definition);
+  } else if (is_single(*definition) && !job.triggered) {
+    // It was being changed, or suspended, when the run ended.
+    when_settled(id, [this](ActiveDefinition& settled_one) {
+      const bool is_waiting_for_end = settled_one.row.next_fire <= settled_one.row.generated_through;
+      if (settled_one.row.state != DefinitionState::kActive || !is_waiting_for_end || !settled_one.running.empty()) return;
+      change(settled_one, next_cycle(settled_one, clock_.now()), {}, {});
+    });
+  }
+  if (ActiveDefinition* still = catalog_.definition(id)) {
+    unpark(*still);
+    remove_if_over(id);
+  }
+}
+
+// An ended definition goes when nothing of it waits or runs any more, and its task id is free again.
+void Recurrence::remove_if_over(DefinitionId id) {
+  const ActiveDefinition* definition = catalog_.definition(id);
+  if (definition == nullptr || definition->row.state != DefinitionState::kEnded || !definition->running.empty() ||
+      !definition->parked.empty()) {
+    return;
+  }
+  ReadOccurrences question{.definition = id, .group = definition->row.group, .limit = 1};
+  batcher_.ask(question, [this, id](Result<ReadAnswer> answer) {
+    if (!answer.ok()) return;
+    const auto& found = std::get<OccurrencesAnswer>(answer.value());
+    if (found.waiting.empty() && found.executing.empty()) drop(id);
+  });
+}
+
+// ---- generation ----
+
+void Recurrence::generate(ActiveDefinition& definition, WallTime through) {
+  if (definition.row.state != DefinitionState::kActive || definition.is_changing || definition.is_recovering ||
+      definition.row.kind == ScheduleKind::kManual) {
+    return;
+  }
+  if (is_single(definition)) {
+    generate_single(definition, through);
+  } else {
+    generate_many(definition, through);
+  }
+}
+
+void Recurrence::generate_single(ActiveDefinition& definition, WallTime through) {
+  const Definition& row = definition.row;
+  const bool has_occurrence = row.next_fire <= row.generated_through;
+  if (has_occurrence || row.next_fire == kNever || row.next_fire > through) return;
+  ChangeDefinition operation = change_of(definition);
+  operation.to->generated_through = row.next_fire;
+  operation.to->fired += 1;
+  operation.add.push_back(occurrence(row, definition.spec.priority, row.next_fire));
+  change(definition, std::move(operation), {}, {});
+}
+
+void Recurrence::generate_many(ActiveDefinition& definition, WallTime through) {
+  ChangeDefinition operation = change_of(definition);
+  Definition& to = *operation.to;
+  std::optional<WallTime> fire = to.next_fire > to.generated_through ? std::optional(to.next_fire)
+                                                                     : definition.schedule.next_fire(to.generated_through);
+  while (fire && *fire <= through && operation.add.size() < kRowsAtOnce && !is_exhausted(definition, to.fired)) {
+    operation.add.push_back(occurrence(to, definition.spec.priority, *fire));
+    to.generated_through = *fire;
+    to.fired += 1;
+    fire = definition.schedule.next_fire(*fire);
+  }
+  const bool is_over = !fire || is_exhausted(definition, to.fired);
+  to.next_fire = is_over ? kNever : *fire;
+  if (is_over) to.state = DefinitionState::kEnded;
+  if (operation.add.empty() && !is_over) return;
+  const bool has_more = !is_over && *fire <= through;
+  change(definition, std::move(operation), {}, [this, has_more, through](const ChangeDefinition& changed, const Outcome& outcome) {
+    if (outcome.kind != OutcomeKind::kDone) return;
+    if (has_more) {
+      when_settled(changed.id, [this, through](ActiveDefinition& more) { generate(more, through); });
+    } else {
+      remove_if_over(changed.id);
+    }
+  });
+}
+
+void Recurrence::pass() {
+  passed_through_ = clock_.now() + horizon();
+  pass_some(DefinitionId{0});
+  promote();
+  // With a shrunken horizon the passes come more often, in the same proportion.
+  const double share = static_cast<double>(horizon().count()) / static_cast<double>(config_.horizon.count());
+  const Duration period{static_cast<Duration::rep>(static_cast<double>(config_.period.count()) * share)};
+  executor_.post_at(clock_.steady_now() + period, [this] { pass(); });
+}
+
+void Recurrence::pass_some(DefinitionId after) {
+  int looked_at = 0;
+  for (auto at = catalog_.definitions().upper_bound(after); at != catalog_.definitions().end(); ++at) {
+    if (++looked_at > kDefinitionsAtOnce) {
+      executor_.post([this, after] { pass_some(after); });
+      return;
+    }
+    after = at->first;
+    ActiveDefinition& definition = *at->second;
+    if (definition.row.state == DefinitionState::kEnded) {
+      remove_if_over(after);
+    } else if (definition.is_changing) {
+      when_settled(after, [this](ActiveDefinition& later) { generate(later, passed_through_); });
+    } else {
+      generate(definition, passed_through_);
+    }
+  }
+}
+
+void Recurrence::promote() {
+  if (is_promoting_) return;
+  is_promoting_ = true;
+  batcher_.ask(ReadDelayed{.through = horizon_end(), .limit = kPromotedAtOnce}, [this](Result<ReadAnswer> answer) {
+    is_promoting_ = false;
+    if (!answer.ok()) return log_.error("reading delayed jobs failed", "error", answer.error().message);
+    auto jobs = std::move(std::get<JobsAnswer>(answer.value()).jobs);
+    if (jobs.empty()) return;
+    const bool has_more = static_cast<std::int64_t>(jobs.size()) == kPromotedAtOnce;
+    std::vector<Operation> moves;
+    for (const WaitingJob& job : jobs) moves.emplace_back(ChangeWaiting{.from = job, .from_delayed = true, .to = job});
+    is_promoting_ = true;
+    batcher_.post_unit(Urgency::kClaim, std::move(moves), [this, has_more](std::vector<Operation>& done, const std::vector<Outcome>& outcomes, const Error*) {
+      is_promoting_ = false;
+      for (std::size_t i = 0; i < done.size(); ++i) {
+        if (outcomes[i].kind == OutcomeKind::kDone) sink_.offer(*std::get<ChangeWaiting>(done[i]).to);
+      }
+      if (has_more) promote();
+    });
+  });
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,138 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "jobtracker/state/catalog.h"
+#include "jobtracker/state/definitions.h"
+#include "jobtracker/state/gate.h"
+#include "jobtracker/state/id_source.h"
+#include "jobtracker/state/job_sink.h"
+#include "jobtracker/state/run_end.h"
+#include "jobtracker/state/scheduling_clock.h"
+#include "jobtracker/store/batcher.h"
+#include "shared/runtime/executor.h"
+
+namespace carillon::jobtracker {
+
+struct RecurrenceConfig {
+  // How far ahead occurrences stand in the executable tables. Longer means larger tables, and more
+  // rows to void when a job is changed.
+  Duration horizon = std::chrono::minutes{10};
+  // How often the next stretch is generated; shorter than the horizon, so that none is ever late.
+  Duration period = std::chrono::minutes{9};
+  // Generated rows at most; when there would be more, horizon and period shrink.
+  std::int64_t rows_max = 1'000'000;
+  // Occurrences of one definition that may be held back by overlap `queue`; more are skipped.
+  std::size_t parked_max = 1'000;
+
+  Status validate() const;
+};
+
+// From definitions to occurrences.
+//
+// Definitions with overlap `skip` and those with a fixed delay have at most one regular occurrence
+// at a time: the next one is made when the last run ends, from the schedule's own grid. Those with
+// overlap `parallel` and `queue` have all occurrences of the next ten minutes generated, every nine
+// minutes. An occurrence stands in its table ten minutes ahead at the most.
+//
+// Invariants, all kept by the transaction that writes the rows:
+//  - generated_through is the latest fire that has, or had, an occurrence; a repeat of a generation
+//    conflicts with it and does nothing.
+//  - next_fire is the first fire that has none; for `skip` it equals generated_through while the
+//    occurrence waits or runs.
+//
+// After a restart, fires whose time came while no job tracker ran are missed if they are more than
+// the job's threshold ago; its misfire policy says what becomes of them (misfire.cc).
+//
+// Thread: the loop.
+class Recurrence final : public Definitions, public Gate, public RunEnd {
+ public:
+  Recurrence(RecurrenceConfig config, Catalog& catalog, Batcher& batcher, JobSink& sink, IdSource& ids,
+             SchedulingClock& clock, Executor& executor, const Logger& log);
+
+  // After a restart: takes what the store has, looks for what was missed, and starts the passes.
+  void start(const StartAnswer& found);
+
+  // ---- for intake ----
+  Result<NewDefinition> plan(JobSpec spec, GroupId group, std::string task_id, bool keyed) override;
+  void added(NewDefinition added) override;
+  Status suspend(DefinitionId id, ForRequest request) override;
+  Status resume(DefinitionId id, ForRequest request) override;
+  Status remove(DefinitionId id, std::vector<LogEntry> logs, ForRequest request) override;
+  WaitingJob triggered(const ActiveDefinition& definition, std::string spec, bool forced) override;
+  WallTime horizon_end() const override { return clock_.now() + horizon(); }
+
+  // ---- for dispatch ----
+  bool admit(WaitingJob& job, WallTime now) override;
+  void was_not_claimed(const WaitingJob& job) override;
+
+  // ---- for completion ----
+  std::vector<Operation> with_end(const WaitingJob& job, WallTime ended) override;
+  void run_ended(const WaitingJob& job, const std::vector<Operation>& with,
+                 const std::vector<Outcome>& outcomes) override;
+
+  Duration horizon() const;
+
+ private:
+  using Then = std::function<void(const ChangeDefinition&, const Outcome&)>;
+
+  // One change of a definition at a time; others wait for it.
+  void when_settled(DefinitionId id, std::function<void(ActiveDefinition&)> work);
+  void settled(ActiveDefinition& definition);
+  void change(ActiveDefinition& definition, ChangeDefinition operation, std::vector<Operation> with, Then then,
+              std::optional<ForRequest> request = std::nullopt);
+  void drop(DefinitionId id);
+  void apply(ActiveDefinition& definition, const ChangeDefinition& operation);
+  ChangeDefinition change_of(const ActiveDefinition& definition) const;
+
+  WaitingJob occurrence(const Definition& row, int priority, WallTime trigger);
+  LogEntry passed_over(const Definition& row, LogState state, WallTime first, std::int64_t count, std::string message);
+  bool is_single(const ActiveDefinition& definition) const;
+  bool is_exhausted(const ActiveDefinition& definition, std::int64_t fired) const;
+
+  // The change that follows the end of the single regular run, at `after`.
+  ChangeDefinition next_cycle(ActiveDefinition& definition, WallTime after);
+  void generate(ActiveDefinition& definition, WallTime through);
+  void generate_single(ActiveDefinition& definition, WallTime through);
+  void generate_many(ActiveDefinition& definition, WallTime through);
+  void pass();
+  void pass_some(DefinitionId after);
+  void promote();
+  void remove_if_over(DefinitionId id);
+
+  bool admit_one_shot(WaitingJob& job, WallTime now);
+  bool park(ActiveDefinition& definition, WaitingJob job);
+  void unpark(ActiveDefinition& definition);
+  void skip_fire(ActiveDefinition& definition, WaitingJob job, LogState state, std::string message);
+  void end_waiting(WaitingJob job, LogState state, std::string message);
+
+  // misfire.cc
+  bool was_missed(WallTime trigger, Duration threshold) const;
+  void recover(ActiveDefinition& definition);
+  void recover_next();
+  void recover_with(DefinitionId id, const OccurrencesAnswer& found);
+
+  RecurrenceConfig config_;
+  Catalog& catalog_;
+  Batcher& batcher_;
+  JobSink& sink_;
+  IdSource& ids_;
+  SchedulingClock& clock_;
+  Executor& executor_;
+  const Logger& log_;
+  std::unordered_map<DefinitionId, std::vector<std::function<void(ActiveDefinition&)>>> waiting_changes_;
+  double rows_per_second_ = 0;  // of all definitions that are generated ahead
+  std::unordered_map<DefinitionId, double> rates_;
+  WallTime passed_through_{};
+  bool is_promoting_ = false;
+  // Fires from dead_from_ to started_at_, less the threshold, came while no job tracker ran.
+  WallTime dead_from_{};
+  WallTime started_at_{};
+  std::vector<DefinitionId> to_recover_;
+};
+
+}  // namespace carillon::jobtracker

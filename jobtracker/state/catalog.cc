@@ -1,0 +1,65 @@
+#include "jobtracker/state/catalog.h"
+
+#include <algorithm>
+
+namespace carillon::jobtracker {
+namespace {
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return text;
+}
+
+}  // namespace
+
+void Catalog::put_group(const Group& group) {
+  groups_by_name_[lower(group.name)] = group.id;
+  groups_[group.id] = group;
+}
+
+const Group* Catalog::group(GroupId id) const {
+  const auto found = groups_.find(id);
+  return found == groups_.end() ? nullptr : &found->second;
+}
+
+const Group* Catalog::group(const std::string& name) const {
+  const auto found = groups_by_name_.find(lower(name));
+  return found == groups_by_name_.end() ? nullptr : group(found->second);
+}
+
+void Catalog::mark_served(GroupId id) {
+  const auto found = groups_.find(id);
+  if (found != groups_.end()) found->second.served = true;
+}
+
+ActiveDefinition& Catalog::put_definition(Definition row, JobSpec spec, CompiledSchedule schedule) {
+  const DefinitionId id = row.id;
+  definition_high_ = std::max(definition_high_, id.value);
+  definitions_by_task_[{row.group, row.task_id}] = id;
+  auto& place = definitions_[id];
+  place = std::make_unique<ActiveDefinition>(
+      ActiveDefinition{.row = std::move(row), .spec = std::move(spec), .schedule = std::move(schedule)});
+  return *place;
+}
+
+void Catalog::remove_definition(DefinitionId id) {
+  const auto found = definitions_.find(id);
+  if (found == definitions_.end()) return;
+  definitions_by_task_.erase({found->second->row.group, found->second->row.task_id});
+  definitions_.erase(found);
+}
+
+ActiveDefinition* Catalog::definition(DefinitionId id) {
+  const auto found = definitions_.find(id);
+  return found == definitions_.end() ? nullptr : found->second.get();
+}
+
+ActiveDefinition* Catalog::definition(GroupId group, const std::string& task_id) {
+  const auto found = definitions_by_task_.find({group, task_id});
+  return found == definitions_by_task_.end() ? nullptr : definition(found->second);
+}
+
+DefinitionId Catalog::next_definition_id() { return DefinitionId{++definition_high_}; }
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "jobtracker/store/rows.h"
+#include "shared/job/schedule.h"
+
+// What the loop knows of node groups and definitions: all of them, as the store has them.
+namespace carillon::jobtracker {
+
+// A definition with what follows from it and from its runs.
+struct ActiveDefinition {
+  Definition row{};
+  JobSpec spec{};  // decoded from row.spec
+  CompiledSchedule schedule;
+
+  // Its runs that have begun and not reached their end, retries included.
+  std::set<JobId> running{};
+  // Due, but held until a run ends (overlap `queue`), or until what was missed is known.
+  std::vector<WaitingJob> parked{};
+  // A change of it is on its way to the store: the next one waits for the outcome.
+  bool is_changing = false;
+  // After a restart: what it missed while no job tracker ran is being looked at.
+  bool is_recovering = false;
+};
+
+// Thread: the loop.
+class Catalog {
+ public:
+  void put_group(const Group& group);
+  const Group* group(GroupId id) const;
+  // Groups are the same whatever their case.
+  const Group* group(const std::string& name) const;
+  const std::map<GroupId, Group>& groups() const { return groups_; }
+  void mark_served(GroupId id);
+
+  ActiveDefinition& put_definition(Definition row, JobSpec spec, CompiledSchedule schedule);
+  void remove_definition(DefinitionId id);
+  ActiveDefinition* definition(DefinitionId id);
+  ActiveDefinition* definition(GroupId group, const std::string& task_id);
+  const std::map<DefinitionId, std::unique_ptr<ActiveDefinition>>& definitions() const { return definitions_; }
+
+  DefinitionId next_definition_id();
+
+ private:
+  std::map<GroupId, Group> groups_;
+  std::unordered_map<std::string, GroupId> groups_by_name_;  // lower case
+  std::map<DefinitionId, std::unique_ptr<ActiveDefinition>> definitions_;
+  std::map<std::pair<GroupId, std::string>, DefinitionId> definitions_by_task_;
+  std::int32_t definition_high_ = 0;
+};
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "jobtracker/state/catalog.h"
+#include "jobtracker/store/batcher.h"
+
+namespace carillon::jobtracker {
+
+// What is written when a job is submitted that has a schedule.
+struct NewDefinition {
+  AddDefinition operation{};
+  JobSpec spec{};
+  CompiledSchedule schedule;
+};
+
+// A client's numbered request that a change is made for.
+struct ForRequest {
+  NumberedRequest number{};
+  OnRequest on_request{};
+};
+
+// Changes of definitions, for those who act on them.
+// Thread: the loop.
+class Definitions {
+ public:
+  virtual ~Definitions() = default;
+  virtual Result<NewDefinition> plan(JobSpec spec, GroupId group, std::string task_id, bool keyed) = 0;
+  // After its operation was committed.
+  virtual void added(NewDefinition added) = 0;
+  // These answer the request in any case; kConflict at once where the state does not allow it.
+  virtual Status suspend(DefinitionId id, ForRequest request) = 0;
+  virtual Status resume(DefinitionId id, ForRequest request) = 0;
+  virtual Status remove(DefinitionId id, std::vector<LogEntry> logs, ForRequest request) = 0;
+  // An occurrence off the schedule's grid, due now and ahead of everything in its group.
+  virtual WaitingJob triggered(const ActiveDefinition& definition, std::string spec, bool forced) = 0;
+  // One-shot jobs due later than this stand in the delayed table.
+  virtual WallTime horizon_end() const = 0;
+};
+
+}  // namespace carillon::jobtracker

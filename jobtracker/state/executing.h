@@ -1,0 +1,67 @@
+#pragma once
+
+#include <set>
+#include <unordered_map>
+
+#include "carillon/time.h"
+#include "jobtracker/store/rows.h"
+
+namespace carillon::jobtracker {
+
+enum class Phase : std::uint8_t {
+  kClaiming,  // the claim is on its way to the store
+  kHeld,      // claimed, and kept until it is due or can be sent
+  kSent,      // handed to its worker
+  kEnding,    // its end is on its way to the store
+};
+
+struct Executing {
+  ExecutingJob row{};
+  Phase phase = Phase::kClaiming;
+  std::int64_t handout = 0;  // the hand-out that carried it; 0: of an earlier life of this tracker
+  SteadyTime sent_at{};
+  WallTime handed_out_at{};
+  bool stop_asked = false;   // a Kill was sent for it
+};
+
+// The executing table, in memory: all of it, as the store has it, and what is on its way.
+// Thread: the loop.
+class ExecutingTable {
+ public:
+  Executing& put(ExecutingJob row, Phase phase) {
+    by_session_[row.session].insert(row.job.id);
+    const JobId id = row.job.id;
+    return jobs_.insert_or_assign(id, Executing{.row = std::move(row), .phase = phase}).first->second;
+  }
+  void erase(JobId id) {
+    const auto found = jobs_.find(id);
+    if (found == jobs_.end()) return;
+    const auto session = by_session_.find(found->second.row.session);
+    session->second.erase(id);
+    if (session->second.empty()) by_session_.erase(session);
+    jobs_.erase(found);
+  }
+  Executing* find(JobId id) {
+    const auto found = jobs_.find(id);
+    return found == jobs_.end() ? nullptr : &found->second;
+  }
+  // A copy, so that the caller may end jobs while it goes along.
+  std::vector<JobId> of_session(SessionId session) const {
+    const auto found = by_session_.find(session);
+    if (found == by_session_.end()) return {};
+    return {found->second.begin(), found->second.end()};
+  }
+  std::vector<SessionId> sessions() const {
+    std::vector<SessionId> all;
+    for (const auto& [session, jobs] : by_session_) all.push_back(session);
+    return all;
+  }
+  const std::unordered_map<JobId, Executing>& all() const { return jobs_; }
+  std::size_t size() const { return jobs_.size(); }
+
+ private:
+  std::unordered_map<JobId, Executing> jobs_;
+  std::unordered_map<SessionId, std::set<JobId>> by_session_;
+};
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "carillon/ids.h"
+#include "carillon/time.h"
+
+namespace carillon::jobtracker {
+
+// Ids for jobs and log rows: milliseconds since 2024 in the upper bits and a counter below, so that
+// they grow with time and inserts append. Never the same twice, also when the clock goes back,
+// because the highest one is stored with every commit and handed in after a restart.
+//
+// Thread: the loop.
+class IdSource {
+ public:
+  explicit IdSource(std::int64_t high) : high_(high) {}
+
+  std::int64_t next(WallTime now) {
+    constexpr WallTime kStart = std::chrono::sys_days{std::chrono::year{2024} / 1 / 1};
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - kStart).count();
+    high_ = std::max(high_ + 1, ms << 22);
+    return high_;
+  }
+  JobId next_job(WallTime now) { return JobId{next(now)}; }
+  std::int64_t high() const { return high_; }
+
+ private:
+  std::int64_t high_;
+};
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "jobtracker/store/rows.h"
+
+namespace carillon::jobtracker {
+
+// Takes rows that are in their group's table by now, so that they are handed out when due.
+// Thread: the loop.
+class JobSink {
+ public:
+  virtual ~JobSink() = default;
+  virtual void offer(WaitingJob job) = 0;
+  // The row is about to leave the table.
+  virtual void forget(GroupId group, JobId id) = 0;
+};
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "jobtracker/store/batch.h"
+
+namespace carillon::jobtracker {
+
+// What the end of an occurrence's run means for its definition.
+// Thread: the loop.
+class RunEnd {
+ public:
+  virtual ~RunEnd() = default;
+  // What is to be written in the same transaction as the end.
+  virtual std::vector<Operation> with_end(const WaitingJob& job, WallTime ended) = 0;
+  // After that transaction, with those operations and what became of them; called for every run
+  // that has ended for good, also when there was nothing to write with it.
+  virtual void run_ended(const WaitingJob& job, const std::vector<Operation>& with,
+                         const std::vector<Outcome>& outcomes) = 0;
+};
+
+}  // namespace carillon::jobtracker

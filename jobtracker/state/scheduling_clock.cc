@@ -1,0 +1,58 @@
+#include "jobtracker/state/scheduling_clock.h"
+
+#include <algorithm>
+
+#include "shared/base/time_text.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+constexpr Duration kJump = std::chrono::seconds{2};
+constexpr Duration kJumpBelieved = std::chrono::seconds{2};
+constexpr Duration kAgreement = std::chrono::milliseconds{500};
+// A slew moves by at most one part in 100 of the time gone by, so that the clock never stands still.
+constexpr int kSlewShare = 100;
+
+Duration of_steady(SteadyTime steady) {
+  return std::chrono::duration_cast<Duration>(steady.time_since_epoch());
+}
+
+}  // namespace
+
+SchedulingClock::SchedulingClock(const Clock& clock, const Logger& log)
+    : clock_(clock), log_(log), adjusted_at_(clock.steady_now()) {
+  offset_ = clock_.wall_now().time_since_epoch() - of_steady(adjusted_at_);
+}
+
+WallTime SchedulingClock::at(SteadyTime steady) const { return WallTime{of_steady(steady) + offset_}; }
+
+SteadyTime SchedulingClock::steady_at(WallTime when) const {
+  // One microsecond more, because now() cuts off the nanoseconds.
+  return SteadyTime{when.time_since_epoch() - offset_ + Duration{1}};
+}
+
+bool SchedulingClock::adjust() {
+  const SteadyTime steady = clock_.steady_now();
+  const Duration difference = clock_.wall_now() - at(steady);
+  const Duration gone_by = std::chrono::duration_cast<Duration>(steady - adjusted_at_);
+  adjusted_at_ = steady;
+  if (std::chrono::abs(difference) <= kJump) {
+    jump_seen_ = false;
+    const Duration most = gone_by / kSlewShare;
+    offset_ += std::clamp(difference, -most, most);
+    return false;
+  }
+  if (!jump_seen_ || std::chrono::abs(difference - jump_) > kAgreement) {
+    jump_seen_ = true;
+    jump_ = difference;
+    jump_seen_at_ = steady;
+    return false;
+  }
+  if (steady - jump_seen_at_ < kJumpBelieved) return false;
+  log_.warn("the wall clock was set", "by_ms", difference.count() / 1000, "now", format_time(clock_.wall_now()));
+  jump_seen_ = false;
+  offset_ += difference;
+  return true;
+}
+
+}  // namespace carillon::jobtracker

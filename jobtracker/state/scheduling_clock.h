@@ -1,0 +1,38 @@
+#pragma once
+
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
+
+namespace carillon::jobtracker {
+
+// The time that triggers are compared with: steady time plus an offset that follows the wall
+// clock. Small differences are slewed, so that it never goes back; a jump of more than two seconds
+// is believed once readings over two seconds agree, and then it may go either way.
+//
+// Thread: the loop.
+class SchedulingClock {
+ public:
+  SchedulingClock(const Clock& clock, const Logger& log);
+
+  WallTime now() const { return at(clock_.steady_now()); }
+  SteadyTime steady_now() const { return clock_.steady_now(); }
+  // The steady moment at which now() will be `when`.
+  SteadyTime steady_at(WallTime when) const;
+
+  // Compares with the wall clock; called every 200 ms or so. True: the time was set, by more than
+  // a slew, and everything that rests on "due" must be looked at again.
+  bool adjust();
+
+ private:
+  WallTime at(SteadyTime steady) const;
+
+  const Clock& clock_;
+  const Logger& log_;
+  Duration offset_;              // wall minus steady
+  SteadyTime adjusted_at_;
+  bool jump_seen_ = false;
+  Duration jump_{};              // the difference that was first seen
+  SteadyTime jump_seen_at_{};
+};
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,216 @@
+#include "jobtracker/store/batcher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "shared/base/assert.h"
+
+namespace carillon::jobtracker {
+
+Status BatcherConfig::validate() const {
+  if (operations_min == 0 || operations_min > operations_max) {
+    return Error{ErrorCode::kInvalidArgument, "batcher.operations_min is " +
+                                                  std::to_string(operations_min) +
+                                                  ", must be from 1 to operations_max"};
+  }
+  return {};
+}
+
+Batcher::Batcher(BatcherConfig config, StoreLane& lane, const Clock& clock, const Logger& log)
+    : config_(config),
+      lane_(lane),
+      clock_(clock),
+      log_(log),
+      limit_(std::min<std::size_t>(1000, config.operations_max)) {
+  CARILLON_ASSERT(config_.validate().ok(), "main validates every configuration");
+}
+
+void Batcher::enqueue(Urgency urgency, Unit unit) {
+  pending_operations_ += unit.operations.size();
+  waiting_[static_cast<std::size_t>(urgency)].push_back(std::move(unit));
+}
+
+void Batcher::post(Urgency urgency, Operation operation, OnOutcome on_outcome) {
+  Unit unit;
+  unit.operations.push_back(std::move(operation));
+  unit.on_outcome = std::move(on_outcome);
+  enqueue(urgency, std::move(unit));
+}
+
+void Batcher::post_unit(Urgency urgency, std::vector<Operation> operations, OnUnit on_unit) {
+  Unit unit;
+  unit.operations = std::move(operations);
+  unit.on_unit = std::move(on_unit);
+  enqueue(urgency, std::move(unit));
+}
+
+void Batcher::post_request(Urgency urgency, NumberedRequest number,
+                           std::vector<Operation> operations, OnRequest on_request,
+                           OnUnit on_unit) {
+  Unit unit;
+  unit.operations = std::move(operations);
+  unit.request = std::move(number);
+  unit.on_request = std::move(on_request);
+  unit.on_unit = std::move(on_unit);
+  enqueue(urgency, std::move(unit));
+}
+
+void Batcher::ask(Read question, OnAnswer on_answer) {
+  const std::uint64_t token = next_token_++;
+  asked_.emplace(token, std::move(on_answer));
+  lane_.read(token, std::move(question));
+}
+
+void Batcher::beat() { wants_beat_ = true; }
+
+void Batcher::flush(WallTime now, std::int64_t id_high) {
+  if (is_busy_ || clock_.steady_now() < not_before_) return;
+  if (pending_operations_ == 0 && !wants_beat_ &&
+      std::all_of(std::begin(waiting_), std::end(waiting_),
+                  [](const auto& queue) { return queue.empty(); })) {
+    return;
+  }
+  Batch batch;
+  batch.number = next_number_;
+  batch.id_high = id_high;
+  batch.now = now;
+  const std::size_t limit = limit_once_ != 0 ? limit_once_ : limit_;
+  for (auto& queue : waiting_) {
+    while (!queue.empty()) {
+      Unit& unit = queue.front();
+      const std::size_t size = unit.operations.size();
+      const bool is_first = in_flight_.empty();
+      if (!is_first && batch.operations.size() + size > limit) break;
+      if (unit.request) {
+        unit.request->first_operation = batch.operations.size();
+        unit.request->operation_count = size;
+        batch.requests.push_back(*unit.request);
+      }
+      std::move(unit.operations.begin(), unit.operations.end(),
+                std::back_inserter(batch.operations));
+      unit.operations.assign(size, Operation{});
+      in_flight_.push_back(std::move(unit));
+      queue.pop_front();
+    }
+    if (batch.operations.size() >= limit) break;
+  }
+  wants_beat_ = false;
+  is_busy_ = true;
+  sent_at_ = clock_.steady_now();
+  lane_.commit(std::move(batch));
+}
+
+bool Batcher::on_batch_done(BatchDone done) {
+  CARILLON_ASSERT(is_busy_, "one batch is under way, and this is its end");
+  is_busy_ = false;
+  if (auto* committed = std::get_if<Committed>(&done.result)) {
+    CARILLON_ASSERT(committed->outcomes.size() == done.batch.operations.size(),
+                    "a store answers every operation");
+    ++next_number_;
+    ++commits_;
+    committed_operations_ += static_cast<std::int64_t>(done.batch.operations.size());
+    adapt(done.batch.operations.size(),
+          std::chrono::duration_cast<Duration>(clock_.steady_now() - sent_at_));
+    limit_once_ = 0;
+    deliver(done.batch, *committed);
+    return true;
+  }
+  const auto& rolled_back = std::get<RolledBack>(done.result);
+  if (rolled_back.fenced) return false;
+  after_rollback(std::move(done.batch), rolled_back);
+  return true;
+}
+
+void Batcher::deliver(Batch& batch, const Committed& committed) {
+  std::vector<Unit> units = std::exchange(in_flight_, {});
+  std::size_t at = 0;
+  std::size_t request_at = 0;
+  for (Unit& unit : units) {
+    const std::size_t size = unit.operations.size();
+    pending_operations_ -= size;
+    const RequestOutcome* request = unit.request ? &committed.requests.at(request_at++) : nullptr;
+    if (unit.on_outcome) {
+      unit.on_outcome(batch.operations[at], committed.outcomes[at], nullptr);
+    } else {
+      std::vector<Operation> operations(
+          std::make_move_iterator(batch.operations.begin() + static_cast<std::ptrdiff_t>(at)),
+          std::make_move_iterator(batch.operations.begin() +
+                                  static_cast<std::ptrdiff_t>(at + size)));
+      deliver_unit(unit, std::move(operations), committed.outcomes.data() + at, request);
+    }
+    at += size;
+  }
+}
+
+void Batcher::deliver_unit(Unit& unit, std::vector<Operation> operations, const Outcome* outcomes,
+                           const RequestOutcome* request) {
+  const std::vector<Outcome> mine(outcomes, outcomes + operations.size());
+  const bool was_done = request == nullptr || !request->answered_before;
+  if (unit.on_unit && was_done) unit.on_unit(operations, mine, nullptr);
+  if (request != nullptr) {
+    RequestOutcome answer = *request;
+    if (was_done) answer.outcomes = mine;
+    unit.on_request(answer, nullptr);
+  }
+}
+
+void Batcher::refuse(Unit& unit, const Error& error) {
+  pending_operations_ -= unit.operations.size();
+  if (unit.on_outcome)
+    unit.on_outcome(unit.operations.front(), Outcome{.kind = OutcomeKind::kConflict}, &error);
+  if (unit.on_unit) {
+    const std::vector<Outcome> none(unit.operations.size(),
+                                    Outcome{.kind = OutcomeKind::kConflict});
+    unit.on_unit(unit.operations, none, &error);
+  }
+  if (unit.on_request) unit.on_request(RequestOutcome{}, &error);
+}
+
+// Nothing of the batch was done. A unit that can never succeed is refused by name; everything else
+// goes back to the front of the line, as it was.
+void Batcher::after_rollback(Batch batch, const RolledBack& rolled_back) {
+  const bool is_full = rolled_back.error.code == ErrorCode::kLimit;
+  std::vector<Unit> units = std::exchange(in_flight_, {});
+  const bool is_alone = units.size() == 1;
+  std::size_t at = 0;
+  std::vector<Unit> again;
+  for (Unit& unit : units) {
+    const std::size_t size = unit.operations.size();
+    for (std::size_t i = 0; i < size; ++i) unit.operations[i] = std::move(batch.operations[at + i]);
+    const bool is_culprit =
+        rolled_back.culprit && *rolled_back.culprit >= at && *rolled_back.culprit < at + size;
+    at += size;
+    if (is_culprit || (!is_full && is_alone) || (is_full && unit.request)) {
+      log_.error("the store refused an operation", "error", rolled_back.error.message);
+      refuse(unit, rolled_back.error);
+    } else {
+      again.push_back(std::move(unit));
+    }
+  }
+  if (is_full) not_before_ = clock_.steady_now() + std::chrono::seconds{1};
+  if (!is_full && again.size() > 1)
+    limit_once_ = std::max<std::size_t>(1, batch.operations.size() / 2);
+  auto& first = waiting_[0];
+  first.insert(first.begin(), std::make_move_iterator(again.begin()),
+               std::make_move_iterator(again.end()));
+}
+
+void Batcher::adapt(std::size_t operations, Duration took) {
+  if (operations < limit_ / 2 || took.count() <= 0) return;  // A small batch says little.
+  const double wanted = static_cast<double>(operations) *
+                        static_cast<double>(config_.commit_time_aim.count()) /
+                        static_cast<double>(took.count());
+  const double next = 0.7 * static_cast<double>(limit_) + 0.3 * wanted;
+  limit_ =
+      std::clamp(static_cast<std::size_t>(next), config_.operations_min, config_.operations_max);
+}
+
+void Batcher::on_read_done(ReadDone done) {
+  auto found = asked_.find(done.token);
+  CARILLON_ASSERT(found != asked_.end(), "every read is answered once");
+  OnAnswer on_answer = std::move(found->second);
+  asked_.erase(found);
+  on_answer(std::move(done.answer));
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "jobtracker/store/batch.h"
+#include "jobtracker/store/reads.h"
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
+
+// From single decisions to transactions: group commit.
+namespace carillon::jobtracker {
+
+// The way to a store thread. One batch is under way at a time; reads are answered in their order
+// among the batches.
+// Thread: the loop. Answers come as messages, to BatchDone and ReadDone below, never within a call.
+class StoreLane {
+ public:
+  virtual ~StoreLane() = default;
+  virtual void commit(Batch batch) = 0;
+  virtual void read(std::uint64_t token, Read question) = 0;
+};
+
+// A commit's end. Never Unknown, and never RolledBack for want of a database: the lane tries
+// again and settles until one of these is certain.
+struct BatchDone {
+  Batch batch{};
+  std::variant<Committed, RolledBack> result{};
+};
+
+struct ReadDone {
+  std::uint64_t token = 0;
+  Result<ReadAnswer> answer = Error{};
+};
+
+// Answers people's reads, away from the lane.
+// Thread: the loop; so are the answers.
+class Questions {
+ public:
+  virtual ~Questions() = default;
+  // kLimit: too many questions wait already.
+  virtual void ask(Read question, std::function<void(Result<ReadAnswer>)> on_answer) = 0;
+};
+
+struct BatcherConfig {
+  // How long a commit should take: longer makes larger batches and more jobs a second, shorter
+  // lets an urgent claim wait less behind a bulk load.
+  Duration commit_time_aim = std::chrono::milliseconds{8};
+  std::size_t operations_min = 64;
+  std::size_t operations_max = 8192;
+  // Operations of clients that may wait for a commit; beyond it they are told to slow down.
+  std::size_t pending_max = 200'000;
+
+  Status validate() const;
+};
+
+// What filled first when a batch is made.
+enum class Urgency : std::uint8_t { kCompletion = 0, kClaim = 1, kRequest = 2, kBulk = 3, kHousekeeping = 4 };
+inline constexpr std::size_t kUrgencies = 5;
+
+// `refused`: the store can't take it, whatever is tried (nothing of its unit was done); else null.
+using OnOutcome = std::function<void(Operation&, const Outcome&, const Error* refused)>;
+// The operations of a unit, and what became of each.
+using OnUnit = std::function<void(std::vector<Operation>&, const std::vector<Outcome>&, const Error* refused)>;
+using OnRequest = std::function<void(const RequestOutcome&, const Error* refused)>;
+using OnAnswer = std::function<void(Result<ReadAnswer>)>;
+
+// Gathers what the deciders post while the lane is busy, and sends it as one transaction.
+//
+// A unit stays whole: all of it in one transaction. Units of one urgency keep their order.
+// Outcomes come by callback on the loop, in the order of the batch.
+//
+// Thread: the loop.
+class Batcher {
+ public:
+  Batcher(BatcherConfig config, StoreLane& lane, const Clock& clock, const Logger& log);
+
+  void post(Urgency urgency, Operation operation, OnOutcome on_outcome);
+  void post_unit(Urgency urgency, std::vector<Operation> operations, OnUnit on_unit);
+  // The operations of a client's numbered request, with the answer to keep for a resend.
+  void post_request(Urgency urgency, NumberedRequest number, std::vector<Operation> operations,
+                    OnRequest on_request, OnUnit on_unit);
+  void ask(Read question, OnAnswer on_answer);
+
+  bool is_full() const { return pending_operations_ >= config_.pending_max; }
+  std::size_t pending_operations() const { return pending_operations_; }
+
+  // At the end of a turn: starts a commit if there is something to commit and the lane is free.
+  void flush(WallTime now, std::int64_t id_high);
+  // The beat: a commit, even if there is nothing to commit, unless one came by itself.
+  void beat();
+
+  // From the lane. False: this session was fenced, and must decide nothing any more.
+  bool on_batch_done(BatchDone done);
+  void on_read_done(ReadDone done);
+
+  std::int64_t commits() const { return commits_; }
+  std::int64_t committed_operations() const { return committed_operations_; }
+
+ private:
+  struct Unit {
+    std::vector<Operation> operations{};
+    std::optional<NumberedRequest> request{};
+    OnOutcome on_outcome{};  // a single operation
+    OnUnit on_unit{};
+    OnRequest on_request{};
+  };
+
+  void enqueue(Urgency urgency, Unit unit);
+  void deliver(Batch& batch, const Committed& committed);
+  void deliver_unit(Unit& unit, std::vector<Operation> operations, const Outcome* outcomes,
+                    const RequestOutcome* request);
+  void refuse(Unit& unit, const Error& error);
+  void after_rollback(Batch batch, const RolledBack& rolled_back);
+  void adapt(std::size_t operations, Duration took);
+
+  BatcherConfig config_;
+  StoreLane& lane_;
+  const Clock& clock_;
+  const Logger& log_;
+  std::deque<Unit> waiting_[kUrgencies];
+  std::vector<Unit> in_flight_;  // their operations are in the batch under way
+  bool is_busy_ = false;
+  bool wants_beat_ = false;
+  SteadyTime sent_at_{};
+  SteadyTime not_before_{};  // after a full disk
+  std::size_t limit_;
+  std::size_t limit_once_ = 0;  // smaller while a culprit is looked for
+  std::size_t pending_operations_ = 0;
+  std::int64_t next_number_ = 1;
+  std::uint64_t next_token_ = 1;
+  std::unordered_map<std::uint64_t, OnAnswer> asked_;
+  std::int64_t commits_ = 0;
+  std::int64_t committed_operations_ = 0;
+};
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,195 @@
+#include "jobtracker/store/store_thread.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "shared/base/assert.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+constexpr Duration kBackoffFirst = std::chrono::milliseconds{100};
+constexpr Duration kBackoffLast = std::chrono::seconds{1};
+
+bool may_pass(const Error& error) {
+  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kConflict ||
+         error.code == ErrorCode::kTimeout;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StoreThread>> StoreThread::start(std::unique_ptr<Store> store,
+                                                        EventLoop& loop, const Clock& clock,
+                                                        OnLaneAnswer on_answer) {
+  std::unique_ptr<StoreThread> lane(
+      new StoreThread(std::move(store), loop, clock, std::move(on_answer)));
+  lane->thread_ = CARILLON_TRY(Thread::start("store", [raw = lane.get()] { raw->run(); }));
+  return lane;
+}
+
+StoreThread::StoreThread(std::unique_ptr<Store> store, EventLoop& loop, const Clock&,
+                         OnLaneAnswer on_answer)
+    : store_(std::move(store)), loop_(loop), on_answer_(std::move(on_answer)) {
+  loop_.watch(outbox_.fd(), [this] {
+    outbox_.clear();
+    while (auto one = outbox_.take()) on_answer_(std::move(*one));
+  });
+}
+
+StoreThread::~StoreThread() {
+  stopping_ = true;
+  stop_.signal();
+  inbox_.put(Question{});  // Wakes it; a full inbox means that it is awake.
+  if (thread_) thread_->join();
+  loop_.unwatch(outbox_.fd());
+}
+
+void StoreThread::commit(Batch batch) {
+  const bool taken = inbox_.put(std::move(batch));
+  CARILLON_ASSERT(taken, "one batch is under way at a time, and reads leave room for it");
+}
+
+void StoreThread::read(std::uint64_t token, Read question) {
+  if (!inbox_.put(Question{token, std::move(question)})) {
+    loop_.post([this, token] {
+      on_answer_(ReadDone{
+          token, Error{ErrorCode::kLimit, "too many questions wait for the store, try again"}});
+    });
+  }
+}
+
+void StoreThread::run() {
+  while (!stopping_) {
+    auto work = inbox_.take();
+    if (!work) {
+      inbox_.wait();
+      continue;
+    }
+    if (stopping_) break;
+    if (auto* batch = std::get_if<Batch>(&*work)) {
+      do_batch(std::move(*batch));
+    } else {
+      do_read(std::move(std::get<Question>(*work)));
+    }
+  }
+}
+
+void StoreThread::do_batch(Batch batch) {
+  while (true) {
+    CommitResult result = store_->commit(batch);
+    if (auto* unknown = std::get_if<Unknown>(&result)) result = settle(batch, std::move(*unknown));
+    if (auto* committed = std::get_if<Committed>(&result)) {
+      say_back();
+      answer(BatchDone{std::move(batch), std::move(*committed)});
+      return;
+    }
+    if (auto* rolled_back = std::get_if<RolledBack>(&result)) {
+      if (rolled_back->fenced || !may_pass(rolled_back->error)) {
+        answer(BatchDone{std::move(batch), std::move(*rolled_back)});
+        return;
+      }
+      if (!wait_before_retry(rolled_back->error)) return;
+    } else {
+      return;  // Settling was given up, because the process stops.
+    }
+  }
+}
+
+CommitResult StoreThread::settle(const Batch& batch, Unknown unknown) {
+  log_.warn("the outcome of a commit is unknown, settling it", "batch", batch.number);
+  while (true) {
+    const Result<bool> settled = store_->settle(batch.number);
+    if (settled.ok()) {
+      log_.info("an unknown commit is settled", "batch", batch.number, "committed",
+                settled.value() ? "yes" : "no");
+      if (settled.value()) return std::move(unknown.if_committed);
+      return RolledBack{
+          .error = Error{ErrorCode::kUnavailable, "the connection broke before the commit"}};
+    }
+    if (!may_pass(settled.error())) return RolledBack{.error = settled.error()};
+    if (!wait_before_retry(settled.error())) return unknown;
+  }
+}
+
+void StoreThread::do_read(Question question) {
+  while (true) {
+    auto result = store_->read(question.read);
+    if (result.ok() || !may_pass(result.error())) {
+      if (result.ok()) say_back();
+      answer(ReadDone{question.token, std::move(result)});
+      return;
+    }
+    if (!wait_before_retry(result.error())) return;
+  }
+}
+
+bool StoreThread::wait_before_retry(const Error& error) {
+  if (error.code == ErrorCode::kConflict) return !stopping_;  // A deadlock: again, at once.
+  if (backoff_ == Duration{}) {
+    log_.warn("the store is away, trying again until it is back", "error", error.message);
+    answer(StoreHealth{.is_away = true, .reason = error.message});
+    backoff_ = kBackoffFirst;
+  } else {
+    backoff_ = std::min(backoff_ * 2, kBackoffLast);
+  }
+  return !stop_.wait_for(backoff_) && !stopping_;
+}
+
+void StoreThread::say_back() {
+  if (backoff_ == Duration{}) return;
+  backoff_ = Duration{};
+  log_.info("the store is back");
+  answer(StoreHealth{});
+}
+
+void StoreThread::answer(LaneAnswer answer) {
+  while (!outbox_.put(std::move(answer))) {
+    if (stop_.wait_for(std::chrono::milliseconds{1}) || stopping_) return;
+  }
+}
+
+Result<std::unique_ptr<QueryThread>> QueryThread::start(std::unique_ptr<ReadOnlyStore> store,
+                                                        EventLoop& loop) {
+  std::unique_ptr<QueryThread> query(new QueryThread(std::move(store), loop));
+  query->thread_ = CARILLON_TRY(Thread::start("query", [raw = query.get()] { raw->run(); }));
+  return query;
+}
+
+QueryThread::QueryThread(std::unique_ptr<ReadOnlyStore> store, EventLoop& loop)
+    : store_(std::move(store)), loop_(loop) {
+  loop_.watch(outbox_.fd(), [this] {
+    outbox_.clear();
+    while (auto one = outbox_.take()) one->on_answer(std::move(one->answer));
+  });
+}
+
+QueryThread::~QueryThread() {
+  stopping_ = true;
+  inbox_.put(Question{});
+  if (thread_) thread_->join();
+  loop_.unwatch(outbox_.fd());
+}
+
+void QueryThread::ask(Read question, std::function<void(Result<ReadAnswer>)> on_answer) {
+  Question asked{std::move(question), std::move(on_answer)};
+  if (!inbox_.put(std::move(asked))) {
+    asked.on_answer(Error{ErrorCode::kLimit, "too many questions wait already, try again"});
+  }
+}
+
+void QueryThread::run() {
+  while (!stopping_) {
+    auto question = inbox_.take();
+    if (!question) {
+      inbox_.wait();
+      continue;
+    }
+    if (stopping_) return;
+    Answer answer{store_->read(question->read), std::move(question->on_answer)};
+    while (!outbox_.put(std::move(answer))) {
+      if (stopping_) return;
+    }
+  }
+}
+
+}  // namespace carillon::jobtracker

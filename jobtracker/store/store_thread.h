@@ -1,0 +1,102 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <variant>
+
+#include "jobtracker/store/batcher.h"
+#include "jobtracker/store/store.h"
+#include "shared/base/log.h"
+#include "shared/runtime/event_loop.h"
+#include "shared/runtime/mailbox.h"
+#include "shared/runtime/thread.h"
+
+namespace carillon::jobtracker {
+
+// The database went away, or came back.
+struct StoreHealth {
+  bool is_away = false;
+  std::string reason{};
+};
+
+using LaneAnswer = std::variant<BatchDone, ReadDone, StoreHealth>;
+using OnLaneAnswer = std::function<void(LaneAnswer)>;
+
+// A lane: one thread with one connection, which does what it is asked in order. While the database
+// is away it tries again, every 100 ms at first and every second at last; a commit whose outcome is
+// unknown is settled before anything else is done.
+//
+// Thread: the loop's, inside and out; the store is used on the lane's own thread only.
+class StoreThread final : public StoreLane {
+ public:
+  // Answers come as calls of on_answer on `loop`.
+  static Result<std::unique_ptr<StoreThread>> start(std::unique_ptr<Store> store, EventLoop& loop,
+                                                    const Clock& clock, OnLaneAnswer on_answer);
+  // Gives up waiting for a database that is away; what was asked and not begun is dropped.
+  ~StoreThread() override;
+
+  void commit(Batch batch) override;
+  void read(std::uint64_t token, Read question) override;
+
+ private:
+  struct Question {
+    std::uint64_t token = 0;
+    Read read{};
+  };
+  using Work = std::variant<Batch, Question>;
+
+  StoreThread(std::unique_ptr<Store> store, EventLoop& loop, const Clock& clock, OnLaneAnswer on_answer);
+  void run();
+  void do_batch(Batch batch);
+  // The end of a commit whose outcome was unknown.
+  CommitResult settle(const Batch& batch, Unknown unknown);
+  void do_read(Question question);
+  // False: asked to stop.
+  bool wait_before_retry(const Error& error);
+  void say_back();
+  void answer(LaneAnswer answer);
+
+  std::unique_ptr<Store> store_;
+  EventLoop& loop_;
+  Logger log_{"jobtracker.store"};
+  OnLaneAnswer on_answer_;
+  Mailbox<Work> inbox_{4096};
+  Mailbox<LaneAnswer> outbox_{16384};
+  std::atomic<bool> stopping_{false};
+  Wakeup stop_;
+  Duration backoff_{};  // 0: the database answers
+  std::unique_ptr<Thread> thread_;
+};
+
+// Answers people's reads on a thread and a connection of its own.
+// Thread: the loop's; on_answer is called on it.
+class QueryThread final : public Questions {
+ public:
+  static Result<std::unique_ptr<QueryThread>> start(std::unique_ptr<ReadOnlyStore> store, EventLoop& loop);
+  ~QueryThread() override;
+
+  void ask(Read question, std::function<void(Result<ReadAnswer>)> on_answer) override;
+
+ private:
+  struct Question {
+    Read read{};
+    std::function<void(Result<ReadAnswer>)> on_answer{};
+  };
+  struct Answer {
+    Result<ReadAnswer> answer = Error{};
+    std::function<void(Result<ReadAnswer>)> on_answer{};
+  };
+
+  QueryThread(std::unique_ptr<ReadOnlyStore> store, EventLoop& loop);
+  void run();
+
+  std::unique_ptr<ReadOnlyStore> store_;
+  EventLoop& loop_;
+  Mailbox<Question> inbox_{1024};
+  Mailbox<Answer> outbox_{2048};
+  std::atomic<bool> stopping_{false};
+  std::unique_ptr<Thread> thread_;
+};
+
+}  // namespace carillon::jobtracker
