@@ -1,0 +1,159 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "carillon/ids.h"
+#include "carillon/job_spec.h"
+#include "carillon/result.h"
+#include "carillon/time.h"
+
+// Submits jobs to a job tracker, acts on them and asks about them.
+//
+//   auto client = carillon::JobClient::open({});
+//   auto answers = client.value()->submit({job});
+//
+// What was accepted is on disk. Every changing request is numbered: after a broken connection, or
+// a second without an answer, it is sent again with the same number, and a tracker that had taken
+// it already gives the first answer. So a call that returns has happened once, or not at all; only
+// kTimeout leaves it open.
+//
+// Errors: kUnavailable, no tracker was reachable within connect_timeout, nothing was sent ·
+// kTimeout, sent, but no answer within answer_timeout: the tracker may have taken it · kDenied, the
+// tracker does not let this user in · the others as the tracker says.
+//
+// Thread: any. One client serves any number of threads, and that is the fast way: what waits at
+// the same time travels together. A client has one thread of its own inside; many clients in one
+// process work too.
+namespace carillon {
+
+class ClientThread;
+
+struct JobClientOptions {
+  // The first is used; when it is not reachable, the next, and so on in a circle.
+  std::vector<std::string> trackers{"tcp://127.0.0.1:35001"};
+  // How long a call waits for a connection.
+  Duration connect_timeout = std::chrono::seconds{5};
+  // How long a call waits for its answer once it was sent, over reconnects.
+  Duration answer_timeout = std::chrono::seconds{30};
+  // Access, only one of them. None: on loopback, the token that a tracker of the same user wrote.
+  std::string token_file{};  // a file with the tracker's token
+  std::string keys{};        // a folder with CURVE keys
+  bool insecure = false;     // the tracker asks for nothing
+};
+
+enum class SubmitStatus : int { kAccepted = 0, kDuplicate = 1, kRejected = 2, kStored = 3 };
+
+// "accepted", "duplicate", "rejected", "stored".
+const char* to_string(SubmitStatus status);
+
+struct SubmitAnswer {
+  std::string task_id{};  // given or made
+  std::string group{};
+  JobId job_id{};  // of the job, or of a schedule's next fire; 0 when not accepted
+  SubmitStatus status = SubmitStatus::kRejected;
+  std::string tz{};       // the zone that a cron job was stored with
+  std::string reason{};   // why not accepted
+  std::string warning{};  // accepted, but something looks wrong
+};
+
+// A job as its user knows it.
+struct TaskRef {
+  std::string task_id{};
+  std::string group = "default";
+};
+
+// What an action came to.
+struct ActAnswer {
+  JobId job_id{};         // trigger: the occurrence made
+  std::string message{};  // what happened, for a person
+};
+
+struct TriggerOptions {
+  std::optional<std::string> payload{};  // instead of the job's own
+  bool force = false;                    // whatever its overlap says
+};
+
+// A row of an answer: names and values, in order. Times are RFC 3339 text, 64-bit ids text too.
+using Field = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
+using Row = std::vector<std::pair<std::string, Field>>;
+
+// The value of a field, or nullptr where the row has none.
+const Field* find_field(const Row& row, const std::string& name);
+// The same as text; empty where the row has none.
+std::string field_text(const Row& row, const std::string& name);
+
+// Which rows; what does not apply to a question is ignored.
+struct RowFilter {
+  std::string group{};              // empty: every group
+  std::string task_id{};            // empty: every task
+  JobId job_id{};                   // 0: every job
+  std::optional<WallTime> since{};  // history: ended later than this
+  std::int64_t limit = 0;           // at most so many rows; 0: as the tracker likes
+  std::string after{};              // the `next` of the page before, to go on
+};
+
+struct RowPage {
+  std::vector<Row> rows{};
+  std::string next{};  // empty: that was all
+};
+
+// The most jobs that wait inside one client; submit() answers kLimit beyond.
+inline constexpr std::size_t kJobsQueuedMax = 200'000;
+
+class JobClient {
+ public:
+  // kInvalidArgument: an address that is none. Does not wait for a connection; calls do.
+  static Result<std::unique_ptr<JobClient>> open(const JobClientOptions& options);
+
+  // Over a connection of another kind; for JobClient::open() and for tests.
+  explicit JobClient(std::unique_ptr<ClientThread> thread);
+  // No call may be under way.
+  ~JobClient();
+  JobClient(const JobClient&) = delete;
+  JobClient& operator=(const JobClient&) = delete;
+
+  // One answer a job, in order. Any number of jobs: they travel in messages of up to a thousand,
+  // several on the way at a time. An error is about all of them; some may have been accepted.
+  Result<std::vector<SubmitAnswer>> submit(std::vector<JobSpec> jobs);
+  Result<SubmitAnswer> submit_one(JobSpec job);
+  // Does not wait: `done` is called on the client's own thread, and must neither block nor call
+  // into the client. When the client is closed before, it is called with kUnavailable.
+  using SubmitDone = std::function<void(Result<std::vector<SubmitAnswer>>)>;
+  void submit_async(std::vector<JobSpec> jobs, SubmitDone done);
+
+  // Final, also for a job that is running.
+  Result<ActAnswer> cancel(const TaskRef& task);
+  Result<ActAnswer> suspend(const TaskRef& task);
+  Result<ActAnswer> resume(const TaskRef& task);
+  // Makes one run now, ahead of everything in its group.
+  Result<ActAnswer> trigger(const TaskRef& task, const TriggerOptions& options = {});
+  // Stops what is running of it; a job's retries and coming fires stay.
+  Result<ActAnswer> kill(const TaskRef& task);
+  Result<ActAnswer> kill(JobId job);
+
+  // A page of rows each; the fields of a row stand in docs/protocol.md.
+  Result<RowPage> list(const RowFilter& filter = {});       // definitions
+  Result<RowPage> waiting(const RowFilter& filter = {});    // jobs to run
+  Result<RowPage> executing(const RowFilter& filter = {});  // jobs handed out
+  Result<RowPage> history(const RowFilter& filter = {});    // what ended, newest first
+  Result<RowPage> nodes(const RowFilter& filter = {});
+  Result<RowPage> groups(const RowFilter& filter = {});
+  Result<RowPage> show(const TaskRef& task);  // one row with all there is to know
+  Result<RowPage> stats();                    // one row of counters
+  Result<RowPage> job(JobId job);             // one row: its state, and `done` once it has ended
+  // What a job wrote: by job_id, or the newest of task_id. `next` is always given, to ask again
+  // for what it writes later.
+  Result<RowPage> output(const RowFilter& filter);
+
+ private:
+  const std::unique_ptr<ClientThread> thread_;
+};
+
+}  // namespace carillon

@@ -1,0 +1,159 @@
+#include "carillon/job_client.h"
+
+#include <array>
+
+#include "jobclient/submit/client_thread.h"
+#include "shared/base/assert.h"
+
+namespace carillon {
+namespace {
+
+// The answer of the kind that was asked for.
+template <class Wanted>
+Result<Wanted> as(Result<wire::Message> answer) {
+  wire::Message message = CARILLON_TRY(std::move(answer));
+  if (auto* wanted = std::get_if<Wanted>(&message)) return std::move(*wanted);
+  return Error{ErrorCode::kCorrupt, "the job tracker answered something else than was asked"};
+}
+
+wire::Act act_on(wire::Verb verb, const TaskRef& task) {
+  return {.verb = verb, .group = task.group, .task_id = task.task_id};
+}
+
+Result<ActAnswer> act(ClientThread& thread, wire::Act request) {
+  wire::Acted acted = CARILLON_TRY(as<wire::Acted>(thread.ask_and_wait(std::move(request))));
+  return ActAnswer{acted.job_id, std::move(acted.message)};
+}
+
+Result<RowPage> query(ClientThread& thread, std::string what, const RowFilter& filter) {
+  wire::Query request{.what = std::move(what),
+                      .group = filter.group,
+                      .task_id = filter.task_id,
+                      .job_id = filter.job_id,
+                      .since_us = filter.since ? filter.since->time_since_epoch().count() : 0,
+                      .limit = filter.limit,
+                      .after = filter.after};
+  wire::Rows rows = CARILLON_TRY(as<wire::Rows>(thread.ask_and_wait(std::move(request))));
+  return RowPage{std::move(rows.rows), std::move(rows.next)};
+}
+
+}  // namespace
+
+const char* to_string(SubmitStatus status) {
+  switch (status) {
+    case SubmitStatus::kAccepted:
+      return "accepted";
+    case SubmitStatus::kDuplicate:
+      return "duplicate";
+    case SubmitStatus::kRejected:
+      return "rejected";
+    case SubmitStatus::kStored:
+      return "stored";
+  }
+  return "unknown";
+}
+
+const Field* find_field(const Row& row, const std::string& name) {
+  for (const auto& [key, value] : row) {
+    if (key == name) return &value;
+  }
+  return nullptr;
+}
+
+std::string field_text(const Row& row, const std::string& name) {
+  const Field* field = find_field(row, name);
+  if (field == nullptr) return {};
+  if (const auto* text = std::get_if<std::string>(field)) return *text;
+  if (const auto* flag = std::get_if<bool>(field)) return *flag ? "true" : "false";
+  if (const auto* number = std::get_if<std::int64_t>(field)) return std::to_string(*number);
+  if (const auto* number = std::get_if<double>(field)) {
+    std::array<char, 32> digits{};
+    const int length = std::snprintf(digits.data(), digits.size(), "%.6g", *number);
+    return {digits.data(), static_cast<std::size_t>(length)};
+  }
+  return {};
+}
+
+JobClient::JobClient(std::unique_ptr<ClientThread> thread) : thread_(std::move(thread)) {
+  CARILLON_ASSERT(thread_ != nullptr, "a client works through its thread");
+}
+
+JobClient::~JobClient() = default;
+
+Result<std::vector<SubmitAnswer>> JobClient::submit(std::vector<JobSpec> jobs) {
+  return thread_->submit_and_wait(std::move(jobs));
+}
+
+Result<SubmitAnswer> JobClient::submit_one(JobSpec job) {
+  std::vector<JobSpec> jobs;
+  jobs.push_back(std::move(job));
+  auto answers = CARILLON_TRY(thread_->submit_and_wait(std::move(jobs)));
+  return std::move(answers.front());
+}
+
+void JobClient::submit_async(std::vector<JobSpec> jobs, SubmitDone done) {
+  thread_->submit(std::move(jobs), std::move(done));
+}
+
+Result<ActAnswer> JobClient::cancel(const TaskRef& task) {
+  return act(*thread_, act_on(wire::Verb::kCancel, task));
+}
+
+Result<ActAnswer> JobClient::suspend(const TaskRef& task) {
+  return act(*thread_, act_on(wire::Verb::kSuspend, task));
+}
+
+Result<ActAnswer> JobClient::resume(const TaskRef& task) {
+  return act(*thread_, act_on(wire::Verb::kResume, task));
+}
+
+Result<ActAnswer> JobClient::trigger(const TaskRef& task, const TriggerOptions& options) {
+  wire::Act request = act_on(wire::Verb::kTrigger, task);
+  request.payload = options.payload;
+  request.force = options.force;
+  return act(*thread_, std::move(request));
+}
+
+Result<ActAnswer> JobClient::kill(const TaskRef& task) {
+  return act(*thread_, act_on(wire::Verb::kKill, task));
+}
+
+Result<ActAnswer> JobClient::kill(JobId job) {
+  return act(*thread_, {.verb = wire::Verb::kKill, .job_id = job});
+}
+
+Result<RowPage> JobClient::list(const RowFilter& filter) { return query(*thread_, "list", filter); }
+
+Result<RowPage> JobClient::waiting(const RowFilter& filter) {
+  return query(*thread_, "waiting", filter);
+}
+
+Result<RowPage> JobClient::executing(const RowFilter& filter) {
+  return query(*thread_, "executing", filter);
+}
+
+Result<RowPage> JobClient::history(const RowFilter& filter) {
+  return query(*thread_, "history", filter);
+}
+
+Result<RowPage> JobClient::nodes(const RowFilter& filter) {
+  return query(*thread_, "nodes", filter);
+}
+
+Result<RowPage> JobClient::groups(const RowFilter& filter) {
+  return query(*thread_, "groups", filter);
+}
+
+Result<RowPage> JobClient::show(const TaskRef& task) {
+  return query(*thread_, "show", {.group = task.group, .task_id = task.task_id});
+}
+
+Result<RowPage> JobClient::stats() { return query(*thread_, "stats", {}); }
+
+Result<RowPage> JobClient::job(JobId job) { return query(*thread_, "job", {.job_id = job}); }
+
+Result<RowPage> JobClient::output(const RowFilter& filter) {
+  return query(*thread_, "output", filter);
+}
+
+}  // namespace carillon

@@ -1,0 +1,132 @@
+#include "jobclient/submit/client_thread.h"
+
+#include <utility>
+
+#include "shared/base/mutex.h"
+#include "shared/base/random.h"
+
+namespace carillon {
+namespace {
+
+// One answer for one thread that waits for it. A mutex, because a Mailbox would cost a descriptor
+// a call.
+template <class T>
+class AnswerSlot {
+ public:
+  void put(Result<T> answer) {
+    const MutexLock lock(mutex_);
+    answer_.emplace(std::move(answer));
+    // Under the lock: the waiting thread destroys this as soon as it gets the mutex.
+    condition_.notify_one();
+  }
+  Result<T> wait() {
+    MutexLock lock(mutex_);
+    while (!answer_) condition_.wait(lock);
+    return std::move(*answer_);
+  }
+
+ private:
+  Mutex mutex_;
+  Condition condition_;
+  std::optional<Result<T>> answer_ CARILLON_GUARDED_BY(mutex_){};
+};
+
+Error overloaded() {
+  return {ErrorCode::kLimit,
+          std::to_string(kCallsMax) +
+              " calls of this job client are under way already (make fewer at a time)"};
+}
+
+// 1 .. 2^59-1, see wire::RequestNumber.
+std::int64_t draw_client(Random& random) {
+  const auto drawn = static_cast<std::int64_t>(random.next() >> 5);
+  return drawn == 0 ? 1 : drawn;
+}
+
+}  // namespace
+
+ClientThread::ClientThread() = default;
+
+Result<std::unique_ptr<ClientThread>> ClientThread::start(const JobClientOptions& options,
+                                                          MakeTransport make_transport) {
+  std::unique_ptr<ClientThread> client(new ClientThread());
+  SystemRandom random;
+  const RequestsConfig config{.trackers = options.trackers,
+                              .connect_timeout = options.connect_timeout,
+                              .answer_timeout = options.answer_timeout};
+  EventLoop& loop = client->loop_;
+  client->requests_ =
+      CARILLON_TRY(Requests::open(config, client->clock_, draw_client(random),
+                                  [&loop, make = std::move(make_transport)](
+                                      const std::string& tracker) { return make(loop, tracker); }));
+  client->submits_ = std::make_unique<SubmitQueue>(*client->requests_, client->clock_);
+  loop.watch(client->calls_.fd(), [raw = client.get()] { raw->run_calls(); });
+  loop.at_end_of_turn([raw = client.get()] { return raw->end_turn(); });
+  client->thread_ =
+      CARILLON_TRY(Thread::start("jobclient", [raw = client.get()] { raw->loop_.run(); }));
+  return client;
+}
+
+ClientThread::~ClientThread() {
+  if (thread_) {
+    loop_.stop();
+    thread_->join();
+  }
+  // From here on this thread owns what the loop's thread owned.
+  while (const auto work = calls_.take()) (*work)();
+  if (submits_) submits_->close();
+  if (requests_) requests_->close();
+}
+
+void ClientThread::run_calls() {
+  calls_.clear();
+  while (const auto work = calls_.take()) (*work)();
+}
+
+bool ClientThread::end_turn() {
+  submits_->flush();
+  requests_->run_due();
+  const std::optional<SteadyTime> due = requests_->next_due();
+  if (due == timer_at_) return false;
+  if (timer_ != 0) loop_.cancel(timer_);
+  timer_ = 0;
+  timer_at_ = due;
+  if (due) {
+    timer_ = loop_.post_at(*due, [this] {
+      timer_ = 0;
+      timer_at_.reset();
+    });
+  }
+  return false;
+}
+
+bool ClientThread::put(std::function<void()> work) { return calls_.put(std::move(work)); }
+
+void ClientThread::submit(std::vector<JobSpec> jobs, JobClient::SubmitDone done) {
+  // Shared, because a std::function must be copyable, and jobs are dear to copy.
+  auto call = std::make_shared<std::pair<std::vector<JobSpec>, JobClient::SubmitDone>>(
+      std::move(jobs), std::move(done));
+  const bool taken =
+      put([this, call] { submits_->add(std::move(call->first), std::move(call->second)); });
+  if (!taken) call->second(overloaded());
+}
+
+Result<std::vector<SubmitAnswer>> ClientThread::submit_and_wait(std::vector<JobSpec> jobs) {
+  AnswerSlot<std::vector<SubmitAnswer>> slot;
+  submit(std::move(jobs),
+         [&slot](Result<std::vector<SubmitAnswer>> answers) { slot.put(std::move(answers)); });
+  return slot.wait();
+}
+
+Result<wire::Message> ClientThread::ask_and_wait(wire::Message request) {
+  AnswerSlot<wire::Message> slot;
+  auto shared = std::make_shared<wire::Message>(std::move(request));
+  const bool taken = put([this, shared, &slot] {
+    requests_->ask(std::move(*shared), clock_.steady_now(),
+                   [&slot](Result<wire::Message> answer) { slot.put(std::move(answer)); });
+  });
+  if (!taken) return overloaded();
+  return slot.wait();
+}
+
+}  // namespace carillon

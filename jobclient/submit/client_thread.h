@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "carillon/job_client.h"
+#include "jobclient/submit/requests.h"
+#include "jobclient/submit/submit_queue.h"
+#include "shared/base/clock.h"
+#include "shared/runtime/event_loop.h"
+#include "shared/runtime/mailbox.h"
+#include "shared/runtime/thread.h"
+
+// A job client's own thread: the loop with its connection, and the way to it from any other.
+//
+// Thread: any; start() and the destructor by the owner.
+namespace carillon {
+
+// How many calls may be on their way to the thread; more answer kLimit.
+inline constexpr std::size_t kCallsMax = 8192;
+
+class ClientThread {
+ public:
+  // Makes a connection on `loop`; called on the caller's thread first, then on this one's.
+  using MakeTransport = std::function<Result<std::unique_ptr<net::ClientTransport>>(
+      EventLoop& loop, const std::string& tracker)>;
+
+  static Result<std::unique_ptr<ClientThread>> start(const JobClientOptions& options,
+                                                     MakeTransport make_transport);
+  // Answers everything that is open with kUnavailable.
+  ~ClientThread();
+  ClientThread(const ClientThread&) = delete;
+  ClientThread& operator=(const ClientThread&) = delete;
+
+  // `done` is called on the client's thread; on the caller's when the client is overloaded.
+  void submit(std::vector<JobSpec> jobs, JobClient::SubmitDone done);
+  // Waits for the answer.
+  Result<std::vector<SubmitAnswer>> submit_and_wait(std::vector<JobSpec> jobs);
+  Result<wire::Message> ask_and_wait(wire::Message request);
+
+ private:
+  ClientThread();
+  bool put(std::function<void()> work);
+  void run_calls();
+  bool end_turn();
+
+  SystemClock clock_;
+  EventLoop loop_{clock_};
+  Mailbox<std::function<void()>> calls_{kCallsMax};
+  std::unique_ptr<Requests> requests_;
+  std::unique_ptr<SubmitQueue> submits_;
+  TimerId timer_ = 0;
+  std::optional<SteadyTime> timer_at_{};
+  std::unique_ptr<Thread> thread_;
+};
+
+}  // namespace carillon

@@ -1,0 +1,275 @@
+#include "jobclient/submit/requests.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "shared/base/assert.h"
+#include "shared/base/time_text.h"
+#include "shared/wire/codec.h"
+
+namespace carillon {
+namespace {
+
+constexpr const char* kDeniedPrefix = "access denied";
+
+// The number of a request that changes something; nullptr for one that only asks.
+wire::RequestNumber* number_of(wire::Message& message) {
+  if (auto* submit = std::get_if<wire::Submit>(&message)) return &submit->request;
+  if (auto* act = std::get_if<wire::Act>(&message)) return &act->request;
+  return nullptr;
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (!text.empty()) text += ", ";
+    text += part;
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Requests>> Requests::open(RequestsConfig config, const Clock& clock,
+                                                 std::int64_t client,
+                                                 MakeTransport make_transport) {
+  if (config.trackers.empty()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "no job tracker is named, give at least one like tcp://127.0.0.1:35001"};
+  }
+  std::unique_ptr<Requests> requests(
+      new Requests(std::move(config), clock, client, std::move(make_transport)));
+  CARILLON_TRY(requests->connect(0));
+  return requests;
+}
+
+Requests::Requests(RequestsConfig config, const Clock& clock, std::int64_t client,
+                   MakeTransport make_transport)
+    : config_(std::move(config)),
+      clock_(clock),
+      client_(client),
+      make_transport_(std::move(make_transport)) {}
+
+Requests::~Requests() {
+  if (transport_) transport_->set_receiver(nullptr);
+}
+
+Status Requests::connect(std::size_t tracker) {
+  if (transport_) transport_->set_receiver(nullptr);
+  transport_.reset();
+  connected_ = false;
+  tracker_ = tracker;
+  try_next_at_.reset();
+  transport_ = CARILLON_TRY(make_transport_(config_.trackers[tracker]));
+  transport_->set_receiver(this);
+  connected_ = transport_->is_connected();
+  if (config_.trackers.size() > 1) try_next_at_ = clock_.steady_now() + config_.try_next_after;
+  return {};
+}
+
+bool Requests::window_is_open() const {
+  return by_sequence_.empty() ||
+         last_sequence_ + 1 - by_sequence_.begin()->first < wire::kRequestWindow;
+}
+
+bool Requests::has_room() const { return unnumbered_.empty() && window_is_open(); }
+
+void Requests::ask(wire::Message request, SteadyTime since, Done done) {
+  if (number_of(request) && !has_room()) {
+    unnumbered_.push_back({std::move(request), since, std::move(done)});
+    return;
+  }
+  start(std::move(request), since, std::move(done));
+}
+
+void Requests::start(wire::Message request, SteadyTime since, Done done) {
+  const std::uint64_t correlation = ++last_correlation_;
+  Outstanding outstanding{.asked_at = since, .done = std::move(done)};
+  if (wire::RequestNumber* number = number_of(request)) {
+    *number = {client_, ++last_sequence_};
+    outstanding.sequence = last_sequence_;
+    by_sequence_.emplace(last_sequence_, correlation);
+  }
+  outstanding.frame = wire::encode({correlation, std::move(request)});
+  const auto placed = outstanding_.emplace(correlation, std::move(outstanding)).first;
+  if (placed->second.frame.size() > wire::kFrameBytesMax) {
+    answer(placed,
+           Error{ErrorCode::kInvalidArgument,
+                 "the request has " + std::to_string(placed->second.frame.size()) +
+                     " bytes, at most " + std::to_string(wire::kFrameBytesMax) + " can be sent"});
+    return;
+  }
+  if (connected_) send(placed->second, clock_.steady_now());
+}
+
+void Requests::start_unnumbered() {
+  while (!unnumbered_.empty() && window_is_open()) {
+    Unnumbered next = std::move(unnumbered_.front());
+    unnumbered_.pop_front();
+    start(std::move(next.request), next.asked_at, std::move(next.done));
+  }
+}
+
+void Requests::send(Outstanding& request, SteadyTime now) {
+  if (request.resend_after == Duration{}) {
+    request.resend_after = config_.resend_after;
+  } else {
+    request.resend_after = std::min(request.resend_after * 2, config_.resend_after_max);
+  }
+  request.send_at = now + request.resend_after;
+  // A transport that is full or just gone keeps nothing: it is sent again later, or over the next
+  // connection.
+  if (transport_->send(request.frame).ok()) request.was_sent = true;
+}
+
+void Requests::send_due(SteadyTime now) {
+  if (!connected_) return;
+  for (auto& [correlation, request] : outstanding_) {
+    if (!request.send_at || *request.send_at <= now) send(request, now);
+  }
+}
+
+SteadyTime Requests::give_up_at(bool was_sent, SteadyTime asked_at) const {
+  return asked_at + (was_sent || connected_ ? config_.answer_timeout : config_.connect_timeout);
+}
+
+Error Requests::give_up_error(bool was_sent) const {
+  if (std::string_view{last_reason_}.starts_with(kDeniedPrefix)) return denied_error();
+  if (was_sent) {
+    return {ErrorCode::kTimeout, "no answer from " + config_.trackers[tracker_] + " within " +
+                                     format_duration(config_.answer_timeout) +
+                                     ", the job tracker may have taken it (ask before repeating)"};
+  }
+  std::string message =
+      "no job tracker reachable at " + joined(config_.trackers) + " within " +
+      format_duration(connected_ ? config_.answer_timeout : config_.connect_timeout);
+  if (!last_reason_.empty()) message += ": " + last_reason_;
+  return {ErrorCode::kUnavailable, message + " (start a jobtracker there, or name another one)"};
+}
+
+void Requests::give_up_due(SteadyTime now) {
+  std::vector<std::uint64_t> late;
+  for (const auto& [correlation, request] : outstanding_) {
+    if (give_up_at(request.was_sent, request.asked_at) <= now) late.push_back(correlation);
+  }
+  for (const std::uint64_t correlation : late) {
+    const auto found = outstanding_.find(correlation);
+    if (found != outstanding_.end()) answer(found, give_up_error(found->second.was_sent));
+  }
+  while (!unnumbered_.empty() && give_up_at(false, unnumbered_.front().asked_at) <= now) {
+    const Done done = std::move(unnumbered_.front().done);
+    unnumbered_.pop_front();
+    done(give_up_error(false));
+  }
+}
+
+void Requests::try_next_tracker(SteadyTime now) {
+  if (connected_ || !try_next_at_ || *try_next_at_ > now) return;
+  const Status connected = connect((tracker_ + 1) % config_.trackers.size());
+  if (!connected.ok()) {
+    last_reason_ = connected.error().message;
+    try_next_at_ = now + config_.refused_wait;
+  }
+}
+
+void Requests::run_due() {
+  const SteadyTime now = clock_.steady_now();
+  if (!outstanding_.empty()) try_next_tracker(now);
+  send_due(now);
+  give_up_due(now);
+}
+
+std::optional<SteadyTime> Requests::next_due() const {
+  std::optional<SteadyTime> first;
+  const auto consider = [&first](SteadyTime when) {
+    if (!first || when < *first) first = when;
+  };
+  for (const auto& [correlation, request] : outstanding_) {
+    consider(give_up_at(request.was_sent, request.asked_at));
+    if (connected_ && request.send_at) consider(*request.send_at);
+  }
+  if (!unnumbered_.empty()) consider(give_up_at(false, unnumbered_.front().asked_at));
+  if (!connected_ && !outstanding_.empty() && try_next_at_) consider(*try_next_at_);
+  return first;
+}
+
+void Requests::answer(Table::iterator request, Result<wire::Message> answer) {
+  const Done done = std::move(request->second.done);
+  if (request->second.sequence != 0) by_sequence_.erase(request->second.sequence);
+  outstanding_.erase(request);
+  done(std::move(answer));
+  start_unnumbered();
+}
+
+void Requests::slow_down(Outstanding& request) {
+  request.slow_down = request.slow_down == Duration{}
+                          ? config_.slow_down_wait
+                          : std::min(request.slow_down * 2, config_.resend_after_max);
+  request.send_at = clock_.steady_now() + request.slow_down;
+}
+
+void Requests::on_frame(std::string_view frame) {
+  Result<wire::Envelope> decoded = wire::decode(frame);
+  const std::uint64_t correlation =
+      decoded.ok() ? decoded.value().correlation : wire::correlation_of(frame);
+  const auto found = outstanding_.find(correlation);
+  if (found == outstanding_.end()) return;  // The second answer to what was sent twice.
+  if (!decoded.ok()) {
+    answer(found, Error{ErrorCode::kCorrupt, "the answer of " + config_.trackers[tracker_] +
+                                                 " cannot be read: " + decoded.error().message});
+    return;
+  }
+  if (const auto* refused = std::get_if<wire::ErrorReply>(&decoded.value().message)) {
+    if (refused->error.code == ErrorCode::kLimit) {
+      slow_down(found->second);
+    } else {
+      answer(found, refused->error);
+    }
+    return;
+  }
+  answer(found, std::move(decoded.value().message));
+}
+
+void Requests::on_connected() {
+  const SteadyTime now = clock_.steady_now();
+  connected_ = true;
+  try_next_at_.reset();
+  last_reason_.clear();
+  denied_in_row_ = 0;
+  for (auto& [correlation, request] : outstanding_) {
+    request.resend_after = {};
+    send(request, now);
+  }
+}
+
+void Requests::on_disconnected(const std::string& reason) {
+  const bool denied = std::string_view{reason}.starts_with(kDeniedPrefix);
+  connected_ = false;
+  last_reason_ = reason;
+  if (denied || config_.trackers.size() > 1) {
+    const SteadyTime soon = clock_.steady_now() + config_.refused_wait;
+    if (!try_next_at_ || soon < *try_next_at_) try_next_at_ = soon;
+  }
+  if (denied && ++denied_in_row_ > config_.trackers.size()) {
+    denied_in_row_ = 0;
+    fail_all(denied_error());
+  }
+}
+
+Error Requests::denied_error() const {
+  return {ErrorCode::kDenied, config_.trackers[tracker_] + ": " + last_reason_};
+}
+
+void Requests::fail_all(const Error& error) {
+  std::deque<Unnumbered> unnumbered = std::exchange(unnumbered_, {});
+  Table outstanding = std::exchange(outstanding_, {});
+  by_sequence_.clear();
+  for (auto& [correlation, request] : outstanding) request.done(error);
+  for (Unnumbered& request : unnumbered) request.done(error);
+}
+
+void Requests::close() {
+  fail_all({ErrorCode::kUnavailable, "the job client was closed before the answer came"});
+}
+
+}  // namespace carillon

@@ -1,0 +1,134 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shared/base/clock.h"
+#include "shared/net/transport.h"
+#include "shared/wire/messages.h"
+
+// Requests to a job tracker, each answered once: with what the tracker says, or with an error.
+//
+// Invariants: a changing request keeps its number however often it is sent, and less than
+// kRequestWindow numbers lie between the oldest without an answer and the newest. A request waits
+// at most connect_timeout for a connection, and at most answer_timeout altogether.
+//
+// When the connection breaks, what was not answered is sent again over the next one, in the order
+// of asking; the next one may lead to another tracker. "Slow down" (kLimit) is obeyed: the request
+// is sent again later. When access is denied, the connection is made anew once, because a tracker
+// that was restarted has a new token; a second denial ends every request.
+//
+// Thread: the loop. Callbacks may ask again, but must not destroy this.
+namespace carillon {
+
+struct RequestsConfig {
+  // In order of preference; at least one.
+  std::vector<std::string> trackers{};
+  Duration connect_timeout = std::chrono::seconds{5};
+  Duration answer_timeout = std::chrono::seconds{30};
+  // Without an answer for so long a request is sent again, then after twice as long, and so on.
+  // Longer: a lost answer is noticed later; shorter: a slow tracker gets more of the same.
+  Duration resend_after = std::chrono::seconds{1};
+  Duration resend_after_max = std::chrono::seconds{10};
+  // With several trackers: one that says nothing for so long is given up for the next.
+  Duration try_next_after = std::chrono::seconds{1};
+  // One that refuses is given up sooner, but not in a hot loop.
+  Duration refused_wait = std::chrono::milliseconds{50};
+  // A tracker that says "slow down" gets a request again after so long, then after twice as long.
+  Duration slow_down_wait = std::chrono::milliseconds{50};
+};
+
+class Requests final : public net::ClientReceiver {
+ public:
+  using Done = std::function<void(Result<wire::Message>)>;
+  using MakeTransport =
+      std::function<Result<std::unique_ptr<net::ClientTransport>>(const std::string& tracker)>;
+
+  // `client` numbers the changing requests of this process, 1 .. 2^59-1.
+  static Result<std::unique_ptr<Requests>> open(RequestsConfig config, const Clock& clock,
+                                                std::int64_t client, MakeTransport make_transport);
+  ~Requests() override;
+  Requests(const Requests&) = delete;
+  Requests& operator=(const Requests&) = delete;
+
+  // Submit and Act are numbered here. `since`: when the caller began to wait.
+  void ask(wire::Message request, SteadyTime since, Done done);
+
+  // Whether a changing request asked now would go out at once, not wait for earlier ones.
+  bool has_room() const;
+
+  // Sends again, gives up, turns to the next tracker, as far as it is time.
+  void run_due();
+  // When to call run_due() next; empty while there is nothing to wait for.
+  std::optional<SteadyTime> next_due() const;
+
+  // Answers everything with kUnavailable.
+  void close();
+
+  void on_frame(std::string_view frame) override;
+  void on_connected() override;
+  void on_disconnected(const std::string& reason) override;
+
+ private:
+  // Without a sequence: a query, which any number may be of.
+  struct Outstanding {
+    std::string frame{};
+    std::int64_t sequence = 0;
+    SteadyTime asked_at{};
+    bool was_sent = false;
+    std::optional<SteadyTime> send_at{};  // when to send it (again); empty: not on this connection
+    Duration resend_after{};
+    Duration slow_down{};
+    Done done{};
+  };
+  struct Unnumbered {
+    wire::Message request{};
+    SteadyTime asked_at{};
+    Done done{};
+  };
+  using Table = std::map<std::uint64_t, Outstanding>;  // by correlation, that is by age
+
+  Requests(RequestsConfig config, const Clock& clock, std::int64_t client,
+           MakeTransport make_transport);
+  Status connect(std::size_t tracker);
+  void start(wire::Message request, SteadyTime since, Done done);
+  void start_unnumbered();
+  bool window_is_open() const;
+  void send(Outstanding& request, SteadyTime now);
+  void send_due(SteadyTime now);
+  void slow_down(Outstanding& request);
+  void give_up_due(SteadyTime now);
+  void try_next_tracker(SteadyTime now);
+  SteadyTime give_up_at(bool was_sent, SteadyTime asked_at) const;
+  void answer(Table::iterator request, Result<wire::Message> answer);
+  void fail_all(const Error& error);
+  Error give_up_error(bool was_sent) const;
+  Error denied_error() const;
+
+  const RequestsConfig config_;
+  const Clock& clock_;
+  const std::int64_t client_;
+  const MakeTransport make_transport_;
+
+  std::unique_ptr<net::ClientTransport> transport_;
+  std::size_t tracker_ = 0;  // which of config_.trackers
+  bool connected_ = false;
+  std::optional<SteadyTime> try_next_at_{};
+  std::string last_reason_{};      // why there is no connection, for a person
+  std::size_t denied_in_row_ = 0;  // trackers that denied access since the last connection
+
+  std::uint64_t last_correlation_ = 0;
+  std::int64_t last_sequence_ = 0;
+  Table outstanding_;
+  std::map<std::int64_t, std::uint64_t> by_sequence_;  // changing requests on the way
+  std::deque<Unnumbered> unnumbered_;                  // changing requests that wait for room
+};
+
+}  // namespace carillon

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "carillon/job_client.h"
+#include "jobclient/submit/requests.h"
+#include "shared/base/clock.h"
+
+// Jobs of many callers, put into few messages.
+//
+// Jobs go out in the order of adding, as many in a message as its limits allow, as soon as
+// Requests has room. So a lone job leaves at once, and what comes while the window is full leaves
+// together. A job that is not valid is answered here and is not sent; it cannot spoil the message
+// it would have shared with others.
+//
+// Thread: the loop.
+namespace carillon {
+
+// What a message is filled up to: well below the most that a frame may have.
+inline constexpr std::size_t kSubmitBytesAim = 3 * 1024 * 1024;
+
+class SubmitQueue {
+ public:
+  using Done = JobClient::SubmitDone;
+
+  SubmitQueue(Requests& requests, const Clock& clock);
+
+  // kLimit at once, through `done`, when more than kJobsQueuedMax would wait.
+  void add(std::vector<JobSpec> jobs, Done done);
+  // Sends what may be sent. Called once a turn of the loop.
+  void flush();
+  // Answers everything that was not sent yet.
+  void close();
+
+ private:
+  // A caller's jobs; shared by those of them that are still open.
+  struct Call {
+    std::vector<SubmitAnswer> answers{};
+    std::size_t open = 0;
+    std::optional<Error> error{};
+    Done done{};
+  };
+  struct Waiting {
+    std::shared_ptr<Call> call{};
+    std::size_t place = 0;  // in the call
+    std::size_t bytes = 0;
+    JobSpec job{};
+    SteadyTime since{};
+  };
+  struct Sent {
+    std::shared_ptr<Call> call{};
+    std::size_t place = 0;
+  };
+
+  void send_one_message();
+  void take_answer(const std::vector<Sent>& sent, Result<wire::Message> answer);
+  static void finish_one(Call& call);
+
+  Requests& requests_;
+  const Clock& clock_;
+  std::deque<Waiting> waiting_;
+};
+
+}  // namespace carillon

@@ -1,0 +1,326 @@
+#include "jobclient/submit/requests.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/manual_clock.h"
+#include "tests/unit/jobclient/submit/fake_connections.h"
+
+namespace carillon {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::int64_t kClient = 4711;
+
+struct Bundle {
+  explicit Bundle(std::vector<std::string> trackers = {"tcp://127.0.0.1:1"}) {
+    requests =
+        Requests::open({.trackers = std::move(trackers)}, clock, kClient,
+                       [this](const std::string& tracker) { return connections.make(tracker); })
+            .value();
+  }
+
+  // Asks to cancel a task; the answer, once there is one, goes to `answers`.
+  void act(const std::string& task_id) { ask(wire::Act{.task_id = task_id}); }
+  void ask(wire::Message message) {
+    const std::size_t place = answers.size();
+    answers.emplace_back();
+    requests->ask(std::move(message), clock.steady_now(),
+                  [this, place](auto answer) { answers[place].emplace(std::move(answer)); });
+  }
+  void pass(Duration time) {
+    clock.advance(time);
+    requests->run_due();
+  }
+  std::vector<std::int64_t> take_sequences() {
+    std::vector<std::int64_t> sequences;
+    for (const auto& sent : connections.take()) {
+      sequences.push_back(std::get<wire::Act>(sent.envelope.message).request.sequence);
+    }
+    return sequences;
+  }
+
+  ManualClock clock;
+  FakeConnections connections;
+  std::vector<std::optional<Result<wire::Message>>> answers;
+  std::unique_ptr<Requests> requests;
+};
+
+TEST(Requests, NumbersChangingRequestsFromOneUnderTheClientsNumber) {
+  Bundle bundle;
+  bundle.connections.connect();
+  bundle.act("a");
+  bundle.act("b");
+  const auto sent = bundle.connections.take();
+  ASSERT_EQ(sent.size(), 2u);
+  EXPECT_EQ(std::get<wire::Act>(sent[0].envelope.message).request,
+            (wire::RequestNumber{kClient, 1}));
+  EXPECT_EQ(std::get<wire::Act>(sent[1].envelope.message).request,
+            (wire::RequestNumber{kClient, 2}));
+}
+
+TEST(Requests, GivesEachAnswerToItsRequestInWhateverOrder) {
+  Bundle bundle;
+  bundle.connections.connect();
+  bundle.act("a");
+  bundle.act("b");
+  const auto sent = bundle.connections.take();
+  bundle.connections.reply(sent[1].envelope.correlation, wire::Acted{.message = "b is gone"});
+  EXPECT_FALSE(bundle.answers[0]);
+  bundle.connections.reply(sent[0].envelope.correlation, wire::Acted{.message = "a is gone"});
+  EXPECT_EQ(std::get<wire::Acted>(bundle.answers[0]->value()).message, "a is gone");
+  EXPECT_EQ(std::get<wire::Acted>(bundle.answers[1]->value()).message, "b is gone");
+}
+
+TEST(Requests, WaitsWithSendingUntilItIsConnected) {
+  Bundle bundle;
+  bundle.act("a");
+  EXPECT_THAT(bundle.connections.take(), IsEmpty());
+  bundle.connections.connect();
+  EXPECT_THAT(bundle.take_sequences(), ElementsAre(1));
+}
+
+TEST(Requests, HasAWindowOfSixteenUnansweredNumbers) {
+  Bundle bundle;
+  bundle.connections.connect();
+  for (int i = 0; i < 20; ++i) bundle.act("task");
+  const auto sent = bundle.connections.take();
+  EXPECT_EQ(sent.size(), 16u);
+  EXPECT_FALSE(bundle.requests->has_room());
+  // An answer in the middle opens nothing: the oldest number holds the window.
+  bundle.connections.reply(sent[5].envelope.correlation, wire::Acted{});
+  EXPECT_THAT(bundle.connections.take(), IsEmpty());
+  bundle.connections.reply(sent[0].envelope.correlation, wire::Acted{});
+  EXPECT_THAT(bundle.take_sequences(), ElementsAre(17));
+}
+
+TEST(Requests, QueriesHaveNoNumberAndNeedNoRoom) {
+  Bundle bundle;
+  bundle.connections.connect();
+  for (int i = 0; i < 20; ++i) bundle.act("task");
+  bundle.connections.take();
+  bundle.ask(wire::Query{.what = "stats"});
+  const auto sent = bundle.connections.take();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(std::get<wire::Query>(sent[0].envelope.message).what, "stats");
+}
+
+TEST(Requests, SendsAgainWithTheSameNumberAfterASecondWithoutAnAnswer) {
+  Bundle bundle;
+  bundle.connections.connect();
+  bundle.act("a");
+  const auto first = bundle.connections.take();
+  bundle.pass(milliseconds{999});
+  EXPECT_THAT(bundle.connections.take(), IsEmpty());
+  bundle.pass(milliseconds{1});
+  const auto second = bundle.connections.take();
+  ASSERT_EQ(second.size(), 1u);
+  EXPECT_EQ(std::get<wire::Act>(second[0].envelope.message).request,
+            std::get<wire::Act>(first[0].envelope.message).request);
+  bundle.pass(milliseconds{1999});
+  EXPECT_THAT(bundle.connections.take(), IsEmpty());
+  bundle.pass(milliseconds{1});
+  EXPECT_THAT(bundle.take_sequences(), ElementsAre(1));
+}
+
+TEST(Requests, IgnoresTheSecondAnswerToWhatWasSentTwice) {
+  Bundle bundle;
+  bundle.connections.connect();
+  bundle.act("a");
+  bundle.pass(seconds{1});
+  const auto sent = bundle.connections.take();
+  ASSERT_EQ(sent.size(), 2u);
+  bundle.connections.reply(sent[0].envelope.correlation, wire::Acted{.message = "first"});
+  bundle.connections.reply(sent[1].envelope.correlation, wire::Acted{.message = "second"});
+  EXPECT_EQ(std::get<wire::Acted>(bundle.answers[0]->value()).message, "first");
+}
+
+TEST(Requests, SendsAgainInOrderAfterAReconnect) {
+  Bundle bundle;
+  bundle.connections.connect();
+  bundle.act("a");
+  bundle.act("b");
+  bundle.act("c");
+  const auto sent = bundle.connections.take();
+  bundle.connections.reply(sent[1].envelope.correlation, wire::Acted{});
+  bundle.connections.disconnect("closed");
+  bundle.pass(seconds{5});
+  EXPECT_THAT(bundle.connections.take(), IsEmpty());
+  bundle.connections.connect();
+  EXPECT_THAT(bundle.take_sequences(), ElementsAre(1, 3));
+}
+
+TEST(Requests, KeepsWhatAFullConnectionDoesNotTakeForLater) {
+  Bundle bundle;
+  bundle.connections.connect();
+  bundle.connections.is_full = true;
+  bundle.act("a");
+  bundle.connections.is_full = false;
+  bundle.pass(seconds{1});
+  EXPECT_THAT(bundle.take_sequences(), ElementsAre(1));
+}
+
+TEST(Requests, SaysThatNoTrackerIsReachableAfterTheConnectTimeout) {
+  Bundle bundle;
+  bundle.connections.disconnect("connection refused");
+  bundle.act("a");
+  bundle.pass(milliseconds{4999});
+  EXPECT_FALSE(bundle.answers[0]);
+  bundle.pass(milliseconds{1});
+  const Error& error = bundle.answers[0]->error();
+  EXPECT_EQ(error.code, ErrorCode::kUnavailable);
+  EXPECT_EQ(error.message,
+            "no job tracker reachable at tcp://127.0.0.1:1 within 5s: connection refused "
+            "(start a jobtracker there, or name another one)");
+}
+
+TEST(Requests, SaysThatTheOutcomeIsUnknownWhenWhatWasSentIsNotAnswered) {
+  Bundle bundle;
+  bundle.connections.connect();
+  bundle.act("a");
+  bundle.connections.disconnect("closed");
+  bundle.pass(milliseconds{29'999});
+  EXPECT_FALSE(bundle.answers[0]);
+  bundle.pass(milliseconds{1});
+  EXPECT_EQ(bundle.answers[0]->error().code, ErrorCode::kTimeout);
+  EXPECT_THAT(bundle.answers[0]->error().message, HasSubstr("may have taken it"));
+}
+
+TEST(Requests, PassesOnWhatTheTrackerRefuses) {
+  Bundle bundle;
+  bundle.connections.connect();
+  bundle.act("a");
+  bundle.connections.reply(bundle.connections.take()[0].envelope.correlation,
+                           wire::ErrorReply{{ErrorCode::kNotFound, "no task 'a' in group 'g'"}});
+  EXPECT_EQ(bundle.answers[0]->error(), (Error{ErrorCode::kNotFound, "no task 'a' in group 'g'"}));
+}
+
+TEST(Requests, SendsLaterWhatTheTrackerIsTooBusyFor) {
+  Bundle bundle;
+  bundle.connections.connect();
+  bundle.act("a");
+  const auto sent = bundle.connections.take();
+  bundle.connections.reply(sent[0].envelope.correlation,
+                           wire::ErrorReply{{ErrorCode::kLimit, "slow down"}});
+  EXPECT_FALSE(bundle.answers[0]);
+  bundle.pass(milliseconds{50});
+  EXPECT_THAT(bundle.take_sequences(), ElementsAre(1));
+  bundle.connections.reply(sent[0].envelope.correlation,
+                           wire::ErrorReply{{ErrorCode::kLimit, "slow down"}});
+  bundle.pass(milliseconds{50});
+  EXPECT_THAT(bundle.connections.take(), IsEmpty());
+  bundle.pass(milliseconds{50});
+  EXPECT_THAT(bundle.take_sequences(), ElementsAre(1));
+}
+
+TEST(Requests, RefusesWhatIsTooLargeForAFrameAndGoesOn) {
+  Bundle bundle;
+  bundle.connections.connect();
+  JobSpec job;
+  job.payload.assign(kPayloadBytesMax, 'x');
+  job.run.handler = "noop";
+  wire::Submit large;
+  large.jobs.assign(5, job);
+  bundle.ask(std::move(large));
+  EXPECT_EQ(bundle.answers[0]->error().code, ErrorCode::kInvalidArgument);
+  bundle.act("a");
+  EXPECT_EQ(bundle.connections.take().size(), 1u);
+}
+
+TEST(Requests, TurnsToTheNextTrackerWhenOneRefuses) {
+  Bundle bundle({"tcp://one:1", "tcp://two:2"});
+  bundle.act("a");
+  bundle.connections.disconnect("connection refused");
+  bundle.pass(milliseconds{50});
+  EXPECT_THAT(bundle.connections.made, ElementsAre("tcp://one:1", "tcp://two:2"));
+  bundle.connections.connect();
+  const auto sent = bundle.connections.take();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].tracker, "tcp://two:2");
+}
+
+TEST(Requests, TurnsToTheNextTrackerWhenOneIsSilent) {
+  Bundle bundle({"tcp://one:1", "tcp://two:2"});
+  bundle.act("a");
+  bundle.pass(seconds{1});
+  bundle.pass(seconds{1});
+  EXPECT_THAT(bundle.connections.made, ElementsAre("tcp://one:1", "tcp://two:2", "tcp://one:1"));
+}
+
+TEST(Requests, SendsWithTheSameNumberToTheNextTracker) {
+  Bundle bundle({"tcp://one:1", "tcp://two:2"});
+  bundle.connections.connect();
+  bundle.act("a");
+  bundle.act("b");
+  bundle.connections.take();
+  bundle.connections.disconnect("closed");
+  bundle.pass(milliseconds{50});
+  bundle.connections.connect();
+  EXPECT_THAT(bundle.take_sequences(), ElementsAre(1, 2));
+}
+
+TEST(Requests, ConnectsAnewOnceBeforeItBelievesThatAccessIsDenied) {
+  Bundle bundle;
+  bundle.act("a");
+  bundle.connections.disconnect("access denied: wrong token");
+  EXPECT_FALSE(bundle.answers[0]);
+  bundle.pass(milliseconds{50});
+  EXPECT_EQ(bundle.connections.made.size(), 2u);
+  bundle.connections.disconnect("access denied: wrong token");
+  EXPECT_EQ(bundle.answers[0]->error(),
+            (Error{ErrorCode::kDenied, "tcp://127.0.0.1:1: access denied: wrong token"}));
+}
+
+TEST(Requests, NamesTheTrackersThatItTried) {
+  Bundle bundle({"tcp://one:1", "tcp://two:2"});
+  bundle.act("a");
+  bundle.pass(seconds{5});
+  EXPECT_THAT(bundle.answers[0]->error().message, HasSubstr("tcp://one:1, tcp://two:2"));
+}
+
+TEST(Requests, HasNothingDueWhileNothingIsAsked) {
+  Bundle bundle({"tcp://one:1", "tcp://two:2"});
+  EXPECT_EQ(bundle.requests->next_due(), std::nullopt);
+  bundle.connections.connect();
+  EXPECT_EQ(bundle.requests->next_due(), std::nullopt);
+  bundle.act("a");
+  EXPECT_EQ(bundle.requests->next_due(), bundle.clock.steady_now() + seconds{1});
+}
+
+TEST(Requests, AnswersEverythingWhenItIsClosed) {
+  Bundle bundle;
+  for (int i = 0; i < 20; ++i) bundle.act("a");
+  bundle.requests->close();
+  for (const auto& answer : bundle.answers) {
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->error().code, ErrorCode::kUnavailable);
+  }
+}
+
+TEST(Requests, SaysSoWhenAnAnswerCannotBeRead) {
+  Bundle bundle;
+  bundle.connections.connect();
+  bundle.act("a");
+  const auto sent = bundle.connections.take();
+  std::string frame = wire::encode({sent[0].envelope.correlation, wire::Acted{}});
+  frame += "more than one value";
+  bundle.connections.current->receiver->on_frame(frame);
+  ASSERT_TRUE(bundle.answers[0]);
+  EXPECT_EQ(bundle.answers[0]->error().code, ErrorCode::kCorrupt);
+}
+
+TEST(Requests, RefusesAnEmptyListOfTrackers) {
+  const ManualClock clock;
+  FakeConnections connections;
+  const auto opened = Requests::open(
+      {}, clock, kClient, [&](const std::string& tracker) { return connections.make(tracker); });
+  EXPECT_EQ(opened.error().code, ErrorCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace carillon

@@ -1,0 +1,206 @@
+#include "jobclient/submit/submit_queue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/manual_clock.h"
+#include "tests/unit/jobclient/submit/fake_connections.h"
+
+namespace carillon {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+JobSpec job(const std::string& task_id, std::size_t payload = 0) {
+  JobSpec made;
+  made.task_id = task_id;
+  made.payload.assign(payload, 'x');
+  made.run.handler = "noop";
+  return made;
+}
+
+std::vector<JobSpec> jobs(int count) {
+  std::vector<JobSpec> made;
+  for (int i = 0; i < count; ++i) made.push_back(job("t" + std::to_string(i)));
+  return made;
+}
+
+// Every job is accepted under its own task id.
+wire::Submitted accept(const wire::Submit& submit) {
+  wire::Submitted submitted;
+  for (const JobSpec& spec : submit.jobs) {
+    submitted.answers.push_back(
+        {.task_id = spec.task_id, .job_id = JobId{7}, .status = wire::SubmitStatus::kAccepted});
+  }
+  return submitted;
+}
+
+struct Bundle {
+  Bundle() {
+    requests =
+        Requests::open({.trackers = {"tcp://127.0.0.1:1"}}, clock, 1,
+                       [this](const std::string& tracker) { return connections.make(tracker); })
+            .value();
+    connections.connect();
+    queue = std::make_unique<SubmitQueue>(*requests, clock);
+  }
+
+  void add(std::vector<JobSpec> batch) {
+    const std::size_t place = answers.size();
+    answers.emplace_back();
+    queue->add(std::move(batch), [this, place](auto answer) { answers[place].emplace(answer); });
+  }
+  // How many jobs each message sent since the last call had.
+  std::vector<std::size_t> take_sizes() {
+    std::vector<std::size_t> sizes;
+    for (auto& sent : connections.take()) {
+      sizes.push_back(std::get<wire::Submit>(sent.envelope.message).jobs.size());
+      on_the_way.push_back(std::move(sent));
+    }
+    return sizes;
+  }
+  void accept_oldest() {
+    const auto sent = std::move(on_the_way.front());
+    on_the_way.pop_front();
+    connections.reply(sent.envelope.correlation,
+                      accept(std::get<wire::Submit>(sent.envelope.message)));
+  }
+
+  ManualClock clock;
+  FakeConnections connections;
+  std::deque<FakeConnections::Sent> on_the_way;
+  std::vector<std::optional<Result<std::vector<SubmitAnswer>>>> answers;
+  std::unique_ptr<Requests> requests;
+  std::unique_ptr<SubmitQueue> queue;
+};
+
+TEST(SubmitQueue, SplitsManyJobsIntoMessagesOfAThousand) {
+  Bundle bundle;
+  bundle.add(jobs(2500));
+  bundle.queue->flush();
+  EXPECT_THAT(bundle.take_sizes(), ElementsAre(1000, 1000, 500));
+}
+
+TEST(SubmitQueue, SplitsLargeJobsIntoMessagesOfThreeMebibytes) {
+  Bundle bundle;
+  std::vector<JobSpec> large;
+  for (int i = 0; i < 5; ++i) large.push_back(job("t", 1'000'000));
+  bundle.add(std::move(large));
+  bundle.queue->flush();
+  EXPECT_THAT(bundle.take_sizes(), ElementsAre(3, 2));
+}
+
+TEST(SubmitQueue, AnswersInTheOrderOfTheJobs) {
+  Bundle bundle;
+  bundle.add(jobs(2500));
+  bundle.queue->flush();
+  bundle.take_sizes();
+  std::swap(bundle.on_the_way[0], bundle.on_the_way[2]);
+  for (int i = 0; i < 3; ++i) bundle.accept_oldest();
+  const auto& answers = bundle.answers[0]->value();
+  ASSERT_EQ(answers.size(), 2500u);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    ASSERT_EQ(answers[i].task_id, "t" + std::to_string(i));
+  }
+}
+
+TEST(SubmitQueue, PutsSingleJobsOfManyCallersIntoOneMessage) {
+  Bundle bundle;
+  for (int i = 0; i < 50; ++i) bundle.add({job("caller" + std::to_string(i))});
+  bundle.queue->flush();
+  EXPECT_THAT(bundle.take_sizes(), ElementsAre(50));
+  bundle.accept_oldest();
+  for (std::size_t i = 0; i < 50; ++i) {
+    ASSERT_EQ(bundle.answers[i]->value().size(), 1u);
+    EXPECT_EQ(bundle.answers[i]->value()[0].task_id, "caller" + std::to_string(i));
+  }
+}
+
+TEST(SubmitQueue, SendsALoneJobAtOnceAndGathersWhileTheWindowIsFull) {
+  Bundle bundle;
+  for (int i = 0; i < 30; ++i) {
+    bundle.add({job("t")});
+    bundle.queue->flush();
+  }
+  EXPECT_EQ(bundle.take_sizes(), std::vector<std::size_t>(16, 1));
+  bundle.accept_oldest();
+  bundle.queue->flush();
+  EXPECT_THAT(bundle.take_sizes(), ElementsAre(14));
+}
+
+TEST(SubmitQueue, RefusesAnInvalidJobWithoutSpoilingTheOthers) {
+  Bundle bundle;
+  JobSpec bad = job("bad");
+  bad.priority = 1000;
+  bundle.add({job("a"), bad, job("b")});
+  bundle.queue->flush();
+  EXPECT_THAT(bundle.take_sizes(), ElementsAre(2));
+  bundle.accept_oldest();
+  const auto& answers = bundle.answers[0]->value();
+  EXPECT_EQ(answers[0].status, SubmitStatus::kAccepted);
+  EXPECT_EQ(answers[1].status, SubmitStatus::kRejected);
+  EXPECT_EQ(answers[1].task_id, "bad");
+  EXPECT_THAT(answers[1].reason, HasSubstr("1000"));
+  EXPECT_EQ(answers[2].task_id, "b");
+}
+
+TEST(SubmitQueue, AnswersAtOnceWhenNoJobIsValid) {
+  Bundle bundle;
+  JobSpec bad = job("no run");
+  bad.run.handler.clear();
+  bundle.add({bad});
+  ASSERT_TRUE(bundle.answers[0]);
+  EXPECT_EQ(bundle.answers[0]->value()[0].status, SubmitStatus::kRejected);
+  bundle.queue->flush();
+  EXPECT_THAT(bundle.take_sizes(), IsEmpty());
+}
+
+TEST(SubmitQueue, FailsACallOnceWhenOneOfItsMessagesFails) {
+  Bundle bundle;
+  bundle.add(jobs(20'000));
+  bundle.add(jobs(1));
+  bundle.queue->flush();
+  EXPECT_EQ(bundle.take_sizes().size(), 16u);
+  bundle.clock.advance(std::chrono::seconds{30});
+  bundle.requests->run_due();
+  bundle.connections.take();
+  bundle.queue->flush();
+  EXPECT_EQ(bundle.answers[0]->error().code, ErrorCode::kTimeout);
+  // The rest of that call is not sent any more, the other call is.
+  EXPECT_THAT(bundle.take_sizes(), ElementsAre(1));
+}
+
+TEST(SubmitQueue, RefusesMoreThanItMayHold) {
+  Bundle bundle;
+  bundle.add(jobs(static_cast<int>(kJobsQueuedMax)));
+  bundle.add(jobs(1));
+  EXPECT_FALSE(bundle.answers[0]);
+  EXPECT_EQ(bundle.answers[1]->error().code, ErrorCode::kLimit);
+}
+
+TEST(SubmitQueue, AnswersNothingForNothing) {
+  Bundle bundle;
+  bundle.add({});
+  EXPECT_THAT(bundle.answers[0]->value(), IsEmpty());
+}
+
+TEST(SubmitQueue, CallsAnAnswerOfAnotherSizeCorrupt) {
+  Bundle bundle;
+  bundle.add(jobs(2));
+  bundle.queue->flush();
+  bundle.connections.reply(bundle.connections.take()[0].envelope.correlation,
+                           wire::Submitted{.answers = {{.task_id = "t0"}}});
+  EXPECT_EQ(bundle.answers[0]->error().code, ErrorCode::kCorrupt);
+}
+
+TEST(SubmitQueue, AnswersWhatWaitsWhenItIsClosed) {
+  Bundle bundle;
+  bundle.add(jobs(3));
+  bundle.queue->close();
+  EXPECT_EQ(bundle.answers[0]->error().code, ErrorCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace carillon
