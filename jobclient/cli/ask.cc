@@ -1,0 +1,240 @@
+#include "jobclient/cli/ask.h"
+
+#include <utility>
+
+#include "shared/base/time_text.h"
+
+namespace carillon::cli {
+namespace {
+
+using Kind = RowColumn::Kind;
+using Ask = Result<RowPage> (JobClient::*)(const RowFilter&);
+
+constexpr const char* kSection = "See what is going on";
+
+// A person at a terminal who gives no --limit gets so many rows of history.
+constexpr std::int64_t kHistoryRowsOnTerminal = 200;
+
+Option task_option() {
+  return {.name = "task-id", .placeholder = "TASK_ID", .help = "Only this task."};
+}
+
+Option limit_option() {
+  return {.name = "limit",
+          .kind = OptionKind::kNumber,
+          .placeholder = "N",
+          .help = "At most so many rows; 0 for all.",
+          .fallback = "0"};
+}
+
+Verb declare(const char* name, const char* summary, const char* description,
+             std::vector<Option> options, const char* examples) {
+  return {.name = name,
+          .summary = summary,
+          .description = description,
+          .options = std::move(options),
+          .examples = examples,
+          .section = kSection};
+}
+
+// "nothing is waiting in group mail": what an empty table would leave open.
+void say_nothing_found(Context& context, const std::string& what, const RowFilter& filter) {
+  context.err() << what;
+  if (!filter.task_id.empty()) context.err() << " of task " << filter.task_id;
+  if (!filter.group.empty()) context.err() << " in group " << filter.group;
+  context.err() << '\n';
+}
+
+int ask(Context& context, Ask question, RowFilter filter, std::vector<RowColumn> columns,
+        const std::string& when_empty) {
+  const auto client = context.client();
+  if (!client.ok()) return context.fail(kWrongInput, client.error().message);
+  RowOutput output(context.out(), context.style, std::move(columns));
+  const auto limit = static_cast<std::size_t>(filter.limit);
+  bool more = true;
+  while (more) {
+    if (limit != 0) filter.limit = static_cast<std::int64_t>(limit - output.count());
+    const Result<RowPage> page = (client.value()->*question)(filter);
+    if (!page.ok()) return context.fail(page.error());
+    for (const Row& row : page.value().rows) {
+      if (limit == 0 || output.count() < limit) output.add(row);
+    }
+    filter.after = page.value().next;
+    more = !filter.after.empty() && (limit == 0 || output.count() < limit);
+  }
+  output.finish();
+  if (output.count() == 0 && !context.is_json()) say_nothing_found(context, when_empty, filter);
+  return kDone;
+}
+
+RowFilter filter_of(const Context& context) {
+  return {.group = context.configuration.text("group"),
+          .task_id = context.configuration.text("task-id"),
+          .limit = context.configuration.number("limit")};
+}
+
+}  // namespace
+
+Verb declare_list() {
+  return declare("list", "Definitions: what will fire, and when next",
+                 "Lists cron jobs, repeating jobs and those that only run when triggered.",
+                 {group_option(false, "Only this node group."), task_option(), limit_option()},
+                 "  jobclient list\n"
+                 "  jobclient list --group ops -o json\n");
+}
+
+int run_list(Context& context) {
+  return ask(context, &JobClient::list, filter_of(context),
+             {{"task_id"},
+              {"group"},
+              {"kind"},
+              {"schedule"},
+              {"tz"},
+              {"dst", Kind::kText, true},
+              {"state", Kind::kState},
+              {"next_fire", Kind::kTime},
+              {"last_fire", Kind::kTime},
+              {"priority", Kind::kNumber, true},
+              {"overlap", Kind::kText, true}},
+             "nothing is defined");
+}
+
+Verb declare_waiting() {
+  return declare("waiting", "Jobs that wait for their time or for a free thread",
+                 "In the order in which they would be handed out.",
+                 {group_option(false, "Only this node group."), task_option(), limit_option()},
+                 "  jobclient waiting --group ops\n"
+                 "  jobclient waiting -o jsonl | wc -l\n");
+}
+
+int run_waiting(Context& context) {
+  return ask(context, &JobClient::waiting, filter_of(context),
+             {{"job_id", Kind::kNumber},
+              {"task_id"},
+              {"group"},
+              {"trigger_time", Kind::kTime},
+              {"priority", Kind::kNumber},
+              {"attempt", Kind::kNumber},
+              {"kind"}},
+             "nothing is waiting");
+}
+
+Verb declare_executing() {
+  return declare("executing", "Jobs that run right now",
+                 "With the task tracker that runs each, and until when that one is believed alive.",
+                 {group_option(false, "Only this node group."), task_option(), limit_option()},
+                 "  jobclient executing\n");
+}
+
+int run_executing(Context& context) {
+  return ask(context, &JobClient::executing, filter_of(context),
+             {{"job_id", Kind::kNumber},
+              {"task_id"},
+              {"group"},
+              {"attempt", Kind::kNumber},
+              {"node"},
+              {"trigger_time", Kind::kTime, true},
+              {"started_at", Kind::kTime},
+              {"lease_until", Kind::kTime, true}},
+             "nothing is executing");
+}
+
+Verb declare_history() {
+  return declare(
+      "history", "What ran, and how it ended",
+      "A row for every attempt that ended, and for every fire that ended without one (skipped, "
+      "missed, expired, cancelled), newest first.",
+      {group_option(false, "Only this node group."),
+       task_option(),
+       {.name = "since",
+        .placeholder = "TIME",
+        .help = "Only what ended later: so long ago (1h), or an RFC 3339 time."},
+       {.name = "limit",
+        .kind = OptionKind::kNumber,
+        .placeholder = "N",
+        .help = "At most so many rows; 0 for all.",
+        .fallback = "0",
+        .fallback_help = "200 on a terminal, otherwise all"}},
+      "  jobclient history --task-id nightly --since 24h\n"
+      "  jobclient history --group ops --limit 20 -o json\n");
+}
+
+int run_history(Context& context) {
+  RowFilter filter = filter_of(context);
+  const std::string& since = context.configuration.text("since");
+  if (!since.empty()) {
+    const Result<WallTime> time = parse_since(since, context.around.clock.wall_now());
+    if (!time.ok()) return context.fail(kWrongInput, time.error().message);
+    filter.since = time.value();
+  }
+  const bool cut = !context.configuration.was_given("limit") && !context.is_json() &&
+                   context.around.terminal.out_is_terminal;
+  if (cut) filter.limit = kHistoryRowsOnTerminal;
+  return ask(context, &JobClient::history, filter,
+             {{"job_id", Kind::kNumber},
+              {"task_id"},
+              {"group", Kind::kText, true},
+              {"attempt", Kind::kNumber},
+              {"state", Kind::kState},
+              {"trigger_time", Kind::kTime, true},
+              {"started_at", Kind::kTime},
+              {"ended_at", Kind::kTime},
+              {"lateness_ms", Kind::kNumber, true},
+              {"node"},
+              {"exit_code", Kind::kNumber},
+              {"message"},
+              {"count", Kind::kNumber, true}},
+             "nothing has ended");
+}
+
+Verb declare_nodes() {
+  return declare("nodes", "Job trackers and task trackers",
+                 "With the threads that each has, and how many of them are free.",
+                 {group_option(false, "Only this node group."), limit_option()},
+                 "  jobclient nodes\n");
+}
+
+int run_nodes(Context& context) {
+  return ask(context, &JobClient::nodes,
+             {.group = context.configuration.text("group"),
+              .limit = context.configuration.number("limit")},
+             {{"name"},
+              {"kind"},
+              {"group"},
+              {"address", Kind::kText, true},
+              {"state", Kind::kState},
+              {"threads", Kind::kNumber},
+              {"free", Kind::kNumber},
+              {"last_seen", Kind::kTime}},
+             "no node is known");
+}
+
+Verb declare_groups() {
+  return declare("groups", "Node groups, and how much work each has",
+                 "A node group is a set of interchangeable task trackers; a job names the group "
+                 "that runs it.",
+                 {limit_option()}, "  jobclient groups\n");
+}
+
+int run_groups(Context& context) {
+  return ask(context, &JobClient::groups, {.limit = context.configuration.number("limit")},
+             {{"group"},
+              {"kind"},
+              {"waiting", Kind::kNumber},
+              {"executing", Kind::kNumber},
+              {"due", Kind::kNumber},
+              {"nodes", Kind::kNumber}},
+             "no node group is known");
+}
+
+Result<WallTime> parse_since(const std::string& text, WallTime now) {
+  const Result<Duration> ago = parse_duration(text);
+  if (ago.ok()) return now - ago.value();
+  const Result<WallTime> time = parse_time(text);
+  if (time.ok()) return time.value();
+  return Error{ErrorCode::kInvalidArgument,
+               "--since '" + text +
+                   "' is neither a duration nor a time (write 1h, or 2026-11-21T08:00:00Z)"};
+}
+
+}  // namespace carillon::cli

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+
+#include "carillon/job_client.h"
+#include "jobclient/cli/exit_status.h"
+#include "jobclient/cli/row_output.h"
+#include "jobclient/cli/terminal.h"
+#include "shared/base/clock.h"
+#include "shared/base/configuration.h"
+
+// What a verb of jobclient works with: what was asked for, and the world around it. main makes it
+// of the process, a test of its own things.
+//
+// Thread: the owner's.
+namespace carillon::cli {
+
+struct Surroundings {
+  const Program& program;
+  const Clock& clock;
+  std::ostream& out;
+  std::ostream& err;
+  int input = 0;  // the descriptor of stdin
+  Terminal terminal{};
+  Zone zone = Zone::utc();  // of this machine
+  std::string user{};       // who runs jobclient
+  std::function<bool(const std::string& name)> is_user{};
+  std::function<Result<std::unique_ptr<JobClient>>(const Configuration&)> open_client{};
+  std::function<void(Duration)> pause{};
+};
+
+class Context {
+ public:
+  Context(const Configuration& its_configuration, const Surroundings& its_surroundings);
+
+  const Configuration& configuration;
+  const Surroundings& around;
+  const RowStyle style;
+
+  std::ostream& out() const { return around.out; }
+  std::ostream& err() const { return around.err; }
+  bool is_json() const { return style.format == Format::kJson || style.format == Format::kJsonl; }
+
+  // Opened when it is first asked for.
+  Result<JobClient*> client();
+
+  // Says "jobclient: verb: message" on stderr, and answers `status`.
+  int fail(int status, const std::string& message);
+  // The same for an error that came from a tracker, or on the way to it.
+  int fail(const Error& error);
+
+  // The value of an optional number.
+  std::optional<std::int64_t> number(const char* name) const;
+  // The task that the verb's TASK_ID and --group name.
+  TaskRef task() const;
+
+ private:
+  std::unique_ptr<JobClient> client_;
+};
+
+// --group, with "default" as its default or with none.
+Option group_option(bool with_default, const char* help);
+
+}  // namespace carillon::cli

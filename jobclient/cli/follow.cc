@@ -1,0 +1,131 @@
+#include "jobclient/cli/follow.h"
+
+#include <charconv>
+#include <utility>
+
+#include "jobclient/cli/act.h"
+#include "shared/wire/spec_json.h"
+
+namespace carillon::cli {
+namespace {
+
+constexpr int kSignalBase = 128;
+constexpr int kFailedWithoutStatus = 1;
+
+// 9 of "killed by signal 9 (Killed)"; 0 where no signal is named.
+int signal_in(const std::string& message) {
+  constexpr std::string_view kWord = "signal ";
+  const std::size_t at = message.find(kWord);
+  if (at == std::string::npos) return 0;
+  int number = 0;
+  const char* digits = message.data() + at + kWord.size();
+  std::from_chars(digits, message.data() + message.size(), number);
+  return number > 0 && number < kSignalBase ? number : 0;
+}
+
+bool is_done(const Row& job) { return field_text(job, "done") == "true"; }
+
+// The newest job id among the rows of a task; 0 when there is none.
+JobId job_of(const RowPage& page, const TaskRef& task) {
+  for (const Row& row : page.rows) {
+    if (field_text(row, "task_id") != task.task_id) continue;
+    if (const Result<JobId> id = parse_job_id(field_text(row, "job_id")); id.ok()) {
+      return id.value();
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+OutputFollower::OutputFollower(Context& context, JobClient& client, JobId job, bool with_times)
+    : context_(context), client_(client), with_times_(with_times) {
+  filter_.job_id = job;
+}
+
+Status OutputFollower::print_new() {
+  while (true) {
+    const RowPage page = CARILLON_TRY(client_.output(filter_));
+    for (const Row& row : page.rows) print(row);
+    if (!page.next.empty()) filter_.after = page.next;
+    if (page.rows.empty() || page.next.empty()) break;
+  }
+  context_.out().flush();
+  context_.err().flush();
+  return {};
+}
+
+void OutputFollower::print(const Row& row) {
+  has_printed_ = true;
+  if (context_.is_json()) {
+    context_.out() << wire::row_to_json(row) << '\n';
+    return;
+  }
+  std::ostream& to = field_text(row, "stream") == "stdout" ? context_.out() : context_.err();
+  const std::string text = field_text(row, "text");
+  if (!with_times_) {
+    to << text;
+    return;
+  }
+  const std::string time = short_time(field_text(row, "at"), context_.style);
+  for (const char c : text) {
+    if (at_line_start_) to << time << ' ';
+    to << c;
+    at_line_start_ = c == '\n';
+  }
+}
+
+Result<Row> follow_job(Context& context, JobClient& client, JobId job) {
+  OutputFollower follower(context, client, job, false);
+  while (true) {
+    // First the state, then the output: what a job wrote is known before its end is.
+    const RowPage page = CARILLON_TRY(client.job(job));
+    CARILLON_TRY(follower.print_new());
+    if (page.rows.empty()) {
+      return Error{ErrorCode::kNotFound,
+                   "the job tracker knows no job " + std::to_string(job.value) + " any more"};
+    }
+    if (is_done(page.rows.front())) return page.rows.front();
+    context.around.pause(kFollowInterval);
+  }
+}
+
+int exit_status_of_job(const Row& job) {
+  const std::string state = field_text(job, "state");
+  if (state == "succeeded") return kDone;
+  const bool ran = state == "failed" || state == "timed_out" || state == "killed";
+  if (const Field* field = find_field(job, "exit_code"); ran && field != nullptr) {
+    const auto* code = std::get_if<std::int64_t>(field);
+    if (code != nullptr && *code > 0 && *code <= 255) return static_cast<int>(*code);
+  }
+  if (!ran) return kWaitFailed;
+  const int signal = signal_in(field_text(job, "message"));
+  return signal != 0 ? kSignalBase + signal : kFailedWithoutStatus;
+}
+
+int wait_for_job(Context& context, JobId job) {
+  const auto client = context.client();
+  if (!client.ok()) return context.fail(kWaitFailed, client.error().message);
+  const Result<Row> ended = follow_job(context, *client.value(), job);
+  if (!ended.ok()) return context.fail(kWaitFailed, ended.error().message);
+  const int status = exit_status_of_job(ended.value());
+  if (status != kDone) {
+    const std::string message = field_text(ended.value(), "message");
+    return context.fail(status, "job " + std::to_string(job.value) + " ended as " +
+                                    field_text(ended.value(), "state") +
+                                    (message.empty() ? "" : ": " + message));
+  }
+  return kDone;
+}
+
+Result<JobId> newest_job_of(JobClient& client, const TaskRef& task) {
+  const RowFilter filter{.group = task.group, .task_id = task.task_id};
+  for (const auto question : {&JobClient::executing, &JobClient::history, &JobClient::waiting}) {
+    const RowPage page = CARILLON_TRY((client.*question)(filter));
+    if (const JobId job = job_of(page, task)) return job;
+  }
+  return Error{ErrorCode::kNotFound, "task '" + task.task_id + "' in group '" + task.group +
+                                         "' has not run, or is not known"};
+}
+
+}  // namespace carillon::cli

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+
+#include "jobclient/cli/context.h"
+
+// Prints what a job writes, as it comes, and knows when the job has ended.
+// Thread: the owner's.
+namespace carillon::cli {
+
+// How often a job that is followed is asked about.
+inline constexpr Duration kFollowInterval = std::chrono::milliseconds{50};
+
+class OutputFollower {
+ public:
+  OutputFollower(Context& context, JobClient& client, JobId job, bool with_times);
+
+  // Prints everything that has come since the last call: what the job wrote to stderr to stderr,
+  // all else to stdout; with -o json or jsonl every row as an object on stdout.
+  Status print_new();
+  bool has_printed() const { return has_printed_; }
+
+ private:
+  void print(const Row& row);
+
+  Context& context_;
+  JobClient& client_;
+  RowFilter filter_{};
+  const bool with_times_;
+  bool has_printed_ = false;
+  bool at_line_start_ = true;
+};
+
+// Follows a job to its end and prints its output; its last state.
+Result<Row> follow_job(Context& context, JobClient& client, JobId job);
+
+// What `--wait` exits with for a job that ended so: its own status, 128 + n when signal n ended
+// it, 125 when it never ran.
+int exit_status_of_job(const Row& job);
+
+// The end of submit --wait and of trigger --wait.
+int wait_for_job(Context& context, JobId job);
+
+// The job of a task that is running, else the one that ran last, else the one that waits.
+Result<JobId> newest_job_of(JobClient& client, const TaskRef& task);
+
+}  // namespace carillon::cli

@@ -1,0 +1,175 @@
+#include "jobclient/cli/import_crontab.h"
+
+#include <utility>
+
+#include "jobclient/cli/crontab.h"
+#include "jobclient/cli/job_flags.h"
+#include "jobclient/cli/job_words.h"
+
+namespace carillon::cli {
+namespace {
+
+constexpr std::size_t kCrontabBytesMax = 16 * 1024 * 1024;
+
+Result<CrontabOptions> options_from(const Context& context) {
+  const Configuration& configuration = context.configuration;
+  if (configuration.is_on("system") && configuration.is_on("personal")) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "--system and --personal contradict each other (give one)"};
+  }
+  CrontabOptions options{.path = configuration.text("FILE"),
+                         .is_user = context.around.is_user,
+                         .users = configuration.list("user"),
+                         .tz = configuration.text("tz"),
+                         .group = configuration.text("group"),
+                         .id_prefix = configuration.text("prefix"),
+                         .replace = configuration.is_on("replace")};
+  if (configuration.is_on("system")) options.form = CrontabOptions::Form::kSystem;
+  if (configuration.is_on("personal")) options.form = CrontabOptions::Form::kUser;
+  if (options.users.empty()) options.users.push_back(context.around.user);
+  if (options.tz.empty()) options.tz = context.around.zone.name();
+  options.overlap = CARILLON_TRY(parse_overlap(configuration.text("overlap")));
+  options.misfire = CARILLON_TRY(parse_misfire(configuration.text("misfire")));
+  return options;
+}
+
+Row row_of(const CrontabEntry& entry, const SubmitAnswer* answer) {
+  Row row{{"line", entry.line}};
+  std::string status = "refused";
+  std::string note = entry.note;
+  std::string task_id;
+  std::string tz;
+  if (!entry.job.ok()) {
+    note = entry.job.error().message;
+  } else {
+    status = "would submit";
+    task_id = entry.job.value().task_id;
+    tz = entry.job.value().schedule.tz;
+  }
+  if (answer != nullptr) {
+    status = to_string(answer->status);
+    for (const std::string& more : {answer->reason, answer->warning}) {
+      if (!more.empty()) note += (note.empty() ? "" : "; ") + more;
+    }
+  }
+  row.emplace_back("status", status);
+  row.emplace_back("task_id", task_id);
+  row.emplace_back("schedule", entry.schedule);
+  row.emplace_back("tz", tz);
+  if (!entry.user.empty()) row.emplace_back("user", entry.user);
+  row.emplace_back("command", entry.command);
+  row.emplace_back("note", note);
+  return row;
+}
+
+// The answers to the entries that are jobs, in their order.
+Result<std::vector<SubmitAnswer>> submit(Context& context,
+                                         const std::vector<CrontabEntry>& entries) {
+  std::vector<JobSpec> jobs;
+  for (const CrontabEntry& entry : entries) {
+    if (entry.job.ok()) jobs.push_back(entry.job.value());
+  }
+  JobClient* const client = CARILLON_TRY(context.client());
+  return client->submit(std::move(jobs));
+}
+
+}  // namespace
+
+Verb declare_import_crontab() {
+  return {
+      .name = "import crontab",
+      .summary = "Take over the entries of a crontab",
+      .description =
+          "Shows, line by line, what would be submitted and what cannot be taken over, and why. "
+          "With --apply, submits it. Task ids are made of the commands, so a second import finds "
+          "its jobs again: they are duplicates, or are replaced with --replace.",
+      .options =
+          {{.name = "apply",
+            .kind = OptionKind::kSwitch,
+            .help = "Submit; without it nothing is changed and no job tracker is needed."},
+           {.name = "replace",
+            .kind = OptionKind::kSwitch,
+            .help = "Replace what an earlier import has defined."},
+           group_option(true, "The node group whose task trackers shall run it."),
+           {.name = "system",
+            .kind = OptionKind::kSwitch,
+            .help = "The form of /etc/crontab: a user's name before each command. Detected "
+                    "otherwise."},
+           {.name = "personal",
+            .kind = OptionKind::kSwitch,
+            .help = "The form of crontab -l: no user's name."},
+           {.name = "user",
+            .kind = OptionKind::kList,
+            .placeholder = "NAME",
+            .help = "Whose entries of a system crontab are taken; may be repeated. A task tracker "
+                    "runs everything as its own user.",
+            .fallback_help = "who runs jobclient"},
+           {.name = "tz",
+            .placeholder = "ZONE",
+            .help = "The time zone of entries without CRON_TZ.",
+            .fallback_help = "this machine's"},
+           {.name = "overlap",
+            .placeholder = "RULE",
+            .help = "What happens to a fire while the run before has not ended; cron lets them "
+                    "overlap.",
+            .fallback = "parallel",
+            .choices = overlap_words()},
+           {.name = "misfire",
+            .placeholder = "POLICY",
+            .help = "What happens to fires that came while no job tracker was running.",
+            .fallback = "fire_once",
+            .choices = misfire_words()},
+           {.name = "prefix",
+            .placeholder = "TEXT",
+            .help = "What the task ids begin with.",
+            .fallback = "cron-"}},
+      .positionals = {{.name = "FILE", .help = "The crontab; - is stdin."}},
+      .examples =
+          "  crontab -l | jobclient import crontab -\n"
+          "  jobclient import crontab /etc/crontab --user root --apply\n",
+      .section = "Submit"};
+}
+
+int run_import_crontab(Context& context) {
+  const Configuration& configuration = context.configuration;
+  const Result<CrontabOptions> options = options_from(context);
+  if (!options.ok()) return context.fail(kWrongInput, options.error().message);
+  const Result<std::string> text =
+      read_file(options.value().path, kCrontabBytesMax, context.around.input);
+  if (!text.ok()) return context.fail(kWrongInput, text.error().message);
+  const std::vector<CrontabEntry> entries = read_crontab(text.value(), options.value());
+  std::vector<SubmitAnswer> answers;
+  const bool apply = configuration.is_on("apply");
+  if (apply) {
+    Result<std::vector<SubmitAnswer>> submitted = submit(context, entries);
+    if (!submitted.ok()) return context.fail(submitted.error());
+    answers = std::move(submitted).value();
+  }
+  using Kind = RowColumn::Kind;
+  RowOutput output(context.out(), context.style,
+                   {{"line", Kind::kNumber},
+                    {"status", Kind::kState},
+                    {"task_id"},
+                    {"schedule"},
+                    {"tz"},
+                    {"command"},
+                    {"note"}});
+  std::size_t jobs = 0;
+  std::size_t refused = 0;
+  for (const CrontabEntry& entry : entries) {
+    const SubmitAnswer* const answer = apply && entry.job.ok() ? &answers[jobs] : nullptr;
+    if (entry.job.ok()) ++jobs;
+    if (!entry.job.ok() || (answer && answer->status != SubmitStatus::kAccepted)) ++refused;
+    output.add(row_of(entry, answer));
+  }
+  output.finish();
+  context.out().flush();
+  if (entries.empty()) context.err() << "no entries in " << options.value().path << '\n';
+  if (!apply && jobs > 0 && !context.is_json()) {
+    context.err() << "nothing was submitted; add --apply to submit " << jobs
+                  << (jobs == 1 ? " job\n" : " jobs\n");
+  }
+  return refused == 0 ? kDone : kRefused;
+}
+
+}  // namespace carillon::cli

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "carillon/job_spec.h"
+#include "shared/base/configuration.h"
+
+// A job as flags of the command line.
+// Thread: any.
+namespace carillon::cli {
+
+// The flags of submit that say what the job is.
+std::vector<Option> job_options();
+
+// What the flags say, files that they name included. `now` is what --at +5m counts from, `input`
+// the descriptor that "-" stands for.
+Result<JobSpec> job_from_flags(const Configuration& configuration, WallTime now, int input);
+
+// A whole file of at most `bytes_max` bytes; "-" is `input`. The error names the file.
+Result<std::string> read_file(const std::string& path, std::size_t bytes_max, int input);
+
+}  // namespace carillon::cli

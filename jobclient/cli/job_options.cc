@@ -1,0 +1,194 @@
+#include "jobclient/cli/job_flags.h"
+#include "jobclient/cli/job_words.h"
+
+namespace carillon::cli {
+namespace {
+
+constexpr const char* kAbout = "About the job";
+constexpr const char* kWhen = "When it runs";
+constexpr const char* kWhat = "What is run";
+constexpr const char* kHow = "How it is run";
+
+void add(std::vector<Option>& to, const char* section, std::vector<Option> options) {
+  for (Option& option : options) {
+    option.section = section;
+    to.push_back(std::move(option));
+  }
+}
+
+std::vector<Option> about_options() {
+  return {{.name = "task-id",
+           .placeholder = "ID",
+           .help = "Your own name for it, taken while the job is waiting, executing or defined.",
+           .fallback_help = "one is made"},
+          {.name = "group",
+           .placeholder = "GROUP",
+           .help = "The node group whose task trackers may run it.",
+           .fallback = "default"},
+          {.name = "description", .placeholder = "TEXT", .help = "For people."},
+          {.name = "owner", .placeholder = "NAME", .help = "Whom to ask about it."},
+          {.name = "tags",
+           .kind = OptionKind::kList,
+           .placeholder = "TAG,...",
+           .help = "Words to find it by.",
+           .by_comma = true},
+          {.name = "replace-on-exist",
+           .kind = OptionKind::kSwitch,
+           .help = "Replace a job of the same id that is waiting or defined."}};
+}
+
+std::vector<Option> when_options() {
+  return {{.name = "now",
+           .kind = OptionKind::kSwitch,
+           .help = "As soon as possible; so it is when nothing else is said."},
+          {.name = "at",
+           .placeholder = "TIME",
+           .help = "Once, at an RFC 3339 time, or so long from now: +5m."},
+          {.name = "cron",
+           .placeholder = "EXPR",
+           .help = "Whenever a Quartz or Unix cron expression says; see jobclient next."},
+          {.name = "every",
+           .kind = OptionKind::kDuration,
+           .placeholder = "DURATION",
+           .help = "Again and again, from start to start."},
+          {.name = "fixed-delay",
+           .kind = OptionKind::kDuration,
+           .placeholder = "DURATION",
+           .help = "Again and again, from the end of one run to the start of the next."},
+          {.name = "manual", .kind = OptionKind::kSwitch, .help = "Only when it is triggered."},
+          {.name = "tz",
+           .placeholder = "ZONE",
+           .help = "With --cron: its time zone, like Asia/Shanghai.",
+           .fallback_help = "the job tracker's"},
+          {.name = "dst",
+           .placeholder = "RULE",
+           .help = "With --cron: what to do with local times that a change of the clocks skips or "
+                   "repeats.",
+           .fallback_help = "auto",
+           .choices = dst_rule_words()},
+          {.name = "count",
+           .kind = OptionKind::kNumber,
+           .placeholder = "N",
+           .help = "With --every and --fixed-delay: how many runs.",
+           .fallback_help = "no end",
+           .min = 1},
+          {.name = "first",
+           .placeholder = "TIME",
+           .help = "With --every and --fixed-delay: the first fire, RFC 3339 or +5m.",
+           .fallback_help = "now"}};
+}
+
+std::vector<Option> what_options() {
+  return {
+      {.name = "shell", .placeholder = "LINE", .help = "A line for /bin/sh."},
+      {.name = "script",
+       .placeholder = "FILE",
+       .help = "The script in this file, which is sent along; - is stdin."},
+      {.name = "language",
+       .placeholder = "LANG",
+       .help = "With --script: sh, bash, python, node, php, perl, ...",
+       .fallback_help = "by the file's first line or ending"},
+      {.name = "http", .placeholder = "URL", .help = "An HTTP request."},
+      {.name = "method",
+       .placeholder = "METHOD",
+       .help = "With --http: GET, POST, ...",
+       .fallback_help = "GET, or POST with --body"},
+      {.name = "header",
+       .kind = OptionKind::kList,
+       .placeholder = "NAME:VALUE",
+       .help = "With --http: a header; may be repeated."},
+      {.name = "body", .placeholder = "TEXT", .help = "With --http: the body."},
+      {.name = "handler",
+       .placeholder = "NAME",
+       .help = "A handler that the task tracker's program has registered; noop, echo, sleep "
+               "and fail are built in."},
+      {.name = "param",
+       .kind = OptionKind::kList,
+       .placeholder = "NAME=VALUE",
+       .help = "A parameter; the run sees it as CARILLON_PARAM_NAME. May be repeated."},
+      {.name = "payload", .placeholder = "TEXT", .help = "What the run gets on stdin."},
+      {.name = "payload-file", .placeholder = "FILE", .help = "The same from a file; - is stdin."}};
+}
+
+std::vector<Option> how_options() {
+  return {{.name = "priority",
+           .kind = OptionKind::kNumber,
+           .placeholder = "N",
+           .help = "0 to 999, smaller runs first.",
+           .fallback = std::to_string(kPriorityDefault),
+           .min = 0,
+           .max = kPriorityMax},
+          {.name = "retries",
+           .kind = OptionKind::kNumber,
+           .placeholder = "N",
+           .help = "After how many failures it is tried again.",
+           .fallback = "0",
+           .min = 0,
+           .max = 1'000'000},
+          {.name = "retry-policy",
+           .placeholder = "POLICY",
+           .help = "How the wait before a retry grows.",
+           .fallback_help = "fixed",
+           .choices = backoff_words()},
+          {.name = "retry-base",
+           .kind = OptionKind::kDuration,
+           .placeholder = "DURATION",
+           .help = "The wait before the first retry.",
+           .fallback_help = "30s"},
+          {.name = "retry-cap",
+           .kind = OptionKind::kDuration,
+           .placeholder = "DURATION",
+           .help = "With --retry-policy exponential: no wait is longer.",
+           .fallback_help = "1h"},
+          {.name = "retry-jitter",
+           .placeholder = "SHARE",
+           .help = "0 to 1: by how much of itself each wait is changed at random.",
+           .fallback_help = "0"},
+          {.name = "timeout",
+           .kind = OptionKind::kDuration,
+           .placeholder = "DURATION",
+           .help = "A run that takes longer is stopped, and counts as a failure."},
+          {.name = "start-deadline",
+           .kind = OptionKind::kDuration,
+           .placeholder = "DURATION",
+           .help = "Not started so long after its time, it expires."},
+          {.name = "overlap",
+           .placeholder = "RULE",
+           .help = "What happens to a fire while the run before has not ended.",
+           .fallback_help = "skip",
+           .choices = overlap_words()},
+          {.name = "misfire",
+           .placeholder = "POLICY",
+           .help = "What happens to fires that came while no job tracker was running.",
+           .fallback_help = "fire_once",
+           .choices = misfire_words()},
+          {.name = "misfire-max",
+           .kind = OptionKind::kNumber,
+           .placeholder = "N",
+           .help = "With --misfire fire_all: at most so many of them run.",
+           .fallback_help = "1000",
+           .min = 1},
+          {.name = "misfire-window",
+           .kind = OptionKind::kDuration,
+           .placeholder = "DURATION",
+           .help = "With --misfire fire_all: older ones do not run.",
+           .fallback_help = "24h"},
+          {.name = "misfire-threshold",
+           .kind = OptionKind::kDuration,
+           .placeholder = "DURATION",
+           .help = "Later than this after its time counts as missed.",
+           .fallback_help = "5s"}};
+}
+
+}  // namespace
+
+std::vector<Option> job_options() {
+  std::vector<Option> options;
+  add(options, kAbout, about_options());
+  add(options, kWhen, when_options());
+  add(options, kWhat, what_options());
+  add(options, kHow, how_options());
+  return options;
+}
+
+}  // namespace carillon::cli

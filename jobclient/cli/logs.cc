@@ -1,0 +1,107 @@
+#include "jobclient/cli/logs.h"
+
+#include "jobclient/cli/act.h"
+#include "jobclient/cli/follow.h"
+
+namespace carillon::cli {
+namespace {
+
+constexpr Duration kRetryInterval = std::chrono::milliseconds{500};
+
+bool is_passing(const Error& error) {
+  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout;
+}
+
+// Answers a call that keeps trying while no tracker is reachable, which it says once a change.
+template <class Call>
+auto patiently(Context& context, bool patient, Call call) -> decltype(call()) {
+  bool said = false;
+  while (true) {
+    auto answer = call();
+    if (answer.ok() || !patient || !is_passing(answer.error())) {
+      if (said && answer.ok()) {
+        context.err() << "jobclient: logs: connected again" << std::endl;
+      }
+      return answer;
+    }
+    if (!said) {
+      context.err() << "jobclient: logs: " << answer.error().message << "; still trying"
+                    << std::endl;
+    }
+    said = true;
+    context.around.pause(kRetryInterval);
+  }
+}
+
+int follow(Context& context, JobClient& client, JobId job, OutputFollower& follower) {
+  while (true) {
+    const Result<RowPage> page = patiently(context, true, [&] { return client.job(job); });
+    if (!page.ok()) return context.fail(page.error());
+    const Status printed = patiently(context, true, [&] { return follower.print_new(); });
+    if (!printed.ok()) return context.fail(printed.error());
+    const auto& rows = page.value().rows;
+    if (rows.empty() || field_text(rows.front(), "done") == "true") return kDone;
+    context.around.pause(kFollowInterval);
+  }
+}
+
+}  // namespace
+
+Verb declare_logs() {
+  return {
+      .name = "logs",
+      .summary = "What a job wrote",
+      .description =
+          "Prints the output of a task's run that is under way, or else of its last one; what "
+          "the job wrote to stderr goes to stderr.",
+      .options = {group_option(true, "The node group of the task."),
+                  {.name = "job", .placeholder = "ID", .help = "This job, instead of a task's."},
+                  {.name = "follow",
+                   .letter = 'f',
+                   .kind = OptionKind::kSwitch,
+                   .help = "Go on until the job has ended, whatever becomes of the connection."},
+                  {.name = "timestamps",
+                   .letter = 't',
+                   .kind = OptionKind::kSwitch,
+                   .help = "Put the time in front of every line."}},
+      .positionals = {{.name = "TASK_ID",
+                       .help = "The task, by the id it was submitted with.",
+                       .required = false}},
+      .examples =
+          "  jobclient logs nightly --group ops\n"
+          "  jobclient logs -f --job 7211004000000000017\n",
+      .section = "See what is going on"};
+}
+
+int run_logs(Context& context) {
+  const Configuration& configuration = context.configuration;
+  const std::string& job_text = configuration.text("job");
+  const bool has_task = configuration.has("TASK_ID");
+  if (has_task == !job_text.empty()) {
+    return context.fail(kWrongInput, has_task ? "a task and --job contradict each other (give one)"
+                                              : "of which job? (give a task id, or --job ID)");
+  }
+  const auto opened = context.client();
+  if (!opened.ok()) return context.fail(kWrongInput, opened.error().message);
+  JobClient& client = *opened.value();
+  const bool is_following = configuration.is_on("follow");
+  if (!has_task) {
+    const Result<JobId> given = parse_job_id(job_text);
+    if (!given.ok()) return context.fail(kWrongInput, given.error().message);
+  }
+  const Result<JobId> job =
+      has_task
+          ? patiently(context, is_following, [&] { return newest_job_of(client, context.task()); })
+          : parse_job_id(job_text);
+  if (!job.ok()) return context.fail(job.error());
+  OutputFollower follower(context, client, job.value(), configuration.is_on("timestamps"));
+  if (is_following) return follow(context, client, job.value(), follower);
+  const Status printed = follower.print_new();
+  if (!printed.ok()) return context.fail(printed.error());
+  if (!follower.has_printed() && !context.is_json()) {
+    context.err() << "job " << job.value().value << " has written nothing\n";
+  }
+  return kDone;
+}
+
+}  // namespace carillon::cli

@@ -1,0 +1,138 @@
+#include "jobclient/cli/program.h"
+
+#include "jobclient/cli/act.h"
+#include "jobclient/cli/ask.h"
+#include "jobclient/cli/help.h"
+#include "jobclient/cli/import_crontab.h"
+#include "jobclient/cli/logs.h"
+#include "jobclient/cli/next.h"
+#include "jobclient/cli/show.h"
+#include "jobclient/cli/submit.h"
+#include "jobclient/cli/trigger.h"
+#include "shared/base/assert.h"
+
+namespace carillon::cli {
+namespace {
+
+struct CliVerb {
+  Verb (*declare)();
+  int (*run)(Context&);
+};
+
+// In the order of the program's --help.
+constexpr CliVerb kVerbs[] = {{declare_submit, run_submit},
+                              {declare_import_crontab, run_import_crontab},
+                              {declare_list, run_list},
+                              {declare_show, run_show},
+                              {declare_waiting, run_waiting},
+                              {declare_executing, run_executing},
+                              {declare_history, run_history},
+                              {declare_logs, run_logs},
+                              {declare_nodes, run_nodes},
+                              {declare_groups, run_groups},
+                              {declare_stats, run_stats},
+                              {declare_trigger, run_trigger},
+                              {declare_cancel, run_cancel},
+                              {declare_suspend, run_suspend},
+                              {declare_resume, run_resume},
+                              {declare_kill, run_kill},
+                              {declare_next, run_next},
+                              {declare_help, run_help},
+                              {declare_completion, run_completion}};
+
+std::vector<Option> program_options() {
+  constexpr const char* kConnection = "Connection";
+  return {{.name = "tracker",
+           .kind = OptionKind::kList,
+           .placeholder = "tcp://HOST:PORT",
+           .help = "The job tracker; several by comma, the next where one is not reachable.",
+           .fallback = "tcp://127.0.0.1:35001",
+           .section = kConnection,
+           .by_comma = true},
+          {.name = "connect-timeout",
+           .kind = OptionKind::kDuration,
+           .placeholder = "DURATION",
+           .help = "How long to wait for a connection.",
+           .fallback = "5s",
+           .section = kConnection},
+          {.name = "answer-timeout",
+           .kind = OptionKind::kDuration,
+           .placeholder = "DURATION",
+           .help = "How long to wait for the answer to what was sent, over reconnects.",
+           .fallback = "30s",
+           .section = kConnection},
+          {.name = "token-file",
+           .placeholder = "FILE",
+           .help = "The tracker's access token. Not needed for a tracker on this machine that the "
+                   "same user runs.",
+           .section = kConnection},
+          {.name = "keys",
+           .placeholder = "DIR",
+           .help = "CURVE keys, for a tracker on another machine.",
+           .section = kConnection},
+          {.name = "insecure",
+           .kind = OptionKind::kSwitch,
+           .help = "The tracker asks for nothing, and nothing is encrypted.",
+           .section = kConnection},
+          {.name = "output",
+           .letter = 'o',
+           .placeholder = "FORMAT",
+           .help = "How answers are printed: a table, one with every column in full, one JSON "
+                   "array, or a JSON object a line.",
+           .fallback = "table",
+           .choices = {"table", "wide", "json", "jsonl"},
+           .section = "Output"}};
+}
+
+}  // namespace
+
+Program declare_program() {
+  Program program{
+      .name = "jobclient",
+      .summary = "Submit jobs to Carillon, act on them, and see what they do",
+      .description =
+          "Everything goes to a job tracker; without --tracker, to the one on this machine.\n\n"
+          "Exit status: 0 done, 1 refused by the job tracker, 2 wrong usage or input, 3 no job "
+          "tracker reachable, 4 not found; with --wait the job's own, and 125 for a failure of "
+          "jobclient's own.",
+      .options = program_options(),
+      .examples =
+          "  jobclient submit -- echo hello\n"
+          "  jobclient submit --wait -- sh -c 'date; sleep 1; date'\n"
+          "  jobclient submit --task-id nightly --cron '0 2 * * *' -- /usr/local/bin/backup\n"
+          "  jobclient list\n"
+          "  jobclient history --since 1h\n"};
+  for (const CliVerb& verb : kVerbs) program.verbs.push_back(verb.declare());
+  return program;
+}
+
+JobClientOptions client_options(const Configuration& configuration) {
+  return {.trackers = configuration.list("tracker"),
+          .connect_timeout = configuration.duration("connect-timeout"),
+          .answer_timeout = configuration.duration("answer-timeout"),
+          .token_file = configuration.text("token-file"),
+          .keys = configuration.text("keys"),
+          .insecure = configuration.is_on("insecure")};
+}
+
+int run_program(const std::vector<std::string>& arguments, const Environment& environment,
+                const Surroundings& around) {
+  const Result<Parsed> parsed = parse_configuration(around.program, arguments, environment);
+  if (!parsed.ok()) {
+    around.err << "jobclient: " << parsed.error().message << std::endl;
+    return kWrongInput;
+  }
+  if (parsed.value().print) {
+    around.out << *parsed.value().print;
+    return kDone;
+  }
+  Context context(parsed.value().configuration, around);
+  for (std::size_t i = 0; i < std::size(kVerbs); ++i) {
+    if (around.program.verbs[i].name == context.configuration.verb()) {
+      return kVerbs[i].run(context);
+    }
+  }
+  abort_with("a verb without anything to run", context.configuration.verb().c_str());
+}
+
+}  // namespace carillon::cli

@@ -1,0 +1,91 @@
+#include "jobclient/cli/show.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "shared/wire/spec_json.h"
+
+namespace carillon::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The row with the fields of its `spec`, which is a JSON object as text, in place of it; those
+// that the row has itself are left out.
+Row with_spec_spread(const Row& row) {
+  Row spread;
+  for (const auto& [name, value] : row) {
+    if (name != "spec") spread.emplace_back(name, value);
+  }
+  const Json spec = Json::parse(field_text(row, "spec"), nullptr, false);
+  if (!spec.is_object()) return spread;
+  for (const auto& [name, value] : spec.items()) {
+    if (find_field(spread, name) != nullptr) continue;
+    spread.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return spread;
+}
+
+// The row as JSON, its `spec` as an object in it and not as text.
+std::string json_with_spec(const Row& row) {
+  Json object = Json::parse(wire::row_to_json(row), nullptr, false);
+  Json spec = Json::parse(field_text(row, "spec"), nullptr, false);
+  if (object.is_object() && spec.is_object()) object["spec"] = std::move(spec);
+  return object.dump();
+}
+
+}  // namespace
+
+Verb declare_show() {
+  return {
+      .name = "show",
+      .summary = "Everything about one task",
+      .description = "Its schedule, its state, its next fire, and how it is run.",
+      .options = {group_option(true, "The node group of the task.")},
+      .positionals = {{.name = "TASK_ID", .help = "The task, by the id it was submitted with."}},
+      .examples =
+          "  jobclient show nightly --group ops\n"
+          "  jobclient show nightly --group ops -o json\n",
+      .section = "See what is going on"};
+}
+
+int run_show(Context& context) {
+  const auto client = context.client();
+  if (!client.ok()) return context.fail(kWrongInput, client.error().message);
+  const TaskRef task = context.task();
+  const Result<RowPage> page = client.value()->show(task);
+  if (!page.ok()) return context.fail(page.error());
+  if (page.value().rows.empty()) {
+    return context.fail(kNotFound, "no task '" + task.task_id + "' in group '" + task.group +
+                                       "' (jobclient list and waiting show what there is)");
+  }
+  const Row& row = page.value().rows.front();
+  if (context.is_json()) {
+    context.out() << json_with_spec(row) << '\n';
+  } else {
+    print_one_row(context.out(), context.style, with_spec_spread(row));
+  }
+  return kDone;
+}
+
+Verb declare_stats() {
+  return {.name = "stats",
+          .summary = "Counters and gauges of the job tracker",
+          .description = "What the job tracker has done since it was started, and what it holds.",
+          .examples = "  jobclient stats\n",
+          .section = "See what is going on"};
+}
+
+int run_stats(Context& context) {
+  const auto client = context.client();
+  if (!client.ok()) return context.fail(kWrongInput, client.error().message);
+  const Result<RowPage> page = client.value()->stats();
+  if (!page.ok()) return context.fail(page.error());
+  Row all;
+  for (const Row& row : page.value().rows) all.insert(all.end(), row.begin(), row.end());
+  print_one_row(context.out(), context.style, all);
+  return kDone;
+}
+
+}  // namespace carillon::cli

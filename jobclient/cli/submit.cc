@@ -1,0 +1,130 @@
+#include "jobclient/cli/submit.h"
+
+#include <utility>
+
+#include "jobclient/cli/follow.h"
+#include "jobclient/cli/job_flags.h"
+#include "jobclient/cli/submit_lines.h"
+#include "shared/wire/spec_json.h"
+
+namespace carillon::cli {
+namespace {
+
+// Whether anything of a single job was given; the first such flag.
+std::string given_job_flag(const Configuration& configuration) {
+  if (!configuration.rest().empty()) return "a command after --";
+  for (const Option& option : job_options()) {
+    if (configuration.was_given(option.name)) return "--" + option.name;
+  }
+  return {};
+}
+
+int submit_lines(Context& context) {
+  const std::string other = given_job_flag(context.configuration);
+  if (!other.empty()) {
+    return context.fail(kWrongInput, "--stdin and " + other + " contradict each other (give one)");
+  }
+  if (context.configuration.is_on("wait")) {
+    return context.fail(kWrongInput, "--stdin and --wait contradict each other (give one)");
+  }
+  const auto client = context.client();
+  if (!client.ok()) return context.fail(kWrongInput, client.error().message);
+  return SubmitLines(context, *client.value()).run();
+}
+
+int submit_and_wait(Context& context, JobClient& client, JobSpec job) {
+  const bool never_starts = job.schedule.kind == ScheduleKind::kManual;
+  if (never_starts) {
+    return context.fail(kWaitFailed,
+                        "--wait and --manual contradict each other (use trigger --wait)");
+  }
+  const Result<SubmitAnswer> answer = client.submit_one(std::move(job));
+  if (!answer.ok()) return context.fail(kWaitFailed, answer.error().message);
+  if (answer.value().status != SubmitStatus::kAccepted) {
+    return context.fail(kWaitFailed, "job '" + answer.value().task_id + "' is " +
+                                         to_string(answer.value().status) + ": " +
+                                         answer.value().reason);
+  }
+  if (!answer.value().warning.empty()) {
+    context.err() << "jobclient: submit: warning: " << answer.value().warning << std::endl;
+  }
+  return wait_for_job(context, answer.value().job_id);
+}
+
+}  // namespace
+
+Verb declare_submit() {
+  Verb verb{
+      .name = "submit",
+      .summary = "Submit a job, or thousands",
+      .description =
+          "Submits one job, given by flags, and says whether it was accepted; an accepted job is "
+          "on "
+          "disk. With --stdin, submits one job a line, each a JSON object whose fields are the "
+          "flags with underscores.",
+      .options = {{.name = "stdin",
+                   .kind = OptionKind::kSwitch,
+                   .help = "Read jobs as JSON lines; answers one line a job, in order."},
+                  {.name = "wait",
+                   .letter = 'w',
+                   .kind = OptionKind::kSwitch,
+                   .help = "Print what the job writes as it comes, and exit with its status: 128+n "
+                           "when signal n ended it, 125 when jobclient itself fails."}},
+      .rest_placeholder = "PROGRAM [ARGUMENT]...",
+      .examples =
+          "  jobclient submit -- echo hello\n"
+          "  jobclient submit --task-id nightly --group ops --cron '0 0 2 * * ?' "
+          "--tz Asia/Shanghai \\\n"
+          "      -- /usr/local/bin/backup --full\n"
+          "  jobclient submit --every 5m --timeout 1m --http https://example.org/refresh\n"
+          "  jobclient submit --wait --script report.py --param day=2026-11-20\n"
+          "  jobclient submit --stdin < jobs.jsonl\n",
+      .section = "Submit"};
+  for (Option& option : job_options()) verb.options.push_back(std::move(option));
+  return verb;
+}
+
+int run_submit(Context& context) {
+  const Configuration& configuration = context.configuration;
+  if (configuration.is_on("stdin")) return submit_lines(context);
+  const bool wait = configuration.is_on("wait");
+  Result<JobSpec> job = job_from_flags(configuration, context.style.now, context.around.input);
+  if (!job.ok()) return context.fail(wait ? kWaitFailed : kWrongInput, job.error().message);
+  const auto client = context.client();
+  if (!client.ok()) {
+    return context.fail(wait ? kWaitFailed : kWrongInput, client.error().message);
+  }
+  if (wait) return submit_and_wait(context, *client.value(), std::move(job).value());
+  const Result<SubmitAnswer> answer = client.value()->submit_one(std::move(job).value());
+  if (!answer.ok()) return context.fail(answer.error());
+  print_answer(context, answer.value());
+  return answer.value().status == SubmitStatus::kAccepted ? kDone : kRefused;
+}
+
+Row answer_row(const SubmitAnswer& answer) {
+  Row row{{"task_id", answer.task_id}, {"group", answer.group}};
+  if (answer.job_id) row.emplace_back("job_id", std::to_string(answer.job_id.value));
+  row.emplace_back("status", std::string{to_string(answer.status)});
+  if (!answer.tz.empty()) row.emplace_back("tz", answer.tz);
+  if (!answer.reason.empty()) row.emplace_back("reason", answer.reason);
+  if (!answer.warning.empty()) row.emplace_back("warning", answer.warning);
+  return row;
+}
+
+void print_answer(Context& context, const SubmitAnswer& answer) {
+  if (context.is_json()) {
+    context.out() << wire::row_to_json(answer_row(answer)) << '\n';
+    return;
+  }
+  const std::string status = to_string(answer.status);
+  context.out() << coloured(status, colour_of_state(status), context.style.terminal.colours);
+  if (!answer.task_id.empty()) context.out() << "  " << answer.task_id;
+  if (!answer.group.empty()) context.out() << "  group " << answer.group;
+  if (answer.job_id) context.out() << "  job " << answer.job_id.value;
+  if (!answer.tz.empty()) context.out() << "  tz " << answer.tz;
+  if (!answer.reason.empty()) context.out() << "  " << answer.reason;
+  if (!answer.warning.empty()) context.out() << "  warning: " << answer.warning;
+  context.out() << '\n';
+}
+
+}  // namespace carillon::cli

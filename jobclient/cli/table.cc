@@ -1,0 +1,87 @@
+#include "jobclient/cli/table.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "jobclient/cli/text_width.h"
+#include "shared/base/assert.h"
+
+namespace carillon::cli {
+namespace {
+
+constexpr std::size_t kGap = 2;          // spaces between columns
+constexpr std::size_t kCutWidthMin = 6;  // no column is cut to less
+
+}  // namespace
+
+Table::Table(std::ostream& out, std::vector<TableColumn> columns, std::size_t width, bool colours)
+    : out_(out), columns_(std::move(columns)), width_(width), colours_(colours) {}
+
+void Table::add(std::vector<std::string> cells) {
+  CARILLON_ASSERT(cells.size() == columns_.size(), "a row has a cell for every column");
+  for (std::string& cell : cells) cell = one_line(cell);
+  if (!widths_.empty()) {
+    print(cells, false);
+    return;
+  }
+  held_back_.push_back(std::move(cells));
+  if (held_back_.size() >= kSampleRows) finish();
+}
+
+void Table::finish() {
+  if (held_back_.empty()) return;
+  fix_widths();
+  std::vector<std::string> headers;
+  for (const TableColumn& column : columns_) headers.push_back(column.header);
+  print(headers, true);
+  for (const auto& cells : held_back_) print(cells, false);
+  held_back_.clear();
+}
+
+void Table::fix_widths() {
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    std::size_t widest = width_of(columns_[i].header);
+    for (const auto& cells : held_back_) widest = std::max(widest, width_of(cells[i]));
+    widths_.push_back(widest);
+  }
+  if (width_ == 0) return;
+  std::size_t total = std::accumulate(widths_.begin(), widths_.end(), std::size_t{0}) +
+                      kGap * (columns_.size() - 1);
+  while (total > width_) {
+    // The widest gives way first, so that the columns end up about as wide as each other.
+    std::size_t widest = columns_.size();
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (!columns_[i].may_be_cut || columns_[i].is_number || widths_[i] <= kCutWidthMin) continue;
+      if (widest == columns_.size() || widths_[i] > widths_[widest]) widest = i;
+    }
+    if (widest == columns_.size()) return;  // Narrower than this would say nothing any more.
+    --widths_[widest];
+    --total;
+  }
+}
+
+void Table::print(const std::vector<std::string>& cells, bool is_header) {
+  std::string line;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const TableColumn& column = columns_[i];
+    // Beyond the sample a cell may be wider than its column; it is cut only where there is a limit.
+    const bool cut = width_ != 0 && (is_header || (column.may_be_cut && !column.is_number));
+    const std::string text = cut ? cut_to(cells[i], widths_[i]) : cells[i];
+    const std::size_t width = width_of(text);
+    const std::string padding(widths_[i] > width ? widths_[i] - width : 0, ' ');
+    Colour colour = Colour::kNone;
+    if (is_header) {
+      colour = Colour::kBold;
+    } else if (column.is_state) {
+      colour = colour_of_state(text);
+    }
+    const std::string shown = text.empty() ? text : coloured(text, colour, colours_);
+    if (i > 0) line.append(kGap, ' ');
+    line += column.is_number ? padding + shown : shown + padding;
+  }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  out_ << line << '\n';
+}
+
+}  // namespace carillon::cli

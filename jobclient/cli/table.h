@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "jobclient/cli/terminal.h"
+
+// Rows of cells under a header, in columns.
+//
+// The widths are those of the first rows; what comes after keeps to them as far as it fits, so
+// that any number of rows needs little memory. Where a width is given the table keeps within it:
+// the widest columns that may be cut are cut, with "…".
+//
+// Thread: the owner's.
+namespace carillon::cli {
+
+struct TableColumn {
+  std::string header{};
+  bool is_number = false;  // set to the right; never cut
+  bool may_be_cut = true;  // times and states are not: half of one says nothing
+  bool is_state = false;   // coloured by its word
+};
+
+class Table {
+ public:
+  // How many rows the widths are made from.
+  static constexpr std::size_t kSampleRows = 500;
+
+  // `width` 0: as wide as it needs to be.
+  Table(std::ostream& out, std::vector<TableColumn> columns, std::size_t width, bool colours);
+
+  // Requires: a cell a column.
+  void add(std::vector<std::string> cells);
+  // Prints what is still held back. Nothing at all without any row.
+  void finish();
+
+ private:
+  void fix_widths();
+  void print(const std::vector<std::string>& cells, bool is_header);
+
+  std::ostream& out_;
+  const std::vector<TableColumn> columns_;
+  const std::size_t width_;
+  const bool colours_;
+  std::vector<std::vector<std::string>> held_back_;
+  std::vector<std::size_t> widths_;  // empty until they are fixed
+};
+
+}  // namespace carillon::cli

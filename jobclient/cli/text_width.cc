@@ -1,0 +1,119 @@
+#include "jobclient/cli/text_width.h"
+
+#include <array>
+#include <cstdint>
+
+namespace carillon::cli {
+namespace {
+
+struct CodePoint {
+  char32_t value = 0;
+  std::size_t bytes = 0;  // how many it takes
+  bool is_valid = true;
+};
+
+struct Range {
+  char32_t first = 0;
+  char32_t last = 0;
+};
+
+// The ranges that terminals agree on; a rare character outside of them only shifts a column.
+constexpr std::array kWide{
+    Range{0x1100, 0x115F},   Range{0x2E80, 0x303E},   Range{0x3041, 0x33FF},
+    Range{0x3400, 0x4DBF},   Range{0x4E00, 0x9FFF},   Range{0xA000, 0xA4CF},
+    Range{0xAC00, 0xD7A3},   Range{0xF900, 0xFAFF},   Range{0xFE30, 0xFE4F},
+    Range{0xFF00, 0xFF60},   Range{0xFFE0, 0xFFE6},   Range{0x1F300, 0x1F64F},
+    Range{0x1F680, 0x1F6FF}, Range{0x1F900, 0x1F9FF}, Range{0x20000, 0x3FFFD}};
+constexpr std::array kCombining{Range{0x0300, 0x036F}, Range{0x0483, 0x0489}, Range{0x0591, 0x05BD},
+                                Range{0x064B, 0x065F}, Range{0x1AB0, 0x1AFF}, Range{0x200B, 0x200F},
+                                Range{0x20D0, 0x20FF}, Range{0xFE00, 0xFE0F}};
+
+template <std::size_t kCount>
+bool is_in(const std::array<Range, kCount>& ranges, char32_t value) {
+  for (const Range& range : ranges) {
+    if (range.first <= value && value <= range.last) return true;
+  }
+  return false;
+}
+
+// Requires: text is not empty.
+CodePoint first_of(std::string_view text) {
+  const auto byte = [&text](std::size_t i) {
+    return static_cast<char32_t>(static_cast<unsigned char>(text[i]));
+  };
+  const char32_t lead = byte(0);
+  std::size_t length = 1;
+  char32_t value = lead;
+  if (lead >= 0xF0 && lead < 0xF8) {
+    length = 4;
+    value = lead & 0x07;
+  } else if (lead >= 0xE0) {
+    length = 3;
+    value = lead & 0x0F;
+  } else if (lead >= 0xC0) {
+    length = 2;
+    value = lead & 0x1F;
+  } else if (lead >= 0x80) {
+    return {0xFFFD, 1, false};
+  }
+  if (length > text.size() || lead >= 0xF8) return {0xFFFD, 1, false};
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return {0xFFFD, 1, false};
+    value = (value << 6) | (byte(i) & 0x3F);
+  }
+  return {value, length, true};
+}
+
+std::size_t width_of(char32_t value) {
+  if (value < 0x300) return 1;
+  if (is_in(kCombining, value)) return 0;
+  return is_in(kWide, value) ? 2 : 1;
+}
+
+}  // namespace
+
+std::size_t width_of(std::string_view text) {
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const CodePoint point = first_of(text);
+    width += width_of(point.value);
+    text.remove_prefix(point.bytes);
+  }
+  return width;
+}
+
+std::string cut_to(std::string_view text, std::size_t columns) {
+  if (width_of(text) <= columns) return std::string{text};
+  if (columns == 0) return {};
+  std::string cut;
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const CodePoint point = first_of(text);
+    if (width + width_of(point.value) + 1 > columns) break;
+    width += width_of(point.value);
+    cut += text.substr(0, point.bytes);
+    text.remove_prefix(point.bytes);
+  }
+  return cut + "…";
+}
+
+std::string one_line(std::string_view text) {
+  std::string line;
+  line.reserve(text.size());
+  while (!text.empty()) {
+    const CodePoint point = first_of(text);
+    if (!point.is_valid) {
+      line += "\uFFFD";
+    } else if (point.value == '\n' || point.value == '\t' || point.value == '\r') {
+      line += ' ';
+    } else if (point.value < 0x20 || (point.value >= 0x7F && point.value < 0xA0)) {
+      line += '?';
+    } else {
+      line += text.substr(0, point.bytes);
+    }
+    text.remove_prefix(point.bytes);
+  }
+  return line;
+}
+
+}  // namespace carillon::cli

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+// How much room text takes on a terminal. Text is UTF-8; bytes that are none count and show as one
+// replacement character each.
+// Thread: any.
+namespace carillon::cli {
+
+// Columns: 2 for a wide character (Chinese, emoji), 0 for a combining one.
+std::size_t width_of(std::string_view text);
+
+// At most so many columns, the last one "…" where something was cut off.
+std::string cut_to(std::string_view text, std::size_t columns);
+
+// On one line and without anything that a terminal would obey: line feeds and tabs as spaces,
+// other control characters as "?".
+std::string one_line(std::string_view text);
+
+}  // namespace carillon::cli

@@ -1,0 +1,49 @@
+#include "jobclient/cli/trigger.h"
+
+#include "jobclient/cli/act.h"
+#include "jobclient/cli/follow.h"
+
+namespace carillon::cli {
+
+Verb declare_trigger() {
+  return {
+      .name = "trigger",
+      .summary = "Run a task now",
+      .description =
+          "Makes one run at once, ahead of everything in its group. The task's regular next "
+          "fire stays where it is. Obeys the task's overlap rule.",
+      .options = {group_option(true, "The node group of the task."),
+                  {.name = "payload",
+                   .placeholder = "TEXT",
+                   .help = "What this run gets on stdin, instead of the task's own payload."},
+                  {.name = "force",
+                   .kind = OptionKind::kSwitch,
+                   .help = "Run even while another run of the task has not ended."},
+                  {.name = "wait",
+                   .letter = 'w',
+                   .kind = OptionKind::kSwitch,
+                   .help = "Print what the job writes, and exit with its status."}},
+      .positionals = {{.name = "TASK_ID", .help = "The task, by the id it was submitted with."}},
+      .examples =
+          "  jobclient trigger nightly --group ops\n"
+          "  jobclient trigger report --payload '{\"day\": \"2026-11-20\"}' --wait\n",
+      .section = "Act on jobs"};
+}
+
+int run_trigger(Context& context) {
+  const Configuration& configuration = context.configuration;
+  const bool wait = configuration.is_on("wait");
+  const auto client = context.client();
+  if (!client.ok()) {
+    return context.fail(wait ? kWaitFailed : kWrongInput, client.error().message);
+  }
+  TriggerOptions options{.force = configuration.is_on("force")};
+  if (configuration.was_given("payload")) options.payload = configuration.text("payload");
+  const TaskRef task = context.task();
+  const Result<ActAnswer> answer = client.value()->trigger(task, options);
+  if (!wait) return print_act_answer(context, task, answer);
+  if (!answer.ok()) return context.fail(kWaitFailed, answer.error().message);
+  return wait_for_job(context, answer.value().job_id);
+}
+
+}  // namespace carillon::cli

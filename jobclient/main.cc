@@ -1,0 +1,66 @@
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include <poll.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include "jobclient/cli/program.h"
+
+namespace carillon::cli {
+namespace {
+
+std::string user_name() {
+  const passwd* const entry = ::getpwuid(::geteuid());
+  return entry == nullptr ? std::string{} : entry->pw_name;
+}
+
+bool is_user(const std::string& name) { return ::getpwnam(name.c_str()) != nullptr; }
+
+// The zone that the clock on this user's wall keeps: TZ, else the machine's.
+Zone local_zone(const Environment& environment) {
+  for (const std::string& name : {environment.get("TZ").value_or(""), local_zone_name()}) {
+    if (const Result<Zone> zone = Zone::load(name); zone.ok()) return zone.value();
+  }
+  return Zone::utc();
+}
+
+void pause(Duration time) {
+  const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(time);
+  ::poll(nullptr, 0, static_cast<int>(milliseconds.count()));
+}
+
+int run(int argc, char** argv) {
+  std::ios::sync_with_stdio(false);
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  const Environment environment = Environment::of_process();
+  const Program program = declare_program();
+  const SystemClock clock;
+  const Surroundings around{.program = program,
+                            .clock = clock,
+                            .out = std::cout,
+                            .err = std::cerr,
+                            .input = STDIN_FILENO,
+                            .terminal = Terminal::of_process(environment),
+                            .zone = local_zone(environment),
+                            .user = user_name(),
+                            .is_user = is_user,
+                            .open_client =
+                                [](const Configuration& configuration) {
+                                  return JobClient::open(client_options(configuration));
+                                },
+                            .pause = pause};
+  const int status = run_program(arguments, environment, around);
+  std::cout.flush();
+  if (!std::cout && status == kDone) {
+    std::cerr << "jobclient: cannot write the output (is the disk full?)\n";
+    return kRefused;
+  }
+  return status;
+}
+
+}  // namespace
+}  // namespace carillon::cli
+
+int main(int argc, char** argv) { return carillon::cli::run(argc, argv); }

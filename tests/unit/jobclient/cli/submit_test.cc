@@ -1,0 +1,232 @@
+#include "jobclient/cli/submit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/jobclient/cli/fake_tracker.h"
+
+namespace carillon::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::vector<std::string> lines_of(const std::ostringstream& stream) {
+  std::vector<std::string> lines;
+  std::istringstream text(stream.str());
+  std::string line;
+  while (std::getline(text, line)) lines.push_back(line);
+  return lines;
+}
+
+wire::Message refuse_all(const wire::Message& request) {
+  wire::Submitted submitted;
+  for (const JobSpec& job : std::get<wire::Submit>(request).jobs) {
+    submitted.answers.push_back({.task_id = job.task_id,
+                                 .group = job.group,
+                                 .status = wire::SubmitStatus::kDuplicate,
+                                 .reason = "task 'nightly' is defined already"});
+  }
+  return submitted;
+}
+
+// A tracker whose jobs end at the second question: job 7, after two pieces of output.
+FakeTracker::Answer running_job(Row ended) {
+  auto questions = std::make_shared<int>(0);
+  return [questions, ended](const wire::Message& request) -> wire::Message {
+    if (std::holds_alternative<wire::Submit>(request)) return accept_all(request);
+    if (std::holds_alternative<wire::Act>(request)) {
+      return wire::Acted{.job_id = JobId{7}, .message = "triggered"};
+    }
+    const auto& query = std::get<wire::Query>(request);
+    if (query.what == "job") {
+      if (++*questions == 1) {
+        return wire::Rows{.rows = {{{"state", std::string{"executing"}}, {"done", false}}}};
+      }
+      return wire::Rows{.rows = {ended}};
+    }
+    if (query.after.empty()) {
+      return wire::Rows{.rows = {{{"seq", std::int64_t{1}},
+                                  {"stream", std::string{"stdout"}},
+                                  {"text", std::string{"to out\n"}}}},
+                        .next = "1"};
+    }
+    if (query.after == "1" && *questions == 2) {
+      return wire::Rows{.rows = {{{"seq", std::int64_t{2}},
+                                  {"stream", std::string{"stderr"}},
+                                  {"text", std::string{"to err\n"}}}},
+                        .next = "2"};
+    }
+    return wire::Rows{.next = query.after};
+  };
+}
+
+Row ended(const std::string& state, Field exit_code, const std::string& message = "") {
+  return {{"job_id", std::string{"7"}},
+          {"state", state},
+          {"exit_code", std::move(exit_code)},
+          {"message", message},
+          {"done", true}};
+}
+
+TEST(Submit, SaysThatAJobWasAcceptedInOneLine) {
+  Cli cli(accept_all);
+  EXPECT_EQ(cli.run({"submit", "--task-id", "nightly", "--cron", "0 2 * * *", "--tz", "UTC", "--",
+                     "backup"}),
+            kDone);
+  EXPECT_EQ(cli.out.str(), "accepted  nightly  group default  job 7  tz UTC\n");
+  EXPECT_EQ(cli.err.str(), "");
+}
+
+TEST(Submit, AnswersAnObjectInJson) {
+  Cli cli(accept_all);
+  EXPECT_EQ(cli.run({"submit", "-o", "json", "--task-id", "a", "--", "true"}), kDone);
+  EXPECT_EQ(cli.out.str(), R"({"task_id":"a","group":"default","job_id":"7","status":"accepted"})"
+                           "\n");
+}
+
+TEST(Submit, ExitsWithOneWhenTheTrackerRefuses) {
+  Cli cli(refuse_all);
+  EXPECT_EQ(cli.run({"submit", "--task-id", "nightly", "--", "true"}), kRefused);
+  EXPECT_EQ(cli.out.str(),
+            "duplicate  nightly  group default  task 'nightly' is defined already\n");
+}
+
+TEST(Submit, ExitsWithTwoOnWrongInput) {
+  Cli cli(accept_all);
+  EXPECT_EQ(cli.run({"submit", "--handler", "x", "--payload-file", "/no/such"}), kWrongInput);
+  EXPECT_EQ(cli.err.str(),
+            "jobclient: submit: cannot read '/no/such': No such file or directory\n");
+  EXPECT_TRUE(cli.tracker.asked<wire::Submit>().empty());
+}
+
+TEST(Submit, ExitsWithThreeWhenNoTrackerIsReachable) {
+  Cli cli(accept_all);
+  cli.tracker.is_reachable = false;
+  EXPECT_EQ(cli.run({"submit", "--", "true"}), kNoTracker);
+  EXPECT_THAT(cli.err.str(), StartsWith("jobclient: submit: no job tracker reachable at"));
+}
+
+TEST(SubmitWait, PrintsTheOutputAndExitsAsTheJobDid) {
+  Cli cli(running_job(ended("failed", std::int64_t{3})));
+  EXPECT_EQ(cli.run({"submit", "--wait", "--", "x"}), 3);
+  EXPECT_EQ(cli.out.str(), "to out\n");
+  EXPECT_EQ(cli.err.str(), "to err\njobclient: submit: job 7 ended as failed\n");
+  EXPECT_EQ(cli.pauses, 1);
+}
+
+TEST(SubmitWait, ExitsWithZeroForAJobThatSucceeded) {
+  Cli cli(running_job(ended("succeeded", std::int64_t{0})));
+  EXPECT_EQ(cli.run({"submit", "--wait", "--", "x"}), kDone);
+  EXPECT_EQ(cli.err.str(), "to err\n");
+}
+
+TEST(SubmitWait, ExitsWith128AndTheSignalThatEndedTheJob) {
+  Cli cli(running_job(ended("failed", std::monostate{}, "killed by signal 9 (Killed)")));
+  EXPECT_EQ(cli.run({"submit", "--wait", "--", "x"}), 137);
+}
+
+TEST(SubmitWait, ExitsWithOneForAFailureWithoutAStatus) {
+  Cli cli(running_job(ended("failed", std::monostate{}, "the handler threw")));
+  EXPECT_EQ(cli.run({"submit", "--wait", "--handler", "x"}), 1);
+}
+
+TEST(SubmitWait, ExitsWith125ForAJobThatNeverRan) {
+  Cli cli(running_job(ended("expired", std::monostate{})));
+  EXPECT_EQ(cli.run({"submit", "--wait", "--", "x"}), kWaitFailed);
+}
+
+TEST(SubmitWait, ExitsWith125ForAFailureOfItsOwn) {
+  Cli refused(refuse_all);
+  EXPECT_EQ(refused.run({"submit", "--wait", "--", "x"}), kWaitFailed);
+  EXPECT_THAT(refused.err.str(), HasSubstr("is duplicate: task 'nightly' is defined already"));
+  Cli unreachable(accept_all);
+  unreachable.tracker.is_reachable = false;
+  EXPECT_EQ(unreachable.run({"submit", "--wait", "--", "x"}), kWaitFailed);
+  Cli unknown(running_job({}));
+  EXPECT_EQ(unknown.run({"submit", "--wait", "--manual", "--", "x"}), kWaitFailed);
+}
+
+TEST(TriggerWait, ExitsAsTheJobDid) {
+  Cli cli(running_job(ended("failed", std::int64_t{4})));
+  EXPECT_EQ(cli.run({"trigger", "nightly", "--wait", "--payload", "x", "--force"}), 4);
+  const auto asked = cli.tracker.asked<wire::Act>();
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_EQ(asked[0].verb, wire::Verb::kTrigger);
+  EXPECT_EQ(asked[0].payload, "x");
+  EXPECT_TRUE(asked[0].force);
+}
+
+TEST(SubmitLines, AnswersEveryLineInOrder) {
+  Cli cli(accept_all);
+  std::string input;
+  for (int i = 0; i < 2500; ++i) {
+    input += R"({"task_id":"t)" + std::to_string(i) + R"(","handler":"noop"})" + "\n";
+  }
+  cli.give_input(input);
+  EXPECT_EQ(cli.run({"submit", "--stdin", "-o", "jsonl"}), kDone);
+  const auto lines = lines_of(cli.out);
+  ASSERT_EQ(lines.size(), 2500u);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    ASSERT_THAT(lines[i], StartsWith("{\"task_id\":\"t" + std::to_string(i) + "\","));
+  }
+  EXPECT_EQ(cli.tracker.asked<wire::Submit>().size(), 3u);
+}
+
+TEST(SubmitLines, RejectsABadLineByItsNumberAndGoesOn) {
+  Cli cli(accept_all);
+  cli.give_input(
+      "{\"task_id\":\"a\",\"command\":[\"true\"]}\n"
+      "no json\n"
+      "{\"task_id\":\"b\",\"handler\":\"noop\",\"priority\":1000}\n"
+      "{\"task_id\":\"c\",\"shell\":\"date\"}\n");
+  EXPECT_EQ(cli.run({"submit", "--stdin", "-o", "jsonl"}), kRefused);
+  const auto lines = lines_of(cli.out);
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_THAT(lines[0], HasSubstr(R"("task_id":"a")"));
+  EXPECT_THAT(lines[1], HasSubstr(R"("status":"rejected","reason":"line 2: )"));
+  EXPECT_THAT(lines[2], HasSubstr(R"("reason":"line 3: )"));
+  EXPECT_THAT(lines[2], HasSubstr("1000"));
+  EXPECT_THAT(lines[3], HasSubstr(R"("task_id":"c")"));
+}
+
+TEST(SubmitLines, AnswersAnArrayInJson) {
+  Cli cli(accept_all);
+  cli.give_input("{\"task_id\":\"a\",\"handler\":\"noop\"}\n");
+  EXPECT_EQ(cli.run({"submit", "--stdin", "-o", "json"}), kDone);
+  EXPECT_EQ(cli.out.str(),
+            "[\n{\"task_id\":\"a\",\"group\":\"default\",\"job_id\":\"7\",\"status\":\"accepted\"}"
+            "\n]\n");
+}
+
+TEST(SubmitLines, SaysHowManyWereAcceptedInATable) {
+  Cli cli(accept_all);
+  cli.give_input("{\"task_id\":\"a\",\"handler\":\"noop\"}\nbad\n");
+  EXPECT_EQ(cli.run({"submit", "--stdin"}), kRefused);
+  EXPECT_EQ(lines_of(cli.out).size(), 2u);
+  EXPECT_EQ(cli.err.str(), "2 lines: 1 accepted, 1 not\n");
+}
+
+TEST(SubmitLines, TakesNothingAsNothing) {
+  Cli cli(accept_all);
+  cli.give_input("");
+  EXPECT_EQ(cli.run({"submit", "--stdin"}), kDone);
+  EXPECT_EQ(cli.out.str(), "");
+}
+
+TEST(SubmitLines, SaysFromWhichLineOnThereIsNoAnswer) {
+  Cli cli(accept_all);
+  cli.tracker.is_reachable = false;
+  cli.give_input("{\"task_id\":\"a\",\"handler\":\"noop\"}\n");
+  EXPECT_EQ(cli.run({"submit", "--stdin"}), kNoTracker);
+  EXPECT_THAT(cli.err.str(), HasSubstr("the jobs from line 1 on were not answered"));
+}
+
+TEST(SubmitLines, RefusesFlagsOfASingleJob) {
+  Cli cli(accept_all);
+  EXPECT_EQ(cli.run({"submit", "--stdin", "--cron", "@daily"}), kWrongInput);
+  EXPECT_THAT(cli.err.str(), HasSubstr("--stdin and --cron contradict each other"));
+}
+
+}  // namespace
+}  // namespace carillon::cli

@@ -1,0 +1,101 @@
+#include "jobclient/cli/table.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "jobclient/cli/text_width.h"
+
+namespace carillon::cli {
+namespace {
+
+std::vector<TableColumn> columns() {
+  return {{.header = "TASK"},
+          {.header = "ATTEMPT", .is_number = true},
+          {.header = "STATE", .may_be_cut = false, .is_state = true},
+          {.header = "MESSAGE"}};
+}
+
+std::string printed(std::size_t width, const std::vector<std::vector<std::string>>& rows,
+                    bool colours = false) {
+  std::ostringstream out;
+  Table table(out, columns(), width, colours);
+  for (const auto& row : rows) table.add(row);
+  table.finish();
+  return out.str();
+}
+
+const std::vector<std::vector<std::string>> kRows{
+    {"nightly-backup-of-everything", "1", "succeeded", ""},
+    {"mail", "12", "timed_out", "it took longer than the five minutes that it was given"}};
+
+TEST(Table, SetsTextToTheLeftAndNumbersToTheRight) {
+  EXPECT_EQ(printed(0, {{"mail", "1", "failed", "no"}, {"news", "12", "later", "busy"}}),
+            "TASK  ATTEMPT  STATE   MESSAGE\n"
+            "mail        1  failed  no\n"
+            "news       12  later   busy\n");
+}
+
+TEST(Table, TakesAllTheRoomItNeedsWithoutALimit) {
+  EXPECT_EQ(
+      printed(0, kRows),
+      "TASK                          ATTEMPT  STATE      MESSAGE\n"
+      "nightly-backup-of-everything        1  succeeded\n"
+      "mail                               12  timed_out  it took longer than the five minutes "
+      "that it was given\n");
+}
+
+TEST(Table, CutsTheWidestColumnsToFit) {
+  EXPECT_EQ(printed(80, kRows),
+            "TASK                          ATTEMPT  STATE      MESSAGE\n"
+            "nightly-backup-of-everything        1  succeeded\n"
+            "mail                               12  timed_out  it took longer than the five …\n");
+  EXPECT_EQ(printed(50, kRows),
+            "TASK            ATTEMPT  STATE      MESSAGE\n"
+            "nightly-backu…        1  succeeded\n"
+            "mail                 12  timed_out  it took longe…\n");
+}
+
+class TableOfWidth : public ::testing::TestWithParam<std::size_t> {};
+
+TEST_P(TableOfWidth, KeepsEveryLineWithinIt) {
+  std::istringstream lines(printed(GetParam(), kRows));
+  std::string line;
+  while (std::getline(lines, line)) EXPECT_LE(width_of(line), GetParam()) << line;
+}
+INSTANTIATE_TEST_SUITE_P(Widths, TableOfWidth, ::testing::Values(40, 41, 60, 79, 80, 120, 200));
+
+TEST(Table, NeverCutsNumbersAndStatesHoweverNarrow) {
+  const std::string narrow = printed(20, kRows);
+  EXPECT_NE(narrow.find("timed_out"), std::string::npos);
+  EXPECT_NE(narrow.find("12"), std::string::npos);
+}
+
+TEST(Table, PrintsNothingWithoutRows) { EXPECT_EQ(printed(80, {}), ""); }
+
+TEST(Table, PutsLineFeedsInACellOnOneLine) {
+  EXPECT_EQ(printed(0, {{"a", "1", "failed", "first\nsecond"}}),
+            "TASK  ATTEMPT  STATE   MESSAGE\n"
+            "a           1  failed  first second\n");
+}
+
+TEST(Table, ColoursStatesAndTheHeaderWhenToldTo) {
+  const std::string text = printed(0, {{"a", "1", "failed", "x"}}, true);
+  EXPECT_NE(text.find("\x1b[31mfailed\x1b[0m"), std::string::npos);
+  EXPECT_NE(text.find("\x1b[1mTASK\x1b[0m"), std::string::npos);
+}
+
+TEST(Table, GoesOnWithTheWidthsOfTheFirstRows) {
+  std::ostringstream out;
+  Table table(out, {{.header = "A"}, {.header = "B"}}, 30, false);
+  for (std::size_t i = 0; i < Table::kSampleRows; ++i) table.add({"short", "b"});
+  const std::string sample = out.str();
+  EXPECT_EQ(std::count(sample.begin(), sample.end(), '\n'),
+            static_cast<std::ptrdiff_t>(Table::kSampleRows + 1));
+  table.add({"much longer than the sample", "b"});
+  EXPECT_EQ(out.str().substr(sample.size()), "much…  b\n");
+}
+
+}  // namespace
+}  // namespace carillon::cli

@@ -1,0 +1,42 @@
+#include "jobclient/cli/text_width.h"
+
+#include <gtest/gtest.h>
+
+namespace carillon::cli {
+namespace {
+
+TEST(TextWidth, CountsColumnsAndNotBytes) {
+  EXPECT_EQ(width_of(""), 0u);
+  EXPECT_EQ(width_of("plain"), 5u);
+  EXPECT_EQ(width_of("Zürich"), 6u);
+  EXPECT_EQ(width_of("备份"), 4u);
+  EXPECT_EQ(width_of("a🚀b"), 4u);
+  EXPECT_EQ(width_of("e\u0301"), 1u);
+}
+
+TEST(TextWidth, CountsBytesThatAreNoTextOneByOne) {
+  EXPECT_EQ(width_of("\xff\xfe"), 2u);
+  EXPECT_EQ(width_of("\xe5\xa4"), 2u);
+}
+
+TEST(TextWidth, CutsWithAnEllipsis) {
+  EXPECT_EQ(cut_to("nightly-backup", 14), "nightly-backup");
+  EXPECT_EQ(cut_to("nightly-backup", 8), "nightly…");
+  EXPECT_EQ(cut_to("nightly", 1), "…");
+  EXPECT_EQ(cut_to("nightly", 0), "");
+}
+
+TEST(TextWidth, NeverCutsThroughAWideCharacter) {
+  EXPECT_EQ(cut_to("备份任务", 4), "备…");
+  EXPECT_EQ(cut_to("备份任务", 5), "备份…");
+}
+
+TEST(TextWidth, KeepsTextFromDrivingTheTerminal) {
+  EXPECT_EQ(one_line("a\nb\tc\rd"), "a b c d");
+  EXPECT_EQ(one_line("\x1b[31mred\x07"), "?[31mred?");
+  EXPECT_EQ(one_line("\u009b1m"), "?1m");
+  EXPECT_EQ(one_line("ok\xff!"), "ok\uFFFD!");
+}
+
+}  // namespace
+}  // namespace carillon::cli

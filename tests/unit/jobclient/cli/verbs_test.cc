@@ -1,0 +1,326 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "jobclient/cli/act.h"
+#include "jobclient/cli/ask.h"
+#include "shared/base/time_text.h"
+#include "tests/unit/jobclient/cli/fake_tracker.h"
+
+namespace carillon::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+wire::Message acted(const wire::Message&) { return wire::Acted{.message = "done so"}; }
+wire::Message no_rows(const wire::Message&) { return wire::Rows{}; }
+wire::Message not_found(const wire::Message&) {
+  return wire::ErrorReply{{ErrorCode::kNotFound, "no task 'x' in group 'default'"}};
+}
+
+Row waiting_row(const std::string& id) {
+  return {{"job_id", id},
+          {"task_id", "task-" + id},
+          {"group", std::string{"ops"}},
+          {"trigger_time", std::string{"2026-11-21T08:30:00.000Z"}},
+          {"priority", std::int64_t{100}},
+          {"attempt", std::int64_t{0}},
+          {"kind", std::string{"cron"}}};
+}
+
+// Two pages of two rows each.
+wire::Message two_pages(const wire::Message& request) {
+  const auto& query = std::get<wire::Query>(request);
+  if (query.after.empty()) {
+    return wire::Rows{.rows = {waiting_row("1"), waiting_row("2")}, .next = "2"};
+  }
+  return wire::Rows{.rows = {waiting_row("3"), waiting_row("4")}};
+}
+
+class ActVerb : public ::testing::TestWithParam<std::pair<const char*, wire::Verb>> {};
+
+TEST_P(ActVerb, NamesTheTaskAndPrintsWhatHappened) {
+  const auto [name, verb] = GetParam();
+  Cli cli(acted);
+  EXPECT_EQ(cli.run({name, "nightly", "--group", "ops"}), kDone);
+  EXPECT_EQ(cli.out.str(), "done so\n");
+  const auto asked = cli.tracker.asked<wire::Act>();
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_EQ(asked[0].verb, verb);
+  EXPECT_EQ(asked[0].task_id, "nightly");
+  EXPECT_EQ(asked[0].group, "ops");
+}
+
+TEST_P(ActVerb, ExitsWithFourForAnUnknownTask) {
+  Cli cli(not_found);
+  EXPECT_EQ(cli.run({GetParam().first, "x"}), kNotFound);
+  EXPECT_EQ(cli.err.str(),
+            std::string{"jobclient: "} + GetParam().first + ": no task 'x' in group 'default'\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(Verbs, ActVerb,
+                         ::testing::Values(std::pair{"cancel", wire::Verb::kCancel},
+                                           std::pair{"suspend", wire::Verb::kSuspend},
+                                           std::pair{"resume", wire::Verb::kResume},
+                                           std::pair{"trigger", wire::Verb::kTrigger},
+                                           std::pair{"kill", wire::Verb::kKill}),
+                         [](const auto& verb) { return std::string{verb.param.first}; });
+
+TEST(Kill, TakesAJobInsteadOfATask) {
+  Cli cli(acted);
+  EXPECT_EQ(cli.run({"kill", "--job", "7211", "-o", "json"}), kDone);
+  EXPECT_EQ(cli.tracker.asked<wire::Act>()[0].job_id, JobId{7211});
+  EXPECT_EQ(cli.out.str(), "{\"message\":\"done so\"}\n");
+}
+
+TEST(Kill, WantsEitherATaskOrAJob) {
+  Cli cli(acted);
+  EXPECT_EQ(cli.run({"kill"}), kWrongInput);
+  EXPECT_EQ(cli.run({"kill", "x", "--job", "7"}), kWrongInput);
+  EXPECT_EQ(cli.run({"kill", "--job", "seven"}), kWrongInput);
+}
+
+TEST(Ask, ReadsEveryPage) {
+  Cli cli(two_pages);
+  EXPECT_EQ(cli.run({"waiting", "--group", "ops"}), kDone);
+  EXPECT_EQ(cli.out.str(),
+            "JOB ID  TASK ID  GROUP  TRIGGER TIME  PRIORITY  ATTEMPT  KIND\n"
+            "     1  task-1   ops    09:30:00           100        0  cron\n"
+            "     2  task-2   ops    09:30:00           100        0  cron\n"
+            "     3  task-3   ops    09:30:00           100        0  cron\n"
+            "     4  task-4   ops    09:30:00           100        0  cron\n");
+  const auto asked = cli.tracker.asked<wire::Query>();
+  ASSERT_EQ(asked.size(), 2u);
+  EXPECT_EQ(asked[0].what, "waiting");
+  EXPECT_EQ(asked[1].group, "ops");
+  EXPECT_EQ(asked[1].after, "2");
+}
+
+TEST(Ask, StopsAtTheLimit) {
+  Cli cli(two_pages);
+  EXPECT_EQ(cli.run({"waiting", "--limit", "3", "-o", "jsonl"}), kDone);
+  const std::string out = cli.out.str();
+  EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 3);
+  EXPECT_EQ(cli.tracker.asked<wire::Query>()[1].limit, 1);
+}
+
+class AskVerb : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(AskVerb, SaysOnStderrThatThereIsNothing) {
+  Cli cli(no_rows);
+  EXPECT_EQ(cli.run({GetParam().first}), kDone);
+  EXPECT_EQ(cli.out.str(), "");
+  EXPECT_EQ(cli.err.str(), std::string{GetParam().second} + "\n");
+  EXPECT_EQ(cli.tracker.asked<wire::Query>()[0].what, GetParam().first);
+}
+
+TEST_P(AskVerb, AnswersAnEmptyArrayInJson) {
+  Cli cli(no_rows);
+  EXPECT_EQ(cli.run({GetParam().first, "-o", "json"}), kDone);
+  EXPECT_EQ(cli.out.str(), "[]\n");
+  EXPECT_EQ(cli.err.str(), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Verbs, AskVerb,
+                         ::testing::Values(std::pair{"list", "nothing is defined"},
+                                           std::pair{"waiting", "nothing is waiting"},
+                                           std::pair{"executing", "nothing is executing"},
+                                           std::pair{"history", "nothing has ended"},
+                                           std::pair{"nodes", "no node is known"},
+                                           std::pair{"groups", "no node group is known"}),
+                         [](const auto& verb) { return std::string{verb.param.first}; });
+
+TEST(Ask, SaysInWhichGroupThereIsNothing) {
+  Cli cli(no_rows);
+  EXPECT_EQ(cli.run({"waiting", "--group", "mail"}), kDone);
+  EXPECT_EQ(cli.err.str(), "nothing is waiting in group mail\n");
+}
+
+TEST(History, AsksForWhatEndedSince) {
+  Cli cli(no_rows);
+  EXPECT_EQ(cli.run({"history", "--task-id", "nightly", "--since", "1h", "--limit", "5"}), kDone);
+  const auto query = cli.tracker.asked<wire::Query>()[0];
+  EXPECT_EQ(query.task_id, "nightly");
+  EXPECT_EQ(query.limit, 5);
+  const WallTime since = cli.clock.wall_now() - std::chrono::hours{1};
+  EXPECT_EQ(query.since_us, since.time_since_epoch().count());
+  EXPECT_EQ(cli.err.str(), "nothing has ended of task nightly\n");
+}
+
+TEST(History, RefusesWhatIsNoTime) {
+  Cli cli(no_rows);
+  EXPECT_EQ(cli.run({"history", "--since", "yesterday"}), kWrongInput);
+  EXPECT_THAT(cli.err.str(), HasSubstr("--since 'yesterday' is neither a duration nor a time"));
+}
+
+TEST(History, ShowsAPersonTheNewestRowsOnly) {
+  Cli cli(no_rows);
+  cli.terminal.out_is_terminal = true;
+  EXPECT_EQ(cli.run({"history"}), kDone);
+  EXPECT_EQ(cli.run({"history", "--limit", "0"}), kDone);
+  EXPECT_EQ(cli.run({"history", "-o", "json"}), kDone);
+  const auto asked = cli.tracker.asked<wire::Query>();
+  EXPECT_EQ(asked[0].limit, 200);
+  EXPECT_EQ(asked[1].limit, 0);
+  EXPECT_EQ(asked[2].limit, 0);
+}
+
+TEST(Show, SpreadsTheSpecAndKeepsItAnObjectInJson) {
+  const auto answer = [](const wire::Message&) -> wire::Message {
+    return wire::Rows{.rows = {{{"task_id", std::string{"nightly"}},
+                                {"state", std::string{"active"}},
+                                {"spec", std::string{R"({"task_id":"x","command":["a","b"]})"}}}}};
+  };
+  Cli table(answer);
+  EXPECT_EQ(table.run({"show", "nightly"}), kDone);
+  EXPECT_EQ(table.out.str(),
+            "task_id  nightly\n"
+            "state    active\n"
+            "command  [\"a\",\"b\"]\n");
+  Cli json(answer);
+  EXPECT_EQ(json.run({"show", "nightly", "-o", "json"}), kDone);
+  EXPECT_EQ(json.out.str(),
+            R"({"task_id":"nightly","state":"active","spec":{"task_id":"x","command":["a","b"]}})"
+            "\n");
+}
+
+TEST(Show, ExitsWithFourForAnUnknownTask) {
+  Cli refused(not_found);
+  EXPECT_EQ(refused.run({"show", "x"}), kNotFound);
+  Cli empty(no_rows);
+  EXPECT_EQ(empty.run({"show", "x"}), kNotFound);
+}
+
+TEST(Stats, AreOneObject) {
+  Cli cli([](const wire::Message&) -> wire::Message {
+    return wire::Rows{.rows = {{{"submitted", std::int64_t{12}}, {"load", 0.5}}}};
+  });
+  EXPECT_EQ(cli.run({"stats", "-o", "json"}), kDone);
+  EXPECT_EQ(cli.out.str(), "{\"submitted\":12,\"load\":0.5}\n");
+}
+
+// Output of job 7: of task "t", which ran last.
+wire::Message logs_of_seven(const wire::Message& request) {
+  const auto& query = std::get<wire::Query>(request);
+  if (query.what == "executing" || query.what == "waiting") return wire::Rows{};
+  if (query.what == "history") {
+    return wire::Rows{.rows = {{{"job_id", std::string{"7"}}, {"task_id", query.task_id}}}};
+  }
+  if (query.what == "job") return wire::Rows{.rows = {{{"done", true}}}};
+  if (query.after == "2") return wire::Rows{.next = "2"};
+  return wire::Rows{.rows = {{{"seq", std::int64_t{1}},
+                              {"stream", std::string{"stdout"}},
+                              {"at", std::string{"2026-11-21T07:00:00.000Z"}},
+                              {"text", std::string{"one\ntw"}}},
+                             {{"seq", std::int64_t{2}},
+                              {"stream", std::string{"stdout"}},
+                              {"at", std::string{"2026-11-21T07:00:01.000Z"}},
+                              {"text", std::string{"o\n"}}}},
+                    .next = "2"};
+}
+
+TEST(Logs, PrintsTheOutputOfATasksLastRun) {
+  Cli cli(logs_of_seven);
+  EXPECT_EQ(cli.run({"logs", "t"}), kDone);
+  EXPECT_EQ(cli.out.str(), "one\ntwo\n");
+  EXPECT_EQ(cli.tracker.asked<wire::Query>().back().job_id, JobId{7});
+}
+
+TEST(Logs, PutsTimesInFrontOfLines) {
+  Cli cli(logs_of_seven);
+  EXPECT_EQ(cli.run({"logs", "--job", "7", "-t"}), kDone);
+  EXPECT_EQ(cli.out.str(), "08:00:00 one\n08:00:00 two\n");
+}
+
+TEST(Logs, FollowsUntilTheJobHasEnded) {
+  Cli cli(logs_of_seven);
+  EXPECT_EQ(cli.run({"logs", "-f", "--job", "7"}), kDone);
+  EXPECT_EQ(cli.out.str(), "one\ntwo\n");
+}
+
+TEST(Logs, SaysThatNothingWasWritten) {
+  Cli cli(no_rows);
+  EXPECT_EQ(cli.run({"logs", "--job", "7"}), kDone);
+  EXPECT_EQ(cli.err.str(), "job 7 has written nothing\n");
+}
+
+TEST(Logs, ExitsWithFourForATaskThatNeverRan) {
+  Cli cli(no_rows);
+  EXPECT_EQ(cli.run({"logs", "x"}), kNotFound);
+}
+
+TEST(Logs, KeepsTryingWhileItFollows) {
+  auto failures = std::make_shared<int>(0);
+  Cli cli([failures](const wire::Message& request) -> wire::Message {
+    if (std::get<wire::Query>(request).what == "job" && ++*failures <= 3) {
+      return wire::ErrorReply{{ErrorCode::kUnavailable, "the store is away"}};
+    }
+    return logs_of_seven(request);
+  });
+  EXPECT_EQ(cli.run({"logs", "-f", "--job", "7"}), kDone);
+  EXPECT_EQ(cli.err.str(),
+            "jobclient: logs: the store is away; still trying\n"
+            "jobclient: logs: connected again\n");
+}
+
+TEST(ImportCrontab, ShowsWhatItWouldSubmitWithoutATracker) {
+  Cli cli(acted);
+  cli.tracker.is_reachable = false;
+  cli.give_input("0 2 * * * backup\n@reboot agent\n");
+  EXPECT_EQ(cli.run({"import", "crontab", "-"}), kRefused);
+  EXPECT_THAT(cli.out.str(), HasSubstr("would submit"));
+  EXPECT_THAT(cli.out.str(), HasSubstr("0 2 * * *"));
+  EXPECT_THAT(cli.out.str(), HasSubstr("not when a machine does"));
+  EXPECT_THAT(cli.err.str(), HasSubstr("add --apply to submit 1 job\n"));
+}
+
+TEST(ImportCrontab, SubmitsWhenToldTo) {
+  Cli cli(accept_all);
+  cli.give_input("0 2 * * * backup\n0 3 * * * report\n");
+  EXPECT_EQ(cli.run({"import", "crontab", "-", "--apply", "--group", "ops", "-o", "jsonl"}), kDone);
+  const auto asked = cli.tracker.asked<wire::Submit>();
+  ASSERT_EQ(asked.size(), 1u);
+  ASSERT_EQ(asked[0].jobs.size(), 2u);
+  EXPECT_EQ(asked[0].jobs[1].group, "ops");
+  EXPECT_EQ(asked[0].jobs[1].schedule.tz, "Europe/Berlin");
+  EXPECT_THAT(cli.out.str(), HasSubstr(R"("status":"accepted")"));
+}
+
+TEST(ImportCrontab, SaysWhyAFileCannotBeRead) {
+  Cli cli(acted);
+  EXPECT_EQ(cli.run({"import", "crontab", "/no/such"}), kWrongInput);
+  EXPECT_EQ(cli.err.str(),
+            "jobclient: import crontab: cannot read '/no/such': No such file or directory\n");
+}
+
+TEST(Help, DescribesAVerb) {
+  Cli cli(acted);
+  EXPECT_EQ(cli.run({"help", "import", "crontab"}), kDone);
+  EXPECT_THAT(cli.out.str(), HasSubstr("--apply"));
+  EXPECT_EQ(cli.run({"help", "sbmit"}), kWrongInput);
+  EXPECT_THAT(cli.err.str(), HasSubstr("did you mean 'submit'?"));
+}
+
+TEST(Program, RefusesUnknownVerbsAndFlags) {
+  Cli cli(acted);
+  EXPECT_EQ(cli.run({"flush"}), kWrongInput);
+  EXPECT_EQ(cli.run({"submit", "--offline", "--", "true"}), kWrongInput);
+  EXPECT_EQ(cli.run({}), kWrongInput);
+  EXPECT_THAT(cli.err.str(), StartsWith("jobclient: "));
+}
+
+TEST(Program, HandsTheConnectionOptionsToTheClient) {
+  const Program program = declare_program();
+  const Result<Parsed> parsed = parse_configuration(
+      program,
+      {"stats", "--tracker", "tcp://a:1,tcp://b:2", "--connect-timeout", "2s", "--insecure"},
+      Environment{});
+  ASSERT_TRUE(parsed.ok());
+  const JobClientOptions options = client_options(parsed.value().configuration);
+  EXPECT_EQ(options.trackers, (std::vector<std::string>{"tcp://a:1", "tcp://b:2"}));
+  EXPECT_EQ(options.connect_timeout, std::chrono::seconds{2});
+  EXPECT_TRUE(options.insecure);
+}
+
+}  // namespace
+}  // namespace carillon::cli
