@@ -221,6 +221,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job, bool d
   post(pending, std::move(operations), pending->name() + " " + word(verb), id,
        [this](std::vector<Operation>& done, const std::vector<Outcome>& outcomes, const Error*) {
          auto& changed = std::get<ChangeWaiting>(done.front());
+         sink_.forget(changed.from.group, changed.from.id);  // A read before the commit may have brought it back.
          if (outcomes.front().kind == OutcomeKind::kDone && changed.to && !changed.to_delayed) sink_.offer(std::move(*changed.to));
        });
 }

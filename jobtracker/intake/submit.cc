@@ -122,7 +122,11 @@ void SubmitIntake::replace(const std::shared_ptr<Pending>& pending, const JobSpe
     if (!found.waiting) return go_on({});
     sink_.forget(found.waiting->group, found.waiting->id);
     batcher_.post(Urgency::kRequest, ChangeWaiting{.from = *found.waiting, .from_delayed = found.delayed},
-                  [go_on](Operation&, const Outcome& outcome, const Error*) { go_on(outcome); });
+                  [this, go_on](Operation& operation, const Outcome& outcome, const Error*) {
+                    const auto& removed = std::get<ChangeWaiting>(operation);
+                    sink_.forget(removed.from.group, removed.from.id);
+                    go_on(outcome);
+                  });
   });
 }
 

@@ -113,7 +113,11 @@ void Recurrence::end_waiting(WaitingJob job, LogState state, std::string message
                  .message = std::move(message)};
   const DefinitionId id = job.definition;
   batcher_.post(Urgency::kCompletion, ChangeWaiting{.from = std::move(job), .log = std::move(entry)},
-                [this, id](Operation&, const Outcome&, const Error*) { remove_if_over(id); });
+                [this, id](Operation& operation, const Outcome&, const Error*) {
+                  const auto& removed = std::get<ChangeWaiting>(operation);
+                  sink_.forget(removed.from.group, removed.from.id);
+                  remove_if_over(id);
+                });
 }
 
 }  // namespace carillon::jobtracker

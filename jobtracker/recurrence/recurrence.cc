@@ -111,6 +111,7 @@ void Recurrence::change(ActiveDefinition& definition, ChangeDefinition operation
   auto on_unit = [this, then = std::move(then)](std::vector<Operation>& operations,
                                                 const std::vector<Outcome>& outcomes, const Error* refused) {
     const auto& changed = std::get<ChangeDefinition>(operations.back());
+    forget_removed(operations);
     ActiveDefinition* found = catalog_.definition(changed.id);
     CARILLON_ASSERT(found != nullptr, "a definition goes only by its own change");
     if (outcomes.back().kind == OutcomeKind::kDone) {
@@ -132,6 +133,13 @@ void Recurrence::change(ActiveDefinition& definition, ChangeDefinition operation
     if (outcome.answered_before && found != nullptr) settled(*found);
   };
   batcher_.post_request(Urgency::kRequest, std::move(request->number), std::move(with), std::move(on_request), std::move(on_unit));
+}
+
+// A read that ran before the commit may have brought a removed row into memory again.
+void Recurrence::forget_removed(const std::vector<Operation>& operations) {
+  for (const Operation& operation : operations) {
+    if (const auto* removed = std::get_if<ChangeWaiting>(&operation)) sink_.forget(removed->from.group, removed->from.id);
+  }
 }
 
 // The store has it: so has the memory.

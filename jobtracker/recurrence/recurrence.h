@@ -86,6 +86,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   void change(ActiveDefinition& definition, ChangeDefinition operation, std::vector<Operation> with, Then then,
               std::optional<ForRequest> request = std::nullopt);
   void drop(DefinitionId id);
+  void forget_removed(const std::vector<Operation>& operations);
   void apply(ActiveDefinition& definition, const ChangeDefinition& operation);
   ChangeDefinition change_of(const ActiveDefinition& definition) const;
 

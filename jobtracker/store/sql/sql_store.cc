@@ -28,7 +28,7 @@ Result<OpenedStore> SqlStore::open(Connect connect, const SqlStoreOptions& optio
                                    const Clock& clock, const Logger& log) {
   auto connection = CARILLON_TRY(connect());
   const auto schema = CARILLON_TRY(migrate_schema(*connection, options.name, clock.wall_now()));
-  if (schema.found != schema.now) {
+  if (schema.found != 0 && schema.found != schema.now) {
     log.info("schema migrated", "store", options.name, "from", schema.found, "to", schema.now);
   }
   CARILLON_TRY(
