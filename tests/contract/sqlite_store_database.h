@@ -1,0 +1,85 @@
+#pragma once
+
+#include <memory>
+
+#include "jobtracker/store/sql/sql_store.h"
+#include "shared/sql/sqlite/sqlite_connection.h"
+#include "tests/contract/store_contract.h"
+#include "tests/support/temp_folder.h"
+
+namespace carillon::jobtracker {
+
+// An SQLite connection whose next COMMIT can be cut off.
+class CutConnection final : public sql::Connection {
+ public:
+  enum class Cut { kNone, kBeforeCommit, kAfterCommit };
+
+  // `cut` must outlive the connection; it is set back once it has struck.
+  CutConnection(std::unique_ptr<sql::Connection> inner, Cut& cut)
+      : inner_(std::move(inner)), cut_(cut) {}
+
+  sql::Dialect dialect() const override { return inner_->dialect(); }
+  Status begin() override { return inner_->begin(); }
+  Status commit() override {
+    const Cut cut = std::exchange(cut_, Cut::kNone);
+    if (cut == Cut::kNone) return inner_->commit();
+    auto status = cut == Cut::kAfterCommit ? inner_->commit() : inner_->rollback();
+    if (!status.ok()) return status;
+    return Error{ErrorCode::kTimeout, "the connection was cut inside COMMIT"};
+  }
+  Status rollback() override { return inner_->rollback(); }
+  Result<std::int64_t> execute(std::string_view sql,
+                               std::span<const sql::Value> parameters) override {
+    return inner_->execute(sql, parameters);
+  }
+  Status query(std::string_view sql, std::span<const sql::Value> parameters,
+               const std::function<void(const sql::Row&)>& on_row) override {
+    return inner_->query(sql, parameters, on_row);
+  }
+  Status insert_rows(std::string_view head, int columns,
+                     std::span<const sql::Value> values) override {
+    return inner_->insert_rows(head, columns, values);
+  }
+  Result<std::vector<bool>> delete_rows(std::string_view table,
+                                        std::span<const std::string_view> key_columns,
+                                        std::span<const sql::Value> keys) override {
+    return inner_->delete_rows(table, key_columns, keys);
+  }
+  Status run_script(std::string_view script) override { return inner_->run_script(script); }
+
+ private:
+  std::unique_ptr<sql::Connection> inner_;
+  Cut& cut_;
+};
+
+// A store in a file of a temporary folder, opened without the lock that would keep a second
+// session of the same test out.
+class SqliteTestDatabase final : public StoreTestDatabase {
+ public:
+  Result<std::unique_ptr<Store>> open(const StoreSession& session, const Clock& clock) override {
+    const SqlStoreOptions options{.session = session, .name = "sqlite:test"};
+    auto opened =
+        CARILLON_TRY(SqlStore::open([this] { return connect({}); }, options, clock, log_));
+    return std::move(opened.store);
+  }
+  Result<std::unique_ptr<ReadOnlyStore>> open_reader() override {
+    return std::unique_ptr<ReadOnlyStore>{std::make_unique<SqlReader>(
+        [this] { return connect({.create = false, .read_only = true}); })};
+  }
+  void cut_next_commit(bool committed) override {
+    cut_ = committed ? CutConnection::Cut::kAfterCommit : CutConnection::Cut::kBeforeCommit;
+  }
+
+ private:
+  Result<std::unique_ptr<sql::Connection>> connect(const sql::SqliteOptions& options) {
+    auto connection = CARILLON_TRY(sql::SqliteConnection::open(folder_.file("store.db"), options));
+    return std::unique_ptr<sql::Connection>{
+        std::make_unique<CutConnection>(std::move(connection), cut_)};
+  }
+
+  testing::TempFolder folder_{};
+  Logger log_{"store"};
+  CutConnection::Cut cut_ = CutConnection::Cut::kNone;
+};
+
+}  // namespace carillon::jobtracker

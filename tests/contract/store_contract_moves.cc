@@ -1,0 +1,506 @@
+#include "tests/contract/store_contract.h"
+
+// Every operation, what it does and when it conflicts.
+namespace carillon::jobtracker {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+
+constexpr auto kDone = OutcomeKind::kDone;
+constexpr auto kConflict = OutcomeKind::kConflict;
+constexpr auto kTaken = OutcomeKind::kTaken;
+
+TEST_P(StoreContract, KeepsEveryFieldOfAWaitingJob) {
+  auto job = new_job();
+  job.task_id = "nightly \xF0\x9F\x94\x94";
+  job.keyed = true;
+  job.version = 7;
+  job.kind = ScheduleKind::kAt;
+  job.priority = kPriorityTriggered;
+  job.trigger_time = kNow + Duration{123'456};
+  job.attempt = 4;
+  job.failures = 2;
+  job.lost = 1;
+  job.triggered = true;
+  job.forced = true;
+  job.spec = std::string{"\x00\xFF'\"\\", 5};
+  auto suspended = job;
+  suspended.id = new_job().id;
+  suspended.task_id = "asleep";
+  suspended.suspended = true;
+
+  EXPECT_THAT(outcomes({AddJob{job}, AddJob{suspended, true}}), ElementsAre(kDone, kDone));
+
+  EXPECT_THAT(waiting(group_), ElementsAre(job));
+  EXPECT_THAT(delayed(), ElementsAre(suspended));
+}
+
+TEST_P(StoreContract, RefusesATakenTaskIdAndSaysWhoHoldsIt) {
+  const auto first = new_keyed_job("nightly");
+  const auto definition = new_definition("hourly");
+  committed({AddJob{first}, AddDefinition{definition, std::nullopt}});
+
+  const auto result = committed({AddJob{new_keyed_job("nightly")}, AddJob{new_keyed_job("hourly")},
+                                 AddDefinition{new_definition("nightly"), std::nullopt}});
+
+  EXPECT_THAT(result.outcomes,
+              ElementsAre(Outcome{.kind = kTaken, .existing_job = first.id},
+                          Outcome{.kind = kTaken, .existing_definition = definition.id},
+                          Outcome{.kind = kTaken, .existing_job = first.id}));
+  EXPECT_THAT(waiting(group_), ElementsAre(first));
+  EXPECT_THAT(definitions(), ElementsAre(definition));
+}
+
+TEST_P(StoreContract, GivesATaskIdToTheFirstOfABatch) {
+  const auto first = new_keyed_job("twice");
+
+  const auto result = committed({AddJob{first}, AddJob{new_keyed_job("twice"), true}});
+
+  EXPECT_THAT(result.outcomes,
+              ElementsAre(Outcome{}, Outcome{.kind = kTaken, .existing_job = first.id}));
+  EXPECT_THAT(waiting(group_), ElementsAre(first));
+  EXPECT_THAT(delayed(), IsEmpty());
+}
+
+TEST_P(StoreContract, TellsTaskIdsApartByEveryByte) {
+  EXPECT_THAT(outcomes({AddJob{new_keyed_job("nightly")}, AddJob{new_keyed_job("Nightly")},
+                        AddJob{new_keyed_job("nightly ")}, AddJob{new_keyed_job("t\xC3\xA4glich")},
+                        AddJob{new_keyed_job("ta\xCC\x88glich")}}),
+              ElementsAre(kDone, kDone, kDone, kDone, kDone));
+  EXPECT_EQ(outcome(AddJob{new_keyed_job("nightly ")}), kTaken);
+}
+
+TEST_P(StoreContract, TakesTheSameTaskIdInAnotherGroup) {
+  auto other = new_keyed_job("nightly");
+  other.group = make_group("other");
+  EXPECT_THAT(outcomes({AddJob{new_keyed_job("nightly")}, AddJob{other}}),
+              ElementsAre(kDone, kDone));
+}
+
+TEST_P(StoreContract, LetsMadeUpTaskIdsPassWithoutAKey) {
+  auto job = new_job();
+  auto twin = new_job();
+  twin.task_id = job.task_id;
+  EXPECT_THAT(outcomes({AddJob{job}, AddJob{twin}}), ElementsAre(kDone, kDone));
+}
+
+TEST_P(StoreContract, ClaimsAWaitingJobOnce) {
+  const auto job = new_job();
+  committed({AddJob{job}});
+
+  EXPECT_EQ(outcome(Claim{claimed(job)}), kDone);
+  EXPECT_THAT(waiting(group_), IsEmpty());
+  EXPECT_THAT(executing(), ElementsAre(claimed(job)));
+
+  EXPECT_EQ(outcome(Claim{claimed(job)}), kConflict);
+  EXPECT_THAT(executing(), SizeIs(1));
+}
+
+TEST_P(StoreContract, ClaimsOnlyTheAttemptThatWaits) {
+  auto job = new_job();
+  job.attempt = 2;
+  committed({AddJob{job}});
+  auto stale = job;
+  stale.attempt = 1;
+
+  EXPECT_THAT(outcomes({Claim{claimed(stale)}, Claim{claimed(job)}, Claim{claimed(job)}}),
+              ElementsAre(kConflict, kDone, kConflict));
+  EXPECT_THAT(executing(), ElementsAre(claimed(job)));
+}
+
+TEST_P(StoreContract, ClaimsHundredsOfJobsOfSeveralGroupsInOneBatch) {
+  const GroupId other = make_group("other");
+  std::vector<Operation> adds;
+  std::vector<Operation> claims;
+  for (int i = 0; i < 700; ++i) {
+    auto job = new_job();
+    if (i % 3 == 0) job.group = other;
+    adds.push_back(AddJob{job});
+    if (i % 2 == 0) claims.push_back(Claim{claimed(job)});
+  }
+  committed(std::move(adds));
+
+  EXPECT_THAT(outcomes(std::move(claims)), ::testing::Each(kDone));
+  EXPECT_THAT(executing(), SizeIs(350));
+  EXPECT_EQ(waiting(group_).size() + waiting(other).size(), 350U);
+}
+
+TEST_P(StoreContract, EndsAnAttemptWithItsLogAndFreesItsKey) {
+  const auto running_job = running(new_keyed_job("once"));
+  const auto log = new_log(running_job.job);
+
+  EXPECT_EQ(outcome(End{.id = running_job.job.id,
+                        .attempt = 1,
+                        .group = group_,
+                        .task_id = "once",
+                        .frees_key = true,
+                        .log = log}),
+            kDone);
+
+  EXPECT_THAT(executing(), IsEmpty());
+  EXPECT_THAT(history(), ElementsAre(log));
+  EXPECT_EQ(outcome(AddJob{new_keyed_job("once")}), kDone);
+}
+
+TEST_P(StoreContract, PutsARetryBackInPlaceOfTheEndedAttempt) {
+  const auto running_job = running(new_keyed_job("again"));
+  auto retry = running_job.job;
+  retry.failures = 1;
+  retry.trigger_time += 30 * kSecond;
+
+  EXPECT_EQ(outcome(End{.id = retry.id,
+                        .attempt = 1,
+                        .group = group_,
+                        .task_id = "again",
+                        .log = new_log(running_job.job),
+                        .again = retry}),
+            kDone);
+
+  EXPECT_THAT(executing(), IsEmpty());
+  EXPECT_THAT(waiting(group_), ElementsAre(retry));
+  EXPECT_EQ(outcome(AddJob{new_keyed_job("again")}), kTaken);
+}
+
+TEST_P(StoreContract, ChangesNothingForTheEndOfAnotherAttempt) {
+  const auto running_job = running(new_keyed_job("fenced"));
+  End late{.id = running_job.job.id,
+           .attempt = 7,
+           .group = group_,
+           .task_id = "fenced",
+           .frees_key = true,
+           .log = new_log(running_job.job),
+           .again = running_job.job};
+
+  EXPECT_EQ(outcome(late), kConflict);
+
+  EXPECT_THAT(executing(), ElementsAre(running_job));
+  EXPECT_THAT(history(), IsEmpty());
+  EXPECT_THAT(waiting(group_), IsEmpty());
+  EXPECT_EQ(outcome(AddJob{new_keyed_job("fenced")}), kTaken);
+}
+
+TEST_P(StoreContract, EndsAnAttemptOnlyOnceInABatch) {
+  const auto running_job = running(new_job());
+  const End end{.id = running_job.job.id, .attempt = 1, .log = new_log(running_job.job)};
+  auto second = end;
+  second.log->id = ++last_id_;
+
+  EXPECT_THAT(outcomes({end, second}), ElementsAre(kDone, kConflict));
+  EXPECT_THAT(history(), ElementsAre(*end.log));
+}
+
+TEST_P(StoreContract, VoidsTheRetriesOfARunningJob) {
+  auto running_job = running(new_job());
+
+  EXPECT_THAT(outcomes({CancelExecuting{running_job.job.id, 1},
+                        CancelExecuting{running_job.job.id, 2}, CancelExecuting{JobId{5}, 1}}),
+              ElementsAre(kDone, kConflict, kConflict));
+  running_job.cancelled = true;
+  EXPECT_THAT(executing(), ElementsAre(running_job));
+  EXPECT_EQ(outcome(CancelExecuting{running_job.job.id, 1}), kDone);
+}
+
+TEST_P(StoreContract, RemovesAWaitingJobWithItsKey) {
+  const auto job = new_keyed_job("gone");
+  auto log = new_log(job);
+  log.state = LogState::kCancelled;
+  log.attempt = 0;
+  log.exit_code.reset();
+  log.started_at = {};
+  committed({AddJob{job}});
+
+  EXPECT_EQ(outcome(ChangeWaiting{.from = job, .log = log}), kDone);
+
+  EXPECT_THAT(waiting(group_), IsEmpty());
+  EXPECT_THAT(history(), ElementsAre(log));
+  EXPECT_EQ(outcome(AddJob{new_keyed_job("gone")}), kDone);
+  EXPECT_EQ(outcome(ChangeWaiting{.from = job, .log = new_log(job)}), kConflict);
+  EXPECT_THAT(history(), SizeIs(1));
+}
+
+TEST_P(StoreContract, KeepsTheKeyOfADefinitionWhoseOccurrenceIsRemoved) {
+  const auto definition = new_definition("hourly");
+  auto occurrence = new_occurrence(definition);
+  occurrence.keyed = true;
+  committed({AddDefinition{definition, occurrence}});
+
+  EXPECT_EQ(outcome(ChangeWaiting{.from = occurrence}), kDone);
+  EXPECT_EQ(outcome(AddJob{new_keyed_job("hourly")}), kTaken);
+}
+
+TEST_P(StoreContract, MovesJobsBetweenTheDelayedAndTheExecutableTable) {
+  const auto job = new_keyed_job("mover");
+  committed({AddJob{job}});
+  auto asleep = job;
+  asleep.suspended = true;
+  asleep.trigger_time += 3600 * kSecond;
+
+  EXPECT_EQ(outcome(ChangeWaiting{.from = job, .to = asleep, .to_delayed = true}), kDone);
+  EXPECT_THAT(waiting(group_), IsEmpty());
+  EXPECT_THAT(delayed(), ElementsAre(asleep));
+  EXPECT_EQ(outcome(ChangeWaiting{.from = job, .to = asleep, .to_delayed = true}), kConflict);
+
+  EXPECT_EQ(outcome(ChangeWaiting{.from = asleep, .from_delayed = true, .to = job}), kDone);
+  EXPECT_THAT(waiting(group_), ElementsAre(job));
+  EXPECT_THAT(delayed(), IsEmpty());
+  EXPECT_EQ(outcome(AddJob{new_keyed_job("mover")}), kTaken);
+}
+
+TEST_P(StoreContract, ChangesAJobTwiceInOneBatchInTheOrderGiven) {
+  const auto first = new_job();
+  committed({AddJob{first}});
+  auto second = first;
+  second.priority = 5;
+  second.attempt = 1;
+  auto third = second;
+  third.priority = 6;
+
+  EXPECT_THAT(outcomes({ChangeWaiting{.from = first, .to = second},
+                        ChangeWaiting{.from = second, .to = third},
+                        ChangeWaiting{.from = first, .to = first}}),
+              ElementsAre(kDone, kDone, kConflict));
+  EXPECT_THAT(waiting(group_), ElementsAre(third));
+}
+
+TEST_P(StoreContract, DoesTheKindsOfABatchInTheOrderOfTheirList) {
+  // A running job ends, its retry is claimed again, and its freed key is taken: all in one batch,
+  // given from the last to the first.
+  const auto over = running(new_keyed_job("key"));
+  const auto back = running(new_job());
+  const auto successor = new_keyed_job("key");
+  auto log = new_log(over.job);
+  log.id = ++last_id_;
+
+  EXPECT_THAT(
+      outcomes({CancelExecuting{back.job.id, 2}, AddJob{successor}, Claim{claimed(back.job)},
+                End{.id = back.job.id, .attempt = 1, .again = back.job},
+                End{.id = over.job.id,
+                    .attempt = 1,
+                    .group = group_,
+                    .task_id = "key",
+                    .frees_key = true,
+                    .log = log}}),
+      ElementsAre(kDone, kDone, kDone, kDone, kDone));
+
+  auto again = claimed(back.job);
+  again.cancelled = true;
+  EXPECT_THAT(executing(), ElementsAre(again));
+  EXPECT_THAT(waiting(group_), ElementsAre(successor));
+}
+
+TEST_P(StoreContract, KeepsEveryFieldOfADefinitionOfEachKind) {
+  std::vector<Definition> all;
+  std::vector<Operation> adds;
+  for (const auto kind : {ScheduleKind::kCron, ScheduleKind::kEvery, ScheduleKind::kFixedDelay,
+                          ScheduleKind::kManual}) {
+    auto definition = new_definition("d" + std::to_string(static_cast<int>(kind)));
+    definition.kind = kind;
+    definition.state = DefinitionState::kSuspended;
+    definition.version = 12;
+    all.push_back(definition);
+    adds.push_back(AddDefinition{definition, std::nullopt});
+  }
+  EXPECT_THAT(outcomes(std::move(adds)), ::testing::Each(kDone));
+  EXPECT_EQ(definitions(), all);
+}
+
+TEST_P(StoreContract, AddsADefinitionWithItsFirstOccurrence) {
+  const auto definition = new_definition("hourly");
+  const auto first = new_occurrence(definition);
+  EXPECT_EQ(outcome(AddDefinition{definition, first}), kDone);
+  EXPECT_THAT(definitions(), ElementsAre(definition));
+  EXPECT_THAT(waiting(group_), ElementsAre(first));
+}
+
+TEST_P(StoreContract, ChangesADefinitionOnlyAsItWasExpected) {
+  const auto definition = new_definition("hourly");
+  committed({AddDefinition{definition, std::nullopt}});
+  auto to = definition;
+  to.generated_through = kNow + 600 * kSecond;
+  to.next_fire = kNow + 601 * kSecond;
+  to.last_fire = kNow;
+  to.fired = 10;
+  to.state = DefinitionState::kSuspended;
+  to.spec = "ignored";
+  const ChangeDefinition generate{.id = definition.id,
+                                  .expected_version = 1,
+                                  .expected_generated_through = definition.generated_through,
+                                  .to = to,
+                                  .group = group_,
+                                  .add = {new_occurrence(definition), new_occurrence(definition)},
+                                  .logs = {new_log(new_occurrence(definition))}};
+  auto wrong_version = generate;
+  wrong_version.expected_version = 2;
+
+  EXPECT_THAT(outcomes({wrong_version, generate, generate}),
+              ElementsAre(kConflict, kDone, kConflict));
+
+  to.spec = definition.spec;
+  EXPECT_THAT(definitions(), ElementsAre(to));
+  EXPECT_THAT(waiting(group_), UnorderedElementsAre(generate.add[0], generate.add[1]));
+  EXPECT_THAT(history(), ElementsAre(generate.logs[0]));
+}
+
+TEST_P(StoreContract, VoidsTheOccurrencesOfAnEditedDefinition) {
+  const auto definition = new_definition("hourly");
+  const auto other = new_definition("daily");
+  const auto others = new_occurrence(other);
+  committed({AddDefinition{definition, new_occurrence(definition)}, AddDefinition{other, others}});
+  committed({AddJob{new_occurrence(definition), true}});
+  auto to = definition;
+  to.version = 2;
+  to.kind = ScheduleKind::kEvery;
+  to.spec = "edited";
+  const auto next = new_occurrence(to);
+
+  EXPECT_EQ(outcome(ChangeDefinition{.id = definition.id,
+                                     .expected_version = 1,
+                                     .to = to,
+                                     .spec_changed = true,
+                                     .void_waiting = true,
+                                     .group = group_,
+                                     .add = {next}}),
+            kDone);
+
+  EXPECT_THAT(definitions(), UnorderedElementsAre(to, other));
+  EXPECT_THAT(waiting(group_), UnorderedElementsAre(others, next));
+  EXPECT_THAT(delayed(), IsEmpty());
+}
+
+TEST_P(StoreContract, VoidsWhatTheSameBatchHasAdded) {
+  const auto definition = new_definition("hourly");
+  committed({AddDefinition{definition, std::nullopt}});
+  const ChangeDefinition fire{.id = definition.id,
+                              .expected_version = 1,
+                              .to = definition,
+                              .group = group_,
+                              .add = {new_occurrence(definition)}};
+  auto suspend = fire;
+  suspend.add.clear();
+  suspend.void_waiting = true;
+
+  EXPECT_THAT(outcomes({fire, suspend}), ElementsAre(kDone, kDone));
+  EXPECT_THAT(waiting(group_), IsEmpty());
+}
+
+TEST_P(StoreContract, RemovesADefinitionWithItsKeyAndOccurrences) {
+  const auto definition = new_definition("hourly");
+  committed({AddDefinition{definition, new_occurrence(definition)}});
+  const ChangeDefinition remove{
+      .id = definition.id, .expected_version = 1, .void_waiting = true, .group = group_};
+
+  EXPECT_EQ(outcome(remove), kDone);
+
+  EXPECT_THAT(definitions(), IsEmpty());
+  EXPECT_THAT(waiting(group_), IsEmpty());
+  EXPECT_EQ(outcome(remove), kConflict);
+  EXPECT_EQ(outcome(AddJob{new_keyed_job("hourly")}), kDone);
+}
+
+TEST_P(StoreContract, KeepsPayloadsOfAMebibyte) {
+  auto job = new_job();
+  job.spec.assign(1024 * 1024, '\0');
+  for (std::size_t i = 0; i < job.spec.size(); ++i) job.spec[i] = static_cast<char>(i * 7);
+  auto definition = new_definition("large");
+  definition.spec = job.spec;
+
+  EXPECT_THAT(outcomes({AddJob{job}, AddDefinition{definition, std::nullopt}}),
+              ElementsAre(kDone, kDone));
+  EXPECT_EQ(outcome(Claim{claimed(job)}), kDone);
+
+  ASSERT_THAT(executing(), SizeIs(1));
+  EXPECT_TRUE(executing().front() == claimed(job));
+  ASSERT_THAT(definitions(), SizeIs(1));
+  EXPECT_TRUE(definitions().front() == definition);
+}
+
+TEST_P(StoreContract, StoresWhateverARunHasSaid) {
+  auto bad = new_log(new_job());
+  bad.message = "caf\xC3\xA9 \xF0\x9F\x98\x80 \xFF\xC3( end";
+  auto long_text = new_log(new_job());
+  long_text.message.assign(100'000, 'x');
+  auto emoji = new_log(new_job());
+  emoji.node = "kn\xC3\xB6tchen \xF0\x9F\x94\xA5";
+
+  EXPECT_THAT(outcomes({AddLog{bad}, AddLog{long_text}, AddLog{emoji}}),
+              ElementsAre(kDone, kDone, kDone));
+
+  const auto entries = history();
+  ASSERT_THAT(entries, SizeIs(3));
+  EXPECT_EQ(entries[2].message, "caf\xC3\xA9 \xF0\x9F\x98\x80 \xEF\xBF\xBD\xEF\xBF\xBD( end");
+  EXPECT_EQ(entries[1].message, std::string(4096, 'x'));
+  EXPECT_EQ(entries[0], emoji);
+}
+
+TEST_P(StoreContract, LeavesOutputThatIsThereAlready) {
+  const OutputRow first{
+      .job_id = JobId{5}, .attempt = 1, .sequence = 1, .at = kNow, .bytes = "first"};
+  auto again = first;
+  again.bytes = "again";
+  auto second = first;
+  second.sequence = 2;
+  second.stream = 2;
+  second.bytes = std::string{"a\0\xFF", 3};
+  committed({AddOutput{first}});
+
+  EXPECT_THAT(outcomes({AddOutput{again}, AddOutput{second}, AddOutput{second}}),
+              ElementsAre(kDone, kDone, kDone));
+  EXPECT_THAT(ask<OutputAnswer>(ListOutput{.job_id = JobId{5}, .limit = 10}).rows,
+              ElementsAre(first, second));
+}
+
+TEST_P(StoreContract, MarksAGroupServedWhenANodeIsSeen) {
+  const GroupId other = make_group("other");
+  NodeRow node{.session = SessionId{9},
+               .name = "worker-1",
+               .group = group_,
+               .address = "tcp://10.0.0.7:1234",
+               .threads = 8,
+               .started_at = kNow,
+               .last_seen = kNow};
+  committed({PutNode{node}});
+  node.last_seen += kSecond;
+  node.alive = false;
+  committed({PutNode{node}});
+
+  EXPECT_THAT(ask<NodesAnswer>(ListNodes{}).nodes, ElementsAre(node));
+  for (const Group& group : ask<StartAnswer>(ReadStart{}).groups) {
+    EXPECT_EQ(group.served, group.id != other) << group.name;
+  }
+}
+
+TEST_P(StoreContract, PurgesTheOldestLogRowsWithTheirOutput) {
+  std::vector<LogEntry> entries;
+  std::vector<Operation> adds;
+  for (int i = 0; i < 6; ++i) {
+    auto entry = new_log(new_job());
+    entry.attempt = 1;
+    entry.ended_at = kNow + i * kSecond;
+    entries.push_back(entry);
+    adds.push_back(AddLog{entry});
+    adds.push_back(AddOutput{{.job_id = entry.job_id, .attempt = 1, .sequence = 1}});
+  }
+  adds.push_back(PutNode{{.session = SessionId{1}, .last_seen = kNow, .alive = false}});
+  adds.push_back(PutNode{{.session = SessionId{2}, .last_seen = kNow}});
+  committed(std::move(adds));
+  Purge purge{.log_before = kNow + 4 * kSecond, .limit = 3};
+
+  EXPECT_EQ(committed({purge}).outcomes.front().count, 4);  // with the node that is gone
+  EXPECT_THAT(history(), ElementsAre(entries[5], entries[4], entries[3]));
+  EXPECT_THAT(ask<NodesAnswer>(ListNodes{}).nodes, SizeIs(1));
+  EXPECT_EQ(committed({purge}).outcomes.front().count, 1);
+  EXPECT_EQ(committed({purge}).outcomes.front().count, 0);
+
+  const auto output_of = [&](const LogEntry& entry) {
+    return ask<OutputAnswer>(ListOutput{.job_id = entry.job_id, .limit = 10}).rows;
+  };
+  EXPECT_THAT(history(), ElementsAre(entries[5], entries[4]));
+  EXPECT_THAT(output_of(entries[3]), IsEmpty());
+  EXPECT_THAT(output_of(entries[4]), SizeIs(1));
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker

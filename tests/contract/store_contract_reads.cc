@@ -1,0 +1,357 @@
+#include <algorithm>
+
+#include "tests/contract/store_contract.h"
+
+// Groups, and every question that can be asked.
+namespace carillon::jobtracker {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+
+TEST_P(StoreContract, MakesAGroupOnceWhateverItsCase) {
+  const auto first = ask<GroupAnswer>(MakeGroup{"Mail.EU"}).group;
+  EXPECT_EQ(first.name, "Mail.EU");
+  EXPECT_EQ(first.table, "lts_wjq_mail_eu");
+  EXPECT_EQ(first.created_at, clock_.wall_now());
+  EXPECT_EQ(ask<GroupAnswer>(MakeGroup{"mail.eu"}).group, first);
+  EXPECT_EQ(ask<GroupAnswer>(MakeGroup{"MAIL.EU"}).group, first);
+  EXPECT_EQ(ask<GroupAnswer>(MakeGroup{"Mail.EU"}).group, first);
+}
+
+TEST_P(StoreContract, GivesGroupsOfSimilarNamesTablesOfTheirOwn) {
+  const std::string long_name(60, 'x');
+  std::vector<std::string> tables;
+  for (const std::string& name : {std::string{"a-b"}, std::string{"a.b"}, std::string{"a_b"},
+                                  long_name + "1234", long_name + "5678"}) {
+    const auto group = ask<GroupAnswer>(MakeGroup{name}).group;
+    EXPECT_EQ(group.name, name);
+    EXPECT_LE(group.table.size(), 64U);
+    tables.push_back(group.table);
+
+    auto job = new_job();
+    job.group = group.id;
+    EXPECT_EQ(outcome(AddJob{job}), OutcomeKind::kDone);
+    EXPECT_THAT(waiting(group.id), ElementsAre(job));
+  }
+  EXPECT_THAT(tables, ElementsAre("lts_wjq_a_b", "lts_wjq_a_b_2", "lts_wjq_a_b_3",
+                                  "lts_wjq_" + std::string(56, 'x'),
+                                  "lts_wjq_" + std::string(54, 'x') + "_2"));
+}
+
+TEST_P(StoreContract, RefusesGroupNamesThatAreNone) {
+  for (const std::string& name : {std::string{}, std::string{"a b"}, std::string{"x;drop table"},
+                                  std::string(65, 'x'), std::string{"gr\xC3\xBCn"}}) {
+    const auto answer = store_->read(MakeGroup{name});
+    ASSERT_FALSE(answer.ok()) << name;
+    EXPECT_EQ(answer.error().code, ErrorCode::kInvalidArgument);
+  }
+}
+
+TEST_P(StoreContract, DoesNotKnowAGroupThatWasNotMade) {
+  const GroupId none{99};
+  for (const Read& question :
+       {Read{ReadDue{.group = none, .limit = 1}}, Read{ReadUpcoming{.group = none, .limit = 1}},
+        Read{ListWaiting{.group = none, .limit = 1}}, Read{Find{.group = none, .task_id = "x"}},
+        Read{ReadOccurrences{.group = none, .limit = 1}}}) {
+    const auto answer = store_->read(question);
+    ASSERT_FALSE(answer.ok()) << question.index();
+    EXPECT_EQ(answer.error().code, ErrorCode::kNotFound) << answer.error().message;
+  }
+}
+
+TEST_P(StoreReads, ReadsDueJobsPageByPageInTheOrderOfHandOut) {
+  auto expected = add_many(300);
+  std::erase_if(expected, [](const WaitingJob& job) { return job.trigger_time > kNow; });
+  sort_by_order(expected);
+
+  std::vector<WaitingJob> read;
+  std::optional<HandOutKey> after;
+  for (;;) {
+    const auto page =
+        ask<JobsAnswer>(ReadDue{.group = group_, .now = kNow, .after = after, .limit = 7}).jobs;
+    read.insert(read.end(), page.begin(), page.end());
+    if (page.size() < 7) break;
+    after = hand_out_key(page.back());
+  }
+  EXPECT_EQ(read, expected);
+  EXPECT_EQ(ask<JobsAnswer>(ReadDue{.group = group_, .now = kNow, .limit = 1000}).jobs, expected);
+}
+
+TEST_P(StoreReads, ReadsUpcomingJobsPageByPageByTime) {
+  auto expected = add_many(300);
+  std::erase_if(expected, [](const WaitingJob& job) {
+    return job.trigger_time <= kNow || job.trigger_time > kNow + 2 * kSecond;
+  });
+  std::sort(expected.begin(), expected.end(), [](const WaitingJob& a, const WaitingJob& b) {
+    return std::tuple{a.trigger_time, a.id} < std::tuple{b.trigger_time, b.id};
+  });
+  ASSERT_THAT(expected, ::testing::Not(IsEmpty()));
+
+  std::vector<WaitingJob> read;
+  ReadUpcoming question{.group = group_,
+                        .after_time = kNow,
+                        .after_id = JobId{std::numeric_limits<std::int64_t>::max()},
+                        .through = kNow + 2 * kSecond,
+                        .limit = 7};
+  for (;;) {
+    const auto page = ask<JobsAnswer>(question).jobs;
+    read.insert(read.end(), page.begin(), page.end());
+    if (page.size() < 7) break;
+    question.after_time = page.back().trigger_time;
+    question.after_id = page.back().id;
+  }
+  EXPECT_EQ(read, expected);
+}
+
+TEST_P(StoreReads, ListsAllWaitingJobsPageByPage) {
+  auto expected = add_many(100);
+  sort_by_order(expected);
+  std::vector<WaitingJob> read;
+  std::optional<HandOutKey> after;
+  for (;;) {
+    const auto page =
+        ask<JobsAnswer>(ListWaiting{.group = group_, .after = after, .limit = 9}).jobs;
+    read.insert(read.end(), page.begin(), page.end());
+    if (page.size() < 9) break;
+    after = hand_out_key(page.back());
+  }
+  EXPECT_EQ(read, expected);
+}
+
+TEST_P(StoreReads, ReadsDelayedJobsThatAreNotSuspended) {
+  auto early = new_job();
+  early.trigger_time = kNow + kSecond;
+  auto late = new_job();
+  late.trigger_time = kNow + 3 * kSecond;
+  late.group = make_group("other");
+  auto asleep = new_job();
+  asleep.trigger_time = kNow - kSecond;
+  asleep.suspended = true;
+  auto far = new_job();
+  far.trigger_time = kNow + 60 * kSecond;
+  committed({AddJob{late, true}, AddJob{far, true}, AddJob{asleep, true}, AddJob{early, true}});
+
+  const auto due = [&](std::int64_t limit) {
+    return ask<JobsAnswer>(ReadDelayed{.through = kNow + 3 * kSecond, .limit = limit}).jobs;
+  };
+  EXPECT_THAT(due(10), ElementsAre(early, late));
+  EXPECT_THAT(due(1), ElementsAre(early));
+}
+
+TEST_P(StoreReads, ListsDelayedJobsByTimeWithTheSuspendedOnes) {
+  std::vector<WaitingJob> mine;
+  std::vector<Operation> adds;
+  const GroupId other = make_group("other");
+  for (int i = 0; i < 20; ++i) {
+    auto job = new_job();
+    job.trigger_time = kNow + (i / 4) * kSecond;
+    job.suspended = i % 2 == 0;
+    job.group = i % 5 == 0 ? other : group_;
+    adds.push_back(AddJob{job, true});
+    if (job.group == group_) mine.push_back(job);
+  }
+  committed(std::move(adds));
+
+  std::vector<WaitingJob> read;
+  std::optional<HandOutKey> after;
+  for (;;) {
+    const auto page =
+        ask<JobsAnswer>(ListWaiting{.group = group_, .delayed = true, .after = after, .limit = 3})
+            .jobs;
+    read.insert(read.end(), page.begin(), page.end());
+    if (page.size() < 3) break;
+    after = hand_out_key(page.back());
+  }
+  EXPECT_EQ(read, mine);
+  EXPECT_THAT(delayed(), SizeIs(20));
+}
+
+TEST_P(StoreReads, FindsWhatHoldsATaskIdWhereverItIs) {
+  const auto waiting_job = new_keyed_job("waiting");
+  const auto delayed_job = new_keyed_job("delayed");
+  const auto definition = new_definition("defined");
+  const auto executing_job = running(new_keyed_job("executing"));
+  committed({AddJob{waiting_job}, AddJob{delayed_job, true}, AddDefinition{definition, {}}});
+
+  EXPECT_EQ(find("waiting").waiting, waiting_job);
+  EXPECT_FALSE(find("waiting").delayed);
+  EXPECT_EQ(find("delayed").waiting, delayed_job);
+  EXPECT_TRUE(find("delayed").delayed);
+  EXPECT_EQ(find("executing").executing, executing_job);
+  EXPECT_EQ(find("defined").definition, definition.id);
+  const auto nothing = find("nobody");
+  EXPECT_FALSE(nothing.waiting || nothing.executing || nothing.definition);
+
+  const auto anywhere = ask<FindAnswer>(Find{.task_id = "waiting"});
+  EXPECT_EQ(anywhere.waiting, waiting_job);
+  const auto elsewhere = ask<FindAnswer>(Find{.group = make_group("other"), .task_id = "waiting"});
+  EXPECT_FALSE(elsewhere.waiting);
+}
+
+TEST_P(StoreReads, FindsJobsByTheirMadeUpTaskIdAndByTheirNumber) {
+  const auto made_up = new_job();
+  const auto keyed = new_keyed_job("mine");
+  committed({AddJob{made_up}, AddJob{keyed}});
+
+  EXPECT_EQ(find(made_up.task_id).waiting, made_up);
+  EXPECT_FALSE(find("job-" + std::to_string(keyed.id.value)).waiting);
+  EXPECT_FALSE(find("job-0" + std::to_string(made_up.id.value)).waiting);
+  EXPECT_EQ(ask<FindAnswer>(Find{.job_id = keyed.id}).waiting, keyed);
+  EXPECT_EQ(ask<FindAnswer>(Find{.group = group_, .job_id = keyed.id}).waiting, keyed);
+  EXPECT_FALSE(ask<FindAnswer>(Find{.group = make_group("other"), .job_id = keyed.id}).waiting);
+}
+
+TEST_P(StoreReads, ReadsTheOccurrencesOfADefinition) {
+  const auto definition = new_definition("hourly");
+  const auto other = new_definition("daily");
+  const auto first = new_occurrence(definition);
+  const auto second = new_occurrence(definition);
+  const auto third = new_occurrence(definition);
+  committed({AddDefinition{definition, first}, AddDefinition{other, new_occurrence(other)}});
+  committed({AddJob{second}, AddJob{third}, Claim{claimed(first)}});
+
+  const auto read = [&](std::int64_t limit) {
+    return ask<OccurrencesAnswer>(
+        ReadOccurrences{.definition = definition.id, .group = group_, .limit = limit});
+  };
+  EXPECT_THAT(read(10).waiting, ElementsAre(second, third));
+  EXPECT_THAT(read(10).executing, ElementsAre(claimed(first)));
+  EXPECT_THAT(read(1).waiting, ElementsAre(second));
+}
+
+TEST_P(StoreReads, ListsExecutingJobsPageByPage) {
+  const GroupId other = make_group("other");
+  std::vector<Operation> adds;
+  std::vector<Operation> claims;
+  std::vector<ExecutingJob> all;
+  for (int i = 0; i < 10; ++i) {
+    auto job = new_job();
+    if (i % 3 == 0) job.group = other;
+    adds.push_back(AddJob{job});
+    claims.push_back(Claim{claimed(job)});
+    all.push_back(claimed(job));
+  }
+  committed(std::move(adds));
+  committed(std::move(claims));
+
+  const auto list = [&](GroupId group, JobId after, std::int64_t limit) {
+    return ask<ExecutingAnswer>(ListExecuting{.group = group, .after = after, .limit = limit}).jobs;
+  };
+  EXPECT_EQ(list({}, {}, 100), all);
+  EXPECT_THAT(list({}, all[3].job.id, 2), ElementsAre(all[4], all[5]));
+  EXPECT_THAT(list(other, all[3].job.id, 10), ElementsAre(all[6], all[9]));
+}
+
+TEST_P(StoreReads, ListsHistoryNewestFirstAndFiltered) {
+  const GroupId other = make_group("other");
+  std::vector<LogEntry> all;
+  std::vector<Operation> adds;
+  for (int i = 0; i < 12; ++i) {
+    auto job = new_keyed_job(i % 2 == 0 ? "even" : "odd");
+    if (i % 3 == 0) job.group = other;
+    auto entry = new_log(job);
+    entry.ended_at = kNow + i * kSecond;
+    entry.state = static_cast<LogState>(i % 11);
+    entry.final = i % 2 == 0;
+    entry.count = i;
+    if (i % 4 == 0) entry.exit_code.reset();
+    all.insert(all.begin(), entry);
+    adds.push_back(AddLog{entry});
+  }
+  committed(std::move(adds));
+
+  const auto list = [&](ListHistory question) {
+    if (question.limit == 0) question.limit = 100;
+    return ask<HistoryAnswer>(question).entries;
+  };
+  EXPECT_EQ(list({}), all);
+  EXPECT_THAT(list({.limit = 2}), ElementsAre(all[0], all[1]));
+  EXPECT_THAT(list({.before_id = all[1].id, .limit = 2}), ElementsAre(all[2], all[3]));
+  EXPECT_THAT(list({.since = kNow + 10 * kSecond}), ElementsAre(all[0], all[1]));
+  EXPECT_THAT(list({.group = other, .task_id = "even"}), ElementsAre(all[5], all[11]));
+  EXPECT_THAT(list({.job_id = all[4].job_id}), ElementsAre(all[4]));
+  EXPECT_THAT(list({.task_id = "even "}), IsEmpty());
+}
+
+TEST_P(StoreReads, FindsOneOldEntryBehindThousandsOfOthers) {
+  const auto job = new_job();
+  const auto wanted = new_log(job);
+  committed({AddLog{wanted}});
+  std::vector<Operation> adds;
+  for (int i = 0; i < 7000; ++i) adds.push_back(AddLog{new_log(new_job())});
+  committed(std::move(adds));
+
+  EXPECT_THAT(ask<HistoryAnswer>(ListHistory{.job_id = job.id, .since = kNow, .limit = 5}).entries,
+              ElementsAre(wanted));
+}
+
+TEST_P(StoreReads, ListsOutputPageByPage) {
+  std::vector<OutputRow> all;
+  std::vector<Operation> adds;
+  for (int attempt = 1; attempt <= 2; ++attempt) {
+    for (int sequence = 1; sequence <= 3; ++sequence) {
+      all.push_back({.job_id = JobId{5},
+                     .attempt = attempt,
+                     .sequence = sequence,
+                     .stream = sequence,
+                     .at = kNow + sequence * kSecond,
+                     .bytes = "line"});
+      adds.push_back(AddOutput{all.back()});
+    }
+  }
+  adds.push_back(AddOutput{{.job_id = JobId{6}, .attempt = 1, .sequence = 1}});
+  committed(std::move(adds));
+
+  const auto list = [&](std::int32_t attempt, std::int64_t sequence, std::int64_t limit) {
+    return ask<OutputAnswer>(ListOutput{.job_id = JobId{5},
+                                        .after_attempt = attempt,
+                                        .after_sequence = sequence,
+                                        .limit = limit})
+        .rows;
+  };
+  EXPECT_EQ(list(0, 0, 100), all);
+  EXPECT_THAT(list(1, 2, 2), ElementsAre(all[2], all[3]));
+  EXPECT_THAT(list(2, 3, 2), IsEmpty());
+}
+
+TEST_P(StoreReads, CountsWhatWaitsAndWhatIsDueInEachGroup) {
+  const GroupId other = make_group("other");
+  auto future = new_job();
+  future.trigger_time = kNow + kSecond;
+  auto asleep = new_job();
+  asleep.group = other;
+  committed({AddJob{new_job()}, AddJob{new_job()}, AddJob{future}, AddJob{asleep, true}});
+
+  const auto groups = ask<CountAnswer>(CountWaiting{.now = kNow}).groups;
+  ASSERT_THAT(groups, SizeIs(2));
+  EXPECT_EQ(groups[0].group, group_);
+  EXPECT_EQ(groups[0].waiting, 3);
+  EXPECT_EQ(groups[0].due, 2);
+  EXPECT_EQ(groups[1].waiting, 1);
+  EXPECT_EQ(groups[1].due, 0);
+}
+
+TEST_P(StoreReads, AnswersPeopleOnAConnectionOfTheirOwn) {
+  auto reader = database_->open_reader();
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  const auto job = new_job();
+  committed({AddJob{job}});
+  const GroupId later = make_group("later");
+  auto other = new_job();
+  other.group = later;
+  committed({AddJob{other}});
+
+  EXPECT_THAT(ask_of<JobsAnswer>(*reader.value(), ListWaiting{.group = group_, .limit = 5}).jobs,
+              ElementsAre(job));
+  EXPECT_THAT(ask_of<JobsAnswer>(*reader.value(), ListWaiting{.group = later, .limit = 5}).jobs,
+              ElementsAre(other));
+  const auto refused = reader.value()->read(MakeGroup{"mine"});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "jobtracker/store/sql/sql_store.h"
+#include "shared/sql/mysql/mysql_connection.h"
+#include "tests/contract/store_contract.h"
+#include "tests/integration/shared_mariadb.h"
+#include "tests/support/tcp_proxy.h"
+
+namespace carillon::jobtracker {
+
+// An empty database of the shared server, reached through a network that can fail.
+class MariadbTestDatabase final : public StoreTestDatabase {
+ public:
+  static Result<std::unique_ptr<StoreTestDatabase>> make() {
+    auto* server = CARILLON_TRY(testing::shared_mariadb());
+    static const Status created = server->create_database(kName);
+    CARILLON_TRY(Status{created});
+    std::unique_ptr<MariadbTestDatabase> database{new MariadbTestDatabase{server->port()}};
+    CARILLON_TRY(database->empty());
+    return std::unique_ptr<StoreTestDatabase>{std::move(database)};
+  }
+
+  Result<std::unique_ptr<Store>> open(const StoreSession& session, const Clock& clock) override {
+    const SqlStoreOptions options{.session = session, .name = "mysql:test"};
+    auto opened = CARILLON_TRY(SqlStore::open([this] { return connect(); }, options, clock, log_));
+    return std::move(opened.store);
+  }
+  Result<std::unique_ptr<ReadOnlyStore>> open_reader() override {
+    return std::unique_ptr<ReadOnlyStore>{
+        std::make_unique<SqlReader>([this] { return connect(); })};
+  }
+  void cut_next_commit(bool committed) override {
+    proxy_.cut_when("COMMIT", committed ? testing::TcpProxy::When::kAfterAnswer
+                                        : testing::TcpProxy::When::kBeforeForwarding);
+  }
+
+  testing::TcpProxy& network() { return proxy_; }
+
+ private:
+  static constexpr const char* kName = "store";
+
+  explicit MariadbTestDatabase(std::uint16_t port) : proxy_(port) {}
+
+  Result<std::unique_ptr<sql::Connection>> connect() {
+    const auto url =
+        CARILLON_TRY(sql::parse_mysql_url(testing::MariadbServer::url(kName, proxy_.port())));
+    std::unique_ptr<sql::Connection> connection =
+        CARILLON_TRY(sql::MysqlConnection::open(url, {.lock_wait = std::chrono::seconds{1}}));
+    return connection;
+  }
+
+  // Making the tables takes a second, so that they outlive a test, but not their rows.
+  Status empty() {
+    const auto db = CARILLON_TRY(connect());
+    std::vector<std::string> tables;
+    CARILLON_TRY(
+        db->query("SELECT table_name FROM information_schema.tables "
+                  "WHERE table_schema = DATABASE() AND table_name <> 'lts_schema'",
+                  {}, [&](const sql::Row& row) { tables.emplace_back(row.bytes(0)); }));
+    for (const std::string& table : tables) {
+      CARILLON_TRY(db->execute("DELETE FROM " + table, {}));
+    }
+    return {};
+  }
+
+  testing::TcpProxy proxy_;
+  Logger log_{"store"};
+};
+
+}  // namespace carillon::jobtracker
