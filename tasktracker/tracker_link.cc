@@ -134,6 +134,8 @@ void TrackerLink::on_error(std::uint64_t correlation, const Error& error) {
   }
   if (correlation == output_correlation_) output_.on_refused(now);
   if (error.code == ErrorCode::kNotFound) {
+    // Each of several messages on their way is answered so.
+    if (!fetcher_.is_registered()) return;
     log_.warn("the job tracker has forgotten this worker, registering again", "tracker",
               config_.endpoint);
     fetcher_.on_unknown_session();

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "shared/base/clock.h"
+#include "shared/runtime/event_loop.h"
+#include "tasktracker/builtin_handlers.h"
+#include "tasktracker/worker.h"
+#include "tests/unit/tasktracker/fake_tracker.h"
+
+namespace carillon::tasktracker {
+
+// A worker with real threads on a loop that the test turns, and fake job trackers around it.
+struct WorkerBundle {
+  struct Options {
+    int threads = 1;
+    int trackers = 1;
+    Duration kill_grace = std::chrono::seconds{5};
+    std::set<RunKind> allow = {RunKind::kHandler, RunKind::kCommand, RunKind::kShell,
+                               RunKind::kScript};
+    Environment environment = Environment::of_process();
+  };
+
+  explicit WorkerBundle(Options options) : environment(std::move(options.environment)) {
+    for (auto& [name, handler] : builtin_handlers()) handlers.emplace(name, handler);
+    // Tells when it runs, and then sleeps.
+    handlers["hold"] = [this, sleep = handlers.at("sleep")](JobContext& context) {
+      ++holding;
+      return sleep(context);
+    };
+    std::vector<Worker::Tracker> list;
+    for (int i = 0; i < options.trackers; ++i) {
+      auto transport = std::make_unique<FakeTracker>(loop);
+      trackers.push_back(transport.get());
+      list.push_back(
+          {.endpoint = "tracker-" + std::to_string(i), .transport = std::move(transport)});
+    }
+    WorkerConfig config;
+    config.fetcher.session = SessionId{77};
+    config.fetcher.group = "default";
+    config.fetcher.threads = options.threads;
+    config.runner.node = "host-1";
+    config.runner.allow = options.allow;
+    config.runner.process.kill_grace = options.kill_grace;
+    config.pool.threads = options.threads;
+    worker = std::make_unique<Worker>(
+        config, loop, clock, environment, handlers, http, std::move(list),
+        Worker::Callbacks{.on_ready = [this](const std::string&) { ++ready; },
+                          .on_stopped = [this] { stopped = true; }});
+  }
+  WorkerBundle() : WorkerBundle(Options{}) {}
+
+  FakeTracker& tracker() { return *trackers.at(0); }
+
+  void start() {
+    ASSERT_TRUE(worker->start().ok());
+    for (FakeTracker* each : trackers) each->connect();
+  }
+  // Turns the loop until it is so. False: it was not, for ten seconds.
+  bool until(const std::function<bool()>& is_so) {
+    const SteadyTime limit = clock.steady_now() + std::chrono::seconds{10};
+    while (!is_so()) {
+      if (clock.steady_now() > limit) return false;
+      loop.run_once(std::chrono::milliseconds{20});
+    }
+    return true;
+  }
+  // Submits a job that runs so long, and waits until it does.
+  bool hold(std::int64_t job, const std::string& duration) {
+    const int before = holding;
+    tracker().submit(job, handler("hold", duration));
+    return until([&] { return holding > before; });
+  }
+  bool until_result(std::int64_t job) {
+    return until([&] { return tracker().result_of(job) != nullptr; });
+  }
+
+  static JobSpec handler(const std::string& name, const std::string& payload = {}) {
+    return {.payload = payload, .run = {.kind = RunKind::kHandler, .handler = name}};
+  }
+  static JobSpec command(std::vector<std::string> arguments) {
+    return {.run = {.kind = RunKind::kCommand, .command = std::move(arguments)}};
+  }
+  static JobSpec shell(const std::string& line) {
+    return {.run = {.kind = RunKind::kShell, .shell = line}};
+  }
+  static JobSpec script(const std::string& language, const std::string& source) {
+    return {
+        .run = {.kind = RunKind::kScript, .script_language = language, .script_source = source}};
+  }
+
+  // Submits it and waits for its result.
+  wire::RunResult run(const JobSpec& spec) {
+    const std::int64_t job = ++last_job;
+    tracker().submit(job, spec);
+    EXPECT_TRUE(until_result(job)) << "no result within ten seconds";
+    const wire::RunResult* result = tracker().result_of(job);
+    return result == nullptr ? wire::RunResult{} : *result;
+  }
+  std::string output() const { return trackers.at(0)->output_of(last_job); }
+
+  SystemClock clock;
+  Environment environment;
+  EventLoop loop{clock};
+  Handlers handlers;
+  HttpSend http = net::send_http;
+  std::vector<FakeTracker*> trackers;
+  int ready = 0;
+  bool stopped = false;
+  std::int64_t last_job = 0;
+  std::atomic<int> holding{0};  // runs of "hold" that have begun
+  std::unique_ptr<Worker> worker;
+};
+
+}  // namespace carillon::tasktracker

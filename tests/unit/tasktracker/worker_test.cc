@@ -1,0 +1,237 @@
+#include "tasktracker/worker.h"
+
+#include <map>
+#include <stdexcept>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/tasktracker/worker_bundle.h"
+
+namespace carillon::tasktracker {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+using Bundle = WorkerBundle;
+
+TEST(Worker, RunsAJobAndReportsIt) {
+  Bundle b;
+  b.start();
+  const wire::RunResult result = b.run(Bundle::handler("noop"));
+  EXPECT_EQ(result.outcome, wire::RunOutcome::kSucceeded);
+  EXPECT_EQ(result.id, (wire::AttemptId{JobId{1}, 1}));
+  EXPECT_GE(result.ended_at, result.started_at);
+  EXPECT_EQ(b.ready, 1);
+}
+
+TEST(Worker, SendsTheOutputOfARunBeforeItsResult) {
+  Bundle b;
+  b.start();
+  JobSpec spec = Bundle::handler("echo", "payload");
+  spec.params = {{"a", "1"}};
+  EXPECT_EQ(b.run(spec).outcome, wire::RunOutcome::kSucceeded);
+  EXPECT_EQ(b.output(), "a=1\npayload\n");
+  EXPECT_THAT(b.tracker().order, ElementsAre("output 1", "result 1"));
+}
+
+TEST(Worker, SendsOutputWhileTheJobStillRuns) {
+  Bundle b;
+  b.handlers["talk"] = [](JobContext& context) {
+    context.log("halfway");
+    context.wait(seconds{60});
+    return RunReport::succeeded();
+  };
+  b.start();
+  b.tracker().submit(1, Bundle::handler("talk"));
+  EXPECT_TRUE(b.until([&] { return b.tracker().output_of(1) == "halfway\n"; }));
+  EXPECT_EQ(b.tracker().result_of(1), nullptr);
+}
+
+TEST(Worker, RunsEachOfManyJobsOnce) {
+  Bundle b(Bundle::Options{.threads = 2});
+  b.start();
+  for (int job = 1; job <= 5000; ++job) b.tracker().submit(job, Bundle::handler("noop"));
+  ASSERT_TRUE(b.until([&] { return b.tracker().results.size() >= 5000; }));
+  std::map<std::int64_t, int> times;
+  for (const wire::RunResult& result : b.tracker().results) ++times[result.id.job_id.value];
+  EXPECT_THAT(times, SizeIs(5000));
+  EXPECT_THAT(b.tracker().results, SizeIs(5000));
+  EXPECT_THAT(b.tracker().given_back, SizeIs(0));
+}
+
+TEST(Worker, SurvivesAHandlerThatThrows) {
+  Bundle b;
+  b.handlers["bad"] = [](JobContext&) -> RunReport { throw std::runtime_error("boom"); };
+  b.start();
+  const wire::RunResult result = b.run(Bundle::handler("bad"));
+  EXPECT_EQ(result.outcome, wire::RunOutcome::kException);
+  EXPECT_THAT(result.message, HasSubstr("boom"));
+  EXPECT_EQ(b.run(Bundle::handler("noop")).outcome, wire::RunOutcome::kSucceeded);
+}
+
+TEST(Worker, NamesTheHandlersItHasWhenOneIsMissing) {
+  Bundle b;
+  b.start();
+  const wire::RunResult result = b.run(Bundle::handler("ecko"));
+  EXPECT_EQ(result.outcome, wire::RunOutcome::kException);
+  EXPECT_THAT(result.message, HasSubstr("no handler 'ecko' on worker 'host-1'"));
+  EXPECT_THAT(result.message, HasSubstr("did you mean 'echo'"));
+}
+
+TEST(Worker, FailsAJobOfAKindThatItDoesNotAllowForGood) {
+  Bundle b(Bundle::Options{.allow = {RunKind::kHandler, RunKind::kHttp}});
+  b.start();
+  const wire::RunResult result = b.run(Bundle::shell("true"));
+  EXPECT_EQ(result.outcome, wire::RunOutcome::kFailed);
+  EXPECT_EQ(result.message,
+            "worker 'host-1' does not run jobs of kind shell (it was started with --allow "
+            "handler,http)");
+}
+
+TEST(Worker, FailsAJobThatItCannotReadForGood) {
+  Bundle b;
+  b.start();
+  b.tracker().submit({.id = {JobId{1}, 1}, .spec = "\xC1 no map"});
+  ASSERT_TRUE(b.until_result(1));
+  EXPECT_EQ(b.tracker().result_of(1)->outcome, wire::RunOutcome::kFailed);
+  EXPECT_THAT(b.tracker().result_of(1)->message, HasSubstr("cannot be read"));
+}
+
+TEST(Worker, StopsAHandlerWhoseTimeIsOver) {
+  Bundle b;
+  b.start();
+  JobSpec spec = Bundle::handler("sleep", "60s");
+  spec.timeout = milliseconds{30};
+  const wire::RunResult result = b.run(spec);
+  EXPECT_EQ(result.outcome, wire::RunOutcome::kTimedOut);
+  EXPECT_EQ(result.message, "timed out after 30ms");
+}
+
+TEST(Worker, LetsARunEndThatIsFasterThanItsTimeLimit) {
+  Bundle b;
+  b.start();
+  JobSpec spec = Bundle::handler("noop");
+  spec.timeout = seconds{60};
+  EXPECT_EQ(b.run(spec).outcome, wire::RunOutcome::kSucceeded);
+}
+
+TEST(Worker, KillsARunThatItIsToldToKill) {
+  Bundle b;
+  b.start();
+  ASSERT_TRUE(b.hold(1, "60s"));
+  b.tracker().submit(2, Bundle::handler("noop"));
+  b.tracker().kill(1);
+  ASSERT_TRUE(b.until_result(1));
+  EXPECT_EQ(b.tracker().result_of(1)->outcome, wire::RunOutcome::kKilled);
+  EXPECT_EQ(b.tracker().result_of(1)->message, "killed: by ann");
+  EXPECT_TRUE(b.until_result(2)) << "and goes on";
+}
+
+TEST(Worker, KillsAJobThatHasNotStarted) {
+  Bundle b;
+  b.start();
+  ASSERT_TRUE(b.hold(1, "60s"));
+  b.tracker().push(2, Bundle::handler("noop"));
+  b.tracker().kill(2);
+  ASSERT_TRUE(b.until_result(2));
+  EXPECT_EQ(b.tracker().result_of(2)->outcome, wire::RunOutcome::kKilled);
+  EXPECT_EQ(b.tracker().result_of(2)->message, "killed: by ann (it had not started)");
+}
+
+TEST(Worker, GivesBackWhatWaitsTooLongForAThread) {
+  Bundle b;
+  b.start();
+  ASSERT_TRUE(b.hold(1, "60s"));
+  b.tracker().push(2, Bundle::handler("noop"));
+  ASSERT_TRUE(b.until([&] { return !b.tracker().given_back.empty(); }));
+  EXPECT_EQ(b.tracker().given_back[0], (wire::AttemptId{JobId{2}, 1}));
+  EXPECT_EQ(b.tracker().result_of(1), nullptr);
+}
+
+TEST(Worker, SendsResultsAgainAfterAReconnect) {
+  Bundle b;
+  b.start();
+  b.tracker().confirms = false;
+  b.tracker().submit(1, Bundle::handler("noop"));
+  ASSERT_TRUE(b.until_result(1));
+  b.tracker().disconnect();
+  ASSERT_TRUE(b.until([&] { return !b.tracker().is_connected(); }));
+  b.tracker().results.clear();
+  b.tracker().confirms = true;
+  b.tracker().connect();
+  ASSERT_TRUE(b.until_result(1));
+  ASSERT_THAT(b.tracker().registrations, SizeIs(2));
+  ASSERT_THAT(b.tracker().registrations[1].holding, SizeIs(1));
+  EXPECT_TRUE(b.tracker().registrations[1].holding[0].started);
+}
+
+TEST(Worker, RegistersAgainWithWhatRunsWhenTheTrackerForgotIt) {
+  Bundle b;
+  b.start();
+  ASSERT_TRUE(b.hold(1, "300ms"));
+  b.tracker().knows_session = false;
+  ASSERT_TRUE(b.until([&] { return b.tracker().registrations.size() == 2; }));
+  EXPECT_THAT(b.tracker().registrations[1].holding, SizeIs(1));
+  ASSERT_TRUE(b.until_result(1));
+  EXPECT_EQ(b.tracker().result_of(1)->outcome, wire::RunOutcome::kSucceeded);
+}
+
+TEST(Worker, FinishesWhatRunsAndGivesBackTheRestBeforeItLeaves) {
+  Bundle b;
+  b.start();
+  ASSERT_TRUE(b.hold(1, "200ms"));
+  b.tracker().push(2, Bundle::handler("noop"));
+  b.loop.run_once(milliseconds{0});
+  b.worker->request_stop(seconds{30});
+  ASSERT_TRUE(b.until([&] { return b.stopped; }));
+  EXPECT_EQ(b.tracker().result_of(1)->outcome, wire::RunOutcome::kSucceeded);
+  EXPECT_THAT(b.tracker().order, ElementsAre("give back 2", "result 1"));
+  EXPECT_TRUE(b.tracker().said_bye);
+}
+
+TEST(Worker, AsksForALaterRunOfWhatDoesNotEndInTime) {
+  Bundle b;
+  b.start();
+  ASSERT_TRUE(b.hold(1, "60s"));
+  b.worker->request_stop(milliseconds{50});
+  ASSERT_TRUE(b.until([&] { return b.stopped; }));
+  EXPECT_EQ(b.tracker().result_of(1)->outcome, wire::RunOutcome::kLater);
+  EXPECT_THAT(b.tracker().result_of(1)->message, HasSubstr("worker 'host-1' shuts down"));
+}
+
+TEST(Worker, StopsAtOnceWhenAskedASecondTime) {
+  Bundle b;
+  b.start();
+  ASSERT_TRUE(b.hold(1, "60s"));
+  b.worker->request_stop(seconds{60});
+  b.loop.run_once(milliseconds{0});
+  b.worker->request_stop(seconds{0});
+  EXPECT_TRUE(b.until([&] { return b.stopped; }));
+}
+
+TEST(Worker, StopsWithoutAnyTracker) {
+  Bundle b;
+  ASSERT_TRUE(b.worker->start().ok());
+  b.worker->request_stop(seconds{60});
+  EXPECT_TRUE(b.until([&] { return b.stopped; }));
+}
+
+TEST(Worker, WorksForSeveralTrackersWithoutTakingTooMuch) {
+  Bundle b(Bundle::Options{.threads = 1, .trackers = 2});
+  b.start();
+  for (int job = 1; job <= 40; ++job) {
+    for (FakeTracker* tracker : b.trackers) tracker->submit(job, Bundle::handler("sleep", "5ms"));
+  }
+  ASSERT_TRUE(b.until(
+      [&] { return b.trackers[0]->results.size() == 40 && b.trackers[1]->results.size() == 40; }));
+  EXPECT_THAT(b.trackers[0]->given_back, SizeIs(0));
+  EXPECT_THAT(b.trackers[1]->given_back, SizeIs(0));
+}
+
+}  // namespace
+}  // namespace carillon::tasktracker
