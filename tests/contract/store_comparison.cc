@@ -1,0 +1,358 @@
+#include "tests/contract/store_comparison.h"
+
+#include <algorithm>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "shared/base/random.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+constexpr WallTime kStart{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21}};
+constexpr Duration kSecond = std::chrono::seconds{1};
+constexpr int kGroups = 4;
+constexpr int kTaskIds = 120;  // few, so that they are often taken
+constexpr int kBatchMax = 60;
+
+// Draws batches. It remembers what it has seen of jobs and definitions, never what became of them,
+// so that many of its wishes conflict.
+class BatchSource {
+ public:
+  explicit BatchSource(std::uint64_t seed) : random_(seed) {}
+
+  Batch next(std::int64_t number) {
+    Batch batch{.number = number, .now = now_};
+    const auto count = below(kBatchMax) + 1;
+    for (std::uint64_t i = 0; i < count; ++i) batch.operations.push_back(draw());
+    add_requests(batch);
+    batch.id_high = last_id_;
+    now_ += Duration{static_cast<std::int64_t>(below(2'000'000))};
+    return batch;
+  }
+
+  WallTime now() const { return now_; }
+  std::int64_t last_id() const { return last_id_; }
+
+ private:
+  struct Known {
+    WaitingJob job{};
+    bool delayed = false;
+  };
+
+  std::uint64_t below(std::uint64_t bound) { return random_.next() % bound; }
+  bool chance(std::uint64_t percent) { return below(100) < percent; }
+  GroupId group() { return GroupId{static_cast<std::int32_t>(below(kGroups)) + 1}; }
+  WallTime time() { return now_ + (static_cast<std::int64_t>(below(40)) - 20) * kSecond; }
+  template <class T>
+  T* any(std::vector<T>& seen) {
+    // Mostly the younger ones: the others have long ended.
+    if (seen.empty()) return nullptr;
+    const auto window = std::min<std::uint64_t>(seen.size(), 150);
+    return &seen[seen.size() - 1 - below(window)];
+  }
+
+  WaitingJob new_job() {
+    WaitingJob job{.id = JobId{++last_id_}, .group = group(), .trigger_time = time()};
+    job.keyed = chance(50);
+    job.task_id = job.keyed ? "task " + std::to_string(below(kTaskIds))
+                            : "job-" + std::to_string(job.id.value);
+    job.kind = chance(50) ? ScheduleKind::kNow : ScheduleKind::kAt;
+    job.priority = static_cast<int>(below(5)) * 50 - 1;
+    job.failures = static_cast<std::int32_t>(below(3));
+    job.spec = std::string(below(40), static_cast<char>(below(256)));
+    return job;
+  }
+
+  WaitingJob new_occurrence(const Definition& definition) {
+    auto job = new_job();
+    job.group = definition.group;
+    job.task_id = definition.task_id;
+    job.keyed = false;
+    job.definition = definition.id;
+    job.version = definition.version;
+    job.kind = definition.kind;
+    job.spec.clear();
+    return job;
+  }
+
+  LogEntry new_log(const WaitingJob& job) {
+    LogEntry entry{.id = ++last_id_,
+                   .job_id = job.id,
+                   .group = job.group,
+                   .task_id = job.task_id,
+                   .definition = job.definition,
+                   .attempt = job.attempt,
+                   .state = static_cast<LogState>(below(11)),
+                   .trigger_time = job.trigger_time,
+                   .ended_at = now_,
+                   .node = "worker-" + std::to_string(below(3)),
+                   .message = std::string(below(30), static_cast<char>(below(256))),
+                   .count = static_cast<std::int64_t>(below(5))};
+    if (chance(50)) entry.exit_code = static_cast<std::int32_t>(below(256)) - 128;
+    return entry;
+  }
+
+  Operation add_definition() {
+    Definition made{.id = DefinitionId{++last_definition_},
+                    .group = group(),
+                    .task_id = "task " + std::to_string(below(kTaskIds)),
+                    .keyed = true,
+                    .kind = chance(50) ? ScheduleKind::kCron : ScheduleKind::kEvery,
+                    .created_at = now_,
+                    .next_fire = time(),
+                    .generated_through = now_,
+                    .spec = std::string(below(40), 's')};
+    definitions_.push_back(made);
+    AddDefinition add{.definition = made};
+    if (chance(50)) {
+      add.first = new_occurrence(made);
+      jobs_.push_back({*add.first, false});
+    }
+    return add;
+  }
+
+  Operation change_definition(Definition& known) {
+    ChangeDefinition change{
+        .id = known.id, .expected_version = known.version, .group = known.group};
+    if (chance(30)) change.expected_generated_through = known.generated_through;
+    if (chance(10)) ++change.expected_version;
+    change.void_waiting = chance(30);
+    if (chance(15)) return change;
+    if (chance(30)) ++known.version;
+    if (chance(10)) {
+      known.kind =
+          known.kind == ScheduleKind::kCron ? ScheduleKind::kFixedDelay : ScheduleKind::kCron;
+    }
+    known.state = chance(20) ? DefinitionState::kSuspended : DefinitionState::kActive;
+    known.generated_through = now_ + static_cast<std::int64_t>(below(3)) * kSecond;
+    known.last_fire = now_;
+    ++known.fired;
+    change.spec_changed = chance(20);
+    change.to = known;
+    if (change.spec_changed) change.to->spec = "edited " + std::to_string(below(1000));
+    for (auto left = below(4); left > 0; --left) {
+      change.add.push_back(new_occurrence(known));
+      jobs_.push_back({change.add.back(), false});
+    }
+    if (chance(20)) change.logs.push_back(new_log(new_occurrence(known)));
+    return change;
+  }
+
+  Operation change_waiting(Known& known) {
+    ChangeWaiting change{.from = known.job, .from_delayed = known.delayed};
+    if (chance(60)) {
+      change.to = known.job;
+      change.to->trigger_time = time();
+      change.to->priority = static_cast<int>(below(5)) * 50 - 1;
+      change.to_delayed = chance(50);
+      change.to->suspended = change.to_delayed && chance(50);
+      known = {*change.to, change.to_delayed};
+    }
+    if (chance(40)) change.log = new_log(known.job);
+    return change;
+  }
+
+  Operation end(Known& known) {
+    End ended{.id = known.job.id,
+              .attempt = known.job.attempt,
+              .group = known.job.group,
+              .task_id = known.job.task_id};
+    if (chance(80)) ended.log = new_log(known.job);
+    if (chance(40)) {
+      ended.again = known.job;
+      ended.again->suspended = false;
+      ended.again->failures += 1;
+      known = {*ended.again, false};
+    } else {
+      ended.frees_key = known.job.keyed && !known.job.definition;
+    }
+    return ended;
+  }
+
+  Operation claim(Known& known) {
+    Claim taken{.to = {.job = known.job,
+                       .session = SessionId{static_cast<std::int64_t>(below(5)) + 1},
+                       .node = "worker",
+                       .claimed_at = now_}};
+    taken.to.job.attempt += 1;
+    known.job.attempt += 1;
+    return taken;
+  }
+
+  Operation add_output() {
+    const auto job = static_cast<std::int64_t>(below(50)) + 1;
+    return AddOutput{{.job_id = JobId{last_id_ - std::min(job, last_id_ - 1)},
+                      .attempt = static_cast<std::int32_t>(below(2)) + 1,
+                      .sequence = static_cast<std::int64_t>(below(3)) + 1,
+                      .at = now_,
+                      .bytes = std::string(below(20), static_cast<char>(below(256)))}};
+  }
+
+  Operation draw() {
+    const auto kind = below(100);
+    Known* known = any(jobs_);
+    Definition* definition = any(definitions_);
+    if (known == nullptr || kind < 30) {
+      AddJob add{.job = new_job(), .delayed = chance(20)};
+      add.job.suspended = add.delayed && chance(50);
+      jobs_.push_back({add.job, add.delayed});
+      return add;
+    }
+    if (kind < 50) return claim(*known);
+    if (kind < 68) return end(*known);
+    if (kind < 80) return change_waiting(*known);
+    if (kind < 83 || definition == nullptr) return add_definition();
+    if (kind < 90) return change_definition(*definition);
+    if (kind < 92) return CancelExecuting{known->job.id, known->job.attempt};
+    if (kind < 94) return AddLog{new_log(known->job)};
+    if (kind < 97) return add_output();
+    if (kind < 99) {
+      return PutNode{{.session = SessionId{static_cast<std::int64_t>(below(6)) + 1},
+                      .name = "worker",
+                      .group = group(),
+                      .last_seen = now_,
+                      .alive = chance(70)}};
+    }
+    return Purge{.log_before = now_ - 300 * kSecond,
+                 .clients_before = now_ - 300 * kSecond,
+                 .limit = static_cast<std::int64_t>(below(30)) + 1};
+  }
+
+  // Cuts the operations into ranges, most of them requests, some of them resent.
+  void add_requests(Batch& batch) {
+    for (std::size_t first = 0; first < batch.operations.size();) {
+      const std::size_t count =
+          std::min<std::size_t>(below(6) + 1, batch.operations.size() - first);
+      if (chance(50)) {
+        NumberedRequest request{.client = static_cast<std::int64_t>(below(5)) + 1,
+                                .answer = "answer " + std::to_string(below(1000)),
+                                .first_operation = first,
+                                .operation_count = count};
+        auto& sequence = sequences_[request.client];
+        request.sequence =
+            chance(15) ? std::max<std::int64_t>(1, sequence - static_cast<std::int64_t>(below(20)))
+                       : ++sequence;
+        batch.requests.push_back(std::move(request));
+      }
+      first += count;
+    }
+  }
+
+  SeededRandom random_;
+  WallTime now_ = kStart;
+  std::int64_t last_id_ = 0;
+  std::int32_t last_definition_ = 0;
+  std::vector<Known> jobs_{};
+  std::vector<Definition> definitions_{};
+  std::map<std::int64_t, std::int64_t> sequences_{};
+};
+
+template <class Answer>
+Answer ask(Store& store, const Read& question) {
+  auto answer = store.read(question);
+  if (!answer.ok()) {
+    ADD_FAILURE() << answer.error().message;
+    return {};
+  }
+  return std::get<Answer>(std::move(answer).value());
+}
+
+// Whether the answers are the same; a table that differs says only which.
+void compare_rows(Store& reference, Store& store, WallTime now, std::int64_t last_id) {
+  const auto start = ask<StartAnswer>(reference, ReadStart{});
+  const auto other_start = ask<StartAnswer>(store, ReadStart{});
+  EXPECT_TRUE(start.definitions == other_start.definitions) << "definitions";
+  EXPECT_TRUE(start.executing == other_start.executing) << "executing";
+  ASSERT_EQ(start.groups.size(), other_start.groups.size());
+  for (std::size_t i = 0; i < start.groups.size(); ++i) {
+    auto group = start.groups[i];
+    EXPECT_EQ(group.served, other_start.groups[i].served);
+    EXPECT_EQ(group.table, other_start.groups[i].table);
+  }
+  const auto same_jobs = [&](const Read& question, const std::string& what) {
+    EXPECT_TRUE(ask<JobsAnswer>(reference, question).jobs == ask<JobsAnswer>(store, question).jobs)
+        << what;
+  };
+  constexpr std::int64_t kAll = 1'000'000;
+  for (const Group& group : start.groups) {
+    same_jobs(ListWaiting{.group = group.id, .limit = kAll}, "waiting of " + group.name);
+    same_jobs(ReadDue{.group = group.id, .now = now, .limit = 77}, "due of " + group.name);
+    same_jobs(
+        ReadUpcoming{
+            .group = group.id, .after_time = now, .through = now + 10 * kSecond, .limit = 33},
+        "upcoming of " + group.name);
+    for (int task = 0; task < kTaskIds; ++task) {
+      const Find find{.group = group.id, .task_id = "task " + std::to_string(task)};
+      const auto found = ask<FindAnswer>(reference, find);
+      const auto other = ask<FindAnswer>(store, find);
+      EXPECT_TRUE(found.definition == other.definition && found.waiting == other.waiting &&
+                  found.delayed == other.delayed && found.executing == other.executing)
+          << find.task_id;
+    }
+  }
+  same_jobs(ListWaiting{.delayed = true, .limit = kAll}, "delayed");
+  same_jobs(ReadDelayed{.through = now, .limit = kAll}, "delayed and due");
+  EXPECT_TRUE(ask<HistoryAnswer>(reference, ListHistory{.limit = kAll}).entries ==
+              ask<HistoryAnswer>(store, ListHistory{.limit = kAll}).entries)
+      << "log";
+  EXPECT_TRUE(ask<NodesAnswer>(reference, ListNodes{}).nodes ==
+              ask<NodesAnswer>(store, ListNodes{}).nodes)
+      << "nodes";
+  for (std::int64_t job = std::max<std::int64_t>(1, last_id - 3000); job <= last_id; ++job) {
+    const ListOutput list{.job_id = JobId{job}, .limit = kAll};
+    ASSERT_TRUE(ask<OutputAnswer>(reference, list).rows == ask<OutputAnswer>(store, list).rows)
+        << "output of " << job;
+  }
+}
+
+bool same_requests(const Committed& a, const Committed& b) {
+  return std::equal(a.requests.begin(), a.requests.end(), b.requests.begin(), b.requests.end(),
+                    [](const RequestOutcome& x, const RequestOutcome& y) {
+                      return x.answered_before == y.answered_before && x.answer == y.answer &&
+                             x.outcomes == y.outcomes;
+                    });
+}
+
+}  // namespace
+
+void compare_stores(Store& reference, Store& store, std::uint64_t seed, int operations) {
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  for (const char* name : {"one", "two", "Two.2", "two-2"}) {
+    ask<GroupAnswer>(reference, MakeGroup{name});
+    ask<GroupAnswer>(store, MakeGroup{name});
+  }
+  BatchSource source{seed};
+  std::int64_t number = 1;
+  int refused = 0;
+  std::map<OutcomeKind, int> kinds;
+  for (int done = 0; done < operations;) {
+    Batch batch = source.next(number);
+    const auto result = reference.commit(batch);
+    const auto other = store.commit(batch);
+    ASSERT_EQ(result.index(), other.index()) << "batch " << number;
+    if (const auto* back = std::get_if<RolledBack>(&result)) {
+      // A job that came back while it was somewhere else: the reference sees it in every table.
+      ASSERT_EQ(back->error.code, ErrorCode::kInvalidArgument) << back->error.message;
+      ++refused;
+      continue;
+    }
+    const auto& committed = std::get<Committed>(result);
+    const auto& other_committed = std::get<Committed>(other);
+    ASSERT_EQ(committed.outcomes, other_committed.outcomes) << "batch " << number;
+    ASSERT_TRUE(same_requests(committed, other_committed)) << "batch " << number;
+    for (const Outcome& outcome : committed.outcomes) ++kinds[outcome.kind];
+    done += static_cast<int>(batch.operations.size());
+    ++number;
+  }
+  compare_rows(reference, store, source.now(), source.last_id());
+  // A comparison in which nothing ever happened would prove nothing.
+  for (const auto kind :
+       {OutcomeKind::kDone, OutcomeKind::kConflict, OutcomeKind::kTaken, OutcomeKind::kAnswered}) {
+    EXPECT_GT(kinds[kind], operations / 100) << static_cast<int>(kind);
+  }
+  EXPECT_EQ(refused, 0);
+}
+
+}  // namespace carillon::jobtracker
