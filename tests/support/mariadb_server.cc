@@ -177,6 +177,7 @@ Status MariadbServer::wait_until_ready() {
 void MariadbServer::stop() {
   if (process_ < 0) return;
   ::kill(process_, SIGTERM);
+  ::kill(process_, SIGCONT);  // a paused one would never see it
   wait_for(process_);
   process_ = -1;
 }
@@ -194,7 +195,12 @@ Status MariadbServer::restart() {
 }
 
 void MariadbServer::pause() {
-  if (process_ > 0) ::kill(process_, SIGSTOP);
+  if (process_ < 0) return;
+  ::kill(process_, SIGSTOP);
+  // The signal returns before the last thread stands still, which may still answer.
+  int status = 0;
+  while (::waitpid(process_, &status, WUNTRACED) < 0 && errno == EINTR) {
+  }
 }
 
 void MariadbServer::resume() {
