@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "shared/wire/codec.h"
-#include "shared/wire/layout.h"
+#include "shared/wire/message_layout.h"
 #include "shared/wire/reader.h"
 
 namespace carillon::wire {
@@ -18,32 +18,6 @@ namespace {
 constexpr std::int64_t kTimeMin = -62'135'596'800'000'000;
 constexpr std::int64_t kTimeMax = 253'402'300'799'999'999;
 constexpr std::int64_t kDurationMax = 100LL * 366 * 24 * 3600 * 1'000'000;
-
-// The first and the last number of an enumeration.
-template <class Enum>
-constexpr std::pair<std::int64_t, std::int64_t> kRange{};
-template <>
-constexpr std::pair<std::int64_t, std::int64_t> kRange<ErrorCode>{1, 8};
-template <>
-constexpr std::pair<std::int64_t, std::int64_t> kRange<ScheduleKind>{0, 5};
-template <>
-constexpr std::pair<std::int64_t, std::int64_t> kRange<DstRule>{0, 3};
-template <>
-constexpr std::pair<std::int64_t, std::int64_t> kRange<RunKind>{0, 4};
-template <>
-constexpr std::pair<std::int64_t, std::int64_t> kRange<Overlap>{0, 4};
-template <>
-constexpr std::pair<std::int64_t, std::int64_t> kRange<MisfirePolicy>{0, 2};
-template <>
-constexpr std::pair<std::int64_t, std::int64_t> kRange<RetryBackoff>{0, 1};
-template <>
-constexpr std::pair<std::int64_t, std::int64_t> kRange<SubmitStatus>{0, 3};
-template <>
-constexpr std::pair<std::int64_t, std::int64_t> kRange<Verb>{0, 4};
-template <>
-constexpr std::pair<std::int64_t, std::int64_t> kRange<RunOutcome>{0, 5};
-template <>
-constexpr std::pair<std::int64_t, std::int64_t> kRange<Stream>{1, 3};
 
 // Reads values into fields. Every call answers whether it went well; the first that does not
 // leaves problem(), and its callers on the way out put the path in front.
@@ -212,9 +186,9 @@ class Decoder {
   template <class Enum>
   requires std::is_enum_v<Enum>
   bool get(Enum& value) {
-    static_assert(kRange<Enum>.second > 0, "every enumeration has its range above");
+    static_assert(kRange<Enum>.last > 0, "every enumeration has its range in a layout");
     std::int64_t number = 0;
-    if (!integer(kRange<Enum>.first, kRange<Enum>.second, number)) return false;
+    if (!integer(kRange<Enum>.first, kRange<Enum>.last, number)) return false;
     value = static_cast<Enum>(number);
     return true;
   }

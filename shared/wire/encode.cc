@@ -7,7 +7,7 @@
 
 #include "shared/base/assert.h"
 #include "shared/wire/codec.h"
-#include "shared/wire/layout.h"
+#include "shared/wire/message_layout.h"
 
 namespace carillon::wire {
 namespace {

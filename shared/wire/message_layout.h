@@ -1,0 +1,222 @@
+#pragma once
+
+#include "shared/wire/layout.h"
+#include "shared/wire/messages.h"
+#include "shared/wire/spec_layout.h"
+
+// The fields of every message and what is in it.
+namespace carillon::wire {
+
+template <>
+inline constexpr NumberRange kRange<ErrorCode>{1, 8};
+template <>
+inline constexpr NumberRange kRange<SubmitStatus>{0, 3};
+template <>
+inline constexpr NumberRange kRange<Verb>{0, 4};
+template <>
+inline constexpr NumberRange kRange<RunOutcome>{0, 5};
+template <>
+inline constexpr NumberRange kRange<Stream>{1, 3};
+
+template <>
+struct Layout<Error> {
+  static constexpr std::string_view kName = "Error";
+  static constexpr std::tuple kSlots{slot("code", &Error::code), slot("message", &Error::message)};
+};
+
+template <>
+struct Layout<ErrorReply> {
+  static constexpr std::string_view kName = "ErrorReply";
+  static constexpr std::tuple kSlots{slot("error", &ErrorReply::error)};
+};
+
+template <>
+struct Layout<RequestNumber> {
+  static constexpr std::string_view kName = "RequestNumber";
+  static constexpr std::tuple kSlots{slot("client", &RequestNumber::client),
+                                     slot("sequence", &RequestNumber::sequence)};
+};
+
+template <>
+struct Layout<Submit> {
+  static constexpr std::string_view kName = "Submit";
+  static constexpr std::tuple kSlots{slot("request", &Submit::request),
+                                     slot("jobs", &Submit::jobs, kSubmitJobsMax)};
+};
+
+template <>
+struct Layout<SubmitAnswer> {
+  static constexpr std::string_view kName = "SubmitAnswer";
+  static constexpr std::tuple kSlots{
+      slot("task_id", &SubmitAnswer::task_id), slot("group", &SubmitAnswer::group),
+      slot("job_id", &SubmitAnswer::job_id),   slot("status", &SubmitAnswer::status),
+      slot("tz", &SubmitAnswer::tz),           slot("reason", &SubmitAnswer::reason),
+      slot("warning", &SubmitAnswer::warning)};
+};
+
+template <>
+struct Layout<Submitted> {
+  static constexpr std::string_view kName = "Submitted";
+  static constexpr std::tuple kSlots{slot("answers", &Submitted::answers, kSubmitJobsMax)};
+};
+
+template <>
+struct Layout<Act> {
+  static constexpr std::string_view kName = "Act";
+  static constexpr std::tuple kSlots{
+      slot("request", &Act::request), slot("verb", &Act::verb),     slot("group", &Act::group),
+      slot("task_id", &Act::task_id), slot("job_id", &Act::job_id), bytes("payload", &Act::payload),
+      slot("force", &Act::force)};
+};
+
+template <>
+struct Layout<Acted> {
+  static constexpr std::string_view kName = "Acted";
+  static constexpr std::tuple kSlots{slot("job_id", &Acted::job_id),
+                                     slot("message", &Acted::message)};
+};
+
+template <>
+struct Layout<Query> {
+  static constexpr std::string_view kName = "Query";
+  static constexpr std::tuple kSlots{
+      slot("what", &Query::what),       slot("group", &Query::group),
+      slot("task_id", &Query::task_id), slot("job_id", &Query::job_id),
+      slot("since", &Query::since_us),  slot("limit", &Query::limit),
+      slot("after", &Query::after)};
+};
+
+template <>
+struct Layout<Rows> {
+  static constexpr std::string_view kName = "Rows";
+  static constexpr std::tuple kSlots{slot("rows", &Rows::rows), slot("next", &Rows::next)};
+};
+
+template <>
+struct Layout<Held> {
+  static constexpr std::string_view kName = "Held";
+  static constexpr std::tuple kSlots{slot("id", &Held::id), slot("started", &Held::started)};
+};
+
+template <>
+struct Layout<Register> {
+  static constexpr std::string_view kName = "Register";
+  static constexpr std::tuple kSlots{
+      slot("session", &Register::session), slot("name", &Register::name),
+      slot("group", &Register::group),     slot("threads", &Register::threads),
+      slot("labels", &Register::labels),   slot("allow", &Register::allow),
+      slot("version", &Register::version), slot("holding", &Register::holding)};
+};
+
+template <>
+struct Layout<Registered> {
+  static constexpr std::string_view kName = "Registered";
+  static constexpr std::tuple kSlots{slot("lease", &Registered::lease),
+                                     slot("pull_interval", &Registered::pull_interval),
+                                     slot("tracker_session", &Registered::tracker_session)};
+};
+
+template <>
+struct Layout<Pull> {
+  static constexpr std::string_view kName = "Pull";
+  static constexpr std::tuple kSlots{slot("session", &Pull::session), slot("number", &Pull::number),
+                                     slot("handout_seen", &Pull::handout_seen),
+                                     slot("window", &Pull::window),
+                                     slot("holding", &Pull::holding)};
+};
+
+template <>
+struct Layout<Pulled> {
+  static constexpr std::string_view kName = "Pulled";
+  static constexpr std::tuple kSlots{slot("number", &Pulled::number)};
+};
+
+template <>
+struct Layout<HandedJob> {
+  static constexpr std::string_view kName = "HandedJob";
+  static constexpr std::tuple kSlots{
+      slot("id", &HandedJob::id), slot("task_id", &HandedJob::task_id),
+      slot("trigger_time", &HandedJob::trigger_time), bytes("spec", &HandedJob::spec)};
+};
+
+template <>
+struct Layout<HandOut> {
+  static constexpr std::string_view kName = "HandOut";
+  static constexpr std::tuple kSlots{slot("session", &HandOut::session),
+                                     slot("number", &HandOut::number), slot("pull", &HandOut::pull),
+                                     slot("jobs", &HandOut::jobs)};
+};
+
+template <>
+struct Layout<RunResult> {
+  static constexpr std::string_view kName = "RunResult";
+  static constexpr std::tuple kSlots{slot("id", &RunResult::id),
+                                     slot("outcome", &RunResult::outcome),
+                                     slot("exit_code", &RunResult::exit_code),
+                                     slot("message", &RunResult::message),
+                                     slot("started_at", &RunResult::started_at),
+                                     slot("ended_at", &RunResult::ended_at),
+                                     slot("later", &RunResult::later)};
+};
+
+template <>
+struct Layout<Report> {
+  static constexpr std::string_view kName = "Report";
+  static constexpr std::tuple kSlots{slot("session", &Report::session),
+                                     slot("results", &Report::results, kReportResultsMax)};
+};
+
+template <>
+struct Layout<GiveBack> {
+  static constexpr std::string_view kName = "GiveBack";
+  static constexpr std::tuple kSlots{slot("session", &GiveBack::session),
+                                     slot("jobs", &GiveBack::jobs)};
+};
+
+template <>
+struct Layout<Reported> {
+  static constexpr std::string_view kName = "Reported";
+  static constexpr std::tuple kSlots{slot("done", &Reported::done)};
+};
+
+template <>
+struct Layout<OutputChunk> {
+  static constexpr std::string_view kName = "OutputChunk";
+  static constexpr std::tuple kSlots{
+      slot("id", &OutputChunk::id), slot("sequence", &OutputChunk::sequence),
+      slot("stream", &OutputChunk::stream), slot("at", &OutputChunk::at),
+      bytes("bytes", &OutputChunk::bytes)};
+};
+
+template <>
+struct Layout<Output> {
+  static constexpr std::string_view kName = "Output";
+  static constexpr std::tuple kSlots{slot("session", &Output::session),
+                                     slot("chunks", &Output::chunks)};
+};
+
+template <>
+struct Layout<OutputTaken> {
+  static constexpr std::string_view kName = "OutputTaken";
+  static constexpr std::tuple kSlots{slot("chunks", &OutputTaken::chunks)};
+};
+
+template <>
+struct Layout<Kill> {
+  static constexpr std::string_view kName = "Kill";
+  static constexpr std::tuple kSlots{slot("jobs", &Kill::jobs), slot("reason", &Kill::reason)};
+};
+
+template <>
+struct Layout<Bye> {
+  static constexpr std::string_view kName = "Bye";
+  static constexpr std::tuple kSlots{slot("session", &Bye::session)};
+};
+
+template <>
+struct Layout<Gone> {
+  static constexpr std::string_view kName = "Gone";
+  static constexpr std::tuple<> kSlots{};
+};
+
+}  // namespace carillon::wire

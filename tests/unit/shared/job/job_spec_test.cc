@@ -1,0 +1,141 @@
+#include "carillon/job_spec.h"
+
+#include <functional>
+#include <limits>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace carillon {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+JobSpec good() {
+  JobSpec spec{.task_id = "nightly"};
+  spec.run = {.kind = RunKind::kCommand, .command = {"echo", "hello"}};
+  return spec;
+}
+
+// What a good job with one change is refused with.
+std::string refusal(const std::function<void(JobSpec&)>& change) {
+  JobSpec spec = good();
+  change(spec);
+  const Status status = spec.validate();
+  return status.ok() ? "none" : status.error().message;
+}
+
+TEST(JobSpecValidate, TakesAGoodJob) {
+  EXPECT_EQ(refusal([](JobSpec&) {}), "none");
+  EXPECT_EQ(refusal([](JobSpec& s) { s.task_id = ""; }), "none") << "one is made";
+  EXPECT_EQ(refusal([](JobSpec& s) { s.task_id = "täglich ☃"; }), "none");
+}
+
+TEST(JobSpecValidate, ChecksTheTaskId) {
+  EXPECT_EQ(refusal([](JobSpec& s) { s.task_id = std::string(201, 'x'); }),
+            "task_id has 201 bytes, at most 200");
+  for (const char* wrong : {"a\nb", "\x7f", "\xff", "\xc0\xaf", "\xed\xa0\x80", "\xc2\x85"}) {
+    EXPECT_EQ(refusal([&](JobSpec& s) { s.task_id = wrong; }),
+              "task_id must be UTF-8 text without control characters");
+  }
+}
+
+TEST(JobSpecValidate, ChecksTheGroup) {
+  EXPECT_EQ(refusal([](JobSpec& s) { s.group = ""; }), "group is empty");
+  EXPECT_EQ(refusal([](JobSpec& s) { s.group = std::string(65, 'g'); }),
+            "group has 65 bytes, at most 64");
+  EXPECT_EQ(refusal([](JobSpec& s) { s.group = "a b"; }),
+            "group is 'a b', may hold letters, digits, dot, underscore and hyphen only");
+}
+
+TEST(JobSpecValidate, ChecksPriorityAndSizes) {
+  EXPECT_EQ(refusal([](JobSpec& s) { s.priority = 1000; }), "priority is 1000, must be 0 to 999");
+  EXPECT_EQ(refusal([](JobSpec& s) { s.priority = -1; }), "priority is -1, must be 0 to 999");
+  EXPECT_EQ(refusal([](JobSpec& s) { s.payload.resize(kPayloadBytesMax + 1); }),
+            "payload has 1048577 bytes, at most 1048576");
+  EXPECT_EQ(refusal([](JobSpec& s) { s.description.resize(4097, 'd'); }),
+            "description has 4097 bytes, at most 4096");
+  EXPECT_EQ(refusal([](JobSpec& s) { s.tags.resize(257, "t"); }),
+            "tags has 257 entries, at most 256");
+  EXPECT_EQ(refusal([](JobSpec& s) {
+              for (int i = 0; i < 257; ++i) s.params["p" + std::to_string(i)] = "v";
+            }),
+            "params has 257 entries, at most 256");
+  EXPECT_THAT(refusal([](JobSpec& s) {
+                for (int i = 0; i < 5; ++i) s.params["p" + std::to_string(i)].resize(60'000, 'v');
+              }),
+              HasSubstr("params has 300010 bytes"));
+}
+
+TEST(JobSpecValidate, ChecksTheSchedule) {
+  EXPECT_EQ(refusal([](JobSpec& s) { s.schedule.kind = ScheduleKind::kCron; }), "cron is empty");
+  EXPECT_EQ(refusal([](JobSpec& s) { s.schedule = {.kind = ScheduleKind::kEvery}; }),
+            "every is 0 microseconds, must be 1000 to a hundred years");
+  EXPECT_EQ(refusal([](JobSpec& s) {
+              s.schedule = {.kind = ScheduleKind::kFixedDelay, .interval = seconds{1}, .count = 0};
+            }),
+            "count is 0, must be 1 to 9223372036854775807");
+  EXPECT_EQ(refusal([](JobSpec& s) { s.schedule.tz = "UTC"; }), "tz does not go with now");
+  EXPECT_EQ(refusal([](JobSpec& s) {
+              s.schedule = {.kind = ScheduleKind::kAt, .interval = milliseconds{5}};
+            }),
+            "an interval does not go with at");
+  EXPECT_EQ(
+      refusal([](JobSpec& s) { s.schedule = {.kind = ScheduleKind::kAt, .at = WallTime::max()}; }),
+      "at must be in the years 1970 to 9999");
+  EXPECT_EQ(refusal([](JobSpec& s) {
+              s.schedule = {.kind = ScheduleKind::kCron, .cron = "@daily", .tz = "Asia/Shanghai"};
+            }),
+            "none");
+}
+
+TEST(JobSpecValidate, WantsExactlyTheRunOfItsKind) {
+  EXPECT_THAT(refusal([](JobSpec& s) { s.run = {}; }), HasSubstr("nothing to run: handler"));
+  EXPECT_EQ(refusal([](JobSpec& s) { s.run.shell = "ls"; }),
+            "shell is given, but the job runs something else");
+  EXPECT_EQ(refusal([](JobSpec& s) { s.run.command = {""}; }), "command names no program");
+  EXPECT_EQ(refusal([](JobSpec& s) {
+              s.run.command = {"echo", std::string("a\0b", 3)};
+            }),
+            "command holds a zero byte");
+  EXPECT_THAT(refusal([](JobSpec& s) { s.run.command.resize(300, std::string(1000, 'x')); }),
+              HasSubstr("at most 262144"));
+  EXPECT_EQ(
+      refusal([](JobSpec& s) { s.run = {.kind = RunKind::kScript, .script_language = "sh"}; }),
+      "script.source is empty");
+}
+
+TEST(JobSpecValidate, ChecksAnHttpRequest) {
+  const auto with = [](const HttpRequest& http) {
+    return refusal([&](JobSpec& s) { s.run = {.kind = RunKind::kHttp, .http = http}; });
+  };
+  EXPECT_EQ(with({.url = "https://example.org/x?y=1"}), "none");
+  EXPECT_THAT(with({.url = "ftp://example.org"}), HasSubstr("must start with http:// or https://"));
+  EXPECT_THAT(with({.url = "http://a b"}), HasSubstr("http.url is 'http://a b'"));
+  EXPECT_THAT(with({.method = "get", .url = "http://h/"}), HasSubstr("http.method is 'get'"));
+  EXPECT_THAT(with({.url = "http://h/", .headers = {{"X", "a\r\nHost: b"}}}),
+              HasSubstr("http.headers.X must be"));
+  EXPECT_THAT(with({.url = "http://h/", .headers = {{"X Y", "a"}}}),
+              HasSubstr("a name in http.headers is 'X Y'"));
+}
+
+TEST(JobSpecValidate, ChecksRetriesMisfireAndTimes) {
+  EXPECT_EQ(refusal([](JobSpec& s) { s.retries.max = -1; }),
+            "retries.max is -1, must be 0 to 10000");
+  EXPECT_EQ(refusal([](JobSpec& s) { s.retries.jitter = 1.5; }),
+            "retries.jitter is 1.500000, must be 0 to 1");
+  EXPECT_THAT(
+      refusal([](JobSpec& s) { s.retries.jitter = std::numeric_limits<double>::quiet_NaN(); }),
+      HasSubstr("retries.jitter is"));
+  EXPECT_EQ(refusal([](JobSpec& s) { s.misfire.max = 0; }),
+            "misfire.max is 0, must be 1 to 1000000");
+  EXPECT_THAT(refusal([](JobSpec& s) { s.timeout = Duration{-1}; }), HasSubstr("timeout is -1"));
+  EXPECT_THAT(refusal([](JobSpec& s) { s.start_deadline = Duration::max(); }),
+              HasSubstr("a hundred years"));
+}
+
+}  // namespace
+}  // namespace carillon
