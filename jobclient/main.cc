@@ -16,8 +16,6 @@ std::string user_name() {
   return entry == nullptr ? std::string{} : entry->pw_name;
 }
 
-bool is_user(const std::string& name) { return ::getpwnam(name.c_str()) != nullptr; }
-
 // The zone that the clock on this user's wall keeps: TZ, else the machine's.
 Zone local_zone(const Environment& environment) {
   for (const std::string& name : {environment.get("TZ").value_or(""), local_zone_name()}) {
@@ -45,7 +43,6 @@ int run(int argc, char** argv) {
                             .terminal = Terminal::of_process(environment),
                             .zone = local_zone(environment),
                             .user = user_name(),
-                            .is_user = is_user,
                             .open_client =
                                 [](const Configuration& configuration) {
                                   return JobClient::open(client_options(configuration));

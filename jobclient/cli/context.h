@@ -28,7 +28,6 @@ struct Surroundings {
   Terminal terminal{};
   Zone zone = Zone::utc();  // of this machine
   std::string user{};       // who runs jobclient
-  std::function<bool(const std::string& name)> is_user{};
   std::function<Result<std::unique_ptr<JobClient>>(const Configuration&)> open_client{};
   std::function<void(Duration)> pause{};
 };

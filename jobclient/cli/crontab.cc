@@ -264,8 +264,9 @@ std::string Reader::new_id(const CrontabEntry& entry) {
 std::string Reader::note_of(const CrontabEntry& entry) const {
   std::string note;
   const auto add = [&note](const std::string& more) { note += (note.empty() ? "" : "; ") + more; };
-  if (const auto mail = variables_.find("MAILTO"); mail != variables_.end()) {
-    if (!mail->second.empty()) add("output is kept, not mailed (jobclient logs)");
+  const auto mail = variables_.find("MAILTO");
+  if (mail != variables_.end() && !mail->second.empty()) {
+    add("its output is kept, not mailed (see jobclient logs)");
   }
   if (variables_.contains("TZ") && !variables_.contains("CRON_TZ")) {
     add("TZ is the command's, as in cron (CRON_TZ sets the schedule's)");
@@ -275,15 +276,12 @@ std::string Reader::note_of(const CrontabEntry& entry) const {
   return note;
 }
 
-// Whether every entry has a word before its command that is a user of this machine.
 bool looks_like_system_form(std::string_view text, const CrontabOptions& options) {
   if (options.path == "/etc/crontab" || options.path.starts_with("/etc/cron.d/")) return true;
-  if (!options.is_user) return false;
   const std::vector<CrontabEntry> entries = Reader(options, true).read(text);
-  return !entries.empty() &&
-         std::all_of(entries.begin(), entries.end(), [&options](const CrontabEntry& entry) {
-           return !entry.command.empty() && options.is_user(entry.user);
-         });
+  return std::any_of(entries.begin(), entries.end(), [](const CrontabEntry& entry) {
+    return entry.user == "root" && !entry.command.empty();
+  });
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,10 +18,11 @@
 namespace carillon::cli {
 
 struct CrontabOptions {
+  // Whether entries have a user's name before the command. Detected: in the files of the system,
+  // and where an entry has "root" there, which is nobody's command.
   enum class Form { kDetect, kUser, kSystem };
-  Form form = Form::kDetect;  // whether entries have a user's name before the command
-  std::string path{};         // /etc/crontab and what lies in /etc/cron.d is of the system form
-  std::function<bool(const std::string& name)> is_user{};
+  Form form = Form::kDetect;
+  std::string path{};                // from where it was read
   std::vector<std::string> users{};  // system form: whose entries are taken
   std::string tz{};                  // where CRON_TZ says nothing
   std::string group = "default";

@@ -1,5 +1,7 @@
 #include "jobclient/cli/import_crontab.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "jobclient/cli/crontab.h"
@@ -18,7 +20,6 @@ Result<CrontabOptions> options_from(const Context& context) {
                  "--system and --personal contradict each other (give one)"};
   }
   CrontabOptions options{.path = configuration.text("FILE"),
-                         .is_user = context.around.is_user,
                          .users = configuration.list("user"),
                          .tz = configuration.text("tz"),
                          .group = configuration.text("group"),
@@ -73,6 +74,45 @@ Result<std::vector<SubmitAnswer>> submit(Context& context,
   return client->submit(std::move(jobs));
 }
 
+// The entries with their answers, which those that are jobs have, in their order; without any
+// answers, as they would be submitted.
+std::vector<Row> rows_of(const std::vector<CrontabEntry>& entries,
+                         const std::vector<SubmitAnswer>* answers) {
+  std::vector<Row> rows;
+  std::size_t job = 0;
+  for (const CrontabEntry& entry : entries) {
+    const bool is_answered = answers != nullptr && entry.job.ok();
+    rows.push_back(row_of(entry, is_answered ? &(*answers)[job++] : nullptr));
+  }
+  return rows;
+}
+
+void print_rows(Context& context, const std::vector<Row>& rows) {
+  using Kind = RowColumn::Kind;
+  RowOutput output(context.out(), context.style,
+                   {{"line", Kind::kNumber},
+                    {"status", Kind::kState},
+                    {"task_id"},
+                    {"schedule"},
+                    {"tz"},
+                    {"command"},
+                    {"note", Kind::kText, true}});
+  for (const Row& row : rows) output.add(row);
+  output.finish();
+  context.out().flush();
+  if (context.style.format != Format::kTable) return;
+  // A column would cut them short, and the reasons are what a person has to read. What holds for
+  // many lines is said once.
+  std::string last;
+  for (const Row& row : rows) {
+    const std::string note = field_text(row, "note");
+    if (!note.empty() && note != last) {
+      context.err() << "line " << field_text(row, "line") << ": " << note << '\n';
+    }
+    last = note;
+  }
+}
+
 }  // namespace
 
 Verb declare_import_crontab() {
@@ -83,46 +123,47 @@ Verb declare_import_crontab() {
           "Shows, line by line, what would be submitted and what cannot be taken over, and why. "
           "With --apply, submits it. Task ids are made of the commands, so a second import finds "
           "its jobs again: they are duplicates, or are replaced with --replace.",
-      .options =
-          {{.name = "apply",
-            .kind = OptionKind::kSwitch,
-            .help = "Submit; without it nothing is changed and no job tracker is needed."},
-           {.name = "replace",
-            .kind = OptionKind::kSwitch,
-            .help = "Replace what an earlier import has defined."},
-           group_option(true, "The node group whose task trackers shall run it."),
-           {.name = "system",
-            .kind = OptionKind::kSwitch,
-            .help = "The form of /etc/crontab: a user's name before each command. Detected "
-                    "otherwise."},
-           {.name = "personal",
-            .kind = OptionKind::kSwitch,
-            .help = "The form of crontab -l: no user's name."},
-           {.name = "user",
-            .kind = OptionKind::kList,
-            .placeholder = "NAME",
-            .help = "Whose entries of a system crontab are taken; may be repeated. A task tracker "
-                    "runs everything as its own user.",
-            .fallback_help = "who runs jobclient"},
-           {.name = "tz",
-            .placeholder = "ZONE",
-            .help = "The time zone of entries without CRON_TZ.",
-            .fallback_help = "this machine's"},
-           {.name = "overlap",
-            .placeholder = "RULE",
-            .help = "What happens to a fire while the run before has not ended; cron lets them "
-                    "overlap.",
-            .fallback = "parallel",
-            .choices = overlap_words()},
-           {.name = "misfire",
-            .placeholder = "POLICY",
-            .help = "What happens to fires that came while no job tracker was running.",
-            .fallback = "fire_once",
-            .choices = misfire_words()},
-           {.name = "prefix",
-            .placeholder = "TEXT",
-            .help = "What the task ids begin with.",
-            .fallback = "cron-"}},
+      .options = {{.name = "apply",
+                   .kind = OptionKind::kSwitch,
+                   .help = "Submit; without it nothing is changed and no job tracker is needed."},
+                  {.name = "replace",
+                   .kind = OptionKind::kSwitch,
+                   .help = "Replace what an earlier import has defined."},
+                  group_option(true, "The node group whose task trackers shall run it."),
+                  {.name = "system",
+                   .kind = OptionKind::kSwitch,
+                   .help =
+                       "The form of /etc/crontab: a user's name before each command. Detected in "
+                       "/etc, and where an entry is root's."},
+                  {.name = "personal",
+                   .kind = OptionKind::kSwitch,
+                   .help = "The form of crontab -l: no user's name."},
+                  {.name = "user",
+                   .kind = OptionKind::kList,
+                   .placeholder = "NAME",
+                   .help = "Whose entries of a system crontab are taken. A task tracker "
+                           "runs everything as its own user.",
+                   .fallback_help = "who runs jobclient"},
+                  {.name = "tz",
+                   .placeholder = "ZONE",
+                   .help = "The time zone of entries without CRON_TZ.",
+                   .fallback_help = "this machine's"},
+                  {.name = "overlap",
+                   .placeholder = "RULE",
+                   .help =
+                       "What happens to a fire while the run before has not ended; cron lets them "
+                       "overlap.",
+                   .fallback = "parallel",
+                   .choices = overlap_words()},
+                  {.name = "misfire",
+                   .placeholder = "POLICY",
+                   .help = "What happens to fires that came while no job tracker was running.",
+                   .fallback = "fire_once",
+                   .choices = misfire_words()},
+                  {.name = "prefix",
+                   .placeholder = "TEXT",
+                   .help = "What the task ids begin with.",
+                   .fallback = "cron-"}},
       .positionals = {{.name = "FILE", .help = "The crontab; - is stdin."}},
       .examples =
           "  crontab -l | jobclient import crontab -\n"
@@ -131,45 +172,30 @@ Verb declare_import_crontab() {
 }
 
 int run_import_crontab(Context& context) {
-  const Configuration& configuration = context.configuration;
   const Result<CrontabOptions> options = options_from(context);
   if (!options.ok()) return context.fail(kWrongInput, options.error().message);
   const Result<std::string> text =
       read_file(options.value().path, kCrontabBytesMax, context.around.input);
   if (!text.ok()) return context.fail(kWrongInput, text.error().message);
   const std::vector<CrontabEntry> entries = read_crontab(text.value(), options.value());
-  std::vector<SubmitAnswer> answers;
-  const bool apply = configuration.is_on("apply");
-  if (apply) {
-    Result<std::vector<SubmitAnswer>> submitted = submit(context, entries);
-    if (!submitted.ok()) return context.fail(submitted.error());
-    answers = std::move(submitted).value();
-  }
-  using Kind = RowColumn::Kind;
-  RowOutput output(context.out(), context.style,
-                   {{"line", Kind::kNumber},
-                    {"status", Kind::kState},
-                    {"task_id"},
-                    {"schedule"},
-                    {"tz"},
-                    {"command"},
-                    {"note"}});
-  std::size_t jobs = 0;
-  std::size_t refused = 0;
-  for (const CrontabEntry& entry : entries) {
-    const SubmitAnswer* const answer = apply && entry.job.ok() ? &answers[jobs] : nullptr;
-    if (entry.job.ok()) ++jobs;
-    if (!entry.job.ok() || (answer && answer->status != SubmitStatus::kAccepted)) ++refused;
-    output.add(row_of(entry, answer));
-  }
-  output.finish();
-  context.out().flush();
   if (entries.empty()) context.err() << "no entries in " << options.value().path << '\n';
-  if (!apply && jobs > 0 && !context.is_json()) {
-    context.err() << "nothing was submitted; add --apply to submit " << jobs
-                  << (jobs == 1 ? " job\n" : " jobs\n");
+  const auto is_job = [](const CrontabEntry& entry) { return entry.job.ok(); };
+  const auto jobs = std::count_if(entries.begin(), entries.end(), is_job);
+  if (!context.configuration.is_on("apply")) {
+    print_rows(context, rows_of(entries, nullptr));
+    if (jobs > 0 && !context.is_json()) {
+      context.err() << "nothing was submitted; add --apply to submit " << jobs
+                    << (jobs == 1 ? " job\n" : " jobs\n");
+    }
+    return jobs == std::ssize(entries) ? kDone : kRefused;
   }
-  return refused == 0 ? kDone : kRefused;
+  const Result<std::vector<SubmitAnswer>> answers = submit(context, entries);
+  if (!answers.ok()) return context.fail(answers.error());
+  print_rows(context, rows_of(entries, &answers.value()));
+  const auto accepted = std::count_if(
+      answers.value().begin(), answers.value().end(),
+      [](const SubmitAnswer& answer) { return answer.status == SubmitStatus::kAccepted; });
+  return accepted == std::ssize(entries) ? kDone : kRefused;
 }
 
 }  // namespace carillon::cli

@@ -96,7 +96,7 @@ std::vector<Option> what_options() {
       {.name = "header",
        .kind = OptionKind::kList,
        .placeholder = "NAME:VALUE",
-       .help = "With --http: a header; may be repeated."},
+       .help = "With --http: a header."},
       {.name = "body", .placeholder = "TEXT", .help = "With --http: the body."},
       {.name = "handler",
        .placeholder = "NAME",
@@ -105,7 +105,7 @@ std::vector<Option> what_options() {
       {.name = "param",
        .kind = OptionKind::kList,
        .placeholder = "NAME=VALUE",
-       .help = "A parameter; the run sees it as CARILLON_PARAM_NAME. May be repeated."},
+       .help = "A parameter; the run sees it as CARILLON_PARAM_NAME."},
       {.name = "payload", .placeholder = "TEXT", .help = "What the run gets on stdin."},
       {.name = "payload-file", .placeholder = "FILE", .help = "The same from a file; - is stdin."}};
 }

@@ -143,8 +143,10 @@ Error Requests::give_up_error(bool was_sent) const {
   std::string message =
       "no job tracker reachable at " + joined(config_.trackers) + " within " +
       format_duration(connected_ ? config_.answer_timeout : config_.connect_timeout);
-  if (!last_reason_.empty()) message += ": " + last_reason_;
-  return {ErrorCode::kUnavailable, message + " (start a jobtracker there, or name another one)"};
+  // The transport's reason says what to do, where it knows.
+  message += last_reason_.empty() ? " (start a jobtracker there, or name another one)"
+                                  : ": " + last_reason_;
+  return {ErrorCode::kUnavailable, message};
 }
 
 void Requests::give_up_due(SteadyTime now) {

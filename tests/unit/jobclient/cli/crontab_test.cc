@@ -22,14 +22,7 @@ std::string data(const std::string& name) {
   return text.str();
 }
 
-CrontabOptions options() {
-  return {.is_user =
-              [](const std::string& name) {
-                return name == "root" || name == "ann" || name == "www-data";
-              },
-          .users = {"root"},
-          .tz = "Europe/Berlin"};
-}
+CrontabOptions options() { return {.users = {"root"}, .tz = "Europe/Berlin"}; }
 
 std::vector<CrontabEntry> personal() { return read_crontab(data("personal"), options()); }
 
@@ -155,13 +148,21 @@ TEST(Crontab, CountsACommandThatStandsThereTwice) {
   EXPECT_EQ(entries[1].job.value().task_id, entries[0].job.value().task_id + "-2");
 }
 
-TEST(Crontab, DetectsTheSystemFormByItsUsers) {
+TEST(Crontab, DetectsTheSystemFormByItsRootEntries) {
   const auto entries = read_crontab(data("system"), options());
   ASSERT_EQ(entries.size(), 4u);
   EXPECT_EQ(entries[0].user, "root");
   EXPECT_EQ(entries[0].command, "cd / && run-parts --report /etc/cron.hourly");
   EXPECT_EQ(entries[0].job.value().owner, "root");
   EXPECT_EQ(entries[2].user, "www-data");
+}
+
+TEST(Crontab, DetectsTheSystemFormByItsPath) {
+  CrontabOptions how = options();
+  how.path = "/etc/cron.d/cache";
+  EXPECT_EQ(read_crontab("* * * * * www-data purge\n", how)[0].user, "www-data");
+  how.path = "cache";
+  EXPECT_EQ(read_crontab("* * * * * www-data purge\n", how)[0].command, "www-data purge");
 }
 
 TEST(Crontab, TakesTheFormThatItIsTold) {

@@ -130,10 +130,6 @@ class Cli {
         .terminal = terminal,
         .zone = Zone::load("Europe/Berlin").value(),
         .user = "ann",
-        .is_user =
-            [](const std::string& name) {
-              return name == "root" || name == "ann" || name == "www-data";
-            },
         .open_client = [this](const Configuration&) { return tracker.open(); },
         .pause =
             [this](Duration time) {

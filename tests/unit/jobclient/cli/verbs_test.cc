@@ -270,7 +270,7 @@ TEST(ImportCrontab, ShowsWhatItWouldSubmitWithoutATracker) {
   EXPECT_EQ(cli.run({"import", "crontab", "-"}), kRefused);
   EXPECT_THAT(cli.out.str(), HasSubstr("would submit"));
   EXPECT_THAT(cli.out.str(), HasSubstr("0 2 * * *"));
-  EXPECT_THAT(cli.out.str(), HasSubstr("not when a machine does"));
+  EXPECT_THAT(cli.err.str(), StartsWith("line 2: a job starts at a time here, not when a machine"));
   EXPECT_THAT(cli.err.str(), HasSubstr("add --apply to submit 1 job\n"));
 }
 

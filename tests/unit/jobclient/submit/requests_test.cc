@@ -175,8 +175,16 @@ TEST(Requests, SaysThatNoTrackerIsReachableAfterTheConnectTimeout) {
   const Error& error = bundle.answers[0]->error();
   EXPECT_EQ(error.code, ErrorCode::kUnavailable);
   EXPECT_EQ(error.message,
-            "no job tracker reachable at tcp://127.0.0.1:1 within 5s: connection refused "
-            "(start a jobtracker there, or name another one)");
+            "no job tracker reachable at tcp://127.0.0.1:1 within 5s: connection refused");
+}
+
+TEST(Requests, SaysWhatToDoWhenTheConnectionGivesNoReason) {
+  Bundle bundle;
+  bundle.act("a");
+  bundle.pass(seconds{5});
+  EXPECT_EQ(bundle.answers[0]->error().message,
+            "no job tracker reachable at tcp://127.0.0.1:1 within 5s (start a jobtracker there, or "
+            "name another one)");
 }
 
 TEST(Requests, SaysThatTheOutcomeIsUnknownWhenWhatWasSentIsNotAnswered) {
