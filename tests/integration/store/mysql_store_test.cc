@@ -1,0 +1,231 @@
+#include "jobtracker/store/sql/mysql_store.h"
+
+#include <atomic>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "shared/sql/mysql/mysql_connection.h"
+#include "tests/integration/store/mariadb_store_database.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class MysqlStoreTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto server = testing::shared_mariadb();
+    if (!server.ok() && testing::may_skip_without_server()) GTEST_SKIP() << server.error().message;
+    ASSERT_TRUE(server.ok()) << server.error().message;
+    server_ = server.value();
+    const auto created = server_->create_database("opening");
+    ASSERT_TRUE(created.ok()) << created.error().message;
+    url_ = server_->url("opening");
+  }
+
+  Result<OpenedStore> open(const std::string& url) {
+    return open_mysql_store(
+        url, {.session = SessionId{++session_}, .name = "tracker-" + std::to_string(session_)}, {},
+        clock_, log_);
+  }
+
+  Error refused(const std::string& url) {
+    const auto opened = open(url);
+    EXPECT_FALSE(opened.ok());
+    return opened.ok() ? Error{} : opened.error();
+  }
+
+  std::unique_ptr<sql::Connection> connect() {
+    return sql::MysqlConnection::open(sql::parse_mysql_url(url_).value(), {}).value();
+  }
+  void run(const std::string& statement) {
+    const auto done = connect()->execute(statement, {});
+    ASSERT_TRUE(done.ok()) << done.error().message;
+  }
+
+  testing::MariadbServer* server_ = nullptr;
+  std::string url_{};
+  SystemClock clock_{};
+  Logger log_{"store"};
+  std::int64_t session_ = 0;
+};
+
+TEST_F(MysqlStoreTest, SaysOnceThatItIsNewAndHidesThePassword) {
+  {
+    const auto first = open(url_);
+    ASSERT_TRUE(first.ok()) << first.error().message;
+    EXPECT_TRUE(first.value().newly_made);
+    EXPECT_THAT(first.value().place, HasSubstr(":***@127.0.0.1"));
+  }
+  const auto second = open(url_);
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  EXPECT_FALSE(second.value().newly_made);
+}
+
+TEST_F(MysqlStoreTest, DoesNotWatchASessionThatEndedCleanly) {
+  ASSERT_TRUE(open(url_).ok());
+  const auto start = clock_.steady_now();
+  ASSERT_TRUE(open(url_).ok());
+  EXPECT_LT(clock_.steady_now() - start, std::chrono::seconds{1});
+}
+
+TEST_F(MysqlStoreTest, RefusesWhileAnotherJobTrackerWorks) {
+  auto first = open(url_);
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  std::atomic<bool> stop = false;
+  std::thread beating{[&] {
+    for (std::int64_t number = 1; !stop; ++number) {
+      (void)first.value().store->commit({.number = number, .now = kNow + number * kSecond});
+      std::this_thread::sleep_for(std::chrono::milliseconds{100});
+    }
+  }};
+
+  const auto error = refused(url_);
+  stop = true;
+  beating.join();
+
+  EXPECT_EQ(error.code, ErrorCode::kConflict);
+  EXPECT_THAT(error.message, HasSubstr("is in use by job tracker 'tracker-1' (session 1)"));
+}
+
+TEST_F(MysqlStoreTest, FencesASessionThatHasGoneSilent) {
+  auto dead = open(url_);
+  ASSERT_TRUE(dead.ok()) << dead.error().message;
+
+  auto heir = open(url_);
+
+  ASSERT_TRUE(heir.ok()) << heir.error().message;
+  const auto result = dead.value().store->commit({.number = 1});
+  EXPECT_TRUE(std::get<RolledBack>(result).fenced);
+  EXPECT_TRUE(std::holds_alternative<Committed>(heir.value().store->commit({.number = 1})));
+}
+
+TEST_F(MysqlStoreTest, RefusesAWrongPasswordAMissingDatabaseAndAWrongUrl) {
+  const auto wrong = sql::parse_mysql_url(url_).value();
+  const auto server = "@127.0.0.1:" + std::to_string(wrong.port);
+  EXPECT_EQ(refused("mysql://" + wrong.user + ":nonsense" + server + "/opening").code,
+            ErrorCode::kDenied);
+  const auto missing = refused(server_->url("nowhere"));
+  EXPECT_EQ(missing.code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(missing.message, HasSubstr("nowhere"));
+  EXPECT_EQ(refused("mysql://").code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(refused("mysql://a:b@127.0.0.1:1/x").code, ErrorCode::kUnavailable);
+}
+
+TEST_F(MysqlStoreTest, RefusesANewerSchemaAndChangesNothing) {
+  ASSERT_TRUE(open(url_).ok());
+  run("UPDATE lts_schema SET version = 7");
+
+  const auto error = refused(url_);
+
+  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(error.message, HasSubstr("has schema 7, this program knows up to 1"));
+}
+
+TEST_F(MysqlStoreTest, CompletesAMigrationThatWasInterrupted) {
+  ASSERT_TRUE(open(url_).ok());
+  // As after a crash in the middle of the script: some tables, no record.
+  run("DELETE FROM lts_schema");
+  run("DROP TABLE lts_job_log");
+
+  auto opened = open(url_);
+
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  EXPECT_TRUE(opened.value().newly_made);
+  EXPECT_TRUE(opened.value().store->read(ListHistory{.limit = 1}).ok());
+}
+
+TEST_F(MysqlStoreTest, SurvivesAServerThatGoesAwayAndComesBack) {
+  auto opened = open(url_);
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  Store& store = *opened.value().store;
+  const GroupId group = std::get<GroupAnswer>(store.read(MakeGroup{"default"}).value()).group.id;
+  const auto batch = [&](std::int64_t number) {
+    Batch one{.number = number};
+    one.operations.emplace_back(AddJob{{.id = JobId{number}, .group = group}});
+    return one;
+  };
+  ASSERT_TRUE(std::holds_alternative<Committed>(store.commit(batch(1))));
+  server_->kill();
+
+  for (int i = 0; i < 2; ++i) {
+    const auto away = store.commit(batch(2));
+    EXPECT_EQ(std::get<RolledBack>(away).error.code, ErrorCode::kUnavailable);
+    EXPECT_EQ(store.read(ReadStart{}).error().code, ErrorCode::kUnavailable);
+    EXPECT_EQ(store.settle(2).error().code, ErrorCode::kUnavailable);
+  }
+  ASSERT_TRUE(server_->restart().ok());
+
+  EXPECT_FALSE(store.settle(2).value());
+  ASSERT_TRUE(std::holds_alternative<Committed>(store.commit(batch(2))));
+  const auto jobs =
+      std::get<JobsAnswer>(store.read(ListWaiting{.group = group, .limit = 9}).value()).jobs;
+  ASSERT_EQ(jobs.size(), 2U);
+}
+
+TEST_F(MysqlStoreTest, WaitsForATransactionThatIsStillAliveBeforeItSettles) {
+  auto opened = open(url_);
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  const auto other = connect();
+  ASSERT_TRUE(other->begin().ok());
+  ASSERT_TRUE(other->execute("UPDATE lts_tracker SET batch = 1", {}).ok());
+  std::thread late{[&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds{500});
+    EXPECT_TRUE(other->commit().ok());
+  }};
+
+  const auto settled = opened.value().store->settle(1);
+  late.join();
+
+  ASSERT_TRUE(settled.ok()) << settled.error().message;
+  EXPECT_TRUE(settled.value());
+}
+
+TEST_F(MysqlStoreTest, SkipsAlongPrioritiesAndIndexes) {
+  auto opened = open(url_);
+  Store& store = *opened.value().store;
+  const GroupId group = std::get<GroupAnswer>(store.read(MakeGroup{"default"}).value()).group.id;
+  for (std::int64_t number = 1; number <= 20; ++number) {
+    Batch batch{.number = number};
+    for (std::int64_t i = 1; i <= 500; ++i) {
+      batch.operations.emplace_back(AddJob{{.id = JobId{number * 1000 + i},
+                                            .group = group,
+                                            .priority = static_cast<int>(i % 3),
+                                            .trigger_time = kNow + i * kSecond}});
+    }
+    ASSERT_TRUE(std::holds_alternative<Committed>(store.commit(batch)));
+  }
+  const auto db = connect();
+  run("ANALYZE TABLE lts_wjq_default");
+  const auto plan = [&](const std::string& select) {
+    std::string line;
+    EXPECT_TRUE(db->query("EXPLAIN " + select, {}, [&](const sql::Row& row) {
+                    for (int column = 3; column < 10; ++column) {
+                      line += std::string{row.bytes(column)} + "|";
+                    }
+                  }).ok());
+    return line;
+  };
+  const std::string table = "lts_wjq_default FORCE INDEX (hand_out) ";
+  EXPECT_THAT(plan("SELECT priority, MIN(trigger_time_us) FROM " + table +
+                   "WHERE priority >= -1 GROUP BY priority ORDER BY priority"),
+              HasSubstr("Using index for group-by"));
+  const auto after = plan("SELECT * FROM " + table +
+                          "WHERE priority = 1 AND trigger_time_us > 2 AND trigger_time_us <= " +
+                          std::to_string(kNow.time_since_epoch().count() + 50'000'000) +
+                          " ORDER BY trigger_time_us, job_id LIMIT 4");
+  EXPECT_THAT(after, HasSubstr("range|hand_out"));
+  EXPECT_THAT(after, Not(HasSubstr("filesort")));
+  const auto at = plan("SELECT * FROM " + table + "WHERE priority = 1 AND trigger_time_us = " +
+                       std::to_string(kNow.time_since_epoch().count() + 1'000'000) +
+                       " AND job_id > 5 ORDER BY trigger_time_us, job_id LIMIT 4");
+  EXPECT_THAT(at, HasSubstr("hand_out"));
+  EXPECT_THAT(at, Not(HasSubstr("filesort")));
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker

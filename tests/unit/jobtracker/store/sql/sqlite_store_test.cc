@@ -1,0 +1,259 @@
+#include "jobtracker/store/sql/sqlite_store.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "jobtracker/store/sql/schema_migration.h"
+#include "shared/sql/sqlite/sqlite_connection.h"
+#include "tests/support/manual_clock.h"
+#include "tests/support/temp_folder.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+using ::testing::HasSubstr;
+
+class SqliteStoreTest : public ::testing::Test {
+ protected:
+  Result<OpenedStore> open(const std::string& path) {
+    return open_sqlite_store(path, {.session = SessionId{++session_}, .name = "tracker"}, describe_,
+                             clock_, log_);
+  }
+  Result<OpenedStore> open() { return open(path_); }
+
+  Error refused(const std::string& path) {
+    const auto opened = open(path);
+    EXPECT_FALSE(opened.ok());
+    return opened.ok() ? Error{} : opened.error();
+  }
+
+  std::unique_ptr<sql::SqliteConnection> connect() {
+    return sql::SqliteConnection::open(path_, {}).value();
+  }
+
+  static std::string text(sql::Connection& db, const std::string& select) {
+    std::string found;
+    EXPECT_TRUE(
+        db.query(select, {}, [&](const sql::Row& row) { found = std::string{row.bytes(0)}; }).ok());
+    return found;
+  }
+
+  testing::TempFolder folder_{};
+  std::string path_ = folder_.file("carillon.db");
+  ManualClock clock_{};
+  Logger log_{"store"};
+  DescribeSpec describe_{};
+  std::int64_t session_ = 0;
+};
+
+TEST_F(SqliteStoreTest, SaysOnceThatItIsNewAndWhereItIs) {
+  {
+    const auto first = open();
+    ASSERT_TRUE(first.ok()) << first.error().message;
+    EXPECT_TRUE(first.value().newly_made);
+    EXPECT_EQ(first.value().place, "sqlite:" + path_);
+  }
+  const auto second = open();
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  EXPECT_FALSE(second.value().newly_made);
+}
+
+TEST_F(SqliteStoreTest, RefusesAStoreThatIsOpenAndNamesTheProcess) {
+  const auto first = open();
+  ASSERT_TRUE(first.ok());
+
+  const auto error = refused(path_);
+
+  EXPECT_EQ(error.code, ErrorCode::kConflict);
+  EXPECT_THAT(error.message,
+              HasSubstr(path_ + ".lock is held by process " + std::to_string(getpid())));
+}
+
+TEST_F(SqliteStoreTest, RefusesANewerSchemaAndChangesNothing) {
+  ASSERT_TRUE(open().ok());
+  ASSERT_TRUE(connect()->execute("UPDATE lts_schema SET version = 7", {}).ok());
+
+  const auto error = refused(path_);
+
+  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(error.message, "store sqlite:" + path_ +
+                               " has schema 7, this program knows up to 1: install a newer "
+                               "carillon");
+  EXPECT_EQ(text(*connect(), "SELECT COUNT(*) FROM lts_tracker WHERE session_id = 2"), "0");
+}
+
+TEST_F(SqliteStoreTest, LeavesOtherTablesOfTheDatabaseAlone) {
+  ASSERT_TRUE(connect()->run_script("CREATE TABLE mine (x);\nINSERT INTO mine VALUES (1);\n").ok());
+  const auto opened = open();
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  EXPECT_TRUE(opened.value().newly_made);
+  EXPECT_EQ(text(*connect(), "SELECT x FROM mine"), "1");
+}
+
+TEST_F(SqliteStoreTest, MakesAllTablesOrNone) {
+  // A table of ours stands in the way of one in the middle of the script.
+  ASSERT_TRUE(connect()->run_script("CREATE TABLE lts_job_log (x);\n").ok());
+
+  const auto error = refused(path_);
+
+  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(error.message, HasSubstr("schema 1"));
+  EXPECT_THAT(error.message, HasSubstr("lts_job_log already exists"));
+  EXPECT_EQ(text(*connect(), "SELECT COUNT(*) FROM sqlite_master WHERE name LIKE 'lts%'"), "1");
+}
+
+TEST_F(SqliteStoreTest, RefusesAFileThatIsNoDatabase) {
+  std::ofstream{path_} << std::string(10'000, 'x');
+  const auto error = refused(path_);
+  EXPECT_EQ(error.code, ErrorCode::kCorrupt);
+  EXPECT_THAT(error.message, HasSubstr(path_));
+}
+
+TEST_F(SqliteStoreTest, RefusesAFolderThatDoesNotExist) {
+  const auto error = refused(folder_.file("missing/carillon.db"));
+  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(error.message, HasSubstr("missing/carillon.db"));
+  EXPECT_THAT(error.message, HasSubstr("make its folder first"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "missing"));
+}
+
+TEST_F(SqliteStoreTest, RefusesAFolderThatItMayNotWrite) {
+  const auto locked = folder_.path() / "locked";
+  std::filesystem::create_directory(locked);
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms{0755});
+  std::filesystem::permissions(locked, std::filesystem::perms{0555});
+  // Permissions do not bind root.
+  const bool is_root = geteuid() == 0;
+  ASSERT_TRUE(!is_root || seteuid(65534) == 0);
+  const auto error = refused((locked / "carillon.db").string());
+  ASSERT_TRUE(!is_root || seteuid(0) == 0);
+
+  EXPECT_EQ(error.code, ErrorCode::kDenied);
+  EXPECT_THAT(error.message, HasSubstr("locked/carillon.db"));
+  EXPECT_TRUE(std::filesystem::is_empty(locked));
+}
+
+TEST_F(SqliteStoreTest, RollsBackABatchThatTheDiskHasNoRoomFor) {
+  const auto connect_small = [this]() -> Result<std::unique_ptr<sql::Connection>> {
+    std::unique_ptr<sql::Connection> db = CARILLON_TRY(sql::SqliteConnection::open(path_, {}));
+    CARILLON_TRY(db->query("PRAGMA max_page_count = 100", {}, [](const sql::Row&) {}));
+    return db;
+  };
+  SqlStoreOptions options;
+  options.session.session = SessionId{1};
+  options.name = "small";
+  auto opened = SqlStore::open(connect_small, options, clock_, log_);
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  Store& store = *opened.value().store;
+  const GroupId group = std::get<GroupAnswer>(store.read(MakeGroup{"default"}).value()).group.id;
+  const WaitingJob small{.id = JobId{1}, .group = group};
+  const WaitingJob large{.id = JobId{2}, .group = group, .spec = std::string(600'000, 'x')};
+
+  const auto result = store.commit({.number = 1, .operations = {AddJob{small}, AddJob{large}}});
+
+  const auto& back = std::get<RolledBack>(result);
+  EXPECT_EQ(back.error.code, ErrorCode::kLimit) << back.error.message;
+  EXPECT_THAT(back.error.message, HasSubstr("free some space"));
+  EXPECT_FALSE(back.culprit);
+  EXPECT_TRUE(std::holds_alternative<Committed>(
+      store.commit({.number = 1, .operations = {AddJob{small}}})));
+  const auto jobs =
+      std::get<JobsAnswer>(store.read(ListWaiting{.group = group, .limit = 9}).value());
+  EXPECT_THAT(jobs.jobs, ::testing::ElementsAre(small));
+}
+
+TEST_F(SqliteStoreTest, MakesAGroupWhoseTableWasLeftByACrash) {
+  {
+    auto opened = open();
+    ASSERT_TRUE(opened.value().store->read(MakeGroup{"mail"}).ok());
+  }
+  ASSERT_TRUE(connect()->execute("DELETE FROM lts_node_group", {}).ok());
+
+  auto opened = open();
+  Store& store = *opened.value().store;
+  const auto group = std::get<GroupAnswer>(store.read(MakeGroup{"mail"}).value()).group;
+
+  EXPECT_EQ(group.table, "lts_wjq_mail");
+  EXPECT_TRUE(std::holds_alternative<Committed>(
+      store.commit({.number = 1, .operations = {AddJob{{.id = JobId{1}, .group = group.id}}}})));
+}
+
+TEST_F(SqliteStoreTest, ShowsSchedulesToThoseWhoReadTheTables) {
+  describe_ = [](std::string_view spec) {
+    return ScheduleText{.schedule = "every " + std::string{spec}, .tz = "Asia/Shanghai"};
+  };
+  auto opened = open();
+  Store& store = *opened.value().store;
+  const GroupId group = std::get<GroupAnswer>(store.read(MakeGroup{"default"}).value()).group.id;
+  const Definition definition{.id = DefinitionId{1}, .group = group, .task_id = "t", .spec = "day"};
+  store.commit({.number = 1, .operations = {AddDefinition{definition, {}}}});
+  const auto shown = [this] {
+    return text(*connect(), "SELECT schedule || ', ' || tz FROM lts_cron_job_queue");
+  };
+  EXPECT_EQ(shown(), "every day, Asia/Shanghai");
+
+  auto edited = definition;
+  edited.spec = "hour";
+  store.commit(
+      {.number = 2,
+       .operations = {ChangeDefinition{
+           .id = definition.id, .expected_version = 1, .to = edited, .spec_changed = true}}});
+  EXPECT_EQ(shown(), "every hour, Asia/Shanghai");
+}
+
+TEST_F(SqliteStoreTest, CheckpointsBesideTheStore) {
+  auto opened = open();
+  Store& store = *opened.value().store;
+  const GroupId group = std::get<GroupAnswer>(store.read(MakeGroup{"default"}).value()).group.id;
+  auto checkpointer = SqliteCheckpointer::open(path_);
+  ASSERT_TRUE(checkpointer.ok()) << checkpointer.error().message;
+  const auto wal_size = [this] { return std::filesystem::file_size(path_ + "-wal"); };
+  std::uintmax_t first = 0;
+  for (std::int64_t number = 1; number <= 20; ++number) {
+    const WaitingJob job{.id = JobId{number}, .group = group, .spec = std::string(100'000, 'x')};
+    store.commit({.number = number, .operations = {AddJob{job}}});
+    const auto status = checkpointer.value()->run_once();
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    if (number == 1) first = wal_size();
+  }
+  // The log was used again from its start, instead of growing by 100 kB a batch.
+  EXPECT_LT(wal_size(), first + 300'000);
+  EXPECT_GT(std::filesystem::file_size(path_), 1'900'000U);
+}
+
+TEST_F(SqliteStoreTest, PlansTheHotReadsAlongTheirIndexes) {
+  auto opened = open();
+  Store& store = *opened.value().store;
+  ASSERT_TRUE(store.read(MakeGroup{"default"}).ok());
+  const auto db = connect();
+  const auto plan = [&](const std::string& select) {
+    std::string steps;
+    EXPECT_TRUE(db->query("EXPLAIN QUERY PLAN " + select, {}, [&](const sql::Row& row) {
+                    steps += std::string{row.bytes(3)} + "\n";
+                  }).ok());
+    return steps;
+  };
+  const std::string table = "lts_wjq_default INDEXED BY \"lts_wjq_default.order\" ";
+  const auto at = plan("SELECT * FROM " + table +
+                       "WHERE priority = 1 AND trigger_time_us = 2 AND job_id > 3 "
+                       "ORDER BY trigger_time_us, job_id LIMIT 4");
+  EXPECT_THAT(at, HasSubstr("(priority=? AND trigger_time_us=? AND rowid>?)"));
+  EXPECT_THAT(at, Not(HasSubstr("TEMP B-TREE")));
+  const auto after = plan("SELECT * FROM " + table +
+                          "WHERE priority = 1 AND trigger_time_us > 2 AND trigger_time_us <= 3 "
+                          "ORDER BY trigger_time_us, job_id LIMIT 4");
+  EXPECT_THAT(after, HasSubstr("(priority=? AND trigger_time_us>? AND trigger_time_us<?)"));
+  EXPECT_THAT(after, Not(HasSubstr("TEMP B-TREE")));
+  EXPECT_THAT(plan("SELECT * FROM lts_delayed_job_queue WHERE suspended = 0 AND "
+                   "trigger_time_us <= 1 ORDER BY trigger_time_us, job_id LIMIT 5"),
+              HasSubstr("(suspended=? AND trigger_time_us<?)"));
+  EXPECT_THAT(plan("DELETE FROM lts_wjq_default WHERE definition_id = 1"),
+              HasSubstr("lts_wjq_default.definition"));
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker
