@@ -4,6 +4,8 @@
 
 #include "jobclient/submit/client_thread.h"
 #include "shared/base/assert.h"
+#include "shared/wire/codec.h"
+#include "shared/wire/spec_json.h"
 
 namespace carillon {
 namespace {
@@ -35,6 +37,21 @@ Result<RowPage> query(ClientThread& thread, std::string what, const RowFilter& f
                       .after = filter.after};
   wire::Rows rows = CARILLON_TRY(as<wire::Rows>(thread.ask_and_wait(std::move(request))));
   return RowPage{std::move(rows.rows), std::move(rows.next)};
+}
+
+// A tracker sends a job as it keeps it; people and scripts know it as JSON.
+Status make_spec_readable(Row& row) {
+  for (auto& [name, value] : row) {
+    auto* const bytes = std::get_if<std::string>(&value);
+    if (name != "spec" || bytes == nullptr) continue;
+    const Result<JobSpec> spec = wire::decode_spec(*bytes);
+    if (!spec.ok()) {
+      return Error{ErrorCode::kCorrupt,
+                   "the job in the job tracker's answer cannot be read: " + spec.error().message};
+    }
+    *bytes = wire::spec_to_json(spec.value());
+  }
+  return {};
 }
 
 }  // namespace
@@ -145,7 +162,10 @@ Result<RowPage> JobClient::groups(const RowFilter& filter) {
 }
 
 Result<RowPage> JobClient::show(const TaskRef& task) {
-  return query(*thread_, "show", {.group = task.group, .task_id = task.task_id});
+  RowPage page =
+      CARILLON_TRY(query(*thread_, "show", {.group = task.group, .task_id = task.task_id}));
+  for (Row& row : page.rows) CARILLON_TRY(make_spec_readable(row));
+  return page;
 }
 
 Result<RowPage> JobClient::stats() { return query(*thread_, "stats", {}); }

@@ -145,9 +145,10 @@ class JobClient {
   Result<RowPage> history(const RowFilter& filter = {});    // what ended, newest first
   Result<RowPage> nodes(const RowFilter& filter = {});
   Result<RowPage> groups(const RowFilter& filter = {});
-  Result<RowPage> show(const TaskRef& task);  // one row with all there is to know
-  Result<RowPage> stats();                    // one row of counters
-  Result<RowPage> job(JobId job);             // one row: its state, and `done` once it has ended
+  // One row with all there is to know; its field `spec` is the job as a JSON object.
+  Result<RowPage> show(const TaskRef& task);
+  Result<RowPage> stats();         // one row of counters
+  Result<RowPage> job(JobId job);  // one row: its state, and `done` once it has ended
   // What a job wrote: by job_id, or the newest of task_id. `next` is always given, to ask again
   // for what it writes later.
   Result<RowPage> output(const RowFilter& filter);

@@ -167,21 +167,36 @@ TEST(History, ShowsAPersonTheNewestRowsOnly) {
 
 TEST(Show, SpreadsTheSpecAndKeepsItAnObjectInJson) {
   const auto answer = [](const wire::Message&) -> wire::Message {
+    JobSpec spec;
+    spec.task_id = "nightly";
+    spec.run.kind = RunKind::kCommand;
+    spec.run.command = {"a", "b"};
     return wire::Rows{.rows = {{{"task_id", std::string{"nightly"}},
                                 {"state", std::string{"active"}},
-                                {"spec", std::string{R"({"task_id":"x","command":["a","b"]})"}}}}};
+                                {"spec", wire::encode_spec(spec)}}}};
   };
   Cli table(answer);
   EXPECT_EQ(table.run({"show", "nightly"}), kDone);
   EXPECT_EQ(table.out.str(),
             "task_id  nightly\n"
             "state    active\n"
+            "group    default\n"
+            "now      true\n"
             "command  [\"a\",\"b\"]\n");
   Cli json(answer);
   EXPECT_EQ(json.run({"show", "nightly", "-o", "json"}), kDone);
-  EXPECT_EQ(json.out.str(),
-            R"({"task_id":"nightly","state":"active","spec":{"task_id":"x","command":["a","b"]}})"
-            "\n");
+  EXPECT_EQ(
+      json.out.str(),
+      R"({"task_id":"nightly","state":"active","spec":{"task_id":"nightly","group":"default","now":true,"command":["a","b"]}})"
+      "\n");
+}
+
+TEST(Show, SaysSoWhenTheJobCannotBeRead) {
+  Cli cli([](const wire::Message&) -> wire::Message {
+    return wire::Rows{.rows = {{{"spec", std::string{"\xc1"}}}}};
+  });
+  EXPECT_EQ(cli.run({"show", "nightly"}), kRefused);
+  EXPECT_THAT(cli.err.str(), HasSubstr("cannot be read"));
 }
 
 TEST(Show, ExitsWithFourForAnUnknownTask) {
