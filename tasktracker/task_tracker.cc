@@ -82,6 +82,16 @@ Result<tasktracker::WorkerConfig> make_config(const TaskTrackerOptions& options)
   return config;
 }
 
+Result<tasktracker::HttpAnswer> send_http(const HttpRequest& request, Duration timeout,
+                                          std::size_t body_max,
+                                          const std::atomic<bool>& cancelled) {
+  net::HttpReply reply = CARILLON_TRY(net::send_http(request, timeout, body_max, cancelled));
+  return tasktracker::HttpAnswer{.status = reply.status,
+                                 .headers = std::move(reply.headers),
+                                 .body = std::move(reply.body),
+                                 .body_cut = reply.body_cut};
+}
+
 class Inside final : public TaskTracker {
  public:
   explicit Inside(TaskTrackerOptions options)
@@ -103,7 +113,7 @@ class Inside final : public TaskTracker {
   const TaskTrackerOptions options_;
   const SystemClock clock_;
   const Environment environment_;
-  const tasktracker::HttpSend http_ = net::send_http;
+  const tasktracker::HttpSend http_ = send_http;
   tasktracker::Handlers handlers_;
   EventLoop loop_;
   std::unique_ptr<Worker> worker_;

@@ -14,7 +14,7 @@ constexpr std::chrono::seconds kRetryAfterMax = std::chrono::hours{24};
 
 // When to come again, if the server says so in seconds. Its other form, a date, would compare two
 // machines' clocks.
-std::optional<Duration> retry_after(const net::HttpReply& answer) {
+std::optional<Duration> retry_after(const HttpAnswer& answer) {
   if (answer.status != 429 && answer.status != 503) return std::nullopt;
   const auto found = answer.headers.find("retry-after");
   if (found == answer.headers.end()) return std::nullopt;
@@ -26,7 +26,7 @@ std::optional<Duration> retry_after(const net::HttpReply& answer) {
                                           kRetryAfterMax);
 }
 
-std::string first_of_body(const net::HttpReply& answer) {
+std::string first_of_body(const HttpAnswer& answer) {
   std::string text = answer.body.substr(0, kQuotedBytesMax);
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
@@ -43,15 +43,14 @@ RunEnd run_http(const HttpSend& send, const RunRequest& request, RunControl& con
   if (http.body.empty() && http.method != "GET" && http.method != "HEAD") {
     http.body = request.job.payload;
   }
-  const Result<net::HttpReply> sent =
-      send(http, request.timeout, kAnswerBytesMax, control.stop_flag());
+  const Result<HttpAnswer> sent = send(http, request.timeout, kAnswerBytesMax, control.stop_flag());
   if (!sent.ok()) {
     const bool timed_out =
         sent.error().code == ErrorCode::kTimeout && request.timeout > Duration{0};
     return {.outcome = timed_out ? wire::RunOutcome::kTimedOut : wire::RunOutcome::kException,
             .message = http.method + ' ' + http.url + ": " + sent.error().message};
   }
-  const net::HttpReply& answer = sent.value();
+  const HttpAnswer& answer = sent.value();
   control.output().append(wire::Stream::kStdout, answer.body);
   if (answer.body_cut) {
     control.output().append(wire::Stream::kLog,

@@ -110,7 +110,10 @@ struct WorkerBundle {
   Environment environment;
   EventLoop loop{clock};
   Handlers handlers;
-  HttpSend http = net::send_http;
+  HttpSend http = [](const HttpRequest&, Duration, std::size_t,
+                     const std::atomic<bool>&) -> Result<HttpAnswer> {
+    return Error{ErrorCode::kUnavailable, "there is no network here"};
+  };
   std::vector<FakeTracker*> trackers;
   int ready = 0;
   bool stopped = false;

@@ -18,7 +18,7 @@ struct Bundle {
   ManualClock clock;
   RunControl control{clock};
   RunRequest request;
-  Result<net::HttpReply> answer = net::HttpReply{.status = 200};
+  Result<HttpAnswer> answer = HttpAnswer{.status = 200};
   HttpRequest asked;
   HttpSend send = [this](const HttpRequest& http, Duration, std::size_t, const std::atomic<bool>&) {
     asked = http;
@@ -35,7 +35,7 @@ struct Bundle {
 
 TEST(HttpRun, SucceedsWithAnyStatusFrom200To299AndKeepsTheBody) {
   Bundle b;
-  b.answer = net::HttpReply{.status = 204, .body = "done"};
+  b.answer = HttpAnswer{.status = 204, .body = "done"};
   const RunEnd end = b.run();
   EXPECT_EQ(end.outcome, wire::RunOutcome::kSucceeded);
   EXPECT_EQ(end.message, "http status 204");
@@ -47,7 +47,7 @@ TEST(HttpRun, SucceedsWithAnyStatusFrom200To299AndKeepsTheBody) {
 
 TEST(HttpRun, FailsWithTheStatusAndTheStartOfTheBody) {
   Bundle b;
-  b.answer = net::HttpReply{.status = 500, .body = "no\ndisk " + std::string(1000, 'x')};
+  b.answer = HttpAnswer{.status = 500, .body = "no\ndisk " + std::string(1000, 'x')};
   const RunEnd end = b.run();
   EXPECT_EQ(end.outcome, wire::RunOutcome::kException);
   EXPECT_THAT(end.message, HasSubstr("http status 500: no disk xxx"));
@@ -56,7 +56,7 @@ TEST(HttpRun, FailsWithTheStatusAndTheStartOfTheBody) {
 
 TEST(HttpRun, ComesAgainWhenTheServerSaysWhen) {
   Bundle b;
-  b.answer = net::HttpReply{.status = 503, .headers = {{"retry-after", "17"}}};
+  b.answer = HttpAnswer{.status = 503, .headers = {{"retry-after", "17"}}};
   const RunEnd end = b.run();
   EXPECT_EQ(end.outcome, wire::RunOutcome::kLater);
   EXPECT_EQ(end.later, seconds{17});
@@ -64,13 +64,13 @@ TEST(HttpRun, ComesAgainWhenTheServerSaysWhen) {
 
 TEST(HttpRun, DoesNotComeAgainLaterThanInADay) {
   Bundle b;
-  b.answer = net::HttpReply{.status = 429, .headers = {{"retry-after", "999999999999"}}};
+  b.answer = HttpAnswer{.status = 429, .headers = {{"retry-after", "999999999999"}}};
   EXPECT_EQ(b.run().later, hours{24});
 }
 
 TEST(HttpRun, CountsBusyWithoutATimeAsAFailure) {
   Bundle b;
-  b.answer = net::HttpReply{.status = 503, .headers = {{"retry-after", "soon"}}};
+  b.answer = HttpAnswer{.status = 503, .headers = {{"retry-after", "soon"}}};
   EXPECT_EQ(b.run().outcome, wire::RunOutcome::kException);
 }
 
