@@ -71,10 +71,15 @@ submitted=$("$folder/example-submit/example_submit" "$address") || fail "example
 [[ $submitted == *"accepted: task "* && $submitted == *"waiting:"* ]] ||
   fail "examples/submit says: $submitted"
 
+: >"$folder/worker.ready"
 "$folder/example-worker/example_worker" "$address" >"$folder/worker.ready" &
 worker=$!
+for ((tries = 0; tries < 100; ++tries)); do
+  if grep -q '^worker: ready ' "$folder/worker.ready"; then break; fi
+  sleep 0.1
+done
 output=$("$prefix/bin/jobclient" --tracker "$address" submit --handler greet --param name=Ann \
-  --wait) || fail "the job for examples/worker ended with status $?"
+  --wait 2>&1) || fail "the job for examples/worker ended with status $?"
 [[ $output == *"hello, Ann"* ]] || fail "examples/worker wrote: $output"
 kill -TERM "$worker"
 wait "$worker" || fail "examples/worker ended with status $?"
