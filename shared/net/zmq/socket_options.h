@@ -3,7 +3,7 @@
 #include <zmq.hpp>
 
 #include "carillon/result.h"
-#include "shared/net/zmq/endpoint.h"
+#include "shared/net/endpoint.h"
 
 namespace carillon::net {
 

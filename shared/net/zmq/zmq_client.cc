@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "shared/net/endpoint.h"
 #include "shared/net/zmq/curve_keys.h"
-#include "shared/net/zmq/endpoint.h"
 #include "shared/net/zmq/socket_options.h"
 #include "shared/net/zmq/socket_watch.h"
 #include "shared/net/zmq/token_file.h"
@@ -102,6 +102,7 @@ class ZmqClient final : public ClientTransport {
 
  private:
   void connect();
+  Status open_connection();
   void show_pass(Connection& connection) const;
   void retry_after(Duration wait);
   bool read_frames();
@@ -138,6 +139,17 @@ ZmqClient::~ZmqClient() {
 
 void ZmqClient::connect() {
   retry_.reset();
+  const Status opened = open_connection();
+  if (opened.ok()) return;
+  // No descriptors left: that may pass.
+  connection_.reset();
+  loop_.post([this, alive = std::weak_ptr(alive_), reason = opened.error().message] {
+    if (!alive.expired()) on_down(reason);
+  });
+}
+
+Status ZmqClient::open_connection() {
+  const std::string what = "cannot connect to " + endpoint_.text();
   try {
     connection_ = std::make_unique<Connection>(context_, endpoint_);
     show_pass(*connection_);
@@ -146,20 +158,16 @@ void ZmqClient::connect() {
     // Closing a monitor takes a while, so each has an address of its own.
     const std::string monitor = "inproc://monitor-" + std::to_string(++connections_);
     if (zmq_socket_monitor(connection_->socket.handle(), monitor.c_str(), kEventsWatched) != 0) {
-      throw zmq::error_t();
+      return zmq_error(what, zmq::error_t());
     }
     connection_->monitor.connect(monitor);
     connection_->monitor_watch.emplace(loop_, connection_->monitor,
                                        [this] { return read_events(); });
     connection_->socket.connect(endpoint_.text());
   } catch (const zmq::error_t& failure) {
-    // No descriptors left: that may pass.
-    connection_.reset();
-    loop_.post([this, alive = std::weak_ptr(alive_),
-                reason = zmq_error("cannot connect to " + endpoint_.text(), failure).message] {
-      if (!alive.expired()) on_down(reason);
-    });
+    return zmq_error(what, failure);
   }
+  return {};
 }
 
 void ZmqClient::show_pass(Connection& connection) const {

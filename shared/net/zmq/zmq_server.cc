@@ -5,9 +5,9 @@
 
 #include "shared/base/assert.h"
 #include "shared/base/log.h"
+#include "shared/net/endpoint.h"
 #include "shared/net/zmq/authenticator.h"
 #include "shared/net/zmq/curve_keys.h"
-#include "shared/net/zmq/endpoint.h"
 #include "shared/net/zmq/socket_options.h"
 #include "shared/net/zmq/socket_watch.h"
 #include "shared/net/zmq/token_file.h"

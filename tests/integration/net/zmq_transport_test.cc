@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "shared/net/endpoint.h"
 #include "shared/net/zmq/curve_keys.h"
-#include "shared/net/zmq/endpoint.h"
 #include "shared/net/zmq/token_file.h"
 #include "shared/wire/messages.h"
 

@@ -8,17 +8,26 @@
 
 namespace carillon::net {
 
-// Where to listen or to connect: "tcp://HOST:PORT".
+// Where to listen or to connect.
 struct Endpoint {
   std::string host{};  // an address, a name, or * for all addresses; IPv6 without brackets
   std::uint16_t port = 0;
 
-  std::string text() const;
+  // "127.0.0.1:35001", "[::1]:35001".
+  std::string host_port() const;
+  // "tcp://127.0.0.1:35001".
+  std::string text() const { return "tcp://" + host_port(); }
   // Only processes of this machine can be at the other end.
   bool is_loopback() const;
   bool is_ipv6() const { return host.find(':') != std::string::npos; }
+
+  bool operator==(const Endpoint&) const = default;
 };
 
+// From "tcp://HOST:PORT".
 Result<Endpoint> parse_endpoint(std::string_view text);
+
+// From "HOST:PORT".
+Result<Endpoint> parse_host_port(std::string_view text);
 
 }  // namespace carillon::net

@@ -1,0 +1,177 @@
+#include "shared/net/http/http_session.h"
+
+#include <atomic>
+#include <utility>
+
+#include <boost/asio/dispatch.hpp>
+#include <boost/beast/core/error.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/write.hpp>
+
+#include "shared/net/http/own_name.h"
+
+namespace carillon::net {
+namespace {
+
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+
+constexpr std::uint32_t kHeaderBytesMax = 16 * 1024;
+
+std::string lower(std::string_view text) {
+  std::string lowered{text};
+  for (char& c : lowered) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lowered;
+}
+
+std::string_view view(beast::string_view text) { return {text.data(), text.size()}; }
+
+HttpResponse problem(int status, const std::string& text) {
+  return {.status = status, .body = text + "\n"};
+}
+
+// Sends a message and keeps it until it was sent.
+template <class Body, class Then>
+void send_message(beast::tcp_stream& stream, http::response<Body>&& message, Then then) {
+  auto kept = std::make_shared<http::response<Body>>(std::move(message));
+  http::async_write(stream, *kept,
+                    [kept, then](beast::error_code failure, std::size_t) { then(failure); });
+}
+
+template <class Body>
+void fill_head(http::response<Body>& message, const HttpResponse& response, bool keep_alive) {
+  message.result(static_cast<unsigned>(response.status));
+  message.set(http::field::content_type, response.content_type);
+  message.set("X-Content-Type-Options", "nosniff");
+  for (const auto& [name, value] : response.headers) message.set(name, value);
+  message.keep_alive(keep_alive);
+}
+
+}  // namespace
+
+struct HttpResponder::State {
+  State(std::shared_ptr<HttpServerParts> its_parts, std::shared_ptr<HttpSession> its_session)
+      : parts(std::move(its_parts)), session(std::move(its_session)) {}
+  ~State() { send(problem(503, "nobody answered")); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  void send(HttpResponse response) {
+    if (is_sent.exchange(true)) return;
+    // After the server has stopped this is never run, only destroyed.
+    boost::asio::dispatch(parts->io,
+                          [session = std::move(session), response = std::move(response)]() mutable {
+                            session->write(std::move(response), false);
+                          });
+  }
+
+  const std::shared_ptr<HttpServerParts> parts;
+  std::shared_ptr<HttpSession> session;
+  std::atomic<bool> is_sent{false};
+};
+
+void HttpResponder::send(HttpResponse response) const { state_->send(std::move(response)); }
+
+HttpSession::HttpSession(HttpServerParts& parts, boost::asio::ip::tcp::socket socket)
+    : parts_(parts), stream_(std::move(socket)) {
+  ++parts_.connections;
+  beast::error_code ignored;  // Slower answers, no wrong ones.
+  stream_.socket().set_option(boost::asio::ip::tcp::no_delay(true), ignored);
+}
+
+HttpSession::~HttpSession() { --parts_.connections; }
+
+void HttpSession::read() {
+  parser_.emplace();
+  parser_->header_limit(kHeaderBytesMax);
+  parser_->body_limit(parts_.config.body_max);
+  stream_.expires_after(parts_.config.patience);
+  http::async_read(stream_, buffer_, *parser_,
+                   [self = shared_from_this()](beast::error_code failure, std::size_t) {
+                     self->on_read(failure);
+                   });
+}
+
+void HttpSession::on_read(beast::error_code failure) {
+  stream_.expires_never();
+  if (!failure) return call();
+  is_head_ = false;
+  if (failure == http::error::body_limit) {
+    const std::string limit = std::to_string(parts_.config.body_max);
+    return write(problem(413, "body is too large, at most " + limit + " bytes"), true);
+  }
+  if (failure == http::error::header_limit || failure == http::error::buffer_overflow) {
+    return write(problem(431, "header is too large, at most 16384 bytes"), true);
+  }
+  const bool is_malformed =
+      failure.category() == make_error_code(http::error::bad_method).category();
+  if (is_malformed && failure != http::error::end_of_stream &&
+      failure != http::error::partial_message) {
+    return write(problem(400, "malformed request: " + failure.message()), true);
+  }
+  close();
+}
+
+void HttpSession::call() {
+  const auto& request = parser_->get();
+  is_head_ = request.method() == http::verb::head;
+  keeps_alive_ = request.keep_alive();
+
+  beast::error_code failure;
+  const auto own = stream_.socket().local_endpoint(failure);
+  const auto other = failure ? own : stream_.socket().remote_endpoint(failure);
+  if (failure) return close();  // Gone before it was answered.
+  const std::string_view host = view(request[http::field::host]);
+  if (!is_own_host(host, own.address().to_string(), parts_.config.names)) {
+    return write(problem(403, "this server is not called '" + std::string{host} +
+                                  "' (use its address, or localhost)"),
+                 true);
+  }
+  const auto origin = request.find(http::field::origin);
+  if (origin != request.end() && !is_own_origin(view(origin->value()), host)) {
+    return write(problem(403, "pages of other sites may not call this server"), true);
+  }
+
+  HttpCall called{.method = is_head_ ? "GET" : std::string{view(request.method_string())},
+                  .target = std::string{view(request.target())},
+                  .body = std::move(parser_->get().body()),
+                  .peer = other.address().to_string()};
+  for (const auto& field : request) {
+    std::string& value = called.headers[lower(view(field.name_string()))];
+    if (!value.empty()) value += ", ";
+    value += view(field.value());
+  }
+  const auto state =
+      std::make_shared<HttpResponder::State>(parts_.shared_from_this(), shared_from_this());
+  parts_.handler(std::move(called), HttpResponder(state));
+}
+
+void HttpSession::write(HttpResponse response, bool is_last) {
+  const bool keep_alive = keeps_alive_ && !is_last;
+  stream_.expires_after(parts_.config.patience);
+  const auto then = [self = shared_from_this(), keep_alive](beast::error_code failure) {
+    if (failure || !keep_alive) return self->close();
+    self->read();
+  };
+  if (is_head_) {
+    http::response<http::empty_body> message;
+    fill_head(message, response, keep_alive);
+    message.content_length(response.body.size());
+    return send_message(stream_, std::move(message), then);
+  }
+  http::response<http::string_body> message;
+  fill_head(message, response, keep_alive);
+  message.body() = std::move(response.body);
+  message.prepare_payload();
+  send_message(stream_, std::move(message), then);
+}
+
+void HttpSession::close() {
+  beast::error_code ignored;  // The other end may have closed first.
+  stream_.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
+}
+
+}  // namespace carillon::net

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+
+#include "shared/net/http/http_server.h"
+
+namespace carillon::net {
+
+// What a server's connections share. Outlives the server for as long as a call is unanswered.
+struct HttpServerParts : std::enable_shared_from_this<HttpServerParts> {
+  HttpServerParts(HttpServerConfig its_config, HttpServer::Handler its_handler)
+      : config(std::move(its_config)), handler(std::move(its_handler)) {}
+
+  const HttpServerConfig config;
+  const HttpServer::Handler handler;
+  std::size_t connections = 0;
+  // Below what its waiting work uses, which is destroyed with it.
+  boost::asio::io_context io{1};
+  boost::asio::ip::tcp::acceptor acceptor{io};
+};
+
+// One connection: reads a request, has it answered, reads the next.
+//
+// Thread: the server's.
+class HttpSession : public std::enable_shared_from_this<HttpSession> {
+ public:
+  HttpSession(HttpServerParts& parts, boost::asio::ip::tcp::socket socket);
+  ~HttpSession();
+  HttpSession(const HttpSession&) = delete;
+  HttpSession& operator=(const HttpSession&) = delete;
+
+  void read();
+  // Answers the request read last, and closes then where `is_last`.
+  void write(HttpResponse response, bool is_last);
+
+ private:
+  void on_read(boost::beast::error_code failure);
+  void call();
+  void close();
+
+  // Not owned: a connection that waits for its next request must not keep the server alive.
+  HttpServerParts& parts_;
+  boost::beast::tcp_stream stream_;
+  boost::beast::flat_buffer buffer_;
+  std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
+  bool is_head_ = false;
+  bool keeps_alive_ = false;
+};
+
+}  // namespace carillon::net

@@ -1,0 +1,299 @@
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "shared/net/endpoint.h"
+#include "shared/net/http/http_client.h"
+#include "shared/net/http/http_server.h"
+#include "shared/runtime/mailbox.h"
+#include "shared/runtime/thread.h"
+
+namespace carillon::net {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+constexpr std::size_t kBodyMax = 1'000'000;
+
+// Calls that are answered later, from another thread.
+using Waiting = Mailbox<HttpResponder>;
+
+// Says what it was asked; a few targets do something else.
+void answer(const HttpCall& call, HttpResponder responder, Waiting& waiting) {
+  if (call.target == "/never") return;
+  if (call.target == "/later") {
+    EXPECT_TRUE(waiting.put(std::move(responder)));
+    return;
+  }
+  if (call.target == "/missing") return responder.send({.status = 404, .body = "no such page"});
+  if (call.target == "/large") return responder.send({.body = std::string(kBodyMax + 1, 'x')});
+  const auto asked = call.headers.find("x-asked");
+  responder.send({.content_type = "text/echo",
+                  .body = call.method + " " + call.target + " " + call.body,
+                  .headers = {{"X-Asked", asked == call.headers.end() ? "" : asked->second}}});
+}
+
+struct Bundle {
+  explicit Bundle(HttpServerConfig config = {}) : config_(std::move(config)) {}
+
+  std::string url(const std::string& target) const { return server->url() + target; }
+  Result<HttpReply> get(const std::string& target) {
+    return send_http({.url = url(target)}, seconds{10}, kBodyMax, cancelled);
+  }
+
+  HttpServerConfig config_;
+  Waiting waiting{16};
+  std::unique_ptr<HttpServer> server =
+      HttpServer::open("127.0.0.1:0", config_, [this](HttpCall call, HttpResponder responder) {
+        answer(call, std::move(responder), waiting);
+      }).value();
+  std::atomic<bool> cancelled{false};
+};
+
+// A connection that is written by hand.
+class RawConnection {
+ public:
+  explicit RawConnection(const HttpServer& server) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(parse_host_port(server.url().substr(7)).value().port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  }
+  ~RawConnection() { ::close(fd_); }
+  RawConnection(const RawConnection&) = delete;
+  RawConnection& operator=(const RawConnection&) = delete;
+
+  void send(std::string_view bytes) const {
+    EXPECT_EQ(::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+  }
+  // What comes until `end` has come, or the other end closes, or nothing comes for 10 s.
+  std::string receive_until(const std::string& end) const {
+    std::string received;
+    std::array<char, 4096> buffer{};
+    pollfd waiting{.fd = fd_, .events = POLLIN, .revents = 0};
+    while (received.find(end) == std::string::npos && ::poll(&waiting, 1, 10'000) > 0) {
+      const auto got = ::recv(fd_, buffer.data(), buffer.size(), 0);
+      if (got <= 0) return received + "<closed>";
+      received.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+    return received;
+  }
+
+ private:
+  int fd_;
+};
+
+TEST(Http, CarriesARequestAndItsAnswer) {
+  Bundle b;
+  const auto reply = send_http({.method = "POST",
+                                .url = b.url("/jobs?x=1"),
+                                .headers = {{"X-Asked", "yes"}},
+                                .body = "hello"},
+                               seconds{10}, kBodyMax, b.cancelled);
+  ASSERT_TRUE(reply.ok()) << reply.error().message;
+  EXPECT_EQ(reply.value().status, 200);
+  EXPECT_EQ(reply.value().body, "POST /jobs?x=1 hello");
+  EXPECT_EQ(reply.value().headers.at("content-type"), "text/echo");
+  EXPECT_EQ(reply.value().headers.at("x-asked"), "yes");
+  EXPECT_FALSE(reply.value().body_cut);
+}
+
+TEST(Http, CarriesStatusesThatAreNoSuccessAsAnswers) {
+  Bundle b;
+  const auto reply = b.get("/missing");
+  ASSERT_TRUE(reply.ok()) << reply.error().message;
+  EXPECT_EQ(reply.value().status, 404);
+  EXPECT_EQ(reply.value().body, "no such page");
+}
+
+TEST(HttpServer, AnswersSeveralRequestsOnOneConnection) {
+  Bundle b;
+  const RawConnection raw(*b.server);
+  raw.send("GET /a HTTP/1.1\r\nHost: localhost\r\n\r\nGET /b HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(raw.receive_until("GET /b"), HasSubstr("GET /a"));
+  raw.send("GET /c HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(raw.receive_until("<never>"), EndsWith("GET /c <closed>"));
+}
+
+TEST(HttpServer, AnswersHeadWithTheLengthAndWithoutTheBody) {
+  Bundle b;
+  const RawConnection raw(*b.server);
+  raw.send("HEAD /x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  const std::string answer = raw.receive_until("<never>");
+  EXPECT_THAT(answer, HasSubstr("Content-Length: 7\r\n"));
+  EXPECT_THAT(answer, EndsWith("\r\n\r\n<closed>"));
+}
+
+TEST(HttpServer, TakesAnAnswerFromAnotherThread) {
+  Bundle b;
+  const auto other = Thread::start("answers", [&] {
+    b.waiting.wait();
+    b.waiting.take()->send({.body = "at last"});
+  });
+  ASSERT_TRUE(other.ok());
+  const auto reply = b.get("/later");
+  ASSERT_TRUE(reply.ok()) << reply.error().message;
+  EXPECT_EQ(reply.value().body, "at last");
+}
+
+TEST(HttpServer, AnswersForAHandlerThatDoesNot) {
+  Bundle b;
+  EXPECT_EQ(b.get("/never").value().status, 503);
+}
+
+TEST(HttpServer, MayGoBeforeTheAnswerToACall) {
+  Bundle b;
+  const RawConnection raw(*b.server);
+  raw.send("GET /later HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  b.waiting.wait();
+  auto responder = b.waiting.take();
+  ASSERT_TRUE(responder.has_value());
+  b.server.reset();
+  responder->send({.body = "too late"});
+  responder.reset();
+  EXPECT_THAT(raw.receive_until("too late"), EndsWith("<closed>"));
+}
+
+TEST(HttpServer, RefusesAHostThatIsNotItsOwn) {
+  Bundle b({.names = {"Tracker1.example"}});
+  const auto status_for = [&](const std::string& headers) {
+    const RawConnection raw(*b.server);
+    raw.send("GET / HTTP/1.1\r\n" + headers + "Connection: close\r\n\r\n");
+    return raw.receive_until("<never>").substr(9, 3);
+  };
+  EXPECT_EQ(status_for("Host: localhost:1234\r\n"), "200");
+  EXPECT_EQ(status_for("Host: 127.0.0.1\r\n"), "200");
+  EXPECT_EQ(status_for("Host: tracker1.example.\r\n"), "200");
+  EXPECT_EQ(status_for("Host: evil.example\r\n"), "403");
+  EXPECT_EQ(status_for("Host: 127.0.0.1.evil.example\r\n"), "403");
+  EXPECT_EQ(status_for("Host: 10.0.0.1\r\n"), "403");
+  EXPECT_EQ(status_for("Host:\r\n"), "403");
+  EXPECT_EQ(status_for(""), "403");
+}
+
+TEST(HttpServer, RefusesPagesOfOtherSites) {
+  Bundle b;
+  const auto status_for = [&](const std::string& origin) {
+    const RawConnection raw(*b.server);
+    raw.send("POST / HTTP/1.1\r\nHost: localhost:80\r\nOrigin: " + origin +
+             "\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    return raw.receive_until("<never>").substr(9, 3);
+  };
+  EXPECT_EQ(status_for("http://localhost:80"), "200");
+  EXPECT_EQ(status_for("http://localhost:3000"), "403");
+  EXPECT_EQ(status_for("http://evil.example"), "403");
+  EXPECT_EQ(status_for("null"), "403");
+}
+
+TEST(HttpServer, RefusesWhatIsTooLarge) {
+  Bundle b({.body_max = 1000});
+  const RawConnection body(*b.server);
+  body.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1001\r\n\r\n");
+  EXPECT_THAT(body.receive_until("<never>"), StartsWith("HTTP/1.1 413 "));
+  const RawConnection header(*b.server);
+  header.send("GET / HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(20'000, 'x'));
+  EXPECT_THAT(header.receive_until("<never>"), StartsWith("HTTP/1.1 431 "));
+}
+
+TEST(HttpServer, RefusesWhatIsNotHttp) {
+  Bundle b;
+  const RawConnection raw(*b.server);
+  raw.send(std::string("\x16\x03\x01\x02\x00 no http at all\r\n\r\n", 24));
+  EXPECT_THAT(raw.receive_until("<never>"), StartsWith("HTTP/1.1 400 "));
+  EXPECT_EQ(b.get("/").value().status, 200);
+}
+
+TEST(HttpServer, ClosesAConnectionThatTakesTooLong) {
+  Bundle b({.patience = milliseconds{50}});
+  const RawConnection raw(*b.server);
+  raw.send("GET / HTTP/1.1\r\nHost:");
+  EXPECT_EQ(raw.receive_until("<never>"), "<closed>");
+}
+
+TEST(HttpServer, AnswersBesideManyIdleConnectionsUpToItsLimit) {
+  Bundle b({.connections_max = 200});
+  std::vector<std::unique_ptr<RawConnection>> idle;
+  for (int i = 0; i < 199; ++i) idle.push_back(std::make_unique<RawConnection>(*b.server));
+  // They are accepted in order, so that the last one's answer speaks for all.
+  idle.back()->send("GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(idle.back()->receive_until("GET /x"), StartsWith("HTTP/1.1 200 "));
+  const RawConnection last(*b.server);
+  last.send("GET /y HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(last.receive_until("GET /y"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_EQ(b.get("/").value().status, 503);
+}
+
+TEST(HttpServer, SaysWhyItCannotListen) {
+  Bundle b;
+  const std::string taken = b.server->url().substr(7);
+  const auto second = HttpServer::open(taken, {}, [](HttpCall, HttpResponder) {});
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().message,
+            "cannot listen on http://" + taken +
+                ": address in use (is another server running? choose another with --http)");
+  const auto name = HttpServer::open("example.org:80", {}, [](HttpCall, HttpResponder) {});
+  ASSERT_FALSE(name.ok());
+  EXPECT_THAT(name.error().message, HasSubstr("'example.org' is not an address"));
+}
+
+TEST(HttpClient, CutsALongBody) {
+  Bundle b;
+  const auto reply = b.get("/large");
+  ASSERT_TRUE(reply.ok()) << reply.error().message;
+  EXPECT_TRUE(reply.value().body_cut);
+  EXPECT_THAT(reply.value().body, SizeIs(kBodyMax));
+}
+
+TEST(HttpClient, GivesUpWhenTheTimeIsOver) {
+  Bundle b;
+  const auto reply = send_http({.url = b.url("/later")}, milliseconds{100}, kBodyMax, b.cancelled);
+  ASSERT_FALSE(reply.ok());
+  EXPECT_EQ(reply.error().code, ErrorCode::kTimeout);
+  b.waiting.take();
+}
+
+TEST(HttpClient, StopsWhenItIsTold) {
+  Bundle b;
+  const auto other = Thread::start("canceller", [&] {
+    b.waiting.wait();
+    b.cancelled = true;
+  });
+  ASSERT_TRUE(other.ok());
+  const auto reply = b.get("/later");
+  ASSERT_FALSE(reply.ok());
+  EXPECT_EQ(reply.error(), (Error{ErrorCode::kUnavailable, "stopped"}));
+}
+
+TEST(HttpClient, SaysWhatWentWrong) {
+  Bundle b;
+  const std::string url = b.url("/");
+  b.server.reset();
+  const auto refused = send_http({.url = url}, seconds{5}, kBodyMax, b.cancelled);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(refused.error().message, HasSubstr("connect"));
+  const auto file = send_http({.url = "file:///etc/passwd"}, seconds{5}, kBodyMax, b.cancelled);
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, ErrorCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace carillon::net
