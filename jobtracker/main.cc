@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "jobtracker/http/operations_pages.h"
 #include "jobtracker/job_tracker.h"
 #include "jobtracker/program.h"
 #include "jobtracker/store/sql/mysql_store.h"
@@ -121,6 +122,13 @@ int run(const Settings& settings, const Environment& environment) {
   if (const Status made = make_data_folder(settings); !made.ok()) return fail(kExitConfiguration, made.error().message);
   auto transport = net::listen_zmq(loop, environment, settings.listen, settings.access);
   if (!transport.ok()) return fail(kExitConfiguration, transport.error().message);
+  JobTracker* tracker = nullptr;
+  std::unique_ptr<OperationsPages> pages;
+  if (!settings.http.empty()) {
+    auto open_pages = OperationsPages::open(settings.http, loop, [&tracker] { return tracker == nullptr ? std::vector<NamedNumber>{} : tracker->stats(); });
+    if (!open_pages.ok()) return fail(kExitConfiguration, "--http: " + open_pages.error().message);
+    pages = std::move(open_pages).value();
+  }
   auto opened = open_store_patiently(settings, session, clock, log);
   if (!opened.ok()) return fail(exit_status_of(opened.error()), "store: " + opened.error().message);
   const std::string place = opened.value().place;
@@ -137,17 +145,18 @@ int run(const Settings& settings, const Environment& environment) {
   if (!questions.ok()) return fail(kExitBug, questions.error().message);
 
   int status = 0;
-  JobTracker* tracker = nullptr;
   auto lane = StoreThread::start(std::move(opened.value().store), loop, clock, [&](LaneAnswer answer) {
     if (auto* batch = std::get_if<BatchDone>(&answer)) return tracker->on_batch_done(std::move(*batch));
     if (auto* read = std::get_if<ReadDone>(&answer)) return tracker->on_read_done(std::move(*read));
     tracker->on_store_health(std::get<StoreHealth>(answer).is_away);
+    if (pages) pages->set_ready(tracker->is_ready());
   });
   if (!lane.ok()) return fail(kExitBug, lane.error().message);
   const auto on_ready = [&] {
     std::printf("jobtracker: ready listen=%s http=%s store=%s\n", transport.value()->endpoint().c_str(),
-                settings.http.empty() ? "off" : ("http://" + settings.http).c_str(), place.c_str());
+                pages ? pages->url().c_str() : "off", place.c_str());
     std::fflush(stdout);
+    if (pages) pages->set_ready(true);
     (void)sd_notify(environment, "READY=1");  // A manager that does not listen is its own problem.
   };
   const auto on_fatal = [&](const Error& error) {

@@ -10,9 +10,9 @@ namespace {
 Error away() { return {ErrorCode::kUnavailable, "memory store: told to be away"}; }
 
 Error fenced(const StoreSession& session) {
-  return {ErrorCode::kConflict, "session " + std::to_string(session.session.value) +
-                                    " of job tracker '" + session.name +
-                                    "' was fenced: another job tracker took over"};
+  return {ErrorCode::kDenied, "session " + std::to_string(session.session.value) +
+                                  " of job tracker '" + session.name +
+                                  "' was fenced: another job tracker took over"};
 }
 
 }  // namespace

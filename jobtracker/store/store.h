@@ -24,7 +24,8 @@ class Store {
   // Unknown: the connection broke inside COMMIT; settle() tells.
   virtual CommitResult commit(const Batch& batch) = 0;
 
-  // After Unknown: was that batch committed? Errors: kUnavailable, ask again.
+  // After Unknown: was that batch committed? Errors: kUnavailable, ask again; kDenied: this session
+  // was fenced, and must stop deciding.
   virtual Result<bool> settle(std::int64_t batch_number) = 0;
 
   // Errors: kUnavailable, ask again; kNotFound: no such group.

@@ -106,7 +106,10 @@ CommitResult StoreThread::settle(const Batch& batch, Unknown unknown) {
       return RolledBack{
           .error = Error{ErrorCode::kUnavailable, "the connection broke before the commit"}};
     }
-    if (!may_pass(settled.error())) return RolledBack{.error = settled.error()};
+    if (!may_pass(settled.error())) {
+      return RolledBack{.error = settled.error(),
+                        .fenced = settled.error().code == ErrorCode::kDenied};
+    }
     if (!wait_before_retry(settled.error())) return unknown;
   }
 }

@@ -90,9 +90,9 @@ Result<SessionStart> try_begin(sql::Connection& db, const StoreSession& session,
 }  // namespace
 
 Error fenced_error(const StoreSession& session) {
-  return {ErrorCode::kConflict, "session " + std::to_string(session.session.value) +
-                                    " of job tracker '" + session.name +
-                                    "' was fenced: another job tracker took over"};
+  return {ErrorCode::kDenied, "session " + std::to_string(session.session.value) +
+                                  " of job tracker '" + session.name +
+                                  "' was fenced: another job tracker took over"};
 }
 
 Status check_nobody_works(sql::Connection& db, const StoreSession& session,

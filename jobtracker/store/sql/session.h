@@ -30,7 +30,7 @@ Result<bool> prove_session(sql::Connection& db, const StoreSession& session, con
 
 // Whether the batch of that number was committed. On MySQL this waits for the end of a transaction
 // that is still alive on the server, so that the answer is definite.
-// kConflict: this session was fenced. Requires: no transaction.
+// kDenied: this session was fenced. Requires: no transaction.
 Result<bool> settle_session(sql::Connection& db, const StoreSession& session, std::int64_t batch);
 
 // Says that the session ended, so that the next one need not watch it.

@@ -62,25 +62,15 @@ SqlStore::~SqlStore() {
 Result<sql::Connection*> SqlStore::connected() {
   if (connection_ == nullptr) {
     auto opened = connect_();
-    if (!opened.ok()) {
-      // A database that was there and cannot be reached now is away, whatever the reason.
-      if (!std::exchange(away_, true)) {
-        log_.warn("store is away", "store", options_.name, "reason", opened.error().message);
-      }
-      return Error{ErrorCode::kUnavailable, std::move(opened).error().message};
-    }
+    // A database that was there and cannot be reached now is away, whatever the reason.
+    if (!opened.ok()) return Error{ErrorCode::kUnavailable, std::move(opened).error().message};
     connection_ = std::move(opened).value();
-    if (std::exchange(away_, false)) log_.info("store is back", "store", options_.name);
   }
   return connection_.get();
 }
 
 void SqlStore::note(const Error& error) {
-  if (!is_lost(error)) return;
-  connection_.reset();
-  if (!std::exchange(away_, true)) {
-    log_.warn("store is away", "store", options_.name, "reason", error.message);
-  }
+  if (is_lost(error)) connection_.reset();
 }
 
 Result<Committed> SqlStore::write(sql::Connection& db, const Batch& batch, RolledBack& details) {
@@ -125,8 +115,7 @@ Result<bool> SqlStore::settle(std::int64_t batch_number) {
   auto settled = settle_session(*db, options_.session, batch_number);
   if (settled.ok()) return settled;
   note(settled.error());
-  // A lock of the transaction in question that is still held is no answer yet; being fenced is.
-  if (settled.error() == fenced_error(options_.session)) return settled;
+  // A lock of the transaction in question that is still held is no answer yet.
   return for_reader(std::move(settled).error());
 }
 

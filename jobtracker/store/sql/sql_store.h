@@ -40,8 +40,7 @@ struct SqlStoreOptions {
 // fence, numbered requests, operations kind by kind, answers, COMMIT.
 //
 // Failures: a lost connection is dropped, and the next call opens another; whether a batch was
-// committed that broke inside COMMIT, settle() asks on a new one. Going away and coming back are
-// logged once each.
+// committed that broke inside COMMIT, settle() asks on a new one.
 //
 // Thread: one store thread.
 class SqlStore final : public Store {
@@ -65,7 +64,7 @@ class SqlStore final : public Store {
 
   // A connection, opened if there is none.
   Result<sql::Connection*> connected();
-  // Drops a connection that can no longer be used, and says so once.
+  // Drops a connection that can no longer be used.
   void note(const Error& error);
   Result<Committed> write(sql::Connection& db, const Batch& batch, RolledBack& details);
   Result<ReadAnswer> answer(const Read& question);
@@ -78,7 +77,6 @@ class SqlStore final : public Store {
   SessionStart start_;
   GroupCatalog groups_{};
   RowBuffer rows_{};
-  bool away_ = false;
 };
 
 // A read-only connection and its questions; opened again when it is lost.

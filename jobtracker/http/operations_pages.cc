@@ -1,0 +1,74 @@
+#include "jobtracker/http/operations_pages.h"
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+namespace carillon::jobtracker {
+namespace {
+
+bool is_counter(const std::string& name) {
+  constexpr std::string_view kEnd = "_total";
+  return name.size() > kEnd.size() && name.compare(name.size() - kEnd.size(), kEnd.size(), kEnd) == 0;
+}
+
+}  // namespace
+
+std::string to_prometheus_text(const std::vector<NamedNumber>& numbers) {
+  std::vector<prometheus::MetricFamily> families;
+  families.reserve(numbers.size());
+  for (const auto& [name, number] : numbers) {
+    prometheus::MetricFamily family;
+    family.name = "carillon_" + name;
+    prometheus::ClientMetric metric;
+    if (is_counter(name)) {
+      family.type = prometheus::MetricType::Counter;
+      metric.counter.value = static_cast<double>(number);
+    } else {
+      family.type = prometheus::MetricType::Gauge;
+      metric.gauge.value = static_cast<double>(number);
+    }
+    family.metric.push_back(std::move(metric));
+    families.push_back(std::move(family));
+  }
+  return prometheus::TextSerializer().Serialize(families);
+}
+
+Result<std::unique_ptr<OperationsPages>> OperationsPages::open(const std::string& address, EventLoop& loop,
+                                                               std::function<std::vector<NamedNumber>()> metrics) {
+  std::unique_ptr<OperationsPages> pages(new OperationsPages(loop, std::move(metrics)));
+  pages->server_ = CARILLON_TRY(net::HttpServer::open(
+      address, {}, [raw = pages.get()](net::HttpCall call, net::HttpResponder responder) {
+        raw->answer(call, std::move(responder));
+      }));
+  return pages;
+}
+
+OperationsPages::OperationsPages(EventLoop& loop, std::function<std::vector<NamedNumber>()> metrics)
+    : loop_(loop), metrics_(std::move(metrics)) {
+  loop_.watch(asked_.fd(), [this] {
+    asked_.clear();
+    while (const auto responder = asked_.take()) {
+      responder->send({.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = to_prometheus_text(metrics_())});
+    }
+  });
+}
+
+OperationsPages::~OperationsPages() {
+  server_.reset();
+  loop_.unwatch(asked_.fd());
+}
+
+// On the HTTP thread.
+void OperationsPages::answer(const net::HttpCall& call, net::HttpResponder responder) {
+  const std::string path = call.target.substr(0, call.target.find('?'));
+  if (call.method != "GET") return responder.send({.status = 405, .body = "only GET\n", .headers = {{"Allow", "GET"}}});
+  if (path == "/healthz") return responder.send({.body = "ok\n"});
+  if (path == "/readyz") {
+    if (ready_) return responder.send({.body = "ready\n"});
+    return responder.send({.status = 503, .body = "not ready: starting, stopping, or the store is away\n"});
+  }
+  if (path != "/metrics") return responder.send({.status = 404, .body = "no such page; there are /healthz, /readyz and /metrics\n"});
+  if (!asked_.put(std::move(responder))) return responder.send({.status = 503, .body = "too many requests, try again\n"});
+}
+
+}  // namespace carillon::jobtracker
