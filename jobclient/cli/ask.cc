@@ -177,7 +177,7 @@ int run_history(Context& context) {
               {"attempt", Kind::kNumber},
               {"state", Kind::kState},
               {"trigger_time", Kind::kTime, true},
-              {"started_at", Kind::kTime},
+              {"started_at", Kind::kTime, true},
               {"ended_at", Kind::kTime},
               {"lateness_ms", Kind::kNumber, true},
               {"node"},

@@ -11,7 +11,7 @@ namespace carillon::cli {
 namespace {
 
 constexpr std::size_t kGap = 2;          // spaces between columns
-constexpr std::size_t kCutWidthMin = 6;  // no column is cut to less
+constexpr std::size_t kCutWidthMin = 8;  // no column is cut to less
 
 }  // namespace
 
@@ -39,6 +39,12 @@ void Table::finish() {
   held_back_.clear();
 }
 
+// The least that a column of so much content can do with.
+std::size_t Table::least_width(std::size_t column) const {
+  const bool may_be_cut = columns_[column].may_be_cut && !columns_[column].is_number;
+  return may_be_cut ? std::min(widths_[column], kCutWidthMin) : widths_[column];
+}
+
 void Table::fix_widths() {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     std::size_t widest = width_of(columns_[i].header);
@@ -46,16 +52,21 @@ void Table::fix_widths() {
     widths_.push_back(widest);
   }
   if (width_ == 0) return;
-  std::size_t total = std::accumulate(widths_.begin(), widths_.end(), std::size_t{0}) +
-                      kGap * (columns_.size() - 1);
+  std::size_t least = 0;
+  for (std::size_t i = 0; i < widths_.size(); ++i) {
+    least += least_width(i) + (i == 0 ? 0 : kGap);
+    if (i > 0 && least > width_) widths_.resize(i);  // What does not fit at all is left out.
+  }
+  std::size_t total =
+      std::accumulate(widths_.begin(), widths_.end(), std::size_t{0}) + kGap * (widths_.size() - 1);
   while (total > width_) {
     // The widest gives way first, so that the columns end up about as wide as each other.
-    std::size_t widest = columns_.size();
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      if (!columns_[i].may_be_cut || columns_[i].is_number || widths_[i] <= kCutWidthMin) continue;
-      if (widest == columns_.size() || widths_[i] > widths_[widest]) widest = i;
+    std::size_t widest = widths_.size();
+    for (std::size_t i = 0; i < widths_.size(); ++i) {
+      if (widths_[i] == least_width(i)) continue;
+      if (widest == widths_.size() || widths_[i] > widths_[widest]) widest = i;
     }
-    if (widest == columns_.size()) return;  // Narrower than this would say nothing any more.
+    if (widest == widths_.size()) return;  // A single column that cannot be cut.
     --widths_[widest];
     --total;
   }
@@ -63,7 +74,7 @@ void Table::fix_widths() {
 
 void Table::print(const std::vector<std::string>& cells, bool is_header) {
   std::string line;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
+  for (std::size_t i = 0; i < widths_.size(); ++i) {
     const TableColumn& column = columns_[i];
     // Beyond the sample a cell may be wider than its column; it is cut only where there is a limit.
     const bool cut = width_ != 0 && (is_header || (column.may_be_cut && !column.is_number));

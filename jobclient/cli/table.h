@@ -11,7 +11,8 @@
 //
 // The widths are those of the first rows; what comes after keeps to them as far as it fits, so
 // that any number of rows needs little memory. Where a width is given the table keeps within it:
-// the widest columns that may be cut are cut, with "…".
+// the widest columns that may be cut are cut, with "…", and when that is not enough the last
+// columns are left out.
 //
 // Thread: the owner's.
 namespace carillon::cli {
@@ -37,6 +38,7 @@ class Table {
   void finish();
 
  private:
+  std::size_t least_width(std::size_t column) const;
   void fix_widths();
   void print(const std::vector<std::string>& cells, bool is_header);
 
@@ -45,7 +47,7 @@ class Table {
   const std::size_t width_;
   const bool colours_;
   std::vector<std::vector<std::string>> held_back_;
-  std::vector<std::size_t> widths_;  // empty until they are fixed
+  std::vector<std::size_t> widths_;  // of the columns shown; empty until they are fixed
 };
 
 }  // namespace carillon::cli
