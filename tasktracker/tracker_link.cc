@@ -33,11 +33,19 @@ TrackerLink::TrackerLink(TrackerLinkConfig config, net::ClientTransport& transpo
 
 TrackerLink::~TrackerLink() { transport_.set_receiver(nullptr); }
 
-void TrackerLink::on_connected() { fetcher_.on_connected(); }
+void TrackerLink::on_connected() {
+  said_away_ = false;
+  fetcher_.on_connected();
+}
 
 void TrackerLink::on_disconnected(const std::string& reason) {
-  log_.warn("no job tracker, trying again and again", "tracker", config_.endpoint, "reason", reason,
-            "held", fetcher_.held());
+  if (reason.starts_with("access denied")) {
+    log_.error("not let in, trying again and again", "tracker", config_.endpoint, "reason", reason);
+  } else if (!said_away_) {
+    log_.warn("no job tracker, trying again and again", "tracker", config_.endpoint, "reason",
+              reason, "held", fetcher_.held());
+  }
+  said_away_ = true;
   fetcher_.on_disconnected();
 }
 
@@ -106,7 +114,8 @@ void TrackerLink::on_hand_out(wire::HandOut&& hand_out) {
 }
 
 void TrackerLink::on_kill(const wire::Kill& kill) {
-  const std::string reason = kill.reason.empty() ? "killed" : "killed: " + kill.reason;
+  const std::string reason =
+      kill.reason.empty() || kill.reason == "killed" ? "killed" : "killed: " + kill.reason;
   for (const wire::AttemptId& id : kill.jobs) {
     const RunPool::Stopped stopped = pool_.stop(id, StopReason::kKilled, reason);
     if (!stopped.was_waiting) continue;

@@ -89,6 +89,7 @@ class TrackerLink final : public net::ClientReceiver {
   std::uint64_t register_correlation_ = 0;
   std::uint64_t output_correlation_ = 0;
   std::string last_refusal_{};
+  bool said_away_ = false;  // since the last connection
   bool had_lease_ = false;
   bool gone_ = false;
 };
