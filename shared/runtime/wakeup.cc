@@ -1,5 +1,6 @@
 #include "shared/runtime/wakeup.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -39,7 +40,8 @@ void Wakeup::clear() {
 
 bool Wakeup::wait_for(Duration longest) {
   pollfd descriptor{.fd = fd_, .events = POLLIN, .revents = 0};
-  const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(longest).count();
+  const auto milliseconds =
+      std::min<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(longest).count(), 60'000);
   const bool signalled = ::poll(&descriptor, 1, static_cast<int>(milliseconds)) > 0;
   clear();
   return signalled;

@@ -17,8 +17,9 @@ class Wakeup {
 
   void signal();  // any thread; a signal handler too
   void clear();
-  void wait();                      // blocks until signalled, and clears
-  bool wait_for(Duration longest);  // the same, but no longer; false: not signalled
+  void wait();  // blocks until signalled, and clears
+  // The same, but no longer than this, nor than a minute. False: not signalled.
+  bool wait_for(Duration longest);
   int fd() const { return fd_; }
 
  private:
