@@ -29,7 +29,7 @@ TEST_P(StoreContract, CommitsNothingForAFencedSession) {
 
   const auto settled = old_store->settle(old_number + 1);
   ASSERT_FALSE(settled.ok());
-  EXPECT_EQ(settled.error().code, ErrorCode::kConflict);
+  EXPECT_EQ(settled.error().code, ErrorCode::kDenied);
 }
 
 TEST_P(StoreContract, CommitsNothingUnderANumberThatIsNotTheNext) {
