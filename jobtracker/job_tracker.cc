@@ -15,17 +15,20 @@ Status JobTrackerConfig::validate() const {
   CARILLON_TRY(batcher.validate());
   CARILLON_TRY(recurrence.validate());
   if (recovery.lease < pull_interval * 2) {
-    return Error{ErrorCode::kInvalidArgument, "lease must be at least 2s, two of a task tracker's pulls"};
+    return Error{ErrorCode::kInvalidArgument,
+                 "lease must be at least 2s, two of a task tracker's pulls"};
   }
   if (dispatcher.preload.capacity < 100) {
-    return Error{ErrorCode::kInvalidArgument, "preload-capacity is " + std::to_string(dispatcher.preload.capacity) + ", must be at least 100"};
+    return Error{ErrorCode::kInvalidArgument, "preload-capacity is " +
+                                                  std::to_string(dispatcher.preload.capacity) +
+                                                  ", must be at least 100"};
   }
   return {};
 }
 
-JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& clock, Random& random,
-                       Executor& executor, StoreLane& lane, Questions& questions, std::function<void()> on_ready,
-                       std::function<void(const Error&)> on_fatal)
+JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& clock,
+                       Random& random, Executor& executor, StoreLane& lane, Questions& questions,
+                       std::function<void()> on_ready, std::function<void(const Error&)> on_fatal)
     : config_(std::move(config)),
       session_(session),
       executor_(executor),
@@ -33,13 +36,18 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       on_fatal_(std::move(on_fatal)),
       clock_(clock, log_),
       batcher_(config_.batcher, lane, clock, log_),
-      recurrence_(config_.recurrence, catalog_, batcher_, *this, ids_, clock_, executor, log_),
-      dispatcher_(config_.dispatcher, catalog_, executing_, workers_, batcher_, clock_, executor, recurrence_, *this, log_),
-      completion_(catalog_, executing_, workers_, batcher_, *this, recurrence_, *this, ids_, clock_, random, log_),
+      recurrence_(config_.recurrence, catalog_, executing_, batcher_, *this, ids_, clock_, executor,
+                  log_),
+      dispatcher_(config_.dispatcher, catalog_, executing_, workers_, batcher_, clock_, executor,
+                  recurrence_, *this, log_),
+      completion_(catalog_, executing_, workers_, batcher_, *this, recurrence_, *this, ids_, clock_,
+                  random, log_),
       recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
       submit_(config_.zone, catalog_, *this, recurrence_, batcher_, *this, *this, ids_, clock_),
-      act_(catalog_, executing_, workers_, recurrence_, completion_, batcher_, *this, *this, *this, ids_, clock_),
-      query_(catalog_, executing_, workers_, questions, *this, clock_, config_.recovery.lease, [this] { return stats(); }) {}
+      act_(catalog_, executing_, workers_, recurrence_, completion_, batcher_, *this, *this, *this,
+           ids_, clock_),
+      query_(catalog_, executing_, workers_, questions, *this, clock_, config_.recovery.lease,
+             [this] { return stats(); }) {}
 
 void JobTracker::start(net::ServerTransport& transport) {
   transport_ = &transport;
@@ -59,7 +67,9 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
   recurrence_.start(found);
   every(std::chrono::milliseconds{100}, [this] { recovery_.run_once(); });
   every(std::chrono::milliseconds{200}, [this] {
-    if (clock_.adjust()) dispatcher_.reload();
+    if (!clock_.adjust()) return;
+    dispatcher_.reload();
+    recurrence_.clock_was_set();
   });
   every(config_.beat, [this] { batcher_.beat(); });
   every(std::chrono::minutes{1}, [this] { purge(); });
@@ -81,10 +91,10 @@ bool JobTracker::end_turn() {
     batcher_.flush(clock_.now(), ids_.high());
     return false;
   }
-  if (!stopping_ && dispatcher_.pump()) completion_.flush();
+  if (!stopping_) dispatcher_.pump();
   completion_.flush();
   batcher_.flush(clock_.now(), ids_.high());
-  return false;
+  return !stopping_ && dispatcher_.has_work();
 }
 
 void JobTracker::on_batch_done(BatchDone done) {
@@ -100,7 +110,8 @@ bool JobTracker::send(const Worker& worker, const wire::Message& message) {
 }
 
 void JobTracker::answer(const Asker& asker, wire::Message message) {
-  const Status sent = transport_->send(asker.peer, wire::encode({.correlation = asker.correlation, .message = std::move(message)}));
+  const Status sent = transport_->send(
+      asker.peer, wire::encode({.correlation = asker.correlation, .message = std::move(message)}));
   if (!sent.ok()) log_.debug("an answer could not be sent", "error", sent.error().message);
 }
 
@@ -112,18 +123,24 @@ void JobTracker::on_frame(const net::Peer& peer, std::string_view frame) {
   }
   const Asker asker{peer, decoded.value().correlation};
   if (!ready_ || stopping_) {
-    return answer(asker, wire::ErrorReply{Error{ErrorCode::kUnavailable, stopping_ ? "the job tracker is stopping" : "the job tracker is starting, try again"}});
+    return answer(asker,
+                  wire::ErrorReply{Error{ErrorCode::kUnavailable,
+                                         stopping_ ? "the job tracker is stopping"
+                                                   : "the job tracker is starting, try again"}});
   }
   route(asker, std::move(decoded.value().message));
 }
 
 void JobTracker::route(const Asker& asker, wire::Message message) {
-  if (auto* submit = std::get_if<wire::Submit>(&message)) return submit_.submit(asker, std::move(*submit));
+  if (auto* submit = std::get_if<wire::Submit>(&message))
+    return submit_.submit(asker, std::move(*submit));
   if (auto* act = std::get_if<wire::Act>(&message)) return act_.act(asker, std::move(*act));
   if (auto* query = std::get_if<wire::Query>(&message)) return query_.query(asker, *query);
-  if (auto* hello = std::get_if<wire::Register>(&message)) return on_register(asker, std::move(*hello));
+  if (auto* hello = std::get_if<wire::Register>(&message))
+    return on_register(asker, std::move(*hello));
   if (auto* pull = std::get_if<wire::Pull>(&message)) return on_pull(asker, *pull);
-  if (auto* output = std::get_if<wire::Output>(&message)) return on_output(asker, std::move(*output));
+  if (auto* output = std::get_if<wire::Output>(&message))
+    return on_output(asker, std::move(*output));
   if (auto* bye = std::get_if<wire::Bye>(&message)) return on_bye(asker, *bye);
   if (auto* report = std::get_if<wire::Report>(&message)) {
     if (Worker* worker = worker_of(asker, report->session)) completion_.report(*worker, *report);
@@ -134,13 +151,16 @@ void JobTracker::route(const Asker& asker, wire::Message message) {
     return;
   }
   ++bad_frames_;
-  answer(asker, wire::ErrorReply{Error{ErrorCode::kInvalidArgument, "a job tracker does not take this type of message"}});
+  answer(asker, wire::ErrorReply{Error{ErrorCode::kInvalidArgument,
+                                       "a job tracker does not take this type of message"}});
 }
 
 Worker* JobTracker::worker_of(const Asker& asker, SessionId session) {
   Worker* worker = workers_.find(session);
   if (worker == nullptr) {
-    answer(asker, wire::ErrorReply{Error{ErrorCode::kNotFound, "session " + std::to_string(session.value) + " is not known, register"}});
+    answer(asker,
+           wire::ErrorReply{Error{ErrorCode::kNotFound, "session " + std::to_string(session.value) +
+                                                            " is not known, register"}});
     return nullptr;
   }
   worker->peer = asker.peer;
@@ -149,7 +169,8 @@ Worker* JobTracker::worker_of(const Asker& asker, SessionId session) {
 
 void JobTracker::on_register(const Asker& asker, wire::Register message) {
   if (!message.session || message.name.empty()) {
-    return answer(asker, wire::ErrorReply{Error{ErrorCode::kInvalidArgument, "a task tracker needs a session and a name"}});
+    return answer(asker, wire::ErrorReply{Error{ErrorCode::kInvalidArgument,
+                                                "a task tracker needs a session and a name"}});
   }
   const std::string name = message.group;
   with_group(name, [this, asker, message = std::move(message)](Result<const Group*> group) {
@@ -159,7 +180,8 @@ void JobTracker::on_register(const Asker& asker, wire::Register message) {
 }
 
 void JobTracker::seat(const Asker& asker, const wire::Register& message, const Group& group) {
-  Worker worker{.session = message.session, .peer = asker.peer, .name = message.name, .group = group.id};
+  Worker worker{
+      .session = message.session, .peer = asker.peer, .name = message.name, .group = group.id};
   worker.threads = message.threads;
   worker.labels = message.labels;
   worker.version = message.version;
@@ -167,31 +189,49 @@ void JobTracker::seat(const Asker& asker, const wire::Register& message, const G
   worker.started_at = clock_.now();
   // Grows over restarts of this tracker too, so that a worker's "seen" never covers a new hand-out.
   worker.handout_last = worker.started_at.time_since_epoch().count();
+  // What it was handed before it registered, it says here; what it did not get goes back.
+  std::int64_t handout_seen = worker.handout_last;
   if (const Worker* before = workers_.find(message.session)) {
     worker.started_at = before->started_at;
     worker.handout_last = before->handout_last;
+    handout_seen = before->handout_last;
+    if (before->peer == asker.peer) {
+      // The connection stands, so a hand-out may have crossed this message: the pulls will tell.
+      handout_seen = before->handout_seen;
+      worker.pull = before->pull;
+      worker.handout_seen = before->handout_seen;
+      worker.unseen = before->unseen;
+      worker.unseen_jobs = before->unseen_jobs;
+    }
     for (const JobId id : executing_.of_session(message.session)) {
       const Phase phase = executing_.find(id)->phase;
       if (phase == Phase::kClaiming || phase == Phase::kHeld) ++worker.reserved;
     }
   } else {
-    log_.info("a task tracker came", "node", message.name, "group", group.name, "threads", message.threads);
+    log_.info("a task tracker came", "node", message.name, "group", group.name, "threads",
+              message.threads);
   }
   Worker& seated = workers_.put(std::move(worker));
-  answer(asker, wire::Registered{.lease = config_.recovery.lease, .pull_interval = config_.pull_interval, .tracker_session = session_.value});
-  // What it was handed before it registered, it says here; what it did not get goes back.
-  recovery_.reconcile(seated, seated.handout_last, message.holding);
+  answer(asker, wire::Registered{.lease = config_.recovery.lease,
+                                 .pull_interval = config_.pull_interval,
+                                 .tracker_session = session_.value});
+  recovery_.reconcile(seated, handout_seen, message.holding);
+  act_.stop_again(message.holding);
   put_node(seated, true);
   dispatcher_.touch(group.id);
 }
 
 void JobTracker::put_node(const Worker& worker, bool alive) {
-  NodeRow row{.session = worker.session, .name = worker.name, .group = worker.group, .threads = worker.threads};
+  NodeRow row{.session = worker.session,
+              .name = worker.name,
+              .group = worker.group,
+              .threads = worker.threads};
   row.started_at = worker.started_at;
   row.last_seen = clock_.now();
   row.alive = alive;
   catalog_.mark_served(worker.group);
-  batcher_.post(Urgency::kHousekeeping, PutNode{.node = std::move(row)}, [](Operation&, const Outcome&, const Error*) {});
+  batcher_.post(Urgency::kHousekeeping, PutNode{.node = std::move(row)},
+                [](Operation&, const Outcome&, const Error*) {});
 }
 
 void JobTracker::on_pull(const Asker& asker, const wire::Pull& message) {
@@ -199,6 +239,7 @@ void JobTracker::on_pull(const Asker& asker, const wire::Pull& message) {
   if (worker == nullptr) return;
   worker->heard_at = clock_.steady_now();
   worker->take_pull(message);
+  worker->forget_unseen(clock_.steady_now() - config_.recovery.lease);
   answer(asker, wire::Pulled{.number = message.number});
   if (message.holding) recovery_.reconcile(*worker, message.handout_seen, *message.holding);
   dispatcher_.touch(worker->group);
@@ -206,17 +247,26 @@ void JobTracker::on_pull(const Asker& asker, const wire::Pull& message) {
 
 void JobTracker::on_output(const Asker& asker, wire::Output message) {
   if (worker_of(asker, message.session) == nullptr) return;
-  if (message.chunks.empty() || batcher_.is_full()) return answer(asker, wire::OutputTaken{.chunks = 0});
+  if (message.chunks.empty() || batcher_.is_full())
+    return answer(asker, wire::OutputTaken{.chunks = 0});
   std::vector<Operation> rows;
   rows.reserve(message.chunks.size());
   for (wire::OutputChunk& chunk : message.chunks) {
-    rows.emplace_back(AddOutput{.row = {.job_id = chunk.id.job_id, .attempt = chunk.id.attempt, .sequence = chunk.sequence,
-                                        .stream = static_cast<int>(chunk.stream), .at = chunk.at, .bytes = std::move(chunk.bytes)}});
+    rows.emplace_back(AddOutput{.row = {.job_id = chunk.id.job_id,
+                                        .attempt = chunk.id.attempt,
+                                        .sequence = chunk.sequence,
+                                        .stream = static_cast<int>(chunk.stream),
+                                        .at = chunk.at,
+                                        .bytes = std::move(chunk.bytes)}});
   }
-  batcher_.post_unit(Urgency::kCompletion, std::move(rows), [this, asker](std::vector<Operation>& done, const std::vector<Outcome>&, const Error* refused) {
-    if (refused != nullptr) log_.error("output could not be stored", "error", refused->message);
-    answer(asker, wire::OutputTaken{.chunks = static_cast<std::int64_t>(done.size())});
-  });
+  batcher_.post_unit(Urgency::kCompletion, std::move(rows),
+                     [this, asker](std::vector<Operation>& done, const std::vector<Outcome>&,
+                                   const Error* refused) {
+                       if (refused != nullptr)
+                         log_.error("output could not be stored", "error", refused->message);
+                       answer(asker,
+                              wire::OutputTaken{.chunks = static_cast<std::int64_t>(done.size())});
+                     });
 }
 
 void JobTracker::on_bye(const Asker& asker, const wire::Bye& message) {
@@ -230,7 +280,8 @@ void JobTracker::on_bye(const Asker& asker, const wire::Bye& message) {
 
 // ---- groups ----
 
-void JobTracker::with_group(const std::string& name, std::function<void(Result<const Group*>)> then) {
+void JobTracker::with_group(const std::string& name,
+                            std::function<void(Result<const Group*>)> then) {
   if (const Group* group = catalog_.group(name)) return then(group);
   auto& waiting = groups_to_come_[name];
   waiting.push_back(std::move(then));
@@ -255,10 +306,13 @@ void JobTracker::with_group(const std::string& name, std::function<void(Result<c
 
 void JobTracker::purge() {
   const WallTime now = clock_.now();
-  Purge operation{.log_before = now - config_.log_retention, .clients_before = now - config_.client_retention, .limit = kPurgeRows};
-  batcher_.post(Urgency::kHousekeeping, operation, [this](Operation&, const Outcome& outcome, const Error*) {
-    if (outcome.count >= kPurgeRows) purge();
-  });
+  Purge operation{.log_before = now - config_.log_retention,
+                  .clients_before = now - config_.client_retention,
+                  .limit = kPurgeRows};
+  batcher_.post(Urgency::kHousekeeping, operation,
+                [this](Operation&, const Outcome& outcome, const Error*) {
+                  if (outcome.count >= kPurgeRows) purge();
+                });
 }
 
 std::vector<Stat> JobTracker::stats() const {

@@ -50,9 +50,9 @@ class JobTracker final : public net::ServerReceiver,
                          private GroupMaker {
  public:
   // `on_ready` comes once the store was read; `on_fatal` when this session can't go on.
-  JobTracker(JobTrackerConfig config, SessionId session, const Clock& clock, Random& random, Executor& executor,
-             StoreLane& lane, Questions& questions, std::function<void()> on_ready,
-             std::function<void(const Error&)> on_fatal);
+  JobTracker(JobTrackerConfig config, SessionId session, const Clock& clock, Random& random,
+             Executor& executor, StoreLane& lane, Questions& questions,
+             std::function<void()> on_ready, std::function<void(const Error&)> on_fatal);
 
   // Reads what the store has; frames are answered "not ready" until then.
   void start(net::ServerTransport& transport);

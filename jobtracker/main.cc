@@ -48,30 +48,38 @@ Status make_data_folder(const Settings& settings) {
   std::error_code failed;
   std::filesystem::create_directories(settings.data, failed);
   if (!failed) return {};
-  return Error{ErrorCode::kInvalidArgument, "data folder " + settings.data + ": " + failed.message() + " (choose another with --data)"};
+  return Error{ErrorCode::kInvalidArgument, "data folder " + settings.data + ": " +
+                                                failed.message() + " (choose another with --data)"};
 }
 
-Result<OpenedStore> open_store(const Settings& settings, SessionId session, const Clock& clock, const Logger& log) {
+Result<OpenedStore> open_store(const Settings& settings, SessionId session, const Clock& clock,
+                               const Logger& log) {
   const StoreSession who{.session = session, .name = settings.name};
-  if (is_sqlite(settings)) return open_sqlite_store(sqlite_path(settings), who, describe, clock, log);
+  if (is_sqlite(settings))
+    return open_sqlite_store(sqlite_path(settings), who, describe, clock, log);
   return open_mysql_store(settings.store, who, describe, clock, log);
 }
 
 // A store that can't be reached is tried again for --store-wait.
-Result<OpenedStore> open_store_patiently(const Settings& settings, SessionId session, const Clock& clock, const Logger& log) {
+Result<OpenedStore> open_store_patiently(const Settings& settings, SessionId session,
+                                         const Clock& clock, const Logger& log) {
   const SteadyTime until = clock.steady_now() + settings.store_wait;
   Wakeup pause;
   bool said = false;
   while (true) {
     auto opened = open_store(settings, session, clock, log);
-    if (opened.ok() || opened.error().code != ErrorCode::kUnavailable || clock.steady_now() >= until) return opened;
-    if (!std::exchange(said, true)) log.warn("the store can't be reached, trying again", "error", opened.error().message);
+    if (opened.ok() || opened.error().code != ErrorCode::kUnavailable ||
+        clock.steady_now() >= until)
+      return opened;
+    if (!std::exchange(said, true))
+      log.warn("the store can't be reached, trying again", "error", opened.error().message);
     pause.wait_for(kStoreRetry);
   }
 }
 
 int exit_status_of(const Error& error) {
-  const bool away = error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kConflict || error.code == ErrorCode::kTimeout;
+  const bool away = error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kConflict ||
+                    error.code == ErrorCode::kTimeout;
   return away ? kExitStore : kExitConfiguration;
 }
 
@@ -86,7 +94,8 @@ class Checkpoints {
   static Result<std::unique_ptr<Checkpoints>> start(const std::string& path) {
     auto checkpoints = std::make_unique<Checkpoints>();
     checkpoints->checkpointer_ = CARILLON_TRY(SqliteCheckpointer::open(path));
-    checkpoints->thread_ = CARILLON_TRY(Thread::start("checkpoint", [raw = checkpoints.get()] { raw->run(); }));
+    checkpoints->thread_ =
+        CARILLON_TRY(Thread::start("checkpoint", [raw = checkpoints.get()] { raw->run(); }));
     return checkpoints;
   }
   ~Checkpoints() {
@@ -99,7 +108,8 @@ class Checkpoints {
     bool said = false;
     while (!stop_.wait_for(kCheckpointPeriod)) {
       const Status status = checkpointer_->run_once();
-      if (!status.ok() && !std::exchange(said, true)) log_.warn("the write-ahead log could not be copied back", "error", status.error().message);
+      if (!status.ok() && !std::exchange(said, true))
+        log_.warn("the write-ahead log could not be copied back", "error", status.error().message);
       if (status.ok()) said = false;
     }
   }
@@ -119,13 +129,16 @@ int run(const Settings& settings, const Environment& environment) {
   if (!signals.ok()) return fail(kExitBug, signals.error().message);
 
   const SessionId session{static_cast<std::int64_t>(random.next() >> 2) + 1};
-  if (const Status made = make_data_folder(settings); !made.ok()) return fail(kExitConfiguration, made.error().message);
+  if (const Status made = make_data_folder(settings); !made.ok())
+    return fail(kExitConfiguration, made.error().message);
   auto transport = net::listen_zmq(loop, environment, settings.listen, settings.access);
   if (!transport.ok()) return fail(kExitConfiguration, transport.error().message);
   JobTracker* tracker = nullptr;
   std::unique_ptr<OperationsPages> pages;
   if (!settings.http.empty()) {
-    auto open_pages = OperationsPages::open(settings.http, loop, [&tracker] { return tracker == nullptr ? std::vector<NamedNumber>{} : tracker->stats(); });
+    auto open_pages = OperationsPages::open(settings.http, loop, [&tracker] {
+      return tracker == nullptr ? std::vector<NamedNumber>{} : tracker->stats();
+    });
     if (!open_pages.ok()) return fail(kExitConfiguration, "--http: " + open_pages.error().message);
     pages = std::move(open_pages).value();
   }
@@ -145,16 +158,20 @@ int run(const Settings& settings, const Environment& environment) {
   if (!questions.ok()) return fail(kExitBug, questions.error().message);
 
   int status = 0;
-  auto lane = StoreThread::start(std::move(opened.value().store), loop, clock, [&](LaneAnswer answer) {
-    if (auto* batch = std::get_if<BatchDone>(&answer)) return tracker->on_batch_done(std::move(*batch));
-    if (auto* read = std::get_if<ReadDone>(&answer)) return tracker->on_read_done(std::move(*read));
-    tracker->on_store_health(std::get<StoreHealth>(answer).is_away);
-    if (pages) pages->set_ready(tracker->is_ready());
-  });
+  auto lane =
+      StoreThread::start(std::move(opened.value().store), loop, clock, [&](LaneAnswer answer) {
+        if (auto* batch = std::get_if<BatchDone>(&answer))
+          return tracker->on_batch_done(std::move(*batch));
+        if (auto* read = std::get_if<ReadDone>(&answer))
+          return tracker->on_read_done(std::move(*read));
+        tracker->on_store_health(std::get<StoreHealth>(answer).is_away);
+        if (pages) pages->set_ready(tracker->is_ready());
+      });
   if (!lane.ok()) return fail(kExitBug, lane.error().message);
   const auto on_ready = [&] {
-    std::printf("jobtracker: ready listen=%s http=%s store=%s\n", transport.value()->endpoint().c_str(),
-                pages ? pages->url().c_str() : "off", place.c_str());
+    std::printf("jobtracker: ready listen=%s http=%s store=%s\n",
+                transport.value()->endpoint().c_str(), pages ? pages->url().c_str() : "off",
+                place.c_str());
     std::fflush(stdout);
     if (pages) pages->set_ready(true);
     (void)sd_notify(environment, "READY=1");  // A manager that does not listen is its own problem.
@@ -163,7 +180,8 @@ int run(const Settings& settings, const Environment& environment) {
     status = fail(kExitStore, "store: " + error.message);
     loop.stop();
   };
-  JobTracker job_tracker(settings.tracker, session, clock, random, loop, *lane.value(), *questions.value(), on_ready, on_fatal);
+  JobTracker job_tracker(settings.tracker, session, clock, random, loop, *lane.value(),
+                         *questions.value(), on_ready, on_fatal);
   tracker = &job_tracker;
   loop.at_end_of_turn([&] { return job_tracker.end_turn(); });
   job_tracker.start(*transport.value());

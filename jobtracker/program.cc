@@ -19,7 +19,8 @@ std::vector<Option> store_options(const Environment& environment) {
   return {
       {.name = "store",
        .placeholder = "URL",
-       .help = "Where jobs are kept: sqlite:PATH (embedded, one job tracker) or mysql://user:password@host:port/database.",
+       .help = "Where jobs are kept: sqlite:PATH (embedded, one job tracker) or "
+               "mysql://user:password@host:port/database.",
        .fallback_help = "sqlite:DATA/carillon.db",
        .section = "Store",
        .secret = true},
@@ -57,7 +58,8 @@ std::vector<Option> network_options() {
        .section = "Network"},
       {.name = "keys",
        .placeholder = "DIR",
-       .help = "Folder with server.key, server.pub and clients/*.pub: only programs with one of these keys get in. Needed off loopback.",
+       .help = "Folder with server.key, server.pub and clients/*.pub: only programs with one of "
+               "these keys get in. Needed off loopback.",
        .section = "Network"},
       {.name = "insecure",
        .kind = OptionKind::kSwitch,
@@ -107,28 +109,43 @@ void append(std::vector<Option>& all, std::vector<Option>&& more) {
 }
 
 Result<std::string> store_url(const std::string& given, const std::string& data) {
-  if (given.empty()) return "sqlite:" + (std::filesystem::absolute(data) / "carillon.db").lexically_normal().string();
+  if (given.empty())
+    return "sqlite:" +
+           (std::filesystem::absolute(data) / "carillon.db").lexically_normal().string();
   if (given.rfind("mysql://", 0) == 0) return given;
   if (given.rfind("sqlite:", 0) == 0 && given.size() > 7) {
     return "sqlite:" + std::filesystem::absolute(given.substr(7)).lexically_normal().string();
   }
-  return Error{ErrorCode::kInvalidArgument, "--store '" + mask_secrets(given) + "': not a store (write sqlite:PATH or mysql://user:password@host:port/database)"};
+  return Error{
+      ErrorCode::kInvalidArgument,
+      "--store '" + mask_secrets(given) +
+          "': not a store (write sqlite:PATH or mysql://user:password@host:port/database)"};
 }
 
 }  // namespace
 
 Program make_program(const Environment& environment) {
-  Program program{.name = "jobtracker",
-                  .summary = "stores jobs, works out when each is due, and hands it to a task tracker"};
+  Program program{
+      .name = "jobtracker",
+      .summary = "stores jobs, works out when each is due, and hands it to a task tracker"};
   program.description =
-      "Needs no configuration on one machine: jobs are kept in an SQLite file, and this user's task trackers and job "
-      "clients get in by themselves. When it is ready it prints one line on stdout; the log goes to stderr. SIGTERM and "
-      "SIGINT stop it cleanly; whatever it was told is on disk before it is answered, so kill -9 loses nothing.";
+      "Needs no configuration on one machine: jobs are kept in an SQLite file, and this user's "
+      "task trackers and job "
+      "clients get in by themselves. When it is ready it prints one line on stdout; the log goes "
+      "to stderr. SIGTERM and "
+      "SIGINT stop it cleanly; whatever it was told is on disk before it is answered, so kill -9 "
+      "loses nothing.";
   append(program.options, store_options(environment));
   append(program.options, network_options());
   append(program.options, schedule_options());
-  program.options.push_back({.name = "name", .placeholder = "NAME", .help = "What the log and other job trackers call this one.", .fallback = "jobtracker"});
-  program.options.push_back({.name = "log-level", .placeholder = "LEVEL", .help = "What is logged on stderr.", .fallback = "info",
+  program.options.push_back({.name = "name",
+                             .placeholder = "NAME",
+                             .help = "What the log and other job trackers call this one.",
+                             .fallback = "jobtracker"});
+  program.options.push_back({.name = "log-level",
+                             .placeholder = "LEVEL",
+                             .help = "What is logged on stderr.",
+                             .fallback = "info",
                              .choices = {"debug", "info", "warn", "error", "off"}});
   program.examples =
       "  jobtracker\n"
@@ -149,7 +166,8 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
   settings.listen = configuration.text("listen");
   settings.http = configuration.text("http") == "off" ? "" : configuration.text("http");
   settings.store_wait = configuration.duration("store-wait");
-  settings.access = {.keys = configuration.text("keys"), .insecure = configuration.is_on("insecure")};
+  settings.access = {.keys = configuration.text("keys"),
+                     .insecure = configuration.is_on("insecure")};
   settings.log_level = CARILLON_TRY(parse_log_level(configuration.text("log-level")));
 
   JobTrackerConfig& tracker = settings.tracker;
@@ -161,7 +179,8 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
   tracker.recurrence.horizon = configuration.duration("pregenerate-horizon");
   tracker.recurrence.period = configuration.duration("pregenerate-period");
   tracker.log_retention = configuration.duration("log-retention");
-  tracker.dispatcher.preload.capacity = static_cast<std::size_t>(configuration.number("preload-capacity"));
+  tracker.dispatcher.preload.capacity =
+      static_cast<std::size_t>(configuration.number("preload-capacity"));
   CARILLON_TRY(tracker.validate());
   return settings;
 }

@@ -15,11 +15,11 @@ namespace carillon::jobtracker {
 // What the command line, the environment and the file come to, checked.
 struct Settings {
   std::string name{};
-  std::string data{};   // the data folder
-  std::string store{};  // sqlite:ABSOLUTE_PATH or mysql://...
+  std::string data{};          // the data folder
+  std::string store{};         // sqlite:ABSOLUTE_PATH or mysql://...
   bool default_store = false;  // it lies in the data folder, which is made if it is missing
   std::string listen{};
-  std::string http{};   // HOST:PORT; empty: off
+  std::string http{};  // HOST:PORT; empty: off
   Duration store_wait{};
   net::Access access{};
   LogLevel log_level = LogLevel::kInfo;

@@ -21,23 +21,37 @@ std::string cut(std::string text) {
 
 LogState state_of(wire::RunOutcome outcome) {
   switch (outcome) {
-    case wire::RunOutcome::kSucceeded: return LogState::kSucceeded;
+    case wire::RunOutcome::kSucceeded:
+      return LogState::kSucceeded;
     case wire::RunOutcome::kFailed:
-    case wire::RunOutcome::kException: return LogState::kFailed;
-    case wire::RunOutcome::kLater: return LogState::kLater;
-    case wire::RunOutcome::kTimedOut: return LogState::kTimedOut;
-    case wire::RunOutcome::kKilled: return LogState::kKilled;
+    case wire::RunOutcome::kException:
+      return LogState::kFailed;
+    case wire::RunOutcome::kLater:
+      return LogState::kLater;
+    case wire::RunOutcome::kTimedOut:
+      return LogState::kTimedOut;
+    case wire::RunOutcome::kKilled:
+      return LogState::kKilled;
   }
   return LogState::kFailed;
 }
 
 }  // namespace
 
-Completion::Completion(Catalog& catalog, ExecutingTable& executing, Workers& workers, Batcher& batcher, JobSink& sink,
-                       RunEnd& run_end, WorkerLink& link, IdSource& ids, SchedulingClock& clock, Random& random,
-                       const Logger& log)
-    : catalog_(catalog), executing_(executing), workers_(workers), batcher_(batcher), sink_(sink),
-      run_end_(run_end), link_(link), ids_(ids), clock_(clock), random_(random), log_(log) {}
+Completion::Completion(Catalog& catalog, ExecutingTable& executing, Workers& workers,
+                       Batcher& batcher, JobSink& sink, RunEnd& run_end, WorkerLink& link,
+                       IdSource& ids, SchedulingClock& clock, Random& random, const Logger& log)
+    : catalog_(catalog),
+      executing_(executing),
+      workers_(workers),
+      batcher_(batcher),
+      sink_(sink),
+      run_end_(run_end),
+      link_(link),
+      ids_(ids),
+      clock_(clock),
+      random_(random),
+      log_(log) {}
 
 void Completion::report(Worker& worker, const wire::Report& message) {
   for (const wire::RunResult& result : message.results) {
@@ -69,7 +83,8 @@ void Completion::give_back(Worker& worker, const wire::GiveBack& message) {
 
 void Completion::take_back(JobId id, bool lost) {
   Executing* entry = executing_.find(id);
-  if (entry == nullptr || entry->phase == Phase::kEnding || entry->phase == Phase::kClaiming) return;
+  if (entry == nullptr || entry->phase == Phase::kEnding || entry->phase == Phase::kClaiming)
+    return;
   if (is_void(entry->row)) {
     LogEntry cancelled = log_of(*entry, lost ? LogState::kLost : LogState::kCancelled);
     cancelled.message = lost ? "its task tracker died, and it was cancelled or suspended before"
@@ -91,7 +106,8 @@ void Completion::take_back(JobId id, bool lost) {
 
 void Completion::cancel_unsent(JobId id) {
   Executing* entry = executing_.find(id);
-  CARILLON_ASSERT(entry != nullptr && entry->phase == Phase::kHeld, "only what is claimed and not sent");
+  CARILLON_ASSERT(entry != nullptr && entry->phase == Phase::kHeld,
+                  "only what is claimed and not sent");
   entry->row.cancelled = true;
   if (Worker* worker = workers_.find(entry->row.session)) --worker->reserved;
   take_back(id, false);
@@ -113,8 +129,8 @@ LogEntry Completion::log_of(const Executing& entry, LogState state) const {
                   .node = entry.row.node};
 }
 
-// A job that was cancelled, or whose definition was edited, suspended or removed since, is not tried
-// again.
+// A job that was cancelled, or whose definition was edited, suspended or removed since, is not
+// tried again.
 bool Completion::is_void(const ExecutingJob& row) const {
   if (row.cancelled) return true;
   if (!row.job.definition) return false;
@@ -160,15 +176,18 @@ void Completion::end_by(Executing& entry, const wire::RunResult& result) {
       return end(entry, JobEvent::kRetry, std::move(log), std::move(again), Urgency::kCompletion);
     }
     case wire::RunOutcome::kFailed:
-    case wire::RunOutcome::kKilled: break;
+    case wire::RunOutcome::kKilled:
+      break;
   }
-  end(entry, entry.row.cancelled ? JobEvent::kCancel : JobEvent::kFail, std::move(log), std::nullopt, Urgency::kCompletion);
+  end(entry, entry.row.cancelled ? JobEvent::kCancel : JobEvent::kFail, std::move(log),
+      std::nullopt, Urgency::kCompletion);
 }
 
-void Completion::end(Executing& entry, JobEvent event, std::optional<LogEntry> log, std::optional<WaitingJob> again,
-                     Urgency urgency) {
+void Completion::end(Executing& entry, JobEvent event, std::optional<LogEntry> log,
+                     std::optional<WaitingJob> again, Urgency urgency) {
   const auto state = next(JobState::kExecuting, event);
-  CARILLON_ASSERT(state && (*state == JobState::kWaiting) == again.has_value(), "the table of a job's life allows it");
+  CARILLON_ASSERT(state && (*state == JobState::kWaiting) == again.has_value(),
+                  "the table of a job's life allows it");
   const WaitingJob& job = entry.row.job;
   Ending ending{.session = entry.row.session, .job = job, .is_final = !again};
   const WallTime ended = log ? log->ended_at : clock_.now();
@@ -186,16 +205,17 @@ void Completion::end(Executing& entry, JobEvent event, std::optional<LogEntry> l
   }
   entry.phase = Phase::kEnding;
   batcher_.post_unit(urgency, std::move(operations),
-                     [this, ending = std::move(ending)](std::vector<Operation>& done, const std::vector<Outcome>& outcomes, const Error* refused) {
-    on_ended(ending, done, outcomes, refused);
-  });
+                     [this, ending = std::move(ending)](
+                         std::vector<Operation>& done, const std::vector<Outcome>& outcomes,
+                         const Error* refused) { on_ended(ending, done, outcomes, refused); });
 }
 
 void Completion::on_ended(const Ending& ending, std::vector<Operation>& operations,
                           const std::vector<Outcome>& outcomes, const Error* refused) {
   const WaitingJob& job = ending.job;
   if (refused != nullptr) {
-    log_.error("the end of a job could not be stored", "job", job.id.value, "task", job.task_id, "error", refused->message);
+    log_.error("the end of a job could not be stored", "job", job.id.value, "task", job.task_id,
+               "error", refused->message);
   }
   ++ended_;
   executing_.erase(job.id);
@@ -203,7 +223,8 @@ void Completion::on_ended(const Ending& ending, std::vector<Operation>& operatio
   auto& end = std::get<End>(operations.front());
   if (end.again && outcomes.front().kind == OutcomeKind::kDone) sink_.offer(std::move(*end.again));
   if (!ending.is_final || !job.definition) return;
-  const std::vector<Operation> with(std::make_move_iterator(operations.begin() + 1), std::make_move_iterator(operations.end()));
+  const std::vector<Operation> with(std::make_move_iterator(operations.begin() + 1),
+                                    std::make_move_iterator(operations.end()));
   run_end_.run_ended(job, with, {outcomes.begin() + 1, outcomes.end()});
 }
 

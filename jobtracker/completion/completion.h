@@ -31,9 +31,9 @@ inline constexpr std::size_t kMessageBytesMax = 4096;
 // Thread: the loop.
 class Completion final : public TakeBack {
  public:
-  Completion(Catalog& catalog, ExecutingTable& executing, Workers& workers, Batcher& batcher, JobSink& sink,
-             RunEnd& run_end, WorkerLink& link, IdSource& ids, SchedulingClock& clock, Random& random,
-             const Logger& log);
+  Completion(Catalog& catalog, ExecutingTable& executing, Workers& workers, Batcher& batcher,
+             JobSink& sink, RunEnd& run_end, WorkerLink& link, IdSource& ids,
+             SchedulingClock& clock, Random& random, const Logger& log);
 
   void report(Worker& worker, const wire::Report& message);
   void give_back(Worker& worker, const wire::GiveBack& message);
@@ -54,10 +54,10 @@ class Completion final : public TakeBack {
     bool is_final = true;
   };
 
-  void end(Executing& entry, JobEvent event, std::optional<LogEntry> log, std::optional<WaitingJob> again,
-           Urgency urgency);
-  void on_ended(const Ending& ending, std::vector<Operation>& operations, const std::vector<Outcome>& outcomes,
-                const Error* refused);
+  void end(Executing& entry, JobEvent event, std::optional<LogEntry> log,
+           std::optional<WaitingJob> again, Urgency urgency);
+  void on_ended(const Ending& ending, std::vector<Operation>& operations,
+                const std::vector<Outcome>& outcomes, const Error* refused);
   LogEntry log_of(const Executing& entry, LogState state) const;
   void end_by(Executing& entry, const wire::RunResult& result);
   RetryPolicy retries_of(const WaitingJob& job) const;

@@ -7,11 +7,19 @@
 
 namespace carillon::jobtracker {
 
-Dispatcher::Dispatcher(DispatcherConfig config, Catalog& catalog, ExecutingTable& executing, Workers& workers,
-                       Batcher& batcher, SchedulingClock& clock, Executor& executor, Gate& gate,
-                       WorkerLink& link, const Logger& log)
-    : config_(config), catalog_(catalog), executing_(executing), workers_(workers), batcher_(batcher),
-      clock_(clock), executor_(executor), gate_(gate), link_(link), log_(log) {}
+Dispatcher::Dispatcher(DispatcherConfig config, Catalog& catalog, ExecutingTable& executing,
+                       Workers& workers, Batcher& batcher, SchedulingClock& clock,
+                       Executor& executor, Gate& gate, WorkerLink& link, const Logger& log)
+    : config_(config),
+      catalog_(catalog),
+      executing_(executing),
+      workers_(workers),
+      batcher_(batcher),
+      clock_(clock),
+      executor_(executor),
+      gate_(gate),
+      link_(link),
+      log_(log) {}
 
 void Dispatcher::open_group(GroupId group) {
   auto& lane = lanes_[group];
@@ -39,15 +47,13 @@ void Dispatcher::reload() {
   }
 }
 
-bool Dispatcher::pump() {
-  if (touched_.empty() && ready_.empty()) return false;
+void Dispatcher::pump() {
   const WallTime now = clock_.now();
   for (const GroupId group : std::exchange(touched_, {})) {
     const auto found = lanes_.find(group);
     if (found != lanes_.end()) pump_group(group, *found->second, now);
   }
   send_ready();
-  return true;
 }
 
 void Dispatcher::pump_group(GroupId group, Lane& lane, WallTime now) {
@@ -72,7 +78,8 @@ void Dispatcher::pump_group(GroupId group, Lane& lane, WallTime now) {
 }
 
 void Dispatcher::refill(GroupId group, Lane& lane, WallTime now) {
-  const auto limit = std::min<std::int64_t>(config_.refill, static_cast<std::int64_t>(lane.preload.capacity()));
+  const auto limit =
+      std::min<std::int64_t>(config_.refill, static_cast<std::int64_t>(lane.preload.capacity()));
   if (lane.preload.needs_due_refill()) {
     ReadDue question{.group = group, .now = now, .after = lane.preload.ask_due(), .limit = limit};
     batcher_.ask(question, [this, group, generation = lane.generation](Result<ReadAnswer> answer) {
@@ -81,24 +88,31 @@ void Dispatcher::refill(GroupId group, Lane& lane, WallTime now) {
   }
   if (lane.preload.needs_upcoming_refill()) {
     const auto [time, id] = lane.preload.ask_upcoming();
-    ReadUpcoming question{.group = group, .after_time = time, .after_id = id, .through = WallTime::max(), .limit = limit};
+    ReadUpcoming question{.group = group,
+                          .after_time = time,
+                          .after_id = id,
+                          .through = WallTime::max(),
+                          .limit = limit};
     batcher_.ask(question, [this, group, generation = lane.generation](Result<ReadAnswer> answer) {
       take_rows(group, generation, std::move(answer), false);
     });
   }
 }
 
-void Dispatcher::take_rows(GroupId group, std::uint64_t generation, Result<ReadAnswer> answer, bool due) {
+void Dispatcher::take_rows(GroupId group, std::uint64_t generation, Result<ReadAnswer> answer,
+                           bool due) {
   Lane& lane = *lanes_.at(group);
   if (lane.generation != generation) return;
   touch(group);
   if (!answer.ok()) {
-    log_.error("reading waiting jobs failed", "group", group.value, "error", answer.error().message);
+    log_.error("reading waiting jobs failed", "group", group.value, "error",
+               answer.error().message);
     due ? lane.preload.due_failed() : lane.preload.upcoming_failed();
     return;
   }
   auto jobs = std::move(std::get<JobsAnswer>(answer.value()).jobs);
-  const auto limit = std::min<std::int64_t>(config_.refill, static_cast<std::int64_t>(lane.preload.capacity()));
+  const auto limit =
+      std::min<std::int64_t>(config_.refill, static_cast<std::int64_t>(lane.preload.capacity()));
   const bool is_all = static_cast<std::int64_t>(jobs.size()) < limit;
   std::optional<HandOutKey> due_through;
   std::optional<Preload::UpcomingKey> upcoming_through;
@@ -116,21 +130,24 @@ void Dispatcher::take_rows(GroupId group, std::uint64_t generation, Result<ReadA
 }
 
 void Dispatcher::claim(WaitingJob job, Worker& worker, WallTime now) {
-  ExecutingJob row{.job = std::move(job), .session = worker.session, .node = worker.name, .claimed_at = now};
+  ExecutingJob row{
+      .job = std::move(job), .session = worker.session, .node = worker.name, .claimed_at = now};
   row.job.attempt += 1;
   ++worker.reserved;
   ++claims_;
   Claim claim{.to = row};
   executing_.put(std::move(row), Phase::kClaiming);
-  batcher_.post(Urgency::kClaim, std::move(claim), [this](Operation& operation, const Outcome& outcome, const Error* refused) {
-    on_claimed(std::get<Claim>(operation), outcome, refused);
-  });
+  batcher_.post(Urgency::kClaim, std::move(claim),
+                [this](Operation& operation, const Outcome& outcome, const Error* refused) {
+                  on_claimed(std::get<Claim>(operation), outcome, refused);
+                });
 }
 
 void Dispatcher::on_claimed(Claim& claim, const Outcome& outcome, const Error*) {
   const JobId id = claim.to.job.id;
   Executing* entry = executing_.find(id);
-  CARILLON_ASSERT(entry != nullptr && entry->phase == Phase::kClaiming, "nobody else ends a claim under way");
+  CARILLON_ASSERT(entry != nullptr && entry->phase == Phase::kClaiming,
+                  "nobody else ends a claim under way");
   touch(claim.to.job.group);
   if (outcome.kind != OutcomeKind::kDone) {
     // Cancelled, suspended or voided since it was loaded.
@@ -145,14 +162,18 @@ void Dispatcher::on_claimed(Claim& claim, const Outcome& outcome, const Error*) 
     make_ready(*entry);
     return;
   }
-  executor_.post_at(clock_.steady_at(claim.to.job.trigger_time), [this, id, attempt = claim.to.job.attempt] {
-    Executing* held = executing_.find(id);
-    if (held == nullptr || held->phase != Phase::kHeld || held->row.job.attempt != attempt) return;
-    make_ready(*held);
-  });
+  executor_.post_at(
+      clock_.steady_at(claim.to.job.trigger_time), [this, id, attempt = claim.to.job.attempt] {
+        Executing* held = executing_.find(id);
+        if (held == nullptr || held->phase != Phase::kHeld || held->row.job.attempt != attempt)
+          return;
+        make_ready(*held);
+      });
 }
 
-void Dispatcher::make_ready(Executing& entry) { ready_[entry.row.session].push_back(entry.row.job.id); }
+void Dispatcher::make_ready(Executing& entry) {
+  ready_[entry.row.session].push_back(entry.row.job.id);
+}
 
 void Dispatcher::send_ready() {
   for (auto& [session, jobs] : std::exchange(ready_, {})) {
@@ -177,10 +198,12 @@ void Dispatcher::send_ready() {
 
 void Dispatcher::send_frame(Worker& worker, std::vector<JobId> jobs) {
   const auto count = static_cast<std::int32_t>(jobs.size());
-  wire::HandOut message{.session = worker.session, .number = worker.number_handout(count), .pull = worker.pull};
+  const SteadyTime steady_now = clock_.steady_now();
+  wire::HandOut message{.session = worker.session,
+                        .number = worker.number_handout(count, steady_now),
+                        .pull = worker.pull};
   worker.reserved -= count;
   const WallTime now = clock_.now();
-  const SteadyTime steady_now = clock_.steady_now();
   for (const JobId id : jobs) {
     Executing& entry = *executing_.find(id);
     message.jobs.push_back(handed(entry));
@@ -197,7 +220,8 @@ void Dispatcher::send_frame(Worker& worker, std::vector<JobId> jobs) {
 
 wire::HandedJob Dispatcher::handed(const Executing& entry) const {
   const WaitingJob& job = entry.row.job;
-  wire::HandedJob handed{.id = {job.id, job.attempt}, .task_id = job.task_id, .trigger_time = job.trigger_time};
+  wire::HandedJob handed{
+      .id = {job.id, job.attempt}, .task_id = job.task_id, .trigger_time = job.trigger_time};
   if (!job.spec.empty()) {
     handed.spec = job.spec;
   } else if (const ActiveDefinition* definition = catalog_.definition(job.definition)) {
@@ -223,7 +247,8 @@ void Dispatcher::set_timer(GroupId group, Lane& lane) {
 
 std::size_t Dispatcher::jobs_in_memory() const {
   std::size_t all = 0;
-  for (const auto& [group, lane] : lanes_) all += lane->preload.due_size() + lane->preload.upcoming_size();
+  for (const auto& [group, lane] : lanes_)
+    all += lane->preload.due_size() + lane->preload.upcoming_size();
   return all;
 }
 

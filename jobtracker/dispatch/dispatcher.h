@@ -56,9 +56,10 @@ class Dispatcher final : public JobSink {
   // The time was set: everything in memory is looked at again.
   void reload();
 
-  // At the end of a turn: fills, claims and sends. True: something was done.
-  bool pump();
-
+  // At the end of a turn: fills, claims and sends.
+  void pump();
+  // Something came up while it did that.
+  bool has_work() const { return !touched_.empty(); }
 
   std::int64_t claims() const { return claims_; }
   std::int64_t handed_out() const { return handed_out_; }

@@ -28,7 +28,7 @@ void Preload::offer(WaitingJob job, WallTime now) {
 void Preload::offer_due(WaitingJob job) {
   const HandOutKey key = hand_out_key(job);
   if (due_bound_ && key > *due_bound_) {
-    due_left_out_ = true;
+    due_left_out_ = due_left_out_ ? std::min(*due_left_out_, key) : key;
     return;
   }
   due_bytes_ += bytes_of(job);
@@ -40,7 +40,6 @@ void Preload::offer_due(WaitingJob job) {
     places_.erase(worst->second.id);
     due_.erase(worst);
     due_bound_ = std::prev(due_.end())->first;
-    due_left_out_ = true;
   }
 }
 
@@ -106,22 +105,26 @@ std::optional<WallTime> Preload::next_due_time() const {
 
 std::optional<HandOutKey> Preload::ask_due() {
   due_asked_ = true;
-  due_left_out_ = false;
+  due_left_out_.reset();
   due_asked_after_ = due_bound_;
   if (*due_bound_ == kBeforeAll) return std::nullopt;
   return due_bound_;
 }
 
-void Preload::due_loaded(std::vector<WaitingJob> jobs, std::optional<HandOutKey> through, WallTime now) {
+void Preload::due_loaded(std::vector<WaitingJob> jobs, std::optional<HandOutKey> through,
+                         WallTime now) {
   due_asked_ = false;
-  // A better job evicted the worst ones meanwhile: what lies between is in neither place. Ask again.
+  // A better job evicted the worst ones meanwhile: what lies between is in neither place. Ask
+  // again.
   if (due_bound_ != due_asked_after_) return;
-  if (through) {
+  if (due_left_out_ && (!through || *due_left_out_ <= *through)) {
+    // It came due after the question was asked, so the answer may lack it: what is loaded ends
+    // before it.
+    std::erase_if(jobs,
+                  [this](const WaitingJob& job) { return hand_out_key(job) >= *due_left_out_; });
+    if (!jobs.empty()) due_bound_ = std::max(*due_bound_, hand_out_key(jobs.back()));
+  } else {
     due_bound_ = through;
-  } else if (!due_left_out_) {
-    due_bound_.reset();
-  } else if (!jobs.empty()) {
-    due_bound_ = std::max(*due_bound_, hand_out_key(jobs.back()));
   }
   for (WaitingJob& job : jobs) offer(std::move(job), now);
 }
@@ -132,7 +135,8 @@ Preload::UpcomingKey Preload::ask_upcoming() {
   return *upcoming_bound_;
 }
 
-void Preload::upcoming_loaded(std::vector<WaitingJob> jobs, std::optional<UpcomingKey> through, WallTime now) {
+void Preload::upcoming_loaded(std::vector<WaitingJob> jobs, std::optional<UpcomingKey> through,
+                              WallTime now) {
   upcoming_asked_ = false;
   if (upcoming_bound_ != upcoming_asked_after_) return;
   upcoming_bound_ = through;

@@ -47,14 +47,18 @@ class Preload {
   const WaitingJob& best() const { return due_.begin()->second; }
   WaitingJob take_best();
   // The soonest upcoming one, for claiming ahead.
-  const WaitingJob* soonest() const { return upcoming_.empty() ? nullptr : &upcoming_.begin()->second; }
+  const WaitingJob* soonest() const {
+    return upcoming_.empty() ? nullptr : &upcoming_.begin()->second;
+  }
   WaitingJob take_soonest();
 
   // When the next one comes due, of those in memory.
   std::optional<WallTime> next_due_time() const;
 
   // ---- filling from the table ----
-  bool needs_due_refill() const { return due_bound_ && !due_asked_ && due_.size() < config_.capacity / 5; }
+  bool needs_due_refill() const {
+    return due_bound_ && !due_asked_ && due_.size() < config_.capacity / 5;
+  }
   // What to ask the table for: due rows after this key.
   std::optional<HandOutKey> ask_due();
   // The answer: `through` is the key of its last row; empty: that was all there is.
@@ -65,7 +69,8 @@ class Preload {
     return upcoming_bound_ && !upcoming_asked_ && upcoming_.size() < config_.capacity / 5;
   }
   UpcomingKey ask_upcoming();
-  void upcoming_loaded(std::vector<WaitingJob> jobs, std::optional<UpcomingKey> through, WallTime now);
+  void upcoming_loaded(std::vector<WaitingJob> jobs, std::optional<UpcomingKey> through,
+                       WallTime now);
   void upcoming_failed() { upcoming_asked_ = false; }
 
   std::size_t capacity() const { return config_.capacity; }
@@ -91,11 +96,11 @@ class Preload {
   std::unordered_map<JobId, Place> places_;
   std::size_t due_bytes_ = 0;
   std::size_t upcoming_bytes_ = 0;
-  std::optional<HandOutKey> due_bound_;           // set: due rows worse than this may be in the table only
-  std::optional<UpcomingKey> upcoming_bound_;     // set: rows later than this may be in the table only
+  std::optional<HandOutKey> due_bound_;  // set: due rows worse than this may be in the table only
+  std::optional<UpcomingKey> upcoming_bound_;  // set: rows later than this may be in the table only
   bool due_asked_ = false;
-  std::optional<HandOutKey> due_asked_after_;     // the bound when the table was asked
-  bool due_left_out_ = false;                     // a due row was left in the table since then
+  std::optional<HandOutKey> due_asked_after_;  // the bound when the table was asked
+  std::optional<HandOutKey> due_left_out_{};   // the best due row left in the table since then
   bool upcoming_asked_ = false;
   std::optional<UpcomingKey> upcoming_asked_after_;
 };

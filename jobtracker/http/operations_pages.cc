@@ -8,7 +8,8 @@ namespace {
 
 bool is_counter(const std::string& name) {
   constexpr std::string_view kEnd = "_total";
-  return name.size() > kEnd.size() && name.compare(name.size() - kEnd.size(), kEnd.size(), kEnd) == 0;
+  return name.size() > kEnd.size() &&
+         name.compare(name.size() - kEnd.size(), kEnd.size(), kEnd) == 0;
 }
 
 }  // namespace
@@ -33,8 +34,9 @@ std::string to_prometheus_text(const std::vector<NamedNumber>& numbers) {
   return prometheus::TextSerializer().Serialize(families);
 }
 
-Result<std::unique_ptr<OperationsPages>> OperationsPages::open(const std::string& address, EventLoop& loop,
-                                                               std::function<std::vector<NamedNumber>()> metrics) {
+Result<std::unique_ptr<OperationsPages>> OperationsPages::open(
+    const std::string& address, EventLoop& loop,
+    std::function<std::vector<NamedNumber>()> metrics) {
   std::unique_ptr<OperationsPages> pages(new OperationsPages(loop, std::move(metrics)));
   pages->server_ = CARILLON_TRY(net::HttpServer::open(
       address, {}, [raw = pages.get()](net::HttpCall call, net::HttpResponder responder) {
@@ -48,7 +50,8 @@ OperationsPages::OperationsPages(EventLoop& loop, std::function<std::vector<Name
   loop_.watch(asked_.fd(), [this] {
     asked_.clear();
     while (const auto responder = asked_.take()) {
-      responder->send({.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = to_prometheus_text(metrics_())});
+      responder->send({.content_type = "text/plain; version=0.0.4; charset=utf-8",
+                       .body = to_prometheus_text(metrics_())});
     }
   });
 }
@@ -61,14 +64,19 @@ OperationsPages::~OperationsPages() {
 // On the HTTP thread.
 void OperationsPages::answer(const net::HttpCall& call, net::HttpResponder responder) {
   const std::string path = call.target.substr(0, call.target.find('?'));
-  if (call.method != "GET") return responder.send({.status = 405, .body = "only GET\n", .headers = {{"Allow", "GET"}}});
+  if (call.method != "GET")
+    return responder.send({.status = 405, .body = "only GET\n", .headers = {{"Allow", "GET"}}});
   if (path == "/healthz") return responder.send({.body = "ok\n"});
   if (path == "/readyz") {
     if (ready_) return responder.send({.body = "ready\n"});
-    return responder.send({.status = 503, .body = "not ready: starting, stopping, or the store is away\n"});
+    return responder.send(
+        {.status = 503, .body = "not ready: starting, stopping, or the store is away\n"});
   }
-  if (path != "/metrics") return responder.send({.status = 404, .body = "no such page; there are /healthz, /readyz and /metrics\n"});
-  if (!asked_.put(std::move(responder))) return responder.send({.status = 503, .body = "too many requests, try again\n"});
+  if (path != "/metrics")
+    return responder.send(
+        {.status = 404, .body = "no such page; there are /healthz, /readyz and /metrics\n"});
+  if (!asked_.put(std::move(responder)))
+    return responder.send({.status = 503, .body = "too many requests, try again\n"});
 }
 
 }  // namespace carillon::jobtracker

@@ -23,8 +23,9 @@ using NamedNumber = std::pair<std::string, std::int64_t>;
 // Thread: the loop's; `metrics` is called on it.
 class OperationsPages {
  public:
-  static Result<std::unique_ptr<OperationsPages>> open(const std::string& address, EventLoop& loop,
-                                                       std::function<std::vector<NamedNumber>()> metrics);
+  static Result<std::unique_ptr<OperationsPages>> open(
+      const std::string& address, EventLoop& loop,
+      std::function<std::vector<NamedNumber>()> metrics);
   ~OperationsPages();
 
   void set_ready(bool ready) { ready_ = ready; }

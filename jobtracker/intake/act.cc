@@ -12,11 +12,16 @@ constexpr int kLooksMax = 5;
 
 std::string word(wire::Verb verb) {
   switch (verb) {
-    case wire::Verb::kCancel: return "cancelled";
-    case wire::Verb::kSuspend: return "suspended";
-    case wire::Verb::kResume: return "resumed";
-    case wire::Verb::kTrigger: return "triggered";
-    case wire::Verb::kKill: return "told to stop";
+    case wire::Verb::kCancel:
+      return "cancelled";
+    case wire::Verb::kSuspend:
+      return "suspended";
+    case wire::Verb::kResume:
+      return "resumed";
+    case wire::Verb::kTrigger:
+      return "triggered";
+    case wire::Verb::kKill:
+      return "told to stop";
   }
   return {};
 }
@@ -30,23 +35,35 @@ struct ActIntake::Pending {
   int looks = 0;
 
   std::string name() const {
-    return act.task_id.empty() ? "job " + std::to_string(act.job_id.value) : "task '" + act.task_id + "'";
+    return act.task_id.empty() ? "job " + std::to_string(act.job_id.value)
+                               : "task '" + act.task_id + "'";
   }
 };
 
-ActIntake::ActIntake(Catalog& catalog, ExecutingTable& executing, Workers& workers, Definitions& definitions,
-                     TakeBack& ends, Batcher& batcher, JobSink& sink, ClientLink& clients, WorkerLink& link,
-                     IdSource& ids, SchedulingClock& clock)
-    : catalog_(catalog), executing_(executing), workers_(workers), definitions_(definitions), ends_(ends),
-      batcher_(batcher), sink_(sink), clients_(clients), link_(link), ids_(ids), clock_(clock) {}
+ActIntake::ActIntake(Catalog& catalog, ExecutingTable& executing, Workers& workers,
+                     Definitions& definitions, TakeBack& ends, Batcher& batcher, JobSink& sink,
+                     ClientLink& clients, WorkerLink& link, IdSource& ids, SchedulingClock& clock)
+    : catalog_(catalog),
+      executing_(executing),
+      workers_(workers),
+      definitions_(definitions),
+      ends_(ends),
+      batcher_(batcher),
+      sink_(sink),
+      clients_(clients),
+      link_(link),
+      ids_(ids),
+      clock_(clock) {}
 
 void ActIntake::act(const Asker& asker, wire::Act message) {
   auto pending = std::make_shared<Pending>(Pending{.asker = asker, .act = std::move(message)});
   const wire::Act& act = pending->act;
-  if (act.task_id.empty() && !act.job_id) return refuse(pending, ErrorCode::kInvalidArgument, "name a task id or a job id");
+  if (act.task_id.empty() && !act.job_id)
+    return refuse(pending, ErrorCode::kInvalidArgument, "name a task id or a job id");
   if (!act.task_id.empty()) {
     const Group* group = catalog_.group(act.group);
-    if (group == nullptr) return refuse(pending, ErrorCode::kNotFound, "there is no group '" + act.group + "'");
+    if (group == nullptr)
+      return refuse(pending, ErrorCode::kNotFound, "there is no group '" + act.group + "'");
     pending->group = group->id;
     if (ActiveDefinition* definition = catalog_.definition(group->id, act.task_id)) {
       return act_on_definition(pending, *definition);
@@ -57,9 +74,11 @@ void ActIntake::act(const Asker& asker, wire::Act message) {
 
 void ActIntake::look_again(const PendingPtr& pending) {
   if (++pending->looks > kLooksMax) {
-    return refuse(pending, ErrorCode::kConflict, pending->name() + " is changing too fast, try again");
+    return decline(pending, ErrorCode::kConflict,
+                   pending->name() + " is changing too fast, try again");
   }
-  Find question{.group = pending->group, .task_id = pending->act.task_id, .job_id = pending->act.job_id};
+  Find question{
+      .group = pending->group, .task_id = pending->act.task_id, .job_id = pending->act.job_id};
   batcher_.ask(question, [this, pending](Result<ReadAnswer> answer) {
     if (!answer.ok()) return refuse(pending, answer.error().code, answer.error().message);
     act_on_job(pending, std::move(std::get<FindAnswer>(answer.value())));
@@ -70,29 +89,67 @@ void ActIntake::refuse(const PendingPtr& pending, ErrorCode code, std::string me
   clients_.answer(pending->asker, wire::ErrorReply{Error{code, std::move(message)}});
 }
 
+// What is refused now may have been done when it was sent for the first time: the store knows.
+void ActIntake::decline(const PendingPtr& pending, ErrorCode code, std::string message) {
+  const wire::ErrorReply reply{Error{code, std::move(message)}};
+  NumberedRequest number{.client = pending->act.request.client,
+                         .sequence = pending->act.request.sequence,
+                         .answer = wire::encode({.correlation = 0, .message = reply})};
+  batcher_.post_request(
+      Urgency::kRequest, std::move(number), {},
+      [this, pending, reply](const RequestOutcome& outcome, const Error* refused) {
+        if (refused == nullptr && outcome.answered_before) return answer_first(pending, outcome);
+        clients_.answer(pending->asker, reply);
+      },
+      {});
+}
+
+// A resend gets the first answer.
+void ActIntake::answer_first(const PendingPtr& pending, const RequestOutcome& outcome) {
+  for (const Outcome& one : outcome.outcomes) {
+    if (one.kind == OutcomeKind::kDone) continue;
+    return refuse(pending, ErrorCode::kConflict,
+                  pending->name() + " has just changed its state, look again");
+  }
+  auto first = wire::decode(outcome.answer);
+  const bool is_answer = !outcome.answer.empty() && first.ok() &&
+                         (std::holds_alternative<wire::Acted>(first.value().message) ||
+                          std::holds_alternative<wire::ErrorReply>(first.value().message));
+  if (!is_answer) {
+    return refuse(pending, ErrorCode::kConflict,
+                  "this request's number was used before, for something else");
+  }
+  clients_.answer(pending->asker, std::move(first.value().message));
+}
+
 // Answers when the request's transaction is on disk, or was before.
 ForRequest ActIntake::for_request(const PendingPtr& pending, std::string message, JobId made) {
   wire::Acted acted{.job_id = made, .message = std::move(message)};
-  NumberedRequest number{.client = pending->act.request.client, .sequence = pending->act.request.sequence,
+  NumberedRequest number{.client = pending->act.request.client,
+                         .sequence = pending->act.request.sequence,
                          .answer = wire::encode({.correlation = 0, .message = acted})};
-  return {.number = std::move(number),
-          .on_request = [this, pending, acted](const RequestOutcome& outcome, const Error* refused) {
-            if (refused != nullptr) return refuse(pending, refused->code, refused->message);
-            for (const Outcome& one : outcome.outcomes) {
-              if (one.kind == OutcomeKind::kDone) continue;
-              return refuse(pending, ErrorCode::kConflict, pending->name() + " has just changed its state, look again");
-            }
-            if (!outcome.answered_before) return clients_.answer(pending->asker, acted);
-            auto first = wire::decode(outcome.answer);
-            if (outcome.answer.empty() || !first.ok() || !std::holds_alternative<wire::Acted>(first.value().message)) {
-              return refuse(pending, ErrorCode::kConflict, "this request's number was used before, for something else");
-            }
-            clients_.answer(pending->asker, std::move(first.value().message));
-          }};
+  return {
+      .number = std::move(number),
+      .on_request = [this, pending, acted](const RequestOutcome& outcome, const Error* refused) {
+        if (refused != nullptr) {
+          const std::string why = pending->name() + " " + refused->message;
+          const bool may_be_resend =
+              refused->code == ErrorCode::kConflict || refused->code == ErrorCode::kNotFound;
+          return may_be_resend ? decline(pending, refused->code, why)
+                               : refuse(pending, refused->code, refused->message);
+        }
+        if (outcome.answered_before) return answer_first(pending, outcome);
+        for (const Outcome& one : outcome.outcomes) {
+          if (one.kind == OutcomeKind::kDone) continue;
+          return refuse(pending, ErrorCode::kConflict,
+                        pending->name() + " has just changed its state, look again");
+        }
+        clients_.answer(pending->asker, acted);
+      }};
 }
 
-void ActIntake::post(const PendingPtr& pending, std::vector<Operation> operations, std::string message, JobId made,
-                     OnUnit on_unit) {
+void ActIntake::post(const PendingPtr& pending, std::vector<Operation> operations,
+                     std::string message, JobId made, OnUnit on_unit) {
   ForRequest request = for_request(pending, std::move(message), made);
   batcher_.post_request(Urgency::kRequest, std::move(request.number), std::move(operations),
                         std::move(request.on_request), std::move(on_unit));
@@ -104,13 +161,23 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
   const wire::Verb verb = pending->act.verb;
   Status status;
   switch (verb) {
-    case wire::Verb::kCancel: return cancel_definition(pending, definition);
-    case wire::Verb::kTrigger: return trigger_definition(pending, definition);
-    case wire::Verb::kSuspend:
-      status = definitions_.suspend(definition.row.id, for_request(pending, pending->name() + " " + word(verb)));
+    case wire::Verb::kCancel:
+      return cancel_definition(pending, definition);
+    case wire::Verb::kTrigger:
+      return trigger_definition(pending, definition);
+    case wire::Verb::kSuspend: {
+      ForRequest request = for_request(pending, pending->name() + " " + word(verb));
+      request.on_request = [this, id = definition.row.id, answer = std::move(request.on_request)](
+                               const RequestOutcome& outcome, const Error* refused) {
+        if (refused == nullptr && !outcome.answered_before) stop_held(id);
+        answer(outcome, refused);
+      };
+      status = definitions_.suspend(definition.row.id, std::move(request));
       break;
+    }
     case wire::Verb::kResume:
-      status = definitions_.resume(definition.row.id, for_request(pending, pending->name() + " " + word(verb)));
+      status = definitions_.resume(definition.row.id,
+                                   for_request(pending, pending->name() + " " + word(verb)));
       break;
     case wire::Verb::kKill: {
       std::vector<Operation> operations;
@@ -121,36 +188,53 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
         operations.emplace_back(CancelExecuting{.id = id, .attempt = entry->row.job.attempt});
         jobs.push_back(id);
       }
-      if (jobs.empty()) return refuse(pending, ErrorCode::kNotFound, pending->name() + " is not executing");
-      return post(pending, std::move(operations), pending->name() + ": " + std::to_string(jobs.size()) + " run(s) told to stop", {},
-                  [this, jobs](std::vector<Operation>&, const std::vector<Outcome>&, const Error*) { stop_runs(jobs, "killed"); });
+      if (jobs.empty())
+        return decline(pending, ErrorCode::kNotFound, pending->name() + " is not executing");
+      return post(pending, std::move(operations),
+                  pending->name() + ": " + std::to_string(jobs.size()) + " run(s) told to stop", {},
+                  [this, jobs](std::vector<Operation>&, const std::vector<Outcome>&, const Error*) {
+                    stop_runs(jobs, "killed");
+                  });
     }
   }
-  if (!status.ok()) refuse(pending, status.error().code, pending->name() + " " + status.error().message);
+  if (!status.ok())
+    decline(pending, status.error().code, pending->name() + " " + status.error().message);
 }
 
 void ActIntake::cancel_definition(const PendingPtr& pending, ActiveDefinition& definition) {
   const WallTime now = clock_.now();
   std::vector<LogEntry> logs;
-  logs.push_back(LogEntry{.id = ids_.next(now), .group = definition.row.group, .task_id = definition.row.task_id,
-                          .definition = definition.row.id, .state = LogState::kCancelled,
-                          .trigger_time = definition.row.next_fire == WallTime{} ? now : definition.row.next_fire,
-                          .ended_at = now, .message = "the job was cancelled"});
+  logs.push_back(LogEntry{
+      .id = ids_.next(now),
+      .group = definition.row.group,
+      .task_id = definition.row.task_id,
+      .definition = definition.row.id,
+      .state = LogState::kCancelled,
+      .trigger_time = definition.row.next_fire == WallTime{} ? now : definition.row.next_fire,
+      .ended_at = now,
+      .message = "the job was cancelled"});
   const std::vector<JobId> running(definition.running.begin(), definition.running.end());
   ForRequest request = for_request(pending, pending->name() + " cancelled");
-  request.on_request = [this, running, answer = std::move(request.on_request)](const RequestOutcome& outcome, const Error* refused) {
-    if (refused == nullptr) stop_runs(running, "cancelled");
+  request.on_request = [this, running, answer = std::move(request.on_request)](
+                           const RequestOutcome& outcome, const Error* refused) {
+    if (refused == nullptr && !outcome.answered_before) stop_runs(running, "cancelled");
     answer(outcome, refused);
   };
   const Status status = definitions_.remove(definition.row.id, std::move(logs), std::move(request));
-  if (!status.ok()) refuse(pending, status.error().code, pending->name() + " " + status.error().message);
+  if (!status.ok())
+    decline(pending, status.error().code, pending->name() + " " + status.error().message);
 }
 
 void ActIntake::trigger_definition(const PendingPtr& pending, ActiveDefinition& definition) {
-  if (definition.spec.overlap == Overlap::kSkip && !definition.running.empty() && !pending->act.force) {
-    return refuse(pending, ErrorCode::kConflict,
-                  pending->name() + " is running already (job " + std::to_string(definition.running.begin()->value) +
-                      ") and its overlap rule is skip (trigger it with --force to run it beside)");
+  if (definition.row.state == DefinitionState::kEnded) {
+    return decline(pending, ErrorCode::kConflict, pending->name() + " has had its last fire");
+  }
+  if (definition.spec.overlap == Overlap::kSkip && !definition.running.empty() &&
+      !pending->act.force) {
+    return decline(pending, ErrorCode::kConflict,
+                   pending->name() + " is running already (job " +
+                       std::to_string(definition.running.begin()->value) +
+                       ") and its overlap rule is skip (trigger it with --force to run it beside)");
   }
   std::string spec;
   if (pending->act.payload) {
@@ -161,19 +245,35 @@ void ActIntake::trigger_definition(const PendingPtr& pending, ActiveDefinition& 
   WaitingJob job = definitions_.triggered(definition, std::move(spec), pending->act.force);
   std::vector<Operation> operations;
   operations.emplace_back(AddJob{.job = job});
-  post(pending, std::move(operations), pending->name() + " triggered", job.id,
-       [this](std::vector<Operation>& done, const std::vector<Outcome>& outcomes, const Error* refused) {
-         if (refused == nullptr && outcomes.front().kind == OutcomeKind::kDone) sink_.offer(std::move(std::get<AddJob>(done.front()).job));
-       });
+  ++definition.triggers_under_way;
+  ForRequest request = for_request(pending, pending->name() + " triggered", job.id);
+  request.on_request = [this, id = definition.row.id, answer = std::move(request.on_request)](
+                           const RequestOutcome& outcome, const Error* refused) {
+    if (ActiveDefinition* found = catalog_.definition(id)) --found->triggers_under_way;
+    answer(outcome, refused);
+  };
+  batcher_.post_request(Urgency::kRequest, std::move(request.number), std::move(operations),
+                        std::move(request.on_request),
+                        [this](std::vector<Operation>& done, const std::vector<Outcome>& outcomes,
+                               const Error* refused) {
+                          if (refused == nullptr && outcomes.front().kind == OutcomeKind::kDone)
+                            sink_.offer(std::move(std::get<AddJob>(done.front()).job));
+                        });
 }
 
 // ---- one-shot jobs, and single occurrences by job id ----
 
 void ActIntake::act_on_job(const PendingPtr& pending, FindAnswer found) {
+  if (found.waiting && found.waiting->definition) {
+    return decline(pending, ErrorCode::kInvalidArgument,
+                   pending->name() + " is a run of task '" + found.waiting->task_id +
+                       "' that waits (name the task id)");
+  }
   if (found.waiting) return act_on_waiting(pending, std::move(*found.waiting), found.delayed);
   if (found.executing) return act_on_executing(pending, *found.executing);
-  refuse(pending, ErrorCode::kNotFound, pending->name() + " is not waiting, executing or defined" +
-                                            (pending->act.task_id.empty() ? "" : " in group '" + pending->act.group + "'"));
+  decline(pending, ErrorCode::kNotFound,
+          pending->name() + " is not waiting, executing or defined" +
+              (pending->act.task_id.empty() ? "" : " in group '" + pending->act.group + "'"));
 }
 
 void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job, bool delayed) {
@@ -182,18 +282,26 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job, bool d
   ChangeWaiting change{.from = job, .from_delayed = delayed};
   switch (verb) {
     case wire::Verb::kCancel:
-      change.log = LogEntry{.id = ids_.next(now), .job_id = job.id, .group = job.group, .task_id = job.task_id,
-                            .definition = job.definition, .state = LogState::kCancelled,
-                            .trigger_time = job.trigger_time, .ended_at = now, .message = "cancelled before it ran"};
+      change.log = LogEntry{.id = ids_.next(now),
+                            .job_id = job.id,
+                            .group = job.group,
+                            .task_id = job.task_id,
+                            .definition = job.definition,
+                            .state = LogState::kCancelled,
+                            .trigger_time = job.trigger_time,
+                            .ended_at = now,
+                            .message = "cancelled before it ran"};
       break;
     case wire::Verb::kSuspend:
-      if (job.suspended) return refuse(pending, ErrorCode::kConflict, pending->name() + " is suspended already");
+      if (job.suspended)
+        return decline(pending, ErrorCode::kConflict, pending->name() + " is suspended already");
       change.to = job;
       change.to->suspended = true;
       change.to_delayed = true;
       break;
     case wire::Verb::kResume:
-      if (!job.suspended) return refuse(pending, ErrorCode::kConflict, pending->name() + " is not suspended");
+      if (!job.suspended)
+        return decline(pending, ErrorCode::kConflict, pending->name() + " is not suspended");
       change.to = job;
       change.to->suspended = false;
       change.to_delayed = job.trigger_time > definitions_.horizon_end();
@@ -205,41 +313,81 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job, bool d
       change.to->trigger_time = now;
       if (pending->act.payload) {
         auto spec = wire::decode_spec(job.spec);
-        if (!spec.ok()) return refuse(pending, ErrorCode::kCorrupt, spec.error().message);
+        if (!spec.ok()) return decline(pending, ErrorCode::kCorrupt, spec.error().message);
         spec.value().payload = *pending->act.payload;
         change.to->spec = wire::encode_spec(spec.value());
       }
       break;
     case wire::Verb::kKill:
-      return refuse(pending, ErrorCode::kConflict, pending->name() + " is not executing, it waits (cancel it instead)");
+      return decline(pending, ErrorCode::kConflict,
+                     pending->name() + " is not executing, it waits (cancel it instead)");
   }
   if (executing_.find(job.id) != nullptr) return look_again(pending);  // It is just being claimed.
   sink_.forget(job.group, job.id);
   std::vector<Operation> operations;
   operations.emplace_back(std::move(change));
-  const JobId id = job.id;
-  post(pending, std::move(operations), pending->name() + " " + word(verb), id,
-       [this](std::vector<Operation>& done, const std::vector<Outcome>& outcomes, const Error*) {
-         auto& changed = std::get<ChangeWaiting>(done.front());
-         sink_.forget(changed.from.group, changed.from.id);  // A read before the commit may have brought it back.
-         if (outcomes.front().kind == OutcomeKind::kDone && changed.to && !changed.to_delayed) sink_.offer(std::move(*changed.to));
-       });
+  if (delayed) definitions_.hold_promotion();
+  ForRequest request = for_request(pending, pending->name() + " " + word(verb), job.id);
+  request.on_request = [this, delayed, job, answer = std::move(request.on_request)](
+                           const RequestOutcome& outcome, const Error* refused) {
+    if (delayed) definitions_.release_promotion();
+    const bool was_left = refused != nullptr || outcome.answered_before;
+    if (was_left && !delayed && executing_.find(job.id) == nullptr) sink_.offer(job);
+    answer(outcome, refused);
+  };
+  batcher_.post_request(
+      Urgency::kRequest, std::move(request.number), std::move(operations),
+      std::move(request.on_request),
+      [this](std::vector<Operation>& done, const std::vector<Outcome>& outcomes, const Error*) {
+        auto& changed = std::get<ChangeWaiting>(done.front());
+        sink_.forget(changed.from.group,
+                     changed.from.id);  // A read before the commit may have brought it back.
+        if (outcomes.front().kind == OutcomeKind::kDone && changed.to && !changed.to_delayed)
+          sink_.offer(std::move(*changed.to));
+      });
 }
 
 void ActIntake::act_on_executing(const PendingPtr& pending, const ExecutingJob& job) {
   const wire::Verb verb = pending->act.verb;
   if (verb != wire::Verb::kCancel && verb != wire::Verb::kKill) {
-    return refuse(pending, ErrorCode::kConflict, pending->name() + " is executing, it can only be cancelled or killed");
+    return decline(pending, ErrorCode::kConflict,
+                   pending->name() + " is executing, it can only be cancelled or killed");
   }
   const JobId id = job.job.id;
   std::vector<Operation> operations;
   operations.emplace_back(CancelExecuting{.id = id, .attempt = job.job.attempt});
   post(pending, std::move(operations), pending->name() + " was executing and is told to stop", id,
-       [this, id, verb](std::vector<Operation>&, const std::vector<Outcome>& outcomes, const Error*) {
+       [this, id, verb](std::vector<Operation>&, const std::vector<Outcome>& outcomes,
+                        const Error*) {
          if (outcomes.front().kind != OutcomeKind::kDone) return;
          if (Executing* entry = executing_.find(id)) entry->row.cancelled = true;
          stop_runs({id}, verb == wire::Verb::kKill ? "killed" : "cancelled");
        });
+}
+
+void ActIntake::stop_held(DefinitionId id) {
+  const ActiveDefinition* definition = catalog_.definition(id);
+  if (definition == nullptr) return;
+  std::vector<JobId> held;
+  for (const JobId job : definition->running) {
+    const Executing* entry = executing_.find(job);
+    if (entry != nullptr && entry->phase == Phase::kHeld) held.push_back(job);
+  }
+  stop_runs(held, "suspended");
+}
+
+void ActIntake::stop_again(const std::vector<wire::Held>& holding) {
+  std::vector<JobId> jobs;
+  for (const wire::Held& one : holding) {
+    const Executing* entry = executing_.find(one.id.job_id);
+    if (entry == nullptr || entry->phase != Phase::kSent) continue;
+    const WaitingJob& job = entry->row.job;
+    const bool is_removed = job.definition && catalog_.definition(job.definition) == nullptr;
+    if (job.attempt == one.id.attempt && (entry->row.cancelled || is_removed)) {
+      jobs.push_back(job.id);
+    }
+  }
+  stop_runs(jobs, "cancelled");
 }
 
 void ActIntake::stop_runs(const std::vector<JobId>& jobs, const std::string& reason) {
@@ -253,7 +401,8 @@ void ActIntake::stop_runs(const std::vector<JobId>& jobs, const std::string& rea
       entry->stop_asked = true;
       const Worker* worker = workers_.find(entry->row.session);
       if (worker == nullptr) continue;  // Recovery ends it.
-      if (!link_.send(*worker, wire::Message{wire::Kill{.jobs = {{id, entry->row.job.attempt}}, .reason = reason}})) {
+      if (!link_.send(*worker, wire::Message{wire::Kill{.jobs = {{id, entry->row.job.attempt}},
+                                                        .reason = reason}})) {
         continue;  // It is gone, or will be told again when it registers.
       }
     }

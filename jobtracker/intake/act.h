@@ -21,11 +21,13 @@ namespace carillon::jobtracker {
 // Thread: the loop.
 class ActIntake {
  public:
-  ActIntake(Catalog& catalog, ExecutingTable& executing, Workers& workers, Definitions& definitions, TakeBack& ends,
-            Batcher& batcher, JobSink& sink, ClientLink& clients, WorkerLink& link, IdSource& ids,
-            SchedulingClock& clock);
+  ActIntake(Catalog& catalog, ExecutingTable& executing, Workers& workers, Definitions& definitions,
+            TakeBack& ends, Batcher& batcher, JobSink& sink, ClientLink& clients, WorkerLink& link,
+            IdSource& ids, SchedulingClock& clock);
 
   void act(const Asker& asker, wire::Act message);
+  // A worker says what it holds: what was told to stop is told again, as that may have been lost.
+  void stop_again(const std::vector<wire::Held>& holding);
 
  private:
   struct Pending;
@@ -41,8 +43,13 @@ class ActIntake {
   void stop_runs(const std::vector<JobId>& jobs, const std::string& reason);
 
   ForRequest for_request(const PendingPtr& pending, std::string message, JobId made = {});
-  void post(const PendingPtr& pending, std::vector<Operation> operations, std::string message, JobId made, OnUnit on_unit);
+  void post(const PendingPtr& pending, std::vector<Operation> operations, std::string message,
+            JobId made, OnUnit on_unit);
   void refuse(const PendingPtr& pending, ErrorCode code, std::string message);
+  // As refuse(), unless this is a resend of a request that was answered before.
+  void decline(const PendingPtr& pending, ErrorCode code, std::string message);
+  void answer_first(const PendingPtr& pending, const RequestOutcome& outcome);
+  void stop_held(DefinitionId id);
 
   Catalog& catalog_;
   ExecutingTable& executing_;

@@ -19,9 +19,11 @@ constexpr std::size_t kBulk = 20;
 std::string made_task_id(JobId id) { return std::string(kMadePrefix) + std::to_string(id.value); }
 
 bool is_made_task_id(const std::string& task_id) {
-  if (task_id.size() < kMadePrefix.size() + 15 || task_id.compare(0, kMadePrefix.size(), kMadePrefix) != 0) return false;
-  return std::all_of(task_id.begin() + static_cast<std::ptrdiff_t>(kMadePrefix.size()), task_id.end(),
-                     [](unsigned char c) { return std::isdigit(c) != 0; });
+  if (task_id.size() < kMadePrefix.size() + 15 ||
+      task_id.compare(0, kMadePrefix.size(), kMadePrefix) != 0)
+    return false;
+  return std::all_of(task_id.begin() + static_cast<std::ptrdiff_t>(kMadePrefix.size()),
+                     task_id.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
 struct SubmitIntake::Pending {
@@ -30,23 +32,41 @@ struct SubmitIntake::Pending {
   std::vector<JobSpec> jobs{};
   wire::Submitted reply{};
   std::vector<Operation> operations{};
-  std::vector<std::size_t> answer_of{};  // operation -> answer
+  std::vector<std::size_t> answer_of{};                          // operation -> answer
   std::unordered_map<std::size_t, NewDefinition> definitions{};  // by operation
   std::size_t next_group = 0;
   std::size_t next_replaced = 0;
+  std::unordered_map<std::size_t, ChangeWaiting> replaced{};  // by answer
+  std::vector<ChangeDefinition> removals{};                   // under way
 
   bool is_rejected(std::size_t index) const { return !reply.answers[index].reason.empty(); }
-  void reject(std::size_t index, std::string reason) { reply.answers[index].reason = std::move(reason); }
+  bool may_replace(std::size_t index) const {
+    return !is_rejected(index) && jobs[index].replace_on_exist && !jobs[index].task_id.empty();
+  }
+  void reject(std::size_t index, std::string reason) {
+    reply.answers[index].reason = std::move(reason);
+  }
 };
 
-SubmitIntake::SubmitIntake(std::string zone, Catalog& catalog, GroupMaker& groups, Definitions& definitions,
-                           Batcher& batcher, JobSink& sink, ClientLink& clients, IdSource& ids, SchedulingClock& clock)
-    : zone_(std::move(zone)), catalog_(catalog), groups_(groups), definitions_(definitions), batcher_(batcher),
-      sink_(sink), clients_(clients), ids_(ids), clock_(clock) {}
+SubmitIntake::SubmitIntake(std::string zone, Catalog& catalog, GroupMaker& groups,
+                           Definitions& definitions, Batcher& batcher, JobSink& sink,
+                           ClientLink& clients, IdSource& ids, SchedulingClock& clock)
+    : zone_(std::move(zone)),
+      catalog_(catalog),
+      groups_(groups),
+      definitions_(definitions),
+      batcher_(batcher),
+      sink_(sink),
+      clients_(clients),
+      ids_(ids),
+      clock_(clock) {}
 
 void SubmitIntake::submit(const Asker& asker, wire::Submit message) {
   if (batcher_.is_full()) {
-    clients_.answer(asker, wire::ErrorReply{Error{ErrorCode::kLimit, "the job tracker has more submissions than it can store now, slow down"}});
+    clients_.answer(
+        asker, wire::ErrorReply{
+                   Error{ErrorCode::kLimit,
+                         "the job tracker has more submissions than it can store now, slow down"}});
     return;
   }
   auto pending = std::make_shared<Pending>();
@@ -63,15 +83,20 @@ void SubmitIntake::prepare(const std::shared_ptr<Pending>& pending) {
     wire::SubmitAnswer& answer = pending->reply.answers[i];
     answer.task_id = spec.task_id;
     answer.group = spec.group;
-    if (spec.schedule.kind == ScheduleKind::kCron && spec.schedule.tz.empty()) spec.schedule.tz = zone_;
+    if (spec.schedule.kind == ScheduleKind::kCron && spec.schedule.tz.empty())
+      spec.schedule.tz = zone_;
     const Status valid = spec.validate();
     if (!valid.ok()) {
       pending->reject(i, valid.error().message);
     } else if (is_made_task_id(spec.task_id)) {
-      pending->reject(i, "task_id '" + spec.task_id + "': 'job-' and a long number is kept for jobs without a chosen task id, choose another");
+      pending->reject(i, "task_id '" + spec.task_id +
+                             "': 'job-' and a long number is kept for jobs without a chosen task "
+                             "id, choose another");
     } else if (spec.overlap == Overlap::kQueueOne || spec.overlap == Overlap::kCancelRunning) {
-      pending->reject(i, "overlap '" + std::string(spec.overlap == Overlap::kQueueOne ? "queue_one" : "cancel_running") +
-                             "' is not supported yet, use skip, queue or parallel");
+      pending->reject(
+          i, "overlap '" +
+                 std::string(spec.overlap == Overlap::kQueueOne ? "queue_one" : "cancel_running") +
+                 "' is not supported yet, use skip, queue or parallel");
     }
   }
   make_groups(pending);
@@ -95,55 +120,98 @@ void SubmitIntake::make_groups(const std::shared_ptr<Pending>& pending) {
   find_replaced(pending);
 }
 
-// Jobs that may replace another of their task id take it away first.
+// One-shot jobs that are to be replaced are looked up first.
 void SubmitIntake::find_replaced(const std::shared_ptr<Pending>& pending) {
   while (pending->next_replaced < pending->jobs.size()) {
     const std::size_t index = pending->next_replaced++;
     const JobSpec& spec = pending->jobs[index];
-    if (pending->is_rejected(index) || !spec.replace_on_exist || spec.task_id.empty()) continue;
-    replace(pending, spec, *catalog_.group(spec.group));
+    if (!pending->may_replace(index)) continue;
+    const Find question{.group = catalog_.group(spec.group)->id, .task_id = spec.task_id};
+    batcher_.ask(question, [this, pending, index](Result<ReadAnswer> answer) {
+      if (answer.ok()) {
+        auto& found = std::get<FindAnswer>(answer.value());
+        if (found.waiting) {
+          pending->replaced[index] = {.from = std::move(*found.waiting),
+                                      .from_delayed = found.delayed};
+        }
+      }
+      find_replaced(pending);
+    });
     return;
   }
   add(pending);
 }
 
-void SubmitIntake::replace(const std::shared_ptr<Pending>& pending, const JobSpec& spec, const Group& group) {
-  const auto go_on = [this, pending](const Outcome&) { find_replaced(pending); };
-  if (const ActiveDefinition* definition = catalog_.definition(group.id, spec.task_id)) {
-    // A number of its own: this is no request of the client's.
-    ForRequest request{.number = {.client = 0, .sequence = ids_.next(clock_.now())},
-                       .on_request = [go_on](const RequestOutcome&, const Error*) { go_on({}); }};
-    (void)definitions_.remove(definition->row.id, {}, std::move(request));  // Answers by on_request.
-    return;
+// True: a definition that is to be replaced is just being changed, and add() comes after that.
+bool SubmitIntake::waits_for_replaced(const std::shared_ptr<Pending>& pending) {
+  for (std::size_t i = 0; i < pending->jobs.size(); ++i) {
+    if (!pending->may_replace(i)) continue;
+    const JobSpec& spec = pending->jobs[i];
+    const ActiveDefinition* definition =
+        catalog_.definition(catalog_.group(spec.group)->id, spec.task_id);
+    if (definition == nullptr || !definition->is_changing) continue;
+    definitions_.when_free(definition->row.id, [this, pending] { add(pending); });
+    return true;
   }
-  batcher_.ask(Find{.group = group.id, .task_id = spec.task_id}, [this, go_on](Result<ReadAnswer> answer) {
-    if (!answer.ok()) return go_on({});
-    auto& found = std::get<FindAnswer>(answer.value());
-    if (!found.waiting) return go_on({});
-    sink_.forget(found.waiting->group, found.waiting->id);
-    batcher_.post(Urgency::kRequest, ChangeWaiting{.from = *found.waiting, .from_delayed = found.delayed},
-                  [this, go_on](Operation& operation, const Outcome& outcome, const Error*) {
-                    const auto& removed = std::get<ChangeWaiting>(operation);
-                    sink_.forget(removed.from.group, removed.from.id);
-                    go_on(outcome);
-                  });
-  });
+  return false;
+}
+
+// In the same transaction as the new jobs, so that a resend removes nothing, and a job is never
+// gone before the one that replaces it is there.
+void SubmitIntake::take_out_replaced(Pending& pending) {
+  for (const std::size_t index : pending.answer_of) {
+    if (!pending.may_replace(index)) continue;
+    const wire::SubmitAnswer& answer = pending.reply.answers[index];
+    const GroupId group = catalog_.group(answer.group)->id;
+    const WallTime now = clock_.now();
+    LogEntry log{.id = ids_.next(now),
+                 .group = group,
+                 .task_id = answer.task_id,
+                 .state = LogState::kCancelled,
+                 .trigger_time = now,
+                 .ended_at = now,
+                 .message = "replaced by a newer submission"};
+    if (const ActiveDefinition* definition = catalog_.definition(group, answer.task_id)) {
+      if (definition->is_changing) continue;  // By another job of this message.
+      log.definition = definition->row.id;
+      pending.removals.push_back(definitions_.begin_removal(definition->row.id, std::move(log)));
+      pending.operations.emplace_back(pending.removals.back());
+    } else if (const auto found = pending.replaced.find(index); found != pending.replaced.end()) {
+      log.job_id = found->second.from.id;
+      log.trigger_time = found->second.from.trigger_time;
+      found->second.log = std::move(log);
+      pending.operations.emplace_back(found->second);
+    }
+  }
+}
+
+// Nothing was done, so nothing was replaced.
+void SubmitIntake::end_replaced(Pending& pending) {
+  for (const ChangeDefinition& removal : std::exchange(pending.removals, {})) {
+    definitions_.end_removal(removal, false);
+  }
 }
 
 void SubmitIntake::add(const std::shared_ptr<Pending>& pending) {
+  if (waits_for_replaced(pending)) return;
   for (std::size_t i = 0; i < pending->jobs.size(); ++i) {
     if (!pending->is_rejected(i)) add_job(*pending, i);
   }
-  if (pending->operations.empty()) return clients_.answer(pending->asker, std::move(pending->reply));
+  if (pending->operations.empty())
+    return clients_.answer(pending->asker, std::move(pending->reply));
   submitted_ += static_cast<std::int64_t>(pending->operations.size());
-  NumberedRequest number{.client = pending->request.client, .sequence = pending->request.sequence,
+  take_out_replaced(*pending);
+  NumberedRequest number{.client = pending->request.client,
+                         .sequence = pending->request.sequence,
                          .answer = wire::encode({.correlation = 0, .message = pending->reply})};
   batcher_.post_request(
-      pending->jobs.size() > kBulk ? Urgency::kBulk : Urgency::kRequest, std::move(number), std::move(pending->operations),
-      [this, pending](const RequestOutcome& outcome, const Error* refused) { answer(*pending, outcome, refused); },
-      [this, pending](std::vector<Operation>& operations, const std::vector<Outcome>& outcomes, const Error*) {
-        take_in(*pending, operations, outcomes);
-      });
+      pending->jobs.size() > kBulk ? Urgency::kBulk : Urgency::kRequest, std::move(number),
+      std::move(pending->operations),
+      [this, pending](const RequestOutcome& outcome, const Error* refused) {
+        answer(*pending, outcome, refused);
+      },
+      [this, pending](std::vector<Operation>& operations, const std::vector<Outcome>& outcomes,
+                      const Error*) { take_in(*pending, operations, outcomes); });
 }
 
 void SubmitIntake::add_job(Pending& pending, std::size_t index) {
@@ -157,9 +225,11 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
   answer.task_id = spec.task_id;
   answer.tz = spec.schedule.tz;
   if (!group.served) answer.warning = "no task tracker of group '" + group.name + "' was ever seen";
-  const bool is_one_shot = spec.schedule.kind == ScheduleKind::kNow || spec.schedule.kind == ScheduleKind::kAt;
+  const bool is_one_shot =
+      spec.schedule.kind == ScheduleKind::kNow || spec.schedule.kind == ScheduleKind::kAt;
   if (is_one_shot) {
-    AddJob operation{.job = WaitingJob{.id = id, .group = group.id, .task_id = spec.task_id, .keyed = keyed}};
+    AddJob operation{
+        .job = WaitingJob{.id = id, .group = group.id, .task_id = spec.task_id, .keyed = keyed}};
     operation.job.kind = spec.schedule.kind;
     operation.job.priority = spec.priority;
     operation.job.trigger_time = spec.schedule.kind == ScheduleKind::kNow ? now : spec.schedule.at;
@@ -180,8 +250,22 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
   pending.answer_of.push_back(index);
 }
 
-void SubmitIntake::take_in(Pending& pending, std::vector<Operation>& operations, const std::vector<Outcome>& outcomes) {
-  for (std::size_t i = 0; i < operations.size(); ++i) {
+void SubmitIntake::take_in(Pending& pending, std::vector<Operation>& operations,
+                           const std::vector<Outcome>& outcomes) {
+  for (std::size_t i = pending.answer_of.size(); i < operations.size(); ++i) {
+    if (const auto* removed = std::get_if<ChangeWaiting>(&operations[i])) {
+      if (outcomes[i].kind == OutcomeKind::kDone) {
+        sink_.forget(removed->from.group, removed->from.id);
+      }
+    } else {
+      std::erase_if(pending.removals, [&](const ChangeDefinition& removal) {
+        if (removal.id != std::get<ChangeDefinition>(operations[i]).id) return false;
+        definitions_.end_removal(removal, outcomes[i].kind == OutcomeKind::kDone);
+        return true;
+      });
+    }
+  }
+  for (std::size_t i = 0; i < pending.answer_of.size(); ++i) {
     if (outcomes[i].kind != OutcomeKind::kDone) continue;
     if (auto* job = std::get_if<AddJob>(&operations[i])) {
       if (!job->delayed) sink_.offer(std::move(job->job));
@@ -192,16 +276,22 @@ void SubmitIntake::take_in(Pending& pending, std::vector<Operation>& operations,
 }
 
 void SubmitIntake::answer(Pending& pending, const RequestOutcome& outcome, const Error* refused) {
+  end_replaced(pending);
   if (refused != nullptr) return clients_.answer(pending.asker, wire::ErrorReply{*refused});
   if (outcome.answered_before) {
     auto first = wire::decode(outcome.answer);
-    if (outcome.answer.empty() || !first.ok() || !std::holds_alternative<wire::Submitted>(first.value().message)) {
-      return clients_.answer(pending.asker, wire::ErrorReply{Error{ErrorCode::kConflict, "this request's number was used before, for something else"}});
+    if (outcome.answer.empty() || !first.ok() ||
+        !std::holds_alternative<wire::Submitted>(first.value().message)) {
+      return clients_.answer(
+          pending.asker,
+          wire::ErrorReply{Error{ErrorCode::kConflict,
+                                 "this request's number was used before, for something else"}});
     }
     pending.reply = std::get<wire::Submitted>(std::move(first.value().message));
     pending.answer_of.clear();
     for (std::size_t i = 0; i < pending.reply.answers.size(); ++i) {
-      if (pending.reply.answers[i].status == wire::SubmitStatus::kAccepted) pending.answer_of.push_back(i);
+      if (pending.reply.answers[i].status == wire::SubmitStatus::kAccepted)
+        pending.answer_of.push_back(i);
     }
   }
   for (std::size_t i = 0; i < outcome.outcomes.size() && i < pending.answer_of.size(); ++i) {

@@ -25,8 +25,9 @@ namespace carillon::jobtracker {
 class SubmitIntake {
  public:
   // `zone`: for cron jobs that name none.
-  SubmitIntake(std::string zone, Catalog& catalog, GroupMaker& groups, Definitions& definitions, Batcher& batcher,
-               JobSink& sink, ClientLink& clients, IdSource& ids, SchedulingClock& clock);
+  SubmitIntake(std::string zone, Catalog& catalog, GroupMaker& groups, Definitions& definitions,
+               Batcher& batcher, JobSink& sink, ClientLink& clients, IdSource& ids,
+               SchedulingClock& clock);
 
   void submit(const Asker& asker, wire::Submit message);
 
@@ -37,10 +38,13 @@ class SubmitIntake {
   void prepare(const std::shared_ptr<Pending>& pending);
   void make_groups(const std::shared_ptr<Pending>& pending);
   void find_replaced(const std::shared_ptr<Pending>& pending);
-  void replace(const std::shared_ptr<Pending>& pending, const JobSpec& spec, const Group& group);
+  bool waits_for_replaced(const std::shared_ptr<Pending>& pending);
+  void take_out_replaced(Pending& pending);
+  void end_replaced(Pending& pending);
   void add(const std::shared_ptr<Pending>& pending);
   void add_job(Pending& pending, std::size_t index);
-  void take_in(Pending& pending, std::vector<Operation>& operations, const std::vector<Outcome>& outcomes);
+  void take_in(Pending& pending, std::vector<Operation>& operations,
+               const std::vector<Outcome>& outcomes);
   void answer(Pending& pending, const RequestOutcome& outcome, const Error* refused);
 
   std::string zone_;

@@ -46,10 +46,17 @@ wire::ErrorReply error_reply(const Error& error) { return wire::ErrorReply{error
 
 }  // namespace
 
-QueryDesk::QueryDesk(Catalog& catalog, ExecutingTable& executing, Workers& workers, Questions& questions,
-                     ClientLink& clients, SchedulingClock& clock, Duration lease, std::function<std::vector<Stat>()> stats)
-    : catalog_(catalog), executing_(executing), workers_(workers), questions_(questions), clients_(clients),
-      clock_(clock), lease_(lease), stats_(std::move(stats)) {}
+QueryDesk::QueryDesk(Catalog& catalog, ExecutingTable& executing, Workers& workers,
+                     Questions& questions, ClientLink& clients, SchedulingClock& clock,
+                     Duration lease, std::function<std::vector<Stat>()> stats)
+    : catalog_(catalog),
+      executing_(executing),
+      workers_(workers),
+      questions_(questions),
+      clients_(clients),
+      clock_(clock),
+      lease_(lease),
+      stats_(std::move(stats)) {}
 
 void QueryDesk::query(const Asker& asker, const wire::Query& message) {
   if (message.what == "list") return list(asker, message);
@@ -62,7 +69,8 @@ void QueryDesk::query(const Asker& asker, const wire::Query& message) {
   if (message.what == "nodes") return nodes(asker);
   if (message.what == "groups") return groups(asker);
   if (message.what == "stats") return stats(asker);
-  clients_.answer(asker, error_reply({ErrorCode::kInvalidArgument, "unknown question '" + message.what + "'"}));
+  clients_.answer(
+      asker, error_reply({ErrorCode::kInvalidArgument, "unknown question '" + message.what + "'"}));
 }
 
 std::string QueryDesk::group_name(GroupId id) const {
@@ -73,7 +81,8 @@ std::string QueryDesk::group_name(GroupId id) const {
 Result<GroupId> QueryDesk::group_of(const wire::Query& message) const {
   if (message.group.empty()) return GroupId{};
   const Group* group = catalog_.group(message.group);
-  if (group == nullptr) return Error{ErrorCode::kNotFound, "there is no group '" + message.group + "'"};
+  if (group == nullptr)
+    return Error{ErrorCode::kNotFound, "there is no group '" + message.group + "'"};
   return group->id;
 }
 
@@ -84,11 +93,13 @@ void QueryDesk::list(const Asker& asker, const wire::Query& message) {
   const DefinitionId from{after.empty() ? 0 : static_cast<std::int32_t>(after.front())};
   wire::Rows reply;
   const std::int64_t limit = page_of(message);
-  for (auto at = catalog_.definitions().upper_bound(from); at != catalog_.definitions().end(); ++at) {
+  for (auto at = catalog_.definitions().upper_bound(from); at != catalog_.definitions().end();
+       ++at) {
     if (group.value() && at->second->row.group != group.value()) continue;
     if (static_cast<std::int64_t>(reply.rows.size()) == limit) break;
     reply.rows.push_back(definition_row(*at->second));
-    if (static_cast<std::int64_t>(reply.rows.size()) == limit) reply.next = key_text({at->first.value});
+    if (static_cast<std::int64_t>(reply.rows.size()) == limit)
+      reply.next = key_text({at->first.value});
   }
   clients_.answer(asker, std::move(reply));
 }
@@ -103,7 +114,9 @@ void QueryDesk::waiting(const Asker& asker, const wire::Query& message) {
   if (after.size() == 5) {
     question.group = GroupId{static_cast<std::int32_t>(after[0])};
     question.delayed = after[1] != 0;
-    if (after[4] != 0) question.after = HandOutKey{static_cast<int>(after[2]), WallTime{Duration{after[3]}}, JobId{after[4]}};
+    if (after[4] != 0)
+      question.after =
+          HandOutKey{static_cast<int>(after[2]), WallTime{Duration{after[3]}}, JobId{after[4]}};
   } else if (!group.value() && !catalog_.groups().empty()) {
     question.group = catalog_.groups().begin()->first;
   }
@@ -136,7 +149,9 @@ void QueryDesk::executing(const Asker& asker, const wire::Query& message) {
   std::map<JobId, const Executing*> page;
   const auto limit = static_cast<std::size_t>(page_of(message));
   for (const auto& [id, entry] : executing_.all()) {
-    if (id <= from || (group.value() && entry.row.job.group != group.value()) || entry.phase == Phase::kClaiming) continue;
+    if (id <= from || (group.value() && entry.row.job.group != group.value()) ||
+        entry.phase == Phase::kClaiming)
+      continue;
     page.emplace(id, &entry);
     if (page.size() > limit) page.erase(std::prev(page.end()));
   }
@@ -150,15 +165,19 @@ void QueryDesk::history(const Asker& asker, const wire::Query& message) {
   const auto group = group_of(message);
   if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
   const auto after = numbers(message.after);
-  ListHistory question{.group = group.value(), .task_id = message.task_id, .job_id = message.job_id,
-                       .since = WallTime{Duration{message.since_us}}, .before_id = after.empty() ? 0 : after.front(),
+  ListHistory question{.group = group.value(),
+                       .task_id = message.task_id,
+                       .job_id = message.job_id,
+                       .since = WallTime{Duration{message.since_us}},
+                       .before_id = after.empty() ? 0 : after.front(),
                        .limit = page_of(message)};
   questions_.ask(question, [this, asker, limit = question.limit](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
     const auto& entries = std::get<HistoryAnswer>(answer.value()).entries;
     wire::Rows reply;
     for (const LogEntry& entry : entries) reply.rows.push_back(log_row(entry));
-    if (static_cast<std::int64_t>(entries.size()) == limit) reply.next = key_text({entries.back().id});
+    if (static_cast<std::int64_t>(entries.size()) == limit)
+      reply.next = key_text({entries.back().id});
     clients_.answer(asker, std::move(reply));
   });
 }
@@ -182,15 +201,21 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
     const auto& found = std::get<FindAnswer>(answer.value());
     wire::Rows reply;
     if (found.waiting) {
-      reply.rows.push_back(with_spec(waiting_row(*found.waiting, found.delayed), found.waiting->spec));
+      reply.rows.push_back(
+          with_spec(waiting_row(*found.waiting, found.delayed), found.waiting->spec));
     } else if (found.executing) {
-      Executing entry{.row = *found.executing, .phase = Phase::kSent, .handed_out_at = found.executing->claimed_at};
+      Executing entry{.row = *found.executing,
+                      .phase = Phase::kSent,
+                      .handed_out_at = found.executing->claimed_at};
       wire::Row row = executing_row(entry);
       row.emplace_back("state", std::string("executing"));
       reply.rows.push_back(with_spec(std::move(row), found.executing->job.spec));
     } else {
-      return clients_.answer(asker, error_reply({ErrorCode::kNotFound, "task '" + message.task_id + "' is not waiting, executing or defined in group '" +
-                                                                           message.group + "' (what has ended is in the history)"}));
+      return clients_.answer(
+          asker, error_reply({ErrorCode::kNotFound,
+                              "task '" + message.task_id +
+                                  "' is not waiting, executing or defined in group '" +
+                                  message.group + "' (what has ended is in the history)"}));
     }
     clients_.answer(asker, std::move(reply));
   });
@@ -199,33 +224,46 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
 void QueryDesk::job(const Asker& asker, const wire::Query& message, int tries) {
   if (const Executing* entry = executing_.find(message.job_id)) {
     const WaitingJob& job = entry->row.job;
-    wire::Row row = {{"job_id", std::to_string(job.id.value)}, {"task_id", job.task_id}, {"group", group_name(job.group)},
-                     {"state", std::string("executing")}, {"attempt", std::int64_t{job.attempt}}, {"done", false}};
+    wire::Row row = {{"job_id", std::to_string(job.id.value)}, {"task_id", job.task_id},
+                     {"group", group_name(job.group)},         {"state", std::string("executing")},
+                     {"attempt", std::int64_t{job.attempt}},   {"done", false}};
     wire::Rows reply;
     reply.rows.push_back(std::move(row));
     return clients_.answer(asker, std::move(reply));
   }
-  questions_.ask(Find{.job_id = message.job_id}, [this, asker, message, tries](Result<ReadAnswer> answer) {
-    if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
-    const auto& found = std::get<FindAnswer>(answer.value());
-    if (!found.waiting && !found.executing) return job_from_log(asker, message, tries);
-    const WaitingJob& job = found.waiting ? *found.waiting : found.executing->job;
-    const std::string state = found.executing ? "executing" : job.suspended ? "suspended" : "waiting";
-    wire::Rows reply;
-    reply.rows.push_back({{"job_id", std::to_string(job.id.value)}, {"task_id", job.task_id}, {"group", group_name(job.group)},
-                          {"state", state}, {"attempt", std::int64_t{job.attempt}}, {"done", false}});
-    clients_.answer(asker, std::move(reply));
-  });
+  questions_.ask(Find{.job_id = message.job_id},
+                 [this, asker, message, tries](Result<ReadAnswer> answer) {
+                   if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
+                   const auto& found = std::get<FindAnswer>(answer.value());
+                   if (!found.waiting && !found.executing)
+                     return job_from_log(asker, message, tries);
+                   const WaitingJob& job = found.waiting ? *found.waiting : found.executing->job;
+                   const std::string state = found.executing ? "executing"
+                                             : job.suspended ? "suspended"
+                                                             : "waiting";
+                   wire::Rows reply;
+                   reply.rows.push_back({{"job_id", std::to_string(job.id.value)},
+                                         {"task_id", job.task_id},
+                                         {"group", group_name(job.group)},
+                                         {"state", state},
+                                         {"attempt", std::int64_t{job.attempt}},
+                                         {"done", false}});
+                   clients_.answer(asker, std::move(reply));
+                 });
 }
 
 // It was neither waiting nor executing: it has ended, or it moved while it was looked for.
 void QueryDesk::job_from_log(const Asker& asker, const wire::Query& message, int tries) {
-  questions_.ask(ListHistory{.job_id = message.job_id, .limit = 1}, [this, asker, message, tries](Result<ReadAnswer> answer) {
+  questions_.ask(ListHistory{.job_id = message.job_id, .limit = 1}, [this, asker, message, tries](
+                                                                        Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
     const auto& entries = std::get<HistoryAnswer>(answer.value()).entries;
     if (entries.empty() || !entries.front().final) {
       if (tries < kJobTries) return job(asker, message, tries + 1);
-      return clients_.answer(asker, error_reply({ErrorCode::kNotFound, "job " + std::to_string(message.job_id.value) + " is not known (its log may be past retention)"}));
+      return clients_.answer(
+          asker,
+          error_reply({ErrorCode::kNotFound, "job " + std::to_string(message.job_id.value) +
+                                                 " is not known (its log may be past retention)"}));
     }
     wire::Row row = log_row(entries.front());
     row.emplace_back("done", true);
@@ -237,7 +275,8 @@ void QueryDesk::job_from_log(const Asker& asker, const wire::Query& message, int
 
 void QueryDesk::output(const Asker& asker, const wire::Query& message) {
   const auto after = numbers(message.after);
-  ListOutput question{.job_id = message.job_id, .limit = std::min<std::int64_t>(page_of(message), 64)};
+  ListOutput question{.job_id = message.job_id,
+                      .limit = std::min<std::int64_t>(page_of(message), 64)};
   if (after.size() == 2) {
     question.after_attempt = static_cast<std::int32_t>(after[0]);
     question.after_sequence = after[1];
@@ -248,9 +287,13 @@ void QueryDesk::output(const Asker& asker, const wire::Query& message) {
     reply.next = before;
     for (OutputRow& chunk : std::get<OutputAnswer>(answer.value()).rows) {
       reply.next = key_text({chunk.attempt, chunk.sequence});
-      reply.rows.push_back({{"attempt", std::int64_t{chunk.attempt}}, {"seq", chunk.sequence},
-                            {"stream", std::string(chunk.stream == 2 ? "stderr" : chunk.stream == 3 ? "log" : "stdout")},
-                            {"at", format_time(chunk.at)}, {"text", std::move(chunk.bytes)}});
+      reply.rows.push_back({{"attempt", std::int64_t{chunk.attempt}},
+                            {"seq", chunk.sequence},
+                            {"stream", std::string(chunk.stream == 2   ? "stderr"
+                                                   : chunk.stream == 3 ? "log"
+                                                                       : "stdout")},
+                            {"at", format_time(chunk.at)},
+                            {"text", std::move(chunk.bytes)}});
     }
     clients_.answer(asker, std::move(reply));
   });
@@ -268,11 +311,17 @@ void QueryDesk::nodes(const Asker& asker) {
       if (alive) {
         const auto busy = static_cast<std::int64_t>(executing_.of_session(node.session).size());
         free = std::max<std::int64_t>(0, live->second->threads - busy);
-        seen = clock_.now() - std::chrono::duration_cast<Duration>(clock_.steady_now() - live->second->heard_at);
+        seen = clock_.now() -
+               std::chrono::duration_cast<Duration>(clock_.steady_now() - live->second->heard_at);
       }
-      reply.rows.push_back({{"name", node.name}, {"kind", std::string("tasktracker")}, {"group", group_name(node.group)},
-                            {"address", node.address}, {"state", std::string(alive ? "alive" : "gone")},
-                            {"threads", std::int64_t{node.threads}}, {"free", free}, {"last_seen", format_time(seen)}});
+      reply.rows.push_back({{"name", node.name},
+                            {"kind", std::string("tasktracker")},
+                            {"group", group_name(node.group)},
+                            {"address", node.address},
+                            {"state", std::string(alive ? "alive" : "gone")},
+                            {"threads", std::int64_t{node.threads}},
+                            {"free", free},
+                            {"last_seen", format_time(seen)}});
     }
     clients_.answer(asker, std::move(reply));
   });
@@ -287,8 +336,12 @@ void QueryDesk::groups(const Asker& asker) {
     for (const auto& [id, entry] : executing_.all()) ++busy[entry.row.job.group];
     wire::Rows reply;
     for (const auto& [id, group] : catalog_.groups()) {
-      reply.rows.push_back({{"group", group.name}, {"name", group.name}, {"kind", std::string("pull")},
-                            {"waiting", counts[id].waiting}, {"executing", busy[id]}, {"due", counts[id].due},
+      reply.rows.push_back({{"group", group.name},
+                            {"name", group.name},
+                            {"kind", std::string("pull")},
+                            {"waiting", counts[id].waiting},
+                            {"executing", busy[id]},
+                            {"due", counts[id].due},
                             {"nodes", static_cast<std::int64_t>(workers_.count(id))}});
     }
     clients_.answer(asker, std::move(reply));

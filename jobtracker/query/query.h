@@ -22,8 +22,9 @@ using Stat = std::pair<std::string, std::int64_t>;
 // Thread: the loop.
 class QueryDesk {
  public:
-  QueryDesk(Catalog& catalog, ExecutingTable& executing, Workers& workers, Questions& questions, ClientLink& clients,
-            SchedulingClock& clock, Duration lease, std::function<std::vector<Stat>()> stats);
+  QueryDesk(Catalog& catalog, ExecutingTable& executing, Workers& workers, Questions& questions,
+            ClientLink& clients, SchedulingClock& clock, Duration lease,
+            std::function<std::vector<Stat>()> stats);
 
   void query(const Asker& asker, const wire::Query& message);
 

@@ -14,59 +14,82 @@ std::string id_text(JobId id) { return std::to_string(id.value); }
 
 std::string kind_word(ScheduleKind kind) {
   switch (kind) {
-    case ScheduleKind::kNow: return "now";
-    case ScheduleKind::kAt: return "at";
-    case ScheduleKind::kCron: return "cron";
-    case ScheduleKind::kEvery: return "every";
-    case ScheduleKind::kFixedDelay: return "fixed_delay";
-    case ScheduleKind::kManual: return "manual";
+    case ScheduleKind::kNow:
+      return "now";
+    case ScheduleKind::kAt:
+      return "at";
+    case ScheduleKind::kCron:
+      return "cron";
+    case ScheduleKind::kEvery:
+      return "every";
+    case ScheduleKind::kFixedDelay:
+      return "fixed_delay";
+    case ScheduleKind::kManual:
+      return "manual";
   }
   return {};
 }
 
 std::string state_word(DefinitionState state) {
   switch (state) {
-    case DefinitionState::kActive: return "active";
-    case DefinitionState::kSuspended: return "suspended";
-    case DefinitionState::kQuarantined: return "quarantined";
-    case DefinitionState::kEnded: return "ended";
+    case DefinitionState::kActive:
+      return "active";
+    case DefinitionState::kSuspended:
+      return "suspended";
+    case DefinitionState::kQuarantined:
+      return "quarantined";
+    case DefinitionState::kEnded:
+      return "ended";
   }
   return {};
 }
 
 std::string overlap_word(Overlap overlap) {
   switch (overlap) {
-    case Overlap::kSkip: return "skip";
-    case Overlap::kQueue: return "queue";
-    case Overlap::kQueueOne: return "queue_one";
-    case Overlap::kCancelRunning: return "cancel_running";
-    case Overlap::kParallel: return "parallel";
+    case Overlap::kSkip:
+      return "skip";
+    case Overlap::kQueue:
+      return "queue";
+    case Overlap::kQueueOne:
+      return "queue_one";
+    case Overlap::kCancelRunning:
+      return "cancel_running";
+    case Overlap::kParallel:
+      return "parallel";
   }
   return {};
 }
 
 std::string dst_word(DstRule rule) {
   switch (rule) {
-    case DstRule::kAuto: return "auto";
-    case DstRule::kSkip: return "skip";
-    case DstRule::kOnce: return "once";
-    case DstRule::kTwice: return "twice";
+    case DstRule::kAuto:
+      return "auto";
+    case DstRule::kSkip:
+      return "skip";
+    case DstRule::kOnce:
+      return "once";
+    case DstRule::kTwice:
+      return "twice";
   }
   return {};
 }
 
 std::string schedule_text(const Schedule& schedule) {
   switch (schedule.kind) {
-    case ScheduleKind::kNow: return "now";
-    case ScheduleKind::kAt: return format_time(schedule.at);
-    case ScheduleKind::kCron: return schedule.cron;
+    case ScheduleKind::kNow:
+      return "now";
+    case ScheduleKind::kAt:
+      return format_time(schedule.at);
+    case ScheduleKind::kCron:
+      return schedule.cron;
     case ScheduleKind::kEvery:
     case ScheduleKind::kFixedDelay: {
       std::string text = format_duration(schedule.interval);
       if (schedule.count) text += " x " + std::to_string(*schedule.count);
       return text;
     }
-    case ScheduleKind::kManual: return "manual";
+    case ScheduleKind::kManual:
+      return "manual";
   }
   return {};
 }
@@ -77,8 +100,10 @@ wire::Row QueryDesk::definition_row(ActiveDefinition& definition) const {
   const Definition& row = definition.row;
   const bool is_cron = row.kind == ScheduleKind::kCron;
   WallTime next = row.next_fire;
-  // For what is generated ahead, next_fire is the first without an occurrence; people mean the next run.
-  if (row.state == DefinitionState::kActive && definition.spec.overlap != Overlap::kSkip && row.kind != ScheduleKind::kFixedDelay) {
+  // For what is generated ahead, next_fire is the first without an occurrence; people mean the next
+  // run.
+  if (row.state == DefinitionState::kActive && definition.spec.overlap != Overlap::kSkip &&
+      row.kind != ScheduleKind::kFixedDelay) {
     next = definition.schedule.next_fire(clock_.now()).value_or(WallTime{});
   }
   if (row.state == DefinitionState::kSuspended) next = WallTime{};
@@ -106,7 +131,9 @@ wire::Row QueryDesk::waiting_row(const WaitingJob& job, bool delayed) const {
           {"priority", std::int64_t{job.priority}},
           {"attempt", std::int64_t{job.attempt}},
           {"kind", kind_word(job.kind)},
-          {"state", std::string(job.suspended ? "suspended" : delayed ? "delayed" : "waiting")}};
+          {"state", std::string(job.suspended ? "suspended"
+                                : delayed     ? "delayed"
+                                              : "waiting")}};
 }
 
 wire::Row QueryDesk::executing_row(const Executing& entry) const {
@@ -114,7 +141,8 @@ wire::Row QueryDesk::executing_row(const Executing& entry) const {
   const auto session = workers_.all().find(entry.row.session);
   wire::Field lease;
   if (session != workers_.all().end()) {
-    const Duration left = lease_ - std::chrono::duration_cast<Duration>(clock_.steady_now() - session->second->heard_at);
+    const Duration left = lease_ - std::chrono::duration_cast<Duration>(clock_.steady_now() -
+                                                                        session->second->heard_at);
     lease = format_time(clock_.now() + left);
   }
   return {{"job_id", id_text(job.id)},

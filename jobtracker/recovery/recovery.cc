@@ -4,9 +4,14 @@
 
 namespace carillon::jobtracker {
 
-Recovery::Recovery(RecoveryConfig config, ExecutingTable& executing, Workers& workers, TakeBack& ends,
-                   SchedulingClock& clock, const Logger& log)
-    : config_(config), executing_(executing), workers_(workers), ends_(ends), clock_(clock), log_(log) {}
+Recovery::Recovery(RecoveryConfig config, ExecutingTable& executing, Workers& workers,
+                   TakeBack& ends, SchedulingClock& clock, const Logger& log)
+    : config_(config),
+      executing_(executing),
+      workers_(workers),
+      ends_(ends),
+      clock_(clock),
+      log_(log) {}
 
 void Recovery::start(const StartAnswer& found) {
   for (const ExecutingJob& row : found.executing) {
@@ -16,11 +21,13 @@ void Recovery::start(const StartAnswer& found) {
     orphans_.emplace(row.session, clock_.steady_now());
   }
   if (!found.executing.empty()) {
-    log_.info("jobs were executing when the last job tracker ended", "jobs", found.executing.size(), "sessions", orphans_.size());
+    log_.info("jobs were executing when the last job tracker ended", "jobs", found.executing.size(),
+              "sessions", orphans_.size());
   }
 }
 
-void Recovery::reconcile(const Worker& worker, std::int64_t handout_seen, const std::vector<wire::Held>& holding) {
+void Recovery::reconcile(const Worker& worker, std::int64_t handout_seen,
+                         const std::vector<wire::Held>& holding) {
   orphans_.erase(worker.session);
   std::set<wire::AttemptId> held;
   for (const wire::Held& one : holding) held.insert(one.id);
@@ -30,7 +37,8 @@ void Recovery::reconcile(const Worker& worker, std::int64_t handout_seen, const 
     const bool was_seen = entry->handout <= handout_seen;
     const bool is_overdue = clock_.steady_now() - entry->sent_at > config_.lease;
     if (was_seen || is_overdue) {
-      log_.warn("a hand-out did not arrive, its job goes back", "job", id.value, "node", worker.name);
+      log_.warn("a hand-out did not arrive, its job goes back", "job", id.value, "node",
+                worker.name);
       ends_.take_back(id, false);
     }
   }
@@ -45,7 +53,8 @@ void Recovery::run_once() {
   for (const SessionId session : silent) {
     const Worker* worker = workers_.find(session);
     const auto jobs = executing_.of_session(session).size();
-    log_.warn("a task tracker is silent, its jobs run elsewhere", "node", worker->name, "jobs", jobs);
+    log_.warn("a task tracker is silent, its jobs run elsewhere", "node", worker->name, "jobs",
+              jobs);
     ++workers_lost_;
     workers_.erase(session);
     orphans_.erase(session);
@@ -58,7 +67,8 @@ void Recovery::run_once() {
     if (now - since->second <= config_.lease) continue;
     take_back_all(session, true);
   }
-  std::erase_if(orphans_, [this](const auto& orphan) { return executing_.of_session(orphan.first).empty(); });
+  std::erase_if(orphans_,
+                [this](const auto& orphan) { return executing_.of_session(orphan.first).empty(); });
 }
 
 void Recovery::leave(SessionId session) {

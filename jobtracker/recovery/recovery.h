@@ -2,11 +2,11 @@
 
 #include <unordered_map>
 
-#include "jobtracker/store/reads.h"
 #include "jobtracker/state/executing.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/state/take_back.h"
 #include "jobtracker/state/workers.h"
+#include "jobtracker/store/reads.h"
 
 namespace carillon::jobtracker {
 
@@ -36,7 +36,8 @@ class Recovery {
   void start(const StartAnswer& found);
 
   // The worker says all it holds.
-  void reconcile(const Worker& worker, std::int64_t handout_seen, const std::vector<wire::Held>& holding);
+  void reconcile(const Worker& worker, std::int64_t handout_seen,
+                 const std::vector<wire::Held>& holding);
 
   // The sessions that died since the last call were erased from the workers; called each 100 ms.
   void run_once();

@@ -20,26 +20,36 @@ bool is_expired(const WaitingJob& job, Duration deadline, WallTime now) {
 bool Recurrence::admit(WaitingJob& job, WallTime now) {
   if (!job.definition) return admit_one_shot(job, now);
   ActiveDefinition* definition = catalog_.definition(job.definition);
-  if (definition == nullptr || definition->row.version != job.version) return false;  // Voided: its row is gone.
+  if (definition == nullptr || definition->row.version != job.version) {
+    end_void(std::move(job));
+    return false;
+  }
+  if (definition->leaving.count(job.id) != 0) return false;
   const auto& parked = definition->parked;
-  if (std::any_of(parked.begin(), parked.end(), [&](const WaitingJob& other) { return other.id == job.id; })) return false;
+  if (std::any_of(parked.begin(), parked.end(),
+                  [&](const WaitingJob& other) { return other.id == job.id; }))
+    return false;
   if (definition->is_recovering) return !park(*definition, std::move(job));
   const bool goes_on = job.attempt > 0 || definition->running.count(job.id) != 0;
   if (!goes_on) {
     if (is_expired(job, definition->spec.start_deadline, now)) {
-      skip_fire(*definition, std::move(job), LogState::kExpired, "not started within its start deadline");
+      skip_fire(*definition, std::move(job), LogState::kExpired,
+                "not started within its start deadline");
       return false;
     }
-    const bool is_free = definition->running.empty() || job.forced || definition->spec.overlap == Overlap::kParallel;
+    const bool is_free =
+        definition->running.empty() || job.forced || definition->spec.overlap == Overlap::kParallel;
     if (!is_free) {
       const bool waits = job.triggered || definition->spec.overlap != Overlap::kSkip;
-      if (waits && definition->parked.size() < config_.parked_max) return !park(*definition, std::move(job));
+      if (waits && definition->parked.size() < config_.parked_max)
+        return !park(*definition, std::move(job));
       skip_fire(*definition, std::move(job), LogState::kSkipped, "the run before had not ended");
       return false;
     }
   }
   definition->running.insert(job.id);
-  if (!job.triggered) definition->row.last_fire = std::max(definition->row.last_fire, job.trigger_time);
+  if (!job.triggered)
+    definition->row.last_fire = std::max(definition->row.last_fire, job.trigger_time);
   return true;
 }
 
@@ -52,7 +62,8 @@ bool Recurrence::admit_one_shot(WaitingJob& job, WallTime now) {
     return false;
   }
   const Misfire& misfire = spec.value().misfire;
-  if (job.kind == ScheduleKind::kAt && misfire.policy == MisfirePolicy::kSkip && was_missed(job.trigger_time, misfire.threshold)) {
+  if (job.kind == ScheduleKind::kAt && misfire.policy == MisfirePolicy::kSkip &&
+      was_missed(job.trigger_time, misfire.threshold)) {
     end_waiting(std::move(job), LogState::kMissed, "its time came while no job tracker ran");
     return false;
   }
@@ -79,25 +90,43 @@ void Recurrence::unpark(ActiveDefinition& definition) {
   sink_.offer(std::move(first));
 }
 
+// Its definition was suspended or removed, and its row went with that; but a retry or a triggered
+// run that was on its way into the table at that moment has come too late to be voided.
+void Recurrence::end_void(WaitingJob job) {
+  if (job.attempt == 0 && !job.triggered) return;
+  if (ActiveDefinition* definition = catalog_.definition(job.definition)) {
+    definition->running.erase(job.id);
+  }
+  end_waiting(std::move(job), LogState::kCancelled,
+              "its job was cancelled, suspended or changed meanwhile");
+}
+
 // An occurrence ends without a run. The single regular one makes way for the next of the grid.
-void Recurrence::skip_fire(ActiveDefinition& definition, WaitingJob job, LogState state, std::string message) {
+void Recurrence::skip_fire(ActiveDefinition& definition, WaitingJob job, LogState state,
+                           std::string message) {
   if (!is_single(definition) || job.triggered) {
     end_waiting(std::move(job), state, std::move(message));
     return;
   }
-  when_settled(definition.row.id, [this, job = std::move(job), state, message = std::move(message)](ActiveDefinition& settled_one) mutable {
-    if (settled_one.row.version != job.version || settled_one.row.state != DefinitionState::kActive) return;
+  definition.leaving.insert(job.id);
+  when_settled(definition.row.id, [this, job = std::move(job), state, message = std::move(message)](
+                                      ActiveDefinition& settled_one) mutable {
+    if (settled_one.row.version != job.version ||
+        settled_one.row.state != DefinitionState::kActive) {
+      settled_one.leaving.erase(job.id);
+      return;
+    }
     LogEntry entry = passed_over(settled_one.row, state, job.trigger_time, 1, std::move(message));
     entry.job_id = job.id;
-    ChangeDefinition operation = next_cycle(settled_one, clock_.now());
-    if (!operation.to && !settled_one.running.empty()) {
-      operation.to = settled_one.row;  // It goes when its run has ended.
-      operation.to->state = DefinitionState::kEnded;
-      operation.to->next_fire = {};
-    }
+    ChangeDefinition operation = next_cycle(settled_one, clock_.now(), false);
     std::vector<Operation> with;
-    with.emplace_back(ChangeWaiting{.from = std::move(job), .log = std::move(entry)});
-    change(settled_one, std::move(operation), std::move(with), {});
+    with.emplace_back(ChangeWaiting{.from = job, .log = std::move(entry)});
+    change(settled_one, std::move(operation), std::move(with),
+           [this, id = job.id](const ChangeDefinition& changed, const Outcome&) {
+             if (ActiveDefinition* changed_one = catalog_.definition(changed.id))
+               changed_one->leaving.erase(id);
+             remove_if_over(changed.id);
+           });
   });
 }
 
@@ -112,10 +141,16 @@ void Recurrence::end_waiting(WaitingJob job, LogState state, std::string message
                  .ended_at = clock_.now(),
                  .message = std::move(message)};
   const DefinitionId id = job.definition;
-  batcher_.post(Urgency::kCompletion, ChangeWaiting{.from = std::move(job), .log = std::move(entry)},
+  if (ActiveDefinition* definition = catalog_.definition(id)) definition->leaving.insert(job.id);
+  batcher_.post(Urgency::kCompletion,
+                ChangeWaiting{.from = std::move(job), .log = std::move(entry)},
                 [this, id](Operation& operation, const Outcome&, const Error*) {
                   const auto& removed = std::get<ChangeWaiting>(operation);
                   sink_.forget(removed.from.group, removed.from.id);
+                  if (ActiveDefinition* definition = catalog_.definition(id)) {
+                    definition->leaving.erase(removed.from.id);
+                    unpark(*definition);
+                  }
                   remove_if_over(id);
                 });
 }

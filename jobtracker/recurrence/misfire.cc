@@ -1,5 +1,5 @@
-// After a restart: the schedule starts again where the last job tracker left it, and what was missed
-// meanwhile ends in one recorded outcome a definition.
+// After a restart: the schedule starts again where the last job tracker left it, and what was
+// missed meanwhile ends in one recorded outcome a definition.
 #include <algorithm>
 #include <deque>
 #include <utility>
@@ -17,9 +17,12 @@ constexpr int kRecoveredAtOnce = 16;
 
 std::string words(MisfirePolicy policy) {
   switch (policy) {
-    case MisfirePolicy::kFireOnce: return "missed while no job tracker ran; one run stands for all";
-    case MisfirePolicy::kSkip: return "missed while no job tracker ran; not run afterwards";
-    case MisfirePolicy::kFireAll: return "missed while no job tracker ran; beyond the misfire policy's max or window";
+    case MisfirePolicy::kFireOnce:
+      return "missed while no job tracker ran; one run stands for all";
+    case MisfirePolicy::kSkip:
+      return "missed while no job tracker ran; not run afterwards";
+    case MisfirePolicy::kFireAll:
+      return "missed while no job tracker ran; beyond the misfire policy's max or window";
   }
   return {};
 }
@@ -36,25 +39,29 @@ void Recurrence::start(const StartAnswer& found) {
   for (const Definition& row : found.definitions) {
     auto spec = wire::decode_spec(row.spec);
     if (!spec.ok()) {
-      log_.error("a stored definition can't be read, and will not fire", "task", row.task_id, "error", spec.error().message);
+      log_.error("a stored definition can't be read, and will not fire", "task", row.task_id,
+                 "error", spec.error().message);
       continue;
     }
     auto schedule = CompiledSchedule::compile(spec.value().schedule, row.created_at - kTick);
     if (!schedule.ok()) {
-      log_.error("a stored schedule can't be read, and will not fire", "task", row.task_id, "error", schedule.error().message);
+      log_.error("a stored schedule can't be read, and will not fire", "task", row.task_id, "error",
+                 schedule.error().message);
       continue;
     }
     ActiveDefinition& definition =
         catalog_.put_definition(row, std::move(spec.value()), std::move(schedule.value()));
     if (!is_single(definition) && row.kind != ScheduleKind::kManual) {
       const double rate = static_cast<double>(definition.schedule.count_fires(
-                              started_at_, started_at_ + std::chrono::minutes{1}, 60'000)) / 60.0;
+                              started_at_, started_at_ + std::chrono::minutes{1}, 60'000)) /
+                          60.0;
       rates_[row.id] = rate;
       rows_per_second_ += rate;
     }
     recover(definition);
   }
   for (const ExecutingJob& executing : found.executing) {
+    catalog_.keep_definition_id(executing.job.definition);
     if (ActiveDefinition* definition = catalog_.definition(executing.job.definition)) {
       definition->running.insert(executing.job.id);
     }
@@ -87,7 +94,8 @@ void Recurrence::recover_next() {
   to_recover_.pop_back();
   const ActiveDefinition* definition = catalog_.definition(id);
   if (definition == nullptr) return recover_next();
-  ReadOccurrences question{.definition = id, .group = definition->row.group, .limit = kOccurrencesMax};
+  ReadOccurrences question{
+      .definition = id, .group = definition->row.group, .limit = kOccurrencesMax};
   batcher_.ask(question, [this, id](Result<ReadAnswer> answer) {
     if (answer.ok()) {
       recover_with(id, std::get<OccurrencesAnswer>(answer.value()));
@@ -117,7 +125,8 @@ void Recurrence::recover_with(DefinitionId id, const OccurrencesAnswer& found) {
         missed.push_back(job);
       }
     }
-    std::sort(missed.begin(), missed.end(), [](const auto& a, const auto& b) { return a.trigger_time < b.trigger_time; });
+    std::sort(missed.begin(), missed.end(),
+              [](const auto& a, const auto& b) { return a.trigger_time < b.trigger_time; });
 
     ChangeDefinition operation = change_of(definition);
     Definition& to = *operation.to;
@@ -126,15 +135,19 @@ void Recurrence::recover_with(DefinitionId id, const OccurrencesAnswer& found) {
     std::int64_t bare_count = 0;
     WallTime first_bare{};
     const WallTime until = started_at_ - policy.threshold;
-    const std::size_t keep_max = policy.policy == MisfirePolicy::kFireAll ? static_cast<std::size_t>(std::max<std::int64_t>(policy.max, 0)) : 1;
+    const std::size_t keep_max =
+        policy.policy == MisfirePolicy::kFireAll
+            ? static_cast<std::size_t>(std::max<std::int64_t>(policy.max, 0))
+            : 1;
     if (to.state == DefinitionState::kActive) {
       const bool is_delay = to.kind == ScheduleKind::kFixedDelay;
-      std::optional<WallTime> fire = to.next_fire > to.generated_through ? std::optional(to.next_fire)
-                                     : is_delay                          ? std::nullopt
-                                                                         : definition.schedule.next_fire(to.generated_through);
+      std::optional<WallTime> fire =
+          to.next_fire > to.generated_through ? std::optional(to.next_fire)
+          : is_delay                          ? std::nullopt
+                                              : definition.schedule.next_fire(to.generated_through);
       // A single run that goes on passes its fires over itself, when it ends.
       if (is_single(definition) && !definition.running.empty()) fire.reset();
-      while (fire && *fire <= until && (!definition.spec.schedule.count || to.fired + bare_count < *definition.spec.schedule.count)) {
+      while (fire && *fire <= until) {
         if (bare_count++ == 0) first_bare = *fire;
         bare.push_back(*fire);
         if (bare.size() > keep_max) bare.pop_front();
@@ -147,6 +160,11 @@ void Recurrence::recover_with(DefinitionId id, const OccurrencesAnswer& found) {
 
     // Which of them run: the newest, as many as the policy allows.
     std::size_t allowed = policy.policy == MisfirePolicy::kSkip ? 0 : keep_max;
+    if (definition.spec.schedule.count) {
+      const std::int64_t ran = to.fired - static_cast<std::int64_t>(missed.size());
+      const std::int64_t left = std::max<std::int64_t>(*definition.spec.schedule.count - ran, 0);
+      allowed = std::min(allowed, static_cast<std::size_t>(left));
+    }
     const auto is_in_window = [&](WallTime fire) {
       return policy.policy != MisfirePolicy::kFireAll || fire >= started_at_ - policy.window;
     };
@@ -166,29 +184,36 @@ void Recurrence::recover_with(DefinitionId id, const OccurrencesAnswer& found) {
         continue;
       }
       sink_.forget(job->group, job->id);
-      std::erase_if(definition.parked, [&](const WaitingJob& parked) { return parked.id == job->id; });
+      std::erase_if(definition.parked,
+                    [&](const WaitingJob& parked) { return parked.id == job->id; });
       with.emplace_back(ChangeWaiting{.from = *job});
     }
     std::reverse(to_add.begin(), to_add.end());
+    to.fired -= static_cast<std::int64_t>(missed.size() - kept);  // A count is of runs.
     bool has_regular = kept > 0;
     for (const WallTime fire : to_add) {
       operation.add.push_back(occurrence(to, definition.spec.priority, fire));
-      // A single definition has one regular run at a time; the others are extra, one after the other.
+      // A single definition has one regular run at a time; the others are extra, one after the
+      // other.
       operation.add.back().triggered = is_single(definition) && std::exchange(has_regular, true);
       to.fired += 1;
     }
     const auto runs = static_cast<std::int64_t>(kept + to_add.size());
     if (total > runs) {
-      operation.logs.push_back(passed_over(to, LogState::kMissed, first_missed, total - runs, words(policy.policy)));
+      operation.logs.push_back(
+          passed_over(to, LogState::kMissed, first_missed, total - runs, words(policy.policy)));
     }
-    const bool waits_for_run = is_single(definition) && (has_regular || !definition.running.empty());
+    const bool waits_for_run =
+        is_single(definition) && (has_regular || !definition.running.empty());
     const auto next = is_exhausted(definition, to.fired) ? std::nullopt
-                      : to.kind == ScheduleKind::kFixedDelay ? std::optional(started_at_)
-                                                             : definition.schedule.next_fire(std::max(to.generated_through, until));
+                      : to.kind == ScheduleKind::kFixedDelay
+                          ? std::optional(started_at_)
+                          : definition.schedule.next_fire(std::max(to.generated_through, until));
     to.next_fire = waits_for_run ? to.generated_through : next.value_or(WallTime{});
     if (!waits_for_run && !next) to.state = DefinitionState::kEnded;
     log_.info("fires were missed", "task", to.task_id, "missed", total, "run_now", runs);
-    change(definition, std::move(operation), std::move(with), [release](const ChangeDefinition& changed, const Outcome&) { release(changed.id); });
+    change(definition, std::move(operation), std::move(with),
+           [release](const ChangeDefinition& changed, const Outcome&) { release(changed.id); });
   });
 }
 

@@ -8,6 +8,7 @@
 
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/definitions.h"
+#include "jobtracker/state/executing.h"
 #include "jobtracker/state/gate.h"
 #include "jobtracker/state/id_source.h"
 #include "jobtracker/state/job_sink.h"
@@ -51,11 +52,14 @@ struct RecurrenceConfig {
 // Thread: the loop.
 class Recurrence final : public Definitions, public Gate, public RunEnd {
  public:
-  Recurrence(RecurrenceConfig config, Catalog& catalog, Batcher& batcher, JobSink& sink, IdSource& ids,
-             SchedulingClock& clock, Executor& executor, const Logger& log);
+  Recurrence(RecurrenceConfig config, Catalog& catalog, ExecutingTable& executing, Batcher& batcher,
+             JobSink& sink, IdSource& ids, SchedulingClock& clock, Executor& executor,
+             const Logger& log);
 
   // After a restart: takes what the store has, looks for what was missed, and starts the passes.
   void start(const StartAnswer& found);
+  // Generates up to the horizon of the new time at once.
+  void clock_was_set();
 
   // ---- for intake ----
   Result<NewDefinition> plan(JobSpec spec, GroupId group, std::string task_id, bool keyed) override;
@@ -63,7 +67,12 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   Status suspend(DefinitionId id, ForRequest request) override;
   Status resume(DefinitionId id, ForRequest request) override;
   Status remove(DefinitionId id, std::vector<LogEntry> logs, ForRequest request) override;
+  void when_free(DefinitionId id, std::function<void()> then) override;
+  ChangeDefinition begin_removal(DefinitionId id, LogEntry log) override;
+  void end_removal(const ChangeDefinition& operation, bool done) override;
   WaitingJob triggered(const ActiveDefinition& definition, std::string spec, bool forced) override;
+  void hold_promotion() override { ++promotion_held_; }
+  void release_promotion() override;
   WallTime horizon_end() const override { return clock_.now() + horizon(); }
 
   // ---- for dispatch ----
@@ -79,28 +88,38 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
 
  private:
   using Then = std::function<void(const ChangeDefinition&, const Outcome&)>;
+  using Work = std::function<void(ActiveDefinition&)>;
+  struct WaitingChange {
+    Work work{};
+    std::function<void()> on_gone{};
+  };
 
-  // One change of a definition at a time; others wait for it.
-  void when_settled(DefinitionId id, std::function<void(ActiveDefinition&)> work);
+  // One change of a definition at a time; others wait for it. `on_gone` comes instead if the
+  // definition was removed meanwhile.
+  void when_settled(DefinitionId id, Work work, std::function<void()> on_gone = {});
   void settled(ActiveDefinition& definition);
-  void change(ActiveDefinition& definition, ChangeDefinition operation, std::vector<Operation> with, Then then,
-              std::optional<ForRequest> request = std::nullopt);
+  void change(ActiveDefinition& definition, ChangeDefinition operation, std::vector<Operation> with,
+              Then then, std::optional<ForRequest> request = std::nullopt);
   void drop(DefinitionId id);
   void forget_removed(const std::vector<Operation>& operations);
   void apply(ActiveDefinition& definition, const ChangeDefinition& operation);
   ChangeDefinition change_of(const ActiveDefinition& definition) const;
 
   WaitingJob occurrence(const Definition& row, int priority, WallTime trigger);
-  LogEntry passed_over(const Definition& row, LogState state, WallTime first, std::int64_t count, std::string message);
+  LogEntry passed_over(const Definition& row, LogState state, WallTime first, std::int64_t count,
+                       std::string message);
   bool is_single(const ActiveDefinition& definition) const;
   bool is_exhausted(const ActiveDefinition& definition, std::int64_t fired) const;
 
   // The change that follows the end of the single regular run, at `after`.
-  ChangeDefinition next_cycle(ActiveDefinition& definition, WallTime after);
+  // `ran`: it was a run, and counts as one.
+  ChangeDefinition next_cycle(ActiveDefinition& definition, WallTime after, bool ran);
   void generate(ActiveDefinition& definition, WallTime through);
   void generate_single(ActiveDefinition& definition, WallTime through);
   void generate_many(ActiveDefinition& definition, WallTime through);
+  bool has_regular_run(const ActiveDefinition& definition);
   void pass();
+  void pass_once();
   void pass_some(DefinitionId after);
   void promote();
   void remove_if_over(DefinitionId id);
@@ -108,6 +127,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   bool admit_one_shot(WaitingJob& job, WallTime now);
   bool park(ActiveDefinition& definition, WaitingJob job);
   void unpark(ActiveDefinition& definition);
+  void end_void(WaitingJob job);
   void skip_fire(ActiveDefinition& definition, WaitingJob job, LogState state, std::string message);
   void end_waiting(WaitingJob job, LogState state, std::string message);
 
@@ -119,17 +139,20 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
 
   RecurrenceConfig config_;
   Catalog& catalog_;
+  ExecutingTable& executing_;
   Batcher& batcher_;
   JobSink& sink_;
   IdSource& ids_;
   SchedulingClock& clock_;
   Executor& executor_;
   const Logger& log_;
-  std::unordered_map<DefinitionId, std::vector<std::function<void(ActiveDefinition&)>>> waiting_changes_;
+  std::unordered_map<DefinitionId, std::vector<WaitingChange>> waiting_changes_;
   double rows_per_second_ = 0;  // of all definitions that are generated ahead
   std::unordered_map<DefinitionId, double> rates_;
   WallTime passed_through_{};
   bool is_promoting_ = false;
+  bool promotes_later_ = false;
+  int promotion_held_ = 0;
   // Fires from dead_from_ to started_at_, less the threshold, came while no job tracker ran.
   WallTime dead_from_{};
   WallTime started_at_{};

@@ -6,8 +6,9 @@ namespace carillon::jobtracker {
 namespace {
 
 std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
   return text;
 }
 
@@ -38,8 +39,8 @@ ActiveDefinition& Catalog::put_definition(Definition row, JobSpec spec, Compiled
   definition_high_ = std::max(definition_high_, id.value);
   definitions_by_task_[{row.group, row.task_id}] = id;
   auto& place = definitions_[id];
-  place = std::make_unique<ActiveDefinition>(
-      ActiveDefinition{.row = std::move(row), .spec = std::move(spec), .schedule = std::move(schedule)});
+  place = std::make_unique<ActiveDefinition>(ActiveDefinition{
+      .row = std::move(row), .spec = std::move(spec), .schedule = std::move(schedule)});
   return *place;
 }
 
@@ -61,5 +62,9 @@ ActiveDefinition* Catalog::definition(GroupId group, const std::string& task_id)
 }
 
 DefinitionId Catalog::next_definition_id() { return DefinitionId{++definition_high_}; }
+
+void Catalog::keep_definition_id(DefinitionId id) {
+  definition_high_ = std::max(definition_high_, id.value);
+}
 
 }  // namespace carillon::jobtracker

@@ -24,6 +24,10 @@ struct ActiveDefinition {
   std::set<JobId> running{};
   // Due, but held until a run ends (overlap `queue`), or until what was missed is known.
   std::vector<WaitingJob> parked{};
+  // Occurrences that end without a run, on their way out of the table.
+  std::set<JobId> leaving{};
+  // Occurrences that people asked for, on their way into the table.
+  int triggers_under_way = 0;
   // A change of it is on its way to the store: the next one waits for the outcome.
   bool is_changing = false;
   // After a restart: what it missed while no job tracker ran is being looked at.
@@ -44,9 +48,13 @@ class Catalog {
   void remove_definition(DefinitionId id);
   ActiveDefinition* definition(DefinitionId id);
   ActiveDefinition* definition(GroupId group, const std::string& task_id);
-  const std::map<DefinitionId, std::unique_ptr<ActiveDefinition>>& definitions() const { return definitions_; }
+  const std::map<DefinitionId, std::unique_ptr<ActiveDefinition>>& definitions() const {
+    return definitions_;
+  }
 
   DefinitionId next_definition_id();
+  // Runs of a removed definition may still go on: its id is not given again.
+  void keep_definition_id(DefinitionId id);
 
  private:
   std::map<GroupId, Group> groups_;

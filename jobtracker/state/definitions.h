@@ -28,15 +28,27 @@ struct ForRequest {
 class Definitions {
  public:
   virtual ~Definitions() = default;
-  virtual Result<NewDefinition> plan(JobSpec spec, GroupId group, std::string task_id, bool keyed) = 0;
+  virtual Result<NewDefinition> plan(JobSpec spec, GroupId group, std::string task_id,
+                                     bool keyed) = 0;
   // After its operation was committed.
   virtual void added(NewDefinition added) = 0;
   // These answer the request in any case; kConflict at once where the state does not allow it.
   virtual Status suspend(DefinitionId id, ForRequest request) = 0;
   virtual Status resume(DefinitionId id, ForRequest request) = 0;
   virtual Status remove(DefinitionId id, std::vector<LogEntry> logs, ForRequest request) = 0;
+  // For those who remove it in a transaction of their own. `then` comes when no change of it is
+  // under way, or when it is gone.
+  virtual void when_free(DefinitionId id, std::function<void()> then) = 0;
+  // Requires: it is there, and no change of it is under way. None begins before end_removal().
+  virtual ChangeDefinition begin_removal(DefinitionId id, LogEntry log) = 0;
+  virtual void end_removal(const ChangeDefinition& operation, bool done) = 0;
   // An occurrence off the schedule's grid, due now and ahead of everything in its group.
-  virtual WaitingJob triggered(const ActiveDefinition& definition, std::string spec, bool forced) = 0;
+  virtual WaitingJob triggered(const ActiveDefinition& definition, std::string spec,
+                               bool forced) = 0;
+  // Nothing leaves the delayed table for its group's between these, so that a job that is just
+  // being suspended is not promoted.
+  virtual void hold_promotion() = 0;
+  virtual void release_promotion() = 0;
   // One-shot jobs due later than this stand in the delayed table.
   virtual WallTime horizon_end() const = 0;
 };

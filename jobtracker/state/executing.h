@@ -21,7 +21,7 @@ struct Executing {
   std::int64_t handout = 0;  // the hand-out that carried it; 0: of an earlier life of this tracker
   SteadyTime sent_at{};
   WallTime handed_out_at{};
-  bool stop_asked = false;   // a Kill was sent for it
+  bool stop_asked = false;  // a Kill was sent for it
 };
 
 // The executing table, in memory: all of it, as the store has it, and what is on its way.
@@ -31,7 +31,8 @@ class ExecutingTable {
   Executing& put(ExecutingJob row, Phase phase) {
     by_session_[row.session].insert(row.job.id);
     const JobId id = row.job.id;
-    return jobs_.insert_or_assign(id, Executing{.row = std::move(row), .phase = phase}).first->second;
+    return jobs_.insert_or_assign(id, Executing{.row = std::move(row), .phase = phase})
+        .first->second;
   }
   void erase(JobId id) {
     const auto found = jobs_.find(id);

@@ -13,7 +13,8 @@ class GroupMaker {
  public:
   virtual ~GroupMaker() = default;
   // `then` comes at once if the group is there already. The group is open for dispatch by then.
-  virtual void with_group(const std::string& name, std::function<void(Result<const Group*>)> then) = 0;
+  virtual void with_group(const std::string& name,
+                          std::function<void(Result<const Group*>)> then) = 0;
 };
 
 }  // namespace carillon::jobtracker

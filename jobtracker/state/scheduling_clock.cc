@@ -10,7 +10,8 @@ namespace {
 constexpr Duration kJump = std::chrono::seconds{2};
 constexpr Duration kJumpBelieved = std::chrono::seconds{2};
 constexpr Duration kAgreement = std::chrono::milliseconds{500};
-// A slew moves by at most one part in 100 of the time gone by, so that the clock never stands still.
+// A slew moves by at most one part in 100 of the time gone by, so that the clock never stands
+// still.
 constexpr int kSlewShare = 100;
 
 Duration of_steady(SteadyTime steady) {
@@ -24,7 +25,9 @@ SchedulingClock::SchedulingClock(const Clock& clock, const Logger& log)
   offset_ = clock_.wall_now().time_since_epoch() - of_steady(adjusted_at_);
 }
 
-WallTime SchedulingClock::at(SteadyTime steady) const { return WallTime{of_steady(steady) + offset_}; }
+WallTime SchedulingClock::at(SteadyTime steady) const {
+  return WallTime{of_steady(steady) + offset_};
+}
 
 SteadyTime SchedulingClock::steady_at(WallTime when) const {
   // One microsecond more, because now() cuts off the nanoseconds.
@@ -49,7 +52,8 @@ bool SchedulingClock::adjust() {
     return false;
   }
   if (steady - jump_seen_at_ < kJumpBelieved) return false;
-  log_.warn("the wall clock was set", "by_ms", difference.count() / 1000, "now", format_time(clock_.wall_now()));
+  log_.warn("the wall clock was set", "by_ms", difference.count() / 1000, "now",
+            format_time(clock_.wall_now()));
   jump_seen_ = false;
   offset_ += difference;
   return true;

@@ -28,10 +28,10 @@ class SchedulingClock {
 
   const Clock& clock_;
   const Logger& log_;
-  Duration offset_;              // wall minus steady
+  Duration offset_;  // wall minus steady
   SteadyTime adjusted_at_;
   bool jump_seen_ = false;
-  Duration jump_{};              // the difference that was first seen
+  Duration jump_{};  // the difference that was first seen
   SteadyTime jump_seen_at_{};
 };
 

@@ -13,6 +13,11 @@
 
 namespace carillon::jobtracker {
 
+struct UnseenHandOut {
+  std::int32_t jobs = 0;
+  SteadyTime sent_at{};
+};
+
 // A task tracker's session, and its credit.
 struct Worker {
   SessionId session{};
@@ -30,8 +35,10 @@ struct Worker {
   // Jobs claimed for it and not sent yet.
   std::int32_t reserved = 0;
   std::int64_t handout_last = 0;
-  // Hand-outs that its newest pull did not know of yet: number, jobs.
-  std::map<std::int64_t, std::int32_t> unseen{};
+  // The newest hand-out that a pull of it knew of.
+  std::int64_t handout_seen = 0;
+  // Hand-outs that its newest pull did not know of yet, by number.
+  std::map<std::int64_t, UnseenHandOut> unseen{};
   std::int32_t unseen_jobs = 0;
 
   // How many jobs may be claimed for it now. A pull replaces the credit, less what is on the way,
@@ -42,16 +49,25 @@ struct Worker {
     if (message.number <= pull) return;  // An old one, overtaken.
     pull = message.number;
     window = message.window;
-    while (!unseen.empty() && unseen.begin()->first <= message.handout_seen) {
-      unseen_jobs -= unseen.begin()->second;
-      unseen.erase(unseen.begin());
-    }
+    handout_seen = std::max(handout_seen, message.handout_seen);
+    while (!unseen.empty() && unseen.begin()->first <= message.handout_seen) forget_first_unseen();
   }
-  std::int64_t number_handout(std::int32_t jobs) {
+  // Hand-outs sent before this were lost on the way: if they arrive after all, they are refused,
+  // because they answer a pull that is older than the lease.
+  void forget_unseen(SteadyTime sent_before) {
+    while (!unseen.empty() && unseen.begin()->second.sent_at < sent_before) forget_first_unseen();
+  }
+  std::int64_t number_handout(std::int32_t jobs, SteadyTime now) {
     ++handout_last;
-    unseen[handout_last] = jobs;
+    unseen[handout_last] = {.jobs = jobs, .sent_at = now};
     unseen_jobs += jobs;
     return handout_last;
+  }
+
+ private:
+  void forget_first_unseen() {
+    unseen_jobs -= unseen.begin()->second.jobs;
+    unseen.erase(unseen.begin());
   }
 };
 

@@ -32,9 +32,9 @@ struct End {
   std::int32_t attempt = 0;
   GroupId group{};
   std::string task_id{};
-  bool frees_key = false;                // a keyed one-shot that has ended for good
-  std::optional<LogEntry> log{};         // empty: it was never started
-  std::optional<WaitingJob> again{};     // a retry, a later, or the job given back: same id
+  bool frees_key = false;             // a keyed one-shot that has ended for good
+  std::optional<LogEntry> log{};      // empty: it was never started
+  std::optional<WaitingJob> again{};  // a retry, a later, or the job given back: same id
 };
 
 // Changes a definition, all columns of it, and adds or voids its occurrences.
@@ -44,11 +44,11 @@ struct ChangeDefinition {
   DefinitionId id{};
   std::int32_t expected_version = 0;
   std::optional<WallTime> expected_generated_through{};  // for generation, which must not repeat
-  std::optional<Definition> to{};       // empty: removed, its key freed
-  bool spec_changed = false;            // otherwise the stored spec stays as it is
-  bool void_waiting = false;            // its occurrences that wait are deleted
-  GroupId group{};                      // where they wait
-  std::vector<WaitingJob> add{};        // all of `group`
+  std::optional<Definition> to{};                        // empty: removed, its key freed
+  bool spec_changed = false;                             // otherwise the stored spec stays as it is
+  bool void_waiting = false;                             // its occurrences that wait are deleted
+  GroupId group{};                                       // where they wait
+  std::vector<WaitingJob> add{};                         // all of `group`
   std::vector<LogEntry> logs{};
 };
 
@@ -146,14 +146,14 @@ struct Batch {
 };
 
 struct Committed {
-  std::vector<Outcome> outcomes{};           // one an operation
-  std::vector<RequestOutcome> requests{};    // one a request
+  std::vector<Outcome> outcomes{};         // one an operation
+  std::vector<RequestOutcome> requests{};  // one a request
 };
 
 struct RolledBack {
   Error error{};
-  bool fenced = false;                         // another took over: this session must stop deciding
-  std::optional<std::size_t> culprit{};        // the operation that can never succeed, if known
+  bool fenced = false;                   // another took over: this session must stop deciding
+  std::optional<std::size_t> culprit{};  // the operation that can never succeed, if known
 };
 
 // The connection broke inside COMMIT. If settle() says that it was committed, this is what came.

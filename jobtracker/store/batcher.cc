@@ -75,12 +75,16 @@ void Batcher::flush(WallTime now, std::int64_t id_high) {
   batch.id_high = id_high;
   batch.now = now;
   const std::size_t limit = limit_once_ != 0 ? limit_once_ : limit_;
+  std::size_t filled = 0;
   for (auto& queue : waiting_) {
     while (!queue.empty()) {
       Unit& unit = queue.front();
       const std::size_t size = unit.operations.size();
+      // A request without operations counts as one, so that a batch can be halved down to it.
+      const std::size_t weight = std::max<std::size_t>(size, 1);
       const bool is_first = in_flight_.empty();
-      if (!is_first && batch.operations.size() + size > limit) break;
+      if (!is_first && filled + weight > limit) break;
+      filled += weight;
       if (unit.request) {
         unit.request->first_operation = batch.operations.size();
         unit.request->operation_count = size;
@@ -92,7 +96,7 @@ void Batcher::flush(WallTime now, std::int64_t id_high) {
       in_flight_.push_back(std::move(unit));
       queue.pop_front();
     }
-    if (batch.operations.size() >= limit) break;
+    if (filled >= limit) break;
   }
   wants_beat_ = false;
   is_busy_ = true;
@@ -189,7 +193,7 @@ void Batcher::after_rollback(Batch batch, const RolledBack& rolled_back) {
   }
   if (is_full) not_before_ = clock_.steady_now() + std::chrono::seconds{1};
   if (!is_full && again.size() > 1)
-    limit_once_ = std::max<std::size_t>(1, batch.operations.size() / 2);
+    limit_once_ = std::max<std::size_t>(1, std::max(batch.operations.size(), units.size()) / 2);
   auto& first = waiting_[0];
   first.insert(first.begin(), std::make_move_iterator(again.begin()),
                std::make_move_iterator(again.end()));

@@ -58,13 +58,20 @@ struct BatcherConfig {
 };
 
 // What filled first when a batch is made.
-enum class Urgency : std::uint8_t { kCompletion = 0, kClaim = 1, kRequest = 2, kBulk = 3, kHousekeeping = 4 };
+enum class Urgency : std::uint8_t {
+  kCompletion = 0,
+  kClaim = 1,
+  kRequest = 2,
+  kBulk = 3,
+  kHousekeeping = 4
+};
 inline constexpr std::size_t kUrgencies = 5;
 
 // `refused`: the store can't take it, whatever is tried (nothing of its unit was done); else null.
 using OnOutcome = std::function<void(Operation&, const Outcome&, const Error* refused)>;
 // The operations of a unit, and what became of each.
-using OnUnit = std::function<void(std::vector<Operation>&, const std::vector<Outcome>&, const Error* refused)>;
+using OnUnit =
+    std::function<void(std::vector<Operation>&, const std::vector<Outcome>&, const Error* refused)>;
 using OnRequest = std::function<void(const RequestOutcome&, const Error* refused)>;
 using OnAnswer = std::function<void(Result<ReadAnswer>)>;
 

@@ -18,8 +18,8 @@ struct StartAnswer {
   std::vector<Group> groups{};
   std::vector<Definition> definitions{};
   std::vector<ExecutingJob> executing{};
-  std::int64_t id_high = 0;      // no id ever given out is higher
-  WallTime last_alive{};         // when an earlier session last committed; epoch: never
+  std::int64_t id_high = 0;  // no id ever given out is higher
+  WallTime last_alive{};     // when an earlier session last committed; epoch: never
 };
 
 // The best waiting jobs of a group that are due at `now`, in the order of hand-out, after `after`.
@@ -77,8 +77,8 @@ struct GroupAnswer {
 // ---- for people: asked on a read-only connection of their own ----
 
 struct ListWaiting {
-  GroupId group{};                   // delayed jobs of it as well
-  bool delayed = false;              // the delayed table instead of the group's
+  GroupId group{};       // delayed jobs of it as well
+  bool delayed = false;  // the delayed table instead of the group's
   std::optional<HandOutKey> after{};
   std::int64_t limit = 0;
 };
@@ -92,9 +92,9 @@ struct ExecutingAnswer {
 };
 // Newest first.
 struct ListHistory {
-  GroupId group{};          // 0: all
-  std::string task_id{};    // empty: all
-  JobId job_id{};           // 0: all
+  GroupId group{};        // 0: all
+  std::string task_id{};  // empty: all
+  JobId job_id{};         // 0: all
   WallTime since{};
   std::int64_t before_id = 0;  // page: log rows with a smaller id; 0: from the newest
   std::int64_t limit = 0;
@@ -129,16 +129,16 @@ struct NodesAnswer {
   std::vector<NodeRow> nodes{};
 };
 
-using Read = std::variant<ReadStart, ReadDue, ReadUpcoming, ReadDelayed, Find, ReadOccurrences,
-                          MakeGroup, ListWaiting, ListExecuting, ListHistory, ListOutput,
-                          CountWaiting, ListNodes>;
+using Read =
+    std::variant<ReadStart, ReadDue, ReadUpcoming, ReadDelayed, Find, ReadOccurrences, MakeGroup,
+                 ListWaiting, ListExecuting, ListHistory, ListOutput, CountWaiting, ListNodes>;
 // ReadDue, ReadUpcoming, ReadDelayed, ListWaiting: JobsAnswer. ReadOccurrences: OccurrencesAnswer.
 struct OccurrencesAnswer {
   std::vector<WaitingJob> waiting{};
   std::vector<ExecutingJob> executing{};
 };
-using ReadAnswer = std::variant<StartAnswer, JobsAnswer, FindAnswer, OccurrencesAnswer, GroupAnswer,
-                                ExecutingAnswer, HistoryAnswer, OutputAnswer, CountAnswer,
-                                NodesAnswer>;
+using ReadAnswer =
+    std::variant<StartAnswer, JobsAnswer, FindAnswer, OccurrencesAnswer, GroupAnswer,
+                 ExecutingAnswer, HistoryAnswer, OutputAnswer, CountAnswer, NodesAnswer>;
 
 }  // namespace carillon::jobtracker

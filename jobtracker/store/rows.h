@@ -20,32 +20,35 @@ struct WaitingJob {
   JobId id{};
   GroupId group{};
   std::string task_id{};
-  bool keyed = false;             // the task id was chosen by the user, and is held in lts_task_id for this job
-  DefinitionId definition{};      // 0: a one-shot job
-  std::int32_t version = 0;       // the definition's version that made it
+  bool keyed =
+      false;  // the task id was chosen by the user, and is held in lts_task_id for this job
+  DefinitionId definition{};  // 0: a one-shot job
+  std::int32_t version = 0;   // the definition's version that made it
   ScheduleKind kind = ScheduleKind::kNow;
   int priority = kPriorityDefault;  // order of hand-out
   WallTime trigger_time{};
-  std::int32_t attempt = 0;       // the last attempt that was claimed
-  std::int32_t failures = 0;      // attempts that count against the retries
-  std::int32_t lost = 0;          // attempts whose worker died
-  bool triggered = false;         // made by trigger: not on the schedule's grid
-  bool forced = false;            // triggered with force: runs whatever overlap says
-  bool suspended = false;         // in the delayed table only
-  std::string spec{};             // an encoded JobSpec; empty: its definition's
+  std::int32_t attempt = 0;   // the last attempt that was claimed
+  std::int32_t failures = 0;  // attempts that count against the retries
+  std::int32_t lost = 0;      // attempts whose worker died
+  bool triggered = false;     // made by trigger: not on the schedule's grid
+  bool forced = false;        // triggered with force: runs whatever overlap says
+  bool suspended = false;     // in the delayed table only
+  std::string spec{};         // an encoded JobSpec; empty: its definition's
 
   bool operator==(const WaitingJob&) const = default;
 };
 
 // The strict order of hand-out within a group.
 using HandOutKey = std::tuple<int, WallTime, JobId>;  // priority, trigger time, creation
-inline HandOutKey hand_out_key(const WaitingJob& job) { return {job.priority, job.trigger_time, job.id}; }
+inline HandOutKey hand_out_key(const WaitingJob& job) {
+  return {job.priority, job.trigger_time, job.id};
+}
 
 // A job that was claimed for a task tracker.
 struct ExecutingJob {
-  WaitingJob job{};      // attempt is the one that was claimed
-  SessionId session{};   // whose
-  std::string node{};    // the task tracker's name
+  WaitingJob job{};     // attempt is the one that was claimed
+  SessionId session{};  // whose
+  std::string node{};   // the task tracker's name
   WallTime claimed_at{};
   bool cancelled = false;  // its retries are void; a cancelled run that is lost ends as cancelled
 
@@ -74,8 +77,17 @@ struct Definition {
 };
 
 enum class LogState : int {
-  kSucceeded = 0, kFailed = 1, kTimedOut = 2, kKilled = 3, kLost = 4, kLater = 5, kDiscarded = 6,  // an attempt ended
-  kSkipped = 7, kMissed = 8, kExpired = 9, kCancelled = 10,  // an occurrence ended without one
+  kSucceeded = 0,
+  kFailed = 1,
+  kTimedOut = 2,
+  kKilled = 3,
+  kLost = 4,
+  kLater = 5,
+  kDiscarded = 6,  // an attempt ended
+  kSkipped = 7,
+  kMissed = 8,
+  kExpired = 9,
+  kCancelled = 10,  // an occurrence ended without one
 };
 const char* to_string(LogState state);
 
@@ -95,7 +107,7 @@ struct LogEntry {
   std::optional<std::int32_t> exit_code{};
   std::string message{};
   std::int64_t count = 1;
-  bool final = true;      // no further attempt follows
+  bool final = true;  // no further attempt follows
 
   bool operator==(const LogEntry&) const = default;
 };
@@ -114,8 +126,8 @@ struct OutputRow {
 struct Group {
   GroupId id{};
   std::string name{};
-  std::string table{};   // of its executable jobs
-  bool served = false;   // a task tracker of this group was seen once
+  std::string table{};  // of its executable jobs
+  bool served = false;  // a task tracker of this group was seen once
   WallTime created_at{};
 
   bool operator==(const Group&) const = default;

@@ -46,7 +46,8 @@ class StoreThread final : public StoreLane {
   };
   using Work = std::variant<Batch, Question>;
 
-  StoreThread(std::unique_ptr<Store> store, EventLoop& loop, const Clock& clock, OnLaneAnswer on_answer);
+  StoreThread(std::unique_ptr<Store> store, EventLoop& loop, const Clock& clock,
+              OnLaneAnswer on_answer);
   void run();
   void do_batch(Batch batch);
   // The end of a commit whose outcome was unknown.
@@ -73,7 +74,8 @@ class StoreThread final : public StoreLane {
 // Thread: the loop's; on_answer is called on it.
 class QueryThread final : public Questions {
  public:
-  static Result<std::unique_ptr<QueryThread>> start(std::unique_ptr<ReadOnlyStore> store, EventLoop& loop);
+  static Result<std::unique_ptr<QueryThread>> start(std::unique_ptr<ReadOnlyStore> store,
+                                                    EventLoop& loop);
   ~QueryThread() override;
 
   void ask(Read question, std::function<void(Result<ReadAnswer>)> on_answer) override;

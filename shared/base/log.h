@@ -24,13 +24,21 @@ class Logger {
 
   bool debug_on() const;
   template <class... Pairs>
-  void debug(std::string_view message, const Pairs&... pairs) const { line(LogLevel::kDebug, message, pairs...); }
+  void debug(std::string_view message, const Pairs&... pairs) const {
+    line(LogLevel::kDebug, message, pairs...);
+  }
   template <class... Pairs>
-  void info(std::string_view message, const Pairs&... pairs) const { line(LogLevel::kInfo, message, pairs...); }
+  void info(std::string_view message, const Pairs&... pairs) const {
+    line(LogLevel::kInfo, message, pairs...);
+  }
   template <class... Pairs>
-  void warn(std::string_view message, const Pairs&... pairs) const { line(LogLevel::kWarn, message, pairs...); }
+  void warn(std::string_view message, const Pairs&... pairs) const {
+    line(LogLevel::kWarn, message, pairs...);
+  }
   template <class... Pairs>
-  void error(std::string_view message, const Pairs&... pairs) const { line(LogLevel::kError, message, pairs...); }
+  void error(std::string_view message, const Pairs&... pairs) const {
+    line(LogLevel::kError, message, pairs...);
+  }
 
  private:
   template <class... Pairs>
@@ -43,7 +51,8 @@ class Logger {
   }
   static void append(std::string&) {}
   template <class Value, class... Rest>
-  static void append(std::string& text, std::string_view key, const Value& value, const Rest&... rest) {
+  static void append(std::string& text, std::string_view key, const Value& value,
+                     const Rest&... rest) {
     text += "  ";
     text += key;
     text += '=';

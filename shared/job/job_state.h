@@ -15,59 +15,74 @@ enum class JobState : int {
 };
 
 enum class JobEvent : int {
-  kPromote,    // its time has come near
+  kPromote,  // its time has come near
   kSuspend,
   kResume,
   kClaim,
-  kGiveBack,   // claimed, but never started
+  kGiveBack,  // claimed, but never started
   kSucceed,
-  kFail,       // for good, or with no retries left
-  kRetry,      // failed, with retries left
-  kLater,      // asked to be run again later
-  kLose,       // its worker died
+  kFail,   // for good, or with no retries left
+  kRetry,  // failed, with retries left
+  kLater,  // asked to be run again later
+  kLose,   // its worker died
   kCancel,
-  kExpire,     // its start deadline passed
-  kMiss,       // its time came while no job tracker ran, and its policy is not to run it then
-  kSkip,       // its definition's previous run had not ended
+  kExpire,  // its start deadline passed
+  kMiss,    // its time came while no job tracker ran, and its policy is not to run it then
+  kSkip,    // its definition's previous run had not ended
 };
 
 constexpr std::optional<JobState> next(JobState state, JobEvent event) {
   switch (state) {
     case JobState::kDelayed:
       switch (event) {
-        case JobEvent::kPromote: return JobState::kWaiting;
-        case JobEvent::kSuspend: return JobState::kSuspended;
-        case JobEvent::kCancel: return JobState::kEnded;
-        default: return std::nullopt;
+        case JobEvent::kPromote:
+          return JobState::kWaiting;
+        case JobEvent::kSuspend:
+          return JobState::kSuspended;
+        case JobEvent::kCancel:
+          return JobState::kEnded;
+        default:
+          return std::nullopt;
       }
     case JobState::kSuspended:
       switch (event) {
-        case JobEvent::kResume: return JobState::kWaiting;
-        case JobEvent::kCancel: return JobState::kEnded;
-        default: return std::nullopt;
+        case JobEvent::kResume:
+          return JobState::kWaiting;
+        case JobEvent::kCancel:
+          return JobState::kEnded;
+        default:
+          return std::nullopt;
       }
     case JobState::kWaiting:
       switch (event) {
-        case JobEvent::kClaim: return JobState::kExecuting;
-        case JobEvent::kSuspend: return JobState::kSuspended;
+        case JobEvent::kClaim:
+          return JobState::kExecuting;
+        case JobEvent::kSuspend:
+          return JobState::kSuspended;
         case JobEvent::kCancel:
         case JobEvent::kExpire:
         case JobEvent::kMiss:
-        case JobEvent::kSkip: return JobState::kEnded;
-        default: return std::nullopt;
+        case JobEvent::kSkip:
+          return JobState::kEnded;
+        default:
+          return std::nullopt;
       }
     case JobState::kExecuting:
       switch (event) {
         case JobEvent::kGiveBack:
         case JobEvent::kRetry:
         case JobEvent::kLater:
-        case JobEvent::kLose: return JobState::kWaiting;
+        case JobEvent::kLose:
+          return JobState::kWaiting;
         case JobEvent::kSucceed:
         case JobEvent::kFail:
-        case JobEvent::kCancel: return JobState::kEnded;
-        default: return std::nullopt;
+        case JobEvent::kCancel:
+          return JobState::kEnded;
+        default:
+          return std::nullopt;
       }
-    case JobState::kEnded: return std::nullopt;
+    case JobState::kEnded:
+      return std::nullopt;
   }
   return std::nullopt;
 }
@@ -75,7 +90,9 @@ constexpr std::optional<JobState> next(JobState state, JobEvent event) {
 // The sentences that matter.
 static_assert(!next(JobState::kEnded, JobEvent::kClaim), "a job that has ended never runs again");
 static_assert(!next(JobState::kSuspended, JobEvent::kClaim), "a suspended job never fires");
-static_assert(!next(JobState::kExecuting, JobEvent::kClaim), "a job that executes is not handed out twice");
-static_assert(next(JobState::kExecuting, JobEvent::kLose) == JobState::kWaiting, "a lost run runs again");
+static_assert(!next(JobState::kExecuting, JobEvent::kClaim),
+              "a job that executes is not handed out twice");
+static_assert(next(JobState::kExecuting, JobEvent::kLose) == JobState::kWaiting,
+              "a lost run runs again");
 
 }  // namespace carillon

@@ -16,26 +16,34 @@ namespace carillon {
 inline constexpr std::size_t kPayloadBytesMax = 1024 * 1024;
 inline constexpr std::size_t kTaskIdBytesMax = 200;
 inline constexpr std::size_t kGroupBytesMax = 64;
-inline constexpr std::size_t kTextBytesMax = 4096;         // description, owner, a tag, a cron expression
-inline constexpr std::size_t kCommandBytesMax = 256 * 1024;  // all of argv, shell line or script source together
+inline constexpr std::size_t kTextBytesMax = 4096;  // description, owner, a tag, a cron expression
+inline constexpr std::size_t kCommandBytesMax =
+    256 * 1024;  // all of argv, shell line or script source together
 inline constexpr std::size_t kParamsMax = 256;
 inline constexpr int kPriorityMax = 999;
 inline constexpr int kPriorityDefault = 100;
 
-enum class ScheduleKind : int { kNow = 0, kAt = 1, kCron = 2, kEvery = 3, kFixedDelay = 4, kManual = 5 };
+enum class ScheduleKind : int {
+  kNow = 0,
+  kAt = 1,
+  kCron = 2,
+  kEvery = 3,
+  kFixedDelay = 4,
+  kManual = 5
+};
 
 // What happens to local times that a change of the clocks skips or repeats; see docs/guide/cron.md.
 enum class DstRule : int { kAuto = 0, kSkip = 1, kOnce = 2, kTwice = 3 };
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::kNow;
-  WallTime at{};                          // kAt: when
-  std::string cron{};                     // kCron: the expression
-  std::string tz{};                       // kCron: IANA zone; empty: the job tracker's, resolved at submission
-  DstRule dst = DstRule::kAuto;           // kCron
-  Duration interval{};                    // kEvery: the period; kFixedDelay: from one run's end to the next start
-  std::optional<std::int64_t> count{};    // kEvery, kFixedDelay: how many runs; empty: no end
-  std::optional<WallTime> first{};        // kEvery, kFixedDelay: the first fire; empty: now
+  WallTime at{};       // kAt: when
+  std::string cron{};  // kCron: the expression
+  std::string tz{};    // kCron: IANA zone; empty: the job tracker's, resolved at submission
+  DstRule dst = DstRule::kAuto;  // kCron
+  Duration interval{};  // kEvery: the period; kFixedDelay: from one run's end to the next start
+  std::optional<std::int64_t> count{};  // kEvery, kFixedDelay: how many runs; empty: no end
+  std::optional<WallTime> first{};      // kEvery, kFixedDelay: the first fire; empty: now
 
   bool operator==(const Schedule&) const = default;
 };
@@ -65,16 +73,22 @@ struct Run {
 };
 
 // What happens when a fire comes due while the definition's previous run has not ended.
-enum class Overlap : int { kSkip = 0, kQueue = 1, kQueueOne = 2, kCancelRunning = 3, kParallel = 4 };
+enum class Overlap : int {
+  kSkip = 0,
+  kQueue = 1,
+  kQueueOne = 2,
+  kCancelRunning = 3,
+  kParallel = 4
+};
 
 // What happens to fires that came while no job tracker was there to see them.
 enum class MisfirePolicy : int { kFireOnce = 0, kSkip = 1, kFireAll = 2 };
 
 struct Misfire {
   MisfirePolicy policy = MisfirePolicy::kFireOnce;
-  std::int64_t max = 1000;                             // kFireAll: at most so many of the missed fires run
-  Duration window = std::chrono::hours{24};            // kFireAll: older ones do not run
-  Duration threshold = std::chrono::seconds{5};        // later than this after its time counts as missed
+  std::int64_t max = 1000;                   // kFireAll: at most so many of the missed fires run
+  Duration window = std::chrono::hours{24};  // kFireAll: older ones do not run
+  Duration threshold = std::chrono::seconds{5};  // later than this after its time counts as missed
 
   bool operator==(const Misfire&) const = default;
 };
@@ -82,32 +96,33 @@ struct Misfire {
 enum class RetryBackoff : int { kFixed = 0, kExponential = 1 };
 
 struct RetryPolicy {
-  int max = 0;                                   // failures after which it is tried again
+  int max = 0;  // failures after which it is tried again
   RetryBackoff policy = RetryBackoff::kFixed;
-  Duration base = std::chrono::seconds{30};      // wait before the first retry
-  Duration cap = std::chrono::hours{1};          // kExponential: no wait is longer
-  double jitter = 0.0;                           // 0..1: each wait is changed by up to this share, at random
+  Duration base = std::chrono::seconds{30};  // wait before the first retry
+  Duration cap = std::chrono::hours{1};      // kExponential: no wait is longer
+  double jitter = 0.0;  // 0..1: each wait is changed by up to this share, at random
 
   bool operator==(const RetryPolicy&) const = default;
 };
 
 struct JobSpec {
-  std::string task_id{};               // the user's own key, unique in its group while it lives; empty: one is made
-  std::string group = "default";       // which task trackers may run it
+  std::string
+      task_id{};  // the user's own key, unique in its group while it lives; empty: one is made
+  std::string group = "default";  // which task trackers may run it
   std::string description{};
   std::string owner{};
   std::vector<std::string> tags{};
   Schedule schedule{};
-  int priority = kPriorityDefault;     // 0..999, smaller runs first
+  int priority = kPriorityDefault;  // 0..999, smaller runs first
   std::map<std::string, std::string> params{};
-  std::string payload{};               // opaque bytes for the run, at most kPayloadBytesMax
+  std::string payload{};  // opaque bytes for the run, at most kPayloadBytesMax
   Run run{};
   Overlap overlap = Overlap::kSkip;
   Misfire misfire{};
   RetryPolicy retries{};
-  Duration timeout{};                  // 0: none; a run that takes longer is stopped
-  Duration start_deadline{};           // 0: none; not started so long after its trigger time: it expires
-  bool replace_on_exist = false;       // a job with this task id that is waiting or defined is replaced
+  Duration timeout{};             // 0: none; a run that takes longer is stopped
+  Duration start_deadline{};      // 0: none; not started so long after its trigger time: it expires
+  bool replace_on_exist = false;  // a job with this task id that is waiting or defined is replaced
 
   // Whether a job tracker can take it, apart from what only the tracker knows (zone, groups,
   // other jobs). The error names the field and the limit.

@@ -40,8 +40,12 @@ struct Error {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor): `return value;`
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor): `return error;`
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {
+  }  // NOLINT(google-explicit-constructor): `return value;`
+  Result(Error error)
+      : state_(std::in_place_index<1>, std::move(error)) {
+  }  // NOLINT(google-explicit-constructor): `return error;`
 
   bool ok() const { return state_.index() == 0; }
 
@@ -80,7 +84,8 @@ template <>
 class [[nodiscard]] Result<void> {
  public:
   Result() = default;
-  Result(Error error) : state_(std::move(error)) {}  // NOLINT(google-explicit-constructor): `return error;`
+  Result(Error error)
+      : state_(std::move(error)) {}  // NOLINT(google-explicit-constructor): `return error;`
 
   bool ok() const { return state_.index() == 0; }
   void value() const {
@@ -89,11 +94,13 @@ class [[nodiscard]] Result<void> {
     }
   }
   const Error& error() const& {
-    if (ok()) [[unlikely]] abort_with("error() of a good Status", "");
+    if (ok()) [[unlikely]]
+      abort_with("error() of a good Status", "");
     return std::get<1>(state_);
   }
   Error&& error() && {
-    if (ok()) [[unlikely]] abort_with("error() of a good Status", "");
+    if (ok()) [[unlikely]]
+      abort_with("error() of a good Status", "");
     return std::move(std::get<1>(state_));
   }
 
@@ -106,9 +113,10 @@ using Status = Result<void>;
 }  // namespace carillon
 
 // The value of a Result, or an early return of its Error. Once per statement.
-#define CARILLON_TRY(expression)                                                 \
-  __extension__({                                                                \
-    auto carillon_try = (expression);                                            \
-    if (!carillon_try.ok()) [[unlikely]] return std::move(carillon_try).error(); \
-    std::move(carillon_try).value();                                             \
+#define CARILLON_TRY(expression)              \
+  __extension__({                             \
+    auto carillon_try = (expression);         \
+    if (!carillon_try.ok()) [[unlikely]]      \
+      return std::move(carillon_try).error(); \
+    std::move(carillon_try).value();          \
   })
