@@ -12,8 +12,8 @@ using Ask = Result<RowPage> (JobClient::*)(const RowFilter&);
 
 constexpr const char* kSection = "See what is going on";
 
-// A person at a terminal who gives no --limit gets so many rows of history.
-constexpr std::int64_t kHistoryRowsOnTerminal = 200;
+// A person at a terminal who gives no --limit gets so many rows.
+constexpr std::int64_t kRowsOnTerminal = 200;
 
 Option task_option() {
   return {.name = "task-id", .placeholder = "TASK_ID", .help = "Only this task."};
@@ -24,7 +24,8 @@ Option limit_option() {
           .kind = OptionKind::kNumber,
           .placeholder = "N",
           .help = "At most so many rows; 0 for all.",
-          .fallback = "0"};
+          .fallback = "0",
+          .fallback_help = "200 on a terminal, otherwise all"};
 }
 
 Verb declare(const char* name, const char* summary, const char* description,
@@ -49,10 +50,13 @@ int ask(Context& context, Ask question, RowFilter filter, std::vector<RowColumn>
         const std::string& when_empty) {
   const auto client = context.client();
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);
-  RowOutput output(context.out(), context.style, std::move(columns));
+  const bool is_cut = !context.configuration.was_given("limit") && !context.is_json() &&
+                      context.around.terminal.out_is_terminal;
+  filter.limit = is_cut ? kRowsOnTerminal : context.configuration.number("limit");
   const auto limit = static_cast<std::size_t>(filter.limit);
+  RowOutput output(context.out(), context.style, std::move(columns));
   bool more = true;
-  while (more) {
+  while (more && (limit == 0 || output.count() < limit)) {
     if (limit != 0) filter.limit = static_cast<std::int64_t>(limit - output.count());
     const Result<RowPage> page = (client.value()->*question)(filter);
     if (!page.ok()) return context.fail(page.error());
@@ -60,17 +64,20 @@ int ask(Context& context, Ask question, RowFilter filter, std::vector<RowColumn>
       if (limit == 0 || output.count() < limit) output.add(row);
     }
     filter.after = page.value().next;
-    more = !filter.after.empty() && (limit == 0 || output.count() < limit);
+    more = !filter.after.empty();
   }
   output.finish();
+  context.out().flush();
   if (output.count() == 0 && !context.is_json()) say_nothing_found(context, when_empty, filter);
+  if (is_cut && more) {
+    context.err() << "these are the first " << limit << "; --limit 0 shows all\n";
+  }
   return kDone;
 }
 
 RowFilter filter_of(const Context& context) {
   return {.group = context.configuration.text("group"),
-          .task_id = context.configuration.text("task-id"),
-          .limit = context.configuration.number("limit")};
+          .task_id = context.configuration.text("task-id")};
 }
 
 }  // namespace
@@ -149,12 +156,7 @@ Verb declare_history() {
        {.name = "since",
         .placeholder = "TIME",
         .help = "Only what ended later: so long ago (1h), or an RFC 3339 time."},
-       {.name = "limit",
-        .kind = OptionKind::kNumber,
-        .placeholder = "N",
-        .help = "At most so many rows; 0 for all.",
-        .fallback = "0",
-        .fallback_help = "200 on a terminal, otherwise all"}},
+       limit_option()},
       "  jobclient history --task-id nightly --since 24h\n"
       "  jobclient history --group ops --limit 20 -o json\n");
 }
@@ -167,9 +169,6 @@ int run_history(Context& context) {
     if (!time.ok()) return context.fail(kWrongInput, time.error().message);
     filter.since = time.value();
   }
-  const bool cut = !context.configuration.was_given("limit") && !context.is_json() &&
-                   context.around.terminal.out_is_terminal;
-  if (cut) filter.limit = kHistoryRowsOnTerminal;
   return ask(context, &JobClient::history, filter,
              {{"job_id", Kind::kNumber},
               {"task_id"},
@@ -195,9 +194,7 @@ Verb declare_nodes() {
 }
 
 int run_nodes(Context& context) {
-  return ask(context, &JobClient::nodes,
-             {.group = context.configuration.text("group"),
-              .limit = context.configuration.number("limit")},
+  return ask(context, &JobClient::nodes, {.group = context.configuration.text("group")},
              {{"name"},
               {"kind"},
               {"group"},
@@ -217,7 +214,7 @@ Verb declare_groups() {
 }
 
 int run_groups(Context& context) {
-  return ask(context, &JobClient::groups, {.limit = context.configuration.number("limit")},
+  return ask(context, &JobClient::groups, {},
              {{"group"},
               {"kind"},
               {"waiting", Kind::kNumber},

@@ -153,16 +153,27 @@ TEST(History, RefusesWhatIsNoTime) {
   EXPECT_THAT(cli.err.str(), HasSubstr("--since 'yesterday' is neither a duration nor a time"));
 }
 
-TEST(History, ShowsAPersonTheNewestRowsOnly) {
-  Cli cli(no_rows);
+// 150 rows at a time, without an end.
+wire::Message endless(const wire::Message&) {
+  return wire::Rows{.rows = std::vector<Row>(150, waiting_row("7")), .next = "more"};
+}
+
+TEST(Ask, ShowsAPersonTheFirstRowsOnly) {
+  Cli cli(endless);
   cli.terminal.out_is_terminal = true;
-  EXPECT_EQ(cli.run({"history"}), kDone);
-  EXPECT_EQ(cli.run({"history", "--limit", "0"}), kDone);
-  EXPECT_EQ(cli.run({"history", "-o", "json"}), kDone);
-  const auto asked = cli.tracker.asked<wire::Query>();
-  EXPECT_EQ(asked[0].limit, 200);
-  EXPECT_EQ(asked[1].limit, 0);
-  EXPECT_EQ(asked[2].limit, 0);
+  EXPECT_EQ(cli.run({"waiting"}), kDone);
+  const std::string out = cli.out.str();
+  EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 201);
+  EXPECT_EQ(cli.err.str(), "these are the first 200; --limit 0 shows all\n");
+}
+
+TEST(Ask, ShowsAPersonAsManyRowsAsAskedFor) {
+  Cli cli(endless);
+  cli.terminal.out_is_terminal = true;
+  EXPECT_EQ(cli.run({"waiting", "--limit", "300"}), kDone);
+  const std::string out = cli.out.str();
+  EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 301);
+  EXPECT_EQ(cli.err.str(), "");
 }
 
 TEST(Show, SpreadsTheSpecAndKeepsItAnObjectInJson) {
