@@ -119,11 +119,20 @@ class FakeTracker final : public net::ClientTransport {
       for (const wire::AttemptId& id : back->jobs) {
         given_back.push_back(id);
         order.push_back("give back " + std::to_string(id.job_id.value));
+        take_back(id);
       }
     } else if (std::holds_alternative<wire::Bye>(envelope.message)) {
       said_bye = true;
       tell(correlation, wire::Gone{});
     }
+  }
+
+  // Hands it out again; on a busy machine a worker may have to give any job back.
+  void take_back(const wire::AttemptId& id) {
+    const auto found = handed_.find(id.job_id.value);
+    if (found == handed_.end()) return;
+    due_.push_front(found->second);
+    ++due_.front().id.attempt;
   }
 
   void on_pull(std::uint64_t correlation, const wire::Pull& pull) {
@@ -159,6 +168,7 @@ class FakeTracker final : public net::ClientTransport {
     if (!connected_ || credit_ <= 0 || due_.empty()) return;
     wire::HandOut message{.session = session_, .number = ++hand_outs_, .pull = last_pull_.number};
     while (credit_ > 0 && !due_.empty()) {
+      handed_[due_.front().id.job_id.value] = due_.front();
       message.jobs.push_back(std::move(due_.front()));
       due_.pop_front();
       --credit_;
@@ -176,6 +186,7 @@ class FakeTracker final : public net::ClientTransport {
   std::int64_t hand_outs_ = 0;
   std::map<std::int64_t, int> sent_{};  // hand-outs that the worker may not have seen
   std::deque<wire::HandedJob> due_{};
+  std::map<std::int64_t, wire::HandedJob> handed_{};
 };
 
 }  // namespace carillon::tasktracker

@@ -61,7 +61,6 @@ TEST(Worker, RunsEachOfManyJobsOnce) {
   for (const wire::RunResult& result : b.tracker().results) ++times[result.id.job_id.value];
   EXPECT_THAT(times, SizeIs(5000));
   EXPECT_THAT(b.tracker().results, SizeIs(5000));
-  EXPECT_THAT(b.tracker().given_back, SizeIs(0));
 }
 
 TEST(Worker, SurvivesAHandlerThatThrows) {
@@ -221,16 +220,16 @@ TEST(Worker, StopsWithoutAnyTracker) {
   EXPECT_TRUE(b.until([&] { return b.stopped; }));
 }
 
-TEST(Worker, WorksForSeveralTrackersWithoutTakingTooMuch) {
+TEST(Worker, SharesItsThreadsAmongSeveralTrackers) {
   Bundle b(Bundle::Options{.threads = 1, .trackers = 2});
   b.start();
-  for (int job = 1; job <= 40; ++job) {
+  for (int job = 1; job <= 200; ++job) {
     for (FakeTracker* tracker : b.trackers) tracker->submit(job, Bundle::handler("sleep", "5ms"));
   }
-  ASSERT_TRUE(b.until(
-      [&] { return b.trackers[0]->results.size() == 40 && b.trackers[1]->results.size() == 40; }));
-  EXPECT_THAT(b.trackers[0]->given_back, SizeIs(0));
-  EXPECT_THAT(b.trackers[1]->given_back, SizeIs(0));
+  const auto done = [&b](std::size_t i) { return b.trackers[i]->results.size(); };
+  ASSERT_TRUE(b.until([&] { return done(0) >= 10 && done(1) >= 10; }));
+  EXPECT_LT(done(0), 200U) << "the other had its turn before this one was done";
+  EXPECT_LT(done(1), 200U);
 }
 
 }  // namespace
