@@ -33,6 +33,7 @@ class MariadbServer {
   void resume();     // ... until it goes on
 
   std::uint16_t port() const { return port_; }
+  pid_t id() const { return process_; }  // of the process, -1 while none runs
   // A user with all rights; `port` is another one's, for example a proxy's.
   std::string url(const std::string& database) const { return url(database, port_); }
   static std::string url(const std::string& database, std::uint16_t port);

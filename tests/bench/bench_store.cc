@@ -1,0 +1,65 @@
+#include "tests/bench/bench_store.h"
+
+#include "shared/sql/mysql/mysql_connection.h"
+
+namespace carillon::bench {
+namespace {
+
+// What a commit on that server survives.
+Result<std::string> durability_of(const std::string& url) {
+  const auto parsed = CARILLON_TRY(sql::parse_mysql_url(url));
+  const auto connection = CARILLON_TRY(sql::MysqlConnection::open(parsed, {}));
+  std::string version;
+  std::int64_t flush = 0;
+  CARILLON_TRY(connection->query("SELECT @@version, @@innodb_flush_log_at_trx_commit", {},
+                                 [&](const sql::Row& row) {
+                                   version = row.bytes(0);
+                                   flush = row.integer(1);
+                                 }));
+  return version + ", innodb_flush_log_at_trx_commit=" + std::to_string(flush);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<BenchStore>> BenchStore::open(const std::string& store,
+                                                     const testing::TempFolder& folder) {
+  std::unique_ptr<BenchStore> opened{new BenchStore{store, folder}};
+  CARILLON_TRY(opened->prepare());
+  return opened;
+}
+
+Status BenchStore::prepare() {
+  if (store_ == "sqlite" || store_.rfind("sqlite:", 0) == 0) {
+    // The job tracker opens every file so; see shared/sql/sqlite.
+    durability_ = "WAL, synchronous=FULL";
+    return {};
+  }
+  kind_ = "mysql";
+  if (store_.rfind("mysql://", 0) == 0) {
+    durability_ = CARILLON_TRY(durability_of(store_));
+    return {};
+  }
+  if (store_ != "mysql") {
+    return Error{
+        ErrorCode::kInvalidArgument,
+        "--store '" + store_ + "': not a store (write sqlite, sqlite:PATH, mysql or mysql://...)"};
+  }
+  server_ = CARILLON_TRY(testing::MariadbServer::start({"--innodb-flush-log-at-trx-commit=1",
+                                                        "--innodb-buffer-pool-size=1G",
+                                                        "--innodb-log-file-size=512M"}));
+  CARILLON_TRY(server_->create_database("bench"));
+  durability_ = CARILLON_TRY(durability_of(server_->url("bench")));
+  return {};
+}
+
+Result<std::string> BenchStore::next_url() {
+  ++round_;
+  if (store_ == "sqlite") {
+    return "sqlite:" + folder_.file("round-" + std::to_string(round_) + ".db");
+  }
+  if (store_ != "mysql") return store_;
+  CARILLON_TRY(server_->create_database("bench"));
+  return server_->url("bench");
+}
+
+}  // namespace carillon::bench

@@ -1,0 +1,92 @@
+#include "tests/bench/cluster.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace carillon::bench {
+namespace {
+
+constexpr Duration kPatience = std::chrono::seconds{30};
+
+// The word after "NAME=" in a ready line.
+Result<std::string> word_of(const std::string& line, const std::string& name) {
+  const std::size_t at = line.find(" " + name + "=");
+  if (at == std::string::npos) {
+    return Error{ErrorCode::kCorrupt, "no " + name + "= in the ready line '" + line + "'"};
+  }
+  const std::size_t begin = at + name.size() + 2;
+  return line.substr(begin, line.find(' ', begin) - begin);
+}
+
+}  // namespace
+
+Cluster::Cluster(ClusterOptions options, const Environment& environment)
+    : options_(std::move(options)) {
+  // No setting of whoever runs this may change what is measured.
+  for (const auto& [name, value] : environment.all()) {
+    if (name.rfind("CARILLON_", 0) != 0) variables_.emplace(name, value);
+  }
+  variables_["XDG_RUNTIME_DIR"] = options_.folder;
+  variables_["XDG_STATE_HOME"] = options_.folder;
+}
+
+Result<std::unique_ptr<ChildProcess>> Cluster::launch(const std::string& program,
+                                                      std::vector<std::string> arguments) const {
+  return ChildProcess::start({.program = options_.bin + "/" + program,
+                              .arguments = std::move(arguments),
+                              .environment = variables_,
+                              .log = options_.folder + "/" + program + ".log"});
+}
+
+Result<std::unique_ptr<Cluster>> Cluster::start(const ClusterOptions& options,
+                                                const Environment& environment) {
+  std::unique_ptr<Cluster> cluster{new Cluster{options, environment}};
+  std::vector<std::string> flags{"--store", options.store, "--listen", "tcp://127.0.0.1:0",
+                                 "--http",  "off",         "--tz",     "UTC"};
+  flags.insert(flags.end(), options.tracker_flags.begin(), options.tracker_flags.end());
+  cluster->tracker_ = CARILLON_TRY(cluster->launch("jobtracker", std::move(flags)));
+  const std::string ready = CARILLON_TRY(cluster->tracker_->read_line(kPatience));
+  cluster->endpoint_ = CARILLON_TRY(word_of(ready, "listen"));
+  return cluster;
+}
+
+Status Cluster::start_workers(int count, int threads, const std::string& group) {
+  for (int i = 0; i < count; ++i) {
+    std::vector<std::string> flags{"--tracker", endpoint_,
+                                   "--group",   group,
+                                   "--threads", std::to_string(threads),
+                                   "--name",    "bench-" + std::to_string(workers_.size() + 1)};
+    workers_.push_back(CARILLON_TRY(launch("tasktracker", std::move(flags))));
+  }
+  return {};
+}
+
+Status Cluster::await_workers() {
+  for (const auto& worker : workers_) CARILLON_TRY(worker->read_line(kPatience));
+  return {};
+}
+
+std::string Cluster::token_file() const {
+  return options_.folder + "/carillon/" + endpoint_.substr(endpoint_.rfind(':') + 1) + ".token";
+}
+
+Result<std::unique_ptr<JobClient>> Cluster::client() const {
+  return JobClient::open({.trackers = {endpoint_}, .token_file = token_file()});
+}
+
+Status Cluster::stop() {
+  for (const auto& worker : workers_) CARILLON_TRY(worker->stop());
+  return tracker_->stop();
+}
+
+Usage Cluster::worker_usage() const {
+  Usage all;
+  for (const auto& worker : workers_) {
+    const Usage one = worker->usage();
+    all.cpu += one.cpu;
+    all.peak_memory_kib = std::max(all.peak_memory_kib, one.peak_memory_kib);
+  }
+  return all;
+}
+
+}  // namespace carillon::bench

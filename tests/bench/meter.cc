@@ -1,0 +1,59 @@
+#include "tests/bench/meter.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include <unistd.h>
+
+#include "shared/runtime/thread.h"
+
+namespace carillon::bench {
+namespace {
+
+Duration busy_time_of_machine() {
+  std::ifstream file{"/proc/stat"};
+  std::string word;
+  file >> word;
+  // user nice system idle iowait irq softirq steal
+  std::int64_t ticks[8] = {};
+  for (std::int64_t& tick : ticks) file >> tick;
+  const std::int64_t busy = ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6] + ticks[7];
+  return std::chrono::microseconds{busy * 1'000'000 / ::sysconf(_SC_CLK_TCK)};
+}
+
+double micros(Duration duration) { return static_cast<double>(duration.count()); }
+
+}  // namespace
+
+Meter::Meter(const Round& round) : round_(round), began_(read()) {}
+
+void Meter::stop() { ended_ = read(); }
+
+Meter::Reading Meter::read() const {
+  return {.at = std::chrono::duration_cast<Duration>(round_.clock.steady_now().time_since_epoch()),
+          .tracker = round_.cluster.tracker_usage(),
+          .workers = round_.cluster.worker_usage(),
+          .store = round_.store.usage(),
+          .self = usage_of(::getpid()),
+          .machine = busy_time_of_machine()};
+}
+
+void Meter::add_to(Figures& figures, std::size_t jobs) const {
+  const auto per_job = [jobs](Duration cpu) { return micros(cpu) / static_cast<double>(jobs); };
+  const Duration tracker = ended_.tracker.cpu - began_.tracker.cpu;
+  const Duration workers = ended_.workers.cpu - began_.workers.cpu;
+  const Duration store = ended_.store.cpu - began_.store.cpu;
+  const Duration self = ended_.self.cpu - began_.self.cpu;
+  figures.push_back({"jobtracker cpu", "us/job", per_job(tracker)});
+  if (ended_.workers.cpu > Duration{}) {
+    figures.push_back({"tasktrackers cpu", "us/job", per_job(workers)});
+  }
+  if (ended_.store.cpu > Duration{}) figures.push_back({"mariadb cpu", "us/job", per_job(store)});
+  figures.push_back(
+      {"jobtracker memory", "MiB", static_cast<double>(ended_.tracker.peak_memory_kib) / 1024});
+  const Duration others = ended_.machine - began_.machine - tracker - workers - store - self;
+  const double all = micros(elapsed()) * hardware_threads();
+  figures.push_back({"others had of the cpu", "%", std::max(0.0, 100 * micros(others) / all)});
+}
+
+}  // namespace carillon::bench

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "tests/bench/workload.h"
+
+namespace carillon::bench {
+
+// What an interval cost: CPU of each process, and how busy the machine was with other things, by
+// which a figure is to be judged.
+//
+// Thread: the round's.
+class Meter {
+ public:
+  // The interval begins. Workers of the cluster that start later count from their start.
+  explicit Meter(const Round& round);
+  void stop();
+
+  // After stop(): CPU time per job, peak memory, and the share of the CPU that others had.
+  void add_to(Figures& figures, std::size_t jobs) const;
+  Duration elapsed() const { return ended_.at - began_.at; }
+
+ private:
+  struct Reading {
+    Duration at{};
+    Usage tracker{};
+    Usage workers{};
+    Usage store{};
+    Usage self{};
+    Duration machine{};  // CPU time of all processes together
+  };
+  Reading read() const;
+
+  const Round& round_;
+  Reading began_;
+  Reading ended_{};
+};
+
+}  // namespace carillon::bench

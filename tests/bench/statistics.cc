@@ -1,0 +1,24 @@
+#include "tests/bench/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace carillon::bench {
+
+double percentile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  const double rank = std::ceil(share * static_cast<double>(values.size()));
+  const auto index =
+      static_cast<std::size_t>(std::clamp(rank - 1, 0.0, static_cast<double>(values.size() - 1)));
+  const auto place = values.begin() + static_cast<std::ptrdiff_t>(index);
+  std::nth_element(values.begin(), place, values.end());
+  return *place;
+}
+
+Spread spread_of(const std::vector<double>& values) {
+  if (values.empty()) return {};
+  const auto [min, max] = std::minmax_element(values.begin(), values.end());
+  return {.median = percentile(values, 0.5), .min = *min, .max = *max};
+}
+
+}  // namespace carillon::bench

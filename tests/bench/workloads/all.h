@@ -1,0 +1,12 @@
+#pragma once
+
+#include "tests/bench/workload.h"
+
+namespace carillon::bench {
+
+Workload cron_workload();
+Workload drain_workload();
+Workload latency_workload();
+Workload submit_workload();
+
+}  // namespace carillon::bench

@@ -1,0 +1,31 @@
+#include "tests/bench/statistics.h"
+
+#include <gtest/gtest.h>
+
+namespace carillon::bench {
+namespace {
+
+TEST(Statistics, APercentileIsAValueThatWasMeasured) {
+  const std::vector<double> values{5, 1, 4, 2, 3};
+  EXPECT_EQ(percentile(values, 0.5), 3);
+  EXPECT_EQ(percentile(values, 0.6), 3);
+  EXPECT_EQ(percentile(values, 0.61), 4);
+  EXPECT_EQ(percentile(values, 0.99), 5);
+  EXPECT_EQ(percentile(values, 1), 5);
+  EXPECT_EQ(percentile(values, 0), 1);
+}
+
+TEST(Statistics, NothingMeasuredIsZero) {
+  EXPECT_EQ(percentile({}, 0.5), 0);
+  EXPECT_EQ(spread_of({}).max, 0);
+}
+
+TEST(Statistics, ASpreadIsTheMedianBetweenTheExtremes) {
+  const Spread spread = spread_of({30, 10, 20});
+  EXPECT_EQ(spread.median, 20);
+  EXPECT_EQ(spread.min, 10);
+  EXPECT_EQ(spread.max, 30);
+}
+
+}  // namespace
+}  // namespace carillon::bench
