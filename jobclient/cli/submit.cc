@@ -33,10 +33,12 @@ int submit_lines(Context& context) {
 }
 
 int submit_and_wait(Context& context, JobClient& client, JobSpec job) {
-  const bool never_starts = job.schedule.kind == ScheduleKind::kManual;
-  if (never_starts) {
+  const bool runs_once =
+      job.schedule.kind == ScheduleKind::kNow || job.schedule.kind == ScheduleKind::kAt;
+  if (!runs_once) {
     return context.fail(kWaitFailed,
-                        "--wait and --manual contradict each other (use trigger --wait)");
+                        "--wait follows one run, and this job has a schedule (submit it without "
+                        "--wait, then use trigger --wait)");
   }
   const Result<SubmitAnswer> answer = client.submit_one(std::move(job));
   if (!answer.ok()) return context.fail(kWaitFailed, answer.error().message);

@@ -76,6 +76,24 @@ void SubmitIntake::submit(const Asker& asker, wire::Submit message) {
   prepare(pending);
 }
 
+// All that can be said of a job before anything is made for it.
+Status SubmitIntake::check(const JobSpec& spec) const {
+  CARILLON_TRY(spec.validate());
+  if (is_made_task_id(spec.task_id)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "task_id '" + spec.task_id +
+                     "': 'job-' and a long number is kept for jobs without a chosen task id, "
+                     "choose another"};
+  }
+  if (spec.overlap == Overlap::kQueueOne || spec.overlap == Overlap::kCancelRunning) {
+    const std::string word = spec.overlap == Overlap::kQueueOne ? "queue_one" : "cancel_running";
+    return Error{ErrorCode::kInvalidArgument,
+                 "overlap '" + word + "' is not supported yet, use skip, queue or parallel"};
+  }
+  CARILLON_TRY(CompiledSchedule::compile(spec.schedule, clock_.now()));
+  return {};
+}
+
 void SubmitIntake::prepare(const std::shared_ptr<Pending>& pending) {
   pending->reply.answers.resize(pending->jobs.size());
   for (std::size_t i = 0; i < pending->jobs.size(); ++i) {
@@ -85,19 +103,8 @@ void SubmitIntake::prepare(const std::shared_ptr<Pending>& pending) {
     answer.group = spec.group;
     if (spec.schedule.kind == ScheduleKind::kCron && spec.schedule.tz.empty())
       spec.schedule.tz = zone_;
-    const Status valid = spec.validate();
-    if (!valid.ok()) {
-      pending->reject(i, valid.error().message);
-    } else if (is_made_task_id(spec.task_id)) {
-      pending->reject(i, "task_id '" + spec.task_id +
-                             "': 'job-' and a long number is kept for jobs without a chosen task "
-                             "id, choose another");
-    } else if (spec.overlap == Overlap::kQueueOne || spec.overlap == Overlap::kCancelRunning) {
-      pending->reject(
-          i, "overlap '" +
-                 std::string(spec.overlap == Overlap::kQueueOne ? "queue_one" : "cancel_running") +
-                 "' is not supported yet, use skip, queue or parallel");
-    }
+    const Status valid = check(spec);
+    if (!valid.ok()) pending->reject(i, valid.error().message);
   }
   make_groups(pending);
 }

@@ -35,6 +35,7 @@ class SubmitIntake {
 
  private:
   struct Pending;
+  Status check(const JobSpec& spec) const;
   void prepare(const std::shared_ptr<Pending>& pending);
   void make_groups(const std::shared_ptr<Pending>& pending);
   void find_replaced(const std::shared_ptr<Pending>& pending);

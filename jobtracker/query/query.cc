@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "shared/base/time_text.h"
-#include "shared/wire/codec.h"
-#include "shared/wire/spec_json.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -186,8 +184,7 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
   const auto group = group_of(message);
   if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
   const auto with_spec = [](wire::Row row, const std::string& spec) {
-    const auto decoded = wire::decode_spec(spec);
-    row.emplace_back("spec", decoded.ok() ? wire::spec_to_json(decoded.value()) : std::string{});
+    row.emplace_back("spec", spec);
     return row;
   };
   if (ActiveDefinition* definition = catalog_.definition(group.value(), message.task_id)) {
