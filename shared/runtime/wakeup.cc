@@ -57,12 +57,15 @@ void Wakeup::wait() {
 }  // namespace carillon
 
 #if defined(__SANITIZE_THREAD__)
-// Boost.Lockfree's free list reads the link of a node that another thread may just have taken, and
-// then throws what it read away, because its tagged compare-and-swap fails. The thread sanitizer
-// cannot know that. This stands here because every program with a Mailbox links this file.
+// What the thread sanitizer cannot know. Boost.Lockfree's free list reads the link of a node that
+// another thread may just have taken, and throws what it read away, because its tagged
+// compare-and-swap fails. ZeroMQ was compiled without the sanitizer, which does not see it lock.
+// This stands here because every program with a Mailbox links this file.
 extern "C" const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() {
   return "race:boost/lockfree/detail/freelist.hpp\n"
-         "race:boost/lockfree/detail/tagged_ptr_ptrcompression.hpp\n";
+         "race:boost/lockfree/detail/tagged_ptr_ptrcompression.hpp\n"
+         "race:libzmq.so\n"
+         "called_from_lib:libzmq.so\n";
 }
 #endif
