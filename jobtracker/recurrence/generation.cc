@@ -1,0 +1,150 @@
+// Occurrences ahead of their time: the passes every nine minutes, and delayed jobs whose time has
+// come near.
+#include <utility>
+
+#include "jobtracker/recurrence/recurrence.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+constexpr WallTime kNever{};              // "none" in a row
+constexpr std::size_t kRowsAtOnce = 500;  // generated in one operation
+constexpr int kDefinitionsAtOnce = 500;   // looked at in one turn of a pass
+constexpr std::int64_t kPromotedAtOnce = 1000;
+
+}  // namespace
+
+void Recurrence::generate(ActiveDefinition& definition, WallTime through) {
+  if (definition.row.state != DefinitionState::kActive || definition.is_changing ||
+      definition.is_recovering || definition.row.kind == ScheduleKind::kManual) {
+    return;
+  }
+  if (is_single(definition)) {
+    generate_single(definition, through);
+  } else {
+    generate_many(definition, through);
+  }
+}
+
+void Recurrence::generate_single(ActiveDefinition& definition, WallTime through) {
+  const Definition& row = definition.row;
+  const bool has_occurrence = row.next_fire <= row.generated_through;
+  if (has_occurrence || row.next_fire == kNever || row.next_fire > through) return;
+  ChangeDefinition operation = change_of(definition);
+  operation.to->generated_through = row.next_fire;
+  operation.to->fired += 1;
+  operation.add.push_back(occurrence(row, definition.spec.priority, row.next_fire));
+  change(definition, std::move(operation), {}, {});
+}
+
+void Recurrence::generate_many(ActiveDefinition& definition, WallTime through) {
+  ChangeDefinition operation = change_of(definition);
+  Definition& to = *operation.to;
+  std::optional<WallTime> fire = to.next_fire > to.generated_through
+                                     ? std::optional(to.next_fire)
+                                     : definition.schedule.next_fire(to.generated_through);
+  while (fire && *fire <= through && operation.add.size() < kRowsAtOnce &&
+         !is_exhausted(definition, to.fired)) {
+    operation.add.push_back(occurrence(to, definition.spec.priority, *fire));
+    to.generated_through = *fire;
+    to.fired += 1;
+    fire = definition.schedule.next_fire(*fire);
+  }
+  const bool is_over = !fire || is_exhausted(definition, to.fired);
+  to.next_fire = is_over ? kNever : *fire;
+  if (is_over) to.state = DefinitionState::kEnded;
+  if (operation.add.empty() && !is_over) return;
+  const bool has_more = !is_over && *fire <= through;
+  change(definition, std::move(operation), {},
+         [this, has_more, through](const ChangeDefinition& changed, const Outcome& outcome) {
+           if (outcome.kind != OutcomeKind::kDone) return;
+           if (has_more) {
+             when_settled(changed.id,
+                          [this, through](ActiveDefinition& more) { generate(more, through); });
+           } else {
+             remove_if_over(changed.id);
+           }
+         });
+}
+
+void Recurrence::clock_was_set() { pass_once(); }
+
+void Recurrence::pass_once() {
+  passed_through_ = clock_.now() + horizon();
+  pass_some(DefinitionId{0});
+  promote();
+}
+
+void Recurrence::pass() {
+  pass_once();
+  // With a shrunken horizon the passes come more often, in the same proportion.
+  const double share =
+      static_cast<double>(horizon().count()) / static_cast<double>(config_.horizon.count());
+  const Duration period{
+      static_cast<Duration::rep>(static_cast<double>(config_.period.count()) * share)};
+  executor_.post_at(clock_.steady_now() + period, [this] { pass(); });
+}
+
+void Recurrence::pass_some(DefinitionId after) {
+  int looked_at = 0;
+  for (auto at = catalog_.definitions().upper_bound(after); at != catalog_.definitions().end();
+       ++at) {
+    if (++looked_at > kDefinitionsAtOnce) {
+      executor_.post([this, after] { pass_some(after); });
+      return;
+    }
+    after = at->first;
+    ActiveDefinition& definition = *at->second;
+    if (definition.row.state == DefinitionState::kEnded) {
+      remove_if_over(after);
+    } else if (definition.is_changing) {
+      when_settled(after, [this](ActiveDefinition& later) { generate(later, passed_through_); });
+    } else {
+      generate(definition, passed_through_);
+    }
+  }
+}
+
+void Recurrence::release_promotion() {
+  --promotion_held_;
+  if (promotion_held_ == 0 && std::exchange(promotes_later_, false)) promote();
+}
+
+void Recurrence::promote() {
+  if (is_promoting_) return;
+  if (promotion_held_ > 0) {
+    promotes_later_ = true;
+    return;
+  }
+  is_promoting_ = true;
+  batcher_.ask(
+      ReadDelayed{.through = horizon_end(), .limit = kPromotedAtOnce},
+      [this](Result<ReadAnswer> answer) {
+        is_promoting_ = false;
+        if (!answer.ok())
+          return log_.error("reading delayed jobs failed", "error", answer.error().message);
+        if (promotion_held_ > 0) {
+          promotes_later_ = true;  // One of the rows may be suspended by now.
+          return;
+        }
+        auto jobs = std::move(std::get<JobsAnswer>(answer.value()).jobs);
+        if (jobs.empty()) return;
+        const bool has_more = static_cast<std::int64_t>(jobs.size()) == kPromotedAtOnce;
+        std::vector<Operation> moves;
+        for (const WaitingJob& job : jobs)
+          moves.emplace_back(ChangeWaiting{.from = job, .from_delayed = true, .to = job});
+        is_promoting_ = true;
+        batcher_.post_unit(Urgency::kClaim, std::move(moves),
+                           [this, has_more](std::vector<Operation>& done,
+                                            const std::vector<Outcome>& outcomes, const Error*) {
+                             is_promoting_ = false;
+                             for (std::size_t i = 0; i < done.size(); ++i) {
+                               if (outcomes[i].kind == OutcomeKind::kDone)
+                                 sink_.offer(*std::get<ChangeWaiting>(done[i]).to);
+                             }
+                             if (has_more) promote();
+                           });
+      });
+}
+
+}  // namespace carillon::jobtracker
