@@ -141,8 +141,9 @@ Program make_program(const Environment& environment) {
 }
 
 Result<Settings> read_settings(const Configuration& configuration) {
-  Settings settings{.drain_timeout = configuration.duration("drain-timeout"),
-                    .log_level = CARILLON_TRY(parse_log_level(configuration.text("log-level")))};
+  Settings settings;
+  settings.drain_timeout = configuration.duration("drain-timeout");
+  settings.log_level = CARILLON_TRY(parse_log_level(configuration.text("log-level")));
   TaskTrackerOptions& options = settings.options;
   options.trackers = configuration.list("tracker");
   options.group = configuration.text("group");

@@ -127,9 +127,9 @@ Status Inside::connect(const tasktracker::WorkerConfig& config) {
       .keys = options_.keys, .token_file = options_.token_file, .insecure = options_.insecure};
   std::vector<Worker::Tracker> trackers;
   for (const std::string& endpoint : options_.trackers) {
-    trackers.push_back({.endpoint = endpoint,
-                        .transport = CARILLON_TRY(
-                            net::connect_zmq(loop_, clock_, environment_, endpoint, access))});
+    // On a line of its own: an early return from within an initializer leaks what stands before.
+    auto transport = CARILLON_TRY(net::connect_zmq(loop_, clock_, environment_, endpoint, access));
+    trackers.push_back({.endpoint = endpoint, .transport = std::move(transport)});
   }
   worker_ = std::make_unique<Worker>(
       config, loop_, clock_, environment_, handlers_, http_, std::move(trackers),
