@@ -41,7 +41,8 @@ struct SubmitIntake::Pending {
 
   bool is_rejected(std::size_t index) const { return !reply.answers[index].reason.empty(); }
   bool may_replace(std::size_t index) const {
-    return !is_rejected(index) && jobs[index].replace_on_exist && !jobs[index].task_id.empty();
+    return !is_rejected(index) && jobs[index].replace_on_exist &&
+           !reply.answers[index].task_id.empty();
   }
   void reject(std::size_t index, std::string reason) {
     reply.answers[index].reason = std::move(reason);
