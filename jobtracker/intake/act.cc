@@ -323,7 +323,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job, bool d
                      pending->name() + " is not executing, it waits (cancel it instead)");
   }
   if (executing_.find(job.id) != nullptr) return look_again(pending);  // It is just being claimed.
-  sink_.forget(job.group, job.id);
+  if (!delayed) sink_.forget(job.group, job.id);
   std::vector<Operation> operations;
   operations.emplace_back(std::move(change));
   if (delayed) definitions_.hold_promotion();
@@ -340,10 +340,10 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job, bool d
       std::move(request.on_request),
       [this](std::vector<Operation>& done, const std::vector<Outcome>& outcomes, const Error*) {
         auto& changed = std::get<ChangeWaiting>(done.front());
-        sink_.forget(changed.from.group,
-                     changed.from.id);  // A read before the commit may have brought it back.
-        if (outcomes.front().kind == OutcomeKind::kDone && changed.to && !changed.to_delayed)
-          sink_.offer(std::move(*changed.to));
+        if (outcomes.front().kind != OutcomeKind::kDone) return;
+        // A read before the commit may have brought it back.
+        sink_.forget(changed.from.group, changed.from.id);
+        if (changed.to && !changed.to_delayed) sink_.offer(std::move(*changed.to));
       });
 }
 
