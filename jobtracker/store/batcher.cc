@@ -192,7 +192,7 @@ void Batcher::after_rollback(Batch batch, const RolledBack& rolled_back) {
     }
   }
   if (is_full) not_before_ = clock_.steady_now() + std::chrono::seconds{1};
-  if (!is_full && again.size() > 1)
+  if (!is_full && !rolled_back.culprit && again.size() > 1)
     limit_once_ = std::max<std::size_t>(1, std::max(batch.operations.size(), units.size()) / 2);
   auto& first = waiting_[0];
   first.insert(first.begin(), std::make_move_iterator(again.begin()),
