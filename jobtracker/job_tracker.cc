@@ -203,13 +203,14 @@ void JobTracker::seat(const Asker& asker, const wire::Register& message, const G
       worker.unseen = before->unseen;
       worker.unseen_jobs = before->unseen_jobs;
     }
-    for (const JobId id : executing_.of_session(message.session)) {
-      const Phase phase = executing_.find(id)->phase;
-      if (phase == Phase::kClaiming || phase == Phase::kHeld) ++worker.reserved;
-    }
   } else {
     log_.info("a task tracker came", "node", message.name, "group", group.name, "threads",
               message.threads);
+  }
+  // Claims may be under way for it since before it was believed dead.
+  for (const JobId id : executing_.of_session(message.session)) {
+    const Phase phase = executing_.find(id)->phase;
+    if (phase == Phase::kClaiming || phase == Phase::kHeld) ++worker.reserved;
   }
   Worker& seated = workers_.put(std::move(worker));
   answer(asker, wire::Registered{.lease = config_.recovery.lease,
@@ -239,7 +240,7 @@ void JobTracker::on_pull(const Asker& asker, const wire::Pull& message) {
   if (worker == nullptr) return;
   worker->heard_at = clock_.steady_now();
   worker->take_pull(message);
-  worker->forget_unseen(clock_.steady_now() - config_.recovery.lease);
+  worker->forget_unseen(clock_.steady_now() - 2 * config_.recovery.lease);
   answer(asker, wire::Pulled{.number = message.number});
   if (message.holding) recovery_.reconcile(*worker, message.handout_seen, *message.holding);
   dispatcher_.touch(worker->group);
