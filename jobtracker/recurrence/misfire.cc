@@ -11,7 +11,6 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr Duration kTick{1};
 constexpr std::int64_t kOccurrencesMax = 100'000;
 constexpr int kRecoveredAtOnce = 16;
 
@@ -43,7 +42,7 @@ void Recurrence::start(const StartAnswer& found) {
                  "error", spec.error().message);
       continue;
     }
-    auto schedule = CompiledSchedule::compile(spec.value().schedule, row.created_at - kTick);
+    auto schedule = CompiledSchedule::compile(spec.value().schedule, row.created_at);
     if (!schedule.ok()) {
       log_.error("a stored schedule can't be read, and will not fire", "task", row.task_id, "error",
                  schedule.error().message);
@@ -108,10 +107,11 @@ void Recurrence::recover_next() {
 
 void Recurrence::recover_with(DefinitionId id, const OccurrencesAnswer& found) {
   when_settled(id, [this, found](ActiveDefinition& definition) {
-    const auto release = [this](DefinitionId released) {
+    const auto release = [this](DefinitionId released, const std::vector<JobId>& gone) {
       ActiveDefinition* still = catalog_.definition(released);
       if (still == nullptr) return;
       still->is_recovering = false;
+      for (const JobId one : gone) still->leaving.erase(one);
       for (WaitingJob& job : std::exchange(still->parked, {})) sink_.offer(std::move(job));
       when_settled(released, [this](ActiveDefinition& ready) { generate(ready, horizon_end()); });
       remove_if_over(released);
@@ -156,7 +156,7 @@ void Recurrence::recover_with(DefinitionId id, const OccurrencesAnswer& found) {
       }
     }
     const auto total = static_cast<std::int64_t>(missed.size()) + bare_count;
-    if (total == 0) return release(definition.row.id);
+    if (total == 0) return release(definition.row.id, {});
 
     // Which of them run: the newest, as many as the policy allows.
     std::size_t allowed = policy.policy == MisfirePolicy::kSkip ? 0 : keep_max;
@@ -175,6 +175,7 @@ void Recurrence::recover_with(DefinitionId id, const OccurrencesAnswer& found) {
       --allowed;
     }
     std::vector<Operation> with;
+    std::vector<JobId> gone;
     std::size_t kept = 0;
     const WallTime first_missed = missed.empty() ? first_bare : missed.front().trigger_time;
     for (auto job = missed.rbegin(); job != missed.rend(); ++job) {
@@ -184,6 +185,8 @@ void Recurrence::recover_with(DefinitionId id, const OccurrencesAnswer& found) {
         continue;
       }
       sink_.forget(job->group, job->id);
+      definition.leaving.insert(job->id);  // A read under way may bring the row back.
+      gone.push_back(job->id);
       std::erase_if(definition.parked,
                     [&](const WaitingJob& parked) { return parked.id == job->id; });
       with.emplace_back(ChangeWaiting{.from = *job});
@@ -213,7 +216,9 @@ void Recurrence::recover_with(DefinitionId id, const OccurrencesAnswer& found) {
     if (!waits_for_run && !next) to.state = DefinitionState::kEnded;
     log_.info("fires were missed", "task", to.task_id, "missed", total, "run_now", runs);
     change(definition, std::move(operation), std::move(with),
-           [release](const ChangeDefinition& changed, const Outcome&) { release(changed.id); });
+           [release, gone](const ChangeDefinition& changed, const Outcome&) {
+             release(changed.id, gone);
+           });
   });
 }
 
