@@ -1,0 +1,106 @@
+#include "tests/support/fake_lane.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace carillon::testing {
+
+using jobtracker::Batch;
+using jobtracker::BatchDone;
+using jobtracker::Committed;
+using jobtracker::ReadDone;
+using jobtracker::RolledBack;
+using jobtracker::Unknown;
+
+namespace {
+
+constexpr Duration kRetry = std::chrono::milliseconds{100};
+
+bool may_pass(const Error& error) {
+  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kConflict ||
+         error.code == ErrorCode::kTimeout;
+}
+
+}  // namespace
+
+void FakeLane::put(Work work) {
+  work_.push_back(std::move(work));
+  if (!is_busy_) begin_next();
+}
+
+void FakeLane::begin_next() {
+  is_busy_ = !work_.empty();
+  if (!is_busy_) return;
+  executor_.post_at(clock_.steady_now() + work_time(), [this] { do_first(); });
+}
+
+void FakeLane::do_first() {
+  if (clock_.steady_now() < away_until) {
+    say_health(true);
+    executor_.post_at(away_until, [this] { do_first(); });
+    return;
+  }
+  if (const auto* batch = std::get_if<Batch>(&work_.front())) return do_batch(*batch);
+  const auto& question = std::get<Question>(work_.front());
+  auto found = store_.read(question.read);
+  if (!found.ok() && may_pass(found.error())) return try_again(kRetry, [this] { do_first(); });
+  say_health(false);
+  answer(answers_.on_read, ReadDone{question.token, std::move(found)});
+  work_.pop_front();
+  begin_next();
+}
+
+void FakeLane::do_batch(const Batch& batch) {
+  on_commit(batch);
+  auto result = store_.commit(batch);
+  if (auto* unknown = std::get_if<Unknown>(&result)) return settle(batch, std::move(*unknown));
+  if (auto* committed = std::get_if<Committed>(&result)) return batch_done(std::move(*committed));
+  auto& rolled_back = std::get<RolledBack>(result);
+  if (rolled_back.fenced || !may_pass(rolled_back.error)) return batch_done(std::move(rolled_back));
+  try_again(kRetry, [this] { do_first(); });
+}
+
+void FakeLane::settle(const Batch& batch, Unknown unknown) {
+  try_again(kRetry, [this, &batch, unknown = std::move(unknown)] {
+    const auto settled = store_.settle(batch.number);
+    if (settled.ok() && settled.value()) return batch_done(unknown.if_committed);
+    if (settled.ok()) return do_first();
+    if (!may_pass(settled.error())) return batch_done(RolledBack{.error = settled.error()});
+    settle(batch, unknown);
+  });
+}
+
+void FakeLane::batch_done(std::variant<Committed, RolledBack> result) {
+  say_health(false);
+  answer(answers_.on_batch,
+         BatchDone{std::move(std::get<Batch>(work_.front())), std::move(result)});
+  work_.pop_front();
+  begin_next();
+}
+
+void FakeLane::try_again(Duration wait, std::function<void()> work) {
+  say_health(true);
+  executor_.post_at(clock_.steady_now() + wait, std::move(work));
+}
+
+void FakeLane::say_health(bool is_away) {
+  if (std::exchange(is_away_, is_away) != is_away) answer(answers_.on_health, is_away);
+}
+
+template <class Done>
+void FakeLane::answer(std::function<void(Done)>& to, Done done) {
+  last_answer_ = std::max(last_answer_, clock_.steady_now() + answer_time());
+  auto kept = std::make_shared<Done>(std::move(done));
+  executor_.post_at(last_answer_, [&to, kept] { to(std::move(*kept)); });
+}
+
+void FakeLane::finish_unanswered() {
+  if (!is_busy_ || clock_.steady_now() < away_until) return;
+  if (const auto* batch = std::get_if<Batch>(&work_.front())) {
+    // Committed or not: nobody of this life will ever know.
+    [[maybe_unused]] const auto result = store_.commit(*batch);
+  }
+}
+
+}  // namespace carillon::testing

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <variant>
+
+#include "jobtracker/store/batcher.h"
+#include "jobtracker/store/store.h"
+#include "shared/runtime/executor.h"
+
+namespace carillon::testing {
+
+// A store thread in virtual time. What it is asked is done in order, and the answer to each comes
+// as a second event, later: between the two the loop goes on, or dies.
+//
+// As the real one it tries again while the store is away, and settles what is unknown.
+//
+// Thread: the test's.
+class FakeLane final : public jobtracker::StoreLane {
+ public:
+  struct Answers {
+    std::function<void(jobtracker::BatchDone)> on_batch{};
+    std::function<void(jobtracker::ReadDone)> on_read{};
+    std::function<void(bool)> on_health{};
+  };
+
+  FakeLane(jobtracker::Store& store, Executor& executor, const Clock& clock, Answers answers)
+      : store_(store), executor_(executor), clock_(clock), answers_(std::move(answers)) {}
+
+  void commit(jobtracker::Batch batch) override { put(std::move(batch)); }
+  void read(std::uint64_t token, jobtracker::Read question) override {
+    put(Question{token, std::move(question)});
+  }
+
+  // Does what was begun and not done yet, without an answer: as when a process is killed whose
+  // COMMIT has left.
+  void finish_unanswered();
+
+  // Until it is done, and from there until the loop hears of it.
+  std::function<Duration()> work_time = [] { return std::chrono::microseconds{500}; };
+  std::function<Duration()> answer_time = [] { return std::chrono::microseconds{50}; };
+  // Nothing is done before.
+  SteadyTime away_until{};
+  // Called before each commit, for tests that look at batches.
+  std::function<void(const jobtracker::Batch&)> on_commit = [](const jobtracker::Batch&) {};
+
+ private:
+  struct Question {
+    std::uint64_t token = 0;
+    jobtracker::Read read{};
+  };
+  using Work = std::variant<jobtracker::Batch, Question>;
+
+  void put(Work work);
+  void begin_next();
+  void do_first();
+  void try_again(Duration wait, std::function<void()> work);
+  void do_batch(const jobtracker::Batch& batch);
+  void settle(const jobtracker::Batch& batch, jobtracker::Unknown unknown);
+  void batch_done(std::variant<jobtracker::Committed, jobtracker::RolledBack> result);
+  void say_health(bool is_away);
+  template <class Done>
+  void answer(std::function<void(Done)>& to, Done done);
+
+  jobtracker::Store& store_;
+  Executor& executor_;
+  const Clock& clock_;
+  Answers answers_;
+  std::deque<Work> work_;
+  bool is_busy_ = false;
+  bool is_away_ = false;
+  SteadyTime last_answer_{};
+};
+
+}  // namespace carillon::testing

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "jobtracker/job_tracker.h"
+#include "jobtracker/store/memory_store.h"
+#include "tests/support/fake_client.h"
+#include "tests/support/fake_lane.h"
+#include "tests/support/fake_network.h"
+#include "tests/support/fake_worker.h"
+
+namespace carillon::testing {
+
+// A whole job tracker in one thread and in virtual time, with the store, the network, workers and
+// clients around it. The tracker may be killed and started again; the database stays.
+//
+// Thread: the test's.
+class TrackerBundle {
+ public:
+  struct Options {
+    jobtracker::JobTrackerConfig tracker{};
+    std::uint64_t seed = 1;
+    bool start = true;
+  };
+
+  explicit TrackerBundle(Options options);
+  TrackerBundle() : TrackerBundle(Options{}) {}
+  ~TrackerBundle();
+  TrackerBundle(const TrackerBundle&) = delete;
+  TrackerBundle& operator=(const TrackerBundle&) = delete;
+
+  // ---- time ----
+  void run_for(Duration time);
+  // False: it was not so for ten minutes.
+  bool run_until(const std::function<bool()>& is_so, Duration limit = std::chrono::minutes{10});
+  // Runs up to a time of the wall clock.
+  void run_to(WallTime when) { run_for(when - clock.wall_now()); }
+  WallTime now() const { return clock.wall_now(); }
+
+  // ---- the tracker ----
+  void start_tracker();
+  // kill -9. `commit_lands`: what its COMMIT has begun is on disk all the same.
+  void kill_tracker(bool commit_lands = false);
+  void restart_after(Duration down, bool commit_lands = false);
+  bool is_up() const { return life_ != nullptr; }
+  jobtracker::JobTracker& tracker() { return *life_->tracker; }
+  FakeLane& lane() { return *life_->lane; }
+  jobtracker::MemoryStore& store() { return *life_->store; }
+  const std::optional<Error>& fatal() const { return fatal_; }
+  std::int64_t stat(const std::string& name);
+
+  // ---- those who talk to it ----
+  FakeWorker& add_worker(FakeWorkerConfig config = {});
+  std::vector<FakeWorker*> workers();
+  // All runs of all workers, by start.
+  std::vector<RunRecord> runs() const;
+  std::vector<RunRecord> runs_of(const std::string& task_id) const;
+
+  // Sends it and waits for the answer.
+  wire::Submitted submit(std::vector<JobSpec> jobs);
+  wire::SubmitAnswer submit(JobSpec job);
+  // An Acted or an ErrorReply.
+  wire::Message act(wire::Act act);
+  wire::Message act(wire::Verb verb, const std::string& task_id);
+  std::vector<wire::Row> query(wire::Query query);
+
+  // ---- what is stored ----
+  const jobtracker::MemoryTables& tables() const { return database.tables(); }
+  std::vector<jobtracker::WaitingJob> waiting(const std::string& task_id = {}) const;
+  std::vector<jobtracker::WaitingJob> delayed() const;
+  std::vector<jobtracker::LogEntry> log(const std::string& task_id = {}) const;
+  const jobtracker::Definition* definition(const std::string& task_id) const;
+  // What became of a task, for the message of a failed test: runs and log, by time.
+  std::string story(const std::string& task_id) const;
+  // Nothing waits, executes or is defined.
+  bool is_empty() const;
+
+  ManualClock clock;
+  ManualExecutor executor{clock};
+  SeededRandom random;
+  jobtracker::MemoryDatabase database;
+  FakeNetwork network{executor, clock};
+  FakeClient client;
+  // Called with the lane of each life, before its first work.
+  std::function<void(FakeLane&)> on_lane = [](FakeLane&) {};
+
+ private:
+  class FakeQuestions;
+  struct Life {
+    explicit Life(Executor& outer) : executor(outer) {}
+    LifeExecutor executor;
+    std::unique_ptr<jobtracker::MemoryStore> store;
+    std::unique_ptr<FakeLane> lane;
+    std::unique_ptr<jobtracker::Questions> questions;
+    std::unique_ptr<jobtracker::JobTracker> tracker;
+  };
+
+  bool turn(SteadyTime limit);
+
+  Options options_;
+  std::unique_ptr<Life> life_;
+  std::int64_t last_session_ = 0;
+  std::vector<std::unique_ptr<FakeWorker>> workers_;
+  std::optional<Error> fatal_;
+};
+
+// ---- jobs for tests ----
+JobSpec job_now(const std::string& task_id);
+JobSpec job_at(const std::string& task_id, WallTime at);
+JobSpec job_cron(const std::string& task_id, const std::string& cron);
+JobSpec job_every(const std::string& task_id, Duration interval);
+JobSpec job_fixed_delay(const std::string& task_id, Duration interval);
+JobSpec job_manual(const std::string& task_id);
+
+}  // namespace carillon::testing

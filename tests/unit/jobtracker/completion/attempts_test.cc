@@ -1,0 +1,241 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/tracker_bundle.h"
+
+// How attempts end, and what follows.
+namespace carillon::jobtracker {
+namespace {
+
+using carillon::testing::FakeRun;
+using carillon::testing::FakeWorker;
+using carillon::testing::job_every;
+using carillon::testing::job_now;
+using carillon::testing::TrackerBundle;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using wire::RunOutcome;
+
+std::vector<LogState> states(const std::vector<LogEntry>& log) {
+  std::vector<LogState> all;
+  for (const LogEntry& entry : log) all.push_back(entry.state);
+  return all;
+}
+std::vector<std::int32_t> attempts(const std::vector<LogEntry>& log) {
+  std::vector<std::int32_t> all;
+  for (const LogEntry& entry : log) all.push_back(entry.attempt);
+  return all;
+}
+
+// The outcomes of a job's attempts, one after the other; the last for all that follow.
+void ends_with(FakeWorker& worker, std::vector<RunOutcome> outcomes) {
+  worker.behaviour = [outcomes](const wire::HandedJob& job, const JobSpec&) {
+    const auto at = std::min(static_cast<std::size_t>(job.id.attempt), outcomes.size()) - 1;
+    return FakeRun{.outcome = outcomes[at], .later = seconds{20}};
+  };
+}
+
+JobSpec retried(int max, RetryPolicy policy = {}) {
+  JobSpec job = job_now("a");
+  job.retries = policy;
+  job.retries.max = max;
+  return job;
+}
+
+TEST(Attempts, AnExceptionIsRetriedWhileRetriesRemain) {
+  TrackerBundle bundle;
+  ends_with(bundle.add_worker(), {RunOutcome::kException});
+  bundle.submit(retried(2, {.base = seconds{10}}));
+  bundle.run_for(minutes{2});
+  const auto runs = bundle.runs();
+  ASSERT_THAT(runs, SizeIs(3));
+  EXPECT_GE(runs[1].started - *runs[0].ended, seconds{10});
+  EXPECT_LE(runs[1].started - *runs[0].ended, seconds{10} + milliseconds{10});
+  const auto log = bundle.log("a");
+  EXPECT_THAT(states(log), ElementsAre(LogState::kFailed, LogState::kFailed, LogState::kFailed));
+  EXPECT_THAT(attempts(log), ElementsAre(1, 2, 3));
+  EXPECT_FALSE(log[0].final);
+  EXPECT_FALSE(log[1].final);
+  EXPECT_TRUE(log[2].final);
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Attempts, TheWaitBeforeARetryDoublesUpToItsCap) {
+  TrackerBundle bundle;
+  ends_with(bundle.add_worker(), {RunOutcome::kTimedOut});
+  bundle.submit(
+      retried(4, {.policy = RetryBackoff::kExponential, .base = seconds{10}, .cap = seconds{35}}));
+  bundle.run_for(minutes{10});
+  const auto runs = bundle.runs();
+  ASSERT_THAT(runs, SizeIs(5));
+  std::vector<std::int64_t> waits;
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    waits.push_back((runs[i].started - *runs[i - 1].ended) / seconds{1});
+  }
+  EXPECT_THAT(waits, ElementsAre(10, 20, 35, 35));
+  EXPECT_EQ(bundle.log("a")[0].state, LogState::kTimedOut);
+}
+
+TEST(Attempts, AFailureForGoodIsNotRetried) {
+  TrackerBundle bundle;
+  ends_with(bundle.add_worker(), {RunOutcome::kFailed});
+  bundle.submit(retried(5));
+  bundle.run_for(hours{1});
+  EXPECT_THAT(bundle.runs(), SizeIs(1));
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Attempts, LaterRunsItAgainWithoutCountingAFailure) {
+  TrackerBundle bundle;
+  ends_with(bundle.add_worker(), {RunOutcome::kLater, RunOutcome::kLater, RunOutcome::kException,
+                                  RunOutcome::kSucceeded});
+  bundle.submit(retried(1, {.base = seconds{1}}));
+  bundle.run_for(minutes{2});
+  const auto log = bundle.log("a");
+  EXPECT_THAT(states(log), ElementsAre(LogState::kLater, LogState::kLater, LogState::kFailed,
+                                       LogState::kSucceeded));
+  const auto runs = bundle.runs();
+  EXPECT_GE(runs[1].started - *runs[0].ended, seconds{20});
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Attempts, TheRetriesOfADefinitionsRunComeBeforeItsNextFire) {
+  TrackerBundle bundle;
+  ends_with(bundle.add_worker(), {RunOutcome::kException, RunOutcome::kSucceeded});
+  JobSpec job = job_every("a", seconds{10});
+  job.retries = {.max = 1, .base = seconds{25}};
+  bundle.submit(job);
+  bundle.run_for(seconds{40});
+  const auto runs = bundle.runs();
+  ASSERT_GE(runs.size(), 3U);
+  EXPECT_EQ(runs[0].id.job_id, runs[1].id.job_id);
+  EXPECT_NE(runs[2].id.job_id, runs[1].id.job_id);
+  EXPECT_EQ(runs[2].trigger_time - runs[0].trigger_time, seconds{30});
+}
+
+TEST(Attempts, ALongMessageIsCutAtACharacter) {
+  TrackerBundle bundle;
+  std::string message;
+  for (int i = 0; i < 3000; ++i) message += "\xE2\x98\x83";  // a snowman
+  bundle.add_worker().behaviour = [message](const auto&, const auto&) {
+    return FakeRun{.message = message};
+  };
+  bundle.submit(job_now("a"));
+  bundle.run_for(seconds{5});
+  ASSERT_THAT(bundle.log("a"), SizeIs(1));
+  const std::string kept = bundle.log("a")[0].message;
+  EXPECT_LE(kept.size(), 4096U);
+  EXPECT_EQ(kept.size() % 3, 0U);
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Attempts, OfAWorkerThatDiedRunElsewhereWithinFiveSecondsAndCountNoFailure) {
+  TrackerBundle bundle;
+  auto& first = bundle.add_worker({.name = "first"});
+  first.behaviour = [](const auto&, const auto&) { return FakeRun{.time = hours{1}}; };
+  bundle.submit(retried(0));
+  bundle.run_for(seconds{2});
+  ASSERT_EQ(first.busy(), 1);
+  bundle.add_worker({.name = "second"});
+  bundle.run_for(seconds{2});
+  const SteadyTime died = bundle.clock.steady_now();
+  first.die();
+  bundle.run_for(seconds{10});
+  const auto runs = bundle.runs();
+  ASSERT_THAT(runs, SizeIs(2));
+  EXPECT_EQ(runs[1].worker, "second");
+  EXPECT_EQ(runs[1].id.attempt, 2);
+  EXPECT_LE(runs[1].started - died, seconds{5});
+  EXPECT_THAT(states(bundle.log("a")), ElementsAre(LogState::kLost, LogState::kSucceeded));
+  EXPECT_FALSE(bundle.log("a")[0].final);
+  EXPECT_EQ(bundle.stat("workers_lost_total"), 1);
+}
+
+TEST(Attempts, AReportOfAnOldAttemptIsConfirmedAndChangesNothing) {
+  TrackerBundle bundle;
+  auto& slow = bundle.add_worker({.name = "slow"});
+  slow.behaviour = [](const auto&, const auto&) {
+    return FakeRun{.time = seconds{8}, .outcome = RunOutcome::kFailed};
+  };
+  bundle.submit(job_now("a"));
+  bundle.run_for(seconds{2});
+  ASSERT_EQ(slow.busy(), 1);
+  auto& other = bundle.add_worker({.name = "other"});
+  other.behaviour = [](const auto&, const auto&) { return FakeRun{.time = seconds{30}}; };
+  slow.cut_off(seconds{20});  // Dead for the tracker; its run goes on and ends.
+  bundle.run_for(seconds{25});
+  ASSERT_EQ(other.busy(), 1);
+  EXPECT_THAT(slow.confirmed(), SizeIs(1)) << "it may forget its result";
+  EXPECT_EQ(bundle.stat("late_reports_total"), 1);
+  EXPECT_THAT(bundle.tables().executing, SizeIs(1));
+  bundle.run_for(seconds{30});
+  EXPECT_THAT(states(bundle.log("a")), ElementsAre(LogState::kLost, LogState::kSucceeded));
+}
+
+TEST(Attempts, AResultSurvivesACutShorterThanTheLease) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  bundle.add_worker({.name = "idle"});
+  worker.behaviour = [](const auto&, const auto&) { return FakeRun{.time = seconds{1}}; };
+  bundle.run_for(seconds{1});
+  for (int i = 0; i < 2; ++i) bundle.submit(job_now("a" + std::to_string(i)));
+  worker.cut_off(seconds{2});
+  bundle.run_for(seconds{10});
+  EXPECT_THAT(bundle.runs(), SizeIs(2)) << "no run was repeated";
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Attempts, AJobThatIsGivenBackRunsElsewhereAsANewAttempt) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker({.name = "busy"});
+  worker.behaviour = [](const auto&, const auto&) { return FakeRun{.time = minutes{1}}; };
+  bundle.submit(job_now("a"));
+  bundle.run_for(seconds{2});
+  ASSERT_THAT(worker.handed(), SizeIs(1));
+  bundle.add_worker({.name = "free"});
+  bundle.run_for(seconds{1});
+  const wire::AttemptId id = worker.handed()[0];
+  worker.leave();
+  worker.give_back(id);
+  bundle.run_for(seconds{2});
+  ASSERT_THAT(bundle.runs(), SizeIs(1));
+  EXPECT_EQ(bundle.runs()[0].worker, "free");
+  EXPECT_EQ(bundle.runs()[0].id.attempt, 2);
+  EXPECT_THAT(states(bundle.log("a")), ElementsAre(LogState::kSucceeded));
+}
+
+TEST(Attempts, AWorkerThatSaysGoodbyeGetsNothingMore) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  bundle.run_for(seconds{1});
+  worker.leave();
+  bundle.run_for(seconds{1});
+  bundle.submit(job_now("a"));
+  bundle.run_for(minutes{1});
+  EXPECT_THAT(bundle.runs(), IsEmpty());
+  EXPECT_THAT(bundle.waiting("a"), SizeIs(1));
+  const auto& nodes = bundle.tables().nodes;
+  ASSERT_THAT(nodes, SizeIs(1));
+  EXPECT_FALSE(nodes.begin()->second.alive);
+}
+
+TEST(Attempts, AJobThatIsNotStartedBeforeItsDeadlineExpires) {
+  TrackerBundle bundle;
+  JobSpec job = job_now("a");
+  job.start_deadline = minutes{1};
+  bundle.submit(job);
+  bundle.run_for(minutes{2});
+  bundle.add_worker();
+  bundle.run_for(seconds{5});
+  EXPECT_THAT(bundle.runs(), IsEmpty());
+  EXPECT_THAT(states(bundle.log("a")), ElementsAre(LogState::kExpired));
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker

@@ -1,0 +1,176 @@
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/tracker_bundle.h"
+
+// In which order, and how many at a time, jobs are handed out.
+namespace carillon::jobtracker {
+namespace {
+
+using carillon::testing::FakeRun;
+using carillon::testing::job_at;
+using carillon::testing::job_now;
+using carillon::testing::TrackerBundle;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::SizeIs;
+
+JobTrackerConfig small_memory() {
+  return {.dispatcher = {.preload = {.capacity = 200}, .refill = 150}};
+}
+
+// Jobs of many priorities and times, far more than memory holds.
+void submit_backlog(TrackerBundle& bundle, int messages) {
+  for (int message = 0; message < messages; ++message) {
+    std::vector<JobSpec> jobs;
+    for (int i = 0; i < 1000; ++i) {
+      jobs.push_back(job_at("", bundle.now() - seconds{bundle.random.next() % 50}));
+      jobs.back().priority = 10 + static_cast<int>(bundle.random.next() % 5);
+    }
+    bundle.submit(std::move(jobs));
+  }
+}
+
+std::vector<JobId> sorted_rows(const TrackerBundle& bundle) {
+  auto rows = bundle.waiting();
+  std::sort(rows.begin(), rows.end(), [](const WaitingJob& one, const WaitingJob& other) {
+    return hand_out_key(one) < hand_out_key(other);
+  });
+  std::vector<JobId> ids;
+  for (const WaitingJob& row : rows) ids.push_back(row.id);
+  return ids;
+}
+
+std::vector<JobId> handed(const carillon::testing::FakeWorker& worker) {
+  std::vector<JobId> ids;
+  for (const wire::AttemptId& id : worker.handed()) ids.push_back(id.job_id);
+  return ids;
+}
+
+TEST(Order, OfHandOutIsTheTablesWithABacklogFarLargerThanMemory) {
+  TrackerBundle bundle({.tracker = small_memory()});
+  submit_backlog(bundle, 20);
+  const auto expected = sorted_rows(bundle);
+  ASSERT_THAT(expected, SizeIs(20'000));
+  auto& worker = bundle.add_worker({.threads = 100});
+  worker.behaviour = [](const auto&, const auto&) { return FakeRun{.time = milliseconds{1}}; };
+  ASSERT_TRUE(bundle.run_until([&] { return worker.handed().size() == expected.size(); }));
+  EXPECT_EQ(handed(worker), expected);
+}
+
+TEST(Order, ABetterJobThatComesInMidDrainStartsNext) {
+  TrackerBundle bundle({.tracker = small_memory()});
+  submit_backlog(bundle, 5);
+  auto& worker = bundle.add_worker({.threads = 4});
+  worker.behaviour = [](const auto&, const auto&) { return FakeRun{.time = milliseconds{5}}; };
+  ASSERT_TRUE(bundle.run_until([&] { return worker.handed().size() >= 1500; }));
+  JobSpec better = job_now("better");
+  better.priority = 1;
+  const JobId id = bundle.submit(better).job_id;
+  const std::size_t before = worker.handed().size();
+  bundle.run_for(seconds{1});
+  const auto order = handed(worker);
+  const auto place = std::find(order.begin(), order.end(), id) - order.begin();
+  EXPECT_LE(place, static_cast<std::ptrdiff_t>(before) + 4) << "only what was claimed goes before";
+}
+
+TEST(Order, AnUrgentJobThatComesDueOvertakesTheBacklog) {
+  TrackerBundle bundle({.tracker = small_memory()});
+  submit_backlog(bundle, 3);
+  JobSpec urgent = job_at("urgent", bundle.now() + seconds{3});
+  urgent.priority = 1;
+  bundle.submit(urgent);
+  auto& worker = bundle.add_worker({.threads = 2});
+  worker.behaviour = [](const auto&, const auto&) { return FakeRun{.time = milliseconds{10}}; };
+  bundle.run_for(seconds{5});
+  ASSERT_THAT(bundle.runs_of("urgent"), SizeIs(1));
+  const auto run = bundle.runs_of("urgent")[0];
+  EXPECT_LE(run.started_wall - run.trigger_time, milliseconds{25});
+}
+
+TEST(Order, EqualWorkersShareTheLoad) {
+  TrackerBundle bundle({.tracker = small_memory()});
+  submit_backlog(bundle, 2);
+  for (int i = 0; i < 4; ++i) {
+    auto& worker = bundle.add_worker({.name = "w" + std::to_string(i), .threads = 2});
+    worker.behaviour = [](const auto&, const auto&) { return FakeRun{.time = milliseconds{5}}; };
+  }
+  ASSERT_TRUE(bundle.run_until([&] { return bundle.tables().log.size() == 2000; }));
+  for (const auto* worker : bundle.workers()) EXPECT_GE(worker->runs().size(), 400U);
+}
+
+TEST(Order, GroupsDoNotWaitForEachOther) {
+  TrackerBundle bundle({.tracker = small_memory()});
+  submit_backlog(bundle, 3);
+  bundle.add_worker({.name = "other", .group = "mail"});
+  bundle.run_for(seconds{2});
+  JobSpec mail = job_now("letter");
+  mail.group = "mail";
+  bundle.submit(mail);
+  bundle.run_for(seconds{1});
+  EXPECT_THAT(bundle.runs_of("letter"), SizeIs(1));
+}
+
+// However slow the way is, and however messages cross.
+TEST(Credit, MessagesThatCrossNeverHandAWorkerMoreThanItAskedFor) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    SCOPED_TRACE(seed);
+    TrackerBundle bundle({.seed = seed});
+    bundle.network.latency = [&] { return microseconds{bundle.random.next() % 200'000}; };
+    bundle.lane().work_time = [&] { return microseconds{bundle.random.next() % 30'000}; };
+    for (int i = 0; i < 3; ++i) {
+      auto& worker = bundle.add_worker({.name = "w" + std::to_string(i), .threads = 1 + i});
+      worker.behaviour = [&](const auto&, const auto&) {
+        return FakeRun{.time = microseconds{bundle.random.next() % 400'000}};
+      };
+    }
+    std::vector<JobSpec> jobs;
+    for (int i = 0; i < 300; ++i) jobs.push_back(job_now(""));
+    bundle.submit(std::move(jobs));
+    for (int i = 0; i < 20; ++i) {
+      bundle.run_for(milliseconds{900});
+      bundle.workers()[bundle.random.next() % 3]->send_register_again();
+    }
+    ASSERT_TRUE(bundle.run_until([&] { return bundle.is_empty(); }));
+    EXPECT_EQ(bundle.runs().size(), 300U);
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_LE(bundle.workers()[i]->busy_max(), static_cast<int>(i) + 1);
+    }
+  }
+}
+
+TEST(Credit, AClaimThatOutlivesTheLeaseOfItsWorkerStillCounts) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker({.threads = 1});
+  worker.behaviour = [](const auto&, const auto&) { return FakeRun{.time = minutes{1}}; };
+  bundle.run_for(seconds{2});
+  bundle.submit(job_now("a"));
+  bundle.lane().away_until = bundle.clock.steady_now() + seconds{6};
+  worker.cut_off(seconds{4});
+  bundle.run_for(seconds{10});
+  ASSERT_EQ(bundle.stat("workers_lost_total"), 1);
+  bundle.submit({job_now("b"), job_now("c")});
+  bundle.run_for(seconds{10});
+  EXPECT_EQ(worker.busy_max(), 1);
+}
+
+TEST(Preloading, JobsWithLargePayloadsAllRun) {
+  TrackerBundle bundle(
+      {.tracker = {.dispatcher = {.preload = {.capacity = 100, .bytes_max = 500'000},
+                                  .handout_bytes_max = 300'000}}});
+  for (int i = 0; i < 40; ++i) {
+    JobSpec job = job_now("a" + std::to_string(i));
+    job.payload.assign(100'000, 'x');
+    bundle.submit(job);
+  }
+  bundle.add_worker({.threads = 10});
+  bundle.run_for(seconds{10});
+  EXPECT_THAT(bundle.runs(), SizeIs(40));
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker

@@ -1,0 +1,285 @@
+#include "jobtracker/dispatch/preload.h"
+
+#include <deque>
+#include <functional>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "jobtracker/store/memory_tables.h"
+#include "shared/base/random.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+using std::chrono::seconds;
+
+const WallTime kStart = std::chrono::sys_days{std::chrono::year{2026} / 11 / 21};
+
+WaitingJob job(std::int64_t id, int priority, WallTime trigger) {
+  return {.id = JobId{id}, .group = GroupId{1}, .priority = priority, .trigger_time = trigger};
+}
+
+// The table, and a preload that is filled from it as the dispatcher does. The lane does commits and
+// questions in order, and their outcomes arrive in order, each when the test lets it.
+struct Bundle {
+  explicit Bundle(std::size_t capacity) : preload({.capacity = capacity}, kStart), now(kStart) {}
+
+  void add(const WaitingJob& one) {
+    lane.push_back([this, one] {
+      table.insert(one);
+      answers.push_back([this, one] { preload.offer(one, now); });
+    });
+  }
+  void remove(JobId id) {
+    preload.forget(id);
+    lane.push_back([this, id] {
+      if (table.find(id) != nullptr) table.erase(id);
+      answers.push_back([this, id] { preload.forget(id); });
+    });
+  }
+  void claim(JobId id) {
+    claimed.insert(id);
+    lane.push_back([this, id] {
+      if (table.find(id) != nullptr) table.erase(id);
+    });
+  }
+  void ask() {
+    if (preload.needs_due_refill()) {
+      lane.push_back([this, after = preload.ask_due(), then = now] {
+        answers.push_back(
+            [this, jobs = table.due(then, after, limit)]() mutable { load_due(jobs); });
+      });
+    }
+    if (preload.needs_upcoming_refill()) {
+      const auto after = preload.ask_upcoming();
+      lane.push_back([this, after] {
+        answers.push_back([this, jobs = table.upcoming(after.first, after.second, WallTime::max(),
+                                                       limit)]() mutable { load_upcoming(jobs); });
+      });
+    }
+  }
+  void load_due(std::vector<WaitingJob>& jobs) {
+    std::optional<HandOutKey> through;
+    if (static_cast<std::int64_t>(jobs.size()) == limit) through = hand_out_key(jobs.back());
+    drop_claimed(jobs);
+    preload.due_loaded(std::move(jobs), through, now);
+  }
+  void load_upcoming(std::vector<WaitingJob>& jobs) {
+    std::optional<Preload::UpcomingKey> through;
+    if (static_cast<std::int64_t>(jobs.size()) == limit) {
+      through = Preload::UpcomingKey{jobs.back().trigger_time, jobs.back().id};
+    }
+    drop_claimed(jobs);
+    preload.upcoming_loaded(std::move(jobs), through, now);
+  }
+  void drop_claimed(std::vector<WaitingJob>& jobs) const {
+    std::erase_if(jobs, [this](const WaitingJob& one) { return claimed.contains(one.id); });
+  }
+  static void run_first(std::deque<std::function<void()>>& work) {
+    if (work.empty()) return;
+    const auto first = std::move(work.front());
+    work.pop_front();
+    first();
+  }
+  void work() { run_first(lane); }
+  void answer() { run_first(answers); }
+  void settle() {
+    preload.advance(now);
+    ask();
+    while (!lane.empty() || !answers.empty()) {
+      work();
+      answer();
+      preload.advance(now);
+      ask();
+    }
+  }
+  std::optional<JobId> best_of_table() const {
+    const auto best = table.due(now, std::nullopt, 1);
+    if (best.empty()) return std::nullopt;
+    return best.front().id;
+  }
+  JobId take() {
+    const JobId id = preload.take_best().id;
+    claim(id);
+    return id;
+  }
+
+  WaitingTable table;
+  Preload preload;
+  WallTime now;
+  std::int64_t limit = 7;
+  std::set<JobId> claimed;
+  std::deque<std::function<void()>> lane;
+  std::deque<std::function<void()>> answers;
+};
+
+TEST(Preload, HoldsNothingBeforeTheTableWasRead) {
+  Bundle bundle(10);
+  bundle.add(job(1, 100, kStart));
+  bundle.work();
+  bundle.answer();
+  EXPECT_FALSE(bundle.preload.has_due()) << "the table may have a better one";
+  bundle.settle();
+  ASSERT_TRUE(bundle.preload.has_due());
+  EXPECT_EQ(bundle.preload.best().id, JobId{1});
+}
+
+TEST(Preload, TakesByPriorityThenTriggerTimeThenCreation) {
+  Bundle bundle(10);
+  bundle.settle();
+  bundle.now = kStart + seconds{10};
+  bundle.add(job(4, 100, kStart + seconds{1}));
+  bundle.add(job(3, 100, kStart + seconds{1}));
+  bundle.add(job(2, 100, kStart));
+  bundle.add(job(5, 7, kStart + seconds{9}));
+  bundle.settle();
+  std::vector<std::int64_t> order;
+  while (bundle.preload.has_due()) order.push_back(bundle.take().value);
+  EXPECT_THAT(order, ::testing::ElementsAre(5, 2, 3, 4));
+}
+
+TEST(Preload, KeepsTheBestPrefixAndReadsTheRestAgain) {
+  Bundle bundle(10);
+  for (int i = 1; i <= 100; ++i) bundle.table.insert(job(i, 100, kStart));
+  bundle.settle();
+  EXPECT_LE(bundle.preload.due_size(), 10U);
+  for (int i = 1; i <= 100; ++i) {
+    bundle.settle();
+    ASSERT_TRUE(bundle.preload.has_due()) << i;
+    EXPECT_EQ(bundle.take(), JobId{i});
+  }
+  bundle.settle();
+  EXPECT_FALSE(bundle.preload.has_due());
+  EXPECT_TRUE(bundle.preload.is_due_complete());
+}
+
+TEST(Preload, ABetterNewcomerEvictsTheWorstAndAWorseOneStaysInTheTable) {
+  Bundle bundle(10);
+  for (int i = 1; i <= 50; ++i) bundle.table.insert(job(i, 100, kStart));
+  bundle.settle();
+  bundle.add(job(60, 200, kStart));
+  bundle.add(job(61, 1, kStart));
+  bundle.settle();
+  EXPECT_LE(bundle.preload.due_size(), 10U);
+  EXPECT_EQ(bundle.take(), JobId{61});
+  EXPECT_EQ(bundle.take(), JobId{1});
+}
+
+TEST(Preload, ARowThatComesDueWhileTheTableIsAskedIsNotLost) {
+  Bundle bundle(10);
+  bundle.limit = 5;
+  bundle.table.insert(job(1, 50, kStart + seconds{1}));
+  for (int i = 10; i < 30; ++i) bundle.table.insert(job(i, 100, kStart));
+  bundle.ask();  // What is due at the start: without the first.
+  bundle.now = kStart + seconds{2};
+  bundle.preload.offer(job(1, 50, kStart + seconds{1}), bundle.now);
+  bundle.work();
+  bundle.answer();
+  bundle.settle();
+  ASSERT_TRUE(bundle.preload.has_due());
+  EXPECT_EQ(bundle.preload.best().id, JobId{1});
+}
+
+TEST(Preload, LargeSpecsTakeTheirShareOfTheMemory) {
+  Preload preload({.capacity = 100, .bytes_max = 10'000}, kStart);
+  static_cast<void>(preload.ask_due());
+  preload.due_loaded({}, std::nullopt, kStart);
+  for (int i = 1; i <= 20; ++i) {
+    WaitingJob large = job(i, 100, kStart);
+    large.spec.assign(2000, 'x');
+    preload.offer(large, kStart);
+  }
+  EXPECT_LE(preload.due_size(), 5U);
+  EXPECT_EQ(preload.best().id, JobId{1});
+}
+
+TEST(Preload, AForgottenRowIsGoneAndComesBackOnlyByAnOffer) {
+  Bundle bundle(10);
+  bundle.settle();
+  bundle.add(job(1, 100, kStart));
+  bundle.add(job(2, 100, kStart + seconds{5}));
+  bundle.settle();
+  bundle.preload.forget(JobId{1});
+  bundle.preload.forget(JobId{2});
+  bundle.preload.forget(JobId{3});
+  EXPECT_FALSE(bundle.preload.has_due());
+  EXPECT_EQ(bundle.preload.soonest(), nullptr);
+  bundle.preload.offer(job(1, 100, kStart), kStart);
+  EXPECT_TRUE(bundle.preload.has_due());
+}
+
+// Random work against the table itself: whenever the preload has no question open, its best is the
+// best of all that is due; and whatever happened, everything comes out in the end.
+void run_at_random(std::uint64_t seed) {
+  SeededRandom random(seed);
+  const auto below = [&](std::uint64_t limit) { return static_cast<int>(random.next() % limit); };
+  Bundle bundle(static_cast<std::size_t>(5 + below(20)));
+  bundle.limit = 1 + below(12);
+  std::int64_t last = 0;
+  const auto make = [&] {
+    const WallTime trigger = bundle.now + seconds{below(20) - 10};
+    return job(++last, 100 * below(4), trigger);
+  };
+  for (int i = 0; i < below(60); ++i) bundle.table.insert(make());
+  for (int step = 0; step < 400; ++step) {
+    switch (below(10)) {
+      case 0:
+      case 1:
+        bundle.add(make());
+        break;
+      case 2: {  // A row is taken out by somebody, such as a cancel.
+        if (bundle.table.size() == 0) break;
+        bundle.remove(bundle.table.all().begin()->first);
+        break;
+      }
+      case 3:
+        bundle.now += seconds{below(4)};
+        break;
+      case 4:
+      case 5:
+        bundle.ask();
+        break;
+      case 6:
+        bundle.work();
+        break;
+      case 7:
+        bundle.answer();
+        break;
+      case 8:  // Claimed ahead of its time.
+        if (bundle.preload.soonest() != nullptr) bundle.claim(bundle.preload.take_soonest().id);
+        break;
+      default:
+        bundle.settle();
+        ASSERT_EQ(bundle.preload.has_due(), bundle.best_of_table().has_value()) << step;
+        if (bundle.preload.has_due()) {
+          ASSERT_EQ(bundle.preload.best().id, *bundle.best_of_table()) << step;
+          bundle.take();
+        }
+        break;
+    }
+    bundle.preload.advance(bundle.now);
+    ASSERT_LE(bundle.preload.due_size(), bundle.preload.capacity());
+    ASSERT_LE(bundle.preload.upcoming_size(), bundle.preload.capacity());
+  }
+  bundle.now += seconds{60};
+  bundle.settle();
+  while (bundle.table.size() > 0) {
+    ASSERT_TRUE(bundle.preload.has_due()) << bundle.table.size() << " rows were never found";
+    ASSERT_EQ(bundle.preload.best().id, *bundle.best_of_table());
+    bundle.take();
+    bundle.settle();
+  }
+}
+
+TEST(Preload, ItsBestIsTheBestOfTheTableWhateverHappens) {
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    run_at_random(seed);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker

@@ -1,0 +1,417 @@
+#include "jobtracker/intake/act.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/tracker_bundle.h"
+
+// What people do to jobs, in each state that a job can be in.
+namespace carillon::jobtracker {
+namespace {
+
+using carillon::testing::FakeRun;
+using carillon::testing::FakeWorker;
+using carillon::testing::job_at;
+using carillon::testing::job_cron;
+using carillon::testing::job_every;
+using carillon::testing::job_fixed_delay;
+using carillon::testing::job_manual;
+using carillon::testing::job_now;
+using carillon::testing::TrackerBundle;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using wire::Verb;
+
+// "ok", or the error's message.
+std::string said(const wire::Message& answer) {
+  if (std::holds_alternative<wire::Acted>(answer)) return "ok";
+  if (const auto* error = std::get_if<wire::ErrorReply>(&answer)) return error->error.message;
+  return "no answer";
+}
+
+std::vector<LogState> states(const std::vector<LogEntry>& log) {
+  std::vector<LogState> all;
+  for (const LogEntry& entry : log) all.push_back(entry.state);
+  return all;
+}
+
+void runs_take(FakeWorker& worker, Duration time) {
+  worker.behaviour = [time](const auto&, const auto&) { return FakeRun{.time = time}; };
+}
+
+TEST(Act, CancelEndsAJobThatWaitsAndFreesItsTaskId) {
+  TrackerBundle bundle;
+  bundle.submit(job_now("a"));
+  EXPECT_EQ(said(bundle.act(Verb::kCancel, "a")), "ok");
+  EXPECT_TRUE(bundle.is_empty());
+  EXPECT_THAT(states(bundle.log("a")), ElementsAre(LogState::kCancelled));
+  bundle.add_worker();
+  bundle.run_for(seconds{5});
+  EXPECT_THAT(bundle.runs(), IsEmpty());
+}
+
+TEST(Act, CancelEndsAJobOfTheDelayedTable) {
+  TrackerBundle bundle;
+  bundle.submit(job_at("a", bundle.now() + hours{2}));
+  EXPECT_EQ(said(bundle.act(Verb::kCancel, "a")), "ok");
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Act, CancelStopsARunAndVoidsItsRetries) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  runs_take(worker, minutes{5});
+  JobSpec job = job_now("a");
+  job.retries = {.max = 5, .base = seconds{1}};
+  bundle.submit(job);
+  bundle.run_for(seconds{2});
+  EXPECT_EQ(said(bundle.act(Verb::kCancel, "a")), "ok");
+  bundle.run_for(seconds{10});
+  ASSERT_THAT(bundle.runs(), SizeIs(1));
+  EXPECT_TRUE(bundle.runs()[0].was_killed);
+  EXPECT_THAT(states(bundle.log("a")), ElementsAre(LogState::kKilled));
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Act, CancelOfAJobThatIsClaimedAheadOfItsTimeComesBeforeItsStart) {
+  TrackerBundle bundle({.tracker = {.dispatcher = {.claim_ahead = seconds{5}}}});
+  bundle.add_worker();
+  const WallTime at = bundle.now() + seconds{20};
+  bundle.submit(job_at("a", at));
+  bundle.run_to(at - seconds{2});
+  ASSERT_THAT(bundle.tables().executing, SizeIs(1)) << "claimed, and held until its time";
+  EXPECT_EQ(said(bundle.act(Verb::kCancel, "a")), "ok");
+  bundle.run_for(seconds{10});
+  EXPECT_THAT(bundle.runs(), IsEmpty());
+  EXPECT_THAT(states(bundle.log("a")), ElementsAre(LogState::kCancelled));
+  EXPECT_TRUE(bundle.is_empty());
+  EXPECT_EQ(bundle.workers()[0]->busy(), 0);
+}
+
+TEST(Act, CancelEndsAJobThatWaitsForItsRetry) {
+  TrackerBundle bundle;
+  bundle.add_worker().behaviour = [](const auto&, const auto&) {
+    return FakeRun{.outcome = wire::RunOutcome::kException};
+  };
+  JobSpec job = job_now("a");
+  job.retries = {.max = 3, .base = minutes{1}};
+  bundle.submit(job);
+  bundle.run_for(seconds{5});
+  ASSERT_THAT(bundle.waiting("a"), SizeIs(1));
+  EXPECT_EQ(said(bundle.act(Verb::kCancel, "a")), "ok");
+  bundle.run_for(minutes{5});
+  EXPECT_THAT(bundle.runs(), SizeIs(1));
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Act, CancelOfADefinitionVoidsItsRowsAndStopsItsRuns) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  runs_take(worker, minutes{5});
+  JobSpec job = job_every("a", seconds{10});
+  job.overlap = Overlap::kParallel;
+  bundle.submit(job);
+  bundle.run_for(seconds{15});
+  ASSERT_EQ(worker.busy(), 2);
+  EXPECT_EQ(said(bundle.act(Verb::kCancel, "a")), "ok");
+  bundle.run_for(minutes{1});
+  EXPECT_EQ(worker.busy(), 0);
+  EXPECT_THAT(bundle.runs(), SizeIs(2));
+  EXPECT_TRUE(bundle.is_empty());
+  EXPECT_EQ(bundle.submit(job).status, wire::SubmitStatus::kAccepted);
+}
+
+TEST(Act, ACancelThatTheWorkerDidNotHearIsToldAgainWhenItRegisters) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  runs_take(worker, minutes{5});
+  bundle.submit(job_now("a"));
+  bundle.run_for(seconds{2});
+  worker.lose_frames(true);
+  EXPECT_EQ(said(bundle.act(Verb::kCancel, "a")), "ok");
+  bundle.run_for(milliseconds{100});
+  worker.cut_off(milliseconds{500});
+  bundle.run_for(seconds{3});
+  EXPECT_EQ(worker.busy(), 0);
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Act, ASuspendedJobNeverFiresUntilItIsResumed) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  const WallTime at = bundle.now() + minutes{2};
+  bundle.submit(job_at("a", at));
+  EXPECT_EQ(said(bundle.act(Verb::kSuspend, "a")), "ok");
+  EXPECT_THAT(said(bundle.act(Verb::kSuspend, "a")), HasSubstr("is suspended already"));
+  bundle.run_for(minutes{30});
+  EXPECT_THAT(bundle.runs(), IsEmpty());
+  EXPECT_EQ(said(bundle.act(Verb::kResume, "a")), "ok");
+
+  bundle.run_for(seconds{5});
+  EXPECT_THAT(bundle.runs(), SizeIs(1));
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Act, ASuspensionThatMeetsAPromotionWins) {
+  TrackerBundle bundle(
+      {.tracker = {.recurrence = {.horizon = seconds{20}, .period = seconds{10}}}});
+  bundle.add_worker();
+  std::vector<std::string> unsuspended;
+  for (int i = 0; i < 60; ++i) {
+    const std::string name = "a" + std::to_string(i);
+    bundle.submit(job_at(name, bundle.now() + seconds{40}));
+  }
+  // The store is slow, so that reads, suspensions and moves pass each other in every way.
+  bundle.lane().work_time = [&] { return milliseconds{20 + bundle.random.next() % 100}; };
+  for (int i = 0; i < 60; ++i) {
+    bundle.client.act(
+        {.verb = Verb::kSuspend, .group = "default", .task_id = "a" + std::to_string(i)});
+    bundle.run_for(milliseconds{700});
+  }
+  bundle.run_for(minutes{2});
+  for (const auto& run : bundle.runs()) {
+    for (const WaitingJob& job : bundle.delayed()) {
+      if (job.task_id == run.task_id) unsuspended.push_back(run.task_id);
+    }
+  }
+  EXPECT_THAT(unsuspended, IsEmpty());
+  EXPECT_EQ(bundle.runs().size() + bundle.delayed().size(), 60U);
+  EXPECT_THAT(bundle.waiting(), IsEmpty());
+}
+
+TEST(Act, SuspendVoidsWhatWasGeneratedAndResumeGeneratesItAgain) {
+  for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel}) {
+    SCOPED_TRACE(static_cast<int>(overlap));
+    TrackerBundle bundle;
+    bundle.add_worker();
+    JobSpec job = job_cron("a", "0 */2 * * * ?");
+    job.overlap = overlap;
+    bundle.submit(job);
+    bundle.run_for(seconds{10});
+    EXPECT_EQ(said(bundle.act(Verb::kSuspend, "a")), "ok");
+    EXPECT_THAT(bundle.waiting(), IsEmpty());
+    bundle.run_for(seconds{30});
+    EXPECT_EQ(said(bundle.act(Verb::kResume, "a")), "ok");
+    bundle.run_to(std::chrono::floor<hours>(bundle.now()) + minutes{20} + seconds{30});
+    EXPECT_THAT(bundle.runs_of("a"), SizeIs(10));
+  }
+}
+
+TEST(Act, ASuspendedDefinitionDoesNotFireAndGoesOnFromItsGrid) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  bundle.submit(job_every("a", minutes{1}));
+  bundle.run_for(seconds{90});
+  ASSERT_THAT(bundle.runs(), SizeIs(2));
+  const WallTime second = bundle.runs()[1].trigger_time;
+  EXPECT_EQ(said(bundle.act(Verb::kSuspend, "a")), "ok");
+  bundle.run_for(minutes{20});
+  EXPECT_THAT(bundle.runs(), SizeIs(2));
+  EXPECT_EQ(said(bundle.act(Verb::kResume, "a")), "ok");
+  bundle.run_for(minutes{1});
+  ASSERT_THAT(bundle.runs(), SizeIs(3));
+  EXPECT_EQ((bundle.runs()[2].trigger_time - second) % minutes{1}, Duration{});
+}
+
+TEST(Act, ASuspensionBeforeSendingStillWins) {
+  TrackerBundle bundle({.tracker = {.dispatcher = {.claim_ahead = seconds{5}}}});
+  bundle.add_worker();
+  bundle.submit(job_cron("a", "0 * * * * ?"));
+  bundle.run_to(std::chrono::floor<minutes>(bundle.now()) + seconds{57});
+  ASSERT_THAT(bundle.tables().executing, SizeIs(1));
+  EXPECT_EQ(said(bundle.act(Verb::kSuspend, "a")), "ok");
+  bundle.run_for(minutes{5});
+  EXPECT_THAT(bundle.runs(), IsEmpty());
+  EXPECT_EQ(said(bundle.act(Verb::kResume, "a")), "ok");
+  bundle.run_for(minutes{2});
+  EXPECT_THAT(bundle.runs(), SizeIs(2));
+}
+
+TEST(Act, ADefinitionSuspendedWhileItsRetryIsPendingGoesOnAfterItWasResumed) {
+  TrackerBundle bundle;
+  bool fails = true;
+  bundle.add_worker().behaviour = [&](const auto&, const auto&) {
+    return FakeRun{.outcome = fails ? wire::RunOutcome::kException : wire::RunOutcome::kSucceeded};
+  };
+  JobSpec job = job_every("a", minutes{1});
+  job.retries = {.max = 3, .base = seconds{40}};
+  bundle.submit(job);
+  bundle.run_for(seconds{10});
+  ASSERT_THAT(bundle.waiting(), SizeIs(1));
+  fails = false;
+  EXPECT_EQ(said(bundle.act(Verb::kSuspend, "a")), "ok");
+  EXPECT_THAT(bundle.waiting(), IsEmpty());
+  EXPECT_EQ(said(bundle.act(Verb::kResume, "a")), "ok");
+  bundle.run_for(minutes{5});
+  EXPECT_THAT(bundle.runs(), SizeIs(6));
+}
+
+TEST(Act, ADefinitionResumedWhileATriggeredRunGoesOnKeepsItsGrid) {
+  TrackerBundle bundle;
+  runs_take(bundle.add_worker(), seconds{30});
+  bundle.submit(job_cron("a", "0 */5 * * * ?"));
+  bundle.run_for(seconds{5});
+  EXPECT_EQ(said(bundle.act(Verb::kTrigger, "a")), "ok");
+  bundle.run_for(seconds{5});
+  EXPECT_EQ(said(bundle.act(Verb::kSuspend, "a")), "ok");
+  EXPECT_EQ(said(bundle.act(Verb::kResume, "a")), "ok");
+  bundle.run_for(minutes{11});
+  EXPECT_THAT(bundle.runs(), SizeIs(3));
+}
+
+TEST(Act, TriggerRunsAheadOfEverythingAndLeavesTheNextFireWhereItIs) {
+  TrackerBundle bundle;
+  const WallTime next = std::chrono::floor<hours>(bundle.now()) + hours{1};
+  bundle.submit(job_cron("a", "0 0 * * * ?"));
+  JobSpec urgent = job_now("urgent");
+  urgent.priority = 0;
+  bundle.submit(urgent);
+  EXPECT_EQ(said(bundle.act(Verb::kTrigger, "a")), "ok");
+  auto& worker = bundle.add_worker({.threads = 1});
+  runs_take(worker, seconds{1});
+  bundle.run_for(seconds{10});
+  ASSERT_THAT(bundle.runs(), SizeIs(2));
+  EXPECT_EQ(bundle.runs()[0].task_id, "a");
+  EXPECT_EQ(bundle.definition("a")->next_fire, next);
+  bundle.run_to(next + seconds{1});
+  EXPECT_EQ(bundle.runs_of("a").back().trigger_time, next);
+}
+
+TEST(Act, TriggerObeysOverlapUnlessForced) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker({.threads = 4});
+  runs_take(worker, minutes{2});
+  for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel}) {
+    JobSpec job = job_manual("a" + std::to_string(static_cast<int>(overlap)));
+    job.overlap = overlap;
+    bundle.submit(job);
+    EXPECT_EQ(said(bundle.act(Verb::kTrigger, job.task_id)), "ok");
+  }
+  bundle.run_for(seconds{2});
+  EXPECT_THAT(said(bundle.act(Verb::kTrigger, "a0")), HasSubstr("overlap rule is skip"));
+  EXPECT_EQ(said(bundle.act(Verb::kTrigger, "a1")), "ok");
+  EXPECT_EQ(said(bundle.act(Verb::kTrigger, "a4")), "ok");
+  bundle.run_for(seconds{2});
+  EXPECT_THAT(bundle.runs_of("a0"), SizeIs(1));
+  EXPECT_THAT(bundle.runs_of("a1"), SizeIs(1)) << "it waits for the first to end";
+  EXPECT_THAT(bundle.runs_of("a4"), SizeIs(2));
+  runs_take(worker, seconds{1});
+  bundle.run_for(minutes{3});
+  EXPECT_THAT(bundle.runs_of("a1"), SizeIs(2));
+  wire::Act forced{.verb = Verb::kTrigger, .group = "default", .task_id = "a0", .force = true};
+  runs_take(worker, minutes{2});
+  bundle.act(forced);
+  bundle.act(forced);
+  bundle.run_for(seconds{2});
+  EXPECT_EQ(worker.busy(), 2);
+}
+
+TEST(Act, ATriggeredRunOutlivesTheLastRunOfItsSchedule) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker({.threads = 1});
+  runs_take(worker, seconds{20});
+  JobSpec job = job_every("a", minutes{1});
+  job.schedule.count = 1;
+  bundle.submit(job);
+  bundle.run_for(seconds{5});
+  ASSERT_EQ(worker.busy(), 1);
+  wire::Act forced{.verb = Verb::kTrigger, .group = "default", .task_id = "a", .force = true};
+  EXPECT_EQ(said(bundle.act(forced)), "ok");
+  bundle.run_for(minutes{2});
+  EXPECT_THAT(bundle.runs(), SizeIs(2)) << "what was accepted runs";
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Act, TriggerRunsAOneShotJobAtOnceWithItsOwnPayloadOrAnother) {
+  TrackerBundle bundle;
+  std::vector<std::string> payloads;
+  bundle.add_worker().behaviour = [&](const auto&, const JobSpec& spec) {
+    payloads.push_back(spec.payload);
+    return FakeRun{};
+  };
+  JobSpec job = job_at("a", bundle.now() + hours{3});
+  job.payload = "own";
+  bundle.submit(job);
+  EXPECT_EQ(said(bundle.act(Verb::kTrigger, "a")), "ok");
+  bundle.run_for(seconds{2});
+  bundle.submit(job);
+  EXPECT_EQ(said(bundle.act(
+                {.verb = Verb::kTrigger, .group = "default", .task_id = "a", .payload = "other"})),
+            "ok");
+  bundle.run_for(seconds{2});
+  EXPECT_THAT(payloads, ElementsAre("own", "other"));
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Act, KillStopsTheRunsOfADefinitionAndTheNextFireComes) {
+  TrackerBundle bundle;
+  runs_take(bundle.add_worker(), hours{1});
+  bundle.submit(job_every("a", minutes{1}));
+  bundle.run_for(seconds{30});
+  EXPECT_EQ(said(bundle.act(Verb::kKill, "a")), "ok");
+  bundle.run_for(minutes{1});
+  ASSERT_THAT(bundle.runs(), SizeIs(2));
+  EXPECT_TRUE(bundle.runs()[0].was_killed);
+  EXPECT_THAT(states(bundle.log("a")), ElementsAre(LogState::kKilled));
+}
+
+TEST(Act, KillOfAJobIdStopsThatRunOnly) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  runs_take(worker, minutes{10});
+  const auto first = bundle.submit(job_now("a"));
+  bundle.submit(job_now("b"));
+  bundle.run_for(seconds{2});
+  EXPECT_EQ(said(bundle.act({.verb = Verb::kKill, .job_id = first.job_id})), "ok");
+  bundle.run_for(seconds{1});
+  EXPECT_EQ(worker.busy(), 1);
+  EXPECT_THAT(bundle.log("a"), SizeIs(1));
+}
+
+TEST(Act, WhatCannotBeDoneIsRefusedByName) {
+  TrackerBundle bundle;
+  EXPECT_THAT(said(bundle.act(Verb::kCancel, "x")), HasSubstr("no group 'default'"));
+  runs_take(bundle.add_worker(), minutes{10});
+  bundle.submit(job_manual("idle"));
+  EXPECT_THAT(said(bundle.act(Verb::kCancel, "x")), HasSubstr("task 'x' is not waiting"));
+  EXPECT_THAT(said(bundle.act(Verb::kKill, "idle")), HasSubstr("'idle' is not executing"));
+  EXPECT_THAT(said(bundle.act(Verb::kResume, "idle")), HasSubstr("is not suspended"));
+  bundle.submit(job_now("busy"));
+  bundle.run_for(seconds{2});
+  EXPECT_THAT(said(bundle.act(Verb::kSuspend, "busy")), HasSubstr("can only be cancelled"));
+  EXPECT_THAT(said(bundle.act(wire::Act{.verb = Verb::kCancel})), HasSubstr("name a task id"));
+  bundle.submit(job_at("later", bundle.now() + minutes{1}));
+  EXPECT_THAT(said(bundle.act(Verb::kKill, "later")), HasSubstr("cancel it instead"));
+  bundle.submit(job_cron("grid", "0 */5 * * * ?"));
+  const auto rows = bundle.waiting("grid");
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_THAT(said(bundle.act({.verb = Verb::kCancel, .job_id = rows[0].id})),
+              HasSubstr("a run of task 'grid'"));
+}
+
+TEST(Act, ManyActsAtOnceOnOneDefinitionAreAllAnswered) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  bundle.submit(job_fixed_delay("a", seconds{1}));
+  bundle.lane().work_time = [] { return milliseconds{50}; };
+  for (int i = 0; i < 5; ++i) {
+    for (const Verb verb : {Verb::kSuspend, Verb::kResume, Verb::kTrigger}) {
+      bundle.client.act({.verb = verb, .group = "default", .task_id = "a"});
+    }
+  }
+  bundle.client.act({.verb = Verb::kCancel, .group = "default", .task_id = "a"});
+  bundle.client.act({.verb = Verb::kSuspend, .group = "default", .task_id = "a"});
+  bundle.run_for(milliseconds{900});
+  EXPECT_EQ(bundle.client.unanswered(), 0U) << "none waits for a resend";
+  bundle.run_for(seconds{10});
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker

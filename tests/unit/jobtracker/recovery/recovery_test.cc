@@ -1,0 +1,224 @@
+#include "jobtracker/recovery/recovery.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/tracker_bundle.h"
+
+// What a tracker finds again after it, or a worker, or the way between them has failed.
+namespace carillon::jobtracker {
+namespace {
+
+using carillon::testing::FakeRun;
+using carillon::testing::FakeWorker;
+using carillon::testing::job_every;
+using carillon::testing::job_now;
+using carillon::testing::TrackerBundle;
+using std::chrono::hours;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+void runs_take(FakeWorker& worker, Duration time) {
+  worker.behaviour = [time](const auto&, const auto&) { return FakeRun{.time = time}; };
+}
+
+TEST(Recovery, AWorkerThatLivesThroughARestartIsAdopted) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  bundle.add_worker({.name = "idle"});
+  runs_take(worker, seconds{30});
+  bundle.run_for(seconds{1});
+  for (int i = 0; i < 3; ++i) bundle.submit(job_now("a" + std::to_string(i)));
+  bundle.run_for(seconds{2});
+  bundle.restart_after(seconds{2});
+  bundle.run_for(minutes{1});
+  EXPECT_THAT(bundle.runs(), SizeIs(3)) << "no run was repeated";
+  for (const LogEntry& entry : bundle.log()) EXPECT_EQ(entry.state, LogState::kSucceeded);
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Recovery, AJobTrackerThatStoodStillCallsNobodyDead) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  runs_take(worker, seconds{30});
+  bundle.submit(job_now("a"));
+  bundle.run_for(seconds{2});
+  bundle.clock.advance(seconds{10});  // What the worker sent meanwhile is not read yet.
+  bundle.run_for(minutes{1});
+  EXPECT_THAT(bundle.runs(), SizeIs(1));
+  EXPECT_EQ(bundle.stat("workers_lost_total"), 0);
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Recovery, AResultThatWasReadyDuringTheDownTimeIsTakenAfterwards) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  runs_take(worker, seconds{5});
+  bundle.submit(job_now("a"));
+  bundle.run_for(seconds{2});
+  bundle.restart_after(minutes{5});
+  bundle.run_for(seconds{5});
+  EXPECT_THAT(bundle.runs(), SizeIs(1));
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Recovery, JobsOfAWorkerThatNeverComesBackRunAfterOneLease) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  runs_take(worker, hours{1});
+  bundle.submit(job_now("a"));
+  bundle.run_for(seconds{2});
+  bundle.kill_tracker();
+  worker.die();
+  bundle.run_for(seconds{1});
+  bundle.start_tracker();
+  bundle.add_worker({.name = "second"});
+  bundle.run_for(seconds{2});
+  EXPECT_THAT(bundle.runs(), SizeIs(1)) << "the first may still be on its way";
+  bundle.run_for(seconds{3});
+  ASSERT_THAT(bundle.runs(), SizeIs(2));
+  EXPECT_EQ(bundle.runs()[1].id.attempt, 2);
+}
+
+TEST(Recovery, TheGridOfASkipDefinitionGoesOnAfterItsWorkerAndTrackerDied) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  runs_take(worker, seconds{40});
+  bundle.submit(job_every("a", seconds{30}));
+  bundle.run_for(seconds{10});
+  bundle.kill_tracker();
+  worker.die();
+  bundle.run_for(seconds{10});
+  bundle.start_tracker();
+  bundle.add_worker({.name = "second"});
+  bundle.run_for(minutes{5});
+  EXPECT_GE(bundle.runs().size(), 9U);
+  EXPECT_LE(bundle.waiting("a").size(), 1U);
+}
+
+TEST(Recovery, AHandOutThatWasLostGoesBackAndRunsOnce) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  bundle.run_for(milliseconds{1500});
+  worker.lose_frames(true);
+  bundle.submit(job_now("a"));
+  bundle.run_for(milliseconds{50});
+  worker.lose_frames(false);
+  bundle.run_for(seconds{10});
+  ASSERT_THAT(bundle.runs(), SizeIs(1));
+  EXPECT_EQ(bundle.runs()[0].id.attempt, 2);
+  EXPECT_EQ(bundle.log("a").back().state, LogState::kSucceeded);
+}
+
+TEST(Recovery, LostHandOutsDoNotUseUpAWorkersCredit) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker({.threads = 2});
+  bundle.run_for(milliseconds{1500});
+  for (int i = 0; i < 10; ++i) bundle.client.submit({job_now("a" + std::to_string(i))});
+  worker.lose_frames(true);
+  bundle.run_for(milliseconds{400});
+  worker.lose_frames(false);
+  bundle.run_for(seconds{20});
+  EXPECT_THAT(bundle.runs(), SizeIs(10));
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+// The worker asks to be registered again on a connection that stands, and a hand-out crosses that.
+TEST(Recovery, AHandOutThatCrossesARegistrationIsNotGivenToAnother) {
+  for (int moment = 0; moment < 40; ++moment) {
+    SCOPED_TRACE(moment);
+    TrackerBundle bundle;
+    bundle.network.latency = [] { return milliseconds{1}; };
+    auto& worker = bundle.add_worker({.name = "first", .threads = 1});
+    runs_take(worker, seconds{10});
+    bundle.run_for(seconds{2});
+    bundle.client.submit({job_now("a")});
+    bundle.run_for(microseconds{100 * moment});
+    worker.send_register_again();
+    auto& other = bundle.add_worker({.name = "other"});
+    runs_take(other, seconds{10});
+    bundle.run_for(seconds{8});
+    EXPECT_THAT(bundle.runs(), SizeIs(1)) << "two live workers never run one job";
+  }
+}
+
+TEST(Recovery, AFrozenWorkerRefusesWhatAnswersAnOldPull) {
+  TrackerBundle bundle;
+  auto& frozen = bundle.add_worker({.name = "frozen"});
+  bundle.run_for(seconds{2});
+  bundle.submit(job_now("warm"));
+  bundle.run_for(seconds{1});
+  ASSERT_THAT(frozen.handed(), SizeIs(1));
+  frozen.freeze(seconds{10});
+  bundle.submit(job_now("a"));
+  bundle.run_for(milliseconds{10});
+  bundle.add_worker({.name = "other"});
+  bundle.run_for(seconds{8});
+  ASSERT_THAT(bundle.runs_of("a"), SizeIs(1));
+  EXPECT_EQ(bundle.runs_of("a")[0].worker, "other");
+  bundle.run_for(seconds{10});
+  EXPECT_THAT(bundle.runs_of("a"), SizeIs(1));
+  EXPECT_EQ(frozen.counts().refused, 1U);
+}
+
+TEST(Recovery, ASlowStoreNeverCausesASecondRun) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker({.threads = 4});
+  runs_take(worker, milliseconds{300});
+  bundle.add_worker({.name = "other", .threads = 4});
+  bundle.run_for(seconds{1});
+  for (int i = 0; i < 60; ++i) {
+    bundle.client.submit({job_now("a" + std::to_string(i))});
+    if (i % 20 == 0) bundle.lane().away_until = bundle.clock.steady_now() + seconds{9};
+    bundle.run_for(milliseconds{200});
+  }
+  bundle.run_for(minutes{1});
+  EXPECT_THAT(bundle.runs(), SizeIs(60));
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Recovery, AnUnknownCommitIsSettledEitherWay) {
+  for (const MemoryFault fault : {MemoryFault::kUnknownCommitted, MemoryFault::kUnknownLost}) {
+    TrackerBundle bundle;
+    bundle.add_worker();
+    bundle.run_for(seconds{1});
+    bundle.store().fail_next(fault);
+    const auto answer = bundle.submit(job_now("a"));
+    EXPECT_EQ(answer.status, wire::SubmitStatus::kAccepted);
+    bundle.store().fail_next(fault);
+    bundle.run_for(seconds{5});
+    EXPECT_THAT(bundle.runs(), SizeIs(1));
+    EXPECT_TRUE(bundle.is_empty());
+  }
+}
+
+TEST(Recovery, ASessionThatWasFencedStopsDeciding) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  bundle.run_for(seconds{1});
+  MemoryStore other(bundle.database, {.session = SessionId{77}, .name = "other"}, bundle.clock);
+  bundle.client.submit({job_now("a")});
+  bundle.run_for(seconds{2});
+  ASSERT_TRUE(bundle.fatal().has_value());
+  EXPECT_FALSE(bundle.is_up());
+  EXPECT_EQ(bundle.client.unanswered(), 1U);
+  EXPECT_THAT(bundle.runs(), IsEmpty());
+}
+
+TEST(Recovery, ASecondWorkerSharesTheLoadAtOnce) {
+  TrackerBundle bundle;
+  runs_take(bundle.add_worker({.name = "first"}), milliseconds{100});
+  for (int i = 0; i < 200; ++i) bundle.client.submit({job_now("a" + std::to_string(i))});
+  bundle.run_for(seconds{2});
+  auto& second = bundle.add_worker({.name = "second"});
+  runs_take(second, milliseconds{100});
+  bundle.run_for(seconds{2});
+  EXPECT_GE(second.runs().size(), 30U);
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker

@@ -1,0 +1,243 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/tracker_bundle.h"
+
+// Fires that came while no job tracker ran: one outcome each, as the job's policy says.
+namespace carillon::jobtracker {
+namespace {
+
+using carillon::testing::FakeRun;
+using carillon::testing::job_at;
+using carillon::testing::job_cron;
+using carillon::testing::job_every;
+using carillon::testing::job_fixed_delay;
+using carillon::testing::TrackerBundle;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+struct Case {
+  Overlap overlap = Overlap::kSkip;
+  MisfirePolicy policy = MisfirePolicy::kFireOnce;
+};
+
+std::string name_of(const ::testing::TestParamInfo<Case>& info) {
+  const char* overlap = info.param.overlap == Overlap::kSkip    ? "Skip"
+                        : info.param.overlap == Overlap::kQueue ? "Queue"
+                                                                : "Parallel";
+  const char* policy = info.param.policy == MisfirePolicy::kFireOnce ? "FireOnce"
+                       : info.param.policy == MisfirePolicy::kSkip   ? "Skip"
+                                                                     : "FireAll";
+  return std::string(overlap) + policy;
+}
+
+class AfterDownTime : public ::testing::TestWithParam<Case> {};
+
+INSTANTIATE_TEST_SUITE_P(Misfire, AfterDownTime,
+                         ::testing::Values(Case{Overlap::kSkip, MisfirePolicy::kFireOnce},
+                                           Case{Overlap::kSkip, MisfirePolicy::kSkip},
+                                           Case{Overlap::kSkip, MisfirePolicy::kFireAll},
+                                           Case{Overlap::kQueue, MisfirePolicy::kFireOnce},
+                                           Case{Overlap::kQueue, MisfirePolicy::kSkip},
+                                           Case{Overlap::kQueue, MisfirePolicy::kFireAll},
+                                           Case{Overlap::kParallel, MisfirePolicy::kFireOnce},
+                                           Case{Overlap::kParallel, MisfirePolicy::kSkip},
+                                           Case{Overlap::kParallel, MisfirePolicy::kFireAll}),
+                         name_of);
+
+std::int64_t missed(const TrackerBundle& bundle, const std::string& task_id) {
+  std::int64_t all = 0;
+  for (const LogEntry& entry : bundle.log(task_id)) {
+    if (entry.state == LogState::kMissed) all += entry.count;
+  }
+  return all;
+}
+
+// A fire each minute; the tracker is down for longer than the horizon, so that some of the missed
+// fires have rows and some have none.
+TEST_P(AfterDownTime, EveryFireHasOneOutcome) {
+  TrackerBundle bundle;
+  bundle.add_worker({.threads = 4});
+  JobSpec job = job_cron("a", "0 * * * * ?");
+  job.overlap = GetParam().overlap;
+  job.misfire.policy = GetParam().policy;
+  bundle.submit(job);
+  bundle.run_to(std::chrono::floor<minutes>(bundle.now()) + minutes{5} + seconds{30});
+  ASSERT_THAT(bundle.runs(), SizeIs(5));
+  bundle.restart_after(minutes{40});
+  const WallTime back = bundle.now();
+  bundle.run_for(minutes{10});
+  std::map<WallTime, int> runs;
+  std::int64_t late = 0;
+  for (const auto& run : bundle.runs()) {
+    ++runs[run.trigger_time];
+    late += run.trigger_time < back && run.started_wall >= back;
+  }
+  for (const auto& [fire, times] : runs) EXPECT_EQ(times, 1);
+  const std::int64_t expected = GetParam().policy == MisfirePolicy::kFireAll    ? 40
+                                : GetParam().policy == MisfirePolicy::kFireOnce ? 1
+                                                                                : 0;
+  EXPECT_EQ(late, expected);
+  EXPECT_EQ(missed(bundle, "a"), 40 - expected);
+  EXPECT_EQ(static_cast<std::int64_t>(runs.size()) + missed(bundle, "a"), 55);
+}
+
+TEST(Misfire, FireAllKeepsToItsMaxAndWindow) {
+  for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel})
+    for (const bool by_window : {false, true}) {
+      TrackerBundle bundle;
+      bundle.add_worker({.threads = 4});
+      JobSpec job = job_cron("a", "0 * * * * ?");
+      job.overlap = overlap;
+      job.misfire.policy = MisfirePolicy::kFireAll;
+      if (by_window) {
+        job.misfire.window = minutes{12};
+      } else {
+        job.misfire.max = 7;
+      }
+      bundle.submit(job);
+      bundle.run_to(std::chrono::floor<minutes>(bundle.now()) + minutes{5} + seconds{30});
+      bundle.restart_after(minutes{40});
+      const WallTime back = bundle.now();
+      bundle.run_for(seconds{25});
+      std::vector<WallTime> late;
+      for (const auto& run : bundle.runs()) {
+        if (run.started_wall >= back) late.push_back(run.trigger_time);
+      }
+      ASSERT_THAT(late, SizeIs(by_window ? 12 : 7)) << "the newest of them";
+      EXPECT_GE(*std::min_element(late.begin(), late.end()), back - minutes{13});
+      EXPECT_EQ(missed(bundle, "a"), by_window ? 28 : 33);
+    }
+}
+
+TEST_P(AfterDownTime, AShortDownTimeMissesNothing) {
+  TrackerBundle bundle;
+  bundle.add_worker({.threads = 4});
+  JobSpec job = job_every("a", seconds{1});
+  job.overlap = GetParam().overlap;
+  job.misfire.policy = GetParam().policy;
+  bundle.submit(job);
+  bundle.run_for(seconds{20});
+  bundle.restart_after(seconds{3});
+  bundle.run_for(seconds{20});
+  EXPECT_EQ(missed(bundle, "a"), 0);
+  std::int64_t skipped = 0;
+  for (const LogEntry& entry : bundle.log("a")) {
+    if (entry.state == LogState::kSkipped) skipped += entry.count;
+  }
+  const auto runs = bundle.runs_of("a");
+  const auto all = (runs.back().trigger_time - runs.front().trigger_time) / seconds{1} + 1;
+  EXPECT_EQ(static_cast<std::int64_t>(runs.size()) + skipped, all) << bundle.story("a");
+}
+
+TEST(Misfire, AnAtJobRunsLateUnlessItsPolicyIsSkip) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  const WallTime at = bundle.now() + minutes{2};
+  JobSpec skips = job_at("skips", at);
+  skips.misfire.policy = MisfirePolicy::kSkip;
+  JobSpec far = job_at("far", bundle.now() + minutes{30});
+  far.misfire.policy = MisfirePolicy::kSkip;
+  bundle.submit({job_at("runs", at), skips, far, job_at("far-runs", bundle.now() + minutes{30})});
+  bundle.restart_after(hours{1});
+  bundle.run_for(minutes{1});
+  EXPECT_THAT(bundle.runs_of("runs"), SizeIs(1));
+  EXPECT_THAT(bundle.runs_of("skips"), IsEmpty());
+  EXPECT_THAT(bundle.runs_of("far"), IsEmpty());
+  EXPECT_THAT(bundle.runs_of("far-runs"), SizeIs(1));
+  EXPECT_EQ(missed(bundle, "skips"), 1);
+  EXPECT_EQ(missed(bundle, "far"), 1);
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Misfire, BacklogIsLateNeverMissed) {
+  TrackerBundle bundle;
+  JobSpec job = job_cron("a", "0 * * * * ?");
+  job.misfire.policy = MisfirePolicy::kSkip;
+  job.overlap = Overlap::kParallel;
+  bundle.submit(job);
+  bundle.run_for(minutes{10});  // No worker is there.
+  EXPECT_EQ(missed(bundle, "a"), 0);
+  bundle.add_worker();
+  bundle.run_for(seconds{20});
+  EXPECT_THAT(bundle.runs_of("a"), SizeIs(10));
+}
+
+// Its rows were read into memory before the transaction that removed them was committed, and stood
+// there again after it.
+TEST(Misfire, ARowThatAReadBroughtBackDoesNotMakeTheNextRunBeSkipped) {
+  TrackerBundle bundle;
+  bundle.add_worker({.threads = 4});
+  bundle.submit(job_cron("a", "0 * * * * ?"));
+  bundle.run_for(minutes{3} + seconds{30});
+  bundle.on_lane = [](auto& lane) { lane.work_time = [] { return milliseconds{40}; }; };
+  bundle.restart_after(minutes{30});
+  bundle.run_for(seconds{10});
+  ASSERT_THAT(bundle.runs_of("a"), SizeIs(4)) << bundle.story("a");
+  for (const LogEntry& entry : bundle.log("a")) EXPECT_NE(entry.state, LogState::kSkipped);
+  EXPECT_EQ(missed(bundle, "a"), 29);
+}
+
+TEST(Misfire, AFixedDelayThatWasMissedRunsOnceAndGoesOn) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  bundle.submit(job_fixed_delay("a", minutes{1}));
+  bundle.run_for(seconds{150});
+  ASSERT_THAT(bundle.runs(), SizeIs(3));
+  bundle.restart_after(hours{2});
+  bundle.run_for(seconds{150});
+  EXPECT_THAT(bundle.runs(), SizeIs(6));
+}
+
+TEST(Misfire, ACountIsOfRunsAlsoOverADownTime) {
+  for (const MisfirePolicy policy :
+       {MisfirePolicy::kFireOnce, MisfirePolicy::kSkip, MisfirePolicy::kFireAll}) {
+    SCOPED_TRACE(static_cast<int>(policy));
+    TrackerBundle bundle;
+    bundle.add_worker({.threads = 1}).behaviour = [](const auto&, const auto&) {
+      return FakeRun{.time = seconds{2}};
+    };
+    JobSpec job = job_every("a", minutes{1});
+    job.schedule.count = 6;
+    job.misfire.policy = policy;
+    bundle.submit(job);
+    bundle.run_for(seconds{90});
+    ASSERT_THAT(bundle.runs(), SizeIs(2));
+    bundle.restart_after(minutes{20});
+    bundle.run_for(minutes{20});
+    EXPECT_THAT(bundle.runs(), SizeIs(6));
+    EXPECT_TRUE(bundle.is_empty());
+  }
+}
+
+TEST(Misfire, ADefinitionThatEndedMeanwhileRunsItsLastFireAndIsGone) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  bundle.submit(job_cron("a", "0 30 8 21 11 ? 2026"));
+  bundle.restart_after(hours{5});
+  bundle.run_for(minutes{1});
+  EXPECT_THAT(bundle.runs_of("a"), SizeIs(1));
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Misfire, ASuspendedDefinitionMissesNothing) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  bundle.submit(job_cron("a", "0 * * * * ?"));
+  bundle.run_for(seconds{1});
+  bundle.act(wire::Verb::kSuspend, "a");
+  bundle.restart_after(hours{1});
+  bundle.run_for(minutes{5});
+  EXPECT_THAT(bundle.runs(), IsEmpty());
+  EXPECT_EQ(missed(bundle, "a"), 0);
+  bundle.act(wire::Verb::kResume, "a");
+  bundle.run_for(minutes{2});
+  EXPECT_THAT(bundle.runs(), SizeIs(2));
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker

@@ -1,0 +1,254 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/tracker_bundle.h"
+
+// What happens when a fire comes due while the run before has not ended, and how rows are
+// generated.
+namespace carillon::jobtracker {
+namespace {
+
+using carillon::testing::FakeRun;
+using carillon::testing::FakeWorker;
+using carillon::testing::job_cron;
+using carillon::testing::job_every;
+using carillon::testing::job_manual;
+using carillon::testing::job_now;
+using carillon::testing::RunRecord;
+using carillon::testing::TrackerBundle;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+void runs_take(FakeWorker& worker, Duration time) {
+  worker.behaviour = [time](const auto&, const auto&) { return FakeRun{.time = time}; };
+}
+
+std::set<WallTime> triggers(const std::vector<RunRecord>& runs) {
+  std::set<WallTime> all;
+  for (const RunRecord& run : runs) {
+    EXPECT_TRUE(all.insert(run.trigger_time).second) << "no fire runs twice";
+  }
+  return all;
+}
+
+std::int64_t skipped(const TrackerBundle& bundle, const std::string& task_id) {
+  std::int64_t all = 0;
+  for (const LogEntry& entry : bundle.log(task_id)) {
+    if (entry.state == LogState::kSkipped) all += entry.count;
+  }
+  return all;
+}
+
+TEST(Overlap, SkipGoesOnAtTheFirstPointOfTheGridAfterTheEndAndCountsTheOthers) {
+  TrackerBundle bundle;
+  runs_take(bundle.add_worker({.threads = 8}), seconds{25});
+  bundle.submit(job_cron("a", "*/10 * * * * ?"));
+  bundle.run_for(minutes{3});
+  const auto runs = bundle.runs_of("a");
+  ASSERT_GE(runs.size(), 5U);
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    EXPECT_EQ(runs[i].trigger_time - runs[i - 1].trigger_time, seconds{30});
+  }
+  EXPECT_EQ(bundle.workers()[0]->busy_max(), 1);
+  EXPECT_EQ(skipped(bundle, "a"), static_cast<std::int64_t>(2 * (runs.size() - 1)));
+  EXPECT_LE(bundle.waiting("a").size(), 1U);
+}
+
+TEST(Overlap, QueueRunsEveryFireOneAfterTheOther) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker({.threads = 8});
+  runs_take(worker, seconds{13});
+  JobSpec job = job_every("a", seconds{10});
+  job.overlap = Overlap::kQueue;
+  job.schedule.count = 12;
+  bundle.submit(job);
+  bundle.run_for(minutes{5});
+  EXPECT_THAT(triggers(bundle.runs_of("a")), SizeIs(12));
+  EXPECT_EQ(worker.busy_max(), 1);
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Overlap, ParallelRunsEveryFireAtItsTime) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker({.threads = 8});
+  runs_take(worker, seconds{35});
+  JobSpec job = job_every("a", seconds{10});
+  job.overlap = Overlap::kParallel;
+  bundle.submit(job);
+  bundle.run_for(minutes{2});
+  EXPECT_GE(bundle.runs_of("a").size(), 12U);
+  EXPECT_EQ(worker.busy_max(), 4);
+  EXPECT_EQ(skipped(bundle, "a"), 0);
+}
+
+TEST(Overlap, AQueueBeyondItsCapSkipsAndSaysSo) {
+  TrackerBundle bundle({.tracker = {.recurrence = {.parked_max = 3}}});
+  runs_take(bundle.add_worker({.threads = 8}), minutes{2});
+  JobSpec job = job_every("a", seconds{10});
+  job.overlap = Overlap::kQueue;
+  bundle.submit(job);
+  bundle.run_for(seconds{115});
+  EXPECT_THAT(bundle.runs(), SizeIs(1));
+  EXPECT_EQ(skipped(bundle, "a"), 8) << "twelve fires: one runs, three wait";
+}
+
+TEST(Overlap, AFireThatMeetsATriggeredRunIsSkippedOnceAndTheGridGoesOn) {
+  TrackerBundle bundle({.tracker = {.dispatcher = {.preload = {.capacity = 100}, .refill = 50}}});
+  auto& worker = bundle.add_worker({.threads = 4});
+  bundle.submit(job_cron("a", "0 * * * * ?"));
+  bundle.run_to(std::chrono::floor<minutes>(bundle.now()) + seconds{50});
+  runs_take(worker, seconds{90});
+  bundle.act(wire::Verb::kTrigger, "a");
+  // Reads of a full table pass the skip of the fire on its way to the store.
+  bundle.lane().work_time = [] { return milliseconds{30}; };
+  std::vector<JobSpec> backlog;
+  for (int i = 0; i < 900; ++i) backlog.push_back(job_now("b" + std::to_string(i)));
+  bundle.submit(backlog);
+  bundle.run_for(seconds{20});
+  EXPECT_LE(bundle.waiting("a").size(), 1U) << "at most one regular run at a time";
+  bundle.run_for(minutes{5});
+  EXPECT_LE(bundle.waiting("a").size(), 1U);
+}
+
+TEST(Overlap, ParkedRunsThatExpireMakeWayForTheOthers) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker({.threads = 4});
+  runs_take(worker, minutes{2});
+  JobSpec job = job_every("a", seconds{20});
+  job.overlap = Overlap::kQueue;
+  job.start_deadline = seconds{30};
+  job.schedule.count = 9;
+  bundle.submit(job);
+  bundle.run_for(seconds{10});
+  runs_take(worker, seconds{1});
+  bundle.run_for(minutes{5});
+  std::int64_t expired = 0;
+  for (const LogEntry& entry : bundle.log("a")) expired += entry.state == LogState::kExpired;
+  EXPECT_GT(expired, 0);
+  EXPECT_EQ(static_cast<std::int64_t>(bundle.runs_of("a").size()) + expired, 9);
+  EXPECT_TRUE(bundle.is_empty()) << "nothing is stuck behind what has expired";
+}
+
+TEST(Overlap, AnEveryWithACountCountsRunsNotSkippedFires) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker({.threads = 4});
+  JobSpec job = job_every("a", seconds{30});
+  job.schedule.count = 4;
+  bundle.submit(job);
+  bundle.run_for(seconds{25});
+  runs_take(worker, seconds{20});
+  bundle.act(wire::Verb::kTrigger, "a");  // The second fire meets it, and is skipped.
+  bundle.run_for(minutes{5});
+  EXPECT_THAT(bundle.runs_of("a"), SizeIs(5)) << "four of the schedule, and the triggered one";
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Generation, RowsStandTenMinutesAheadAtTheMostWithoutGapOrDouble) {
+  TrackerBundle bundle;
+  bundle.add_worker({.threads = 4});
+  JobSpec job = job_every("a", seconds{7});
+  job.overlap = Overlap::kParallel;
+  const WallTime first = bundle.now() + seconds{3};
+  job.schedule.first = first;
+  bundle.submit(job);
+  for (int i = 0; i < 80; ++i) {
+    bundle.run_for(seconds{61});
+    for (const WaitingJob& row : bundle.waiting()) {
+      ASSERT_LE(row.trigger_time, bundle.now() + minutes{10});
+    }
+    ASSERT_GE(bundle.waiting().size(), 6U) << "the next minute is always there";
+  }
+  const auto fires = triggers(bundle.runs_of("a"));
+  WallTime expected = first;
+  for (const WallTime fire : fires) {
+    ASSERT_EQ(fire, expected);
+    expected += seconds{7};
+  }
+  EXPECT_GE(expected + seconds{7}, bundle.now());
+}
+
+TEST(Generation, AKillInTheMiddleOfABatchLeavesNoGapAndNoDouble) {
+  for (const bool commit_lands : {false, true}) {
+    for (int moment = 0; moment < 12; ++moment) {
+      SCOPED_TRACE(moment);
+      TrackerBundle bundle(
+          {.tracker = {.recurrence = {.horizon = seconds{20}, .period = seconds{18}}}});
+      bundle.add_worker({.threads = 4});
+      JobSpec job = job_every("a", milliseconds{100});
+      job.overlap = Overlap::kParallel;
+      const WallTime first = bundle.now() + seconds{5};
+      job.schedule.first = first;
+      bundle.submit(job);
+      // Nothing is generated but by the passes, every 18 s from the start.
+      bundle.lane().work_time = [] { return milliseconds{2}; };
+      bundle.run_to(first - seconds{5} + seconds{36} + milliseconds{moment});
+      bundle.restart_after(milliseconds{500}, commit_lands);
+      bundle.run_for(minutes{1});
+      WallTime expected = first;
+      for (const WallTime fire : triggers(bundle.runs_of("a"))) {
+        ASSERT_EQ(fire, expected);
+        expected += milliseconds{100};
+      }
+      EXPECT_GE(expected, bundle.now() - milliseconds{200});
+    }
+  }
+}
+
+TEST(Generation, ShrinksTheHorizonWhenThereWouldBeTooManyRows) {
+  TrackerBundle bundle({.tracker = {.recurrence = {.rows_max = 600}}});
+  for (int i = 0; i < 4; ++i) {
+    JobSpec job = job_every("a" + std::to_string(i), seconds{1});
+    job.overlap = Overlap::kParallel;
+    bundle.submit(job);
+  }
+  bundle.run_for(seconds{5});
+  bundle.add_worker({.threads = 16});
+  bundle.run_for(minutes{20});
+  EXPECT_LE(bundle.waiting().size(), 900U);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_GE(bundle.runs_of("a" + std::to_string(i)).size(), 1200U);
+  }
+}
+
+TEST(Generation, AnHourForwardLosesNoFireAndAnHourBackDoublesNone) {
+  for (const Overlap overlap : {Overlap::kSkip, Overlap::kParallel}) {
+    for (const int hours : {1, -1}) {
+      SCOPED_TRACE(hours);
+      TrackerBundle bundle;
+      bundle.add_worker({.threads = 8});
+      JobSpec job = job_cron("a", "0 */5 * * * ?");
+      job.overlap = overlap;
+      bundle.submit(job);
+      bundle.run_for(minutes{32});
+      bundle.clock.set_wall(bundle.now() + std::chrono::hours{hours});
+      bundle.run_for(std::chrono::hours{2} + minutes{1});
+      const auto fires = triggers(bundle.runs_of("a"));
+      std::int64_t outcomes = static_cast<std::int64_t>(fires.size());
+      outcomes += skipped(bundle, "a");
+      const auto all = (*fires.rbegin() - *fires.begin()) / minutes{5} + 1;
+      EXPECT_EQ(outcomes, all) << "each fire has one outcome";
+      EXPECT_GE(*fires.rbegin(), bundle.now() - minutes{5});
+    }
+  }
+}
+
+TEST(Definitions, ARunThatOutlivesItsRemovedDefinitionMeansNothingToTheNextOne) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  runs_take(worker, minutes{3});
+  bundle.submit(job_every("old", minutes{30}));
+  bundle.run_for(seconds{5});
+  worker.lose_frames(true);  // It does not hear that its run is cancelled.
+  bundle.act(wire::Verb::kCancel, "old");
+  bundle.restart_after(milliseconds{100});
+  bundle.submit(job_every("new", minutes{30}));
+  bundle.run_for(minutes{20});
+  EXPECT_LE(bundle.waiting("new").size(), 1U);
+  EXPECT_THAT(bundle.runs_of("new"), SizeIs(1));
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker

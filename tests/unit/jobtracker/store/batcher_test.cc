@@ -1,0 +1,298 @@
+#include "jobtracker/store/batcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/manual_clock.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// A lane that only keeps what it is given; the test says how it ends.
+class KeepingLane final : public StoreLane {
+ public:
+  void commit(Batch batch) override { batches.push_back(std::move(batch)); }
+  void read(std::uint64_t token, Read) override { reads.push_back(token); }
+
+  std::vector<Batch> batches;
+  std::vector<std::uint64_t> reads;
+};
+
+struct Bundle {
+  explicit Bundle(BatcherConfig config = {}) : batcher(config, lane, clock, log) {
+    set_log_level(LogLevel::kOff);
+  }
+
+  static Operation log_row(std::int64_t id) { return AddLog{.entry = {.id = id}}; }
+
+  void post(Urgency urgency, std::int64_t id) {
+    batcher.post(urgency, log_row(id),
+                 [this, id](Operation&, const Outcome& outcome, const Error* refused) {
+                   if (refused != nullptr) {
+                     refusals.push_back(id);
+                   } else if (outcome.kind == OutcomeKind::kDone) {
+                     done.push_back(id);
+                   }
+                 });
+  }
+  void post_unit(Urgency urgency, std::vector<std::int64_t> ids) {
+    std::vector<Operation> operations;
+    for (const std::int64_t id : ids) operations.push_back(log_row(id));
+    batcher.post_unit(urgency, std::move(operations),
+                      [this, ids](std::vector<Operation>& operations_done,
+                                  const std::vector<Outcome>&, const Error* refused) {
+                        EXPECT_EQ(operations_done.size(), ids.size());
+                        auto& to = refused != nullptr ? refusals : done;
+                        to.insert(to.end(), ids.begin(), ids.end());
+                      });
+  }
+  void post_request(std::int64_t sequence, std::vector<std::int64_t> ids) {
+    std::vector<Operation> operations;
+    for (const std::int64_t id : ids) operations.push_back(log_row(id));
+    batcher.post_request(
+        Urgency::kRequest, {.client = 1, .sequence = sequence, .answer = "first"},
+        std::move(operations),
+        [this](const RequestOutcome& outcome, const Error* refused) {
+          answers.push_back(refused != nullptr        ? "refused: " + refused->message
+                            : outcome.answered_before ? outcome.answer
+                                                      : "new");
+        },
+        [this, ids](std::vector<Operation>&, const std::vector<Outcome>&, const Error* refused) {
+          auto& to = refused != nullptr ? refusals : done;
+          to.insert(to.end(), ids.begin(), ids.end());
+        });
+  }
+  void flush() { batcher.flush(clock.wall_now(), 1); }
+  // The ids of the log rows of a batch.
+  static std::vector<std::int64_t> ids(const Batch& batch) {
+    std::vector<std::int64_t> all;
+    for (const Operation& one : batch.operations) all.push_back(std::get<AddLog>(one).entry.id);
+    return all;
+  }
+  Batch take() {
+    EXPECT_THAT(lane.batches, SizeIs(1));
+    Batch batch = std::move(lane.batches.front());
+    lane.batches.clear();
+    return batch;
+  }
+  bool commit(Batch batch, bool answered_before = false) {
+    Committed committed;
+    committed.outcomes.resize(batch.operations.size());
+    for (std::size_t i = 0; i < batch.requests.size(); ++i) {
+      committed.requests.push_back({.answered_before = answered_before, .answer = "first"});
+    }
+    return batcher.on_batch_done({std::move(batch), std::move(committed)});
+  }
+  bool roll_back(Batch batch, RolledBack why) {
+    return batcher.on_batch_done({std::move(batch), std::move(why)});
+  }
+
+  ManualClock clock;
+  KeepingLane lane;
+  Logger log{"test"};
+  Batcher batcher;
+  std::vector<std::int64_t> done;
+  std::vector<std::int64_t> refusals;
+  std::vector<std::string> answers;
+};
+
+const Error kBad{ErrorCode::kInvalidArgument, "a value that no table takes"};
+const Error kFull{ErrorCode::kLimit, "the disk is full"};
+
+TEST(Batcher, GathersWhileTheLaneIsBusyAndSendsItAsOneTransaction) {
+  Bundle bundle;
+  bundle.post(Urgency::kRequest, 1);
+  bundle.flush();
+  const Batch first = bundle.take();
+  bundle.post(Urgency::kRequest, 2);
+  bundle.post(Urgency::kRequest, 3);
+  bundle.flush();
+  EXPECT_THAT(bundle.lane.batches, IsEmpty()) << "one batch is under way at a time";
+  EXPECT_TRUE(bundle.commit(first));
+  bundle.flush();
+  const Batch second = bundle.take();
+  EXPECT_EQ(first.number + 1, second.number);
+  EXPECT_THAT(Bundle::ids(second), ElementsAre(2, 3));
+  EXPECT_THAT(bundle.done, ElementsAre(1));
+  EXPECT_EQ(bundle.batcher.pending_operations(), 2U);
+}
+
+TEST(Batcher, FillsByUrgencyAndLetsTheRestWait) {
+  Bundle bundle({.operations_min = 1, .operations_max = 3});
+  bundle.post(Urgency::kHousekeeping, 50);
+  bundle.post(Urgency::kBulk, 40);
+  bundle.post(Urgency::kRequest, 30);
+  bundle.post(Urgency::kClaim, 20);
+  bundle.post(Urgency::kCompletion, 10);
+  bundle.flush();
+  Batch batch = bundle.take();
+  EXPECT_THAT(Bundle::ids(batch), ElementsAre(10, 20, 30));
+  bundle.commit(std::move(batch));
+  bundle.flush();
+  EXPECT_THAT(Bundle::ids(bundle.take()), ElementsAre(40, 50));
+}
+
+TEST(Batcher, KeepsAUnitWhole) {
+  Bundle bundle({.operations_min = 1, .operations_max = 3});
+  bundle.post_unit(Urgency::kRequest, {1, 2});
+  bundle.post_unit(Urgency::kRequest, {3, 4});
+  bundle.post_unit(Urgency::kRequest, {5, 6, 7, 8, 9});
+  bundle.flush();
+  Batch batch = bundle.take();
+  EXPECT_THAT(Bundle::ids(batch), ElementsAre(1, 2));
+  bundle.commit(std::move(batch));
+  bundle.flush();
+  batch = bundle.take();
+  EXPECT_THAT(Bundle::ids(batch), ElementsAre(3, 4));
+  bundle.commit(std::move(batch));
+  bundle.flush();
+  EXPECT_THAT(Bundle::ids(bundle.take()), ElementsAre(5, 6, 7, 8, 9))
+      << "one that is larger than the limit goes alone";
+}
+
+TEST(Batcher, RefusesTheNamedCulpritAloneAndRepeatsTheOthers) {
+  Bundle bundle;
+  for (const std::int64_t id : {1, 2, 3}) bundle.post(Urgency::kRequest, id);
+  bundle.flush();
+  Batch batch = bundle.take();
+  const std::int64_t number = batch.number;
+  EXPECT_TRUE(bundle.roll_back(std::move(batch), {.error = kBad, .culprit = 1}));
+  EXPECT_THAT(bundle.refusals, ElementsAre(2));
+  bundle.flush();
+  batch = bundle.take();
+  EXPECT_EQ(batch.number, number) << "nothing was committed with that number";
+  EXPECT_THAT(Bundle::ids(batch), ElementsAre(1, 3));
+  bundle.commit(std::move(batch));
+  EXPECT_THAT(bundle.done, ElementsAre(1, 3));
+  EXPECT_EQ(bundle.batcher.pending_operations(), 0U);
+}
+
+TEST(Batcher, ACulpritTakesItsWholeUnitWithIt) {
+  Bundle bundle;
+  bundle.post(Urgency::kRequest, 1);
+  bundle.post_request(1, {2, 3});
+  bundle.flush();
+  bundle.roll_back(bundle.take(), {.error = kBad, .culprit = 2});
+  EXPECT_THAT(bundle.refusals, ElementsAre(2, 3));
+  EXPECT_THAT(bundle.answers, ElementsAre("refused: a value that no table takes"));
+}
+
+TEST(Batcher, HalvesUntilTheCulpritStandsAlone) {
+  Bundle bundle;
+  for (std::int64_t id = 1; id <= 40; ++id) bundle.post(Urgency::kRequest, id);
+  bundle.post_request(1, {});
+  bundle.flush();
+  int commits = 0;
+  while (!bundle.lane.batches.empty()) {
+    ASSERT_LT(++commits, 100);
+    Batch batch = bundle.take();
+    const auto ids = Bundle::ids(batch);
+    if (std::find(ids.begin(), ids.end(), 23) != ids.end()) {
+      bundle.roll_back(std::move(batch), {.error = kBad});
+    } else {
+      bundle.commit(std::move(batch));
+    }
+    bundle.flush();
+  }
+  EXPECT_THAT(bundle.refusals, ElementsAre(23));
+  EXPECT_THAT(bundle.done, SizeIs(39));
+  EXPECT_THAT(bundle.answers, ElementsAre("new"));
+}
+
+TEST(Batcher, ABatchOfTwoRequestsWithoutOperationsCanBeHalved) {
+  Bundle bundle;
+  bundle.post_request(1, {});
+  bundle.post_request(2, {});
+  bundle.flush();
+  bundle.roll_back(bundle.take(), {.error = kBad});
+  bundle.flush();
+  EXPECT_THAT(bundle.take().requests, SizeIs(1));
+}
+
+TEST(Batcher, AFullDiskRefusesRequestsAndKeepsTheRestForLater) {
+  Bundle bundle;
+  bundle.post(Urgency::kCompletion, 1);
+  bundle.post_request(1, {2});
+  bundle.flush();
+  bundle.roll_back(bundle.take(), {.error = kFull});
+  EXPECT_THAT(bundle.answers, ElementsAre("refused: the disk is full"));
+  bundle.flush();
+  EXPECT_THAT(bundle.lane.batches, IsEmpty()) << "not at once again";
+  bundle.clock.advance(milliseconds{1100});
+  bundle.flush();
+  EXPECT_THAT(Bundle::ids(bundle.take()), ElementsAre(1));
+}
+
+TEST(Batcher, SaysThatTheSessionWasFenced) {
+  Bundle bundle;
+  bundle.post(Urgency::kClaim, 1);
+  bundle.flush();
+  EXPECT_FALSE(
+      bundle.roll_back(bundle.take(), {.error = {ErrorCode::kConflict, "fenced"}, .fenced = true}));
+  EXPECT_THAT(bundle.done, IsEmpty());
+  EXPECT_THAT(bundle.refusals, IsEmpty());
+}
+
+TEST(Batcher, ARepeatedRequestGetsTheFirstAnswerAndItsOperationsAreNotDoneAgain) {
+  Bundle bundle;
+  bundle.post_request(1, {1});
+  bundle.flush();
+  bundle.commit(bundle.take(), true);
+  EXPECT_THAT(bundle.answers, ElementsAre("first"));
+  EXPECT_THAT(bundle.done, IsEmpty());
+}
+
+TEST(Batcher, ABeatCommitsEvenIfThereIsNothingToCommit) {
+  Bundle bundle;
+  bundle.flush();
+  EXPECT_THAT(bundle.lane.batches, IsEmpty());
+  bundle.batcher.beat();
+  bundle.flush();
+  EXPECT_THAT(bundle.take().operations, IsEmpty());
+}
+
+TEST(Batcher, LearnsHowMuchFitsInTheTimeOfACommit) {
+  Bundle bundle({.commit_time_aim = milliseconds{8}, .operations_min = 10});
+  std::size_t size = 0;
+  for (int round = 0; round < 30; ++round) {
+    for (std::int64_t id = 0; id < 2000; ++id) bundle.post(Urgency::kBulk, id);
+    bundle.flush();
+    Batch batch = bundle.take();
+    size = batch.operations.size();
+    bundle.clock.advance(milliseconds{size / 10 + 1});  // Ten operations a millisecond.
+    bundle.commit(std::move(batch));
+  }
+  EXPECT_GE(size, 50U);
+  EXPECT_LE(size, 110U);
+}
+
+TEST(Batcher, SaysWhenClientsMustSlowDown) {
+  Bundle bundle({.pending_max = 3});
+  for (const std::int64_t id : {1, 2, 3}) {
+    EXPECT_FALSE(bundle.batcher.is_full());
+    bundle.post(Urgency::kRequest, id);
+  }
+  EXPECT_TRUE(bundle.batcher.is_full());
+  bundle.flush();
+  EXPECT_TRUE(bundle.batcher.is_full()) << "what is under way counts";
+  bundle.commit(bundle.take());
+  EXPECT_FALSE(bundle.batcher.is_full());
+}
+
+TEST(Batcher, AnswersEachReadToWhoAsked) {
+  Bundle bundle;
+  std::vector<int> answered;
+  bundle.batcher.ask(ListNodes{}, [&](Result<ReadAnswer>) { answered.push_back(1); });
+  bundle.batcher.ask(ListNodes{}, [&](Result<ReadAnswer>) { answered.push_back(2); });
+  bundle.batcher.on_read_done({bundle.lane.reads.at(1), ReadAnswer{NodesAnswer{}}});
+  bundle.batcher.on_read_done({bundle.lane.reads.at(0), ReadAnswer{NodesAnswer{}}});
+  EXPECT_THAT(answered, ElementsAre(2, 1));
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker
