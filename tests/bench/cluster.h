@@ -35,6 +35,7 @@ class Cluster {
   Result<std::unique_ptr<JobClient>> client() const;
   const std::string& endpoint() const { return endpoint_; }
   std::string token_file() const;
+  const std::string& folder() const { return options_.folder; }
 
   // SIGTERM to all, workers first. An unclean end of one is an error.
   Status stop();
