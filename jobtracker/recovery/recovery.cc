@@ -46,6 +46,7 @@ void Recovery::reconcile(const Worker& worker, std::int64_t handout_seen,
 
 void Recovery::run_once() {
   const SteadyTime now = clock_.steady_now();
+  forgive_own_stall(now);
   std::vector<SessionId> silent;
   for (const auto& [session, worker] : workers_.all()) {
     if (now - worker->heard_at > config_.lease) silent.push_back(session);
@@ -69,6 +70,16 @@ void Recovery::run_once() {
   }
   std::erase_if(orphans_,
                 [this](const auto& orphan) { return executing_.of_session(orphan.first).empty(); });
+}
+
+// A tracker that stood still has not read what came meanwhile: nobody is silent because of that.
+void Recovery::forgive_own_stall(SteadyTime now) {
+  const bool stood_still = ran_at_ != SteadyTime{} && now - ran_at_ > config_.lease / 4;
+  ran_at_ = now;
+  if (!stood_still) return;
+  log_.warn("this job tracker stood still, its task trackers get a whole lease");
+  for (const auto& [session, worker] : workers_.all()) worker->heard_at = now;
+  for (auto& [session, since] : orphans_) since = now;
 }
 
 void Recovery::leave(SessionId session) {

@@ -23,6 +23,8 @@ struct RecoveryConfig {
 //  - After a restart of the job tracker, what is executing waits for its worker to register again.
 //    It adopts what it holds; what it does not hold never reached it and goes back at once. A
 //    worker that does not come within a lease is dead.
+//  - A job tracker that itself stood still (suspended, or without a processor) gives everybody a
+//    whole lease before it calls anyone dead.
 //  - A hand-out that its worker has not seen within a lease never arrived: by then the worker
 //    would refuse it.
 //
@@ -48,6 +50,7 @@ class Recovery {
   std::int64_t workers_lost() const { return workers_lost_; }
 
  private:
+  void forgive_own_stall(SteadyTime now);
   void take_back_all(SessionId session, bool lost);
 
   RecoveryConfig config_;
@@ -58,6 +61,7 @@ class Recovery {
   const Logger& log_;
   // Sessions with jobs, but without a worker: since when.
   std::unordered_map<SessionId, SteadyTime> orphans_;
+  SteadyTime ran_at_{};  // when run_once() last ran
   std::int64_t workers_lost_ = 0;
 };
 
