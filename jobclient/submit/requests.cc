@@ -203,11 +203,19 @@ void Requests::answer(Table::iterator request, Result<wire::Message> answer) {
   start_unnumbered();
 }
 
-void Requests::slow_down(Outstanding& request) {
+void Requests::try_later(Table::iterator found, const Error& refusal) {
+  Outstanding& request = found->second;
   request.slow_down = request.slow_down == Duration{}
                           ? config_.slow_down_wait
                           : std::min(request.slow_down * 2, config_.resend_after_max);
   request.send_at = clock_.steady_now() + request.slow_down;
+  // A tracker that is not ready is not reachable. One that is too busy may take long to say so
+  // again: given up before that answer, nobody would know what became of the request.
+  const bool is_away = refusal.code == ErrorCode::kUnavailable;
+  const SteadyTime last_try =
+      request.asked_at +
+      (is_away ? config_.connect_timeout : config_.answer_timeout - 2 * config_.resend_after);
+  if (*request.send_at > last_try) answer(found, refusal);
 }
 
 void Requests::on_frame(std::string_view frame) {
@@ -222,8 +230,9 @@ void Requests::on_frame(std::string_view frame) {
     return;
   }
   if (const auto* refused = std::get_if<wire::ErrorReply>(&decoded.value().message)) {
-    if (refused->error.code == ErrorCode::kLimit) {
-      slow_down(found->second);
+    if (refused->error.code == ErrorCode::kLimit ||
+        refused->error.code == ErrorCode::kUnavailable) {
+      try_later(found, refused->error);
     } else {
       answer(found, refused->error);
     }

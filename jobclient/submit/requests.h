@@ -21,9 +21,11 @@
 // at most connect_timeout for a connection, and at most answer_timeout altogether.
 //
 // When the connection breaks, what was not answered is sent again over the next one, in the order
-// of asking; the next one may lead to another tracker. "Slow down" (kLimit) is obeyed: the request
-// is sent again later. When access is denied, the connection is made anew once, because a tracker
-// that was restarted has a new token; a second denial ends every request.
+// of asking; the next one may lead to another tracker. "Slow down" (kLimit) and "not yet"
+// (kUnavailable, from a tracker that starts or stops) are obeyed: the request is sent again later,
+// and is answered with that once too little time is left for another try. When access
+// is denied, the connection is made anew once, because a tracker that was restarted has a new
+// token; a second denial ends every request.
 //
 // Thread: the loop. Callbacks may ask again, but must not destroy this.
 namespace carillon {
@@ -103,7 +105,7 @@ class Requests final : public net::ClientReceiver {
   bool window_is_open() const;
   void send(Outstanding& request, SteadyTime now);
   void send_due(SteadyTime now);
-  void slow_down(Outstanding& request);
+  void try_later(Table::iterator request, const Error& refusal);
   void give_up_due(SteadyTime now);
   void try_next_tracker(SteadyTime now);
   SteadyTime give_up_at(bool was_sent, SteadyTime asked_at) const;

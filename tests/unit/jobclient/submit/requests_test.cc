@@ -226,6 +226,36 @@ TEST(Requests, SendsLaterWhatTheTrackerIsTooBusyFor) {
   EXPECT_THAT(bundle.take_sequences(), ElementsAre(1));
 }
 
+TEST(Requests, SaysWhyItWasToldToSlowDownOnceItsTimeIsUp) {
+  Bundle bundle;
+  bundle.connections.connect();
+  bundle.act("a");
+  const auto correlation = bundle.connections.take()[0].envelope.correlation;
+  for (int i = 0; i < 100 && !bundle.answers[0]; ++i) {
+    bundle.connections.reply(correlation,
+                             wire::ErrorReply{{ErrorCode::kLimit, "the disk is full"}});
+    bundle.pass(seconds{1});
+  }
+  ASSERT_TRUE(bundle.answers[0]);
+  EXPECT_EQ(bundle.answers[0]->error(), (Error{ErrorCode::kLimit, "the disk is full"}));
+}
+
+TEST(Requests, AsksATrackerThatIsStartingAgainUntilTheTimeToConnectIsUp) {
+  Bundle bundle;
+  bundle.connections.connect();
+  const auto starting = wire::ErrorReply{{ErrorCode::kUnavailable, "the job tracker is starting"}};
+  bundle.act("a");
+  bundle.connections.reply(bundle.connections.take()[0].envelope.correlation, starting);
+  EXPECT_FALSE(bundle.answers[0]);
+  bundle.pass(milliseconds{50});
+  const auto again = bundle.connections.take();
+  ASSERT_EQ(again.size(), 1u);
+  bundle.pass(seconds{5});
+  bundle.connections.reply(again[0].envelope.correlation, starting);
+  ASSERT_TRUE(bundle.answers[0]);
+  EXPECT_EQ(bundle.answers[0]->error(), starting.error);
+}
+
 TEST(Requests, RefusesWhatIsTooLargeForAFrameAndGoesOn) {
   Bundle bundle;
   bundle.connections.connect();
