@@ -1,0 +1,148 @@
+"""Who may submit: the user of the tracker, by a token that only that user can read."""
+
+import os
+import pwd
+import shutil
+import stat
+import subprocess
+import unittest
+
+import harness
+from harness import BIN, E2eTest, wait_for
+
+OTHER = "nobody"
+
+
+class Token(E2eTest):
+    def setUp(self):
+        super().setUp()
+        self.one = self.cluster(workers=1)
+        self.token = self.one.folder / "run" / "carillon" / f"{self.one.port}.token"
+
+    def test_the_token_is_readable_by_its_user_only(self):
+        self.assertEqual(stat.S_IMODE(self.token.stat().st_mode), 0o600)
+        self.assertEqual(stat.S_IMODE(self.token.parent.stat().st_mode), 0o700)
+        self.assertEqual(self.token.stat().st_uid, os.getuid())
+        self.assertGreaterEqual(len(self.token.read_bytes().strip()), 32)
+
+    def test_programs_of_the_same_user_pick_it_up_silently(self):
+        answer = self.one.submit("--task-id", "mine", "--", "true")
+        self.assertEqual(answer.err, "")
+        self.one.wait_ended("mine")
+
+    def denied(self, *flags, env=None):
+        answer = self.one.client(*flags, "submit", "--task-id", "intruder", "--", "true",
+                                 env=env, status=None)
+        self.assertNotIn(answer.status, (0, None), answer)
+        self.assertEqual(answer.out, "")
+        self.assertNotIn("intruder", {row["task_id"] for row in self.one.history()})
+        self.assertNotIn("intruder", {row["task_id"] for row in self.one.rows("waiting")})
+        return answer
+
+    def test_a_wrong_token_is_refused_in_clear_words(self):
+        wrong = self.folder / "wrong.token"
+        wrong.write_text("0" * 64)
+        wrong.chmod(0o600)
+        self.assertRegex(self.denied("--token-file", wrong).err, r"^jobclient: submit: .*(?i:access denied)")
+
+    def test_without_a_token_nobody_gets_in(self):
+        empty = self.folder / "empty"
+        empty.mkdir(mode=0o700)
+        self.assertRegex(self.denied(env={"XDG_RUNTIME_DIR": str(empty)}).err, r"^jobclient: submit: .*token")
+
+    def test_a_worker_with_a_wrong_token_gets_no_job(self):
+        wrong = self.folder / "wrong.token"
+        wrong.write_text("0" * 64)
+        wrong.chmod(0o600)
+        worker = self.one.start_worker("--token-file", wrong, "--group", "theirs", wait=False)
+        wait_for("its words", lambda: "denied" in worker.log())
+        self.one.submit("--task-id", "theirs", "--group", "theirs", "--", "true")
+        self.assertEqual([row["state"] for row in self.one.history("theirs")], [])
+        self.assertNotIn("theirs", {row["group"] for row in self.one.rows("nodes")})
+
+    def test_a_token_folder_that_others_can_enter_is_refused(self):
+        other = self.cluster(tracker=False)
+        folder = other.folder / "run" / "carillon"
+        folder.mkdir(mode=0o700)
+        folder.chmod(0o755)
+        tracker = other.start_tracker(wait=False)
+        self.assertEqual(tracker.wait(), 2)
+        self.assertRegex(tracker.log(), rf"jobtracker: .*{folder}.*")
+
+    def test_a_token_that_others_can_read_is_not_used(self):
+        self.token.chmod(0o644)
+        answer = self.one.client("list", status=None)
+        self.assertNotEqual(answer.status, 0)
+        self.assertIn(str(self.token), answer.err)
+
+    def test_after_a_restart_worker_and_client_get_in_again_also_with_a_new_token(self):
+        for removed in (False, True):
+            with self.subTest(removed=removed):
+                self.one.tracker.kill()
+                if removed:
+                    self.token.unlink()
+                self.one.start_tracker()
+                self.one.submit("--task-id", f"after-{removed}", "--", "true")
+                self.one.wait_ended(f"after-{removed}")
+
+    def test_an_insecure_tracker_takes_everybody_who_says_so(self):
+        other = self.cluster(flags=["--insecure"])
+        empty = self.folder / "empty"
+        empty.mkdir(mode=0o700)
+        other.client("--insecure", "list", env={"XDG_RUNTIME_DIR": str(empty)})
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root can be somebody else here")
+class AnotherUser(E2eTest):
+    def setUp(self):
+        super().setUp()
+        self.one = self.cluster(workers=1)
+        self.user = pwd.getpwnam(OTHER)
+        # A program that the other user can reach; its own folders may be closed to them.
+        self.open_folder = self.folder.parent / f"{self.folder.name}-open"
+        self.open_folder.mkdir(mode=0o755)
+        self.addCleanup(shutil.rmtree, self.open_folder, ignore_errors=True)
+        for path in (self.open_folder, self.open_folder / "run"):
+            path.mkdir(exist_ok=True)
+            path.chmod(0o755)
+        self.program = self.open_folder / "jobclient"
+        shutil.copy(BIN / "jobclient", self.program)
+        self.program.chmod(0o755)
+        os.chown(self.open_folder / "run", self.user.pw_uid, self.user.pw_gid)
+        (self.open_folder / "run").chmod(0o700)
+
+    def as_other(self, *args, env=None):
+        return subprocess.run(
+            ["setpriv", f"--reuid={self.user.pw_uid}", f"--regid={self.user.pw_gid}", "--clear-groups",
+             self.program, "--tracker", f"tcp://127.0.0.1:{self.one.port}", *args],
+            capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=harness.PATIENCE,
+            cwd="/", env={"PATH": os.environ["PATH"], "HOME": "/nonexistent",
+                          "XDG_RUNTIME_DIR": str(self.open_folder / "run"), **(env or {})})
+
+    def test_another_user_cannot_submit_a_command(self):
+        note = self.folder / "note"
+        done = self.as_other("submit", "--task-id", "intruder", "--", "touch", str(note))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"^jobclient: submit: .*token")
+        self.assertEqual(self.one.rows("waiting"), [])
+        self.assertEqual(self.one.history(), [])
+        self.assertFalse(note.exists())
+
+    def test_another_user_cannot_use_the_users_folder_either(self):
+        done = self.as_other("list", env={"XDG_RUNTIME_DIR": str(self.one.folder / "run")})
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, "")
+
+    def test_another_user_cannot_plant_a_token_folder(self):
+        # What another user has made under the name that the tracker would take is not trusted.
+        other = self.cluster(tracker=False)
+        planted = other.folder / "run" / "carillon"
+        planted.mkdir(mode=0o700)
+        os.chown(planted, self.user.pw_uid, self.user.pw_gid)
+        tracker = other.start_tracker(wait=False)
+        self.assertEqual(tracker.wait(), 2)
+        self.assertIn(str(planted), tracker.log())
+
+
+if __name__ == "__main__":
+    harness.main()

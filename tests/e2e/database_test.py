@@ -1,0 +1,73 @@
+"""A database that goes away, stalls or is cut off in the middle of a COMMIT, under load.
+
+The job tracker survives it without a restart, and no worker dies: so every job runs exactly once.
+"""
+
+import signal
+import time
+
+import faults
+import harness
+from harness import wait_for
+from recovery_test import SCHEDULES, Load, LoadedTest
+
+
+class Database(LoadedTest):
+    uses_mariadb = True
+
+    def loaded(self, database_port=None):
+        cluster = self.cluster(self.mariadb, database_port=database_port)
+        for _ in range(2):
+            self.start_worker(cluster)
+        cluster.submit_all(SCHEDULES)
+        return cluster, Load(cluster)
+
+    def finish(self, cluster, load, tracker):
+        load.finish()
+        time.sleep(2)
+        self.end_schedules(cluster)
+        self.assertIs(cluster.tracker, tracker)
+        self.assertTrue(tracker.is_running(), "the job tracker was not restarted")
+        self.check(cluster, load)
+        self.assertEqual(cluster.stats()["store_away"], 0)
+        self.assertEqual([row for row in cluster.history() if row["state"] == "lost"], [])
+
+    def test_it_is_killed_and_started_again(self):
+        cluster, load = self.loaded()
+        time.sleep(self.random.uniform(1.0, 2.5))
+        self.mariadb.server.kill()
+        wait_for("the tracker to say so", lambda: "the store is away" in cluster.tracker.log())
+        time.sleep(self.random.uniform(0.0, 2.0))
+        self.mariadb.start()
+        wait_for("it to be back", lambda: "the store is back" in cluster.tracker.log())
+        self.finish(cluster, load, cluster.tracker)
+
+    def test_it_stands_still_for_five_seconds(self):
+        cluster, load = self.loaded()
+        time.sleep(self.random.uniform(1.0, 2.5))
+        self.mariadb.server.send(signal.SIGSTOP)
+        time.sleep(5)
+        self.mariadb.server.send(signal.SIGCONT)
+        time.sleep(1)
+        self.finish(cluster, load, cluster.tracker)
+
+    def test_it_is_cut_off_in_the_middle_of_a_commit(self):
+        proxy = faults.Proxy(self.mariadb.port)
+        self.addCleanup(proxy.close)
+        cluster, load = self.loaded(database_port=proxy.port)
+        outcomes = []
+        for when in self.random.sample([faults.BEFORE, faults.AFTER] * 3, 6):
+            time.sleep(self.random.uniform(0.1, 0.8))
+            settled = cluster.tracker.log().count("an unknown commit is settled")
+            proxy.cut_at("COMMIT", when)
+            self.assertTrue(proxy.struck.wait(harness.PATIENCE), "nothing was committed")
+            wait_for("the commit to be settled", lambda: cluster.tracker.log().count(
+                "an unknown commit is settled") > settled)
+            outcomes.append(when)
+        self.assertEqual(cluster.tracker.log().count("committed=yes"), outcomes.count(faults.AFTER))
+        self.assertEqual(cluster.tracker.log().count("committed=no"), outcomes.count(faults.BEFORE))
+        self.finish(cluster, load, cluster.tracker)
+
+
+if __name__ == "__main__":
+    harness.main()

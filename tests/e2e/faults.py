@@ -1,0 +1,100 @@
+"""A network between the job tracker and its database that misbehaves on command."""
+
+import contextlib
+import socket
+import threading
+
+BEFORE = "before the server gets it"
+AFTER = "after the server did it, and before the client hears of it"
+
+
+class Proxy:
+    """Forwards a free port of 127.0.0.1 to another port there."""
+
+    def __init__(self, target):
+        self.target = target
+        self.struck = threading.Event()  # the cut that was asked for has happened
+        self._lock = threading.Lock()
+        self._links = set()
+        self._text, self._when = None, None
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut_at(self, text, when):
+        """Once: the connection on which a client sends this text ends there."""
+        with self._lock:
+            self.struck.clear()
+            self._text, self._when = text.encode(), when
+
+    def takes_cut(self, data):
+        with self._lock:
+            if self._text is None or self._text not in data:
+                return None
+            self._text = None
+            return self._when
+
+    def close(self):
+        self._listener.close()
+        with self._lock:
+            links = list(self._links)
+        for link in links:
+            link.close()
+
+    def _accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                try:
+                    server = socket.create_connection(("127.0.0.1", self.target), timeout=5)
+                except OSError:
+                    client.close()
+                    continue
+                server.settimeout(None)
+                with self._lock:
+                    self._links.add(_Link(self, client, server))
+
+    def forget(self, link):
+        with self._lock:
+            self._links.discard(link)
+
+
+class _Link:
+    """One connection through the proxy."""
+
+    def __init__(self, proxy, client, server):
+        self.proxy, self.client, self.server = proxy, client, server
+        self.keeps_answers = False
+        self.answered = threading.Event()
+        for work in (self._up, self._down):
+            threading.Thread(target=work, daemon=True).start()
+
+    def close(self):
+        for end in (self.client, self.server):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+        self.proxy.forget(self)
+
+    def _up(self):
+        cut = None
+        with contextlib.suppress(OSError):
+            while cut is None and (data := self.client.recv(65536)):
+                cut = self.proxy.takes_cut(data)
+                self.keeps_answers = cut == AFTER
+                if cut != BEFORE:
+                    self.server.sendall(data)
+            if cut == AFTER:
+                self.answered.wait(30)
+        self.close()
+        if cut:
+            self.proxy.struck.set()
+
+    def _down(self):
+        with contextlib.suppress(OSError):
+            while data := self.server.recv(65536):
+                if self.keeps_answers:
+                    self.answered.set()
+                    return
+                self.client.sendall(data)
+        self.close()

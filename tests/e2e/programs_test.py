@@ -1,0 +1,516 @@
+"""The three programs as a user of a shell meets them: ready lines, help, stopping, exit statuses."""
+
+import datetime
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+import harness
+from harness import BIN, E2eTest, wait_for
+
+PROGRAMS = ("jobtracker", "tasktracker", "jobclient")
+EXIT_USAGE, EXIT_STORE = 2, 3
+DONE, REFUSED, USAGE, UNREACHABLE, NOT_FOUND, OWN_FAILURE = 0, 1, 2, 3, 4, 125
+
+
+def run(program, *args, env=None, patience=harness.PATIENCE):
+    return subprocess.run([BIN / program, *map(str, args)], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=patience,
+                          env={"PATH": os.environ["PATH"], "HOME": "/nonexistent", **(env or {})})
+
+
+class Help(unittest.TestCase):
+    def test_help_teaches_with_examples_and_says_every_default(self):
+        for program in PROGRAMS:
+            with self.subTest(program):
+                done = run(program, "--help")
+                self.assertEqual(done.returncode, DONE)
+                self.assertEqual(done.stderr, "")
+                self.assertRegex(done.stdout, rf"^Usage: {program} ")
+                self.assertIn("\nExamples\n", done.stdout)
+                self.assertIn("--config FILE", done.stdout)
+                self.assertIn("CARILLON_", done.stdout)
+                self.assertLessEqual(max(map(len, done.stdout.splitlines())), 100)
+
+    def test_version_is_one_line_with_the_name_and_a_number(self):
+        for program in PROGRAMS:
+            with self.subTest(program):
+                done = run(program, "--version")
+                self.assertEqual(done.returncode, DONE)
+                self.assertRegex(done.stdout, rf"^{program} \d+\.\d+\.\d+.*\n$")
+
+    def test_every_verb_explains_itself(self):
+        verbs = re.findall(r"^  (\w+(?: crontab)?) {2,}", run("jobclient", "--help").stdout, re.M)
+        self.assertIn("submit", verbs)
+        self.assertIn("import crontab", verbs)
+        for verb in set(verbs) - {"help"}:
+            with self.subTest(verb):
+                done = run("jobclient", *verb.split(), "--help")
+                self.assertEqual(done.returncode, DONE)
+                self.assertIn(f"jobclient {verb}", done.stdout)
+
+
+class Usage(E2eTest):
+    """What is wrong is refused before anything is started, in words that say what to do."""
+
+    def refused(self, program, *args, env=None, status=EXIT_USAGE):
+        done = run(program, *args, env=env)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertEqual(done.stdout, "")
+        last = done.stderr.splitlines()[-1]
+        self.assertRegex(last, rf"^{program}: \S")
+        return last
+
+    def config(self, text):
+        path = self.folder / "settings.toml"
+        path.write_text(text)
+        return path
+
+    def test_an_unknown_key_is_named_with_file_and_line(self):
+        for program in PROGRAMS:
+            with self.subTest(program):
+                path = self.config('# ours\nlog_level = "info"\nlog_lefel = "debug"\n')
+                if program == "jobclient":
+                    path = self.config('# ours\noutput = "table"\nlog_lefel = "debug"\n')
+                said = self.refused(program, "--config", path, *(["list"] if program == "jobclient" else []))
+                self.assertIn(f"{path}:3", said)
+                self.assertIn("log_lefel", said)
+
+    def test_a_bad_unit_is_named_with_its_source_and_the_right_form(self):
+        path = self.config('lease = "3 blinks"\n')
+        said = self.refused("jobtracker", "--config", path)
+        self.assertIn(f"{path}:1", said)
+        self.assertIn("'3 blinks' is not a duration", said)
+        self.assertIn("1h30m", said)
+        self.assertIn("--lease", self.refused("jobtracker", "--lease", "3blinks"))
+        self.assertIn("CARILLON_LEASE", self.refused("jobtracker", env={"CARILLON_LEASE": "3"}))
+
+    def test_a_flag_beats_the_environment_which_beats_the_file(self):
+        path = self.config('listen = "nowhere"\nlease = "bad"\n')
+        bad_file = self.refused("jobtracker", "--config", path)
+        self.assertIn(f"{path}:2", bad_file)
+        path = self.config('listen = "file"\n')
+        env = {"CARILLON_LISTEN": "environment", "HOME": str(self.folder)}
+        self.assertIn("'file'", self.refused("jobtracker", "--config", path,
+                                             env={"HOME": str(self.folder)}))
+        self.assertIn("'environment'", self.refused("jobtracker", "--config", path, env=env))
+        self.assertIn("'flag'", self.refused("jobtracker", "--config", path, "--listen", "flag",
+                                             env=env))
+
+    def test_a_missing_configuration_file_is_named(self):
+        self.assertIn("none.toml", self.refused("jobtracker", "--config", "none.toml"))
+
+    def test_a_misspelt_flag_and_verb_are_named(self):
+        self.assertIn("--stroe", self.refused("jobtracker", "--stroe", "x"))
+        self.assertIn("frobnicate", self.refused("jobclient", "frobnicate"))
+
+    def test_a_store_that_is_none_is_refused(self):
+        self.assertIn("postgres", self.refused("jobtracker", "--store", "postgres://x"))
+
+    def test_listening_elsewhere_than_loopback_needs_keys_or_insecure(self):
+        said = self.refused("jobtracker", "--listen", "tcp://0.0.0.0:0", "--data", self.folder,
+                            "--http", "off", env={"XDG_RUNTIME_DIR": str(self.folder)})
+        self.assertIn("--keys", said)
+        self.assertIn("--insecure", said)
+
+    def test_a_worker_without_a_valid_group_or_kind_is_refused(self):
+        self.refused("tasktracker", "--allow", "everything")
+        self.refused("tasktracker", "--threads", "0")
+        self.refused("tasktracker", "--label", "no-equals-sign")
+
+
+class Servers(E2eTest):
+    def test_ready_lines_are_all_that_stdout_gets(self):
+        cluster = self.cluster()
+        tracker = cluster.tracker
+        self.assertEqual(len(tracker.lines()), 1)
+        self.assertRegex(tracker.lines()[0],
+                         r"^jobtracker: ready listen=tcp://127\.0\.0\.1:\d+ http=off "
+                         rf"store=sqlite:{cluster.data}/carillon\.db$")
+        worker = cluster.start_worker("--group", "ops", name="host-1", threads=3)
+        cluster.submit("--task-id", "one", "--group", "ops", "--", "echo", "hello")
+        cluster.wait_ended("one")
+        self.assertEqual(worker.lines(), [
+            f"tasktracker: ready group=ops name=host-1 threads=3 tracker=tcp://127.0.0.1:{cluster.port}"])
+        self.assertEqual(tracker.stop(), 0)
+        self.assertEqual(worker.stop(), 0)
+        self.assertEqual(len(tracker.lines()), 1)
+
+    def test_a_new_store_is_said_to_be_new_with_its_path_and_an_old_one_is_not(self):
+        cluster = self.cluster()
+        path = cluster.data / "carillon.db"
+        self.assertRegex(cluster.tracker.log(), rf"made a new store .*{path}")
+        cluster.tracker.stop()
+        cluster.tracker.log_path.unlink()
+        cluster.start_tracker()
+        self.assertNotIn("new store", cluster.tracker.log())
+
+    def test_health_is_answered_from_the_start_and_readiness_when_ready(self):
+        silent = socket.socket()
+        silent.bind(("127.0.0.1", 0))  # takes no connections: a database that is away
+        http = harness.free_port()
+        cluster = self.cluster(tracker=False, flags=["--http", f"127.0.0.1:{http}"])
+
+        def status(path):
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{http}{path}", timeout=10) as page:
+                    return page.status
+            except urllib.error.HTTPError as error:
+                return error.code
+            except OSError:
+                return None
+        away = cluster.start_tracker("--store-wait", "60s", "--store",
+                                     f"mysql://u:p@127.0.0.1:{silent.getsockname()[1]}/x", wait=False)
+        wait_for("an answer of /healthz", lambda: status("/healthz") == 200)
+        self.assertEqual(status("/readyz"), 503)
+        self.assertTrue(away.is_running())
+        away.kill()
+        silent.close()
+        ready = cluster.start_tracker().ready()
+        self.assertEqual(ready["http"], f"http://127.0.0.1:{http}")
+        self.assertEqual((status("/healthz"), status("/readyz")), (200, 200))
+
+    def test_http_port_0_takes_a_free_one_and_says_which(self):
+        ready = self.cluster(flags=["--http", "127.0.0.1:0"]).tracker.ready()
+        self.assertRegex(ready["http"], r"^http://127\.0\.0\.1:[1-9]\d+$")
+        with urllib.request.urlopen(ready["http"] + "/healthz", timeout=30) as page:
+            self.assertEqual(page.status, 200)
+
+    def test_sigterm_and_sigint_end_idle_servers_with_0(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(number):
+                cluster = self.cluster(workers=1)
+                self.assertEqual(cluster.workers[0].stop(number), 0)
+                wait_for("the worker to be gone", lambda: all(
+                    row["state"] != "alive" for row in cluster.rows("nodes")
+                    if row["kind"] == "tasktracker"))
+                self.assertEqual(cluster.tracker.stop(number), 0)
+
+    def test_a_draining_worker_finishes_what_runs_and_takes_nothing_new(self):
+        cluster = self.cluster()
+        worker = cluster.start_worker(threads=2)
+        go = self.folder / "go"
+        cluster.submit("--task-id", "running", "--shell", f"while ! test -e {go}; do sleep 0.05; done")
+        wait_for("the run", lambda: cluster.rows("executing"))
+        worker.send(signal.SIGTERM)
+        # It says good-bye to what is new first; then this job must stay.
+        time.sleep(0.5)
+        cluster.submit("--task-id", "new", "--", "true")
+        time.sleep(0.5)
+        self.assertTrue(worker.is_running())
+        self.assertEqual([row["task_id"] for row in cluster.rows("waiting")], ["new"])
+        go.touch()
+        self.assertEqual(worker.wait(), 0)
+        self.assertEqual(cluster.wait_ended("running")["state"], "succeeded")
+        cluster.start_worker()
+        self.assertEqual(cluster.wait_ended("new")["state"], "succeeded")
+
+    def test_a_second_signal_stops_a_worker_at_once_with_what_it_runs(self):
+        cluster = self.cluster()
+        worker = cluster.start_worker("--drain-timeout", "10m")
+        note = self.folder / "pid"
+        cluster.submit("--task-id", "long", "--shell", f"echo $$ > {note}; sleep 600")
+        wait_for("the run", lambda: note.exists() and note.read_text().strip())
+        worker.send(signal.SIGTERM)
+        time.sleep(0.3)
+        self.assertTrue(worker.is_running())
+        worker.send(signal.SIGTERM)
+        self.assertEqual(worker.wait(), 0)
+        child = int(note.read_text())
+        wait_for("the run's end", lambda: not os.path.exists(f"/proc/{child}"))
+
+    def test_a_drain_ends_after_its_time_out(self):
+        cluster = self.cluster()
+        worker = cluster.start_worker("--drain-timeout", "300ms", "--kill-grace", "200ms")
+        cluster.submit("--task-id", "long", "--", "sleep", "600")
+        wait_for("the run", lambda: cluster.rows("executing"))
+        self.assertEqual(worker.stop(), 0)
+
+    def test_a_port_in_use_is_2(self):
+        cluster = self.cluster()
+        other = self.cluster(tracker=False)
+        other.port = cluster.port
+        tracker = other.start_tracker(wait=False)
+        self.assertEqual(tracker.wait(), EXIT_USAGE)
+        self.assertRegex(tracker.log(), rf"jobtracker: .*{cluster.port}.*in use")
+        self.assertEqual(cluster.rows("list"), [], "the one that has the port is well")
+
+    def test_a_data_folder_that_another_process_has_is_3(self):
+        cluster = self.cluster()
+        other = self.cluster(tracker=False)
+        other.data = cluster.data
+        tracker = other.start_tracker("--store-wait", "300ms", wait=False)
+        self.assertEqual(tracker.wait(), EXIT_STORE)
+        self.assertRegex(tracker.log(), r"jobtracker: store: .*carillon\.db.*another")
+        self.assertEqual(cluster.rows("list"), [], "the one that has the folder is well")
+
+    def test_a_data_folder_that_cannot_be_is_2_and_named(self):
+        blocked = self.folder / "file"
+        blocked.write_text("")
+        cluster = self.cluster(tracker=False)
+        cluster.data = blocked / "data"
+        tracker = cluster.start_tracker(wait=False)
+        self.assertEqual(tracker.wait(), EXIT_USAGE)
+        self.assertIn(str(cluster.data), tracker.log())
+
+    def test_a_file_that_is_no_database_is_refused_and_left_alone(self):
+        cluster = self.cluster(tracker=False)
+        cluster.data.mkdir()
+        file = cluster.data / "carillon.db"
+        file.write_text("a shopping list\n" * 100)
+        tracker = cluster.start_tracker("--store-wait", "300ms", wait=False)
+        self.assertIn(tracker.wait(), (EXIT_USAGE, EXIT_STORE))
+        self.assertIn("carillon.db", tracker.log())
+        self.assertEqual(file.read_text(), "a shopping list\n" * 100)
+
+    def test_a_newer_schema_is_2_and_untouched(self):
+        cluster = self.cluster()
+        cluster.tracker.stop()
+        import sqlite3
+        with sqlite3.connect(cluster.data / "carillon.db") as db:
+            db.execute("INSERT INTO lts_schema VALUES (999, 0)")
+        db.close()
+        tracker = cluster.start_tracker(wait=False)
+        self.assertEqual(tracker.wait(), EXIT_USAGE)
+        self.assertRegex(tracker.log(), r"jobtracker: store: .*999.*newer")
+
+    def test_a_worker_keeps_trying_says_so_once_and_gets_through(self):
+        cluster = self.cluster()
+        cluster.tracker.kill()
+        worker = cluster.start_worker(wait=False)
+        wait_for("its words", worker.log)
+        time.sleep(3)
+        self.assertTrue(worker.is_running())
+        self.assertEqual(len(re.findall("warn|error", worker.log())), 1, worker.log())
+        cluster.start_tracker()
+        worker.ready()
+
+    def test_jobs_submitted_before_a_stop_run_after_the_next_start(self):
+        cluster = self.cluster()
+        cluster.submit("--task-id", "kept", "--", "echo", "kept")
+        self.assertEqual(cluster.tracker.stop(), 0)
+        cluster.start_tracker()
+        cluster.start_worker()
+        self.assertEqual(cluster.wait_ended("kept")["state"], "succeeded")
+
+
+class FullDisk(E2eTest):
+    """The data folder lies on a file system of eight megabytes that only the tracker sees."""
+
+    def setUp(self):
+        super().setUp()
+        mounted = subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/mnt"],
+                                 capture_output=True, text=True)
+        if mounted.returncode != 0:
+            message = f"a file system of our own is not permitted here: {mounted.stderr.strip()}"
+            if harness.IN_CI:
+                self.fail(message)
+            self.skipTest(message)
+
+    def test_submissions_are_refused_nothing_is_lost_and_it_works_again_after(self):
+        cluster = self.cluster(tracker=False)
+        cluster.data.mkdir()
+        script = f'mount -t tmpfs -o size=8m none {cluster.data} && exec "$@"'
+        mounting = ["unshare", "-rm", "sh", "-c", script, "sh"]
+        tracker = harness.Program(
+            [BIN / "jobtracker", "--data", cluster.data, "--listen", "tcp://127.0.0.1:0", "--http", "off"],
+            cluster.folder / "logs" / "jobtracker.log", cluster.env, "jobtracker", prefix=mounting)
+        cluster.tracker = tracker
+        cluster.port = int(tracker.ready()["listen"].rsplit(":", 1)[1])
+        # Most of it is something else, which can be removed.
+        ballast = f"/proc/{tracker.pid}/root{cluster.data}/ballast"
+        with open(ballast, "wb") as file:
+            file.write(b"x" * 6_000_000)
+        accepted, refused = [], None
+        for number in range(400):
+            answer = cluster.client("-o", "json", "submit", "--task-id", f"big-{number}", "--payload-file",
+                                    "-", "--answer-timeout", "4s", "--", "wc", "-c",
+                                    stdin="x" * 50_000, status=None)
+            if answer.status != DONE:
+                refused = answer
+                break
+            accepted.append(f"big-{number}")
+        self.assertIsNotNone(refused, "the disk never became full")
+        self.assertEqual(refused.status, REFUSED, refused)
+        self.assertRegex(refused.err + refused.out, r"(?i)full|no space")
+        self.assertGreater(len(accepted), 3)
+        self.assertTrue(tracker.is_running())
+        waiting = {row["task_id"] for row in cluster.rows("waiting")}
+        self.assertEqual(waiting, set(accepted), "asking still works, and nothing is lost")
+        os.unlink(ballast)
+        wait_for("room again", lambda: cluster.client(
+            "submit", "--task-id", "after", "--", "true", status=None).status == DONE)
+        cluster.start_worker()
+        for task in [*accepted, "after"]:
+            self.assertEqual(cluster.wait_ended(task)["state"], "succeeded")
+        self.assertEqual(cluster.client("logs", accepted[0]).out.strip(), "50000")
+        self.assertEqual(tracker.stop(), 0)
+
+
+class Database(E2eTest):
+    uses_mariadb = True
+
+    def fails(self, url, *flags):
+        cluster = self.cluster(tracker=False)
+        tracker = cluster.start_tracker("--store", url, *flags, wait=False)
+        status = tracker.wait()
+        self.assertNotIn(harness.Mariadb.PASSWORD, tracker.log())
+        self.assertNotIn("p%40ss", tracker.log())
+        return status, tracker.log()
+
+    def test_an_unreachable_database_is_3_after_the_wait(self):
+        start = time.monotonic()
+        status, log = self.fails(self.mariadb.url("x", port=harness.free_port()), "--store-wait", "1s")
+        self.assertEqual(status, EXIT_STORE)
+        self.assertGreater(time.monotonic() - start, 1.0)
+        self.assertRegex(log.splitlines()[-1], r"^jobtracker: store: .*127\.0\.0\.1.*check")
+
+    def test_a_wrong_password_is_2_at_once(self):
+        status, log = self.fails(self.mariadb.url("mysql", password="wrong"))
+        self.assertEqual(status, EXIT_USAGE)
+        self.assertRegex(log.splitlines()[-1], r"^jobtracker: store: .*denied")
+
+    def test_a_database_that_does_not_exist_is_2_and_named(self):
+        status, log = self.fails(self.mariadb.url("nowhere"))
+        self.assertEqual(status, EXIT_USAGE)
+        self.assertIn("nowhere", log.splitlines()[-1])
+
+    def test_a_newer_schema_is_2(self):
+        cluster = self.cluster(self.mariadb)
+        self.assertEqual(cluster.tracker.stop(), 0)
+        self.mariadb.run("INSERT INTO lts_schema VALUES (999, 0)", cluster.database)
+        tracker = cluster.start_tracker(wait=False)
+        self.assertEqual(tracker.wait(), EXIT_USAGE)
+        self.assertRegex(tracker.log(), r"999.*newer")
+
+    def test_a_database_that_comes_within_the_wait_is_taken(self):
+        database = self.mariadb.new_database()
+        self.mariadb.server.kill()
+        cluster = self.cluster(tracker=False)
+        tracker = cluster.start_tracker("--store", self.mariadb.url(database), "--store-wait", "60s",
+                                        wait=False)
+        wait_for("its words", lambda: "can't be reached" in tracker.log())
+        self.mariadb.start()
+        tracker.ready()
+
+    def test_the_ready_line_hides_the_password(self):
+        ready = self.cluster(self.mariadb).tracker.ready()
+        self.assertRegex(ready["store"], rf"^mysql://carillon:\*\*\*@127\.0\.0\.1:{self.mariadb.port}/")
+
+    def test_a_database_that_another_tracker_serves_is_3(self):
+        cluster = self.cluster(self.mariadb)
+        status, log = self.fails(cluster.store_url, "--store-wait", "300ms")
+        self.assertEqual(status, EXIT_STORE)
+        self.assertRegex(log.splitlines()[-1], r"^jobtracker: store: .*in use by job tracker")
+        cluster.submit("--task-id", "well", "--", "true")
+
+
+class Client(E2eTest):
+    """Exit statuses of jobclient."""
+
+    def setUp(self):
+        super().setUp()
+        self.one = self.cluster(workers=1)
+
+    def test_0_done_1_refused_4_not_found(self):
+        self.one.submit("--task-id", "taken", "--manual", "--", "true")
+        refused = self.one.submit("--task-id", "taken", "--", "true", status=REFUSED)
+        self.assertEqual(refused.json()["status"], "duplicate")
+        self.assertTrue(refused.json()["reason"])
+        for verb in ("cancel", "suspend", "resume", "trigger", "kill", "show", "logs"):
+            with self.subTest(verb):
+                answer = self.one.client(verb, "nobody", status=NOT_FOUND)
+                self.assertRegex(answer.err, rf"^jobclient: {verb}: .*nobody")
+
+    def test_one_refused_of_several_is_1_and_each_has_its_answer_in_order(self):
+        jobs = [{"task_id": "a", "command": ["true"]}, {"task_id": "a b", "group": "no group!", "command": ["true"]},
+                {"task_id": "c", "cron": "0 0 30 2 *", "command": ["true"]},
+                {"task_id": "d", "colour": "red", "command": ["true"]},
+                {"task_id": "e", "command": ["true"]}]
+        answers = self.one.submit_all(jobs, status=REFUSED)
+        # A line that can't be read has no task id.
+        self.assertEqual([row["task_id"] for row in answers], ["a", "a b", "c", "", "e"])
+        self.assertEqual([row["status"] for row in answers],
+                         ["accepted", "rejected", "rejected", "rejected", "accepted"])
+        self.assertRegex(answers[3]["reason"], "line 4: .*colour")
+
+    def test_wrong_input_is_2_and_named(self):
+        for args, word in ((["submit", "--payload-file", "no-such-file", "--", "cat"], "no-such-file"),
+                           (["submit", "--payload-file", self.folder, "--", "cat"], str(self.folder)),
+                           (["submit", "--cron", "@daily", "--every", "5s", "--", "true"], "--every"),
+                           (["submit", "--priority", "1000", "--", "true"], "priority"),
+                           (["submit", "--task-id", "x"], "submit"),
+                           (["submit", "--timeout", "3 blinks", "--", "true"], "blinks"),
+                           (["history", "--since", "yesterday"], "yesterday"),
+                           (["next", "* * * *"], "next")):
+            with self.subTest(args):
+                answer = self.one.client(*args, status=USAGE)
+                self.assertIn(word, answer.err)
+                self.assertEqual(answer.out, "")
+
+    def test_no_tracker_within_the_time_is_3(self):
+        nowhere = ["--tracker", f"tcp://127.0.0.1:{harness.free_port()}", "--connect-timeout", "300ms"]
+        for verb in (["list"], ["submit", "--", "true"], ["cancel", "x"], ["stats"]):
+            with self.subTest(verb):
+                answer = self.one.client(*nowhere, *verb, status=UNREACHABLE)
+                self.assertRegex(answer.err, r"^jobclient: .*no job tracker reachable")
+
+    def test_of_several_trackers_the_one_that_answers_is_taken(self):
+        both = f"tcp://127.0.0.1:{harness.free_port()},tcp://127.0.0.1:{self.one.port}"
+        self.assertEqual(self.one.client("--tracker", both, "list").status, DONE)
+
+    def test_wait_prints_the_output_and_passes_the_status_on(self):
+        for line, status in (("echo out; echo err >&2", 0), ("exit 7", 7), ("kill -9 $$", 128 + 9),
+                             ("kill -15 $$", 128 + 15)):
+            with self.subTest(line):
+                answer = self.one.client("submit", "--wait", "--shell", line, status=status)
+                if status == 0:
+                    self.assertEqual((answer.out, answer.err), ("out\n", "err\n"))
+
+    def test_trigger_wait_passes_the_status_on(self):
+        self.one.submit("--task-id", "by-hand", "--manual", "--shell", "cat; exit 3")
+        answer = self.one.client("trigger", "by-hand", "--payload", "spoken", "--wait", status=3)
+        self.assertEqual(answer.out, "spoken")
+
+    def test_wait_fails_with_125_where_jobclient_itself_fails(self):
+        self.one.submit("--task-id", "taken", "--manual", "--", "true")
+        self.one.client("submit", "--wait", "--task-id", "taken", "--", "true", status=OWN_FAILURE)
+        self.one.client("trigger", "--wait", "nobody", status=OWN_FAILURE)
+        self.one.client("--tracker", f"tcp://127.0.0.1:{harness.free_port()}", "--connect-timeout", "300ms",
+                        "submit", "--wait", "--", "true", status=OWN_FAILURE)
+
+    def test_logs_follow_keeps_trying_while_the_tracker_is_away(self):
+        go = self.folder / "go"
+        self.one.submit("--task-id", "talker", "--shell",
+                        f"echo one; while ! test -e {go}; do sleep 0.05; done; echo two")
+        wait_for("output", lambda: self.one.client("logs", "talker", status=None).out)
+        following = subprocess.Popen([BIN / "jobclient", "logs", "-f", "talker"], env=self.one.client_env(),
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(following.kill)
+        self.assertEqual(following.stdout.readline(), "one\n")
+        self.one.tracker.kill()
+        time.sleep(1)
+        self.one.start_tracker()
+        go.touch()
+        out, err = following.communicate(timeout=harness.PATIENCE)
+        self.assertEqual((out, following.returncode), ("two\n", 0), err)
+
+    def test_times_are_utc_with_milliseconds_and_ids_are_strings(self):
+        self.one.submit("--task-id", "timed", "--", "true")
+        row = self.one.wait_ended("timed")
+        for field in ("trigger_time", "started_at", "ended_at"):
+            self.assertRegex(row[field], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+            then = datetime.datetime.fromisoformat(row[field].replace("Z", "+00:00"))
+            now = datetime.datetime.now(datetime.timezone.utc)
+            self.assertLess(abs((now - then).total_seconds()), 300)
+        self.assertIsInstance(row["job_id"], str)
+
+
+if __name__ == "__main__":
+    harness.main()
