@@ -164,7 +164,10 @@ void Simulation::worker_fails() {
   FakeWorker& worker = *alive[below(alive.size())];
   const Duration time = between(milliseconds{10}, seconds{8});
   disturbed(worker, time);
-  switch (below(4)) {
+  switch (below(5)) {
+    case 4:
+      worker.send_register_again();
+      break;
     case 0:
       worker.die();
       add_worker();

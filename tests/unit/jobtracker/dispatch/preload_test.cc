@@ -170,16 +170,19 @@ TEST(Preload, ABetterNewcomerEvictsTheWorstAndAWorseOneStaysInTheTable) {
 TEST(Preload, ARowThatComesDueWhileTheTableIsAskedIsNotLost) {
   Bundle bundle(10);
   bundle.limit = 5;
-  bundle.table.insert(job(1, 50, kStart + seconds{1}));
-  for (int i = 10; i < 30; ++i) bundle.table.insert(job(i, 100, kStart));
-  bundle.ask();  // What is due at the start: without the first.
-  bundle.now = kStart + seconds{2};
-  bundle.preload.offer(job(1, 50, kStart + seconds{1}), bundle.now);
-  bundle.work();
-  bundle.answer();
+  for (int i = 10; i < 30; ++i) bundle.table.insert(job(i, 10 * i, kStart));
+  bundle.table.insert(job(1, 175, kStart + seconds{1}));
   bundle.settle();
-  ASSERT_TRUE(bundle.preload.has_due());
-  EXPECT_EQ(bundle.preload.best().id, JobId{1});
+  for (int i = 10; i < 14; ++i) EXPECT_EQ(bundle.take(), JobId{i});
+  bundle.ask();  // For the next five that are due: without the one of priority 175.
+  bundle.now = kStart + seconds{2};
+  bundle.preload.advance(bundle.now);  // It is worse than all in memory, and left in the table.
+  bundle.settle();
+  std::vector<std::int64_t> order;
+  for (; bundle.preload.has_due(); bundle.settle()) order.push_back(bundle.take().value);
+  EXPECT_EQ(order.size(), 17U);
+  EXPECT_THAT(std::vector(order.begin(), order.begin() + 6),
+              ::testing::ElementsAre(14, 15, 16, 17, 1, 18));
 }
 
 TEST(Preload, LargeSpecsTakeTheirShareOfTheMemory) {
