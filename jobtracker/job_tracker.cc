@@ -2,12 +2,14 @@
 
 #include <utility>
 
+#include "shared/base/utf8.h"
 #include "shared/wire/codec.h"
 
 namespace carillon::jobtracker {
 namespace {
 
 constexpr std::int64_t kPurgeRows = 1000;
+constexpr std::size_t kNameBytesMax = 200;
 
 }  // namespace
 
@@ -65,7 +67,9 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
   }
   recovery_.start(found);
   recurrence_.start(found);
-  every(std::chrono::milliseconds{100}, [this] { recovery_.run_once(); });
+  every(std::chrono::milliseconds{100}, [this] {
+    for (const Worker& dead : recovery_.run_once()) put_node(dead, false);
+  });
   every(std::chrono::milliseconds{200}, [this] {
     if (!clock_.adjust()) return;
     dispatcher_.reload();
@@ -172,6 +176,12 @@ void JobTracker::on_register(const Asker& asker, wire::Register message) {
     return answer(asker, wire::ErrorReply{Error{ErrorCode::kInvalidArgument,
                                                 "a task tracker needs a session and a name"}});
   }
+  if (message.name.size() > kNameBytesMax || !is_printable_utf8(message.name)) {
+    return answer(asker, wire::ErrorReply{Error{ErrorCode::kInvalidArgument,
+                                                "a task tracker's name is at most " +
+                                                    std::to_string(kNameBytesMax) +
+                                                    " bytes of printable text"}});
+  }
   const std::string name = message.group;
   with_group(name, [this, asker, message = std::move(message)](Result<const Group*> group) {
     if (!group.ok()) return answer(asker, wire::ErrorReply{group.error()});
@@ -250,6 +260,8 @@ void JobTracker::on_output(const Asker& asker, wire::Output message) {
   if (worker_of(asker, message.session) == nullptr) return;
   if (message.chunks.empty() || batcher_.is_full())
     return answer(asker, wire::OutputTaken{.chunks = 0});
+  // One at a time: a resend of what is on its way to the store would only be stored twice.
+  if (!output_under_way_.insert(message.session).second) return;
   std::vector<Operation> rows;
   rows.reserve(message.chunks.size());
   for (wire::OutputChunk& chunk : message.chunks) {
@@ -260,14 +272,14 @@ void JobTracker::on_output(const Asker& asker, wire::Output message) {
                                         .at = chunk.at,
                                         .bytes = std::move(chunk.bytes)}});
   }
-  batcher_.post_unit(Urgency::kCompletion, std::move(rows),
-                     [this, asker](std::vector<Operation>& done, const std::vector<Outcome>&,
-                                   const Error* refused) {
-                       if (refused != nullptr)
-                         log_.error("output could not be stored", "error", refused->message);
-                       answer(asker,
-                              wire::OutputTaken{.chunks = static_cast<std::int64_t>(done.size())});
-                     });
+  batcher_.post_unit(
+      Urgency::kRequest, std::move(rows),
+      [this, asker, session = message.session](std::vector<Operation>& done,
+                                               const std::vector<Outcome>&, const Error* refused) {
+        output_under_way_.erase(session);
+        if (refused != nullptr) log_.error("output could not be stored", "error", refused->message);
+        answer(asker, wire::OutputTaken{.chunks = static_cast<std::int64_t>(done.size())});
+      });
 }
 
 void JobTracker::on_bye(const Asker& asker, const wire::Bye& message) {

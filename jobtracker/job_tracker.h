@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -101,6 +102,7 @@ class JobTracker final : public net::ServerReceiver,
   bool stopping_ = false;
   bool store_is_away_ = false;
   std::int64_t bad_frames_ = 0;
+  std::set<SessionId> output_under_way_;  // whose output is on its way to the store
 
   SchedulingClock clock_;
   IdSource ids_{0};

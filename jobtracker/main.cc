@@ -60,11 +60,11 @@ Result<OpenedStore> open_store(const Settings& settings, SessionId session, cons
   return open_mysql_store(settings.store, who, describe, clock, log);
 }
 
-// A store that can't be reached is tried again for --store-wait.
+// A store that can't be reached is tried again for --store-wait, or until `stopped`.
 Result<OpenedStore> open_store_patiently(const Settings& settings, SessionId session,
-                                         const Clock& clock, const Logger& log) {
+                                         EventLoop& loop, const bool& stopped, const Clock& clock,
+                                         const Logger& log) {
   const SteadyTime until = clock.steady_now() + settings.store_wait;
-  Wakeup pause;
   bool said = false;
   while (true) {
     auto opened = open_store(settings, session, clock, log);
@@ -73,7 +73,9 @@ Result<OpenedStore> open_store_patiently(const Settings& settings, SessionId ses
       return opened;
     if (!std::exchange(said, true))
       log.warn("the store can't be reached, trying again", "error", opened.error().message);
-    pause.wait_for(kStoreRetry);
+    const SteadyTime next = clock.steady_now() + kStoreRetry;
+    while (!stopped && clock.steady_now() < next) loop.run_once(kStoreRetry);
+    if (stopped) return opened;
   }
 }
 
@@ -125,7 +127,11 @@ int run(const Settings& settings, const Environment& environment) {
   SystemRandom random;
   const Logger log{"jobtracker"};
   EventLoop loop(clock);
-  auto signals = Signals::open(loop, [&](int, int) { loop.stop(); });
+  bool stopped = false;
+  auto signals = Signals::open(loop, [&](int, int) {
+    stopped = true;
+    loop.stop();
+  });
   if (!signals.ok()) return fail(kExitBug, signals.error().message);
 
   const SessionId session{static_cast<std::int64_t>(random.next() >> 2) + 1};
@@ -142,7 +148,8 @@ int run(const Settings& settings, const Environment& environment) {
     if (!open_pages.ok()) return fail(kExitConfiguration, "--http: " + open_pages.error().message);
     pages = std::move(open_pages).value();
   }
-  auto opened = open_store_patiently(settings, session, clock, log);
+  auto opened = open_store_patiently(settings, session, loop, stopped, clock, log);
+  if (stopped) return 0;
   if (!opened.ok()) return fail(exit_status_of(opened.error()), "store: " + opened.error().message);
   const std::string place = opened.value().place;
   if (opened.value().newly_made) log.info("made a new store", "at", place);

@@ -173,11 +173,15 @@ void Worker::advance_stop(SteadyTime now) {
     const bool all_quiet = std::all_of(links_.begin(), links_.end(),
                                        [](const auto& link) { return link->is_quiet(); });
     if (!all_quiet && now < phase_until_) return;
-    for (const auto& link : links_) link->say_bye();
+    // A run that goes on is not over: then the lease ends it for the tracker, not a word of ours.
+    if (unfinished() == 0) {
+      for (const auto& link : links_) link->say_bye();
+    }
     enter(Phase::kLeaving, now + config_.deliver_wait / 2);
   }
   if (phase_ == Phase::kLeaving) {
     const bool all_gone =
+        unfinished() > 0 ||
         std::all_of(links_.begin(), links_.end(), [](const auto& link) { return link->is_gone(); });
     if (!all_gone && now < phase_until_) return;
     enter(Phase::kStopped, now);

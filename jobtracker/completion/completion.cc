@@ -138,6 +138,17 @@ bool Completion::is_void(const ExecutingJob& row) const {
   return definition == nullptr || definition->row.version != row.job.version;
 }
 
+// A retry has its job's own priority, also after a run that was triggered by hand.
+int Completion::priority_of(const WaitingJob& job) const {
+  if (job.priority != kPriorityTriggered) return job.priority;
+  if (job.spec.empty()) {
+    const ActiveDefinition* definition = catalog_.definition(job.definition);
+    return definition == nullptr ? kPriorityDefault : definition->spec.priority;
+  }
+  const auto spec = wire::decode_spec(job.spec);
+  return spec.ok() ? spec.value().priority : kPriorityDefault;
+}
+
 RetryPolicy Completion::retries_of(const WaitingJob& job) const {
   if (job.spec.empty()) {
     const ActiveDefinition* definition = catalog_.definition(job.definition);
@@ -150,12 +161,11 @@ RetryPolicy Completion::retries_of(const WaitingJob& job) const {
 void Completion::end_by(Executing& entry, const wire::RunResult& result) {
   LogEntry log = log_of(entry, state_of(result.outcome));
   log.started_at = result.started_at;
-  log.ended_at = result.ended_at;
+  log.ended_at = std::min(result.ended_at, clock_.now());  // A worker's clock may be ahead.
   log.exit_code = result.exit_code;
   log.message = cut(result.message);
   const WallTime now = clock_.now();
   WaitingJob again = entry.row.job;
-  const ActiveDefinition* definition = catalog_.definition(again.definition);
   switch (result.outcome) {
     case wire::RunOutcome::kSucceeded:
       return end(entry, JobEvent::kSucceed, std::move(log), std::nullopt, Urgency::kCompletion);
@@ -172,7 +182,7 @@ void Completion::end_by(Executing& entry, const wire::RunResult& result) {
       again.failures += 1;
       log.final = false;
       again.trigger_time = now + retry_delay(retries, again.failures, random_);
-      if (definition != nullptr) again.priority = definition->spec.priority;
+      again.priority = priority_of(again);
       return end(entry, JobEvent::kRetry, std::move(log), std::move(again), Urgency::kCompletion);
     }
     case wire::RunOutcome::kFailed:
@@ -216,6 +226,14 @@ void Completion::on_ended(const Ending& ending, std::vector<Operation>& operatio
   if (refused != nullptr) {
     log_.error("the end of a job could not be stored", "job", job.id.value, "task", job.task_id,
                "error", refused->message);
+  }
+  if (refused != nullptr) {
+    // Not stored, so not confirmed: the worker keeps the result and reports it again.
+    if (Executing* entry = executing_.find(job.id)) entry->phase = Phase::kSent;
+    if (ending.is_final && job.definition && operations.size() > 1) {
+      run_end_.not_ended(job);
+    }
+    return;
   }
   ++ended_;
   executing_.erase(job.id);

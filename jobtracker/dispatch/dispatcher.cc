@@ -78,13 +78,14 @@ void Dispatcher::pump_group(GroupId group, Lane& lane, WallTime now) {
 }
 
 void Dispatcher::refill(GroupId group, Lane& lane, WallTime now) {
-  const auto limit =
-      std::min<std::int64_t>(config_.refill, static_cast<std::int64_t>(lane.preload.capacity()));
+  const std::int64_t limit = std::min(
+      {config_.refill, lane.rows_at_once, static_cast<std::int64_t>(lane.preload.capacity())});
   if (lane.preload.needs_due_refill()) {
     ReadDue question{.group = group, .now = now, .after = lane.preload.ask_due(), .limit = limit};
-    batcher_.ask(question, [this, group, generation = lane.generation](Result<ReadAnswer> answer) {
-      take_rows(group, generation, std::move(answer), true);
-    });
+    batcher_.ask(question,
+                 [this, group, generation = lane.generation, limit](Result<ReadAnswer> answer) {
+                   take_rows(group, generation, limit, std::move(answer), true);
+                 });
   }
   if (lane.preload.needs_upcoming_refill()) {
     const auto [time, id] = lane.preload.ask_upcoming();
@@ -93,27 +94,27 @@ void Dispatcher::refill(GroupId group, Lane& lane, WallTime now) {
                           .after_id = id,
                           .through = WallTime::max(),
                           .limit = limit};
-    batcher_.ask(question, [this, group, generation = lane.generation](Result<ReadAnswer> answer) {
-      take_rows(group, generation, std::move(answer), false);
-    });
+    batcher_.ask(question,
+                 [this, group, generation = lane.generation, limit](Result<ReadAnswer> answer) {
+                   take_rows(group, generation, limit, std::move(answer), false);
+                 });
   }
 }
 
-void Dispatcher::take_rows(GroupId group, std::uint64_t generation, Result<ReadAnswer> answer,
-                           bool due) {
+void Dispatcher::take_rows(GroupId group, std::uint64_t generation, std::int64_t limit,
+                           Result<ReadAnswer> answer, bool due) {
   Lane& lane = *lanes_.at(group);
   if (lane.generation != generation) return;
+  if (!answer.ok()) return read_failed(group, generation, answer.error(), due);
   touch(group);
-  if (!answer.ok()) {
-    log_.error("reading waiting jobs failed", "group", group.value, "error",
-               answer.error().message);
-    due ? lane.preload.due_failed() : lane.preload.upcoming_failed();
-    return;
-  }
   auto jobs = std::move(std::get<JobsAnswer>(answer.value()).jobs);
-  const auto limit =
-      std::min<std::int64_t>(config_.refill, static_cast<std::int64_t>(lane.preload.capacity()));
   const bool is_all = static_cast<std::int64_t>(jobs.size()) < limit;
+  if (!is_all) {
+    std::int64_t bytes = 0;
+    for (const WaitingJob& job : jobs) bytes += static_cast<std::int64_t>(job.spec.size()) + 200;
+    lane.rows_at_once =
+        std::clamp<std::int64_t>(config_.refill_bytes * limit / bytes, 8, config_.refill);
+  }
   std::optional<HandOutKey> due_through;
   std::optional<Preload::UpcomingKey> upcoming_through;
   if (!is_all) {
@@ -127,6 +128,18 @@ void Dispatcher::take_rows(GroupId group, std::uint64_t generation, Result<ReadA
   } else {
     lane.preload.upcoming_loaded(std::move(jobs), upcoming_through, clock_.now());
   }
+}
+
+void Dispatcher::read_failed(GroupId group, std::uint64_t generation, const Error& error,
+                             bool due) {
+  log_.error("reading waiting jobs failed, trying again", "group", group.value, "error",
+             error.message);
+  executor_.post_at(clock_.steady_now() + config_.retry_after, [this, group, generation, due] {
+    Lane& lane = *lanes_.at(group);
+    if (lane.generation != generation) return;
+    due ? lane.preload.due_failed() : lane.preload.upcoming_failed();
+    touch(group);
+  });
 }
 
 void Dispatcher::claim(WaitingJob job, Worker& worker, WallTime now) {
@@ -143,7 +156,7 @@ void Dispatcher::claim(WaitingJob job, Worker& worker, WallTime now) {
                 });
 }
 
-void Dispatcher::on_claimed(Claim& claim, const Outcome& outcome, const Error*) {
+void Dispatcher::on_claimed(Claim& claim, const Outcome& outcome, const Error* refused) {
   const JobId id = claim.to.job.id;
   Executing* entry = executing_.find(id);
   CARILLON_ASSERT(entry != nullptr && entry->phase == Phase::kClaiming,
@@ -154,6 +167,12 @@ void Dispatcher::on_claimed(Claim& claim, const Outcome& outcome, const Error*) 
     if (Worker* worker = workers_.find(entry->row.session)) --worker->reserved;
     executing_.erase(id);
     gate_.was_not_claimed(claim.to.job);
+    if (refused == nullptr) return;
+    // The row is still there, and the job must run.
+    log_.error("a claim was refused, trying again", "job", id.value, "error", refused->message);
+    claim.to.job.attempt -= 1;
+    executor_.post_at(clock_.steady_now() + config_.retry_after,
+                      [this, job = std::move(claim.to.job)] { offer(job); });
     return;
   }
   entry->phase = Phase::kHeld;

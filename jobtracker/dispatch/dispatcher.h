@@ -25,8 +25,11 @@ struct DispatcherConfig {
   // How long before its time a job is claimed, so that nothing waits for the disk when it is due.
   // Longer hides a slower store; a claimed job keeps one of its worker's free threads meanwhile.
   Duration claim_ahead = std::chrono::milliseconds{50};
-  // Rows asked of the store at a time.
+  // What is asked of the store at a time: rows at most, and about as many bytes of their specs.
   std::int64_t refill = 5'000;
+  std::int64_t refill_bytes = 8 * 1024 * 1024;
+  // A read or claim that the store refused is tried again after this.
+  Duration retry_after = std::chrono::seconds{1};
   std::size_t handout_bytes_max = 2 * 1024 * 1024;
 };
 
@@ -68,14 +71,17 @@ class Dispatcher final : public JobSink {
  private:
   struct Lane {
     Preload preload;
-    std::uint64_t generation = 0;  // raised by reload(): answers to older questions are void
+    std::int64_t rows_at_once = 64;  // to ask for; follows how large they turn out to be
+    std::uint64_t generation = 0;    // raised by reload(): answers to older questions are void
     TimerId timer = 0;
     WallTime timer_at{};
   };
 
   void pump_group(GroupId group, Lane& lane, WallTime now);
   void refill(GroupId group, Lane& lane, WallTime now);
-  void take_rows(GroupId group, std::uint64_t generation, Result<ReadAnswer> answer, bool due);
+  void take_rows(GroupId group, std::uint64_t generation, std::int64_t limit,
+                 Result<ReadAnswer> answer, bool due);
+  void read_failed(GroupId group, std::uint64_t generation, const Error& error, bool due);
   void claim(WaitingJob job, Worker& worker, WallTime now);
   void on_claimed(Claim& claim, const Outcome& outcome, const Error* refused);
   void make_ready(Executing& entry);

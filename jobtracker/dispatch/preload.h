@@ -57,7 +57,7 @@ class Preload {
 
   // ---- filling from the table ----
   bool needs_due_refill() const {
-    return due_bound_ && !due_asked_ && due_.size() < config_.capacity / 5;
+    return due_bound_ && !due_asked_ && is_low(due_.size(), due_bytes_);
   }
   // What to ask the table for: due rows after this key.
   std::optional<HandOutKey> ask_due();
@@ -66,7 +66,7 @@ class Preload {
   void due_failed() { due_asked_ = false; }
 
   bool needs_upcoming_refill() const {
-    return upcoming_bound_ && !upcoming_asked_ && upcoming_.size() < config_.capacity / 5;
+    return upcoming_bound_ && !upcoming_asked_ && is_low(upcoming_.size(), upcoming_bytes_);
   }
   UpcomingKey ask_upcoming();
   void upcoming_loaded(std::vector<WaitingJob> jobs, std::optional<UpcomingKey> through,
@@ -88,6 +88,9 @@ class Preload {
 
   void offer_due(WaitingJob job);
   void offer_upcoming(WaitingJob job);
+  bool is_low(std::size_t jobs, std::size_t bytes) const {
+    return jobs < config_.capacity / 5 && bytes < config_.bytes_max / 5;
+  }
   static std::size_t bytes_of(const WaitingJob& job) { return job.spec.size() + 200; }
 
   PreloadConfig config_;

@@ -58,6 +58,9 @@ ActIntake::ActIntake(Catalog& catalog, ExecutingTable& executing, Workers& worke
 void ActIntake::act(const Asker& asker, wire::Act message) {
   auto pending = std::make_shared<Pending>(Pending{.asker = asker, .act = std::move(message)});
   const wire::Act& act = pending->act;
+  if (const Status valid = act.request.validate(); !valid.ok()) {
+    return refuse(pending, valid.error().code, valid.error().message);
+  }
   if (act.task_id.empty() && !act.job_id)
     return refuse(pending, ErrorCode::kInvalidArgument, "name a task id or a job id");
   if (!act.task_id.empty()) {
@@ -213,11 +216,17 @@ void ActIntake::cancel_definition(const PendingPtr& pending, ActiveDefinition& d
       .trigger_time = definition.row.next_fire == WallTime{} ? now : definition.row.next_fire,
       .ended_at = now,
       .message = "the job was cancelled"});
-  const std::vector<JobId> running(definition.running.begin(), definition.running.end());
   ForRequest request = for_request(pending, pending->name() + " cancelled");
-  request.on_request = [this, running, answer = std::move(request.on_request)](
+  request.on_request = [this, id = definition.row.id, answer = std::move(request.on_request)](
                            const RequestOutcome& outcome, const Error* refused) {
-    if (refused == nullptr && !outcome.answered_before) stop_runs(running, "cancelled");
+    if (refused == nullptr && !outcome.answered_before) {
+      // Whatever runs by now, also what was claimed after the cancel was asked for.
+      std::vector<JobId> running;
+      for (const auto& [job, entry] : executing_.all()) {
+        if (entry.row.job.definition == id) running.push_back(job);
+      }
+      stop_runs(running, "cancelled");
+    }
     answer(outcome, refused);
   };
   const Status status = definitions_.remove(definition.row.id, std::move(logs), std::move(request));

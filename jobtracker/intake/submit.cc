@@ -63,6 +63,9 @@ SubmitIntake::SubmitIntake(std::string zone, Catalog& catalog, GroupMaker& group
       clock_(clock) {}
 
 void SubmitIntake::submit(const Asker& asker, wire::Submit message) {
+  if (const Status valid = message.request.validate(); !valid.ok()) {
+    return clients_.answer(asker, wire::ErrorReply{valid.error()});
+  }
   if (batcher_.is_full()) {
     clients_.answer(
         asker, wire::ErrorReply{

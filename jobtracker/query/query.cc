@@ -10,8 +10,9 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr std::int64_t kPageDefault = 500;
-constexpr std::int64_t kPageMax = 2000;
+// A page stays below a frame's size, whatever is in its rows.
+constexpr std::int64_t kPageDefault = 400;
+constexpr std::int64_t kPageMax = 400;
 constexpr int kJobTries = 3;
 
 std::int64_t page_of(const wire::Query& message) {

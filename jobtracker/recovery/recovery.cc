@@ -14,6 +14,7 @@ Recovery::Recovery(RecoveryConfig config, ExecutingTable& executing, Workers& wo
       log_(log) {}
 
 void Recovery::start(const StartAnswer& found) {
+  ran_at_ = clock_.steady_now();
   for (const ExecutingJob& row : found.executing) {
     Executing& entry = executing_.put(row, Phase::kSent);
     entry.sent_at = clock_.steady_now();
@@ -44,19 +45,21 @@ void Recovery::reconcile(const Worker& worker, std::int64_t handout_seen,
   }
 }
 
-void Recovery::run_once() {
+std::vector<Worker> Recovery::run_once() {
   const SteadyTime now = clock_.steady_now();
   forgive_own_stall(now);
   std::vector<SessionId> silent;
   for (const auto& [session, worker] : workers_.all()) {
     if (now - worker->heard_at > config_.lease) silent.push_back(session);
   }
+  std::vector<Worker> dead;
   for (const SessionId session : silent) {
     const Worker* worker = workers_.find(session);
     const auto jobs = executing_.of_session(session).size();
     log_.warn("a task tracker is silent, its jobs run elsewhere", "node", worker->name, "jobs",
               jobs);
     ++workers_lost_;
+    dead.push_back(*worker);
     workers_.erase(session);
     orphans_.erase(session);
     take_back_all(session, true);
@@ -70,6 +73,7 @@ void Recovery::run_once() {
   }
   std::erase_if(orphans_,
                 [this](const auto& orphan) { return executing_.of_session(orphan.first).empty(); });
+  return dead;
 }
 
 // A tracker that stood still has not read what came meanwhile: nobody is silent because of that.

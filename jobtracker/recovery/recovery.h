@@ -41,8 +41,8 @@ class Recovery {
   void reconcile(const Worker& worker, std::int64_t handout_seen,
                  const std::vector<wire::Held>& holding);
 
-  // The sessions that died since the last call were erased from the workers; called each 100 ms.
-  void run_once();
+  // Called each 100 ms. The task trackers that were found dead; they are erased from the workers.
+  std::vector<Worker> run_once();
 
   // The worker goes, and holds nothing.
   void leave(SessionId session);

@@ -11,6 +11,8 @@ constexpr WallTime kNever{};              // "none" in a row
 constexpr std::size_t kRowsAtOnce = 500;  // generated in one operation
 constexpr int kDefinitionsAtOnce = 500;   // looked at in one turn of a pass
 constexpr std::int64_t kPromotedAtOnce = 1000;
+constexpr Duration kSuspectAfter = std::chrono::seconds{30};
+constexpr Duration kReadAgain = std::chrono::seconds{1};
 
 }  // namespace
 
@@ -77,12 +79,22 @@ void Recurrence::pass_once() {
 
 void Recurrence::pass() {
   pass_once();
+  pass_timer_ = 0;
+  pass_later();
+}
+
+// Sets the time of the next pass, and brings it forward when the horizon has shrunk.
+void Recurrence::pass_later() {
   // With a shrunken horizon the passes come more often, in the same proportion.
   const double share =
       static_cast<double>(horizon().count()) / static_cast<double>(config_.horizon.count());
   const Duration period{
       static_cast<Duration::rep>(static_cast<double>(config_.period.count()) * share)};
-  executor_.post_at(clock_.steady_now() + period, [this] { pass(); });
+  const SteadyTime at = clock_.steady_now() + period;
+  if (pass_timer_ != 0 && pass_at_ <= at) return;
+  if (pass_timer_ != 0) executor_.cancel(pass_timer_);
+  pass_at_ = at;
+  pass_timer_ = executor_.post_at(at, [this] { pass(); });
 }
 
 void Recurrence::pass_some(DefinitionId after) {
@@ -101,8 +113,32 @@ void Recurrence::pass_some(DefinitionId after) {
       when_settled(after, [this](ActiveDefinition& later) { generate(later, passed_through_); });
     } else {
       generate(definition, passed_through_);
+      reconcile(after);
     }
   }
+}
+
+// A single definition whose occurrence should have run long ago, and does not run: if the store has
+// none, it makes the next one, so that no accident ends a schedule.
+void Recurrence::reconcile(DefinitionId id) {
+  const auto is_suspect = [this](const ActiveDefinition& definition) {
+    const Definition& row = definition.row;
+    return is_single(definition) && row.state == DefinitionState::kActive &&
+           !definition.is_changing && !definition.is_recovering && definition.running.empty() &&
+           definition.parked.empty() && row.next_fire <= row.generated_through &&
+           row.next_fire + kSuspectAfter < clock_.now() && row.kind != ScheduleKind::kManual;
+  };
+  const ActiveDefinition* definition = catalog_.definition(id);
+  if (definition == nullptr || !is_suspect(*definition)) return;
+  ReadOccurrences question{.definition = id, .group = definition->row.group, .limit = 1};
+  batcher_.ask(question, [this, id, is_suspect](Result<ReadAnswer> answer) {
+    ActiveDefinition* found = catalog_.definition(id);
+    if (!answer.ok() || found == nullptr || !is_suspect(*found)) return;
+    const auto& rows = std::get<OccurrencesAnswer>(answer.value());
+    if (!rows.waiting.empty() || !rows.executing.empty()) return;
+    log_.warn("a schedule had lost its next run, it goes on", "task", found->row.task_id);
+    change(*found, next_cycle(*found, clock_.now(), true), {}, {});
+  });
 }
 
 void Recurrence::release_promotion() {
@@ -117,34 +153,39 @@ void Recurrence::promote() {
     return;
   }
   is_promoting_ = true;
-  batcher_.ask(
-      ReadDelayed{.through = horizon_end(), .limit = kPromotedAtOnce},
-      [this](Result<ReadAnswer> answer) {
-        is_promoting_ = false;
-        if (!answer.ok())
-          return log_.error("reading delayed jobs failed", "error", answer.error().message);
-        if (promotion_held_ > 0) {
-          promotes_later_ = true;  // One of the rows may be suspended by now.
-          return;
-        }
-        auto jobs = std::move(std::get<JobsAnswer>(answer.value()).jobs);
-        if (jobs.empty()) return;
-        const bool has_more = static_cast<std::int64_t>(jobs.size()) == kPromotedAtOnce;
-        std::vector<Operation> moves;
-        for (const WaitingJob& job : jobs)
-          moves.emplace_back(ChangeWaiting{.from = job, .from_delayed = true, .to = job});
-        is_promoting_ = true;
-        batcher_.post_unit(Urgency::kClaim, std::move(moves),
-                           [this, has_more](std::vector<Operation>& done,
-                                            const std::vector<Outcome>& outcomes, const Error*) {
-                             is_promoting_ = false;
-                             for (std::size_t i = 0; i < done.size(); ++i) {
-                               if (outcomes[i].kind == OutcomeKind::kDone)
-                                 sink_.offer(*std::get<ChangeWaiting>(done[i]).to);
-                             }
-                             if (has_more) promote();
-                           });
-      });
+  batcher_.ask(ReadDelayed{.through = horizon_end(), .limit = kPromotedAtOnce},
+               [this](Result<ReadAnswer> answer) {
+                 is_promoting_ = false;
+                 if (!answer.ok()) {
+                   log_.error("reading delayed jobs failed, trying again", "error",
+                              answer.error().message);
+                   executor_.post_at(clock_.steady_now() + kReadAgain, [this] { promote(); });
+                   return;
+                 }
+                 if (promotion_held_ > 0) {
+                   promotes_later_ = true;  // One of the rows may be suspended by now.
+                   return;
+                 }
+                 auto jobs = std::move(std::get<JobsAnswer>(answer.value()).jobs);
+                 if (jobs.empty()) return;
+                 const bool has_more = static_cast<std::int64_t>(jobs.size()) == kPromotedAtOnce;
+                 std::vector<Operation> moves;
+                 for (const WaitingJob& job : jobs)
+                   moves.emplace_back(ChangeWaiting{.from = job, .from_delayed = true, .to = job});
+                 is_promoting_ = true;
+                 batcher_.post_unit(
+                     Urgency::kClaim, std::move(moves),
+                     [this, has_more](std::vector<Operation>& done,
+                                      const std::vector<Outcome>& outcomes, const Error* refused) {
+                       is_promoting_ = false;
+                       if (refused != nullptr) return;  // The next pass tries again.
+                       for (std::size_t i = 0; i < done.size(); ++i) {
+                         if (outcomes[i].kind == OutcomeKind::kDone)
+                           sink_.offer(*std::get<ChangeWaiting>(done[i]).to);
+                       }
+                       if (has_more) promote();
+                     });
+               });
 }
 
 }  // namespace carillon::jobtracker

@@ -99,7 +99,13 @@ void Recurrence::recover_next() {
     if (answer.ok()) {
       recover_with(id, std::get<OccurrencesAnswer>(answer.value()));
     } else {
-      log_.error("reading a definition's occurrences failed", "error", answer.error().message);
+      log_.error("reading a definition's occurrences failed, trying again", "error",
+                 answer.error().message);
+      executor_.post_at(clock_.steady_now() + std::chrono::seconds{1}, [this, id] {
+        to_recover_.push_back(id);
+        recover_next();
+      });
+      return;
     }
     recover_next();
   });

@@ -121,6 +121,7 @@ void Recurrence::added(NewDefinition added) {
   rates_[definition.row.id] = rate;
   rows_per_second_ += rate;
   generate(definition, now + horizon());
+  pass_later();
 }
 
 Status Recurrence::suspend(DefinitionId id, ForRequest request) {
@@ -137,13 +138,47 @@ Status Recurrence::suspend(DefinitionId id, ForRequest request) {
   }
   if (definition->row.state == DefinitionState::kSuspended)
     return Error{ErrorCode::kConflict, "is suspended already"};
+  if (definition->spec.schedule.count && !is_single(*definition)) {
+    suspend_counted(id, std::move(request));
+    return {};
+  }
   ChangeDefinition operation = change_of(*definition);
   operation.expected_generated_through.reset();
   operation.to->state = DefinitionState::kSuspended;
   operation.to->version += 1;
   operation.void_waiting = true;
+  // The run that waits is voided, and does not count.
+  const bool waits = definition->row.next_fire != kNever &&
+                     definition->row.next_fire <= definition->row.generated_through &&
+                     !has_regular_run(*definition);
+  if (is_single(*definition) && waits) operation.to->fired -= 1;
   change(*definition, std::move(operation), {}, {}, std::move(request));
   return {};
+}
+
+// The runs that are voided do not count: the store says how many they are.
+void Recurrence::suspend_counted(DefinitionId id, ForRequest request) {
+  ReadOccurrences question{
+      .definition = id, .group = catalog_.definition(id)->row.group, .limit = config_.rows_max};
+  batcher_.ask(question, [this, id, request](Result<ReadAnswer> answer) {
+    if (!answer.ok()) return request.on_request({}, &answer.error());
+    const auto& waiting = std::get<OccurrencesAnswer>(answer.value()).waiting;
+    const auto voided = std::count_if(waiting.begin(), waiting.end(), [](const WaitingJob& job) {
+      return !job.triggered && job.attempt == 0;
+    });
+    when_settled(
+        id,
+        [this, request, voided](ActiveDefinition& definition) {
+          ChangeDefinition operation = change_of(definition);
+          operation.expected_generated_through.reset();
+          operation.to->state = DefinitionState::kSuspended;
+          operation.to->version += 1;
+          operation.to->fired -= voided;
+          operation.void_waiting = true;
+          change(definition, std::move(operation), {}, {}, request);
+        },
+        [request] { request.on_request({}, &kGone); });
+  });
 }
 
 Status Recurrence::resume(DefinitionId id, ForRequest request) {
@@ -171,7 +206,8 @@ Status Recurrence::resume(DefinitionId id, ForRequest request) {
   // Rows generated ahead were voided, so that the fires from now on are to be generated again;
   // what ran is not repeated, also when the clock was set back.
   to.generated_through = std::max(now, to.last_fire);
-  const auto next = to.kind == ScheduleKind::kFixedDelay
+  const auto next = is_exhausted(*definition, to.fired) ? std::nullopt
+                    : to.kind == ScheduleKind::kFixedDelay
                         ? definition->schedule.next_after_end(now)
                         : definition->schedule.next_fire(to.generated_through);
   to.next_fire = next.value_or(kNever);
@@ -301,7 +337,11 @@ std::vector<Operation> Recurrence::with_end(const WaitingJob& job, WallTime ende
   if (definition->row.state != DefinitionState::kActive) return {};
   definition->is_changing = true;
   std::vector<Operation> operations;
-  operations.emplace_back(next_cycle(*definition, std::min(ended, clock_.now()), true));
+  // The worker's clock is believed where it agrees with ours to a second: a run that ended just
+  // before a fire does not pass over it.
+  const WallTime now = clock_.now();
+  const bool agrees = ended <= now && now - ended < std::chrono::seconds{1};
+  operations.emplace_back(next_cycle(*definition, agrees ? ended : now, true));
   return operations;
 }
 
@@ -324,7 +364,7 @@ void Recurrence::run_ended(const WaitingJob& job, const std::vector<Operation>& 
       const bool is_waiting_for_end =
           settled_one.row.next_fire <= settled_one.row.generated_through;
       if (settled_one.row.state != DefinitionState::kActive || !is_waiting_for_end ||
-          !settled_one.running.empty())
+          has_regular_run(settled_one))
         return;
       change(
           settled_one, next_cycle(settled_one, clock_.now(), true), {},
@@ -335,6 +375,10 @@ void Recurrence::run_ended(const WaitingJob& job, const std::vector<Operation>& 
     unpark(*still);
     remove_if_over(id);
   }
+}
+
+void Recurrence::not_ended(const WaitingJob& job) {
+  if (ActiveDefinition* definition = catalog_.definition(job.definition)) settled(*definition);
 }
 
 // An ended definition goes when nothing of it waits or runs any more, and its task id is free

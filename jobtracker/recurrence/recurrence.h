@@ -83,6 +83,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   std::vector<Operation> with_end(const WaitingJob& job, WallTime ended) override;
   void run_ended(const WaitingJob& job, const std::vector<Operation>& with,
                  const std::vector<Outcome>& outcomes) override;
+  void not_ended(const WaitingJob& job) override;
 
   Duration horizon() const;
 
@@ -100,6 +101,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   void settled(ActiveDefinition& definition);
   void change(ActiveDefinition& definition, ChangeDefinition operation, std::vector<Operation> with,
               Then then, std::optional<ForRequest> request = std::nullopt);
+  void suspend_counted(DefinitionId id, ForRequest request);
   void drop(DefinitionId id);
   void forget_removed(const std::vector<Operation>& operations);
   void apply(ActiveDefinition& definition, const ChangeDefinition& operation);
@@ -115,6 +117,8 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   // `ran`: it was a run, and counts as one.
   ChangeDefinition next_cycle(ActiveDefinition& definition, WallTime after, bool ran);
   void generate(ActiveDefinition& definition, WallTime through);
+  void reconcile(DefinitionId id);
+  void pass_later();
   void generate_single(ActiveDefinition& definition, WallTime through);
   void generate_many(ActiveDefinition& definition, WallTime through);
   bool has_regular_run(const ActiveDefinition& definition);
@@ -150,6 +154,8 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   double rows_per_second_ = 0;  // of all definitions that are generated ahead
   std::unordered_map<DefinitionId, double> rates_;
   WallTime passed_through_{};
+  TimerId pass_timer_ = 0;
+  SteadyTime pass_at_{};
   bool is_promoting_ = false;
   bool promotes_later_ = false;
   int promotion_held_ = 0;

@@ -47,7 +47,10 @@ ActiveDefinition& Catalog::put_definition(Definition row, JobSpec spec, Compiled
 void Catalog::remove_definition(DefinitionId id) {
   const auto found = definitions_.find(id);
   if (found == definitions_.end()) return;
-  definitions_by_task_.erase({found->second->row.group, found->second->row.task_id});
+  // Its task id may be another's by now: submitted again in the same transaction.
+  const auto named =
+      definitions_by_task_.find({found->second->row.group, found->second->row.task_id});
+  if (named != definitions_by_task_.end() && named->second == id) definitions_by_task_.erase(named);
   definitions_.erase(found);
 }
 

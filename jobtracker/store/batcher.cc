@@ -1,11 +1,25 @@
 #include "jobtracker/store/batcher.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "shared/base/assert.h"
 
 namespace carillon::jobtracker {
+namespace {
+
+// What clients and workers can make large.
+std::size_t bytes_of(const Operation& operation) {
+  if (const auto* job = std::get_if<AddJob>(&operation)) return job->job.spec.size();
+  if (const auto* definition = std::get_if<AddDefinition>(&operation)) {
+    return definition->definition.spec.size();
+  }
+  if (const auto* output = std::get_if<AddOutput>(&operation)) return output->row.bytes.size();
+  return 0;
+}
+
+}  // namespace
 
 Status BatcherConfig::validate() const {
   if (operations_min == 0 || operations_min > operations_max) {
@@ -27,6 +41,8 @@ Batcher::Batcher(BatcherConfig config, StoreLane& lane, const Clock& clock, cons
 
 void Batcher::enqueue(Urgency urgency, Unit unit) {
   pending_operations_ += unit.operations.size();
+  for (const Operation& operation : unit.operations) unit.bytes += bytes_of(operation);
+  pending_bytes_ += unit.bytes;
   waiting_[static_cast<std::size_t>(urgency)].push_back(std::move(unit));
 }
 
@@ -76,9 +92,14 @@ void Batcher::flush(WallTime now, std::int64_t id_high) {
   batch.now = now;
   const std::size_t limit = limit_once_ != 0 ? limit_once_ : limit_;
   std::size_t filled = 0;
+  std::set<std::pair<std::int64_t, std::int64_t>> numbers;
   for (auto& queue : waiting_) {
     while (!queue.empty()) {
       Unit& unit = queue.front();
+      // A resend waits for the batch after its first copy's, and is answered from that.
+      if (unit.request && !numbers.emplace(unit.request->client, unit.request->sequence).second) {
+        break;
+      }
       const std::size_t size = unit.operations.size();
       // A request without operations counts as one, so that a batch can be halved down to it.
       const std::size_t weight = std::max<std::size_t>(size, 1);
@@ -132,6 +153,7 @@ void Batcher::deliver(Batch& batch, const Committed& committed) {
   for (Unit& unit : units) {
     const std::size_t size = unit.operations.size();
     pending_operations_ -= size;
+    pending_bytes_ -= unit.bytes;
     const RequestOutcome* request = unit.request ? &committed.requests.at(request_at++) : nullptr;
     if (unit.on_outcome) {
       unit.on_outcome(batch.operations[at], committed.outcomes[at], nullptr);
@@ -160,6 +182,7 @@ void Batcher::deliver_unit(Unit& unit, std::vector<Operation> operations, const 
 
 void Batcher::refuse(Unit& unit, const Error& error) {
   pending_operations_ -= unit.operations.size();
+  pending_bytes_ -= unit.bytes;
   if (unit.on_outcome)
     unit.on_outcome(unit.operations.front(), Outcome{.kind = OutcomeKind::kConflict}, &error);
   if (unit.on_unit) {

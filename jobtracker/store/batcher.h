@@ -53,6 +53,7 @@ struct BatcherConfig {
   std::size_t operations_max = 8192;
   // Operations of clients that may wait for a commit; beyond it they are told to slow down.
   std::size_t pending_max = 200'000;
+  std::size_t pending_bytes_max = 256 * 1024 * 1024;  // of their payloads and output
 
   Status validate() const;
 };
@@ -92,7 +93,10 @@ class Batcher {
                     OnRequest on_request, OnUnit on_unit);
   void ask(Read question, OnAnswer on_answer);
 
-  bool is_full() const { return pending_operations_ >= config_.pending_max; }
+  bool is_full() const {
+    return pending_operations_ >= config_.pending_max ||
+           pending_bytes_ >= config_.pending_bytes_max;
+  }
   std::size_t pending_operations() const { return pending_operations_; }
 
   // At the end of a turn: starts a commit if there is something to commit and the lane is free.
@@ -111,6 +115,7 @@ class Batcher {
   struct Unit {
     std::vector<Operation> operations{};
     std::optional<NumberedRequest> request{};
+    std::size_t bytes = 0;
     OnOutcome on_outcome{};  // a single operation
     OnUnit on_unit{};
     OnRequest on_request{};
@@ -137,6 +142,7 @@ class Batcher {
   std::size_t limit_;
   std::size_t limit_once_ = 0;  // smaller while a culprit is looked for
   std::size_t pending_operations_ = 0;
+  std::size_t pending_bytes_ = 0;
   std::int64_t next_number_ = 1;
   std::uint64_t next_token_ = 1;
   std::unordered_map<std::uint64_t, OnAnswer> asked_;

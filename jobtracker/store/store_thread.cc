@@ -32,8 +32,21 @@ StoreThread::StoreThread(std::unique_ptr<Store> store, EventLoop& loop, const Cl
     : store_(std::move(store)), loop_(loop), on_answer_(std::move(on_answer)) {
   loop_.watch(outbox_.fd(), [this] {
     outbox_.clear();
-    while (auto one = outbox_.take()) on_answer_(std::move(*one));
+    while (auto one = outbox_.take()) {
+      if (std::holds_alternative<ReadDone>(*one)) --asked_;
+      on_answer_(std::move(*one));
+    }
+    ask_more();
   });
+}
+
+void StoreThread::ask_more() {
+  while (!to_ask_.empty() && asked_ < kLaneReadsMax) {
+    const bool taken = inbox_.put(std::move(to_ask_.front()));
+    CARILLON_ASSERT(taken, "the inbox has room for as many reads as may be under way");
+    to_ask_.pop_front();
+    ++asked_;
+  }
 }
 
 StoreThread::~StoreThread() {
@@ -50,12 +63,8 @@ void StoreThread::commit(Batch batch) {
 }
 
 void StoreThread::read(std::uint64_t token, Read question) {
-  if (!inbox_.put(Question{token, std::move(question)})) {
-    loop_.post([this, token] {
-      on_answer_(ReadDone{
-          token, Error{ErrorCode::kLimit, "too many questions wait for the store, try again"}});
-    });
-  }
+  to_ask_.push_back({token, std::move(question)});
+  ask_more();
 }
 
 void StoreThread::run() {

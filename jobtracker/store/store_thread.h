@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <variant>
@@ -19,6 +20,9 @@ struct StoreHealth {
   bool is_away = false;
   std::string reason{};
 };
+
+// Reads that lie with the store thread at a time; more wait on the loop's side.
+inline constexpr std::size_t kLaneReadsMax = 1024;
 
 using LaneAnswer = std::variant<BatchDone, ReadDone, StoreHealth>;
 using OnLaneAnswer = std::function<void(LaneAnswer)>;
@@ -48,6 +52,7 @@ class StoreThread final : public StoreLane {
 
   StoreThread(std::unique_ptr<Store> store, EventLoop& loop, const Clock& clock,
               OnLaneAnswer on_answer);
+  void ask_more();
   void run();
   void do_batch(Batch batch);
   // The end of a commit whose outcome was unknown.
@@ -62,7 +67,9 @@ class StoreThread final : public StoreLane {
   EventLoop& loop_;
   Logger log_{"jobtracker.store"};
   OnLaneAnswer on_answer_;
-  Mailbox<Work> inbox_{4096};
+  Mailbox<Work> inbox_{kLaneReadsMax + 2};  // the batch under way, and the word to stop
+  std::deque<Question> to_ask_;             // reads beyond kLaneReadsMax
+  std::size_t asked_ = 0;                   // reads that were not answered yet
   Mailbox<LaneAnswer> outbox_{16384};
   std::atomic<bool> stopping_{false};
   Wakeup stop_;

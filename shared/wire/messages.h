@@ -32,6 +32,13 @@ inline constexpr std::size_t kOutputBytesMax = 1024 * 1024;  // bytes of one Out
 struct RequestNumber {
   std::int64_t client = 0;  // 1 .. 2^59-1
   std::int64_t sequence = 0;
+
+  Status validate() const {
+    if (client > 0 && client < (std::int64_t{1} << 59) && sequence > 0) return {};
+    return Error{ErrorCode::kInvalidArgument,
+                 "request number " + std::to_string(client) + "/" + std::to_string(sequence) +
+                     " is out of range (client 1 to 2^59-1, sequence from 1)"};
+  }
   bool operator==(const RequestNumber&) const = default;
 };
 inline constexpr std::int64_t kRequestWindow = 16;
@@ -150,7 +157,7 @@ struct HandedJob {
 
 struct HandOut {
   SessionId session{};
-  std::int64_t number = 0;  // counts from 1 in a worker's session
+  std::int64_t number = 0;  // grows in a worker's session, over restarts of the tracker too
   std::int64_t pull = 0;    // the newest Pull::number known when it was sent
   std::vector<HandedJob> jobs{};
 };
