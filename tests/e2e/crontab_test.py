@@ -34,8 +34,8 @@ class Crontab(E2eTest):
                 run.finish()
                 print(f"{len(run.runs)} runs noted, {run.outcomes()}", flush=True)
                 self.assertEqual(run.problems(), [])
-                # At least eight entries fire every minute, and two minutes were seen.
-                self.assertGreaterEqual(len(run.runs), 16)
+                # Seven entries fire in every odd minute and eight in every even one; two were seen.
+                self.assertGreaterEqual(len(run.runs), 15)
 
 
 if __name__ == "__main__":
