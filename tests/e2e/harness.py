@@ -8,6 +8,7 @@ Nothing here waits a fixed time for something to have happened: wait_for() polls
 deadline that is generous even on a busy machine.
 """
 
+import atexit
 import contextlib
 import json
 import os
@@ -142,11 +143,14 @@ class Mariadb:
         self.port = 0
         self.server = None
         self._databases = 0
+        # Its own: a server that starts removes temporary tables from it, also those of others.
+        (self.folder / "tmp").mkdir()
+        self._env = {"PATH": os.environ["PATH"] + ":/usr/sbin", "TMPDIR": str(self.folder / "tmp")}
         install = ["mariadb-install-db", "--no-defaults", f"--datadir={self.folder}/data",
                    "--auth-root-authentication-method=normal", "--skip-test-db"]
         if os.geteuid() == 0:
             install.append("--user=root")
-        done = subprocess.run(install, capture_output=True, text=True)
+        done = subprocess.run(install, capture_output=True, text=True, env=self._env)
         if done.returncode != 0:
             raise AssertionError(f"mariadb-install-db failed: {done.stdout}{done.stderr}")
         (self.folder / "init.sql").write_text(
@@ -181,9 +185,8 @@ class Mariadb:
                 "--innodb-flush-log-at-trx-commit=2", "--innodb-buffer-pool-size=128M"]
         if os.geteuid() == 0:
             argv.append("--user=root")
-        env = {"PATH": os.environ["PATH"] + ":/usr/sbin"}
-        argv[0] = shutil.which("mariadbd", path=env["PATH"])
-        self.server = Program(argv, folder / "server.log", env, "mariadbd")
+        argv[0] = shutil.which("mariadbd", path=self._env["PATH"])
+        self.server = Program(argv, folder / "server.log", self._env, "mariadbd")
 
     def _greets(self):
         try:
@@ -383,24 +386,23 @@ class E2eTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.shared_folder = tempfile.TemporaryDirectory(prefix="carillon-e2e-")
         if cls.uses_mariadb:
             cls.start_mariadb()
 
-    @classmethod
-    def start_mariadb(cls):
+    @staticmethod
+    def start_mariadb():
+        """One for all tests of a file; it ends with the file."""
+        if E2eTest.mariadb:
+            return
         if not Mariadb.is_installed():
             message = "mariadbd is not installed (apt-get install mariadb-server-core)"
             if IN_CI:
                 raise AssertionError(message)
             raise unittest.SkipTest(message)
-        cls.mariadb = Mariadb(pathlib.Path(cls.shared_folder.name) / "mariadb")
-
-    @classmethod
-    def tearDownClass(cls):
-        if cls.mariadb:
-            cls.mariadb.close()
-        cls.shared_folder.cleanup()
+        folder = tempfile.TemporaryDirectory(prefix="carillon-e2e-")
+        atexit.register(folder.cleanup)
+        E2eTest.mariadb = Mariadb(pathlib.Path(folder.name) / "mariadb")
+        atexit.register(E2eTest.mariadb.close)
 
     def setUp(self):
         self.clusters = []

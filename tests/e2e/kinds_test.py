@@ -220,10 +220,12 @@ class Runs:
             {"task_id": "fails", "shell": "exit 9", "retries": {"max": 2, "base": "100ms"}},
             {"task_id": "signal", "shell": "kill -SEGV $$"},
             {"task_id": "nothing", "command": ["/no/such/program"]}])
-        later = wait_for("later's success", lambda: [r for r in self.one.history("later")
-                                                     if r["state"] == "succeeded"], patience=120)
-        self.assertEqual(later[0]["attempt"], 2)
-        self.assertEqual([(r["state"], r["exit_code"]) for r in self.one.history("later")][-1], ("later", 75))
+        self.assertEqual(self.one.wait_ended("later")["exit_code"], 75)
+        waits = wait_for("its second time", lambda: [r for r in self.one.rows("waiting") if r["task_id"] == "later"])
+        self.assertGreater(accounts.instant(waits[0]["trigger_time"]), accounts.now(), "later, not at once")
+        self.one.client("trigger", "later")
+        wait_for("its success", lambda: [(r["attempt"], r["state"]) for r in self.one.history("later")]
+                 == [(2, "succeeded"), (1, "later")])
         wait_for("three failures", lambda: len(self.one.history("fails")) == 3)
         self.assertEqual([(r["attempt"], r["state"], r["exit_code"]) for r in reversed(self.one.history("fails"))],
                          [(1, "failed", 9), (2, "failed", 9), (3, "failed", 9)])
