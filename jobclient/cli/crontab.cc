@@ -236,10 +236,12 @@ Result<JobSpec> Reader::job_of(CrontabEntry& entry) {
             entry.user + " into a group whose task trackers run as that user)"};
   }
   const Command command = split_command(entry.command);
+  // Not within the braces: g++ 12 leaks the members before it when it returns early.
+  Schedule schedule = CARILLON_TRY(schedule_of(entry));
   JobSpec job{.group = options_.group,
               .description = "crontab: " + entry.schedule + " " + entry.command,
               .owner = entry.user,
-              .schedule = CARILLON_TRY(schedule_of(entry)),
+              .schedule = std::move(schedule),
               .payload = command.input.value_or(""),
               .run = run_of(command.line),
               .overlap = options_.overlap,
