@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <functional>
 
 #include "shared/wire/messages.h"
 
@@ -12,7 +10,7 @@ namespace carillon::tasktracker {
 // one job.
 struct AttemptHash {
   std::size_t operator()(const wire::AttemptId& id) const noexcept {
-    return std::hash<std::int64_t>{}(id.job_id.value * 31 + id.attempt);
+    return static_cast<std::size_t>(id.job_id.value) * 31 + static_cast<std::size_t>(id.attempt);
   }
 };
 
