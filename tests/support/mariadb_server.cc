@@ -128,10 +128,13 @@ Result<std::unique_ptr<MariadbServer>> MariadbServer::start(std::vector<std::str
 }
 
 Status MariadbServer::install() {
+  // Its own: a server that starts removes temporary tables from it, also those of others.
+  std::filesystem::create_directory(folder_.file("tmp"));
   // The install script wants a name that the system knows, and to be root for another than us.
-  std::vector<std::string> command{*find_program("mariadb-install-db"), "--no-defaults",
-                                   "--datadir=" + folder_.file("data"),
-                                   "--auth-root-authentication-method=normal", "--skip-test-db"};
+  std::vector<std::string> command{
+      *find_program("mariadb-install-db"),        "--no-defaults",
+      "--datadir=" + folder_.file("data"),        "--tmpdir=" + folder_.file("tmp"),
+      "--auth-root-authentication-method=normal", "--skip-test-db"};
   if (::geteuid() == 0) command.emplace_back("--user=root");
   if (wait_for(spawn(std::move(command), folder_.file("install.log"))) != 0) {
     return Error{ErrorCode::kUnavailable,
@@ -146,10 +149,10 @@ Status MariadbServer::install() {
 Status MariadbServer::launch() {
   std::vector<std::string> command{
       *find_program("mariadbd"), "--no-defaults", "--datadir=" + folder_.file("data"),
-      "--socket=" + folder_.file("socket"), "--port=" + std::to_string(port_),
-      "--bind-address=127.0.0.1", "--pid-file=" + folder_.file("pid"),
-      "--init-file=" + folder_.file("init.sql"), "--skip-name-resolve",
-      "--character-set-server=utf8mb4",
+      "--tmpdir=" + folder_.file("tmp"), "--socket=" + folder_.file("socket"),
+      "--port=" + std::to_string(port_), "--bind-address=127.0.0.1",
+      "--pid-file=" + folder_.file("pid"), "--init-file=" + folder_.file("init.sql"),
+      "--skip-name-resolve", "--character-set-server=utf8mb4",
       // A killed server loses nothing by it, only a power failure.
       "--innodb-flush-log-at-trx-commit=2", "--innodb-buffer-pool-size=256M",
       "--innodb-log-file-size=256M"};
