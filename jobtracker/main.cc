@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <sys/stat.h>
+
 #include "jobtracker/http/operations_pages.h"
 #include "jobtracker/job_tracker.h"
 #include "jobtracker/program.h"
@@ -123,6 +125,8 @@ class Checkpoints {
 };
 
 int run(const Settings& settings, const Environment& environment) {
+  // Commands, payloads and output are nobody else's business: the store and its folder are private.
+  ::umask(S_IRWXG | S_IRWXO);
   const SystemClock clock;
   SystemRandom random;
   const Logger log{"jobtracker"};

@@ -4,6 +4,7 @@
 #include "jobclient/cli/ask.h"
 #include "jobclient/cli/help.h"
 #include "jobclient/cli/import_crontab.h"
+#include "jobclient/cli/keys.h"
 #include "jobclient/cli/logs.h"
 #include "jobclient/cli/next.h"
 #include "jobclient/cli/show.h"
@@ -20,25 +21,17 @@ struct CliVerb {
 };
 
 // In the order of the program's --help.
-constexpr CliVerb kVerbs[] = {{declare_submit, run_submit},
-                              {declare_import_crontab, run_import_crontab},
-                              {declare_list, run_list},
-                              {declare_show, run_show},
-                              {declare_waiting, run_waiting},
-                              {declare_executing, run_executing},
-                              {declare_history, run_history},
-                              {declare_logs, run_logs},
-                              {declare_nodes, run_nodes},
-                              {declare_groups, run_groups},
-                              {declare_stats, run_stats},
-                              {declare_trigger, run_trigger},
-                              {declare_cancel, run_cancel},
-                              {declare_suspend, run_suspend},
-                              {declare_resume, run_resume},
-                              {declare_kill, run_kill},
-                              {declare_next, run_next},
-                              {declare_help, run_help},
-                              {declare_completion, run_completion}};
+constexpr CliVerb kVerbs[] = {
+    {declare_submit, run_submit},   {declare_import_crontab, run_import_crontab},
+    {declare_list, run_list},       {declare_show, run_show},
+    {declare_waiting, run_waiting}, {declare_executing, run_executing},
+    {declare_history, run_history}, {declare_logs, run_logs},
+    {declare_nodes, run_nodes},     {declare_groups, run_groups},
+    {declare_stats, run_stats},     {declare_trigger, run_trigger},
+    {declare_cancel, run_cancel},   {declare_suspend, run_suspend},
+    {declare_resume, run_resume},   {declare_kill, run_kill},
+    {declare_next, run_next},       {declare_keys_new, run_keys_new},
+    {declare_help, run_help},       {declare_completion, run_completion}};
 
 std::vector<Option> program_options() {
   constexpr const char* kConnection = "Connection";
