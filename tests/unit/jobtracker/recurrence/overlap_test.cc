@@ -250,5 +250,24 @@ TEST(Definitions, ARunThatOutlivesItsRemovedDefinitionMeansNothingToTheNextOne) 
   EXPECT_THAT(bundle.runs_of("new"), SizeIs(1));
 }
 
+TEST(Count, ASuspendedRunDoesNotCount) {
+  for (const Overlap overlap : {Overlap::kSkip, Overlap::kParallel}) {
+    SCOPED_TRACE(static_cast<int>(overlap));
+    TrackerBundle bundle;
+    bundle.add_worker();
+    JobSpec spec = job_every("a", std::chrono::minutes{1});
+    spec.schedule.count = 5;
+    spec.overlap = overlap;
+    bundle.submit(spec);
+    bundle.run_for(std::chrono::seconds{90});
+    bundle.act(wire::Verb::kSuspend, "a");
+    bundle.run_for(std::chrono::minutes{3});
+    bundle.act(wire::Verb::kResume, "a");
+    bundle.run_for(std::chrono::minutes{20});
+    EXPECT_THAT(bundle.runs_of("a"), ::testing::SizeIs(5));
+    EXPECT_TRUE(bundle.is_empty());
+  }
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker
