@@ -1,6 +1,7 @@
 // How definitions, jobs and log rows look to people.
 #include "jobtracker/query/query.h"
 #include "shared/base/time_text.h"
+#include "shared/wire/spec_words.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -44,36 +45,6 @@ std::string state_word(DefinitionState state) {
   return {};
 }
 
-std::string overlap_word(Overlap overlap) {
-  switch (overlap) {
-    case Overlap::kSkip:
-      return "skip";
-    case Overlap::kQueue:
-      return "queue";
-    case Overlap::kQueueOne:
-      return "queue_one";
-    case Overlap::kCancelRunning:
-      return "cancel_running";
-    case Overlap::kParallel:
-      return "parallel";
-  }
-  return {};
-}
-
-std::string dst_word(DstRule rule) {
-  switch (rule) {
-    case DstRule::kAuto:
-      return "auto";
-    case DstRule::kSkip:
-      return "skip";
-    case DstRule::kOnce:
-      return "once";
-    case DstRule::kTwice:
-      return "twice";
-  }
-  return {};
-}
-
 std::string schedule_text(const Schedule& schedule) {
   switch (schedule.kind) {
     case ScheduleKind::kNow:
@@ -112,12 +83,14 @@ wire::Row QueryDesk::definition_row(ActiveDefinition& definition) const {
           {"kind", kind_word(row.kind)},
           {"schedule", schedule_text(definition.spec.schedule)},
           {"tz", is_cron ? wire::Field{definition.spec.schedule.tz} : wire::Field{}},
-          {"dst", is_cron ? wire::Field{dst_word(definition.spec.schedule.dst)} : wire::Field{}},
+          {"dst", is_cron ? wire::Field{std::string(
+                                wire::word_of(definition.spec.schedule.dst, wire::kDstWords))}
+                          : wire::Field{}},
           {"state", state_word(row.state)},
           {"next_fire", time_field(next)},
           {"last_fire", time_field(row.last_fire)},
           {"priority", std::int64_t{definition.spec.priority}},
-          {"overlap", overlap_word(definition.spec.overlap)},
+          {"overlap", std::string(wire::word_of(definition.spec.overlap, wire::kOverlapWords))},
           {"running", static_cast<std::int64_t>(definition.running.size())},
           {"description", definition.spec.description},
           {"owner", definition.spec.owner}};
