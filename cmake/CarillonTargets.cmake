@@ -53,8 +53,8 @@ function(carillon_test name)
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   list(TRANSFORM arg_LINKS PREPEND carillon_)
-  target_link_libraries(${name} PRIVATE carillon_warnings ${arg_LINKS} ${arg_LINKS_PRIVATE}
-    GTest::gtest_main GTest::gmock)
+  target_link_libraries(${name} PRIVATE carillon_test_options ${arg_LINKS} ${arg_LINKS_PRIVATE})
+  target_precompile_headers(${name} REUSE_FROM carillon_precompiled_tests)
   target_compile_definitions(${name} PRIVATE
     CARILLON_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
     CARILLON_SOURCE_DIR="${PROJECT_SOURCE_DIR}"

@@ -53,7 +53,7 @@ class Tree:
         self.texts = {}
         for folder, folders, files in os.walk(self.root):
             folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
-            for name in sorted(files):
+            for name in sorted(set(files) - SKIPPED_FOLDERS):  # In a work tree .git is a file.
                 path = pathlib.Path(folder, name)
                 relative = path.relative_to(self.root).as_posix()
                 if path.suffix not in TEXTS or is_below_any(relative, SKIPPED_PATHS):
