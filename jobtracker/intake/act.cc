@@ -278,17 +278,17 @@ void ActIntake::act_on_job(const PendingPtr& pending, FindAnswer found) {
                    pending->name() + " is a run of task '" + found.waiting->task_id +
                        "' that waits (name the task id)");
   }
-  if (found.waiting) return act_on_waiting(pending, std::move(*found.waiting), found.delayed);
+  if (found.waiting) return act_on_waiting(pending, std::move(*found.waiting));
   if (found.executing) return act_on_executing(pending, *found.executing);
   decline(pending, ErrorCode::kNotFound,
           pending->name() + " is not waiting, executing or defined" +
               (pending->act.task_id.empty() ? "" : " in group '" + pending->act.group + "'"));
 }
 
-void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job, bool delayed) {
+void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
   const WallTime now = clock_.now();
   const wire::Verb verb = pending->act.verb;
-  ChangeWaiting change{.from = job, .from_delayed = delayed};
+  ChangeWaiting change{.from = job};
   switch (verb) {
     case wire::Verb::kCancel:
       change.log = LogEntry{.id = ids_.next(now),
@@ -306,17 +306,18 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job, bool d
         return decline(pending, ErrorCode::kConflict, pending->name() + " is suspended already");
       change.to = job;
       change.to->suspended = true;
-      change.to_delayed = true;
+      change.to->delayed = true;
       break;
     case wire::Verb::kResume:
       if (!job.suspended)
         return decline(pending, ErrorCode::kConflict, pending->name() + " is not suspended");
       change.to = job;
       change.to->suspended = false;
-      change.to_delayed = job.trigger_time > definitions_.horizon_end();
+      change.to->delayed = job.trigger_time > definitions_.horizon_end();
       break;
     case wire::Verb::kTrigger:
       change.to = job;
+      change.to->delayed = false;
       change.to->suspended = false;
       change.to->priority = kPriorityTriggered;
       change.to->trigger_time = now;
@@ -332,16 +333,16 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job, bool d
                      pending->name() + " is not executing, it waits (cancel it instead)");
   }
   if (executing_.find(job.id) != nullptr) return look_again(pending);  // It is just being claimed.
-  if (!delayed) sink_.forget(job.group, job.id);
+  if (!job.delayed) sink_.forget(job.group, job.id);
   std::vector<Operation> operations;
   operations.emplace_back(std::move(change));
-  if (delayed) definitions_.hold_promotion();
+  if (job.delayed) definitions_.hold_promotion();
   ForRequest request = for_request(pending, pending->name() + " " + word(verb), job.id);
-  request.on_request = [this, delayed, job, answer = std::move(request.on_request)](
+  request.on_request = [this, job, answer = std::move(request.on_request)](
                            const RequestOutcome& outcome, const Error* refused) {
-    if (delayed) definitions_.release_promotion();
+    if (job.delayed) definitions_.release_promotion();
     const bool was_left = refused != nullptr || outcome.answered_before;
-    if (was_left && !delayed && executing_.find(job.id) == nullptr) sink_.offer(job);
+    if (was_left && !job.delayed && executing_.find(job.id) == nullptr) sink_.offer(job);
     answer(outcome, refused);
   };
   batcher_.post_request(
@@ -352,7 +353,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job, bool d
         if (outcomes.front().kind != OutcomeKind::kDone) return;
         // A read before the commit may have brought it back.
         sink_.forget(changed.from.group, changed.from.id);
-        if (changed.to && !changed.to_delayed) sink_.offer(std::move(*changed.to));
+        if (changed.to && !changed.to->delayed) sink_.offer(std::move(*changed.to));
       });
 }
 

@@ -37,7 +37,7 @@ class ActIntake {
   void cancel_definition(const PendingPtr& pending, ActiveDefinition& definition);
   void trigger_definition(const PendingPtr& pending, ActiveDefinition& definition);
   void act_on_job(const PendingPtr& pending, FindAnswer found);
-  void act_on_waiting(const PendingPtr& pending, WaitingJob job, bool delayed);
+  void act_on_waiting(const PendingPtr& pending, WaitingJob job);
   void act_on_executing(const PendingPtr& pending, const ExecutingJob& job);
   void look_again(const PendingPtr& pending);
   void stop_runs(const std::vector<JobId>& jobs, const std::string& reason);

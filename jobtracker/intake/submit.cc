@@ -142,8 +142,7 @@ void SubmitIntake::find_replaced(const std::shared_ptr<Pending>& pending) {
       if (answer.ok()) {
         auto& found = std::get<FindAnswer>(answer.value());
         if (found.waiting) {
-          pending->replaced[index] = {.from = std::move(*found.waiting),
-                                      .from_delayed = found.delayed};
+          pending->replaced[index] = {.from = std::move(*found.waiting)};
         }
       }
       find_replaced(pending);
@@ -244,7 +243,7 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
     operation.job.kind = spec.schedule.kind;
     operation.job.priority = spec.priority;
     operation.job.trigger_time = spec.schedule.kind == ScheduleKind::kNow ? now : spec.schedule.at;
-    operation.delayed = operation.job.trigger_time > definitions_.horizon_end();
+    operation.job.delayed = operation.job.trigger_time > definitions_.horizon_end();
     operation.job.spec = wire::encode_spec(spec);
     answer.job_id = id;
     pending.operations.emplace_back(std::move(operation));
@@ -279,7 +278,7 @@ void SubmitIntake::take_in(Pending& pending, std::vector<Operation>& operations,
   for (std::size_t i = 0; i < pending.answer_of.size(); ++i) {
     if (outcomes[i].kind != OutcomeKind::kDone) continue;
     if (auto* job = std::get_if<AddJob>(&operations[i])) {
-      if (!job->delayed) sink_.offer(std::move(job->job));
+      if (!job->job.delayed) sink_.offer(std::move(job->job));
     } else {
       definitions_.added(std::move(pending.definitions.at(i)));
     }

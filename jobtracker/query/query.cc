@@ -125,7 +125,7 @@ void QueryDesk::waiting(const Asker& asker, const wire::Query& message) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
     const auto& jobs = std::get<JobsAnswer>(answer.value()).jobs;
     wire::Rows reply;
-    for (const WaitingJob& job : jobs) reply.rows.push_back(waiting_row(job, question.delayed));
+    for (const WaitingJob& job : jobs) reply.rows.push_back(waiting_row(job));
     if (static_cast<std::int64_t>(jobs.size()) == question.limit) {
       const WaitingJob& last = jobs.back();
       reply.next = key_text({question.group.value, question.delayed ? 1 : 0, last.priority,
@@ -199,8 +199,7 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
     const auto& found = std::get<FindAnswer>(answer.value());
     wire::Rows reply;
     if (found.waiting) {
-      reply.rows.push_back(
-          with_spec(waiting_row(*found.waiting, found.delayed), found.waiting->spec));
+      reply.rows.push_back(with_spec(waiting_row(*found.waiting), found.waiting->spec));
     } else if (found.executing) {
       Executing entry{.row = *found.executing,
                       .phase = Phase::kSent,

@@ -43,7 +43,7 @@ class QueryDesk {
 
   wire::Row definition_row(ActiveDefinition& definition) const;
   wire::Row executing_row(const Executing& entry) const;
-  wire::Row waiting_row(const WaitingJob& job, bool delayed) const;
+  wire::Row waiting_row(const WaitingJob& job) const;
   wire::Row log_row(const LogEntry& entry) const;
   std::string group_name(GroupId id) const;
   // The group a question names; empty: all (id 0). Otherwise an error for the asker.

@@ -96,7 +96,7 @@ wire::Row QueryDesk::definition_row(ActiveDefinition& definition) const {
           {"owner", definition.spec.owner}};
 }
 
-wire::Row QueryDesk::waiting_row(const WaitingJob& job, bool delayed) const {
+wire::Row QueryDesk::waiting_row(const WaitingJob& job) const {
   return {{"job_id", id_text(job.id)},
           {"task_id", job.task_id},
           {"group", group_name(job.group)},
@@ -105,7 +105,7 @@ wire::Row QueryDesk::waiting_row(const WaitingJob& job, bool delayed) const {
           {"attempt", std::int64_t{job.attempt}},
           {"kind", kind_word(job.kind)},
           {"state", std::string(job.suspended ? "suspended"
-                                : delayed     ? "delayed"
+                                : job.delayed ? "delayed"
                                               : "waiting")}};
 }
 

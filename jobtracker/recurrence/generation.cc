@@ -170,8 +170,11 @@ void Recurrence::promote() {
                  if (jobs.empty()) return;
                  const bool has_more = static_cast<std::int64_t>(jobs.size()) == kPromotedAtOnce;
                  std::vector<Operation> moves;
-                 for (const WaitingJob& job : jobs)
-                   moves.emplace_back(ChangeWaiting{.from = job, .from_delayed = true, .to = job});
+                 for (WaitingJob& job : jobs) {
+                   ChangeWaiting move{.from = job, .to = std::move(job)};
+                   move.to->delayed = false;
+                   moves.emplace_back(std::move(move));
+                 }
                  is_promoting_ = true;
                  batcher_.post_unit(
                      Urgency::kClaim, std::move(moves),

@@ -18,10 +18,8 @@ namespace carillon::jobtracker {
 // Changes or removes a waiting job: cancel, expire, suspend, resume, promote, move its time.
 // kConflict: it is not there any more, or its attempt is another; then nothing of it happens.
 struct ChangeWaiting {
-  WaitingJob from{};  // found by id, in the delayed table if from_delayed, else in its group's
-  bool from_delayed = false;
+  WaitingJob from{};               // found by id, in the table that it says
   std::optional<WaitingJob> to{};  // empty: removed; its key is freed when it is a keyed one-shot
-  bool to_delayed = false;
   std::optional<LogEntry> log{};
 };
 
@@ -68,7 +66,6 @@ struct AddDefinition {
 // kTaken: as for AddDefinition.
 struct AddJob {
   WaitingJob job{};
-  bool delayed = false;
 };
 
 // The retries of a running job are void from now on. kConflict: that attempt is not executing.

@@ -106,12 +106,12 @@ Result<WaitingTable*> MemoryBatch::group_table(GroupId group) {
   return &found->second;
 }
 
-Status MemoryBatch::insert_waiting(WaitingJob job, bool delayed) {
+Status MemoryBatch::insert_waiting(WaitingJob job) {
   WaitingTable* table = CARILLON_TRY(group_table(job.group));
   const bool taken_id = table->find(job.id) != nullptr || tables_.delayed.find(job.id) != nullptr ||
                         tables_.executing.contains(job.id);
   if (taken_id) return invalid("job " + std::to_string(job.id.value) + " is stored already");
-  if (delayed) {
+  if (job.delayed) {
     table = &tables_.delayed;
   } else {
     job.suspended = false;
@@ -150,12 +150,12 @@ void MemoryBatch::free_key(GroupId group, const std::string& task_id, const KeyH
 
 Result<Outcome> MemoryBatch::apply(const ChangeWaiting& change) {
   WaitingTable* table = CARILLON_TRY(group_table(change.from.group));
-  if (change.from_delayed) table = &tables_.delayed;
+  if (change.from.delayed) table = &tables_.delayed;
   const WaitingJob* stored = table->find(change.from.id);
   if (stored == nullptr || stored->attempt != change.from.attempt) return conflict();
   erase_waiting(*table, change.from.id);
   if (change.to) {
-    CARILLON_TRY(insert_waiting(*change.to, change.to_delayed));
+    CARILLON_TRY(insert_waiting(*change.to));
   } else if (holds_key(change.from)) {
     free_key(change.from.group, change.from.task_id, {.job = change.from.id});
   }
@@ -170,7 +170,7 @@ Result<Outcome> MemoryBatch::apply(const End& end) {
   }
   put(tables_.executing, end.id, std::nullopt);
   if (end.frees_key) free_key(end.group, end.task_id, {.job = end.id});
-  if (end.again) CARILLON_TRY(insert_waiting(*end.again, false));
+  if (end.again) CARILLON_TRY(insert_waiting(*end.again));
   if (end.log) CARILLON_TRY(insert_log(*end.log));
   return done();
 }
@@ -204,7 +204,7 @@ Result<Outcome> MemoryBatch::apply(const ChangeDefinition& change) {
       }
     }
   }
-  for (const WaitingJob& job : change.add) CARILLON_TRY(insert_waiting(job, false));
+  for (const WaitingJob& job : change.add) CARILLON_TRY(insert_waiting(job));
   for (const LogEntry& entry : change.logs) CARILLON_TRY(insert_log(entry));
   return done();
 }
@@ -216,6 +216,7 @@ Result<Outcome> MemoryBatch::apply(const Claim& claim) {
   if (stored == nullptr || stored->attempt != job.attempt - 1) return conflict();
   erase_waiting(*table, job.id);
   ExecutingJob executing = claim.to;
+  executing.job.delayed = false;
   executing.job.suspended = false;
   put(tables_.executing, job.id, std::move(executing));
   return done();
@@ -232,7 +233,7 @@ Result<Outcome> MemoryBatch::apply(const AddDefinition& add) {
   }
   put(tables_.keys, {definition.group, definition.task_id}, KeyHolder{.definition = definition.id});
   put(tables_.definitions, definition.id, definition);
-  if (add.first) CARILLON_TRY(insert_waiting(*add.first, false));
+  if (add.first) CARILLON_TRY(insert_waiting(*add.first));
   return done();
 }
 
@@ -242,7 +243,7 @@ Result<Outcome> MemoryBatch::apply(const AddJob& add) {
     if (const KeyHolder* holder = holder_of(job.group, job.task_id)) return taken(*holder);
     put(tables_.keys, {job.group, job.task_id}, KeyHolder{.job = job.id});
   }
-  CARILLON_TRY(insert_waiting(job, add.delayed));
+  CARILLON_TRY(insert_waiting(job));
   return done();
 }
 

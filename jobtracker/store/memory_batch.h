@@ -33,7 +33,7 @@ class MemoryBatch {
   Result<Outcome> apply(const Purge& purge);
 
   Result<WaitingTable*> group_table(GroupId group);
-  Status insert_waiting(WaitingJob job, bool delayed);
+  Status insert_waiting(WaitingJob job);
   void erase_waiting(WaitingTable& table, JobId id);
   Status insert_log(const LogEntry& entry);
   void free_key(GroupId group, const std::string& task_id, const KeyHolder& holder);

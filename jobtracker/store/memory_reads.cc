@@ -163,7 +163,6 @@ class MemoryReads {
     }
     if (const WaitingJob* job = tables_.delayed.find(id); job && (!group || job->group == group)) {
       answer.waiting = *job;
-      answer.delayed = true;
       return;
     }
     for (const auto& [owner, table] : tables_.waiting) {

@@ -55,7 +55,6 @@ struct Find {
 struct FindAnswer {
   DefinitionId definition{};
   std::optional<WaitingJob> waiting{};
-  bool delayed = false;
   std::optional<ExecutingJob> executing{};
 };
 

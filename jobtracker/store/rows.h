@@ -32,7 +32,8 @@ struct WaitingJob {
   std::int32_t lost = 0;      // attempts whose worker died
   bool triggered = false;     // made by trigger: not on the schedule's grid
   bool forced = false;        // triggered with force: runs whatever overlap says
-  bool suspended = false;     // in the delayed table only
+  bool delayed = false;       // a row of the delayed table, not of its group's
+  bool suspended = false;     // delayed ones only
   std::string spec{};         // an encoded JobSpec; empty: its definition's
 
   bool operator==(const WaitingJob&) const = default;

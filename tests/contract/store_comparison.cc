@@ -36,11 +36,6 @@ class BatchSource {
   std::int64_t last_id() const { return last_id_; }
 
  private:
-  struct Known {
-    WaitingJob job{};
-    bool delayed = false;
-  };
-
   std::uint64_t below(std::uint64_t bound) { return random_.next() % bound; }
   bool chance(std::uint64_t percent) { return below(100) < percent; }
   GroupId group() { return GroupId{static_cast<std::int32_t>(below(kGroups)) + 1}; }
@@ -108,7 +103,7 @@ class BatchSource {
     AddDefinition add{.definition = made};
     if (chance(50)) {
       add.first = new_occurrence(made);
-      jobs_.push_back({*add.first, false});
+      jobs_.push_back(*add.first);
     }
     return add;
   }
@@ -134,50 +129,49 @@ class BatchSource {
     if (change.spec_changed) change.to->spec = "edited " + std::to_string(below(1000));
     for (auto left = below(4); left > 0; --left) {
       change.add.push_back(new_occurrence(known));
-      jobs_.push_back({change.add.back(), false});
+      jobs_.push_back(change.add.back());
     }
     if (chance(20)) change.logs.push_back(new_log(new_occurrence(known)));
     return change;
   }
 
-  Operation change_waiting(Known& known) {
-    ChangeWaiting change{.from = known.job, .from_delayed = known.delayed};
+  Operation change_waiting(WaitingJob& known) {
+    ChangeWaiting change{.from = known};
     if (chance(60)) {
-      change.to = known.job;
+      change.to = known;
       change.to->trigger_time = time();
       change.to->priority = static_cast<int>(below(5)) * 50 - 1;
-      change.to_delayed = chance(50);
-      change.to->suspended = change.to_delayed && chance(50);
-      known = {*change.to, change.to_delayed};
+      change.to->delayed = chance(50);
+      change.to->suspended = change.to->delayed && chance(50);
+      known = *change.to;
     }
-    if (chance(40)) change.log = new_log(known.job);
+    if (chance(40)) change.log = new_log(known);
     return change;
   }
 
-  Operation end(Known& known) {
-    End ended{.id = known.job.id,
-              .attempt = known.job.attempt,
-              .group = known.job.group,
-              .task_id = known.job.task_id};
-    if (chance(80)) ended.log = new_log(known.job);
+  Operation end(WaitingJob& known) {
+    End ended{
+        .id = known.id, .attempt = known.attempt, .group = known.group, .task_id = known.task_id};
+    if (chance(80)) ended.log = new_log(known);
     if (chance(40)) {
-      ended.again = known.job;
+      ended.again = known;
+      ended.again->delayed = false;
       ended.again->suspended = false;
       ended.again->failures += 1;
-      known = {*ended.again, false};
+      known = *ended.again;
     } else {
-      ended.frees_key = known.job.keyed && !known.job.definition;
+      ended.frees_key = known.keyed && !known.definition;
     }
     return ended;
   }
 
-  Operation claim(Known& known) {
-    Claim taken{.to = {.job = known.job,
+  Operation claim(WaitingJob& known) {
+    Claim taken{.to = {.job = known,
                        .session = SessionId{static_cast<std::int64_t>(below(5)) + 1},
                        .node = "worker",
                        .claimed_at = now_}};
     taken.to.job.attempt += 1;
-    known.job.attempt += 1;
+    known.attempt += 1;
     return taken;
   }
 
@@ -192,12 +186,13 @@ class BatchSource {
 
   Operation draw() {
     const auto kind = below(100);
-    Known* known = any(jobs_);
+    WaitingJob* known = any(jobs_);
     Definition* definition = any(definitions_);
     if (known == nullptr || kind < 30) {
-      AddJob add{.job = new_job(), .delayed = chance(20)};
-      add.job.suspended = add.delayed && chance(50);
-      jobs_.push_back({add.job, add.delayed});
+      AddJob add{.job = new_job()};
+      add.job.delayed = chance(20);
+      add.job.suspended = add.job.delayed && chance(50);
+      jobs_.push_back(add.job);
       return add;
     }
     if (kind < 50) return claim(*known);
@@ -205,8 +200,8 @@ class BatchSource {
     if (kind < 80) return change_waiting(*known);
     if (kind < 83 || definition == nullptr) return add_definition();
     if (kind < 90) return change_definition(*definition);
-    if (kind < 92) return CancelExecuting{known->job.id, known->job.attempt};
-    if (kind < 94) return AddLog{new_log(known->job)};
+    if (kind < 92) return CancelExecuting{(*known).id, (*known).attempt};
+    if (kind < 94) return AddLog{new_log((*known))};
     if (kind < 97) return add_output();
     if (kind < 99) {
       return PutNode{{.session = SessionId{static_cast<std::int64_t>(below(6)) + 1},
@@ -244,7 +239,7 @@ class BatchSource {
   WallTime now_ = kStart;
   std::int64_t last_id_ = 0;
   std::int32_t last_definition_ = 0;
-  std::vector<Known> jobs_{};
+  std::vector<WaitingJob> jobs_{};
   std::vector<Definition> definitions_{};
   std::map<std::int64_t, std::int64_t> sequences_{};
 };
@@ -288,7 +283,7 @@ void compare_rows(Store& reference, Store& store, WallTime now, std::int64_t las
       const auto found = ask<FindAnswer>(reference, find);
       const auto other = ask<FindAnswer>(store, find);
       EXPECT_TRUE(found.definition == other.definition && found.waiting == other.waiting &&
-                  found.delayed == other.delayed && found.executing == other.executing)
+                  found.executing == other.executing)
           << find.task_id;
     }
   }

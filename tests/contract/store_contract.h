@@ -37,6 +37,12 @@ inline void PrintTo(const MakeStoreDatabase&, std::ostream* out) { *out << "data
 inline constexpr WallTime kNow{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21}};
 inline constexpr Duration kSecond = std::chrono::seconds{1};
 
+// The job as a row of the delayed table.
+inline WaitingJob delayed_one(WaitingJob job) {
+  job.delayed = true;
+  return job;
+}
+
 class StoreContract : public ::testing::TestWithParam<MakeStoreDatabase> {
  protected:
   void SetUp() override;

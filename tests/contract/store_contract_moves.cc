@@ -30,9 +30,10 @@ TEST_P(StoreContract, KeepsEveryFieldOfAWaitingJob) {
   auto suspended = job;
   suspended.id = new_job().id;
   suspended.task_id = "asleep";
+  suspended.delayed = true;
   suspended.suspended = true;
 
-  EXPECT_THAT(outcomes({AddJob{job}, AddJob{suspended, true}}), ElementsAre(kDone, kDone));
+  EXPECT_THAT(outcomes({AddJob{job}, AddJob{suspended}}), ElementsAre(kDone, kDone));
 
   EXPECT_THAT(waiting(group_), ElementsAre(job));
   EXPECT_THAT(delayed(), ElementsAre(suspended));
@@ -57,7 +58,7 @@ TEST_P(StoreContract, RefusesATakenTaskIdAndSaysWhoHoldsIt) {
 TEST_P(StoreContract, GivesATaskIdToTheFirstOfABatch) {
   const auto first = new_keyed_job("twice");
 
-  const auto result = committed({AddJob{first}, AddJob{new_keyed_job("twice"), true}});
+  const auto result = committed({AddJob{first}, AddJob{delayed_one(new_keyed_job("twice"))}});
 
   EXPECT_THAT(result.outcomes,
               ElementsAre(Outcome{}, Outcome{.kind = kTaken, .existing_job = first.id}));
@@ -235,15 +236,16 @@ TEST_P(StoreContract, MovesJobsBetweenTheDelayedAndTheExecutableTable) {
   const auto job = new_keyed_job("mover");
   committed({AddJob{job}});
   auto asleep = job;
+  asleep.delayed = true;
   asleep.suspended = true;
   asleep.trigger_time += 3600 * kSecond;
 
-  EXPECT_EQ(outcome(ChangeWaiting{.from = job, .to = asleep, .to_delayed = true}), kDone);
+  EXPECT_EQ(outcome(ChangeWaiting{.from = job, .to = asleep}), kDone);
   EXPECT_THAT(waiting(group_), IsEmpty());
   EXPECT_THAT(delayed(), ElementsAre(asleep));
-  EXPECT_EQ(outcome(ChangeWaiting{.from = job, .to = asleep, .to_delayed = true}), kConflict);
+  EXPECT_EQ(outcome(ChangeWaiting{.from = job, .to = asleep}), kConflict);
 
-  EXPECT_EQ(outcome(ChangeWaiting{.from = asleep, .from_delayed = true, .to = job}), kDone);
+  EXPECT_EQ(outcome(ChangeWaiting{.from = asleep, .to = job}), kDone);
   EXPECT_THAT(waiting(group_), ElementsAre(job));
   EXPECT_THAT(delayed(), IsEmpty());
   EXPECT_EQ(outcome(AddJob{new_keyed_job("mover")}), kTaken);
@@ -349,7 +351,7 @@ TEST_P(StoreContract, VoidsTheOccurrencesOfAnEditedDefinition) {
   const auto other = new_definition("daily");
   const auto others = new_occurrence(other);
   committed({AddDefinition{definition, new_occurrence(definition)}, AddDefinition{other, others}});
-  committed({AddJob{new_occurrence(definition), true}});
+  committed({AddJob{delayed_one(new_occurrence(definition))}});
   auto to = definition;
   to.version = 2;
   to.kind = ScheduleKind::kEvery;

@@ -122,17 +122,17 @@ TEST_P(StoreReads, ListsAllWaitingJobsPageByPage) {
 }
 
 TEST_P(StoreReads, ReadsDelayedJobsThatAreNotSuspended) {
-  auto early = new_job();
+  auto early = delayed_one(new_job());
   early.trigger_time = kNow + kSecond;
-  auto late = new_job();
+  auto late = delayed_one(new_job());
   late.trigger_time = kNow + 3 * kSecond;
   late.group = make_group("other");
-  auto asleep = new_job();
+  auto asleep = delayed_one(new_job());
   asleep.trigger_time = kNow - kSecond;
   asleep.suspended = true;
-  auto far = new_job();
+  auto far = delayed_one(new_job());
   far.trigger_time = kNow + 60 * kSecond;
-  committed({AddJob{late, true}, AddJob{far, true}, AddJob{asleep, true}, AddJob{early, true}});
+  committed({AddJob{late}, AddJob{far}, AddJob{asleep}, AddJob{early}});
 
   const auto due = [&](std::int64_t limit) {
     return ask<JobsAnswer>(ReadDelayed{.through = kNow + 3 * kSecond, .limit = limit}).jobs;
@@ -150,7 +150,8 @@ TEST_P(StoreReads, ListsDelayedJobsByTimeWithTheSuspendedOnes) {
     job.trigger_time = kNow + (i / 4) * kSecond;
     job.suspended = i % 2 == 0;
     job.group = i % 5 == 0 ? other : group_;
-    adds.push_back(AddJob{job, true});
+    job.delayed = true;
+    adds.push_back(AddJob{job});
     if (job.group == group_) mine.push_back(job);
   }
   committed(std::move(adds));
@@ -171,15 +172,13 @@ TEST_P(StoreReads, ListsDelayedJobsByTimeWithTheSuspendedOnes) {
 
 TEST_P(StoreReads, FindsWhatHoldsATaskIdWhereverItIs) {
   const auto waiting_job = new_keyed_job("waiting");
-  const auto delayed_job = new_keyed_job("delayed");
+  const auto delayed_job = delayed_one(new_keyed_job("delayed"));
   const auto definition = new_definition("defined");
   const auto executing_job = running(new_keyed_job("executing"));
-  committed({AddJob{waiting_job}, AddJob{delayed_job, true}, AddDefinition{definition, {}}});
+  committed({AddJob{waiting_job}, AddJob{delayed_job}, AddDefinition{definition, {}}});
 
   EXPECT_EQ(find("waiting").waiting, waiting_job);
-  EXPECT_FALSE(find("waiting").delayed);
   EXPECT_EQ(find("delayed").waiting, delayed_job);
-  EXPECT_TRUE(find("delayed").delayed);
   EXPECT_EQ(find("executing").executing, executing_job);
   EXPECT_EQ(find("defined").definition, definition.id);
   const auto nothing = find("nobody");
@@ -321,9 +320,9 @@ TEST_P(StoreReads, CountsWhatWaitsAndWhatIsDueInEachGroup) {
   const GroupId other = make_group("other");
   auto future = new_job();
   future.trigger_time = kNow + kSecond;
-  auto asleep = new_job();
+  auto asleep = delayed_one(new_job());
   asleep.group = other;
-  committed({AddJob{new_job()}, AddJob{new_job()}, AddJob{future}, AddJob{asleep, true}});
+  committed({AddJob{new_job()}, AddJob{new_job()}, AddJob{future}, AddJob{asleep}});
 
   const auto groups = ask<CountAnswer>(CountWaiting{.now = kNow}).groups;
   ASSERT_THAT(groups, SizeIs(2));

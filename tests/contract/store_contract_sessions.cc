@@ -217,7 +217,7 @@ TEST_P(StoreContract, FindsTheOneBadOperationAmongAHundred) {
 TEST_P(StoreContract, NamesTheOperationOfAGroupThatDoesNotExist) {
   auto lost = new_job();
   lost.group = GroupId{99};
-  const std::vector<Operation> bad = {AddJob{lost}, AddJob{lost, true}, Claim{claimed(lost)},
+  const std::vector<Operation> bad = {AddJob{lost}, AddJob{delayed_one(lost)}, Claim{claimed(lost)},
                                       ChangeWaiting{.from = lost}};
   for (const Operation& operation : bad) {
     const auto result = commit({AddLog{new_log(lost)}, operation, AddJob{new_job()}});

@@ -117,7 +117,6 @@ Status SqlReads::find_job(JobId job, GroupId group, FindAnswer& answer) {
         auto found = delayed_of(row);
         if (!fits(found.group)) return;
         answer.waiting = std::move(found);
-        answer.delayed = true;
       }));
   if (answer.waiting) return {};
   std::vector<GroupId> owners{group};

@@ -29,9 +29,13 @@ void RowBuffer::clear() {
   kept_.clear();
 }
 
-void RowBuffer::add_waiting(const WaitingJob& job) { append_waiting(waiting_[job.group], job); }
-
-void RowBuffer::add_delayed(const WaitingJob& job) { append_delayed(delayed_, job); }
+void RowBuffer::add_waiting(const WaitingJob& job) {
+  if (job.delayed) {
+    append_delayed(delayed_, job);
+  } else {
+    append_waiting(waiting_[job.group], job);
+  }
+}
 
 void RowBuffer::add_executing(const ExecutingJob& job) { append_executing(executing_, job); }
 

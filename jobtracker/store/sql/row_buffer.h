@@ -26,7 +26,6 @@ class RowBuffer {
   void clear();
 
   void add_waiting(const WaitingJob& job);  // of job.group, which must exist
-  void add_delayed(const WaitingJob& job);
   void add_executing(const ExecutingJob& job);
   void add_definition(const Definition& definition, const DescribeSpec& describe);
   void add_key(sql::Dialect dialect, GroupId group, std::string_view task_id, JobId job,

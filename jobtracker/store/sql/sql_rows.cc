@@ -116,6 +116,7 @@ WaitingJob waiting_of(const Row& row, GroupId group) {
 
 WaitingJob delayed_of(const Row& row) {
   auto job = waiting_of(row, GroupId{small(row, 15)});
+  job.delayed = true;
   job.suspended = flag(row, 16);
   return job;
 }

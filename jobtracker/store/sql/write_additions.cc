@@ -120,7 +120,7 @@ Status write_new_jobs(WriteContext& context, const OperationIndices& indices) {
   context.about(indices);
   CARILLON_TRY(holders.look_up(context.db));
   for (const std::size_t index : indices) {
-    const auto& [job, delayed] = context.operation<AddJob>(index);
+    const WaitingJob& job = context.operation<AddJob>(index).job;
     if (holds_key(job)) {
       if (const Holder* holder = holders.hold(job.group, job.task_id, {.job = job.id})) {
         context.outcomes[index] = taken(*holder);
@@ -128,11 +128,7 @@ Status write_new_jobs(WriteContext& context, const OperationIndices& indices) {
       }
       context.rows.add_key(context.db.dialect(), job.group, job.task_id, job.id, {});
     }
-    if (delayed) {
-      context.rows.add_delayed(job);
-    } else {
-      context.rows.add_waiting(job);
-    }
+    context.rows.add_waiting(job);
   }
   return context.flush(indices);
 }

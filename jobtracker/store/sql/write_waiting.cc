@@ -66,7 +66,7 @@ Status write_waiting_changes(WriteContext& context, const OperationIndices& indi
       context.current = index;
       CARILLON_TRY(context.table_of(change.from.group));
       rows.push_back(
-          {index, change.from_delayed, change.from.group, change.from.id, change.from.attempt});
+          {index, change.from.delayed, change.from.group, change.from.id, change.from.attempt});
     }
     context.about(run);
     CARILLON_TRY(take_rows(context, rows));
@@ -79,9 +79,6 @@ Status write_waiting_changes(WriteContext& context, const OperationIndices& indi
           context.rows.free_key(context.db.dialect(), change.from.group, change.from.task_id,
                                 change.from.id);
         }
-      } else if (change.to_delayed) {
-        CARILLON_TRY(context.table_of(change.to->group));
-        context.rows.add_delayed(*change.to);
       } else {
         CARILLON_TRY(context.add_waiting(*change.to));
       }

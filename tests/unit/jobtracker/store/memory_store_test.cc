@@ -76,8 +76,10 @@ TEST(MemoryStore, RefusesAJobThatIsStoredAnywhere) {
   claimed.attempt = 1;
   bundle.store.commit({.number = 1, .operations = {AddJob{job}}});
   bundle.store.commit({.number = 2, .operations = {Claim{{.job = claimed}}}});
+  auto again = job;
+  again.delayed = true;
 
-  const auto result = bundle.store.commit({.number = 3, .operations = {AddJob{job, true}}});
+  const auto result = bundle.store.commit({.number = 3, .operations = {AddJob{again}}});
   EXPECT_EQ(std::get<RolledBack>(result).error.code, ErrorCode::kInvalidArgument);
 }
 
