@@ -28,6 +28,7 @@ void Dispatcher::open_group(GroupId group) {
 }
 
 void Dispatcher::offer(WaitingJob job) {
+  if (job.delayed) return;
   const auto found = lanes_.find(job.group);
   CARILLON_ASSERT(found != lanes_.end(), "a group is opened before its first job");
   touch(job.group);

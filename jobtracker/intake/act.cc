@@ -333,7 +333,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
                      pending->name() + " is not executing, it waits (cancel it instead)");
   }
   if (executing_.find(job.id) != nullptr) return look_again(pending);  // It is just being claimed.
-  if (!job.delayed) sink_.forget(job.group, job.id);
+  sink_.forget(job.group, job.id);
   std::vector<Operation> operations;
   operations.emplace_back(std::move(change));
   if (job.delayed) definitions_.hold_promotion();
@@ -342,7 +342,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
                            const RequestOutcome& outcome, const Error* refused) {
     if (job.delayed) definitions_.release_promotion();
     const bool was_left = refused != nullptr || outcome.answered_before;
-    if (was_left && !job.delayed && executing_.find(job.id) == nullptr) sink_.offer(job);
+    if (was_left && executing_.find(job.id) == nullptr) sink_.offer(job);
     answer(outcome, refused);
   };
   batcher_.post_request(
@@ -353,7 +353,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
         if (outcomes.front().kind != OutcomeKind::kDone) return;
         // A read before the commit may have brought it back.
         sink_.forget(changed.from.group, changed.from.id);
-        if (changed.to && !changed.to->delayed) sink_.offer(std::move(*changed.to));
+        if (changed.to) sink_.offer(std::move(*changed.to));
       });
 }
 

@@ -252,7 +252,7 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
     auto planned = definitions_.plan(std::move(spec), group.id, task_id, true);
     if (!planned.ok()) return pending.reject(index, planned.error().message);
     AddDefinition operation = planned.value().operation;
-    answer.job_id = operation.first ? operation.first->id : JobId{operation.definition.id.value};
+    if (operation.first) answer.job_id = operation.first->id;  // A manual job has none yet.
     pending.definitions.emplace(pending.operations.size(), std::move(planned.value()));
     pending.operations.emplace_back(std::move(operation));
   }
@@ -278,7 +278,7 @@ void SubmitIntake::take_in(Pending& pending, std::vector<Operation>& operations,
   for (std::size_t i = 0; i < pending.answer_of.size(); ++i) {
     if (outcomes[i].kind != OutcomeKind::kDone) continue;
     if (auto* job = std::get_if<AddJob>(&operations[i])) {
-      if (!job->job.delayed) sink_.offer(std::move(job->job));
+      sink_.offer(std::move(job->job));
     } else {
       definitions_.added(std::move(pending.definitions.at(i)));
     }

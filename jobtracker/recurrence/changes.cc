@@ -107,7 +107,10 @@ void Recurrence::apply(ActiveDefinition& definition, const ChangeDefinition& ope
     std::erase_if(definition.running,
                   [this](JobId one) { return executing_.find(one) == nullptr; });
   }
-  for (const WaitingJob& job : operation.add) sink_.offer(job);
+  for (const WaitingJob& job : operation.add) {
+    if (!job.triggered) definition.regular = job.id;
+    sink_.offer(job);
+  }
 }
 
 }  // namespace carillon::jobtracker

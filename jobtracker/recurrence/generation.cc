@@ -16,30 +16,13 @@ constexpr Duration kReadAgain = std::chrono::seconds{1};
 
 }  // namespace
 
+// A single definition has its occurrence already.
 void Recurrence::generate(ActiveDefinition& definition, WallTime through) {
   if (definition.row.state != DefinitionState::kActive || definition.is_changing ||
-      definition.is_recovering || definition.row.kind == ScheduleKind::kManual) {
+      definition.is_recovering || definition.row.kind == ScheduleKind::kManual ||
+      is_single(definition)) {
     return;
   }
-  if (is_single(definition)) {
-    generate_single(definition, through);
-  } else {
-    generate_many(definition, through);
-  }
-}
-
-void Recurrence::generate_single(ActiveDefinition& definition, WallTime through) {
-  const Definition& row = definition.row;
-  const bool has_occurrence = row.next_fire <= row.generated_through;
-  if (has_occurrence || row.next_fire == kNever || row.next_fire > through) return;
-  ChangeDefinition operation = change_of(definition);
-  operation.to->generated_through = row.next_fire;
-  operation.to->fired += 1;
-  operation.add.push_back(occurrence(row, definition.spec.priority, row.next_fire));
-  change(definition, std::move(operation), {}, {});
-}
-
-void Recurrence::generate_many(ActiveDefinition& definition, WallTime through) {
   ChangeDefinition operation = change_of(definition);
   Definition& to = *operation.to;
   std::optional<WallTime> fire = to.next_fire > to.generated_through
@@ -125,8 +108,8 @@ void Recurrence::reconcile(DefinitionId id) {
     const Definition& row = definition.row;
     return is_single(definition) && row.state == DefinitionState::kActive &&
            !definition.is_changing && !definition.is_recovering && definition.running.empty() &&
-           definition.parked.empty() && row.next_fire <= row.generated_through &&
-           row.next_fire + kSuspectAfter < clock_.now() && row.kind != ScheduleKind::kManual;
+           definition.parked.empty() && row.next_fire + kSuspectAfter < clock_.now() &&
+           row.kind != ScheduleKind::kManual;
   };
   const ActiveDefinition* definition = catalog_.definition(id);
   if (definition == nullptr || !is_suspect(*definition)) return;

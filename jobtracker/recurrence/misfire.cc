@@ -85,6 +85,7 @@ void Recurrence::recover(ActiveDefinition& definition) {
   if (!must) return;
   definition.is_recovering = true;
   to_recover_.push_back(row.id);
+  hold_promotion();  // What it missed may stand in the delayed table.
 }
 
 void Recurrence::recover_next() {
@@ -92,7 +93,10 @@ void Recurrence::recover_next() {
   const DefinitionId id = to_recover_.back();
   to_recover_.pop_back();
   const ActiveDefinition* definition = catalog_.definition(id);
-  if (definition == nullptr) return recover_next();
+  if (definition == nullptr) {
+    release_promotion();
+    return recover_next();
+  }
   ReadOccurrences question{
       .definition = id, .group = definition->row.group, .limit = kOccurrencesMax};
   batcher_.ask(question, [this, id](Result<ReadAnswer> answer) {
@@ -112,8 +116,9 @@ void Recurrence::recover_next() {
 }
 
 void Recurrence::recover_with(DefinitionId id, const OccurrencesAnswer& found) {
-  when_settled(id, [this, found](ActiveDefinition& definition) {
+  const auto work = [this, found](ActiveDefinition& definition) {
     const auto release = [this](DefinitionId released, const std::vector<JobId>& gone) {
+      release_promotion();
       ActiveDefinition* still = catalog_.definition(released);
       if (still == nullptr) return;
       still->is_recovering = false;
@@ -220,12 +225,14 @@ void Recurrence::recover_with(DefinitionId id, const OccurrencesAnswer& found) {
                           : definition.schedule.next_fire(std::max(to.generated_through, until));
     to.next_fire = waits_for_run ? to.generated_through : next.value_or(WallTime{});
     if (!waits_for_run && !next) to.state = DefinitionState::kEnded;
+    if (!waits_for_run && next && is_single(definition)) add_regular(definition, operation, *next);
     log_.info("fires were missed", "task", to.task_id, "missed", total, "run_now", runs);
     change(definition, std::move(operation), std::move(with),
            [release, gone](const ChangeDefinition& changed, const Outcome&) {
              release(changed.id, gone);
            });
-  });
+  };
+  when_settled(id, work, [this] { release_promotion(); });
 }
 
 }  // namespace carillon::jobtracker

@@ -63,7 +63,8 @@ WaitingJob Recurrence::occurrence(const Definition& row, int priority, WallTime 
                     .version = row.version,
                     .kind = row.kind,
                     .priority = priority,
-                    .trigger_time = trigger};
+                    .trigger_time = trigger,
+                    .delayed = trigger > horizon_end()};
 }
 
 LogEntry Recurrence::passed_over(const Definition& row, LogState state, WallTime first,
@@ -95,12 +96,10 @@ Result<NewDefinition> Recurrence::plan(JobSpec spec, GroupId group, std::string 
   row.spec = wire::encode_spec(spec);
   row.generated_through = now - kTick;  // A fire at this very moment is still to come.
   if (const auto first = planned.schedule.first_fire(now)) {
+    planned.operation.first = occurrence(row, spec.priority, *first);
     row.next_fire = *first;
-    if (*first <= now + horizon()) {
-      planned.operation.first = occurrence(row, spec.priority, *first);
-      row.generated_through = *first;
-      row.fired = 1;
-    }
+    row.generated_through = *first;
+    row.fired = 1;
   } else if (row.kind != ScheduleKind::kManual) {
     return Error{ErrorCode::kInvalidArgument, "the schedule has no fire to come"};
   }
@@ -112,7 +111,10 @@ void Recurrence::added(NewDefinition added) {
   const std::optional<WaitingJob> first = added.operation.first;
   ActiveDefinition& definition = catalog_.put_definition(
       std::move(added.operation.definition), std::move(added.spec), std::move(added.schedule));
-  if (first) sink_.offer(*first);
+  if (first) {
+    definition.regular = first->id;
+    sink_.offer(*first);
+  }
   if (is_single(definition) || definition.row.kind == ScheduleKind::kManual) return;
   const WallTime now = clock_.now();
   const double rate = static_cast<double>(definition.schedule.count_fires(
@@ -148,9 +150,7 @@ Status Recurrence::suspend(DefinitionId id, ForRequest request) {
   operation.to->version += 1;
   operation.void_waiting = true;
   // The run that waits is voided, and does not count.
-  const bool waits = definition->row.next_fire != kNever &&
-                     definition->row.next_fire <= definition->row.generated_through &&
-                     !has_regular_run(*definition);
+  const bool waits = definition->row.next_fire != kNever && !has_regular_run(*definition);
   if (is_single(*definition) && waits) operation.to->fired -= 1;
   change(*definition, std::move(operation), {}, {}, std::move(request));
   return {};
@@ -212,8 +212,13 @@ Status Recurrence::resume(DefinitionId id, ForRequest request) {
                         : definition->schedule.next_fire(to.generated_through);
   to.next_fire = next.value_or(kNever);
   if (!next && to.kind != ScheduleKind::kManual) to.state = DefinitionState::kEnded;
-  // A single run that still goes on makes its own next fire when it ends.
-  if (is_single(*definition) && has_regular_run(*definition)) to.next_fire = to.generated_through;
+  if (is_single(*definition)) {
+    if (has_regular_run(*definition)) {
+      to.next_fire = to.generated_through;  // It makes the next one itself when it ends.
+    } else if (next) {
+      add_regular(*definition, operation, *next);
+    }
+  }
   change(
       *definition, std::move(operation), {},
       [this](const ChangeDefinition& changed, const Outcome&) {
@@ -300,7 +305,6 @@ ChangeDefinition Recurrence::next_cycle(ActiveDefinition& definition, WallTime a
   ChangeDefinition operation = change_of(definition);
   Definition& to = *operation.to;
   if (!ran) to.fired -= 1;
-  const WallTime now = clock_.now();
   const bool is_delay = to.kind == ScheduleKind::kFixedDelay;
   const auto next = is_exhausted(definition, to.fired) ? std::nullopt
                     : is_delay
@@ -321,13 +325,17 @@ ChangeDefinition Recurrence::next_cycle(ActiveDefinition& definition, WallTime a
           passed_over(to, LogState::kSkipped, first, passed, "the run before had not ended"));
     }
   }
-  to.next_fire = *next;
-  if (*next <= now + horizon()) {
-    to.generated_through = *next;
-    to.fired += 1;
-    operation.add.push_back(occurrence(to, definition.spec.priority, *next));
-  }
+  add_regular(definition, operation, *next);
   return operation;
+}
+
+void Recurrence::add_regular(const ActiveDefinition& definition, ChangeDefinition& operation,
+                             WallTime fire) {
+  Definition& to = *operation.to;
+  to.next_fire = fire;
+  to.generated_through = fire;
+  to.fired += 1;
+  operation.add.push_back(occurrence(to, definition.spec.priority, fire));
 }
 
 std::vector<Operation> Recurrence::with_end(const WaitingJob& job, WallTime ended) {
@@ -360,12 +368,9 @@ void Recurrence::run_ended(const WaitingJob& job, const std::vector<Operation>& 
     settled(*definition);
   } else if (is_single(*definition) && !job.triggered) {
     // It was being changed, or suspended, when the run ended.
-    when_settled(id, [this](ActiveDefinition& settled_one) {
-      const bool is_waiting_for_end =
-          settled_one.row.next_fire <= settled_one.row.generated_through;
-      if (settled_one.row.state != DefinitionState::kActive || !is_waiting_for_end ||
-          has_regular_run(settled_one))
-        return;
+    when_settled(id, [this, ended = job.id](ActiveDefinition& settled_one) {
+      const bool has_another = settled_one.regular && settled_one.regular != ended;
+      if (settled_one.row.state != DefinitionState::kActive || has_another) return;
       change(
           settled_one, next_cycle(settled_one, clock_.now(), true), {},
           [this](const ChangeDefinition& changed, const Outcome&) { remove_if_over(changed.id); });

@@ -35,16 +35,18 @@ struct RecurrenceConfig {
 
 // From definitions to occurrences.
 //
-// Definitions with overlap `skip` and those with a fixed delay have at most one regular occurrence
-// at a time: the next one is made when the last run ends, from the schedule's own grid. Those with
-// overlap `parallel` and `queue` have all occurrences of the next ten minutes generated, every nine
-// minutes. An occurrence stands in its table ten minutes ahead at the most.
+// Definitions with overlap `skip` and those with a fixed delay are single: they have exactly one
+// regular occurrence at any time while they are active, waiting or executing. The next one is made
+// with the end of the last, from the schedule's own grid. Those with overlap `parallel` and `queue`
+// have all occurrences of the next ten minutes generated, every nine minutes, and the first one at
+// once. An occurrence stands in its group's table ten minutes ahead at the most; before that, in
+// the delayed table.
 //
 // Invariants, all kept by the transaction that writes the rows:
 //  - generated_through is the latest fire that has, or had, an occurrence; a repeat of a generation
 //    conflicts with it and does nothing.
-//  - next_fire is the first fire that has none; for `skip` it equals generated_through while the
-//    occurrence waits or runs.
+//  - next_fire is the first fire that has none; of a single definition, the fire of its regular
+//    occurrence, which is generated_through.
 //
 // After a restart, fires whose time came while no job tracker ran are missed if they are more than
 // the job's threshold ago; its misfire policy says what becomes of them (misfire.cc).
@@ -116,11 +118,11 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   // The change that follows the end of the single regular run, at `after`.
   // `ran`: it was a run, and counts as one.
   ChangeDefinition next_cycle(ActiveDefinition& definition, WallTime after, bool ran);
+  // The regular occurrence of a single definition; `to` is the row to come.
+  void add_regular(const ActiveDefinition& definition, ChangeDefinition& operation, WallTime fire);
   void generate(ActiveDefinition& definition, WallTime through);
   void reconcile(DefinitionId id);
   void pass_later();
-  void generate_single(ActiveDefinition& definition, WallTime through);
-  void generate_many(ActiveDefinition& definition, WallTime through);
   bool has_regular_run(const ActiveDefinition& definition);
   void pass();
   void pass_once();

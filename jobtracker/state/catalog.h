@@ -22,6 +22,8 @@ struct ActiveDefinition {
 
   // Its runs that have begun and not reached their end, retries included.
   std::set<JobId> running{};
+  // Of a definition with one regular occurrence at a time: the one made last; 0: not known.
+  JobId regular{};
   // Due, but held until a run ends (overlap `queue`), or until what was missed is known.
   std::vector<WaitingJob> parked{};
   // Occurrences that end without a run, on their way out of the table.

@@ -4,7 +4,8 @@
 
 namespace carillon::jobtracker {
 
-// Takes rows that are in their group's table by now, so that they are handed out when due.
+// Takes rows that are in their group's table by now, so that they are handed out when due; one that
+// is in the delayed table comes again when it has moved, and is ignored until then.
 // Thread: the loop.
 class JobSink {
  public:

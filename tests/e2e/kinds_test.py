@@ -303,7 +303,7 @@ class Acts:
         self.assertEqual((run["node"], run["attempt"]), ("worker-1", 1))
         self.assertGreater(run["lease_until"], run["started_at"])
         group = self.one.rows("groups")[0]
-        self.assertEqual((group["executing"], group["waiting"], group["nodes"]), (1, 1, 1))
+        self.assertEqual((group["executing"], group["waiting"], group["nodes"]), (1, 2, 1))
         node = next(row for row in self.one.rows("nodes") if row["kind"] == "tasktracker")
         self.assertEqual((node["name"], node["state"], node["threads"]), ("worker-1", "alive", 2))
 

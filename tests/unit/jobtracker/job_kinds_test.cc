@@ -116,6 +116,53 @@ TEST(JobKinds, ThousandsOfDelayedJobsArePromotedInOnePass) {
   EXPECT_THAT(bundle.waiting(), SizeIs(2500));
 }
 
+// A fire each whole hour, of every overlap rule: the first one is a row from the submission on.
+TEST(JobKinds, AScheduleAnswersWithItsFirstRunHoweverFarItIs) {
+  for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel}) {
+    TrackerBundle bundle;
+    bundle.add_worker();
+    bundle.run_to(std::chrono::floor<std::chrono::hours>(bundle.now()) + minutes{65});
+    const WallTime at = bundle.now() + minutes{55};
+    JobSpec job = job_cron("hourly", "0 0 * * * ?");
+    job.overlap = overlap;
+    const auto answer = bundle.submit(job);
+    EXPECT_THAT(bundle.waiting(), IsEmpty()) << "a row stands ten minutes ahead at the most";
+    ASSERT_THAT(bundle.delayed(), SizeIs(1));
+    EXPECT_EQ(bundle.delayed()[0].id, answer.job_id);
+    EXPECT_EQ(bundle.delayed()[0].trigger_time, at);
+    const auto rows = bundle.query({.what = "job", .job_id = answer.job_id});
+    EXPECT_THAT(rows, SizeIs(1));
+    bundle.run_to(at + minutes{61});
+    ASSERT_THAT(bundle.runs(), SizeIs(2));
+    EXPECT_EQ(bundle.runs()[0].id.job_id, answer.job_id);
+    EXPECT_LE(bundle.runs()[1].started_wall, at + minutes{60} + milliseconds{1});
+    EXPECT_THAT(bundle.delayed(), SizeIs(overlap == Overlap::kSkip ? 1 : 0));
+  }
+}
+
+TEST(JobKinds, AFarRunGoesWithASuspendAndComesBackWithAResume) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  JobSpec job = job_every("far", std::chrono::hours{2});
+  job.schedule.first = bundle.now() + std::chrono::hours{1};
+  job.schedule.count = 2;
+  bundle.submit(job);
+  bundle.act(wire::Verb::kSuspend, "far");
+  EXPECT_THAT(bundle.delayed(), IsEmpty());
+  EXPECT_EQ(bundle.definition("far")->fired, 0);
+  bundle.act(wire::Verb::kResume, "far");
+  ASSERT_THAT(bundle.delayed(), SizeIs(1));
+  EXPECT_EQ(bundle.definition("far")->fired, 1);
+  bundle.run_for(std::chrono::hours{6});
+  EXPECT_THAT(bundle.runs(), SizeIs(2)) << bundle.story("far");
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(JobKinds, AManualJobAnswersWithoutAJob) {
+  TrackerBundle bundle;
+  EXPECT_EQ(bundle.submit(job_manual("by hand")).job_id, JobId{});
+}
+
 TEST(JobKinds, ACronJobFiresAtEachPointOfItsGrid) {
   TrackerBundle bundle;
   bundle.add_worker();

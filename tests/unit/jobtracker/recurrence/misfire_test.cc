@@ -86,6 +86,26 @@ TEST_P(AfterDownTime, EveryFireHasOneOutcome) {
   EXPECT_EQ(static_cast<std::int64_t>(runs.size()) + missed(bundle, "a"), 55);
 }
 
+// The occurrence that was missed stood in the delayed table.
+TEST_P(AfterDownTime, AFarFireHasOneOutcome) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  JobSpec job = job_every("a", hours{3});
+  job.schedule.first = bundle.now() + hours{1};
+  job.overlap = GetParam().overlap;
+  job.misfire.policy = GetParam().policy;
+  bundle.submit(job);
+  bundle.run_for(seconds{1});
+  ASSERT_THAT(bundle.delayed(), SizeIs(1));
+  bundle.restart_after(hours{2});
+  bundle.run_for(seconds{30});
+  const std::size_t expected = GetParam().policy == MisfirePolicy::kSkip ? 0 : 1;
+  EXPECT_THAT(bundle.runs(), SizeIs(expected)) << bundle.story("a");
+  EXPECT_EQ(missed(bundle, "a"), expected == 0 ? 1 : 0);
+  bundle.run_for(hours{3});
+  EXPECT_THAT(bundle.runs(), SizeIs(expected + 1)) << bundle.story("a");
+}
+
 TEST(Misfire, FireAllKeepsToItsMaxAndWindow) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel})
     for (const bool by_window : {false, true}) {
