@@ -193,6 +193,7 @@ void JobTracker::seat(const Asker& asker, const wire::Register& message, const G
   Worker worker{
       .session = message.session, .peer = asker.peer, .name = message.name, .group = group.id};
   worker.threads = message.threads;
+  worker.kinds = RunKinds::of(message.allow);
   worker.labels = message.labels;
   worker.version = message.version;
   worker.heard_at = clock_.steady_now();

@@ -53,7 +53,8 @@ std::vector<Option> work_options() {
       {.name = "allow",
        .kind = OptionKind::kList,
        .placeholder = "KIND,...",
-       .help = "Kinds of run to take. A job of another kind fails, and says so.",
+       .help =
+           "Kinds of run to accept. Jobs of other kinds go to other workers of the group, or wait.",
        .fallback = "handler,command,shell,script,http",
        .choices = {"handler", "command", "shell", "script", "http"},
        .section = "Work",

@@ -11,6 +11,7 @@
 #include "shared/net/zmq/zmq_transport.h"
 #include "shared/runtime/event_loop.h"
 #include "shared/runtime/thread.h"
+#include "shared/wire/spec_words.h"
 #include "tasktracker/host_name.h"
 #include "tasktracker/worker.h"
 
@@ -70,7 +71,7 @@ Result<tasktracker::WorkerConfig> make_config(const TaskTrackerOptions& options)
   config.fetcher.group = options.group;
   config.fetcher.labels = options.labels;
   for (const RunKind kind : config.runner.allow) {
-    config.fetcher.allow.emplace_back(tasktracker::to_string(kind));
+    config.fetcher.allow.emplace_back(wire::word_of(kind, wire::kRunWords));
   }
   config.fetcher.version = CARILLON_VERSION;
   config.fetcher.threads = options.threads;

@@ -164,6 +164,20 @@ void TrackerLink::give_back(std::vector<wire::AttemptId> ids) {
   to_give_back_.insert(to_give_back_.end(), ids.begin(), ids.end());
 }
 
+void TrackerLink::on_refused(const wire::AttemptId& id, SteadyTime now) {
+  if (refused_.empty()) {
+    refused_at_ = now;
+    log_.warn("handed a job of a kind that this worker does not accept (--allow), it goes back",
+              "tracker", config_.endpoint, "job", id.job_id.value);
+  }
+  refused_.push_back(id);
+}
+
+void TrackerLink::give_back_refused(SteadyTime now, bool at_once) {
+  if (refused_.empty() || (!at_once && now < refused_at_ + config_.refused_wait)) return;
+  give_back(std::exchange(refused_, {}));
+}
+
 void TrackerLink::flush(SteadyTime now) {
   if (!transport_.is_connected()) {
     // Whoever registers again does not name them.
@@ -219,7 +233,8 @@ bool TrackerLink::is_congested() const {
 }
 
 bool TrackerLink::is_quiet() const {
-  return reporter_.unconfirmed() == 0 && output_.empty() && to_give_back_.empty();
+  return reporter_.unconfirmed() == 0 && output_.empty() && to_give_back_.empty() &&
+         refused_.empty();
 }
 
 void TrackerLink::say_bye() {

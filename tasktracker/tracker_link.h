@@ -24,6 +24,7 @@ struct TrackerLinkConfig {
   FetcherConfig fetcher{};
   ReporterConfig reporter{};
   OutputQueueConfig output{};
+  Duration refused_wait = std::chrono::seconds{1};  // before a job of another kind goes back
 };
 
 // A worker's conversation with one job tracker: takes its frames apart, brings each message to
@@ -46,6 +47,10 @@ class TrackerLink final : public net::ClientReceiver {
   void on_ended(Ended&& ended, SteadyTime now);
   void on_output(std::vector<wire::OutputChunk>& chunks) { output_.add(chunks); }
   void give_back(std::vector<wire::AttemptId> ids);
+  // A job of a kind that this worker does not run goes back after a while, because a job tracker
+  // that does not know better may hand it out to this worker again at once.
+  void on_refused(const wire::AttemptId& id, SteadyTime now);
+  void give_back_refused(SteadyTime now, bool at_once);
 
   // Sends what is to be sent by now.
   void flush(SteadyTime now);
@@ -84,6 +89,8 @@ class TrackerLink final : public net::ClientReceiver {
   OutputQueue output_;
   Reporter reporter_;
   std::vector<wire::AttemptId> to_give_back_{};
+  std::vector<wire::AttemptId> refused_{};
+  SteadyTime refused_at_{};                // the first of them
   std::vector<wire::Message> messages_{};  // kept for its memory
   std::uint64_t last_correlation_ = 0;
   std::uint64_t register_correlation_ = 0;

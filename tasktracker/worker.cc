@@ -80,7 +80,11 @@ void Worker::route_news(SteadyTime now) {
   const bool tick = now >= tick_at_;
   pool_.collect(news_, tick);
   for (std::size_t i = 0; i < links_.size(); ++i) links_[i]->on_output(news_.output[i]);
-  for (Ended& ended : news_.ended) links_[ended.tracker]->on_ended(std::move(ended), now);
+  for (Ended& ended : news_.ended) {
+    TrackerLink& link = *links_[ended.tracker];
+    ended.was_refused ? link.on_refused(ended.result.id, now)
+                      : link.on_ended(std::move(ended), now);
+  }
   news_.ended.clear();
 }
 
@@ -90,6 +94,7 @@ void Worker::give_back_old(SteadyTime now) {
   if (now < tick_at_) return;
   tick_at_ = now + config_.tick;
   const bool leaving = phase_ != Phase::kWorking;
+  for (const auto& link : links_) link->give_back_refused(now, leaving);
   std::vector<Work> old = pool_.take_back(
       leaving ? std::nullopt : std::optional<SteadyTime>{now - config_.give_back_after});
   if (old.empty()) return;

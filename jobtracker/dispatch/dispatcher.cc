@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "shared/base/assert.h"
+#include "shared/wire/spec_words.h"
 
 namespace carillon::jobtracker {
 
@@ -21,29 +22,34 @@ Dispatcher::Dispatcher(DispatcherConfig config, Catalog& catalog, ExecutingTable
       link_(link),
       log_(log) {}
 
-void Dispatcher::open_group(GroupId group) {
-  auto& lane = lanes_[group];
-  if (!lane) lane = std::make_unique<Lane>(Lane{.preload = Preload(config_.preload, clock_.now())});
-  touch(group);
-}
-
 void Dispatcher::offer(WaitingJob job) {
   if (job.delayed) return;
   const auto found = lanes_.find(job.group);
   CARILLON_ASSERT(found != lanes_.end(), "a group is opened before its first job");
   touch(job.group);
-  found->second->preload.offer(std::move(job), clock_.now());
+  const WallTime now = clock_.now();
+  Lane* last = nullptr;
+  for (auto& [kinds, lane] : found->second) {
+    if (!is_for(kinds, job)) continue;
+    if (last != nullptr) last->preload.offer(job, now);
+    last = &lane;
+  }
+  if (last == nullptr) return say_if_nobody_accepts(job);
+  last->preload.offer(std::move(job), now);
 }
 
 void Dispatcher::forget(GroupId group, JobId id) {
   const auto found = lanes_.find(group);
-  if (found != lanes_.end()) found->second->preload.forget(id);
+  if (found == lanes_.end()) return;
+  for (auto& [kinds, lane] : found->second) lane.preload.forget(id);
 }
 
 void Dispatcher::reload() {
-  for (auto& [group, lane] : lanes_) {
-    lane->preload = Preload(config_.preload, clock_.now());
-    ++lane->generation;
+  for (auto& [group, lanes] : lanes_) {
+    for (auto& [kinds, lane] : lanes) {
+      drop_timer(lane);
+      lane = new_lane();
+    }
     touch(group);
   }
 }
@@ -52,94 +58,160 @@ void Dispatcher::pump() {
   const WallTime now = clock_.now();
   for (const GroupId group : std::exchange(touched_, {})) {
     const auto found = lanes_.find(group);
-    if (found != lanes_.end()) pump_group(group, *found->second, now);
+    if (found == lanes_.end()) continue;
+    match_lanes(group, found->second);
+    pump_group(group, found->second, now);
   }
   send_ready();
 }
 
-void Dispatcher::pump_group(GroupId group, Lane& lane, WallTime now) {
-  lane.preload.advance(now);
-  refill(group, lane, now);
-  while (lane.preload.has_due()) {
-    Worker* worker = workers_.next_with_credit(group, 1);
-    if (worker == nullptr) break;
-    WaitingJob job = lane.preload.take_best();
-    if (gate_.admit(job, now)) claim(std::move(job), *worker, now);
-  }
-  // Ahead of their time, as long as a thread stays free for what comes due before.
-  while (!lane.preload.has_due() && lane.preload.soonest() != nullptr &&
-         lane.preload.soonest()->trigger_time <= now + config_.claim_ahead) {
-    Worker* worker = workers_.next_with_credit(group, 2);
-    if (worker == nullptr) break;
-    WaitingJob job = lane.preload.take_soonest();
-    if (gate_.admit(job, now)) claim(std::move(job), *worker, now);
-  }
-  refill(group, lane, now);
-  set_timer(group, lane);
+Dispatcher::Lane Dispatcher::new_lane() {
+  return {.preload = Preload(config_.preload, clock_.now()), .generation = ++last_generation_};
 }
 
-void Dispatcher::refill(GroupId group, Lane& lane, WallTime now) {
-  const std::int64_t limit = std::min(
+// A lane for each set of kinds that task trackers of the group accept.
+void Dispatcher::match_lanes(GroupId group, Lanes& lanes) {
+  const std::vector<RunKinds> wanted = workers_.kinds(group);
+  const bool is_same =
+      std::equal(wanted.begin(), wanted.end(), lanes.begin(), lanes.end(),
+                 [](RunKinds kinds, const auto& lane) { return kinds == lane.first; });
+  if (is_same) return;
+  for (auto lane = lanes.begin(); lane != lanes.end();) {
+    if (std::find(wanted.begin(), wanted.end(), lane->first) != wanted.end()) {
+      ++lane;
+    } else {
+      drop_timer(lane->second);
+      lane = lanes.erase(lane);
+    }
+  }
+  for (const RunKinds kinds : wanted) {
+    if (!lanes.contains(kinds)) lanes.emplace(kinds, new_lane());
+  }
+  const auto said = said_nobody_accepts_.lower_bound({group, RunKind{}});
+  const auto end = said_nobody_accepts_.lower_bound({GroupId{group.value + 1}, RunKind{}});
+  said_nobody_accepts_.erase(said, end);
+}
+
+// Those that accept the fewest kinds choose first: the others can run what is left.
+void Dispatcher::pump_group(GroupId group, Lanes& lanes, WallTime now) {
+  for (auto& [kinds, lane] : lanes) {
+    lane.preload.advance(now);
+    refill(group, kinds, lane, now);
+    while (lane.preload.has_due()) {
+      Worker* worker = workers_.next_with_credit(group, kinds, 1);
+      if (worker == nullptr) break;
+      WaitingJob job = lane.preload.take_best();
+      drop_from_others(lanes, lane, job.id);
+      if (gate_.admit(job, now)) claim(std::move(job), *worker, now);
+    }
+    // Ahead of their time, as long as a thread stays free for what comes due before.
+    while (!lane.preload.has_due() && lane.preload.soonest() != nullptr &&
+           lane.preload.soonest()->trigger_time <= now + config_.claim_ahead) {
+      Worker* worker = workers_.next_with_credit(group, kinds, 2);
+      if (worker == nullptr) break;
+      WaitingJob job = lane.preload.take_soonest();
+      drop_from_others(lanes, lane, job.id);
+      if (gate_.admit(job, now)) claim(std::move(job), *worker, now);
+    }
+    refill(group, kinds, lane, now);
+    set_timer(group, lane);
+  }
+}
+
+// Whoever takes a job whose definition is gone finds that out.
+bool Dispatcher::is_for(RunKinds kinds, const WaitingJob& job) const {
+  if (kinds == RunKinds::all()) return true;
+  const auto glance = catalog_.glance(job);
+  return !glance || kinds.has(glance->kind);
+}
+
+void Dispatcher::say_if_nobody_accepts(const WaitingJob& job) {
+  const auto glance = catalog_.glance(job);
+  if (!glance || workers_.count(job.group) == 0 || workers_.accepts(job.group, glance->kind) ||
+      !said_nobody_accepts_.insert({job.group, glance->kind}).second)
+    return;
+  log_.warn("no task tracker of the group accepts this kind of run (--allow), such jobs wait",
+            "group", catalog_.group(job.group)->name, "kind",
+            wire::word_of(glance->kind, wire::kRunWords), "task", job.task_id);
+}
+
+void Dispatcher::drop_from_others(Lanes& lanes, const Lane& taker, JobId id) {
+  for (auto& [kinds, lane] : lanes) {
+    if (&lane != &taker) lane.preload.forget(id);
+  }
+}
+
+Dispatcher::Lane* Dispatcher::lane_of(const Asked& asked) {
+  Lanes& lanes = lanes_.at(asked.group);
+  const auto found = lanes.find(asked.kinds);
+  if (found == lanes.end() || found->second.generation != asked.generation) return nullptr;
+  return &found->second;
+}
+
+void Dispatcher::refill(GroupId group, RunKinds kinds, Lane& lane, WallTime now) {
+  Asked asked{.group = group, .kinds = kinds, .generation = lane.generation};
+  asked.limit = std::min(
       {config_.refill, lane.rows_at_once, static_cast<std::int64_t>(lane.preload.capacity())});
+  const auto ask = [this](Read question, const Asked& by) {
+    batcher_.ask(std::move(question), [this, by](Result<ReadAnswer> answer) {
+      answer.ok() ? take_rows(by, std::move(answer)) : read_failed(by, answer.error());
+    });
+  };
   if (lane.preload.needs_due_refill()) {
-    ReadDue question{.group = group, .now = now, .after = lane.preload.ask_due(), .limit = limit};
-    batcher_.ask(question,
-                 [this, group, generation = lane.generation, limit](Result<ReadAnswer> answer) {
-                   take_rows(group, generation, limit, std::move(answer), true);
-                 });
+    asked.due = true;
+    ask(ReadDue{.group = group, .now = now, .after = lane.preload.ask_due(), .limit = asked.limit},
+        asked);
   }
   if (lane.preload.needs_upcoming_refill()) {
+    asked.due = false;
     const auto [time, id] = lane.preload.ask_upcoming();
-    ReadUpcoming question{.group = group,
-                          .after_time = time,
-                          .after_id = id,
-                          .through = WallTime::max(),
-                          .limit = limit};
-    batcher_.ask(question,
-                 [this, group, generation = lane.generation, limit](Result<ReadAnswer> answer) {
-                   take_rows(group, generation, limit, std::move(answer), false);
-                 });
+    ask(ReadUpcoming{.group = group,
+                     .after_time = time,
+                     .after_id = id,
+                     .through = WallTime::max(),
+                     .limit = asked.limit},
+        asked);
   }
 }
 
-void Dispatcher::take_rows(GroupId group, std::uint64_t generation, std::int64_t limit,
-                           Result<ReadAnswer> answer, bool due) {
-  Lane& lane = *lanes_.at(group);
-  if (lane.generation != generation) return;
-  if (!answer.ok()) return read_failed(group, generation, answer.error(), due);
-  touch(group);
+void Dispatcher::take_rows(const Asked& asked, Result<ReadAnswer> answer) {
+  Lane* lane = lane_of(asked);
+  if (lane == nullptr) return;
+  touch(asked.group);
   auto jobs = std::move(std::get<JobsAnswer>(answer.value()).jobs);
-  const bool is_all = static_cast<std::int64_t>(jobs.size()) < limit;
-  if (!is_all) {
-    std::int64_t bytes = 0;
-    for (const WaitingJob& job : jobs) bytes += static_cast<std::int64_t>(job.spec.size()) + 200;
-    lane.rows_at_once =
-        std::clamp<std::int64_t>(config_.refill_bytes * limit / bytes, 8, config_.refill);
-  }
+  const bool is_all = static_cast<std::int64_t>(jobs.size()) < asked.limit;
   std::optional<HandOutKey> due_through;
   std::optional<Preload::UpcomingKey> upcoming_through;
   if (!is_all) {
+    std::int64_t bytes = 0;
+    for (const WaitingJob& job : jobs) bytes += static_cast<std::int64_t>(job.spec.size()) + 200;
+    lane->rows_at_once =
+        std::clamp<std::int64_t>(config_.refill_bytes * asked.limit / bytes, 8, config_.refill);
     due_through = hand_out_key(jobs.back());
     upcoming_through = Preload::UpcomingKey{jobs.back().trigger_time, jobs.back().id};
   }
-  // Rows whose claim is on its way are still in the table; they belong to the claim.
-  std::erase_if(jobs, [this](const WaitingJob& job) { return executing_.find(job.id) != nullptr; });
-  if (due) {
-    lane.preload.due_loaded(std::move(jobs), due_through, clock_.now());
+  std::erase_if(jobs, [&](const WaitingJob& job) {
+    // Rows whose claim is on its way are still in the table; they belong to the claim.
+    if (executing_.find(job.id) != nullptr) return true;
+    if (is_for(asked.kinds, job)) return false;
+    say_if_nobody_accepts(job);
+    return true;
+  });
+  if (asked.due) {
+    lane->preload.due_loaded(std::move(jobs), due_through, clock_.now());
   } else {
-    lane.preload.upcoming_loaded(std::move(jobs), upcoming_through, clock_.now());
+    lane->preload.upcoming_loaded(std::move(jobs), upcoming_through, clock_.now());
   }
 }
 
-void Dispatcher::read_failed(GroupId group, std::uint64_t generation, const Error& error,
-                             bool due) {
-  log_.error("reading waiting jobs failed, trying again", "group", group.value, "error",
+void Dispatcher::read_failed(const Asked& asked, const Error& error) {
+  log_.error("reading waiting jobs failed, trying again", "group", asked.group.value, "error",
              error.message);
-  executor_.post_at(clock_.steady_now() + config_.retry_after, [this, group, generation, due] {
-    Lane& lane = *lanes_.at(group);
-    if (lane.generation != generation) return;
-    due ? lane.preload.due_failed() : lane.preload.upcoming_failed();
-    touch(group);
+  executor_.post_at(clock_.steady_now() + config_.retry_after, [this, asked] {
+    Lane* lane = lane_of(asked);
+    if (lane == nullptr) return;
+    asked.due ? lane->preload.due_failed() : lane->preload.upcoming_failed();
+    touch(asked.group);
   });
 }
 
@@ -259,16 +331,23 @@ void Dispatcher::set_timer(GroupId group, Lane& lane) {
   if (lane.timer != 0 && lane.timer_at <= at && lane.timer_at > now) return;
   if (lane.timer != 0) executor_.cancel(lane.timer);
   lane.timer_at = at;
-  lane.timer = executor_.post_at(clock_.steady_at(at), [this, group] {
-    lanes_.at(group)->timer = 0;
+  lane.timer = executor_.post_at(clock_.steady_at(at), [this, group, &lane] {
+    lane.timer = 0;
     touch(group);
   });
 }
 
+// Its end must not find another lane in its place.
+void Dispatcher::drop_timer(Lane& lane) {
+  if (lane.timer != 0) executor_.cancel(std::exchange(lane.timer, 0));
+}
+
 std::size_t Dispatcher::jobs_in_memory() const {
   std::size_t all = 0;
-  for (const auto& [group, lane] : lanes_)
-    all += lane->preload.due_size() + lane->preload.upcoming_size();
+  for (const auto& [group, lanes] : lanes_) {
+    for (const auto& [kinds, lane] : lanes)
+      all += lane.preload.due_size() + lane.preload.upcoming_size();
+  }
   return all;
 }
 

@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -34,8 +33,12 @@ struct DispatcherConfig {
 };
 
 // Hands due jobs to the task trackers of their group, strictly by (priority, trigger time,
-// creation): takes the best of a group's preload, claims it, and sends it once the claim is on disk
-// and its time has come.
+// creation) among the jobs that a task tracker accepts: takes the best of a preload, claims it, and
+// sends it once the claim is on disk and its time has come.
+//
+// Task trackers that accept the same kinds of run are served from one preload, which holds jobs of
+// these kinds. Most groups have one; a group without task trackers has none, and its jobs stay in
+// the table.
 //
 // Fails safe: a claim that meets a conflict drops the job from memory, because somebody changed its
 // row; a hand-out that can't be sent stays claimed and is taken back by recovery.
@@ -48,7 +51,7 @@ class Dispatcher final : public JobSink {
              WorkerLink& link, const Logger& log);
 
   // Starts to look after a group's table.
-  void open_group(GroupId group);
+  void open_group(GroupId group) { lanes_.try_emplace(group); }
 
   // A row that is in its group's table by now, new or changed.
   void offer(WaitingJob job) override;
@@ -71,23 +74,38 @@ class Dispatcher final : public JobSink {
  private:
   struct Lane {
     Preload preload;
+    std::uint64_t generation = 0;    // no two lanes have the same: others' answers are void
     std::int64_t rows_at_once = 64;  // to ask for; follows how large they turn out to be
-    std::uint64_t generation = 0;    // raised by reload(): answers to older questions are void
     TimerId timer = 0;
     WallTime timer_at{};
   };
+  using Lanes = std::map<RunKinds, Lane>;  // of a group, by what their task trackers accept
+  // Which lane asked the table, and what for.
+  struct Asked {
+    GroupId group{};
+    RunKinds kinds{};
+    std::uint64_t generation = 0;
+    bool due = false;
+    std::int64_t limit = 0;
+  };
 
-  void pump_group(GroupId group, Lane& lane, WallTime now);
-  void refill(GroupId group, Lane& lane, WallTime now);
-  void take_rows(GroupId group, std::uint64_t generation, std::int64_t limit,
-                 Result<ReadAnswer> answer, bool due);
-  void read_failed(GroupId group, std::uint64_t generation, const Error& error, bool due);
+  Lane new_lane();
+  Lane* lane_of(const Asked& asked);
+  void match_lanes(GroupId group, Lanes& lanes);
+  void pump_group(GroupId group, Lanes& lanes, WallTime now);
+  bool is_for(RunKinds kinds, const WaitingJob& job) const;
+  void say_if_nobody_accepts(const WaitingJob& job);
+  void drop_from_others(Lanes& lanes, const Lane& taker, JobId id);
+  void refill(GroupId group, RunKinds kinds, Lane& lane, WallTime now);
+  void take_rows(const Asked& asked, Result<ReadAnswer> answer);
+  void read_failed(const Asked& asked, const Error& error);
   void claim(WaitingJob job, Worker& worker, WallTime now);
   void on_claimed(Claim& claim, const Outcome& outcome, const Error* refused);
   void make_ready(Executing& entry);
   void send_ready();
   void send_frame(Worker& worker, std::vector<JobId> jobs);
   void set_timer(GroupId group, Lane& lane);
+  void drop_timer(Lane& lane);
   wire::HandedJob handed(const Executing& entry) const;
 
   DispatcherConfig config_;
@@ -100,9 +118,11 @@ class Dispatcher final : public JobSink {
   Gate& gate_;
   WorkerLink& link_;
   const Logger& log_;
-  std::map<GroupId, std::unique_ptr<Lane>> lanes_;
+  std::map<GroupId, Lanes> lanes_;
+  std::uint64_t last_generation_ = 0;
   std::set<GroupId> touched_;
-  std::unordered_map<SessionId, std::vector<JobId>> ready_;  // to be sent in this turn
+  std::set<std::pair<GroupId, RunKind>> said_nobody_accepts_;  // since the group's lanes changed
+  std::unordered_map<SessionId, std::vector<JobId>> ready_;    // to be sent in this turn
   std::int64_t claims_ = 0;
   std::int64_t handed_out_ = 0;
 };

@@ -184,13 +184,15 @@ void QueryDesk::history(const Asker& asker, const wire::Query& message) {
 void QueryDesk::show(const Asker& asker, const wire::Query& message) {
   const auto group = group_of(message);
   if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
-  const auto with_spec = [](wire::Row row, const std::string& spec) {
+  const auto with_spec = [](wire::Row row, const std::string& spec, wire::Field reason) {
+    row.emplace_back("reason", std::move(reason));
     row.emplace_back("spec", spec);
     return row;
   };
   if (ActiveDefinition* definition = catalog_.definition(group.value(), message.task_id)) {
     wire::Rows reply;
-    reply.rows.push_back(with_spec(definition_row(*definition), definition->row.spec));
+    reply.rows.push_back(with_spec(definition_row(*definition), definition->row.spec,
+                                   reason(group.value(), definition->spec.run.kind)));
     return clients_.answer(asker, std::move(reply));
   }
   Find question{.group = group.value(), .task_id = message.task_id, .job_id = message.job_id};
@@ -199,14 +201,17 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
     const auto& found = std::get<FindAnswer>(answer.value());
     wire::Rows reply;
     if (found.waiting) {
-      reply.rows.push_back(with_spec(waiting_row(*found.waiting), found.waiting->spec));
+      const WaitingJob& job = *found.waiting;
+      const auto glance = catalog_.glance(job);
+      reply.rows.push_back(with_spec(waiting_row(job), job.spec,
+                                     glance ? reason(job.group, glance->kind) : wire::Field{}));
     } else if (found.executing) {
       Executing entry{.row = *found.executing,
                       .phase = Phase::kSent,
                       .handed_out_at = found.executing->claimed_at};
       wire::Row row = executing_row(entry);
       row.emplace_back("state", std::string("executing"));
-      reply.rows.push_back(with_spec(std::move(row), found.executing->job.spec));
+      reply.rows.push_back(with_spec(std::move(row), found.executing->job.spec, {}));
     } else {
       return clients_.answer(
           asker, error_reply({ErrorCode::kNotFound,

@@ -96,6 +96,14 @@ wire::Row QueryDesk::definition_row(ActiveDefinition& definition) const {
           {"owner", definition.spec.owner}};
 }
 
+wire::Field QueryDesk::reason(GroupId group, RunKind kind) const {
+  if (workers_.count(group) == 0)
+    return "no task tracker of group '" + group_name(group) + "' is there";
+  if (workers_.accepts(group, kind)) return std::monostate{};
+  return "no task tracker of group '" + group_name(group) + "' accepts jobs of kind " +
+         std::string(wire::word_of(kind, wire::kRunWords)) + " (see their --allow)";
+}
+
 wire::Row QueryDesk::waiting_row(const WaitingJob& job) const {
   return {{"job_id", id_text(job.id)},
           {"task_id", job.task_id},

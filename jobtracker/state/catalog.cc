@@ -64,6 +64,14 @@ ActiveDefinition* Catalog::definition(GroupId group, const std::string& task_id)
   return found == definitions_by_task_.end() ? nullptr : definition(found->second);
 }
 
+std::optional<wire::SpecGlance> Catalog::glance(const WaitingJob& job) const {
+  if (!job.spec.empty()) return wire::glance_at_spec(job.spec);
+  const auto found = definitions_.find(job.definition);
+  if (found == definitions_.end()) return std::nullopt;
+  const JobSpec& spec = found->second->spec;
+  return wire::SpecGlance{.kind = spec.run.kind, .start_deadline = spec.start_deadline};
+}
+
 DefinitionId Catalog::next_definition_id() { return DefinitionId{++definition_high_}; }
 
 void Catalog::keep_definition_id(DefinitionId id) {

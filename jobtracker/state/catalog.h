@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -10,6 +11,7 @@
 
 #include "jobtracker/store/rows.h"
 #include "shared/job/schedule.h"
+#include "shared/wire/spec_glance.h"
 
 // What the loop knows of node groups and definitions: all of them, as the store has them.
 namespace carillon::jobtracker {
@@ -53,6 +55,10 @@ class Catalog {
   const std::map<DefinitionId, std::unique_ptr<ActiveDefinition>>& definitions() const {
     return definitions_;
   }
+
+  // How the job is to be run, as its own spec or its definition's says; none: its definition is
+  // gone.
+  std::optional<wire::SpecGlance> glance(const WaitingJob& job) const;
 
   DefinitionId next_definition_id();
   // Runs of a removed definition may still go on: its id is not given again.

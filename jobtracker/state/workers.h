@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "carillon/ids.h"
 #include "carillon/time.h"
+#include "jobtracker/state/run_kinds.h"
 #include "shared/wire/messages.h"
 
 namespace carillon::jobtracker {
@@ -25,6 +27,7 @@ struct Worker {
   std::string name{};
   GroupId group{};
   std::int32_t threads = 1;
+  RunKinds kinds = RunKinds::all();
   std::map<std::string, std::string> labels{};
   std::string version{};
   WallTime started_at{};
@@ -80,7 +83,7 @@ class Workers {
     auto& place = workers_[session];
     if (place) remove_from_group(*place);
     place = std::make_unique<Worker>(std::move(worker));
-    by_group_[place->group].push_back(place.get());
+    members_[{place->group, place->kinds}].workers.push_back(place.get());
     return *place;
   }
   Worker* find(SessionId session) {
@@ -93,34 +96,52 @@ class Workers {
     remove_from_group(*found->second);
     workers_.erase(found);
   }
-  // The group's workers in turn, so that equals share the load.
-  Worker* next_with_credit(GroupId group, std::int32_t credit_min) {
-    const auto found = by_group_.find(group);
-    if (found == by_group_.end()) return nullptr;
-    auto& members = found->second;
-    std::size_t& turn = turn_[group];
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      turn = (turn + 1) % members.size();
-      if (members[turn]->credit() >= credit_min) return members[turn];
+  // Of the group's workers that accept just these kinds, in turn, so that equals share the load.
+  Worker* next_with_credit(GroupId group, RunKinds kinds, std::int32_t credit_min) {
+    const auto found = members_.find({group, kinds});
+    if (found == members_.end()) return nullptr;
+    auto& [workers, turn] = found->second;
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+      turn = (turn + 1) % workers.size();
+      if (workers[turn]->credit() >= credit_min) return workers[turn];
     }
     return nullptr;
   }
+  // What the group's workers accept: each set once, those of fewer kinds first.
+  std::vector<RunKinds> kinds(GroupId group) const {
+    std::vector<RunKinds> all;
+    for (auto one = members_.lower_bound({group, RunKinds{}});
+         one != members_.end() && one->first.first == group; ++one) {
+      all.push_back(one->first.second);
+    }
+    return all;
+  }
+  // Whether one of the group's workers accepts that kind.
+  bool accepts(GroupId group, RunKind kind) const {
+    const auto sets = kinds(group);
+    return std::any_of(sets.begin(), sets.end(), [kind](RunKinds set) { return set.has(kind); });
+  }
   const std::unordered_map<SessionId, std::unique_ptr<Worker>>& all() const { return workers_; }
   std::size_t count(GroupId group) const {
-    const auto found = by_group_.find(group);
-    return found == by_group_.end() ? 0 : found->second.size();
+    std::size_t all = 0;
+    for (const RunKinds set : kinds(group)) all += members_.at({group, set}).workers.size();
+    return all;
   }
 
  private:
-  void remove_from_group(Worker& worker) {
-    auto& members = by_group_[worker.group];
-    std::erase(members, &worker);
-    if (members.empty()) by_group_.erase(worker.group);
+  struct Members {
+    std::vector<Worker*> workers{};
+    std::size_t turn = 0;
+  };
+
+  void remove_from_group(const Worker& worker) {
+    const auto found = members_.find({worker.group, worker.kinds});
+    std::erase(found->second.workers, &worker);
+    if (found->second.workers.empty()) members_.erase(found);
   }
 
   std::unordered_map<SessionId, std::unique_ptr<Worker>> workers_;
-  std::unordered_map<GroupId, std::vector<Worker*>> by_group_;
-  std::unordered_map<GroupId, std::size_t> turn_;
+  std::map<std::pair<GroupId, RunKinds>, Members> members_;
 };
 
 }  // namespace carillon::jobtracker

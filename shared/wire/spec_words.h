@@ -30,6 +30,13 @@ inline constexpr Words<MisfirePolicy, 3> kMisfireWords{{{"fire_once", MisfirePol
 inline constexpr Words<RetryBackoff, 2> kBackoffWords{
     {{"fixed", RetryBackoff::kFixed}, {"exponential", RetryBackoff::kExponential}}};
 
+// As a worker's `allow` has them.
+inline constexpr Words<RunKind, 5> kRunWords{{{"handler", RunKind::kHandler},
+                                              {"command", RunKind::kCommand},
+                                              {"shell", RunKind::kShell},
+                                              {"script", RunKind::kScript},
+                                              {"http", RunKind::kHttp}}};
+
 // The word for a choice; every choice has one.
 template <class Enum, std::size_t kCount>
 constexpr std::string_view word_of(Enum value, const Words<Enum, kCount>& words) {

@@ -202,6 +202,9 @@ Ended RunPool::run_one(Slot& slot, Work&& work) {
   if (!request.ok()) {
     end = {.outcome = wire::RunOutcome::kFailed,
            .message = "the job cannot be read: " + request.error().message};
+  } else if (!runner_.allows(request.value())) {
+    ended.was_refused = true;
+    return ended;
   } else {
     if (request.value().timeout > Duration{0}) set_time_limit(slot, request.value().timeout);
     end = runner_.run(request.value(), slot.control);

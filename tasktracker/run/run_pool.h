@@ -24,6 +24,7 @@ struct RunPoolConfig {
 // A run that ended, with what it wrote since the last time somebody asked.
 struct Ended {
   std::size_t tracker = 0;
+  bool was_refused = false;  // of a kind that is not run here: nothing was started
   wire::RunResult result{};
   Duration run_time{};
 };

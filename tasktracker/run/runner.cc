@@ -1,14 +1,15 @@
 #include "tasktracker/run/runner.h"
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
 #include <utility>
 
+#include "shared/base/assert.h"
 #include "shared/base/nearest_word.h"
 #include "shared/base/time_text.h"
 #include "shared/wire/codec.h"
+#include "shared/wire/spec_words.h"
 #include "tasktracker/run/handler_run.h"
 #include "tasktracker/run/run_environment.h"
 
@@ -20,12 +21,6 @@ constexpr int kExitFailed = 76;
 constexpr int kExitNotRunnable = 126;  // what shells exit with
 constexpr int kExitNotFound = 127;
 constexpr int kExitSignal = 128;
-
-constexpr std::array<std::pair<RunKind, const char*>, 5> kKinds{{{RunKind::kHandler, "handler"},
-                                                                 {RunKind::kCommand, "command"},
-                                                                 {RunKind::kShell, "shell"},
-                                                                 {RunKind::kScript, "script"},
-                                                                 {RunKind::kHttp, "http"}}};
 
 RunEnd failed_for_good(std::string message) {
   return {.outcome = wire::RunOutcome::kFailed, .message = std::move(message)};
@@ -111,15 +106,8 @@ void apply_stop(const RunControl& control, const RunRequest& request, RunEnd& en
 
 }  // namespace
 
-const char* to_string(RunKind kind) {
-  for (const auto& [known, word] : kKinds) {
-    if (known == kind) return word;
-  }
-  return "unknown";
-}
-
 Result<RunKind> parse_run_kind(std::string_view word) {
-  for (const auto& [kind, known] : kKinds) {
+  for (const auto& [known, kind] : wire::kRunWords) {
     if (known == word) return kind;
   }
   return Error{ErrorCode::kInvalidArgument,
@@ -159,18 +147,9 @@ Result<RunRequest> Runner::read(wire::HandedJob&& job) const {
 }
 
 RunEnd Runner::run(const RunRequest& request, RunControl& control) {
-  const RunKind kind = request.run.kind;
-  if (!config_.allow.contains(kind)) {
-    std::string allowed;
-    for (const RunKind each : config_.allow) {
-      allowed += allowed.empty() ? "" : ",";
-      allowed += to_string(each);
-    }
-    return failed_for_good("worker '" + config_.node + "' does not run jobs of kind " +
-                           to_string(kind) + " (it was started with --allow " + allowed + ")");
-  }
+  CARILLON_ASSERT(allows(request), "a job of another kind is given back");
   RunEnd end;
-  switch (kind) {
+  switch (request.run.kind) {
     case RunKind::kHandler:
       end = run_handler(request, control);
       break;

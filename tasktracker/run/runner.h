@@ -18,13 +18,12 @@ namespace carillon::tasktracker {
 
 using Handlers = std::map<std::string, JobRunner, std::less<>>;
 
-// The word for a kind of run, as --allow and messages have it.
-const char* to_string(RunKind kind);
+// Of a word as --allow has them.
 Result<RunKind> parse_run_kind(std::string_view word);
 
 struct RunnerConfig {
   std::string node{};         // CARILLON_NODE
-  std::set<RunKind> allow{};  // other kinds fail for good
+  std::set<RunKind> allow{};  // kinds of run that it accepts
   std::string data{};         // where scripts are kept while they run; empty: TMPDIR
   ProcessLimits process{};
 };
@@ -45,6 +44,9 @@ class Runner {
   // What was handed out, decoded. An error is one of the job's, for good.
   Result<RunRequest> read(wire::HandedJob&& job) const;
 
+  bool allows(const RunRequest& request) const { return config_.allow.contains(request.run.kind); }
+
+  // Requires: it allows it.
   RunEnd run(const RunRequest& request, RunControl& control);
 
  private:

@@ -250,17 +250,19 @@ class Runs:
         self.assertEqual(len(children), 4)
         wait_for("no grandchild left", lambda: not [p for p in children if os.path.exists(f"/proc/{p}")])
 
-    def test_a_worker_refuses_kinds_that_it_does_not_allow(self):
+    def test_a_job_waits_for_a_worker_that_accepts_its_kind(self):
         self.one.start_worker("--group", "careful", "--allow", "handler", name="careful")
         self.one.submit_all([{"task_id": "command", "group": "careful", "command": ["true"]},
                              {"task_id": "shell", "group": "careful", "shell": "true"},
                              {"task_id": "handler", "group": "careful", "handler": "noop"}])
-        for task, state in (("command", "failed"), ("shell", "failed"), ("handler", "succeeded")):
-            with self.subTest(task):
-                row = self.one.wait_ended(task)
-                self.assertEqual(row["state"], state)
-                if state == "failed":
-                    self.assertRegex(row["message"], "allow")
+        self.assertEqual(self.one.wait_ended("handler")["state"], "succeeded")
+        shown = self.one.client("-o", "json", "show", "shell", "--group", "careful").json()
+        self.assertEqual(shown["state"], "waiting")
+        self.assertRegex(shown["reason"], "accepts jobs of kind shell")
+        self.one.start_worker("--group", "careful", "--allow", "handler,command,shell", name="open")
+        for task in ("command", "shell"):
+            row = self.one.wait_ended(task)
+            self.assertEqual((row["state"], row["node"], row["attempt"]), ("succeeded", "open", 1))
 
 
 class Acts:

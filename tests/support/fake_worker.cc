@@ -15,6 +15,7 @@ tasktracker::FetcherConfig fetcher_config(const FakeWorkerConfig& config) {
   return {.session = config.session,
           .name = config.name,
           .group = config.group,
+          .allow = config.allow,
           .threads = config.threads,
           .prefetch_max = 0};
 }
@@ -201,7 +202,8 @@ void FakeWorker::send_register_again() {
   wire::Register message{.session = config_.session,
                          .name = config_.name,
                          .group = config_.group,
-                         .threads = config_.threads};
+                         .threads = config_.threads,
+                         .allow = config_.allow};
   for (const auto& [id, place] : running_) message.holding.push_back({.id = id, .started = true});
   for (const auto& [id, result] : unconfirmed_) {
     message.holding.push_back({.id = id, .started = true});

@@ -20,6 +20,7 @@ struct FakeWorkerConfig {
   std::string group = "default";
   int threads = 2;
   SessionId session{};
+  std::vector<std::string> allow{};  // kinds of run it accepts; empty: all
 };
 
 // How a fake run goes.

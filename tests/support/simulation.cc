@@ -83,12 +83,21 @@ void Simulation::submit_steady() {
   }
 }
 
+// Two of them accept every kind of run, the others handlers only.
 void Simulation::add_worker() {
+  const auto accepting_all = std::count_if(
+      threads_.begin(), threads_.end(),
+      [this](const auto& one) { return one.first->is_alive() && careful_.count(one.first) == 0; });
+  const bool is_careful = accepting_all >= 2;
   const int threads = 1 + static_cast<int>(below(5));
-  auto& worker =
-      bundle_.add_worker({.name = "w" + std::to_string(threads_.size()), .threads = threads});
+  FakeWorkerConfig config{.name = "w" + std::to_string(threads_.size()), .threads = threads};
+  if (is_careful) config.allow = {"handler"};
+  auto& worker = bundle_.add_worker(config);
   threads_.emplace_back(&worker, threads);
-  worker.behaviour = [this](const wire::HandedJob& job, const JobSpec&) {
+  if (is_careful) careful_.insert(&worker);
+  worker.behaviour = [this, is_careful](const wire::HandedJob& job, const JobSpec& spec) {
+    if (is_careful && spec.run.kind != RunKind::kHandler)
+      broken(name_of(job.id) + " was handed to a worker that does not accept its kind");
     FakeRun run{.time = milliseconds{1 + below(30)}, .later = milliseconds{below(20'000)}};
     if (below(10) == 0) run.time = milliseconds{below(12'000)};
     if (job.task_id.rfind("steady", 0) == 0) return run;
@@ -130,6 +139,7 @@ void Simulation::submit_something() {
   job.priority = static_cast<int>(below(200));
   job.retries = {.max = static_cast<int>(below(3)), .base = seconds{below(10)}};
   job.replace_on_exist = below(8) == 0;
+  if (below(4) == 0) job.run = {.kind = RunKind::kShell, .shell = "true"};
   if (below(12) == 0) job.start_deadline = seconds{1 + below(30)};
   if (!job.task_id.empty()) task_ids_.push_back(job.task_id);
   bundle_.client.submit({std::move(job)});

@@ -66,6 +66,7 @@ class Simulation {
   std::map<JobId, std::string> accepted_;  // one-shot jobs
   std::map<std::string, std::vector<Disturbance>> disturbances_;
   std::vector<std::pair<FakeWorker*, int>> threads_;
+  std::set<FakeWorker*> careful_;  // that accept handlers only
   std::vector<std::string> broken_;
 };
 

@@ -28,7 +28,8 @@ struct TaskTrackerOptions {
   std::string name{};             // as `jobclient nodes` shows it; empty: the host's name
   int threads = 0;                // runs at a time; 0: one per core
   std::map<std::string, std::string> labels{};
-  // Kinds of run it takes, of: handler command shell script http. A job of another kind fails.
+  // Kinds of run it accepts, of: handler command shell script http. Jobs of other kinds go to other
+  // task trackers of the group, or wait for one.
   // "command" alone does not allow shell lines.
   std::vector<std::string> allow = {"handler"};
 

@@ -82,14 +82,28 @@ TEST(Worker, NamesTheHandlersItHasWhenOneIsMissing) {
   EXPECT_THAT(result.message, HasSubstr("did you mean 'echo'"));
 }
 
-TEST(Worker, FailsAJobOfAKindThatItDoesNotAllowForGood) {
-  Bundle b(Bundle::Options{.allow = {RunKind::kHandler, RunKind::kHttp}});
+TEST(Worker, GivesBackAJobOfAKindThatItDoesNotAcceptAfterAWhile) {
+  Bundle b(Bundle::Options{.threads = 2, .allow = {RunKind::kHandler, RunKind::kHttp}});
   b.start();
-  const wire::RunResult result = b.run(Bundle::shell("true"));
-  EXPECT_EQ(result.outcome, wire::RunOutcome::kFailed);
-  EXPECT_EQ(result.message,
-            "worker 'host-1' does not run jobs of kind shell (it was started with --allow "
-            "handler,http)");
+  const SteadyTime handed = b.clock.steady_now();
+  b.tracker().submit(1, Bundle::shell("true"));
+  ASSERT_TRUE(b.until([&] { return !b.tracker().given_back.empty(); }));
+  EXPECT_EQ(b.tracker().given_back[0], (wire::AttemptId{JobId{1}, 1}));
+  EXPECT_GE(b.clock.steady_now() - handed, seconds{1}) << "or it would come back at once";
+  EXPECT_EQ(b.tracker().result_of(1), nullptr);
+  EXPECT_EQ(b.run(Bundle::handler("noop")).outcome, wire::RunOutcome::kSucceeded);
+}
+
+TEST(Worker, GivesBackAJobOfAKindThatItDoesNotAcceptAtOnceWhenItStops) {
+  Bundle b(Bundle::Options{.allow = {RunKind::kHandler}});
+  b.start();
+  b.tracker().submit(1, Bundle::shell("true"));
+  ASSERT_TRUE(b.until([&] { return b.tracker().waiting() == 0; }));
+  b.loop.run_once(milliseconds{20});
+  b.worker->request_stop(seconds{30});
+  ASSERT_TRUE(b.until([&] { return b.stopped; }));
+  EXPECT_FALSE(b.tracker().given_back.empty());
+  EXPECT_TRUE(b.tracker().said_bye);
 }
 
 TEST(Worker, FailsAJobThatItCannotReadForGood) {

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <bit>
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "shared/wire/spec_words.h"
+
+namespace carillon::jobtracker {
+
+// Kinds of run that a task tracker accepts.
+class RunKinds {
+ public:
+  static RunKinds all() {
+    RunKinds kinds;
+    for (const auto& [word, kind] : wire::kRunWords) kinds.add(kind);
+    return kinds;
+  }
+  // Of Register::allow. Words of a newer task tracker mean nothing here; none at all means all.
+  static RunKinds of(const std::vector<std::string>& words) {
+    if (words.empty()) return all();
+    RunKinds kinds;
+    for (const auto& [word, kind] : wire::kRunWords) {
+      for (const std::string& one : words) {
+        if (one == word) kinds.add(kind);
+      }
+    }
+    return kinds;
+  }
+
+  void add(RunKind kind) { bits_ |= bit(kind); }
+  bool has(RunKind kind) const { return (bits_ & bit(kind)) != 0; }
+
+  bool operator==(const RunKinds&) const = default;
+  // Fewer kinds first.
+  std::strong_ordering operator<=>(const RunKinds& other) const {
+    const auto by_number = std::popcount(bits_) <=> std::popcount(other.bits_);
+    return by_number != std::strong_ordering::equal ? by_number : bits_ <=> other.bits_;
+  }
+
+ private:
+  static std::uint32_t bit(RunKind kind) { return 1U << static_cast<unsigned>(kind); }
+
+  std::uint32_t bits_ = 0;
+};
+
+}  // namespace carillon::jobtracker
