@@ -9,8 +9,9 @@
 namespace carillon::jobtracker {
 
 Dispatcher::Dispatcher(DispatcherConfig config, Catalog& catalog, ExecutingTable& executing,
-                       Workers& workers, Batcher& batcher, SchedulingClock& clock,
-                       Executor& executor, Gate& gate, WorkerLink& link, const Logger& log)
+                       Workers& workers, Batcher& batcher, Questions& questions,
+                       SchedulingClock& clock, Executor& executor, Gate& gate, WorkerLink& link,
+                       const Logger& log)
     : config_(config),
       catalog_(catalog),
       executing_(executing),
@@ -20,7 +21,14 @@ Dispatcher::Dispatcher(DispatcherConfig config, Catalog& catalog, ExecutingTable
       executor_(executor),
       gate_(gate),
       link_(link),
-      log_(log) {}
+      log_(log),
+      deadlines_(config.deadlines, catalog, executing, batcher, questions, clock, executor, gate,
+                 log) {}
+
+void Dispatcher::open_group(GroupId group) {
+  lanes_.try_emplace(group);
+  deadlines_.open_group(group);
+}
 
 void Dispatcher::offer(WaitingJob job) {
   if (job.delayed) return;
@@ -28,9 +36,11 @@ void Dispatcher::offer(WaitingJob job) {
   CARILLON_ASSERT(found != lanes_.end(), "a group is opened before its first job");
   touch(job.group);
   const WallTime now = clock_.now();
+  const auto glance = catalog_.glance(job);
+  if (glance) deadlines_.offer(job, glance->start_deadline);
   Lane* last = nullptr;
   for (auto& [kinds, lane] : found->second) {
-    if (!is_for(kinds, job)) continue;
+    if (!is_for(kinds, glance)) continue;
     if (last != nullptr) last->preload.offer(job, now);
     last = &lane;
   }
@@ -39,6 +49,7 @@ void Dispatcher::offer(WaitingJob job) {
 }
 
 void Dispatcher::forget(GroupId group, JobId id) {
+  deadlines_.forget(id);
   const auto found = lanes_.find(group);
   if (found == lanes_.end()) return;
   for (auto& [kinds, lane] : found->second) lane.preload.forget(id);
@@ -52,6 +63,7 @@ void Dispatcher::reload() {
     }
     touch(group);
   }
+  deadlines_.clock_was_set();
 }
 
 void Dispatcher::pump() {
@@ -119,9 +131,7 @@ void Dispatcher::pump_group(GroupId group, Lanes& lanes, WallTime now) {
 }
 
 // Whoever takes a job whose definition is gone finds that out.
-bool Dispatcher::is_for(RunKinds kinds, const WaitingJob& job) const {
-  if (kinds == RunKinds::all()) return true;
-  const auto glance = catalog_.glance(job);
+bool Dispatcher::is_for(RunKinds kinds, const std::optional<wire::SpecGlance>& glance) {
   return !glance || kinds.has(glance->kind);
 }
 
@@ -190,10 +200,11 @@ void Dispatcher::take_rows(const Asked& asked, Result<ReadAnswer> answer) {
     due_through = hand_out_key(jobs.back());
     upcoming_through = Preload::UpcomingKey{jobs.back().trigger_time, jobs.back().id};
   }
+  const bool takes_all = asked.kinds == RunKinds::all();
   std::erase_if(jobs, [&](const WaitingJob& job) {
     // Rows whose claim is on its way are still in the table; they belong to the claim.
     if (executing_.find(job.id) != nullptr) return true;
-    if (is_for(asked.kinds, job)) return false;
+    if (takes_all || is_for(asked.kinds, catalog_.glance(job))) return false;
     say_if_nobody_accepts(job);
     return true;
   });
@@ -219,6 +230,7 @@ void Dispatcher::claim(WaitingJob job, Worker& worker, WallTime now) {
   ExecutingJob row{
       .job = std::move(job), .session = worker.session, .node = worker.name, .claimed_at = now};
   row.job.attempt += 1;
+  deadlines_.forget(row.job.id);
   ++worker.reserved;
   ++claims_;
   Claim claim{.to = row};

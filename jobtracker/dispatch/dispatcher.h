@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "jobtracker/dispatch/deadlines.h"
 #include "jobtracker/dispatch/preload.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executing.h"
@@ -21,6 +22,7 @@ namespace carillon::jobtracker {
 
 struct DispatcherConfig {
   PreloadConfig preload{};
+  DeadlinesConfig deadlines{};
   // How long before its time a job is claimed, so that nothing waits for the disk when it is due.
   // Longer hides a slower store; a claimed job keeps one of its worker's free threads meanwhile.
   Duration claim_ahead = std::chrono::milliseconds{50};
@@ -47,11 +49,11 @@ struct DispatcherConfig {
 class Dispatcher final : public JobSink {
  public:
   Dispatcher(DispatcherConfig config, Catalog& catalog, ExecutingTable& executing, Workers& workers,
-             Batcher& batcher, SchedulingClock& clock, Executor& executor, Gate& gate,
-             WorkerLink& link, const Logger& log);
+             Batcher& batcher, Questions& questions, SchedulingClock& clock, Executor& executor,
+             Gate& gate, WorkerLink& link, const Logger& log);
 
   // Starts to look after a group's table.
-  void open_group(GroupId group) { lanes_.try_emplace(group); }
+  void open_group(GroupId group);
 
   // A row that is in its group's table by now, new or changed.
   void offer(WaitingJob job) override;
@@ -93,7 +95,7 @@ class Dispatcher final : public JobSink {
   Lane* lane_of(const Asked& asked);
   void match_lanes(GroupId group, Lanes& lanes);
   void pump_group(GroupId group, Lanes& lanes, WallTime now);
-  bool is_for(RunKinds kinds, const WaitingJob& job) const;
+  static bool is_for(RunKinds kinds, const std::optional<wire::SpecGlance>& glance);
   void say_if_nobody_accepts(const WaitingJob& job);
   void drop_from_others(Lanes& lanes, const Lane& taker, JobId id);
   void refill(GroupId group, RunKinds kinds, Lane& lane, WallTime now);
@@ -118,6 +120,7 @@ class Dispatcher final : public JobSink {
   Gate& gate_;
   WorkerLink& link_;
   const Logger& log_;
+  Deadlines deadlines_;
   std::map<GroupId, Lanes> lanes_;
   std::uint64_t last_generation_ = 0;
   std::set<GroupId> touched_;

@@ -10,6 +10,7 @@ namespace {
 
 // A start deadline is looked at only when a job is this late.
 constexpr Duration kLate = std::chrono::milliseconds{500};
+constexpr const char* kExpired = "not started within its start deadline";
 
 bool is_expired(const WaitingJob& job, Duration deadline, WallTime now) {
   return deadline > Duration{} && job.attempt == 0 && now > job.trigger_time + deadline;
@@ -33,8 +34,7 @@ bool Recurrence::admit(WaitingJob& job, WallTime now) {
   const bool goes_on = job.attempt > 0 || definition->running.count(job.id) != 0;
   if (!goes_on) {
     if (is_expired(job, definition->spec.start_deadline, now)) {
-      skip_fire(*definition, std::move(job), LogState::kExpired,
-                "not started within its start deadline");
+      skip_fire(*definition, std::move(job), LogState::kExpired, kExpired);
       return false;
     }
     const bool is_free =
@@ -55,18 +55,35 @@ bool Recurrence::admit(WaitingJob& job, WallTime now) {
 
 bool Recurrence::admit_one_shot(WaitingJob& job, WallTime now) {
   if (job.attempt > 0 || now <= job.trigger_time + kLate) return true;
-  const auto spec = wire::decode_spec(job.spec);
-  if (!spec.ok()) return true;  // The worker will say what is wrong with it.
-  if (is_expired(job, spec.value().start_deadline, now)) {
-    end_waiting(std::move(job), LogState::kExpired, "not started within its start deadline");
+  if (is_expired(job, wire::glance_at_spec(job.spec).start_deadline, now)) {
+    end_waiting(std::move(job), LogState::kExpired, kExpired);
     return false;
   }
+  if (job.kind != ScheduleKind::kAt || !was_missed(job.trigger_time, Duration{})) return true;
+  const auto spec = wire::decode_spec(job.spec);
+  if (!spec.ok()) return true;  // The worker will say what is wrong with it.
   const Misfire& misfire = spec.value().misfire;
-  if (job.kind == ScheduleKind::kAt && misfire.policy == MisfirePolicy::kSkip &&
-      was_missed(job.trigger_time, misfire.threshold)) {
+  if (misfire.policy == MisfirePolicy::kSkip && was_missed(job.trigger_time, misfire.threshold)) {
     end_waiting(std::move(job), LogState::kMissed, "its time came while no job tracker ran");
     return false;
   }
+  return true;
+}
+
+bool Recurrence::expire(WaitingJob job) {
+  if (!job.definition) {
+    sink_.forget(job.group, job.id);
+    end_waiting(std::move(job), LogState::kExpired, kExpired);
+    return true;
+  }
+  ActiveDefinition* definition = catalog_.definition(job.definition);
+  if (definition == nullptr || definition->row.version != job.version ||
+      definition->leaving.count(job.id) != 0)
+    return true;  // It ends otherwise.
+  if (definition->is_recovering) return false;
+  sink_.forget(job.group, job.id);
+  std::erase_if(definition->parked, [&](const WaitingJob& one) { return one.id == job.id; });
+  skip_fire(*definition, std::move(job), LogState::kExpired, kExpired);
   return true;
 }
 

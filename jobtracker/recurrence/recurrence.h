@@ -79,6 +79,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
 
   // ---- for dispatch ----
   bool admit(WaitingJob& job, WallTime now) override;
+  bool expire(WaitingJob job) override;
   void was_not_claimed(const WaitingJob& job) override;
 
   // ---- for completion ----
