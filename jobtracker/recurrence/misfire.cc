@@ -65,22 +65,27 @@ void Recurrence::start(const StartAnswer& found) {
       definition->running.insert(executing.job.id);
     }
   }
+  for (const WaitingJob& retry : found.retries) {
+    ActiveDefinition* definition = catalog_.definition(retry.definition);
+    if (definition != nullptr && definition->row.version == retry.version)
+      definition->running.insert(retry.id);
+  }
   for (int i = 0; i < kRecoveredAtOnce; ++i) recover_next();
   pass();
 }
 
-// Marks a definition whose rows must be looked at before anything of it runs: it may have missed
-// fires, or, with overlap `queue`, a run of it may be waiting for a retry.
+// Marks a definition whose rows must be looked at before anything of it runs, because it may have
+// missed fires.
 void Recurrence::recover(ActiveDefinition& definition) {
   const Definition& row = definition.row;
   if (row.kind == ScheduleKind::kManual || row.state == DefinitionState::kSuspended) return;
-  bool must = !is_single(definition) && definition.spec.overlap != Overlap::kParallel;
+  bool must = false;
   const Duration threshold = definition.spec.misfire.threshold;
   if (is_single(definition)) {
-    must = must || (row.state == DefinitionState::kActive && was_missed(row.next_fire, threshold));
+    must = row.state == DefinitionState::kActive && was_missed(row.next_fire, threshold);
   } else {
     const auto first = definition.schedule.next_fire(dead_from_);
-    must = must || (dead_from_ != WallTime{} && first && was_missed(*first, threshold));
+    must = dead_from_ != WallTime{} && first && was_missed(*first, threshold);
   }
   if (!must) return;
   definition.is_recovering = true;
@@ -130,11 +135,9 @@ void Recurrence::recover_with(DefinitionId id, const OccurrencesAnswer& found) {
     const Misfire& policy = definition.spec.misfire;
     std::vector<WaitingJob> missed;  // rows that exist
     for (const WaitingJob& job : found.waiting) {
-      if (job.attempt > 0) {
-        definition.running.insert(job.id);  // It waits for its retry.
-      } else if (!job.triggered && was_missed(job.trigger_time, policy.threshold)) {
+      const bool is_retry = job.attempt > 0;
+      if (!is_retry && !job.triggered && was_missed(job.trigger_time, policy.threshold))
         missed.push_back(job);
-      }
     }
     std::sort(missed.begin(), missed.end(),
               [](const auto& a, const auto& b) { return a.trigger_time < b.trigger_time; });

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "jobtracker/store/memory_store.h"
 #include "jobtracker/store/names.h"
@@ -25,6 +26,13 @@ class MemoryReads {
     for (const auto& [id, group] : tables_.groups) answer.groups.push_back(group);
     for (const auto& [id, one] : tables_.definitions) answer.definitions.push_back(one);
     for (const auto& [id, job] : tables_.executing) answer.executing.push_back(job);
+    std::set<GroupId> groups;
+    for (const Definition& one : answer.definitions) groups.insert(one.group);
+    for (const GroupId group : groups) {
+      for (const auto& [id, job] : tables_.waiting.at(group).all()) {
+        if (job.definition && job.attempt > 0) answer.retries.push_back(job);
+      }
+    }
     return ReadAnswer{std::move(answer)};
   }
 

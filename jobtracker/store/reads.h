@@ -12,14 +12,16 @@ namespace carillon::jobtracker {
 
 // ---- for the loop: asked on the lane, so that the answer is after all batches before it ----
 
-// All groups, all definitions, everything executing, and what earlier sessions left.
+// All groups, all definitions, everything executing, the runs that wait to be tried again, and what
+// earlier sessions left.
 struct ReadStart {};
 struct StartAnswer {
   std::vector<Group> groups{};
   std::vector<Definition> definitions{};
   std::vector<ExecutingJob> executing{};
-  std::int64_t id_high = 0;  // no id ever given out is higher
-  WallTime last_alive{};     // when an earlier session last committed; epoch: never
+  std::vector<WaitingJob> retries{};  // of definitions: they wait and were claimed before
+  std::int64_t id_high = 0;           // no id ever given out is higher
+  WallTime last_alive{};              // when an earlier session last committed; epoch: never
 };
 
 // The best waiting jobs of a group that are due at `now`, in the order of hand-out, after `after`.

@@ -260,6 +260,7 @@ void compare_rows(Store& reference, Store& store, WallTime now, std::int64_t las
   const auto other_start = ask<StartAnswer>(store, ReadStart{});
   EXPECT_TRUE(start.definitions == other_start.definitions) << "definitions";
   EXPECT_TRUE(start.executing == other_start.executing) << "executing";
+  EXPECT_TRUE(start.retries == other_start.retries) << "retries";
   ASSERT_EQ(start.groups.size(), other_start.groups.size());
   for (std::size_t i = 0; i < start.groups.size(); ++i) {
     auto group = start.groups[i];

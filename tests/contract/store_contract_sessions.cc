@@ -50,6 +50,11 @@ TEST_P(StoreContract, TellsTheNextSessionWhatTheLastOneLeft) {
   const auto running_job = running(new_job());
   const auto definition = new_definition("hourly");
   committed({AddDefinition{definition, std::nullopt}});
+  auto retry = new_occurrence(definition);
+  retry.attempt = 2;
+  auto retry_of_one_shot = new_job();
+  retry_of_one_shot.attempt = 1;
+  committed({AddJob{retry}, AddJob{retry_of_one_shot}, AddJob{new_occurrence(definition)}});
   const auto id_high = last_id_;
 
   open_session();
@@ -60,6 +65,7 @@ TEST_P(StoreContract, TellsTheNextSessionWhatTheLastOneLeft) {
   EXPECT_EQ(start.last_alive, kNow);
   EXPECT_THAT(start.executing, ElementsAre(running_job));
   EXPECT_THAT(start.definitions, ElementsAre(definition));
+  EXPECT_THAT(start.retries, ElementsAre(retry));
   ASSERT_THAT(start.groups, SizeIs(1));
   EXPECT_EQ(start.groups.front().name, "default");
 }

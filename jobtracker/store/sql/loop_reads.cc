@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "jobtracker/store/names.h"
 #include "jobtracker/store/sql/batch_writer.h"
@@ -17,6 +18,7 @@ constexpr std::string_view kSelectDelayed =
 constexpr std::string_view kSelectHolder =
     "SELECT group_id, job_id, definition_id FROM lts_task_id WHERE task_id = ? AND group_id IN ";
 constexpr std::string_view kOfDefinition = " WHERE definition_id = ? ORDER BY job_id LIMIT ?";
+constexpr std::string_view kRetries = " WHERE definition_id > 0 AND attempt > 0 ORDER BY job_id";
 constexpr std::string_view kOfJob = " WHERE job_id = ?";
 
 std::int64_t size_of(const std::vector<WaitingJob>& jobs) {
@@ -50,6 +52,14 @@ Result<ReadAnswer> SqlReads::read(const ReadStart&) {
   CARILLON_TRY(
       db_.query(select_from(kExecutingColumns, kExecutingTable, " ORDER BY job_id"), {},
                 [&](const sql::Row& row) { answer.executing.push_back(executing_of(row)); }));
+  std::set<GroupId> groups;
+  for (const Definition& one : answer.definitions) groups.insert(one.group);
+  for (const GroupId group : groups) {
+    const std::string_view table = CARILLON_TRY(groups_.table_of(db_, group));
+    CARILLON_TRY(
+        db_.query(select_from(kWaitingColumns, table, kRetries), {},
+                  [&](const sql::Row& row) { answer.retries.push_back(waiting_of(row, group)); }));
+  }
   return ReadAnswer{std::move(answer)};
 }
 

@@ -146,6 +146,64 @@ TEST(Overlap, AnEveryWithACountCountsRunsNotSkippedFires) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
+// A run that waits for its retry has not ended, whatever is restarted meanwhile.
+TEST(Overlap, ARunThatWaitsForItsRetryOverARestartKeepsOthersOut) {
+  for (const bool restart : {false, true}) {
+    SCOPED_TRACE(restart);
+    TrackerBundle bundle;
+    auto& worker = bundle.add_worker({.threads = 4});
+    worker.behaviour = [](const wire::HandedJob& job, const auto&) {
+      return FakeRun{.time = seconds{1},
+                     .outcome = job.id.attempt == 1 ? wire::RunOutcome::kException
+                                                    : wire::RunOutcome::kSucceeded};
+    };
+    JobSpec job = job_manual("a");
+    job.retries = {.max = 1, .base = minutes{2}};
+    bundle.submit(job);
+    JobSpec minutely = job_cron("b", "0 * * * * ?");
+    minutely.retries = {.max = 1, .base = minutes{2}};
+    bundle.submit(minutely);
+    bundle.run_to(std::chrono::ceil<minutes>(bundle.now()) + seconds{2});
+    bundle.act(wire::Verb::kTrigger, "a");
+    bundle.run_for(seconds{5});
+    ASSERT_THAT(bundle.runs(), SizeIs(2));
+    if (restart) bundle.restart_after(milliseconds{500});
+    for (const char* task : {"a", "b"}) {
+      const wire::Message answer = bundle.act(wire::Verb::kTrigger, task);
+      ASSERT_TRUE(std::holds_alternative<wire::ErrorReply>(answer)) << task;
+      EXPECT_EQ(std::get<wire::ErrorReply>(answer).error.code, ErrorCode::kConflict);
+    }
+    bundle.run_for(seconds{100});
+    EXPECT_THAT(bundle.runs(), SizeIs(2)) << "no fire of b beside its retry";
+    bundle.run_for(seconds{20});
+    EXPECT_THAT(bundle.runs_of("a"), SizeIs(2));
+    EXPECT_EQ(bundle.runs_of("b")[1].id.job_id, bundle.runs_of("b")[0].id.job_id);
+    bundle.run_for(minutes{2});
+    EXPECT_GE(bundle.runs_of("b").size(), 3U) << "its schedule goes on";
+    EXPECT_EQ(skipped(bundle, "b"), 2);
+  }
+}
+
+TEST(Overlap, AQueueWaitsForARetryOverARestart) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker({.threads = 4});
+  worker.behaviour = [](const wire::HandedJob& job, const auto&) {
+    return FakeRun{.time = seconds{1},
+                   .outcome = job.id.attempt == 1 ? wire::RunOutcome::kException
+                                                  : wire::RunOutcome::kSucceeded};
+  };
+  JobSpec job = job_every("a", seconds{20});
+  job.overlap = Overlap::kQueue;
+  job.retries = {.max = 1, .base = minutes{1}};
+  bundle.submit(job);
+  bundle.run_for(seconds{5});
+  bundle.restart_after(milliseconds{500});
+  bundle.run_for(seconds{50});
+  EXPECT_THAT(bundle.runs(), SizeIs(1));
+  bundle.run_for(seconds{10});
+  EXPECT_EQ(bundle.runs()[1].id.job_id, bundle.runs()[0].id.job_id);
+}
+
 TEST(Generation, RowsStandTenMinutesAheadAtTheMostWithoutGapOrDouble) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 4});
