@@ -86,10 +86,16 @@ void Completion::take_back(JobId id, bool lost) {
   if (entry == nullptr || entry->phase == Phase::kEnding || entry->phase == Phase::kClaiming)
     return;
   if (is_void(entry->row)) {
-    LogEntry cancelled = log_of(*entry, lost ? LogState::kLost : LogState::kCancelled);
-    cancelled.message = lost ? "its task tracker died, and it was cancelled or suspended before"
-                             : "cancelled or suspended before it was started";
-    end(*entry, JobEvent::kCancel, std::move(cancelled), std::nullopt, Urgency::kCompletion);
+    LogEntry log = log_of(*entry, lost ? LogState::kLost : LogState::kCancelled);
+    if (lost) {
+      log.message = "its task tracker died, and it was cancelled or suspended before";
+    } else {
+      log.message = "cancelled or suspended before it was started";
+      log.attempt = 0;  // None was made of this claim.
+      log.started_at = {};
+      log.node.clear();
+    }
+    end(*entry, JobEvent::kCancel, std::move(log), std::nullopt, Urgency::kCompletion);
     return;
   }
   WaitingJob again = entry->row.job;

@@ -89,9 +89,28 @@ TEST(Act, CancelOfAJobThatIsClaimedAheadOfItsTimeComesBeforeItsStart) {
   EXPECT_EQ(said(bundle.act(Verb::kCancel, "a")), "ok");
   bundle.run_for(seconds{10});
   EXPECT_THAT(bundle.runs(), IsEmpty());
-  EXPECT_THAT(states(bundle.log("a")), ElementsAre(LogState::kCancelled));
+  ASSERT_THAT(states(bundle.log("a")), ElementsAre(LogState::kCancelled));
+  const LogEntry entry = bundle.log("a")[0];
+  EXPECT_EQ(entry.attempt, 0) << "no attempt was made";
+  EXPECT_EQ(entry.started_at, WallTime{});
+  EXPECT_EQ(entry.node, "");
   EXPECT_TRUE(bundle.is_empty());
   EXPECT_EQ(bundle.workers()[0]->busy(), 0);
+}
+
+TEST(Act, SuspendOfARunThatIsClaimedAheadOfItsTimeEndsItWithoutAnAttempt) {
+  TrackerBundle bundle({.tracker = {.dispatcher = {.claim_ahead = seconds{5}}}});
+  bundle.add_worker();
+  bundle.submit(job_cron("a", "0 * * * * ?"));
+  bundle.run_to(std::chrono::ceil<minutes>(bundle.now()) - seconds{2});
+  ASSERT_THAT(bundle.tables().executing, SizeIs(1));
+  const JobId id = bundle.tables().executing.begin()->first;
+  EXPECT_EQ(said(bundle.act(Verb::kSuspend, "a")), "ok");
+  bundle.run_for(seconds{5});
+  ASSERT_THAT(bundle.log("a"), SizeIs(1));
+  EXPECT_EQ(bundle.log("a")[0].state, LogState::kCancelled);
+  EXPECT_EQ(bundle.log("a")[0].attempt, 0);
+  EXPECT_EQ(bundle.log("a")[0].job_id, id);
 }
 
 TEST(Act, CancelEndsAJobThatWaitsForItsRetry) {
