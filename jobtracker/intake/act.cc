@@ -185,7 +185,7 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
     case wire::Verb::kKill: {
       std::vector<Operation> operations;
       std::vector<JobId> jobs;
-      for (const JobId id : definition.running) {
+      for (const auto& [id, trigger_time] : definition.running) {
         const Executing* entry = executing_.find(id);
         if (entry == nullptr || entry->phase != Phase::kSent) continue;
         operations.emplace_back(CancelExecuting{.id = id, .attempt = entry->row.job.attempt});
@@ -206,8 +206,7 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
 
 void ActIntake::cancel_definition(const PendingPtr& pending, ActiveDefinition& definition) {
   const WallTime now = clock_.now();
-  std::vector<LogEntry> logs;
-  logs.push_back(LogEntry{
+  LogEntry log{
       .id = ids_.next(now),
       .group = definition.row.group,
       .task_id = definition.row.task_id,
@@ -215,7 +214,7 @@ void ActIntake::cancel_definition(const PendingPtr& pending, ActiveDefinition& d
       .state = LogState::kCancelled,
       .trigger_time = definition.row.next_fire == WallTime{} ? now : definition.row.next_fire,
       .ended_at = now,
-      .message = "the job was cancelled"});
+      .message = "the job was cancelled"};
   ForRequest request = for_request(pending, pending->name() + " cancelled");
   request.on_request = [this, id = definition.row.id, answer = std::move(request.on_request)](
                            const RequestOutcome& outcome, const Error* refused) {
@@ -229,7 +228,7 @@ void ActIntake::cancel_definition(const PendingPtr& pending, ActiveDefinition& d
     }
     answer(outcome, refused);
   };
-  const Status status = definitions_.remove(definition.row.id, std::move(logs), std::move(request));
+  const Status status = definitions_.remove(definition.row.id, std::move(log), std::move(request));
   if (!status.ok())
     decline(pending, status.error().code, pending->name() + " " + status.error().message);
 }
@@ -242,7 +241,7 @@ void ActIntake::trigger_definition(const PendingPtr& pending, ActiveDefinition& 
       !pending->act.force) {
     return decline(pending, ErrorCode::kConflict,
                    pending->name() + " is running already (job " +
-                       std::to_string(definition.running.begin()->value) +
+                       std::to_string(definition.running.begin()->first.value) +
                        ") and its overlap rule is skip (trigger it with --force to run it beside)");
   }
   std::string spec;
@@ -379,7 +378,7 @@ void ActIntake::stop_held(DefinitionId id) {
   const ActiveDefinition* definition = catalog_.definition(id);
   if (definition == nullptr) return;
   std::vector<JobId> held;
-  for (const JobId job : definition->running) {
+  for (const auto& [job, trigger_time] : definition->running) {
     const Executing* entry = executing_.find(job);
     if (entry != nullptr && entry->phase == Phase::kHeld) held.push_back(job);
   }

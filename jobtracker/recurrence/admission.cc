@@ -47,7 +47,7 @@ bool Recurrence::admit(WaitingJob& job, WallTime now) {
       return false;
     }
   }
-  definition->running.insert(job.id);
+  definition->running.emplace(job.id, job.trigger_time);
   if (!job.triggered)
     definition->row.last_fire = std::max(definition->row.last_fire, job.trigger_time);
   return true;

@@ -105,7 +105,7 @@ void Recurrence::apply(ActiveDefinition& definition, const ChangeDefinition& ope
     definition.parked.clear();
     // A run that waited for its retry went with its row: no end of it will come.
     std::erase_if(definition.running,
-                  [this](JobId one) { return executing_.find(one) == nullptr; });
+                  [this](const auto& one) { return executing_.find(one.first) == nullptr; });
   }
   for (const WaitingJob& job : operation.add) {
     if (!job.triggered) definition.regular = job.id;

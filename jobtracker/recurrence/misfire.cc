@@ -62,13 +62,13 @@ void Recurrence::start(const StartAnswer& found) {
   for (const ExecutingJob& executing : found.executing) {
     catalog_.keep_definition_id(executing.job.definition);
     if (ActiveDefinition* definition = catalog_.definition(executing.job.definition)) {
-      definition->running.insert(executing.job.id);
+      definition->running.emplace(executing.job.id, executing.job.trigger_time);
     }
   }
   for (const WaitingJob& retry : found.retries) {
     ActiveDefinition* definition = catalog_.definition(retry.definition);
     if (definition != nullptr && definition->row.version == retry.version)
-      definition->running.insert(retry.id);
+      definition->running.emplace(retry.id, retry.trigger_time);
   }
   for (int i = 0; i < kRecoveredAtOnce; ++i) recover_next();
   pass();
@@ -135,6 +135,7 @@ void Recurrence::recover_with(DefinitionId id, const OccurrencesAnswer& found) {
     const Misfire& policy = definition.spec.misfire;
     std::vector<WaitingJob> missed;  // rows that exist
     for (const WaitingJob& job : found.waiting) {
+      if (job.version != definition.row.version) continue;  // Voided since it was read.
       const bool is_retry = job.attempt > 0;
       if (!is_retry && !job.triggered && was_missed(job.trigger_time, policy.threshold))
         missed.push_back(job);

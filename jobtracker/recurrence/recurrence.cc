@@ -144,16 +144,39 @@ Status Recurrence::suspend(DefinitionId id, ForRequest request) {
     suspend_counted(id, std::move(request));
     return {};
   }
-  ChangeDefinition operation = change_of(*definition);
-  operation.expected_generated_through.reset();
-  operation.to->state = DefinitionState::kSuspended;
-  operation.to->version += 1;
-  operation.void_waiting = true;
+  ChangeDefinition operation = suspension(*definition);
   // The run that waits is voided, and does not count.
   const bool waits = definition->row.next_fire != kNever && !has_regular_run(*definition);
   if (is_single(*definition) && waits) operation.to->fired -= 1;
   change(*definition, std::move(operation), {}, {}, std::move(request));
   return {};
+}
+
+ChangeDefinition Recurrence::suspension(const ActiveDefinition& definition) {
+  ChangeDefinition operation = change_of(definition);
+  operation.expected_generated_through.reset();
+  operation.to->state = DefinitionState::kSuspended;
+  operation.to->version += 1;
+  void_waiting(definition, operation,
+               passed_over(definition.row, LogState::kCancelled, {}, 0,
+                           "due and not started when the job was suspended"));
+  return operation;
+}
+
+// What waits goes. Fires that have come, and runs that wait for their retry, end with a log row.
+void Recurrence::void_waiting(const ActiveDefinition& definition, ChangeDefinition& operation,
+                              LogEntry log) {
+  operation.void_waiting = true;
+  for (const auto& [id, trigger_time] : definition.running) {
+    if (executing_.find(id) != nullptr) continue;
+    LogEntry of_run = log;
+    of_run.id = ids_.next(clock_.now());
+    of_run.job_id = id;
+    of_run.trigger_time = trigger_time;
+    of_run.count = 1;
+    operation.logs.push_back(std::move(of_run));
+  }
+  operation.voided = std::move(log);
 }
 
 // The runs that are voided do not count: the store says how many they are.
@@ -169,12 +192,8 @@ void Recurrence::suspend_counted(DefinitionId id, ForRequest request) {
     when_settled(
         id,
         [this, request, voided](ActiveDefinition& definition) {
-          ChangeDefinition operation = change_of(definition);
-          operation.expected_generated_through.reset();
-          operation.to->state = DefinitionState::kSuspended;
-          operation.to->version += 1;
+          ChangeDefinition operation = suspension(definition);
           operation.to->fired -= voided;
-          operation.void_waiting = true;
           change(definition, std::move(operation), {}, {}, request);
         },
         [request] { request.on_request({}, &kGone); });
@@ -231,15 +250,14 @@ Status Recurrence::resume(DefinitionId id, ForRequest request) {
   return {};
 }
 
-Status Recurrence::remove(DefinitionId id, std::vector<LogEntry> logs, ForRequest request) {
+Status Recurrence::remove(DefinitionId id, LogEntry log, ForRequest request) {
   when_settled(
       id,
-      [this, logs = std::move(logs), request](ActiveDefinition& definition) {
+      [this, log = std::move(log), request](ActiveDefinition& definition) {
         ChangeDefinition operation = change_of(definition);
         operation.expected_generated_through.reset();
         operation.to.reset();
-        operation.void_waiting = true;
-        operation.logs = logs;
+        void_waiting(definition, operation, log);
         change(definition, std::move(operation), {}, {}, request);
       },
       [request] { request.on_request({}, &kGone); });
@@ -259,8 +277,7 @@ ChangeDefinition Recurrence::begin_removal(DefinitionId id, LogEntry log) {
   ChangeDefinition operation = change_of(*definition);
   operation.expected_generated_through.reset();
   operation.to.reset();
-  operation.void_waiting = true;
-  operation.logs.push_back(std::move(log));
+  void_waiting(*definition, operation, std::move(log));
   return operation;
 }
 
@@ -293,8 +310,8 @@ WaitingJob Recurrence::triggered(const ActiveDefinition& definition, std::string
 }
 
 bool Recurrence::has_regular_run(const ActiveDefinition& definition) {
-  return std::any_of(definition.running.begin(), definition.running.end(), [this](JobId id) {
-    const Executing* entry = executing_.find(id);
+  return std::any_of(definition.running.begin(), definition.running.end(), [this](const auto& run) {
+    const Executing* entry = executing_.find(run.first);
     return entry != nullptr && !entry->row.job.triggered;
   });
 }

@@ -68,7 +68,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   void added(NewDefinition added) override;
   Status suspend(DefinitionId id, ForRequest request) override;
   Status resume(DefinitionId id, ForRequest request) override;
-  Status remove(DefinitionId id, std::vector<LogEntry> logs, ForRequest request) override;
+  Status remove(DefinitionId id, LogEntry log, ForRequest request) override;
   void when_free(DefinitionId id, std::function<void()> then) override;
   ChangeDefinition begin_removal(DefinitionId id, LogEntry log) override;
   void end_removal(const ChangeDefinition& operation, bool done) override;
@@ -110,6 +110,8 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   void apply(ActiveDefinition& definition, const ChangeDefinition& operation);
   ChangeDefinition change_of(const ActiveDefinition& definition) const;
 
+  void void_waiting(const ActiveDefinition& definition, ChangeDefinition& operation, LogEntry log);
+  ChangeDefinition suspension(const ActiveDefinition& definition);
   WaitingJob occurrence(const Definition& row, int priority, WallTime trigger);
   LogEntry passed_over(const Definition& row, LogState state, WallTime first, std::int64_t count,
                        std::string message);

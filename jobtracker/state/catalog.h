@@ -22,8 +22,8 @@ struct ActiveDefinition {
   JobSpec spec{};  // decoded from row.spec
   CompiledSchedule schedule;
 
-  // Its runs that have begun and not reached their end, retries included.
-  std::set<JobId> running{};
+  // Its runs that have begun and not reached their end, retries included; with their times.
+  std::map<JobId, WallTime> running{};
   // Of a definition with one regular occurrence at a time: the one made last; 0: not known.
   JobId regular{};
   // Due, but held until a run ends (overlap `queue`), or until what was missed is known.

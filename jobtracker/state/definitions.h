@@ -35,7 +35,8 @@ class Definitions {
   // These answer the request in any case; kConflict at once where the state does not allow it.
   virtual Status suspend(DefinitionId id, ForRequest request) = 0;
   virtual Status resume(DefinitionId id, ForRequest request) = 0;
-  virtual Status remove(DefinitionId id, std::vector<LogEntry> logs, ForRequest request) = 0;
+  // `log`: how the removal is logged; with fires that are due and have not run, it is for those.
+  virtual Status remove(DefinitionId id, LogEntry log, ForRequest request) = 0;
   // For those who remove it in a transaction of their own. `then` comes when no change of it is
   // under way, or when it is gone.
   virtual void when_free(DefinitionId id, std::function<void()> then) = 0;

@@ -45,8 +45,11 @@ struct ChangeDefinition {
   std::optional<Definition> to{};                        // empty: removed, its key freed
   bool spec_changed = false;                             // otherwise the stored spec stays as it is
   bool void_waiting = false;                             // its occurrences that wait are deleted
-  GroupId group{};                                       // where they wait
-  std::vector<WaitingJob> add{};                         // all of `group`
+  // The log row for those of them that were due by its end and had never been claimed: it gets
+  // their number and the time of the first. With none it is written as it is, unless it counts 0.
+  std::optional<LogEntry> voided{};
+  GroupId group{};                // where they wait
+  std::vector<WaitingJob> add{};  // all of `group`
   std::vector<LogEntry> logs{};
 };
 

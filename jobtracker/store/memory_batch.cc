@@ -13,6 +13,24 @@ Error invalid(std::string message) { return {ErrorCode::kInvalidArgument, std::m
 
 Outcome done() { return {}; }
 Outcome conflict() { return {.kind = OutcomeKind::kConflict}; }
+// The definition's occurrences that are due by the end of the entry and were never claimed.
+void count_due(std::initializer_list<const WaitingTable*> tables, DefinitionId definition,
+               LogEntry& entry) {
+  std::int64_t count = 0;
+  WallTime first = WallTime::max();
+  for (const WaitingTable* table : tables) {
+    const auto limit = static_cast<std::int64_t>(table->size());
+    for (const WaitingJob& job : table->of_definition(definition, limit)) {
+      if (job.attempt > 0 || job.trigger_time > entry.ended_at) continue;
+      ++count;
+      first = std::min(first, job.trigger_time);
+    }
+  }
+  if (count == 0) return;
+  entry.count = count;
+  entry.trigger_time = first;
+}
+
 Outcome taken(const KeyHolder& by) {
   return {
       .kind = OutcomeKind::kTaken, .existing_job = by.job, .existing_definition = by.definition};
@@ -196,8 +214,11 @@ Result<Outcome> MemoryBatch::apply(const ChangeDefinition& change) {
     put(tables_.definitions, change.id, std::nullopt);
     free_key(before.group, before.task_id, {.definition = before.id});
   }
+  std::optional<LogEntry> voided = change.voided;
   if (change.void_waiting) {
-    for (WaitingTable* table : {CARILLON_TRY(group_table(change.group)), &tables_.delayed}) {
+    WaitingTable* group = CARILLON_TRY(group_table(change.group));
+    if (voided) count_due({group, &tables_.delayed}, change.id, *voided);
+    for (WaitingTable* table : {group, &tables_.delayed}) {
       const auto limit = static_cast<std::int64_t>(table->size());
       for (const WaitingJob& job : table->of_definition(change.id, limit)) {
         erase_waiting(*table, job.id);
@@ -206,6 +227,7 @@ Result<Outcome> MemoryBatch::apply(const ChangeDefinition& change) {
   }
   for (const WaitingJob& job : change.add) CARILLON_TRY(insert_waiting(job));
   for (const LogEntry& entry : change.logs) CARILLON_TRY(insert_log(entry));
+  if (voided && voided->count > 0) CARILLON_TRY(insert_log(*voided));
   return done();
 }
 

@@ -114,6 +114,11 @@ class BatchSource {
     if (chance(30)) change.expected_generated_through = known.generated_through;
     if (chance(10)) ++change.expected_version;
     change.void_waiting = chance(30);
+    if (change.void_waiting && chance(70)) {
+      change.voided = new_log(new_occurrence(known));
+      change.voided->count = static_cast<std::int64_t>(below(2));
+      change.voided->ended_at = time();
+    }
     if (chance(15)) return change;
     if (chance(30)) ++known.version;
     if (chance(10)) {

@@ -372,6 +372,56 @@ TEST_P(StoreContract, VoidsTheOccurrencesOfAnEditedDefinition) {
   EXPECT_THAT(delayed(), IsEmpty());
 }
 
+TEST_P(StoreContract, LogsHowManyFiresWereDueWhenTheyAreVoided) {
+  const auto definition = new_definition("hourly");
+  committed({AddDefinition{definition, std::nullopt}});
+  const auto occurrence = [&](WallTime time, std::int32_t attempt) {
+    auto job = new_occurrence(definition);
+    job.trigger_time = time;
+    job.attempt = attempt;
+    return job;
+  };
+  const auto add = [&] {
+    committed({AddJob{occurrence(kNow, 0)}, AddJob{delayed_one(occurrence(kNow - 2 * kSecond, 0))},
+               AddJob{occurrence(kNow - kSecond, 0)}, AddJob{occurrence(kNow - 5 * kSecond, 1)},
+               AddJob{occurrence(kNow + kSecond, 0)}});
+  };
+  auto entry = new_log(new_occurrence(definition));
+  entry.ended_at = kNow;
+  entry.count = 0;
+  ChangeDefinition change{.id = definition.id,
+                          .expected_version = 1,
+                          .to = definition,
+                          .void_waiting = true,
+                          .voided = entry,
+                          .group = group_};
+
+  EXPECT_EQ(outcome(change), kDone);
+  EXPECT_THAT(history(), IsEmpty()) << "there were none";
+
+  add();
+  EXPECT_EQ(outcome(change), kDone);
+  EXPECT_THAT(waiting(group_), IsEmpty());
+  auto counted = entry;
+  counted.count = 3;
+  counted.trigger_time = kNow - 2 * kSecond;
+  EXPECT_THAT(history(), ElementsAre(counted));
+
+  auto always = new_log(new_occurrence(definition));
+  always.ended_at = kNow;
+  change.voided = always;
+  EXPECT_EQ(outcome(change), kDone);
+  EXPECT_THAT(history(), UnorderedElementsAre(counted, always));
+
+  add();
+  change.expected_version = 7;
+  change.voided->id = ++last_id_;
+  EXPECT_EQ(outcome(change), kConflict);
+  EXPECT_THAT(waiting(group_), SizeIs(4));
+  EXPECT_THAT(delayed(), SizeIs(1));
+  EXPECT_THAT(history(), SizeIs(2));
+}
+
 TEST_P(StoreContract, VoidsWhatTheSameBatchHasAdded) {
   const auto definition = new_definition("hourly");
   committed({AddDefinition{definition, std::nullopt}});

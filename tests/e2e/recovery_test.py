@@ -104,10 +104,11 @@ class LoadedTest(E2eTest):
         must_note = {task for task in load.accepted if load.notes_itself(task)}
         self.assertEqual(must_note - noted, set(), "succeeded, and never ran")
         self.assertEqual(accounts.doubled(runs, self.dead), [])
-        # A fire that is due at the moment of the suspension is cancelled.
+        # Fires that are due at the moment of the suspension are cancelled: those that wait as one
+        # row, those that are claimed each by itself.
         allowed = {"succeeded", "lost", "missed", "skipped", "cancelled"}
         self.assertEqual(set(states) - allowed, set(), "no failure is counted")
-        self.assertLessEqual(states["cancelled"], len(STEPS))
+        self.assertLessEqual(states["cancelled"], 5 * len(STEPS))
         finals = [row["task_id"] for row in history if row["state"] == "succeeded"
                   and row["task_id"].startswith("job-")]
         self.assertEqual(len(finals), len(set(finals)), "a job ended twice")

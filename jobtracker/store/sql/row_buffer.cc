@@ -27,6 +27,7 @@ void RowBuffer::clear() {
     values->clear();
   }
   kept_.clear();
+  kept_log_.clear();
 }
 
 void RowBuffer::add_waiting(const WaitingJob& job) {

@@ -33,8 +33,9 @@ class RowBuffer {
   void free_key(sql::Dialect dialect, GroupId group, std::string_view task_id, JobId job);
   void add_log(const LogEntry& entry);
 
-  // A text that must stay until the flush.
+  // A text or row that must stay until the flush.
   std::string_view keep(std::string text) { return kept_.emplace_back(std::move(text)); }
+  const LogEntry& keep(LogEntry entry) { return kept_log_.emplace_back(std::move(entry)); }
 
   // Frees the keys, then inserts everything but log rows.
   Status flush(sql::Connection& db, GroupCatalog& groups);
@@ -50,6 +51,7 @@ class RowBuffer {
   SqlValues freed_keys_{};
   SqlValues log_{};
   std::deque<std::string> kept_{};
+  std::deque<LogEntry> kept_log_{};
 };
 
 }  // namespace carillon::jobtracker

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <unordered_set>
 
 #include "jobtracker/store/sql/batch_writer.h"
@@ -16,6 +17,9 @@ constexpr std::string_view kWhereVersion = " WHERE definition_id = ? AND version
 constexpr std::string_view kAndGenerated = " AND generated_through_us = ?";
 constexpr std::string_view kDeleteKey =
     "DELETE FROM lts_task_id WHERE group_id = ? AND task_id = ? AND definition_id = ?";
+constexpr std::string_view kSelectDue = "SELECT COUNT(*), MIN(trigger_time_us) FROM ";
+constexpr std::string_view kDueOfDefinition =
+    " WHERE definition_id = ? AND trigger_time_us <= ? AND attempt = 0";
 
 std::string condition_of(const ChangeDefinition& change) {
   return joined({kWhereVersion, change.expected_generated_through ? kAndGenerated : ""});
@@ -103,8 +107,32 @@ Result<bool> remove_definition(WriteContext& context, const ChangeDefinition& ch
   return false;
 }
 
+// The log row for what is about to be voided.
+Status log_voided(WriteContext& context, const ChangeDefinition& change,
+                  std::string_view group_table) {
+  LogEntry entry = *change.voided;
+  const SqlValues values{value_of(change.id), value_of(entry.ended_at)};
+  std::int64_t count = 0;
+  WallTime first = WallTime::max();
+  for (const std::string_view table : {group_table, kDelayedTable}) {
+    CARILLON_TRY(context.db.query(joined({kSelectDue, table, kDueOfDefinition}), values,
+                                  [&](const sql::Row& row) {
+                                    if (row.integer(0) == 0) return;
+                                    count += row.integer(0);
+                                    first = std::min(first, wall_time(row.integer(1)));
+                                  }));
+  }
+  if (count > 0) {
+    entry.count = count;
+    entry.trigger_time = first;
+  }
+  if (entry.count > 0) context.rows.add_log(context.rows.keep(std::move(entry)));
+  return {};
+}
+
 Status void_waiting(WriteContext& context, const ChangeDefinition& change) {
   const std::string_view group_table = CARILLON_TRY(context.table_of(change.group));
+  if (change.voided) CARILLON_TRY(log_voided(context, change, group_table));
   for (const std::string_view table : {group_table, kDelayedTable}) {
     CARILLON_TRY(delete_definition(context, table, change.id));
   }

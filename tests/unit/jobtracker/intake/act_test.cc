@@ -222,6 +222,68 @@ TEST(Act, SuspendVoidsWhatWasGeneratedAndResumeGeneratesItAgain) {
   }
 }
 
+// Every fire ends in one recorded outcome: also those that wait when their job is called off.
+TEST(Act, FiresThatWaitWhenTheirJobIsCalledOffAreRecordedAsOneRow) {
+  for (const Verb verb : {Verb::kSuspend, Verb::kCancel}) {
+    for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel}) {
+      SCOPED_TRACE(::testing::Message() << static_cast<int>(verb) << static_cast<int>(overlap));
+      TrackerBundle bundle;
+      runs_take(bundle.add_worker({.threads = 1}), hours{1});
+      bundle.run_for(seconds{1});
+      // Either the run before keeps them waiting, or no thread is free.
+      if (overlap != Overlap::kQueue) bundle.submit(job_now("other"));
+      bundle.run_for(seconds{1});
+      const WallTime first = bundle.now() + seconds{10};
+      JobSpec job = job_every("a", seconds{10});
+      job.overlap = overlap;
+      job.schedule.first = first;
+      bundle.submit(job);
+      bundle.run_for(seconds{65});
+      EXPECT_EQ(said(bundle.act(verb, "a")), "ok");
+      EXPECT_THAT(bundle.waiting("a"), IsEmpty());
+      std::vector<LogEntry> cancelled = bundle.log("a");
+      std::erase_if(cancelled, [](const LogEntry& entry) { return entry.job_id.value != 0; });
+      ASSERT_THAT(cancelled, SizeIs(1));
+      EXPECT_EQ(cancelled[0].state, LogState::kCancelled);
+      EXPECT_EQ(cancelled[0].attempt, 0);
+      const bool first_runs = overlap == Overlap::kQueue;
+      EXPECT_EQ(cancelled[0].count, overlap == Overlap::kSkip ? 1 : first_runs ? 5 : 6);
+      EXPECT_EQ(cancelled[0].trigger_time, first + seconds{first_runs ? 10 : 0});
+    }
+  }
+}
+
+TEST(Act, ARunThatWaitsForItsRetryEndsWithARowWhenItsJobIsCalledOff) {
+  for (const Verb verb : {Verb::kSuspend, Verb::kCancel}) {
+    TrackerBundle bundle;
+    bundle.add_worker().behaviour = [](const auto&, const auto&) {
+      return FakeRun{.outcome = wire::RunOutcome::kException};
+    };
+    JobSpec job = job_every("a", hours{1});
+    job.retries = {.max = 3, .base = minutes{10}};
+    bundle.submit(job);
+    bundle.run_for(seconds{10});
+    ASSERT_THAT(bundle.waiting("a"), SizeIs(1));
+    const JobId id = bundle.waiting("a")[0].id;
+    EXPECT_EQ(said(bundle.act(verb, "a")), "ok");
+    auto log = bundle.log("a");
+    std::erase_if(log, [&](const LogEntry& entry) { return entry.job_id != id; });
+    EXPECT_THAT(states(log), ElementsAre(LogState::kFailed, LogState::kCancelled));
+    EXPECT_EQ(log[1].attempt, 0);
+    EXPECT_TRUE(log[1].final);
+  }
+}
+
+TEST(Act, ASuspendedJobWithNothingDueLeavesNoRow) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  bundle.submit(job_cron("a", "0 0 * * * ?"));
+  EXPECT_EQ(said(bundle.act(Verb::kSuspend, "a")), "ok");
+  EXPECT_THAT(bundle.log("a"), IsEmpty());
+  EXPECT_EQ(said(bundle.act(Verb::kCancel, "a")), "ok");
+  EXPECT_THAT(bundle.log("a"), SizeIs(1));
+}
+
 TEST(Act, ASuspendedDefinitionDoesNotFireAndGoesOnFromItsGrid) {
   TrackerBundle bundle;
   bundle.add_worker();
