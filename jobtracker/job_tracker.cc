@@ -92,12 +92,12 @@ void JobTracker::stop() { stopping_ = true; }
 
 bool JobTracker::end_turn() {
   if (!ready_) {
-    batcher_.flush(clock_.now(), ids_.high());
+    batcher_.flush(clock_.now(), ids_.high(), false);
     return false;
   }
   if (!stopping_) dispatcher_.pump();
   completion_.flush();
-  batcher_.flush(clock_.now(), ids_.high());
+  batcher_.flush(clock_.now(), ids_.high(), recurrence_.has_recovered());
   return !stopping_ && dispatcher_.has_work();
 }
 

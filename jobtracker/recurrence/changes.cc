@@ -88,6 +88,7 @@ void Recurrence::apply(ActiveDefinition& definition, const ChangeDefinition& ope
   if (!operation.to) {
     rows_per_second_ -= std::exchange(rates_[definition.row.id], 0.0);
     rates_.erase(definition.row.id);
+    recovering_.erase(definition.row.id);
     const auto left = waiting_changes_.extract(definition.row.id);
     catalog_.remove_definition(definition.row.id);
     if (left.empty()) return;

@@ -89,6 +89,7 @@ void Recurrence::recover(ActiveDefinition& definition) {
   }
   if (!must) return;
   definition.is_recovering = true;
+  recovering_.insert(row.id);
   to_recover_.push_back(row.id);
   hold_promotion();  // What it missed may stand in the delayed table.
 }
@@ -127,6 +128,7 @@ void Recurrence::recover_with(DefinitionId id, const OccurrencesAnswer& found) {
       ActiveDefinition* still = catalog_.definition(released);
       if (still == nullptr) return;
       still->is_recovering = false;
+      recovering_.erase(released);
       for (const JobId one : gone) still->leaving.erase(one);
       for (WaitingJob& job : std::exchange(still->parked, {})) sink_.offer(std::move(job));
       when_settled(released, [this](ActiveDefinition& ready) { generate(ready, horizon_end()); });

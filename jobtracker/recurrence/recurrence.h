@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -49,7 +50,8 @@ struct RecurrenceConfig {
 //    occurrence, which is generated_through.
 //
 // After a restart, fires whose time came while no job tracker ran are missed if they are more than
-// the job's threshold ago; its misfire policy says what becomes of them (misfire.cc).
+// the job's threshold ago; its misfire policy says what becomes of them (misfire.cc). Until all
+// have their outcomes, a crash is as if this session had not been: the next one looks for the same.
 //
 // Thread: the loop.
 class Recurrence final : public Definitions, public Gate, public RunEnd {
@@ -62,6 +64,8 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   void start(const StartAnswer& found);
   // Generates up to the horizon of the new time at once.
   void clock_was_set();
+  // What was missed before the start has its outcomes.
+  bool has_recovered() const { return recovering_.empty(); }
 
   // ---- for intake ----
   Result<NewDefinition> plan(JobSpec spec, GroupId group, std::string task_id, bool keyed) override;
@@ -168,6 +172,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   WallTime dead_from_{};
   WallTime started_at_{};
   std::vector<DefinitionId> to_recover_;
+  std::set<DefinitionId> recovering_;  // and those that have begun
 };
 
 }  // namespace carillon::jobtracker

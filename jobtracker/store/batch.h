@@ -140,6 +140,7 @@ struct Batch {
   // The fence: this must be the next number of this session's lane, or nothing is done.
   std::int64_t number = 0;
   std::int64_t id_high = 0;  // no id that the loop gave out so far is higher
+  bool recovered = false;    // what was missed before this session has its outcomes
   WallTime now{};
   std::vector<Operation> operations{};
   std::vector<NumberedRequest> requests{};

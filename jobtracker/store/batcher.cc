@@ -79,7 +79,7 @@ void Batcher::ask(Read question, OnAnswer on_answer) {
 
 void Batcher::beat() { wants_beat_ = true; }
 
-void Batcher::flush(WallTime now, std::int64_t id_high) {
+void Batcher::flush(WallTime now, std::int64_t id_high, bool recovered) {
   if (is_busy_ || clock_.steady_now() < not_before_) return;
   if (pending_operations_ == 0 && !wants_beat_ &&
       std::all_of(std::begin(waiting_), std::end(waiting_),
@@ -89,6 +89,7 @@ void Batcher::flush(WallTime now, std::int64_t id_high) {
   Batch batch;
   batch.number = next_number_;
   batch.id_high = id_high;
+  batch.recovered = recovered;
   batch.now = now;
   const std::size_t limit = limit_once_ != 0 ? limit_once_ : limit_;
   std::size_t filled = 0;

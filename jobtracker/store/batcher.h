@@ -100,7 +100,8 @@ class Batcher {
   std::size_t pending_operations() const { return pending_operations_; }
 
   // At the end of a turn: starts a commit if there is something to commit and the lane is free.
-  void flush(WallTime now, std::int64_t id_high);
+  // `recovered`: see Batch.
+  void flush(WallTime now, std::int64_t id_high, bool recovered);
   // The beat: a commit, even if there is nothing to commit, unless one came by itself.
   void beat();
 

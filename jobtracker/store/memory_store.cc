@@ -22,7 +22,8 @@ void MemoryDatabase::open_session(const StoreSession& session, WallTime now) {
   for (const auto& [key, other] : tables_.trackers) {
     row.id_high = std::max(row.id_high, other.id_high);
     const bool is_ours = key.first == session.session;
-    const WallTime alive = other.batch > 0 && !is_ours ? other.beat : other.alive_before;
+    const bool counts = other.alive_before == WallTime{} && other.batch > 0 && !is_ours;
+    const WallTime alive = counts ? other.beat : other.alive_before;
     row.alive_before = std::max(row.alive_before, alive);
   }
   std::erase_if(tables_.trackers,
@@ -90,6 +91,7 @@ CommitResult MemoryStore::commit(const Batch& batch) {
   row->batch = batch.number;
   row->id_high = batch.id_high;
   row->beat = batch.now;
+  if (batch.recovered) row->alive_before = WallTime{};
   if (takes_fault(MemoryFault::kUnknownCommitted)) {
     return Unknown{.if_committed = std::move(committed)};
   }

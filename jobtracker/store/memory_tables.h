@@ -60,7 +60,7 @@ struct TrackerRow {
   std::int64_t batch = 0;
   std::int64_t id_high = 0;
   WallTime beat{};
-  WallTime alive_before{};  // when the sessions before this one last committed
+  WallTime alive_before{};  // StartAnswer::last_alive; epoch once the session has recovered
 };
 
 struct MemoryTables {

@@ -21,7 +21,9 @@ struct StartAnswer {
   std::vector<ExecutingJob> executing{};
   std::vector<WaitingJob> retries{};  // of definitions: they wait and were claimed before
   std::int64_t id_high = 0;           // no id ever given out is higher
-  WallTime last_alive{};              // when an earlier session last committed; epoch: never
+  // When an earlier session last committed that had recovered what was missed before it; epoch:
+  // never.
+  WallTime last_alive{};
 };
 
 // The best waiting jobs of a group that are due at `now`, in the order of hand-out, after `after`.

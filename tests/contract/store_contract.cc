@@ -30,7 +30,8 @@ CommitResult StoreContract::commit(std::vector<Operation> operations,
                                    std::vector<NumberedRequest> requests) {
   const Batch batch{.number = number_ + 1,
                     .id_high = last_id_,
-                    .now = kNow,
+                    .recovered = recovered_,
+                    .now = now_,
                     .operations = std::move(operations),
                     .requests = std::move(requests)};
   auto result = store_->commit(batch);

@@ -96,6 +96,9 @@ class StoreContract : public ::testing::TestWithParam<MakeStoreDatabase> {
   std::unique_ptr<Store> store_{};
   StoreSession session_{.session = SessionId{100}, .name = "tracker"};
   std::int64_t number_ = 0;  // of the last batch committed
+  // As the batches say.
+  WallTime now_ = kNow;
+  bool recovered_ = true;
   std::int64_t last_id_ = 1000;
   GroupId group_{};
 };

@@ -70,6 +70,24 @@ TEST_P(StoreContract, TellsTheNextSessionWhatTheLastOneLeft) {
   EXPECT_EQ(start.groups.front().name, "default");
 }
 
+TEST_P(StoreContract, ASessionThatHadNotRecoveredHidesNothingOfWhatWasMissedBeforeIt) {
+  committed({});
+  now_ = kNow + 100 * kSecond;
+  recovered_ = false;
+  open_session();
+  committed({});
+  open_session();
+  committed({});
+  EXPECT_EQ(ask<StartAnswer>(ReadStart{}).last_alive, kNow);
+
+  recovered_ = true;
+  committed({});
+  recovered_ = false;
+  committed({});
+  open_session();
+  EXPECT_EQ(ask<StartAnswer>(ReadStart{}).last_alive, kNow + 100 * kSecond);
+}
+
 TEST_P(StoreContract, SettlesACommitWhoseAnswerWasLost) {
   committed({});
   const auto job = new_job();

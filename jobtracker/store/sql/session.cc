@@ -24,7 +24,8 @@ constexpr std::string_view kInsertTracker =
     "(session_id, lane, name, batch, id_high, beat_us, alive_before_us, ended) "
     "VALUES (?, ?, ?, 0, ?, ?, ?, 0)";
 constexpr std::string_view kProve =
-    "UPDATE lts_tracker SET batch = ?, id_high = ?, beat_us = ? "
+    "UPDATE lts_tracker SET batch = ?, id_high = ?, beat_us = ?, "
+    "alive_before_us = CASE WHEN ? = 1 THEN 0 ELSE alive_before_us END "
     "WHERE session_id = ? AND lane = ? AND batch = ?";
 constexpr std::string_view kSelectBatch =
     "SELECT batch FROM lts_tracker WHERE session_id = ? AND lane = ?";
@@ -72,10 +73,11 @@ Result<SessionStart> try_begin(sql::Connection& db, const StoreSession& session,
   CARILLON_TRY(db.begin());
   CARILLON_TRY(db.query(locking(db, kSelectTrackers), {}, [&](const sql::Row& row) {
     const bool is_ours = row.integer(0) == session.session.value;
-    const bool committed = row.integer(1) > 0 && !is_ours;
+    // One that was still recovering hides nothing of what was missed before it.
+    const bool counts = row.integer(4) == 0 && row.integer(1) > 0 && !is_ours;
     start.id_high = std::max(start.id_high, row.integer(2));
     start.last_alive =
-        std::max(start.last_alive, wall_time(committed ? row.integer(3) : row.integer(4)));
+        std::max(start.last_alive, wall_time(counts ? row.integer(3) : row.integer(4)));
   }));
   CARILLON_TRY(
       db.execute(kDeleteTrackers, SqlValues{value_of(session.session), Value::of(session.lane)}));
@@ -124,9 +126,10 @@ Result<SessionStart> begin_session(sql::Connection& db, const StoreSession& sess
 }
 
 Result<bool> prove_session(sql::Connection& db, const StoreSession& session, const Batch& batch) {
-  const SqlValues values{Value::of(batch.number), Value::of(batch.id_high),
-                         value_of(batch.now),     value_of(session.session),
-                         Value::of(session.lane), Value::of(batch.number - 1)};
+  const SqlValues values{Value::of(batch.number),    Value::of(batch.id_high),
+                         value_of(batch.now),        value_of(batch.recovered),
+                         value_of(session.session),  Value::of(session.lane),
+                         Value::of(batch.number - 1)};
   return CARILLON_TRY(db.execute(kProve, values)) > 0;
 }
 

@@ -12,7 +12,7 @@ namespace carillon::jobtracker {
 
 struct SessionStart {
   std::int64_t id_high = 0;  // no id ever given out is higher
-  WallTime last_alive{};     // when an earlier session last committed; epoch: never
+  WallTime last_alive{};     // as StartAnswer has it
 };
 
 // Watches the beats of the sessions that did not end cleanly, for `watch` of our steady clock.

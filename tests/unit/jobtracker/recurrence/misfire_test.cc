@@ -134,6 +134,40 @@ TEST(Misfire, FireAllKeepsToItsMaxAndWindow) {
     }
 }
 
+// The tracker dies once more before everything has its outcome.
+TEST_P(AfterDownTime, EveryFireHasOneOutcomeAlsoAfterACrashInTheRecovery) {
+  constexpr int kJobs = 40;
+  for (const int moment : {2, 5, 10, 15, 20, 25, 30, 60, 200}) {
+    SCOPED_TRACE(moment);
+    TrackerBundle bundle;
+    bundle.add_worker({.threads = 4});
+    bundle.run_to(std::chrono::floor<minutes>(bundle.now()) + seconds{30});
+    std::vector<JobSpec> jobs;
+    for (int i = 0; i < kJobs; ++i) {
+      jobs.push_back(job_cron("a" + std::to_string(i), "0 * * * * ?"));
+      jobs.back().overlap = GetParam().overlap;
+      jobs.back().misfire.policy = GetParam().policy;
+    }
+    bundle.submit(jobs);
+    bundle.run_for(minutes{2});
+    ASSERT_THAT(bundle.runs(), SizeIs(2 * kJobs));
+    bundle.restart_after(minutes{13});
+    bundle.run_for(milliseconds{moment});
+    bundle.restart_after(milliseconds{200}, moment % 2 == 0);
+    bundle.run_for(minutes{3});
+    const std::int64_t expected = GetParam().policy == MisfirePolicy::kFireAll    ? 13
+                                  : GetParam().policy == MisfirePolicy::kFireOnce ? 1
+                                                                                  : 0;
+    for (const JobSpec& job : jobs) {
+      std::set<WallTime> fires;
+      for (const auto& run : bundle.runs_of(job.task_id)) fires.insert(run.trigger_time);
+      ASSERT_EQ(missed(bundle, job.task_id), 13 - expected) << bundle.story(job.task_id);
+      ASSERT_EQ(static_cast<std::int64_t>(fires.size()), 2 + expected + 3)
+          << bundle.story(job.task_id);
+    }
+  }
+}
+
 TEST_P(AfterDownTime, AShortDownTimeMissesNothing) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 4});

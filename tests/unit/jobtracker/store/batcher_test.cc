@@ -67,7 +67,7 @@ struct Bundle {
           to.insert(to.end(), ids.begin(), ids.end());
         });
   }
-  void flush() { batcher.flush(clock.wall_now(), 1); }
+  void flush() { batcher.flush(clock.wall_now(), 1, true); }
   // The ids of the log rows of a batch.
   static std::vector<std::int64_t> ids(const Batch& batch) {
     std::vector<std::int64_t> all;
