@@ -345,7 +345,8 @@ std::vector<Stat> JobTracker::stats() const {
           {"definitions", static_cast<std::int64_t>(catalog_.definitions().size())},
           {"groups", static_cast<std::int64_t>(catalog_.groups().size())},
           {"workers", static_cast<std::int64_t>(workers_.all().size())},
-          {"store_away", store_is_away_ ? 1 : 0}};
+          {"store_away", store_is_away_ ? 1 : 0},
+          {"store_full", batcher_.lacks_room() ? 1 : 0}};
 }
 
 }  // namespace carillon::jobtracker

@@ -68,7 +68,7 @@ class JobTracker final : public net::ServerReceiver,
   // At the end of every turn of the loop: hands out, confirms, commits.
   bool end_turn();
 
-  bool is_ready() const { return ready_ && !store_is_away_; }
+  bool is_ready() const { return ready_ && !store_is_away_ && !batcher_.lacks_room(); }
   std::vector<Stat> stats() const;
 
  private:

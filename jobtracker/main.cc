@@ -171,11 +171,12 @@ int run(const Settings& settings, const Environment& environment) {
   int status = 0;
   auto lane =
       StoreThread::start(std::move(opened.value().store), loop, clock, [&](LaneAnswer answer) {
-        if (auto* batch = std::get_if<BatchDone>(&answer))
-          return tracker->on_batch_done(std::move(*batch));
         if (auto* read = std::get_if<ReadDone>(&answer))
           return tracker->on_read_done(std::move(*read));
-        tracker->on_store_health(std::get<StoreHealth>(answer).is_away);
+        if (auto* batch = std::get_if<BatchDone>(&answer))
+          tracker->on_batch_done(std::move(*batch));
+        else
+          tracker->on_store_health(std::get<StoreHealth>(answer).is_away);
         if (pages) pages->set_ready(tracker->is_ready());
       });
   if (!lane.ok()) return fail(kExitBug, lane.error().message);

@@ -70,7 +70,7 @@ void OperationsPages::answer(const net::HttpCall& call, net::HttpResponder respo
   if (path == "/readyz") {
     if (ready_) return responder.send({.body = "ready\n"});
     return responder.send(
-        {.status = 503, .body = "not ready: starting, stopping, or the store is away\n"});
+        {.status = 503, .body = "not ready: starting, or the store is away or has no room\n"});
   }
   if (path != "/metrics")
     return responder.send(

@@ -9,6 +9,10 @@
 namespace carillon::jobtracker {
 namespace {
 
+// While the store lacks room, it is tried again after this, and people are told after that.
+constexpr Duration kRoomAgain = std::chrono::seconds{1};
+constexpr Duration kSayAgain = std::chrono::minutes{1};
+
 // What clients and workers can make large.
 std::size_t bytes_of(const Operation& operation) {
   if (const auto* job = std::get_if<AddJob>(&operation)) return job->job.spec.size();
@@ -138,6 +142,9 @@ bool Batcher::on_batch_done(BatchDone done) {
     adapt(done.batch.operations.size(),
           std::chrono::duration_cast<Duration>(clock_.steady_now() - sent_at_));
     limit_once_ = 0;
+    // A beat alone needs next to none.
+    const bool is_beat = done.batch.operations.empty() && done.batch.requests.empty();
+    if (lacks_room_ && !is_beat) say_room_again();
     deliver(done.batch, *committed);
     return true;
   }
@@ -209,18 +216,34 @@ void Batcher::after_rollback(Batch batch, const RolledBack& rolled_back) {
         rolled_back.culprit && *rolled_back.culprit >= at && *rolled_back.culprit < at + size;
     at += size;
     if (is_culprit || (!is_full && is_alone) || (is_full && unit.request)) {
-      log_.error("the store refused an operation", "error", rolled_back.error.message);
+      if (!is_full)
+        log_.error("the store refused an operation", "error", rolled_back.error.message);
       refuse(unit, rolled_back.error);
     } else {
       again.push_back(std::move(unit));
     }
   }
-  if (is_full) not_before_ = clock_.steady_now() + std::chrono::seconds{1};
+  if (is_full) say_no_room(rolled_back.error);
   if (!is_full && !rolled_back.culprit && again.size() > 1)
     limit_once_ = std::max<std::size_t>(1, std::max(batch.operations.size(), units.size()) / 2);
   auto& first = waiting_[0];
   first.insert(first.begin(), std::make_move_iterator(again.begin()),
                std::make_move_iterator(again.end()));
+}
+
+void Batcher::say_no_room(const Error& error) {
+  const SteadyTime now = clock_.steady_now();
+  lacks_room_ = true;
+  not_before_ = now + kRoomAgain;
+  if (said_no_room_ != SteadyTime{} && now < said_no_room_ + kSayAgain) return;
+  said_no_room_ = now;
+  log_.error("the store has no room: nothing is submitted, started or ended until it has", "error",
+             error.message, "pending", pending_operations_);
+}
+
+void Batcher::say_room_again() {
+  lacks_room_ = false;
+  log_.info("the store has room again", "pending", pending_operations_);
 }
 
 void Batcher::adapt(std::size_t operations, Duration took) {

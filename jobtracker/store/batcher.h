@@ -98,6 +98,8 @@ class Batcher {
            pending_bytes_ >= config_.pending_bytes_max;
   }
   std::size_t pending_operations() const { return pending_operations_; }
+  // The disk is full, or a limit of the database is reached: nothing could be written lately.
+  bool lacks_room() const { return lacks_room_; }
 
   // At the end of a turn: starts a commit if there is something to commit and the lane is free.
   // `recovered`: see Batch.
@@ -128,6 +130,8 @@ class Batcher {
                     const RequestOutcome* request);
   void refuse(Unit& unit, const Error& error);
   void after_rollback(Batch batch, const RolledBack& rolled_back);
+  void say_no_room(const Error& error);
+  void say_room_again();
   void adapt(std::size_t operations, Duration took);
 
   BatcherConfig config_;
@@ -139,7 +143,9 @@ class Batcher {
   bool is_busy_ = false;
   bool wants_beat_ = false;
   SteadyTime sent_at_{};
-  SteadyTime not_before_{};  // after a full disk
+  bool lacks_room_ = false;
+  SteadyTime not_before_{};    // while it lacks room
+  SteadyTime said_no_room_{};  // epoch: not yet
   std::size_t limit_;
   std::size_t limit_once_ = 0;  // smaller while a culprit is looked for
   std::size_t pending_operations_ = 0;

@@ -313,16 +313,26 @@ class FullDisk(E2eTest):
                 self.fail(message)
             self.skipTest(message)
 
+    @staticmethod
+    def get(url):
+        try:
+            with urllib.request.urlopen(url, timeout=10) as page:
+                return page.status, page.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
     def test_submissions_are_refused_nothing_is_lost_and_it_works_again_after(self):
         cluster = self.cluster(tracker=False)
         cluster.data.mkdir()
         script = f'mount -t tmpfs -o size=8m none {cluster.data} && exec "$@"'
         mounting = ["unshare", "-rm", "sh", "-c", script, "sh"]
         tracker = harness.Program(
-            [BIN / "jobtracker", "--data", cluster.data, "--listen", "tcp://127.0.0.1:0", "--http", "off"],
+            [BIN / "jobtracker", "--data", cluster.data, "--listen", "tcp://127.0.0.1:0", "--http", "127.0.0.1:0"],
             cluster.folder / "logs" / "jobtracker.log", cluster.env, "jobtracker", prefix=mounting)
         cluster.tracker = tracker
-        cluster.port = int(tracker.ready()["listen"].rsplit(":", 1)[1])
+        ready = tracker.ready()
+        cluster.port = int(ready["listen"].rsplit(":", 1)[1])
+        self.assertEqual(self.get(ready["http"] + "/readyz")[0], 200)
         # Most of it is something else, which can be removed.
         ballast = f"/proc/{tracker.pid}/root{cluster.data}/ballast"
         with open(ballast, "wb") as file:
@@ -343,12 +353,19 @@ class FullDisk(E2eTest):
         self.assertTrue(tracker.is_running())
         waiting = {row["task_id"] for row in cluster.rows("waiting")}
         self.assertEqual(waiting, set(accepted), "asking still works, and nothing is lost")
+        # Operators see it as well: its log says it once, and it is not ready.
+        self.assertEqual(tracker.log().count("the store has no room"), 1, tracker.log())
+        status, text = self.get(ready["http"] + "/readyz")
+        self.assertEqual((status, "no room" in text), (503, True))
+        self.assertEqual(cluster.stats()["store_full"], 1)
         os.unlink(ballast)
         wait_for("room again", lambda: cluster.client(
             "submit", "--task-id", "after", "--", "true", status=None).status == DONE)
         cluster.start_worker()
         for task in [*accepted, "after"]:
             self.assertEqual(cluster.wait_ended(task)["state"], "succeeded")
+        self.assertEqual(self.get(ready["http"] + "/readyz")[0], 200)
+        self.assertIn("the store has room again", tracker.log())
         self.assertEqual(cluster.client("logs", accepted[0]).out.strip(), "50000")
         self.assertEqual(tracker.stop(), 0)
 

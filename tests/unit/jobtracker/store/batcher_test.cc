@@ -228,6 +228,36 @@ TEST(Batcher, AFullDiskRefusesRequestsAndKeepsTheRestForLater) {
   EXPECT_THAT(Bundle::ids(bundle.take()), ElementsAre(1));
 }
 
+TEST(Batcher, LacksRoomUntilSomethingWasWrittenAgain) {
+  Bundle bundle;
+  EXPECT_FALSE(bundle.batcher.lacks_room());
+  bundle.post(Urgency::kCompletion, 1);
+  bundle.flush();
+  bundle.roll_back(bundle.take(), {.error = kFull});
+  EXPECT_TRUE(bundle.batcher.lacks_room()) << "though nobody was refused";
+  bundle.clock.advance(milliseconds{1100});
+  bundle.flush();
+  bundle.roll_back(bundle.take(), {.error = kFull});
+  EXPECT_TRUE(bundle.batcher.lacks_room());
+  bundle.clock.advance(milliseconds{1100});
+  bundle.flush();
+  bundle.commit(bundle.take());
+  EXPECT_FALSE(bundle.batcher.lacks_room());
+  EXPECT_THAT(bundle.done, ElementsAre(1));
+}
+
+TEST(Batcher, ABeatThatFitsInDoesNotMeanThatThereIsRoom) {
+  Bundle bundle;
+  bundle.post_request(1, {2});
+  bundle.flush();
+  bundle.roll_back(bundle.take(), {.error = kFull});
+  bundle.clock.advance(milliseconds{1100});
+  bundle.batcher.beat();
+  bundle.flush();
+  bundle.commit(bundle.take());
+  EXPECT_TRUE(bundle.batcher.lacks_room());
+}
+
 TEST(Batcher, SaysThatTheSessionWasFenced) {
   Bundle bundle;
   bundle.post(Urgency::kClaim, 1);
