@@ -15,8 +15,8 @@ using sql::Value;
 
 constexpr std::string_view kSelectDelayed =
     " WHERE suspended = 0 AND trigger_time_us <= ? ORDER BY trigger_time_us, job_id LIMIT ?";
-constexpr std::string_view kSelectHolder =
-    "SELECT group_id, job_id, definition_id FROM lts_task_id WHERE task_id = ? AND group_id IN ";
+constexpr std::string_view kSelectHolder = "SELECT group_id, job_id, definition_id FROM ";
+constexpr std::string_view kOfTask = " WHERE task_id = ? AND group_id IN ";
 constexpr std::string_view kOfDefinition = " WHERE definition_id = ? ORDER BY job_id LIMIT ?";
 constexpr std::string_view kRetries = " WHERE definition_id > 0 AND attempt > 0 ORDER BY job_id";
 constexpr std::string_view kOfJob = " WHERE job_id = ?";
@@ -157,17 +157,20 @@ Result<ReadAnswer> SqlReads::read(const Find& ask) {
   }
   GroupId holder_group{};
   JobId holder{};
-  CARILLON_TRY(in_lists(owners, [&](std::string_view list, std::span<const Value> chunk) {
-    SqlValues values{key_of_task(db_.dialect(), ask.task_id)};
-    values.insert(values.end(), chunk.begin(), chunk.end());
-    return db_.query(joined({kSelectHolder, list}), values, [&](const sql::Row& row) {
-      const GroupId group{static_cast<std::int32_t>(row.integer(0))};
-      if (holder_group && holder_group < group) return;
-      holder_group = group;
-      holder = JobId{row.integer(1)};
-      answer.definition = DefinitionId{static_cast<std::int32_t>(row.integer(2))};
-    });
-  }));
+  for (const std::string_view table : {kTaskIdTable, kDelayedTaskIdTable}) {
+    CARILLON_TRY(in_lists(owners, [&](std::string_view list, std::span<const Value> chunk) {
+      SqlValues values{key_of_task(db_.dialect(), ask.task_id)};
+      values.insert(values.end(), chunk.begin(), chunk.end());
+      const auto visit = [&](const sql::Row& row) {
+        const GroupId group{static_cast<std::int32_t>(row.integer(0))};
+        if (holder_group && holder_group < group) return;
+        holder_group = group;
+        holder = JobId{row.integer(1)};
+        answer.definition = DefinitionId{static_cast<std::int32_t>(row.integer(2))};
+      };
+      return db_.query(joined({kSelectHolder, table, kOfTask, list}), values, visit);
+    }));
+  }
   if (holder) CARILLON_TRY(find_job(holder, holder_group, answer));
   if (holder_group) return ReadAnswer{std::move(answer)};
 

@@ -22,8 +22,8 @@ Status insert(sql::Connection& db, std::string_view table, std::string_view colu
 
 void RowBuffer::clear() {
   for (auto& [group, values] : waiting_) values.clear();
-  for (SqlValues* values :
-       {&delayed_, &executing_, &cron_, &repeat_, &keys_, &freed_keys_, &log_}) {
+  for (SqlValues* values : {&delayed_, &executing_, &cron_, &repeat_, &keys_.added, &keys_.freed,
+                            &delayed_keys_.added, &delayed_keys_.freed, &log_}) {
     values->clear();
   }
   kept_.clear();
@@ -48,15 +48,26 @@ void RowBuffer::add_definition(const Definition& definition, const DescribeSpec&
   append_definition(values, definition, schedule, tz);
 }
 
-void RowBuffer::add_key(sql::Dialect dialect, GroupId group, std::string_view task_id, JobId job,
-                        DefinitionId definition) {
-  keys_.insert(keys_.end(), {value_of(group), key_of_task(dialect, task_id), value_of(job),
-                             value_of(definition)});
+void RowBuffer::add_key(sql::Dialect dialect, const WaitingJob& job) {
+  SqlValues& added = (job.delayed ? delayed_keys_ : keys_).added;
+  added.insert(added.end(), {value_of(job.group), key_of_task(dialect, job.task_id),
+                             value_of(job.id), value_of(DefinitionId{})});
 }
 
-void RowBuffer::free_key(sql::Dialect dialect, GroupId group, std::string_view task_id, JobId job) {
-  freed_keys_.insert(freed_keys_.end(),
-                     {value_of(group), key_of_task(dialect, task_id), value_of(job)});
+void RowBuffer::add_key(sql::Dialect dialect, const Definition& definition) {
+  keys_.added.insert(keys_.added.end(),
+                     {value_of(definition.group), key_of_task(dialect, definition.task_id),
+                      value_of(JobId{}), value_of(definition.id)});
+}
+
+void RowBuffer::free_key(sql::Dialect dialect, const WaitingJob& job) {
+  free_key(dialect, job.group, job.task_id, job.id, job.delayed);
+}
+
+void RowBuffer::free_key(sql::Dialect dialect, GroupId group, std::string_view task_id, JobId job,
+                         bool delayed) {
+  SqlValues& freed = (delayed ? delayed_keys_ : keys_).freed;
+  freed.insert(freed.end(), {value_of(group), key_of_task(dialect, task_id), value_of(job)});
 }
 
 void RowBuffer::add_log(const LogEntry& entry) {
@@ -67,11 +78,14 @@ void RowBuffer::add_log(const LogEntry& entry) {
 }
 
 Status RowBuffer::flush(sql::Connection& db, GroupCatalog& groups) {
-  if (!freed_keys_.empty()) {
-    CARILLON_TRY(db.delete_rows(kTaskIdTable, kFreedKeyColumns, freed_keys_));
-    freed_keys_.clear();
+  for (auto& [table, keys] :
+       {std::pair{kTaskIdTable, &keys_}, std::pair{kDelayedTaskIdTable, &delayed_keys_}}) {
+    if (!keys->freed.empty()) {
+      CARILLON_TRY(db.delete_rows(table, kFreedKeyColumns, keys->freed));
+      keys->freed.clear();
+    }
+    CARILLON_TRY(insert(db, table, "group_id, task_id, job_id, definition_id", 4, keys->added));
   }
-  CARILLON_TRY(insert(db, kTaskIdTable, "group_id, task_id, job_id, definition_id", 4, keys_));
   CARILLON_TRY(insert(db, kCronTable, kDefinitionColumns, kDefinitionWidth, cron_));
   CARILLON_TRY(insert(db, kRepeatTable, kDefinitionColumns, kDefinitionWidth, repeat_));
   for (auto& [group, values] : waiting_) {

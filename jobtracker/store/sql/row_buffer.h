@@ -28,9 +28,12 @@ class RowBuffer {
   void add_waiting(const WaitingJob& job);  // of job.group, which must exist
   void add_executing(const ExecutingJob& job);
   void add_definition(const Definition& definition, const DescribeSpec& describe);
-  void add_key(sql::Dialect dialect, GroupId group, std::string_view task_id, JobId job,
-               DefinitionId definition);
-  void free_key(sql::Dialect dialect, GroupId group, std::string_view task_id, JobId job);
+  // The task id of a job stands beside it: in a table of its own for delayed ones.
+  void add_key(sql::Dialect dialect, const WaitingJob& job);
+  void add_key(sql::Dialect dialect, const Definition& definition);
+  void free_key(sql::Dialect dialect, const WaitingJob& job);
+  void free_key(sql::Dialect dialect, GroupId group, std::string_view task_id, JobId job,
+                bool delayed);
   void add_log(const LogEntry& entry);
 
   // A text or row that must stay until the flush.
@@ -42,13 +45,18 @@ class RowBuffer {
   Status flush_log(sql::Connection& db);
 
  private:
+  struct Keys {
+    SqlValues added{};
+    SqlValues freed{};
+  };
+
   std::map<GroupId, SqlValues> waiting_{};
   SqlValues delayed_{};
   SqlValues executing_{};
   SqlValues cron_{};
   SqlValues repeat_{};
-  SqlValues keys_{};
-  SqlValues freed_keys_{};
+  Keys keys_{};
+  Keys delayed_keys_{};
   SqlValues log_{};
   std::deque<std::string> kept_{};
   std::deque<LogEntry> kept_log_{};

@@ -49,6 +49,7 @@ inline constexpr std::string_view kExecutingTable = "lts_executing_job_queue";
 inline constexpr std::string_view kCronTable = "lts_cron_job_queue";
 inline constexpr std::string_view kRepeatTable = "lts_repeat_job_queue";
 inline constexpr std::string_view kTaskIdTable = "lts_task_id";
+inline constexpr std::string_view kDelayedTaskIdTable = "lts_delayed_task_id";
 
 // Where the definitions of a kind are kept.
 constexpr std::string_view definition_table(ScheduleKind kind) {

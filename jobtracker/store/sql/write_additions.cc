@@ -10,8 +10,8 @@ namespace {
 
 using sql::Value;
 
-constexpr std::string_view kSelectHolders =
-    "SELECT task_id, job_id, definition_id FROM lts_task_id WHERE group_id = ? AND task_id IN ";
+constexpr std::string_view kSelectHolders = "SELECT task_id, job_id, definition_id FROM ";
+constexpr std::string_view kAmong = " WHERE group_id = ? AND task_id IN ";
 
 struct TaskKey {
   GroupId group{};
@@ -44,9 +44,11 @@ class Holders {
         holders_.try_emplace({group, id});
         values.push_back(key_of_task(db.dialect(), id));
       }
-      CARILLON_TRY(in_lists(values, [&](std::string_view list, std::span<const Value> chunk) {
-        return select(db, group, list, chunk);
-      }));
+      for (const std::string_view table : {kTaskIdTable, kDelayedTaskIdTable}) {
+        CARILLON_TRY(in_lists(values, [&](std::string_view list, std::span<const Value> chunk) {
+          return select(db, table, group, list, chunk);
+        }));
+      }
     }
     return {};
   }
@@ -60,16 +62,17 @@ class Holders {
   }
 
  private:
-  Status select(sql::Connection& db, GroupId group, std::string_view list,
+  Status select(sql::Connection& db, std::string_view table, GroupId group, std::string_view list,
                 std::span<const Value> chunk) {
     SqlValues values{value_of(group)};
     values.insert(values.end(), chunk.begin(), chunk.end());
-    return db.query(joined({kSelectHolders, list}), values, [&](const sql::Row& row) {
-      const auto found = holders_.find({group, row.bytes(0)});
-      if (found == holders_.end()) return;
-      found->second = {.job = JobId{row.integer(1)},
-                       .definition = DefinitionId{static_cast<std::int32_t>(row.integer(2))}};
-    });
+    return db.query(
+        joined({kSelectHolders, table, kAmong, list}), values, [&](const sql::Row& row) {
+          const auto found = holders_.find({group, row.bytes(0)});
+          if (found == holders_.end()) return;
+          found->second = {.job = JobId{row.integer(1)},
+                           .definition = DefinitionId{static_cast<std::int32_t>(row.integer(2))}};
+        });
   }
 
   std::unordered_map<GroupId, std::vector<std::string_view>> by_group_{};
@@ -101,8 +104,7 @@ Status write_new_definitions(WriteContext& context, const OperationIndices& indi
       continue;
     }
     context.current = index;
-    context.rows.add_key(context.db.dialect(), definition.group, definition.task_id, {},
-                         definition.id);
+    context.rows.add_key(context.db.dialect(), definition);
     context.rows.add_definition(definition, context.describe);
     if (first) CARILLON_TRY(context.add_waiting(*first));
   }
@@ -126,7 +128,7 @@ Status write_new_jobs(WriteContext& context, const OperationIndices& indices) {
         context.outcomes[index] = taken(*holder);
         continue;
       }
-      context.rows.add_key(context.db.dialect(), job.group, job.task_id, job.id, {});
+      context.rows.add_key(context.db.dialect(), job);
     }
     context.rows.add_waiting(job);
   }

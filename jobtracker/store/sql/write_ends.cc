@@ -31,7 +31,7 @@ Status write_ends(WriteContext& context, const OperationIndices& indices) {
       }
       context.current = run[i];
       if (end.frees_key) {
-        context.rows.free_key(context.db.dialect(), end.group, end.task_id, end.id);
+        context.rows.free_key(context.db.dialect(), end.group, end.task_id, end.id, false);
       }
       if (end.again) CARILLON_TRY(context.add_waiting(*end.again));
       if (end.log) context.rows.add_log(*end.log);

@@ -75,12 +75,13 @@ Status write_waiting_changes(WriteContext& context, const OperationIndices& indi
       const auto& change = context.operation<ChangeWaiting>(index);
       context.current = index;
       if (!change.to) {
-        if (holds_key(change.from)) {
-          context.rows.free_key(context.db.dialect(), change.from.group, change.from.task_id,
-                                change.from.id);
-        }
+        if (holds_key(change.from)) context.rows.free_key(context.db.dialect(), change.from);
       } else {
         CARILLON_TRY(context.add_waiting(*change.to));
+        if (holds_key(change.from) && change.to->delayed != change.from.delayed) {
+          context.rows.free_key(context.db.dialect(), change.from);
+          context.rows.add_key(context.db.dialect(), *change.to);
+        }
       }
       if (change.log) context.rows.add_log(*change.log);
     }

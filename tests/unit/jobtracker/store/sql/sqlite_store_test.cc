@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "jobtracker/store/sql/embedded_schema.h"
 #include "jobtracker/store/sql/schema_migration.h"
 #include "shared/sql/sqlite/sqlite_connection.h"
 #include "tests/support/manual_clock.h"
@@ -75,15 +76,32 @@ TEST_F(SqliteStoreTest, RefusesAStoreThatIsOpenAndNamesTheProcess) {
 
 TEST_F(SqliteStoreTest, RefusesANewerSchemaAndChangesNothing) {
   ASSERT_TRUE(open().ok());
-  ASSERT_TRUE(connect()->execute("UPDATE lts_schema SET version = 7", {}).ok());
+  ASSERT_TRUE(connect()->execute("INSERT INTO lts_schema VALUES (7, 0)", {}).ok());
 
   const auto error = refused(path_);
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(error.message, "store sqlite:" + path_ +
-                               " has schema 7, this program knows up to 1: install a newer "
+                               " has schema 7, this program knows up to 2: install a newer "
                                "carillon");
   EXPECT_EQ(text(*connect(), "SELECT COUNT(*) FROM lts_tracker WHERE session_id = 2"), "0");
+}
+
+TEST_F(SqliteStoreTest, BringsAnOlderSchemaUpToDate) {
+  const auto db = connect();
+  ASSERT_TRUE(db->run_script(migrations(sql::Dialect::kSqlite)[0].script).ok());
+  ASSERT_TRUE(db->run_script("INSERT INTO lts_schema VALUES (1, 0);\n"
+                             "INSERT INTO lts_task_id VALUES (1, 'soon', 7, 0), (1, 'far', 8, 0),"
+                             " (1, 'cron', 0, 3);\n"
+                             "INSERT INTO lts_delayed_job_queue VALUES"
+                             " (8, 'far', NULL, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, '', 1, 0);\n")
+                  .ok());
+
+  const auto opened = open();
+
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  EXPECT_EQ(text(*db, "SELECT group_concat(task_id) FROM lts_task_id"), "cron,soon");
+  EXPECT_EQ(text(*db, "SELECT group_concat(task_id) FROM lts_delayed_task_id"), "far");
 }
 
 TEST_F(SqliteStoreTest, LeavesOtherTablesOfTheDatabaseAlone) {
