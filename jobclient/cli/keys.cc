@@ -7,7 +7,7 @@ namespace carillon::cli {
 
 Verb declare_keys_new() {
   return {.name = "keys new",
-          .summary = "Makes keys for a job tracker that other machines may reach",
+          .summary = "Make keys for a job tracker that other machines may reach",
           .description =
               "Makes the folder with the keys of a job tracker and of one client that it lets in. "
               "The job tracker is started with --keys DIR. Other machines get client.key, "

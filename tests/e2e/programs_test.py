@@ -110,6 +110,15 @@ class Usage(E2eTest):
         self.assertIn("--stroe", self.refused("jobtracker", "--stroe", "x"))
         self.assertIn("frobnicate", self.refused("jobclient", "frobnicate"))
 
+    def test_keys_are_never_written_over(self):
+        folder = self.folder / "keys"
+        self.assertEqual(run("jobclient", "keys", "new", folder).returncode, DONE)
+        before = (folder / "server.key").read_text()
+        said = self.refused("jobclient", "keys", "new", folder, status=REFUSED)
+        self.assertIn(f"{folder}/server.key is there already", said)
+        self.assertIn("another folder", said)
+        self.assertEqual((folder / "server.key").read_text(), before)
+
     def test_a_store_that_is_none_is_refused(self):
         self.assertIn("postgres", self.refused("jobtracker", "--store", "postgres://x"))
 

@@ -57,8 +57,23 @@ Status write_key(const fs::path& path, const std::string& key, mode_t mode) {
   const int reason = errno;
   if (fd >= 0) ::close(fd);
   if (written) return {};
-  return Error{reason == EEXIST ? ErrorCode::kConflict : ErrorCode::kUnavailable,
+  return Error{ErrorCode::kUnavailable,
                "cannot write " + path.string() + ": " + std::strerror(reason)};
+}
+
+// Keys in use are never written over: whoever has them would be locked out.
+Status check_has_no_keys(const fs::path& root) {
+  for (const char* name :
+       {"server.key", "server.pub", "client.key", "client.pub", "clients/client.pub"}) {
+    const fs::path path = root / name;
+    std::error_code failure;
+    if (!fs::exists(fs::symlink_status(path, failure))) continue;
+    return Error{ErrorCode::kConflict,
+                 path.string() +
+                     " is there already, and no key was made (name another folder, or remove the "
+                     "old keys when no program needs them any more)"};
+  }
+  return {};
 }
 
 Status write_pair(const fs::path& folder, const std::string& name, std::string& public_key) {
@@ -77,6 +92,7 @@ Status write_pair(const fs::path& folder, const std::string& name, std::string& 
 
 Status make_keys(const std::string& folder) {
   const fs::path root{folder};
+  CARILLON_TRY(check_has_no_keys(root));
   std::error_code failure;
   fs::create_directories(root / "clients", failure);
   if (failure) {
