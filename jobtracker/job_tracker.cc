@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "shared/base/time_text.h"
 #include "shared/base/utf8.h"
 #include "shared/wire/codec.h"
 
@@ -18,7 +19,8 @@ Status JobTrackerConfig::validate() const {
   CARILLON_TRY(recurrence.validate());
   if (recovery.lease < pull_interval * 2) {
     return Error{ErrorCode::kInvalidArgument,
-                 "lease must be at least 2s, two of a task tracker's pulls"};
+                 "lease is " + format_duration(recovery.lease) + ", must be at least " +
+                     format_duration(pull_interval * 2) + ", two of a task tracker's pulls"};
   }
   if (dispatcher.preload.capacity < 100) {
     return Error{ErrorCode::kInvalidArgument, "preload-capacity is " +

@@ -5,6 +5,7 @@
 
 #include "shared/base/time_text.h"
 #include "shared/job/zone.h"
+#include "shared/net/endpoint.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -164,6 +165,9 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
   settings.default_store = configuration.text("store").empty();
   settings.store = CARILLON_TRY(store_url(configuration.text("store"), settings.data));
   settings.listen = configuration.text("listen");
+  if (const auto endpoint = net::parse_endpoint(settings.listen); !endpoint.ok()) {
+    return endpoint.error().with_context(configuration.source("listen"));
+  }
   settings.http = configuration.text("http") == "off" ? "" : configuration.text("http");
   settings.store_wait = configuration.duration("store-wait");
   settings.access = {.keys = configuration.text("keys"),
@@ -174,7 +178,10 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
   tracker.zone = configuration.text("tz");
   if (tracker.zone.empty()) tracker.zone = environment.get("TZ").value_or(local_zone_name());
   const auto zone = Zone::load(tracker.zone);
-  if (!zone.ok()) return zone.error().with_context("--tz");
+  if (!zone.ok()) {
+    return zone.error().with_context(configuration.text("tz").empty() ? "environment TZ"
+                                                                      : configuration.source("tz"));
+  }
   tracker.recovery.lease = configuration.duration("lease");
   tracker.recurrence.horizon = configuration.duration("pregenerate-horizon");
   tracker.recurrence.period = configuration.duration("pregenerate-period");

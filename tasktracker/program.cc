@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "shared/net/endpoint.h"
 #include "shared/runtime/thread.h"
 
 namespace carillon::tasktracker {
@@ -147,14 +148,19 @@ Result<Settings> read_settings(const Configuration& configuration) {
   settings.log_level = CARILLON_TRY(parse_log_level(configuration.text("log-level")));
   TaskTrackerOptions& options = settings.options;
   options.trackers = configuration.list("tracker");
+  for (const std::string& tracker : options.trackers) {
+    if (const auto endpoint = net::parse_endpoint(tracker); !endpoint.ok()) {
+      return endpoint.error().with_context(configuration.source("tracker"));
+    }
+  }
   options.group = configuration.text("group");
   options.name = configuration.text("name");
   options.threads = static_cast<int>(configuration.number("threads"));
   for (const std::string& label : configuration.list("label")) {
     const std::size_t equals = label.find('=');
     if (equals == std::string::npos || equals == 0) {
-      return Error{ErrorCode::kInvalidArgument, configuration.source("label") + " '" + label +
-                                                    "': not a label (write KEY=VALUE)"};
+      return Error{ErrorCode::kInvalidArgument, configuration.source("label") + ": '" + label +
+                                                    "' is not a label (write KEY=VALUE)"};
     }
     options.labels[label.substr(0, equals)] = label.substr(equals + 1);
   }

@@ -1,5 +1,7 @@
 #include "jobclient/cli/context.h"
 
+#include "shared/net/endpoint.h"
+
 namespace carillon::cli {
 
 Context::Context(const Configuration& its_configuration, const Surroundings& its_surroundings)
@@ -11,7 +13,13 @@ Context::Context(const Configuration& its_configuration, const Surroundings& its
             .now = its_surroundings.clock.wall_now()} {}
 
 Result<JobClient*> Context::client() {
-  if (!client_) client_ = CARILLON_TRY(around.open_client(configuration));
+  if (client_) return client_.get();
+  for (const std::string& tracker : configuration.list("tracker")) {
+    if (const auto endpoint = net::parse_endpoint(tracker); !endpoint.ok()) {
+      return endpoint.error().with_context(configuration.source("tracker"));
+    }
+  }
+  client_ = CARILLON_TRY(around.open_client(configuration));
   return client_.get();
 }
 

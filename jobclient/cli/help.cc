@@ -1,17 +1,9 @@
 #include "jobclient/cli/help.h"
 
-#include "shared/base/nearest_word.h"
-
 namespace carillon::cli {
 namespace {
 
 constexpr const char* kSection = "Schedules and help";
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
 
 }  // namespace
 
@@ -32,26 +24,6 @@ Verb declare_completion() {
               "  source <(jobclient completion bash)\n"
               "  jobclient completion zsh > ~/.zfunc/_jobclient\n",
           .section = kSection};
-}
-
-int run_help(Context& context) {
-  const std::vector<std::string>& words = context.configuration.list("VERB");
-  const Program& program = context.around.program;
-  if (words.empty()) {
-    context.out() << help_text(program);
-    return kDone;
-  }
-  const std::string wanted = joined(words);
-  std::vector<std::string> known;
-  for (const Verb& verb : program.verbs) {
-    if (verb.name == wanted) {
-      context.out() << help_text(program, &verb);
-      return kDone;
-    }
-    known.push_back(verb.name);
-  }
-  return context.fail(kWrongInput, "unknown verb '" + wanted + "'" + did_you_mean(wanted, known) +
-                                       " (jobclient help lists them)");
 }
 
 int run_completion(Context& context) {

@@ -17,7 +17,7 @@ namespace {
 
 struct CliVerb {
   Verb (*declare)();
-  int (*run)(Context&);
+  int (*run)(Context&);  // none for help, which parse_configuration() answers
 };
 
 // In the order of the program's --help.
@@ -31,7 +31,7 @@ constexpr CliVerb kVerbs[] = {
     {declare_cancel, run_cancel},   {declare_suspend, run_suspend},
     {declare_resume, run_resume},   {declare_kill, run_kill},
     {declare_next, run_next},       {declare_keys_new, run_keys_new},
-    {declare_help, run_help},       {declare_completion, run_completion}};
+    {declare_help, nullptr},        {declare_completion, run_completion}};
 
 std::vector<Option> program_options() {
   constexpr const char* kConnection = "Connection";

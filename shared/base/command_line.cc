@@ -115,11 +115,11 @@ Error unknown_verb(const Program& program, const std::vector<std::string>& argum
     const std::vector<std::string> words = words_of(verb.name);
     first_words.push_back(words.front());
     if (words.size() > 1 && words.front() == arguments.front()) {
-      second_words += (second_words.empty() ? "" : ", ") + words[1];
+      second_words += (second_words.empty() ? "'" : " or '") + words[1] + "'";
     }
   }
   if (!second_words.empty()) {
-    return wrong_usage("'" + arguments.front() + "' needs one of " + second_words + " after it");
+    return wrong_usage("'" + arguments.front() + "' needs " + second_words + " after it");
   }
   return wrong_usage("unknown verb '" + arguments.front() + "'" +
                      did_you_mean(arguments.front(), first_words) + ", " + program.name +
@@ -139,6 +139,14 @@ Error unknown_flag(const Program& program, const Verb* verb, const std::string& 
                      " lists them");
 }
 
+// "help submit" is "submit --help", whatever flags stand with it.
+void take_help_word(std::vector<std::string>& arguments, CommandLine& line) {
+  if (arguments.empty() || arguments.front() != kHelp) return;
+  line.help = true;
+  arguments.erase(arguments.begin());
+  std::erase_if(arguments, [](const std::string& argument) { return argument.starts_with('-'); });
+}
+
 // What stands before the verb, which is found and taken off with it.
 Result<CommandLine> read_before_verb(const Program& program, std::vector<std::string>& arguments) {
   CommandLine line;
@@ -149,10 +157,7 @@ Result<CommandLine> read_before_verb(const Program& program, std::vector<std::st
   CARILLON_TRY(run(app, arguments));
   CARILLON_TRY(collect_common(app, program, line));
   arguments = app.remaining();
-  if (!arguments.empty() && arguments.front() == kHelp) {
-    line.help = true;
-    arguments.erase(arguments.begin());
-  }
+  take_help_word(arguments, line);
   if (arguments.empty()) {
     if (only_prints(line)) return line;
     return wrong_usage("a verb is needed, " + program.name + " --help lists them");
@@ -189,7 +194,9 @@ Result<CommandLine> read_command_line(const Program& program,
                                       const std::vector<std::string>& arguments) {
   CommandLine line;
   std::vector<std::string> left = arguments;
-  if (!program.verbs.empty()) {
+  if (program.verbs.empty()) {
+    take_help_word(left, line);
+  } else {
     line = CARILLON_TRY(read_before_verb(program, left));
     if (line.verb == nullptr) return line;
   }

@@ -23,6 +23,11 @@ std::string file_key(const std::string& option) {
   return key;
 }
 
+// How errors name a value of the configuration file.
+std::string in_file(const std::string& place, const std::string& key) {
+  return "configuration: " + place + ": " + key;
+}
+
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts;
   std::size_t start = 0;
@@ -123,7 +128,7 @@ class ConfigurationReader {
                          Configuration::Value& value) {
     value.source = OptionSource::kFile;
     value.place = file_path_ + ":" + std::to_string(given.line);
-    const std::string where = "configuration: " + value.place + ": " + key;
+    const std::string where = in_file(value.place, key);
     if (given.is_list && option.kind != OptionKind::kList) {
       return bad_value(where + ": one value is needed, not a list");
     }
@@ -263,7 +268,12 @@ Duration Configuration::duration(std::string_view name) const {
   return value(name, OptionKind::kDuration).duration;
 }
 
-std::string Configuration::source(std::string_view name) const { return value(name).place; }
+std::string Configuration::source(std::string_view name) const {
+  const Value& found = value(name);
+  if (found.source == OptionSource::kEnvironment) return found.place;
+  if (found.source == OptionSource::kFile) return in_file(found.place, file_key(std::string{name}));
+  return "--" + std::string{name};
+}
 
 std::vector<EffectiveOption> Configuration::effective() const {
   std::vector<EffectiveOption> lines;

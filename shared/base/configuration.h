@@ -109,7 +109,8 @@ class Configuration {
   std::int64_t number(std::string_view name) const;
   Duration duration(std::string_view name) const;
 
-  // Where the value came from, as effective() writes it: to name the place in an error about it.
+  // What an error about the value begins with: "--listen", "environment CARILLON_LISTEN",
+  // "configuration: FILE:3: listen".
   std::string source(std::string_view name) const;
 
   // Every option that has a value, in the order of declaration, passwords masked: for the log.

@@ -68,13 +68,35 @@ Result<std::string> read_all(const std::string& path) {
   return text.str();
 }
 
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r";
+  const std::size_t start = text.find_first_not_of(kBlanks);
+  if (start == std::string_view::npos) return {};
+  return text.substr(start, text.find_last_not_of(kBlanks) + 1 - start);
+}
+
+// The mistake that most make, and that the parser has the strangest words for: a text without
+// quotes. The text itself is left out, it may hold a password.
+std::string quotes_hint(std::string_view text, std::uint32_t line) {
+  for (; line > 1; --line) text.remove_prefix(std::min(text.find('\n') + 1, text.size()));
+  text = text.substr(0, text.find('\n'));
+  const std::size_t sign = text.find('=');
+  if (sign == std::string_view::npos) return {};
+  const std::string_view value = trimmed(text.substr(sign + 1));
+  if (value.empty() || std::string_view{"\"'[{"}.find(value.front()) != std::string_view::npos) {
+    return {};
+  }
+  return " (a text stands in quotes: " + std::string{trimmed(text.substr(0, sign))} + " = \"...\")";
+}
+
 // toml++ throws; here that becomes an Error, and nowhere else.
 Result<toml::table> parse(const std::string& path, const std::string& text) {
   try {
     return toml::parse(text, path);
   } catch (const toml::parse_error& error) {
-    return bad_file(path, static_cast<int>(error.source().begin.line),
-                    "not TOML: " + std::string{error.description()});
+    const std::uint32_t line = error.source().begin.line;
+    return bad_file(path, static_cast<int>(line),
+                    "not TOML: " + std::string{error.description()} + quotes_hint(text, line));
   }
 }
 

@@ -158,11 +158,22 @@ std::string usage(const Program& program, const Verb* verb) {
   return text;
 }
 
-void append_common_options(std::string& out) {
+// A line of the configuration file, by an option of the program: log_level = "debug".
+std::string file_example(const Program& program) {
+  for (const Option& option : program.options) {
+    if (option.choices.empty() || option.kind != OptionKind::kText) continue;
+    std::string key = option.name;
+    std::replace(key.begin(), key.end(), '-', '_');
+    return ": " + key + " = \"" + option.choices.front() + "\"";
+  }
+  return {};
+}
+
+void append_common_options(std::string& out, const Program& program) {
   append_heading(out, "Always");
   append_entry(out, "--config FILE",
-               "Read settings from this TOML file. Its keys are the flags with _ for -: "
-               "log_level = \"debug\".\n[CARILLON_CONFIG]");
+               "Read settings from this TOML file. Its keys are the flags with _ for -" +
+                   file_example(program) + ".\n[CARILLON_CONFIG]");
   append_entry(out, "-h, --help", "Show this text.");
   append_entry(out, "--version", "Show the version.");
   append_entry(out, "--completion SHELL",
@@ -190,7 +201,7 @@ std::string help_text(const Program& program, const Verb* verb) {
   }
   append_verbs(out, program.verbs);
   append_options(out, program.options, true);
-  append_common_options(out);
+  append_common_options(out, program);
   append_examples(out, program.examples);
   if (program.verbs.empty()) {
     out += "\n";

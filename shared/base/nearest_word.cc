@@ -24,21 +24,50 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 // Longer words come from somewhere else than a slip of the finger.
 constexpr std::size_t kWordLengthMax = 64;
+// A beginning that fits more words than this says nothing.
+constexpr std::size_t kWordsMax = 4;
+
+const std::string* nearest(std::string_view wrong, const std::vector<std::string>& words) {
+  const std::string* found = nullptr;
+  std::size_t found_distance = std::max<std::size_t>(1, wrong.size() / 3) + 1;
+  for (const std::string& word : words) {
+    const std::size_t d = distance(wrong, word);
+    if (d < found_distance) {
+      found = &word;
+      found_distance = d;
+    }
+  }
+  return found;
+}
+
+std::vector<std::string> words_beginning_with(std::string_view wrong,
+                                              const std::vector<std::string>& words) {
+  std::vector<std::string> found;
+  for (const std::string& word : words) {
+    if (word.starts_with(wrong)) found.push_back(word);
+  }
+  return found;
+}
+
+// "'retry-base', 'retry-cap' or 'retry-policy'"
+std::string listed(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + ("'" + words[i] + "'");
+  }
+  return text;
+}
 
 }  // namespace
 
 std::string did_you_mean(std::string_view wrong, const std::vector<std::string>& words) {
-  if (wrong.size() > kWordLengthMax) return {};
-  const std::string* nearest = nullptr;
-  std::size_t nearest_distance = std::max<std::size_t>(1, wrong.size() / 3) + 1;
-  for (const std::string& word : words) {
-    const std::size_t d = distance(wrong, word);
-    if (d < nearest_distance) {
-      nearest = &word;
-      nearest_distance = d;
-    }
+  if (wrong.empty() || wrong.size() > kWordLengthMax) return {};
+  std::vector<std::string> meant = words_beginning_with(wrong, words);
+  if (meant.size() != 1) {
+    if (const std::string* word = nearest(wrong, words)) meant = {*word};
   }
-  return nearest == nullptr ? std::string{} : " (did you mean '" + *nearest + "'?)";
+  if (meant.empty() || meant.size() > kWordsMax) return {};
+  return " (did you mean " + listed(meant) + "?)";
 }
 
 }  // namespace carillon

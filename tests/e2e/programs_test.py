@@ -45,6 +45,14 @@ class Help(unittest.TestCase):
                 self.assertEqual(done.returncode, DONE)
                 self.assertRegex(done.stdout, rf"^{program} \d+\.\d+\.\d+.*\n$")
 
+    def test_help_is_help_however_asked_for(self):
+        for program in PROGRAMS:
+            for words in (["help"], ["help", "--help"], ["-h"]):
+                with self.subTest(program=program, words=words):
+                    done = run(program, *words)
+                    self.assertEqual((done.returncode, done.stderr), (DONE, ""))
+                    self.assertEqual(done.stdout, run(program, "--help").stdout)
+
     def test_every_verb_explains_itself(self):
         verbs = re.findall(r"^  (\w+(?: crontab)?) {2,}", run("jobclient", "--help").stdout, re.M)
         self.assertIn("submit", verbs)
@@ -109,6 +117,25 @@ class Usage(E2eTest):
     def test_a_misspelt_flag_and_verb_are_named(self):
         self.assertIn("--stroe", self.refused("jobtracker", "--stroe", "x"))
         self.assertIn("frobnicate", self.refused("jobclient", "frobnicate"))
+        self.assertIn("did you mean '--replace-on-exist'?",
+                      self.refused("jobclient", "submit", "--replace", "--", "true"))
+
+    def test_an_address_that_is_none_is_named_with_its_source_and_an_example(self):
+        for program, flag, args in (("jobtracker", "listen", []), ("tasktracker", "tracker", []),
+                                    ("jobclient", "tracker", ["list"])):
+            with self.subTest(program):
+                said = self.refused(program, *args, f"--{flag}", "localhost")
+                self.assertIn(f"--{flag}: 'localhost' is not an address", said)
+                self.assertIn("tcp://127.0.0.1:35001", said)
+                name = f"CARILLON_{flag.upper()}"
+                self.assertIn(f"environment {name}: 'x'", self.refused(program, *args, env={name: "x"}))
+
+    def test_a_text_without_quotes_in_the_file_is_explained(self):
+        path = self.config("# ours\nstore = mysql://app:hush@db/carillon\n")
+        said = self.refused("jobtracker", "--config", path)
+        self.assertIn(f"{path}:2", said)
+        self.assertIn('store = "..."', said)
+        self.assertNotIn("hush", said)
 
     def test_keys_are_never_written_over(self):
         folder = self.folder / "keys"

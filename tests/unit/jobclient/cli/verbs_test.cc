@@ -335,6 +335,14 @@ TEST(Program, RefusesUnknownVerbsAndFlags) {
   EXPECT_THAT(cli.err.str(), StartsWith("jobclient: "));
 }
 
+TEST(Program, NamesATrackerThatIsNoAddress) {
+  Cli cli(acted);
+  EXPECT_EQ(cli.run({"list", "--tracker", "localhost"}), kWrongInput);
+  EXPECT_EQ(cli.err.str(),
+            "jobclient: list: --tracker: 'localhost' is not an address, must look like "
+            "tcp://127.0.0.1:35001\n");
+}
+
 TEST(Program, HandsTheConnectionOptionsToTheClient) {
   const Program program = declare_program();
   const Result<Parsed> parsed = parse_configuration(

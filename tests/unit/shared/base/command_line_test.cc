@@ -109,7 +109,7 @@ TEST(CommandLine, RefusesByNameWithTheFix) {
   EXPECT_EQ(refusal({}), "a verb is needed, jobclient --help lists them");
   EXPECT_EQ(refusal({"submti"}),
             "unknown verb 'submti' (did you mean 'submit'?), jobclient --help lists them");
-  EXPECT_EQ(refusal({"import"}), "'import' needs one of crontab after it");
+  EXPECT_EQ(refusal({"import"}), "'import' needs 'crontab' after it");
   EXPECT_EQ(refusal({"import", "crontab", "html"}), "FORMAT: 'html' is not one of user, system");
   EXPECT_EQ(refusal({"show"}), "show needs TASK_ID");
   EXPECT_EQ(refusal({"show", "a", "b", "c"}), "show: unexpected argument 'c'");
@@ -146,6 +146,8 @@ TEST(Help, ExplainsAVerbHoweverAskedFor) {
   EXPECT_EQ(printed({"help", "submit"}), help);
   EXPECT_EQ(printed({"--help", "submit"}), help);
   EXPECT_EQ(printed({"submit", "-h", "--nonsense"}), help);
+  EXPECT_EQ(printed({"help", "submit", "--help"}), help);
+  EXPECT_EQ(printed({"help", "--help"}), printed({"--help"}));
   EXPECT_THAT(printed({"show", "-h"}), StartsWith("Usage: jobclient show TASK_ID [FIELD]\n"));
 }
 

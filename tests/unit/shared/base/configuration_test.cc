@@ -9,7 +9,10 @@ namespace carillon {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 Program server() {
   return {.name = "jobtracker",
@@ -127,7 +130,7 @@ TEST_F(ConfigurationFileTest, TakesEveryKindFromTheFile) {
   EXPECT_TRUE(settings.is_on("insecure"));
   EXPECT_THAT(settings.list("label"), ElementsAre("a=1,2", "b=2"));
   EXPECT_THAT(settings.list("allow"), ElementsAre("http", "handler"));
-  EXPECT_EQ(settings.source("threads"), path_ + ":3");
+  EXPECT_EQ(settings.source("threads"), "configuration: " + path_ + ":3: threads");
 }
 
 TEST_F(ConfigurationFileTest, PrefersFlagThenEnvironmentThenFile) {
@@ -138,7 +141,7 @@ TEST_F(ConfigurationFileTest, PrefersFlagThenEnvironmentThenFile) {
   EXPECT_EQ(settings.duration("lease"), std::chrono::seconds{1});
   EXPECT_EQ(settings.number("threads"), 2);
   EXPECT_EQ(settings.text("listen"), "tcp://file:1");
-  EXPECT_EQ(settings.source("lease"), "flag");
+  EXPECT_EQ(settings.source("lease"), "--lease");
   EXPECT_EQ(settings.source("threads"), "environment CARILLON_THREADS");
 }
 
@@ -184,6 +187,16 @@ TEST_F(ConfigurationFileTest, RefusesWhatIsNotToml) {
   EXPECT_THAT(file_refusal("\xff\xfe"), HasSubstr("configuration: FILE:1: not TOML: "));
 }
 
+TEST_F(ConfigurationFileTest, SaysThatATextStandsInQuotes) {
+  EXPECT_THAT(file_refusal("# ours\n listen = tcp://127.0.0.1:1\r\n"),
+              EndsWith(" (a text stands in quotes: listen = \"...\")"));
+  EXPECT_THAT(file_refusal("lease = 3s"), EndsWith(" (a text stands in quotes: lease = \"...\")"));
+  EXPECT_THAT(file_refusal("store = mysql://u:hush@db/x"), Not(HasSubstr("hush")));
+  EXPECT_THAT(file_refusal("listen = \"tcp://"), Not(HasSubstr("stands in quotes")));
+  EXPECT_THAT(file_refusal("listen"), Not(HasSubstr("stands in quotes")));
+  EXPECT_THAT(file_refusal("listen ="), Not(HasSubstr("stands in quotes")));
+}
+
 TEST_F(ConfigurationFileTest, TakesAnEmptyFile) {
   EXPECT_EQ(good_file("").text("log-level"), "info");
 }
@@ -207,6 +220,17 @@ TEST(Configuration, NamesTheSourceOfABadValue) {
             "--log-level: 'loud' is not one of debug, info, warn");
   EXPECT_EQ(refusal({"--allow", "http,shell"}),
             "--allow: 'shell' is not one of handler, command, http");
+}
+
+TEST(Configuration, PrintsHelpHoweverAskedFor) {
+  const auto printed = [](const std::vector<std::string>& arguments) {
+    const auto parsed = parse(arguments);
+    return parsed.ok() ? parsed.value().print.value_or("") : parsed.error().message;
+  };
+  const std::string help = printed({"--help"});
+  EXPECT_THAT(help, StartsWith("Usage: jobtracker [OPTION]...\n"));
+  EXPECT_EQ(printed({"help"}), help);
+  EXPECT_EQ(printed({"help", "--help"}), help);
 }
 
 TEST(Configuration, RefusesWrongUsage) {

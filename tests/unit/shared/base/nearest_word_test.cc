@@ -18,6 +18,16 @@ TEST(NearestWord, TakesTheNearerOfTwo) {
   EXPECT_EQ(did_you_mean("stor", kWords), " (did you mean 'store'?)");
 }
 
+TEST(NearestWord, FindsTheRestOfABeginning) {
+  const std::vector<std::string> words{"--replace-on-exist", "--retry-base",   "--retry-cap",
+                                       "--retry-jitter",     "--retry-policy", "--tags"};
+  EXPECT_EQ(did_you_mean("--replace", words), " (did you mean '--replace-on-exist'?)");
+  EXPECT_EQ(did_you_mean("--retry", words),
+            " (did you mean '--retry-base', '--retry-cap', '--retry-jitter' or '--retry-policy'?)");
+  EXPECT_EQ(did_you_mean("--re", words), "");
+  EXPECT_EQ(did_you_mean("hist", {"list", "history"}), " (did you mean 'history'?)");
+}
+
 TEST(NearestWord, SaysNothingWhenNoneIsNear) {
   EXPECT_EQ(did_you_mean("threads", kWords), "");
   EXPECT_EQ(did_you_mean("", kWords), "");
