@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "shared/base/configuration.h"
 
@@ -35,9 +36,8 @@ std::vector<Option> global_options(const Program& program) {
   return options;
 }
 
-bool takes_file(const Option& option) {
-  return option.placeholder == "FILE" || option.placeholder == "DIR" ||
-         option.placeholder == "PATH";
+bool takes_file(const std::string& placeholder) {
+  return placeholder == "FILE" || placeholder == "DIR" || placeholder == "PATH";
 }
 
 std::vector<std::string> flags_of(const std::vector<Option>& options) {
@@ -61,37 +61,51 @@ std::vector<std::string> verb_words(const Program& program, const std::string& a
   return words;
 }
 
-// Cases of bash for what may follow a flag; `verb` limits them to flags of that verb.
+// Cases of bash for the words and files that may follow a flag; `verb` limits them to flags of that
+// verb.
 std::string bash_values(const std::vector<Option>& options, const std::string& verb) {
   std::string out;
   for (const Option& option : options) {
-    if (option.kind == OptionKind::kSwitch) continue;
+    const bool is_file = takes_file(option.placeholder);
+    if (option.choices.empty() && !is_file) continue;
     const std::string start = "    " + (verb.empty() ? "*" : "'" + verb + "'*") + ":";
     out += start + "--" + option.name;
     if (option.letter != 0) out += "|" + start.substr(4) + "-" + option.letter;
-    if (!option.choices.empty()) {
-      out += ") COMPREPLY=($(compgen -W '" + joined(option.choices, " ") +
-             "' -- \"$word\")); return ;;\n";
-    } else if (takes_file(option)) {
-      out += ") COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n";
-    } else {
-      out += ") return ;;\n";
-    }
+    // bash completes files by itself.
+    out += is_file ? ") return ;;\n"
+                   : ") COMPREPLY=($(compgen -W '" + joined(option.choices, " ") +
+                         "' -- \"$word\")); return ;;\n";
   }
   return out;
 }
 
+// The case of bash for what may follow a verb.
+std::string bash_verb(const Program& program, const Verb& verb) {
+  std::vector<std::string> words = verb_words(program, verb.name);
+  bool has_file = false;
+  for (const Positional& positional : verb.positionals) {
+    words.insert(words.end(), positional.choices.begin(), positional.choices.end());
+    has_file = has_file || takes_file(positional.name);
+  }
+  std::string out = "    '" + verb.name + "'|'" + verb.name + " '*) flags+=' " +
+                    joined(flags_of(verb.options), " ") + "'";
+  if (verb.positionals.empty() && words.empty()) {
+    out += "; words=$flags";
+  } else {
+    out += "; words='" + joined(words, " ") + "'";
+  }
+  return out + (has_file ? "" : "; compopt +o default 2>/dev/null") + " ;;\n";
+}
+
 std::string bash_script(const Program& program) {
   const std::vector<Option> globals = global_options(program);
-  std::string with_value;
+  std::set<std::string> flags_with_value;
   std::string values;
   std::string verbs;
   const auto collect = [&](const std::vector<Option>& options, const std::string& verb) {
     for (const Option& option : options) {
       if (option.kind == OptionKind::kSwitch) continue;
-      for (const std::string& flag : flags_of({option})) {
-        with_value += (with_value.empty() ? "" : "|") + flag;
-      }
+      for (const std::string& flag : flags_of({option})) flags_with_value.insert(flag);
     }
     values += bash_values(options, verb);
   };
@@ -101,39 +115,48 @@ std::string bash_script(const Program& program) {
                    [](const Verb* a, const Verb* b) { return a->name.size() > b->name.size(); });
   for (const Verb* verb : longest_first) {
     collect(verb->options, verb->name);
-    std::vector<std::string> words = verb_words(program, verb->name);
-    for (const Positional& positional : verb->positionals) {
-      words.insert(words.end(), positional.choices.begin(), positional.choices.end());
-    }
-    verbs += "    '" + verb->name + "'|'" + verb->name + " '*) words='" + joined(words, " ") +
-             "' flags=\"$flags " + joined(flags_of(verb->options), " ") + "\" ;;\n";
+    verbs += bash_verb(program, *verb);
   }
   for (const std::string& word : verb_words(program)) {
     verbs += "    '" + word + "') words='" + joined(verb_words(program, word), " ") + "' ;;\n";
   }
   collect(globals, "");
   const std::string function = "_carillon_" + program.name;
+  const std::string with_value = joined({flags_with_value.begin(), flags_with_value.end()}, "|");
+  // bash's own words end at every = and : too, so the line is taken apart anew.
   return "# bash completion of " + program.name + "; load it with: source <(" + program.name +
          " --completion bash)\n" + function +
          "() {\n"
-         "  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-         "  local verb= words='" +
-         joined(verb_words(program), " ") + "' i\n  local flags='" +
-         joined(flags_of(globals), " ") +
-         "'\n"
+         "  local IFS=$' \\t\\n'\n"
+         "  local line=${COMP_LINE:0:COMP_POINT} verb= i typed\n"
+         "  read -ra typed <<< \"$line\"\n"
+         "  if [[ $line == *[[:blank:]] ]]; then typed+=(''); fi\n"
+         "  local last=$((${#typed[@]} - 1))\n"
+         "  local word=${typed[last]} previous=${typed[last - 1]}\n"
+         "  if [[ $word == --*=* ]]; then previous=${word%%=*} word=${word#*=}; fi\n"
+         "  local flags='" +
+         joined(flags_of(globals), " ") + "'\n  local words=" +
+         (program.verbs.empty() ? std::string{"$flags"}
+                                : "'" + joined(verb_words(program), " ") + "'") +
+         "\n"
          "  COMPREPLY=()\n"
-         "  for ((i = 1; i < COMP_CWORD; ++i)); do\n"
-         "    case ${COMP_WORDS[i]} in\n"
-         "      --) return ;;\n"
+         "  for ((i = 1; i < last; ++i)); do\n"
+         "    case ${typed[i]} in\n"
+         "      --)\n"
+         "        if ((i == last - 1)); then COMPREPLY=($(compgen -c -- \"$word\")); fi\n"
+         "        return ;;\n"
          "      " +
          with_value +
          ") ((++i)) ;;\n"
          "      -*) ;;\n"
-         "      *) verb=${verb:+$verb }${COMP_WORDS[i]} ;;\n"
+         "      help) ;;\n"
+         "      *) verb=${verb:+$verb }${typed[i]} ;;\n"
          "    esac\n"
          "  done\n"
          "  case $verb:$previous in\n" +
-         values + "  esac\n" + (verbs.empty() ? "" : "  case $verb in\n" + verbs + "  esac\n") +
+         values + "  esac\n  case $previous in\n    " + with_value +
+         ") compopt +o default 2>/dev/null; return ;;\n  esac\n" +
+         (verbs.empty() ? "" : "  case $verb in\n" + verbs + "  esac\n") +
          "  if [[ $word == -* ]]; then words=$flags; fi\n"
          "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
          "}\n"
@@ -161,7 +184,7 @@ std::string zsh_option(const Option& option) {
     what += ":" + zsh_text(option.placeholder.empty() ? "VALUE" : option.placeholder) + ":";
     if (!option.choices.empty()) {
       what += "(" + joined(option.choices, " ") + ")";
-    } else if (takes_file(option)) {
+    } else if (takes_file(option.placeholder)) {
       what += "_files";
     }
   }
@@ -172,13 +195,18 @@ std::string zsh_option(const Option& option) {
   return out;
 }
 
-std::string zsh_verb(const Verb& verb) {
+// `globals` are the options that every verb takes.
+std::string zsh_verb(const Verb& verb, const std::vector<Option>& globals) {
   std::string out = "_arguments -S";
   for (const Option& option : verb.options) out += zsh_option(option);
+  for (const Option& option : globals) out += zsh_option(option);
   for (const Positional& positional : verb.positionals) {
+    const std::string values = takes_file(positional.name) ? "_files"
+                               : positional.choices.empty()
+                                   ? ""
+                                   : "(" + joined(positional.choices, " ") + ")";
     out += std::string{" \\\n    '"} + (positional.many ? "*" : "") + ":" +
-           zsh_text(positional.name) + ":" +
-           (positional.choices.empty() ? "" : "(" + joined(positional.choices, " ") + ")") + "'";
+           zsh_text(positional.name) + ":" + values + "'";
   }
   if (!verb.rest_placeholder.empty()) out += " \\\n    '*:command:_files'";
   return out;
@@ -190,7 +218,8 @@ std::string zsh_script(const Program& program) {
                     "; load it with: source <(" + program.name + " --completion zsh)\n" + function +
                     "() {\n  local curcontext=\"$curcontext\" state line\n  local -a verbs\n"
                     "  _arguments -C";
-  for (const Option& option : global_options(program)) out += zsh_option(option);
+  const std::vector<Option> globals = global_options(program);
+  for (const Option& option : globals) out += zsh_option(option);
   if (!program.verbs.empty()) {
     out +=
         " \\\n    '1:verb:->verb' \\\n    '*::argument:->argument'\n  case $state in\n  verb)\n"
@@ -206,20 +235,23 @@ std::string zsh_script(const Program& program) {
       for (const Verb& verb : program.verbs) {
         if (first_word(verb.name) != word || second_word(verb.name).empty()) continue;
         out += "    if [[ $words[2] == " + second_word(verb.name) +
-               " ]]; then shift words; ((--CURRENT)); " + zsh_verb(verb) + "; return; fi\n";
+               " ]]; then shift words; ((--CURRENT)); " + zsh_verb(verb, globals) +
+               "; return; fi\n";
       }
       const std::vector<std::string> second = verb_words(program, word);
       if (!second.empty()) {
         out += "    if ((CURRENT == 2)); then compadd " + joined(second, " ") + "; fi\n";
       }
       for (const Verb& verb : program.verbs) {
-        if (verb.name == word) out += "    " + zsh_verb(verb) + "\n";
+        if (verb.name == word) out += "    " + zsh_verb(verb, globals) + "\n";
       }
       out += "    ;;\n";
     }
     out += "    esac\n    ;;\n  esac";
   }
-  return out + "\n}\ncompdef " + function + " " + program.name + "\n";
+  // Sourced, it is declared; out of a folder of fpath, it is what is called for the first word.
+  return out + "\n}\nif [[ $funcstack[1] == " + function + " ]]; then " + function +
+         " \"$@\"; else compdef " + function + " " + program.name + "; fi\n";
 }
 
 }  // namespace
