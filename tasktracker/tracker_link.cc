@@ -134,7 +134,11 @@ void TrackerLink::on_error(std::uint64_t correlation, const Error& error) {
   const SteadyTime now = clock_.steady_now();
   if (correlation == register_correlation_) {
     fetcher_.on_refused(now);
-    if (error.message != last_refusal_) {
+    if (error.message == last_refusal_) return;
+    if (error.code == ErrorCode::kUnavailable) {
+      log_.info("the job tracker does not take workers yet, trying again and again", "tracker",
+                config_.endpoint, "reason", error.message);
+    } else {
       log_.error("the job tracker does not take this worker, trying again and again", "tracker",
                  config_.endpoint, "reason", error.message);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -77,8 +78,9 @@ class FakeTracker final : public net::ClientTransport {
   }
   std::size_t waiting() const { return due_.size(); }
 
-  bool confirms = true;       // answers reports
-  bool knows_session = true;  // otherwise everything but a registration is refused
+  bool confirms = true;            // answers reports
+  bool knows_session = true;       // otherwise everything but a registration is refused
+  std::optional<Error> refusal{};  // the answer to a registration
   std::int64_t tracker_session = 5;
   std::vector<wire::RunResult> results{};
   std::vector<wire::OutputChunk> chunks{};
@@ -99,6 +101,7 @@ class FakeTracker final : public net::ClientTransport {
     const std::uint64_t correlation = envelope.correlation;
     if (auto* registration = std::get_if<wire::Register>(&envelope.message)) {
       registrations.push_back(*registration);
+      if (refusal) return tell(correlation, wire::ErrorReply{*refusal});
       session_ = registration->session;
       knows_session = true;
       tell(correlation, wire::Registered{.lease = std::chrono::seconds{3},

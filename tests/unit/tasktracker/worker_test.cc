@@ -1,11 +1,13 @@
 #include "tasktracker/worker.h"
 
 #include <map>
+#include <sstream>
 #include <stdexcept>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "shared/base/log.h"
 #include "tests/unit/tasktracker/worker_bundle.h"
 
 namespace carillon::tasktracker {
@@ -15,6 +17,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::SizeIs;
 
 using Bundle = WorkerBundle;
@@ -71,6 +74,29 @@ TEST(Worker, SurvivesAHandlerThatThrows) {
   EXPECT_EQ(result.outcome, wire::RunOutcome::kException);
   EXPECT_THAT(result.message, HasSubstr("boom"));
   EXPECT_EQ(b.run(Bundle::handler("noop")).outcome, wire::RunOutcome::kSucceeded);
+}
+
+// What is logged when two registrations are answered so.
+std::string log_of_refusal(const Error& refusal) {
+  set_log_level(LogLevel::kInfo);
+  ::testing::internal::CaptureStderr();
+  Bundle b;
+  b.tracker().refusal = refusal;
+  b.start();
+  EXPECT_TRUE(b.until([&] { return b.tracker().registrations.size() == 2; }));
+  std::istringstream lines(::testing::internal::GetCapturedStderr());
+  std::string said;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(refusal.message) != std::string::npos) said += line + "\n";
+  }
+  return said;
+}
+
+TEST(Worker, TellsAJobTrackerThatIsStartingFromOneThatRefusesIt) {
+  EXPECT_THAT(log_of_refusal({ErrorCode::kUnavailable, "is starting"}),
+              MatchesRegex("[^\n]* info [^\n]*is starting\"\n"));
+  EXPECT_THAT(log_of_refusal({ErrorCode::kInvalidArgument, "no such group"}),
+              MatchesRegex("[^\n]* error [^\n]*no such group\"\n"));
 }
 
 TEST(Worker, NamesTheHandlersItHasWhenOneIsMissing) {
