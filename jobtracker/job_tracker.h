@@ -75,6 +75,9 @@ class JobTracker final : public net::ServerReceiver,
   // JobSink, WorkerLink, ClientLink, GroupMaker: what one part asks of another.
   void offer(WaitingJob job) override { dispatcher_.offer(std::move(job)); }
   void forget(GroupId group, JobId id) override { dispatcher_.forget(group, id); }
+  void forget_definition(GroupId group, DefinitionId id) override {
+    dispatcher_.forget_definition(group, id);
+  }
   bool send(const Worker& worker, const wire::Message& message) override;
   void answer(const Asker& asker, wire::Message message) override;
   void with_group(const std::string& name, std::function<void(Result<const Group*>)> then) override;

@@ -55,6 +55,12 @@ void Dispatcher::forget(GroupId group, JobId id) {
   for (auto& [kinds, lane] : found->second) lane.preload.forget(id);
 }
 
+void Dispatcher::forget_definition(GroupId group, DefinitionId id) {
+  const auto found = lanes_.find(group);
+  if (found == lanes_.end()) return;
+  for (auto& [kinds, lane] : found->second) lane.preload.forget_definition(id);
+}
+
 void Dispatcher::reload() {
   for (auto& [group, lanes] : lanes_) {
     for (auto& [kinds, lane] : lanes) {

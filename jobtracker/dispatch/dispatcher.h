@@ -58,6 +58,7 @@ class Dispatcher final : public JobSink {
   // A row that is in its group's table by now, new or changed.
   void offer(WaitingJob job) override;
   void forget(GroupId group, JobId id) override;
+  void forget_definition(GroupId group, DefinitionId id) override;
 
   // A worker's credit has changed, or jobs may have come due.
   void touch(GroupId group) { touched_.insert(group); }

@@ -32,12 +32,12 @@ void Preload::offer_due(WaitingJob job) {
     return;
   }
   due_bytes_ += bytes_of(job);
-  places_[job.id] = Place{.is_due = true, .due = key};
+  remember(job, {.is_due = true, .due = key});
   due_.emplace(key, std::move(job));
   while (due_.size() > config_.capacity || (due_bytes_ > config_.bytes_max && due_.size() > 1)) {
     const auto worst = std::prev(due_.end());
     due_bytes_ -= bytes_of(worst->second);
-    places_.erase(worst->second.id);
+    let_go(worst->second);
     due_.erase(worst);
     due_bound_ = std::prev(due_.end())->first;
   }
@@ -47,13 +47,13 @@ void Preload::offer_upcoming(WaitingJob job) {
   const UpcomingKey key{job.trigger_time, job.id};
   if (upcoming_bound_ && key > *upcoming_bound_) return;
   upcoming_bytes_ += bytes_of(job);
-  places_[job.id] = Place{.is_due = false, .upcoming = key};
+  remember(job, {.is_due = false, .upcoming = key});
   upcoming_.emplace(key, std::move(job));
   while (upcoming_.size() > config_.capacity ||
          (upcoming_bytes_ > config_.bytes_max && upcoming_.size() > 1)) {
     const auto latest = std::prev(upcoming_.end());
     upcoming_bytes_ -= bytes_of(latest->second);
-    places_.erase(latest->second.id);
+    let_go(latest->second);
     upcoming_.erase(latest);
     upcoming_bound_ = std::prev(upcoming_.end())->first;
   }
@@ -65,13 +65,29 @@ void Preload::forget(JobId id) {
   if (found->second.is_due) {
     const auto place = due_.find(found->second.due);
     due_bytes_ -= bytes_of(place->second);
+    let_go(place->second);
     due_.erase(place);
   } else {
     const auto place = upcoming_.find(found->second.upcoming);
     upcoming_bytes_ -= bytes_of(place->second);
+    let_go(place->second);
     upcoming_.erase(place);
   }
-  places_.erase(found);
+}
+
+void Preload::forget_definition(DefinitionId id) {
+  auto next = of_definitions_.lower_bound({id, JobId{INT64_MIN}});
+  while (next != of_definitions_.end() && next->first == id) forget((next++)->second);
+}
+
+void Preload::remember(const WaitingJob& job, const Place& place) {
+  places_[job.id] = place;
+  if (job.definition) of_definitions_.emplace(job.definition, job.id);
+}
+
+void Preload::let_go(const WaitingJob& job) {
+  places_.erase(job.id);
+  if (job.definition) of_definitions_.erase({job.definition, job.id});
 }
 
 void Preload::advance(WallTime now) {
@@ -84,7 +100,7 @@ WaitingJob Preload::take_best() {
   due_bytes_ -= bytes_of(first->second);
   WaitingJob job = std::move(first->second);
   due_.erase(first);
-  places_.erase(job.id);
+  let_go(job);
   return job;
 }
 
@@ -94,7 +110,7 @@ WaitingJob Preload::take_soonest() {
   upcoming_bytes_ -= bytes_of(first->second);
   WaitingJob job = std::move(first->second);
   upcoming_.erase(first);
-  places_.erase(job.id);
+  let_go(job);
   return job;
 }
 

@@ -3,7 +3,9 @@
 #include <climits>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "jobtracker/store/rows.h"
@@ -39,6 +41,8 @@ class Preload {
   void offer(WaitingJob job, WallTime now);
   // The row is about to leave the table, or was taken out of it.
   void forget(JobId id);
+  // The same for every row of a definition.
+  void forget_definition(DefinitionId id);
 
   // Makes due what has come due.
   void advance(WallTime now);
@@ -88,6 +92,8 @@ class Preload {
 
   void offer_due(WaitingJob job);
   void offer_upcoming(WaitingJob job);
+  void remember(const WaitingJob& job, const Place& place);
+  void let_go(const WaitingJob& job);
   bool is_low(std::size_t jobs, std::size_t bytes) const {
     return jobs < config_.capacity / 5 && bytes < config_.bytes_max / 5;
   }
@@ -97,6 +103,7 @@ class Preload {
   std::map<HandOutKey, WaitingJob> due_;
   std::map<UpcomingKey, WaitingJob> upcoming_;
   std::unordered_map<JobId, Place> places_;
+  std::set<std::pair<DefinitionId, JobId>> of_definitions_;  // those of places_ that have one
   std::size_t due_bytes_ = 0;
   std::size_t upcoming_bytes_ = 0;
   std::optional<HandOutKey> due_bound_;  // set: due rows worse than this may be in the table only

@@ -85,6 +85,7 @@ void Recurrence::forget_removed(const std::vector<Operation>& operations) {
 
 // The store has it: so has the memory.
 void Recurrence::apply(ActiveDefinition& definition, const ChangeDefinition& operation) {
+  if (operation.void_waiting) sink_.forget_definition(operation.group, operation.id);
   if (!operation.to) {
     rows_per_second_ -= std::exchange(rates_[definition.row.id], 0.0);
     rates_.erase(definition.row.id);

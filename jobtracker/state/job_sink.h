@@ -13,6 +13,8 @@ class JobSink {
   virtual void offer(WaitingJob job) = 0;
   // The row is about to leave the table.
   virtual void forget(GroupId group, JobId id) = 0;
+  // All rows of a definition have left the table.
+  virtual void forget_definition(GroupId group, DefinitionId id) = 0;
 };
 
 }  // namespace carillon::jobtracker

@@ -213,6 +213,29 @@ TEST(Preload, AForgottenRowIsGoneAndComesBackOnlyByAnOffer) {
   EXPECT_TRUE(bundle.preload.has_due());
 }
 
+TEST(Preload, ForgetsWhatADefinitionHasAndNothingElse) {
+  Bundle bundle(10);
+  bundle.settle();
+  for (const int id : {1, 2, 3, 4}) {
+    WaitingJob one = job(id, 100, kStart + seconds{id > 2 ? 5 : 0});
+    one.definition = DefinitionId{id % 2 == 0 ? 8 : 9};
+    bundle.add(one);
+  }
+  bundle.add(job(5, 100, kStart));
+  bundle.settle();
+  bundle.preload.forget_definition(DefinitionId{9});
+  bundle.preload.forget_definition(DefinitionId{7});
+  EXPECT_EQ(bundle.preload.due_size(), 2U);
+  EXPECT_EQ(bundle.preload.upcoming_size(), 1U);
+  EXPECT_EQ(bundle.preload.best().id, JobId{2});
+  EXPECT_EQ(bundle.preload.soonest()->id, JobId{4});
+  // What was taken is the taker's.
+  EXPECT_EQ(bundle.take(), JobId{2});
+  bundle.preload.forget_definition(DefinitionId{8});
+  EXPECT_EQ(bundle.take(), JobId{5});
+  EXPECT_EQ(bundle.preload.soonest(), nullptr);
+}
+
 // Random work against the table itself: whenever the preload has no question open, its best is the
 // best of all that is due; and whatever happened, everything comes out in the end.
 void run_at_random(std::uint64_t seed) {

@@ -308,6 +308,30 @@ TEST(Definitions, ARunThatOutlivesItsRemovedDefinitionMeansNothingToTheNextOne) 
   EXPECT_THAT(bundle.runs_of("new"), SizeIs(1));
 }
 
+TEST(Definitions, WhatWasGeneratedAheadLeavesTheMemoryWithThem) {
+  TrackerBundle bundle;
+  runs_take(bundle.add_worker({.threads = 1}), std::chrono::hours{1});
+  bundle.submit(job_now("keeps the thread"));
+  bundle.run_for(seconds{1});
+  JobSpec often = job_every("often", seconds{1});
+  often.overlap = Overlap::kParallel;
+  JobSpec other = job_every("other", seconds{10});
+  other.overlap = Overlap::kParallel;
+  bundle.submit({often, other});
+  bundle.run_for(seconds{2});
+  EXPECT_GT(bundle.stat("jobs_in_memory"), 500);
+  const auto of_other = [&] { return static_cast<std::int64_t>(bundle.waiting("other").size()); };
+  bundle.act(wire::Verb::kSuspend, "often");
+  EXPECT_EQ(bundle.stat("jobs_in_memory"), of_other());
+  bundle.act(wire::Verb::kResume, "often");
+  bundle.run_for(seconds{2});
+  EXPECT_GT(bundle.stat("jobs_in_memory"), 500);
+  bundle.act(wire::Verb::kCancel, "often");
+  EXPECT_EQ(bundle.stat("jobs_in_memory"), of_other());
+  bundle.act(wire::Verb::kCancel, "other");
+  EXPECT_EQ(bundle.stat("jobs_in_memory"), 0);
+}
+
 TEST(Count, ASuspendedRunDoesNotCount) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kParallel}) {
     SCOPED_TRACE(static_cast<int>(overlap));
