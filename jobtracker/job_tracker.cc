@@ -178,9 +178,10 @@ void JobTracker::on_register(const Asker& asker, wire::Register message) {
     return answer(asker, wire::ErrorReply{Error{ErrorCode::kInvalidArgument,
                                                 "a task tracker needs a session and a name"}});
   }
-  if (message.name.size() > kNameBytesMax || !is_printable_utf8(message.name)) {
+  for (const std::string& text : {message.name, message.address}) {
+    if (text.size() <= kNameBytesMax && is_printable_utf8(text)) continue;
     return answer(asker, wire::ErrorReply{Error{ErrorCode::kInvalidArgument,
-                                                "a task tracker's name is at most " +
+                                                "a task tracker's name and address are at most " +
                                                     std::to_string(kNameBytesMax) +
                                                     " bytes of printable text"}});
   }
@@ -194,6 +195,7 @@ void JobTracker::on_register(const Asker& asker, wire::Register message) {
 void JobTracker::seat(const Asker& asker, const wire::Register& message, const Group& group) {
   Worker worker{
       .session = message.session, .peer = asker.peer, .name = message.name, .group = group.id};
+  worker.address = message.address;
   worker.threads = message.threads;
   worker.kinds = RunKinds::of(message.allow);
   worker.labels = message.labels;
@@ -239,6 +241,7 @@ void JobTracker::put_node(const Worker& worker, bool alive) {
   NodeRow row{.session = worker.session,
               .name = worker.name,
               .group = worker.group,
+              .address = worker.address,
               .threads = worker.threads};
   row.started_at = worker.started_at;
   row.last_seen = clock_.now();

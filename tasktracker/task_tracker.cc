@@ -4,6 +4,8 @@
 #include <atomic>
 #include <utility>
 
+#include <unistd.h>
+
 #include "shared/base/clock.h"
 #include "shared/base/mutex.h"
 #include "shared/base/random.h"
@@ -68,6 +70,8 @@ Result<tasktracker::WorkerConfig> make_config(const TaskTrackerOptions& options)
   SystemRandom random;
   config.fetcher.session = SessionId{static_cast<std::int64_t>(random.next() >> 5) | 1};
   config.fetcher.name = options.name;
+  // Workers of one name on one machine are told apart by it.
+  config.fetcher.address = tasktracker::host_name() + " pid " + std::to_string(::getpid());
   config.fetcher.group = options.group;
   config.fetcher.labels = options.labels;
   for (const RunKind kind : config.runner.allow) {

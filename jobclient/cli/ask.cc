@@ -122,7 +122,8 @@ int run_waiting(Context& context) {
               {"trigger_time", Kind::kTime},
               {"priority", Kind::kNumber},
               {"attempt", Kind::kNumber},
-              {"kind"}},
+              {"kind"},
+              {"state", Kind::kState}},
              "nothing is waiting");
 }
 
@@ -187,8 +188,9 @@ int run_history(Context& context) {
 }
 
 Verb declare_nodes() {
-  return declare("nodes", "Job trackers and task trackers",
-                 "With the threads that each has, and how many of them are free.",
+  return declare("nodes", "Task trackers, those that are gone too",
+                 "Where each runs, the threads that it has, and how many of them are free. -o wide "
+                 "shows labels too.",
                  {group_option(false, "Only this node group."), limit_option()},
                  "  jobclient nodes\n");
 }
@@ -198,11 +200,13 @@ int run_nodes(Context& context) {
              {{"name"},
               {"kind"},
               {"group"},
-              {"address", Kind::kText, true},
+              {"address"},
               {"state", Kind::kState},
               {"threads", Kind::kNumber},
               {"free", Kind::kNumber},
-              {"last_seen", Kind::kTime}},
+              {"last_seen", Kind::kTime},
+              {"labels", Kind::kText, true},
+              {"session", Kind::kNumber, true}},
              "no node is known");
 }
 

@@ -41,6 +41,16 @@ std::string key_text(std::initializer_list<std::int64_t> parts) {
   return text;
 }
 
+std::string labels_text(const std::map<std::string, std::string>& labels) {
+  std::string text;
+  for (const auto& [name, value] : labels) text += (text.empty() ? "" : ",") + name + "=" + value;
+  return text;
+}
+
+bool is_of_task(const wire::Query& message, const std::string& task_id) {
+  return message.task_id.empty() || message.task_id == task_id;
+}
+
 wire::ErrorReply error_reply(const Error& error) { return wire::ErrorReply{error}; }
 
 }  // namespace
@@ -65,7 +75,7 @@ void QueryDesk::query(const Asker& asker, const wire::Query& message) {
   if (message.what == "show") return show(asker, message);
   if (message.what == "job") return job(asker, message, 0);
   if (message.what == "output") return output(asker, message);
-  if (message.what == "nodes") return nodes(asker);
+  if (message.what == "nodes") return nodes(asker, message);
   if (message.what == "groups") return groups(asker);
   if (message.what == "stats") return stats(asker);
   clients_.answer(
@@ -95,6 +105,7 @@ void QueryDesk::list(const Asker& asker, const wire::Query& message) {
   for (auto at = catalog_.definitions().upper_bound(from); at != catalog_.definitions().end();
        ++at) {
     if (group.value() && at->second->row.group != group.value()) continue;
+    if (!is_of_task(message, at->second->row.task_id)) continue;
     if (static_cast<std::int64_t>(reply.rows.size()) == limit) break;
     reply.rows.push_back(definition_row(*at->second));
     if (static_cast<std::int64_t>(reply.rows.size()) == limit)
@@ -108,7 +119,10 @@ void QueryDesk::list(const Asker& asker, const wire::Query& message) {
 void QueryDesk::waiting(const Asker& asker, const wire::Query& message) {
   const auto group = group_of(message);
   if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
-  ListWaiting question{.group = group.value(), .limit = page_of(message)};
+  const auto rows_max = static_cast<std::size_t>(page_of(message));
+  // Of one task there are few among many, so whole pages are looked through for them.
+  ListWaiting question{.group = group.value(),
+                       .limit = message.task_id.empty() ? page_of(message) : kPageMax};
   const auto after = numbers(message.after);
   if (after.size() == 5) {
     question.group = GroupId{static_cast<std::int32_t>(after[0])};
@@ -121,15 +135,21 @@ void QueryDesk::waiting(const Asker& asker, const wire::Query& message) {
   }
   if (!question.group) return clients_.answer(asker, wire::Rows{});
   const bool all_groups = !group.value();
-  questions_.ask(question, [this, asker, question, all_groups](Result<ReadAnswer> answer) {
+  questions_.ask(question, [this, asker, message, question, all_groups,
+                            rows_max](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
     const auto& jobs = std::get<JobsAnswer>(answer.value()).jobs;
     wire::Rows reply;
-    for (const WaitingJob& job : jobs) reply.rows.push_back(waiting_row(job));
-    if (static_cast<std::int64_t>(jobs.size()) == question.limit) {
-      const WaitingJob& last = jobs.back();
-      reply.next = key_text({question.group.value, question.delayed ? 1 : 0, last.priority,
-                             last.trigger_time.time_since_epoch().count(), last.id.value});
+    const WaitingJob* last = nullptr;
+    for (const WaitingJob& job : jobs) {
+      if (reply.rows.size() == rows_max) break;
+      last = &job;
+      if (!is_of_task(message, job.task_id)) continue;
+      reply.rows.push_back(waiting_row(job));
+    }
+    if (reply.rows.size() == rows_max || static_cast<std::int64_t>(jobs.size()) == question.limit) {
+      reply.next = key_text({question.group.value, question.delayed ? 1 : 0, last->priority,
+                             last->trigger_time.time_since_epoch().count(), last->id.value});
     } else if (!question.delayed) {
       reply.next = key_text({question.group.value, 1, 0, 0, 0});
     } else if (all_groups) {
@@ -149,7 +169,7 @@ void QueryDesk::executing(const Asker& asker, const wire::Query& message) {
   const auto limit = static_cast<std::size_t>(page_of(message));
   for (const auto& [id, entry] : executing_.all()) {
     if (id <= from || (group.value() && entry.row.job.group != group.value()) ||
-        entry.phase == Phase::kClaiming)
+        !is_of_task(message, entry.row.job.task_id) || entry.phase == Phase::kClaiming)
       continue;
     page.emplace(id, &entry);
     if (page.size() > limit) page.erase(std::prev(page.end()));
@@ -301,11 +321,14 @@ void QueryDesk::output(const Asker& asker, const wire::Query& message) {
   });
 }
 
-void QueryDesk::nodes(const Asker& asker) {
-  questions_.ask(ListNodes{}, [this, asker](Result<ReadAnswer> answer) {
+void QueryDesk::nodes(const Asker& asker, const wire::Query& message) {
+  const auto group = group_of(message);
+  if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
+  questions_.ask(ListNodes{}, [this, asker, group = group.value()](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
     wire::Rows reply;
     for (const NodeRow& node : std::get<NodesAnswer>(answer.value()).nodes) {
+      if (group && node.group != group) continue;
       const auto live = workers_.all().find(node.session);
       const bool alive = live != workers_.all().end();
       wire::Field free;
@@ -323,7 +346,9 @@ void QueryDesk::nodes(const Asker& asker) {
                             {"state", std::string(alive ? "alive" : "gone")},
                             {"threads", std::int64_t{node.threads}},
                             {"free", free},
-                            {"last_seen", format_time(seen)}});
+                            {"last_seen", format_time(seen)},
+                            {"session", std::to_string(node.session.value)},
+                            {"labels", alive ? labels_text(live->second->labels) : ""}});
     }
     clients_.answer(asker, std::move(reply));
   });

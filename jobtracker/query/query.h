@@ -37,7 +37,7 @@ class QueryDesk {
   void job(const Asker& asker, const wire::Query& message, int tries);
   void job_from_log(const Asker& asker, const wire::Query& message, int tries);
   void output(const Asker& asker, const wire::Query& message);
-  void nodes(const Asker& asker);
+  void nodes(const Asker& asker, const wire::Query& message);
   void groups(const Asker& asker);
   void stats(const Asker& asker);
 

@@ -25,6 +25,7 @@ struct Worker {
   SessionId session{};
   std::string peer{};  // where frames for it go
   std::string name{};
+  std::string address{};
   GroupId group{};
   std::int32_t threads = 1;
   RunKinds kinds = RunKinds::all();

@@ -105,7 +105,8 @@ struct Layout<Register> {
       slot("session", &Register::session), slot("name", &Register::name),
       slot("group", &Register::group),     slot("threads", &Register::threads),
       slot("labels", &Register::labels),   slot("allow", &Register::allow),
-      slot("version", &Register::version), slot("holding", &Register::holding)};
+      slot("version", &Register::version), slot("holding", &Register::holding),
+      slot("address", &Register::address)};
 };
 
 template <>

@@ -126,6 +126,7 @@ struct Register {
   std::vector<std::string> allow{};  // handler command shell script http
   std::string version{};
   std::vector<Held> holding{};  // after a reconnect
+  std::string address{};        // where it runs, for people: "host-1 pid 4242"
 };
 
 struct Registered {

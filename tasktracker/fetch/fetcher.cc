@@ -211,7 +211,8 @@ wire::Register Fetcher::make_register(SteadyTime now, const std::vector<wire::At
           .labels = config_.labels,
           .allow = config_.allow,
           .version = config_.version,
-          .holding = everything_held(waiting)};
+          .holding = everything_held(waiting),
+          .address = config_.address};
 }
 
 wire::Pull Fetcher::make_pull(SteadyTime now, std::optional<std::vector<wire::AttemptId>> waiting) {

@@ -18,6 +18,7 @@ namespace carillon::tasktracker {
 struct FetcherConfig {
   SessionId session{};
   std::string name{};
+  std::string address{};
   std::string group{};
   std::map<std::string, std::string> labels{};
   std::vector<std::string> allow{};

@@ -14,7 +14,9 @@ constexpr Duration kReportAgain = std::chrono::seconds{1};
 tasktracker::FetcherConfig fetcher_config(const FakeWorkerConfig& config) {
   return {.session = config.session,
           .name = config.name,
+          .address = config.address,
           .group = config.group,
+          .labels = config.labels,
           .allow = config.allow,
           .threads = config.threads,
           .prefetch_max = 0};

@@ -17,7 +17,9 @@ namespace carillon::testing {
 
 struct FakeWorkerConfig {
   std::string name = "worker";
+  std::string address{};
   std::string group = "default";
+  std::map<std::string, std::string> labels{};
   int threads = 2;
   SessionId session{};
   std::vector<std::string> allow{};  // kinds of run it accepts; empty: all

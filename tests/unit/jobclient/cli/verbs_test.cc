@@ -25,7 +25,8 @@ Row waiting_row(const std::string& id) {
           {"trigger_time", std::string{"2026-11-21T08:30:00.000Z"}},
           {"priority", std::int64_t{100}},
           {"attempt", std::int64_t{0}},
-          {"kind", std::string{"cron"}}};
+          {"kind", std::string{"cron"}},
+          {"state", std::string{"waiting"}}};
 }
 
 // Two pages of two rows each.
@@ -84,11 +85,11 @@ TEST(Ask, ReadsEveryPage) {
   Cli cli(two_pages);
   EXPECT_EQ(cli.run({"waiting", "--group", "ops"}), kDone);
   EXPECT_EQ(cli.out.str(),
-            "JOB ID  TASK ID  GROUP  TRIGGER TIME  PRIORITY  ATTEMPT  KIND\n"
-            "     1  task-1   ops    09:30:00           100        0  cron\n"
-            "     2  task-2   ops    09:30:00           100        0  cron\n"
-            "     3  task-3   ops    09:30:00           100        0  cron\n"
-            "     4  task-4   ops    09:30:00           100        0  cron\n");
+            "JOB ID  TASK ID  GROUP  TRIGGER TIME  PRIORITY  ATTEMPT  KIND  STATE\n"
+            "     1  task-1   ops    09:30:00           100        0  cron  waiting\n"
+            "     2  task-2   ops    09:30:00           100        0  cron  waiting\n"
+            "     3  task-3   ops    09:30:00           100        0  cron  waiting\n"
+            "     4  task-4   ops    09:30:00           100        0  cron  waiting\n");
   const auto asked = cli.tracker.asked<wire::Query>();
   ASSERT_EQ(asked.size(), 2u);
   EXPECT_EQ(asked[0].what, "waiting");

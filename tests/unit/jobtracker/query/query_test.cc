@@ -1,0 +1,111 @@
+#include <algorithm>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/tracker_bundle.h"
+
+// What people ask, over as many pages as it takes.
+namespace carillon::jobtracker {
+namespace {
+
+using carillon::testing::FakeRun;
+using carillon::testing::job_at;
+using carillon::testing::job_cron;
+using carillon::testing::job_manual;
+using carillon::testing::job_now;
+using carillon::testing::TrackerBundle;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+std::string text_of(const wire::Row& row, const std::string& name) {
+  const auto found = std::find_if(row.begin(), row.end(),
+                                  [&name](const auto& field) { return field.first == name; });
+  if (found == row.end() || !std::holds_alternative<std::string>(found->second)) return {};
+  return std::get<std::string>(found->second);
+}
+
+std::vector<std::string> texts_of(const std::vector<wire::Row>& rows, const std::string& name) {
+  std::vector<std::string> texts;
+  for (const wire::Row& row : rows) texts.push_back(text_of(row, name));
+  return texts;
+}
+
+std::vector<wire::Row> every_page(TrackerBundle& bundle, wire::Query query) {
+  std::vector<wire::Row> rows;
+  do {
+    const auto correlation = bundle.client.query(query);
+    bundle.run_until([&] { return bundle.client.answer_to_query(correlation) != nullptr; });
+    const auto* page = std::get_if<wire::Rows>(bundle.client.answer_to_query(correlation));
+    if (page == nullptr) {
+      ADD_FAILURE() << query.what << " was refused";
+      break;
+    }
+    rows.insert(rows.end(), page->rows.begin(), page->rows.end());
+    query.after = page->next;
+  } while (!query.after.empty());
+  return rows;
+}
+
+TEST(Query, NarrowsWhatWaitsDownToATask) {
+  TrackerBundle bundle;
+  JobSpec often = job_cron("often", "0/5 * * * * ?");
+  often.overlap = Overlap::kParallel;
+  std::vector<JobSpec> jobs{often, job_at("later", bundle.now() + minutes{50})};
+  for (int i = 0; i < 900; ++i) jobs.push_back(job_now("other-" + std::to_string(i)));
+  bundle.submit(jobs);
+  bundle.run_for(seconds{1});
+  const auto of_often = every_page(bundle, {.what = "waiting", .task_id = "often"});
+  EXPECT_EQ(of_often.size(), bundle.waiting("often").size());
+  EXPECT_THAT(texts_of(of_often, "task_id"), Each("often"));
+  const auto two_at_a_time =
+      every_page(bundle, {.what = "waiting", .task_id = "often", .limit = 2});
+  EXPECT_EQ(texts_of(two_at_a_time, "job_id"), texts_of(of_often, "job_id"));
+  EXPECT_THAT(every_page(bundle, {.what = "waiting", .task_id = "later"}), SizeIs(1));
+  EXPECT_THAT(every_page(bundle, {.what = "waiting", .task_id = "nobody"}), IsEmpty());
+  EXPECT_THAT(every_page(bundle, {.what = "waiting", .limit = 250}), SizeIs(901 + of_often.size()));
+}
+
+TEST(Query, NarrowsWhatExecutesAndWhatIsDefinedDownToATask) {
+  TrackerBundle bundle;
+  bundle.add_worker({.threads = 4}).behaviour = [](const auto&, const auto&) {
+    return FakeRun{.time = minutes{5}};
+  };
+  bundle.submit({job_now("a"), job_now("b"), job_manual("c"), job_manual("d")});
+  bundle.run_for(seconds{1});
+  const auto tasks = [&](const std::string& what, const std::string& task_id) {
+    return texts_of(every_page(bundle, {.what = what, .task_id = task_id}), "task_id");
+  };
+  EXPECT_THAT(tasks("executing", ""), SizeIs(2));
+  EXPECT_THAT(tasks("executing", "b"), ElementsAre("b"));
+  EXPECT_THAT(tasks("executing", "c"), IsEmpty());
+  EXPECT_THAT(tasks("list", ""), ElementsAre("c", "d"));
+  EXPECT_THAT(tasks("list", "d"), ElementsAre("d"));
+  EXPECT_THAT(tasks("list", "a"), IsEmpty());
+}
+
+TEST(Query, TellsWorkersOfOneNameApart) {
+  TrackerBundle bundle;
+  bundle.add_worker({.name = "w", .address = "host-1 pid 4"});
+  bundle.add_worker({.name = "w", .address = "host-1 pid 5"});
+  bundle.add_worker({.name = "w",
+                     .address = "host-2 pid 4",
+                     .group = "ops",
+                     .labels = {{"zone", "a"}, {"disk", "ssd"}}});
+  bundle.run_for(seconds{1});
+  const auto all = every_page(bundle, {.what = "nodes"});
+  EXPECT_THAT(texts_of(all, "address"),
+              ElementsAre("host-1 pid 4", "host-1 pid 5", "host-2 pid 4"));
+  const auto sessions = texts_of(all, "session");
+  EXPECT_THAT(std::set(sessions.begin(), sessions.end()), SizeIs(3));
+  const auto ops = every_page(bundle, {.what = "nodes", .group = "ops"});
+  EXPECT_THAT(texts_of(ops, "labels"), ElementsAre("disk=ssd,zone=a"));
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker
