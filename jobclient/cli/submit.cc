@@ -5,6 +5,7 @@
 #include "jobclient/cli/follow.h"
 #include "jobclient/cli/job_flags.h"
 #include "jobclient/cli/submit_lines.h"
+#include "jobclient/cli/text_width.h"
 #include "shared/wire/spec_json.h"
 
 namespace carillon::cli {
@@ -120,7 +121,7 @@ void print_answer(Context& context, const SubmitAnswer& answer) {
   }
   const std::string status = to_string(answer.status);
   context.out() << coloured(status, colour_of_state(status), context.style.terminal.colours);
-  if (!answer.task_id.empty()) context.out() << "  " << answer.task_id;
+  if (!answer.task_id.empty()) context.out() << "  " << one_line(answer.task_id);
   if (!answer.group.empty()) context.out() << "  group " << answer.group;
   if (answer.job_id) context.out() << "  job " << answer.job_id.value;
   if (!answer.tz.empty()) context.out() << "  tz " << answer.tz;

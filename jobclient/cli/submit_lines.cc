@@ -17,8 +17,8 @@ constexpr std::size_t kBatchesMax = 8;
 constexpr Duration kProgressAfter = std::chrono::seconds{1};
 constexpr Duration kProgressEvery = std::chrono::milliseconds{200};
 
-SubmitAnswer rejected(std::int64_t line, const std::string& why) {
-  return {.status = SubmitStatus::kRejected, .reason = "line " + std::to_string(line) + ": " + why};
+std::string with_line(std::int64_t number, const std::string& why) {
+  return "line " + std::to_string(number) + ": " + why;
 }
 
 }  // namespace
@@ -55,33 +55,37 @@ int SubmitLines::run() {
   show_progress(true);
   if (!status.ok()) {
     return context_.fail(status_of(status.error().code),
-                         "the jobs from line " + std::to_string(printed_ + 1) +
+                         "the jobs from line " + std::to_string(last_line_ + 1) +
                              " on were not answered: " + status.error().message);
   }
   if (context_.style.format == Format::kJson) output_.finish();
   if (!context_.is_json() && printed_ > 1) {
-    context_.err() << printed_ << " lines: " << printed_ - refused_ << " accepted, " << refused_
+    context_.err() << printed_ << " jobs: " << printed_ - refused_ << " accepted, " << refused_
                    << " not\n";
   }
   return refused_ == 0 ? kDone : kRefused;
 }
 
 void SubmitLines::take_line(LineReader::Line line) {
-  if (filling_.lines.empty()) filling_.first_line = line.number;
   if (line.is_too_long) {
-    filling_.lines.emplace_back(
-        rejected(line.number,
-                 "longer than " + std::to_string(kLineBytesMax) + " bytes, split it or send less"));
-    return;
+    return reject(line,
+                  "longer than " + std::to_string(kLineBytesMax) + " bytes, split it or send less");
   }
+  if (line.text.find_first_not_of(" \t\r") == std::string::npos) return;
   Result<JobSpec> job = wire::spec_from_json(line.text);
-  if (!job.ok()) {
-    filling_.lines.emplace_back(rejected(line.number, job.error().message));
-    return;
-  }
+  if (!job.ok()) return reject(line, job.error().message);
   filling_.bytes += line.text.size();
-  filling_.lines.emplace_back(std::nullopt);
+  filling_.lines.push_back({.number = line.number});
   filling_.jobs.push_back(std::move(job).value());
+}
+
+void SubmitLines::reject(const LineReader::Line& line, const std::string& why) {
+  wire::NamedTask task = wire::task_named_in(line.text);
+  filling_.lines.push_back({.number = line.number,
+                            .answer = SubmitAnswer{.task_id = std::move(task.task_id),
+                                                   .group = std::move(task.group),
+                                                   .status = SubmitStatus::kRejected,
+                                                   .reason = with_line(line.number, why)}});
 }
 
 void SubmitLines::send_batch() {
@@ -97,7 +101,7 @@ void SubmitLines::send_batch() {
 }
 
 Status SubmitLines::print_oldest() {
-  const Batch batch = std::move(on_the_way_.front());
+  Batch batch = std::move(on_the_way_.front());
   on_the_way_.pop_front();
   std::optional<Answers> answers;
   {
@@ -110,17 +114,15 @@ Status SubmitLines::print_oldest() {
   }
   if (!answers->ok()) return answers->error();
   std::size_t job = 0;
-  for (std::size_t i = 0; i < batch.lines.size(); ++i) {
-    const std::int64_t line = batch.first_line + static_cast<std::int64_t>(i);
-    if (batch.lines[i]) {
-      print(*batch.lines[i]);
-      continue;
+  for (JobLine& line : batch.lines) {
+    if (!line.answer) {
+      line.answer = std::move(answers->value()[job++]);
+      if (line.answer->status == SubmitStatus::kRejected) {
+        line.answer->reason = with_line(line.number, line.answer->reason);
+      }
     }
-    SubmitAnswer& answer = answers->value()[job++];
-    if (answer.status == SubmitStatus::kRejected) {
-      answer.reason.insert(0, "line " + std::to_string(line) + ": ");
-    }
-    print(answer);
+    print(*line.answer);
+    last_line_ = line.number;
   }
   show_progress(false);
   return {};

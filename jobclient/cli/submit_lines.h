@@ -15,7 +15,7 @@
 //
 // Memory is bounded, however many lines there are. When the lines come slowly, each is answered
 // before the next is waited for. A line that is no job is answered as rejected, with its number,
-// and the others go on.
+// and the others go on; a blank line is none, and gets no answer.
 //
 // Thread: the owner's.
 namespace carillon::cli {
@@ -35,16 +35,20 @@ class SubmitLines {
     Condition condition;
     std::optional<Answers> answers CARILLON_GUARDED_BY(mutex){};
   };
-  // The lines of a batch: answered here, or the next of the batch's jobs.
+  struct JobLine {
+    std::int64_t number = 0;
+    std::optional<SubmitAnswer> answer{};  // known here already; otherwise the tracker's
+  };
   struct Batch {
-    std::int64_t first_line = 0;
-    std::vector<std::optional<SubmitAnswer>> lines{};
+    std::vector<JobLine> lines{};
+    // Of the lines without an answer, in their order.
     std::vector<JobSpec> jobs{};
     std::size_t bytes = 0;
     std::shared_ptr<Arrival> arrival{};
   };
 
   void take_line(LineReader::Line line);
+  void reject(const LineReader::Line& line, const std::string& why);
   void send_batch();
   Status print_oldest();
   Status print_all();
@@ -58,6 +62,7 @@ class SubmitLines {
   RowOutput output_;
   std::int64_t printed_ = 0;
   std::int64_t refused_ = 0;
+  std::int64_t last_line_ = 0;  // that was answered
   SteadyTime started_{};
   SteadyTime progress_at_{};
   bool showed_progress_ = false;

@@ -439,4 +439,16 @@ Result<JobSpec> spec_from_json(std::string_view given) {
   return spec;
 }
 
+NamedTask task_named_in(std::string_view given) {
+  const Result<Json> object = parse(given);
+  if (!object.ok() || !object.value().is_object()) return {};
+  NamedTask task{.group = JobSpec{}.group};
+  for (const auto& [name, value] : object.value().items()) {
+    if (!value.is_string()) continue;
+    if (name == "task_id") task.task_id = value.get<std::string>();
+    if (name == "group") task.group = value.get<std::string>();
+  }
+  return task;
+}
+
 }  // namespace carillon::wire

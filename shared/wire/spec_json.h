@@ -16,6 +16,13 @@ namespace carillon::wire {
 // A job from one JSON object.
 Result<JobSpec> spec_from_json(std::string_view text);
 
+// Which task a text is about that spec_from_json() refuses; empty where that cannot be known.
+struct NamedTask {
+  std::string task_id{};
+  std::string group{};
+};
+NamedTask task_named_in(std::string_view text);
+
 // The object that spec_from_json() reads back: what differs from the defaults.
 std::string spec_to_json(const JobSpec& spec);
 

@@ -487,8 +487,7 @@ class Client(E2eTest):
                 {"task_id": "d", "colour": "red", "command": ["true"]},
                 {"task_id": "e", "command": ["true"]}]
         answers = self.one.submit_all(jobs, status=REFUSED)
-        # A line that can't be read has no task id.
-        self.assertEqual([row["task_id"] for row in answers], ["a", "a b", "c", "", "e"])
+        self.assertEqual([row["task_id"] for row in answers], ["a", "a b", "c", "d", "e"])
         self.assertEqual([row["status"] for row in answers],
                          ["accepted", "rejected", "rejected", "rejected", "accepted"])
         self.assertRegex(answers[3]["reason"], "line 4: .*colour")

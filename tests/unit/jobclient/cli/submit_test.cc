@@ -190,6 +190,34 @@ TEST(SubmitLines, RejectsABadLineByItsNumberAndGoesOn) {
   EXPECT_THAT(lines[3], HasSubstr(R"("task_id":"c")"));
 }
 
+TEST(SubmitLines, NamesTheTaskOfALineThatCannotBeRead) {
+  Cli cli(accept_all);
+  cli.give_input(
+      "{\"task_id\":\"a\",\"group\":\"ops\",\"comand\":[\"true\"]}\n"
+      "{\"comand\":[\"true\"],\"task_id\":\"b\"}\n"
+      "{\"task_id\":7}\n"
+      "[]\n"
+      "{\"task_id\":\"c\"\n");
+  EXPECT_EQ(cli.run({"submit", "--stdin", "-o", "jsonl"}), kRefused);
+  const auto lines = lines_of(cli.out);
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_THAT(lines[0], StartsWith(R"({"task_id":"a","group":"ops","status":"rejected","reason")"));
+  EXPECT_THAT(lines[1], StartsWith(R"({"task_id":"b","group":"default","status":"rejected")"));
+  EXPECT_THAT(lines[2], StartsWith(R"({"task_id":"","group":"default","status":"rejected")"));
+  EXPECT_THAT(lines[3], StartsWith(R"({"task_id":"","group":"","status":"rejected")"));
+  EXPECT_THAT(lines[4], HasSubstr(R"("reason":"line 5: not JSON)"));
+}
+
+TEST(SubmitLines, PassesOverBlankLinesAndCountsThem) {
+  Cli cli(accept_all);
+  cli.give_input("\n{\"task_id\":\"a\",\"handler\":\"noop\"}\n \t\r\n\nbad\n\n");
+  EXPECT_EQ(cli.run({"submit", "--stdin", "-o", "jsonl"}), kRefused);
+  const auto lines = lines_of(cli.out);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_THAT(lines[0], HasSubstr(R"("status":"accepted")"));
+  EXPECT_THAT(lines[1], HasSubstr("line 5: not JSON"));
+}
+
 TEST(SubmitLines, AnswersAnArrayInJson) {
   Cli cli(accept_all);
   cli.give_input("{\"task_id\":\"a\",\"handler\":\"noop\"}\n");
@@ -204,7 +232,7 @@ TEST(SubmitLines, SaysHowManyWereAcceptedInATable) {
   cli.give_input("{\"task_id\":\"a\",\"handler\":\"noop\"}\nbad\n");
   EXPECT_EQ(cli.run({"submit", "--stdin"}), kRefused);
   EXPECT_EQ(lines_of(cli.out).size(), 2u);
-  EXPECT_EQ(cli.err.str(), "2 lines: 1 accepted, 1 not\n");
+  EXPECT_EQ(cli.err.str(), "2 jobs: 1 accepted, 1 not\n");
 }
 
 TEST(SubmitLines, TakesNothingAsNothing) {
