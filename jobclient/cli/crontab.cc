@@ -278,21 +278,24 @@ std::string Reader::note_of(const CrontabEntry& entry) const {
   return note;
 }
 
-bool looks_like_system_form(std::string_view text, const CrontabOptions& options) {
-  if (options.path == "/etc/crontab" || options.path.starts_with("/etc/cron.d/")) return true;
+}  // namespace
+
+CrontabOptions::Form detect_form(std::string_view text, const CrontabOptions& options) {
+  using Form = CrontabOptions::Form;
+  if (options.path == "/etc/crontab" || options.path.starts_with("/etc/cron.d/")) {
+    return Form::kSystem;
+  }
   const std::vector<CrontabEntry> entries = Reader(options, true).read(text);
-  return std::any_of(entries.begin(), entries.end(), [](const CrontabEntry& entry) {
+  const bool is_roots = std::any_of(entries.begin(), entries.end(), [](const CrontabEntry& entry) {
     return entry.user == "root" && !entry.command.empty();
   });
+  return is_roots ? Form::kSystem : Form::kUser;
 }
-
-}  // namespace
 
 std::vector<CrontabEntry> read_crontab(std::string_view text, const CrontabOptions& options) {
   using Form = CrontabOptions::Form;
-  const bool is_system = options.form == Form::kSystem ||
-                         (options.form == Form::kDetect && looks_like_system_form(text, options));
-  return Reader(options, is_system).read(text);
+  const Form form = options.form == Form::kDetect ? detect_form(text, options) : options.form;
+  return Reader(options, form == Form::kSystem).read(text);
 }
 
 }  // namespace carillon::cli

@@ -42,6 +42,9 @@ struct CrontabEntry {
   std::string note{};             // what a person should know about it
 };
 
+// kUser or kSystem, whichever a crontab seems to have.
+CrontabOptions::Form detect_form(std::string_view text, const CrontabOptions& options);
+
 // The entries, in order; comments and environment lines are none.
 std::vector<CrontabEntry> read_crontab(std::string_view text, const CrontabOptions& options);
 

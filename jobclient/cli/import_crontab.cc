@@ -87,6 +87,31 @@ std::vector<Row> rows_of(const std::vector<CrontabEntry>& entries,
   return rows;
 }
 
+// What a person should know about some lines, said once for all of them.
+struct Note {
+  std::string text{};
+  std::string lines{};  // "3, 5, 8"
+  bool has_several = false;
+};
+
+std::vector<Note> notes_of(const std::vector<Row>& rows) {
+  std::vector<Note> notes;
+  for (const Row& row : rows) {
+    const std::string text = field_text(row, "note");
+    const std::string line = field_text(row, "line");
+    if (text.empty()) continue;
+    const auto same = std::find_if(notes.begin(), notes.end(),
+                                   [&text](const Note& note) { return note.text == text; });
+    if (same == notes.end()) {
+      notes.push_back({.text = text, .lines = line});
+    } else {
+      same->lines += ", " + line;
+      same->has_several = true;
+    }
+  }
+  return notes;
+}
+
 void print_rows(Context& context, const std::vector<Row>& rows) {
   using Kind = RowColumn::Kind;
   RowOutput output(context.out(), context.style,
@@ -101,16 +126,20 @@ void print_rows(Context& context, const std::vector<Row>& rows) {
   output.finish();
   context.out().flush();
   if (context.style.format != Format::kTable) return;
-  // A column would cut them short, and the reasons are what a person has to read. What holds for
-  // many lines is said once.
-  std::string last;
-  for (const Row& row : rows) {
-    const std::string note = field_text(row, "note");
-    if (!note.empty() && note != last) {
-      context.err() << "line " << field_text(row, "line") << ": " << note << '\n';
-    }
-    last = note;
+  // A column would cut them short, and the reasons are what a person has to read.
+  for (const Note& note : notes_of(rows)) {
+    context.err() << (note.has_several ? "lines " : "line ") << note.lines << ": " << note.text
+                  << '\n';
   }
+}
+
+// Which form was taken where none was asked for: the wrong one makes commands of users' names.
+void say_form(const Context& context, CrontabOptions::Form form) {
+  context.err() << (form == CrontabOptions::Form::kSystem
+                        ? "read as a system crontab, with a user before each command (--personal: "
+                          "without)\n"
+                        : "read as a personal crontab, without users before the commands "
+                          "(--system: with them)\n");
 }
 
 }  // namespace
@@ -172,13 +201,21 @@ Verb declare_import_crontab() {
 }
 
 int run_import_crontab(Context& context) {
-  const Result<CrontabOptions> options = options_from(context);
+  Result<CrontabOptions> options = options_from(context);
   if (!options.ok()) return context.fail(kWrongInput, options.error().message);
   const Result<std::string> text =
       read_file(options.value().path, kCrontabBytesMax, context.around.input);
   if (!text.ok()) return context.fail(kWrongInput, text.error().message);
+  CrontabOptions::Form& form = options.value().form;
+  const bool is_detected = form == CrontabOptions::Form::kDetect;
+  if (is_detected) form = detect_form(text.value(), options.value());
   const std::vector<CrontabEntry> entries = read_crontab(text.value(), options.value());
-  if (entries.empty()) context.err() << "no entries in " << options.value().path << '\n';
+  if (entries.empty()) {
+    const std::string& path = options.value().path;
+    context.err() << "no entries in " << (path == "-" ? "what stands on stdin" : path) << '\n';
+  } else if (is_detected && !context.is_json()) {
+    say_form(context, form);
+  }
   const auto is_job = [](const CrontabEntry& entry) { return entry.job.ok(); };
   const auto jobs = std::count_if(entries.begin(), entries.end(), is_job);
   if (!context.configuration.is_on("apply")) {

@@ -297,8 +297,36 @@ TEST(ImportCrontab, ShowsWhatItWouldSubmitWithoutATracker) {
   EXPECT_EQ(cli.run({"import", "crontab", "-"}), kRefused);
   EXPECT_THAT(cli.out.str(), HasSubstr("would submit"));
   EXPECT_THAT(cli.out.str(), HasSubstr("0 2 * * *"));
-  EXPECT_THAT(cli.err.str(), StartsWith("line 2: a job starts at a time here, not when a machine"));
+  EXPECT_THAT(cli.err.str(), StartsWith("read as a personal crontab, without users before the "
+                                        "commands (--system: with them)\nline 2: a job starts at "
+                                        "a time here, not when a machine does"));
   EXPECT_THAT(cli.err.str(), HasSubstr("add --apply to submit 1 job\n"));
+}
+
+TEST(ImportCrontab, SaysWhichFormWasTakenAndWhyEachLineIsRefused) {
+  Cli cli(acted);
+  cli.give_input(
+      "MAILTO=root\n"
+      "1 * * * * root a\n"
+      "2 * * * * root b\n"
+      "61 * * * * ann c\n"
+      "3 * * * * ann d\n"
+      "4 * * * * root e\n");
+  EXPECT_EQ(cli.run({"import", "crontab", "-"}), kRefused);
+  EXPECT_THAT(cli.err.str(), StartsWith("read as a system crontab, with a user before each command "
+                                        "(--personal: without)\n"
+                                        "lines 2, 3, 6: runs as root, but a task tracker"));
+  EXPECT_THAT(cli.err.str(), HasSubstr("\nline 4: "));
+  EXPECT_THAT(cli.err.str(), HasSubstr("61 is out of range"));
+  EXPECT_THAT(cli.err.str(), HasSubstr("add --apply to submit 1 job\n"));
+}
+
+TEST(ImportCrontab, SaysNothingOfTheFormThatWasAskedFor) {
+  Cli cli(acted);
+  cli.give_input("1 * * * * root a\n");
+  EXPECT_EQ(cli.run({"import", "crontab", "-", "--personal"}), kDone);
+  EXPECT_EQ(cli.err.str(), "nothing was submitted; add --apply to submit 1 job\n");
+  EXPECT_THAT(cli.out.str(), HasSubstr("root a"));
 }
 
 TEST(ImportCrontab, SubmitsWhenToldTo) {
