@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "jobclient/cli/act.h"
+#include "jobclient/cli/follow.h"
 #include "shared/base/time_text.h"
 
 namespace carillon::cli {
@@ -42,6 +44,7 @@ Verb declare(const char* name, const char* summary, const char* description,
 void say_nothing_found(Context& context, const std::string& what, const RowFilter& filter) {
   context.err() << what;
   if (!filter.task_id.empty()) context.err() << " of task " << filter.task_id;
+  if (filter.job_id) context.err() << " of job " << filter.job_id.value;
   if (!filter.group.empty()) context.err() << " in group " << filter.group;
   context.err() << '\n';
 }
@@ -154,11 +157,13 @@ Verb declare_history() {
       "missed, expired, cancelled), newest first.",
       {group_option(false, "Only this node group."),
        task_option(),
+       {.name = "job", .placeholder = "ID", .help = "Only this job."},
        {.name = "since",
         .placeholder = "TIME",
         .help = "Only what ended later: so long ago (1h), or an RFC 3339 time."},
        limit_option()},
       "  jobclient history --task-id nightly --since 24h\n"
+      "  jobclient history --job 7211004000000000017\n"
       "  jobclient history --group ops --limit 20 -o json\n");
 }
 
@@ -169,6 +174,15 @@ int run_history(Context& context) {
     const Result<WallTime> time = parse_since(since, context.around.clock.wall_now());
     if (!time.ok()) return context.fail(kWrongInput, time.error().message);
     filter.since = time.value();
+  }
+  if (const std::string& job = context.configuration.text("job"); !job.empty()) {
+    const Result<JobId> id = parse_job_id(job);
+    if (!id.ok()) return context.fail(kWrongInput, id.error().message);
+    const auto client = context.client();
+    if (!client.ok()) return context.fail(kWrongInput, client.error().message);
+    const Result<Row> state = state_of_job(*client.value(), id.value());
+    if (!state.ok()) return context.fail(state.error());
+    filter.job_id = id.value();
   }
   return ask(context, &JobClient::history, filter,
              {{"job_id", Kind::kNumber},

@@ -11,7 +11,7 @@ enum ExitStatus : int {
   kWrongInput = 2,   // usage, or something in what was given
   kNoTracker = 3,    // none reachable in time
   kNotFound = 4,     // what was named does not exist
-  kWaitFailed = 125  // --wait: a failure of jobclient's own, not of the job
+  kWaitFailed = 125  // --wait: the job was refused, never ran, or was lost sight of
 };
 
 // For an error that came from a job tracker, or on the way to it.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "jobclient/cli/act.h"
+#include "jobclient/cli/last_words.h"
 #include "shared/wire/spec_json.h"
 
 namespace carillon::cli {
@@ -22,8 +23,6 @@ int signal_in(const std::string& message) {
   std::from_chars(digits, message.data() + message.size(), number);
   return number > 0 && number < kSignalBase ? number : 0;
 }
-
-bool is_done(const Row& job) { return field_text(job, "done") == "true"; }
 
 // The newest job id among the rows of a task; 0 when there is none.
 JobId job_of(const RowPage& page, const TaskRef& task) {
@@ -75,20 +74,35 @@ void OutputFollower::print(const Row& row) {
   }
 }
 
+Result<Row> state_of_job(JobClient& client, JobId job) {
+  RowPage page = CARILLON_TRY(client.job(job));
+  if (!page.rows.empty()) return std::move(page.rows.front());
+  return Error{ErrorCode::kNotFound,
+               "the job tracker knows no job " + std::to_string(job.value) + " any more"};
+}
+
+std::string last_words_on(const Context& context, JobId job) {
+  const std::string id = std::to_string(job.value);
+  // Below the ^C that a terminal shows.
+  return std::string{context.around.terminal.err_is_terminal ? "\n" : ""} +
+         "jobclient: " + context.configuration.verb() + ": job " + id +
+         " goes on (to see it: jobclient logs -f --job " + id +
+         "; to stop it: jobclient kill --job " + id + ")\n";
+}
+
 Result<Row> follow_job(Context& context, JobClient& client, JobId job) {
+  const LastWords last_words(last_words_on(context, job));
   OutputFollower follower(context, client, job, false);
   while (true) {
     // First the state, then the output: what a job wrote is known before its end is.
-    const RowPage page = CARILLON_TRY(client.job(job));
+    const Result<Row> state = state_of_job(client, job);
     CARILLON_TRY(follower.print_new());
-    if (page.rows.empty()) {
-      return Error{ErrorCode::kNotFound,
-                   "the job tracker knows no job " + std::to_string(job.value) + " any more"};
-    }
-    if (is_done(page.rows.front())) return page.rows.front();
+    if (!state.ok() || is_done(state.value())) return state;
     context.around.pause(kFollowInterval);
   }
 }
+
+bool is_done(const Row& job) { return field_text(job, "done") == "true"; }
 
 int exit_status_of_job(const Row& job) {
   const std::string state = field_text(job, "state");
@@ -103,11 +117,12 @@ int exit_status_of_job(const Row& job) {
   return signal != 0 ? kSignalBase + signal : kFailedWithoutStatus;
 }
 
-int wait_for_job(Context& context, JobId job) {
-  const auto client = context.client();
-  if (!client.ok()) return context.fail(kWaitFailed, client.error().message);
-  const Result<Row> ended = follow_job(context, *client.value(), job);
-  if (!ended.ok()) return context.fail(kWaitFailed, ended.error().message);
+int wait_for_job(Context& context, JobClient& client, JobId job) {
+  const Result<Row> ended = follow_job(context, client, job);
+  if (!ended.ok()) {
+    return context.fail(kWaitFailed, "lost sight of job " + std::to_string(job.value) + ": " +
+                                         ended.error().message);
+  }
   const int status = exit_status_of_job(ended.value());
   if (status != kDone) {
     const std::string message = field_text(ended.value(), "message");
@@ -119,10 +134,13 @@ int wait_for_job(Context& context, JobId job) {
 }
 
 Result<JobId> newest_job_of(JobClient& client, const TaskRef& task) {
-  const RowFilter filter{.group = task.group, .task_id = task.task_id};
   for (const auto question : {&JobClient::executing, &JobClient::history, &JobClient::waiting}) {
-    const RowPage page = CARILLON_TRY((client.*question)(filter));
-    if (const JobId job = job_of(page, task)) return job;
+    RowFilter filter{.group = task.group, .task_id = task.task_id};
+    do {
+      RowPage page = CARILLON_TRY((client.*question)(filter));
+      if (const JobId job = job_of(page, task)) return job;
+      filter.after = std::move(page.next);
+    } while (!filter.after.empty());
   }
   return Error{ErrorCode::kNotFound, "task '" + task.task_id + "' in group '" + task.group +
                                          "' has not run, or is not known"};

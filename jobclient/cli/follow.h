@@ -31,6 +31,13 @@ class OutputFollower {
   bool at_line_start_ = true;
 };
 
+// How far a job is. kNotFound: the job tracker knows no such job.
+Result<Row> state_of_job(JobClient& client, JobId job);
+bool is_done(const Row& job);
+
+// What to say when somebody stops to wait for a job.
+std::string last_words_on(const Context& context, JobId job);
+
 // Follows a job to its end and prints its output; its last state.
 Result<Row> follow_job(Context& context, JobClient& client, JobId job);
 
@@ -39,7 +46,7 @@ Result<Row> follow_job(Context& context, JobClient& client, JobId job);
 int exit_status_of_job(const Row& job);
 
 // The end of submit --wait and of trigger --wait.
-int wait_for_job(Context& context, JobId job);
+int wait_for_job(Context& context, JobClient& client, JobId job);
 
 // The job of a task that is running, else the one that ran last, else the one that waits.
 Result<JobId> newest_job_of(JobClient& client, const TaskRef& task);

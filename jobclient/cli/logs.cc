@@ -2,6 +2,7 @@
 
 #include "jobclient/cli/act.h"
 #include "jobclient/cli/follow.h"
+#include "jobclient/cli/last_words.h"
 
 namespace carillon::cli {
 namespace {
@@ -34,15 +35,27 @@ auto patiently(Context& context, bool patient, Call call) -> decltype(call()) {
 }
 
 int follow(Context& context, JobClient& client, JobId job, OutputFollower& follower) {
+  const LastWords last_words(last_words_on(context, job));
   while (true) {
-    const Result<RowPage> page = patiently(context, true, [&] { return client.job(job); });
-    if (!page.ok()) return context.fail(page.error());
+    const Result<Row> state = patiently(context, true, [&] { return state_of_job(client, job); });
+    if (!state.ok()) return context.fail(state.error());
     const Status printed = patiently(context, true, [&] { return follower.print_new(); });
     if (!printed.ok()) return context.fail(printed.error());
-    const auto& rows = page.value().rows;
-    if (rows.empty() || field_text(rows.front(), "done") == "true") return kDone;
+    if (is_done(state.value())) return kDone;
     context.around.pause(kFollowInterval);
   }
+}
+
+// Nothing was printed: of a job that is not known, or that wrote nothing.
+int say_nothing_written(Context& context, JobClient& client, JobId job) {
+  const Result<Row> state = state_of_job(client, job);
+  if (!state.ok()) return context.fail(state.error());
+  if (context.is_json()) return kDone;
+  context.err() << "job " << job.value << " has written nothing";
+  if (!is_done(state.value()))
+    context.err() << " yet, it is " << field_text(state.value(), "state");
+  context.err() << '\n';
+  return kDone;
 }
 
 }  // namespace
@@ -85,23 +98,17 @@ int run_logs(Context& context) {
   if (!opened.ok()) return context.fail(kWrongInput, opened.error().message);
   JobClient& client = *opened.value();
   const bool is_following = configuration.is_on("follow");
-  if (!has_task) {
-    const Result<JobId> given = parse_job_id(job_text);
-    if (!given.ok()) return context.fail(kWrongInput, given.error().message);
-  }
   const Result<JobId> job =
       has_task
           ? patiently(context, is_following, [&] { return newest_job_of(client, context.task()); })
           : parse_job_id(job_text);
+  if (!job.ok() && !has_task) return context.fail(kWrongInput, job.error().message);
   if (!job.ok()) return context.fail(job.error());
   OutputFollower follower(context, client, job.value(), configuration.is_on("timestamps"));
   if (is_following) return follow(context, client, job.value(), follower);
   const Status printed = follower.print_new();
   if (!printed.ok()) return context.fail(printed.error());
-  if (!follower.has_printed() && !context.is_json()) {
-    context.err() << "job " << job.value().value << " has written nothing\n";
-  }
-  return kDone;
+  return follower.has_printed() ? kDone : say_nothing_written(context, client, job.value());
 }
 
 }  // namespace carillon::cli

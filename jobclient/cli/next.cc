@@ -80,7 +80,9 @@ Result<Preview> preview_of(const std::string& expression, const std::string& tz,
   Preview preview{.cron = CARILLON_TRY(Cron::parse(expression)), .zone = zone};
   if (!tz.empty()) preview.zone = CARILLON_TRY(Zone::load(tz));
   preview.dst = CARILLON_TRY(parse_dst_rule(dst.empty() ? "auto" : dst));
-  preview.from = from.empty() ? now : CARILLON_TRY(parse_time(from));
+  const Result<WallTime> start = from.empty() ? now : parse_time(from);
+  if (!start.ok()) return start.error().with_context("from");
+  preview.from = start.value();
   if (count < 1 || count > kFiresMax) {
     return Error{ErrorCode::kInvalidArgument, "n " + std::to_string(count) +
                                                   " is out of range, it must be 1 to " +

@@ -87,7 +87,7 @@ Program declare_program() {
           "Everything goes to a job tracker; without --tracker, to the one on this machine.\n\n"
           "Exit status: 0 done, 1 refused by the job tracker, 2 wrong usage or input, 3 no job "
           "tracker reachable, 4 not found; with --wait the job's own, and 125 for a failure of "
-          "jobclient's own.",
+          "jobclient's own other than wrong usage.",
       .options = program_options(),
       .examples =
           "  jobclient submit -- echo hello\n"

@@ -37,7 +37,7 @@ int submit_and_wait(Context& context, JobClient& client, JobSpec job) {
   const bool runs_once =
       job.schedule.kind == ScheduleKind::kNow || job.schedule.kind == ScheduleKind::kAt;
   if (!runs_once) {
-    return context.fail(kWaitFailed,
+    return context.fail(kWrongInput,
                         "--wait follows one run, and this job has a schedule (submit it without "
                         "--wait, then use trigger --wait)");
   }
@@ -51,7 +51,7 @@ int submit_and_wait(Context& context, JobClient& client, JobSpec job) {
   if (!answer.value().warning.empty()) {
     context.err() << "jobclient: submit: warning: " << answer.value().warning << std::endl;
   }
-  return wait_for_job(context, answer.value().job_id);
+  return wait_for_job(context, client, answer.value().job_id);
 }
 
 }  // namespace
@@ -62,8 +62,7 @@ Verb declare_submit() {
       .summary = "Submit a job, or thousands",
       .description =
           "Submits one job, given by flags, and says whether it was accepted; an accepted job is "
-          "on "
-          "disk. With --stdin, submits one job a line, each a JSON object whose fields are the "
+          "on disk. With --stdin, submits one job a line, each a JSON object whose fields are the "
           "flags with underscores.",
       .options = {{.name = "stdin",
                    .kind = OptionKind::kSwitch,
@@ -72,7 +71,8 @@ Verb declare_submit() {
                    .letter = 'w',
                    .kind = OptionKind::kSwitch,
                    .help = "Print what the job writes as it comes, and exit with its status: 128+n "
-                           "when signal n ended it, 125 when jobclient itself fails."}},
+                           "when signal n ended it, 125 when it was refused, did not run or was "
+                           "lost sight of. Ctrl-C stops the waiting, not the job."}},
       .rest_placeholder = "PROGRAM [ARGUMENT]...",
       .examples =
           "  jobclient submit -- echo hello\n"
@@ -90,14 +90,13 @@ Verb declare_submit() {
 int run_submit(Context& context) {
   const Configuration& configuration = context.configuration;
   if (configuration.is_on("stdin")) return submit_lines(context);
-  const bool wait = configuration.is_on("wait");
   Result<JobSpec> job = job_from_flags(configuration, context.style.now, context.around.input);
-  if (!job.ok()) return context.fail(wait ? kWaitFailed : kWrongInput, job.error().message);
+  if (!job.ok()) return context.fail(kWrongInput, job.error().message);
   const auto client = context.client();
-  if (!client.ok()) {
-    return context.fail(wait ? kWaitFailed : kWrongInput, client.error().message);
+  if (!client.ok()) return context.fail(kWrongInput, client.error().message);
+  if (configuration.is_on("wait")) {
+    return submit_and_wait(context, *client.value(), std::move(job).value());
   }
-  if (wait) return submit_and_wait(context, *client.value(), std::move(job).value());
   const Result<SubmitAnswer> answer = client.value()->submit_one(std::move(job).value());
   if (!answer.ok()) return context.fail(answer.error());
   print_answer(context, answer.value());

@@ -32,18 +32,15 @@ Verb declare_trigger() {
 
 int run_trigger(Context& context) {
   const Configuration& configuration = context.configuration;
-  const bool wait = configuration.is_on("wait");
   const auto client = context.client();
-  if (!client.ok()) {
-    return context.fail(wait ? kWaitFailed : kWrongInput, client.error().message);
-  }
+  if (!client.ok()) return context.fail(kWrongInput, client.error().message);
   TriggerOptions options{.force = configuration.is_on("force")};
   if (configuration.was_given("payload")) options.payload = configuration.text("payload");
   const TaskRef task = context.task();
   const Result<ActAnswer> answer = client.value()->trigger(task, options);
-  if (!wait) return print_act_answer(context, task, answer);
+  if (!configuration.is_on("wait")) return print_act_answer(context, task, answer);
   if (!answer.ok()) return context.fail(kWaitFailed, answer.error().message);
-  return wait_for_job(context, answer.value().job_id);
+  return wait_for_job(context, *client.value(), answer.value().job_id);
 }
 
 }  // namespace carillon::cli

@@ -193,8 +193,11 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
       }
       if (jobs.empty())
         return decline(pending, ErrorCode::kNotFound, pending->name() + " is not executing");
-      return post(pending, std::move(operations),
-                  pending->name() + ": " + std::to_string(jobs.size()) + " run(s) told to stop", {},
+      const std::string done = jobs.size() == 1
+                                   ? pending->name() + " was executing and is told to stop"
+                                   : std::to_string(jobs.size()) + " runs of " + pending->name() +
+                                         " were executing and are told to stop";
+      return post(pending, std::move(operations), done, {},
                   [this, jobs](std::vector<Operation>&, const std::vector<Outcome>&, const Error*) {
                     stop_runs(jobs, "killed");
                   });

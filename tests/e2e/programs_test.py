@@ -537,6 +537,69 @@ class Client(E2eTest):
         self.one.client("--tracker", f"tcp://127.0.0.1:{harness.free_port()}", "--connect-timeout", "300ms",
                         "submit", "--wait", "--", "true", status=OWN_FAILURE)
 
+    def test_wrong_usage_is_2_with_wait_too(self):
+        for args in (["--cron", "@daily", "--", "true"], ["--priority", "1000", "--", "true"], []):
+            with self.subTest(args):
+                self.one.client("submit", "--wait", *args, status=USAGE)
+
+    def test_who_stops_waiting_is_told_that_the_job_goes_on(self):
+        self.one.submit("--task-id", "by-hand", "--manual", "--shell", "echo begun; exec sleep 600")
+        for args in (["submit", "--wait", "--shell", "echo begun; exec sleep 600"],
+                     ["trigger", "by-hand", "--wait"], ["logs", "-f", "by-hand"]):
+            with self.subTest(args):
+                waiting = subprocess.Popen([BIN / "jobclient", *args], env=self.one.client_env(),
+                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                self.addCleanup(waiting.kill)
+                self.assertEqual(waiting.stdout.readline(), "begun\n")
+                waiting.send_signal(signal.SIGINT)
+                out, err = waiting.communicate(timeout=harness.PATIENCE)
+                self.assertEqual((out, waiting.returncode), ("", -signal.SIGINT))
+                self.assertRegex(err, rf"^jobclient: {args[0]}: job \d+ goes on \(.*\)\n$")
+                job = re.search(r"job (\d+)", err)[1]
+                self.assertIn(job, [row["job_id"] for row in self.one.rows("executing")])
+        for row in self.one.rows("executing"):
+            self.one.client("kill", "--job", row["job_id"])
+
+    def test_an_unknown_job_is_4_and_a_silent_one_is_not(self):
+        for args in (["logs", "--job", "12345"], ["logs", "-f", "--job", "12345"],
+                     ["history", "--job", "12345"], ["kill", "--job", "12345"]):
+            with self.subTest(args):
+                self.assertIn("12345", self.one.client(*args, status=NOT_FOUND).err)
+        job = self.one.submit("--task-id", "silent", "--", "true").json()["job_id"]
+        self.one.wait_ended("silent")
+        self.assertEqual(self.one.client("logs", "--job", job).err,
+                         f"job {job} has written nothing\n")
+        self.assertEqual([row["state"] for row in self.one.rows("history", "--job", job)],
+                         ["succeeded"])
+
+    def test_questions_are_narrowed_down_to_a_task(self):
+        for task in ("early", "late"):
+            self.one.submit("--task-id", task, "--at", "+1h", "--", "true")
+            self.one.submit("--task-id", f"{task}-by-hand", "--manual", "--", "true")
+        self.assertEqual([row["task_id"] for row in self.one.rows("waiting", "--task-id", "late")],
+                         ["late"])
+        self.assertEqual([row["task_id"] for row in self.one.rows("list", "--task-id", "late-by-hand")],
+                         ["late-by-hand"])
+        self.assertIn("it is waiting", self.one.client("logs", "late").err)
+
+    def test_nodes_say_where_each_worker_runs_and_its_labels(self):
+        second = self.one.start_worker("--label", "zone=a", "--label", "disk=ssd", name="worker-1")
+        rows = self.one.rows("nodes", "--group", "default")
+        host = socket.gethostname()
+        self.assertEqual({row["address"] for row in rows},
+                         {f"{host} pid {worker.pid}" for worker in self.one.workers})
+        self.assertEqual({row["labels"] for row in rows}, {"", "disk=ssd,zone=a"})
+        self.assertEqual(len({row["session"] for row in rows}), 2)
+        self.one.client("nodes", "--group", "elsewhere", status=NOT_FOUND)
+        self.assertEqual(second.stop(), 0)
+
+    def test_blank_lines_on_stdin_are_passed_over(self):
+        answer = self.one.client("-o", "jsonl", "submit", "--stdin", status=REFUSED,
+                                 stdin='\n{"task_id": "a", "command": ["true"]}\n \n{"task_id": "b"}\n\n')
+        self.assertEqual([(row["task_id"], row["status"]) for row in answer.lines()],
+                         [("a", "accepted"), ("b", "rejected")])
+        self.assertRegex(answer.lines()[1]["reason"], "^line 4: ")
+
     def test_logs_follow_keeps_trying_while_the_tracker_is_away(self):
         go = self.folder / "go"
         self.one.submit("--task-id", "talker", "--shell",

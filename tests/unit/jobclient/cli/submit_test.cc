@@ -143,8 +143,28 @@ TEST(SubmitWait, ExitsWith125ForAFailureOfItsOwn) {
   Cli unreachable(accept_all);
   unreachable.tracker.is_reachable = false;
   EXPECT_EQ(unreachable.run({"submit", "--wait", "--", "x"}), kWaitFailed);
-  Cli unknown(running_job({}));
-  EXPECT_EQ(unknown.run({"submit", "--wait", "--manual", "--", "x"}), kWaitFailed);
+}
+
+TEST(SubmitWait, ExitsWithTwoForWrongUsage) {
+  for (const std::vector<std::string>& wrong : {std::vector<std::string>{"--manual", "--", "x"},
+                                                {},
+                                                {"--priority", "1000", "--", "x"},
+                                                {"--tracker", "nowhere", "--", "x"}}) {
+    Cli cli(running_job({}));
+    std::vector<std::string> arguments{"submit", "--wait"};
+    arguments.insert(arguments.end(), wrong.begin(), wrong.end());
+    EXPECT_EQ(cli.run(arguments), kWrongInput) << cli.err.str();
+    EXPECT_TRUE(cli.tracker.asked<wire::Submit>().empty());
+  }
+}
+
+TEST(SubmitWait, NamesTheJobThatItLosesSightOf) {
+  Cli cli([](const wire::Message& request) -> wire::Message {
+    if (std::holds_alternative<wire::Submit>(request)) return accept_all(request);
+    return wire::ErrorReply{{ErrorCode::kDenied, "not for you"}};
+  });
+  EXPECT_EQ(cli.run({"submit", "--wait", "--", "x"}), kWaitFailed);
+  EXPECT_EQ(cli.err.str(), "jobclient: submit: lost sight of job 7: not for you\n");
 }
 
 TEST(TriggerWait, ExitsAsTheJobDid) {

@@ -137,6 +137,14 @@ TEST(Ask, SaysInWhichGroupThereIsNothing) {
   EXPECT_EQ(cli.err.str(), "nothing is waiting in group mail\n");
 }
 
+// A job that has written nothing: how far it is, in `state`.
+FakeTracker::Answer silent_job(const std::string& state, bool done) {
+  return [state, done](const wire::Message& request) -> wire::Message {
+    if (std::get<wire::Query>(request).what != "job") return wire::Rows{};
+    return wire::Rows{.rows = {{{"state", state}, {"done", done}}}};
+  };
+}
+
 TEST(History, AsksForWhatEndedSince) {
   Cli cli(no_rows);
   EXPECT_EQ(cli.run({"history", "--task-id", "nightly", "--since", "1h", "--limit", "5"}), kDone);
@@ -146,6 +154,19 @@ TEST(History, AsksForWhatEndedSince) {
   const WallTime since = cli.clock.wall_now() - std::chrono::hours{1};
   EXPECT_EQ(query.since_us, since.time_since_epoch().count());
   EXPECT_EQ(cli.err.str(), "nothing has ended of task nightly\n");
+}
+
+TEST(History, AsksForOneJob) {
+  Cli cli(silent_job("waiting", false));
+  EXPECT_EQ(cli.run({"history", "--job", "7"}), kDone);
+  EXPECT_EQ(cli.tracker.asked<wire::Query>().back().job_id, JobId{7});
+  EXPECT_EQ(cli.err.str(), "nothing has ended of job 7\n");
+  EXPECT_EQ(cli.run({"history", "--job", "seven"}), kWrongInput);
+}
+
+TEST(History, ExitsWithFourForAnUnknownJob) {
+  Cli cli(not_found);
+  EXPECT_EQ(cli.run({"history", "--job", "7"}), kNotFound);
 }
 
 TEST(History, RefusesWhatIsNoTime) {
@@ -266,9 +287,46 @@ TEST(Logs, FollowsUntilTheJobHasEnded) {
 }
 
 TEST(Logs, SaysThatNothingWasWritten) {
+  Cli ended(silent_job("succeeded", true));
+  EXPECT_EQ(ended.run({"logs", "--job", "7"}), kDone);
+  EXPECT_EQ(ended.err.str(), "job 7 has written nothing\n");
+  Cli waiting(silent_job("waiting", false));
+  EXPECT_EQ(waiting.run({"logs", "--job", "7"}), kDone);
+  EXPECT_EQ(waiting.err.str(), "job 7 has written nothing yet, it is waiting\n");
+  Cli json(silent_job("succeeded", true));
+  EXPECT_EQ(json.run({"logs", "--job", "7", "-o", "json"}), kDone);
+  EXPECT_EQ(json.out.str() + json.err.str(), "");
+}
+
+TEST(Logs, ExitsWithFourForAnUnknownJob) {
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{}, {"-f"}, {"-o", "json"}}) {
+    Cli cli([](const wire::Message& request) -> wire::Message {
+      if (std::get<wire::Query>(request).what == "output") return wire::Rows{};
+      return wire::ErrorReply{{ErrorCode::kNotFound, "job 7 is not known"}};
+    });
+    std::vector<std::string> arguments{"logs", "--job", "7"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    EXPECT_EQ(cli.run(arguments), kNotFound);
+    EXPECT_EQ(cli.err.str(), "jobclient: logs: job 7 is not known\n");
+  }
+}
+
+TEST(Logs, RefusesWhatIsNoJobId) {
   Cli cli(no_rows);
-  EXPECT_EQ(cli.run({"logs", "--job", "7"}), kDone);
-  EXPECT_EQ(cli.err.str(), "job 7 has written nothing\n");
+  EXPECT_EQ(cli.run({"logs", "--job", "seven"}), kWrongInput);
+  EXPECT_THAT(cli.err.str(), HasSubstr("--job 'seven' is not a job id"));
+}
+
+TEST(Logs, LooksForATaskOnEveryPage) {
+  Cli cli([](const wire::Message& request) -> wire::Message {
+    const auto& query = std::get<wire::Query>(request);
+    if (query.what == "executing" && query.after.empty()) return wire::Rows{.next = "5"};
+    return logs_of_seven(request);
+  });
+  EXPECT_EQ(cli.run({"logs", "t"}), kDone);
+  EXPECT_EQ(cli.out.str(), "one\ntwo\n");
+  EXPECT_EQ(cli.tracker.asked<wire::Query>()[1].after, "5");
 }
 
 TEST(Logs, ExitsWithFourForATaskThatNeverRan) {
