@@ -181,11 +181,11 @@ int run(const Settings& settings, const Environment& environment) {
       });
   if (!lane.ok()) return fail(kExitBug, lane.error().message);
   const auto on_ready = [&] {
+    if (pages) pages->set_ready(true);
     std::printf("jobtracker: ready listen=%s http=%s store=%s\n",
                 transport.value()->endpoint().c_str(), pages ? pages->url().c_str() : "off",
                 place.c_str());
     std::fflush(stdout);
-    if (pages) pages->set_ready(true);
     (void)sd_notify(environment, "READY=1");  // A manager that does not listen is its own problem.
   };
   const auto on_fatal = [&](const Error& error) {

@@ -231,9 +231,11 @@ class Servers(E2eTest):
     def test_a_draining_worker_finishes_what_runs_and_takes_nothing_new(self):
         cluster = self.cluster()
         worker = cluster.start_worker(threads=2)
-        go = self.folder / "go"
-        cluster.submit("--task-id", "running", "--shell", f"while ! test -e {go}; do sleep 0.05; done")
-        wait_for("the run", lambda: cluster.rows("executing"))
+        begun, go = self.folder / "begun", self.folder / "go"
+        cluster.submit("--task-id", "running", "--shell",
+                       f"touch {begun}; while ! test -e {go}; do sleep 0.05; done")
+        # What is handed out and not begun would go back.
+        wait_for("the run", begun.exists)
         worker.send(signal.SIGTERM)
         # It says good-bye to what is new first; then this job must stay.
         time.sleep(0.5)
