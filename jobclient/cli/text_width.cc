@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 
+#include "shared/base/utf8.h"
+
 namespace carillon::cli {
 namespace {
 
@@ -36,32 +38,11 @@ bool is_in(const std::array<Range, kCount>& ranges, char32_t value) {
   return false;
 }
 
-// Requires: text is not empty.
+// What is no character is shown as one replacement a byte. Requires: text is not empty.
 CodePoint first_of(std::string_view text) {
-  const auto byte = [&text](std::size_t i) {
-    return static_cast<char32_t>(static_cast<unsigned char>(text[i]));
-  };
-  const char32_t lead = byte(0);
-  std::size_t length = 1;
-  char32_t value = lead;
-  if (lead >= 0xF0 && lead < 0xF8) {
-    length = 4;
-    value = lead & 0x07;
-  } else if (lead >= 0xE0) {
-    length = 3;
-    value = lead & 0x0F;
-  } else if (lead >= 0xC0) {
-    length = 2;
-    value = lead & 0x1F;
-  } else if (lead >= 0x80) {
-    return {0xFFFD, 1, false};
-  }
-  if (length > text.size() || lead >= 0xF8) return {0xFFFD, 1, false};
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return {0xFFFD, 1, false};
-    value = (value << 6) | (byte(i) & 0x3F);
-  }
-  return {value, length, true};
+  const Utf8Character found = first_character(text);
+  if (found.bytes == 0) return {0xFFFD, 1, false};
+  return {found.code_point, found.bytes, true};
 }
 
 std::size_t width_of(char32_t value) {

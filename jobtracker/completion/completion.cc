@@ -10,15 +10,6 @@
 namespace carillon::jobtracker {
 namespace {
 
-// The first kMessageBytesMax bytes at most, and no half of a UTF-8 sequence.
-std::string cut(std::string text) {
-  if (text.size() <= kMessageBytesMax) return text;
-  std::size_t end = kMessageBytesMax;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  text.resize(end);
-  return text;
-}
-
 LogState state_of(wire::RunOutcome outcome) {
   switch (outcome) {
     case wire::RunOutcome::kSucceeded:
@@ -169,7 +160,7 @@ void Completion::end_by(Executing& entry, const wire::RunResult& result) {
   log.started_at = result.started_at;
   log.ended_at = std::min(result.ended_at, clock_.now());  // A worker's clock may be ahead.
   log.exit_code = result.exit_code;
-  log.message = cut(result.message);
+  log.message = result.message;
   const WallTime now = clock_.now();
   WaitingJob again = entry.row.job;
   switch (result.outcome) {

@@ -19,8 +19,6 @@
 
 namespace carillon::jobtracker {
 
-inline constexpr std::size_t kMessageBytesMax = 4096;
-
 // Ends attempts: what a worker reports, what it gives back, and what recovery takes back. The end,
 // its log row, the retry and the definition's next occurrence go in one transaction; the worker is
 // told only after it.

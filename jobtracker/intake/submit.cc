@@ -1,30 +1,21 @@
 #include "jobtracker/intake/submit.h"
 
 #include <algorithm>
-#include <cctype>
 #include <unordered_map>
 #include <utility>
 
+#include "jobtracker/store/names.h"
 #include "shared/wire/codec.h"
 
 namespace carillon::jobtracker {
 namespace {
 
-constexpr std::string_view kMadePrefix = "job-";
+// A task id with at least so large a number may be one that is made for a job some day.
+constexpr std::int64_t kMadeIdMin = 100'000'000'000'000;
 // A message with more jobs than this is a bulk load, and waits for single ones.
 constexpr std::size_t kBulk = 20;
 
 }  // namespace
-
-std::string made_task_id(JobId id) { return std::string(kMadePrefix) + std::to_string(id.value); }
-
-bool is_made_task_id(const std::string& task_id) {
-  if (task_id.size() < kMadePrefix.size() + 15 ||
-      task_id.compare(0, kMadePrefix.size(), kMadePrefix) != 0)
-    return false;
-  return std::all_of(task_id.begin() + static_cast<std::ptrdiff_t>(kMadePrefix.size()),
-                     task_id.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-}
 
 struct SubmitIntake::Pending {
   Asker asker{};
@@ -83,7 +74,7 @@ void SubmitIntake::submit(const Asker& asker, wire::Submit message) {
 // All that can be said of a job before anything is made for it.
 Status SubmitIntake::check(const JobSpec& spec) const {
   CARILLON_TRY(spec.validate());
-  if (is_made_task_id(spec.task_id)) {
+  if (job_of_task_id(spec.task_id).value_or(JobId{}).value >= kMadeIdMin) {
     return Error{ErrorCode::kInvalidArgument,
                  "task_id '" + spec.task_id +
                      "': 'job-' and a long number is kept for jobs without a chosen task id, "

@@ -60,9 +60,4 @@ class SubmitIntake {
   std::int64_t submitted_ = 0;
 };
 
-// A one-shot job's id in text, when its submitter chose none.
-std::string made_task_id(JobId id);
-// Whether a text has that form: such task ids are kept for jobs without a chosen one.
-bool is_made_task_id(const std::string& task_id);
-
 }  // namespace carillon::jobtracker

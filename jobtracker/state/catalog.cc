@@ -2,20 +2,11 @@
 
 #include <algorithm>
 
+#include "shared/base/utf8.h"
+
 namespace carillon::jobtracker {
-namespace {
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return text;
-}
-
-}  // namespace
-
 void Catalog::put_group(const Group& group) {
-  groups_by_name_[lower(group.name)] = group.id;
+  groups_by_name_[lower_ascii(group.name)] = group.id;
   groups_[group.id] = group;
 }
 
@@ -25,7 +16,7 @@ const Group* Catalog::group(GroupId id) const {
 }
 
 const Group* Catalog::group(const std::string& name) const {
-  const auto found = groups_by_name_.find(lower(name));
+  const auto found = groups_by_name_.find(lower_ascii(name));
   return found == groups_by_name_.end() ? nullptr : group(found->second);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jobtracker/store/names.h"
+#include "shared/base/utf8.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -43,9 +44,9 @@ void MemoryDatabase::undo() {
 
 Result<Group> MemoryDatabase::make_group(const std::string& name, WallTime now) {
   CARILLON_TRY(check_group_name(name));
-  const auto lower = lower_case(name);
+  const auto lower = lower_ascii(name);
   for (const auto& [id, group] : tables_.groups) {
-    if (lower_case(group.name) == lower) return group;
+    if (lower_ascii(group.name) == lower) return group;
   }
   if (tables_.groups.size() >= kGroupsMax) {
     return Error{ErrorCode::kLimit, "group '" + name + "' is one too many: at most " +

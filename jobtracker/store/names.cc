@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "carillon/job_spec.h"
+#include "shared/base/utf8.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -16,30 +17,6 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 bool is_table_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-unsigned byte_at(std::string_view text, std::size_t at) {
-  return static_cast<unsigned char>(text[at]);
-}
-
-// The length of the UTF-8 character at `at`, or 0 where there is none.
-std::size_t character_length(std::string_view text, std::size_t at) {
-  const unsigned first = byte_at(text, at);
-  if (first < 0x80) return 1;
-  std::size_t length = 0;
-  if (first >= 0xC2 && first <= 0xDF) length = 2;
-  if (first >= 0xE0 && first <= 0xEF) length = 3;
-  if (first >= 0xF0 && first <= 0xF4) length = 4;
-  if (length == 0 || at + length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte_at(text, at + i) & 0xC0) != 0x80) return 0;
-  }
-  const unsigned second = byte_at(text, at + 1);
-  if (first == 0xE0 && second < 0xA0) return 0;   // longer than needed
-  if (first == 0xED && second >= 0xA0) return 0;  // half of a surrogate pair
-  if (first == 0xF0 && second < 0x90) return 0;
-  if (first == 0xF4 && second >= 0x90) return 0;  // beyond the last character
-  return length;
 }
 
 }  // namespace
@@ -56,18 +33,10 @@ Status check_group_name(std::string_view name) {
                    "' is no group name: use 1 to 64 characters of A-Z, a-z, 0-9, '.', '_' and '-'"};
 }
 
-std::string lower_case(std::string_view name) {
-  std::string lower{name};
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
-
 std::string new_group_table(std::string_view group_name,
                             const std::function<bool(const std::string&)>& is_taken) {
   std::string base{kTablePrefix};
-  base += lower_case(group_name);
+  base += lower_ascii(group_name);
   for (char& c : base) {
     if (!is_table_character(c)) c = '_';
   }
@@ -84,6 +53,10 @@ bool is_group_table(std::string_view table) {
   return table.size() > kTablePrefix.size() && table.size() <= kTableNameMax &&
          table.starts_with(kTablePrefix) &&
          std::all_of(table.begin(), table.end(), is_table_character);
+}
+
+std::string made_task_id(JobId id) {
+  return std::string{kMadeTaskIdPrefix} + std::to_string(id.value);
 }
 
 std::optional<JobId> job_of_task_id(std::string_view task_id) {
@@ -108,7 +81,7 @@ int bucket_of(std::string_view task_id) {
 std::string_view storable_message(std::string_view message, std::string& storage) {
   std::size_t good = 0;  // bytes from the start that can stay as they are
   while (good < message.size()) {
-    const std::size_t length = character_length(message, good);
+    const std::size_t length = first_character(message.substr(good)).bytes;
     if (length == 0 || good + length > kLogMessageBytesMax) break;
     good += length;
   }
@@ -116,7 +89,7 @@ std::string_view storable_message(std::string_view message, std::string& storage
 
   storage.assign(message.substr(0, good));
   for (std::size_t at = good; at < message.size();) {
-    const std::size_t length = character_length(message, at);
+    const std::size_t length = first_character(message.substr(at)).bytes;
     const std::string_view next = length == 0 ? kReplacement : message.substr(at, length);
     if (storage.size() + next.size() > kLogMessageBytesMax) break;
     storage += next;

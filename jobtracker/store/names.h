@@ -17,7 +17,6 @@ inline constexpr int kBuckets = 64;
 
 // Group names are unique without regard to case. 1 to 64 characters of [A-Za-z0-9._-].
 Status check_group_name(std::string_view name);
-std::string lower_case(std::string_view name);
 
 // A name for the group's table that `is_taken` does not know yet: lts_wjq_ and the lower-case
 // name, other characters than [a-z0-9_] replaced, cut to 64, with a number where it collides.
@@ -28,7 +27,9 @@ std::string new_group_table(std::string_view group_name,
 // Whether a text may stand as a group's table in SQL. The only way a name gets into a statement.
 bool is_group_table(std::string_view table);
 
-// The job that a made-up task id ("job-<id>") names.
+// The task id of a job for which none was chosen: "job-<id>".
+std::string made_task_id(JobId id);
+// The job that a made-up task id names.
 std::optional<JobId> job_of_task_id(std::string_view task_id);
 
 // A job's bucket: FNV-1a of its task id, modulo kBuckets.

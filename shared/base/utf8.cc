@@ -1,59 +1,58 @@
 #include "shared/base/utf8.h"
 
-#include <cstddef>
-#include <cstdint>
-
 namespace carillon {
-namespace {
 
-// Takes one character off the front of `text`. False: there is none.
-bool take_character(std::string_view& text, std::uint32_t& character) {
+Utf8Character first_character(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text.front());
-  std::size_t length = 1;
-  std::uint32_t smallest = 0;
-  character = lead;
+  Utf8Character found{.code_point = lead, .bytes = 1};
+  char32_t smallest = 0;
   if (lead >= 0xf0 && lead < 0xf5) {
-    length = 4;
+    found = {.code_point = lead & 0x07U, .bytes = 4};
     smallest = 0x10000;
-    character = lead & 0x07U;
   } else if (lead >= 0xe0 && lead < 0xf0) {
-    length = 3;
+    found = {.code_point = lead & 0x0fU, .bytes = 3};
     smallest = 0x800;
-    character = lead & 0x0fU;
   } else if (lead >= 0xc2 && lead < 0xe0) {
-    length = 2;
-    character = lead & 0x1fU;
+    found = {.code_point = lead & 0x1fU, .bytes = 2};
   } else if (lead >= 0x80) {
-    return false;
+    return {};
   }
-  if (text.size() < length) return false;
-  for (std::size_t i = 1; i < length; ++i) {
+  if (text.size() < found.bytes) return {};
+  for (std::size_t i = 1; i < found.bytes; ++i) {
     const auto next = static_cast<unsigned char>(text[i]);
-    if ((next & 0xc0U) != 0x80U) return false;
-    character = character << 6U | (next & 0x3fU);
+    if ((next & 0xc0U) != 0x80U) return {};
+    found.code_point = found.code_point << 6U | (next & 0x3fU);
   }
-  text.remove_prefix(length);
-  const bool is_surrogate = character >= 0xd800 && character < 0xe000;
-  return character >= smallest && character <= 0x10ffff && !is_surrogate;
+  const bool is_surrogate = found.code_point >= 0xd800 && found.code_point < 0xe000;
+  const bool is_fine =
+      found.code_point >= smallest && found.code_point <= 0x10ffff && !is_surrogate;
+  return is_fine ? found : Utf8Character{};
 }
 
-}  // namespace
-
 bool is_utf8(std::string_view text) {
-  std::uint32_t character = 0;
   while (!text.empty()) {
-    if (!take_character(text, character)) return false;
+    const Utf8Character character = first_character(text);
+    if (character.bytes == 0) return false;
+    text.remove_prefix(character.bytes);
   }
   return true;
 }
 
 bool is_printable_utf8(std::string_view text) {
-  std::uint32_t character = 0;
   while (!text.empty()) {
-    if (!take_character(text, character)) return false;
-    if (character < 0x20 || (character >= 0x7f && character < 0xa0)) return false;
+    const auto [code_point, bytes] = first_character(text);
+    if (bytes == 0 || code_point < 0x20 || (code_point >= 0x7f && code_point < 0xa0)) return false;
+    text.remove_prefix(bytes);
   }
   return true;
+}
+
+std::string lower_ascii(std::string_view text) {
+  std::string lower{text};
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
 }
 
 }  // namespace carillon

@@ -4,35 +4,14 @@
 #include <string_view>
 #include <utility>
 
+#include "shared/base/utf8.h"
+
 namespace carillon::tasktracker {
-namespace {
-
-// How many bytes the UTF-8 character at the start of `text` has; 0: there is none.
-std::size_t character_bytes(std::string_view text) {
-  const auto byte = [&text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  std::size_t length = 0;
-  if (first >= 0xC2 && first <= 0xDF) length = 2;
-  if (first >= 0xE0 && first <= 0xEF) length = 3;
-  if (first >= 0xF0 && first <= 0xF4) length = 4;
-  if (length == 0 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  const bool overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
-  const bool surrogate = first == 0xED && byte(1) > 0x9F;
-  const bool too_large = first == 0xF4 && byte(1) > 0x8F;
-  return overlong || surrogate || too_large ? 0 : length;
-}
-
-}  // namespace
-
 std::string clean_text(std::string_view text, std::size_t bytes_max) {
   std::string clean;
   clean.reserve(std::min(text.size(), bytes_max));
   while (!text.empty()) {
-    const std::size_t length = character_bytes(text);
+    const std::size_t length = first_character(text).bytes;
     const auto first = static_cast<unsigned char>(text.front());
     const bool is_control = (first < 0x20 && first != '\t' && first != '\n') || first == 0x7F;
     if (clean.size() + std::max<std::size_t>(length, 1) > bytes_max) break;

@@ -6,6 +6,7 @@
 #include "jobtracker/store/names.h"
 #include "jobtracker/store/sql/embedded_schema.h"
 #include "jobtracker/store/sql/sql_rows.h"
+#include "shared/base/utf8.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -53,11 +54,11 @@ Result<std::string_view> GroupCatalog::table_of(sql::Connection& db, GroupId gro
 
 Result<Group> GroupCatalog::make(sql::Connection& db, const std::string& name, WallTime now) {
   CARILLON_TRY(check_group_name(name));
-  const auto lower = lower_case(name);
+  const auto lower = lower_ascii(name);
   const auto groups = CARILLON_TRY(read_all(db));
   std::set<std::string> tables;
   for (const Group& group : groups) {
-    if (lower_case(group.name) == lower) return group;
+    if (lower_ascii(group.name) == lower) return group;
     tables.insert(group.table);
   }
   if (groups.size() >= kGroupsMax) {

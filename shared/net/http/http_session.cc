@@ -9,6 +9,7 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
 
+#include "shared/base/utf8.h"
 #include "shared/net/http/own_name.h"
 
 namespace carillon::net {
@@ -18,14 +19,6 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
 constexpr std::uint32_t kHeaderBytesMax = 16 * 1024;
-
-std::string lower(std::string_view text) {
-  std::string lowered{text};
-  for (char& c : lowered) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lowered;
-}
 
 std::string_view view(beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -140,7 +133,7 @@ void HttpSession::call() {
                   .body = std::move(parser_->get().body()),
                   .peer = other.address().to_string()};
   for (const auto& field : request) {
-    std::string& value = called.headers[lower(view(field.name_string()))];
+    std::string& value = called.headers[lower_ascii(view(field.name_string()))];
     if (!value.empty()) value += ", ";
     value += view(field.value());
   }

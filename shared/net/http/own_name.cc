@@ -2,20 +2,14 @@
 
 #include <algorithm>
 
+#include "shared/base/utf8.h"
+
 namespace carillon::net {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string lowered{text};
-  for (char& c : lowered) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lowered;
-}
-
 // Without port and brackets, in lower case, without the dot that may end a full name.
 std::string host_of(std::string_view header) {
-  std::string host = lower(header);
+  std::string host = lower_ascii(header);
   if (host.starts_with('[')) {
     const std::size_t end = host.find(']');
     return end == std::string::npos ? std::string{} : host.substr(1, end - 1);
@@ -33,13 +27,13 @@ bool is_own_host(std::string_view host_header, const std::string& own_address,
   if (host.empty()) return false;
   if (host == "localhost" || host == own_address) return true;
   return std::any_of(names.begin(), names.end(),
-                     [&](const std::string& name) { return lower(name) == host; });
+                     [&](const std::string& name) { return lower_ascii(name) == host; });
 }
 
 bool is_own_origin(std::string_view origin_header, std::string_view host_header) {
   const std::size_t scheme = origin_header.find("://");
   if (scheme == std::string_view::npos) return false;
-  return lower(origin_header.substr(scheme + 3)) == lower(host_header);
+  return lower_ascii(origin_header.substr(scheme + 3)) == lower_ascii(host_header);
 }
 
 }  // namespace carillon::net
