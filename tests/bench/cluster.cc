@@ -38,24 +38,24 @@ Result<std::unique_ptr<ChildProcess>> Cluster::launch(const std::string& program
                               .log = options_.folder + "/" + program + ".log"});
 }
 
-Result<std::unique_ptr<Cluster>> Cluster::start(const ClusterOptions& options,
-                                                const Environment& environment) {
-  std::unique_ptr<Cluster> cluster{new Cluster{options, environment}};
-  std::vector<std::string> flags{"--store", options.store, "--listen", "tcp://127.0.0.1:0",
-                                 "--http",  "off",         "--tz",     "UTC"};
-  flags.insert(flags.end(), options.tracker_flags.begin(), options.tracker_flags.end());
-  cluster->tracker_ = CARILLON_TRY(cluster->launch("jobtracker", std::move(flags)));
-  const std::string ready = CARILLON_TRY(cluster->tracker_->read_line(kPatience));
-  cluster->endpoint_ = CARILLON_TRY(word_of(ready, "listen"));
-  return cluster;
+Status Cluster::start_tracker() {
+  std::vector<std::string> flags{"--store", options_.store, "--listen", endpoint_,
+                                 "--http",  "off",          "--tz",     "UTC"};
+  flags.insert(flags.end(), options_.tracker_flags.begin(), options_.tracker_flags.end());
+  tracker_ = CARILLON_TRY(launch("jobtracker", std::move(flags)));
+  const std::string ready = CARILLON_TRY(tracker_->read_line(kPatience));
+  endpoint_ = CARILLON_TRY(word_of(ready, "listen"));
+  return {};
 }
 
-Status Cluster::start_workers(int count, int threads, const std::string& group) {
+void Cluster::kill_tracker() { tracker_.reset(); }
+
+Status Cluster::start_workers(int count, int threads, const std::vector<std::string>& groups) {
   for (int i = 0; i < count; ++i) {
     std::vector<std::string> flags{"--tracker", endpoint_,
-                                   "--group",   group,
+                                   "--group",   groups[static_cast<std::size_t>(i) % groups.size()],
                                    "--threads", std::to_string(threads),
-                                   "--name",    "bench-" + std::to_string(workers_.size() + 1)};
+                                   "--name",    "bench-" + std::to_string(++workers_started_)};
     workers_.push_back(CARILLON_TRY(launch("tasktracker", std::move(flags))));
   }
   return {};
@@ -74,9 +74,17 @@ Result<std::unique_ptr<JobClient>> Cluster::client() const {
   return JobClient::open({.trackers = {endpoint_}, .token_file = token_file()});
 }
 
-Status Cluster::stop() {
+Status Cluster::stop_workers() {
   for (const auto& worker : workers_) CARILLON_TRY(worker->stop());
-  return tracker_->stop();
+  workers_.clear();
+  return {};
+}
+
+void Cluster::kill_workers() { workers_.clear(); }
+
+Status Cluster::stop() {
+  CARILLON_TRY(stop_workers());
+  return tracker_ ? tracker_->stop() : Status{};
 }
 
 Usage Cluster::worker_usage() const {

@@ -19,38 +19,44 @@ struct ClusterOptions {
 };
 
 // A job tracker on a free port of 127.0.0.1 and any number of task trackers, as processes of their
-// own with our defaults: what is measured is what a user gets.
+// own with our defaults: what is measured is what a user gets. All are killed with it.
 //
 // Thread: the one that started it; clients may be used anywhere.
 class Cluster {
  public:
-  static Result<std::unique_ptr<Cluster>> start(const ClusterOptions& options,
-                                                const Environment& environment);
+  Cluster(ClusterOptions options, const Environment& environment);
 
-  // Task trackers of one group. start_workers() returns as soon as the processes run;
-  // await_workers() when each has registered.
-  Status start_workers(int count, int threads, const std::string& group);
+  // Returns when the job tracker is ready. After kill_tracker() it gets the same port again.
+  Status start_tracker();
+  void kill_tracker();  // SIGKILL
+
+  // Task trackers, one more of each group in turn. start_workers() returns as soon as the processes
+  // run; await_workers() when each has registered.
+  Status start_workers(int count, int threads, const std::vector<std::string>& groups);
   Status await_workers();
+  Status stop_workers();  // SIGTERM
+  void kill_workers();    // SIGKILL
 
   Result<std::unique_ptr<JobClient>> client() const;
   const std::string& endpoint() const { return endpoint_; }
   std::string token_file() const;
   const std::string& folder() const { return options_.folder; }
 
-  // SIGTERM to all, workers first. An unclean end of one is an error.
+  // SIGTERM to all that run, workers first. An unclean end of one is an error.
   Status stop();
 
-  Usage tracker_usage() const { return tracker_->usage(); }
+  // Nothing while there is no job tracker.
+  Usage tracker_usage() const { return tracker_ ? tracker_->usage() : Usage{}; }
   Usage worker_usage() const;  // of all together; the memory of the largest
 
  private:
-  Cluster(ClusterOptions options, const Environment& environment);
   Result<std::unique_ptr<ChildProcess>> launch(const std::string& program,
                                                std::vector<std::string> arguments) const;
 
   const ClusterOptions options_;
   std::map<std::string, std::string> variables_;
-  std::string endpoint_{};
+  std::string endpoint_{"tcp://127.0.0.1:0"};
+  int workers_started_ = 0;
   std::unique_ptr<ChildProcess> tracker_{};
   std::vector<std::unique_ptr<ChildProcess>> workers_{};
 };

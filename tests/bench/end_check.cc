@@ -1,6 +1,6 @@
 #include "tests/bench/end_check.h"
 
-#include <unordered_map>
+#include <algorithm>
 
 #include "shared/base/assert.h"
 
@@ -13,36 +13,39 @@ struct Fault {
   std::size_t count = 0;
   std::string example{};
 
-  void add(const std::string& key) {
-    if (count++ == 0) example = key;
+  void add(const std::string& name) {
+    if (count++ == 0) example = name;
   }
 };
 
 }  // namespace
 
-Status check_each_succeeded_once(const std::vector<std::string>& expected,
-                                 const std::vector<End>& ends) {
-  std::unordered_map<std::string, int> rows;
-  for (const std::string& key : expected) {
-    const bool is_new = rows.emplace(key, 0).second;
-    CARILLON_ASSERT(is_new, "a benchmark expects no end twice");
-  }
-  Fault unexpected{.what = "ended that was not submitted"};
-  Fault unsuccessful{.what = "did not succeed"};
-  Fault twice{.what = "ended twice"};
+Status check_each_succeeded_once(std::vector<std::int64_t> expected, std::vector<End> ends,
+                                 const std::function<std::string(std::int64_t)>& name) {
+  std::sort(expected.begin(), expected.end());
+  CARILLON_ASSERT(std::adjacent_find(expected.begin(), expected.end()) == expected.end(),
+                  "a benchmark expects no end twice");
+  std::sort(ends.begin(), ends.end(), [](const End& a, const End& b) { return a.key < b.key; });
   Fault missing{.what = "never ended"};
-  for (const End& end : ends) {
-    const auto found = rows.find(end.key);
-    if (found == rows.end()) {
-      unexpected.add(end.key);
+  Fault twice{.what = "ended twice"};
+  Fault unsuccessful{.what = "did not succeed"};
+  Fault unexpected{.what = "ended that was not submitted"};
+  auto next = expected.begin();
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const auto& [key, state] = ends[i];
+    if (state != "succeeded") unsuccessful.add(name(key) + " " + state);
+    if (i > 0 && ends[i - 1].key == key) {
+      if (i == 1 || ends[i - 2].key != key) twice.add(name(key));
       continue;
     }
-    if (end.state != "succeeded") unsuccessful.add(end.key + " " + end.state);
-    if (++found->second == 2) twice.add(end.key);
+    while (next != expected.end() && *next < key) missing.add(name(*next++));
+    if (next != expected.end() && *next == key) {
+      ++next;
+    } else {
+      unexpected.add(name(key));
+    }
   }
-  for (const std::string& key : expected) {
-    if (rows.at(key) == 0) missing.add(key);
-  }
+  while (next != expected.end()) missing.add(name(*next++));
   std::string faults;
   for (const Fault& fault : {missing, twice, unsuccessful, unexpected}) {
     if (fault.count == 0) continue;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -7,16 +9,16 @@
 
 namespace carillon::bench {
 
-// A row of the history, as far as the check needs it. The key is what must end exactly once: a job
-// id, or a schedule's task id with the time of a fire.
+// A row of the history, as far as a check needs it. The key is a job id, or stands for a schedule
+// and the time of a fire.
 struct End {
-  std::string key{};
+  std::int64_t key = 0;
   std::string state{};
 };
 
 // Whether each of `expected` has succeeded, with one row and no more, and nothing else has ended.
-// The error counts what is wrong, and gives an example. `expected` holds no key twice.
-Status check_each_succeeded_once(const std::vector<std::string>& expected,
-                                 const std::vector<End>& ends);
+// The error counts what is wrong, and gives an example by `name`. `expected` holds no key twice.
+Status check_each_succeeded_once(std::vector<std::int64_t> expected, std::vector<End> ends,
+                                 const std::function<std::string(std::int64_t)>& name);
 
 }  // namespace carillon::bench

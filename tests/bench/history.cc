@@ -1,7 +1,10 @@
 #include "tests/bench/history.h"
 
+#include <utility>
+
 #include "shared/base/clock.h"
 #include "shared/runtime/wakeup.h"
+#include "tests/bench/end_check.h"
 
 namespace carillon::bench {
 namespace {
@@ -10,29 +13,66 @@ constexpr std::int64_t kPage = 2000;
 // Short beside the shortest measurement, long beside an answer's cost.
 constexpr Duration kPoll = std::chrono::milliseconds{3};
 
+double number_of(const Field* field) {
+  if (field == nullptr) return 0;
+  if (const auto* whole = std::get_if<std::int64_t>(field)) return static_cast<double>(*whole);
+  const auto* real = std::get_if<double>(field);
+  return real == nullptr ? 0 : *real;
+}
+
 }  // namespace
 
-Result<std::vector<HistoryRow>> read_history(JobClient& client, const std::string& group) {
-  std::vector<HistoryRow> rows;
-  RowFilter filter{.group = group, .limit = kPage};
-  do {
-    const RowPage page = CARILLON_TRY(client.history(filter));
-    for (const Row& row : page.rows) {
-      HistoryRow& one =
-          rows.emplace_back(HistoryRow{.job_id = field_text(row, "job_id"),
-                                       .task_id = field_text(row, "task_id"),
-                                       .state = field_text(row, "state"),
-                                       .trigger_time = field_text(row, "trigger_time")});
-      const Field* lateness = find_field(row, "lateness_ms");
-      if (lateness == nullptr) continue;
-      if (const auto* real = std::get_if<double>(lateness)) one.lateness_ms = *real;
-      if (const auto* whole = std::get_if<std::int64_t>(lateness)) {
-        one.lateness_ms = static_cast<double>(*whole);
+Status read_history(JobClient& client, const std::vector<std::string>& groups,
+                    const std::function<void(const HistoryRow&)>& on_row) {
+  for (const std::string& group : groups) {
+    RowFilter filter{.group = group, .limit = kPage};
+    do {
+      const RowPage page = CARILLON_TRY(client.history(filter));
+      for (const Row& row : page.rows) {
+        on_row({.job_id = JobId{std::stoll(field_text(row, "job_id"))},
+                .task_id = field_text(row, "task_id"),
+                .trigger_time = field_text(row, "trigger_time"),
+                .state = field_text(row, "state"),
+                .lateness_ms = number_of(find_field(row, "lateness_ms"))});
       }
+      filter.after = page.next;
+    } while (!filter.after.empty());
+  }
+  return {};
+}
+
+Result<std::vector<double>> check_jobs(JobClient& client, const std::vector<std::string>& groups,
+                                       const std::vector<JobId>& submitted) {
+  std::vector<End> ends;
+  std::vector<double> lateness_ms;
+  CARILLON_TRY(read_history(client, groups, [&](const HistoryRow& row) {
+    ends.push_back({.key = row.job_id.value, .state = row.state});
+    lateness_ms.push_back(row.lateness_ms);
+  }));
+  std::vector<std::int64_t> expected;
+  for (const JobId id : submitted) expected.push_back(id.value);
+  CARILLON_TRY(check_each_succeeded_once(std::move(expected), std::move(ends), [](std::int64_t id) {
+    return "job " + std::to_string(id);
+  }));
+  return lateness_ms;
+}
+
+Status await_history(JobClient& client, const std::string& group, std::size_t rows,
+                     Duration patience) {
+  const SystemClock clock;
+  Wakeup pause;
+  const SteadyTime end = clock.steady_now() + patience;
+  while (true) {
+    std::size_t count = 0;
+    CARILLON_TRY(read_history(client, {group}, [&count](const HistoryRow&) { ++count; }));
+    if (count >= rows) return {};
+    if (clock.steady_now() > end) {
+      return Error{ErrorCode::kTimeout, "the history of group " + group + " has " +
+                                            std::to_string(count) + " rows, not " +
+                                            std::to_string(rows)};
     }
-    filter.after = page.next;
-  } while (!filter.after.empty());
-  return rows;
+    pause.wait_for(std::chrono::milliseconds{50});
+  }
 }
 
 Result<std::int64_t> read_counter(JobClient& client, const std::string& name) {

@@ -10,15 +10,25 @@
 namespace carillon::bench {
 
 struct HistoryRow {
-  std::string job_id{};
+  JobId job_id{};
   std::string task_id{};
-  std::string state{};
   std::string trigger_time{};
+  std::string state{};
   double lateness_ms = 0;
 };
 
-// All of a group's history, newest first.
-Result<std::vector<HistoryRow>> read_history(JobClient& client, const std::string& group);
+// All of some groups' history.
+Status read_history(JobClient& client, const std::vector<std::string>& groups,
+                    const std::function<void(const HistoryRow&)>& on_row);
+
+// Whether each of these jobs, and no other of these groups, has succeeded once. Gives how late
+// each was started, in ms from when the job tracker took it, or from its time if it had one.
+Result<std::vector<double>> check_jobs(JobClient& client, const std::vector<std::string>& groups,
+                                       const std::vector<JobId>& submitted);
+
+// Waits until a group's history has so many rows; for few. An error after `patience`.
+Status await_history(JobClient& client, const std::string& group, std::size_t rows,
+                     Duration patience);
 
 // A counter of the job tracker's `stats`.
 Result<std::int64_t> read_counter(JobClient& client, const std::string& name);

@@ -48,6 +48,12 @@ Program make_program(const std::vector<Workload>& workloads) {
        .fallback = "1",
        .min = 1,
        .max = 1000},
+      {.name = "warm-up",
+       .kind = OptionKind::kNumber,
+       .placeholder = "N",
+       .help = "Rounds before those that count.",
+       .fallback_help = "1, or 0 of a workload that warms up by itself",
+       .max = 1000},
       {.name = "json", .kind = OptionKind::kSwitch, .help = "Print one JSON object instead."},
       {.name = "bin",
        .placeholder = "DIR",
@@ -103,22 +109,27 @@ Result<Report> measure(const Workload& workload, const Configuration& flags,
                 .durability = store->durability(),
                 .settings = settings_of(workload, flags),
                 .machine = describe_machine()};
+  const std::int64_t warm_up =
+      flags.has("warm-up") ? flags.number("warm-up") : std::int64_t{workload.warm_up};
   // A store that was there before may know the groups of earlier runs.
   const std::string run = std::to_string(clock.wall_now().time_since_epoch().count());
-  for (std::int64_t round = 1; round <= flags.number("repeat"); ++round) {
+  for (std::int64_t round = 1; round <= warm_up + flags.number("repeat"); ++round) {
     const ClusterOptions options{
         .bin = flags.text("bin").empty() ? own_folder() : flags.text("bin"),
         .store = CARILLON_TRY(store->next_url()),
         .folder = folder.path().string(),
         .tracker_flags = flags.list("tracker-flag")};
-    const auto cluster = CARILLON_TRY(Cluster::start(options, environment));
+    Cluster cluster(options, environment);
     Round each{.flags = flags,
                .clock = clock,
                .store = *store,
-               .cluster = *cluster,
+               .store_url = options.store,
+               .cluster = cluster,
                .group = "bench-" + run + "-" + std::to_string(round)};
-    report.rounds.push_back(CARILLON_TRY(workload.run(each)));
-    CARILLON_TRY(cluster->stop());
+    if (!workload.starts_tracker) CARILLON_TRY(cluster.start_tracker());
+    Figures figures = CARILLON_TRY(workload.run(each));
+    if (round > warm_up) report.rounds.push_back(std::move(figures));
+    CARILLON_TRY(cluster.stop());
   }
   return report;
 }

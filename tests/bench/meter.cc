@@ -49,8 +49,13 @@ void Meter::add_to(Figures& figures, std::size_t jobs) const {
     figures.push_back({"tasktrackers cpu", "us/job", per_job(workers)});
   }
   if (ended_.store.cpu > Duration{}) figures.push_back({"mariadb cpu", "us/job", per_job(store)});
-  figures.push_back(
-      {"jobtracker memory", "MiB", static_cast<double>(ended_.tracker.peak_memory_kib) / 1024});
+  const auto add_memory = [&figures](const char* name, const Usage& usage) {
+    if (usage.peak_memory_kib == 0) return;
+    figures.push_back({name, "MiB", static_cast<double>(usage.peak_memory_kib) / 1024});
+  };
+  add_memory("jobtracker memory, peak", ended_.tracker);
+  add_memory("tasktracker memory, peak", ended_.workers);
+  add_memory("mariadb memory, peak", ended_.store);
   const Duration others = ended_.machine - began_.machine - tracker - workers - store - self;
   const double all = micros(elapsed()) * hardware_threads();
   figures.push_back({"others had of the cpu", "%", std::max(0.0, 100 * micros(others) / all)});

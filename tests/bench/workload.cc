@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "shared/runtime/wakeup.h"
+#include "tests/bench/statistics.h"
 
 namespace carillon::bench {
 namespace {
@@ -25,8 +27,25 @@ Option jobs_option(const std::string& fallback) {
           .max = 10'000'000};
 }
 
+Option seconds_option(const std::string& fallback) {
+  return {.name = "seconds",
+          .kind = OptionKind::kNumber,
+          .placeholder = "N",
+          .help = "How long.",
+          .fallback = fallback,
+          .min = 1,
+          .max = 86'400};
+}
+
 std::vector<Option> worker_options() {
-  return {{.name = "workers",
+  return {{.name = "groups",
+           .kind = OptionKind::kNumber,
+           .placeholder = "N",
+           .help = "Groups that the jobs are of, in turn; so are the task trackers.",
+           .fallback = "2",
+           .min = 1,
+           .max = 64},
+          {.name = "workers",
            .kind = OptionKind::kNumber,
            .placeholder = "N",
            .help = "Task tracker processes.",
@@ -42,17 +61,37 @@ std::vector<Option> worker_options() {
            .max = 1024}};
 }
 
-JobSpec noop_job(const std::string& group, std::int64_t number) {
+std::vector<std::string> groups_of(const Round& round) {
+  std::vector<std::string> groups;
+  for (std::int64_t i = 1; i <= round.flags.number("groups"); ++i) {
+    groups.push_back(round.group + "-" + std::to_string(i));
+  }
+  return groups;
+}
+
+Status start_workers(const Round& round, const std::vector<std::string>& groups) {
+  const std::int64_t workers = round.flags.number("workers");
+  if (workers < static_cast<std::int64_t>(groups.size())) {
+    return Error{ErrorCode::kInvalidArgument, "--workers " + std::to_string(workers) +
+                                                  ": fewer than there are groups (--groups " +
+                                                  std::to_string(groups.size()) + ")"};
+  }
+  return round.cluster.start_workers(static_cast<int>(workers),
+                                     static_cast<int>(round.flags.number("threads")), groups);
+}
+
+JobSpec noop_job(const std::vector<std::string>& groups, std::int64_t number) {
+  const auto count = static_cast<std::int64_t>(groups.size());
   JobSpec job;
-  job.group = group;
-  job.priority = kPriorityDefault + static_cast<int>(number % kPriorities);
+  job.group = groups[static_cast<std::size_t>(number % count)];
+  job.priority = kPriorityDefault + static_cast<int>(number / count % kPriorities);
   job.payload.assign(kPayloadBytes, 'x');
   job.run.handler = "noop";
   return job;
 }
 
-Result<std::vector<std::string>> submit_all(JobClient& client, std::vector<JobSpec> jobs) {
-  std::vector<std::string> ids;
+Result<std::vector<JobId>> submit_all(JobClient& client, std::vector<JobSpec> jobs) {
+  std::vector<JobId> ids;
   ids.reserve(jobs.size());
   for (std::size_t at = 0; at < jobs.size(); at += kJobsOfACall) {
     const auto first = jobs.begin() + static_cast<std::ptrdiff_t>(at);
@@ -65,10 +104,19 @@ Result<std::vector<std::string>> submit_all(JobClient& client, std::vector<JobSp
         return Error{ErrorCode::kCorrupt, std::string{"a job was answered "} +
                                               to_string(answer.status) + ": " + answer.reason};
       }
-      ids.push_back(std::to_string(answer.job_id.value));
+      ids.push_back(answer.job_id);
     }
   }
   return ids;
+}
+
+void add_percentiles(Figures& figures, const std::string& what,
+                     const std::vector<double>& values_ms) {
+  const std::pair<const char*, double> shares[] = {
+      {" p50", 0.5}, {" p90", 0.9}, {" p99", 0.99}, {" p99.9", 0.999}, {" max", 1}};
+  for (const auto& [name, share] : shares) {
+    figures.push_back({what + name, "ms", percentile(values_ms, share)});
+  }
 }
 
 void pause(Duration time) {

@@ -21,32 +21,45 @@ struct Figure {
 };
 using Figures = std::vector<Figure>;
 
-// What a workload works with: a job tracker of its own, fresh in every round.
+// What a workload works with: a store and processes of its own, fresh in every round.
 struct Round {
   const Configuration& flags;
   const Clock& clock;
   const BenchStore& store;
-  Cluster& cluster;
-  std::string group{};  // of all its jobs; no round before had it
+  std::string store_url{};
+  Cluster& cluster;     // its job tracker is ready, unless the workload wants to start it
+  std::string group{};  // no round before had it, nor any name that begins so
 };
 
 struct Workload {
   Verb verb{};  // its name and flags
   // Fails if a job was lost or ended twice: a wrong system has no speed.
   Result<Figures> (*run)(Round& round) = nullptr;
+  bool starts_tracker = false;  // by itself, or never
+  int warm_up = 0;              // rounds that do not count; 0 where it warms up by itself
 };
 
 // ---- what several workloads share ----
 
 Option jobs_option(const std::string& fallback);
+Option seconds_option(const std::string& fallback);
 std::vector<Option> worker_options();
 
-// A job for now of the handler `noop`, with 100 bytes of payload. Priorities are mixed: `number`
-// chooses one of five.
-JobSpec noop_job(const std::string& group, std::int64_t number);
+// As many as --groups says, for the workers of start_workers() below.
+std::vector<std::string> groups_of(const Round& round);
+// As worker_options() say.
+Status start_workers(const Round& round, const std::vector<std::string>& groups);
+
+// A job for now of the handler `noop`, with 100 bytes of payload. Groups and priorities, of which
+// there are five, are mixed by `number`.
+JobSpec noop_job(const std::vector<std::string>& groups, std::int64_t number);
 
 // Submits all of them and gives their ids; an error unless every one is accepted.
-Result<std::vector<std::string>> submit_all(JobClient& client, std::vector<JobSpec> jobs);
+Result<std::vector<JobId>> submit_all(JobClient& client, std::vector<JobSpec> jobs);
+
+// p50, p90, p99, p99.9 and the most of `values_ms`, each a figure: "lateness p50".
+void add_percentiles(Figures& figures, const std::string& what,
+                     const std::vector<double>& values_ms);
 
 // Sleeps.
 void pause(Duration time);

@@ -7,6 +7,7 @@
 #include "tests/bench/meter.h"
 #include "tests/bench/statistics.h"
 #include "tests/bench/workloads/all.h"
+#include "tests/bench/workloads/measures.h"
 
 namespace carillon::bench {
 namespace {
@@ -14,16 +15,20 @@ namespace {
 constexpr Duration kSecond = std::chrono::seconds{1};
 // From the submission to the first fire that counts.
 constexpr Duration kSettle = std::chrono::seconds{3};
-constexpr Duration kPatience = std::chrono::seconds{15};
-
-std::string key_of(const std::string& task_id, const std::string& time) {
-  return task_id + " at " + time;
-}
+constexpr Duration kPatience = std::chrono::seconds{60};
+constexpr std::string_view kTaskPrefix = "bench-";
 
 struct Window {
   WallTime from{};
   WallTime until{};
 };
+
+// A schedule and one of the seconds; every schedule fires once in each.
+std::int64_t key_of(std::int64_t schedule, std::int64_t second) { return schedule << 32 | second; }
+std::string name_of(std::int64_t key) {
+  return std::string{kTaskPrefix} + std::to_string(key >> 32) + " in second " +
+         std::to_string(key & 0xffffffff);
+}
 
 // Of the fires in the window, all that have ended.
 struct Seen {
@@ -31,29 +36,33 @@ struct Seen {
   std::vector<double> lateness_ms{};
 };
 
-Result<Seen> read_window(JobClient& client, const std::string& group, const Window& window) {
-  // RFC 3339 in UTC sorts as the times do.
-  const std::string from = format_time(window.from);
-  const std::string until = format_time(window.until);
+Result<Seen> read_window(JobClient& client, const std::vector<std::string>& groups,
+                         const Window& window) {
   Seen seen;
-  for (const HistoryRow& row : CARILLON_TRY(read_history(client, group))) {
-    if (row.trigger_time < from || row.trigger_time >= until) continue;
-    seen.ends.push_back({.key = key_of(row.task_id, row.trigger_time), .state = row.state});
+  Status failed;
+  const auto take = [&](const HistoryRow& row) {
+    const auto at = parse_time(row.trigger_time);
+    if (!at.ok()) failed = at.error();
+    if (!at.ok() || at.value() < window.from || at.value() >= window.until) return;
+    const std::int64_t schedule = std::stoll(row.task_id.substr(kTaskPrefix.size()));
+    const std::int64_t second = (at.value() - window.from) / kSecond;
+    seen.ends.push_back({.key = key_of(schedule, second), .state = row.state});
     seen.lateness_ms.push_back(row.lateness_ms);
-  }
+  };
+  CARILLON_TRY(read_history(client, groups, take));
+  CARILLON_TRY(failed);
   return seen;
 }
 
-// With --spread the fires share the second evenly, otherwise all of them come at its start.
-std::vector<JobSpec> make_schedules(const Round& round, std::int64_t fires, WallTime base) {
+std::vector<JobSpec> make_schedules(const FirePlan& plan, WallTime base) {
   std::vector<JobSpec> specs;
-  for (std::int64_t i = 0; i < fires; ++i) {
-    JobSpec& job = specs.emplace_back(noop_job(round.group, i));
-    job.task_id = "bench-" + std::to_string(i);
-    if (round.flags.is_on("spread")) {
+  for (std::int64_t i = 0; i < plan.fires; ++i) {
+    JobSpec& job = specs.emplace_back(noop_job(plan.groups, i));
+    job.task_id = std::string{kTaskPrefix} + std::to_string(i);
+    if (plan.spread) {
       job.schedule.kind = ScheduleKind::kEvery;
       job.schedule.interval = kSecond;
-      job.schedule.first = base + kSecond * i / fires;
+      job.schedule.first = base + kSecond * i / plan.fires;
     } else {
       job.schedule.kind = ScheduleKind::kCron;
       job.schedule.cron = "* * * * * ?";
@@ -62,29 +71,34 @@ std::vector<JobSpec> make_schedules(const Round& round, std::int64_t fires, Wall
   return specs;
 }
 
-std::vector<std::string> expected_in(const Window& window, const Round& round, std::int64_t fires) {
-  std::vector<std::string> expected;
-  for (std::int64_t i = 0; i < fires; ++i) {
-    const Duration offset = round.flags.is_on("spread") ? kSecond * i / fires : Duration{};
-    for (WallTime at = window.from + offset; at < window.until; at += kSecond) {
-      expected.push_back(key_of("bench-" + std::to_string(i), format_time(at)));
+std::vector<std::int64_t> expected_of(const FirePlan& plan) {
+  std::vector<std::int64_t> expected;
+  for (std::int64_t i = 0; i < plan.fires; ++i) {
+    for (std::int64_t second = 0; second < plan.seconds; ++second) {
+      expected.push_back(key_of(i, second));
     }
   }
   return expected;
 }
 
 Result<Figures> run(Round& round) {
-  const std::int64_t fires = round.flags.number("fires");
+  return measure_fires(round, {.groups = groups_of(round),
+                               .fires = round.flags.number("fires"),
+                               .seconds = round.flags.number("seconds"),
+                               .spread = round.flags.is_on("spread")});
+}
+
+}  // namespace
+
+Result<Figures> measure_fires(Round& round, const FirePlan& plan) {
   const auto client = CARILLON_TRY(round.cluster.client());
-  CARILLON_TRY(round.cluster.start_workers(static_cast<int>(round.flags.number("workers")),
-                                           static_cast<int>(round.flags.number("threads")),
-                                           round.group));
+  CARILLON_TRY(start_workers(round, plan.groups));
   CARILLON_TRY(round.cluster.await_workers());
   const WallTime base = std::chrono::ceil<std::chrono::seconds>(round.clock.wall_now());
-  CARILLON_TRY(submit_all(*client, make_schedules(round, fires, base)));
+  CARILLON_TRY(submit_all(*client, make_schedules(plan, base)));
   Window window{.from = std::chrono::ceil<std::chrono::seconds>(round.clock.wall_now() + kSettle)};
-  window.until = window.from + kSecond * round.flags.number("seconds");
-  const std::vector<std::string> expected = expected_in(window, round, fires);
+  window.until = window.from + kSecond * plan.seconds;
+  const std::vector<std::int64_t> expected = expected_of(plan);
   pause(window.from - round.clock.wall_now());
   Meter meter(round);
   pause(window.until - round.clock.wall_now());
@@ -94,18 +108,14 @@ Result<Figures> run(Round& round) {
   Seen seen;
   do {
     pause(kSecond);
-    seen = CARILLON_TRY(read_window(*client, round.group, window));
+    seen = CARILLON_TRY(read_window(*client, plan.groups, window));
   } while (seen.ends.size() < expected.size() && round.clock.steady_now() < give_up);
-  CARILLON_TRY(check_each_succeeded_once(expected, seen.ends));
-  Figures figures{{"fires", "1/s", static_cast<double>(fires)},
-                  {"lateness p50", "ms", percentile(seen.lateness_ms, 0.5)},
-                  {"lateness p99", "ms", percentile(seen.lateness_ms, 0.99)},
-                  {"lateness max", "ms", percentile(seen.lateness_ms, 1)}};
+  CARILLON_TRY(check_each_succeeded_once(expected, std::move(seen.ends), name_of));
+  Figures figures{{"fires", "1/s", static_cast<double>(plan.fires)}};
+  add_percentiles(figures, "lateness", seen.lateness_ms);
   meter.add_to(figures, expected.size());
   return figures;
 }
-
-}  // namespace
 
 Workload cron_workload() {
   Verb verb{.name = "cron",
@@ -119,16 +129,10 @@ Workload cron_workload() {
                           .kind = OptionKind::kNumber,
                           .placeholder = "N",
                           .help = "Schedules, and so fires a second.",
-                          .fallback = "200",
+                          .fallback = "1000",
                           .min = 1,
                           .max = 1'000'000});
-  verb.options.push_back({.name = "seconds",
-                          .kind = OptionKind::kNumber,
-                          .placeholder = "N",
-                          .help = "How long.",
-                          .fallback = "30",
-                          .min = 1,
-                          .max = 86'400});
+  verb.options.push_back(seconds_option("60"));
   verb.options.push_back({.name = "spread",
                           .kind = OptionKind::kSwitch,
                           .help = "Fires come evenly over the second, not all at its start."});

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "tests/bench/workload.h"
+
+// Measurements that a workload of their own and `backlog` share.
+namespace carillon::bench {
+
+// From just before the worker processes are started to the moment when the job tracker says that
+// the last end is committed; so the start of two processes is in it.
+Result<Figures> measure_drain(Round& round, const std::vector<std::string>& groups,
+                              std::int64_t jobs, bool task_ids);
+
+struct LatencyPlan {
+  std::string group{};
+  std::int64_t jobs = 500;
+  std::int64_t warm_up = 50;  // jobs before those that count
+  Duration gap = std::chrono::milliseconds{5};
+  int threads = 2;
+};
+// Single jobs on a job tracker that has nothing else to do.
+Result<Figures> measure_latency(Round& round, const LatencyPlan& plan);
+
+struct FirePlan {
+  std::vector<std::string> groups{};
+  std::int64_t fires = 1000;  // schedules, each of which fires once a second
+  std::int64_t seconds = 30;
+  bool spread = false;  // evenly over the second, not all at its start
+};
+// How late the fires of a number of seconds were started. Leaves workers and schedules behind.
+Result<Figures> measure_fires(Round& round, const FirePlan& plan);
+
+}  // namespace carillon::bench
