@@ -25,7 +25,8 @@ constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 
 std::vector<Workload> all_workloads() {
-  return {latency_workload(), drain_workload(), cron_workload(), submit_workload()};
+  return {limit_workload(), submit_workload(), drain_workload(), latency_workload(),
+          cron_workload()};
 }
 
 Program make_program(const std::vector<Workload>& workloads) {

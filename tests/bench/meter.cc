@@ -44,7 +44,9 @@ void Meter::add_to(Figures& figures, std::size_t jobs) const {
   const Duration workers = ended_.workers.cpu - began_.workers.cpu;
   const Duration store = ended_.store.cpu - began_.store.cpu;
   const Duration self = ended_.self.cpu - began_.self.cpu;
-  figures.push_back({"jobtracker cpu", "us/job", per_job(tracker)});
+  if (ended_.tracker.cpu > Duration{}) {
+    figures.push_back({"jobtracker cpu", "us/job", per_job(tracker)});
+  }
   if (ended_.workers.cpu > Duration{}) {
     figures.push_back({"tasktrackers cpu", "us/job", per_job(workers)});
   }

@@ -1,0 +1,111 @@
+#include "tests/bench/direct_store.h"
+
+#include <utility>
+
+#include "jobtracker/intake/submit.h"
+#include "jobtracker/store/sql/mysql_store.h"
+#include "jobtracker/store/sql/sqlite_store.h"
+#include "shared/base/assert.h"
+#include "shared/base/random.h"
+#include "shared/wire/codec.h"
+
+namespace carillon::bench {
+namespace {
+
+using namespace jobtracker;
+
+constexpr std::string_view kSqlite = "sqlite:";
+constexpr Duration kCheckpointPeriod = std::chrono::seconds{1};
+
+ScheduleText describe_nothing(std::string_view) { return {}; }
+
+}  // namespace
+
+Result<std::unique_ptr<DirectStore>> DirectStore::open(const std::string& url, const Clock& clock) {
+  std::unique_ptr<DirectStore> direct{new DirectStore{clock}};
+  CARILLON_TRY(direct->open_store(url));
+  direct->batcher_ = std::make_unique<Batcher>(BatcherConfig{}, *direct, clock, direct->log_);
+  const auto answer = CARILLON_TRY(direct->ask(ReadStart{}));
+  direct->ids_ = std::make_unique<IdSource>(std::get<StartAnswer>(answer).id_high);
+  return direct;
+}
+
+Status DirectStore::open_store(const std::string& url) {
+  SystemRandom random;
+  const StoreSession session{
+      .session = SessionId{static_cast<std::int64_t>(random.next() >> 2) + 1}, .name = "bench"};
+  if (url.rfind(kSqlite, 0) != 0) {
+    store_ = CARILLON_TRY(open_mysql_store(url, session, describe_nothing, clock_, log_)).store;
+    return {};
+  }
+  const std::string path = url.substr(kSqlite.size());
+  store_ = CARILLON_TRY(open_sqlite_store(path, session, describe_nothing, clock_, log_)).store;
+  return start_checkpoints(path);
+}
+
+Status DirectStore::start_checkpoints(const std::string& path) {
+  std::shared_ptr<SqliteCheckpointer> checkpointer = CARILLON_TRY(SqliteCheckpointer::open(path));
+  checkpoints_ = CARILLON_TRY(Thread::start("checkpoint", [this, checkpointer] {
+    while (!stop_.wait_for(kCheckpointPeriod)) {
+      const Status status = checkpointer->run_once();
+      if (!status.ok()) log_.warn("no checkpoint", "error", status.error().message);
+    }
+  }));
+  return {};
+}
+
+DirectStore::~DirectStore() {
+  stop_.signal();
+  if (checkpoints_) checkpoints_->join();
+}
+
+Result<GroupId> DirectStore::make_group(const std::string& name) {
+  const auto answer = CARILLON_TRY(ask(MakeGroup{.name = name}));
+  return std::get<GroupAnswer>(answer).group.id;
+}
+
+WaitingJob DirectStore::make_job(JobSpec spec, GroupId group, WallTime trigger_time) {
+  const JobId id = ids_->next_job(clock_.wall_now());
+  spec.task_id = made_task_id(id);
+  WaitingJob job{.id = id, .group = group, .task_id = spec.task_id};
+  job.kind = spec.schedule.kind;
+  job.priority = spec.priority;
+  job.trigger_time = trigger_time;
+  job.spec = wire::encode_spec(spec);
+  return job;
+}
+
+Status DirectStore::commit_one() {
+  batcher_->flush(clock_.wall_now(), ids_->high(), true);
+  CARILLON_TRY(failed_);
+  CARILLON_ASSERT(done_.has_value(), "there was something to commit");
+  const bool goes_on = batcher_->on_batch_done(*std::exchange(done_, std::nullopt));
+  CARILLON_ASSERT(goes_on, "nobody else opens this store");
+  return {};
+}
+
+void DirectStore::commit(Batch batch) {
+  const SteadyTime begin = clock_.steady_now();
+  CommitResult result = store_->commit(batch);
+  time_ += std::chrono::duration_cast<Duration>(clock_.steady_now() - begin);
+  if (auto* committed = std::get_if<Committed>(&result)) {
+    done_ = BatchDone{std::move(batch), std::move(*committed)};
+  } else if (auto* rolled_back = std::get_if<RolledBack>(&result)) {
+    failed_ = rolled_back->error;
+  } else {
+    failed_ = Error{ErrorCode::kUnavailable, "the connection to the store broke"};
+  }
+}
+
+Result<ReadAnswer> DirectStore::ask(const Read& question) {
+  const SteadyTime begin = clock_.steady_now();
+  auto answer = store_->read(question);
+  time_ += std::chrono::duration_cast<Duration>(clock_.steady_now() - begin);
+  return answer;
+}
+
+void DirectStore::read(std::uint64_t token, Read question) {
+  batcher_->on_read_done({.token = token, .answer = ask(question)});
+}
+
+}  // namespace carillon::bench
