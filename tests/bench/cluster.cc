@@ -62,7 +62,9 @@ Status Cluster::start_workers(int count, int threads, const std::vector<std::str
 }
 
 Status Cluster::await_workers() {
-  for (const auto& worker : workers_) CARILLON_TRY(worker->read_line(kPatience));
+  for (; awaited_ < workers_.size(); ++awaited_) {
+    CARILLON_TRY(workers_[awaited_]->read_line(kPatience));
+  }
   return {};
 }
 
@@ -77,10 +79,14 @@ Result<std::unique_ptr<JobClient>> Cluster::client() const {
 Status Cluster::stop_workers() {
   for (const auto& worker : workers_) CARILLON_TRY(worker->stop());
   workers_.clear();
+  awaited_ = 0;
   return {};
 }
 
-void Cluster::kill_workers() { workers_.clear(); }
+void Cluster::kill_oldest_worker() {
+  workers_.erase(workers_.begin());
+  --awaited_;
+}
 
 Status Cluster::stop() {
   CARILLON_TRY(stop_workers());

@@ -35,7 +35,8 @@ class Cluster {
   Status start_workers(int count, int threads, const std::vector<std::string>& groups);
   Status await_workers();
   Status stop_workers();  // SIGTERM
-  void kill_workers();    // SIGKILL
+  // SIGKILL. Requires: it was awaited.
+  void kill_oldest_worker();
 
   Result<std::unique_ptr<JobClient>> client() const;
   const std::string& endpoint() const { return endpoint_; }
@@ -59,6 +60,7 @@ class Cluster {
   int workers_started_ = 0;
   std::unique_ptr<ChildProcess> tracker_{};
   std::vector<std::unique_ptr<ChildProcess>> workers_{};
+  std::size_t awaited_ = 0;  // of workers_, from the front
 };
 
 }  // namespace carillon::bench

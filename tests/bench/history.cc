@@ -13,6 +13,12 @@ constexpr std::int64_t kPage = 2000;
 // Short beside the shortest measurement, long beside an answer's cost.
 constexpr Duration kPoll = std::chrono::milliseconds{3};
 
+// 0: a fire that never became a job has none.
+JobId job_id_of(const Row& row) {
+  const std::string text = field_text(row, "job_id");
+  return JobId{text.empty() ? 0 : std::stoll(text)};
+}
+
 double number_of(const Field* field) {
   if (field == nullptr) return 0;
   if (const auto* whole = std::get_if<std::int64_t>(field)) return static_cast<double>(*whole);
@@ -29,7 +35,7 @@ Status read_history(JobClient& client, const std::vector<std::string>& groups,
     do {
       const RowPage page = CARILLON_TRY(client.history(filter));
       for (const Row& row : page.rows) {
-        on_row({.job_id = JobId{std::stoll(field_text(row, "job_id"))},
+        on_row({.job_id = job_id_of(row),
                 .task_id = field_text(row, "task_id"),
                 .trigger_time = field_text(row, "trigger_time"),
                 .state = field_text(row, "state"),

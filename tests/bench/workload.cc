@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <thread>
 #include <utility>
 
-#include "shared/runtime/wakeup.h"
 #include "tests/bench/statistics.h"
 
 namespace carillon::bench {
@@ -119,9 +119,6 @@ void add_percentiles(Figures& figures, const std::string& what,
   }
 }
 
-void pause(Duration time) {
-  Wakeup never;
-  never.wait_for(time);
-}
+void pause(Duration time) { std::this_thread::sleep_for(time); }
 
 }  // namespace carillon::bench

@@ -4,10 +4,16 @@
 
 namespace carillon::bench {
 
+Workload backlog_workload();
+Workload burst_workload();
+Workload cron_parse_workload();
 Workload cron_workload();
 Workload drain_workload();
+Workload flow_workload();
 Workload latency_workload();
 Workload limit_workload();
+Workload overload_workload();
+Workload recover_workload();
 Workload submit_workload();
 
 }  // namespace carillon::bench

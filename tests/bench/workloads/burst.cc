@@ -1,0 +1,63 @@
+// How late jobs start that are all due at one instant.
+#include <utility>
+
+#include "tests/bench/history.h"
+#include "tests/bench/meter.h"
+#include "tests/bench/statistics.h"
+#include "tests/bench/workloads/all.h"
+
+namespace carillon::bench {
+namespace {
+
+constexpr Duration kPatience = std::chrono::seconds{30};
+
+Result<Figures> run(Round& round) {
+  const std::int64_t jobs = round.flags.number("jobs");
+  const std::vector<std::string> groups = groups_of(round);
+  const auto client = CARILLON_TRY(round.cluster.client());
+  CARILLON_TRY(start_workers(round, groups));
+  CARILLON_TRY(round.cluster.await_workers());
+  const WallTime due = round.clock.wall_now() + round.flags.duration("lead");
+  std::vector<JobSpec> specs;
+  for (std::int64_t i = 0; i < jobs; ++i) {
+    JobSpec& job = specs.emplace_back(noop_job(groups, i));
+    job.schedule.kind = ScheduleKind::kAt;
+    job.schedule.at = due;
+  }
+  const auto submitted = CARILLON_TRY(submit_all(*client, std::move(specs)));
+  if (round.clock.wall_now() >= due) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "the jobs were due before all of them were submitted (give a longer --lead)"};
+  }
+  pause(due - round.clock.wall_now());
+  Meter meter(round);
+  CARILLON_TRY(await_counter(*client, "attempts_ended_total", jobs, kPatience));
+  meter.stop();
+  const auto lateness_ms = CARILLON_TRY(check_jobs(*client, groups, submitted));
+  Figures figures{{"first started", "ms", percentile(lateness_ms, 0)},
+                  {"half started", "ms", percentile(lateness_ms, 0.5)},
+                  {"last started", "ms", percentile(lateness_ms, 1)},
+                  {"last ended", "ms", milliseconds(meter.elapsed())}};
+  meter.add_to(figures, submitted.size());
+  return figures;
+}
+
+}  // namespace
+
+Workload burst_workload() {
+  Verb verb{.name = "burst",
+            .summary = "Jobs that are all due at one instant",
+            .description =
+                "Submits jobs for one instant to come, and reads from the history how late each "
+                "was started. Fails if a job was lost or ended twice."};
+  verb.options = worker_options();
+  verb.options.push_back(jobs_option("10000"));
+  verb.options.push_back({.name = "lead",
+                          .kind = OptionKind::kDuration,
+                          .placeholder = "TIME",
+                          .help = "From the first submission to the instant.",
+                          .fallback = "8s"});
+  return {.verb = std::move(verb), .run = run};
+}
+
+}  // namespace carillon::bench
