@@ -12,6 +12,8 @@ NAMES = {
                "50 threads of one client, answered p99": "singles p99"},
     "drain": {"drained": "drain", "others had of the cpu": "others"},
     "latency": {"submit to start p50": "latency p50", "submit to start p99": "latency p99"},
+    "flow": {"flow, maximum": "flow"},
+    "burst": {"first started": "burst first", "last started": "burst last"},
 }
 CPU = ("jobtracker cpu", "tasktrackers cpu", "mariadb cpu")
 
@@ -21,6 +23,8 @@ def flags_of(workload, options):
         "submit": ["--jobs", options.jobs, "--singles", options.singles, "--clients", 50],
         "drain": ["--jobs", options.jobs, "--workers", 2],
         "latency": ["--jobs", options.latency_jobs],
+        "flow": ["--seconds", options.seconds, "--loads", ""],
+        "burst": [],
     }[workload]
 
 

@@ -104,15 +104,15 @@ def run(arguments, folder):
     failed = measure_all(arguments, systems, folder, results)
     durability = {system.name: system.durability for system in systems}
     machine = f"{os.cpu_count()} cores, {os.uname().sysname} {os.uname().release}"
-    others = max(results.others, default=0.0)
     if arguments.json:
         print(json.dumps({"machine": machine, "jobs": arguments.jobs, "rounds": arguments.repeat,
-                          "durability": durability, "others_cpu_percent_max": others,
+                          "durability": durability, "others_cpu_percent": results.others,
                           "figures": results.to_json()}, indent=2))
     else:
         print(results.to_table())
-        print(f"\n{machine}; {arguments.jobs} jobs, {arguments.repeat} rounds; other programs had "
-              f"up to {others:.0f} % of the CPU during the drains.")
+        noise = (f"; other programs had up to {max(results.others):.0f} % of the CPU during the drains"
+                 if results.others else "")
+        print(f"\n{machine}; {arguments.jobs} jobs, {arguments.repeat} rounds{noise}.")
         for name, level in durability.items():
             print(f"{name}: {level}")
     return 1 if failed else 0

@@ -55,9 +55,12 @@ class Installation:
     @functools.cached_property
     def wheels(self):
         def install(place):
-            pip = next((self.debian / "usr/share/python-wheels").glob("pip-*.whl")) / "pip"
-            run(["python3", pip, "install", "--no-deps", "--target", place, *WHEELS], self.log)
+            self._pip(place, ["--no-deps", *WHEELS])
         return self._once("wheels", install)
+
+    def _pip(self, place, words):
+        pip = next((self.debian / "usr/share/python-wheels").glob("pip-*.whl")) / "pip"
+        run(["python3", pip, "install", "--target", place, *words], self.log)
 
     def node_program(self, name):
         """The words that run the peer in the folder `name`, written for Node."""
@@ -83,6 +86,13 @@ class Installation:
             run([go, "mod", "tidy"], self.log, environment=settings, folder=place)
             run([go, "build", "-o", name, "."], self.log, environment=settings, folder=place)
         return [self._once(name, build) / name]
+
+    def python_program(self, name, libraries):
+        """The words that run the peer in the folder `name`, written in Python."""
+        def install(place):
+            self._pip(place, libraries)
+            copy_peer(name, place)
+        return ["python3", self._once(name, install) / "peer.py"]
 
 
 def copy_peer(name, place):
