@@ -2,7 +2,9 @@
 
 #include <utility>
 
-#include "jobtracker/intake/submit.h"
+#include <time.h>
+
+#include "jobtracker/store/names.h"
 #include "jobtracker/store/sql/mysql_store.h"
 #include "jobtracker/store/sql/sqlite_store.h"
 #include "shared/base/assert.h"
@@ -21,10 +23,36 @@ ScheduleText describe_nothing(std::string_view) { return {}; }
 
 }  // namespace
 
-Result<std::unique_ptr<DirectStore>> DirectStore::open(const std::string& url, const Clock& clock) {
+// Adds the life of this object to what was spent.
+class DirectStore::Stopwatch {
+ public:
+  explicit Stopwatch(DirectStore& store)
+      : store_(store), began_(store.clock_.steady_now()), cpu_began_(cpu_of_thread()) {}
+  ~Stopwatch() {
+    store_.time_ += std::chrono::duration_cast<Duration>(store_.clock_.steady_now() - began_);
+    store_.cpu_ += cpu_of_thread() - cpu_began_;
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  static Duration cpu_of_thread() {
+    timespec used{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return std::chrono::floor<Duration>(std::chrono::seconds{used.tv_sec} +
+                                        std::chrono::nanoseconds{used.tv_nsec});
+  }
+
+  DirectStore& store_;
+  const SteadyTime began_;
+  const Duration cpu_began_;
+};
+
+Result<std::unique_ptr<DirectStore>> DirectStore::open(const std::string& url, const Clock& clock,
+                                                       const BatcherConfig& config) {
   std::unique_ptr<DirectStore> direct{new DirectStore{clock}};
   CARILLON_TRY(direct->open_store(url));
-  direct->batcher_ = std::make_unique<Batcher>(BatcherConfig{}, *direct, clock, direct->log_);
+  direct->batcher_ = std::make_unique<Batcher>(config, *direct, clock, direct->log_);
   const auto answer = CARILLON_TRY(direct->ask(ReadStart{}));
   direct->ids_ = std::make_unique<IdSource>(std::get<StartAnswer>(answer).id_high);
   return direct;
@@ -85,9 +113,10 @@ Status DirectStore::commit_one() {
 }
 
 void DirectStore::commit(Batch batch) {
-  const SteadyTime begin = clock_.steady_now();
-  CommitResult result = store_->commit(batch);
-  time_ += std::chrono::duration_cast<Duration>(clock_.steady_now() - begin);
+  CommitResult result = [&] {
+    const Stopwatch stopwatch(*this);
+    return store_->commit(batch);
+  }();
   if (auto* committed = std::get_if<Committed>(&result)) {
     done_ = BatchDone{std::move(batch), std::move(*committed)};
   } else if (auto* rolled_back = std::get_if<RolledBack>(&result)) {
@@ -98,10 +127,8 @@ void DirectStore::commit(Batch batch) {
 }
 
 Result<ReadAnswer> DirectStore::ask(const Read& question) {
-  const SteadyTime begin = clock_.steady_now();
-  auto answer = store_->read(question);
-  time_ += std::chrono::duration_cast<Duration>(clock_.steady_now() - begin);
-  return answer;
+  const Stopwatch stopwatch(*this);
+  return store_->read(question);
 }
 
 void DirectStore::read(std::uint64_t token, Read question) {

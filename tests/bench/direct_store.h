@@ -25,7 +25,8 @@ namespace carillon::bench {
 // Thread: the one that opened it.
 class DirectStore final : public jobtracker::StoreLane {
  public:
-  static Result<std::unique_ptr<DirectStore>> open(const std::string& url, const Clock& clock);
+  static Result<std::unique_ptr<DirectStore>> open(const std::string& url, const Clock& clock,
+                                                   const jobtracker::BatcherConfig& config = {});
   ~DirectStore() override;
   DirectStore(const DirectStore&) = delete;
   DirectStore& operator=(const DirectStore&) = delete;
@@ -40,12 +41,15 @@ class DirectStore final : public jobtracker::StoreLane {
   Status commit_one();
   Result<jobtracker::ReadAnswer> ask(const jobtracker::Read& question);
 
-  // Spent in the store so far.
+  // Spent in the store so far, and how much CPU it took of this thread: that is all of it with
+  // SQLite, and changes less than the time when other programs want the CPU too.
   Duration time() const { return time_; }
+  Duration cpu() const { return cpu_; }
 
  private:
   explicit DirectStore(const Clock& clock) : clock_(clock) {}
   Status open_store(const std::string& url);
+  class Stopwatch;
   Status start_checkpoints(const std::string& path);
   void commit(jobtracker::Batch batch) override;
   void read(std::uint64_t token, jobtracker::Read question) override;
@@ -58,6 +62,7 @@ class DirectStore final : public jobtracker::StoreLane {
   std::optional<jobtracker::BatchDone> done_{};
   Status failed_{};
   Duration time_{};
+  Duration cpu_{};
   Wakeup stop_{};
   std::unique_ptr<Thread> checkpoints_{};
 };

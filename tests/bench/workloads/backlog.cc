@@ -14,7 +14,7 @@ namespace {
 using namespace jobtracker;
 
 constexpr std::int64_t kJobsOfAUnit = 1000;
-constexpr std::size_t kAhead = 10'000;
+constexpr std::size_t kAhead = 20'000;
 // One in so many waits for a worker of its group, which never comes; the others for their day.
 constexpr std::int64_t kDueOneIn = 100;
 constexpr Duration kDay = std::chrono::hours{24};
@@ -22,7 +22,10 @@ constexpr Duration kSpread = 30 * kDay;
 
 // Past the job tracker, into the store: a client would take hours.
 Status fill(Round& round, std::int64_t jobs) {
-  const auto store = CARILLON_TRY(DirectStore::open(round.store_url, round.clock));
+  // Nothing waits behind a commit here, so they may be long.
+  BatcherConfig config;
+  config.commit_time_aim = std::chrono::seconds{1};
+  const auto store = CARILLON_TRY(DirectStore::open(round.store_url, round.clock, config));
   const std::string name = round.group + "-backlog";
   const GroupId group = CARILLON_TRY(store->make_group(name));
   const WallTime now = round.clock.wall_now();

@@ -155,6 +155,7 @@ class Step {
   explicit Step(DirectStore& store)
       : store_(store),
         time_(store.time()),
+        cpu_(store.cpu()),
         commits_(store.batcher().commits()),
         operations_(store.batcher().committed_operations()) {}
 
@@ -163,12 +164,15 @@ class Step {
     const auto operations = static_cast<double>(batcher.committed_operations() - operations_);
     const auto commits = static_cast<double>(batcher.commits() - commits_);
     figures.push_back({name, "jobs/s", static_cast<double>(jobs) / seconds(store_.time() - time_)});
+    figures.push_back({name + ", cpu of the store's thread", "us/job",
+                       1e6 * seconds(store_.cpu() - cpu_) / static_cast<double>(jobs)});
     figures.push_back({name + ", operations of a commit", "", operations / commits});
   }
 
  private:
   DirectStore& store_;
   const Duration time_;
+  const Duration cpu_;
   const std::int64_t commits_;
   const std::int64_t operations_;
 };
