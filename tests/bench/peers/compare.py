@@ -67,7 +67,12 @@ def open_systems(arguments, installation):
     systems = [Carillon(arguments.bin.resolve(), store) for store in arguments.stores]
     for name in arguments.peers:
         say(f"installing {name} ...")
-        systems.append(RIVALS[name](installation))
+        try:
+            systems.append(RIVALS[name](installation))
+        except PeerError as error:
+            say(f"left out {name}: {error}")
+    if not systems:
+        raise PeerError("there is nothing to measure")
     return systems
 
 

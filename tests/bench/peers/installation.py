@@ -87,6 +87,24 @@ class Installation:
             run([go, "build", "-o", name, "."], self.log, environment=settings, folder=place)
         return [self._once(name, build) / name]
 
+    def java_program(self, name, main):
+        """The words that run the class `main` of the peers in the folder `name`.
+
+        These need a JDK and Maven of the machine: unpacked beside it they would not run.
+        """
+        if not shutil.which("javac") or not shutil.which("mvn"):
+            raise PeerError("no JDK or no Maven: apt-get install default-jdk-headless maven")
+
+        def build(place):
+            copy_peer(name, place)
+            repository = f"-Dmaven.repo.local={self.folder / 'maven'}"
+            run(["mvn", "-q", "-B", repository, "dependency:copy-dependencies",
+                 f"-DoutputDirectory={place / 'lib'}"], self.log, folder=place)
+            run(["javac", "-cp", f"{place / 'lib'}/*", "-d", place / "classes",
+                 *place.glob("*.java")], self.log)
+        place = self._once(name, build)
+        return ["java", "-cp", f"{place / 'classes'}:{place / 'lib'}/*", main]
+
     def python_program(self, name, libraries):
         """The words that run the peer in the folder `name`, written in Python."""
         def install(place):

@@ -24,6 +24,7 @@ class Peer:
 
     name = ""
     workers = 2
+    jobs_max = None  # more would take too long; a rate needs no more
     workloads = ("submit", "drain", "latency", "flow", "burst")
 
     def __init__(self, installation):
@@ -108,14 +109,18 @@ class Setting:
 
     # Workloads.
 
+    def at_most(self, jobs):
+        return min(jobs, self.peer.jobs_max or jobs)
+
     def submit(self, options):
-        bulk = self.client.ask("submit", jobs=options.jobs, batch=BATCH)
-        self.check_left(options.jobs)
+        many, few = self.at_most(options.jobs), self.at_most(options.singles)
+        bulk = self.client.ask("submit", jobs=many, batch=BATCH)
+        self.check_left(many)
         self.client.ask("prepare")
-        singles = self.client.ask("singles", jobs=options.singles, clients=CLIENTS)
-        self.check_left(options.singles)
-        return {"submit": 1000 * options.jobs / bulk["ms"],
-                "singles": 1000 * options.singles / singles["ms"],
+        singles = self.client.ask("singles", jobs=few, clients=CLIENTS)
+        self.check_left(few)
+        return {"submit": 1000 * many / bulk["ms"],
+                "singles": 1000 * few / singles["ms"],
                 "singles p99": percentile(singles["took"], 0.99)}
 
     def check_left(self, jobs):
@@ -125,16 +130,17 @@ class Setting:
 
     def drain(self, options):
         """Without the start of the worker programs, which Carillon's own figure has in it."""
-        self.client.ask("submit", jobs=options.jobs, batch=BATCH)
+        jobs = self.at_most(options.jobs)
+        self.client.ask("submit", jobs=jobs, batch=BATCH)
         workers = self.start_workers()
         used, busy, begin = self.cpu(), cpu.of_machine(), time.monotonic()
         for worker in workers:
             worker.tell("go")
-        self.await_all(options.jobs)
+        self.await_all(jobs)
         took = time.monotonic() - begin
         used, busy = self.cpu() - used, cpu.of_machine() - busy
-        self.check(workers, options.jobs)
-        return {"drain": options.jobs / took, "drain cpu": 1e6 * used / options.jobs,
+        self.check(workers, jobs)
+        return {"drain": jobs / took, "drain cpu": 1e6 * used / jobs,
                 "others": cpu.share_of_machine(busy - used, took)}
 
     def latency(self, options):

@@ -35,4 +35,27 @@ class Bullmq(Peer):
         return Redis(self.installation, folder)
 
 
-RIVALS = {rival.name: rival for rival in (Graphile, River, Bullmq)}
+class DbScheduler(Peer):
+    name = "db-scheduler"
+    workloads = ("submit", "drain")
+
+    def install(self):
+        return self.installation.java_program("java", "DbSchedulerPeer")
+
+    def open_store(self, folder):
+        return Postgres(self.installation, folder)
+
+
+class Quartz(Peer):
+    name = "quartz"
+    workloads = ("submit", "drain")
+    jobs_max = 2000  # it does hundreds a second
+
+    def install(self):
+        return self.installation.java_program("java", "QuartzPeer")
+
+    def open_store(self, folder):
+        return Postgres(self.installation, folder)
+
+
+RIVALS = {rival.name: rival for rival in (Graphile, River, Bullmq, DbScheduler, Quartz)}
