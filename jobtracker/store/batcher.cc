@@ -96,6 +96,7 @@ void Batcher::flush(WallTime now, std::int64_t id_high, bool recovered) {
   batch.recovered = recovered;
   batch.now = now;
   const std::size_t limit = limit_once_ != 0 ? limit_once_ : limit_;
+  batch.operations.reserve(std::min(pending_operations_, limit));
   std::size_t filled = 0;
   std::set<std::pair<std::int64_t, std::int64_t>> numbers;
   for (auto& queue : waiting_) {
@@ -116,9 +117,9 @@ void Batcher::flush(WallTime now, std::int64_t id_high, bool recovered) {
         unit.request->operation_count = size;
         batch.requests.push_back(*unit.request);
       }
+      // Their places stay in the unit, for them to come back to.
       std::move(unit.operations.begin(), unit.operations.end(),
                 std::back_inserter(batch.operations));
-      unit.operations.assign(size, Operation{});
       in_flight_.push_back(std::move(unit));
       queue.pop_front();
     }
