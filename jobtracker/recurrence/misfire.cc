@@ -1,7 +1,11 @@
 // After a restart: the schedule starts again where the last job tracker left it, and what was
 // missed meanwhile ends in one recorded outcome a definition.
 #include <algorithm>
+#include <cstdint>
 #include <deque>
+#include <limits>
+#include <memory>
+#include <set>
 #include <utility>
 
 #include "jobtracker/recurrence/recurrence.h"
@@ -13,6 +17,7 @@ namespace {
 
 constexpr std::int64_t kOccurrencesMax = 100'000;
 constexpr int kRecoveredAtOnce = 16;
+constexpr int kFiresAtOnce = 1'000;  // counted in one turn, of one definition
 
 std::string words(MisfirePolicy policy) {
   switch (policy) {
@@ -121,124 +126,184 @@ void Recurrence::recover_next() {
   });
 }
 
+// What a definition has missed.
+struct Recurrence::Missed {
+  DefinitionId id{};
+  std::int32_t version = 0;        // another one by now: it was suspended, what it had is void
+  std::size_t runs_max = 0;        // as the policy says
+  WallTime until{};                // later fires are not missed
+  std::vector<WaitingJob> rows{};  // by time
+  std::deque<WallTime> bare{};     // fires without a row, all later: the newest that may run
+  std::int64_t bare_count = 0;     // of all
+  WallTime first_bare{};
+  WallTime through{};              // counted up to here
+  std::optional<WallTime> next{};  // the fire after that
+
+  std::int64_t total() const { return static_cast<std::int64_t>(rows.size()) + bare_count; }
+  void count(WallTime fire) {
+    if (bare_count++ == 0) first_bare = fire;
+    bare.push_back(fire);
+    if (bare.size() > runs_max) bare.pop_front();
+    through = fire;
+  }
+};
+
 void Recurrence::recover_with(DefinitionId id, const OccurrencesAnswer& found) {
   const auto work = [this, found](ActiveDefinition& definition) {
-    const auto release = [this](DefinitionId released, const std::vector<JobId>& gone) {
-      release_promotion();
-      ActiveDefinition* still = catalog_.definition(released);
-      if (still == nullptr) return;
-      still->is_recovering = false;
-      recovering_.erase(released);
-      for (const JobId one : gone) still->leaving.erase(one);
-      for (WaitingJob& job : std::exchange(still->parked, {})) sink_.offer(std::move(job));
-      when_settled(released, [this](ActiveDefinition& ready) { generate(ready, horizon_end()); });
-      remove_if_over(released);
-    };
+    const Definition& row = definition.row;
     const Misfire& policy = definition.spec.misfire;
-    std::vector<WaitingJob> missed;  // rows that exist
+    auto missed = std::make_shared<Missed>(Missed{.id = row.id, .version = row.version});
+    missed->runs_max = policy.policy == MisfirePolicy::kFireAll
+                           ? static_cast<std::size_t>(std::max<std::int64_t>(policy.max, 0))
+                           : 1;
+    missed->until = started_at_ - policy.threshold;
     for (const WaitingJob& job : found.waiting) {
-      if (job.version != definition.row.version) continue;  // Voided since it was read.
-      const bool is_retry = job.attempt > 0;
-      if (!is_retry && !job.triggered && was_missed(job.trigger_time, policy.threshold))
-        missed.push_back(job);
+      const bool is_fire = job.version == row.version && job.attempt == 0 && !job.triggered;
+      if (is_fire && was_missed(job.trigger_time, policy.threshold)) missed->rows.push_back(job);
     }
-    std::sort(missed.begin(), missed.end(),
+    std::sort(missed->rows.begin(), missed->rows.end(),
               [](const auto& a, const auto& b) { return a.trigger_time < b.trigger_time; });
-
-    ChangeDefinition operation = change_of(definition);
-    Definition& to = *operation.to;
-    // Fires that never got a row: the newest ones, as many as may run, and a count of all.
-    std::deque<WallTime> bare;
-    std::int64_t bare_count = 0;
-    WallTime first_bare{};
-    const WallTime until = started_at_ - policy.threshold;
-    const std::size_t keep_max =
-        policy.policy == MisfirePolicy::kFireAll
-            ? static_cast<std::size_t>(std::max<std::int64_t>(policy.max, 0))
-            : 1;
-    if (to.state == DefinitionState::kActive) {
-      const bool is_delay = to.kind == ScheduleKind::kFixedDelay;
-      std::optional<WallTime> fire =
-          to.next_fire > to.generated_through ? std::optional(to.next_fire)
-          : is_delay                          ? std::nullopt
-                                              : definition.schedule.next_fire(to.generated_through);
-      // A single run that goes on passes its fires over itself, when it ends.
-      if (is_single(definition) && !definition.running.empty()) fire.reset();
-      while (fire && *fire <= until) {
-        if (bare_count++ == 0) first_bare = *fire;
-        bare.push_back(*fire);
-        if (bare.size() > keep_max) bare.pop_front();
-        to.generated_through = *fire;
-        fire = is_delay ? std::nullopt : definition.schedule.next_fire(*fire);
+    missed->through = row.generated_through;
+    // A single run that goes on passes its fires over itself, when it ends.
+    const bool goes_on = is_single(definition) && !definition.running.empty();
+    if (row.state == DefinitionState::kActive && !goes_on) {
+      if (row.next_fire > row.generated_through) {
+        missed->next = row.next_fire;
+      } else if (row.kind != ScheduleKind::kFixedDelay) {
+        missed->next = definition.schedule.next_fire(row.generated_through);
       }
     }
-    const auto total = static_cast<std::int64_t>(missed.size()) + bare_count;
-    if (total == 0) return release(definition.row.id, {});
-
-    // Which of them run: the newest, as many as the policy allows.
-    std::size_t allowed = policy.policy == MisfirePolicy::kSkip ? 0 : keep_max;
-    if (definition.spec.schedule.count) {
-      const std::int64_t ran = to.fired - static_cast<std::int64_t>(missed.size());
-      const std::int64_t left = std::max<std::int64_t>(*definition.spec.schedule.count - ran, 0);
-      allowed = std::min(allowed, static_cast<std::size_t>(left));
-    }
-    const auto is_in_window = [&](WallTime fire) {
-      return policy.policy != MisfirePolicy::kFireAll || fire >= started_at_ - policy.window;
-    };
-    std::vector<WallTime> to_add;
-    while (allowed > 0 && !bare.empty() && is_in_window(bare.back())) {
-      to_add.push_back(bare.back());
-      bare.pop_back();
-      --allowed;
-    }
-    std::vector<Operation> with;
-    std::vector<JobId> gone;
-    std::size_t kept = 0;
-    const WallTime first_missed = missed.empty() ? first_bare : missed.front().trigger_time;
-    for (auto job = missed.rbegin(); job != missed.rend(); ++job) {
-      if (allowed > 0 && is_in_window(job->trigger_time)) {
-        --allowed;
-        ++kept;
-        continue;
-      }
-      sink_.forget(job->group, job->id);
-      definition.leaving.insert(job->id);  // A read under way may bring the row back.
-      gone.push_back(job->id);
-      std::erase_if(definition.parked,
-                    [&](const WaitingJob& parked) { return parked.id == job->id; });
-      with.emplace_back(ChangeWaiting{.from = *job});
-    }
-    std::reverse(to_add.begin(), to_add.end());
-    to.fired -= static_cast<std::int64_t>(missed.size() - kept);  // A count is of runs.
-    bool has_regular = kept > 0;
-    for (const WallTime fire : to_add) {
-      operation.add.push_back(occurrence(to, definition.spec.priority, fire));
-      // A single definition has one regular run at a time; the others are extra, one after the
-      // other.
-      operation.add.back().triggered = is_single(definition) && std::exchange(has_regular, true);
-      to.fired += 1;
-    }
-    const auto runs = static_cast<std::int64_t>(kept + to_add.size());
-    if (total > runs) {
-      operation.logs.push_back(
-          passed_over(to, LogState::kMissed, first_missed, total - runs, words(policy.policy)));
-    }
-    const bool waits_for_run =
-        is_single(definition) && (has_regular || !definition.running.empty());
-    const auto next = is_exhausted(definition, to.fired) ? std::nullopt
-                      : to.kind == ScheduleKind::kFixedDelay
-                          ? std::optional(started_at_)
-                          : definition.schedule.next_fire(std::max(to.generated_through, until));
-    to.next_fire = waits_for_run ? to.generated_through : next.value_or(WallTime{});
-    if (!waits_for_run && !next) to.state = DefinitionState::kEnded;
-    if (!waits_for_run && next && is_single(definition)) add_regular(definition, operation, *next);
-    log_.info("fires were missed", "task", to.task_id, "missed", total, "run_now", runs);
-    change(definition, std::move(operation), std::move(with),
-           [release, gone](const ChangeDefinition& changed, const Outcome&) {
-             release(changed.id, gone);
-           });
+    leap_to_newest(definition, *missed);
+    count_missed(missed);
   };
   when_settled(id, work, [this] { release_promotion(); });
+}
+
+// Of an interval the fires that will not run need not be looked at one by one.
+void Recurrence::leap_to_newest(ActiveDefinition& definition, Missed& missed) {
+  if (definition.row.kind != ScheduleKind::kEvery || !missed.next || *missed.next > missed.until)
+    return;
+  const std::int64_t after_first = definition.schedule.count_fires(
+      *missed.next, missed.until, std::numeric_limits<std::int64_t>::max());
+  const std::int64_t leap = after_first - static_cast<std::int64_t>(missed.runs_max);
+  if (leap <= 0) return;
+  const WallTime first = *missed.next;
+  missed.count(first);
+  missed.bare_count += leap - 1;
+  missed.through = first + (leap - 1) * definition.spec.schedule.interval;
+  missed.next = definition.schedule.next_fire(missed.through);
+}
+
+// A long down time has millions of fires: some at a time, and nobody else waits for them. Nothing
+// of the definition runs meanwhile.
+void Recurrence::count_missed(const std::shared_ptr<Missed>& missed) {
+  ActiveDefinition* definition = catalog_.definition(missed->id);
+  const bool is_delay = definition != nullptr && definition->row.kind == ScheduleKind::kFixedDelay;
+  for (int i = 0; definition != nullptr && missed->next && *missed->next <= missed->until; ++i) {
+    if (i == kFiresAtOnce) return executor_.post([this, missed] { count_missed(missed); });
+    missed->count(*missed->next);
+    missed->next = is_delay ? std::nullopt : definition->schedule.next_fire(missed->through);
+  }
+  when_settled(
+      missed->id, [this, missed](ActiveDefinition& counted) { settle_missed(counted, *missed); },
+      [this] { release_promotion(); });
+}
+
+// Which of them run: the newest, as many as the policy allows.
+void Recurrence::settle_missed(ActiveDefinition& definition, Missed& missed) {
+  const std::int64_t total = missed.total();
+  if (total == 0 || definition.row.version != missed.version) return recovered(missed.id, {});
+  const Misfire& policy = definition.spec.misfire;
+  ChangeDefinition operation = change_of(definition);
+  Definition& to = *operation.to;
+  to.generated_through = missed.through;
+  std::size_t allowed = policy.policy == MisfirePolicy::kSkip ? 0 : missed.runs_max;
+  if (definition.spec.schedule.count) {
+    const std::int64_t ran = to.fired - static_cast<std::int64_t>(missed.rows.size());
+    const std::int64_t left = std::max<std::int64_t>(*definition.spec.schedule.count - ran, 0);
+    allowed = std::min(allowed, static_cast<std::size_t>(left));
+  }
+  const auto is_in_window = [&](WallTime fire) {
+    return policy.policy != MisfirePolicy::kFireAll || fire >= started_at_ - policy.window;
+  };
+  std::vector<WallTime> to_add;
+  while (allowed > 0 && !missed.bare.empty() && is_in_window(missed.bare.back())) {
+    to_add.push_back(missed.bare.back());
+    missed.bare.pop_back();
+    --allowed;
+  }
+  std::reverse(to_add.begin(), to_add.end());
+  // Of the rows the newest stay, the others go.
+  std::size_t kept = 0;
+  while (kept < std::min(allowed, missed.rows.size()) &&
+         is_in_window(missed.rows[missed.rows.size() - 1 - kept].trigger_time))
+    ++kept;
+  const WallTime first = missed.rows.empty() ? missed.first_bare : missed.rows.front().trigger_time;
+  missed.rows.resize(missed.rows.size() - kept);
+  std::vector<Operation> with;
+  std::set<JobId> gone;
+  for (const WaitingJob& job : missed.rows) {
+    sink_.forget(job.group, job.id);
+    definition.leaving.insert(job.id);  // A read under way may bring the row back.
+    gone.insert(job.id);
+    with.emplace_back(ChangeWaiting{.from = job});
+  }
+  std::erase_if(definition.parked,
+                [&](const WaitingJob& parked) { return gone.count(parked.id) != 0; });
+  to.fired -= static_cast<std::int64_t>(missed.rows.size());  // A count is of runs.
+  bool has_regular = kept > 0;
+  for (const WallTime fire : to_add) {
+    operation.add.push_back(occurrence(to, definition.spec.priority, fire));
+    // A single definition has one regular run at a time; the others are extra, one after the
+    // other.
+    operation.add.back().triggered = is_single(definition) && std::exchange(has_regular, true);
+    to.fired += 1;
+  }
+  const auto runs = static_cast<std::int64_t>(kept + to_add.size());
+  if (total > runs) {
+    operation.logs.push_back(
+        passed_over(to, LogState::kMissed, first, total - runs, words(policy.policy)));
+  }
+  plan_after_missed(definition, operation, has_regular, missed.until);
+  log_.info("fires were missed", "task", to.task_id, "missed", total, "run_now", runs);
+  change(definition, std::move(operation), std::move(with),
+         [this, gone = std::move(gone)](const ChangeDefinition& changed, const Outcome&) {
+           recovered(changed.id, gone);
+         });
+}
+
+// The schedule goes on after what was missed.
+void Recurrence::plan_after_missed(ActiveDefinition& definition, ChangeDefinition& operation,
+                                   bool has_regular, WallTime until) {
+  Definition& to = *operation.to;
+  const bool waits_for_run = is_single(definition) && (has_regular || !definition.running.empty());
+  if (waits_for_run) {
+    to.next_fire = to.generated_through;
+    return;
+  }
+  const auto next = is_exhausted(definition, to.fired) ? std::nullopt
+                    : to.kind == ScheduleKind::kFixedDelay
+                        ? std::optional(started_at_)
+                        : definition.schedule.next_fire(std::max(to.generated_through, until));
+  to.next_fire = next.value_or(WallTime{});
+  if (!next) {
+    to.state = DefinitionState::kEnded;
+  } else if (is_single(definition)) {
+    add_regular(definition, operation, *next);
+  }
+}
+
+// What it missed has its outcome; `gone`: rows that do not run.
+void Recurrence::recovered(DefinitionId id, const std::set<JobId>& gone) {
+  release_promotion();
+  ActiveDefinition* definition = catalog_.definition(id);
+  if (definition == nullptr) return;
+  definition->is_recovering = false;
+  recovering_.erase(id);
+  for (const JobId one : gone) definition->leaving.erase(one);
+  for (WaitingJob& job : std::exchange(definition->parked, {})) sink_.offer(std::move(job));
+  when_settled(id, [this](ActiveDefinition& ready) { generate(ready, horizon_end()); });
+  remove_if_over(id);
 }
 
 }  // namespace carillon::jobtracker

@@ -1,6 +1,7 @@
 #include "jobtracker/recurrence/recurrence.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "shared/base/assert.h"
@@ -9,8 +10,9 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr WallTime kNever{};                   // "none" in a row
-constexpr std::int64_t kCountMax = 1'000'000;  // passed-over fires are counted up to here
+constexpr WallTime kNever{};  // "none" in a row
+// Passed-over fires are counted up to here, 11 days of a cron's each second: one by one, at once.
+constexpr std::int64_t kCronCountMax = 1'000'000;
 constexpr Duration kTick{1};
 const Error kGone{ErrorCode::kNotFound, "has just ended"};
 
@@ -334,8 +336,10 @@ ChangeDefinition Recurrence::next_cycle(ActiveDefinition& definition, WallTime a
     return operation;
   }
   if (!is_delay) {
+    const std::int64_t count_max =
+        to.kind == ScheduleKind::kEvery ? std::numeric_limits<std::int64_t>::max() : kCronCountMax;
     const std::int64_t passed =
-        definition.schedule.count_fires(to.generated_through, *next - kTick, kCountMax);
+        definition.schedule.count_fires(to.generated_through, *next - kTick, count_max);
     if (passed > 0) {
       const WallTime first = definition.schedule.next_fire(to.generated_through).value_or(*next);
       operation.logs.push_back(

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -148,7 +149,14 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   bool was_missed(WallTime trigger, Duration threshold) const;
   void recover(ActiveDefinition& definition);
   void recover_next();
+  struct Missed;
   void recover_with(DefinitionId id, const OccurrencesAnswer& found);
+  void leap_to_newest(ActiveDefinition& definition, Missed& missed);
+  void count_missed(const std::shared_ptr<Missed>& missed);
+  void settle_missed(ActiveDefinition& definition, Missed& missed);
+  void plan_after_missed(ActiveDefinition& definition, ChangeDefinition& operation,
+                         bool has_regular, WallTime until);
+  void recovered(DefinitionId id, const std::set<JobId>& gone);
 
   RecurrenceConfig config_;
   Catalog& catalog_;

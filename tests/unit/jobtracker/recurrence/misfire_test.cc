@@ -188,6 +188,88 @@ TEST_P(AfterDownTime, AShortDownTimeMissesNothing) {
   EXPECT_EQ(static_cast<std::int64_t>(runs.size()) + skipped, all) << bundle.story("a");
 }
 
+// Millions of fires are counted some at a time, so that nobody else waits for that.
+TEST(Misfire, ALongDownTimeOfASecondlyJobIsCountedInManyTurns) {
+  for (const MisfirePolicy policy : {MisfirePolicy::kFireOnce, MisfirePolicy::kFireAll}) {
+    TrackerBundle bundle;
+    bundle.add_worker();
+    JobSpec job = job_cron("a", "* * * * * ?");
+    job.misfire.policy = policy;
+    job.misfire.max = 20;
+    bundle.submit(job);
+    bundle.run_to(std::chrono::floor<seconds>(bundle.now()) + milliseconds{10'500});
+    const auto before = static_cast<std::int64_t>(bundle.runs().size());
+    bundle.kill_tracker();
+    bundle.clock.set_wall(bundle.now() + hours{24 * 3});
+    bundle.start_tracker();
+    int turns = 0;
+    ASSERT_TRUE(bundle.run_until([&] {
+      ++turns;
+      return missed(bundle, "a") > 0;
+    })) << bundle.story("a");
+    EXPECT_GE(turns, 3 * 24 * 3600 / 1000);
+    bundle.run_for(minutes{2});
+    std::set<WallTime> fires;
+    for (const auto& run : bundle.runs()) fires.insert(run.trigger_time);
+    std::int64_t outcomes = static_cast<std::int64_t>(fires.size()) + missed(bundle, "a");
+    std::int64_t late = 0;
+    for (const LogEntry& entry : bundle.log("a")) {
+      if (entry.state == LogState::kSkipped) outcomes += entry.count;
+    }
+    for (const WallTime fire : fires) late += fire > *fires.begin() + seconds{before};
+    EXPECT_EQ(outcomes, (*fires.rbegin() - *fires.begin()) / seconds{1} + 1);
+    EXPECT_GT(late, policy == MisfirePolicy::kFireAll ? 19 : 0);
+  }
+}
+
+TEST(Misfire, OfAShortIntervalTheFiresThatDoNotRunAreNotLookedAt) {
+  TrackerBundle bundle;
+  bundle.add_worker().behaviour = [](const auto&, const auto&) {
+    return FakeRun{.time = milliseconds{1}};
+  };
+  JobSpec job = job_every("a", milliseconds{100});
+  job.misfire.policy = MisfirePolicy::kFireAll;
+  job.misfire.max = 5;
+  bundle.submit(job);
+  bundle.run_for(milliseconds{1020});
+  bundle.kill_tracker();
+  const WallTime last = bundle.runs().back().trigger_time;
+  bundle.clock.set_wall(bundle.now() + hours{24 * 365});
+  bundle.start_tracker();
+  ASSERT_TRUE(bundle.run_until([&] { return missed(bundle, "a") > 0; }, seconds{5}))
+      << bundle.story("a");
+  const auto log = bundle.log("a");
+  const auto entry = std::find_if(
+      log.begin(), log.end(), [](const LogEntry& one) { return one.state == LogState::kMissed; });
+  EXPECT_EQ(entry->trigger_time, last + milliseconds{100});
+  bundle.run_for(seconds{2});
+  WallTime first_after = WallTime::max();
+  for (const auto& run : bundle.runs()) {
+    if (run.trigger_time > last) first_after = std::min(first_after, run.trigger_time);
+  }
+  EXPECT_EQ(first_after, entry->trigger_time + entry->count * milliseconds{100});
+}
+
+TEST(Misfire, ARunThatGoesOnThroughADownTimePassesOverAllFiresOfAnInterval) {
+  TrackerBundle bundle;
+  bundle.add_worker().behaviour = [](const auto&, const auto&) {
+    return FakeRun{.time = seconds{2}};
+  };
+  bundle.submit(job_every("a", milliseconds{100}));
+  bundle.run_for(seconds{1});
+  bundle.kill_tracker();
+  bundle.clock.set_wall(bundle.now() + hours{24 * 365});
+  bundle.start_tracker();
+  bundle.run_for(seconds{3});
+  const auto log = bundle.log("a");
+  const auto entry = std::find_if(
+      log.begin(), log.end(), [](const LogEntry& one) { return one.state == LogState::kSkipped; });
+  ASSERT_NE(entry, log.end());
+  const WallTime next = entry->trigger_time + entry->count * milliseconds{100};
+  ASSERT_THAT(bundle.runs(), SizeIs(2));
+  EXPECT_EQ(bundle.runs()[1].trigger_time, next);
+}
+
 TEST(Misfire, AnAtJobRunsLateUnlessItsPolicyIsSkip) {
   TrackerBundle bundle;
   bundle.add_worker();
