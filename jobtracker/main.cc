@@ -169,16 +169,14 @@ int run(const Settings& settings, const Environment& environment) {
   if (!questions.ok()) return fail(kExitBug, questions.error().message);
 
   int status = 0;
-  auto lane =
-      StoreThread::start(std::move(opened.value().store), loop, clock, [&](LaneAnswer answer) {
-        if (auto* read = std::get_if<ReadDone>(&answer))
-          return tracker->on_read_done(std::move(*read));
-        if (auto* batch = std::get_if<BatchDone>(&answer))
-          tracker->on_batch_done(std::move(*batch));
-        else
-          tracker->on_store_health(std::get<StoreHealth>(answer).is_away);
-        if (pages) pages->set_ready(tracker->is_ready());
-      });
+  auto lane = StoreThread::start(std::move(opened.value().store), loop, [&](LaneAnswer answer) {
+    if (auto* read = std::get_if<ReadDone>(&answer)) return tracker->on_read_done(std::move(*read));
+    if (auto* batch = std::get_if<BatchDone>(&answer))
+      tracker->on_batch_done(std::move(*batch));
+    else
+      tracker->on_store_health(std::get<StoreHealth>(answer).is_away);
+    if (pages) pages->set_ready(tracker->is_ready());
+  });
   if (!lane.ok()) return fail(kExitBug, lane.error().message);
   const auto on_ready = [&] {
     if (pages) pages->set_ready(true);

@@ -10,6 +10,7 @@ namespace {
 
 constexpr Duration kBackoffFirst = std::chrono::milliseconds{100};
 constexpr Duration kBackoffLast = std::chrono::seconds{1};
+constexpr Duration kOutboxFull = std::chrono::milliseconds{1};  // until it is tried again
 
 bool may_pass(const Error& error) {
   return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kConflict ||
@@ -19,16 +20,13 @@ bool may_pass(const Error& error) {
 }  // namespace
 
 Result<std::unique_ptr<StoreThread>> StoreThread::start(std::unique_ptr<Store> store,
-                                                        EventLoop& loop, const Clock& clock,
-                                                        OnLaneAnswer on_answer) {
-  std::unique_ptr<StoreThread> lane(
-      new StoreThread(std::move(store), loop, clock, std::move(on_answer)));
+                                                        EventLoop& loop, OnLaneAnswer on_answer) {
+  std::unique_ptr<StoreThread> lane(new StoreThread(std::move(store), loop, std::move(on_answer)));
   lane->thread_ = CARILLON_TRY(Thread::start("store", [raw = lane.get()] { raw->run(); }));
   return lane;
 }
 
-StoreThread::StoreThread(std::unique_ptr<Store> store, EventLoop& loop, const Clock&,
-                         OnLaneAnswer on_answer)
+StoreThread::StoreThread(std::unique_ptr<Store> store, EventLoop& loop, OnLaneAnswer on_answer)
     : store_(std::move(store)), loop_(loop), on_answer_(std::move(on_answer)) {
   loop_.watch(outbox_.fd(), [this] {
     outbox_.clear();
@@ -156,7 +154,7 @@ void StoreThread::say_back() {
 
 void StoreThread::answer(LaneAnswer answer) {
   while (!outbox_.put(std::move(answer))) {
-    if (stop_.wait_for(std::chrono::milliseconds{1}) || stopping_) return;
+    if (stop_.wait_for(kOutboxFull) || stopping_) return;
   }
 }
 
@@ -177,7 +175,8 @@ QueryThread::QueryThread(std::unique_ptr<ReadOnlyStore> store, EventLoop& loop)
 
 QueryThread::~QueryThread() {
   stopping_ = true;
-  inbox_.put(Question{});
+  stop_.signal();
+  inbox_.put(Question{});  // Wakes it; a full inbox means that it is awake.
   if (thread_) thread_->join();
   loop_.unwatch(outbox_.fd());
 }
@@ -199,7 +198,7 @@ void QueryThread::run() {
     if (stopping_) return;
     Answer answer{store_->read(question->read), std::move(question->on_answer)};
     while (!outbox_.put(std::move(answer))) {
-      if (stopping_) return;
+      if (stop_.wait_for(kOutboxFull) || stopping_) return;
     }
   }
 }

@@ -36,7 +36,7 @@ class StoreThread final : public StoreLane {
  public:
   // Answers come as calls of on_answer on `loop`.
   static Result<std::unique_ptr<StoreThread>> start(std::unique_ptr<Store> store, EventLoop& loop,
-                                                    const Clock& clock, OnLaneAnswer on_answer);
+                                                    OnLaneAnswer on_answer);
   // Gives up waiting for a database that is away; what was asked and not begun is dropped.
   ~StoreThread() override;
 
@@ -50,8 +50,7 @@ class StoreThread final : public StoreLane {
   };
   using Work = std::variant<Batch, Question>;
 
-  StoreThread(std::unique_ptr<Store> store, EventLoop& loop, const Clock& clock,
-              OnLaneAnswer on_answer);
+  StoreThread(std::unique_ptr<Store> store, EventLoop& loop, OnLaneAnswer on_answer);
   void ask_more();
   void run();
   void do_batch(Batch batch);
@@ -105,6 +104,7 @@ class QueryThread final : public Questions {
   Mailbox<Question> inbox_{1024};
   Mailbox<Answer> outbox_{2048};
   std::atomic<bool> stopping_{false};
+  Wakeup stop_;
   std::unique_ptr<Thread> thread_;
 };
 
