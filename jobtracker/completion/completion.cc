@@ -50,8 +50,11 @@ void Completion::report(Worker& worker, const wire::Report& message) {
     const bool is_current = entry != nullptr && entry->row.job.attempt == result.id.attempt &&
                             entry->row.session == worker.session;
     if (!is_current) {
-      // Fenced: a newer attempt has it, or it has ended.
+      // Fenced: a newer attempt has it, or it has ended; or it was confirmed and is told again.
       ++late_reports_;
+      log_.info("a late report changes nothing", "job", result.id.job_id.value, "attempt",
+                result.id.attempt, "reported", to_string(state_of(result.outcome)), "node",
+                worker.name);
       confirmed_[worker.session].push_back(result.id);
     } else if (entry->phase == Phase::kSent) {
       end_by(*entry, result);

@@ -23,8 +23,8 @@ namespace carillon::jobtracker {
 // its log row, the retry and the definition's next occurrence go in one transaction; the worker is
 // told only after it.
 //
-// A report of an attempt that is not executing (any more) is confirmed, counted and changes
-// nothing.
+// A report of an attempt that is not executing (any more) is confirmed, counted and logged, and
+// changes nothing.
 //
 // Thread: the loop.
 class Completion final : public TakeBack {

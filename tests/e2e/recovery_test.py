@@ -197,6 +197,8 @@ class Kills:
         wait_for("the late report", lambda: cluster.stats()["late_reports_total"] > 0)
         self.assertEqual([(row["attempt"], row["state"]) for row in reversed(cluster.history("twice"))],
                          [(1, "lost"), (2, "succeeded")])
+        self.assertRegex(cluster.tracker.log(),
+                         rf"a late report changes nothing  job={row['job_id']}  attempt=1 ")
         self.assertEqual(cluster.submit("--task-id", "twice", "--", "true").json()["status"], "accepted")
         self.assertEqual(cluster.wait_ended("twice")["state"], "lost")
         wait_for("rest", cluster.is_idle)

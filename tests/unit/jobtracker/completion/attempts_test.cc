@@ -17,6 +17,7 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using wire::RunOutcome;
@@ -156,7 +157,7 @@ TEST(Attempts, OfAWorkerThatDiedRunElsewhereWithinFiveSecondsAndCountNoFailure) 
   EXPECT_EQ(bundle.stat("workers_lost_total"), 1);
 }
 
-TEST(Attempts, AReportOfAnOldAttemptIsConfirmedAndChangesNothing) {
+TEST(Attempts, AReportOfAnOldAttemptIsConfirmedLoggedAndChangesNothing) {
   TrackerBundle bundle;
   auto& slow = bundle.add_worker({.name = "slow"});
   slow.behaviour = [](const auto&, const auto&) {
@@ -168,7 +169,14 @@ TEST(Attempts, AReportOfAnOldAttemptIsConfirmedAndChangesNothing) {
   auto& other = bundle.add_worker({.name = "other"});
   other.behaviour = [](const auto&, const auto&) { return FakeRun{.time = seconds{30}}; };
   slow.cut_off(seconds{20});  // Dead for the tracker; its run goes on and ends.
+  set_log_level(LogLevel::kInfo);
+  ::testing::internal::CaptureStderr();
   bundle.run_for(seconds{25});
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  set_log_level(LogLevel::kOff);
+  EXPECT_THAT(said, HasSubstr("a late report changes nothing  job=" +
+                              std::to_string(bundle.runs()[0].id.job_id.value) +
+                              "  attempt=1  reported=failed  node=slow"));
   ASSERT_EQ(other.busy(), 1);
   EXPECT_THAT(slow.confirmed(), SizeIs(1)) << "it may forget its result";
   EXPECT_EQ(bundle.stat("late_reports_total"), 1);
