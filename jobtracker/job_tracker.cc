@@ -90,8 +90,6 @@ void JobTracker::every(Duration period, std::function<void()> work) {
   });
 }
 
-void JobTracker::stop() { stopping_ = true; }
-
 bool JobTracker::end_turn() {
   if (!ready_) {
     batcher_.flush(clock_.now(), ids_.high(), false);

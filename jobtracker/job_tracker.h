@@ -57,8 +57,6 @@ class JobTracker final : public net::ServerReceiver,
 
   // Reads what the store has; frames are answered "not ready" until then.
   void start(net::ServerTransport& transport);
-  // Takes nothing new and hands out nothing more; what was committed is still answered.
-  void stop();
 
   void on_frame(const net::Peer& peer, std::string_view frame) override;
   void on_batch_done(BatchDone done);

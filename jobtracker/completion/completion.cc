@@ -89,19 +89,19 @@ void Completion::take_back(JobId id, bool lost) {
       log.started_at = {};
       log.node.clear();
     }
-    end(*entry, JobEvent::kCancel, std::move(log), std::nullopt, Urgency::kCompletion);
+    end(*entry, JobEvent::kCancel, std::move(log), std::nullopt);
     return;
   }
   WaitingJob again = entry->row.job;
   if (!lost) {
-    end(*entry, JobEvent::kGiveBack, std::nullopt, std::move(again), Urgency::kCompletion);
+    end(*entry, JobEvent::kGiveBack, std::nullopt, std::move(again));
     return;
   }
   again.lost += 1;
   LogEntry entry_lost = log_of(*entry, LogState::kLost);
   entry_lost.message = "its task tracker died or was cut off";
   entry_lost.final = false;
-  end(*entry, JobEvent::kLose, std::move(entry_lost), std::move(again), Urgency::kCompletion);
+  end(*entry, JobEvent::kLose, std::move(entry_lost), std::move(again));
 }
 
 void Completion::cancel_unsent(JobId id) {
@@ -168,12 +168,12 @@ void Completion::end_by(Executing& entry, const wire::RunResult& result) {
   WaitingJob again = entry.row.job;
   switch (result.outcome) {
     case wire::RunOutcome::kSucceeded:
-      return end(entry, JobEvent::kSucceed, std::move(log), std::nullopt, Urgency::kCompletion);
+      return end(entry, JobEvent::kSucceed, std::move(log), std::nullopt);
     case wire::RunOutcome::kLater:
       if (is_void(entry.row)) break;
       log.final = false;
       again.trigger_time = now + std::max(result.later, Duration{});
-      return end(entry, JobEvent::kLater, std::move(log), std::move(again), Urgency::kCompletion);
+      return end(entry, JobEvent::kLater, std::move(log), std::move(again));
     case wire::RunOutcome::kException:
     case wire::RunOutcome::kTimedOut: {
       if (is_void(entry.row)) break;
@@ -183,18 +183,18 @@ void Completion::end_by(Executing& entry, const wire::RunResult& result) {
       log.final = false;
       again.trigger_time = now + retry_delay(retries, again.failures, random_);
       again.priority = priority_of(again);
-      return end(entry, JobEvent::kRetry, std::move(log), std::move(again), Urgency::kCompletion);
+      return end(entry, JobEvent::kRetry, std::move(log), std::move(again));
     }
     case wire::RunOutcome::kFailed:
     case wire::RunOutcome::kKilled:
       break;
   }
   end(entry, entry.row.cancelled ? JobEvent::kCancel : JobEvent::kFail, std::move(log),
-      std::nullopt, Urgency::kCompletion);
+      std::nullopt);
 }
 
 void Completion::end(Executing& entry, JobEvent event, std::optional<LogEntry> log,
-                     std::optional<WaitingJob> again, Urgency urgency) {
+                     std::optional<WaitingJob> again) {
   const auto state = next(JobState::kExecuting, event);
   CARILLON_ASSERT(state && (*state == JobState::kWaiting) == again.has_value(),
                   "the table of a job's life allows it");
@@ -214,7 +214,7 @@ void Completion::end(Executing& entry, JobEvent event, std::optional<LogEntry> l
     std::move(with.begin(), with.end(), std::back_inserter(operations));
   }
   entry.phase = Phase::kEnding;
-  batcher_.post_unit(urgency, std::move(operations),
+  batcher_.post_unit(Urgency::kCompletion, std::move(operations),
                      [this, ending = std::move(ending)](
                          std::vector<Operation>& done, const std::vector<Outcome>& outcomes,
                          const Error* refused) { on_ended(ending, done, outcomes, refused); });

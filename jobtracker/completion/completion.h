@@ -53,7 +53,7 @@ class Completion final : public TakeBack {
   };
 
   void end(Executing& entry, JobEvent event, std::optional<LogEntry> log,
-           std::optional<WaitingJob> again, Urgency urgency);
+           std::optional<WaitingJob> again);
   void on_ended(const Ending& ending, std::vector<Operation>& operations,
                 const std::vector<Outcome>& outcomes, const Error* refused);
   LogEntry log_of(const Executing& entry, LogState state) const;

@@ -410,7 +410,6 @@ void ActIntake::stop_runs(const std::vector<JobId>& jobs, const std::string& rea
     if (entry->phase == Phase::kHeld) {
       ends_.cancel_unsent(id);
     } else if (entry->phase == Phase::kSent) {
-      entry->stop_asked = true;
       const Worker* worker = workers_.find(entry->row.session);
       if (worker == nullptr) continue;  // Recovery ends it.
       if (!link_.send(*worker, wire::Message{wire::Kill{.jobs = {{id, entry->row.job.attempt}},

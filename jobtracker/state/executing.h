@@ -21,7 +21,6 @@ struct Executing {
   std::int64_t handout = 0;  // the hand-out that carried it; 0: of an earlier life of this tracker
   SteadyTime sent_at{};
   WallTime handed_out_at{};
-  bool stop_asked = false;  // a Kill was sent for it
 };
 
 // The executing table, in memory: all of it, as the store has it, and what is on its way.

@@ -77,10 +77,6 @@ struct CancelExecuting {
   std::int32_t attempt = 0;
 };
 
-struct AddLog {
-  LogEntry entry{};
-};
-
 // Chunks that are there already are left as they are.
 struct AddOutput {
   OutputRow row{};
@@ -100,7 +96,7 @@ struct Purge {
 };
 
 using Operation = std::variant<ChangeWaiting, End, ChangeDefinition, Claim, AddDefinition, AddJob,
-                               CancelExecuting, AddLog, AddOutput, PutNode, Purge>;
+                               CancelExecuting, AddOutput, PutNode, Purge>;
 
 enum class OutcomeKind : std::uint8_t {
   kDone = 0,

@@ -280,11 +280,6 @@ Result<Outcome> MemoryBatch::apply(const CancelExecuting& cancel) {
   return done();
 }
 
-Result<Outcome> MemoryBatch::apply(const AddLog& add) {
-  CARILLON_TRY(insert_log(add.entry));
-  return done();
-}
-
 Result<Outcome> MemoryBatch::apply(const AddOutput& add) {
   const std::tuple key{add.row.job_id, add.row.attempt, add.row.sequence};
   if (!tables_.output.contains(key)) put(tables_.output, key, add.row);

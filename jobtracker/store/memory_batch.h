@@ -27,7 +27,6 @@ class MemoryBatch {
   Result<Outcome> apply(const AddDefinition& add);
   Result<Outcome> apply(const AddJob& add);
   Result<Outcome> apply(const CancelExecuting& cancel);
-  Result<Outcome> apply(const AddLog& add);
   Result<Outcome> apply(const AddOutput& add);
   Result<Outcome> apply(const PutNode& put);
   Result<Outcome> apply(const Purge& purge);

@@ -205,8 +205,7 @@ class BatchSource {
     if (kind < 80) return change_waiting(*known);
     if (kind < 83 || definition == nullptr) return add_definition();
     if (kind < 90) return change_definition(*definition);
-    if (kind < 92) return CancelExecuting{(*known).id, (*known).attempt};
-    if (kind < 94) return AddLog{new_log((*known))};
+    if (kind < 94) return CancelExecuting{known->id, known->attempt};
     if (kind < 97) return add_output();
     if (kind < 99) {
       return PutNode{{.session = SessionId{static_cast<std::int64_t>(below(6)) + 1},

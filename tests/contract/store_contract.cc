@@ -122,6 +122,16 @@ WaitingJob StoreContract::new_occurrence(const Definition& definition) {
   return job;
 }
 
+void StoreContract::write_log(std::vector<LogEntry> entries) {
+  const auto definition = new_definition("log " + std::to_string(last_id_));
+  committed({AddDefinition{definition, std::nullopt}});
+  committed({ChangeDefinition{.id = definition.id,
+                              .expected_version = definition.version,
+                              .to = definition,
+                              .group = group_,
+                              .logs = std::move(entries)}});
+}
+
 LogEntry StoreContract::new_log(const WaitingJob& job) {
   return {.id = ++last_id_,
           .job_id = job.id,

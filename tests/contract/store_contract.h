@@ -87,6 +87,8 @@ class StoreContract : public ::testing::TestWithParam<MakeStoreDatabase> {
   Definition new_definition(const std::string& task_id);
   WaitingJob new_occurrence(const Definition& definition);
   LogEntry new_log(const WaitingJob& job);
+  // Writes log rows, with a change of a definition that means nothing else.
+  void write_log(std::vector<LogEntry> entries);
   static ExecutingJob claimed(WaitingJob job);
   // Adds and claims a job.
   ExecutingJob running(const WaitingJob& job);

@@ -247,7 +247,6 @@ TEST_P(StoreReads, ListsExecutingJobsPageByPage) {
 TEST_P(StoreReads, ListsHistoryNewestFirstAndFiltered) {
   const GroupId other = make_group("other");
   std::vector<LogEntry> all;
-  std::vector<Operation> adds;
   for (int i = 0; i < 12; ++i) {
     auto job = new_keyed_job(i % 2 == 0 ? "even" : "odd");
     if (i % 3 == 0) job.group = other;
@@ -258,9 +257,8 @@ TEST_P(StoreReads, ListsHistoryNewestFirstAndFiltered) {
     entry.count = i;
     if (i % 4 == 0) entry.exit_code.reset();
     all.insert(all.begin(), entry);
-    adds.push_back(AddLog{entry});
   }
-  committed(std::move(adds));
+  write_log(all);
 
   const auto list = [&](ListHistory question) {
     if (question.limit == 0) question.limit = 100;
@@ -278,10 +276,9 @@ TEST_P(StoreReads, ListsHistoryNewestFirstAndFiltered) {
 TEST_P(StoreReads, FindsOneOldEntryBehindThousandsOfOthers) {
   const auto job = new_job();
   const auto wanted = new_log(job);
-  committed({AddLog{wanted}});
-  std::vector<Operation> adds;
-  for (int i = 0; i < 7000; ++i) adds.push_back(AddLog{new_log(new_job())});
-  committed(std::move(adds));
+  std::vector<LogEntry> entries{wanted};
+  for (int i = 0; i < 7000; ++i) entries.push_back(new_log(new_job()));
+  write_log(std::move(entries));
 
   EXPECT_THAT(ask<HistoryAnswer>(ListHistory{.job_id = job.id, .since = kNow, .limit = 5}).entries,
               ElementsAre(wanted));

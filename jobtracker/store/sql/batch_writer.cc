@@ -20,7 +20,6 @@ constexpr std::array<Write, std::variant_size_v<Operation>> kWrites = {write_wai
                                                                        write_new_definitions,
                                                                        write_new_jobs,
                                                                        write_cancels,
-                                                                       write_log,
                                                                        write_output,
                                                                        write_nodes,
                                                                        write_purges};

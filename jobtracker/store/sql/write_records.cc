@@ -2,7 +2,7 @@
 
 #include "jobtracker/store/sql/batch_writer.h"
 
-// Log, output and nodes, and what goes away with age.
+// Output and nodes, and what goes away with age.
 namespace carillon::jobtracker {
 namespace {
 
@@ -61,13 +61,6 @@ Result<std::int64_t> purge_selected(sql::Connection& db, std::string_view select
 }
 
 }  // namespace
-
-Status write_log(WriteContext& context, const OperationIndices& indices) {
-  for (const std::size_t index : indices) {
-    context.rows.add_log(context.operation<AddLog>(index).entry);
-  }
-  return {};
-}
 
 Status write_output(WriteContext& context, const OperationIndices& indices) {
   SqlValues values;

@@ -28,10 +28,10 @@ struct Bundle {
     set_log_level(LogLevel::kOff);
   }
 
-  static Operation log_row(std::int64_t id) { return AddLog{.entry = {.id = id}}; }
+  static Operation some_row(std::int64_t id) { return AddOutput{.row = {.sequence = id}}; }
 
   void post(Urgency urgency, std::int64_t id) {
-    batcher.post(urgency, log_row(id),
+    batcher.post(urgency, some_row(id),
                  [this, id](Operation&, const Outcome& outcome, const Error* refused) {
                    if (refused != nullptr) {
                      refusals.push_back(id);
@@ -42,7 +42,7 @@ struct Bundle {
   }
   void post_unit(Urgency urgency, std::vector<std::int64_t> ids) {
     std::vector<Operation> operations;
-    for (const std::int64_t id : ids) operations.push_back(log_row(id));
+    for (const std::int64_t id : ids) operations.push_back(some_row(id));
     batcher.post_unit(urgency, std::move(operations),
                       [this, ids](std::vector<Operation>& operations_done,
                                   const std::vector<Outcome>&, const Error* refused) {
@@ -53,7 +53,7 @@ struct Bundle {
   }
   void post_request(std::int64_t sequence, std::vector<std::int64_t> ids) {
     std::vector<Operation> operations;
-    for (const std::int64_t id : ids) operations.push_back(log_row(id));
+    for (const std::int64_t id : ids) operations.push_back(some_row(id));
     batcher.post_request(
         Urgency::kRequest, {.client = 1, .sequence = sequence, .answer = "first"},
         std::move(operations),
@@ -68,10 +68,12 @@ struct Bundle {
         });
   }
   void flush() { batcher.flush(clock.wall_now(), 1, true); }
-  // The ids of the log rows of a batch.
+  // The ids of the rows of a batch.
   static std::vector<std::int64_t> ids(const Batch& batch) {
     std::vector<std::int64_t> all;
-    for (const Operation& one : batch.operations) all.push_back(std::get<AddLog>(one).entry.id);
+    for (const Operation& one : batch.operations) {
+      all.push_back(std::get<AddOutput>(one).row.sequence);
+    }
     return all;
   }
   Batch take() {
