@@ -6,7 +6,7 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr int kLookedUpMax = 100;
+constexpr std::size_t kLookedUpMax = 100;
 constexpr Duration kAgain = std::chrono::seconds{1};
 
 }  // namespace
@@ -31,7 +31,7 @@ void Deadlines::open_group(GroupId group) {
 }
 
 void Deadlines::offer(const WaitingJob& job, Duration start_deadline) {
-  if (start_deadline <= Duration{} || job.attempt > 0) return;
+  if (start_deadline <= Duration{} || was_tried(job) || looked_up_.count(job.id) != 0) return;
   keep(job.id, {.at = job.trigger_time + start_deadline, .group = job.group});
 }
 
@@ -50,6 +50,11 @@ void Deadlines::keep(JobId id, const Place& place) {
 }
 
 void Deadlines::forget(JobId id) {
+  looked_up_.erase(id);
+  drop(id);
+}
+
+void Deadlines::drop(JobId id) {
   const auto found = places_.find(id);
   if (found == places_.end()) return;
   order_.erase({found->second.at, id});
@@ -63,7 +68,7 @@ void Deadlines::clock_was_set() {
 }
 
 void Deadlines::set_timer() {
-  if (order_.empty() || looked_up_ == kLookedUpMax) return;  // The answers come back to it.
+  if (order_.empty() || looked_up_.size() >= kLookedUpMax) return;  // The answers come back to it.
   const WallTime at = order_.begin()->first;
   if (timer_ != 0 && timer_at_ <= at) return;
   if (timer_ != 0) executor_.cancel(timer_);
@@ -76,16 +81,16 @@ void Deadlines::set_timer() {
 
 void Deadlines::look_at_due() {
   const WallTime now = clock_.now();
-  while (!order_.empty() && order_.begin()->first <= now && looked_up_ < kLookedUpMax) {
+  while (!order_.empty() && order_.begin()->first <= now && looked_up_.size() < kLookedUpMax) {
     const JobId id = order_.begin()->second;
     const Place place = places_.at(id);
-    forget(id);
+    drop(id);
     if (executing_.find(id) != nullptr) continue;
-    ++looked_up_;
+    looked_up_.insert(id);
     batcher_.ask(Find{.group = place.group, .job_id = id},
                  [this, id, place](Result<ReadAnswer> answer) {
-                   --looked_up_;
-                   take_found(id, place, std::move(answer));
+                   const bool is_wanted = looked_up_.erase(id) > 0;
+                   if (is_wanted) take_found(id, place, std::move(answer));
                    look_at_due();
                  });
   }
@@ -100,7 +105,7 @@ void Deadlines::take_found(JobId id, const Place& place, Result<ReadAnswer> answ
     return keep(id, {.at = now + kAgain, .group = place.group});
   }
   auto& found = std::get<FindAnswer>(answer.value());
-  if (!found.waiting || found.waiting->delayed || found.waiting->attempt > 0) return;
+  if (!found.waiting || found.waiting->delayed || was_tried(*found.waiting)) return;
   if (executing_.find(id) != nullptr) return;  // It has just been claimed.
   const auto glance = catalog_.glance(*found.waiting);
   if (!glance || glance->start_deadline <= Duration{}) return;

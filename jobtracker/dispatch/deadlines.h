@@ -30,7 +30,7 @@ struct DeadlinesConfig {
 // Knows of every job that was offered, and goes once through each group's table when that is
 // opened. Holds the soonest deadlines up to its capacity; if there were more, the tables are gone
 // through again when few are left. What it knows may be out of date: at its deadline a job is
-// looked up, and expires if it still waits and was never claimed.
+// looked up, and expires if it still waits and was never tried.
 //
 // Thread: the loop.
 class Deadlines {
@@ -42,6 +42,7 @@ class Deadlines {
   void open_group(GroupId group);
   // A row that is in its group's table. `start_deadline` 0: it has none.
   void offer(const WaitingJob& job, Duration start_deadline);
+  // The row is about to change or to leave the table.
   void forget(JobId id);
   // The time was set.
   void clock_was_set();
@@ -55,6 +56,7 @@ class Deadlines {
   };
 
   void keep(JobId id, const Place& place);
+  void drop(JobId id);
   void look_at_due();
   void take_found(JobId id, const Place& place, Result<ReadAnswer> answer);
   void go_through();
@@ -73,8 +75,8 @@ class Deadlines {
   const Logger& log_;
   std::set<std::pair<WallTime, JobId>> order_;
   std::unordered_map<JobId, Place> places_;
-  bool is_partial_ = false;  // there were more than the capacity
-  int looked_up_ = 0;        // and not answered yet
+  bool is_partial_ = false;    // there were more than the capacity
+  std::set<JobId> looked_up_;  // and not answered yet
   TimerId timer_ = 0;
   WallTime timer_at_{};
   std::set<GroupId> groups_;

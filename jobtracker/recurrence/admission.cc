@@ -13,7 +13,7 @@ constexpr Duration kLate = std::chrono::milliseconds{500};
 constexpr const char* kExpired = "not started within its start deadline";
 
 bool is_expired(const WaitingJob& job, Duration deadline, WallTime now) {
-  return deadline > Duration{} && job.attempt == 0 && now > job.trigger_time + deadline;
+  return deadline > Duration{} && !was_tried(job) && now > job.trigger_time + deadline;
 }
 
 }  // namespace
@@ -31,12 +31,12 @@ bool Recurrence::admit(WaitingJob& job, WallTime now) {
                   [&](const WaitingJob& other) { return other.id == job.id; }))
     return false;
   if (definition->is_recovering) return !park(*definition, std::move(job));
+  if (is_expired(job, definition->spec.start_deadline, now)) {
+    skip_fire(*definition, std::move(job), LogState::kExpired, kExpired);
+    return false;
+  }
   const bool goes_on = job.attempt > 0 || definition->running.count(job.id) != 0;
   if (!goes_on) {
-    if (is_expired(job, definition->spec.start_deadline, now)) {
-      skip_fire(*definition, std::move(job), LogState::kExpired, kExpired);
-      return false;
-    }
     const bool is_free =
         definition->running.empty() || job.forced || definition->spec.overlap == Overlap::kParallel;
     if (!is_free) {
@@ -54,12 +54,13 @@ bool Recurrence::admit(WaitingJob& job, WallTime now) {
 }
 
 bool Recurrence::admit_one_shot(WaitingJob& job, WallTime now) {
-  if (job.attempt > 0 || now <= job.trigger_time + kLate) return true;
+  if (now <= job.trigger_time + kLate) return true;
   if (is_expired(job, wire::glance_at_spec(job.spec).start_deadline, now)) {
     end_waiting(std::move(job), LogState::kExpired, kExpired);
     return false;
   }
-  if (job.kind != ScheduleKind::kAt || !was_missed(job.trigger_time, Duration{})) return true;
+  if (job.attempt > 0 || job.kind != ScheduleKind::kAt || !was_missed(job.trigger_time, Duration{}))
+    return true;
   const auto spec = wire::decode_spec(job.spec);
   if (!spec.ok()) return true;  // The worker will say what is wrong with it.
   const Misfire& misfire = spec.value().misfire;
@@ -111,9 +112,6 @@ void Recurrence::unpark(ActiveDefinition& definition) {
 // run that was on its way into the table at that moment has come too late to be voided.
 void Recurrence::end_void(WaitingJob job) {
   if (job.attempt == 0 && !job.triggered) return;
-  if (ActiveDefinition* definition = catalog_.definition(job.definition)) {
-    definition->running.erase(job.id);
-  }
   end_waiting(std::move(job), LogState::kCancelled,
               "its job was cancelled, suspended or changed meanwhile");
 }
@@ -141,10 +139,17 @@ void Recurrence::skip_fire(ActiveDefinition& definition, WaitingJob job, LogStat
     change(settled_one, std::move(operation), std::move(with),
            [this, id = job.id](const ChangeDefinition& changed, const Outcome&) {
              if (ActiveDefinition* changed_one = catalog_.definition(changed.id))
-               changed_one->leaving.erase(id);
+               left(*changed_one, id);
              remove_if_over(changed.id);
            });
   });
+}
+
+// An occurrence has ended without a run; it may have been handed out, and given back.
+void Recurrence::left(ActiveDefinition& definition, JobId id) {
+  definition.leaving.erase(id);
+  definition.running.erase(id);
+  unpark(definition);
 }
 
 void Recurrence::end_waiting(WaitingJob job, LogState state, std::string message) {
@@ -165,8 +170,7 @@ void Recurrence::end_waiting(WaitingJob job, LogState state, std::string message
                   const auto& removed = std::get<ChangeWaiting>(operation);
                   sink_.forget(removed.from.group, removed.from.id);
                   if (ActiveDefinition* definition = catalog_.definition(id)) {
-                    definition->leaving.erase(removed.from.id);
-                    unpark(*definition);
+                    left(*definition, removed.from.id);
                   }
                   remove_if_over(id);
                 });

@@ -144,6 +144,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   void end_void(WaitingJob job);
   void skip_fire(ActiveDefinition& definition, WaitingJob job, LogState state, std::string message);
   void end_waiting(WaitingJob job, LogState state, std::string message);
+  void left(ActiveDefinition& definition, JobId id);
 
   // misfire.cc
   bool was_missed(WallTime trigger, Duration threshold) const;

@@ -39,6 +39,9 @@ struct WaitingJob {
   bool operator==(const WaitingJob&) const = default;
 };
 
+// Whether a claim of it was more than handed out and back: it has run, or may have.
+inline bool was_tried(const WaitingJob& job) { return job.failures > 0 || job.lost > 0; }
+
 // The strict order of hand-out within a group.
 using HandOutKey = std::tuple<int, WallTime, JobId>;  // priority, trigger time, creation
 inline HandOutKey hand_out_key(const WaitingJob& job) {

@@ -163,6 +163,65 @@ TEST(Deadlines, ARetryDoesNotExpire) {
   EXPECT_THAT(expired(bundle), IsEmpty());
 }
 
+TEST(Deadlines, AJobThatWasGivenBackUnstartedStillExpires) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  runs_take(worker, hours{1});
+  bundle.submit(with_deadline(job_now("a"), seconds{10}));
+  bundle.submit(with_deadline(job_every("d", minutes{1}), seconds{10}));
+  bundle.run_for(seconds{2});
+  ASSERT_THAT(worker.handed(), SizeIs(2));
+  for (const wire::AttemptId& id : worker.handed()) worker.give_back(id);
+  worker.leave();
+  bundle.run_for(seconds{5});
+  EXPECT_THAT(bundle.waiting(), SizeIs(2));
+  EXPECT_THAT(expired(bundle), IsEmpty());
+  bundle.run_for(seconds{4});
+  EXPECT_THAT(expired(bundle, "a"), SizeIs(1));
+  EXPECT_THAT(expired(bundle, "d"), SizeIs(1));
+  bundle.add_worker({.name = "other"});
+  bundle.run_for(minutes{2});
+  EXPECT_THAT(bundle.runs_of("d"), SizeIs(2)) << "nothing is stuck behind it";
+}
+
+TEST(Deadlines, AGivenBackRunThatExpiresMakesWayForTheQueueBehindIt) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker({.threads = 1});
+  runs_take(worker, hours{1});
+  JobSpec job = job_every("a", seconds{20});
+  job.overlap = Overlap::kQueue;
+  bundle.submit(with_deadline(job, seconds{30}));
+  bundle.run_for(seconds{2});
+  ASSERT_THAT(worker.handed(), SizeIs(1));
+  const wire::AttemptId first = worker.handed()[0];
+  worker.leave();
+  worker.give_back(first);
+  bundle.run_for(seconds{26});
+  bundle.restart_after(milliseconds{100});
+  bundle.run_for(seconds{7});
+  EXPECT_THAT(expired(bundle, "a"), SizeIs(1));
+  bundle.add_worker({.name = "other"});
+  bundle.run_for(seconds{1});
+  ASSERT_THAT(bundle.runs_of("a"), SizeIs(1));
+  EXPECT_EQ(bundle.runs_of("a")[0].trigger_time, expired(bundle)[0].trigger_time + seconds{20});
+}
+
+TEST(Deadlines, OfAJobThatIsPutOffCountsFromItsNewTime) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  worker.behaviour = [](const auto&, const auto&) {
+    return FakeRun{.outcome = wire::RunOutcome::kLater, .later = minutes{1}};
+  };
+  bundle.submit(with_deadline(job_now("a"), seconds{10}));
+  bundle.run_for(seconds{2});
+  worker.leave();
+  bundle.run_for(seconds{67});
+  EXPECT_THAT(expired(bundle), IsEmpty());
+  bundle.run_for(seconds{5});
+  EXPECT_THAT(expired(bundle, "a"), SizeIs(1));
+  EXPECT_TRUE(bundle.is_empty());
+}
+
 TEST(Deadlines, ASuspendedJobExpiresOnlyAfterItIsResumed) {
   TrackerBundle bundle;
   bundle.submit(with_deadline(job_now("a"), seconds{5}));
