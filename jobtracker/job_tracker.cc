@@ -232,6 +232,7 @@ void JobTracker::seat(const Asker& asker, const wire::Register& message, const G
   recovery_.reconcile(seated, handout_seen, message.holding);
   act_.stop_again(message.holding);
   put_node(seated, true);
+  dispatcher_.send_held(seated.session);
   dispatcher_.touch(group.id);
 }
 
@@ -342,7 +343,7 @@ std::vector<Stat> JobTracker::stats() const {
           {"bad_frames_total", bad_frames_},
           {"commits_total", batcher_.commits()},
           {"operations_committed_total", batcher_.committed_operations()},
-          {"operations_pending", static_cast<std::int64_t>(batcher_.pending_operations())},
+          {"operations_pending", static_cast<std::int64_t>(batcher_.pending_rows())},
           {"jobs_in_memory", static_cast<std::int64_t>(dispatcher_.jobs_in_memory())},
           {"jobs_executing", static_cast<std::int64_t>(executing_.size())},
           {"definitions", static_cast<std::int64_t>(catalog_.definitions().size())},

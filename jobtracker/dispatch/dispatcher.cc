@@ -281,6 +281,17 @@ void Dispatcher::on_claimed(Claim& claim, const Outcome& outcome, const Error* r
       });
 }
 
+void Dispatcher::send_held(SessionId session) {
+  std::vector<JobId>& ready = ready_[session];
+  for (const JobId id : executing_.of_session(session)) {
+    const Executing* entry = executing_.find(id);
+    const bool is_due = entry->row.job.trigger_time <= clock_.now();  // otherwise its timer runs
+    if (entry->phase == Phase::kHeld && is_due &&
+        std::find(ready.begin(), ready.end(), id) == ready.end())
+      ready.push_back(id);
+  }
+}
+
 void Dispatcher::make_ready(Executing& entry) {
   ready_[entry.row.session].push_back(entry.row.job.id);
 }
@@ -288,7 +299,7 @@ void Dispatcher::make_ready(Executing& entry) {
 void Dispatcher::send_ready() {
   for (auto& [session, jobs] : std::exchange(ready_, {})) {
     Worker* worker = workers_.find(session);
-    if (worker == nullptr) continue;  // Recovery takes them back.
+    if (worker == nullptr) continue;  // Recovery takes them back, or it comes again.
     std::vector<JobId> frame;
     std::size_t bytes = 0;
     for (const JobId id : jobs) {

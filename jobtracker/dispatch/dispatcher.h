@@ -55,6 +55,9 @@ class Dispatcher final : public JobSink {
   // Starts to look after a group's table.
   void open_group(GroupId group);
 
+  // Sends what is held for a task tracker that was away when its claims were committed.
+  void send_held(SessionId session);
+
   // A row that is in its group's table by now, new or changed.
   void offer(WaitingJob job) override;
   void forget(GroupId group, JobId id) override;

@@ -62,7 +62,10 @@ void Recurrence::change(ActiveDefinition& definition, ChangeDefinition operation
     if (ActiveDefinition* still = catalog_.definition(changed.id)) settled(*still);
   };
   if (!request) {
-    batcher_.post_unit(Urgency::kCompletion, std::move(with), std::move(on_unit));
+    // Many occurrences ahead of their time delay nobody who waits.
+    const bool is_ahead = std::get<ChangeDefinition>(with.back()).add.size() > 1;
+    batcher_.post_unit(is_ahead ? Urgency::kBulk : Urgency::kCompletion, std::move(with),
+                       std::move(on_unit));
     return;
   }
   auto on_request = [this, id, answer = std::move(request->on_request)](

@@ -7,9 +7,9 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr WallTime kNever{};              // "none" in a row
-constexpr std::size_t kRowsAtOnce = 500;  // generated in one operation
-constexpr int kDefinitionsAtOnce = 500;   // looked at in one turn of a pass
+constexpr WallTime kNever{};             // "none" in a row
+constexpr std::size_t kRowsAtOnce = 50;  // generated in one operation
+constexpr int kDefinitionsAtOnce = 500;  // looked at in one turn of a pass
 constexpr std::int64_t kPromotedAtOnce = 1000;
 constexpr Duration kSuspectAfter = std::chrono::seconds{30};
 constexpr Duration kReadAgain = std::chrono::seconds{1};
@@ -96,19 +96,19 @@ void Recurrence::pass_some(DefinitionId after) {
       when_settled(after, [this](ActiveDefinition& later) { generate(later, passed_through_); });
     } else {
       generate(definition, passed_through_);
-      reconcile(after);
+      reconcile(after, kSuspectAfter);
     }
   }
 }
 
-// A single definition whose occurrence should have run long ago, and does not run: if the store has
+// A single definition whose occurrence should have run by now, and does not run: if the store has
 // none, it makes the next one, so that no accident ends a schedule.
-void Recurrence::reconcile(DefinitionId id) {
-  const auto is_suspect = [this](const ActiveDefinition& definition) {
+void Recurrence::reconcile(DefinitionId id, Duration age) {
+  const auto is_suspect = [this, age](const ActiveDefinition& definition) {
     const Definition& row = definition.row;
     return is_single(definition) && row.state == DefinitionState::kActive &&
            !definition.is_changing && !definition.is_recovering && definition.running.empty() &&
-           definition.parked.empty() && row.next_fire + kSuspectAfter < clock_.now() &&
+           definition.parked.empty() && row.next_fire + age < clock_.now() &&
            row.kind != ScheduleKind::kManual;
   };
   const ActiveDefinition* definition = catalog_.definition(id);

@@ -77,6 +77,8 @@ void Recurrence::start(const StartAnswer& found) {
   }
   for (int i = 0; i < kRecoveredAtOnce; ++i) recover_next();
   pass();
+  // A run may have ended without the next one, if the job tracker died between the two.
+  for (const auto& [id, definition] : catalog_.definitions()) reconcile(id, Duration{});
 }
 
 // Marks a definition whose rows must be looked at before anything of it runs, because it may have

@@ -129,7 +129,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   // The regular occurrence of a single definition; `to` is the row to come.
   void add_regular(const ActiveDefinition& definition, ChangeDefinition& operation, WallTime fire);
   void generate(ActiveDefinition& definition, WallTime through);
-  void reconcile(DefinitionId id);
+  void reconcile(DefinitionId id, Duration age);
   void pass_later();
   bool has_regular_run(const ActiveDefinition& definition);
   void pass();

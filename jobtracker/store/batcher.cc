@@ -23,13 +23,18 @@ std::size_t bytes_of(const Operation& operation) {
   return 0;
 }
 
+// An operation moves a row; the occurrences of a definition come many at a time.
+std::size_t rows_of(const Operation& operation) {
+  const auto* change = std::get_if<ChangeDefinition>(&operation);
+  return change == nullptr ? 1 : 1 + change->add.size();
+}
+
 }  // namespace
 
 Status BatcherConfig::validate() const {
-  if (operations_min == 0 || operations_min > operations_max) {
-    return Error{ErrorCode::kInvalidArgument, "batcher.operations_min is " +
-                                                  std::to_string(operations_min) +
-                                                  ", must be from 1 to operations_max"};
+  if (rows_min == 0 || rows_min > rows_max) {
+    return Error{ErrorCode::kInvalidArgument, "batcher.rows_min is " + std::to_string(rows_min) +
+                                                  ", must be from 1 to rows_max"};
   }
   return {};
 }
@@ -39,13 +44,18 @@ Batcher::Batcher(BatcherConfig config, StoreLane& lane, const Clock& clock, cons
       lane_(lane),
       clock_(clock),
       log_(log),
-      limit_(std::min<std::size_t>(1000, config.operations_max)) {
+      limit_(std::min<std::size_t>(1000, config.rows_max)) {
   CARILLON_ASSERT(config_.validate().ok(), "main validates every configuration");
 }
 
 void Batcher::enqueue(Urgency urgency, Unit unit) {
-  pending_operations_ += unit.operations.size();
-  for (const Operation& operation : unit.operations) unit.bytes += bytes_of(operation);
+  for (const Operation& operation : unit.operations) {
+    unit.rows += rows_of(operation);
+    unit.bytes += bytes_of(operation);
+  }
+  // A request without operations counts too, so that a batch can be halved down to it.
+  unit.rows = std::max<std::size_t>(unit.rows, 1);
+  pending_rows_ += unit.rows;
   pending_bytes_ += unit.bytes;
   waiting_[static_cast<std::size_t>(urgency)].push_back(std::move(unit));
 }
@@ -85,21 +95,22 @@ void Batcher::beat() { wants_beat_ = true; }
 
 void Batcher::flush(WallTime now, std::int64_t id_high, bool recovered) {
   if (is_busy_ || clock_.steady_now() < not_before_) return;
-  if (pending_operations_ == 0 && !wants_beat_ &&
-      std::all_of(std::begin(waiting_), std::end(waiting_),
-                  [](const auto& queue) { return queue.empty(); })) {
-    return;
-  }
+  if (pending_rows_ == 0 && !wants_beat_) return;
   Batch batch;
   batch.number = next_number_;
   batch.id_high = id_high;
   batch.recovered = recovered;
   batch.now = now;
   const std::size_t limit = limit_once_ != 0 ? limit_once_ : limit_;
-  batch.operations.reserve(std::min(pending_operations_, limit));
+  batch.operations.reserve(std::min(pending_rows_, limit));
   std::size_t filled = 0;
   std::set<std::pair<std::int64_t, std::int64_t>> numbers;
-  for (auto& queue : waiting_) {
+  for (std::size_t urgency = 0; urgency < kUrgencies && filled < limit; ++urgency) {
+    auto& queue = waiting_[urgency];
+    // Each leaves an eighth to the less urgent, so that nothing waits for ever.
+    const bool others_wait = std::any_of(std::begin(waiting_) + urgency + 1, std::end(waiting_),
+                                         [](const auto& other) { return !other.empty(); });
+    const std::size_t through = limit - (others_wait ? (limit - filled) / 8 : 0);
     while (!queue.empty()) {
       Unit& unit = queue.front();
       // A resend waits for the batch after its first copy's, and is answered from that.
@@ -107,11 +118,9 @@ void Batcher::flush(WallTime now, std::int64_t id_high, bool recovered) {
         break;
       }
       const std::size_t size = unit.operations.size();
-      // A request without operations counts as one, so that a batch can be halved down to it.
-      const std::size_t weight = std::max<std::size_t>(size, 1);
       const bool is_first = in_flight_.empty();
-      if (!is_first && filled + weight > limit) break;
-      filled += weight;
+      if (!is_first && filled + unit.rows > through) break;
+      filled += unit.rows;
       if (unit.request) {
         unit.request->first_operation = batch.operations.size();
         unit.request->operation_count = size;
@@ -123,8 +132,8 @@ void Batcher::flush(WallTime now, std::int64_t id_high, bool recovered) {
       in_flight_.push_back(std::move(unit));
       queue.pop_front();
     }
-    if (filled >= limit) break;
   }
+  in_flight_rows_ = filled;
   wants_beat_ = false;
   is_busy_ = true;
   sent_at_ = clock_.steady_now();
@@ -140,8 +149,7 @@ bool Batcher::on_batch_done(BatchDone done) {
     ++next_number_;
     ++commits_;
     committed_operations_ += static_cast<std::int64_t>(done.batch.operations.size());
-    adapt(done.batch.operations.size(),
-          std::chrono::duration_cast<Duration>(clock_.steady_now() - sent_at_));
+    adapt(in_flight_rows_, std::chrono::duration_cast<Duration>(clock_.steady_now() - sent_at_));
     limit_once_ = 0;
     // A beat alone needs next to none.
     const bool is_beat = done.batch.operations.empty() && done.batch.requests.empty();
@@ -161,7 +169,7 @@ void Batcher::deliver(Batch& batch, const Committed& committed) {
   std::size_t request_at = 0;
   for (Unit& unit : units) {
     const std::size_t size = unit.operations.size();
-    pending_operations_ -= size;
+    pending_rows_ -= unit.rows;
     pending_bytes_ -= unit.bytes;
     const RequestOutcome* request = unit.request ? &committed.requests.at(request_at++) : nullptr;
     if (unit.on_outcome) {
@@ -190,7 +198,7 @@ void Batcher::deliver_unit(Unit& unit, std::vector<Operation> operations, const 
 }
 
 void Batcher::refuse(Unit& unit, const Error& error) {
-  pending_operations_ -= unit.operations.size();
+  pending_rows_ -= unit.rows;
   pending_bytes_ -= unit.bytes;
   if (unit.on_outcome)
     unit.on_outcome(unit.operations.front(), Outcome{.kind = OutcomeKind::kConflict}, &error);
@@ -226,7 +234,7 @@ void Batcher::after_rollback(Batch batch, const RolledBack& rolled_back) {
   }
   if (is_full) say_no_room(rolled_back.error);
   if (!is_full && !rolled_back.culprit && again.size() > 1)
-    limit_once_ = std::max<std::size_t>(1, std::max(batch.operations.size(), units.size()) / 2);
+    limit_once_ = std::max<std::size_t>(1, in_flight_rows_ / 2);
   auto& first = waiting_[0];
   first.insert(first.begin(), std::make_move_iterator(again.begin()),
                std::make_move_iterator(again.end()));
@@ -239,22 +247,21 @@ void Batcher::say_no_room(const Error& error) {
   if (said_no_room_ != SteadyTime{} && now < said_no_room_ + kSayAgain) return;
   said_no_room_ = now;
   log_.error("the store has no room: nothing is submitted, started or ended until it has", "error",
-             error.message, "pending", pending_operations_);
+             error.message, "pending", pending_rows_);
 }
 
 void Batcher::say_room_again() {
   lacks_room_ = false;
-  log_.info("the store has room again", "pending", pending_operations_);
+  log_.info("the store has room again", "pending", pending_rows_);
 }
 
-void Batcher::adapt(std::size_t operations, Duration took) {
-  if (operations < limit_ / 2 || took.count() <= 0) return;  // A small batch says little.
-  const double wanted = static_cast<double>(operations) *
+void Batcher::adapt(std::size_t rows, Duration took) {
+  if (rows < limit_ / 2 || took.count() <= 0) return;  // A small batch says little.
+  const double wanted = static_cast<double>(rows) *
                         static_cast<double>(config_.commit_time_aim.count()) /
                         static_cast<double>(took.count());
   const double next = 0.7 * static_cast<double>(limit_) + 0.3 * wanted;
-  limit_ =
-      std::clamp(static_cast<std::size_t>(next), config_.operations_min, config_.operations_max);
+  limit_ = std::clamp(static_cast<std::size_t>(next), config_.rows_min, config_.rows_max);
 }
 
 void Batcher::on_read_done(ReadDone done) {

@@ -49,9 +49,9 @@ struct BatcherConfig {
   // How long a commit should take: longer makes larger batches and more jobs a second, shorter
   // lets an urgent claim wait less behind a bulk load.
   Duration commit_time_aim = std::chrono::milliseconds{8};
-  std::size_t operations_min = 64;
-  std::size_t operations_max = 8192;
-  // Operations of clients that may wait for a commit; beyond it they are told to slow down.
+  std::size_t rows_min = 64;
+  std::size_t rows_max = 8192;
+  // Rows that may wait for a commit; beyond it clients are told to slow down.
   std::size_t pending_max = 200'000;
   std::size_t pending_bytes_max = 256 * 1024 * 1024;  // of their payloads and output
 
@@ -94,10 +94,9 @@ class Batcher {
   void ask(Read question, OnAnswer on_answer);
 
   bool is_full() const {
-    return pending_operations_ >= config_.pending_max ||
-           pending_bytes_ >= config_.pending_bytes_max;
+    return pending_rows_ >= config_.pending_max || pending_bytes_ >= config_.pending_bytes_max;
   }
-  std::size_t pending_operations() const { return pending_operations_; }
+  std::size_t pending_rows() const { return pending_rows_; }
   // The disk is full, or a limit of the database is reached: nothing could be written lately.
   bool lacks_room() const { return lacks_room_; }
 
@@ -118,6 +117,7 @@ class Batcher {
   struct Unit {
     std::vector<Operation> operations{};
     std::optional<NumberedRequest> request{};
+    std::size_t rows = 0;  // that it writes, about; never 0
     std::size_t bytes = 0;
     OnOutcome on_outcome{};  // a single operation
     OnUnit on_unit{};
@@ -132,7 +132,7 @@ class Batcher {
   void after_rollback(Batch batch, const RolledBack& rolled_back);
   void say_no_room(const Error& error);
   void say_room_again();
-  void adapt(std::size_t operations, Duration took);
+  void adapt(std::size_t rows, Duration took);
 
   BatcherConfig config_;
   StoreLane& lane_;
@@ -140,6 +140,7 @@ class Batcher {
   const Logger& log_;
   std::deque<Unit> waiting_[kUrgencies];
   std::vector<Unit> in_flight_;  // their operations are in the batch under way
+  std::size_t in_flight_rows_ = 0;
   bool is_busy_ = false;
   bool wants_beat_ = false;
   SteadyTime sent_at_{};
@@ -148,7 +149,7 @@ class Batcher {
   SteadyTime said_no_room_{};  // epoch: not yet
   std::size_t limit_;
   std::size_t limit_once_ = 0;  // smaller while a culprit is looked for
-  std::size_t pending_operations_ = 0;
+  std::size_t pending_rows_ = 0;
   std::size_t pending_bytes_ = 0;
   std::int64_t next_number_ = 1;
   std::uint64_t next_token_ = 1;

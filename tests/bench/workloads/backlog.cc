@@ -30,8 +30,8 @@ Status fill(Round& round, std::int64_t jobs) {
   const GroupId group = CARILLON_TRY(store->make_group(name));
   const WallTime now = round.clock.wall_now();
   const WallTime tomorrow = now + kDay;
-  for (std::int64_t number = 0; number < jobs || store->batcher().pending_operations() > 0;) {
-    while (number < jobs && store->batcher().pending_operations() < kAhead) {
+  for (std::int64_t number = 0; number < jobs || store->batcher().pending_rows() > 0;) {
+    while (number < jobs && store->batcher().pending_rows() < kAhead) {
       std::vector<Operation> operations;
       for (std::int64_t i = 0; i < kJobsOfAUnit && number < jobs; ++i, ++number) {
         JobSpec spec = noop_job({name}, number);

@@ -49,7 +49,7 @@ class Pipeline {
   const std::vector<std::int64_t>& ids() const { return ids_; }
 
  private:
-  bool has_room() const { return store_.batcher().pending_operations() < kAhead; }
+  bool has_room() const { return store_.batcher().pending_rows() < kAhead; }
 
   void post_request(bool run) {
     std::vector<Operation> operations;

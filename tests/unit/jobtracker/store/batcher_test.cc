@@ -121,11 +121,11 @@ TEST(Batcher, GathersWhileTheLaneIsBusyAndSendsItAsOneTransaction) {
   EXPECT_EQ(first.number + 1, second.number);
   EXPECT_THAT(Bundle::ids(second), ElementsAre(2, 3));
   EXPECT_THAT(bundle.done, ElementsAre(1));
-  EXPECT_EQ(bundle.batcher.pending_operations(), 2U);
+  EXPECT_EQ(bundle.batcher.pending_rows(), 2U);
 }
 
 TEST(Batcher, FillsByUrgencyAndLetsTheRestWait) {
-  Bundle bundle({.operations_min = 1, .operations_max = 3});
+  Bundle bundle({.rows_min = 1, .rows_max = 3});
   bundle.post(Urgency::kHousekeeping, 50);
   bundle.post(Urgency::kBulk, 40);
   bundle.post(Urgency::kRequest, 30);
@@ -140,7 +140,7 @@ TEST(Batcher, FillsByUrgencyAndLetsTheRestWait) {
 }
 
 TEST(Batcher, KeepsAUnitWhole) {
-  Bundle bundle({.operations_min = 1, .operations_max = 3});
+  Bundle bundle({.rows_min = 1, .rows_max = 3});
   bundle.post_unit(Urgency::kRequest, {1, 2});
   bundle.post_unit(Urgency::kRequest, {3, 4});
   bundle.post_unit(Urgency::kRequest, {5, 6, 7, 8, 9});
@@ -171,7 +171,7 @@ TEST(Batcher, RefusesTheNamedCulpritAloneAndRepeatsTheOthers) {
   EXPECT_THAT(Bundle::ids(batch), ElementsAre(1, 3));
   bundle.commit(std::move(batch));
   EXPECT_THAT(bundle.done, ElementsAre(1, 3));
-  EXPECT_EQ(bundle.batcher.pending_operations(), 0U);
+  EXPECT_EQ(bundle.batcher.pending_rows(), 0U);
 }
 
 TEST(Batcher, ACulpritTakesItsWholeUnitWithIt) {
@@ -289,7 +289,7 @@ TEST(Batcher, ABeatCommitsEvenIfThereIsNothingToCommit) {
 }
 
 TEST(Batcher, LearnsHowMuchFitsInTheTimeOfACommit) {
-  Bundle bundle({.commit_time_aim = milliseconds{8}, .operations_min = 10});
+  Bundle bundle({.commit_time_aim = milliseconds{8}, .rows_min = 10});
   std::size_t size = 0;
   for (int round = 0; round < 30; ++round) {
     for (std::int64_t id = 0; id < 2000; ++id) bundle.post(Urgency::kBulk, id);
