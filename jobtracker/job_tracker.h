@@ -57,6 +57,10 @@ class JobTracker final : public net::ServerReceiver,
 
   // Reads what the store has; frames are answered "not ready" until then.
   void start(net::ServerTransport& transport);
+  // Takes nothing new and hands out nothing more; what was taken is still stored and answered.
+  void stop() { stopping_ = true; }
+  // Nothing that was taken waits for the store any more.
+  bool is_idle() const { return !ready_ || batcher_.is_idle(); }
 
   void on_frame(const net::Peer& peer, std::string_view frame) override;
   void on_batch_done(BatchDone done);
@@ -66,7 +70,9 @@ class JobTracker final : public net::ServerReceiver,
   // At the end of every turn of the loop: hands out, confirms, commits.
   bool end_turn();
 
-  bool is_ready() const { return ready_ && !store_is_away_ && !batcher_.lacks_room(); }
+  bool is_ready() const {
+    return ready_ && !stopping_ && !store_is_away_ && !batcher_.lacks_room();
+  }
   std::vector<Stat> stats() const;
 
  private:

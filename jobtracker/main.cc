@@ -29,6 +29,7 @@ constexpr int kExitConfiguration = 2;
 constexpr int kExitStore = 3;
 constexpr int kExitBug = 70;
 constexpr Duration kStoreRetry = std::chrono::milliseconds{500};
+constexpr Duration kStopPatience = std::chrono::seconds{5};  // for what is under way to the store
 constexpr Duration kCheckpointPeriod = std::chrono::seconds{1};
 
 int fail(int status, const std::string& message) {
@@ -132,9 +133,17 @@ int run(const Settings& settings, const Environment& environment) {
   const Logger log{"jobtracker"};
   EventLoop loop(clock);
   bool stopped = false;
+  JobTracker* tracker = nullptr;
+  std::unique_ptr<OperationsPages> pages;
   auto signals = Signals::open(loop, [&](int, int) {
-    stopped = true;
-    loop.stop();
+    if (std::exchange(stopped, true)) return;
+    Signals::end_process_on_next(0);
+    (void)sd_notify(environment,
+                    "STOPPING=1");  // A manager that does not listen is its own problem.
+    if (tracker == nullptr) return loop.stop();
+    tracker->stop();
+    if (pages) pages->set_ready(false);
+    loop.post_at(clock.steady_now() + kStopPatience, [&loop] { loop.stop(); });
   });
   if (!signals.ok()) return fail(kExitBug, signals.error().message);
 
@@ -143,8 +152,6 @@ int run(const Settings& settings, const Environment& environment) {
     return fail(kExitConfiguration, made.error().message);
   auto transport = net::listen_zmq(loop, environment, settings.listen, settings.access);
   if (!transport.ok()) return fail(kExitConfiguration, transport.error().message);
-  JobTracker* tracker = nullptr;
-  std::unique_ptr<OperationsPages> pages;
   if (!settings.http.empty()) {
     auto open_pages = OperationsPages::open(settings.http, loop, [&tracker] {
       return tracker == nullptr ? std::vector<NamedNumber>{} : tracker->stats();
@@ -184,7 +191,7 @@ int run(const Settings& settings, const Environment& environment) {
                 transport.value()->endpoint().c_str(), pages ? pages->url().c_str() : "off",
                 place.c_str());
     std::fflush(stdout);
-    (void)sd_notify(environment, "READY=1");  // A manager that does not listen is its own problem.
+    (void)sd_notify(environment, "READY=1");  // As above.
   };
   const auto on_fatal = [&](const Error& error) {
     status = fail(kExitStore, "store: " + error.message);
@@ -193,10 +200,14 @@ int run(const Settings& settings, const Environment& environment) {
   JobTracker job_tracker(settings.tracker, session, clock, random, loop, *lane.value(),
                          *questions.value(), on_ready, on_fatal);
   tracker = &job_tracker;
-  loop.at_end_of_turn([&] { return job_tracker.end_turn(); });
+  loop.at_end_of_turn([&] {
+    const bool again = job_tracker.end_turn();
+    if (stopped && job_tracker.is_idle()) loop.stop();
+    return again;
+  });
   job_tracker.start(*transport.value());
   loop.run();
-  (void)sd_notify(environment, "STOPPING=1");  // As above.
+  Signals::end_process_on_next(status);
   log.info("stopped");
   return status;
 }

@@ -97,6 +97,8 @@ class Batcher {
     return pending_rows_ >= config_.pending_max || pending_bytes_ >= config_.pending_bytes_max;
   }
   std::size_t pending_rows() const { return pending_rows_; }
+  // Nothing waits, and nothing is under way.
+  bool is_idle() const { return !is_busy_ && pending_rows_ == 0 && asked_.empty(); }
   // The disk is full, or a limit of the database is reached: nothing could be written lately.
   bool lacks_room() const { return lacks_room_; }
 

@@ -9,6 +9,14 @@
 #include <unistd.h>
 
 namespace carillon {
+namespace {
+
+// What a signal handler knows can only be static.
+volatile std::sig_atomic_t exit_status = 0;
+
+void end_process(int) { ::_exit(exit_status); }
+
+}  // namespace
 
 Result<std::unique_ptr<Signals>> Signals::open(
     EventLoop& loop, std::function<void(int signal, int count)> on_signal) {
@@ -25,6 +33,17 @@ Result<std::unique_ptr<Signals>> Signals::open(
     return Error{ErrorCode::kUnavailable, "cannot receive signals: " + why};
   }
   return std::unique_ptr<Signals>(new Signals(loop, fd, before, std::move(on_signal)));
+}
+
+void Signals::end_process_on_next(int status) {
+  exit_status = status;
+  sigset_t ending;
+  sigemptyset(&ending);
+  for (const int signal : {SIGTERM, SIGINT}) {
+    std::signal(signal, end_process);
+    sigaddset(&ending, signal);
+  }
+  pthread_sigmask(SIG_UNBLOCK, &ending, nullptr);
 }
 
 Signals::Signals(EventLoop& loop, int fd, const sigset_t& mask_before,

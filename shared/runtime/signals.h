@@ -25,6 +25,10 @@ class Signals {
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
+  // From now on SIGTERM and SIGINT end the process at once, with `status`, whatever its threads
+  // wait for. On the thread that opened the signals.
+  static void end_process_on_next(int status);
+
   const sigset_t& mask_before() const { return mask_before_; }
 
  private:

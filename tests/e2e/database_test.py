@@ -51,6 +51,16 @@ class Database(LoadedTest):
         time.sleep(1)
         self.finish(cluster, load, cluster.tracker)
 
+    def test_a_tracker_that_stops_meanwhile_ends_at_once_at_a_second_signal(self):
+        cluster, _ = self.loaded()
+        self.mariadb.server.send(signal.SIGSTOP)
+        self.addCleanup(self.mariadb.server.send, signal.SIGCONT)
+        time.sleep(1)
+        cluster.tracker.send(signal.SIGTERM)
+        time.sleep(6)
+        self.assertTrue(cluster.tracker.is_running(), "it waits for the answer of a statement")
+        self.assertEqual(cluster.tracker.stop(signal.SIGTERM, patience=2), 0)
+
     def test_it_is_cut_off_in_the_middle_of_a_commit(self):
         proxy = faults.Proxy(self.mariadb.port)
         self.addCleanup(proxy.close)

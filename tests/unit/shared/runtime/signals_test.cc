@@ -44,6 +44,18 @@ TEST(Signals, SurvivesABrokenPipe) {
   EXPECT_EQ(std::raise(SIGPIPE), 0);
 }
 
+TEST(SignalsDeathTest, EndTheProcessAtOnceWhenAskedTo) {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    EXPECT_EXIT(
+        {
+          const Bundle b;
+          Signals::end_process_on_next(3);
+          std::raise(signal);
+        },
+        ::testing::ExitedWithCode(3), "");
+  }
+}
+
 TEST(Signals, LeavesTheMaskOfSignalsAsItWas) {
   sigset_t before;
   pthread_sigmask(SIG_SETMASK, nullptr, &before);

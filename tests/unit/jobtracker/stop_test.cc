@@ -1,0 +1,50 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/tracker_bundle.h"
+
+// A tracker that is asked to stop.
+namespace carillon::jobtracker {
+namespace {
+
+using carillon::testing::job_now;
+using carillon::testing::TrackerBundle;
+using std::chrono::microseconds;
+using std::chrono::seconds;
+using ::testing::SizeIs;
+
+TEST(Stop, AnswersWhatIsOnItsWayToTheStoreAndTakesNothingNew) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  bundle.run_for(seconds{2});
+  bundle.lane().away_until = bundle.clock.steady_now() + seconds{2};
+  JobSpec of_new_group = job_now("b");
+  of_new_group.group = "new";
+  const auto taken = bundle.client.submit({job_now("a")});
+  const auto looked_up = bundle.client.submit({of_new_group});
+  bundle.run_for(microseconds{500});
+  bundle.tracker().stop();
+  EXPECT_FALSE(bundle.tracker().is_ready());
+  EXPECT_FALSE(bundle.tracker().is_idle());
+  const auto late = bundle.client.submit({job_now("c")});
+  ASSERT_TRUE(bundle.run_until([&] { return bundle.tracker().is_idle(); }, seconds{5}));
+  bundle.run_for(seconds{5});
+  for (const auto sequence : {taken, looked_up}) {
+    const auto* answer = std::get_if<wire::Submitted>(bundle.client.answer_to(sequence));
+    ASSERT_NE(answer, nullptr);
+    EXPECT_EQ(answer->answers[0].status, wire::SubmitStatus::kAccepted);
+  }
+  EXPECT_EQ(bundle.client.answer_to(late), nullptr) << "it was told to come again";
+  EXPECT_THAT(bundle.waiting(), SizeIs(2));
+  EXPECT_THAT(bundle.waiting("a"), SizeIs(1)) << "nothing is handed out any more";
+}
+
+TEST(Stop, OfOneThatHasNotReadItsStoreWaitsForNothing) {
+  TrackerBundle bundle({.start = false});
+  bundle.start_tracker();
+  bundle.tracker().stop();
+  EXPECT_TRUE(bundle.tracker().is_idle());
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker
