@@ -132,13 +132,13 @@ void JobTracker::on_frame(const net::Peer& peer, std::string_view frame) {
                                          stopping_ ? "the job tracker is stopping"
                                                    : "the job tracker is starting, try again"}});
   }
-  route(asker, std::move(decoded.value().message));
+  route(asker, std::move(decoded.value().message), frame.size());
 }
 
-void JobTracker::route(const Asker& asker, wire::Message message) {
+void JobTracker::route(const Asker& asker, wire::Message message, std::size_t bytes) {
   if (auto* submit = std::get_if<wire::Submit>(&message))
-    return submit_.submit(asker, std::move(*submit));
-  if (auto* act = std::get_if<wire::Act>(&message)) return act_.act(asker, std::move(*act));
+    return submit_.submit(asker, std::move(*submit), bytes);
+  if (auto* act = std::get_if<wire::Act>(&message)) return act_.act(asker, std::move(*act), bytes);
   if (auto* query = std::get_if<wire::Query>(&message)) return query_.query(asker, *query);
   if (auto* hello = std::get_if<wire::Register>(&message))
     return on_register(asker, std::move(*hello));

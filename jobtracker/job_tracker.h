@@ -87,7 +87,7 @@ class JobTracker final : public net::ServerReceiver,
   void with_group(const std::string& name, std::function<void(Result<const Group*>)> then) override;
 
   void on_started(Result<ReadAnswer> answer);
-  void route(const Asker& asker, wire::Message message);
+  void route(const Asker& asker, wire::Message message, std::size_t bytes);
   void on_register(const Asker& asker, wire::Register message);
   void seat(const Asker& asker, const wire::Register& message, const Group& group);
   void on_pull(const Asker& asker, const wire::Pull& message);

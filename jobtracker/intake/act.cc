@@ -31,6 +31,7 @@ std::string word(wire::Verb verb) {
 struct ActIntake::Pending {
   Asker asker{};
   wire::Act act{};
+  std::size_t bytes = 0;
   GroupId group{};
   int looks = 0;
 
@@ -55,11 +56,15 @@ ActIntake::ActIntake(Catalog& catalog, ExecutingTable& executing, Workers& worke
       ids_(ids),
       clock_(clock) {}
 
-void ActIntake::act(const Asker& asker, wire::Act message) {
-  auto pending = std::make_shared<Pending>(Pending{.asker = asker, .act = std::move(message)});
+void ActIntake::act(const Asker& asker, wire::Act message, std::size_t bytes) {
+  auto pending =
+      std::make_shared<Pending>(Pending{.asker = asker, .act = std::move(message), .bytes = bytes});
   const wire::Act& act = pending->act;
   if (const Status valid = act.request.validate(); !valid.ok()) {
     return refuse(pending, valid.error().code, valid.error().message);
+  }
+  if (const Status room = batcher_.check_room(); !room.ok()) {
+    return refuse(pending, room.error().code, room.error().message);
   }
   if (act.task_id.empty() && !act.job_id)
     return refuse(pending, ErrorCode::kInvalidArgument, "name a task id or a job id");
@@ -82,7 +87,9 @@ void ActIntake::look_again(const PendingPtr& pending) {
   }
   Find question{
       .group = pending->group, .task_id = pending->act.task_id, .job_id = pending->act.job_id};
+  batcher_.hold(pending->bytes);
   batcher_.ask(question, [this, pending](Result<ReadAnswer> answer) {
+    batcher_.release(pending->bytes);
     if (!answer.ok()) return refuse(pending, answer.error().code, answer.error().message);
     act_on_job(pending, std::move(std::get<FindAnswer>(answer.value())));
   });
@@ -95,6 +102,7 @@ void ActIntake::refuse(const PendingPtr& pending, ErrorCode code, std::string me
 // What is refused now may have been done when it was sent for the first time: the store knows.
 void ActIntake::decline(const PendingPtr& pending, ErrorCode code, std::string message) {
   const wire::ErrorReply reply{Error{code, std::move(message)}};
+  pending->act.payload.reset();  // Nobody counts it any more.
   NumberedRequest number{.client = pending->act.request.client,
                          .sequence = pending->act.request.sequence,
                          .answer = wire::encode({.correlation = 0, .message = reply})};

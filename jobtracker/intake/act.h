@@ -25,7 +25,8 @@ class ActIntake {
             TakeBack& ends, Batcher& batcher, JobSink& sink, ClientLink& clients, WorkerLink& link,
             IdSource& ids, SchedulingClock& clock);
 
-  void act(const Asker& asker, wire::Act message);
+  // `bytes`: of its frame.
+  void act(const Asker& asker, wire::Act message, std::size_t bytes);
   // A worker says what it holds: what was told to stop is told again, as that may have been lost.
   void stop_again(const std::vector<wire::Held>& holding);
 

@@ -19,6 +19,7 @@ constexpr std::size_t kBulk = 20;
 
 struct SubmitIntake::Pending {
   Asker asker{};
+  std::size_t bytes = 0;  // held until its operations are posted
   wire::RequestNumber request{};
   std::vector<JobSpec> jobs{};
   wire::Submitted reply{};
@@ -53,19 +54,17 @@ SubmitIntake::SubmitIntake(std::string zone, Catalog& catalog, GroupMaker& group
       ids_(ids),
       clock_(clock) {}
 
-void SubmitIntake::submit(const Asker& asker, wire::Submit message) {
+void SubmitIntake::submit(const Asker& asker, wire::Submit message, std::size_t bytes) {
   if (const Status valid = message.request.validate(); !valid.ok()) {
     return clients_.answer(asker, wire::ErrorReply{valid.error()});
   }
-  if (batcher_.is_full()) {
-    clients_.answer(
-        asker, wire::ErrorReply{
-                   Error{ErrorCode::kLimit,
-                         "the job tracker has more submissions than it can store now, slow down"}});
-    return;
+  if (const Status room = batcher_.check_room(); !room.ok()) {
+    return clients_.answer(asker, wire::ErrorReply{room.error()});
   }
   auto pending = std::make_shared<Pending>();
   pending->asker = asker;
+  pending->bytes = bytes;
+  batcher_.hold(bytes);
   pending->request = message.request;
   pending->jobs = std::move(message.jobs);
   prepare(pending);
@@ -195,6 +194,7 @@ void SubmitIntake::end_replaced(Pending& pending) {
 
 void SubmitIntake::add(const std::shared_ptr<Pending>& pending) {
   if (waits_for_replaced(pending)) return;
+  batcher_.release(pending->bytes);
   for (std::size_t i = 0; i < pending->jobs.size(); ++i) {
     if (!pending->is_rejected(i)) add_job(*pending, i);
   }

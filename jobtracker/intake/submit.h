@@ -29,7 +29,8 @@ class SubmitIntake {
                Batcher& batcher, JobSink& sink, ClientLink& clients, IdSource& ids,
                SchedulingClock& clock);
 
-  void submit(const Asker& asker, wire::Submit message);
+  // `bytes`: of its frame.
+  void submit(const Asker& asker, wire::Submit message, std::size_t bytes);
 
   std::int64_t submitted() const { return submitted_; }
 

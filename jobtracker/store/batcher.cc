@@ -19,6 +19,9 @@ std::size_t bytes_of(const Operation& operation) {
   if (const auto* definition = std::get_if<AddDefinition>(&operation)) {
     return definition->definition.spec.size();
   }
+  if (const auto* change = std::get_if<ChangeWaiting>(&operation)) {
+    return change->from.spec.size() + (change->to ? change->to->spec.size() : 0);
+  }
   if (const auto* output = std::get_if<AddOutput>(&operation)) return output->row.bytes.size();
   return 0;
 }
@@ -53,6 +56,7 @@ void Batcher::enqueue(Urgency urgency, Unit unit) {
     unit.rows += rows_of(operation);
     unit.bytes += bytes_of(operation);
   }
+  if (unit.request) unit.bytes += unit.request->answer.size();
   // A request without operations counts too, so that a batch can be halved down to it.
   unit.rows = std::max<std::size_t>(unit.rows, 1);
   pending_rows_ += unit.rows;
@@ -89,6 +93,23 @@ void Batcher::ask(Read question, OnAnswer on_answer) {
   const std::uint64_t token = next_token_++;
   asked_.emplace(token, std::move(on_answer));
   lane_.read(token, std::move(question));
+}
+
+void Batcher::hold(std::size_t bytes) {
+  ++held_requests_;
+  pending_bytes_ += bytes;
+}
+
+void Batcher::release(std::size_t bytes) {
+  CARILLON_ASSERT(held_requests_ > 0, "what is released was held");
+  --held_requests_;
+  pending_bytes_ -= bytes;
+}
+
+Status Batcher::check_room() const {
+  if (!is_full()) return {};
+  return Error{ErrorCode::kLimit,
+               "the job tracker has more requests than it can store now, slow down"};
 }
 
 void Batcher::beat() { wants_beat_ = true; }

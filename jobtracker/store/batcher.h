@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "carillon/result.h"
 #include "jobtracker/store/batch.h"
 #include "jobtracker/store/reads.h"
 #include "shared/base/clock.h"
@@ -53,7 +54,9 @@ struct BatcherConfig {
   std::size_t rows_max = 8192;
   // Rows that may wait for a commit; beyond it clients are told to slow down.
   std::size_t pending_max = 200'000;
-  std::size_t pending_bytes_max = 256 * 1024 * 1024;  // of their payloads and output
+  std::size_t pending_bytes_max = 256 * 1024 * 1024;  // of payloads, output and held requests
+  // Reads, and requests that wait for one, which may be under way; as above.
+  std::size_t reads_max = 20'000;
 
   Status validate() const;
 };
@@ -93,9 +96,17 @@ class Batcher {
                     OnRequest on_request, OnUnit on_unit);
   void ask(Read question, OnAnswer on_answer);
 
+  // A request of so many bytes waits, for a read or a change, before its operations are posted;
+  // release() it then.
+  void hold(std::size_t bytes);
+  void release(std::size_t bytes);
+
   bool is_full() const {
-    return pending_rows_ >= config_.pending_max || pending_bytes_ >= config_.pending_bytes_max;
+    return pending_rows_ >= config_.pending_max || pending_bytes_ >= config_.pending_bytes_max ||
+           asked_.size() + held_requests_ >= config_.reads_max;
   }
+  // kLimit: a request that comes now is to come later.
+  Status check_room() const;
   std::size_t pending_rows() const { return pending_rows_; }
   // Nothing waits, and nothing is under way.
   bool is_idle() const { return !is_busy_ && pending_rows_ == 0 && asked_.empty(); }
@@ -153,6 +164,7 @@ class Batcher {
   std::size_t limit_once_ = 0;  // smaller while a culprit is looked for
   std::size_t pending_rows_ = 0;
   std::size_t pending_bytes_ = 0;
+  std::size_t held_requests_ = 0;
   std::int64_t next_number_ = 1;
   std::uint64_t next_token_ = 1;
   std::unordered_map<std::uint64_t, OnAnswer> asked_;

@@ -87,6 +87,7 @@ void FakeClient::on_frame(std::string_view frame) {
   }
   const auto sequence = static_cast<std::int64_t>(correlation);
   if (const auto* error = std::get_if<wire::ErrorReply>(&envelope.value().message)) {
+    if (error->error.code == ErrorCode::kLimit) ++slowed_down_;
     const bool passes =
         error->error.code == ErrorCode::kUnavailable || error->error.code == ErrorCode::kLimit;
     if (passes) return;  // It is sent again.

@@ -32,7 +32,8 @@ class FakeClient {
   const wire::Message* answer_to(std::int64_t sequence) const;
   const wire::Message* answer_to_query(std::uint64_t correlation) const;
   std::size_t unanswered() const { return unanswered_.size(); }
-  std::size_t answers() const { return answers_; }  // of requests, repeated ones too
+  std::size_t answers() const { return answers_; }          // of requests, repeated ones too
+  std::size_t slowed_down() const { return slowed_down_; }  // how often it was told to
 
   // Called for each answer to a request.
   std::function<void(std::int64_t, const wire::Message&)> on_answer = [](std::int64_t,
@@ -55,6 +56,7 @@ class FakeClient {
   std::map<std::uint64_t, wire::Message> rows_;
   std::uint64_t last_query_ = 0;
   std::size_t answers_ = 0;
+  std::size_t slowed_down_ = 0;
 };
 
 }  // namespace carillon::testing

@@ -56,6 +56,18 @@ TEST(Act, CancelEndsAJobThatWaitsAndFreesItsTaskId) {
   EXPECT_THAT(bundle.runs(), IsEmpty());
 }
 
+TEST(Act, WhatCannotBeLookedUpSoonIsToldToSlowDown) {
+  TrackerBundle bundle({.tracker = {.batcher = {.reads_max = 20}}});
+  bundle.submit(job_now("a"));
+  bundle.lane().away_until = bundle.clock.steady_now() + seconds{3};
+  for (int i = 0; i < 20; ++i) {
+    bundle.client.act({.verb = Verb::kKill, .group = "default", .task_id = "a"});
+  }
+  bundle.run_for(milliseconds{500});
+  EXPECT_GE(bundle.client.slowed_down(), 10U) << "a look-up counts, and the request that waits";
+  EXPECT_TRUE(bundle.run_until([&] { return bundle.client.unanswered() == 0; }));
+}
+
 TEST(Act, CancelEndsAJobOfTheDelayedTable) {
   TrackerBundle bundle;
   bundle.submit(job_at("a", bundle.now() + hours{2}));

@@ -316,6 +316,43 @@ TEST(Batcher, SaysWhenClientsMustSlowDown) {
   EXPECT_FALSE(bundle.batcher.is_full());
 }
 
+TEST(Batcher, CountsWhatIsHeldAndWhatIsAsked) {
+  Bundle bundle({.pending_bytes_max = 100, .reads_max = 3});
+  EXPECT_TRUE(bundle.batcher.check_room().ok());
+  bundle.batcher.hold(100);
+  ASSERT_FALSE(bundle.batcher.check_room().ok());
+  EXPECT_EQ(bundle.batcher.check_room().error().code, ErrorCode::kLimit);
+  bundle.batcher.release(100);
+  EXPECT_FALSE(bundle.batcher.is_full());
+  bundle.batcher.ask(ListNodes{}, [](Result<ReadAnswer>) {});
+  bundle.batcher.ask(ListNodes{}, [](Result<ReadAnswer>) {});
+  EXPECT_FALSE(bundle.batcher.is_full());
+  bundle.batcher.hold(1);
+  EXPECT_TRUE(bundle.batcher.is_full());
+  bundle.batcher.on_read_done({bundle.lane.reads.at(0), ReadAnswer{NodesAnswer{}}});
+  EXPECT_FALSE(bundle.batcher.is_full());
+}
+
+TEST(Batcher, CountsTheBytesOfChangesAndOfAnswersToKeep) {
+  for (const bool change : {true, false}) {
+    Bundle bundle({.pending_bytes_max = 100});
+    if (change) {
+      bundle.batcher.post(Urgency::kRequest,
+                          ChangeWaiting{.from = {.spec = std::string(50, 'x')},
+                                        .to = WaitingJob{.spec = std::string(50, 'y')}},
+                          [](Operation&, const Outcome&, const Error*) {});
+    } else {
+      bundle.batcher.post_request(Urgency::kRequest,
+                                  {.client = 1, .sequence = 1, .answer = std::string(100, 'x')}, {},
+                                  [](const RequestOutcome&, const Error*) {}, {});
+    }
+    EXPECT_TRUE(bundle.batcher.is_full());
+    bundle.flush();
+    bundle.commit(bundle.take());
+    EXPECT_FALSE(bundle.batcher.is_full());
+  }
+}
+
 TEST(Batcher, AnswersEachReadToWhoAsked) {
   Bundle bundle;
   std::vector<int> answered;
