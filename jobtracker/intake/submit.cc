@@ -198,15 +198,15 @@ void SubmitIntake::add(const std::shared_ptr<Pending>& pending) {
   for (std::size_t i = 0; i < pending->jobs.size(); ++i) {
     if (!pending->is_rejected(i)) add_job(*pending, i);
   }
-  if (pending->operations.empty())
-    return clients_.answer(pending->asker, std::move(pending->reply));
   submitted_ += static_cast<std::int64_t>(pending->operations.size());
   take_out_replaced(*pending);
   NumberedRequest number{.client = pending->request.client,
                          .sequence = pending->request.sequence,
                          .answer = wire::encode({.correlation = 0, .message = pending->reply})};
+  pending->jobs = {};  // Nobody counts them any more.
+  // Without a job too: what is rejected now may have been accepted when it was sent first.
   batcher_.post_request(
-      pending->jobs.size() > kBulk ? Urgency::kBulk : Urgency::kRequest, std::move(number),
+      pending->reply.answers.size() > kBulk ? Urgency::kBulk : Urgency::kRequest, std::move(number),
       std::move(pending->operations),
       [this, pending](const RequestOutcome& outcome, const Error* refused) {
         answer(*pending, outcome, refused);

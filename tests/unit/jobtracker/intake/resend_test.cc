@@ -10,6 +10,7 @@ namespace {
 
 using carillon::testing::FakeRun;
 using carillon::testing::job_at;
+using carillon::testing::job_cron;
 using carillon::testing::job_every;
 using carillon::testing::job_manual;
 using carillon::testing::job_now;
@@ -46,6 +47,19 @@ TEST(Resend, OfASubmissionGetsTheFirstAnswerAlsoAfterTheJobsEnd) {
     EXPECT_EQ(second.answers[i].task_id, first.answers[i].task_id) << i;
   }
   EXPECT_THAT(bundle.runs(), SizeIs(2));
+}
+
+TEST(Resend, OfAJobThatIsInvalidByNowGetsTheFirstAnswer) {
+  TrackerBundle bundle;
+  const auto sequence = bundle.client.submit({job_cron("a", "30 0 8 21 11 ? 2026")});
+  bundle.run_for(seconds{1});
+  ASSERT_EQ(submitted(bundle, sequence).answers[0].status, wire::SubmitStatus::kAccepted);
+  const JobId first = submitted(bundle, sequence).answers[0].job_id;
+  bundle.run_for(minutes{1});
+  bundle.client.send_again(sequence);
+  bundle.run_for(seconds{1});
+  EXPECT_EQ(submitted(bundle, sequence).answers[0].status, wire::SubmitStatus::kAccepted);
+  EXPECT_EQ(submitted(bundle, sequence).answers[0].job_id, first);
 }
 
 TEST(Resend, OfASubmissionThatReplacesDoesNotRemoveItsOwnJob) {
