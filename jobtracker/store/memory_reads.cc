@@ -114,6 +114,7 @@ class MemoryReads {
     for (auto next = tables_.log.rbegin();
          next != tables_.log.rend() && !is_full(answer.entries, ask.limit); ++next) {
       const LogEntry& entry = next->second;
+      if (entry.id <= ask.job_id.value) break;  // Ids grow: a job's rows are all above its id.
       if (ask.before_id != 0 && entry.id >= ask.before_id) continue;
       if (ask.group && entry.group != ask.group) continue;
       if (!ask.task_id.empty() && entry.task_id != ask.task_id) continue;

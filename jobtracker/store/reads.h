@@ -97,7 +97,7 @@ struct ExecutingAnswer {
 struct ListHistory {
   GroupId group{};        // 0: all
   std::string task_id{};  // empty: all
-  JobId job_id{};         // 0: all
+  JobId job_id{};         // 0: all; rows with a smaller id are not looked at
   WallTime since{};
   std::int64_t before_id = 0;  // page: log rows with a smaller id; 0: from the newest
   std::int64_t limit = 0;

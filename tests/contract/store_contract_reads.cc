@@ -284,6 +284,17 @@ TEST_P(StoreReads, FindsOneOldEntryBehindThousandsOfOthers) {
               ElementsAre(wanted));
 }
 
+TEST_P(StoreReads, LooksForAJobsHistoryOnlyAboveItsId) {
+  const auto job = new_job();
+  auto before = new_log(job);
+  before.id = job.id.value - 1;
+  const auto after = new_log(job);
+  write_log({before, after});
+
+  EXPECT_THAT(ask<HistoryAnswer>(ListHistory{.job_id = job.id, .limit = 5}).entries,
+              ElementsAre(after));
+}
+
 TEST_P(StoreReads, ListsOutputPageByPage) {
   std::vector<OutputRow> all;
   std::vector<Operation> adds;

@@ -24,7 +24,7 @@ constexpr std::string_view kAndTask = " AND task_id = ?";
 constexpr std::string_view kAndJob = " AND job_id = ?";
 constexpr std::string_view kSelectLogBounds =
     "SELECT MIN(log_id), MAX(ended_us), COUNT(*) FROM (SELECT log_id, ended_us FROM lts_job_log "
-    "WHERE log_id < ? ORDER BY log_id DESC LIMIT ?) AS newest";
+    "WHERE log_id > ? AND log_id < ? ORDER BY log_id DESC LIMIT ?) AS newest";
 constexpr std::string_view kLogRange =
     " FROM lts_job_log WHERE log_id >= ? AND log_id < ? AND ended_us >= ?";
 constexpr std::string_view kNewestFirst = " ORDER BY log_id DESC LIMIT ?";
@@ -85,13 +85,15 @@ Result<ReadAnswer> SqlReads::read(const ListHistory& ask) {
   std::int64_t before =
       ask.before_id != 0 ? ask.before_id : std::numeric_limits<std::int64_t>::max();
   // The log has no index but its own order, which is that of time: it is read backwards in pieces.
+  // Job and log ids come from one growing source, so a job's rows are all above its id.
   for (std::int64_t piece = kFirstLogRows;; piece = std::min(2 * piece, kLogRowsMax)) {
     const std::int64_t wanted = ask.limit - static_cast<std::int64_t>(answer.entries.size());
     if (wanted <= 0) break;
     std::int64_t first = 0;
     std::int64_t rows = 0;
     WallTime newest{};
-    CARILLON_TRY(db_.query(kSelectLogBounds, SqlValues{Value::of(before), Value::of(piece)},
+    CARILLON_TRY(db_.query(kSelectLogBounds,
+                           SqlValues{value_of(ask.job_id), Value::of(before), Value::of(piece)},
                            [&](const sql::Row& row) {
                              first = row.integer(0);
                              newest = wall_time(row.integer(1));
