@@ -253,7 +253,11 @@ void Batcher::after_rollback(Batch batch, const RolledBack& rolled_back) {
       again.push_back(std::move(unit));
     }
   }
-  if (is_full) say_no_room(rolled_back.error);
+  if (is_full) {
+    // It may be a limit on transactions, which less at a time stays below.
+    limit_ = std::max(config_.rows_min, std::min(limit_, in_flight_rows_ / 2));
+    say_no_room(rolled_back.error);
+  }
   if (!is_full && !rolled_back.culprit && again.size() > 1)
     limit_once_ = std::max<std::size_t>(1, in_flight_rows_ / 2);
   auto& first = waiting_[0];

@@ -33,6 +33,7 @@ MysqlFailure connection_failure(int number) {
     case 1160:
     case 1161:
     case 1290:  // the server is read-only: a replica, or one that is about to be replaced
+    case 1792:  // ... and its transaction, begun while it was
     case 1836:
     case 1317:  // the query, and ...
     case 1927:  // ... the connection were killed
@@ -99,6 +100,10 @@ MysqlFailure mysql_failure(int number, std::string_view text) {
     case 1038:
     case 1041:
       return of(ErrorCode::kLimit, "the server has too little memory");
+    case 1197:  // the transaction is larger than the binary log's cache
+      return of(ErrorCode::kLimit, "raise max_binlog_cache_size");
+    case 1206:  // more row locks than there is room for
+      return of(ErrorCode::kLimit, "raise innodb_buffer_pool_size");
     case 1461:
       return of(ErrorCode::kLimit, "raise max_prepared_stmt_count");
 

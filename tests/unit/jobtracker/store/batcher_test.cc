@@ -303,6 +303,19 @@ TEST(Batcher, LearnsHowMuchFitsInTheTimeOfACommit) {
   EXPECT_LE(size, 110U);
 }
 
+TEST(Batcher, HalvesWhatReachesALimitOfTheStore) {
+  Bundle bundle({.rows_min = 10});
+  for (std::int64_t id = 0; id < 400; ++id) bundle.post(Urgency::kClaim, id);
+  for (const std::size_t size : {400U, 200U, 100U, 50U, 25U, 12U, 10U, 10U}) {
+    bundle.flush();
+    Batch batch = bundle.take();
+    ASSERT_EQ(batch.operations.size(), size);
+    bundle.roll_back(std::move(batch), {.error = kFull});
+    bundle.clock.advance(std::chrono::seconds{2});
+  }
+  EXPECT_THAT(bundle.refusals, IsEmpty());
+}
+
 TEST(Batcher, SaysWhenClientsMustSlowDown) {
   Bundle bundle({.pending_max = 3});
   for (const std::int64_t id : {1, 2, 3}) {
