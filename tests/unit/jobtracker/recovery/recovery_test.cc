@@ -11,6 +11,7 @@ namespace {
 
 using carillon::testing::FakeRun;
 using carillon::testing::FakeWorker;
+using carillon::testing::job_at;
 using carillon::testing::job_every;
 using carillon::testing::job_now;
 using carillon::testing::TrackerBundle;
@@ -52,6 +53,25 @@ TEST(Recovery, AJobTrackerThatStoodStillCallsNobodyDead) {
   EXPECT_THAT(bundle.runs(), SizeIs(1));
   EXPECT_EQ(bundle.stat("workers_lost_total"), 0);
   EXPECT_TRUE(bundle.is_empty());
+}
+
+// The store and the way to the worker fail together, and both come back at about the same moment.
+TEST(Recovery, AClaimThatIsCommittedWhileItsWorkerIsAwayIsNotForgotten) {
+  for (Duration cut = milliseconds{4500}; cut < milliseconds{5600}; cut += milliseconds{10}) {
+    TrackerBundle bundle;
+    auto& worker = bundle.add_worker();
+    bundle.run_for(seconds{2});
+    const WallTime at = bundle.now() + seconds{3};
+    bundle.submit(job_at("a", at));
+    bundle.run_to(at - milliseconds{200});
+    bundle.lane().work_time = [] { return seconds{5}; };
+    bundle.run_to(at - milliseconds{20});  // Its claim is under way.
+    bundle.lane().work_time = [] { return milliseconds{1}; };
+    worker.cut_off(cut);
+    bundle.run_for(seconds{20});
+    ASSERT_THAT(bundle.runs(), SizeIs(1)) << cut.count() << bundle.story("a");
+    ASSERT_TRUE(bundle.is_empty()) << cut.count() << bundle.story("a");
+  }
 }
 
 TEST(Recovery, AResultThatWasReadyDuringTheDownTimeIsTakenAfterwards) {

@@ -11,6 +11,7 @@ namespace {
 using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 using ::testing::SizeIs;
 
 // A lane that only keeps what it is given; the test says how it ends.
@@ -137,6 +138,33 @@ TEST(Batcher, FillsByUrgencyAndLetsTheRestWait) {
   bundle.commit(std::move(batch));
   bundle.flush();
   EXPECT_THAT(Bundle::ids(bundle.take()), ElementsAre(40, 50));
+}
+
+TEST(Batcher, LeavesAShareToTheLessUrgent) {
+  Bundle bundle({.rows_min = 1, .rows_max = 16});
+  for (std::int64_t id = 100; id < 140; ++id) bundle.post(Urgency::kRequest, id);
+  bundle.post(Urgency::kBulk, 1);
+  bundle.post(Urgency::kHousekeeping, 2);
+  bundle.flush();
+  const auto ids = Bundle::ids(bundle.take());
+  EXPECT_THAT(ids, SizeIs(16));
+  EXPECT_THAT(ids, IsSupersetOf({1, 2}));
+}
+
+TEST(Batcher, CountsEveryOccurrenceOfADefinitionAsARow) {
+  Bundle bundle({.rows_min = 1, .rows_max = 100});
+  for (int i = 0; i < 3; ++i) {
+    ChangeDefinition generation;
+    generation.add.resize(49);
+    bundle.batcher.post(Urgency::kBulk, std::move(generation),
+                        [](Operation&, const Outcome&, const Error*) {});
+  }
+  EXPECT_EQ(bundle.batcher.pending_rows(), 150U);
+  bundle.post(Urgency::kClaim, 7);
+  bundle.flush();
+  const Batch batch = bundle.take();
+  ASSERT_THAT(batch.operations, SizeIs(2)) << "the claim, and one stretch of fifty";
+  EXPECT_TRUE(std::holds_alternative<AddOutput>(batch.operations.front()));
 }
 
 TEST(Batcher, KeepsAUnitWhole) {
