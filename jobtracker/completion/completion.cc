@@ -200,6 +200,7 @@ void Completion::end(Executing& entry, JobEvent event, std::optional<LogEntry> l
                   "the table of a job's life allows it");
   const WaitingJob& job = entry.row.job;
   Ending ending{.session = entry.row.session, .job = job, .is_final = !again};
+  ending.ran = was_tried(job) || (log && log->attempt > 0);
   const WallTime ended = log ? log->ended_at : clock_.now();
   std::vector<Operation> operations;
   operations.emplace_back(End{.id = job.id,
@@ -210,7 +211,7 @@ void Completion::end(Executing& entry, JobEvent event, std::optional<LogEntry> l
                               .log = std::move(log),
                               .again = std::move(again)});
   if (ending.is_final && job.definition) {
-    auto with = run_end_.with_end(job, ended);
+    auto with = run_end_.with_end(job, ended, ending.ran);
     std::move(with.begin(), with.end(), std::back_inserter(operations));
   }
   entry.phase = Phase::kEnding;
@@ -243,7 +244,7 @@ void Completion::on_ended(const Ending& ending, std::vector<Operation>& operatio
   if (!ending.is_final || !job.definition) return;
   const std::vector<Operation> with(std::make_move_iterator(operations.begin() + 1),
                                     std::make_move_iterator(operations.end()));
-  run_end_.run_ended(job, with, {outcomes.begin() + 1, outcomes.end()});
+  run_end_.run_ended(job, ending.ran, with, {outcomes.begin() + 1, outcomes.end()});
 }
 
 bool Completion::flush() {

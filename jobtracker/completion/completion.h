@@ -50,6 +50,7 @@ class Completion final : public TakeBack {
     SessionId session{};
     WaitingJob job{};
     bool is_final = true;
+    bool ran = true;  // this attempt or one before it was started
   };
 
   void end(Executing& entry, JobEvent event, std::optional<LogEntry> log,

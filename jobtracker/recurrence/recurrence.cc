@@ -359,22 +359,33 @@ void Recurrence::add_regular(const ActiveDefinition& definition, ChangeDefinitio
   operation.add.push_back(occurrence(to, definition.spec.priority, fire));
 }
 
-std::vector<Operation> Recurrence::with_end(const WaitingJob& job, WallTime ended) {
+ChangeDefinition Recurrence::uncounted(const ActiveDefinition& definition) const {
+  ChangeDefinition operation = change_of(definition);
+  operation.to->fired -= 1;
+  return operation;
+}
+
+std::vector<Operation> Recurrence::with_end(const WaitingJob& job, WallTime ended, bool ran) {
   ActiveDefinition* definition = catalog_.definition(job.definition);
-  if (definition == nullptr || !is_single(*definition) || job.triggered || definition->is_changing)
-    return {};
-  if (definition->row.state != DefinitionState::kActive) return {};
+  if (definition == nullptr || job.triggered || definition->is_changing) return {};
+  const bool makes_next =
+      is_single(*definition) && definition->row.state == DefinitionState::kActive;
+  if (!makes_next && ran) return {};
   definition->is_changing = true;
   std::vector<Operation> operations;
+  if (!makes_next) {
+    operations.emplace_back(uncounted(*definition));
+    return operations;
+  }
   // The worker's clock is believed where it agrees with ours to a second: a run that ended just
   // before a fire does not pass over it.
   const WallTime now = clock_.now();
   const bool agrees = ended <= now && now - ended < std::chrono::seconds{1};
-  operations.emplace_back(next_cycle(*definition, agrees ? ended : now, true));
+  operations.emplace_back(next_cycle(*definition, agrees ? ended : now, ran));
   return operations;
 }
 
-void Recurrence::run_ended(const WaitingJob& job, const std::vector<Operation>& with,
+void Recurrence::run_ended(const WaitingJob& job, bool ran, const std::vector<Operation>& with,
                            const std::vector<Outcome>& outcomes) {
   ActiveDefinition* definition = catalog_.definition(job.definition);
   if (definition == nullptr) return;
@@ -387,13 +398,16 @@ void Recurrence::run_ended(const WaitingJob& job, const std::vector<Operation>& 
     definition = catalog_.definition(id);
     if (definition == nullptr) return;
     settled(*definition);
-  } else if (is_single(*definition) && !job.triggered) {
+  } else if ((is_single(*definition) || !ran) && !job.triggered) {
     // It was being changed, or suspended, when the run ended.
-    when_settled(id, [this, ended = job.id](ActiveDefinition& settled_one) {
+    when_settled(id, [this, ran, ended = job.id](ActiveDefinition& settled_one) {
       const bool has_another = settled_one.regular && settled_one.regular != ended;
-      if (settled_one.row.state != DefinitionState::kActive || has_another) return;
+      const bool makes_next = is_single(settled_one) && !has_another &&
+                              settled_one.row.state == DefinitionState::kActive;
+      if (!makes_next && ran) return;
       change(
-          settled_one, next_cycle(settled_one, clock_.now(), true), {},
+          settled_one,
+          makes_next ? next_cycle(settled_one, clock_.now(), ran) : uncounted(settled_one), {},
           [this](const ChangeDefinition& changed, const Outcome&) { remove_if_over(changed.id); });
     });
   }

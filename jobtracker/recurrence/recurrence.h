@@ -88,8 +88,8 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   void was_not_claimed(const WaitingJob& job) override;
 
   // ---- for completion ----
-  std::vector<Operation> with_end(const WaitingJob& job, WallTime ended) override;
-  void run_ended(const WaitingJob& job, const std::vector<Operation>& with,
+  std::vector<Operation> with_end(const WaitingJob& job, WallTime ended, bool ran) override;
+  void run_ended(const WaitingJob& job, bool ran, const std::vector<Operation>& with,
                  const std::vector<Outcome>& outcomes) override;
   void not_ended(const WaitingJob& job) override;
 
@@ -126,6 +126,8 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   // The change that follows the end of the single regular run, at `after`.
   // `ran`: it was a run, and counts as one.
   ChangeDefinition next_cycle(ActiveDefinition& definition, WallTime after, bool ran);
+  // The change that follows a run which never was one.
+  ChangeDefinition uncounted(const ActiveDefinition& definition) const;
   // The regular occurrence of a single definition; `to` is the row to come.
   void add_regular(const ActiveDefinition& definition, ChangeDefinition& operation, WallTime fire);
   void generate(ActiveDefinition& definition, WallTime through);

@@ -11,11 +11,12 @@ namespace carillon::jobtracker {
 class RunEnd {
  public:
   virtual ~RunEnd() = default;
-  // What is to be written in the same transaction as the end.
-  virtual std::vector<Operation> with_end(const WaitingJob& job, WallTime ended) = 0;
+  // What is to be written in the same transaction as the end. Not `ran`: it was called off before
+  // any attempt was started, and does not count.
+  virtual std::vector<Operation> with_end(const WaitingJob& job, WallTime ended, bool ran) = 0;
   // After that transaction, with those operations and what became of them; called for every run
   // that has ended for good, also when there was nothing to write with it.
-  virtual void run_ended(const WaitingJob& job, const std::vector<Operation>& with,
+  virtual void run_ended(const WaitingJob& job, bool ran, const std::vector<Operation>& with,
                          const std::vector<Outcome>& outcomes) = 0;
   // The store refused that transaction: the run goes on as if it had not ended.
   virtual void not_ended(const WaitingJob& job) = 0;

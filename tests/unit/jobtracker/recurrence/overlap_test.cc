@@ -351,5 +351,28 @@ TEST(Count, ASuspendedRunDoesNotCount) {
   }
 }
 
+TEST(Count, ARunThatIsSuspendedBetweenItsClaimAndItsTimeDoesNotCount) {
+  for (const Overlap overlap : {Overlap::kSkip, Overlap::kParallel}) {
+    SCOPED_TRACE(static_cast<int>(overlap));
+    TrackerBundle bundle(
+        {.tracker = {.dispatcher = {.claim_ahead = std::chrono::milliseconds{2500}}}});
+    bundle.add_worker({.threads = 8});
+    JobSpec spec = job_every("a", std::chrono::seconds{1});
+    spec.schedule.first = bundle.now() + std::chrono::seconds{10};
+    spec.schedule.count = 5;
+    spec.overlap = overlap;
+    bundle.submit(spec);
+    bundle.run_to(*spec.schedule.first - std::chrono::milliseconds{500});
+    ASSERT_THAT(bundle.tables().executing, ::testing::SizeIs(overlap == Overlap::kSkip ? 1 : 2));
+    bundle.act(wire::Verb::kSuspend, "a");
+    bundle.run_for(std::chrono::minutes{1});
+    EXPECT_THAT(bundle.runs_of("a"), ::testing::IsEmpty());
+    bundle.act(wire::Verb::kResume, "a");
+    bundle.run_for(std::chrono::minutes{1});
+    EXPECT_THAT(bundle.runs_of("a"), ::testing::SizeIs(5));
+    EXPECT_TRUE(bundle.is_empty());
+  }
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker
