@@ -206,8 +206,11 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
                                    : std::to_string(jobs.size()) + " runs of " + pending->name() +
                                          " were executing and are told to stop";
       return post(pending, std::move(operations), done, {},
-                  [this, jobs](std::vector<Operation>&, const std::vector<Outcome>&, const Error*) {
-                    stop_runs(jobs, "killed");
+                  [this, jobs](std::vector<Operation>&, const std::vector<Outcome>& outcomes,
+                               const Error*) {
+                    for (std::size_t i = 0; i < jobs.size(); ++i) {
+                      if (outcomes[i].kind == OutcomeKind::kDone) stop_runs({jobs[i]}, "killed");
+                    }
                   });
     }
   }
