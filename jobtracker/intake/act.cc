@@ -234,11 +234,7 @@ void ActIntake::cancel_definition(const PendingPtr& pending, ActiveDefinition& d
                            const RequestOutcome& outcome, const Error* refused) {
     if (refused == nullptr && !outcome.answered_before) {
       // Whatever runs by now, also what was claimed after the cancel was asked for.
-      std::vector<JobId> running;
-      for (const auto& [job, entry] : executing_.all()) {
-        if (entry.row.job.definition == id) running.push_back(job);
-      }
-      stop_runs(running, "cancelled");
+      stop_runs(executing_.of_definition(id), "cancelled");
     }
     answer(outcome, refused);
   };

@@ -29,6 +29,7 @@ class ExecutingTable {
  public:
   Executing& put(ExecutingJob row, Phase phase) {
     by_session_[row.session].insert(row.job.id);
+    if (row.job.definition) by_definition_[row.job.definition].insert(row.job.id);
     const JobId id = row.job.id;
     return jobs_.insert_or_assign(id, Executing{.row = std::move(row), .phase = phase})
         .first->second;
@@ -36,9 +37,9 @@ class ExecutingTable {
   void erase(JobId id) {
     const auto found = jobs_.find(id);
     if (found == jobs_.end()) return;
-    const auto session = by_session_.find(found->second.row.session);
-    session->second.erase(id);
-    if (session->second.empty()) by_session_.erase(session);
+    const ExecutingJob& row = found->second.row;
+    take_out(by_session_, row.session, id);
+    if (row.job.definition) take_out(by_definition_, row.job.definition, id);
     jobs_.erase(found);
   }
   Executing* find(JobId id) {
@@ -46,10 +47,10 @@ class ExecutingTable {
     return found == jobs_.end() ? nullptr : &found->second;
   }
   // A copy, so that the caller may end jobs while it goes along.
-  std::vector<JobId> of_session(SessionId session) const {
-    const auto found = by_session_.find(session);
-    if (found == by_session_.end()) return {};
-    return {found->second.begin(), found->second.end()};
+  std::vector<JobId> of_session(SessionId session) const { return copy_of(by_session_, session); }
+  // Likewise; it may have been removed.
+  std::vector<JobId> of_definition(DefinitionId definition) const {
+    return copy_of(by_definition_, definition);
   }
   std::vector<SessionId> sessions() const {
     std::vector<SessionId> all;
@@ -60,8 +61,25 @@ class ExecutingTable {
   std::size_t size() const { return jobs_.size(); }
 
  private:
+  template <class Key>
+  using Index = std::unordered_map<Key, std::set<JobId>>;
+
+  template <class Key>
+  static void take_out(Index<Key>& index, Key key, JobId id) {
+    const auto found = index.find(key);
+    found->second.erase(id);
+    if (found->second.empty()) index.erase(found);
+  }
+  template <class Key>
+  static std::vector<JobId> copy_of(const Index<Key>& index, Key key) {
+    const auto found = index.find(key);
+    if (found == index.end()) return {};
+    return {found->second.begin(), found->second.end()};
+  }
+
   std::unordered_map<JobId, Executing> jobs_;
-  std::unordered_map<SessionId, std::set<JobId>> by_session_;
+  Index<SessionId> by_session_;
+  Index<DefinitionId> by_definition_;
 };
 
 }  // namespace carillon::jobtracker
