@@ -48,7 +48,8 @@ void Recurrence::change(ActiveDefinition& definition, ChangeDefinition operation
   auto on_unit = [this, then = std::move(then)](std::vector<Operation>& operations,
                                                 const std::vector<Outcome>& outcomes,
                                                 const Error* refused) {
-    const auto& changed = std::get<ChangeDefinition>(operations.back());
+    auto& changed = std::get<ChangeDefinition>(operations.back());
+    if (changed.to) changed.to->fired -= outcomes.back().count;
     forget_removed(operations);
     ActiveDefinition* found = catalog_.definition(changed.id);
     CARILLON_ASSERT(found != nullptr, "a definition goes only by its own change");

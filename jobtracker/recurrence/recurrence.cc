@@ -142,15 +142,7 @@ Status Recurrence::suspend(DefinitionId id, ForRequest request) {
   }
   if (definition->row.state == DefinitionState::kSuspended)
     return Error{ErrorCode::kConflict, "is suspended already"};
-  if (definition->spec.schedule.count && !is_single(*definition)) {
-    suspend_counted(id, std::move(request));
-    return {};
-  }
-  ChangeDefinition operation = suspension(*definition);
-  // The run that waits is voided, and does not count.
-  const bool waits = definition->row.next_fire != kNever && !has_regular_run(*definition);
-  if (is_single(*definition) && waits) operation.to->fired -= 1;
-  change(*definition, std::move(operation), {}, {}, std::move(request));
+  change(*definition, suspension(*definition), {}, {}, std::move(request));
   return {};
 }
 
@@ -162,6 +154,7 @@ ChangeDefinition Recurrence::suspension(const ActiveDefinition& definition) {
   void_waiting(definition, operation,
                passed_over(definition.row, LogState::kCancelled, {}, 0,
                            "due and not started when the job was suspended"));
+  operation.uncounts_voided = true;
   return operation;
 }
 
@@ -179,27 +172,6 @@ void Recurrence::void_waiting(const ActiveDefinition& definition, ChangeDefiniti
     operation.logs.push_back(std::move(of_run));
   }
   operation.voided = std::move(log);
-}
-
-// The runs that are voided do not count: the store says how many they are.
-void Recurrence::suspend_counted(DefinitionId id, ForRequest request) {
-  ReadOccurrences question{
-      .definition = id, .group = catalog_.definition(id)->row.group, .limit = config_.rows_max};
-  batcher_.ask(question, [this, id, request](Result<ReadAnswer> answer) {
-    if (!answer.ok()) return request.on_request({}, &answer.error());
-    const auto& waiting = std::get<OccurrencesAnswer>(answer.value()).waiting;
-    const auto voided = std::count_if(waiting.begin(), waiting.end(), [](const WaitingJob& job) {
-      return !job.triggered && job.attempt == 0;
-    });
-    when_settled(
-        id,
-        [this, request, voided](ActiveDefinition& definition) {
-          ChangeDefinition operation = suspension(definition);
-          operation.to->fired -= voided;
-          change(definition, std::move(operation), {}, {}, request);
-        },
-        [request] { request.on_request({}, &kGone); });
-  });
 }
 
 Status Recurrence::resume(DefinitionId id, ForRequest request) {

@@ -109,7 +109,6 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   void settled(ActiveDefinition& definition);
   void change(ActiveDefinition& definition, ChangeDefinition operation, std::vector<Operation> with,
               Then then, std::optional<ForRequest> request = std::nullopt);
-  void suspend_counted(DefinitionId id, ForRequest request);
   void drop(DefinitionId id);
   void forget_removed(const std::vector<Operation>& operations);
   void apply(ActiveDefinition& definition, const ChangeDefinition& operation);

@@ -48,6 +48,9 @@ struct ChangeDefinition {
   // The log row for those of them that were due by its end and had never been claimed: it gets
   // their number and the time of the first. With none it is written as it is, unless it counts 0.
   std::optional<LogEntry> voided{};
+  // Those of the schedule's grid that were not tried come off to->fired; the outcome's `count` says
+  // how many.
+  bool uncounts_voided = false;
   GroupId group{};                // where they wait
   std::vector<WaitingJob> add{};  // all of `group`
   std::vector<LogEntry> logs{};
@@ -109,7 +112,7 @@ struct Outcome {
   OutcomeKind kind = OutcomeKind::kDone;
   JobId existing_job{};                // kTaken
   DefinitionId existing_definition{};  // kTaken
-  std::int64_t count = 0;              // Purge
+  std::int64_t count = 0;              // Purge, ChangeDefinition
 
   bool operator==(const Outcome&) const = default;
 };

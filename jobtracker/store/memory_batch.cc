@@ -214,6 +214,8 @@ Result<Outcome> MemoryBatch::apply(const ChangeDefinition& change) {
     put(tables_.definitions, change.id, std::nullopt);
     free_key(before.group, before.task_id, {.definition = before.id});
   }
+  Outcome outcome = done();
+  const bool uncounts = change.to && change.uncounts_voided;
   std::optional<LogEntry> voided = change.voided;
   if (change.void_waiting) {
     WaitingTable* group = CARILLON_TRY(group_table(change.group));
@@ -221,14 +223,20 @@ Result<Outcome> MemoryBatch::apply(const ChangeDefinition& change) {
     for (WaitingTable* table : {group, &tables_.delayed}) {
       const auto limit = static_cast<std::int64_t>(table->size());
       for (const WaitingJob& job : table->of_definition(change.id, limit)) {
+        if (uncounts && !job.triggered && !was_tried(job)) ++outcome.count;
         erase_waiting(*table, job.id);
       }
     }
   }
+  if (outcome.count > 0) {
+    Definition uncounted = tables_.definitions.at(change.id);
+    uncounted.fired -= outcome.count;
+    put(tables_.definitions, change.id, std::move(uncounted));
+  }
   for (const WaitingJob& job : change.add) CARILLON_TRY(insert_waiting(job));
   for (const LogEntry& entry : change.logs) CARILLON_TRY(insert_log(entry));
   if (voided && voided->count > 0) CARILLON_TRY(insert_log(*voided));
-  return done();
+  return outcome;
 }
 
 Result<Outcome> MemoryBatch::apply(const Claim& claim) {

@@ -114,6 +114,7 @@ class BatchSource {
     if (chance(30)) change.expected_generated_through = known.generated_through;
     if (chance(10)) ++change.expected_version;
     change.void_waiting = chance(30);
+    change.uncounts_voided = change.void_waiting && chance(50);
     if (change.void_waiting && chance(70)) {
       change.voided = new_log(new_occurrence(known));
       change.voided->count = static_cast<std::int64_t>(below(2));

@@ -422,6 +422,36 @@ TEST_P(StoreContract, LogsHowManyFiresWereDueWhenTheyAreVoided) {
   EXPECT_THAT(history(), SizeIs(2));
 }
 
+TEST_P(StoreContract, TakesVoidedOccurrencesThatWereNotTriedOffTheCount) {
+  auto definition = new_definition("hourly");
+  committed({AddDefinition{definition, std::nullopt}});
+  auto retry = new_occurrence(definition);
+  retry.attempt = 1;
+  retry.failures = 1;
+  auto lost = new_occurrence(definition);
+  lost.attempt = 1;
+  lost.lost = 1;
+  auto given_back = new_occurrence(definition);
+  given_back.attempt = 1;
+  auto triggered = new_occurrence(definition);
+  triggered.triggered = true;
+  committed({AddJob{retry}, AddJob{lost}, AddJob{given_back}, AddJob{triggered},
+             AddJob{new_occurrence(definition)}, AddJob{delayed_one(new_occurrence(definition))}});
+  definition.fired = 9;
+  const ChangeDefinition change{.id = definition.id,
+                                .expected_version = 1,
+                                .to = definition,
+                                .void_waiting = true,
+                                .uncounts_voided = true,
+                                .group = group_};
+
+  EXPECT_EQ(committed({change}).outcomes.front().count, 3);
+  definition.fired = 6;
+  EXPECT_THAT(definitions(), ElementsAre(definition));
+  EXPECT_THAT(waiting(group_), IsEmpty());
+  EXPECT_THAT(delayed(), IsEmpty());
+}
+
 TEST_P(StoreContract, VoidsWhatTheSameBatchHasAdded) {
   const auto definition = new_definition("hourly");
   committed({AddDefinition{definition, std::nullopt}});

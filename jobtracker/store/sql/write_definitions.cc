@@ -20,6 +20,10 @@ constexpr std::string_view kDeleteKey =
 constexpr std::string_view kSelectDue = "SELECT COUNT(*), MIN(trigger_time_us) FROM ";
 constexpr std::string_view kDueOfDefinition =
     " WHERE definition_id = ? AND trigger_time_us <= ? AND attempt = 0";
+constexpr std::string_view kSelectCount = "SELECT COUNT(*) FROM ";
+// was_tried() in SQL, denied.
+constexpr std::string_view kUntriedOfGrid =
+    " WHERE definition_id = ? AND triggered = 0 AND failures = 0 AND lost = 0";
 
 std::string condition_of(const ChangeDefinition& change) {
   return joined({kWhereVersion, change.expected_generated_through ? kAndGenerated : ""});
@@ -130,9 +134,29 @@ Status log_voided(WriteContext& context, const ChangeDefinition& change,
   return {};
 }
 
+// What is about to be voided does not count. Returns how many they were.
+Result<std::int64_t> uncount_voided(WriteContext& context, const ChangeDefinition& change,
+                                    std::string_view group_table) {
+  std::int64_t count = 0;
+  for (const std::string_view table : {group_table, kDelayedTable}) {
+    CARILLON_TRY(context.db.query(joined({kSelectCount, table, kUntriedOfGrid}),
+                                  SqlValues{value_of(change.id)},
+                                  [&](const sql::Row& row) { count += row.integer(0); }));
+  }
+  if (count == 0) return count;
+  CARILLON_TRY(context.db.execute(joined({"UPDATE ", definition_table(change.to->kind),
+                                          " SET fired = fired - ? WHERE definition_id = ?"}),
+                                  SqlValues{Value::of(count), value_of(change.id)}));
+  return count;
+}
+
 Status void_waiting(WriteContext& context, const ChangeDefinition& change) {
   const std::string_view group_table = CARILLON_TRY(context.table_of(change.group));
   if (change.voided) CARILLON_TRY(log_voided(context, change, group_table));
+  if (change.to && change.uncounts_voided) {
+    context.outcomes[*context.current].count =
+        CARILLON_TRY(uncount_voided(context, change, group_table));
+  }
   for (const std::string_view table : {group_table, kDelayedTable}) {
     CARILLON_TRY(delete_definition(context, table, change.id));
   }

@@ -374,5 +374,53 @@ TEST(Count, ARunThatIsSuspendedBetweenItsClaimAndItsTimeDoesNotCount) {
   }
 }
 
+// The suspension comes before, with and after the claim of a run.
+TEST(Count, IsOfRunsAtWhateverMomentTheirJobIsSuspended) {
+  for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel}) {
+    for (int moment = 0; moment < 200; moment += 4) {
+      SCOPED_TRACE(::testing::Message() << static_cast<int>(overlap) << ' ' << moment);
+      TrackerBundle bundle;
+      bundle.add_worker();
+      bundle.lane().work_time = [] { return std::chrono::milliseconds{20}; };
+      JobSpec spec = job_every("a", std::chrono::seconds{1});
+      spec.schedule.first = bundle.now() + std::chrono::seconds{10};
+      spec.schedule.count = 6;
+      spec.overlap = overlap;
+      bundle.submit(spec);
+      bundle.run_to(*spec.schedule.first + std::chrono::milliseconds{1880 + moment});
+      bundle.act(wire::Verb::kSuspend, "a");
+      bundle.run_for(std::chrono::seconds{5});
+      bundle.act(wire::Verb::kResume, "a");
+      bundle.run_for(std::chrono::minutes{1});
+      EXPECT_THAT(bundle.runs_of("a"), ::testing::SizeIs(6));
+      EXPECT_TRUE(bundle.is_empty());
+    }
+  }
+}
+
+TEST(Count, ARunThatWasGivenBackUnstartedDoesNotCountWhenItsJobIsSuspended) {
+  for (const Overlap overlap : {Overlap::kSkip, Overlap::kParallel}) {
+    SCOPED_TRACE(static_cast<int>(overlap));
+    TrackerBundle bundle;
+    auto& worker = bundle.add_worker();
+    worker.behaviour = [](const auto&, const auto&) { return FakeRun{.time = minutes{60}}; };
+    JobSpec spec = job_every("a", minutes{1});
+    spec.schedule.count = 2;
+    spec.overlap = overlap;
+    bundle.submit(spec);
+    bundle.run_for(seconds{2});
+    ASSERT_THAT(worker.handed(), ::testing::SizeIs(1));
+    const wire::AttemptId first = worker.handed()[0];
+    worker.leave();
+    worker.give_back(first);
+    bundle.run_for(seconds{2});
+    bundle.act(wire::Verb::kSuspend, "a");
+    EXPECT_THAT(bundle.waiting(), ::testing::IsEmpty());
+    ASSERT_THAT(bundle.log("a"), ::testing::SizeIs(1)) << "its fire has one outcome";
+    EXPECT_EQ(bundle.log("a")[0].state, LogState::kCancelled);
+    EXPECT_EQ(bundle.definition("a")->fired, 0);
+  }
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker
