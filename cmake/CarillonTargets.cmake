@@ -64,7 +64,7 @@ function(carillon_test name)
     add_dependencies(carillon_fast_tests ${name})
   endif()
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 600)  # sanitizers on a busy machine take twenty times as long
+    set(arg_TIMEOUT 1500)  # sanitizers on a busy machine take twenty times as long
   endif()
   set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
 endfunction()

@@ -118,12 +118,12 @@ TEST_F(MysqlStoreTest, RefusesAWrongPasswordAMissingDatabaseAndAWrongUrl) {
 
 TEST_F(MysqlStoreTest, RefusesANewerSchemaAndChangesNothing) {
   ASSERT_TRUE(open(url_).ok());
-  run("UPDATE lts_schema SET version = 7");
+  run("INSERT INTO lts_schema VALUES (7, 0)");
 
   const auto error = refused(url_);
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(error.message, HasSubstr("has schema 7, this program knows up to 1"));
+  EXPECT_THAT(error.message, HasSubstr("has schema 7, this program knows up to 2"));
 }
 
 TEST_F(MysqlStoreTest, CompletesAMigrationThatWasInterrupted) {
