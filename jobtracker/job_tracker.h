@@ -79,6 +79,8 @@ class JobTracker final : public net::ServerReceiver,
   // JobSink, WorkerLink, ClientLink, GroupMaker: what one part asks of another.
   void offer(WaitingJob job) override { dispatcher_.offer(std::move(job)); }
   void forget(GroupId group, JobId id) override { dispatcher_.forget(group, id); }
+  void hold(GroupId group, JobId id) override { dispatcher_.hold(group, id); }
+  void release(JobId id) override { dispatcher_.release(id); }
   void forget_definition(GroupId group, DefinitionId id) override {
     dispatcher_.forget_definition(group, id);
   }

@@ -31,7 +31,8 @@ void Dispatcher::open_group(GroupId group) {
 }
 
 void Dispatcher::offer(WaitingJob job) {
-  if (job.delayed) return;
+  const bool is_others = held_.count(job.id) != 0 || executing_.find(job.id) != nullptr;
+  if (job.delayed || is_others) return;
   const auto found = lanes_.find(job.group);
   CARILLON_ASSERT(found != lanes_.end(), "a group is opened before its first job");
   touch(job.group);
@@ -59,6 +60,17 @@ void Dispatcher::forget_definition(GroupId group, DefinitionId id) {
   const auto found = lanes_.find(group);
   if (found == lanes_.end()) return;
   for (auto& [kinds, lane] : found->second) lane.preload.forget_definition(id);
+}
+
+void Dispatcher::hold(GroupId group, JobId id) {
+  held_.insert(id);
+  forget(group, id);
+}
+
+void Dispatcher::release(JobId id) {
+  const auto found = held_.find(id);
+  CARILLON_ASSERT(found != held_.end(), "whoever releases a job has held it");
+  held_.erase(found);
 }
 
 void Dispatcher::reload() {
@@ -208,8 +220,9 @@ void Dispatcher::take_rows(const Asked& asked, Result<ReadAnswer> answer) {
   }
   const bool takes_all = asked.kinds == RunKinds::all();
   std::erase_if(jobs, [&](const WaitingJob& job) {
-    // Rows whose claim is on its way are still in the table; they belong to the claim.
-    if (executing_.find(job.id) != nullptr) return true;
+    // Rows whose claim is on its way are still in the table; they belong to the claim. So do those
+    // that are being changed to who changes them.
+    if (executing_.find(job.id) != nullptr || held_.count(job.id) != 0) return true;
     if (takes_all || is_for(asked.kinds, catalog_.glance(job))) return false;
     say_if_nobody_accepts(job);
     return true;

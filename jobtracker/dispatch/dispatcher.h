@@ -61,6 +61,8 @@ class Dispatcher final : public JobSink {
   // A row that is in its group's table by now, new or changed.
   void offer(WaitingJob job) override;
   void forget(GroupId group, JobId id) override;
+  void hold(GroupId group, JobId id) override;
+  void release(JobId id) override;
   void forget_definition(GroupId group, DefinitionId id) override;
 
   // A worker's credit has changed, or jobs may have come due.
@@ -127,6 +129,7 @@ class Dispatcher final : public JobSink {
   Deadlines deadlines_;
   std::map<GroupId, Lanes> lanes_;
   std::uint64_t last_generation_ = 0;
+  std::multiset<JobId> held_;  // once for each that changes their row
   std::set<GroupId> touched_;
   std::set<std::pair<GroupId, RunKind>> said_nobody_accepts_;  // since the group's lanes changed
   std::unordered_map<SessionId, std::vector<JobId>> ready_;    // to be sent in this turn

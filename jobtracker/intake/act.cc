@@ -342,14 +342,14 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
                      pending->name() + " is not executing, it waits (cancel it instead)");
   }
   if (executing_.find(job.id) != nullptr) return look_again(pending);  // It is just being claimed.
-  sink_.forget(job.group, job.id);
   std::vector<Operation> operations;
   operations.emplace_back(std::move(change));
-  if (job.delayed) definitions_.hold_promotion();
+  job.delayed ? definitions_.hold_promotion() : sink_.hold(job.group, job.id);
   ForRequest request = for_request(pending, pending->name() + " " + word(verb), job.id);
   request.on_request = [this, job, answer = std::move(request.on_request)](
                            const RequestOutcome& outcome, const Error* refused) {
     if (job.delayed) definitions_.release_promotion();
+    if (!job.delayed && outcome.answered_before) sink_.release(job.id);
     const bool was_left = refused != nullptr || outcome.answered_before;
     if (was_left && executing_.find(job.id) == nullptr) sink_.offer(job);
     answer(outcome, refused);
@@ -359,9 +359,8 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
       std::move(request.on_request),
       [this](std::vector<Operation>& done, const std::vector<Outcome>& outcomes, const Error*) {
         auto& changed = std::get<ChangeWaiting>(done.front());
+        if (!changed.from.delayed) sink_.release(changed.from.id);
         if (outcomes.front().kind != OutcomeKind::kDone) return;
-        // A read before the commit may have brought it back.
-        sink_.forget(changed.from.group, changed.from.id);
         if (changed.to) sink_.offer(std::move(*changed.to));
       });
 }

@@ -5,6 +5,7 @@
 
 #include "carillon/time.h"
 #include "jobtracker/store/rows.h"
+#include "shared/base/assert.h"
 
 namespace carillon::jobtracker {
 
@@ -28,6 +29,7 @@ struct Executing {
 class ExecutingTable {
  public:
   Executing& put(ExecutingJob row, Phase phase) {
+    CARILLON_ASSERT(jobs_.count(row.job.id) == 0, "a job is claimed once at a time");
     by_session_[row.session].insert(row.job.id);
     if (row.job.definition) by_definition_[row.job.definition].insert(row.job.id);
     const JobId id = row.job.id;

@@ -13,6 +13,10 @@ class JobSink {
   virtual void offer(WaitingJob job) = 0;
   // The row is about to leave the table.
   virtual void forget(GroupId group, JobId id) = 0;
+  // A row of its group's table is about to change: as forget(), and until it was released as often
+  // as it was held, no read brings it back and an offer is ignored.
+  virtual void hold(GroupId group, JobId id) = 0;
+  virtual void release(JobId id) = 0;
   // All rows of a definition have left the table.
   virtual void forget_definition(GroupId group, DefinitionId id) = 0;
 };

@@ -442,6 +442,35 @@ TEST(Act, TriggerRunsAOneShotJobAtOnceWithItsOwnPayloadOrAnother) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
+// Its row is read, claimed and changed in every order.
+TEST(Act, ATriggerThatMeetsAClaimIsRefusedOrRunsOnceWithItsPayload) {
+  int triggered = 0;
+  for (int moment = 0; moment < 120; moment += 3) {
+    SCOPED_TRACE(moment);
+    TrackerBundle bundle;
+    bundle.lane().work_time = [] { return milliseconds{20}; };
+    JobSpec job = job_now("a");
+    job.payload = "own";
+    bundle.submit(job);
+    const auto sequence = bundle.client.act(
+        {.verb = Verb::kTrigger, .group = "default", .task_id = "a", .payload = "other"});
+    bundle.run_for(milliseconds{moment});
+    std::vector<std::string> payloads;
+    bundle.add_worker({.threads = 4}).behaviour = [&](const auto&, const JobSpec& spec) {
+      payloads.push_back(spec.payload);
+      return FakeRun{.time = seconds{1}};
+    };
+    bundle.run_for(seconds{5});
+    const wire::Message* answer = bundle.client.answer_to(sequence);
+    ASSERT_NE(answer, nullptr);
+    const bool is_done = said(*answer) == "ok";
+    triggered += is_done ? 1 : 0;
+    EXPECT_THAT(payloads, ElementsAre(is_done ? "other" : "own"));
+    EXPECT_TRUE(bundle.is_empty());
+  }
+  EXPECT_GT(triggered, 10);
+}
+
 TEST(Act, KillStopsTheRunsOfADefinitionAndTheNextFireComes) {
   TrackerBundle bundle;
   runs_take(bundle.add_worker(), hours{1});
