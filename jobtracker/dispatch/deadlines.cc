@@ -30,9 +30,18 @@ void Deadlines::open_group(GroupId group) {
   go_through();
 }
 
-void Deadlines::offer(const WaitingJob& job, Duration start_deadline) {
-  if (start_deadline <= Duration{} || was_tried(job) || looked_up_.count(job.id) != 0) return;
-  keep(job.id, {.at = job.trigger_time + start_deadline, .group = job.group});
+void Deadlines::offer(const WaitingJob& job, const wire::SpecGlance& glance) {
+  const auto end = end_of(job, glance);
+  if (end && looked_up_.count(job.id) == 0) keep(job.id, {.at = *end, .group = job.group});
+}
+
+// When it ends, if nobody starts it before.
+std::optional<WallTime> Deadlines::end_of(const WaitingJob& job,
+                                          const wire::SpecGlance& glance) const {
+  if (was_tried(job)) return std::nullopt;
+  if (gate_.is_missed(job)) return job.trigger_time;
+  if (glance.start_deadline <= Duration{}) return std::nullopt;
+  return job.trigger_time + glance.start_deadline;
 }
 
 void Deadlines::keep(JobId id, const Place& place) {
@@ -105,12 +114,12 @@ void Deadlines::take_found(JobId id, const Place& place, Result<ReadAnswer> answ
     return keep(id, {.at = now + kAgain, .group = place.group});
   }
   auto& found = std::get<FindAnswer>(answer.value());
-  if (!found.waiting || found.waiting->delayed || was_tried(*found.waiting)) return;
+  if (!found.waiting || found.waiting->delayed) return;
   if (executing_.find(id) != nullptr) return;  // It has just been claimed.
   const auto glance = catalog_.glance(*found.waiting);
-  if (!glance || glance->start_deadline <= Duration{}) return;
-  const WallTime at = found.waiting->trigger_time + glance->start_deadline;
-  if (at > now) return keep(id, {.at = at, .group = place.group});
+  const auto end = glance ? end_of(*found.waiting, *glance) : std::nullopt;
+  if (!end) return;
+  if (*end > now) return keep(id, {.at = *end, .group = place.group});
   if (!gate_.expire(std::move(*found.waiting)))
     keep(id, {.at = now + kAgain, .group = place.group});
 }
@@ -149,7 +158,7 @@ bool Deadlines::take_page(const ListWaiting& question, const std::vector<Waiting
   std::int64_t bytes = 0;
   for (const WaitingJob& job : jobs) {
     bytes += static_cast<std::int64_t>(job.spec.size()) + 200;
-    if (const auto glance = catalog_.glance(job)) offer(job, glance->start_deadline);
+    if (const auto glance = catalog_.glance(job)) offer(job, *glance);
   }
   if (static_cast<std::int64_t>(jobs.size()) < question.limit) {
     to_go_through_.pop_front();

@@ -25,12 +25,13 @@ struct DeadlinesConfig {
   std::int64_t bytes = 8 * 1024 * 1024;  // at a time; rows with large payloads are fewer
 };
 
-// Makes jobs expire that wait beyond their start deadline, although no thread comes free for them.
+// Makes jobs end that wait beyond their start deadline, or were missed, although no thread comes
+// free for them.
 //
 // Knows of every job that was offered, and goes once through each group's table when that is
 // opened. Holds the soonest deadlines up to its capacity; if there were more, the tables are gone
 // through again when few are left. What it knows may be out of date: at its deadline a job is
-// looked up, and expires if it still waits and was never tried.
+// looked up, and ends if it still waits and was never tried.
 //
 // Thread: the loop.
 class Deadlines {
@@ -40,8 +41,8 @@ class Deadlines {
             const Logger& log);
 
   void open_group(GroupId group);
-  // A row that is in its group's table. `start_deadline` 0: it has none.
-  void offer(const WaitingJob& job, Duration start_deadline);
+  // A row that is in its group's table.
+  void offer(const WaitingJob& job, const wire::SpecGlance& glance);
   // The row is about to change or to leave the table.
   void forget(JobId id);
   // The time was set.
@@ -55,6 +56,7 @@ class Deadlines {
     GroupId group{};
   };
 
+  std::optional<WallTime> end_of(const WaitingJob& job, const wire::SpecGlance& glance) const;
   void keep(JobId id, const Place& place);
   void drop(JobId id);
   void look_at_due();

@@ -38,7 +38,7 @@ void Dispatcher::offer(WaitingJob job) {
   touch(job.group);
   const WallTime now = clock_.now();
   const auto glance = catalog_.glance(job);
-  if (glance) deadlines_.offer(job, glance->start_deadline);
+  if (glance) deadlines_.offer(job, *glance);
   Lane* last = nullptr;
   for (auto& [kinds, lane] : found->second) {
     if (!is_for(kinds, glance)) continue;

@@ -55,26 +55,33 @@ bool Recurrence::admit(WaitingJob& job, WallTime now) {
 
 bool Recurrence::admit_one_shot(WaitingJob& job, WallTime now) {
   if (now <= job.trigger_time + kLate) return true;
-  if (is_expired(job, wire::glance_at_spec(job.spec).start_deadline, now)) {
-    end_waiting(std::move(job), LogState::kExpired, kExpired);
+  const bool ends =
+      is_missed(job) || is_expired(job, wire::glance_at_spec(job.spec).start_deadline, now);
+  if (ends) end_one_shot(std::move(job));
+  return !ends;
+}
+
+// Definitions look for what they missed themselves.
+bool Recurrence::is_missed(const WaitingJob& job) const {
+  if (job.definition || job.kind != ScheduleKind::kAt || job.attempt > 0 ||
+      !was_missed(job.trigger_time, Duration{}))
     return false;
-  }
-  if (job.attempt > 0 || job.kind != ScheduleKind::kAt || !was_missed(job.trigger_time, Duration{}))
-    return true;
   const auto spec = wire::decode_spec(job.spec);
-  if (!spec.ok()) return true;  // The worker will say what is wrong with it.
+  if (!spec.ok()) return false;  // The worker will say what is wrong with it.
   const Misfire& misfire = spec.value().misfire;
-  if (misfire.policy == MisfirePolicy::kSkip && was_missed(job.trigger_time, misfire.threshold)) {
-    end_waiting(std::move(job), LogState::kMissed, "its time came while no job tracker ran");
-    return false;
-  }
-  return true;
+  return misfire.policy == MisfirePolicy::kSkip && was_missed(job.trigger_time, misfire.threshold);
+}
+
+void Recurrence::end_one_shot(WaitingJob job) {
+  const bool was_missed = is_missed(job);
+  end_waiting(std::move(job), was_missed ? LogState::kMissed : LogState::kExpired,
+              was_missed ? "its time came while no job tracker ran" : kExpired);
 }
 
 bool Recurrence::expire(WaitingJob job) {
   if (!job.definition) {
     sink_.forget(job.group, job.id);
-    end_waiting(std::move(job), LogState::kExpired, kExpired);
+    end_one_shot(std::move(job));
     return true;
   }
   ActiveDefinition* definition = catalog_.definition(job.definition);

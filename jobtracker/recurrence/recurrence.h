@@ -84,6 +84,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
 
   // ---- for dispatch ----
   bool admit(WaitingJob& job, WallTime now) override;
+  bool is_missed(const WaitingJob& job) const override;
   bool expire(WaitingJob job) override;
   void was_not_claimed(const WaitingJob& job) override;
 
@@ -140,6 +141,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   void remove_if_over(DefinitionId id);
 
   bool admit_one_shot(WaitingJob& job, WallTime now);
+  void end_one_shot(WaitingJob job);
   bool park(ActiveDefinition& definition, WaitingJob job);
   void unpark(ActiveDefinition& definition);
   void end_void(WaitingJob job);

@@ -290,6 +290,26 @@ TEST(Misfire, AnAtJobRunsLateUnlessItsPolicyIsSkip) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
+TEST(Misfire, AnAtJobThatIsNotToRunLateEndsAtTheStartThoughNobodyComesForIt) {
+  TrackerBundle bundle;
+  const WallTime at = bundle.now() + minutes{2};
+  JobSpec near = job_at("near", at);
+  near.misfire.policy = MisfirePolicy::kSkip;
+  JobSpec far = job_at("far", bundle.now() + minutes{30});
+  far.misfire.policy = MisfirePolicy::kSkip;
+  bundle.submit({near, far, job_at("runs", at)});
+  bundle.restart_after(hours{1});
+  bundle.run_for(seconds{2});
+  EXPECT_EQ(missed(bundle, "near"), 1);
+  EXPECT_EQ(missed(bundle, "far"), 1);
+  bundle.restart_after(seconds{1});
+  bundle.add_worker();
+  bundle.run_for(seconds{10});
+  EXPECT_THAT(bundle.runs(), SizeIs(1));
+  EXPECT_THAT(bundle.runs_of("runs"), SizeIs(1));
+  EXPECT_TRUE(bundle.is_empty());
+}
+
 TEST(Misfire, BacklogIsLateNeverMissed) {
   TrackerBundle bundle;
   JobSpec job = job_cron("a", "0 * * * * ?");
