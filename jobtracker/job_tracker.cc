@@ -44,7 +44,7 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
                   log_),
       dispatcher_(config_.dispatcher, catalog_, executing_, workers_, batcher_, questions, clock_,
                   executor, recurrence_, *this, log_),
-      completion_(catalog_, executing_, workers_, batcher_, *this, recurrence_, *this, ids_, clock_,
+      completion_(catalog_, executing_, workers_, batcher_, recurrence_, *this, ids_, clock_,
                   random, log_),
       recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
       submit_(config_.zone, catalog_, *this, recurrence_, batcher_, *this, *this, ids_, clock_),

@@ -30,13 +30,12 @@ LogState state_of(wire::RunOutcome outcome) {
 }  // namespace
 
 Completion::Completion(Catalog& catalog, ExecutingTable& executing, Workers& workers,
-                       Batcher& batcher, JobSink& sink, RunEnd& run_end, WorkerLink& link,
-                       IdSource& ids, SchedulingClock& clock, Random& random, const Logger& log)
+                       Batcher& batcher, RunEnd& run_end, WorkerLink& link, IdSource& ids,
+                       SchedulingClock& clock, Random& random, const Logger& log)
     : catalog_(catalog),
       executing_(executing),
       workers_(workers),
       batcher_(batcher),
-      sink_(sink),
       run_end_(run_end),
       link_(link),
       ids_(ids),
@@ -92,6 +91,7 @@ void Completion::take_back(JobId id, bool lost) {
     end(*entry, JobEvent::kCancel, std::move(log), std::nullopt);
     return;
   }
+  if (entry->cancels > 0) return;
   WaitingJob again = entry->row.job;
   if (!lost) {
     end(*entry, JobEvent::kGiveBack, std::nullopt, std::move(again));
@@ -171,6 +171,7 @@ void Completion::end_by(Executing& entry, const wire::RunResult& result) {
       return end(entry, JobEvent::kSucceed, std::move(log), std::nullopt);
     case wire::RunOutcome::kLater:
       if (is_void(entry.row)) break;
+      if (entry.cancels > 0) return;
       log.final = false;
       again.trigger_time = now + std::max(result.later, Duration{});
       return end(entry, JobEvent::kLater, std::move(log), std::move(again));
@@ -179,6 +180,7 @@ void Completion::end_by(Executing& entry, const wire::RunResult& result) {
       if (is_void(entry.row)) break;
       const RetryPolicy retries = retries_of(again);
       if (again.failures >= retries.max) break;
+      if (entry.cancels > 0) return;
       again.failures += 1;
       log.final = false;
       again.trigger_time = now + retry_delay(retries, again.failures, random_);
@@ -240,7 +242,8 @@ void Completion::on_ended(const Ending& ending, std::vector<Operation>& operatio
   executing_.erase(job.id);
   confirmed_[ending.session].push_back({job.id, job.attempt});
   auto& end = std::get<End>(operations.front());
-  if (end.again && outcomes.front().kind == OutcomeKind::kDone) sink_.offer(std::move(*end.again));
+  if (end.again && outcomes.front().kind == OutcomeKind::kDone)
+    run_end_.runs_again(std::move(*end.again));
   if (!ending.is_final || !job.definition) return;
   const std::vector<Operation> with(std::make_move_iterator(operations.begin() + 1),
                                     std::make_move_iterator(operations.end()));

@@ -8,7 +8,6 @@
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executing.h"
 #include "jobtracker/state/id_source.h"
-#include "jobtracker/state/job_sink.h"
 #include "jobtracker/state/run_end.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/state/take_back.h"
@@ -23,6 +22,9 @@ namespace carillon::jobtracker {
 // its log row, the retry and the definition's next occurrence go in one transaction; the worker is
 // told only after it.
 //
+// While a cancel of it is on its way to the store, a run is not put back into its table: when that
+// is asked for again, the cancel is there.
+//
 // A report of an attempt that is not executing (any more) is confirmed, counted and logged, and
 // changes nothing.
 //
@@ -30,8 +32,8 @@ namespace carillon::jobtracker {
 class Completion final : public TakeBack {
  public:
   Completion(Catalog& catalog, ExecutingTable& executing, Workers& workers, Batcher& batcher,
-             JobSink& sink, RunEnd& run_end, WorkerLink& link, IdSource& ids,
-             SchedulingClock& clock, Random& random, const Logger& log);
+             RunEnd& run_end, WorkerLink& link, IdSource& ids, SchedulingClock& clock,
+             Random& random, const Logger& log);
 
   void report(Worker& worker, const wire::Report& message);
   void give_back(Worker& worker, const wire::GiveBack& message);
@@ -67,7 +69,6 @@ class Completion final : public TakeBack {
   ExecutingTable& executing_;
   Workers& workers_;
   Batcher& batcher_;
-  JobSink& sink_;
   RunEnd& run_end_;
   WorkerLink& link_;
   IdSource& ids_;

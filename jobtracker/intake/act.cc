@@ -159,13 +159,6 @@ ForRequest ActIntake::for_request(const PendingPtr& pending, std::string message
       }};
 }
 
-void ActIntake::post(const PendingPtr& pending, std::vector<Operation> operations,
-                     std::string message, JobId made, OnUnit on_unit) {
-  ForRequest request = for_request(pending, std::move(message), made);
-  batcher_.post_request(Urgency::kRequest, std::move(request.number), std::move(operations),
-                        std::move(request.on_request), std::move(on_unit));
-}
-
 // ---- definitions ----
 
 void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& definition) {
@@ -191,27 +184,19 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
                                    for_request(pending, pending->name() + " " + word(verb)));
       break;
     case wire::Verb::kKill: {
-      std::vector<Operation> operations;
-      std::vector<JobId> jobs;
+      std::vector<CancelExecuting> runs;
       for (const auto& [id, trigger_time] : definition.running) {
         const Executing* entry = executing_.find(id);
         if (entry == nullptr || entry->phase != Phase::kSent) continue;
-        operations.emplace_back(CancelExecuting{.id = id, .attempt = entry->row.job.attempt});
-        jobs.push_back(id);
+        runs.push_back({.id = id, .attempt = entry->row.job.attempt});
       }
-      if (jobs.empty())
+      if (runs.empty())
         return decline(pending, ErrorCode::kNotFound, pending->name() + " is not executing");
-      const std::string done = jobs.size() == 1
+      const std::string done = runs.size() == 1
                                    ? pending->name() + " was executing and is told to stop"
-                                   : std::to_string(jobs.size()) + " runs of " + pending->name() +
+                                   : std::to_string(runs.size()) + " runs of " + pending->name() +
                                          " were executing and are told to stop";
-      return post(pending, std::move(operations), done, {},
-                  [this, jobs](std::vector<Operation>&, const std::vector<Outcome>& outcomes,
-                               const Error*) {
-                    for (std::size_t i = 0; i < jobs.size(); ++i) {
-                      if (outcomes[i].kind == OutcomeKind::kDone) stop_runs({jobs[i]}, "killed");
-                    }
-                  });
+      return cancel_runs(pending, runs, done, {});
     }
   }
   if (!status.ok())
@@ -221,7 +206,6 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
 void ActIntake::cancel_definition(const PendingPtr& pending, ActiveDefinition& definition) {
   const WallTime now = clock_.now();
   LogEntry log{
-      .id = ids_.next(now),
       .group = definition.row.group,
       .task_id = definition.row.task_id,
       .definition = definition.row.id,
@@ -371,16 +355,36 @@ void ActIntake::act_on_executing(const PendingPtr& pending, const ExecutingJob& 
     return decline(pending, ErrorCode::kConflict,
                    pending->name() + " is executing, it can only be cancelled or killed");
   }
-  const JobId id = job.job.id;
-  std::vector<Operation> operations;
-  operations.emplace_back(CancelExecuting{.id = id, .attempt = job.job.attempt});
-  post(pending, std::move(operations), pending->name() + " was executing and is told to stop", id,
-       [this, id, verb](std::vector<Operation>&, const std::vector<Outcome>& outcomes,
-                        const Error*) {
-         if (outcomes.front().kind != OutcomeKind::kDone) return;
-         if (Executing* entry = executing_.find(id)) entry->row.cancelled = true;
-         stop_runs({id}, verb == wire::Verb::kKill ? "killed" : "cancelled");
-       });
+  const Executing* entry = executing_.find(job.job.id, job.job.attempt);
+  if (entry != nullptr && entry->phase == Phase::kEnding) return look_again(pending);
+  cancel_runs(pending, {{.id = job.job.id, .attempt = job.job.attempt}},
+              pending->name() + " was executing and is told to stop", job.job.id);
+}
+
+void ActIntake::cancel_runs(const PendingPtr& pending, const std::vector<CancelExecuting>& runs,
+                            std::string message, JobId made) {
+  std::vector<Operation> operations(runs.begin(), runs.end());
+  for (const CancelExecuting& run : runs) {
+    if (Executing* entry = executing_.find(run.id, run.attempt)) ++entry->cancels;
+  }
+  ForRequest request = for_request(pending, std::move(message), made);
+  request.on_request = [this, runs, answer = std::move(request.on_request)](
+                           const RequestOutcome& outcome, const Error* refused) {
+    for (const CancelExecuting& run : runs) {
+      if (Executing* entry = executing_.find(run.id, run.attempt)) --entry->cancels;
+    }
+    answer(outcome, refused);
+  };
+  const std::string reason = pending->act.verb == wire::Verb::kKill ? "killed" : "cancelled";
+  batcher_.post_request(Urgency::kRequest, std::move(request.number), std::move(operations),
+                        std::move(request.on_request),
+                        [this, runs, reason](std::vector<Operation>&,
+                                             const std::vector<Outcome>& outcomes, const Error*) {
+                          for (std::size_t i = 0; i < runs.size(); ++i) {
+                            if (outcomes[i].kind == OutcomeKind::kDone)
+                              stop_runs({runs[i].id}, reason);
+                          }
+                        });
 }
 
 void ActIntake::stop_held(DefinitionId id) {

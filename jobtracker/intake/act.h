@@ -44,8 +44,8 @@ class ActIntake {
   void stop_runs(const std::vector<JobId>& jobs, const std::string& reason);
 
   ForRequest for_request(const PendingPtr& pending, std::string message, JobId made = {});
-  void post(const PendingPtr& pending, std::vector<Operation> operations, std::string message,
-            JobId made, OnUnit on_unit);
+  void cancel_runs(const PendingPtr& pending, const std::vector<CancelExecuting>& runs,
+                   std::string message, JobId made);
   void refuse(const PendingPtr& pending, ErrorCode code, std::string message);
   // As refuse(), unless this is a resend of a request that was answered before.
   void decline(const PendingPtr& pending, ErrorCode code, std::string message);

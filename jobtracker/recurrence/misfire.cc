@@ -72,8 +72,11 @@ void Recurrence::start(const StartAnswer& found) {
   }
   for (const WaitingJob& retry : found.retries) {
     ActiveDefinition* definition = catalog_.definition(retry.definition);
-    if (definition != nullptr && definition->row.version == retry.version)
+    if (definition != nullptr && definition->row.version == retry.version) {
       definition->running.emplace(retry.id, retry.trigger_time);
+    } else {
+      end_void(retry);
+    }
   }
   for (int i = 0; i < kRecoveredAtOnce; ++i) recover_next();
   pass();

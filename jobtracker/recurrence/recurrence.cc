@@ -151,26 +151,17 @@ ChangeDefinition Recurrence::suspension(const ActiveDefinition& definition) {
   operation.expected_generated_through.reset();
   operation.to->state = DefinitionState::kSuspended;
   operation.to->version += 1;
-  void_waiting(definition, operation,
-               passed_over(definition.row, LogState::kCancelled, {}, 0,
-                           "due and not started when the job was suspended"));
+  void_waiting(operation, passed_over(definition.row, LogState::kCancelled, {}, 0,
+                                      "due and not started when the job was suspended"));
   operation.uncounts_voided = true;
   return operation;
 }
 
-// What waits goes. Fires that have come, and runs that wait for their retry, end with a log row.
-void Recurrence::void_waiting(const ActiveDefinition& definition, ChangeDefinition& operation,
-                              LogEntry log) {
+// What waits goes. Fires that have come, and runs that wait for their retry, end with a log row;
+// which those are the store knows, for some may be on their way into the table.
+void Recurrence::void_waiting(ChangeDefinition& operation, LogEntry log) {
+  log.id = ids_.next_many(clock_.now(), 1 + kVoidedRunsMax);
   operation.void_waiting = true;
-  for (const auto& [id, trigger_time] : definition.running) {
-    if (executing_.find(id) != nullptr) continue;
-    LogEntry of_run = log;
-    of_run.id = ids_.next(clock_.now());
-    of_run.job_id = id;
-    of_run.trigger_time = trigger_time;
-    of_run.count = 1;
-    operation.logs.push_back(std::move(of_run));
-  }
   operation.voided = std::move(log);
 }
 
@@ -231,7 +222,7 @@ Status Recurrence::remove(DefinitionId id, LogEntry log, ForRequest request) {
         ChangeDefinition operation = change_of(definition);
         operation.expected_generated_through.reset();
         operation.to.reset();
-        void_waiting(definition, operation, log);
+        void_waiting(operation, log);
         change(definition, std::move(operation), {}, {}, request);
       },
       [request] { request.on_request({}, &kGone); });
@@ -251,7 +242,7 @@ ChangeDefinition Recurrence::begin_removal(DefinitionId id, LogEntry log) {
   ChangeDefinition operation = change_of(*definition);
   operation.expected_generated_through.reset();
   operation.to.reset();
-  void_waiting(*definition, operation, std::move(log));
+  void_waiting(operation, std::move(log));
   return operation;
 }
 
@@ -387,6 +378,14 @@ void Recurrence::run_ended(const WaitingJob& job, bool ran, const std::vector<Op
     unpark(*still);
     remove_if_over(id);
   }
+}
+
+// Its definition may have changed while it was on its way into the table.
+void Recurrence::runs_again(WaitingJob job) {
+  const ActiveDefinition* definition = catalog_.definition(job.definition);
+  const bool is_void =
+      job.definition && (definition == nullptr || definition->row.version != job.version);
+  is_void ? end_void(std::move(job)) : sink_.offer(std::move(job));
 }
 
 void Recurrence::not_ended(const WaitingJob& job) {

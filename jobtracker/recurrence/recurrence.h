@@ -92,6 +92,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   std::vector<Operation> with_end(const WaitingJob& job, WallTime ended, bool ran) override;
   void run_ended(const WaitingJob& job, bool ran, const std::vector<Operation>& with,
                  const std::vector<Outcome>& outcomes) override;
+  void runs_again(WaitingJob job) override;
   void not_ended(const WaitingJob& job) override;
 
   Duration horizon() const;
@@ -115,7 +116,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   void apply(ActiveDefinition& definition, const ChangeDefinition& operation);
   ChangeDefinition change_of(const ActiveDefinition& definition) const;
 
-  void void_waiting(const ActiveDefinition& definition, ChangeDefinition& operation, LogEntry log);
+  void void_waiting(ChangeDefinition& operation, LogEntry log);
   ChangeDefinition suspension(const ActiveDefinition& definition);
   WaitingJob occurrence(const Definition& row, int priority, WallTime trigger);
   LogEntry passed_over(const Definition& row, LogState state, WallTime first, std::int64_t count,

@@ -22,6 +22,7 @@ struct Executing {
   std::int64_t handout = 0;  // the hand-out that carried it; 0: of an earlier life of this tracker
   SteadyTime sent_at{};
   WallTime handed_out_at{};
+  int cancels = 0;  // on their way to the store
 };
 
 // The executing table, in memory: all of it, as the store has it, and what is on its way.
@@ -47,6 +48,11 @@ class ExecutingTable {
   Executing* find(JobId id) {
     const auto found = jobs_.find(id);
     return found == jobs_.end() ? nullptr : &found->second;
+  }
+  // That attempt of it, if it executes.
+  Executing* find(JobId id, std::int32_t attempt) {
+    Executing* found = find(id);
+    return found != nullptr && found->row.job.attempt == attempt ? found : nullptr;
   }
   // A copy, so that the caller may end jobs while it goes along.
   std::vector<JobId> of_session(SessionId session) const { return copy_of(by_session_, session); }

@@ -23,6 +23,12 @@ class IdSource {
     high_ = std::max(high_ + 1, ms << 22);
     return high_;
   }
+  // The first of so many, all of them greater than those given before.
+  std::int64_t next_many(WallTime now, std::int64_t count) {
+    const std::int64_t first = next(now);
+    high_ += count - 1;
+    return first;
+  }
   JobId next_job(WallTime now) { return JobId{next(now)}; }
   std::int64_t high() const { return high_; }
 

@@ -35,6 +35,8 @@ struct End {
   std::optional<WaitingJob> again{};  // a retry, a later, or the job given back: same id
 };
 
+inline constexpr std::int64_t kVoidedRunsMax = 1'000'000;
+
 // Changes a definition, all columns of it, and adds or voids its occurrences.
 // kConflict: it is not there, or its version or generated_through is not as expected; then nothing
 // of it happens.
@@ -47,6 +49,8 @@ struct ChangeDefinition {
   bool void_waiting = false;                             // its occurrences that wait are deleted
   // The log row for those of them that were due by its end and had never been claimed: it gets
   // their number and the time of the first. With none it is written as it is, unless it counts 0.
+  // Each that was claimed before gets such a row of its own, as it is a run that waits for its
+  // retry or was given back; their ids follow this one's, kVoidedRunsMax at most.
   std::optional<LogEntry> voided{};
   // Those of the schedule's grid that were not tried come off to->fired; the outcome's `count` says
   // how many.

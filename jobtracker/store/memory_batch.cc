@@ -31,6 +31,21 @@ void count_due(std::initializer_list<const WaitingTable*> tables, DefinitionId d
   entry.trigger_time = first;
 }
 
+// A row for each of them that was claimed before.
+std::vector<LogEntry> runs_of(std::initializer_list<const WaitingTable*> tables,
+                              DefinitionId definition, const LogEntry& voided) {
+  std::vector<LogEntry> entries;
+  for (const WaitingTable* table : tables) {
+    const auto limit = static_cast<std::int64_t>(table->size());
+    for (const WaitingJob& job : table->of_definition(definition, limit)) {
+      if (job.attempt == 0) continue;
+      const auto offset = static_cast<std::int64_t>(entries.size()) + 1;
+      entries.push_back(entry_of_run(voided, offset, job.id, job.trigger_time));
+    }
+  }
+  return entries;
+}
+
 Outcome taken(const KeyHolder& by) {
   return {
       .kind = OutcomeKind::kTaken, .existing_job = by.job, .existing_definition = by.definition};
@@ -219,7 +234,12 @@ Result<Outcome> MemoryBatch::apply(const ChangeDefinition& change) {
   std::optional<LogEntry> voided = change.voided;
   if (change.void_waiting) {
     WaitingTable* group = CARILLON_TRY(group_table(change.group));
-    if (voided) count_due({group, &tables_.delayed}, change.id, *voided);
+    if (voided) {
+      const auto runs = runs_of({group, &tables_.delayed}, change.id, *voided);
+      CARILLON_TRY(check_voided_runs(change.id, static_cast<std::int64_t>(runs.size())));
+      for (const LogEntry& entry : runs) CARILLON_TRY(insert_log(entry));
+      count_due({group, &tables_.delayed}, change.id, *voided);
+    }
     for (WaitingTable* table : {group, &tables_.delayed}) {
       const auto limit = static_cast<std::int64_t>(table->size());
       for (const WaitingJob& job : table->of_definition(change.id, limit)) {

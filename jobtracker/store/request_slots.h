@@ -2,7 +2,8 @@
 
 #include <cstdint>
 
-#include "jobtracker/store/rows.h"
+#include "carillon/result.h"
+#include "jobtracker/store/batch.h"
 
 // Small rules that every store keeps.
 namespace carillon::jobtracker {
@@ -14,5 +15,23 @@ constexpr std::int64_t slot_of(std::int64_t sequence) { return sequence % kAnswe
 
 // A job that keeps its task id in lts_task_id. An occurrence's id is held by its definition.
 inline bool holds_key(const WaitingJob& job) { return job.keyed && !job.definition; }
+
+// The log row for the `number`th run, from 1, that is voided with its definition's occurrences.
+inline LogEntry entry_of_run(const LogEntry& voided, std::int64_t number, JobId job,
+                             WallTime trigger_time) {
+  LogEntry entry = voided;
+  entry.id += number;
+  entry.job_id = job;
+  entry.trigger_time = trigger_time;
+  entry.count = 1;
+  return entry;
+}
+inline Status check_voided_runs(DefinitionId definition, std::int64_t runs) {
+  if (runs <= kVoidedRunsMax) return {};
+  return Error{ErrorCode::kInvalidArgument,
+               "definition " + std::to_string(definition.value) + " has " + std::to_string(runs) +
+                   " runs that wait, at most " + std::to_string(kVoidedRunsMax) +
+                   " can be called off at once"};
+}
 
 }  // namespace carillon::jobtracker

@@ -119,6 +119,7 @@ class BatchSource {
       change.voided = new_log(new_occurrence(known));
       change.voided->count = static_cast<std::int64_t>(below(2));
       change.voided->ended_at = time();
+      last_id_ += 1000;  // for runs that wait
     }
     if (chance(15)) return change;
     if (chance(30)) ++known.version;

@@ -381,9 +381,11 @@ TEST_P(StoreContract, LogsHowManyFiresWereDueWhenTheyAreVoided) {
     job.attempt = attempt;
     return job;
   };
+  const auto run = occurrence(kNow - 5 * kSecond, 1);
+  const auto delayed_run = delayed_one(occurrence(kNow + 9 * kSecond, 2));
   const auto add = [&] {
     committed({AddJob{occurrence(kNow, 0)}, AddJob{delayed_one(occurrence(kNow - 2 * kSecond, 0))},
-               AddJob{occurrence(kNow - kSecond, 0)}, AddJob{occurrence(kNow - 5 * kSecond, 1)},
+               AddJob{occurrence(kNow - kSecond, 0)}, AddJob{run}, AddJob{delayed_run},
                AddJob{occurrence(kNow + kSecond, 0)}});
   };
   auto entry = new_log(new_occurrence(definition));
@@ -405,21 +407,31 @@ TEST_P(StoreContract, LogsHowManyFiresWereDueWhenTheyAreVoided) {
   auto counted = entry;
   counted.count = 3;
   counted.trigger_time = kNow - 2 * kSecond;
-  EXPECT_THAT(history(), ElementsAre(counted));
+  auto of_run = entry;
+  of_run.id += 1;
+  of_run.job_id = run.id;
+  of_run.trigger_time = run.trigger_time;
+  of_run.count = 1;
+  auto of_delayed_run = of_run;
+  of_delayed_run.id += 1;
+  of_delayed_run.job_id = delayed_run.id;
+  of_delayed_run.trigger_time = delayed_run.trigger_time;
+  EXPECT_THAT(history(), UnorderedElementsAre(counted, of_run, of_delayed_run))
+      << "a run that waits ends with a row of its own";
 
   auto always = new_log(new_occurrence(definition));
   always.ended_at = kNow;
   change.voided = always;
   EXPECT_EQ(outcome(change), kDone);
-  EXPECT_THAT(history(), UnorderedElementsAre(counted, always));
+  EXPECT_THAT(history(), UnorderedElementsAre(counted, of_run, of_delayed_run, always));
 
   add();
   change.expected_version = 7;
   change.voided->id = ++last_id_;
   EXPECT_EQ(outcome(change), kConflict);
   EXPECT_THAT(waiting(group_), SizeIs(4));
-  EXPECT_THAT(delayed(), SizeIs(1));
-  EXPECT_THAT(history(), SizeIs(2));
+  EXPECT_THAT(delayed(), SizeIs(2));
+  EXPECT_THAT(history(), SizeIs(4));
 }
 
 TEST_P(StoreContract, TakesVoidedOccurrencesThatWereNotTriedOffTheCount) {

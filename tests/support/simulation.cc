@@ -269,10 +269,11 @@ void Simulation::check_all_ended() {
   if (broken_.empty()) broken("a task id is still taken");
 }
 
-// Each job that was accepted ends once.
+// Each job that was accepted, or has run, ends once.
 void Simulation::check_no_job_lost() {
   std::map<JobId, int> ends;
   for (const LogEntry& entry : bundle_.log()) ends[entry.job_id] += entry.final ? 1 : 0;
+  for (const RunRecord& run : bundle_.runs()) accepted_.emplace(run.id.job_id, run.task_id);
   for (const auto& [id, task_id] : accepted_) {
     if (ends[id] == 1) continue;
     broken("job " + std::to_string(id.value) + " (" + task_id + ") has " +

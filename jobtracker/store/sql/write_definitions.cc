@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "jobtracker/store/request_slots.h"
 #include "jobtracker/store/sql/batch_writer.h"
 
 // Changes of definitions: one conditional statement each, for their rows differ in what is set.
@@ -20,6 +21,9 @@ constexpr std::string_view kDeleteKey =
 constexpr std::string_view kSelectDue = "SELECT COUNT(*), MIN(trigger_time_us) FROM ";
 constexpr std::string_view kDueOfDefinition =
     " WHERE definition_id = ? AND trigger_time_us <= ? AND attempt = 0";
+constexpr std::string_view kSelectRuns = "SELECT job_id, trigger_time_us FROM ";
+constexpr std::string_view kRunsOfDefinition =
+    " WHERE definition_id = ? AND attempt > 0 ORDER BY job_id";
 constexpr std::string_view kSelectCount = "SELECT COUNT(*) FROM ";
 // was_tried() in SQL, denied.
 constexpr std::string_view kUntriedOfGrid =
@@ -111,7 +115,7 @@ Result<bool> remove_definition(WriteContext& context, const ChangeDefinition& ch
   return false;
 }
 
-// The log row for what is about to be voided.
+// The log rows for what is about to be voided.
 Status log_voided(WriteContext& context, const ChangeDefinition& change,
                   std::string_view group_table) {
   LogEntry entry = *change.voided;
@@ -126,6 +130,17 @@ Status log_voided(WriteContext& context, const ChangeDefinition& change,
                                     first = std::min(first, wall_time(row.integer(1)));
                                   }));
   }
+  std::int64_t runs = 0;
+  for (const std::string_view table : {group_table, kDelayedTable}) {
+    CARILLON_TRY(
+        context.db.query(joined({kSelectRuns, table, kRunsOfDefinition}),
+                         SqlValues{value_of(change.id)}, [&](const sql::Row& row) {
+                           if (++runs > kVoidedRunsMax) return;
+                           context.rows.add_log(context.rows.keep(entry_of_run(
+                               entry, runs, JobId{row.integer(0)}, wall_time(row.integer(1)))));
+                         }));
+  }
+  CARILLON_TRY(check_voided_runs(change.id, runs));
   if (count > 0) {
     entry.count = count;
     entry.trigger_time = first;

@@ -1,5 +1,7 @@
 #include "jobtracker/intake/act.h"
 
+#include <map>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -284,6 +286,61 @@ TEST(Act, ARunThatWaitsForItsRetryEndsWithARowWhenItsJobIsCalledOff) {
     EXPECT_EQ(log[1].attempt, 0);
     EXPECT_TRUE(log[1].final);
   }
+}
+
+// The end of an attempt, with the retry that it makes, and the act pass each other in every order.
+TEST(Act, ARunThatFailsWhileItsJobIsCalledOffEndsInOneRow) {
+  for (const Verb verb : {Verb::kSuspend, Verb::kCancel}) {
+    for (int moment = 0; moment < 120; moment += 2) {
+      SCOPED_TRACE(::testing::Message() << static_cast<int>(verb) << ' ' << moment);
+      TrackerBundle bundle;
+      bundle.add_worker().behaviour = [](const auto&, const auto&) {
+        return FakeRun{.outcome = wire::RunOutcome::kException};
+      };
+      JobSpec job = job_every("a", hours{1});
+      job.retries = {.max = 3, .base = minutes{10}};
+      job.schedule.first = bundle.now() + seconds{10};
+      bundle.submit(job);
+      bundle.lane().work_time = [] { return milliseconds{20}; };
+      bundle.run_to(*job.schedule.first + milliseconds{moment});
+      EXPECT_EQ(said(bundle.act(verb, "a")), "ok");
+      for (FakeWorker* worker : bundle.workers()) worker->die();
+      bundle.run_for(seconds{10});
+      EXPECT_THAT(bundle.waiting(), IsEmpty());
+      EXPECT_THAT(bundle.tables().executing, IsEmpty());
+      std::map<JobId, int> ends;
+      for (const auto& run : bundle.runs()) ends[run.id.job_id] = 0;
+      for (const LogEntry& entry : bundle.log("a")) {
+        if (entry.job_id && entry.final) ++ends[entry.job_id];
+      }
+      for (const auto& [id, count] : ends) EXPECT_EQ(count, 1) << bundle.story("a");
+    }
+  }
+}
+
+TEST(Act, ACancelThatIsAcknowledgedWhileTheRunFailsLeavesNoRetry) {
+  int cancelled = 0;
+  for (int moment = 0; moment < 120; moment += 2) {
+    SCOPED_TRACE(moment);
+    TrackerBundle bundle;
+    bundle.add_worker().behaviour = [](const auto&, const auto&) {
+      return FakeRun{.time = milliseconds{50}, .outcome = wire::RunOutcome::kException};
+    };
+    JobSpec job = job_at("a", bundle.now() + seconds{10});
+    job.retries = {.max = 3, .base = seconds{1}};
+    bundle.submit(job);
+    bundle.lane().work_time = [] { return milliseconds{20}; };
+    bundle.run_to(job.schedule.at + milliseconds{moment});
+    const bool is_done = said(bundle.act(Verb::kCancel, "a")) == "ok";
+    cancelled += is_done ? 1 : 0;
+    bundle.run_for(minutes{1});
+    EXPECT_THAT(bundle.runs(), SizeIs(is_done ? 1 : 4));
+    int ends = 0;
+    for (const LogEntry& entry : bundle.log("a")) ends += entry.final ? 1 : 0;
+    EXPECT_EQ(ends, 1) << bundle.story("a");
+    EXPECT_TRUE(bundle.is_empty());
+  }
+  EXPECT_GT(cancelled, 30);
 }
 
 TEST(Act, ASuspendedJobWithNothingDueLeavesNoRow) {
