@@ -351,14 +351,48 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
 
 void ActIntake::act_on_executing(const PendingPtr& pending, const ExecutingJob& job) {
   const wire::Verb verb = pending->act.verb;
+  Executing* entry = executing_.find(job.job.id, job.job.attempt);
+  if (entry != nullptr && entry->phase == Phase::kEnding) return look_again(pending);
+  if (verb == wire::Verb::kSuspend && entry != nullptr && entry->phase == Phase::kHeld)
+    return suspend_unsent(pending, *entry);
   if (verb != wire::Verb::kCancel && verb != wire::Verb::kKill) {
     return decline(pending, ErrorCode::kConflict,
                    pending->name() + " is executing, it can only be cancelled or killed");
   }
-  const Executing* entry = executing_.find(job.job.id, job.job.attempt);
-  if (entry != nullptr && entry->phase == Phase::kEnding) return look_again(pending);
   cancel_runs(pending, {{.id = job.job.id, .attempt = job.job.attempt}},
               pending->name() + " was executing and is told to stop", job.job.id);
+}
+
+// It was claimed ahead of its time: given back and suspended in one step, it is never sent.
+void ActIntake::suspend_unsent(const PendingPtr& pending, Executing& entry) {
+  WaitingJob suspended = entry.row.job;
+  suspended.delayed = true;
+  suspended.suspended = true;
+  const JobId id = suspended.id;
+  const std::int32_t attempt = suspended.attempt;
+  entry.phase = Phase::kEnding;
+  if (Worker* worker = workers_.find(entry.row.session)) --worker->reserved;
+  std::vector<Operation> operations;
+  operations.emplace_back(End{.id = id,
+                              .attempt = attempt,
+                              .group = suspended.group,
+                              .task_id = suspended.task_id,
+                              .again = suspended});
+  ForRequest request = for_request(pending, pending->name() + " suspended", id);
+  request.on_request = [this, id, attempt, answer = std::move(request.on_request)](
+                           const RequestOutcome& outcome, const Error* refused) {
+    if (Executing* left = executing_.find(id, attempt)) {
+      left->phase = Phase::kHeld;
+      ends_.take_back(id, false);
+    }
+    answer(outcome, refused);
+  };
+  batcher_.post_request(
+      Urgency::kRequest, std::move(request.number), std::move(operations),
+      std::move(request.on_request),
+      [this, id](std::vector<Operation>&, const std::vector<Outcome>& outcomes, const Error*) {
+        if (outcomes.front().kind == OutcomeKind::kDone) executing_.erase(id);
+      });
 }
 
 void ActIntake::cancel_runs(const PendingPtr& pending, const std::vector<CancelExecuting>& runs,

@@ -40,6 +40,7 @@ class ActIntake {
   void act_on_job(const PendingPtr& pending, FindAnswer found);
   void act_on_waiting(const PendingPtr& pending, WaitingJob job);
   void act_on_executing(const PendingPtr& pending, const ExecutingJob& job);
+  void suspend_unsent(const PendingPtr& pending, Executing& entry);
   void look_again(const PendingPtr& pending);
   void stop_runs(const std::vector<JobId>& jobs, const std::string& reason);
 

@@ -251,6 +251,27 @@ TEST_P(StoreContract, MovesJobsBetweenTheDelayedAndTheExecutableTable) {
   EXPECT_EQ(outcome(AddJob{new_keyed_job("mover")}), kTaken);
 }
 
+TEST_P(StoreContract, EndsAnAttemptIntoTheDelayedTableWithItsTaskId) {
+  const auto job = running(new_keyed_job("mover")).job;
+  auto later = job;
+  later.delayed = true;
+  later.trigger_time += 3600 * kSecond;
+
+  EXPECT_EQ(outcome(End{.id = job.id,
+                        .attempt = job.attempt,
+                        .group = group_,
+                        .task_id = "mover",
+                        .again = later}),
+            kDone);
+  EXPECT_THAT(executing(), IsEmpty());
+  EXPECT_THAT(delayed(), ElementsAre(later));
+  EXPECT_EQ(outcome(AddJob{new_keyed_job("mover")}), kTaken);
+  EXPECT_EQ(find("mover").waiting, later);
+
+  EXPECT_EQ(outcome(ChangeWaiting{.from = later}), kDone);
+  EXPECT_EQ(outcome(AddJob{new_keyed_job("mover")}), kDone);
+}
+
 TEST_P(StoreContract, ChangesAJobTwiceInOneBatchInTheOrderGiven) {
   const auto first = new_job();
   committed({AddJob{first}});

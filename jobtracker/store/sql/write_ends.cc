@@ -1,3 +1,4 @@
+#include "jobtracker/store/request_slots.h"
 #include "jobtracker/store/sql/batch_writer.h"
 
 // Ends of attempts, and cancels of running ones.
@@ -33,7 +34,13 @@ Status write_ends(WriteContext& context, const OperationIndices& indices) {
       if (end.frees_key) {
         context.rows.free_key(context.db.dialect(), end.group, end.task_id, end.id, false);
       }
-      if (end.again) CARILLON_TRY(context.add_waiting(*end.again));
+      if (end.again) {
+        CARILLON_TRY(context.add_waiting(*end.again));
+        if (end.again->delayed && holds_key(*end.again)) {
+          context.rows.free_key(context.db.dialect(), end.group, end.task_id, end.id, false);
+          context.rows.add_key(context.db.dialect(), *end.again);
+        }
+      }
       if (end.log) context.rows.add_log(*end.log);
     }
     return context.flush(run);

@@ -24,6 +24,7 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -381,6 +382,69 @@ TEST(Act, ASuspensionBeforeSendingStillWins) {
   EXPECT_EQ(said(bundle.act(Verb::kResume, "a")), "ok");
   bundle.run_for(minutes{2});
   EXPECT_THAT(bundle.runs(), SizeIs(2));
+}
+
+TEST(Act, SuspendOfAJobThatIsClaimedAheadOfItsTimeKeepsItFromStarting) {
+  TrackerBundle bundle({.tracker = {.dispatcher = {.claim_ahead = seconds{5}}}});
+  bundle.add_worker({.threads = 2});
+  const WallTime at = bundle.now() + seconds{20};
+  bundle.submit(job_at("a", at));
+  bundle.run_to(at - seconds{2});
+  ASSERT_THAT(bundle.tables().executing, SizeIs(1)) << "claimed, and held until its time";
+  EXPECT_EQ(said(bundle.act(Verb::kSuspend, "a")), "ok");
+  EXPECT_THAT(bundle.delayed(), SizeIs(1));
+  bundle.run_for(minutes{2});
+  EXPECT_THAT(bundle.runs(), IsEmpty());
+  EXPECT_EQ(bundle.submit(job_now("a")).status, wire::SubmitStatus::kDuplicate);
+  bundle.submit({job_now("b"), job_now("c")});
+  bundle.run_for(seconds{1});
+  EXPECT_THAT(bundle.runs(), SizeIs(2)) << "the thread that was kept for it is free";
+  EXPECT_EQ(said(bundle.act(Verb::kResume, "a")), "ok");
+  bundle.run_for(seconds{5});
+  EXPECT_THAT(bundle.runs_of("a"), SizeIs(1));
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+// Whether it is just being claimed, held or sent.
+TEST(Act, ASuspendedOneShotJobDoesNotRunAndARefusedOneRunsOnce) {
+  int suspended = 0;
+  for (int moment = -120; moment < 60; moment += 3) {
+    SCOPED_TRACE(moment);
+    TrackerBundle bundle;
+    bundle.add_worker().behaviour = [](const auto&, const auto&) {
+      return FakeRun{.time = seconds{1}};
+    };
+    bundle.lane().work_time = [] { return milliseconds{10}; };
+    const WallTime at = bundle.now() + seconds{10};
+    bundle.submit(job_at("a", at));
+    bundle.run_to(at + milliseconds{moment});
+    const std::string answer = said(bundle.act(Verb::kSuspend, "a"));
+    const bool is_done = answer == "ok";
+    EXPECT_THAT(answer, AnyOf("ok", HasSubstr("is executing")));
+    suspended += is_done ? 1 : 0;
+    bundle.run_for(minutes{1});
+    EXPECT_THAT(bundle.runs(), SizeIs(is_done ? 0 : 1));
+    EXPECT_THAT(bundle.delayed(), SizeIs(is_done ? 1 : 0));
+  }
+  EXPECT_GT(suspended, 20);
+}
+
+TEST(Act, AResentSuspensionOfAJobThatIsHeldAgainLeavesItToRun) {
+  TrackerBundle bundle({.tracker = {.dispatcher = {.claim_ahead = seconds{5}}}});
+  bundle.add_worker();
+  const WallTime at = bundle.now() + seconds{20};
+  bundle.submit(job_at("a", at));
+  bundle.run_to(at - seconds{3});
+  const auto sequence =
+      bundle.client.act({.verb = Verb::kSuspend, .group = "default", .task_id = "a"});
+  bundle.run_until([&] { return bundle.client.answer_to(sequence) != nullptr; });
+  EXPECT_EQ(said(bundle.act(Verb::kResume, "a")), "ok");
+  bundle.run_to(at - seconds{1});
+  ASSERT_THAT(bundle.tables().executing, SizeIs(1));
+  bundle.client.send_again(sequence);  // Answered as the first time, and nothing changes.
+  bundle.run_for(minutes{1});
+  EXPECT_THAT(bundle.runs(), SizeIs(1));
+  EXPECT_TRUE(bundle.is_empty());
 }
 
 TEST(Act, ADefinitionSuspendedWhileItsRetryIsPendingGoesOnAfterItWasResumed) {
