@@ -22,7 +22,11 @@ void Recurrence::when_settled(DefinitionId id, Work work, std::function<void()> 
 
 void Recurrence::settled(ActiveDefinition& definition) {
   definition.is_changing = false;
-  const DefinitionId id = definition.row.id;
+  go_on(definition.row.id);
+}
+
+// Does what has waited for the change.
+void Recurrence::go_on(DefinitionId id) {
   const auto found = waiting_changes_.find(id);
   if (found == waiting_changes_.end()) return;
   auto work = std::move(found->second);
@@ -60,20 +64,27 @@ void Recurrence::change(ActiveDefinition& definition, ChangeDefinition operation
                  refused != nullptr ? refused->message : "the store has it otherwise");
     }
     if (then) then(changed, outcomes.back());
-    if (ActiveDefinition* still = catalog_.definition(changed.id)) settled(*still);
+    if (ActiveDefinition* still = catalog_.definition(changed.id)) still->is_changing = false;
   };
   if (!request) {
     // Many occurrences ahead of their time delay nobody who waits.
     const bool is_ahead = std::get<ChangeDefinition>(with.back()).add.size() > 1;
     batcher_.post_unit(is_ahead ? Urgency::kBulk : Urgency::kCompletion, std::move(with),
-                       std::move(on_unit));
+                       [this, id, on_unit = std::move(on_unit)](
+                           std::vector<Operation>& operations, const std::vector<Outcome>& outcomes,
+                           const Error* refused) {
+                         on_unit(operations, outcomes, refused);
+                         go_on(id);
+                       });
     return;
   }
+  // The answer calls off what the change makes void: that is known to what has waited.
   auto on_request = [this, id, answer = std::move(request->on_request)](
                         const RequestOutcome& outcome, const Error* refused) {
-    answer(outcome, refused);
     ActiveDefinition* found = catalog_.definition(id);
-    if (outcome.answered_before && found != nullptr) settled(*found);
+    if (outcome.answered_before && found != nullptr) found->is_changing = false;
+    answer(outcome, refused);
+    go_on(id);
   };
   batcher_.post_request(Urgency::kRequest, std::move(request->number), std::move(with),
                         std::move(on_request), std::move(on_unit));

@@ -52,6 +52,13 @@ void Recurrence::generate(ActiveDefinition& definition, WallTime through) {
          });
 }
 
+void Recurrence::generate_later(DefinitionId id) {
+  when_settled(id, [this](ActiveDefinition& definition) {
+    generate(definition, horizon_end());
+    remove_if_over(definition.row.id);
+  });
+}
+
 void Recurrence::clock_was_set() { pass_once(); }
 
 void Recurrence::pass_once() {

@@ -307,8 +307,7 @@ void Recurrence::recovered(DefinitionId id, const std::set<JobId>& gone) {
   recovering_.erase(id);
   for (const JobId one : gone) definition->leaving.erase(one);
   for (WaitingJob& job : std::exchange(definition->parked, {})) sink_.offer(std::move(job));
-  when_settled(id, [this](ActiveDefinition& ready) { generate(ready, horizon_end()); });
-  remove_if_over(id);
+  generate_later(id);
 }
 
 }  // namespace carillon::jobtracker

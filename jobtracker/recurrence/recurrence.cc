@@ -194,23 +194,19 @@ Status Recurrence::resume(DefinitionId id, ForRequest request) {
                     : to.kind == ScheduleKind::kFixedDelay
                         ? definition->schedule.next_after_end(now)
                         : definition->schedule.next_fire(to.generated_through);
-  to.next_fire = next.value_or(kNever);
-  if (!next && to.kind != ScheduleKind::kManual) to.state = DefinitionState::kEnded;
-  if (is_single(*definition)) {
-    if (has_regular_run(*definition)) {
-      to.next_fire = to.generated_through;  // It makes the next one itself when it ends.
-    } else if (next) {
-      add_regular(*definition, operation, *next);
-    }
+  if (is_single(*definition) && has_regular_run(*definition)) {
+    to.next_fire = to.generated_through;  // Its end makes the next one, if there is one.
+  } else if (!next) {
+    to.next_fire = kNever;
+    if (to.kind != ScheduleKind::kManual) to.state = DefinitionState::kEnded;
+  } else if (is_single(*definition)) {
+    add_regular(*definition, operation, *next);
+  } else {
+    to.next_fire = *next;
   }
   change(
       *definition, std::move(operation), {},
-      [this](const ChangeDefinition& changed, const Outcome&) {
-        when_settled(changed.id, [this](ActiveDefinition& resumed) {
-          generate(resumed, horizon_end());
-          remove_if_over(resumed.row.id);
-        });
-      },
+      [this](const ChangeDefinition& changed, const Outcome&) { generate_later(changed.id); },
       std::move(request));
   return {};
 }
@@ -259,6 +255,7 @@ void Recurrence::end_removal(const ChangeDefinition& operation, bool done) {
 // The schedule is over and nothing of it is left.
 void Recurrence::drop(DefinitionId id) {
   when_settled(id, [this](ActiveDefinition& definition) {
+    if (definition.row.state != DefinitionState::kEnded) return;  // A run of it did not count.
     ChangeDefinition operation = change_of(definition);
     operation.to.reset();
     change(definition, std::move(operation), {}, {});
@@ -274,10 +271,11 @@ WaitingJob Recurrence::triggered(const ActiveDefinition& definition, std::string
   return job;
 }
 
+// After its rows were voided: a claim that is still under way finds none.
 bool Recurrence::has_regular_run(const ActiveDefinition& definition) {
   return std::any_of(definition.running.begin(), definition.running.end(), [this](const auto& run) {
     const Executing* entry = executing_.find(run.first);
-    return entry != nullptr && !entry->row.job.triggered;
+    return entry != nullptr && entry->phase != Phase::kClaiming && !entry->row.job.triggered;
   });
 }
 
@@ -322,9 +320,17 @@ void Recurrence::add_regular(const ActiveDefinition& definition, ChangeDefinitio
   operation.add.push_back(occurrence(to, definition.spec.priority, fire));
 }
 
-ChangeDefinition Recurrence::uncounted(const ActiveDefinition& definition) const {
+ChangeDefinition Recurrence::uncounted(ActiveDefinition& definition) const {
   ChangeDefinition operation = change_of(definition);
-  operation.to->fired -= 1;
+  Definition& to = *operation.to;
+  to.fired -= 1;
+  if (to.state != DefinitionState::kEnded) return operation;
+  // It was taken for the last one: another takes its place.
+  const auto next = definition.schedule.next_fire(std::max(clock_.now(), to.generated_through));
+  if (next && !is_exhausted(definition, to.fired)) {
+    to.state = DefinitionState::kActive;
+    to.next_fire = *next;
+  }
   return operation;
 }
 
@@ -371,12 +377,12 @@ void Recurrence::run_ended(const WaitingJob& job, bool ran, const std::vector<Op
       change(
           settled_one,
           makes_next ? next_cycle(settled_one, clock_.now(), ran) : uncounted(settled_one), {},
-          [this](const ChangeDefinition& changed, const Outcome&) { remove_if_over(changed.id); });
+          [this](const ChangeDefinition& changed, const Outcome&) { generate_later(changed.id); });
     });
   }
   if (ActiveDefinition* still = catalog_.definition(id)) {
     unpark(*still);
-    remove_if_over(id);
+    ran ? remove_if_over(id) : generate_later(id);
   }
 }
 

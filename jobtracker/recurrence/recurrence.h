@@ -109,6 +109,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   // definition was removed meanwhile.
   void when_settled(DefinitionId id, Work work, std::function<void()> on_gone = {});
   void settled(ActiveDefinition& definition);
+  void go_on(DefinitionId id);
   void change(ActiveDefinition& definition, ChangeDefinition operation, std::vector<Operation> with,
               Then then, std::optional<ForRequest> request = std::nullopt);
   void drop(DefinitionId id);
@@ -128,10 +129,12 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   // `ran`: it was a run, and counts as one.
   ChangeDefinition next_cycle(ActiveDefinition& definition, WallTime after, bool ran);
   // The change that follows a run which never was one.
-  ChangeDefinition uncounted(const ActiveDefinition& definition) const;
+  ChangeDefinition uncounted(ActiveDefinition& definition) const;
   // The regular occurrence of a single definition; `to` is the row to come.
   void add_regular(const ActiveDefinition& definition, ChangeDefinition& operation, WallTime fire);
   void generate(ActiveDefinition& definition, WallTime through);
+  // When no change of it is under way: what it has to have, or its removal if it is over.
+  void generate_later(DefinitionId id);
   void reconcile(DefinitionId id, Duration age);
   void pass_later();
   bool has_regular_run(const ActiveDefinition& definition);

@@ -422,5 +422,50 @@ TEST(Count, ARunThatWasGivenBackUnstartedDoesNotCountWhenItsJobIsSuspended) {
   }
 }
 
+// The last run of all is waiting, being claimed, held or sent at that moment.
+TEST(Count, IsOfRunsThoughTheirJobIsResumedWhileItIsSuspended) {
+  for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel}) {
+    for (int moment = -160; moment < 60; moment += 4) {
+      SCOPED_TRACE(::testing::Message() << static_cast<int>(overlap) << ' ' << moment);
+      TrackerBundle bundle;
+      bundle.add_worker();
+      bundle.lane().work_time = [] { return milliseconds{20}; };
+      JobSpec spec = job_every("a", seconds{1});
+      spec.schedule.first = bundle.now() + seconds{10};
+      spec.schedule.count = 3;
+      spec.overlap = overlap;
+      bundle.submit(spec);
+      bundle.run_to(*spec.schedule.first + seconds{2} + milliseconds{moment});
+      bundle.client.act({.verb = wire::Verb::kSuspend, .group = "default", .task_id = "a"});
+      bundle.client.act({.verb = wire::Verb::kResume, .group = "default", .task_id = "a"});
+      bundle.run_for(minutes{1});
+      EXPECT_THAT(bundle.runs_of("a"), SizeIs(3)) << bundle.story("a");
+      EXPECT_TRUE(bundle.is_empty());
+    }
+  }
+}
+
+TEST(Count, TheLastRunThatIsGivenBackAfterItsJobWasSuspendedAndResumedIsMadeUpFor) {
+  for (const Overlap overlap : {Overlap::kSkip, Overlap::kParallel}) {
+    SCOPED_TRACE(static_cast<int>(overlap));
+    TrackerBundle bundle;
+    auto& worker = bundle.add_worker();
+    runs_take(worker, minutes{60});
+    JobSpec spec = job_every("a", minutes{1});
+    spec.schedule.count = 1;
+    spec.overlap = overlap;
+    bundle.submit(spec);
+    bundle.run_for(seconds{2});
+    ASSERT_THAT(worker.handed(), SizeIs(1));
+    bundle.act(wire::Verb::kSuspend, "a");
+    bundle.act(wire::Verb::kResume, "a");
+    worker.give_back(worker.handed()[0]);
+    bundle.run_for(seconds{2});
+    ASSERT_NE(bundle.definition("a"), nullptr);
+    EXPECT_EQ(bundle.definition("a")->fired, 1);
+    EXPECT_THAT(bundle.waiting("a"), SizeIs(1));
+  }
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker
