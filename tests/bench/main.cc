@@ -107,8 +107,8 @@ Result<Report> measure(const Workload& workload, const Configuration& flags,
   const testing::TempFolder folder;
   const auto store = CARILLON_TRY(BenchStore::open(flags.text("store"), folder));
   Report report{.workload = workload.verb.name,
-                .store = store->kind(),
-                .durability = store->durability(),
+                .store = workload.has_store ? store->kind() : "",
+                .durability = workload.has_store ? store->durability() : "",
                 .settings = settings_of(workload, flags),
                 .machine = describe_machine()};
   const std::int64_t warm_up =

@@ -33,7 +33,8 @@ std::string padded(std::string text, std::size_t width, bool right) {
 }  // namespace
 
 std::string to_text(const Report& report) {
-  std::string text = report.workload + " on " + report.store;
+  std::string text = report.workload;
+  if (!report.store.empty()) text += " on " + report.store;
   for (const std::string& setting : report.settings) text += "  " + setting;
   text += "\n" + report.machine + "\n";
   if (report.rounds.empty()) return text;
@@ -45,7 +46,8 @@ std::string to_text(const Report& report) {
     if (report.rounds.size() > 1) {
       text += padded("(" + number(spread.min) + " .. " + number(spread.max) + ")", 22, false);
     }
-    text += "  [" + report.durability + "]\n";
+    if (!report.durability.empty()) text += "  [" + report.durability + "]";
+    text += "\n";
   }
   return text;
 }

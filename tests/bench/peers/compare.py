@@ -69,7 +69,7 @@ def open_systems(arguments, installation):
         say(f"installing {name} ...")
         try:
             systems.append(RIVALS[name](installation))
-        except PeerError as error:
+        except (PeerError, OSError) as error:
             say(f"left out {name}: {error}")
     if not systems:
         raise PeerError("there is nothing to measure")
@@ -90,7 +90,7 @@ def measure_all(arguments, systems, folder, results):
                 place.chmod(0o755)
                 try:
                     figures = system.measure(workload, arguments, place)
-                except PeerError as error:
+                except (PeerError, OSError) as error:
                     failed += 1
                     say(f"{system.name}, {workload}: FAILED: {error}")
                     continue
@@ -130,7 +130,7 @@ def main():
         folder.chmod(0o755)  # the databases run as another user
         try:
             return run(arguments, folder)
-        except PeerError as error:
+        except (PeerError, OSError) as error:
             say(f"compare: {error}")
             return 2
 

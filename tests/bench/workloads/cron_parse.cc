@@ -79,7 +79,11 @@ Workload cron_parse_workload() {
                    .placeholder = "TIME",
                    .help = "How long each call is repeated.",
                    .fallback = "200ms"}};
-  return {.verb = std::move(verb), .run = run, .starts_tracker = true, .warm_up = 1};
+  return {.verb = std::move(verb),
+          .run = run,
+          .starts_tracker = true,
+          .has_store = false,
+          .warm_up = 1};
 }
 
 }  // namespace carillon::bench
