@@ -14,9 +14,11 @@ template <class T>
 class AnswerSlot {
  public:
   void put(Result<T> answer) {
-    const MutexLock lock(mutex_);
-    answer_.emplace(std::move(answer));
-    // Under the lock: the waiting thread destroys this as soon as it gets the mutex.
+    {
+      const MutexLock lock(mutex_);
+      answer_.emplace(std::move(answer));
+    }
+    // Not under the lock, on which the woken thread would go to sleep again.
     condition_.notify_one();
   }
   Result<T> wait() {
@@ -112,21 +114,22 @@ void ClientThread::submit(std::vector<JobSpec> jobs, JobClient::SubmitDone done)
 }
 
 Result<std::vector<SubmitAnswer>> ClientThread::submit_and_wait(std::vector<JobSpec> jobs) {
-  AnswerSlot<std::vector<SubmitAnswer>> slot;
+  // Shared: who puts the answer may still be about it when who waits has gone on.
+  const auto slot = std::make_shared<AnswerSlot<std::vector<SubmitAnswer>>>();
   submit(std::move(jobs),
-         [&slot](Result<std::vector<SubmitAnswer>> answers) { slot.put(std::move(answers)); });
-  return slot.wait();
+         [slot](Result<std::vector<SubmitAnswer>> answers) { slot->put(std::move(answers)); });
+  return slot->wait();
 }
 
 Result<wire::Message> ClientThread::ask_and_wait(wire::Message request) {
-  AnswerSlot<wire::Message> slot;
+  const auto slot = std::make_shared<AnswerSlot<wire::Message>>();
   auto shared = std::make_shared<wire::Message>(std::move(request));
-  const bool taken = put([this, shared, &slot] {
+  const bool taken = put([this, shared, slot] {
     requests_->ask(std::move(*shared), clock_.steady_now(),
-                   [&slot](Result<wire::Message> answer) { slot.put(std::move(answer)); });
+                   [slot](Result<wire::Message> answer) { slot->put(std::move(answer)); });
   });
   if (!taken) return overloaded();
-  return slot.wait();
+  return slot->wait();
 }
 
 }  // namespace carillon

@@ -1,11 +1,14 @@
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "shared/base/mutex.h"
 #include "shared/net/endpoint.h"
 #include "shared/net/zmq/curve_keys.h"
 #include "shared/net/zmq/socket_options.h"
@@ -28,6 +31,29 @@ constexpr int kEventsWatched = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHA
                                ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
                                ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_CONNECT_RETRIED |
                                ZMQ_EVENT_DISCONNECTED;
+
+constexpr int kSocketsMax = 16 * 1024;  // two a client
+
+// All clients of a process share one, and so its I/O thread: each with its own would wake twice as
+// many threads for a message.
+std::shared_ptr<zmq::context_t> shared_context() {
+  static Mutex mutex;
+  static std::weak_ptr<zmq::context_t> shared;
+  const MutexLock lock(mutex);
+  auto context = shared.lock();
+  if (!context) {
+    context = std::make_shared<zmq::context_t>();
+    context->set(zmq::ctxopt::max_sockets, kSocketsMax);
+    shared = context;
+  }
+  return context;
+}
+
+// Closing a monitor takes a while, so each has an address of its own.
+std::string next_monitor() {
+  static std::atomic<std::uint64_t> last{0};
+  return "inproc://monitor-" + std::to_string(++last);
+}
 
 // What a client shows.
 struct Pass {
@@ -122,10 +148,9 @@ class ZmqClient final : public ClientTransport {
   const Endpoint endpoint_;
   const Pass pass_;
   ClientReceiver* receiver_ = nullptr;
-  zmq::context_t context_;
+  const std::shared_ptr<zmq::context_t> context_ = shared_context();
   std::unique_ptr<Connection> connection_;
   bool is_connected_ = false;
-  std::uint64_t connections_ = 0;
   Duration backoff_ = kBackoffMin;
   std::optional<TimerId> retry_;
   std::string last_reason_;  // that the receiver was told
@@ -151,12 +176,11 @@ void ZmqClient::connect() {
 Status ZmqClient::open_connection() {
   const std::string what = "cannot connect to " + endpoint_.text();
   try {
-    connection_ = std::make_unique<Connection>(context_, endpoint_);
+    connection_ = std::make_unique<Connection>(*context_, endpoint_);
     show_pass(*connection_);
     // Frames are read before the news that the connection broke, hence in this order.
     connection_->socket_watch.emplace(loop_, connection_->socket, [this] { return read_frames(); });
-    // Closing a monitor takes a while, so each has an address of its own.
-    const std::string monitor = "inproc://monitor-" + std::to_string(++connections_);
+    const std::string monitor = next_monitor();
     if (zmq_socket_monitor(connection_->socket.handle(), monitor.c_str(), kEventsWatched) != 0) {
       return zmq_error(what, zmq::error_t());
     }
