@@ -46,10 +46,11 @@ endfunction()
 # The programs that need no server and no other program of ours: what the sanitizers run.
 add_custom_target(carillon_fast_tests)
 
-# carillon_test(NAME LABEL folder SOURCES ... LINKS ... [LINKS_PRIVATE ...] [TIMEOUT seconds])
-# A GoogleTest program, one ctest entry a program; LABEL is its folder under tests/.
+# carillon_test(NAME LABEL folder SOURCES ... LINKS ... [LINKS_PRIVATE ...] [TIMEOUT seconds] [SHARDS n])
+# A GoogleTest program; LABEL is its folder under tests/. One ctest entry, or SHARDS of them that
+# share its tests, for one that would keep a single core busy long after all others are done.
 function(carillon_test name)
-  cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "SOURCES;LINKS;LINKS_PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "" "LABEL;TIMEOUT;SHARDS" "SOURCES;LINKS;LINKS_PRIVATE" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   list(TRANSFORM arg_LINKS PREPEND carillon_)
@@ -59,12 +60,23 @@ function(carillon_test name)
     CARILLON_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
     CARILLON_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     CARILLON_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
-  add_test(NAME ${name} COMMAND ${name})
   if(arg_LABEL MATCHES "^(unit|contract)$")
     add_dependencies(carillon_fast_tests ${name})
   endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 1500)  # sanitizers on a busy machine take twenty times as long
   endif()
-  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+  if(NOT arg_SHARDS)
+    set(arg_SHARDS 1)
+  endif()
+  foreach(shard RANGE 1 ${arg_SHARDS})
+    set(entry ${name})
+    if(arg_SHARDS GREATER 1)
+      set(entry ${name}_${shard})
+    endif()
+    math(EXPR index "${shard} - 1")
+    add_test(NAME ${entry} COMMAND ${name})
+    set_tests_properties(${entry} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT}
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}")
+  endforeach()
 endfunction()
