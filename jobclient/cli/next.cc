@@ -77,7 +77,8 @@ std::string local_text_for_people(WallTime fire, const Zone& zone) {
 Result<Preview> preview_of(const std::string& expression, const std::string& tz,
                            const std::string& dst, const std::string& from, std::int64_t count,
                            WallTime now, const Zone& zone) {
-  Preview preview{.cron = CARILLON_TRY(Cron::parse(expression)), .zone = zone};
+  const Cron cron = CARILLON_TRY(Cron::parse(expression));
+  Preview preview{.cron = cron, .zone = zone};
   if (!tz.empty()) preview.zone = CARILLON_TRY(Zone::load(tz));
   preview.dst = CARILLON_TRY(parse_dst_rule(dst.empty() ? "auto" : dst));
   const Result<WallTime> start = from.empty() ? now : parse_time(from);

@@ -87,7 +87,8 @@ LogEntry Recurrence::passed_over(const Definition& row, LogState state, WallTime
 Result<NewDefinition> Recurrence::plan(JobSpec spec, GroupId group, std::string task_id,
                                        bool keyed) {
   const WallTime now = clock_.now();
-  NewDefinition planned{.schedule = CARILLON_TRY(CompiledSchedule::compile(spec.schedule, now))};
+  auto schedule = CARILLON_TRY(CompiledSchedule::compile(spec.schedule, now));
+  NewDefinition planned{.schedule = std::move(schedule)};
   Definition& row = planned.operation.definition;
   row = Definition{.id = catalog_.next_definition_id(),
                    .group = group,

@@ -109,8 +109,8 @@ Result<bool> MemoryStore::settle(std::int64_t batch_number) {
 Result<ReadAnswer> MemoryStore::read(const Read& question) {
   if (takes_fault(MemoryFault::kUnavailable)) return away();
   if (const auto* make = std::get_if<MakeGroup>(&question)) {
-    return ReadAnswer{
-        GroupAnswer{CARILLON_TRY(database_.make_group(make->name, clock_.wall_now()))}};
+    auto group = CARILLON_TRY(database_.make_group(make->name, clock_.wall_now()));
+    return ReadAnswer{GroupAnswer{std::move(group)}};
   }
   auto answer = CARILLON_TRY(database_.read(question));
   if (auto* start = std::get_if<StartAnswer>(&answer)) {

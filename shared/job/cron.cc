@@ -17,7 +17,8 @@ constexpr seconds kOffsetChangeMax = std::chrono::hours{48};
 }  // namespace
 
 Result<Cron> Cron::parse(std::string_view expression) {
-  return Cron{CARILLON_TRY(CronFields::parse(expression))};
+  const CronFields fields = CARILLON_TRY(CronFields::parse(expression));
+  return Cron{fields};
 }
 
 std::optional<WallTime> Cron::next(WallTime after, const Zone& zone, DstRule rule) const {

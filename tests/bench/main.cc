@@ -116,9 +116,10 @@ Result<Report> measure(const Workload& workload, const Configuration& flags,
   // A store that was there before may know the groups of earlier runs.
   const std::string run = std::to_string(clock.wall_now().time_since_epoch().count());
   for (std::int64_t round = 1; round <= warm_up + flags.number("repeat"); ++round) {
+    const std::string url = CARILLON_TRY(store->next_url());
     const ClusterOptions options{
         .bin = flags.text("bin").empty() ? own_folder() : flags.text("bin"),
-        .store = CARILLON_TRY(store->next_url()),
+        .store = url,
         .folder = folder.path().string(),
         .tracker_flags = flags.list("tracker-flag")};
     Cluster cluster(options, environment);

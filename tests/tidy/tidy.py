@@ -45,6 +45,31 @@ def without_comments(text):
         blank_out, text, flags=re.DOTALL)
 
 
+def starts_initializer(bare, brace):
+    """Whether this { begins the value of something, and not a block; by how clang-format sets it."""
+    before = bare[:brace].rstrip()
+    if len(before) == brace:  # Type{, f({, {{
+        return True
+    return before.endswith(("=", ",", "(", "{")) or re.search(r"\breturn$", before) is not None
+
+
+def is_in_initializer(bare, at):
+    """Whether what stands at `at` is part of a braced initializer."""
+    closed = 0
+    for place in range(at - 1, -1, -1):
+        letter = bare[place]
+        if letter in ")}]":
+            closed += 1
+        elif letter in "({[" and closed > 0:
+            closed -= 1
+        elif letter == ";" and closed == 0:
+            return False
+        elif letter == "{":
+            # One block ends the search, and so does the first initializer.
+            return starts_initializer(bare, place)
+    return False
+
+
 class Tree:
     """The files below a root, read once."""
 
@@ -82,6 +107,7 @@ class Tidy:
             bare = without_comments(text)
             self.check_includes(path, text)
             self.check_forbidden(path, bare)
+            self.check_initializers(path, bare)
             self.check_header(path, text)
             self.check_size(path, text)
         for path, text in self.tree.texts.items():
@@ -158,6 +184,14 @@ class Tidy:
             for match in re.finditer(rule["pattern"], bare):
                 line = bare.count("\n", 0, match.start()) + 1
                 self.report(path, line, rule["name"], f"'{match[0].strip()}': {rule['instead']}")
+
+    def check_initializers(self, path, bare):
+        """g++ 12 forgets what a braced initializer has made already when it is left by return."""
+        for match in re.finditer(r"\bCARILLON_TRY\(", bare):
+            if is_in_initializer(bare, match.start()):
+                line = bare.count("\n", 0, match.start()) + 1
+                self.report(path, line, "try-in-braces",
+                            "CARILLON_TRY in a braced initializer leaks in g++ 12: take the value first")
 
     def check_text(self, path, text):
         for rule in self.rules["text"]:
@@ -246,7 +280,8 @@ def write_sample(sample, folder):
 
 
 def self_test(rules):
-    names = {"layer", "adapter", "third-party", "pragma-once", "size", "listed", "architecture"}
+    names = {"layer", "adapter", "third-party", "pragma-once", "size", "listed", "architecture",
+             "try-in-braces"}
     names |= {rule["name"] for rule in rules["forbidden"] + rules["text"]}
     samples = {path.stem: path.read_text(encoding="utf-8")
                for path in sorted((HERE / "samples").glob("*.sample"))}

@@ -41,7 +41,8 @@ Result<ReadAnswer> SqlReads::answer(const Read& question) {
 }
 
 Result<ReadAnswer> SqlReads::read(const ReadStart&) {
-  StartAnswer answer{.groups = CARILLON_TRY(groups_.read_all(db_))};
+  StartAnswer answer;
+  answer.groups = CARILLON_TRY(groups_.read_all(db_));
   for (const std::string_view table : {kCronTable, kRepeatTable}) {
     CARILLON_TRY(
         db_.query(select_from(kDefinitionColumns, table, " ORDER BY definition_id"), {},
@@ -68,7 +69,8 @@ Result<std::vector<WaitingJob>> SqlReads::due(GroupId group, WallTime now,
                                               std::int64_t limit) {
   std::vector<WaitingJob> jobs;
   const int first = after ? std::get<0>(*after) : kLowestPriority;
-  WaitingScan scan{db_, CARILLON_TRY(groups_.table_of(db_, group)), group};
+  const auto table = CARILLON_TRY(groups_.table_of(db_, group));
+  WaitingScan scan{db_, table, group};
   const auto visit = [&](int priority, WallTime earliest) -> Result<bool> {
     if (size_of(jobs) >= limit) return false;
     if (earliest > now) return true;
@@ -83,13 +85,15 @@ Result<std::vector<WaitingJob>> SqlReads::due(GroupId group, WallTime now,
 }
 
 Result<ReadAnswer> SqlReads::read(const ReadDue& ask) {
-  return ReadAnswer{JobsAnswer{CARILLON_TRY(due(ask.group, ask.now, ask.after, ask.limit))}};
+  auto jobs = CARILLON_TRY(due(ask.group, ask.now, ask.after, ask.limit));
+  return ReadAnswer{JobsAnswer{std::move(jobs)}};
 }
 
 Result<ReadAnswer> SqlReads::read(const ReadUpcoming& ask) {
   std::vector<WaitingJob> jobs;
   WallTime through = ask.through;
-  WaitingScan scan{db_, CARILLON_TRY(groups_.table_of(db_, ask.group)), ask.group};
+  const auto table = CARILLON_TRY(groups_.table_of(db_, ask.group));
+  WaitingScan scan{db_, table, ask.group};
   const auto visit = [&](int priority, WallTime earliest) -> Result<bool> {
     if (earliest > through) return true;
     CARILLON_TRY(scan.read(priority, ask.after_time, ask.after_id, through, ask.limit, jobs));

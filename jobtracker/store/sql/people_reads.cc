@@ -39,8 +39,8 @@ constexpr std::string_view kCountDelayed =
 
 Result<ReadAnswer> SqlReads::read(const ListWaiting& ask) {
   if (!ask.delayed) {
-    return ReadAnswer{
-        JobsAnswer{CARILLON_TRY(due(ask.group, WallTime::max(), ask.after, ask.limit))}};
+    auto jobs = CARILLON_TRY(due(ask.group, WallTime::max(), ask.after, ask.limit));
+    return ReadAnswer{JobsAnswer{std::move(jobs)}};
   }
   const auto after = ask.after.value_or(HandOutKey{0, WallTime::min(), JobId{}});
   std::vector<WaitingJob> jobs;

@@ -48,7 +48,8 @@ Status apply(sql::Connection& db, const Migration& migration, WallTime now) {
 
 Result<SchemaState> migrate_schema(sql::Connection& db, const std::string& name, WallTime now) {
   const auto known = migrations(db.dialect());
-  SchemaState state{.found = CARILLON_TRY(read_version(db)), .now = known.back().version};
+  const auto found = CARILLON_TRY(read_version(db));
+  SchemaState state{.found = found, .now = known.back().version};
   if (state.found > state.now) {
     return Error{ErrorCode::kInvalidArgument,
                  "store " + name + " has schema " + std::to_string(state.found) +

@@ -129,7 +129,8 @@ Result<ReadAnswer> SqlStore::read(const Read& question) {
 Result<ReadAnswer> SqlStore::answer(const Read& question) {
   sql::Connection* db = CARILLON_TRY(connected());
   if (const auto* make = std::get_if<MakeGroup>(&question)) {
-    return ReadAnswer{GroupAnswer{CARILLON_TRY(groups_.make(*db, make->name, clock_.wall_now()))}};
+    auto group = CARILLON_TRY(groups_.make(*db, make->name, clock_.wall_now()));
+    return ReadAnswer{GroupAnswer{std::move(group)}};
   }
   auto found = CARILLON_TRY(SqlReads(*db, groups_).answer(question));
   if (auto* start = std::get_if<StartAnswer>(&found)) {

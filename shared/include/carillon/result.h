@@ -113,6 +113,7 @@ using Status = Result<void>;
 }  // namespace carillon
 
 // The value of a Result, or an early return of its Error. Once per statement.
+// Not within the braces of an initializer: g++ 12 does not destroy what those have made already.
 #define CARILLON_TRY(expression)              \
   __extension__({                             \
     auto carillon_try = (expression);         \

@@ -108,7 +108,9 @@ Status make_keys(const std::string& folder) {
 }
 
 Result<ServerKeys> read_server_keys(const std::string& folder) {
-  return ServerKeys{.secret = CARILLON_TRY(read_secret(fs::path{folder} / "server.key"))};
+  ServerKeys keys;
+  keys.secret = CARILLON_TRY(read_secret(fs::path{folder} / "server.key"));
+  return keys;
 }
 
 Result<ClientKeys> read_client_keys(const std::string& folder) {
