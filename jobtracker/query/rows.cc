@@ -1,6 +1,7 @@
 // How definitions, jobs and log rows look to people.
 #include "jobtracker/query/query.h"
 #include "shared/base/time_text.h"
+#include "shared/job/schedule.h"
 #include "shared/wire/spec_words.h"
 
 namespace carillon::jobtracker {
@@ -12,24 +13,6 @@ wire::Field time_field(WallTime time) {
 }
 
 std::string id_text(JobId id) { return std::to_string(id.value); }
-
-std::string kind_word(ScheduleKind kind) {
-  switch (kind) {
-    case ScheduleKind::kNow:
-      return "now";
-    case ScheduleKind::kAt:
-      return "at";
-    case ScheduleKind::kCron:
-      return "cron";
-    case ScheduleKind::kEvery:
-      return "every";
-    case ScheduleKind::kFixedDelay:
-      return "fixed_delay";
-    case ScheduleKind::kManual:
-      return "manual";
-  }
-  return {};
-}
 
 std::string state_word(DefinitionState state) {
   switch (state) {
@@ -47,8 +30,6 @@ std::string state_word(DefinitionState state) {
 
 std::string schedule_text(const Schedule& schedule) {
   switch (schedule.kind) {
-    case ScheduleKind::kNow:
-      return "now";
     case ScheduleKind::kAt:
       return format_time(schedule.at);
     case ScheduleKind::kCron:
@@ -59,10 +40,11 @@ std::string schedule_text(const Schedule& schedule) {
       if (schedule.count) text += " x " + std::to_string(*schedule.count);
       return text;
     }
+    case ScheduleKind::kNow:
     case ScheduleKind::kManual:
-      return "manual";
+      break;
   }
-  return {};
+  return word_of(schedule.kind);
 }
 
 }  // namespace
@@ -80,7 +62,7 @@ wire::Row QueryDesk::definition_row(ActiveDefinition& definition) const {
   if (row.state == DefinitionState::kSuspended) next = WallTime{};
   return {{"task_id", row.task_id},
           {"group", group_name(row.group)},
-          {"kind", kind_word(row.kind)},
+          {"kind", word_of(row.kind)},
           {"schedule", schedule_text(definition.spec.schedule)},
           {"tz", is_cron ? wire::Field{definition.spec.schedule.tz} : wire::Field{}},
           {"dst", is_cron ? wire::Field{std::string(
@@ -111,7 +93,7 @@ wire::Row QueryDesk::waiting_row(const WaitingJob& job) const {
           {"trigger_time", time_field(job.trigger_time)},
           {"priority", std::int64_t{job.priority}},
           {"attempt", std::int64_t{job.attempt}},
-          {"kind", kind_word(job.kind)},
+          {"kind", word_of(job.kind)},
           {"state", std::string(job.suspended ? "suspended"
                                 : job.delayed ? "delayed"
                                               : "waiting")}};

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "shared/base/utf8.h"
+#include "shared/job/schedule.h"
 
 namespace carillon {
 namespace {
@@ -79,24 +80,6 @@ Status check_time(const std::string& field, WallTime time) {
 Status check_absent(bool is_given, const std::string& field, const std::string& kind) {
   if (!is_given) return {};
   return wrong(field + " does not go with " + kind);
-}
-
-const char* word_of(ScheduleKind kind) {
-  switch (kind) {
-    case ScheduleKind::kNow:
-      return "now";
-    case ScheduleKind::kAt:
-      return "at";
-    case ScheduleKind::kCron:
-      return "cron";
-    case ScheduleKind::kEvery:
-      return "every";
-    case ScheduleKind::kFixedDelay:
-      return "fixed_delay";
-    case ScheduleKind::kManual:
-      return "manual";
-  }
-  return "this schedule";
 }
 
 Status check_schedule(const Schedule& schedule) {

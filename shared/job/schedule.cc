@@ -22,17 +22,31 @@ Status check_time(const char* what, WallTime time) {
   return refuse(std::string{what} + " is outside the years 1970-2199");
 }
 
-Status check_interval(const char* what, Duration interval) {
+Status check_interval(const std::string& what, Duration interval) {
   if (interval >= kIntervalMin && interval <= kIntervalMax) return {};
-  return refuse(std::string{what} + " is " + std::to_string(interval.count()) +
+  return refuse(what + " is " + std::to_string(interval.count()) +
                 " us, must be between 1 ms and 100 years");
 }
 
-const char* interval_name(ScheduleKind kind) {
-  return kind == ScheduleKind::kEvery ? "every" : "fixed_delay";
-}
-
 }  // namespace
+
+std::string word_of(ScheduleKind kind) {
+  switch (kind) {
+    case ScheduleKind::kNow:
+      return "now";
+    case ScheduleKind::kAt:
+      return "at";
+    case ScheduleKind::kCron:
+      return "cron";
+    case ScheduleKind::kEvery:
+      return "every";
+    case ScheduleKind::kFixedDelay:
+      return "fixed_delay";
+    case ScheduleKind::kManual:
+      return "manual";
+  }
+  return "this schedule";
+}
 
 Result<CompiledSchedule> CompiledSchedule::compile(const Schedule& schedule, WallTime submitted) {
   CompiledSchedule compiled{schedule.kind};
@@ -50,7 +64,7 @@ Result<CompiledSchedule> CompiledSchedule::compile(const Schedule& schedule, Wal
     case ScheduleKind::kFixedDelay:
       compiled.first_ = schedule.first.value_or(submitted);
       compiled.interval_ = schedule.interval;
-      CARILLON_TRY(check_interval(interval_name(schedule.kind), schedule.interval));
+      CARILLON_TRY(check_interval(word_of(schedule.kind), schedule.interval));
       CARILLON_TRY(check_time("first", compiled.first_));
       return compiled;
     case ScheduleKind::kCron: {

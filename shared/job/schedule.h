@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "carillon/job_spec.h"
 #include "carillon/result.h"
@@ -23,6 +24,9 @@ namespace carillon {
 // Shorter intervals are refused: no run could keep up, and the outside counts in milliseconds.
 inline constexpr Duration kIntervalMin = std::chrono::milliseconds{1};
 inline constexpr Duration kIntervalMax = std::chrono::hours{24 * 366 * 100};
+
+// The word that stands for it in flags, JSON and answers: "fixed_delay".
+std::string word_of(ScheduleKind kind);
 
 class CompiledSchedule {
  public:
