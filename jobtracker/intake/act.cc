@@ -205,14 +205,14 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
 
 void ActIntake::cancel_definition(const PendingPtr& pending, ActiveDefinition& definition) {
   const WallTime now = clock_.now();
-  LogEntry log{
-      .group = definition.row.group,
-      .task_id = definition.row.task_id,
-      .definition = definition.row.id,
-      .state = LogState::kCancelled,
-      .trigger_time = definition.row.next_fire == WallTime{} ? now : definition.row.next_fire,
-      .ended_at = now,
-      .message = "the job was cancelled"};
+  const WallTime fire = definition.coming_fire(now);
+  LogEntry log{.group = definition.row.group,
+               .task_id = definition.row.task_id,
+               .definition = definition.row.id,
+               .state = LogState::kCancelled,
+               .trigger_time = fire == WallTime{} ? now : fire,
+               .ended_at = now,
+               .message = "the job was cancelled"};
   ForRequest request = for_request(pending, pending->name() + " cancelled");
   request.on_request = [this, id = definition.row.id, answer = std::move(request.on_request)](
                            const RequestOutcome& outcome, const Error* refused) {

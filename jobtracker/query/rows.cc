@@ -52,14 +52,8 @@ std::string schedule_text(const Schedule& schedule) {
 wire::Row QueryDesk::definition_row(ActiveDefinition& definition) const {
   const Definition& row = definition.row;
   const bool is_cron = row.kind == ScheduleKind::kCron;
-  WallTime next = row.next_fire;
-  // For what is generated ahead, next_fire is the first without an occurrence; people mean the next
-  // run.
-  if (row.state == DefinitionState::kActive && definition.spec.overlap != Overlap::kSkip &&
-      row.kind != ScheduleKind::kFixedDelay) {
-    next = definition.schedule.next_fire(clock_.now()).value_or(WallTime{});
-  }
-  if (row.state == DefinitionState::kSuspended) next = WallTime{};
+  const WallTime next =
+      row.state == DefinitionState::kSuspended ? WallTime{} : definition.coming_fire(clock_.now());
   return {{"task_id", row.task_id},
           {"group", group_name(row.group)},
           {"kind", word_of(row.kind)},

@@ -5,6 +5,14 @@
 #include "shared/base/utf8.h"
 
 namespace carillon::jobtracker {
+
+WallTime ActiveDefinition::coming_fire(WallTime now) {
+  const bool is_generated_ahead = row.state == DefinitionState::kActive &&
+                                  spec.overlap != Overlap::kSkip &&
+                                  row.kind != ScheduleKind::kFixedDelay;
+  return is_generated_ahead ? schedule.next_fire(now).value_or(WallTime{}) : row.next_fire;
+}
+
 void Catalog::put_group(const Group& group) {
   groups_by_name_[lower_ascii(group.name)] = group.id;
   groups_[group.id] = group;

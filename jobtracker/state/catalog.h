@@ -36,6 +36,10 @@ struct ActiveDefinition {
   bool is_changing = false;
   // After a restart: what it missed while no job tracker ran is being looked at.
   bool is_recovering = false;
+
+  // The coming fire as people mean it: of a schedule that is generated ahead, row.next_fire is the
+  // first that has no occurrence yet. None (WallTime{}): nothing fires any more.
+  WallTime coming_fire(WallTime now);
 };
 
 // Thread: the loop.

@@ -161,6 +161,22 @@ TEST(Act, CancelOfADefinitionVoidsItsRowsAndStopsItsRuns) {
   EXPECT_EQ(bundle.submit(job).status, wire::SubmitStatus::kAccepted);
 }
 
+TEST(Act, CancelOfADefinitionNamesTheFireThatDoesNotComeAnyMore) {
+  TrackerBundle bundle;
+  JobSpec ahead = job_cron("ahead", "0 * * * * ?");  // Ten minutes of it are generated.
+  ahead.overlap = Overlap::kParallel;
+  bundle.submit(ahead);
+  bundle.submit(job_cron("single", "0 * * * * ?"));
+  bundle.run_for(seconds{1});
+  const WallTime coming = std::chrono::ceil<minutes>(bundle.now());
+  for (const char* task : {"ahead", "single"}) {
+    SCOPED_TRACE(task);
+    EXPECT_EQ(said(bundle.act(Verb::kCancel, task)), "ok");
+    ASSERT_THAT(states(bundle.log(task)), ElementsAre(LogState::kCancelled));
+    EXPECT_EQ(bundle.log(task)[0].trigger_time, coming);
+  }
+}
+
 TEST(Act, ACancelThatTheWorkerDidNotHearIsToldAgainWhenItRegisters) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
