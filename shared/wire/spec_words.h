@@ -17,11 +17,9 @@ inline constexpr Words<DstRule, 4> kDstWords{{{"auto", DstRule::kAuto},
                                               {"once", DstRule::kOnce},
                                               {"twice", DstRule::kTwice}}};
 
-inline constexpr Words<Overlap, 5> kOverlapWords{{{"skip", Overlap::kSkip},
-                                                  {"queue", Overlap::kQueue},
-                                                  {"queue_one", Overlap::kQueueOne},
-                                                  {"cancel_running", Overlap::kCancelRunning},
-                                                  {"parallel", Overlap::kParallel}}};
+// What can be asked for: the other two are refused still, so they have no words.
+inline constexpr Words<Overlap, 3> kOverlapWords{
+    {{"skip", Overlap::kSkip}, {"queue", Overlap::kQueue}, {"parallel", Overlap::kParallel}}};
 
 inline constexpr Words<MisfirePolicy, 3> kMisfireWords{{{"fire_once", MisfirePolicy::kFireOnce},
                                                         {"skip", MisfirePolicy::kSkip},
@@ -37,7 +35,7 @@ inline constexpr Words<RunKind, 5> kRunWords{{{"handler", RunKind::kHandler},
                                               {"script", RunKind::kScript},
                                               {"http", RunKind::kHttp}}};
 
-// The word for a choice; every choice has one.
+// The word for a choice; nothing for one that has none.
 template <class Enum, std::size_t kCount>
 constexpr std::string_view word_of(Enum value, const Words<Enum, kCount>& words) {
   for (const auto& [word, known] : words) {

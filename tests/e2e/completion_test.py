@@ -103,8 +103,8 @@ class Bash(E2eTest):
     def test_what_is_possible_is_listed(self):
         shown, _ = self.terminal.type("jobclient su\t")
         self.assertRegex(shown, r"submit +suspend")
-        shown, _ = self.terminal.type("jobclient submit --overlap q\t")
-        self.assertRegex(shown, r"queue +queue_one")
+        shown, _ = self.terminal.type("jobclient submit --overlap \t")
+        self.assertRegex(shown, r"parallel +queue +skip")
         shown, _ = self.terminal.type("jobclient kill -\t")
         self.assertIn("--job", shown)
         self.assertNotIn("--cron", shown)

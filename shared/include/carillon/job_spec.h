@@ -76,8 +76,8 @@ struct Run {
 enum class Overlap : int {
   kSkip = 0,
   kQueue = 1,
-  kQueueOne = 2,
-  kCancelRunning = 3,
+  kQueueOne = 2,       // refused by the job tracker still
+  kCancelRunning = 3,  // the same
   kParallel = 4
 };
 

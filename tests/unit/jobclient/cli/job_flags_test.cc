@@ -109,12 +109,12 @@ TEST(JobFlags, TakeRepetitions) {
 }
 
 TEST(JobFlags, TakeHowItIsRun) {
-  const JobSpec made = job({"--priority", "5", "--timeout", "1m", "--start-deadline", "2h",
-                            "--overlap", "cancel_running"});
+  const JobSpec made = job(
+      {"--priority", "5", "--timeout", "1m", "--start-deadline", "2h", "--overlap", "parallel"});
   EXPECT_EQ(made.priority, 5);
   EXPECT_EQ(made.timeout, minutes{1});
   EXPECT_EQ(made.start_deadline, hours{2});
-  EXPECT_EQ(made.overlap, Overlap::kCancelRunning);
+  EXPECT_EQ(made.overlap, Overlap::kParallel);
 }
 
 TEST(JobFlags, TakeRetries) {
