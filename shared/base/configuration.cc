@@ -93,46 +93,54 @@ class ConfigurationReader {
   }
 
  private:
+  // Everything that was given is read, the weakest source first, so that a wrong value is an error
+  // also where another source overrides it: otherwise it waits for the day when that one is gone.
   Status read_option(const Option& option, bool all_sources) {
     Configuration::Value& value = add(option.name, option.kind);
     value.secret = option.secret;
-    const std::string flag = "--" + option.name;
-    if (const auto given = line_.values.find(option.name); given != line_.values.end()) {
-      if (option.kind != OptionKind::kList && given->second.size() > 1) {
-        return bad_value(flag + " was given twice");
-      }
-      value.source = OptionSource::kFlag;
-      value.place = "flag";
-      return named(flag, set_texts(option, given->second, option.by_comma, value));
+    if (!option.fallback.empty()) {
+      const Status status =
+          set_value(option, OptionSource::kDefault, "default", {option.fallback}, true, value);
+      CARILLON_ASSERT(status.ok(), "a declared default is a good value");
     }
     if (all_sources) {
-      const std::string name = environment_name(option.name);
-      if (const auto found = environment_.get(name)) {
-        value.source = OptionSource::kEnvironment;
-        value.place = "environment " + name;
-        return named(value.place, set_texts(option, {*found}, true, value));
-      }
-      if (const auto found = file_.find(file_key(option.name)); found != file_.end()) {
-        return read_file_value(option, found->first, found->second, value);
-      }
+      CARILLON_TRY(read_file_value(option, value));
+      CARILLON_TRY(read_environment(option, value));
     }
-    if (option.fallback.empty()) return {};
-    value.source = OptionSource::kDefault;
-    value.place = "default";
-    const Status status = set_texts(option, {option.fallback}, true, value);
-    CARILLON_ASSERT(status.ok(), "a declared default is a good value");
-    return {};
+    return read_flag(option, value);
   }
 
-  Status read_file_value(const Option& option, const std::string& key, const FileValue& given,
-                         Configuration::Value& value) {
-    value.source = OptionSource::kFile;
-    value.place = file_path_ + ":" + std::to_string(given.line);
-    const std::string where = in_file(value.place, key);
+  Status read_flag(const Option& option, Configuration::Value& value) const {
+    const auto given = line_.values.find(option.name);
+    if (given == line_.values.end()) return {};
+    const std::string flag = "--" + option.name;
+    if (option.kind != OptionKind::kList && given->second.size() > 1) {
+      return bad_value(flag + " was given twice");
+    }
+    return named(flag, set_value(option, OptionSource::kFlag, "flag", given->second,
+                                 option.by_comma, value));
+  }
+
+  Status read_environment(const Option& option, Configuration::Value& value) const {
+    const std::string name = environment_name(option.name);
+    const auto found = environment_.get(name);
+    if (!found) return {};
+    const std::string place = "environment " + name;
+    return named(place,
+                 set_value(option, OptionSource::kEnvironment, place, {*found}, true, value));
+  }
+
+  Status read_file_value(const Option& option, Configuration::Value& value) const {
+    const auto found = file_.find(file_key(option.name));
+    if (found == file_.end()) return {};
+    const FileValue& given = found->second;
+    const std::string place = file_path_ + ":" + std::to_string(given.line);
+    const std::string where = in_file(place, found->first);
     if (given.is_list && option.kind != OptionKind::kList) {
       return bad_value(where + ": one value is needed, not a list");
     }
-    return named(where, set_texts(option, given.texts, !given.is_list, value));
+    return named(where,
+                 set_value(option, OptionSource::kFile, place, given.texts, !given.is_list, value));
   }
 
   Status read_positionals(const std::vector<Positional>& declared) {
@@ -177,8 +185,12 @@ class ConfigurationReader {
     return status.error().with_context(place);
   }
 
-  static Status set_texts(const Option& option, const std::vector<std::string>& texts,
-                          bool by_comma, Configuration::Value& value) {
+  static Status set_value(const Option& option, OptionSource source, const std::string& place,
+                          const std::vector<std::string>& texts, bool by_comma,
+                          Configuration::Value& value) {
+    value.source = source;
+    value.place = place;
+    value.list.clear();
     if (option.kind != OptionKind::kList) return set_one(option, texts.front(), value);
     for (const std::string& text : texts) {
       const std::vector<std::string> parts =
@@ -196,6 +208,9 @@ class ConfigurationReader {
     value.text = text;
     switch (option.kind) {
       case OptionKind::kText:
+        if (text.empty() && !option.if_empty.empty()) {
+          return bad_value("'' is empty (" + option.if_empty + ")");
+        }
         return check_choice(option.choices, text);
       case OptionKind::kNumber: {
         value.number = CARILLON_TRY(parse_number(text));

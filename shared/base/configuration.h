@@ -45,8 +45,9 @@ struct Option {
   std::int64_t min = 0;                // kNumber: least and most
   std::int64_t max = INT64_MAX;
   std::string section = "Options";  // heading in --help
-  bool by_comma = false;  // kList: a flag's "a,b" is two values, as it is in the environment
-  bool secret = false;    // masked in effective()
+  bool by_comma = false;   // kList: a flag's "a,b" is two values, as it is in the environment
+  std::string if_empty{};  // kText: an empty value is refused, and this says what to do instead
+  bool secret = false;     // masked in effective()
 };
 
 // An argument without a flag. Its value is asked for by name, like an option's.

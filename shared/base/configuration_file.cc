@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -16,8 +17,22 @@
 namespace carillon {
 namespace {
 
-// Programs that one file may serve together.
-constexpr std::array<std::string_view, 3> kPrograms{"jobtracker", "tasktracker", "jobclient"};
+struct KeysOfProgram {
+  std::string_view program;
+  std::string_view keys;  // with a blank between two
+};
+
+// Programs that one file may serve together, and what each reads from its table: no program knows
+// another's declarations, and each checks the whole file. A test compares this with their --help.
+constexpr std::array kPrograms{
+    KeysOfProgram{"jobtracker",
+                  "store data store_wait log_retention listen http keys insecure tz lease "
+                  "pregenerate_horizon pregenerate_period preload_capacity name log_level"},
+    KeysOfProgram{"tasktracker",
+                  "tracker group threads name label allow drain_timeout kill_grace output_max data "
+                  "token_file keys insecure log_level"},
+    KeysOfProgram{"jobclient",
+                  "tracker connect_timeout answer_timeout token_file keys insecure output"}};
 
 Error bad_file(const std::string& path, int line, const std::string& what) {
   const std::string where = line > 0 ? path + ":" + std::to_string(line) : path;
@@ -109,6 +124,26 @@ Status take_values(const std::string& path, const toml::table& table, FileValues
   return {};
 }
 
+std::vector<std::string> words_of(std::string_view text) {
+  std::istringstream stream{std::string{text}};
+  return {std::istream_iterator<std::string>{stream}, {}};
+}
+
+// Keys of another program's table.
+Status check_keys(const std::string& path, std::string_view program, const toml::table& table) {
+  const auto* found = std::find_if(kPrograms.begin(), kPrograms.end(),
+                                   [&](const auto& known) { return known.program == program; });
+  const std::vector<std::string> keys = words_of(found->keys);
+  for (const auto& [key, node] : table) {
+    const std::string name{key.str()};
+    if (std::find(keys.begin(), keys.end(), name) != keys.end()) continue;
+    return bad_file(
+        path, line_of(node),
+        "unknown key '" + name + "' of " + std::string{program} + did_you_mean(name, keys));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<FileValues> read_configuration_file(const std::string& path, const std::string& program) {
@@ -116,8 +151,8 @@ Result<FileValues> read_configuration_file(const std::string& path, const std::s
   const toml::table file = CARILLON_TRY(parse(path, text));
   FileValues values;
   CARILLON_TRY(take_values(path, file, values));
-  std::vector<std::string> tables{kPrograms.begin(), kPrograms.end()};
-  tables.push_back(program);
+  std::vector<std::string> tables{program};
+  for (const KeysOfProgram& known : kPrograms) tables.emplace_back(known.program);
   for (const auto& [key, node] : file) {
     const toml::table* table = node.as_table();
     if (table == nullptr) continue;
@@ -126,7 +161,10 @@ Result<FileValues> read_configuration_file(const std::string& path, const std::s
       return bad_file(path, line_of(node),
                       "unknown table [" + name + "]" + did_you_mean(name, tables));
     }
-    if (name != program) continue;
+    if (name != program) {
+      CARILLON_TRY(check_keys(path, name, *table));
+      continue;
+    }
     for (const auto& [inner_key, inner] : *table) {
       if (inner.is_table()) {
         return bad_file(path, line_of(inner),

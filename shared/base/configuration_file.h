@@ -18,9 +18,9 @@ struct FileValue {
 using FileValues = std::map<std::string, FileValue>;
 
 // The keys of a TOML file that concern `program`: those above all tables, and those of the table
-// named like the program, which win. Tables named like our other programs are theirs; any other
-// table is refused, and so is a value that is neither text, number, true, false nor a list of
-// such. Errors name file and line.
+// named like the program, which win. Tables named like our other programs are theirs, but may hold
+// their keys only; any other table is refused, and so is a value that is neither text, number,
+// true, false nor a list of such. Errors name file and line.
 Result<FileValues> read_configuration_file(const std::string& path, const std::string& program);
 
 }  // namespace carillon

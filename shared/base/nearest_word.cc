@@ -29,7 +29,9 @@ constexpr std::size_t kWordsMax = 4;
 
 const std::string* nearest(std::string_view wrong, const std::vector<std::string>& words) {
   const std::string* found = nullptr;
-  std::size_t found_distance = std::max<std::size_t>(1, wrong.size() / 3) + 1;
+  // A flag's dashes are no letters that somebody got right.
+  const std::size_t dashes = std::min(wrong.find_first_not_of('-'), wrong.size());
+  std::size_t found_distance = std::max<std::size_t>(1, (wrong.size() - dashes) / 3) + 1;
   for (const std::string& word : words) {
     const std::size_t d = distance(wrong, word);
     if (d < found_distance) {

@@ -90,6 +90,26 @@ class Usage(E2eTest):
                 self.assertIn(f"{path}:3", said)
                 self.assertIn("log_lefel", said)
 
+    def test_the_whole_file_is_checked_the_tables_of_the_others_too(self):
+        for program in PROGRAMS:
+            flags = re.findall(r"^  (?:-\w, )?--([a-z-]+)", run(program, "--help").stdout, re.M)
+            keys = [flag.replace("-", "_") for flag in flags
+                    if flag not in ("config", "help", "version", "completion")]
+            self.assertGreater(len(keys), 5)
+            reader, *args = ("jobclient", "next", "@daily") if program != "jobclient" else ("tasktracker",)
+            with self.subTest(program):
+                path = self.config(f"[{program}]\n" + "".join(f'{key} = "x"\n' for key in keys))
+                # What the reader then has to say is of its own flags.
+                said = self.refused(reader, "--config", path, *args, "--insecure=x")
+                self.assertIn("--insecure", said)
+                path = self.config(f'[{program}]\n{keys[0]} = "x"\nfrobnicate = "x"\n')
+                said = self.refused(reader, "--config", path, *args)
+                self.assertIn(f"{path}:3: unknown key 'frobnicate' of {program}", said)
+
+    def test_a_wrong_value_of_the_file_is_no_less_wrong_below_a_flag(self):
+        path = self.config('lease = "3 blinks"\n')
+        self.assertIn(f"{path}:1", self.refused("jobtracker", "--config", path, "--lease", "3s"))
+
     def test_a_bad_unit_is_named_with_its_source_and_the_right_form(self):
         path = self.config('lease = "3 blinks"\n')
         said = self.refused("jobtracker", "--config", path)

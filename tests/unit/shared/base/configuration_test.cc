@@ -160,6 +160,9 @@ TEST_F(ConfigurationFileTest, RefusesUnknownKeysAndTablesWithLineAndNearestName)
             "configuration: FILE:2: unknown key 'log-level' (did you mean 'log_level'?)");
   EXPECT_EQ(file_refusal("[jobtraker]\nlease = \"1s\"\n"),
             "configuration: FILE:1: unknown table [jobtraker] (did you mean 'jobtracker'?)");
+  EXPECT_EQ(file_refusal("[tasktracker]\ngroup = \"mail\"\nthread = 2\n"),
+            "configuration: FILE:3: unknown key 'thread' of tasktracker (did you mean "
+            "'threads'?)");
   EXPECT_EQ(file_refusal("[jobtracker.store]\nx = 1\n"),
             "configuration: FILE:1: unknown table [jobtracker.store]");
 }
@@ -180,6 +183,17 @@ TEST_F(ConfigurationFileTest, RefusesBadValuesWithTheLine) {
             "configuration: FILE:1: label must be a list of texts in quotes");
   EXPECT_EQ(file_refusal("insecure = \"maybe\"\n"),
             "configuration: FILE:1: insecure: 'maybe' is neither true nor false");
+}
+
+TEST_F(ConfigurationFileTest, RefusesBadValuesThatAnotherSourceOverrides) {
+  write("lease = \"3 apples\"\nthreads = 2\nlabel = \"a=1\"\n");
+  EXPECT_THAT(refusal({"--config", path_, "--lease", "1s"}), HasSubstr(":1: lease: '3 apples'"));
+  EXPECT_THAT(refusal({"--config", path_}, {{"CARILLON_LEASE", "1s"}}),
+              HasSubstr(":1: lease: '3 apples'"));
+  EXPECT_THAT(refusal({"--threads", "1"}, {{"CARILLON_THREADS", "many"}}),
+              StartsWith("environment CARILLON_THREADS: 'many'"));
+  const Configuration settings = good_file("label = \"a=1\"\n", {"--label", "b=2"});
+  EXPECT_THAT(settings.list("label"), ElementsAre("b=2"));
 }
 
 TEST_F(ConfigurationFileTest, RefusesWhatIsNotToml) {
@@ -220,6 +234,15 @@ TEST(Configuration, NamesTheSourceOfABadValue) {
             "--log-level: 'loud' is not one of debug, info, warn");
   EXPECT_EQ(refusal({"--allow", "http,shell"}),
             "--allow: 'shell' is not one of handler, command, http");
+}
+
+TEST(Configuration, RefusesAnEmptyTextWhereItCannotBeMeant) {
+  const Program program{.name = "x",
+                        .options = {{.name = "id", .if_empty = "leave it out"}, {.name = "note"}}};
+  const auto refused = parse_configuration(program, {"--id", "", "--note", ""}, Environment{{}});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message, "--id: '' is empty (leave it out)");
+  EXPECT_TRUE(parse_configuration(program, {"--note", ""}, Environment{{}}).ok());
 }
 
 TEST(Configuration, PrintsHelpHoweverAskedFor) {

@@ -30,6 +30,8 @@ TEST(NearestWord, FindsTheRestOfABeginning) {
 
 TEST(NearestWord, SaysNothingWhenNoneIsNear) {
   EXPECT_EQ(did_you_mean("threads", kWords), "");
+  EXPECT_EQ(did_you_mean("--frob", {"--cron", "--group"}), "");
+  EXPECT_EQ(did_you_mean("--form", {"--cron", "--from"}), " (did you mean '--from'?)");
   EXPECT_EQ(did_you_mean("", kWords), "");
   EXPECT_EQ(did_you_mean("x", {}), "");
   EXPECT_EQ(did_you_mean(std::string(100'000, 'a'), kWords), "");
