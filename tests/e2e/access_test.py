@@ -45,6 +45,15 @@ class Token(E2eTest):
         wrong.chmod(0o600)
         self.assertRegex(self.denied("--token-file", wrong).err, r"^jobclient: submit: .*(?i:access denied)")
 
+    def test_a_token_file_that_cannot_be_one_is_named_with_advice_that_harms_nothing(self):
+        other = self.folder / "notes"
+        other.write_text("mine")
+        other.chmod(0o600)
+        for path, why in ((self.folder, "is a folder"), (other, "holds no token")):
+            with self.subTest(why):
+                answer = self.one.client("--token-file", path, "list", status=2)
+                self.assertIn(f"{path} {why} (give the file that the job tracker wrote", answer.err)
+
     def test_without_a_token_nobody_gets_in(self):
         empty = self.folder / "empty"
         empty.mkdir(mode=0o700)

@@ -80,15 +80,15 @@ bool is_token(const std::string& text) {
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isxdigit(c); });
 }
 
-Result<std::string> take_token(int fd, const std::string& path) {
+// `fix`: what to do about a file that holds none.
+Result<std::string> take_token(int fd, const std::string& path, const char* fix) {
   std::string text(kTokenFileBytesMax, '\0');
   const auto got = ::read(fd, text.data(), text.size());
   if (got < 0) return system_error("read", path);
   text.resize(static_cast<std::size_t>(got));
   while (!text.empty() && text.back() == '\n') text.pop_back();
   if (!is_token(text)) {
-    return Error{ErrorCode::kInvalidArgument,
-                 path + " holds no token (remove it and restart the job tracker)"};
+    return Error{ErrorCode::kInvalidArgument, path + " holds no token (" + fix + ")"};
   }
   return text;
 }
@@ -98,7 +98,7 @@ Result<std::string> read_token_in(int folder, const std::string& path) {
       ::openat(folder, name_of(path).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return system_error("read", path);
   CARILLON_TRY(check_private(file.get(), path));
-  return take_token(file.get(), path);
+  return take_token(file.get(), path, "remove it and restart the job tracker");
 }
 
 // Secrets come straight from the system; the seam for chance is for what a test wants to repeat.
@@ -168,11 +168,19 @@ Result<std::string> read_token(const std::string& path) {
 Result<std::string> read_given_token(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return system_error("read", path);
+  // Somebody's choice, so it may be no token file at all.
+  constexpr const char* kFix = "give the file that the job tracker wrote, or a copy of it";
   struct stat status {};
-  if (::fstat(file.get(), &status) == 0 && (status.st_mode & 07U) != 0) {
+  if (::fstat(file.get(), &status) != 0) return system_error("look at", path);
+  if (!S_ISREG(status.st_mode)) {
+    return Error{
+        ErrorCode::kInvalidArgument,
+        path + (S_ISDIR(status.st_mode) ? " is a folder (" : " is no file (") + kFix + ")"};
+  }
+  if ((status.st_mode & 07U) != 0) {
     return Error{ErrorCode::kDenied, path + " is open to everybody (run chmod o= '" + path + "')"};
   }
-  return take_token(file.get(), path);
+  return take_token(file.get(), path, kFix);
 }
 
 void remove_token(const std::string& path, const std::string& token) {
