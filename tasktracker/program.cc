@@ -88,7 +88,8 @@ std::vector<Option> limit_options(const Environment& environment) {
        .section = "Limits"},
       {.name = "data",
        .placeholder = "DIR",
-       .help = "Folder for the worker's own files, such as scripts while they run.",
+       .help = "Folder for the worker's own files, such as scripts while they run. Workers may "
+               "share it: each makes a folder of its own in it.",
        .fallback = data_folder(environment),
        .section = "Limits"},
   };
