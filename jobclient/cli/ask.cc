@@ -18,7 +18,10 @@ constexpr const char* kSection = "See what is going on";
 constexpr std::int64_t kRowsOnTerminal = 200;
 
 Option task_option() {
-  return {.name = "task-id", .placeholder = "TASK_ID", .help = "Only this task."};
+  return {.name = "task-id",
+          .placeholder = "TASK_ID",
+          .help = "Only this task.",
+          .if_empty = kAllIfLeftOut};
 }
 
 Option limit_option() {

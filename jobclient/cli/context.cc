@@ -44,7 +44,8 @@ Option group_option(bool with_default, const char* help) {
   return {.name = "group",
           .placeholder = "GROUP",
           .help = help,
-          .fallback = with_default ? "default" : ""};
+          .fallback = with_default ? "default" : "",
+          .if_empty = with_default ? "leave it out for group default" : kAllIfLeftOut};
 }
 
 }  // namespace carillon::cli

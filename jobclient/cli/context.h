@@ -61,6 +61,9 @@ class Context {
   std::unique_ptr<JobClient> client_;
 };
 
+// What to do instead of an empty filter: a script's empty variable must not ask for everything.
+inline constexpr const char* kAllIfLeftOut = "leave it out to see all";
+
 // --group, with "default" as its default or with none.
 Option group_option(bool with_default, const char* help);
 

@@ -1,17 +1,20 @@
 #include "jobclient/cli/follow.h"
 
 #include <charconv>
+#include <csignal>
 #include <utility>
 
 #include "jobclient/cli/act.h"
 #include "jobclient/cli/last_words.h"
-#include "shared/wire/spec_json.h"
 
 namespace carillon::cli {
 namespace {
 
 constexpr int kSignalBase = 128;
 constexpr int kFailedWithoutStatus = 1;
+// Of a run that was stopped and has no status of its own, as a handler and an HTTP request: what
+// a command has that SIGTERM stopped.
+constexpr int kStopped = kSignalBase + SIGTERM;
 
 // 9 of "killed by signal 9 (Killed)"; 0 where no signal is named.
 int signal_in(const std::string& message) {
@@ -38,7 +41,10 @@ JobId job_of(const RowPage& page, const TaskRef& task) {
 }  // namespace
 
 OutputFollower::OutputFollower(Context& context, JobClient& client, JobId job, bool with_times)
-    : context_(context), client_(client), with_times_(with_times) {
+    : context_(context),
+      client_(client),
+      rows_(context.out(), context.style, {}),
+      with_times_(with_times) {
   filter_.job_id = job;
 }
 
@@ -54,10 +60,14 @@ Status OutputFollower::print_new() {
   return {};
 }
 
+void OutputFollower::finish() {
+  if (context_.is_json()) rows_.finish();
+}
+
 void OutputFollower::print(const Row& row) {
   has_printed_ = true;
   if (context_.is_json()) {
-    context_.out() << wire::row_to_json(row) << '\n';
+    rows_.add(row);
     return;
   }
   std::ostream& to = field_text(row, "stream") == "stdout" ? context_.out() : context_.err();
@@ -97,7 +107,10 @@ Result<Row> follow_job(Context& context, JobClient& client, JobId job) {
     // First the state, then the output: what a job wrote is known before its end is.
     const Result<Row> state = state_of_job(client, job);
     CARILLON_TRY(follower.print_new());
-    if (!state.ok() || is_done(state.value())) return state;
+    if (!state.ok() || is_done(state.value())) {
+      follower.finish();
+      return state;
+    }
     context.around.pause(kFollowInterval);
   }
 }
@@ -113,6 +126,7 @@ int exit_status_of_job(const Row& job) {
     if (code != nullptr && *code > 0 && *code <= 255) return static_cast<int>(*code);
   }
   if (!ran) return kWaitFailed;
+  if (state != "failed") return kStopped;
   const int signal = signal_in(field_text(job, "message"));
   return signal != 0 ? kSignalBase + signal : kFailedWithoutStatus;
 }

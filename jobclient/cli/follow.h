@@ -18,6 +18,8 @@ class OutputFollower {
   // Prints everything that has come since the last call: what the job wrote to stderr to stderr,
   // all else to stdout; with -o json or jsonl every row as an object on stdout.
   Status print_new();
+  // Closes the array of -o json. Requires: called once, last.
+  void finish();
   bool has_printed() const { return has_printed_; }
 
  private:
@@ -25,6 +27,7 @@ class OutputFollower {
 
   Context& context_;
   JobClient& client_;
+  RowOutput rows_;  // for -o json and jsonl
   RowFilter filter_{};
   const bool with_times_;
   bool has_printed_ = false;
@@ -42,7 +45,7 @@ std::string last_words_on(const Context& context, JobId job);
 Result<Row> follow_job(Context& context, JobClient& client, JobId job);
 
 // What `--wait` exits with for a job that ended so: its own status, 128 + n when signal n ended
-// it, 125 when it never ran.
+// it; 143 when it was stopped by its time-out or a kill and has no status; 125 when it never ran.
 int exit_status_of_job(const Row& job);
 
 // The end of submit --wait and of trigger --wait.

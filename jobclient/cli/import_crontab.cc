@@ -49,7 +49,11 @@ Row row_of(const CrontabEntry& entry, const SubmitAnswer* answer) {
   }
   if (answer != nullptr) {
     status = to_string(answer->status);
-    for (const std::string& more : {answer->reason, answer->warning}) {
+    // The job tracker would name a field of a job, and this verb has a flag.
+    const std::string reason = answer->status == SubmitStatus::kDuplicate
+                                   ? "is there already (--replace replaces it)"
+                                   : answer->reason;
+    for (const std::string& more : {reason, answer->warning}) {
       if (!more.empty()) note += (note.empty() ? "" : "; ") + more;
     }
   }

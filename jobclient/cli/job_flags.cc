@@ -12,6 +12,8 @@
 
 #include "jobclient/cli/job_words.h"
 #include "shared/base/time_text.h"
+#include "shared/job/cron.h"
+#include "shared/job/zone.h"
 
 namespace carillon::cli {
 namespace {
@@ -68,6 +70,20 @@ Result<std::pair<std::string, std::string>> halves(const char* flag, const std::
   return std::pair{text.substr(0, at), text.substr(value)};
 }
 
+// Refuses what is wrong whatever a job tracker may say.
+Status check_cron(const Schedule& schedule, WallTime now) {
+  const Cron cron = CARILLON_TRY(Cron::parse(schedule.cron));
+  const bool has_zone = !schedule.tz.empty();
+  const Result<Zone> zone = Zone::load(has_zone ? schedule.tz : "UTC");
+  // The job tracker may know zones that this machine does not.
+  if (!zone.ok()) return {};
+  // Without a zone it is the job tracker's that counts, which is less than a day from UTC.
+  const WallTime from = has_zone ? now : now - std::chrono::hours{24};
+  const Status fires = cron.check_will_fire(from, zone.value(), schedule.dst);
+  if (fires.ok()) return {};
+  return fires.error().with_context("cron '" + schedule.cron + "'");
+}
+
 Result<Schedule> schedule_from(const Configuration& configuration, WallTime now) {
   Schedule schedule;
   const std::string kind =
@@ -85,6 +101,7 @@ Result<Schedule> schedule_from(const Configuration& configuration, WallTime now)
     if (configuration.has("dst")) {
       schedule.dst = CARILLON_TRY(parse_dst_rule(configuration.text("dst")));
     }
+    CARILLON_TRY(check_cron(schedule, now));
   } else if (repeats) {
     schedule.kind = kind == "every" ? ScheduleKind::kEvery : ScheduleKind::kFixedDelay;
     schedule.interval = configuration.duration(kind);

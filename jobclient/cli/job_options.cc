@@ -20,7 +20,8 @@ std::vector<Option> about_options() {
   return {{.name = "task-id",
            .placeholder = "ID",
            .help = "Your own name for it, taken while the job is waiting, executing or defined.",
-           .fallback_help = "one is made"},
+           .fallback_help = "one is made",
+           .if_empty = "leave it out and one is made"},
           {.name = "group",
            .placeholder = "GROUP",
            .help = "The node group whose task trackers may run it.",
@@ -106,7 +107,9 @@ std::vector<Option> what_options() {
        .kind = OptionKind::kList,
        .placeholder = "NAME=VALUE",
        .help = "A parameter; the run sees it as CARILLON_PARAM_NAME."},
-      {.name = "payload", .placeholder = "TEXT", .help = "What the run gets on stdin."},
+      {.name = "payload",
+       .placeholder = "TEXT",
+       .help = "What the run gets on stdin, at most 1 MiB."},
       {.name = "payload-file", .placeholder = "FILE", .help = "The same from a file; - is stdin."}};
 }
 

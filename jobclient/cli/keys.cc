@@ -23,8 +23,7 @@ Verb declare_keys_new() {
 int run_keys_new(Context& context) {
   const std::string& folder = context.configuration.text("DIR");
   if (const Status made = net::make_keys(folder); !made.ok()) {
-    return context.fail(made.error().code == ErrorCode::kConflict ? kRefused : kWrongInput,
-                        made.error().message);
+    return context.fail(kWrongInput, made.error().message);
   }
   context.out() << "made keys in " << folder
                 << ": server.key and server.pub for the job tracker; client.key, client.pub and "

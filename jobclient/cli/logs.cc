@@ -41,7 +41,10 @@ int follow(Context& context, JobClient& client, JobId job, OutputFollower& follo
     if (!state.ok()) return context.fail(state.error());
     const Status printed = patiently(context, true, [&] { return follower.print_new(); });
     if (!printed.ok()) return context.fail(printed.error());
-    if (is_done(state.value())) return kDone;
+    if (is_done(state.value())) {
+      follower.finish();
+      return kDone;
+    }
     context.around.pause(kFollowInterval);
   }
 }
@@ -108,7 +111,10 @@ int run_logs(Context& context) {
   if (is_following) return follow(context, client, job.value(), follower);
   const Status printed = follower.print_new();
   if (!printed.ok()) return context.fail(printed.error());
-  return follower.has_printed() ? kDone : say_nothing_written(context, client, job.value());
+  const int status =
+      follower.has_printed() ? kDone : say_nothing_written(context, client, job.value());
+  if (status == kDone) follower.finish();
+  return status;
 }
 
 }  // namespace carillon::cli

@@ -57,8 +57,10 @@ int run_show(Context& context) {
   const Result<RowPage> page = client.value()->show(task);
   if (!page.ok()) return context.fail(page.error());
   if (page.value().rows.empty()) {
-    return context.fail(kNotFound, "no task '" + task.task_id + "' in group '" + task.group +
-                                       "' (jobclient list and waiting show what there is)");
+    return context.fail(kNotFound,
+                        "no task '" + task.task_id + "' in group '" + task.group +
+                            "' (--group names another one; jobclient list and waiting show what "
+                            "there is in all)");
   }
   const Row& row = page.value().rows.front();
   if (context.is_json()) {

@@ -12,17 +12,19 @@ Verb declare_trigger() {
       .description =
           "Makes one run at once, ahead of everything in its group. The task's regular next "
           "fire stays where it is. Obeys the task's overlap rule.",
-      .options = {group_option(true, "The node group of the task."),
-                  {.name = "payload",
-                   .placeholder = "TEXT",
-                   .help = "What this run gets on stdin, instead of the task's own payload."},
-                  {.name = "force",
-                   .kind = OptionKind::kSwitch,
-                   .help = "Run even while another run of the task has not ended."},
-                  {.name = "wait",
-                   .letter = 'w',
-                   .kind = OptionKind::kSwitch,
-                   .help = "Print what the job writes, and exit with its status."}},
+      .options =
+          {group_option(true, "The node group of the task."),
+           {.name = "payload",
+            .placeholder = "TEXT",
+            .help =
+                "What this run gets on stdin, at most 1 MiB, instead of the task's own payload."},
+           {.name = "force",
+            .kind = OptionKind::kSwitch,
+            .help = "Run even while another run of the task has not ended."},
+           {.name = "wait",
+            .letter = 'w',
+            .kind = OptionKind::kSwitch,
+            .help = "Print what the job writes, and exit with its status."}},
       .positionals = {{.name = "TASK_ID", .help = "The task, by the id it was submitted with."}},
       .examples =
           "  jobclient trigger nightly --group ops\n"

@@ -183,6 +183,9 @@ Status check_run(const Run& run) {
 
 Status check_params(const JobSpec& spec) {
   CARILLON_TRY(check_count("params", spec.params.size(), kParamsMax));
+  if (spec.run.kind == RunKind::kHttp && !spec.params.empty()) {
+    return wrong("params do not go with http (put them into its url, headers or body)");
+  }
   std::size_t size = 0;
   for (const auto& [name, value] : spec.params) {
     if (name.empty()) return wrong("a name in params is empty");

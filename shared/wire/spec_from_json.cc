@@ -322,6 +322,12 @@ Status read_text(Draft& draft, const std::string& field, const Json& value) {
   return {};
 }
 
+Status read_task_id(Draft& draft, const std::string& field, const Json& value) {
+  draft.spec.task_id = CARILLON_TRY(text(field, value));
+  if (!draft.spec.task_id.empty()) return {};
+  return wrong(field + " is empty (leave it out and one is made)");
+}
+
 template <Duration JobSpec::*kMember>
 Status read_duration(Draft& draft, const std::string& field, const Json& value) {
   draft.spec.*kMember = CARILLON_TRY(duration(field, value));
@@ -354,7 +360,7 @@ Status read_replace(Draft& draft, const std::string& field, const Json& value) {
 }
 
 const std::array<FieldReader<Draft>, 39> kJobFields{{
-    {"task_id", read_text<&JobSpec::task_id>},
+    {"task_id", read_task_id},
     {"group", read_text<&JobSpec::group>},
     {"description", read_text<&JobSpec::description>},
     {"owner", read_text<&JobSpec::owner>},

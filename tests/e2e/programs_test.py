@@ -161,7 +161,7 @@ class Usage(E2eTest):
         folder = self.folder / "keys"
         self.assertEqual(run("jobclient", "keys", "new", folder).returncode, DONE)
         before = (folder / "server.key").read_text()
-        said = self.refused("jobclient", "keys", "new", folder, status=REFUSED)
+        said = self.refused("jobclient", "keys", "new", folder)
         self.assertIn(f"{folder}/server.key is there already", said)
         self.assertIn("another folder", said)
         self.assertEqual((folder / "server.key").read_text(), before)
@@ -520,6 +520,10 @@ class Client(E2eTest):
                            (["submit", "--cron", "@daily", "--every", "5s", "--", "true"], "--every"),
                            (["submit", "--priority", "1000", "--", "true"], "priority"),
                            (["submit", "--task-id", "x"], "submit"),
+                           (["submit", "--task-id", "", "--", "true"], "--task-id"),
+                           (["submit", "--http", "http://h/", "--param", "a=b"], "params"),
+                           (["submit", "--cron", "* * * *", "--", "true"], "* * * *"),
+                           (["history", "--task-id", ""], "--task-id"),
                            (["submit", "--timeout", "3 blinks", "--", "true"], "blinks"),
                            (["history", "--since", "yesterday"], "yesterday"),
                            (["next", "* * * *"], "next")):
@@ -546,6 +550,12 @@ class Client(E2eTest):
                 answer = self.one.client("submit", "--wait", "--shell", line, status=status)
                 if status == 0:
                     self.assertEqual((answer.out, answer.err), ("out\n", "err\n"))
+
+    def test_wait_exits_alike_for_every_kind_of_run_that_its_time_out_stops(self):
+        for run in (["--", "sleep", "60"], ["--shell", "sleep 60"], ["--handler", "sleep", "--payload", "60s"]):
+            with self.subTest(run):
+                answer = self.one.client("submit", "--wait", "--timeout", "300ms", *run, status=128 + 15)
+                self.assertIn("ended as timed_out: timed out after 300ms", answer.err)
 
     def test_trigger_wait_passes_the_status_on(self):
         self.one.submit("--task-id", "by-hand", "--manual", "--shell", "cat; exit 3")

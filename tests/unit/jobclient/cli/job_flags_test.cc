@@ -94,6 +94,30 @@ TEST(JobFlags, TakeACronExpression) {
   EXPECT_EQ(schedule.dst, DstRule::kTwice);
 }
 
+// Without any job tracker, as `jobclient next` does.
+TEST(JobFlags, RefuseACronThatIsWrongOrNeverFires) {
+  EXPECT_THAT(refusal({"--cron", "0 0 24 * * ?"}), HasSubstr("hour 24 is out of range 0-23"));
+  EXPECT_THAT(refusal({"--cron", "0 0 2 30 2 ?"}), HasSubstr("cron '0 0 2 30 2 ?': "));
+  EXPECT_THAT(refusal({"--cron", "0 0 2 * * ? 2020"}), HasSubstr("cron '0 0 2 * * ? 2020': "));
+  EXPECT_THAT(refusal({"--cron", "0 0 2 * * ? 2020", "--tz", "Asia/Shanghai"}),
+              HasSubstr("cron '0 0 2 * * ? 2020': "));
+  // Past in UTC, but still to come where the job tracker may be.
+  EXPECT_EQ(job({"--cron", "0 0 7 21 11 ? 2026"}).schedule.cron, "0 0 7 21 11 ? 2026");
+  EXPECT_THAT(refusal({"--cron", "0 0 7 21 11 ? 2026", "--tz", "UTC"}), HasSubstr("2026"));
+  // A zone that only the job tracker may know.
+  EXPECT_EQ(job({"--cron", "@daily", "--tz", "Mars/Olympus"}).schedule.tz, "Mars/Olympus");
+}
+
+TEST(JobFlags, RefuseAnEmptyTaskId) {
+  EXPECT_EQ(refusal({"--task-id", "", "--handler", "x"}),
+            "--task-id: '' is empty (leave it out and one is made)");
+}
+
+TEST(JobFlags, RefuseParamsThatAnHttpRequestHasNoPlaceFor) {
+  EXPECT_EQ(refusal({"--http", "http://h/", "--param", "a=b"}),
+            "params do not go with http (put them into its url, headers or body)");
+}
+
 TEST(JobFlags, TakeRepetitions) {
   const Schedule every =
       job({"--every", "1h30m", "--count", "3", "--first", "2026-11-22T00:00:00Z"}).schedule;

@@ -126,6 +126,19 @@ TEST(SubmitWait, ExitsWith128AndTheSignalThatEndedTheJob) {
   EXPECT_EQ(cli.run({"submit", "--wait", "--", "x"}), 137);
 }
 
+// Whatever kind of run it was: a command that SIGTERM stops ends with 143 too.
+TEST(SubmitWait, ExitsWith143ForARunThatWasStopped) {
+  for (const char* state : {"timed_out", "killed"}) {
+    SCOPED_TRACE(state);
+    Cli handler(running_job(ended(state, std::monostate{}, "timed out after 1s")));
+    EXPECT_EQ(handler.run({"submit", "--wait", "--handler", "x"}), 143);
+    Cli command(running_job(ended(state, std::int64_t{143}, "timed out after 1s")));
+    EXPECT_EQ(command.run({"submit", "--wait", "--", "x"}), 143);
+    Cli its_own(running_job(ended(state, std::int64_t{7}, "timed out after 1s")));
+    EXPECT_EQ(its_own.run({"submit", "--wait", "--", "x"}), 7);
+  }
+}
+
 TEST(SubmitWait, ExitsWithOneForAFailureWithoutAStatus) {
   Cli cli(running_job(ended("failed", std::monostate{}, "the handler threw")));
   EXPECT_EQ(cli.run({"submit", "--wait", "--handler", "x"}), 1);

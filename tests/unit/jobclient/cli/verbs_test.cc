@@ -280,6 +280,22 @@ TEST(Logs, PutsTimesInFrontOfLines) {
   EXPECT_EQ(cli.out.str(), "08:00:00 one\n08:00:00 two\n");
 }
 
+TEST(Logs, AreOneArrayInJson) {
+  const std::string one =
+      R"({"seq":1,"stream":"stdout","at":"2026-11-21T07:00:00.000Z","text":"one\ntw"})";
+  const std::string two =
+      R"({"seq":2,"stream":"stdout","at":"2026-11-21T07:00:01.000Z","text":"o\n"})";
+  for (const char* more : {"--timestamps", "--follow"}) {
+    SCOPED_TRACE(more);
+    Cli json(logs_of_seven);
+    EXPECT_EQ(json.run({"logs", "--job", "7", more, "-o", "json"}), kDone);
+    EXPECT_EQ(json.out.str(), "[\n" + one + ",\n" + two + "\n]\n");
+    Cli lines(logs_of_seven);
+    EXPECT_EQ(lines.run({"logs", "--job", "7", more, "-o", "jsonl"}), kDone);
+    EXPECT_EQ(lines.out.str(), one + "\n" + two + "\n");
+  }
+}
+
 TEST(Logs, FollowsUntilTheJobHasEnded) {
   Cli cli(logs_of_seven);
   EXPECT_EQ(cli.run({"logs", "-f", "--job", "7"}), kDone);
@@ -295,7 +311,7 @@ TEST(Logs, SaysThatNothingWasWritten) {
   EXPECT_EQ(waiting.err.str(), "job 7 has written nothing yet, it is waiting\n");
   Cli json(silent_job("succeeded", true));
   EXPECT_EQ(json.run({"logs", "--job", "7", "-o", "json"}), kDone);
-  EXPECT_EQ(json.out.str() + json.err.str(), "");
+  EXPECT_EQ(json.out.str() + json.err.str(), "[]\n");
 }
 
 TEST(Logs, ExitsWithFourForAnUnknownJob) {

@@ -173,6 +173,11 @@ TEST(SpecFromJson, ListsTheWordsOfAChoice) {
             "overlap is 'cancel_running', must be one of skip, queue, parallel");
 }
 
+TEST(SpecFromJson, RefusesAnEmptyTaskId) {
+  EXPECT_EQ(refusal(R"({"shell":"x","task_id":""})"),
+            "task_id is empty (leave it out and one is made)");
+}
+
 TEST(SpecFromJson, SaysWhatIsNotSupportedYet) {
   EXPECT_EQ(refusal(R"({"shell":"x","children":[]})"), "children is not supported yet");
   EXPECT_EQ(refusal(R"({"shell":"x","route":"FIRST"})"), "route is not supported yet");
