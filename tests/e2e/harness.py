@@ -359,7 +359,7 @@ class Cluster:
     def is_idle(self):
         return not self.rows("waiting") and not self.rows("executing")
 
-    # ---- the store, read beside the tracker
+    # ---- the store, beside the tracker
 
     def sql(self, query):
         if self.mariadb:
@@ -367,6 +367,15 @@ class Cluster:
         path = self.data / "carillon.db"
         with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30)) as db:
             return [list(row) for row in db.execute(query)]
+
+    def write(self, statement):
+        """Changes the store. Requires: no tracker runs."""
+        if self.mariadb:
+            self.mariadb.run("SET SESSION max_recursive_iterations = 4294967295; " + statement, self.database)
+            return
+        with contextlib.closing(sqlite3.connect(self.data / "carillon.db")) as db:
+            db.execute(statement)
+            db.commit()
 
     def number(self, query):
         value = self.sql(query)[0][0]
