@@ -7,11 +7,10 @@ namespace {
 
 using sql::Value;
 
-// On MySQL one statement skips from priority to priority along the index; SQLite has no such plan,
-// but its single steps need no round trip.
-constexpr std::string_view kMysqlPriorities =
-    " WHERE priority >= ? GROUP BY priority ORDER BY priority";
-constexpr std::string_view kSqliteNextPriority =
+// A step a priority, and mostly the first one or two are all that is asked for. One statement with
+// GROUP BY would need no round trip between them, but MariaDB may read the whole index for it: 0.3
+// s for a million rows, at every refill.
+constexpr std::string_view kNextPriority =
     " WHERE priority >= ? ORDER BY priority, trigger_time_us LIMIT 1";
 constexpr std::string_view kAtTime =
     " WHERE priority = ? AND trigger_time_us = ? AND job_id > ? "
@@ -30,27 +29,20 @@ std::string in_order(sql::Dialect dialect, std::string_view table) {
 
 Status WaitingScan::each_priority(
     int first, const std::function<Result<bool>(int priority, WallTime earliest)>& visit) {
-  struct Head {
-    int priority = 0;
+  const std::string sql = joined(
+      {"SELECT priority, trigger_time_us FROM ", in_order(db_.dialect(), table_), kNextPriority});
+  bool goes_on = true;
+  while (goes_on) {
+    goes_on = false;
     WallTime earliest{};
-  };
-  const bool is_mysql = db_.dialect() == sql::Dialect::kMysql;
-  const auto source = in_order(db_.dialect(), table_);
-  const std::string sql =
-      is_mysql ? joined({"SELECT priority, MIN(trigger_time_us) FROM ", source, kMysqlPriorities})
-               : joined({"SELECT priority, trigger_time_us FROM ", source, kSqliteNextPriority});
-  std::vector<Head> heads;
-  do {
-    heads.clear();
     CARILLON_TRY(db_.query(sql, SqlValues{Value::of(first)}, [&](const sql::Row& row) {
-      heads.push_back(
-          {.priority = static_cast<int>(row.integer(0)), .earliest = wall_time(row.integer(1))});
+      first = static_cast<int>(row.integer(0));
+      earliest = wall_time(row.integer(1));
+      goes_on = true;
     }));
-    for (const Head& head : heads) {
-      if (!CARILLON_TRY(visit(head.priority, head.earliest))) return {};
-      first = head.priority + 1;
-    }
-  } while (!is_mysql && !heads.empty());
+    if (goes_on) goes_on = CARILLON_TRY(visit(first, earliest));
+    ++first;
+  }
   return {};
 }
 
