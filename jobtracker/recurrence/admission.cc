@@ -39,6 +39,11 @@ bool Recurrence::admit(WaitingJob& job, WallTime now) {
   if (!goes_on) {
     const bool is_free =
         definition->running.empty() || job.forced || definition->spec.overlap == Overlap::kParallel;
+    if (!is_free && job.trigger_time > now) {
+      // It was to be claimed ahead of its time, and until then the run before may end.
+      executor_.post_at(clock_.steady_at(job.trigger_time), [this, job] { sink_.offer(job); });
+      return false;
+    }
     if (!is_free) {
       const bool waits = job.triggered || definition->spec.overlap != Overlap::kSkip;
       if (waits && definition->parked.size() < config_.parked_max)

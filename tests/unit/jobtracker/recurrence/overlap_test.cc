@@ -113,6 +113,19 @@ TEST(Overlap, AFireThatMeetsATriggeredRunIsSkippedOnceAndTheGridGoesOn) {
   EXPECT_LE(bundle.waiting("a").size(), 1U);
 }
 
+TEST(Overlap, ARunThatEndsJustBeforeAFireDoesNotSkipIt) {
+  TrackerBundle bundle;
+  runs_take(bundle.add_worker({.threads = 4}), milliseconds{450});
+  bundle.submit(job_cron("a", "0 * * * * ?"));
+  const WallTime fire = std::chrono::ceil<minutes>(bundle.now());
+  bundle.run_to(fire - milliseconds{480});
+  bundle.act(wire::Verb::kTrigger, "a");
+  bundle.run_to(fire + milliseconds{200});
+  EXPECT_EQ(skipped(bundle, "a"), 0);
+  ASSERT_THAT(bundle.runs_of("a"), SizeIs(2));
+  EXPECT_EQ(bundle.runs_of("a")[1].trigger_time, fire);
+}
+
 TEST(Overlap, ParkedRunsThatExpireMakeWayForTheOthers) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 4});
