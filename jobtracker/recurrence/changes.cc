@@ -102,8 +102,6 @@ void Recurrence::forget_removed(const std::vector<Operation>& operations) {
 void Recurrence::apply(ActiveDefinition& definition, const ChangeDefinition& operation) {
   if (operation.void_waiting) sink_.forget_definition(operation.group, operation.id);
   if (!operation.to) {
-    rows_per_second_ -= std::exchange(rates_[definition.row.id], 0.0);
-    rates_.erase(definition.row.id);
     recovering_.erase(definition.row.id);
     const auto left = waiting_changes_.extract(definition.row.id);
     catalog_.remove_definition(definition.row.id);
@@ -126,6 +124,7 @@ void Recurrence::apply(ActiveDefinition& definition, const ChangeDefinition& ope
   }
   for (const WaitingJob& job : operation.add) {
     if (!job.triggered) definition.regular = job.id;
+    if (!is_single(definition)) count_ahead(job.trigger_time);
     sink_.offer(job);
   }
 }

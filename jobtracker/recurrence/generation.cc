@@ -12,6 +12,8 @@ constexpr std::size_t kRowsAtOnce = 50;  // generated in one operation
 constexpr int kDefinitionsAtOnce = 500;  // looked at in one turn of a pass
 constexpr std::int64_t kPromotedAtOnce = 1000;
 constexpr Duration kSuspectAfter = std::chrono::seconds{30};
+// So far ahead everything stands in the tables, whatever the cap.
+constexpr Duration kAheadMin = std::chrono::seconds{10};
 constexpr Duration kReadAgain = std::chrono::seconds{1};
 
 }  // namespace
@@ -23,12 +25,14 @@ void Recurrence::generate(ActiveDefinition& definition, WallTime through) {
       is_single(definition)) {
     return;
   }
+  const bool is_full = rows_ahead() >= config_.rows_max;
+  const WallTime until = is_full ? std::min(through, clock_.now() + kAheadMin) : through;
   ChangeDefinition operation = change_of(definition);
   Definition& to = *operation.to;
   std::optional<WallTime> fire = to.next_fire > to.generated_through
                                      ? std::optional(to.next_fire)
                                      : definition.schedule.next_fire(to.generated_through);
-  while (fire && *fire <= through && operation.add.size() < kRowsAtOnce &&
+  while (fire && *fire <= until && operation.add.size() < kRowsAtOnce &&
          !is_exhausted(definition, to.fired)) {
     operation.add.push_back(occurrence(to, definition.spec.priority, *fire));
     to.generated_through = *fire;
@@ -38,8 +42,10 @@ void Recurrence::generate(ActiveDefinition& definition, WallTime through) {
   const bool is_over = !fire || is_exhausted(definition, to.fired);
   to.next_fire = is_over ? kNever : *fire;
   if (is_over) to.state = DefinitionState::kEnded;
+  const bool has_more = !is_over && *fire <= until;
+  // What the cap keeps out comes in time with an earlier pass.
+  if (is_full && !is_over && !has_more) pass_within((*fire - clock_.now()) * 9 / 10);
   if (operation.add.empty() && !is_over) return;
-  const bool has_more = !is_over && *fire <= through;
   change(definition, std::move(operation), {},
          [this, has_more, through](const ChangeDefinition& changed, const Outcome& outcome) {
            if (outcome.kind != OutcomeKind::kDone) return;
@@ -52,6 +58,19 @@ void Recurrence::generate(ActiveDefinition& definition, WallTime through) {
          });
 }
 
+void Recurrence::count_ahead(WallTime fire) {
+  ++ahead_[std::chrono::ceil<std::chrono::seconds>(fire)];
+  ++rows_ahead_;
+}
+
+std::int64_t Recurrence::rows_ahead() {
+  while (!ahead_.empty() && ahead_.begin()->first <= clock_.now()) {
+    rows_ahead_ -= ahead_.begin()->second;
+    ahead_.erase(ahead_.begin());
+  }
+  return rows_ahead_;
+}
+
 void Recurrence::generate_later(DefinitionId id) {
   when_settled(id, [this](ActiveDefinition& definition) {
     generate(definition, horizon_end());
@@ -62,25 +81,20 @@ void Recurrence::generate_later(DefinitionId id) {
 void Recurrence::clock_was_set() { pass_once(); }
 
 void Recurrence::pass_once() {
-  passed_through_ = clock_.now() + horizon();
+  passed_through_ = horizon_end();
   pass_some(DefinitionId{0});
   promote();
 }
 
 void Recurrence::pass() {
-  pass_once();
   pass_timer_ = 0;
-  pass_later();
+  pass_within(config_.period);
+  pass_once();
 }
 
-// Sets the time of the next pass, and brings it forward when the horizon has shrunk.
-void Recurrence::pass_later() {
-  // With a shrunken horizon the passes come more often, in the same proportion.
-  const double share =
-      static_cast<double>(horizon().count()) / static_cast<double>(config_.horizon.count());
-  const Duration period{
-      static_cast<Duration::rep>(static_cast<double>(config_.period.count()) * share)};
-  const SteadyTime at = clock_.steady_now() + period;
+// Sets the time of the next pass, or brings it forward.
+void Recurrence::pass_within(Duration time) {
+  const SteadyTime at = clock_.steady_now() + time;
   if (pass_timer_ != 0 && pass_at_ <= at) return;
   if (pass_timer_ != 0) executor_.cancel(pass_timer_);
   pass_at_ = at;

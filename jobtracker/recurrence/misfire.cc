@@ -56,11 +56,10 @@ void Recurrence::start(const StartAnswer& found) {
     ActiveDefinition& definition =
         catalog_.put_definition(row, std::move(spec.value()), std::move(schedule.value()));
     if (!is_single(definition) && row.kind != ScheduleKind::kManual) {
-      const double rate = static_cast<double>(definition.schedule.count_fires(
-                              started_at_, started_at_ + std::chrono::minutes{1}, 60'000)) /
-                          60.0;
-      rates_[row.id] = rate;
-      rows_per_second_ += rate;
+      for (auto fire = definition.schedule.next_fire(started_at_);
+           fire && *fire <= row.generated_through; fire = definition.schedule.next_fire(*fire)) {
+        count_ahead(*fire);
+      }
     }
     recover(definition);
   }

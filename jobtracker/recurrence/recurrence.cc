@@ -41,13 +41,6 @@ Recurrence::Recurrence(RecurrenceConfig config, Catalog& catalog, ExecutingTable
   CARILLON_ASSERT(config_.validate().ok(), "main validates every configuration");
 }
 
-Duration Recurrence::horizon() const {
-  const double rows = rows_per_second_ * static_cast<double>(config_.horizon.count()) / 1e6;
-  if (rows <= static_cast<double>(config_.rows_max)) return config_.horizon;
-  const double share = static_cast<double>(config_.rows_max) / rows;
-  return Duration{static_cast<Duration::rep>(static_cast<double>(config_.horizon.count()) * share)};
-}
-
 bool Recurrence::is_single(const ActiveDefinition& definition) const {
   return definition.row.kind == ScheduleKind::kFixedDelay ||
          definition.spec.overlap == Overlap::kSkip;
@@ -118,15 +111,7 @@ void Recurrence::added(NewDefinition added) {
     definition.regular = first->id;
     sink_.offer(*first);
   }
-  if (is_single(definition) || definition.row.kind == ScheduleKind::kManual) return;
-  const WallTime now = clock_.now();
-  const double rate = static_cast<double>(definition.schedule.count_fires(
-                          now, now + std::chrono::minutes{1}, 60'000)) /
-                      60.0;
-  rates_[definition.row.id] = rate;
-  rows_per_second_ += rate;
-  generate(definition, now + horizon());
-  pass_later();
+  generate(definition, horizon_end());
 }
 
 Status Recurrence::suspend(DefinitionId id, ForRequest request) {

@@ -27,7 +27,8 @@ struct RecurrenceConfig {
   Duration horizon = std::chrono::minutes{10};
   // How often the next stretch is generated; shorter than the horizon, so that none is ever late.
   Duration period = std::chrono::minutes{9};
-  // Generated rows at most; when there would be more, horizon and period shrink.
+  // Rows generated ahead of their time, of all definitions; when there are so many, only what fires
+  // within seconds is added, and the passes come more often.
   std::int64_t rows_max = 1'000'000;
   // Occurrences of one definition that may be held back by overlap `queue`; more are skipped.
   std::size_t parked_max = 1'000;
@@ -80,7 +81,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   WaitingJob triggered(const ActiveDefinition& definition, std::string spec, bool forced) override;
   void hold_promotion() override { ++promotion_held_; }
   void release_promotion() override;
-  WallTime horizon_end() const override { return clock_.now() + horizon(); }
+  WallTime horizon_end() const override { return clock_.now() + config_.horizon; }
 
   // ---- for dispatch ----
   bool admit(WaitingJob& job, WallTime now) override;
@@ -94,8 +95,6 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
                  const std::vector<Outcome>& outcomes) override;
   void runs_again(WaitingJob job) override;
   void not_ended(const WaitingJob& job) override;
-
-  Duration horizon() const;
 
  private:
   using Then = std::function<void(const ChangeDefinition&, const Outcome&)>;
@@ -136,7 +135,9 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   // When no change of it is under way: what it has to have, or its removal if it is over.
   void generate_later(DefinitionId id);
   void reconcile(DefinitionId id, Duration age);
-  void pass_later();
+  void count_ahead(WallTime fire);
+  std::int64_t rows_ahead();
+  void pass_within(Duration time);
   bool has_regular_run(const ActiveDefinition& definition);
   void pass();
   void pass_once();
@@ -176,8 +177,8 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   Executor& executor_;
   const Logger& log_;
   std::unordered_map<DefinitionId, std::vector<WaitingChange>> waiting_changes_;
-  double rows_per_second_ = 0;  // of all definitions that are generated ahead
-  std::unordered_map<DefinitionId, double> rates_;
+  std::map<WallTime, std::int64_t> ahead_;  // rows generated, by the second that they are due in
+  std::int64_t rows_ahead_ = 0;             // of these; those that were voided count until then
   WallTime passed_through_{};
   TimerId pass_timer_ = 0;
   SteadyTime pass_at_{};

@@ -284,6 +284,31 @@ TEST(Generation, ShrinksTheHorizonWhenThereWouldBeTooManyRows) {
   }
 }
 
+TEST(Generation, StaysBelowItsCapWhenASchedulesDenseTimeComes) {
+  TrackerBundle bundle({.tracker = {.recurrence = {.rows_max = 600}}});
+  bundle.add_worker({.threads = 16});
+  const WallTime dense = std::chrono::floor<std::chrono::hours>(bundle.now()) + minutes{30};
+  for (int i = 0; i < 4; ++i) {
+    JobSpec job = job_cron("a" + std::to_string(i), "* 30-59 * * * ?");
+    job.overlap = Overlap::kParallel;
+    bundle.submit(job);
+  }
+  std::size_t most = 0;
+  while (bundle.now() < dense + minutes{10}) {
+    bundle.run_for(seconds{1});
+    most = std::max(most, bundle.waiting().size());
+  }
+  EXPECT_LE(most, 900U);
+  for (int i = 0; i < 4; ++i) {
+    const auto fires = triggers(bundle.runs_of("a" + std::to_string(i)));
+    EXPECT_GE(fires.size(), 599U) << "none is late";
+    EXPECT_EQ(*fires.begin(), dense);
+  }
+  bundle.restart_after(seconds{1});
+  bundle.run_for(minutes{5});
+  EXPECT_LE(bundle.waiting().size(), 900U) << "what was generated before counts";
+}
+
 TEST(Generation, AnHourForwardLosesNoFireAndAnHourBackDoublesNone) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kParallel}) {
     for (const int hours : {1, -1}) {
