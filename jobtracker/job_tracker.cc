@@ -74,7 +74,7 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
   });
   every(std::chrono::milliseconds{200}, [this] {
     if (!clock_.adjust()) return;
-    dispatcher_.reload();
+    dispatcher_.reload_all();
     recurrence_.clock_was_set();
   });
   every(config_.beat, [this] { batcher_.beat(); });

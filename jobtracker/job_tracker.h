@@ -81,6 +81,7 @@ class JobTracker final : public net::ServerReceiver,
   void forget(GroupId group, JobId id) override { dispatcher_.forget(group, id); }
   void hold(GroupId group, JobId id) override { dispatcher_.hold(group, id); }
   void release(JobId id) override { dispatcher_.release(id); }
+  void reload(GroupId group) override { dispatcher_.reload(group); }
   void forget_definition(GroupId group, DefinitionId id) override {
     dispatcher_.forget_definition(group, id);
   }

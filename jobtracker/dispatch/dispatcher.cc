@@ -73,14 +73,16 @@ void Dispatcher::release(JobId id) {
   held_.erase(found);
 }
 
-void Dispatcher::reload() {
-  for (auto& [group, lanes] : lanes_) {
-    for (auto& [kinds, lane] : lanes) {
-      drop_timer(lane);
-      lane = new_lane();
-    }
-    touch(group);
+void Dispatcher::reload(GroupId group) {
+  for (auto& [kinds, lane] : lanes_.at(group)) {
+    drop_timer(lane);
+    lane = new_lane();
   }
+  touch(group);
+}
+
+void Dispatcher::reload_all() {
+  for (const auto& [group, lanes] : lanes_) reload(group);
   deadlines_.clock_was_set();
 }
 

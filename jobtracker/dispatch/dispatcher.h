@@ -63,12 +63,13 @@ class Dispatcher final : public JobSink {
   void forget(GroupId group, JobId id) override;
   void hold(GroupId group, JobId id) override;
   void release(JobId id) override;
+  void reload(GroupId group) override;
   void forget_definition(GroupId group, DefinitionId id) override;
 
   // A worker's credit has changed, or jobs may have come due.
   void touch(GroupId group) { touched_.insert(group); }
   // The time was set: everything in memory is looked at again.
-  void reload();
+  void reload_all();
 
   // At the end of a turn: fills, claims and sends.
   void pump();

@@ -26,11 +26,11 @@ bool Recurrence::admit(WaitingJob& job, WallTime now) {
     return false;
   }
   if (definition->leaving.count(job.id) != 0) return false;
-  const auto& parked = definition->parked;
-  if (std::any_of(parked.begin(), parked.end(),
-                  [&](const WaitingJob& other) { return other.id == job.id; }))
+  if (definition->parked.contains(hand_out_key(job))) return false;
+  if (definition->is_recovering) {
+    if (!park(*definition, job)) definition->has_more_due = true;
     return false;
-  if (definition->is_recovering) return !park(*definition, std::move(job));
+  }
   if (is_expired(job, definition->spec.start_deadline, now)) {
     skip_fire(*definition, std::move(job), LogState::kExpired, kExpired);
     return false;
@@ -46,8 +46,7 @@ bool Recurrence::admit(WaitingJob& job, WallTime now) {
     }
     if (!is_free) {
       const bool waits = job.triggered || definition->spec.overlap != Overlap::kSkip;
-      if (waits && definition->parked.size() < config_.parked_max)
-        return !park(*definition, std::move(job));
+      if (waits && park(*definition, job)) return false;
       skip_fire(*definition, std::move(job), LogState::kSkipped, "the run before had not ended");
       return false;
     }
@@ -95,7 +94,7 @@ bool Recurrence::expire(WaitingJob job) {
     return true;  // It ends otherwise.
   if (definition->is_recovering) return false;
   sink_.forget(job.group, job.id);
-  std::erase_if(definition->parked, [&](const WaitingJob& one) { return one.id == job.id; });
+  definition->parked.erase(hand_out_key(job));
   skip_fire(*definition, std::move(job), LogState::kExpired, kExpired);
   return true;
 }
@@ -107,17 +106,17 @@ void Recurrence::was_not_claimed(const WaitingJob& job) {
   }
 }
 
-// True: it is held here, and its row stays in the table.
-bool Recurrence::park(ActiveDefinition& definition, WaitingJob job) {
-  definition.parked.push_back(std::move(job));
+// True: it is held here, and its row stays in the table. False: too many are.
+bool Recurrence::park(ActiveDefinition& definition, const WaitingJob& job) {
+  if (definition.parked.size() >= config_.parked_max) return false;
+  definition.parked.emplace(hand_out_key(job), job);
   return true;
 }
 
 void Recurrence::unpark(ActiveDefinition& definition) {
   if (definition.parked.empty() || definition.is_recovering || !definition.running.empty()) return;
-  WaitingJob first = std::move(definition.parked.front());
-  definition.parked.erase(definition.parked.begin());
-  sink_.offer(std::move(first));
+  auto first = definition.parked.extract(definition.parked.begin());
+  sink_.offer(std::move(first.mapped()));
 }
 
 // Its definition was suspended or removed, and its row went with that; but a retry or a triggered

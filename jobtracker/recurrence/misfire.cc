@@ -253,7 +253,7 @@ void Recurrence::settle_missed(ActiveDefinition& definition, Missed& missed) {
     with.emplace_back(ChangeWaiting{.from = job});
   }
   std::erase_if(definition.parked,
-                [&](const WaitingJob& parked) { return gone.count(parked.id) != 0; });
+                [&](const auto& parked) { return gone.count(parked.second.id) != 0; });
   to.fired -= static_cast<std::int64_t>(missed.rows.size());  // A count is of runs.
   bool has_regular = kept > 0;
   for (const WallTime fire : to_add) {
@@ -305,7 +305,8 @@ void Recurrence::recovered(DefinitionId id, const std::set<JobId>& gone) {
   definition->is_recovering = false;
   recovering_.erase(id);
   for (const JobId one : gone) definition->leaving.erase(one);
-  for (WaitingJob& job : std::exchange(definition->parked, {})) sink_.offer(std::move(job));
+  for (auto& [key, job] : std::exchange(definition->parked, {})) sink_.offer(std::move(job));
+  if (std::exchange(definition->has_more_due, false)) sink_.reload(definition->row.group);
   generate_later(id);
 }
 

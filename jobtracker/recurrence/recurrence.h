@@ -30,7 +30,7 @@ struct RecurrenceConfig {
   // Rows generated ahead of their time, of all definitions; when there are so many, only what fires
   // within seconds is added, and the passes come more often.
   std::int64_t rows_max = 1'000'000;
-  // Occurrences of one definition that may be held back by overlap `queue`; more are skipped.
+  // Occurrences of one definition that may be held in memory; by overlap `queue` more are skipped.
   std::size_t parked_max = 1'000;
 
   Status validate() const;
@@ -147,7 +147,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
 
   bool admit_one_shot(WaitingJob& job, WallTime now);
   void end_one_shot(WaitingJob job);
-  bool park(ActiveDefinition& definition, WaitingJob job);
+  bool park(ActiveDefinition& definition, const WaitingJob& job);
   void unpark(ActiveDefinition& definition);
   void end_void(WaitingJob job);
   void skip_fire(ActiveDefinition& definition, WaitingJob job, LogState state, std::string message);

@@ -27,7 +27,9 @@ struct ActiveDefinition {
   // Of a definition with one regular occurrence at a time: the one made last; 0: not known.
   JobId regular{};
   // Due, but held until a run ends (overlap `queue`), or until what was missed is known.
-  std::vector<WaitingJob> parked{};
+  std::map<HandOutKey, WaitingJob> parked{};
+  // Until what was missed is known, more were due than may be held: they are in the table only.
+  bool has_more_due = false;
   // Occurrences that end without a run, on their way out of the table.
   std::set<JobId> leaving{};
   // Occurrences that people asked for, on their way into the table.

@@ -17,6 +17,8 @@ class JobSink {
   // as it was held, no read brings it back and an offer is ignored.
   virtual void hold(GroupId group, JobId id) = 0;
   virtual void release(JobId id) = 0;
+  // Rows of its table that were due were let go of: they are read again.
+  virtual void reload(GroupId group) = 0;
   // All rows of a definition have left the table.
   virtual void forget_definition(GroupId group, DefinitionId id) = 0;
 };

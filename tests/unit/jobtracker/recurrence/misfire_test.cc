@@ -1,3 +1,5 @@
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -308,6 +310,30 @@ TEST(Misfire, AnAtJobThatIsNotToRunLateEndsAtTheStartThoughNobodyComesForIt) {
   EXPECT_THAT(bundle.runs(), SizeIs(1));
   EXPECT_THAT(bundle.runs_of("runs"), SizeIs(1));
   EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Misfire, MoreThatIsDueThanMayBeHeldWaitsInTheTableUntilWhatWasMissedIsKnown) {
+  TrackerBundle bundle({.tracker = {.recurrence = {.parked_max = 3}}});
+  JobSpec job = job_every("a", seconds{1});
+  job.overlap = Overlap::kParallel;
+  job.misfire = {.policy = MisfirePolicy::kFireAll, .max = 1000, .window = hours{1}};
+  const WallTime first = bundle.now() + seconds{2};
+  job.schedule.first = first;
+  bundle.submit(job);
+  bundle.add_worker({.threads = 50});
+  bundle.run_for(seconds{5});
+  // Slow enough for the rows to be read before it is known what was missed.
+  bundle.on_lane = [](auto& lane) { lane.work_time = [] { return seconds{1}; }; };
+  bundle.restart_after(seconds{60});
+  bundle.run_for(minutes{2});
+  std::set<WallTime> fires;
+  for (const auto& run : bundle.runs_of("a")) fires.insert(run.trigger_time);
+  EXPECT_GT(fires.size(), 150U);
+  WallTime expected = first;
+  for (const WallTime fire : fires) {
+    ASSERT_EQ(fire, expected);
+    expected += seconds{1};
+  }
 }
 
 TEST(Misfire, BacklogIsLateNeverMissed) {
