@@ -201,6 +201,7 @@ void Completion::end(Executing& entry, JobEvent event, std::optional<LogEntry> l
   CARILLON_ASSERT(state && (*state == JobState::kWaiting) == again.has_value(),
                   "the table of a job's life allows it");
   const WaitingJob& job = entry.row.job;
+  if (again) again->delayed = again->trigger_time > run_end_.horizon_end();
   Ending ending{.session = entry.row.session, .job = job, .is_final = !again};
   ending.ran = was_tried(job) || (log && log->attempt > 0);
   const WallTime ended = log ? log->ended_at : clock_.now();

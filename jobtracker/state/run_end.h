@@ -18,6 +18,8 @@ class RunEnd {
   // that has ended for good, also when there was nothing to write with it.
   virtual void run_ended(const WaitingJob& job, bool ran, const std::vector<Operation>& with,
                          const std::vector<Outcome>& outcomes) = 0;
+  // What is to run again later than this waits in the delayed table.
+  virtual WallTime horizon_end() const = 0;
   // After a transaction that put it back into its table: a retry, or a job given back.
   virtual void runs_again(WaitingJob job) = 0;
   // The store refused that transaction: the run goes on as if it had not ended.

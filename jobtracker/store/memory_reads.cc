@@ -33,6 +33,9 @@ class MemoryReads {
         if (job.definition && job.attempt > 0) answer.retries.push_back(job);
       }
     }
+    for (const auto& [id, job] : tables_.delayed.all()) {
+      if (job.definition && job.attempt > 0) answer.retries.push_back(job);
+    }
     return ReadAnswer{std::move(answer)};
   }
 

@@ -54,7 +54,10 @@ TEST_P(StoreContract, TellsTheNextSessionWhatTheLastOneLeft) {
   retry.attempt = 2;
   auto retry_of_one_shot = new_job();
   retry_of_one_shot.attempt = 1;
-  committed({AddJob{retry}, AddJob{retry_of_one_shot}, AddJob{new_occurrence(definition)}});
+  auto far_retry = delayed_one(new_occurrence(definition));
+  far_retry.attempt = 1;
+  committed({AddJob{retry}, AddJob{retry_of_one_shot}, AddJob{new_occurrence(definition)},
+             AddJob{far_retry}, AddJob{delayed_one(new_occurrence(definition))}});
   const auto id_high = last_id_;
 
   open_session();
@@ -65,7 +68,7 @@ TEST_P(StoreContract, TellsTheNextSessionWhatTheLastOneLeft) {
   EXPECT_EQ(start.last_alive, kNow);
   EXPECT_THAT(start.executing, ElementsAre(running_job));
   EXPECT_THAT(start.definitions, ElementsAre(definition));
-  EXPECT_THAT(start.retries, ElementsAre(retry));
+  EXPECT_THAT(start.retries, ElementsAre(retry, far_retry));
   ASSERT_THAT(start.groups, SizeIs(1));
   EXPECT_EQ(start.groups.front().name, "default");
 }

@@ -61,6 +61,8 @@ Result<ReadAnswer> SqlReads::read(const ReadStart&) {
         db_.query(select_from(kWaitingColumns, table, kRetries), {},
                   [&](const sql::Row& row) { answer.retries.push_back(waiting_of(row, group)); }));
   }
+  CARILLON_TRY(db_.query(select_from(kDelayedColumns, kDelayedTable, kRetries), {},
+                         [&](const sql::Row& row) { answer.retries.push_back(delayed_of(row)); }));
   return ReadAnswer{std::move(answer)};
 }
 

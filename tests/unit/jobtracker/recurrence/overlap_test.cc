@@ -197,6 +197,36 @@ TEST(Overlap, ARunThatWaitsForItsRetryOverARestartKeepsOthersOut) {
   }
 }
 
+// Far retries stand in the delayed table.
+TEST(Overlap, ARetryThatIsFarOffKeepsOthersOutOverARestart) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker({.threads = 4});
+  worker.behaviour = [](const wire::HandedJob& job, const auto&) {
+    return FakeRun{.time = seconds{1},
+                   .outcome = job.id.attempt == 1 ? wire::RunOutcome::kException
+                                                  : wire::RunOutcome::kSucceeded};
+  };
+  JobSpec job = job_cron("a", "0 * * * * ?");
+  job.retries = {.max = 1, .base = minutes{25}};
+  JobSpec once = job_now("once");
+  once.retries = job.retries;
+  bundle.submit({job, once});
+  bundle.run_to(std::chrono::ceil<minutes>(bundle.now()) + seconds{5});
+  ASSERT_THAT(bundle.runs(), SizeIs(2));
+  EXPECT_THAT(bundle.waiting(), IsEmpty());
+  EXPECT_THAT(bundle.delayed(), SizeIs(2));
+  EXPECT_EQ(bundle.submit(job_now("once")).status, wire::SubmitStatus::kDuplicate);
+  bundle.restart_after(milliseconds{500});
+  const wire::Message answer = bundle.act(wire::Verb::kTrigger, "a");
+  EXPECT_TRUE(std::holds_alternative<wire::ErrorReply>(answer)) << "it has not ended";
+  bundle.run_for(minutes{23});
+  EXPECT_THAT(bundle.runs(), SizeIs(2)) << "no fire beside the retry";
+  bundle.run_for(minutes{2});
+  EXPECT_THAT(bundle.runs_of("once"), SizeIs(2));
+  ASSERT_GE(bundle.runs_of("a").size(), 2U);
+  EXPECT_EQ(bundle.runs_of("a")[1].id.job_id, bundle.runs_of("a")[0].id.job_id);
+}
+
 TEST(Overlap, AQueueWaitsForARetryOverARestart) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 4});
