@@ -40,6 +40,7 @@ bool Recurrence::was_missed(WallTime trigger, Duration threshold) const {
 void Recurrence::start(const StartAnswer& found) {
   dead_from_ = found.last_alive;
   started_at_ = clock_.now();
+  catalog_.start_definition_ids(found.definition_high);
   for (const Definition& row : found.definitions) {
     auto spec = wire::decode_spec(row.spec);
     if (!spec.ok()) {
@@ -64,7 +65,6 @@ void Recurrence::start(const StartAnswer& found) {
     recover(definition);
   }
   for (const ExecutingJob& executing : found.executing) {
-    catalog_.keep_definition_id(executing.job.definition);
     if (ActiveDefinition* definition = catalog_.definition(executing.job.definition)) {
       definition->running.emplace(executing.job.id, executing.job.trigger_time);
     }

@@ -1,7 +1,5 @@
 #include "jobtracker/state/catalog.h"
 
-#include <algorithm>
-
 #include "shared/base/utf8.h"
 
 namespace carillon::jobtracker {
@@ -35,7 +33,6 @@ void Catalog::mark_served(GroupId id) {
 
 ActiveDefinition& Catalog::put_definition(Definition row, JobSpec spec, CompiledSchedule schedule) {
   const DefinitionId id = row.id;
-  definition_high_ = std::max(definition_high_, id.value);
   definitions_by_task_[{row.group, row.task_id}] = id;
   auto& place = definitions_[id];
   place = std::make_unique<ActiveDefinition>(ActiveDefinition{
@@ -72,9 +69,5 @@ std::optional<wire::SpecGlance> Catalog::glance(const WaitingJob& job) const {
 }
 
 DefinitionId Catalog::next_definition_id() { return DefinitionId{++definition_high_}; }
-
-void Catalog::keep_definition_id(DefinitionId id) {
-  definition_high_ = std::max(definition_high_, id.value);
-}
 
 }  // namespace carillon::jobtracker

@@ -67,8 +67,8 @@ class Catalog {
   std::optional<wire::SpecGlance> glance(const WaitingJob& job) const;
 
   DefinitionId next_definition_id();
-  // Runs of a removed definition may still go on: its id is not given again.
-  void keep_definition_id(DefinitionId id);
+  // After a restart: ids up to here were given, and are not given again.
+  void start_definition_ids(DefinitionId high) { definition_high_ = high.value; }
 
  private:
   std::map<GroupId, Group> groups_;

@@ -22,7 +22,7 @@ class MemoryReads {
   explicit MemoryReads(const MemoryTables& tables) : tables_(tables) {}
 
   Result<ReadAnswer> operator()(const ReadStart&) const {
-    StartAnswer answer;
+    StartAnswer answer{.definition_high = tables_.definition_high};
     for (const auto& [id, group] : tables_.groups) answer.groups.push_back(group);
     for (const auto& [id, one] : tables_.definitions) answer.definitions.push_back(one);
     for (const auto& [id, job] : tables_.executing) answer.executing.push_back(job);

@@ -69,6 +69,7 @@ struct MemoryTables {
   WaitingTable delayed{};
   std::map<JobId, ExecutingJob> executing{};
   std::map<DefinitionId, Definition> definitions{};
+  DefinitionId definition_high{};
   std::map<std::pair<GroupId, std::string>, KeyHolder> keys{};
   std::map<std::int64_t, LogEntry> log{};
   std::map<std::tuple<JobId, std::int32_t, std::int64_t>, OutputRow> output{};

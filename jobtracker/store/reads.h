@@ -21,6 +21,7 @@ struct StartAnswer {
   std::vector<ExecutingJob> executing{};
   std::vector<WaitingJob> retries{};  // of definitions: they wait and were claimed before
   std::int64_t id_high = 0;           // no id ever given out is higher
+  DefinitionId definition_high{};     // no definition that was ever stored had a higher one
   // When an earlier session last committed that had recovered what was missed before it; epoch:
   // never.
   WallTime last_alive{};

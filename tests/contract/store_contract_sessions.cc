@@ -73,6 +73,16 @@ TEST_P(StoreContract, TellsTheNextSessionWhatTheLastOneLeft) {
   EXPECT_EQ(start.groups.front().name, "default");
 }
 
+TEST_P(StoreContract, RemembersTheHighestDefinitionIdThoughItsDefinitionIsRemoved) {
+  EXPECT_EQ(ask<StartAnswer>(ReadStart{}).definition_high, DefinitionId{});
+  const auto kept = new_definition("kept");
+  const auto removed = new_definition("removed");
+  committed({AddDefinition{kept, std::nullopt}, AddDefinition{removed, std::nullopt}});
+  committed({ChangeDefinition{.id = removed.id, .expected_version = 1, .group = group_}});
+  open_session();
+  EXPECT_EQ(ask<StartAnswer>(ReadStart{}).definition_high, std::max(kept.id, removed.id));
+}
+
 TEST_P(StoreContract, ASessionThatHadNotRecoveredHidesNothingOfWhatWasMissedBeforeIt) {
   committed({});
   now_ = kNow + 100 * kSecond;

@@ -19,6 +19,7 @@ constexpr std::string_view kSelectHolder = "SELECT group_id, job_id, definition_
 constexpr std::string_view kOfTask = " WHERE task_id = ? AND group_id IN ";
 constexpr std::string_view kOfDefinition = " WHERE definition_id = ? ORDER BY job_id LIMIT ?";
 constexpr std::string_view kRetries = " WHERE definition_id > 0 AND attempt > 0 ORDER BY job_id";
+constexpr std::string_view kSelectDefinitionHigh = "SELECT definition_id FROM lts_definition_high";
 constexpr std::string_view kOfJob = " WHERE job_id = ?";
 
 std::int64_t size_of(const std::vector<WaitingJob>& jobs) {
@@ -53,6 +54,9 @@ Result<ReadAnswer> SqlReads::read(const ReadStart&) {
   CARILLON_TRY(
       db_.query(select_from(kExecutingColumns, kExecutingTable, " ORDER BY job_id"), {},
                 [&](const sql::Row& row) { answer.executing.push_back(executing_of(row)); }));
+  CARILLON_TRY(db_.query(kSelectDefinitionHigh, {}, [&](const sql::Row& row) {
+    answer.definition_high = DefinitionId{static_cast<std::int32_t>(row.integer(0))};
+  }));
   std::set<GroupId> groups;
   for (const Definition& one : answer.definitions) groups.insert(one.group);
   for (const GroupId group : groups) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <functional>
 #include <unordered_map>
 
@@ -11,6 +12,8 @@ namespace {
 using sql::Value;
 
 constexpr std::string_view kSelectHolders = "SELECT task_id, job_id, definition_id FROM ";
+constexpr std::string_view kRaiseDefinitionHigh =
+    "UPDATE lts_definition_high SET definition_id = ? WHERE definition_id < ?";
 constexpr std::string_view kAmong = " WHERE group_id = ? AND task_id IN ";
 
 struct TaskKey {
@@ -96,6 +99,7 @@ Status write_new_definitions(WriteContext& context, const OperationIndices& indi
   }
   context.about(indices);
   CARILLON_TRY(holders.look_up(context.db));
+  DefinitionId high{};
   for (const std::size_t index : indices) {
     const auto& [definition, first] = context.operation<AddDefinition>(index);
     if (const Holder* holder =
@@ -107,6 +111,12 @@ Status write_new_definitions(WriteContext& context, const OperationIndices& indi
     context.rows.add_key(context.db.dialect(), definition);
     context.rows.add_definition(definition, context.describe);
     if (first) CARILLON_TRY(context.add_waiting(*first));
+    high = std::max(high, definition.id);
+  }
+  context.about(indices);
+  if (high) {
+    CARILLON_TRY(
+        context.db.execute(kRaiseDefinitionHigh, SqlValues{value_of(high), value_of(high)}));
   }
   return context.flush(indices);
 }

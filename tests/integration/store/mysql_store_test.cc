@@ -123,7 +123,7 @@ TEST_F(MysqlStoreTest, RefusesANewerSchemaAndChangesNothing) {
   const auto error = refused(url_);
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(error.message, HasSubstr("has schema 7, this program knows up to 2"));
+  EXPECT_THAT(error.message, HasSubstr("has schema 7, this program knows up to 3"));
 }
 
 TEST_F(MysqlStoreTest, CompletesAMigrationThatWasInterrupted) {

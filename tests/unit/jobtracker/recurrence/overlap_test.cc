@@ -376,6 +376,16 @@ TEST(Definitions, ARunThatOutlivesItsRemovedDefinitionMeansNothingToTheNextOne) 
   EXPECT_THAT(bundle.runs_of("new"), SizeIs(1));
 }
 
+TEST(Definitions, AnIdIsNotGivenAgainAfterTheNewestDefinitionWasRemoved) {
+  TrackerBundle bundle;
+  bundle.submit(job_every("old", minutes{30}));
+  const DefinitionId old = bundle.definition("old")->id;
+  bundle.act(wire::Verb::kCancel, "old");
+  bundle.restart_after(milliseconds{100});
+  bundle.submit(job_every("new", minutes{30}));
+  EXPECT_GT(bundle.definition("new")->id, old);
+}
+
 TEST(Definitions, WhatWasGeneratedAheadLeavesTheMemoryWithThem) {
   TrackerBundle bundle;
   runs_take(bundle.add_worker({.threads = 1}), std::chrono::hours{1});

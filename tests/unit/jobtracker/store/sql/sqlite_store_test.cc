@@ -82,7 +82,7 @@ TEST_F(SqliteStoreTest, RefusesANewerSchemaAndChangesNothing) {
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(error.message, "store sqlite:" + path_ +
-                               " has schema 7, this program knows up to 2: install a newer "
+                               " has schema 7, this program knows up to 3: install a newer "
                                "carillon");
   EXPECT_EQ(text(*connect(), "SELECT COUNT(*) FROM lts_tracker WHERE session_id = 2"), "0");
 }
@@ -93,6 +93,8 @@ TEST_F(SqliteStoreTest, BringsAnOlderSchemaUpToDate) {
   ASSERT_TRUE(db->run_script("INSERT INTO lts_schema VALUES (1, 0);\n"
                              "INSERT INTO lts_task_id VALUES (1, 'soon', 7, 0), (1, 'far', 8, 0),"
                              " (1, 'cron', 0, 3);\n"
+                             "INSERT INTO lts_job_log VALUES"
+                             " (9, 1, 1, 'gone', 12, 1, 0, 0, 0, 0, '', NULL, '', 1, 1, 0);\n"
                              "INSERT INTO lts_delayed_job_queue VALUES"
                              " (8, 'far', NULL, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, '', 1, 0);\n")
                   .ok());
@@ -102,6 +104,7 @@ TEST_F(SqliteStoreTest, BringsAnOlderSchemaUpToDate) {
   ASSERT_TRUE(opened.ok()) << opened.error().message;
   EXPECT_EQ(text(*db, "SELECT group_concat(task_id) FROM lts_task_id"), "cron,soon");
   EXPECT_EQ(text(*db, "SELECT group_concat(task_id) FROM lts_delayed_task_id"), "far");
+  EXPECT_EQ(text(*db, "SELECT definition_id FROM lts_definition_high"), "12");
 }
 
 TEST_F(SqliteStoreTest, LeavesOtherTablesOfTheDatabaseAlone) {
