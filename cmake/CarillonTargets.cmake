@@ -56,6 +56,9 @@ function(carillon_test name)
   list(TRANSFORM arg_LINKS PREPEND carillon_)
   target_link_libraries(${name} PRIVATE carillon_test_options ${arg_LINKS} ${arg_LINKS_PRIVATE})
   target_precompile_headers(${name} REUSE_FROM carillon_precompiled_tests)
+  # Most of the time goes into templates that all of them use. So names that a test file declares
+  # must be its own in the whole program.
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
   target_compile_definitions(${name} PRIVATE
     CARILLON_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
     CARILLON_SOURCE_DIR="${PROJECT_SOURCE_DIR}"

@@ -6,12 +6,12 @@
 #include <gtest/gtest.h>
 
 #include "shared/base/random.h"
+#include "tests/contract/store_contract.h"
 
 namespace carillon::jobtracker {
 namespace {
 
 constexpr WallTime kStart{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21}};
-constexpr Duration kSecond = std::chrono::seconds{1};
 constexpr int kGroups = 4;
 constexpr int kTaskIds = 120;  // few, so that they are often taken
 constexpr int kBatchMax = 60;

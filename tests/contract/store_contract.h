@@ -36,6 +36,8 @@ inline void PrintTo(const MakeStoreDatabase&, std::ostream* out) { *out << "data
 
 inline constexpr WallTime kNow{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21}};
 inline constexpr Duration kSecond = std::chrono::seconds{1};
+inline constexpr auto kDone = OutcomeKind::kDone;
+inline constexpr auto kTaken = OutcomeKind::kTaken;
 
 // The job as a row of the delayed table.
 inline WaitingJob delayed_one(WaitingJob job) {

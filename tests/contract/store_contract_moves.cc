@@ -9,9 +9,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
-constexpr auto kDone = OutcomeKind::kDone;
 constexpr auto kConflict = OutcomeKind::kConflict;
-constexpr auto kTaken = OutcomeKind::kTaken;
 
 TEST_P(StoreContract, KeepsEveryFieldOfAWaitingJob) {
   auto job = new_job();

@@ -8,8 +8,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr auto kDone = OutcomeKind::kDone;
-constexpr auto kTaken = OutcomeKind::kTaken;
 constexpr auto kAnswered = OutcomeKind::kAnswered;
 
 TEST_P(StoreContract, CommitsNothingForAFencedSession) {

@@ -18,7 +18,7 @@ using testing::MariadbServer;
 using ::testing::Not;
 using testing::TcpProxy;
 
-constexpr std::string_view kKey[] = {"id"};
+constexpr std::string_view kKeyColumns[] = {"id"};
 constexpr std::chrono::seconds kPatience{20};   // for whatever must be answered
 constexpr std::chrono::seconds kImpatience{2};  // for what never is; longer than the lock wait
 
@@ -168,7 +168,7 @@ TEST_F(MysqlConnectionTest, DeletesWithoutTouchingRowsThatOthersLock) {
   ASSERT_TRUE(holder->execute("UPDATE t SET v = 1 WHERE id = 2", {}).ok());
 
   const std::vector keys{Value::of(1), Value::of(3)};
-  const auto was_there = connect_directly()->delete_rows("t", kKey, keys);
+  const auto was_there = connect_directly()->delete_rows("t", kKeyColumns, keys);
   ASSERT_TRUE(was_there.ok()) << was_there.error().message;
   EXPECT_THAT(was_there.value(), ::testing::ElementsAre(true, true));
 }

@@ -119,4 +119,9 @@ class FakeWorker {
   int busy_max_ = 0;
 };
 
+// All its runs take so long.
+inline void runs_take(FakeWorker& worker, Duration time) {
+  worker.behaviour = [time](const auto&, const auto&) { return FakeRun{.time = time}; };
+}
+
 }  // namespace carillon::testing

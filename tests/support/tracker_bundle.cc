@@ -234,6 +234,12 @@ JobSpec job(const std::string& task_id, ScheduleKind kind) {
 
 }  // namespace
 
+std::vector<jobtracker::LogState> states(const std::vector<jobtracker::LogEntry>& log) {
+  std::vector<jobtracker::LogState> all;
+  for (const jobtracker::LogEntry& entry : log) all.push_back(entry.state);
+  return all;
+}
+
 JobSpec job_now(const std::string& task_id) { return job(task_id, ScheduleKind::kNow); }
 
 JobSpec job_at(const std::string& task_id, WallTime at) {

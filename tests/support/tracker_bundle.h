@@ -108,6 +108,9 @@ class TrackerBundle {
   std::optional<Error> fatal_;
 };
 
+// Of each entry, in their order.
+std::vector<jobtracker::LogState> states(const std::vector<jobtracker::LogEntry>& log);
+
 // ---- jobs for tests ----
 JobSpec job_now(const std::string& task_id);
 JobSpec job_at(const std::string& task_id, WallTime at);

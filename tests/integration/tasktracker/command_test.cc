@@ -16,8 +16,8 @@ using ::testing::StartsWith;
 using wire::RunOutcome;
 
 // A worker with one thread and one tracker.
-struct Bundle : WorkerBundle {
-  explicit Bundle(Options options = {}) : WorkerBundle(std::move(options)) { start(); }
+struct CommandBundle : WorkerBundle {
+  explicit CommandBundle(Options options = {}) : WorkerBundle(std::move(options)) { start(); }
 
   // What it wrote to one stream.
   std::string output_of(wire::Stream stream) {
@@ -36,31 +36,31 @@ struct Bundle : WorkerBundle {
 };
 
 TEST(Command, GetsItsArgumentsAsTheyAre) {
-  Bundle b;
-  const auto result = b.run(Bundle::command({"printf", "%s|", "a b", "$HOME", "*", ""}));
+  CommandBundle b;
+  const auto result = b.run(CommandBundle::command({"printf", "%s|", "a b", "$HOME", "*", ""}));
   EXPECT_EQ(result.outcome, RunOutcome::kSucceeded);
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(b.output(), "a b|$HOME|*||");
 }
 
 TEST(Command, KeepsStdoutAndStderrApart) {
-  Bundle b;
-  (void)b.run(Bundle::shell("echo out; echo err >&2"));
+  CommandBundle b;
+  (void)b.run(CommandBundle::shell("echo out; echo err >&2"));
   EXPECT_EQ(b.output_of(wire::Stream::kStdout), "out\n");
   EXPECT_EQ(b.output_of(wire::Stream::kStderr), "err\n");
 }
 
 TEST(Command, FailsByItsExitStatusAndQuotesItsLastWordsOfStderr) {
-  Bundle b;
-  const auto result = b.run(Bundle::shell("echo one >&2; echo 'disk full' >&2; exit 3"));
+  CommandBundle b;
+  const auto result = b.run(CommandBundle::shell("echo one >&2; echo 'disk full' >&2; exit 3"));
   EXPECT_EQ(result.outcome, RunOutcome::kException);
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_EQ(result.message, "exit status 3: disk full");
 }
 
 TEST(Command, AsksForALaterRunWithStatus75) {
-  Bundle b;
-  JobSpec spec = Bundle::shell("exit 75");
+  CommandBundle b;
+  JobSpec spec = CommandBundle::shell("exit 75");
   spec.retries.base = seconds{17};
   const auto result = b.run(spec);
   EXPECT_EQ(result.outcome, RunOutcome::kLater);
@@ -68,21 +68,21 @@ TEST(Command, AsksForALaterRunWithStatus75) {
 }
 
 TEST(Command, FailsForGoodWithStatus76) {
-  Bundle b;
-  EXPECT_EQ(b.run(Bundle::shell("exit 76")).outcome, RunOutcome::kFailed);
+  CommandBundle b;
+  EXPECT_EQ(b.run(CommandBundle::shell("exit 76")).outcome, RunOutcome::kFailed);
 }
 
 TEST(Command, NamesTheSignalThatKilledIt) {
-  Bundle b;
-  const auto result = b.run(Bundle::shell("kill -9 $$"));
+  CommandBundle b;
+  const auto result = b.run(CommandBundle::shell("kill -9 $$"));
   EXPECT_EQ(result.outcome, RunOutcome::kException);
   EXPECT_EQ(result.message, "killed by signal 9 (Killed)");
   EXPECT_EQ(result.exit_code, 137);
 }
 
 TEST(Command, SaysThatAProgramIsMissing) {
-  Bundle b;
-  const auto result = b.run(Bundle::command({"no-such-program-here"}));
+  CommandBundle b;
+  const auto result = b.run(CommandBundle::command({"no-such-program-here"}));
   EXPECT_EQ(result.outcome, RunOutcome::kException);
   EXPECT_EQ(result.exit_code, 127);
   EXPECT_EQ(result.message,
@@ -91,15 +91,15 @@ TEST(Command, SaysThatAProgramIsMissing) {
 }
 
 TEST(Command, SaysThatAFileIsNotExecutable) {
-  Bundle b;
-  const auto result = b.run(Bundle::command({"/etc/passwd"}));
+  CommandBundle b;
+  const auto result = b.run(CommandBundle::command({"/etc/passwd"}));
   EXPECT_EQ(result.exit_code, 126);
   EXPECT_THAT(result.message, HasSubstr("Permission denied"));
 }
 
 TEST(Command, SaysThatItsParamsAreTooLongForTheSystem) {
-  Bundle b;
-  JobSpec spec = Bundle::command({"true"});
+  CommandBundle b;
+  JobSpec spec = CommandBundle::command({"true"});
   spec.params["x"] = std::string(200'000, 'x');
   const auto result = b.run(spec);
   EXPECT_EQ(result.outcome, RunOutcome::kException);
@@ -107,8 +107,8 @@ TEST(Command, SaysThatItsParamsAreTooLongForTheSystem) {
 }
 
 TEST(Command, FindsTheJobInItsEnvironment) {
-  Bundle b;
-  JobSpec spec = Bundle::shell(
+  CommandBundle b;
+  JobSpec spec = CommandBundle::shell(
       "echo \"$CARILLON_TASK_ID/$CARILLON_JOB_ID/$CARILLON_ATTEMPT/$CARILLON_GROUP/"
       "$CARILLON_NODE/$CARILLON_PARAM_MAIL_TO/$CARILLON_TRIGGER_TIME\"");
   spec.group = "ops";
@@ -118,15 +118,16 @@ TEST(Command, FindsTheJobInItsEnvironment) {
 }
 
 TEST(Command, StartsWithPlainSignalsAndNoDescriptorsOfTheWorker) {
-  Bundle b;
-  (void)b.run(Bundle::shell("grep -E '^Sig(Blk|Ign)' /proc/self/status; ls /proc/self/fd | wc -l"));
+  CommandBundle b;
+  (void)b.run(
+      CommandBundle::shell("grep -E '^Sig(Blk|Ign)' /proc/self/status; ls /proc/self/fd | wc -l"));
   // Of the shell's children: standard streams, and the folder that ls itself reads.
   EXPECT_EQ(b.output(), "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n4\n");
 }
 
 TEST(Command, GetsAMebibyteOfPayload) {
-  Bundle b;
-  JobSpec spec = Bundle::command({"sha256sum"});
+  CommandBundle b;
+  JobSpec spec = CommandBundle::command({"sha256sum"});
   spec.payload = std::string(1024 * 1024, 'a');
   EXPECT_EQ(b.run(spec).outcome, RunOutcome::kSucceeded);
   EXPECT_THAT(b.output(),
@@ -134,8 +135,8 @@ TEST(Command, GetsAMebibyteOfPayload) {
 }
 
 TEST(Command, MayWriteItsWholePayloadBack) {
-  Bundle b;
-  JobSpec spec = Bundle::command({"cat"});
+  CommandBundle b;
+  JobSpec spec = CommandBundle::command({"cat"});
   SeededRandom random(1);
   for (int i = 0; i < 1024 * 1024 - 10; ++i) spec.payload += static_cast<char>(random.next());
   (void)b.run(spec);
@@ -143,29 +144,30 @@ TEST(Command, MayWriteItsWholePayloadBack) {
 }
 
 TEST(Command, NeedNotReadItsPayload) {
-  Bundle b;
-  JobSpec spec = Bundle::command({"true"});
+  CommandBundle b;
+  JobSpec spec = CommandBundle::command({"true"});
   spec.payload = std::string(1024 * 1024, 'a');
   EXPECT_EQ(b.run(spec).outcome, RunOutcome::kSucceeded);
 }
 
 TEST(Command, ReadsNothingWhereThereIsNoPayload) {
-  Bundle b;
-  (void)b.run(Bundle::command({"wc", "-c"}));
+  CommandBundle b;
+  (void)b.run(CommandBundle::command({"wc", "-c"}));
   EXPECT_EQ(b.output(), "0\n");
 }
 
 TEST(Command, GoesOnWhenItsOutputIsCut) {
-  Bundle b;
-  const auto result = b.run(Bundle::shell("head -c 5000000 /dev/zero; echo err >&2; exit 5"));
+  CommandBundle b;
+  const auto result =
+      b.run(CommandBundle::shell("head -c 5000000 /dev/zero; echo err >&2; exit 5"));
   EXPECT_EQ(result.exit_code, 5);
   EXPECT_EQ(b.output_of(wire::Stream::kStdout).size(), 1024U * 1024U);
   EXPECT_THAT(b.output_of(wire::Stream::kLog), HasSubstr("cut after 1 MiB"));
 }
 
 TEST(Command, IsSeenWritingWhileItRuns) {
-  Bundle b;
-  b.start_run(Bundle::shell("echo halfway; exec sleep 60"), "halfway");
+  CommandBundle b;
+  b.start_run(CommandBundle::shell("echo halfway; exec sleep 60"), "halfway");
   EXPECT_EQ(b.tracker().result_of(b.last_job), nullptr);
 }
 
@@ -173,7 +175,7 @@ TEST(Command, IsSeenWritingWhileItRuns) {
 JobSpec family() { return WorkerBundle::shell("sleep 300 & echo $!; wait"); }
 
 TEST(Command, EndsWithItsWholeFamilyWhenItsTimeIsOver) {
-  Bundle b;
+  CommandBundle b;
   JobSpec spec = family();
   spec.timeout = milliseconds{200};
   const auto result = b.run(spec);
@@ -184,7 +186,7 @@ TEST(Command, EndsWithItsWholeFamilyWhenItsTimeIsOver) {
 }
 
 TEST(Command, EndsWithItsWholeFamilyWhenItIsKilled) {
-  Bundle b;
+  CommandBundle b;
   b.start_run(family(), "\n");
   const pid_t child = std::stoi(b.output());
   EXPECT_TRUE(is_alive(child));
@@ -195,8 +197,9 @@ TEST(Command, EndsWithItsWholeFamilyWhenItIsKilled) {
 }
 
 TEST(Command, IsKilledAfterAGraceWhenItDoesNotListen) {
-  Bundle b(Bundle::Options{.kill_grace = milliseconds{200}});
-  b.start_run(Bundle::shell("trap 'echo heard' TERM; echo up; while :; do sleep 0.05; done"), "up");
+  CommandBundle b(CommandBundle::Options{.kill_grace = milliseconds{200}});
+  b.start_run(CommandBundle::shell("trap 'echo heard' TERM; echo up; while :; do sleep 0.05; done"),
+              "up");
   const SteadyTime begin = b.clock.steady_now();
   b.tracker().kill(b.last_job);
   ASSERT_TRUE(b.until_result(b.last_job));
@@ -206,8 +209,8 @@ TEST(Command, IsKilledAfterAGraceWhenItDoesNotListen) {
 }
 
 TEST(Command, IsKilledWithoutGraceWhenTheWorkerStopsAtOnce) {
-  Bundle b;
-  b.start_run(Bundle::shell("trap '' TERM; echo up; while :; do sleep 0.05; done"), "up");
+  CommandBundle b;
+  b.start_run(CommandBundle::shell("trap '' TERM; echo up; while :; do sleep 0.05; done"), "up");
   b.worker->request_stop(seconds{0});
   const SteadyTime begin = b.clock.steady_now();
   ASSERT_TRUE(b.until([&] { return b.stopped; }));
@@ -216,25 +219,25 @@ TEST(Command, IsKilledWithoutGraceWhenTheWorkerStopsAtOnce) {
 }
 
 TEST(Command, EndsWhenItsProgramEndsWhateverItLeavesBehind) {
-  Bundle b;
+  CommandBundle b;
   const SteadyTime begin = b.clock.steady_now();
-  const auto result = b.run(Bundle::shell("sleep 300 & echo $!"));
+  const auto result = b.run(CommandBundle::shell("sleep 300 & echo $!"));
   EXPECT_LT(b.clock.steady_now() - begin, seconds{3});
   EXPECT_EQ(result.outcome, RunOutcome::kSucceeded);
   EXPECT_TRUE(b.until([&] { return !is_alive(std::stoi(b.output())); }));
 }
 
 TEST(Command, StillGetsTheOutputThatWasWrittenJustBeforeTheEnd) {
-  Bundle b;
-  (void)b.run(Bundle::shell("sleep 300 & head -c 200000 /dev/zero | tr '\\0' x; echo end"));
+  CommandBundle b;
+  (void)b.run(CommandBundle::shell("sleep 300 & head -c 200000 /dev/zero | tr '\\0' x; echo end"));
   EXPECT_EQ(b.output().size(), 200'004U);
   EXPECT_THAT(b.output(), EndsWith("end\n"));
 }
 
 TEST(Command, RunsManyAtATime) {
-  Bundle b(Bundle::Options{.threads = 8});
+  CommandBundle b(CommandBundle::Options{.threads = 8});
   for (int job = 1; job <= 100; ++job) {
-    b.tracker().submit(job, Bundle::shell("echo " + std::to_string(job)));
+    b.tracker().submit(job, CommandBundle::shell("echo " + std::to_string(job)));
   }
   ASSERT_TRUE(b.until([&] { return b.tracker().results.size() == 100; }));
   for (int job = 1; job <= 100; ++job) {

@@ -174,7 +174,7 @@ class Server final : public net::ServerReceiver {
   std::unique_ptr<net::ServerTransport> transport_;
 };
 
-struct Bundle {
+struct ProgramBundle {
   testing::TempFolder folder;
   Server server{folder.path().string()};
 
@@ -186,7 +186,7 @@ struct Bundle {
 };
 
 TEST(TasktrackerProgram, SaysOneLineWhenItIsReadyAndLeavesInGoodOrder) {
-  Bundle b;
+  ProgramBundle b;
   Program program = b.start({"--label", "zone=a", "--allow", "handler,shell"});
   const std::string ready =
       "tasktracker: ready group=default name=host-1 threads=2 tracker=" + b.server.endpoint() +
@@ -202,7 +202,7 @@ TEST(TasktrackerProgram, SaysOneLineWhenItIsReadyAndLeavesInGoodOrder) {
 }
 
 TEST(TasktrackerProgram, FinishesItsRunAfterTheFirstSignal) {
-  Bundle b;
+  ProgramBundle b;
   b.server.submit("echo begun; sleep 0.5; echo end");
   Program program = b.start();
   ASSERT_TRUE(b.server.until([&] { return b.server.output == "begun\n"; }));
@@ -215,7 +215,7 @@ TEST(TasktrackerProgram, FinishesItsRunAfterTheFirstSignal) {
 }
 
 TEST(TasktrackerProgram, StopsAtOnceAfterTheSecondSignal) {
-  Bundle b;
+  ProgramBundle b;
   b.server.submit("echo begun; sleep 60");
   Program program = b.start();
   ASSERT_TRUE(b.server.until([&] { return b.server.output == "begun\n"; }));
@@ -228,7 +228,7 @@ TEST(TasktrackerProgram, StopsAtOnceAfterTheSecondSignal) {
 }
 
 TEST(TasktrackerProgram, TakesTheFamiliesOfItsRunsWithItWhenItIsKilled) {
-  Bundle b;
+  ProgramBundle b;
   b.server.submit("sleep 300 & echo $!; wait");
   Program program = b.start();
   ASSERT_TRUE(b.server.until([&] { return b.server.output.find('\n') != std::string::npos; }));
@@ -258,7 +258,7 @@ TEST(TasktrackerProgram, SaysOnceThatThereIsNoTrackerAndStopsWithoutOne) {
 }
 
 TEST(TasktrackerProgram, SaysWhatToDoWhenItIsNotLetIn) {
-  Bundle b;
+  ProgramBundle b;
   const testing::TempFolder other;  // where there is no token
   Program program({"--tracker", b.server.endpoint()}, other.path().string());
   ASSERT_TRUE(

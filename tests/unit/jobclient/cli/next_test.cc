@@ -12,10 +12,10 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const WallTime kNow = parse_time("2026-11-21T08:00:00Z").value();
+const WallTime kAsked = parse_time("2026-11-21T08:00:00Z").value();
 
 std::string answer(const std::string& line) {
-  return answer_next_line(line, kNow, Zone::load("Europe/Berlin").value());
+  return answer_next_line(line, kAsked, Zone::load("Europe/Berlin").value());
 }
 
 int run(Cli& cli, std::vector<std::string> arguments) {

@@ -9,11 +9,11 @@ namespace {
 
 using Kind = RowColumn::Kind;
 
-const WallTime kNow =
+const WallTime kShown =
     std::chrono::sys_days{std::chrono::year{2026} / 11 / 21} + std::chrono::hours{8};
 
 RowStyle style(Format format) {
-  return {.format = format, .zone = Zone::load("Europe/Berlin").value(), .now = kNow};
+  return {.format = format, .zone = Zone::load("Europe/Berlin").value(), .now = kShown};
 }
 
 std::string printed(Format format, const std::vector<Row>& rows) {

@@ -17,8 +17,8 @@ using ::testing::IsEmpty;
 
 constexpr std::int64_t kClient = 4711;
 
-struct Bundle {
-  explicit Bundle(std::vector<std::string> trackers = {"tcp://127.0.0.1:1"}) {
+struct RequestsBundle {
+  explicit RequestsBundle(std::vector<std::string> trackers = {"tcp://127.0.0.1:1"}) {
     requests =
         Requests::open({.trackers = std::move(trackers)}, clock, kClient,
                        [this](const std::string& tracker) { return connections.make(tracker); })
@@ -52,7 +52,7 @@ struct Bundle {
 };
 
 TEST(Requests, NumbersChangingRequestsFromOneUnderTheClientsNumber) {
-  Bundle bundle;
+  RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
   bundle.act("b");
@@ -65,7 +65,7 @@ TEST(Requests, NumbersChangingRequestsFromOneUnderTheClientsNumber) {
 }
 
 TEST(Requests, GivesEachAnswerToItsRequestInWhateverOrder) {
-  Bundle bundle;
+  RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
   bundle.act("b");
@@ -78,7 +78,7 @@ TEST(Requests, GivesEachAnswerToItsRequestInWhateverOrder) {
 }
 
 TEST(Requests, WaitsWithSendingUntilItIsConnected) {
-  Bundle bundle;
+  RequestsBundle bundle;
   bundle.act("a");
   EXPECT_THAT(bundle.connections.take(), IsEmpty());
   bundle.connections.connect();
@@ -86,7 +86,7 @@ TEST(Requests, WaitsWithSendingUntilItIsConnected) {
 }
 
 TEST(Requests, HasAWindowOfSixteenUnansweredNumbers) {
-  Bundle bundle;
+  RequestsBundle bundle;
   bundle.connections.connect();
   for (int i = 0; i < 20; ++i) bundle.act("task");
   const auto sent = bundle.connections.take();
@@ -100,7 +100,7 @@ TEST(Requests, HasAWindowOfSixteenUnansweredNumbers) {
 }
 
 TEST(Requests, QueriesHaveNoNumberAndNeedNoRoom) {
-  Bundle bundle;
+  RequestsBundle bundle;
   bundle.connections.connect();
   for (int i = 0; i < 20; ++i) bundle.act("task");
   bundle.connections.take();
@@ -111,7 +111,7 @@ TEST(Requests, QueriesHaveNoNumberAndNeedNoRoom) {
 }
 
 TEST(Requests, SendsAgainWithTheSameNumberAfterASecondWithoutAnAnswer) {
-  Bundle bundle;
+  RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
   const auto first = bundle.connections.take();
@@ -129,7 +129,7 @@ TEST(Requests, SendsAgainWithTheSameNumberAfterASecondWithoutAnAnswer) {
 }
 
 TEST(Requests, IgnoresTheSecondAnswerToWhatWasSentTwice) {
-  Bundle bundle;
+  RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
   bundle.pass(seconds{1});
@@ -141,7 +141,7 @@ TEST(Requests, IgnoresTheSecondAnswerToWhatWasSentTwice) {
 }
 
 TEST(Requests, SendsAgainInOrderAfterAReconnect) {
-  Bundle bundle;
+  RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
   bundle.act("b");
@@ -156,7 +156,7 @@ TEST(Requests, SendsAgainInOrderAfterAReconnect) {
 }
 
 TEST(Requests, KeepsWhatAFullConnectionDoesNotTakeForLater) {
-  Bundle bundle;
+  RequestsBundle bundle;
   bundle.connections.connect();
   bundle.connections.is_full = true;
   bundle.act("a");
@@ -166,7 +166,7 @@ TEST(Requests, KeepsWhatAFullConnectionDoesNotTakeForLater) {
 }
 
 TEST(Requests, SaysThatNoTrackerIsReachableAfterTheConnectTimeout) {
-  Bundle bundle;
+  RequestsBundle bundle;
   bundle.connections.disconnect("connection refused");
   bundle.act("a");
   bundle.pass(milliseconds{4999});
@@ -179,7 +179,7 @@ TEST(Requests, SaysThatNoTrackerIsReachableAfterTheConnectTimeout) {
 }
 
 TEST(Requests, SaysWhatToDoWhenTheConnectionGivesNoReason) {
-  Bundle bundle;
+  RequestsBundle bundle;
   bundle.act("a");
   bundle.pass(seconds{5});
   EXPECT_EQ(bundle.answers[0]->error().message,
@@ -188,7 +188,7 @@ TEST(Requests, SaysWhatToDoWhenTheConnectionGivesNoReason) {
 }
 
 TEST(Requests, SaysThatTheOutcomeIsUnknownWhenWhatWasSentIsNotAnswered) {
-  Bundle bundle;
+  RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
   bundle.connections.disconnect("closed");
@@ -200,7 +200,7 @@ TEST(Requests, SaysThatTheOutcomeIsUnknownWhenWhatWasSentIsNotAnswered) {
 }
 
 TEST(Requests, PassesOnWhatTheTrackerRefuses) {
-  Bundle bundle;
+  RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
   bundle.connections.reply(bundle.connections.take()[0].envelope.correlation,
@@ -209,7 +209,7 @@ TEST(Requests, PassesOnWhatTheTrackerRefuses) {
 }
 
 TEST(Requests, SendsLaterWhatTheTrackerIsTooBusyFor) {
-  Bundle bundle;
+  RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
   const auto sent = bundle.connections.take();
@@ -227,7 +227,7 @@ TEST(Requests, SendsLaterWhatTheTrackerIsTooBusyFor) {
 }
 
 TEST(Requests, SaysWhyItWasToldToSlowDownOnceItsTimeIsUp) {
-  Bundle bundle;
+  RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
   const auto correlation = bundle.connections.take()[0].envelope.correlation;
@@ -241,7 +241,7 @@ TEST(Requests, SaysWhyItWasToldToSlowDownOnceItsTimeIsUp) {
 }
 
 TEST(Requests, AsksATrackerThatIsStartingAgainUntilTheTimeToConnectIsUp) {
-  Bundle bundle;
+  RequestsBundle bundle;
   bundle.connections.connect();
   const auto starting = wire::ErrorReply{{ErrorCode::kUnavailable, "the job tracker is starting"}};
   bundle.act("a");
@@ -257,7 +257,7 @@ TEST(Requests, AsksATrackerThatIsStartingAgainUntilTheTimeToConnectIsUp) {
 }
 
 TEST(Requests, RefusesWhatIsTooLargeForAFrameAndGoesOn) {
-  Bundle bundle;
+  RequestsBundle bundle;
   bundle.connections.connect();
   JobSpec job;
   job.payload.assign(kPayloadBytesMax, 'x');
@@ -271,7 +271,7 @@ TEST(Requests, RefusesWhatIsTooLargeForAFrameAndGoesOn) {
 }
 
 TEST(Requests, TurnsToTheNextTrackerWhenOneRefuses) {
-  Bundle bundle({"tcp://one:1", "tcp://two:2"});
+  RequestsBundle bundle({"tcp://one:1", "tcp://two:2"});
   bundle.act("a");
   bundle.connections.disconnect("connection refused");
   bundle.pass(milliseconds{50});
@@ -283,7 +283,7 @@ TEST(Requests, TurnsToTheNextTrackerWhenOneRefuses) {
 }
 
 TEST(Requests, TurnsToTheNextTrackerWhenOneIsSilent) {
-  Bundle bundle({"tcp://one:1", "tcp://two:2"});
+  RequestsBundle bundle({"tcp://one:1", "tcp://two:2"});
   bundle.act("a");
   bundle.pass(seconds{1});
   bundle.pass(seconds{1});
@@ -291,7 +291,7 @@ TEST(Requests, TurnsToTheNextTrackerWhenOneIsSilent) {
 }
 
 TEST(Requests, SendsWithTheSameNumberToTheNextTracker) {
-  Bundle bundle({"tcp://one:1", "tcp://two:2"});
+  RequestsBundle bundle({"tcp://one:1", "tcp://two:2"});
   bundle.connections.connect();
   bundle.act("a");
   bundle.act("b");
@@ -303,7 +303,7 @@ TEST(Requests, SendsWithTheSameNumberToTheNextTracker) {
 }
 
 TEST(Requests, ConnectsAnewOnceBeforeItBelievesThatAccessIsDenied) {
-  Bundle bundle;
+  RequestsBundle bundle;
   bundle.act("a");
   bundle.connections.disconnect("access denied: wrong token");
   EXPECT_FALSE(bundle.answers[0]);
@@ -315,14 +315,14 @@ TEST(Requests, ConnectsAnewOnceBeforeItBelievesThatAccessIsDenied) {
 }
 
 TEST(Requests, NamesTheTrackersThatItTried) {
-  Bundle bundle({"tcp://one:1", "tcp://two:2"});
+  RequestsBundle bundle({"tcp://one:1", "tcp://two:2"});
   bundle.act("a");
   bundle.pass(seconds{5});
   EXPECT_THAT(bundle.answers[0]->error().message, HasSubstr("tcp://one:1, tcp://two:2"));
 }
 
 TEST(Requests, HasNothingDueWhileNothingIsAsked) {
-  Bundle bundle({"tcp://one:1", "tcp://two:2"});
+  RequestsBundle bundle({"tcp://one:1", "tcp://two:2"});
   EXPECT_EQ(bundle.requests->next_due(), std::nullopt);
   bundle.connections.connect();
   EXPECT_EQ(bundle.requests->next_due(), std::nullopt);
@@ -331,7 +331,7 @@ TEST(Requests, HasNothingDueWhileNothingIsAsked) {
 }
 
 TEST(Requests, AnswersEverythingWhenItIsClosed) {
-  Bundle bundle;
+  RequestsBundle bundle;
   for (int i = 0; i < 20; ++i) bundle.act("a");
   bundle.requests->close();
   for (const auto& answer : bundle.answers) {
@@ -341,7 +341,7 @@ TEST(Requests, AnswersEverythingWhenItIsClosed) {
 }
 
 TEST(Requests, SaysSoWhenAnAnswerCannotBeRead) {
-  Bundle bundle;
+  RequestsBundle bundle;
   bundle.connections.connect();
   bundle.act("a");
   const auto sent = bundle.connections.take();

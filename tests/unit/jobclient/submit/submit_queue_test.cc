@@ -37,8 +37,8 @@ wire::Submitted accept(const wire::Submit& submit) {
   return submitted;
 }
 
-struct Bundle {
-  Bundle() {
+struct SubmitQueueBundle {
+  SubmitQueueBundle() {
     requests =
         Requests::open({.trackers = {"tcp://127.0.0.1:1"}}, clock, 1,
                        [this](const std::string& tracker) { return connections.make(tracker); })
@@ -77,14 +77,14 @@ struct Bundle {
 };
 
 TEST(SubmitQueue, SplitsManyJobsIntoMessagesOfAThousand) {
-  Bundle bundle;
+  SubmitQueueBundle bundle;
   bundle.add(jobs(2500));
   bundle.queue->flush();
   EXPECT_THAT(bundle.take_sizes(), ElementsAre(1000, 1000, 500));
 }
 
 TEST(SubmitQueue, SplitsLargeJobsIntoMessagesOfThreeMebibytes) {
-  Bundle bundle;
+  SubmitQueueBundle bundle;
   std::vector<JobSpec> large;
   for (int i = 0; i < 5; ++i) large.push_back(job("t", 1'000'000));
   bundle.add(std::move(large));
@@ -93,7 +93,7 @@ TEST(SubmitQueue, SplitsLargeJobsIntoMessagesOfThreeMebibytes) {
 }
 
 TEST(SubmitQueue, AnswersInTheOrderOfTheJobs) {
-  Bundle bundle;
+  SubmitQueueBundle bundle;
   bundle.add(jobs(2500));
   bundle.queue->flush();
   bundle.take_sizes();
@@ -107,7 +107,7 @@ TEST(SubmitQueue, AnswersInTheOrderOfTheJobs) {
 }
 
 TEST(SubmitQueue, PutsSingleJobsOfManyCallersIntoOneMessage) {
-  Bundle bundle;
+  SubmitQueueBundle bundle;
   for (int i = 0; i < 50; ++i) bundle.add({job("caller" + std::to_string(i))});
   bundle.queue->flush();
   EXPECT_THAT(bundle.take_sizes(), ElementsAre(50));
@@ -119,7 +119,7 @@ TEST(SubmitQueue, PutsSingleJobsOfManyCallersIntoOneMessage) {
 }
 
 TEST(SubmitQueue, SendsALoneJobAtOnceAndGathersWhileTheWindowIsFull) {
-  Bundle bundle;
+  SubmitQueueBundle bundle;
   for (int i = 0; i < 30; ++i) {
     bundle.add({job("t")});
     bundle.queue->flush();
@@ -131,7 +131,7 @@ TEST(SubmitQueue, SendsALoneJobAtOnceAndGathersWhileTheWindowIsFull) {
 }
 
 TEST(SubmitQueue, RefusesAnInvalidJobWithoutSpoilingTheOthers) {
-  Bundle bundle;
+  SubmitQueueBundle bundle;
   JobSpec bad = job("bad");
   bad.priority = 1000;
   bundle.add({job("a"), bad, job("b")});
@@ -147,7 +147,7 @@ TEST(SubmitQueue, RefusesAnInvalidJobWithoutSpoilingTheOthers) {
 }
 
 TEST(SubmitQueue, AnswersAtOnceWhenNoJobIsValid) {
-  Bundle bundle;
+  SubmitQueueBundle bundle;
   JobSpec bad = job("no run");
   bad.run.handler.clear();
   bundle.add({bad});
@@ -158,7 +158,7 @@ TEST(SubmitQueue, AnswersAtOnceWhenNoJobIsValid) {
 }
 
 TEST(SubmitQueue, FailsACallOnceWhenOneOfItsMessagesFails) {
-  Bundle bundle;
+  SubmitQueueBundle bundle;
   bundle.add(jobs(20'000));
   bundle.add(jobs(1));
   bundle.queue->flush();
@@ -173,7 +173,7 @@ TEST(SubmitQueue, FailsACallOnceWhenOneOfItsMessagesFails) {
 }
 
 TEST(SubmitQueue, RefusesMoreThanItMayHold) {
-  Bundle bundle;
+  SubmitQueueBundle bundle;
   bundle.add(jobs(static_cast<int>(kJobsQueuedMax)));
   bundle.add(jobs(1));
   EXPECT_FALSE(bundle.answers[0]);
@@ -181,13 +181,13 @@ TEST(SubmitQueue, RefusesMoreThanItMayHold) {
 }
 
 TEST(SubmitQueue, AnswersNothingForNothing) {
-  Bundle bundle;
+  SubmitQueueBundle bundle;
   bundle.add({});
   EXPECT_THAT(bundle.answers[0]->value(), IsEmpty());
 }
 
 TEST(SubmitQueue, CallsAnAnswerOfAnotherSizeCorrupt) {
-  Bundle bundle;
+  SubmitQueueBundle bundle;
   bundle.add(jobs(2));
   bundle.queue->flush();
   bundle.connections.reply(bundle.connections.take()[0].envelope.correlation,
@@ -196,7 +196,7 @@ TEST(SubmitQueue, CallsAnAnswerOfAnotherSizeCorrupt) {
 }
 
 TEST(SubmitQueue, AnswersWhatWaitsWhenItIsClosed) {
-  Bundle bundle;
+  SubmitQueueBundle bundle;
   bundle.add(jobs(3));
   bundle.queue->close();
   EXPECT_EQ(bundle.answers[0]->error().code, ErrorCode::kUnavailable);

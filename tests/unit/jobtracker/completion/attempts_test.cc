@@ -11,6 +11,7 @@ using carillon::testing::FakeRun;
 using carillon::testing::FakeWorker;
 using carillon::testing::job_every;
 using carillon::testing::job_now;
+using carillon::testing::states;
 using carillon::testing::TrackerBundle;
 using std::chrono::hours;
 using std::chrono::milliseconds;
@@ -22,11 +23,6 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using wire::RunOutcome;
 
-std::vector<LogState> states(const std::vector<LogEntry>& log) {
-  std::vector<LogState> all;
-  for (const LogEntry& entry : log) all.push_back(entry.state);
-  return all;
-}
 std::vector<std::int32_t> attempts(const std::vector<LogEntry>& log) {
   std::vector<std::int32_t> all;
   for (const LogEntry& entry : log) all.push_back(entry.attempt);

@@ -33,10 +33,6 @@ std::vector<LogEntry> expired(const TrackerBundle& bundle, const std::string& ta
   return all;
 }
 
-void runs_take(FakeWorker& worker, Duration time) {
-  worker.behaviour = [time](const auto&, const auto&) { return FakeRun{.time = time}; };
-}
-
 TEST(Deadlines, AJobThatNobodyComesForExpiresByItselfAndItsTaskIdIsFree) {
   TrackerBundle bundle;
   const auto answer = bundle.submit(with_deadline(job_now("a"), seconds{2}));

@@ -27,16 +27,12 @@ JobSpec shell_now(const std::string& task_id) {
   return spec;
 }
 
-JobTrackerConfig small_memory() {
+JobTrackerConfig memory_for_few() {
   return {.dispatcher = {.preload = {.capacity = 100}, .refill = 50}};
 }
 
 void submit_many(TrackerBundle& bundle, int count, const JobSpec& spec) {
   bundle.submit(std::vector<JobSpec>(static_cast<std::size_t>(count), spec));
-}
-
-void runs_take(FakeWorker& worker, Duration time) {
-  worker.behaviour = [time](const auto&, const auto&) { return FakeRun{.time = time}; };
 }
 
 std::string shown_reason(TrackerBundle& bundle, const std::string& task_id) {
@@ -72,7 +68,7 @@ TEST(KindsOfRun, AWorkerThatDoesNotSayAcceptsAll) {
 }
 
 TEST(KindsOfRun, AJobThatNobodyAcceptsWaitsHoldsUpNobodyAndShowSaysWhy) {
-  TrackerBundle bundle({.tracker = small_memory()});
+  TrackerBundle bundle({.tracker = memory_for_few()});
   bundle.add_worker({.allow = {"handler", "something new"}});
   bundle.run_for(seconds{1});
   JobSpec urgent = shell_now("");
@@ -121,7 +117,7 @@ TEST(KindsOfRun, OccurrencesAreOfTheirDefinitionsKind) {
 }
 
 TEST(KindsOfRun, ABusyWorkersJobsDoNotHideThoseOfAnother) {
-  TrackerBundle bundle({.tracker = small_memory()});
+  TrackerBundle bundle({.tracker = memory_for_few()});
   runs_take(bundle.add_worker({.name = "handlers", .allow = {"handler"}}), minutes{5});
   runs_take(bundle.add_worker({.name = "lines", .allow = {"shell"}}), milliseconds{10});
   bundle.run_for(seconds{1});
@@ -148,7 +144,7 @@ TEST(KindsOfRun, ThoseWhoAcceptTheFewestKindsChooseFirst) {
 }
 
 TEST(KindsOfRun, OrderIsStrictAmongTheJobsThatAWorkerAccepts) {
-  TrackerBundle bundle({.tracker = small_memory()});
+  TrackerBundle bundle({.tracker = memory_for_few()});
   for (int message = 0; message < 5; ++message) {
     std::vector<JobSpec> jobs;
     for (int i = 0; i < 1000; ++i) {

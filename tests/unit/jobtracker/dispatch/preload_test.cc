@@ -23,8 +23,9 @@ WaitingJob job(std::int64_t id, int priority, WallTime trigger) {
 
 // The table, and a preload that is filled from it as the dispatcher does. The lane does commits and
 // questions in order, and their outcomes arrive in order, each when the test lets it.
-struct Bundle {
-  explicit Bundle(std::size_t capacity) : preload({.capacity = capacity}, kStart), now(kStart) {}
+struct PreloadBundle {
+  explicit PreloadBundle(std::size_t capacity)
+      : preload({.capacity = capacity}, kStart), now(kStart) {}
 
   void add(const WaitingJob& one) {
     lane.push_back([this, one] {
@@ -116,7 +117,7 @@ struct Bundle {
 };
 
 TEST(Preload, HoldsNothingBeforeTheTableWasRead) {
-  Bundle bundle(10);
+  PreloadBundle bundle(10);
   bundle.add(job(1, 100, kStart));
   bundle.work();
   bundle.answer();
@@ -127,7 +128,7 @@ TEST(Preload, HoldsNothingBeforeTheTableWasRead) {
 }
 
 TEST(Preload, TakesByPriorityThenTriggerTimeThenCreation) {
-  Bundle bundle(10);
+  PreloadBundle bundle(10);
   bundle.settle();
   bundle.now = kStart + seconds{10};
   bundle.add(job(4, 100, kStart + seconds{1}));
@@ -141,7 +142,7 @@ TEST(Preload, TakesByPriorityThenTriggerTimeThenCreation) {
 }
 
 TEST(Preload, KeepsTheBestPrefixAndReadsTheRestAgain) {
-  Bundle bundle(10);
+  PreloadBundle bundle(10);
   for (int i = 1; i <= 100; ++i) bundle.table.insert(job(i, 100, kStart));
   bundle.settle();
   EXPECT_LE(bundle.preload.due_size(), 10U);
@@ -156,7 +157,7 @@ TEST(Preload, KeepsTheBestPrefixAndReadsTheRestAgain) {
 }
 
 TEST(Preload, ABetterNewcomerEvictsTheWorstAndAWorseOneStaysInTheTable) {
-  Bundle bundle(10);
+  PreloadBundle bundle(10);
   for (int i = 1; i <= 50; ++i) bundle.table.insert(job(i, 100, kStart));
   bundle.settle();
   bundle.add(job(60, 200, kStart));
@@ -168,7 +169,7 @@ TEST(Preload, ABetterNewcomerEvictsTheWorstAndAWorseOneStaysInTheTable) {
 }
 
 TEST(Preload, ARowThatComesDueWhileTheTableIsAskedIsNotLost) {
-  Bundle bundle(10);
+  PreloadBundle bundle(10);
   bundle.limit = 5;
   for (int i = 10; i < 30; ++i) bundle.table.insert(job(i, 10 * i, kStart));
   bundle.table.insert(job(1, 175, kStart + seconds{1}));
@@ -199,7 +200,7 @@ TEST(Preload, LargeSpecsTakeTheirShareOfTheMemory) {
 }
 
 TEST(Preload, AForgottenRowIsGoneAndComesBackOnlyByAnOffer) {
-  Bundle bundle(10);
+  PreloadBundle bundle(10);
   bundle.settle();
   bundle.add(job(1, 100, kStart));
   bundle.add(job(2, 100, kStart + seconds{5}));
@@ -214,7 +215,7 @@ TEST(Preload, AForgottenRowIsGoneAndComesBackOnlyByAnOffer) {
 }
 
 TEST(Preload, ForgetsWhatADefinitionHasAndNothingElse) {
-  Bundle bundle(10);
+  PreloadBundle bundle(10);
   bundle.settle();
   for (const int id : {1, 2, 3, 4}) {
     WaitingJob one = job(id, 100, kStart + seconds{id > 2 ? 5 : 0});
@@ -241,7 +242,7 @@ TEST(Preload, ForgetsWhatADefinitionHasAndNothingElse) {
 void run_at_random(std::uint64_t seed) {
   SeededRandom random(seed);
   const auto below = [&](std::uint64_t limit) { return static_cast<int>(random.next() % limit); };
-  Bundle bundle(static_cast<std::size_t>(5 + below(20)));
+  PreloadBundle bundle(static_cast<std::size_t>(5 + below(20)));
   bundle.limit = 1 + below(12);
   std::int64_t last = 0;
   const auto make = [&] {

@@ -19,6 +19,7 @@ using carillon::testing::job_every;
 using carillon::testing::job_fixed_delay;
 using carillon::testing::job_manual;
 using carillon::testing::job_now;
+using carillon::testing::states;
 using carillon::testing::TrackerBundle;
 using std::chrono::hours;
 using std::chrono::milliseconds;
@@ -36,16 +37,6 @@ std::string said(const wire::Message& answer) {
   if (std::holds_alternative<wire::Acted>(answer)) return "ok";
   if (const auto* error = std::get_if<wire::ErrorReply>(&answer)) return error->error.message;
   return "no answer";
-}
-
-std::vector<LogState> states(const std::vector<LogEntry>& log) {
-  std::vector<LogState> all;
-  for (const LogEntry& entry : log) all.push_back(entry.state);
-  return all;
-}
-
-void runs_take(FakeWorker& worker, Duration time) {
-  worker.behaviour = [time](const auto&, const auto&) { return FakeRun{.time = time}; };
 }
 
 TEST(Act, CancelEndsAJobThatWaitsAndFreesItsTaskId) {

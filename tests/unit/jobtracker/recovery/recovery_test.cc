@@ -23,10 +23,6 @@ using std::chrono::seconds;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-void runs_take(FakeWorker& worker, Duration time) {
-  worker.behaviour = [time](const auto&, const auto&) { return FakeRun{.time = time}; };
-}
-
 TEST(Recovery, AWorkerThatLivesThroughARestartIsAdopted) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();

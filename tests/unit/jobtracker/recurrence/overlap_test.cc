@@ -22,11 +22,7 @@ using std::chrono::seconds;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-void runs_take(FakeWorker& worker, Duration time) {
-  worker.behaviour = [time](const auto&, const auto&) { return FakeRun{.time = time}; };
-}
-
-std::set<WallTime> triggers(const std::vector<RunRecord>& runs) {
+std::set<WallTime> triggers_once(const std::vector<RunRecord>& runs) {
   std::set<WallTime> all;
   for (const RunRecord& run : runs) {
     EXPECT_TRUE(all.insert(run.trigger_time).second) << "no fire runs twice";
@@ -66,7 +62,7 @@ TEST(Overlap, QueueRunsEveryFireOneAfterTheOther) {
   job.schedule.count = 12;
   bundle.submit(job);
   bundle.run_for(minutes{5});
-  EXPECT_THAT(triggers(bundle.runs_of("a")), SizeIs(12));
+  EXPECT_THAT(triggers_once(bundle.runs_of("a")), SizeIs(12));
   EXPECT_EQ(worker.busy_max(), 1);
   EXPECT_TRUE(bundle.is_empty());
 }
@@ -262,7 +258,7 @@ TEST(Generation, RowsStandTenMinutesAheadAtTheMostWithoutGapOrDouble) {
     }
     ASSERT_GE(bundle.waiting().size(), 6U) << "the next minute is always there";
   }
-  const auto fires = triggers(bundle.runs_of("a"));
+  const auto fires = triggers_once(bundle.runs_of("a"));
   WallTime expected = first;
   for (const WallTime fire : fires) {
     ASSERT_EQ(fire, expected);
@@ -289,7 +285,7 @@ TEST(Generation, AKillInTheMiddleOfABatchLeavesNoGapAndNoDouble) {
       bundle.restart_after(milliseconds{500}, commit_lands);
       bundle.run_for(minutes{1});
       WallTime expected = first;
-      for (const WallTime fire : triggers(bundle.runs_of("a"))) {
+      for (const WallTime fire : triggers_once(bundle.runs_of("a"))) {
         ASSERT_EQ(fire, expected);
         expected += milliseconds{100};
       }
@@ -341,17 +337,17 @@ TEST(Generation, StaysBelowItsCapWhenASchedulesDenseTimeComes) {
 
 TEST(Generation, AnHourForwardLosesNoFireAndAnHourBackDoublesNone) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kParallel}) {
-    for (const int hours : {1, -1}) {
-      SCOPED_TRACE(hours);
+    for (const int step : {1, -1}) {
+      SCOPED_TRACE(step);
       TrackerBundle bundle;
       bundle.add_worker({.threads = 8});
       JobSpec job = job_cron("a", "0 */5 * * * ?");
       job.overlap = overlap;
       bundle.submit(job);
       bundle.run_for(minutes{32});
-      bundle.clock.set_wall(bundle.now() + std::chrono::hours{hours});
+      bundle.clock.set_wall(bundle.now() + std::chrono::hours{step});
       bundle.run_for(std::chrono::hours{2} + minutes{1});
-      const auto fires = triggers(bundle.runs_of("a"));
+      const auto fires = triggers_once(bundle.runs_of("a"));
       std::int64_t outcomes = static_cast<std::int64_t>(fires.size());
       outcomes += skipped(bundle, "a");
       const auto all = (*fires.rbegin() - *fires.begin()) / minutes{5} + 1;

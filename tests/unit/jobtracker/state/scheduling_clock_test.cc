@@ -11,8 +11,8 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-struct Bundle {
-  Bundle() { set_log_level(LogLevel::kOff); }
+struct ClockBundle {
+  ClockBundle() { set_log_level(LogLevel::kOff); }
 
   // Adjusts every 200 ms. True: the time was set once.
   bool run_for(Duration time) {
@@ -36,7 +36,7 @@ struct Bundle {
 };
 
 TEST(SchedulingClock, FollowsASmallStepSlowlyAndNeverGoesBack) {
-  Bundle bundle;
+  ClockBundle bundle;
   bundle.clock.set_wall(bundle.clock.wall_now() - seconds{1});
   WallTime last = bundle.scheduling.now();
   for (int i = 0; i < 1000; ++i) {
@@ -49,7 +49,7 @@ TEST(SchedulingClock, FollowsASmallStepSlowlyAndNeverGoesBack) {
 }
 
 TEST(SchedulingClock, BelievesAnHourForwardAfterTwoSeconds) {
-  Bundle bundle;
+  ClockBundle bundle;
   bundle.clock.set_wall(bundle.clock.wall_now() + hours{1});
   EXPECT_FALSE(bundle.run_for(milliseconds{1800}));
   EXPECT_TRUE(bundle.run_for(seconds{1}));
@@ -57,14 +57,14 @@ TEST(SchedulingClock, BelievesAnHourForwardAfterTwoSeconds) {
 }
 
 TEST(SchedulingClock, BelievesAnHourBackAfterTwoSeconds) {
-  Bundle bundle;
+  ClockBundle bundle;
   bundle.clock.set_wall(bundle.clock.wall_now() - hours{1});
   EXPECT_TRUE(bundle.run_for(seconds{3}));
   EXPECT_EQ(bundle.scheduling.now(), bundle.clock.wall_now());
 }
 
 TEST(SchedulingClock, DoesNotBelieveAJumpThatIsTakenBack) {
-  Bundle bundle;
+  ClockBundle bundle;
   const WallTime before = bundle.clock.wall_now();
   bundle.clock.set_wall(before + hours{1});
   EXPECT_FALSE(bundle.run_for(seconds{1}));
@@ -74,7 +74,7 @@ TEST(SchedulingClock, DoesNotBelieveAJumpThatIsTakenBack) {
 }
 
 TEST(SchedulingClock, SaysWhenATimeWillBe) {
-  Bundle bundle;
+  ClockBundle bundle;
   const WallTime when = bundle.scheduling.now() + seconds{5};
   const SteadyTime at = bundle.scheduling.steady_at(when);
   EXPECT_GE(at - bundle.clock.steady_now(), seconds{5});

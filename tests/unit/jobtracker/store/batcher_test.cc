@@ -24,8 +24,8 @@ class KeepingLane final : public StoreLane {
   std::vector<std::uint64_t> reads;
 };
 
-struct Bundle {
-  explicit Bundle(BatcherConfig config = {}) : batcher(config, lane, clock, log) {
+struct BatcherBundle {
+  explicit BatcherBundle(BatcherConfig config = {}) : batcher(config, lane, clock, log) {
     set_log_level(LogLevel::kOff);
   }
 
@@ -108,7 +108,7 @@ const Error kBad{ErrorCode::kInvalidArgument, "a value that no table takes"};
 const Error kFull{ErrorCode::kLimit, "the disk is full"};
 
 TEST(Batcher, GathersWhileTheLaneIsBusyAndSendsItAsOneTransaction) {
-  Bundle bundle;
+  BatcherBundle bundle;
   bundle.post(Urgency::kRequest, 1);
   bundle.flush();
   const Batch first = bundle.take();
@@ -120,13 +120,13 @@ TEST(Batcher, GathersWhileTheLaneIsBusyAndSendsItAsOneTransaction) {
   bundle.flush();
   const Batch second = bundle.take();
   EXPECT_EQ(first.number + 1, second.number);
-  EXPECT_THAT(Bundle::ids(second), ElementsAre(2, 3));
+  EXPECT_THAT(BatcherBundle::ids(second), ElementsAre(2, 3));
   EXPECT_THAT(bundle.done, ElementsAre(1));
   EXPECT_EQ(bundle.batcher.pending_rows(), 2U);
 }
 
 TEST(Batcher, FillsByUrgencyAndLetsTheRestWait) {
-  Bundle bundle({.rows_min = 1, .rows_max = 3});
+  BatcherBundle bundle({.rows_min = 1, .rows_max = 3});
   bundle.post(Urgency::kHousekeeping, 50);
   bundle.post(Urgency::kBulk, 40);
   bundle.post(Urgency::kRequest, 30);
@@ -134,25 +134,25 @@ TEST(Batcher, FillsByUrgencyAndLetsTheRestWait) {
   bundle.post(Urgency::kCompletion, 10);
   bundle.flush();
   Batch batch = bundle.take();
-  EXPECT_THAT(Bundle::ids(batch), ElementsAre(10, 20, 30));
+  EXPECT_THAT(BatcherBundle::ids(batch), ElementsAre(10, 20, 30));
   bundle.commit(std::move(batch));
   bundle.flush();
-  EXPECT_THAT(Bundle::ids(bundle.take()), ElementsAre(40, 50));
+  EXPECT_THAT(BatcherBundle::ids(bundle.take()), ElementsAre(40, 50));
 }
 
 TEST(Batcher, LeavesAShareToTheLessUrgent) {
-  Bundle bundle({.rows_min = 1, .rows_max = 16});
+  BatcherBundle bundle({.rows_min = 1, .rows_max = 16});
   for (std::int64_t id = 100; id < 140; ++id) bundle.post(Urgency::kRequest, id);
   bundle.post(Urgency::kBulk, 1);
   bundle.post(Urgency::kHousekeeping, 2);
   bundle.flush();
-  const auto ids = Bundle::ids(bundle.take());
+  const auto ids = BatcherBundle::ids(bundle.take());
   EXPECT_THAT(ids, SizeIs(16));
   EXPECT_THAT(ids, IsSupersetOf({1, 2}));
 }
 
 TEST(Batcher, CountsEveryOccurrenceOfADefinitionAsARow) {
-  Bundle bundle({.rows_min = 1, .rows_max = 100});
+  BatcherBundle bundle({.rows_min = 1, .rows_max = 100});
   for (int i = 0; i < 3; ++i) {
     ChangeDefinition generation;
     generation.add.resize(49);
@@ -168,25 +168,25 @@ TEST(Batcher, CountsEveryOccurrenceOfADefinitionAsARow) {
 }
 
 TEST(Batcher, KeepsAUnitWhole) {
-  Bundle bundle({.rows_min = 1, .rows_max = 3});
+  BatcherBundle bundle({.rows_min = 1, .rows_max = 3});
   bundle.post_unit(Urgency::kRequest, {1, 2});
   bundle.post_unit(Urgency::kRequest, {3, 4});
   bundle.post_unit(Urgency::kRequest, {5, 6, 7, 8, 9});
   bundle.flush();
   Batch batch = bundle.take();
-  EXPECT_THAT(Bundle::ids(batch), ElementsAre(1, 2));
+  EXPECT_THAT(BatcherBundle::ids(batch), ElementsAre(1, 2));
   bundle.commit(std::move(batch));
   bundle.flush();
   batch = bundle.take();
-  EXPECT_THAT(Bundle::ids(batch), ElementsAre(3, 4));
+  EXPECT_THAT(BatcherBundle::ids(batch), ElementsAre(3, 4));
   bundle.commit(std::move(batch));
   bundle.flush();
-  EXPECT_THAT(Bundle::ids(bundle.take()), ElementsAre(5, 6, 7, 8, 9))
+  EXPECT_THAT(BatcherBundle::ids(bundle.take()), ElementsAre(5, 6, 7, 8, 9))
       << "one that is larger than the limit goes alone";
 }
 
 TEST(Batcher, RefusesTheNamedCulpritAloneAndRepeatsTheOthers) {
-  Bundle bundle;
+  BatcherBundle bundle;
   for (const std::int64_t id : {1, 2, 3}) bundle.post(Urgency::kRequest, id);
   bundle.flush();
   Batch batch = bundle.take();
@@ -196,14 +196,14 @@ TEST(Batcher, RefusesTheNamedCulpritAloneAndRepeatsTheOthers) {
   bundle.flush();
   batch = bundle.take();
   EXPECT_EQ(batch.number, number) << "nothing was committed with that number";
-  EXPECT_THAT(Bundle::ids(batch), ElementsAre(1, 3));
+  EXPECT_THAT(BatcherBundle::ids(batch), ElementsAre(1, 3));
   bundle.commit(std::move(batch));
   EXPECT_THAT(bundle.done, ElementsAre(1, 3));
   EXPECT_EQ(bundle.batcher.pending_rows(), 0U);
 }
 
 TEST(Batcher, ACulpritTakesItsWholeUnitWithIt) {
-  Bundle bundle;
+  BatcherBundle bundle;
   bundle.post(Urgency::kRequest, 1);
   bundle.post_request(1, {2, 3});
   bundle.flush();
@@ -213,7 +213,7 @@ TEST(Batcher, ACulpritTakesItsWholeUnitWithIt) {
 }
 
 TEST(Batcher, HalvesUntilTheCulpritStandsAlone) {
-  Bundle bundle;
+  BatcherBundle bundle;
   for (std::int64_t id = 1; id <= 40; ++id) bundle.post(Urgency::kRequest, id);
   bundle.post_request(1, {});
   bundle.flush();
@@ -221,7 +221,7 @@ TEST(Batcher, HalvesUntilTheCulpritStandsAlone) {
   while (!bundle.lane.batches.empty()) {
     ASSERT_LT(++commits, 100);
     Batch batch = bundle.take();
-    const auto ids = Bundle::ids(batch);
+    const auto ids = BatcherBundle::ids(batch);
     if (std::find(ids.begin(), ids.end(), 23) != ids.end()) {
       bundle.roll_back(std::move(batch), {.error = kBad});
     } else {
@@ -235,7 +235,7 @@ TEST(Batcher, HalvesUntilTheCulpritStandsAlone) {
 }
 
 TEST(Batcher, ABatchOfTwoRequestsWithoutOperationsCanBeHalved) {
-  Bundle bundle;
+  BatcherBundle bundle;
   bundle.post_request(1, {});
   bundle.post_request(2, {});
   bundle.flush();
@@ -245,7 +245,7 @@ TEST(Batcher, ABatchOfTwoRequestsWithoutOperationsCanBeHalved) {
 }
 
 TEST(Batcher, AFullDiskRefusesRequestsAndKeepsTheRestForLater) {
-  Bundle bundle;
+  BatcherBundle bundle;
   bundle.post(Urgency::kCompletion, 1);
   bundle.post_request(1, {2});
   bundle.flush();
@@ -255,11 +255,11 @@ TEST(Batcher, AFullDiskRefusesRequestsAndKeepsTheRestForLater) {
   EXPECT_THAT(bundle.lane.batches, IsEmpty()) << "not at once again";
   bundle.clock.advance(milliseconds{1100});
   bundle.flush();
-  EXPECT_THAT(Bundle::ids(bundle.take()), ElementsAre(1));
+  EXPECT_THAT(BatcherBundle::ids(bundle.take()), ElementsAre(1));
 }
 
 TEST(Batcher, LacksRoomUntilSomethingWasWrittenAgain) {
-  Bundle bundle;
+  BatcherBundle bundle;
   EXPECT_FALSE(bundle.batcher.lacks_room());
   bundle.post(Urgency::kCompletion, 1);
   bundle.flush();
@@ -277,7 +277,7 @@ TEST(Batcher, LacksRoomUntilSomethingWasWrittenAgain) {
 }
 
 TEST(Batcher, ABeatThatFitsInDoesNotMeanThatThereIsRoom) {
-  Bundle bundle;
+  BatcherBundle bundle;
   bundle.post_request(1, {2});
   bundle.flush();
   bundle.roll_back(bundle.take(), {.error = kFull});
@@ -289,7 +289,7 @@ TEST(Batcher, ABeatThatFitsInDoesNotMeanThatThereIsRoom) {
 }
 
 TEST(Batcher, SaysThatTheSessionWasFenced) {
-  Bundle bundle;
+  BatcherBundle bundle;
   bundle.post(Urgency::kClaim, 1);
   bundle.flush();
   EXPECT_FALSE(
@@ -299,7 +299,7 @@ TEST(Batcher, SaysThatTheSessionWasFenced) {
 }
 
 TEST(Batcher, ARepeatedRequestGetsTheFirstAnswerAndItsOperationsAreNotDoneAgain) {
-  Bundle bundle;
+  BatcherBundle bundle;
   bundle.post_request(1, {1});
   bundle.flush();
   bundle.commit(bundle.take(), true);
@@ -308,7 +308,7 @@ TEST(Batcher, ARepeatedRequestGetsTheFirstAnswerAndItsOperationsAreNotDoneAgain)
 }
 
 TEST(Batcher, ABeatCommitsEvenIfThereIsNothingToCommit) {
-  Bundle bundle;
+  BatcherBundle bundle;
   bundle.flush();
   EXPECT_THAT(bundle.lane.batches, IsEmpty());
   bundle.batcher.beat();
@@ -317,7 +317,7 @@ TEST(Batcher, ABeatCommitsEvenIfThereIsNothingToCommit) {
 }
 
 TEST(Batcher, LearnsHowMuchFitsInTheTimeOfACommit) {
-  Bundle bundle({.commit_time_aim = milliseconds{8}, .rows_min = 10});
+  BatcherBundle bundle({.commit_time_aim = milliseconds{8}, .rows_min = 10});
   std::size_t size = 0;
   for (int round = 0; round < 30; ++round) {
     for (std::int64_t id = 0; id < 2000; ++id) bundle.post(Urgency::kBulk, id);
@@ -332,7 +332,7 @@ TEST(Batcher, LearnsHowMuchFitsInTheTimeOfACommit) {
 }
 
 TEST(Batcher, HalvesWhatReachesALimitOfTheStore) {
-  Bundle bundle({.rows_min = 10});
+  BatcherBundle bundle({.rows_min = 10});
   for (std::int64_t id = 0; id < 400; ++id) bundle.post(Urgency::kClaim, id);
   for (const std::size_t size : {400U, 200U, 100U, 50U, 25U, 12U, 10U, 10U}) {
     bundle.flush();
@@ -345,7 +345,7 @@ TEST(Batcher, HalvesWhatReachesALimitOfTheStore) {
 }
 
 TEST(Batcher, SaysWhenClientsMustSlowDown) {
-  Bundle bundle({.pending_max = 3});
+  BatcherBundle bundle({.pending_max = 3});
   for (const std::int64_t id : {1, 2, 3}) {
     EXPECT_FALSE(bundle.batcher.is_full());
     bundle.post(Urgency::kRequest, id);
@@ -358,7 +358,7 @@ TEST(Batcher, SaysWhenClientsMustSlowDown) {
 }
 
 TEST(Batcher, CountsWhatIsHeldAndWhatIsAsked) {
-  Bundle bundle({.pending_bytes_max = 100, .reads_max = 3});
+  BatcherBundle bundle({.pending_bytes_max = 100, .reads_max = 3});
   EXPECT_TRUE(bundle.batcher.check_room().ok());
   bundle.batcher.hold(100);
   ASSERT_FALSE(bundle.batcher.check_room().ok());
@@ -376,7 +376,7 @@ TEST(Batcher, CountsWhatIsHeldAndWhatIsAsked) {
 
 TEST(Batcher, CountsTheBytesOfChangesAndOfAnswersToKeep) {
   for (const bool change : {true, false}) {
-    Bundle bundle({.pending_bytes_max = 100});
+    BatcherBundle bundle({.pending_bytes_max = 100});
     if (change) {
       bundle.batcher.post(Urgency::kRequest,
                           ChangeWaiting{.from = {.spec = std::string(50, 'x')},
@@ -395,7 +395,7 @@ TEST(Batcher, CountsTheBytesOfChangesAndOfAnswersToKeep) {
 }
 
 TEST(Batcher, AnswersEachReadToWhoAsked) {
-  Bundle bundle;
+  BatcherBundle bundle;
   std::vector<int> answered;
   bundle.batcher.ask(ListNodes{}, [&](Result<ReadAnswer>) { answered.push_back(1); });
   bundle.batcher.ask(ListNodes{}, [&](Result<ReadAnswer>) { answered.push_back(2); });

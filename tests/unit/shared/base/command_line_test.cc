@@ -46,13 +46,13 @@ Program client() {
       .examples = "jobclient list"};
 }
 
-Configuration good(const std::vector<std::string>& arguments) {
+Configuration good_call(const std::vector<std::string>& arguments) {
   auto parsed = parse_configuration(client(), arguments, Environment{});
   EXPECT_TRUE(parsed.ok()) << (parsed.ok() ? "" : parsed.error().message);
   return parsed.ok() ? parsed.value().configuration : Configuration{};
 }
 
-std::string refusal(const std::vector<std::string>& arguments) {
+std::string refused_call(const std::vector<std::string>& arguments) {
   const auto parsed = parse_configuration(client(), arguments, Environment{});
   return parsed.ok() ? "accepted" : parsed.error().message;
 }
@@ -64,8 +64,8 @@ std::string printed(const std::vector<std::string>& arguments) {
 }
 
 TEST(CommandLine, GivesAVerbItsFlagsAndTheCommandAfterDashes) {
-  const Configuration call = good({"submit", "--task-id", "a", "--param", "x=1", "--param", "y=2,3",
-                                   "--wait", "--", "echo", "--", "-o", "--task-id"});
+  const Configuration call = good_call({"submit", "--task-id", "a", "--param", "x=1", "--param",
+                                        "y=2,3", "--wait", "--", "echo", "--", "-o", "--task-id"});
   EXPECT_EQ(call.verb(), "submit");
   EXPECT_EQ(call.text("task-id"), "a");
   EXPECT_THAT(call.list("param"), ElementsAre("x=1", "y=2,3"));
@@ -75,52 +75,53 @@ TEST(CommandLine, GivesAVerbItsFlagsAndTheCommandAfterDashes) {
 }
 
 TEST(CommandLine, TakesTheProgramsFlagsBeforeAndAfterTheVerb) {
-  EXPECT_EQ(good({"-o", "json", "groups"}).text("output"), "json");
-  EXPECT_EQ(good({"groups", "-ojson"}).text("output"), "json");
-  EXPECT_EQ(good({"groups", "--output=json"}).text("output"), "json");
-  EXPECT_EQ(refusal({"-o", "json", "groups", "-o", "table"}), "--output was given twice");
+  EXPECT_EQ(good_call({"-o", "json", "groups"}).text("output"), "json");
+  EXPECT_EQ(good_call({"groups", "-ojson"}).text("output"), "json");
+  EXPECT_EQ(good_call({"groups", "--output=json"}).text("output"), "json");
+  EXPECT_EQ(refused_call({"-o", "json", "groups", "-o", "table"}), "--output was given twice");
 }
 
 TEST(CommandLine, FillsPositionalsInOrder) {
-  const Configuration both = good({"show", "a", "-o", "json", "b"});
+  const Configuration both = good_call({"show", "a", "-o", "json", "b"});
   EXPECT_EQ(both.text("TASK_ID"), "a");
   EXPECT_EQ(both.text("FIELD"), "b");
-  EXPECT_FALSE(good({"show", "a"}).has("FIELD"));
-  EXPECT_THAT(good({"groups", "add", "a", "b"}).list("APP"), ElementsAre("a", "b"));
-  EXPECT_EQ(good({"show", "--", "--odd-name"}).text("TASK_ID"), "--odd-name");
-  EXPECT_EQ(good({"show", "-"}).text("TASK_ID"), "-");
+  EXPECT_FALSE(good_call({"show", "a"}).has("FIELD"));
+  EXPECT_THAT(good_call({"groups", "add", "a", "b"}).list("APP"), ElementsAre("a", "b"));
+  EXPECT_EQ(good_call({"show", "--", "--odd-name"}).text("TASK_ID"), "--odd-name");
+  EXPECT_EQ(good_call({"show", "-"}).text("TASK_ID"), "-");
 }
 
 TEST(CommandLine, TakesAPositionalThatIsNamedLikeAVerb) {
-  EXPECT_EQ(good({"show", "submit"}).text("TASK_ID"), "submit");
+  EXPECT_EQ(good_call({"show", "submit"}).text("TASK_ID"), "submit");
 }
 
 TEST(CommandLine, FindsTheLongestVerb) {
-  EXPECT_EQ(good({"groups"}).verb(), "groups");
-  EXPECT_EQ(good({"groups", "add", "x"}).verb(), "groups add");
+  EXPECT_EQ(good_call({"groups"}).verb(), "groups");
+  EXPECT_EQ(good_call({"groups", "add", "x"}).verb(), "groups add");
 }
 
 TEST(CommandLine, KeepsEmptyValues) {
-  EXPECT_EQ(good({"submit", "--task-id", ""}).text("task-id"), "");
-  EXPECT_TRUE(good({"submit", "--task-id", ""}).was_given("task-id"));
+  EXPECT_EQ(good_call({"submit", "--task-id", ""}).text("task-id"), "");
+  EXPECT_TRUE(good_call({"submit", "--task-id", ""}).was_given("task-id"));
 }
 
 TEST(CommandLine, RefusesByNameWithTheFix) {
-  EXPECT_EQ(refusal({}), "a verb is needed, jobclient --help lists them");
-  EXPECT_EQ(refusal({"submti"}),
+  EXPECT_EQ(refused_call({}), "a verb is needed, jobclient --help lists them");
+  EXPECT_EQ(refused_call({"submti"}),
             "unknown verb 'submti' (did you mean 'submit'?), jobclient --help lists them");
-  EXPECT_EQ(refusal({"import"}), "'import' needs 'crontab' after it");
-  EXPECT_EQ(refusal({"import", "crontab", "html"}), "FORMAT: 'html' is not one of user, system");
-  EXPECT_EQ(refusal({"show"}), "show needs TASK_ID");
-  EXPECT_EQ(refusal({"show", "a", "b", "c"}), "show: unexpected argument 'c'");
-  EXPECT_EQ(refusal({"submit", "echo"}),
+  EXPECT_EQ(refused_call({"import"}), "'import' needs 'crontab' after it");
+  EXPECT_EQ(refused_call({"import", "crontab", "html"}),
+            "FORMAT: 'html' is not one of user, system");
+  EXPECT_EQ(refused_call({"show"}), "show needs TASK_ID");
+  EXPECT_EQ(refused_call({"show", "a", "b", "c"}), "show: unexpected argument 'c'");
+  EXPECT_EQ(refused_call({"submit", "echo"}),
             "submit: unexpected argument 'echo' (a command to run stands after --)");
-  EXPECT_EQ(refusal({"--trakcer", "x", "groups"}),
+  EXPECT_EQ(refused_call({"--trakcer", "x", "groups"}),
             "unknown flag '--trakcer' (did you mean '--tracker'?), jobclient --help lists them");
-  EXPECT_EQ(refusal({"submit", "--task-i=x"}),
+  EXPECT_EQ(refused_call({"submit", "--task-i=x"}),
             "unknown flag '--task-i' (did you mean '--task-id'?), jobclient submit --help lists "
             "them");
-  EXPECT_EQ(refusal({"submit", "--task-id"}), "--task-id needs a value");
+  EXPECT_EQ(refused_call({"submit", "--task-id"}), "--task-id needs a value");
 }
 
 TEST(CommandLine, PrintsTheVersion) {
@@ -181,7 +182,7 @@ TEST(Completion, HoldsVerbsFlagsAndWords) {
   EXPECT_THAT(zsh, StartsWith("#compdef jobclient\n"));
   EXPECT_THAT(zsh, HasSubstr("'submit:Submit a job.'"));
   EXPECT_THAT(zsh, HasSubstr("(table json)"));
-  EXPECT_EQ(refusal({"--completion", "fish"}), "no completion for 'fish' (only bash and zsh)");
+  EXPECT_EQ(refused_call({"--completion", "fish"}), "no completion for 'fish' (only bash and zsh)");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "shared/base/time_text.h"
 #include "shared/job/cron_note.h"
+#include "tests/unit/shared/job/parsed.h"
 
 namespace carillon {
 namespace {
@@ -16,8 +17,6 @@ using std::chrono::sys_days;
 using std::chrono::year;
 
 Cron cron_of(const std::string& expression) { return Cron::parse(expression).value(); }
-Zone zone_of(const std::string& name) { return Zone::load(name).value(); }
-WallTime time_of(const std::string& text) { return parse_time(text).value(); }
 
 LocalTime local_of(int y, unsigned m, unsigned d, int second_of_day) {
   return std::chrono::local_days{year{y} / static_cast<int>(m) / static_cast<int>(d)} +
@@ -81,8 +80,8 @@ TEST(Cron, FiresAtTheEndOfAGapAlsoWhenAskedOneSecondBefore) {
 }
 
 TEST(Cron, TakesTheRuleAutoByItsHourField) {
-  const auto stands_for = [](const std::string& hours) {
-    return cron_of("0 0 " + hours + " * * ?").resolve(DstRule::kAuto);
+  const auto stands_for = [](const std::string& field) {
+    return cron_of("0 0 " + field + " * * ?").resolve(DstRule::kAuto);
   };
   EXPECT_EQ(stands_for("*"), DstRule::kTwice);
   EXPECT_EQ(stands_for("*/3"), DstRule::kTwice);

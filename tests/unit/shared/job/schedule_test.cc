@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "shared/base/time_text.h"
+#include "tests/unit/shared/job/parsed.h"
 
 namespace carillon {
 namespace {
@@ -16,8 +17,6 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::Optional;
-
-WallTime time_of(const std::string& text) { return parse_time(text).value(); }
 
 const WallTime kSubmitted = time_of("2024-05-01T12:00:00.250Z");
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "shared/base/time_text.h"
+#include "tests/unit/shared/job/parsed.h"
 
 namespace carillon {
 namespace {
@@ -17,8 +18,6 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using std::chrono::sys_seconds;
-
-Zone zone_of(const std::string& name) { return Zone::load(name).value(); }
 
 sys_seconds instant(const std::string& text) {
   return std::chrono::floor<seconds>(parse_time(text).value());

@@ -43,7 +43,7 @@ struct Pipe {
   std::array<int, 2> ends{};
 };
 
-struct Bundle {
+struct LoopBundle {
   StandingClock clock;
   EventLoop loop{clock};
   std::vector<std::string> seen;
@@ -54,7 +54,7 @@ struct Bundle {
 };
 
 TEST(EventLoop, RunsPostedWorkInOrderAndWorkPostedByWorkInTheNextTurn) {
-  Bundle b;
+  LoopBundle b;
   b.loop.post([&] {
     b.seen.push_back("first");
     b.loop.post(b.note("third"));
@@ -67,7 +67,7 @@ TEST(EventLoop, RunsPostedWorkInOrderAndWorkPostedByWorkInTheNextTurn) {
 }
 
 TEST(EventLoop, RunsTimersByTimeThenByOrderOfSettingAndNoneEarly) {
-  Bundle b;
+  LoopBundle b;
   b.loop.post_at(b.clock.now + milliseconds{20}, b.note("late"));
   b.loop.post_at(b.clock.now + milliseconds{10}, b.note("early"));
   b.loop.post_at(b.clock.now + milliseconds{10}, b.note("early too"));
@@ -80,7 +80,7 @@ TEST(EventLoop, RunsTimersByTimeThenByOrderOfSettingAndNoneEarly) {
 }
 
 TEST(EventLoop, RunsATimerOfThePastAtOnceButNotInTheTurnThatSetIt) {
-  Bundle b;
+  LoopBundle b;
   b.loop.post_at(b.clock.now, [&] {
     b.seen.push_back("outer");
     b.loop.post_at(SteadyTime{}, b.note("inner"));
@@ -92,7 +92,7 @@ TEST(EventLoop, RunsATimerOfThePastAtOnceButNotInTheTurnThatSetIt) {
 }
 
 TEST(EventLoop, DoesNotRunACancelledTimerEvenWhenItWasDueInTheSameTurn) {
-  Bundle b;
+  LoopBundle b;
   TimerId second = 0;
   b.loop.post_at(b.clock.now, [&] {
     b.seen.push_back("first");
@@ -120,7 +120,7 @@ TEST(EventLoop, WakesForATimerOfTheRealClock) {
 }
 
 TEST(EventLoop, CallsAWatcherForAsLongAsThereIsSomethingToRead) {
-  Bundle b;
+  LoopBundle b;
   const Pipe pipe;
   b.loop.watch(pipe.ends[0], b.note("readable"));
   b.loop.run_once(Duration{0});
@@ -136,7 +136,7 @@ TEST(EventLoop, CallsAWatcherForAsLongAsThereIsSomethingToRead) {
 }
 
 TEST(EventLoop, CallsNoWatcherThatAnotherStoppedInTheSameTurn) {
-  Bundle b;
+  LoopBundle b;
   const Pipe one;
   const Pipe two;
   one.write();
@@ -154,7 +154,7 @@ TEST(EventLoop, CallsNoWatcherThatAnotherStoppedInTheSameTurn) {
 }
 
 TEST(EventLoop, DoesATurnsPartsInTheirOrder) {
-  Bundle b;
+  LoopBundle b;
   const Pipe pipe;
   pipe.write();
   b.loop.at_end_of_turn([&] {
@@ -174,7 +174,7 @@ TEST(EventLoop, DoesATurnsPartsInTheirOrder) {
 }
 
 TEST(EventLoop, TurnsAgainWithoutWaitingWhenAHookAsksForIt) {
-  Bundle b;
+  LoopBundle b;
   int left = 3;
   b.loop.at_end_of_turn([&] { return --left > 0; });
   b.loop.run_once(Duration{0});
@@ -184,7 +184,7 @@ TEST(EventLoop, TurnsAgainWithoutWaitingWhenAHookAsksForIt) {
 }
 
 TEST(EventLoop, CallsARemovedHookNoMoreAlsoWhenItRemovesItself) {
-  Bundle b;
+  LoopBundle b;
   HookId hook = 0;
   hook = b.loop.at_end_of_turn([&] {
     b.seen.push_back("once");
@@ -197,7 +197,7 @@ TEST(EventLoop, CallsARemovedHookNoMoreAlsoWhenItRemovesItself) {
 }
 
 TEST(EventLoop, DoesNotLoseAStopThatCameBeforeItRan) {
-  Bundle b;
+  LoopBundle b;
   b.loop.stop();
   b.loop.run();
   b.loop.post([&] { b.loop.stop(); });

@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-struct Bundle {
+struct SignalsBundle {
   SystemClock clock;
   EventLoop loop{clock};
   std::vector<std::pair<int, int>> seen;
@@ -22,7 +22,7 @@ struct Bundle {
 };
 
 TEST(Signals, CountsRequestsToStopWhicheverSignalTheyAre) {
-  Bundle b;
+  SignalsBundle b;
   ASSERT_EQ(std::raise(SIGTERM), 0);
   b.loop.run_once(std::chrono::seconds{1});
   ASSERT_EQ(std::raise(SIGINT), 0);
@@ -31,7 +31,7 @@ TEST(Signals, CountsRequestsToStopWhicheverSignalTheyAre) {
 }
 
 TEST(Signals, CountsHangupsApart) {
-  Bundle b;
+  SignalsBundle b;
   ASSERT_EQ(std::raise(SIGTERM), 0);
   b.loop.run_once(std::chrono::seconds{1});
   ASSERT_EQ(std::raise(SIGHUP), 0);
@@ -40,7 +40,7 @@ TEST(Signals, CountsHangupsApart) {
 }
 
 TEST(Signals, SurvivesABrokenPipe) {
-  const Bundle b;
+  const SignalsBundle b;
   EXPECT_EQ(std::raise(SIGPIPE), 0);
 }
 
@@ -48,7 +48,7 @@ TEST(SignalsDeathTest, EndTheProcessAtOnceWhenAskedTo) {
   for (const int signal : {SIGTERM, SIGINT}) {
     EXPECT_EXIT(
         {
-          const Bundle b;
+          const SignalsBundle b;
           Signals::end_process_on_next(3);
           std::raise(signal);
         },
@@ -61,7 +61,7 @@ TEST(Signals, LeavesTheMaskOfSignalsAsItWas) {
   pthread_sigmask(SIG_SETMASK, nullptr, &before);
   ASSERT_EQ(sigismember(&before, SIGTERM), 0);
   {
-    const Bundle b;
+    const SignalsBundle b;
     sigset_t during;
     pthread_sigmask(SIG_SETMASK, nullptr, &during);
     EXPECT_EQ(sigismember(&during, SIGTERM), 1);

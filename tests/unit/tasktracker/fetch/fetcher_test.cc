@@ -9,6 +9,7 @@
 
 #include "shared/base/random.h"
 #include "tests/support/manual_clock.h"
+#include "tests/unit/tasktracker/attempt.h"
 
 namespace carillon::tasktracker {
 namespace {
@@ -19,14 +20,12 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-wire::AttemptId id(std::int64_t job, int attempt = 1) { return {JobId{job}, attempt}; }
-
 wire::Registered registered(std::int64_t tracker_session = 100) {
   return {.lease = seconds{3}, .pull_interval = seconds{1}, .tracker_session = tracker_session};
 }
 
 // One worker with three threads, and what it sends.
-struct Bundle {
+struct FetcherBundle {
   ManualClock clock;
   Fetcher fetcher{FetcherConfig{
       .session = SessionId{7}, .name = "w", .group = "g", .allow = {"handler"}, .threads = 3}};
@@ -67,13 +66,13 @@ struct Bundle {
 };
 
 TEST(Fetcher, SaysNothingWithoutAConnection) {
-  Bundle b;
+  FetcherBundle b;
   EXPECT_THAT(b.take(), IsEmpty());
   EXPECT_EQ(b.fetcher.next_time(), std::nullopt);
 }
 
 TEST(Fetcher, RegistersAtOnceWhenConnectedAndAgainWhenNobodyAnswers) {
-  Bundle b;
+  FetcherBundle b;
   b.fetcher.on_connected();
   const auto first = b.take_one<wire::Register>();
   EXPECT_EQ(first.session, SessionId{7});
@@ -84,7 +83,7 @@ TEST(Fetcher, RegistersAtOnceWhenConnectedAndAgainWhenNobodyAnswers) {
 }
 
 TEST(Fetcher, AsksForAsManyJobsAsItHasThreadsOnceRegistered) {
-  Bundle b;
+  FetcherBundle b;
   b.fetcher.on_connected();
   (void)b.take();
   b.fetcher.on_registered(registered(), b.now());
@@ -95,7 +94,7 @@ TEST(Fetcher, AsksForAsManyJobsAsItHasThreadsOnceRegistered) {
 }
 
 TEST(Fetcher, PullsOnceAnIntervalWhenNothingHappens) {
-  Bundle b;
+  FetcherBundle b;
   b.start();
   b.clock.advance(milliseconds{999});
   EXPECT_THAT(b.take(), IsEmpty());
@@ -105,7 +104,7 @@ TEST(Fetcher, PullsOnceAnIntervalWhenNothingHappens) {
 }
 
 TEST(Fetcher, CountsTheLeaseFromTheSendingOfTheAnsweredPull) {
-  Bundle b;
+  FetcherBundle b;
   b.start();
   b.clock.advance(seconds{1});
   const wire::Pull pull = b.take_pull();
@@ -118,7 +117,7 @@ TEST(Fetcher, CountsTheLeaseFromTheSendingOfTheAnsweredPull) {
 }
 
 TEST(Fetcher, TakesAHandOutThatAnswersAYoungPull) {
-  Bundle b;
+  FetcherBundle b;
   b.start();
   b.clock.advance(milliseconds{2999});
   EXPECT_THAT(b.hand_out(1, 1, {id(1), id(2)}), SizeIs(2));
@@ -127,7 +126,7 @@ TEST(Fetcher, TakesAHandOutThatAnswersAYoungPull) {
 }
 
 TEST(Fetcher, RefusesAHandOutThatAnswersAPullAsOldAsTheLease) {
-  Bundle b;
+  FetcherBundle b;
   b.start();
   b.clock.advance(seconds{3});
   EXPECT_THAT(b.hand_out(1, 1, {id(1)}), IsEmpty());
@@ -136,7 +135,7 @@ TEST(Fetcher, RefusesAHandOutThatAnswersAPullAsOldAsTheLease) {
 }
 
 TEST(Fetcher, TellsAtOnceThatItDoesNotHoldWhatItRefused) {
-  Bundle b;
+  FetcherBundle b;
   b.start();
   (void)b.hand_out(1, 99, {id(1)});
   const wire::Pull pull = b.take_pull();
@@ -146,13 +145,13 @@ TEST(Fetcher, TellsAtOnceThatItDoesNotHoldWhatItRefused) {
 }
 
 TEST(Fetcher, RefusesAHandOutThatAnswersNoPullAtAll) {
-  Bundle b;
+  FetcherBundle b;
   b.start();
   EXPECT_THAT(b.hand_out(1, 0, {id(1)}), IsEmpty());
 }
 
 TEST(Fetcher, PassesOverAnAttemptThatItHolds) {
-  Bundle b;
+  FetcherBundle b;
   b.start();
   (void)b.hand_out(1, 1, {id(1)});
   EXPECT_THAT(b.hand_out(2, 1, {id(1), id(1, 2)}), SizeIs(1));
@@ -161,7 +160,7 @@ TEST(Fetcher, PassesOverAnAttemptThatItHolds) {
 }
 
 TEST(Fetcher, PullsAtOnceWhenAThreadBecomesFree) {
-  Bundle b;
+  FetcherBundle b;
   b.start();
   (void)b.hand_out(1, 1, {id(1), id(2), id(3)});
   EXPECT_THAT(b.take(), IsEmpty());
@@ -172,7 +171,7 @@ TEST(Fetcher, PullsAtOnceWhenAThreadBecomesFree) {
 }
 
 TEST(Fetcher, SendsOneEarlyPullAtATime) {
-  Bundle b;
+  FetcherBundle b;
   b.start();
   (void)b.hand_out(1, 1, {id(1), id(2), id(3)});
   b.fetcher.on_finished(id(1), seconds{1});
@@ -184,7 +183,7 @@ TEST(Fetcher, SendsOneEarlyPullAtATime) {
 }
 
 TEST(Fetcher, DoesNotWaitForeverForTheAnswerOfAnEarlyPull) {
-  Bundle b;
+  FetcherBundle b;
   b.start();
   (void)b.hand_out(1, 1, {id(1), id(2), id(3)});
   b.fetcher.on_finished(id(1), seconds{1});
@@ -196,7 +195,7 @@ TEST(Fetcher, DoesNotWaitForeverForTheAnswerOfAnEarlyPull) {
 }
 
 TEST(Fetcher, FetchesAheadBySoMuchAsTheMeasuredRunsTakeTenMilliseconds) {
-  Bundle b;
+  FetcherBundle b;
   b.start();
   EXPECT_EQ(b.fetcher.prefetch(), 0);
   (void)b.hand_out(1, 1, {id(1)});
@@ -206,7 +205,7 @@ TEST(Fetcher, FetchesAheadBySoMuchAsTheMeasuredRunsTakeTenMilliseconds) {
 }
 
 TEST(Fetcher, FetchesNoMoreThanTheMaximumAhead) {
-  Bundle b;
+  FetcherBundle b;
   b.start();
   (void)b.hand_out(1, 1, {id(1)});
   b.fetcher.on_finished(id(1), Duration{0});
@@ -214,7 +213,7 @@ TEST(Fetcher, FetchesNoMoreThanTheMaximumAhead) {
 }
 
 TEST(Fetcher, WaitsWithThePullAsLongAsTheQueueFeedsTheThreads) {
-  Bundle b;
+  FetcherBundle b;
   b.start();
   (void)b.hand_out(1, 1, {id(1)});
   b.fetcher.on_finished(id(1), milliseconds{1});
@@ -229,7 +228,7 @@ TEST(Fetcher, WaitsWithThePullAsLongAsTheQueueFeedsTheThreads) {
 }
 
 TEST(Fetcher, FetchesNothingAheadAfterItHadToGiveBack) {
-  Bundle b;
+  FetcherBundle b;
   b.start();
   (void)b.hand_out(1, 1, {id(1), id(2)});
   b.fetcher.on_finished(id(1), milliseconds{1});
@@ -241,7 +240,7 @@ TEST(Fetcher, FetchesNothingAheadAfterItHadToGiveBack) {
 }
 
 TEST(Fetcher, TellsOnceASecondWhatItHolds) {
-  Bundle b;
+  FetcherBundle b;
   b.start();
   (void)b.hand_out(1, 1, {id(1), id(2), id(3)});
   b.fetcher.on_finished(id(3), seconds{1});
@@ -257,7 +256,7 @@ TEST(Fetcher, TellsOnceASecondWhatItHolds) {
 }
 
 TEST(Fetcher, HoldsAJobUntilItsResultIsConfirmed) {
-  Bundle b;
+  FetcherBundle b;
   b.start();
   (void)b.hand_out(1, 1, {id(1)});
   b.fetcher.on_confirmed(id(1));
@@ -269,7 +268,7 @@ TEST(Fetcher, HoldsAJobUntilItsResultIsConfirmed) {
 }
 
 TEST(Fetcher, RegistersAgainWithEverythingHeldWhenItsSessionIsUnknown) {
-  Bundle b;
+  FetcherBundle b;
   b.start();
   (void)b.hand_out(1, 1, {id(1), id(2)});
   b.fetcher.on_finished(id(1), seconds{1});
@@ -279,7 +278,7 @@ TEST(Fetcher, RegistersAgainWithEverythingHeldWhenItsSessionIsUnknown) {
 }
 
 TEST(Fetcher, CountsHandOutsAnewAfterARestartOfTheTracker) {
-  Bundle b;
+  FetcherBundle b;
   b.start();
   (void)b.hand_out(41, 1, {id(1)});
   b.fetcher.on_disconnected();
@@ -290,7 +289,7 @@ TEST(Fetcher, CountsHandOutsAnewAfterARestartOfTheTracker) {
 }
 
 TEST(Fetcher, GoesOnCountingHandOutsAfterABrokenConnection) {
-  Bundle b;
+  FetcherBundle b;
   b.start();
   (void)b.hand_out(41, 1, {id(1)});
   b.fetcher.on_disconnected();
@@ -303,7 +302,7 @@ TEST(Fetcher, GoesOnCountingHandOutsAfterABrokenConnection) {
 }
 
 TEST(Fetcher, RegistersAgainWhenNobodyAnswersForAWholeLease) {
-  Bundle b;
+  FetcherBundle b;
   b.start();
   for (int i = 0; i < 2; ++i) {
     b.clock.advance(seconds{1});
@@ -315,7 +314,7 @@ TEST(Fetcher, RegistersAgainWhenNobodyAnswersForAWholeLease) {
 }
 
 TEST(Fetcher, TriesAgainASecondAfterItWasRefused) {
-  Bundle b;
+  FetcherBundle b;
   b.fetcher.on_connected();
   (void)b.take();
   b.fetcher.on_refused(b.now());
@@ -325,7 +324,7 @@ TEST(Fetcher, TriesAgainASecondAfterItWasRefused) {
 }
 
 TEST(Fetcher, AsksForNothingOnceItTakesNoMore) {
-  Bundle b;
+  FetcherBundle b;
   b.start();
   b.fetcher.set_taking(false, 0);
   EXPECT_EQ(b.take_pull().window, 0);
@@ -333,7 +332,7 @@ TEST(Fetcher, AsksForNothingOnceItTakesNoMore) {
 }
 
 TEST(Fetcher, LeavesOutOfItsWindowWhatOtherTrackersHandedOut) {
-  Bundle b;
+  FetcherBundle b;
   b.start();
   b.fetcher.set_taking(true, 2);
   b.clock.advance(seconds{1});
@@ -376,7 +375,7 @@ class SlowTracker {
 class CrossingMessages : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(CrossingMessages, NeverBringMoreJobsThanThereAreThreads) {
-  Bundle b;
+  FetcherBundle b;
   b.start();
   SeededRandom random(GetParam());
   SlowTracker tracker(GetParam() + 1);

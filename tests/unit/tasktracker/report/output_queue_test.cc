@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/manual_clock.h"
+#include "tests/unit/tasktracker/attempt.h"
 
 namespace carillon::tasktracker {
 namespace {
@@ -13,9 +14,7 @@ using std::chrono::seconds;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-wire::AttemptId id(std::int64_t job) { return {JobId{job}, 1}; }
-
-struct Bundle {
+struct OutputQueueBundle {
   ManualClock clock;
   OutputQueue queue{OutputQueueConfig{.message_bytes = 10, .bytes_max = 40}};
 
@@ -30,7 +29,7 @@ struct Bundle {
 };
 
 TEST(OutputQueue, SendsOneMessageAtATimeInOrder) {
-  Bundle b;
+  OutputQueueBundle b;
   b.add(1, 1, "12345");
   b.add(1, 2, "1234");
   b.add(2, 1, "12");
@@ -47,14 +46,14 @@ TEST(OutputQueue, SendsOneMessageAtATimeInOrder) {
 }
 
 TEST(OutputQueue, SendsAChunkLargerThanAMessageAlone) {
-  Bundle b;
+  OutputQueueBundle b;
   b.add(1, 1, "1234567890123");
   b.add(1, 2, "1");
   EXPECT_THAT(b.next()->chunks, SizeIs(1));
 }
 
 TEST(OutputQueue, KeepsWhatTheTrackerDidNotTakeAndWaitsABit) {
-  Bundle b;
+  OutputQueueBundle b;
   b.add(1, 1, "1");
   b.add(1, 2, "2");
   (void)b.next();
@@ -73,7 +72,7 @@ TEST(OutputQueue, KeepsWhatTheTrackerDidNotTakeAndWaitsABit) {
 }
 
 TEST(OutputQueue, SendsAgainWhatWasNotAnswered) {
-  Bundle b;
+  OutputQueueBundle b;
   b.add(1, 1, "1");
   (void)b.next();
   b.clock.advance(seconds{2});
@@ -81,7 +80,7 @@ TEST(OutputQueue, SendsAgainWhatWasNotAnswered) {
 }
 
 TEST(OutputQueue, SendsAgainAtOnceOnANewConnection) {
-  Bundle b;
+  OutputQueueBundle b;
   b.add(1, 1, "1");
   (void)b.next();
   b.queue.forget_sent();
@@ -89,7 +88,7 @@ TEST(OutputQueue, SendsAgainAtOnceOnANewConnection) {
 }
 
 TEST(OutputQueue, SaysInTheOutputThatTooMuchWaited) {
-  Bundle b;
+  OutputQueueBundle b;
   b.add(1, 1, std::string(30, 'a'));
   b.add(1, 2, std::string(20, 'b'));
   b.add(1, 3, std::string(5, 'c'));
@@ -102,7 +101,7 @@ TEST(OutputQueue, SaysInTheOutputThatTooMuchWaited) {
 }
 
 TEST(OutputQueue, IgnoresAnAnswerToNothing) {
-  Bundle b;
+  OutputQueueBundle b;
   b.add(1, 1, "1");
   b.queue.on_taken(1, b.clock.steady_now());
   EXPECT_TRUE(b.queue.has(id(1)));

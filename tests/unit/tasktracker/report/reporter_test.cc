@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/manual_clock.h"
+#include "tests/unit/tasktracker/attempt.h"
 
 namespace carillon::tasktracker {
 namespace {
@@ -13,9 +14,7 @@ using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-wire::AttemptId id(std::int64_t job) { return {JobId{job}, 1}; }
-
-struct Bundle {
+struct ReporterBundle {
   ManualClock clock;
   OutputQueue output{OutputQueueConfig{}};
   Reporter reporter{ReporterConfig{.results_max = 2}, output};
@@ -39,7 +38,7 @@ struct Bundle {
 };
 
 TEST(Reporter, SendsResultsInOrderInBatches) {
-  Bundle b;
+  ReporterBundle b;
   b.add(1);
   b.add(2);
   b.add(3);
@@ -49,7 +48,7 @@ TEST(Reporter, SendsResultsInOrderInBatches) {
 }
 
 TEST(Reporter, SendsAgainWhatWasNotConfirmedForASecond) {
-  Bundle b;
+  ReporterBundle b;
   b.add(1);
   b.add(2);
   (void)b.next();
@@ -62,7 +61,7 @@ TEST(Reporter, SendsAgainWhatWasNotConfirmedForASecond) {
 }
 
 TEST(Reporter, ForgetsWhatWasConfirmed) {
-  Bundle b;
+  ReporterBundle b;
   b.add(1);
   (void)b.next();
   b.reporter.on_reported({.done = {id(1), id(99)}});
@@ -73,7 +72,7 @@ TEST(Reporter, ForgetsWhatWasConfirmed) {
 }
 
 TEST(Reporter, SendsEverythingAgainFirstOnANewConnection) {
-  Bundle b;
+  ReporterBundle b;
   b.add(1);
   b.add(2);
   (void)b.next();
@@ -84,7 +83,7 @@ TEST(Reporter, SendsEverythingAgainFirstOnANewConnection) {
 }
 
 TEST(Reporter, HoldsAResultBackUntilItsOutputWasTaken) {
-  Bundle b;
+  ReporterBundle b;
   b.write(1);
   b.add(1);
   b.add(2);
@@ -96,7 +95,7 @@ TEST(Reporter, HoldsAResultBackUntilItsOutputWasTaken) {
 }
 
 TEST(Reporter, DoesNotHoldAResultBackForeverWhenNobodyTakesOutput) {
-  Bundle b;
+  ReporterBundle b;
   b.write(1);
   b.add(1);
   EXPECT_EQ(b.reporter.next_time(), b.clock.steady_now() + seconds{2});
@@ -105,7 +104,7 @@ TEST(Reporter, DoesNotHoldAResultBackForeverWhenNobodyTakesOutput) {
 }
 
 TEST(Reporter, CutsMessagesToSizeBetweenCharacters) {
-  Bundle b;
+  ReporterBundle b;
   std::string message(4095, 'a');
   b.add(1, message + "\xC3\xA9 and more");
   const auto report = b.reporter.next_message(SessionId{7}, b.clock.steady_now());

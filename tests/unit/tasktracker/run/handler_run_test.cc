@@ -14,12 +14,12 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::SizeIs;
 
-struct Bundle {
+struct HandlerRunBundle {
   ManualClock clock;
   RunControl control{clock};
   JobInfo job{.task_id = "t", .params = {{"a", "1"}}, .payload = "p"};
 
-  Bundle() { control.begin({JobId{1}, 1}, 1000); }
+  HandlerRunBundle() { control.begin({JobId{1}, 1}, 1000); }
   RunEnd run(const JobRunner& runner) { return run_handler(runner, job, control); }
   std::vector<wire::OutputChunk> output() {
     std::vector<wire::OutputChunk> chunks;
@@ -29,7 +29,7 @@ struct Bundle {
 };
 
 TEST(HandlerRun, GivesTheHandlerItsJob) {
-  Bundle b;
+  HandlerRunBundle b;
   const RunEnd end = b.run([](JobContext& context) {
     EXPECT_EQ(context.job().payload, "p");
     EXPECT_EQ(context.param("a"), "1");
@@ -42,20 +42,20 @@ TEST(HandlerRun, GivesTheHandlerItsJob) {
 }
 
 TEST(HandlerRun, TurnsAnExceptionIntoAFailedAttempt) {
-  Bundle b;
+  HandlerRunBundle b;
   const RunEnd end = b.run([](JobContext&) -> RunReport { throw std::runtime_error("no disk"); });
   EXPECT_EQ(end.outcome, wire::RunOutcome::kException);
   EXPECT_EQ(end.message, "the handler threw: no disk");
 }
 
 TEST(HandlerRun, TurnsAnythingThrownIntoAFailedAttempt) {
-  Bundle b;
+  HandlerRunBundle b;
   const RunEnd end = b.run([](JobContext&) -> RunReport { throw 42; });
   EXPECT_EQ(end.outcome, wire::RunOutcome::kException);
 }
 
 TEST(HandlerRun, KeepsTheVerdictsOfTheHandler) {
-  Bundle b;
+  HandlerRunBundle b;
   EXPECT_EQ(b.run([](JobContext&) { return RunReport::failed("x"); }).outcome,
             wire::RunOutcome::kFailed);
   EXPECT_EQ(b.run([](JobContext&) { return RunReport::exception("x"); }).outcome,
@@ -66,13 +66,13 @@ TEST(HandlerRun, KeepsTheVerdictsOfTheHandler) {
 }
 
 TEST(HandlerRun, PutsALaterOffForAMomentAtLeast) {
-  Bundle b;
+  HandlerRunBundle b;
   EXPECT_EQ(b.run([](JobContext&) { return RunReport::later(Duration{0}); }).later,
             milliseconds{100});
 }
 
 TEST(HandlerRun, KeepsLinesOfTheLogWithTheJob) {
-  Bundle b;
+  HandlerRunBundle b;
   (void)b.run([](JobContext& context) {
     context.log("first");
     context.log("second");
@@ -87,7 +87,7 @@ TEST(HandlerRun, KeepsLinesOfTheLogWithTheJob) {
 }
 
 TEST(HandlerRun, TellsTheHandlerToStop) {
-  Bundle b;
+  HandlerRunBundle b;
   b.control.stop(StopReason::kKilled, "by ann", false).request_stop();
   (void)b.run([](JobContext& context) {
     EXPECT_TRUE(context.is_stopping());
@@ -97,7 +97,7 @@ TEST(HandlerRun, TellsTheHandlerToStop) {
 }
 
 TEST(HandlerRun, LeavesATokenOfAnEarlierRunAlone) {
-  Bundle b;
+  HandlerRunBundle b;
   const std::stop_token earlier = b.control.stop_token();
   b.control.begin({JobId{2}, 1}, 1000);
   b.control.stop(StopReason::kKilled, {}, false).request_stop();

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 // A server that answers whatever the test wants.
-struct Bundle {
+struct HttpRunBundle {
   ManualClock clock;
   RunControl control{clock};
   RunRequest request;
@@ -25,7 +25,7 @@ struct Bundle {
     return answer;
   };
 
-  Bundle() {
+  HttpRunBundle() {
     control.begin({JobId{1}, 1}, 1000);
     request.run.kind = RunKind::kHttp;
     request.run.http.url = "http://example.org/x";
@@ -34,7 +34,7 @@ struct Bundle {
 };
 
 TEST(HttpRun, SucceedsWithAnyStatusFrom200To299AndKeepsTheBody) {
-  Bundle b;
+  HttpRunBundle b;
   b.answer = HttpAnswer{.status = 204, .body = "done"};
   const RunEnd end = b.run();
   EXPECT_EQ(end.outcome, wire::RunOutcome::kSucceeded);
@@ -46,7 +46,7 @@ TEST(HttpRun, SucceedsWithAnyStatusFrom200To299AndKeepsTheBody) {
 }
 
 TEST(HttpRun, FailsWithTheStatusAndTheStartOfTheBody) {
-  Bundle b;
+  HttpRunBundle b;
   b.answer = HttpAnswer{.status = 500, .body = "no\ndisk " + std::string(1000, 'x')};
   const RunEnd end = b.run();
   EXPECT_EQ(end.outcome, wire::RunOutcome::kException);
@@ -55,7 +55,7 @@ TEST(HttpRun, FailsWithTheStatusAndTheStartOfTheBody) {
 }
 
 TEST(HttpRun, ComesAgainWhenTheServerSaysWhen) {
-  Bundle b;
+  HttpRunBundle b;
   b.answer = HttpAnswer{.status = 503, .headers = {{"retry-after", "17"}}};
   const RunEnd end = b.run();
   EXPECT_EQ(end.outcome, wire::RunOutcome::kLater);
@@ -63,19 +63,19 @@ TEST(HttpRun, ComesAgainWhenTheServerSaysWhen) {
 }
 
 TEST(HttpRun, DoesNotComeAgainLaterThanInADay) {
-  Bundle b;
+  HttpRunBundle b;
   b.answer = HttpAnswer{.status = 429, .headers = {{"retry-after", "999999999999"}}};
   EXPECT_EQ(b.run().later, hours{24});
 }
 
 TEST(HttpRun, CountsBusyWithoutATimeAsAFailure) {
-  Bundle b;
+  HttpRunBundle b;
   b.answer = HttpAnswer{.status = 503, .headers = {{"retry-after", "soon"}}};
   EXPECT_EQ(b.run().outcome, wire::RunOutcome::kException);
 }
 
 TEST(HttpRun, NamesTheAddressThatCouldNotBeReached) {
-  Bundle b;
+  HttpRunBundle b;
   b.answer = Error{ErrorCode::kUnavailable, "connection refused"};
   const RunEnd end = b.run();
   EXPECT_EQ(end.outcome, wire::RunOutcome::kException);
@@ -83,14 +83,14 @@ TEST(HttpRun, NamesTheAddressThatCouldNotBeReached) {
 }
 
 TEST(HttpRun, TimesOutWhenTheRunsTimeIsOver) {
-  Bundle b;
+  HttpRunBundle b;
   b.request.timeout = seconds{1};
   b.answer = Error{ErrorCode::kTimeout, "no answer for 1s"};
   EXPECT_EQ(b.run().outcome, wire::RunOutcome::kTimedOut);
 }
 
 TEST(HttpRun, SendsThePayloadWhereTheRequestHasNoBody) {
-  Bundle b;
+  HttpRunBundle b;
   b.request.job.payload = "payload";
   (void)b.run();
   EXPECT_EQ(b.asked.body, "") << "not with GET";

@@ -12,11 +12,13 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-struct Bundle {
+struct OutputBufferBundle {
   ManualClock clock;
   OutputBuffer buffer{clock};
 
-  explicit Bundle(std::size_t bytes_max = 100'000) { buffer.reset({JobId{1}, 2}, bytes_max); }
+  explicit OutputBufferBundle(std::size_t bytes_max = 100'000) {
+    buffer.reset({JobId{1}, 2}, bytes_max);
+  }
   std::vector<wire::OutputChunk> take() {
     std::vector<wire::OutputChunk> chunks;
     buffer.take(chunks);
@@ -25,7 +27,7 @@ struct Bundle {
 };
 
 TEST(OutputBuffer, GathersWhatIsWrittenInOneGo) {
-  Bundle b;
+  OutputBufferBundle b;
   b.buffer.append(wire::Stream::kStdout, "one ");
   b.buffer.append(wire::Stream::kStdout, "two");
   const auto chunks = b.take();
@@ -37,7 +39,7 @@ TEST(OutputBuffer, GathersWhatIsWrittenInOneGo) {
 }
 
 TEST(OutputBuffer, NumbersChunksFromOneOverAllStreams) {
-  Bundle b;
+  OutputBufferBundle b;
   b.buffer.append(wire::Stream::kStdout, "out");
   b.buffer.append(wire::Stream::kStderr, "err");
   EXPECT_EQ(b.take().at(1).sequence, 2);
@@ -46,7 +48,7 @@ TEST(OutputBuffer, NumbersChunksFromOneOverAllStreams) {
 }
 
 TEST(OutputBuffer, CutsLongTextsIntoChunks) {
-  Bundle b;
+  OutputBufferBundle b;
   const std::string text(40'000, 'x');
   b.buffer.append(wire::Stream::kStdout, text);
   const auto chunks = b.take();
@@ -55,7 +57,7 @@ TEST(OutputBuffer, CutsLongTextsIntoChunks) {
 }
 
 TEST(OutputBuffer, SaysOnceWhereItWasCut) {
-  Bundle b(2048);
+  OutputBufferBundle b(2048);
   b.buffer.append(wire::Stream::kStdout, std::string(2050, 'x'));
   b.buffer.append(wire::Stream::kStdout, "more");
   const auto chunks = b.take();
@@ -66,13 +68,13 @@ TEST(OutputBuffer, SaysOnceWhereItWasCut) {
 }
 
 TEST(OutputBuffer, SaysNothingWhenTheOutputJustFits) {
-  Bundle b(4);
+  OutputBufferBundle b(4);
   b.buffer.append(wire::Stream::kStdout, "1234");
   EXPECT_THAT(b.take(), SizeIs(1));
 }
 
 TEST(OutputBuffer, StartsAnewForTheNextRun) {
-  Bundle b(1);
+  OutputBufferBundle b(1);
   b.buffer.append(wire::Stream::kStdout, "12");
   b.buffer.reset({JobId{2}, 1}, 10);
   b.buffer.append(wire::Stream::kStdout, "12");
