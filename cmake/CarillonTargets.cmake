@@ -46,6 +46,10 @@ endfunction()
 # The programs that need no server and no other program of ours: what the sanitizers run.
 add_custom_target(carillon_fast_tests)
 
+# ctest hands out slots: `ctest --parallel $((3 * cores))`, as ./check does. A test that computes
+# takes those of a core; one that mostly waits, as for a time to come, takes one.
+set(CARILLON_SLOTS_OF_A_CORE 3)
+
 # carillon_test(NAME LABEL folder SOURCES ... LINKS ... [LINKS_PRIVATE ...] [TIMEOUT seconds] [SHARDS n])
 # A GoogleTest program; LABEL is its folder under tests/. One ctest entry, or SHARDS of them that
 # share its tests, for one that would keep a single core busy long after all others are done.
@@ -80,6 +84,6 @@ function(carillon_test name)
     math(EXPR index "${shard} - 1")
     add_test(NAME ${entry} COMMAND ${name})
     set_tests_properties(${entry} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT}
-      ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}")
+      PROCESSORS ${CARILLON_SLOTS_OF_A_CORE} ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}")
   endforeach()
 endfunction()

@@ -306,7 +306,8 @@ class Acts:
         self.assertGreater(run["lease_until"], run["started_at"])
         group = self.one.rows("groups")[0]
         self.assertEqual((group["executing"], group["waiting"], group["nodes"]), (1, 2, 1))
-        node = next(row for row in self.one.rows("nodes") if row["kind"] == "tasktracker")
+        node = wait_for("the node to be listed", lambda: next(
+            (row for row in self.one.rows("nodes") if row["kind"] == "tasktracker"), None))
         self.assertEqual((node["name"], node["state"], node["threads"]), ("worker-1", "alive", 2))
 
     def test_kill_ends_the_process_group_and_the_definition_stays(self):

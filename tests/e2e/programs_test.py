@@ -616,7 +616,11 @@ class Client(E2eTest):
 
     def test_nodes_say_where_each_worker_runs_and_its_labels(self):
         second = self.one.start_worker("--label", "zone=a", "--label", "disk=ssd", name="worker-1")
-        rows = self.one.rows("nodes", "--group", "default")
+        # A node is listed once the store has it, which may be after its ready line.
+        def nodes():
+            return self.one.rows("nodes", "--group", "default")
+        wait_for("both nodes to be listed", lambda: len(nodes()) >= 2)
+        rows = nodes()
         host = socket.gethostname()
         self.assertEqual({row["address"] for row in rows},
                          {f"{host} pid {worker.pid}" for worker in self.one.workers})
