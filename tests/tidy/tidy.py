@@ -232,10 +232,24 @@ class Tidy:
     def check_architecture(self):
         """The map may not show what is not there."""
         text = self.tree.texts.get("ARCHITECTURE.md", "")
+        tests = self.test_names()
         for number, line in enumerate(text.splitlines(), 1):
             for name in re.findall(r"`([\w.-]+(?:/[\w.{},*-]+)*/?)`", line):
                 if "/" in name and not any(self.exists(variant) for variant in variants(name)):
                     self.report("ARCHITECTURE.md", number, "architecture", f"{name} is not there")
+            for name in re.findall(r"`([A-Z]\w*\.[A-Z]\w*|test_\w+)`", line):
+                if name not in tests:
+                    self.report("ARCHITECTURE.md", number, "test-name", f"there is no test {name}")
+
+    def test_names(self):
+        """"Suite.Name" of each C++ test, and the functions of the Python tests."""
+        names = set()
+        for path, text in self.tree.texts.items():
+            if path.startswith("tests/"):
+                names |= {f"{suite}.{name}" for suite, name in
+                          re.findall(r"^TEST(?:_[FP])?\((\w+),\s*(\w+)\)", text, re.MULTILINE)}
+                names |= set(re.findall(r"^ +def (test_\w+)\(", text, re.MULTILINE))
+        return names
 
     def exists(self, name):
         if "*" in name:
@@ -281,7 +295,7 @@ def write_sample(sample, folder):
 
 def self_test(rules):
     names = {"layer", "adapter", "third-party", "pragma-once", "size", "listed", "architecture",
-             "try-in-braces"}
+             "test-name", "try-in-braces"}
     names |= {rule["name"] for rule in rules["forbidden"] + rules["text"]}
     samples = {path.stem: path.read_text(encoding="utf-8")
                for path in sorted((HERE / "samples").glob("*.sample"))}
