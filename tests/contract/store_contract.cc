@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
-#include "tests/support/mariadb_server.h"
+#include "tests/support/may_skip.h"
 
 namespace carillon::jobtracker {
 
 void StoreContract::SetUp() {
   auto database = GetParam().make();
-  if (!database.ok() && database.error().code == ErrorCode::kNotFound &&
-      testing::may_skip_without_server()) {
+  if (!database.ok() && database.error().code == ErrorCode::kNotFound && testing::may_skip()) {
     GTEST_SKIP() << database.error().message;
   }
   ASSERT_TRUE(database.ok()) << database.error().message;

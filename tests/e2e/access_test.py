@@ -5,7 +5,6 @@ import pwd
 import shutil
 import stat
 import subprocess
-import unittest
 
 import harness
 from harness import BIN, E2eTest, wait_for
@@ -101,10 +100,11 @@ class Token(E2eTest):
         other.client("--insecure", "list", env={"XDG_RUNTIME_DIR": str(empty)})
 
 
-@unittest.skipUnless(os.geteuid() == 0, "only root can be somebody else here")
 class AnotherUser(E2eTest):
     def setUp(self):
         super().setUp()
+        if os.geteuid() != 0:
+            harness.skip("only root can be somebody else here")
         self.one = self.cluster(workers=1)
         self.user = pwd.getpwnam(OTHER)
         # A program that the other user can reach; its own folders may be closed to them.

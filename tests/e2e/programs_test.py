@@ -366,10 +366,7 @@ class FullDisk(E2eTest):
         mounted = subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/mnt"],
                                  capture_output=True, text=True)
         if mounted.returncode != 0:
-            message = f"a file system of our own is not permitted here: {mounted.stderr.strip()}"
-            if harness.IN_CI:
-                self.fail(message)
-            self.skipTest(message)
+            harness.skip(f"a file system of our own is not permitted here: {mounted.stderr.strip()}")
 
     @staticmethod
     def get(url):

@@ -223,9 +223,4 @@ Status MariadbServer::create_database(const std::string& name) {
                                 name + "\" CHARACTER SET utf8mb4;\n");
 }
 
-bool may_skip_without_server() {
-  const char* in_ci = ::getenv("CARILLON_CI");
-  return in_ci == nullptr || std::string_view{in_ci} != "1";
-}
-
 }  // namespace carillon::testing

@@ -54,8 +54,4 @@ class MariadbServer {
   pid_t process_ = -1;
 };
 
-// Whether a test that needs a server may be skipped where there is none: on laptops, not in CI
-// (CARILLON_CI=1).
-bool may_skip_without_server();
-
 }  // namespace carillon::testing

@@ -1,6 +1,7 @@
 #include "jobtracker/store/memory_store.h"
 #include "tests/contract/store_comparison.h"
 #include "tests/integration/store/mariadb_store_database.h"
+#include "tests/support/may_skip.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -16,7 +17,7 @@ TEST(StoreComparison, MariadbDoesWhatMemoryDoes) {
   MemoryDatabase memory;
   MemoryStore reference{memory, session, clock};
   auto database = MariadbTestDatabase::make();
-  if (!database.ok() && testing::may_skip_without_server()) {
+  if (!database.ok() && testing::may_skip()) {
     GTEST_SKIP() << database.error().message;
   }
   ASSERT_TRUE(database.ok()) << database.error().message;

@@ -8,6 +8,7 @@
 
 #include "shared/sql/mysql/mysql_connection.h"
 #include "tests/integration/store/mariadb_store_database.h"
+#include "tests/support/may_skip.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -19,7 +20,7 @@ class MysqlStoreTest : public ::testing::Test {
  protected:
   void SetUp() override {
     auto server = testing::shared_mariadb();
-    if (!server.ok() && testing::may_skip_without_server()) GTEST_SKIP() << server.error().message;
+    if (!server.ok() && testing::may_skip()) GTEST_SKIP() << server.error().message;
     ASSERT_TRUE(server.ok()) << server.error().message;
     server_ = server.value();
     const auto created = server_->create_database("opening");
