@@ -203,8 +203,9 @@ Result<std::string> payload_from(const Configuration& configuration, int input) 
 Result<RetryPolicy> retries_from(const Configuration& configuration) {
   RetryPolicy retries;
   retries.max = static_cast<int>(configuration.number("retries"));
-  CARILLON_TRY(need(configuration, {"retry-policy", "retry-base", "retry-cap", "retry-jitter"},
-                    retries.max > 0, "--retries"));
+  // Not retry-base: a run that asks for "later" waits for it too, without any retries.
+  CARILLON_TRY(need(configuration, {"retry-policy", "retry-cap", "retry-jitter"}, retries.max > 0,
+                    "--retries"));
   if (configuration.has("retry-policy")) {
     retries.policy = CARILLON_TRY(parse_backoff(configuration.text("retry-policy")));
   }

@@ -136,7 +136,8 @@ std::vector<Option> how_options() {
           {.name = "retry-base",
            .kind = OptionKind::kDuration,
            .placeholder = "DURATION",
-           .help = "The wait before the first retry.",
+           .help = "The wait before the first retry, and after a run that asks for \"later\" (exit "
+                   "status 75).",
            .fallback_help = "30s"},
           {.name = "retry-cap",
            .kind = OptionKind::kDuration,

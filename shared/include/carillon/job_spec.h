@@ -98,7 +98,7 @@ enum class RetryBackoff : int { kFixed = 0, kExponential = 1 };
 struct RetryPolicy {
   int max = 0;  // failures after which it is tried again
   RetryBackoff policy = RetryBackoff::kFixed;
-  Duration base = std::chrono::seconds{30};  // wait before the first retry
+  Duration base = std::chrono::seconds{30};  // before the first retry, and after exit status 75
   Duration cap = std::chrono::hours{1};      // kExponential: no wait is longer
   double jitter = 0.0;  // 0..1: each wait is changed by up to this share, at random
 

@@ -153,6 +153,10 @@ TEST(JobFlags, TakeRetries) {
                                   .jitter = 0.25}));
 }
 
+TEST(JobFlags, TakeTheWaitOfALaterRunWithoutRetries) {
+  EXPECT_EQ(job({"--retry-base", "1s"}).retries, (RetryPolicy{.max = 0, .base = seconds{1}}));
+}
+
 TEST(JobFlags, TakeAMisfirePolicy) {
   const Misfire misfire = job({"--misfire", "fire_all", "--misfire-max", "50", "--misfire-window",
                                "6h", "--misfire-threshold", "30s"})
@@ -251,8 +255,8 @@ TEST(JobFlags, RefuseWhatGoesWithSomethingElse) {
             "--count goes with --every and --fixed-delay only");
   EXPECT_EQ(refusal({"--handler", "x", "--body", "b"}), "--body goes with --http only");
   EXPECT_EQ(refusal({"--handler", "x", "--language", "sh"}), "--language goes with --script only");
-  EXPECT_EQ(refusal({"--handler", "x", "--retry-base", "1s"}),
-            "--retry-base goes with --retries only");
+  EXPECT_EQ(refusal({"--handler", "x", "--retry-jitter", "0.5"}),
+            "--retry-jitter goes with --retries only");
   EXPECT_EQ(refusal({"--handler", "x", "--misfire-max", "1"}),
             "--misfire-max goes with --misfire fire_all only");
 }
