@@ -109,7 +109,8 @@ std::vector<Option> what_options() {
        .help = "A parameter; the run sees it as CARILLON_PARAM_NAME."},
       {.name = "payload",
        .placeholder = "TEXT",
-       .help = "What the run gets on stdin, at most 1 MiB."},
+       .help = "What the run gets on stdin, at most 1 MiB; with --http and a method like POST, the "
+               "body."},
       {.name = "payload-file", .placeholder = "FILE", .help = "The same from a file; - is stdin."}};
 }
 

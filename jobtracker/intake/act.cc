@@ -26,6 +26,13 @@ std::string word(wire::Verb verb) {
   return {};
 }
 
+// The job of one run that gets another payload.
+Result<std::string> spec_with(JobSpec spec, const std::string& payload) {
+  spec.payload = payload;
+  CARILLON_TRY(spec.validate());
+  return wire::encode_spec(spec);
+}
+
 }  // namespace
 
 struct ActIntake::Pending {
@@ -240,9 +247,9 @@ void ActIntake::trigger_definition(const PendingPtr& pending, ActiveDefinition& 
   }
   std::string spec;
   if (pending->act.payload) {
-    JobSpec with_payload = definition.spec;
-    with_payload.payload = *pending->act.payload;
-    spec = wire::encode_spec(with_payload);
+    auto changed = spec_with(definition.spec, *pending->act.payload);
+    if (!changed.ok()) return decline(pending, changed.error().code, changed.error().message);
+    spec = std::move(changed).value();
   }
   WaitingJob job = definitions_.triggered(definition, std::move(spec), pending->act.force);
   std::vector<Operation> operations;
@@ -317,8 +324,9 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
       if (pending->act.payload) {
         auto spec = wire::decode_spec(job.spec);
         if (!spec.ok()) return decline(pending, ErrorCode::kCorrupt, spec.error().message);
-        spec.value().payload = *pending->act.payload;
-        change.to->spec = wire::encode_spec(spec.value());
+        auto changed = spec_with(std::move(spec).value(), *pending->act.payload);
+        if (!changed.ok()) return decline(pending, changed.error().code, changed.error().message);
+        change.to->spec = std::move(changed).value();
       }
       break;
     case wire::Verb::kKill:

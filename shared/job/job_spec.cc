@@ -197,6 +197,19 @@ Status check_params(const JobSpec& spec) {
   return check_size("params", size, kCommandBytesMax);
 }
 
+// The run of an http request has no stdin: what the payload has no place in would be lost.
+Status check_payload(const JobSpec& spec) {
+  CARILLON_TRY(check_size("payload", spec.payload.size(), kPayloadBytesMax));
+  if (spec.run.kind != RunKind::kHttp || spec.payload.empty()) return {};
+  const HttpRequest& http = spec.run.http;
+  if (!http.body.empty()) {
+    return wrong("payload does not go with an http.body (it would be the body; give one)");
+  }
+  if (http.method != "GET" && http.method != "HEAD") return {};
+  return wrong("payload does not go with http " + http.method +
+               " (choose a method that sends a body, like POST)");
+}
+
 Status check_retries(const RetryPolicy& retries) {
   CARILLON_TRY(check_range("retries.max", retries.max, 0, kRetriesMax));
   CARILLON_TRY(check_duration("retries.base", retries.base, Duration{0}));
@@ -223,8 +236,8 @@ Status JobSpec::validate() const {
   CARILLON_TRY(check_schedule(schedule));
   CARILLON_TRY(check_range("priority", priority, 0, kPriorityMax));
   CARILLON_TRY(check_params(*this));
-  CARILLON_TRY(check_size("payload", payload.size(), kPayloadBytesMax));
   CARILLON_TRY(check_run(run));
+  CARILLON_TRY(check_payload(*this));
   CARILLON_TRY(check_misfire(misfire));
   CARILLON_TRY(check_retries(retries));
   CARILLON_TRY(check_duration("timeout", timeout, Duration{0}));

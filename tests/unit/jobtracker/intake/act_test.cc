@@ -570,6 +570,21 @@ TEST(Act, TriggerRunsAOneShotJobAtOnceWithItsOwnPayloadOrAnother) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
+TEST(Act, TriggerRefusesAPayloadThatTheJobHasNoPlaceFor) {
+  for (const ScheduleKind kind : {ScheduleKind::kManual, ScheduleKind::kAt}) {
+    SCOPED_TRACE(static_cast<int>(kind));
+    TrackerBundle bundle;
+    JobSpec job = job_at("a", bundle.now() + hours{3});
+    if (kind == ScheduleKind::kManual) job.schedule = {.kind = kind};
+    job.run = {.kind = RunKind::kHttp, .http = {.url = "http://h/"}};
+    bundle.submit(job);
+    const auto refused = bundle.act(
+        {.verb = Verb::kTrigger, .group = "default", .task_id = "a", .payload = "other"});
+    EXPECT_THAT(said(refused), HasSubstr("payload does not go with http GET"));
+    EXPECT_EQ(said(bundle.act(Verb::kTrigger, "a")), "ok");
+  }
+}
+
 // Its row is read, claimed and changed in every order.
 TEST(Act, ATriggerThatMeetsAClaimIsRefusedOrRunsOnceWithItsPayload) {
   int triggered = 0;

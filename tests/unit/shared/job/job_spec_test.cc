@@ -122,6 +122,21 @@ TEST(JobSpecValidate, ChecksAnHttpRequest) {
               HasSubstr("a name in http.headers is 'X Y'"));
 }
 
+TEST(JobSpecValidate, RefusesAPayloadThatAnHttpRequestWouldNotSend) {
+  const auto with = [](const HttpRequest& http) {
+    return refusal([&](JobSpec& s) {
+      s.run = {.kind = RunKind::kHttp, .http = http};
+      s.payload = "x";
+    });
+  };
+  EXPECT_EQ(with({.url = "http://h/"}),
+            "payload does not go with http GET (choose a method that sends a body, like POST)");
+  EXPECT_THAT(with({.method = "HEAD", .url = "http://h/"}), HasSubstr("http HEAD"));
+  EXPECT_EQ(with({.method = "POST", .url = "http://h/", .body = "own"}),
+            "payload does not go with an http.body (it would be the body; give one)");
+  EXPECT_EQ(with({.method = "POST", .url = "http://h/"}), "none");
+}
+
 TEST(JobSpecValidate, ChecksRetriesMisfireAndTimes) {
   EXPECT_EQ(refusal([](JobSpec& s) { s.retries.max = -1; }),
             "retries.max is -1, must be 0 to 10000");
