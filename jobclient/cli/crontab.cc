@@ -275,6 +275,11 @@ std::string Reader::note_of(const CrontabEntry& entry) const {
   }
   if (variables_.contains("RANDOM_DELAY")) add("RANDOM_DELAY does not apply");
   if (!entry.job.value().payload.empty()) add("what follows % is its stdin");
+  const std::string line = split_command(entry.command).line;
+  if (trimmed(line).ends_with('&')) {
+    add("what it starts in the background ends with its run (setsid -w sh -c 'COMMAND > FILE 2>&1 "
+        "&' keeps it)");
+  }
   return note;
 }
 

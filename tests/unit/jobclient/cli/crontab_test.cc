@@ -148,6 +148,15 @@ TEST(Crontab, CountsACommandThatStandsThereTwice) {
   EXPECT_EQ(entries[1].job.value().task_id, entries[0].job.value().task_id + "-2");
 }
 
+TEST(Crontab, SaysThatWhatIsLeftInTheBackgroundEnds) {
+  for (const char* line : {"x &", "x; y &\t", "x &%input"}) {
+    EXPECT_THAT(read_crontab("* * * * * " + std::string{line} + "\n", options())[0].note,
+                HasSubstr("setsid"))
+        << line;
+  }
+  EXPECT_EQ(read_crontab("* * * * * x & wait\n", options())[0].note, "");
+}
+
 TEST(Crontab, DetectsTheSystemFormByItsRootEntries) {
   const auto entries = read_crontab(data("system"), options());
   ASSERT_EQ(entries.size(), 4u);
