@@ -10,12 +10,12 @@
 #include "shared/base/clock.h"
 #include "shared/base/configuration.h"
 #include "shared/base/environment.h"
+#include "shared/base/host_name.h"
 #include "shared/base/log.h"
 #include "shared/runtime/event_loop.h"
 #include "shared/runtime/sd_notify.h"
 #include "shared/runtime/signals.h"
 #include "tasktracker/builtin_handlers.h"
-#include "tasktracker/host_name.h"
 #include "tasktracker/program.h"
 
 namespace carillon::tasktracker {

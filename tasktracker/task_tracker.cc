@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/host_name.h"
 #include "shared/base/mutex.h"
 #include "shared/base/random.h"
 #include "shared/net/http/http_client.h"
@@ -14,7 +15,6 @@
 #include "shared/runtime/event_loop.h"
 #include "shared/runtime/thread.h"
 #include "shared/wire/spec_words.h"
-#include "tasktracker/host_name.h"
 #include "tasktracker/worker.h"
 
 namespace carillon {
@@ -47,7 +47,7 @@ Status complete(TaskTrackerOptions& options) {
     return invalid("group '" + options.group +
                    "' is not a name of 1 to 64 letters, digits, '.', '_' and '-'");
   }
-  if (options.name.empty()) options.name = tasktracker::host_name();
+  if (options.name.empty()) options.name = host_name();
   if (options.name.size() > kNameBytesMax || !is_printable(options.name)) {
     return invalid("the name is longer than " + std::to_string(kNameBytesMax) +
                    " bytes or holds control characters");
@@ -71,7 +71,7 @@ Result<tasktracker::WorkerConfig> make_config(const TaskTrackerOptions& options)
   config.fetcher.session = SessionId{static_cast<std::int64_t>(random.next() >> 5) | 1};
   config.fetcher.name = options.name;
   // Workers of one name on one machine are told apart by it.
-  config.fetcher.address = tasktracker::host_name() + " pid " + std::to_string(::getpid());
+  config.fetcher.address = host_name() + " pid " + std::to_string(::getpid());
   config.fetcher.group = options.group;
   config.fetcher.labels = options.labels;
   for (const RunKind kind : config.runner.allow) {

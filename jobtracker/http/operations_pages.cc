@@ -3,8 +3,21 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
+#include "shared/base/host_name.h"
+
 namespace carillon::jobtracker {
 namespace {
+
+constexpr const char* kPages =
+    "/healthz  whether the process lives\n"
+    "/readyz   whether its store answers and it hands out jobs\n"
+    "/metrics  numbers, in Prometheus' text format\n";
+
+// What others call this machine by: Prometheus sends the name that it connects to.
+std::vector<std::string> names_of_machine() {
+  const std::string name = host_name();
+  return {name, name.substr(0, name.find('.'))};
+}
 
 bool is_counter(const std::string& name) {
   constexpr std::string_view kEnd = "_total";
@@ -38,10 +51,11 @@ Result<std::unique_ptr<OperationsPages>> OperationsPages::open(
     const std::string& address, EventLoop& loop,
     std::function<std::vector<NamedNumber>()> metrics) {
   std::unique_ptr<OperationsPages> pages(new OperationsPages(loop, std::move(metrics)));
-  pages->server_ = CARILLON_TRY(net::HttpServer::open(
-      address, {}, [raw = pages.get()](net::HttpCall call, net::HttpResponder responder) {
-        raw->answer(call, std::move(responder));
-      }));
+  pages->server_ = CARILLON_TRY(
+      net::HttpServer::open(address, {.names = names_of_machine()},
+                            [raw = pages.get()](net::HttpCall call, net::HttpResponder responder) {
+                              raw->answer(call, std::move(responder));
+                            }));
   return pages;
 }
 
@@ -66,6 +80,7 @@ void OperationsPages::answer(const net::HttpCall& call, net::HttpResponder respo
   const std::string path = call.target.substr(0, call.target.find('?'));
   if (call.method != "GET")
     return responder.send({.status = 405, .body = "only GET\n", .headers = {{"Allow", "GET"}}});
+  if (path == "/") return responder.send({.body = kPages});
   if (path == "/healthz") return responder.send({.body = "ok\n"});
   if (path == "/readyz") {
     if (ready_) return responder.send({.body = "ready\n"});
@@ -74,7 +89,7 @@ void OperationsPages::answer(const net::HttpCall& call, net::HttpResponder respo
   }
   if (path != "/metrics")
     return responder.send(
-        {.status = 404, .body = "no such page; there are /healthz, /readyz and /metrics\n"});
+        {.status = 404, .body = "no such page; there are\n" + std::string{kPages}});
   if (!asked_.put(std::move(responder)))
     return responder.send({.status = 503, .body = "too many requests, try again\n"});
 }

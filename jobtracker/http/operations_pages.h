@@ -17,8 +17,9 @@ namespace carillon::jobtracker {
 using NamedNumber = std::pair<std::string, std::int64_t>;
 
 // The pages for whoever operates a job tracker: /healthz (the process lives), /readyz (its store
-// answers and it hands out jobs), /metrics (Prometheus' text format). They answer from the moment
-// this is opened.
+// answers and it hands out jobs), /metrics (Prometheus' text format), and / with a list of them.
+// They answer from the moment this is opened, to requests that call the machine by an address or
+// by its own name.
 //
 // Thread: the loop's; `metrics` is called on it.
 class OperationsPages {

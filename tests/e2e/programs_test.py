@@ -238,6 +238,24 @@ class Servers(E2eTest):
         with urllib.request.urlopen(ready["http"] + "/healthz", timeout=30) as page:
             self.assertEqual(page.status, 200)
 
+    def test_the_first_page_lists_the_others_and_the_machines_own_name_will_do(self):
+        http = self.cluster(flags=["--http", "127.0.0.1:0"]).tracker.ready()["http"]
+
+        def get(path, host="localhost"):
+            request = urllib.request.Request(http + path, headers={"Host": host})
+            with urllib.request.urlopen(request, timeout=30) as page:
+                return page.read().decode()
+        listed = re.findall(r"^/\w+", get("/"), re.MULTILINE)
+        self.assertEqual(listed, ["/healthz", "/readyz", "/metrics"])
+        for page in listed:
+            self.assertTrue(get(page))
+        for name in (socket.gethostname(), socket.gethostname().split(".")[0] + ":9000"):
+            self.assertEqual(get("/healthz", name), "ok\n")
+        for path, host, status in (("/jobs", "localhost", 404), ("/healthz", "evil.example", 403)):
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                get(path, host)
+            self.assertEqual(refused.exception.code, status)
+
     def test_sigterm_and_sigint_end_idle_servers_with_0(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             with self.subTest(number):

@@ -1,8 +1,8 @@
-#include "tasktracker/host_name.h"
+#include "shared/base/host_name.h"
 
 #include <unistd.h>
 
-namespace carillon::tasktracker {
+namespace carillon {
 
 std::string host_name() {
   char name[256] = {};
@@ -10,4 +10,4 @@ std::string host_name() {
   return name;
 }
 
-}  // namespace carillon::tasktracker
+}  // namespace carillon
