@@ -45,17 +45,24 @@ std::vector<Option> store_options(const Environment& environment) {
   };
 }
 
+Status check_http(const std::string& text) {
+  if (text != "off") CARILLON_TRY(net::parse_host_port(text));
+  return {};
+}
+
 std::vector<Option> network_options() {
   return {
       {.name = "listen",
        .placeholder = "tcp://HOST:PORT",
        .help = "Where task trackers and job clients connect. Port 0 takes a free one.",
        .fallback = "tcp://127.0.0.1:35001",
+       .check = net::check_endpoint,
        .section = "Network"},
       {.name = "http",
        .placeholder = "HOST:PORT",
        .help = "Where /healthz, /readyz and /metrics are served; off for nowhere.",
        .fallback = "127.0.0.1:8080",
+       .check = check_http,
        .section = "Network"},
       {.name = "keys",
        .placeholder = "DIR",
@@ -165,9 +172,6 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
   settings.default_store = configuration.text("store").empty();
   settings.store = CARILLON_TRY(store_url(configuration.text("store"), settings.data));
   settings.listen = configuration.text("listen");
-  if (const auto endpoint = net::parse_endpoint(settings.listen); !endpoint.ok()) {
-    return endpoint.error().with_context(configuration.source("listen"));
-  }
   settings.http = configuration.text("http") == "off" ? "" : configuration.text("http");
   settings.store_wait = configuration.duration("store-wait");
   settings.access = {.keys = configuration.text("keys"),

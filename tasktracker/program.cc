@@ -25,6 +25,7 @@ std::vector<Option> work_options() {
        .placeholder = "tcp://HOST:PORT",
        .help = "Job trackers to work for.",
        .fallback = "tcp://127.0.0.1:35001",
+       .check = net::check_endpoint,
        .section = "Work",
        .by_comma = true},
       {.name = "group",
@@ -149,11 +150,6 @@ Result<Settings> read_settings(const Configuration& configuration) {
   settings.log_level = CARILLON_TRY(parse_log_level(configuration.text("log-level")));
   TaskTrackerOptions& options = settings.options;
   options.trackers = configuration.list("tracker");
-  for (const std::string& tracker : options.trackers) {
-    if (const auto endpoint = net::parse_endpoint(tracker); !endpoint.ok()) {
-      return endpoint.error().with_context(configuration.source("tracker"));
-    }
-  }
   options.group = configuration.text("group");
   options.name = configuration.text("name");
   options.threads = static_cast<int>(configuration.number("threads"));

@@ -1,7 +1,5 @@
 #include "jobclient/cli/context.h"
 
-#include "shared/net/endpoint.h"
-
 namespace carillon::cli {
 
 Context::Context(const Configuration& its_configuration, const Surroundings& its_surroundings)
@@ -14,11 +12,6 @@ Context::Context(const Configuration& its_configuration, const Surroundings& its
 
 Result<JobClient*> Context::client() {
   if (client_) return client_.get();
-  for (const std::string& tracker : configuration.list("tracker")) {
-    if (const auto endpoint = net::parse_endpoint(tracker); !endpoint.ok()) {
-      return endpoint.error().with_context(configuration.source("tracker"));
-    }
-  }
   client_ = CARILLON_TRY(around.open_client(configuration));
   return client_.get();
 }

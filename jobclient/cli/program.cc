@@ -11,6 +11,7 @@
 #include "jobclient/cli/submit.h"
 #include "jobclient/cli/trigger.h"
 #include "shared/base/assert.h"
+#include "shared/net/endpoint.h"
 
 namespace carillon::cli {
 namespace {
@@ -40,6 +41,7 @@ std::vector<Option> program_options() {
            .placeholder = "tcp://HOST:PORT",
            .help = "The job tracker; several by comma, the next where one is not reachable.",
            .fallback = "tcp://127.0.0.1:35001",
+           .check = net::check_endpoint,
            .section = kConnection,
            .by_comma = true},
           {.name = "connect-timeout",

@@ -69,6 +69,11 @@ Status check_choice(const std::vector<std::string>& choices, const std::string& 
   return bad_value("'" + text + "' is not one of " + join(choices, ", "));
 }
 
+Status check_text(const Option& option, const std::string& text) {
+  CARILLON_TRY(check_choice(option.choices, text));
+  return option.check == nullptr ? Status{} : option.check(text);
+}
+
 }  // namespace
 
 // Puts the values of all sources together for one call of parse_configuration.
@@ -196,7 +201,7 @@ class ConfigurationReader {
       const std::vector<std::string> parts =
           by_comma ? split(text, ',') : std::vector<std::string>{text};
       for (const std::string& part : parts) {
-        CARILLON_TRY(check_choice(option.choices, part));
+        CARILLON_TRY(check_text(option, part));
         value.list.push_back(part);
       }
     }
@@ -211,7 +216,7 @@ class ConfigurationReader {
         if (text.empty() && !option.if_empty.empty()) {
           return bad_value("'' is empty (" + option.if_empty + ")");
         }
-        return check_choice(option.choices, text);
+        return check_text(option, text);
       case OptionKind::kNumber: {
         value.number = CARILLON_TRY(parse_number(text));
         if (value.number >= option.min && value.number <= option.max) return {};

@@ -44,7 +44,8 @@ struct Option {
   std::vector<std::string> choices{};  // the only words it takes; empty: any
   std::int64_t min = 0;                // kNumber: least and most
   std::int64_t max = INT64_MAX;
-  std::string section = "Options";  // heading in --help
+  Status (*check)(const std::string& text) = nullptr;  // kText, or each of a kList: its form
+  std::string section = "Options";                     // heading in --help
   bool by_comma = false;   // kList: a flag's "a,b" is two values, as it is in the environment
   std::string if_empty{};  // kText: an empty value is refused, and this says what to do instead
   bool secret = false;     // masked in effective()

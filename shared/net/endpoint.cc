@@ -56,4 +56,9 @@ Result<Endpoint> parse_host_port(std::string_view text) {
   return *endpoint;
 }
 
+Status check_endpoint(const std::string& text) {
+  CARILLON_TRY(parse_endpoint(text));
+  return {};
+}
+
 }  // namespace carillon::net

@@ -30,4 +30,7 @@ Result<Endpoint> parse_endpoint(std::string_view text);
 // From "HOST:PORT".
 Result<Endpoint> parse_host_port(std::string_view text);
 
+// Whether it is of the form of parse_endpoint(); for settings, see Option::check.
+Status check_endpoint(const std::string& text);
+
 }  // namespace carillon::net

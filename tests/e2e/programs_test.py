@@ -107,8 +107,14 @@ class Usage(E2eTest):
                 self.assertIn(f"{path}:3: unknown key 'frobnicate' of {program}", said)
 
     def test_a_wrong_value_of_the_file_is_no_less_wrong_below_a_flag(self):
-        path = self.config('lease = "3 blinks"\n')
-        self.assertIn(f"{path}:1", self.refused("jobtracker", "--config", path, "--lease", "3s"))
+        for program, key, wrong, right in (("jobtracker", "lease", "3 blinks", "3s"),
+                                           ("jobtracker", "listen", "nowhere", "tcp://127.0.0.1:0"),
+                                           ("jobtracker", "http", "nowhere", "off"),
+                                           ("tasktracker", "tracker", "nowhere", "tcp://127.0.0.1:1")):
+            with self.subTest(key):
+                path = self.config(f'{key} = "{wrong}"\n')
+                self.assertIn(f"{path}:1: {key}: '{wrong}'",
+                              self.refused(program, "--config", path, f"--{key}", right))
 
     def test_a_bad_unit_is_named_with_its_source_and_the_right_form(self):
         path = self.config('lease = "3 blinks"\n')
@@ -120,15 +126,16 @@ class Usage(E2eTest):
         self.assertIn("CARILLON_LEASE", self.refused("jobtracker", env={"CARILLON_LEASE": "3"}))
 
     def test_a_flag_beats_the_environment_which_beats_the_file(self):
-        path = self.config('listen = "nowhere"\nlease = "bad"\n')
+        # A zone is looked up only where it counts; other values are checked wherever they stand.
+        path = self.config('tz = "nowhere"\nlease = "bad"\n')
         bad_file = self.refused("jobtracker", "--config", path)
         self.assertIn(f"{path}:2", bad_file)
-        path = self.config('listen = "file"\n')
-        env = {"CARILLON_LISTEN": "environment", "HOME": str(self.folder)}
+        path = self.config('tz = "file"\n')
+        env = {"CARILLON_TZ": "environment", "HOME": str(self.folder)}
         self.assertIn("'file'", self.refused("jobtracker", "--config", path,
                                              env={"HOME": str(self.folder)}))
         self.assertIn("'environment'", self.refused("jobtracker", "--config", path, env=env))
-        self.assertIn("'flag'", self.refused("jobtracker", "--config", path, "--listen", "flag",
+        self.assertIn("'flag'", self.refused("jobtracker", "--config", path, "--tz", "flag",
                                              env=env))
 
     def test_a_missing_configuration_file_is_named(self):

@@ -442,7 +442,7 @@ TEST(Program, NamesATrackerThatIsNoAddress) {
   Cli cli(acted);
   EXPECT_EQ(cli.run({"list", "--tracker", "localhost"}), kWrongInput);
   EXPECT_EQ(cli.err.str(),
-            "jobclient: list: --tracker: 'localhost' is not an address, must look like "
+            "jobclient: --tracker: 'localhost' is not an address, must look like "
             "tcp://127.0.0.1:35001\n");
 }
 

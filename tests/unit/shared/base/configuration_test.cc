@@ -196,6 +196,28 @@ TEST_F(ConfigurationFileTest, RefusesBadValuesThatAnotherSourceOverrides) {
   EXPECT_THAT(settings.list("label"), ElementsAre("b=2"));
 }
 
+TEST(Configuration, ChecksTheFormOfATextAndOfEachInAList) {
+  const auto check = [](const std::string& text) -> Status {
+    if (text.starts_with("tcp://")) return {};
+    return Error{ErrorCode::kInvalidArgument, "'" + text + "' is no address"};
+  };
+  const Program program{
+      .name = "x",
+      .options = {{.name = "listen", .fallback = "tcp://a", .check = check},
+                  {.name = "tracker", .kind = OptionKind::kList, .check = check}}};
+  const auto said = [&](const std::vector<std::string>& arguments,
+                        std::map<std::string, std::string> environment = {}) {
+    const auto parsed =
+        parse_configuration(program, arguments, Environment{std::move(environment)});
+    return parsed.ok() ? "accepted" : parsed.error().message;
+  };
+  EXPECT_EQ(said({"--listen", "tcp://b", "--tracker", "tcp://c"}), "accepted");
+  EXPECT_EQ(said({"--listen", "b"}), "--listen: 'b' is no address");
+  EXPECT_EQ(said({"--tracker", "tcp://c", "--tracker", "d"}), "--tracker: 'd' is no address");
+  EXPECT_EQ(said({"--listen", "tcp://b"}, {{"CARILLON_LISTEN", "e"}}),
+            "environment CARILLON_LISTEN: 'e' is no address");
+}
+
 TEST_F(ConfigurationFileTest, RefusesWhatIsNotToml) {
   EXPECT_THAT(file_refusal("lease = 3s\nlisten ="), HasSubstr("configuration: FILE:1: not TOML: "));
   EXPECT_THAT(file_refusal("\xff\xfe"), HasSubstr("configuration: FILE:1: not TOML: "));
