@@ -3,6 +3,7 @@
 #include "carillon/job_client.h"
 #include "jobclient/submit/client_thread.h"
 #include "shared/base/environment.h"
+#include "shared/net/endpoint.h"
 #include "shared/net/zmq/zmq_transport.h"
 
 namespace carillon {
@@ -12,6 +13,7 @@ Result<std::unique_ptr<JobClient>> JobClient::open(const JobClientOptions& optio
     return Error{ErrorCode::kInvalidArgument,
                  "connect_timeout and answer_timeout must be longer than nothing"};
   }
+  for (const std::string& tracker : options.trackers) CARILLON_TRY(net::check_endpoint(tracker));
   const auto ways = (options.token_file.empty() ? 0 : 1) + (options.keys.empty() ? 0 : 1) +
                     (options.insecure ? 1 : 0);
   if (ways > 1) {

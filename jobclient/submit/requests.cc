@@ -119,7 +119,9 @@ void Requests::send(Outstanding& request, SteadyTime now) {
   request.send_at = now + request.resend_after;
   // A transport that is full or just gone keeps nothing: it is sent again later, or over the next
   // connection.
-  if (transport_->send(request.frame).ok()) request.was_sent = true;
+  if (!transport_->send(request.frame).ok()) return;
+  request.was_sent = true;
+  ++request.open_sendings;
 }
 
 void Requests::send_due(SteadyTime now) {
@@ -149,6 +151,15 @@ Error Requests::give_up_error(bool was_sent) const {
   return {ErrorCode::kUnavailable, message};
 }
 
+// The error that ends a request, or kTimeout where it may have been taken in spite of it.
+Error Requests::unless_taken(const Outstanding& request, const Error& error) {
+  const bool changes = request.sequence != 0;
+  if (!changes || request.open_sendings == 0 || error.code == ErrorCode::kTimeout) return error;
+  return {ErrorCode::kTimeout, error.message +
+                                   ", but it was sent before, and the job tracker may have taken "
+                                   "it then (ask before repeating)"};
+}
+
 void Requests::give_up_due(SteadyTime now) {
   std::vector<std::uint64_t> late;
   for (const auto& [correlation, request] : outstanding_) {
@@ -156,7 +167,8 @@ void Requests::give_up_due(SteadyTime now) {
   }
   for (const std::uint64_t correlation : late) {
     const auto found = outstanding_.find(correlation);
-    if (found != outstanding_.end()) answer(found, give_up_error(found->second.was_sent));
+    if (found == outstanding_.end()) continue;
+    answer(found, unless_taken(found->second, give_up_error(found->second.was_sent)));
   }
   while (!unnumbered_.empty() && give_up_at(false, unnumbered_.front().asked_at) <= now) {
     const Done done = std::move(unnumbered_.front().done);
@@ -205,6 +217,7 @@ void Requests::answer(Table::iterator request, Result<wire::Message> answer) {
 
 void Requests::try_later(Table::iterator found, const Error& refusal) {
   Outstanding& request = found->second;
+  if (request.open_sendings > 0) --request.open_sendings;
   request.slow_down = request.slow_down == Duration{}
                           ? config_.slow_down_wait
                           : std::min(request.slow_down * 2, config_.resend_after_max);
@@ -215,7 +228,7 @@ void Requests::try_later(Table::iterator found, const Error& refusal) {
   const SteadyTime last_try =
       request.asked_at +
       (is_away ? config_.connect_timeout : config_.answer_timeout - 2 * config_.resend_after);
-  if (*request.send_at > last_try) answer(found, refusal);
+  if (*request.send_at > last_try) answer(found, unless_taken(request, refusal));
 }
 
 void Requests::on_frame(std::string_view frame) {
@@ -275,7 +288,7 @@ void Requests::fail_all(const Error& error) {
   std::deque<Unnumbered> unnumbered = std::exchange(unnumbered_, {});
   Table outstanding = std::exchange(outstanding_, {});
   by_sequence_.clear();
-  for (auto& [correlation, request] : outstanding) request.done(error);
+  for (auto& [correlation, request] : outstanding) request.done(unless_taken(request, error));
   for (Unnumbered& request : unnumbered) request.done(error);
 }
 

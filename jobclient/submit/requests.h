@@ -27,6 +27,9 @@
 // is denied, the connection is made anew once, because a tracker that was restarted has a new
 // token; a second denial ends every request.
 //
+// Giving up a changing request of which some sending was neither answered nor refused is kTimeout,
+// whatever the reason: nobody knows what became of it.
+//
 // Thread: the loop. Callbacks may ask again, but must not destroy this.
 namespace carillon {
 
@@ -85,6 +88,7 @@ class Requests final : public net::ClientReceiver {
     std::int64_t sequence = 0;
     SteadyTime asked_at{};
     bool was_sent = false;
+    int open_sendings = 0;  // neither answered nor refused: the tracker may have taken one
     std::optional<SteadyTime> send_at{};  // when to send it (again); empty: not on this connection
     Duration resend_after{};
     Duration slow_down{};
@@ -112,6 +116,7 @@ class Requests final : public net::ClientReceiver {
   void answer(Table::iterator request, Result<wire::Message> answer);
   void fail_all(const Error& error);
   Error give_up_error(bool was_sent) const;
+  static Error unless_taken(const Outstanding& request, const Error& error);
   Error denied_error() const;
 
   const RequestsConfig config_;

@@ -24,9 +24,10 @@
 // it already gives the first answer. So a call that returns has happened once, or not at all; only
 // kTimeout leaves it open.
 //
-// Errors: kUnavailable, no tracker was reachable within connect_timeout, nothing was sent ·
-// kTimeout, sent, but no answer within answer_timeout: the tracker may have taken it · kDenied, the
-// tracker does not let this user in · the others as the tracker says.
+// Errors: kUnavailable, no tracker took it within connect_timeout, because none was reachable or
+// each was just starting or stopping · kTimeout, it was sent, and no answer came within
+// answer_timeout: a tracker may have taken it · kDenied, the tracker does not let this user in ·
+// the others as the tracker says.
 //
 // Thread: any. One client serves any number of threads, and that is the fast way: what waits at
 // the same time travels together. A client has one thread of its own inside; many clients in one
@@ -40,7 +41,7 @@ struct JobClientOptions {
   std::vector<std::string> trackers{"tcp://127.0.0.1:35001"};
   // How long a call waits for a connection.
   Duration connect_timeout = std::chrono::seconds{5};
-  // How long a call waits for its answer once it was sent, over reconnects.
+  // How long a call whose request was sent waits for the answer, from its begin, over reconnects.
   Duration answer_timeout = std::chrono::seconds{30};
   // Access, only one of them. None: on loopback, the token that a tracker of the same user wrote.
   std::string token_file{};  // a file with the tracker's token
@@ -56,7 +57,7 @@ const char* to_string(SubmitStatus status);
 struct SubmitAnswer {
   std::string task_id{};  // given or made
   std::string group{};
-  JobId job_id{};  // of the job, or of a schedule's next fire; 0 when not accepted
+  JobId job_id{};  // of the job, or of a schedule's first run; 0 for a manual job, and if refused
   SubmitStatus status = SubmitStatus::kRejected;
   std::string tz{};       // the zone that a cron job was stored with
   std::string reason{};   // why not accepted
@@ -109,7 +110,8 @@ inline constexpr std::size_t kJobsQueuedMax = 200'000;
 
 class JobClient {
  public:
-  // kInvalidArgument: an address that is none. Does not wait for a connection; calls do.
+  // kInvalidArgument: an option that cannot be, such as an address that is none. Does not wait for
+  // a connection; calls do.
   static Result<std::unique_ptr<JobClient>> open(const JobClientOptions& options);
 
   // Over a connection of another kind; for JobClient::open() and for tests.
@@ -124,7 +126,8 @@ class JobClient {
   Result<std::vector<SubmitAnswer>> submit(std::vector<JobSpec> jobs);
   Result<SubmitAnswer> submit_one(JobSpec job);
   // Does not wait: `done` is called on the client's own thread, and must neither block nor call
-  // into the client. When the client is closed before, it is called with kUnavailable.
+  // into the client. When the client is closed before, it is called with kUnavailable, or with
+  // kTimeout once the jobs were sent.
   using SubmitDone = std::function<void(Result<std::vector<SubmitAnswer>>)>;
   void submit_async(std::vector<JobSpec> jobs, SubmitDone done);
 
@@ -132,9 +135,11 @@ class JobClient {
   Result<ActAnswer> cancel(const TaskRef& task);
   Result<ActAnswer> suspend(const TaskRef& task);
   Result<ActAnswer> resume(const TaskRef& task);
-  // Makes one run now, ahead of everything in its group.
+  // Makes one run now, ahead of everything in its group; of a job that runs once and waits, its
+  // only one.
   Result<ActAnswer> trigger(const TaskRef& task, const TriggerOptions& options = {});
-  // Stops what is running of it; a job's retries and coming fires stay.
+  // Stops what is running of it. A run that was killed is not tried again, whatever retries it has
+  // left; the coming fires of a schedule stay.
   Result<ActAnswer> kill(const TaskRef& task);
   Result<ActAnswer> kill(JobId job);
 
