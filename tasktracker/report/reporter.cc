@@ -31,19 +31,34 @@ void Reporter::add(wire::RunResult&& result, SteadyTime now) {
   const wire::AttemptId id = result.id;
   if (!result.message.empty()) result.message = clean_text(result.message, config_.text_max);
   const bool wrote = output_.has(id);
-  results_[id] = {.result = std::move(result), .send_latest = now + config_.output_wait};
+  Entry& entry = results_[id];
+  leave_message(entry);
+  entry = {.result = std::move(result), .send_latest = now + config_.output_wait};
   (wrote ? for_output_ : to_send_).push_back(id);
 }
 
 void Reporter::on_reported(const wire::Reported& reported) {
-  for (const wire::AttemptId& id : reported.done) results_.erase(id);
+  for (const wire::AttemptId& id : reported.done) {
+    const auto found = results_.find(id);
+    if (found == results_.end()) continue;
+    leave_message(found->second);
+    results_.erase(found);
+  }
   while (!sent_.empty() && !results_.contains(sent_.front().id)) sent_.pop_front();
+}
+
+void Reporter::leave_message(Entry& entry) {
+  const auto found = messages_.find(std::exchange(entry.message, 0));
+  if (found != messages_.end() && --found->second == 0) messages_.erase(found);
 }
 
 void Reporter::forget_sent() {
   std::deque<wire::AttemptId> again;
   for (const Sent& sent : sent_) {
-    if (results_.contains(sent.id)) again.push_back(sent.id);
+    const auto found = results_.find(sent.id);
+    if (found == results_.end()) continue;
+    leave_message(found->second);
+    again.push_back(sent.id);
   }
   to_send_.insert(to_send_.begin(), again.begin(), again.end());
   sent_.clear();
@@ -51,7 +66,11 @@ void Reporter::forget_sent() {
 
 void Reporter::resend_late(SteadyTime now) {
   while (!sent_.empty() && sent_.front().again_at <= now) {
-    if (results_.contains(sent_.front().id)) to_send_.push_back(sent_.front().id);
+    const auto found = results_.find(sent_.front().id);
+    if (found != results_.end()) {
+      leave_message(found->second);
+      to_send_.push_back(found->first);
+    }
     sent_.pop_front();
   }
 }
@@ -65,8 +84,9 @@ std::optional<wire::Report> Reporter::next_message(SessionId session, SteadyTime
     to_send_.push_back(id);
     return true;
   });
-  if (to_send_.empty()) return std::nullopt;
+  if (to_send_.empty() || messages_.size() >= config_.messages_max) return std::nullopt;
   wire::Report report{.session = session};
+  const std::int64_t message = last_message_ + 1;
   std::size_t bytes = 0;
   while (!to_send_.empty() && report.results.size() < config_.results_max &&
          bytes < config_.message_bytes) {
@@ -76,14 +96,18 @@ std::optional<wire::Report> Reporter::next_message(SessionId session, SteadyTime
     if (found == results_.end()) continue;  // Confirmed before it was sent again.
     report.results.push_back(found->second.result);
     bytes += found->second.result.message.size();
+    leave_message(found->second);
+    found->second.message = message;
+    ++messages_[message];
     sent_.push_back({.id = id, .again_at = now + config_.resend_after});
   }
   if (report.results.empty()) return std::nullopt;
+  last_message_ = message;
   return report;
 }
 
 std::optional<SteadyTime> Reporter::next_time() const {
-  if (!to_send_.empty()) return SteadyTime{};
+  if (!to_send_.empty() && messages_.size() < config_.messages_max) return SteadyTime{};
   std::optional<SteadyTime> next;
   const auto consider = [&next](SteadyTime time) {
     if (!next || time < *next) next = time;

@@ -15,9 +15,11 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 struct ReporterBundle {
+  explicit ReporterBundle(ReporterConfig config = {.results_max = 2}) : reporter(config, output) {}
+
   ManualClock clock;
   OutputQueue output{OutputQueueConfig{}};
-  Reporter reporter{ReporterConfig{.results_max = 2}, output};
+  Reporter reporter;
 
   void add(std::int64_t job, std::string message = {}) {
     reporter.add({.id = id(job), .message = std::move(message)}, clock.steady_now());
@@ -58,6 +60,38 @@ TEST(Reporter, SendsAgainWhatWasNotConfirmedForASecond) {
   EXPECT_THAT(b.next(), IsEmpty());
   b.clock.advance(milliseconds{1});
   EXPECT_THAT(b.next(), ElementsAre(2));
+}
+
+TEST(Reporter, HasFewMessagesUnderWayAndTheNextCarriesWhatCameMeanwhile) {
+  ReporterBundle b({.results_max = 100, .messages_max = 3});
+  for (std::int64_t job = 1; job <= 3; ++job) {
+    b.add(job);
+    EXPECT_THAT(b.next(), ElementsAre(job));
+  }
+  for (std::int64_t job = 4; job <= 6; ++job) {
+    b.add(job);
+    EXPECT_THAT(b.next(), IsEmpty());
+  }
+  EXPECT_EQ(b.reporter.next_time(), b.clock.steady_now() + seconds{1}) << "it must not spin";
+  b.reporter.on_reported({.done = {id(2)}});
+  EXPECT_THAT(b.next(), ElementsAre(4, 5, 6));
+  b.add(7);
+  EXPECT_THAT(b.next(), IsEmpty());
+  b.reporter.on_reported({.done = {id(4), id(5)}});
+  EXPECT_THAT(b.next(), IsEmpty()) << "one of that message is not confirmed";
+  b.reporter.on_reported({.done = {id(6)}});
+  EXPECT_THAT(b.next(), ElementsAre(7));
+  // Messages that were lost do not count for ever.
+  b.clock.advance(seconds{1});
+  EXPECT_THAT(b.next(), ElementsAre(1, 3, 7));
+  b.add(8);
+  EXPECT_THAT(b.next(), ElementsAre(8));
+  b.add(9);
+  EXPECT_THAT(b.next(), ElementsAre(9));
+  b.add(10);
+  EXPECT_THAT(b.next(), IsEmpty());
+  b.reporter.forget_sent();
+  EXPECT_THAT(b.next(), ElementsAre(1, 3, 7, 8, 9, 10));
 }
 
 TEST(Reporter, ForgetsWhatWasConfirmed) {
