@@ -37,6 +37,7 @@ ActiveDefinition& Catalog::put_definition(Definition row, JobSpec spec, Compiled
   auto& place = definitions_[id];
   place = std::make_unique<ActiveDefinition>(ActiveDefinition{
       .row = std::move(row), .spec = std::move(spec), .schedule = std::move(schedule)});
+  definitions_by_id_[id] = place.get();
   return *place;
 }
 
@@ -47,12 +48,13 @@ void Catalog::remove_definition(DefinitionId id) {
   const auto named =
       definitions_by_task_.find({found->second->row.group, found->second->row.task_id});
   if (named != definitions_by_task_.end() && named->second == id) definitions_by_task_.erase(named);
+  definitions_by_id_.erase(id);
   definitions_.erase(found);
 }
 
 ActiveDefinition* Catalog::definition(DefinitionId id) {
-  const auto found = definitions_.find(id);
-  return found == definitions_.end() ? nullptr : found->second.get();
+  const auto found = definitions_by_id_.find(id);
+  return found == definitions_by_id_.end() ? nullptr : found->second;
 }
 
 ActiveDefinition* Catalog::definition(GroupId group, const std::string& task_id) {
@@ -62,8 +64,8 @@ ActiveDefinition* Catalog::definition(GroupId group, const std::string& task_id)
 
 std::optional<wire::SpecGlance> Catalog::glance(const WaitingJob& job) const {
   if (!job.spec.empty()) return wire::glance_at_spec(job.spec);
-  const auto found = definitions_.find(job.definition);
-  if (found == definitions_.end()) return std::nullopt;
+  const auto found = definitions_by_id_.find(job.definition);
+  if (found == definitions_by_id_.end()) return std::nullopt;
   const JobSpec& spec = found->second->spec;
   return wire::SpecGlance{.kind = spec.run.kind, .start_deadline = spec.start_deadline};
 }

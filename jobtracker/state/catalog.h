@@ -74,6 +74,7 @@ class Catalog {
   std::map<GroupId, Group> groups_;
   std::unordered_map<std::string, GroupId> groups_by_name_;  // lower case
   std::map<DefinitionId, std::unique_ptr<ActiveDefinition>> definitions_;
+  std::unordered_map<DefinitionId, ActiveDefinition*> definitions_by_id_;  // looked up all the time
   std::map<std::pair<GroupId, std::string>, DefinitionId> definitions_by_task_;
   std::int32_t definition_high_ = 0;
 };
