@@ -59,6 +59,7 @@ void Batcher::enqueue(Urgency urgency, Unit unit) {
   if (unit.request) unit.bytes += unit.request->answer.size();
   // A request without operations counts too, so that a batch can be halved down to it.
   unit.rows = std::max<std::size_t>(unit.rows, 1);
+  unit.since = clock_.steady_now();
   pending_rows_ += unit.rows;
   pending_bytes_ += unit.bytes;
   waiting_[static_cast<std::size_t>(urgency)].push_back(std::move(unit));
@@ -114,6 +115,16 @@ Status Batcher::check_room() const {
 
 void Batcher::beat() { wants_beat_ = true; }
 
+std::array<Urgency, kUrgencies> Batcher::order() const {
+  std::array<Urgency, kUrgencies> order{Urgency::kClaim, Urgency::kCompletion, Urgency::kRequest,
+                                        Urgency::kBulk, Urgency::kHousekeeping};
+  const auto& ends = waiting_[static_cast<std::size_t>(Urgency::kCompletion)];
+  const bool are_late =
+      !ends.empty() && ends.front().since + config_.completion_wait <= clock_.steady_now();
+  if (are_late) std::swap(order[0], order[1]);
+  return order;
+}
+
 void Batcher::flush(WallTime now, std::int64_t id_high, bool recovered) {
   if (is_busy_ || clock_.steady_now() < not_before_) return;
   if (pending_rows_ == 0 && !wants_beat_) return;
@@ -126,11 +137,13 @@ void Batcher::flush(WallTime now, std::int64_t id_high, bool recovered) {
   batch.operations.reserve(std::min(pending_rows_, limit));
   std::size_t filled = 0;
   std::set<std::pair<std::int64_t, std::int64_t>> numbers;
-  for (std::size_t urgency = 0; urgency < kUrgencies && filled < limit; ++urgency) {
-    auto& queue = waiting_[urgency];
+  const auto order = this->order();
+  for (std::size_t at = 0; at < kUrgencies && filled < limit; ++at) {
+    auto& queue = waiting_[static_cast<std::size_t>(order[at])];
     // Each leaves an eighth to the less urgent, so that nothing waits for ever.
-    const bool others_wait = std::any_of(std::begin(waiting_) + urgency + 1, std::end(waiting_),
-                                         [](const auto& other) { return !other.empty(); });
+    const bool others_wait = std::any_of(
+        order.begin() + at + 1, order.end(),
+        [this](Urgency other) { return !waiting_[static_cast<std::size_t>(other)].empty(); });
     const std::size_t through = limit - (others_wait ? (limit - filled) / 8 : 0);
     while (!queue.empty()) {
       Unit& unit = queue.front();

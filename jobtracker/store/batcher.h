@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -50,6 +51,8 @@ struct BatcherConfig {
   // How long a commit should take: longer makes larger batches and more jobs a second, shorter
   // lets an urgent claim wait less behind a bulk load.
   Duration commit_time_aim = std::chrono::milliseconds{8};
+  // Ends give way to starts so long: what a worker would run again, if it died now, stays little.
+  Duration completion_wait = std::chrono::milliseconds{500};
   std::size_t rows_min = 64;
   std::size_t rows_max = 8192;
   // Rows that may wait for a commit; beyond it clients are told to slow down.
@@ -61,10 +64,11 @@ struct BatcherConfig {
   Status validate() const;
 };
 
-// What filled first when a batch is made.
+// What a batch is filled with first: starts come before the ends of earlier runs, but for ends that
+// have waited for too long.
 enum class Urgency : std::uint8_t {
-  kCompletion = 0,
-  kClaim = 1,
+  kClaim = 0,
+  kCompletion = 1,
   kRequest = 2,
   kBulk = 3,
   kHousekeeping = 4
@@ -132,12 +136,14 @@ class Batcher {
     std::optional<NumberedRequest> request{};
     std::size_t rows = 0;  // that it writes, about; never 0
     std::size_t bytes = 0;
+    SteadyTime since{};
     OnOutcome on_outcome{};  // a single operation
     OnUnit on_unit{};
     OnRequest on_request{};
   };
 
   void enqueue(Urgency urgency, Unit unit);
+  std::array<Urgency, kUrgencies> order() const;
   void deliver(Batch& batch, const Committed& committed);
   void deliver_unit(Unit& unit, std::vector<Operation> operations, const Outcome* outcomes,
                     const RequestOutcome* request);
