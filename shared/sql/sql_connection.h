@@ -87,11 +87,20 @@ class Connection {
 
   // Deletes the rows of `table` named by their keys, and says for each whether it was there.
   // `keys` holds, row after row, a value for each of key_columns; no key comes twice and none is
-  // null. The columns must be the primary key or a unique one, or the start of an index. All or
-  // none, also outside a transaction.
+  // null. The columns must be the primary key or a unique one, or the start of an index (then
+  // several rows may have a key, and what is said of it means nothing). All or none, also outside
+  // a transaction.
   virtual Result<std::vector<bool>> delete_rows(std::string_view table,
                                                 std::span<const std::string_view> key_columns,
                                                 std::span<const Value> keys) = 0;
+
+  // Sets columns of the rows of `table` named by their keys, and says for each whether it was
+  // there. `values` holds, row after row, a value for each of key_columns, then one for each of
+  // set_columns. Keys as for delete_rows(), unique ones. All or none, as there.
+  virtual Result<std::vector<bool>> update_rows(std::string_view table,
+                                                std::span<const std::string_view> key_columns,
+                                                std::span<const std::string_view> set_columns,
+                                                std::span<const Value> values) = 0;
 
   // Runs a script of statements separated by ";" at line ends, for schema changes. Stops at the
   // first that fails; what the earlier ones did stays, unless a transaction was open on SQLite.

@@ -1,5 +1,6 @@
 #include "tests/contract/sql_connection_contract.h"
 
+#include <array>
 #include <limits>
 #include <numeric>
 
@@ -402,6 +403,30 @@ TEST_P(SqlConnectionContract, DeletesEachKeyForOneConnectionOnly) {
   EXPECT_THAT(connection_->delete_rows("t", kKey, numbers(0, 60)).value(), Each(true));
   const auto late = other->delete_rows("t", kKey, numbers(50, 50)).value();
   EXPECT_EQ(std::count(late.begin(), late.end(), true), 40);
+}
+
+TEST_P(SqlConnectionContract, UpdatesRowsByTheirKeysAndSaysForEachWhetherItWasThere) {
+  run("CREATE TABLE t (id BIGINT PRIMARY KEY, version BIGINT, a BIGINT, b " + text_type() + ")");
+  run("INSERT INTO t VALUES (1, 1, 10, 'x'), (2, 7, 20, 'x'), (3, 1, 30, 'x'), (4, 1, 40, 'x')");
+  constexpr std::string_view kKeys[] = {"id", "version"};
+  constexpr std::string_view kSet[] = {"version", "a", "b"};
+  const auto row = [](std::int64_t id, std::int64_t version, std::int64_t a, std::string_view b) {
+    return std::array{Value::of(id), Value::of(1), Value::of(version), Value::of(a),
+                      Value::of_text(b)};
+  };
+  std::vector<Value> values;
+  // The third finds its row as it is to be: it was there all the same.
+  for (const auto& one :
+       {row(1, 2, 11, "y"), row(2, 2, 21, "y"), row(3, 1, 30, "x"), row(9, 2, 91, "y")}) {
+    values.insert(values.end(), one.begin(), one.end());
+  }
+  EXPECT_THAT(connection_->update_rows("t", kKeys, kSet, values).value(),
+              ElementsAre(true, false, true, false));
+  EXPECT_EQ(number(*connection_, "SELECT SUM(a) FROM t"), 11 + 20 + 30 + 40);
+  EXPECT_EQ(number(*connection_, "SELECT COUNT(*) FROM t WHERE b = 'y'"), 1);
+  EXPECT_THAT(connection_->update_rows("t", kKeys, kSet, {}).value(), ElementsAre());
+  const auto all = std::span{values}.subspan(2 * 5, 5);
+  EXPECT_THAT(connection_->update_rows("t", kKeys, kSet, all).value(), ElementsAre(true));
 }
 
 TEST_P(SqlConnectionContract, RollsBackADeletionWithItsTransaction) {

@@ -45,6 +45,12 @@ class CutConnection final : public sql::Connection {
                                         std::span<const sql::Value> keys) override {
     return inner_->delete_rows(table, key_columns, keys);
   }
+  Result<std::vector<bool>> update_rows(std::string_view table,
+                                        std::span<const std::string_view> key_columns,
+                                        std::span<const std::string_view> set_columns,
+                                        std::span<const sql::Value> values) override {
+    return inner_->update_rows(table, key_columns, set_columns, values);
+  }
   Status run_script(std::string_view script) override { return inner_->run_script(script); }
 
  private:

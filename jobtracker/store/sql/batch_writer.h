@@ -61,7 +61,7 @@ Status write_purges(WriteContext& context, const OperationIndices& indices);
 // set; nearly always that is one run.
 template <class IdOf, class Write>
 Status in_runs(const OperationIndices& indices, const IdOf& id_of, const Write& write) {
-  std::unordered_set<JobId> seen;
+  std::unordered_set<decltype(id_of(std::size_t{}))> seen;
   OperationIndices run;
   for (const std::size_t index : indices) {
     if (!seen.insert(id_of(index)).second) {

@@ -1,19 +1,28 @@
 #include <algorithm>
-#include <unordered_set>
+#include <map>
+#include <utility>
 
 #include "jobtracker/store/request_slots.h"
 #include "jobtracker/store/sql/batch_writer.h"
 
-// Changes of definitions: one conditional statement each, for their rows differ in what is set.
+// Changes of definitions. Those that only note a fire come many at a time and are written so; the
+// others with conditional statements of their own.
 namespace carillon::jobtracker {
 namespace {
 
 using sql::Value;
 
-constexpr std::string_view kSetAll =
-    " SET version = ?, kind = ?, state = ?, created_us = ?, next_fire_us = ?, last_fire_us = ?, "
-    "generated_through_us = ?, fired = ?";
-constexpr std::string_view kSetSpec = ", schedule = ?, tz = ?, spec = ?";
+// definition_id is the primary key; an edit changes the version, what is generated the third.
+constexpr std::string_view kKeyColumns[] = {"definition_id", "version", "generated_through_us"};
+constexpr std::string_view kSetColumns[] = {"version",
+                                            "kind",
+                                            "state",
+                                            "created_us",
+                                            "next_fire_us",
+                                            "last_fire_us",
+                                            "generated_through_us",
+                                            "fired"};
+constexpr std::string_view kSetSpec = " SET schedule = ?, tz = ?, spec = ?";
 constexpr std::string_view kWhereVersion = " WHERE definition_id = ? AND version = ?";
 constexpr std::string_view kAndGenerated = " AND generated_through_us = ?";
 constexpr std::string_view kDeleteKey =
@@ -78,27 +87,50 @@ Result<bool> move_definition(WriteContext& context, const ChangeDefinition& chan
   return true;
 }
 
-Result<bool> update_definition(WriteContext& context, const ChangeDefinition& change) {
-  const Definition& to = *change.to;
-  const std::string sql = joined({"UPDATE ", definition_table(to.kind), kSetAll,
-                                  change.spec_changed ? kSetSpec : "", condition_of(change)});
-  SqlValues values{Value::of(to.version),
-                   Value::of(static_cast<std::int64_t>(to.kind)),
-                   Value::of(static_cast<std::int64_t>(to.state)),
-                   value_of(to.created_at),
-                   value_of(to.next_fire),
-                   value_of(to.last_fire),
-                   value_of(to.generated_through),
-                   Value::of(to.fired)};
-  ScheduleText text;
-  if (change.spec_changed) {
-    if (context.describe) text = context.describe(to.spec);
-    values.insert(values.end(), {Value::of_text(text.schedule), Value::of_text(text.tz),
-                                 Value::of_bytes(to.spec)});
-  }
+// What is in a row of update_rows().
+std::span<const std::string_view> key_columns(const ChangeDefinition& change) {
+  return std::span{kKeyColumns}.first(change.expected_generated_through ? 3 : 2);
+}
+
+void append_row(SqlValues& values, const ChangeDefinition& change) {
   append_condition(values, change);
-  if (CARILLON_TRY(context.db.execute(sql, values)) > 0) return true;
-  return move_definition(context, change);
+  const Definition& to = *change.to;
+  values.insert(values.end(),
+                {Value::of(to.version), Value::of(static_cast<std::int64_t>(to.kind)),
+                 Value::of(static_cast<std::int64_t>(to.state)), value_of(to.created_at),
+                 value_of(to.next_fire), value_of(to.last_fire), value_of(to.generated_through),
+                 Value::of(to.fired)});
+}
+
+// The rows of `indices` in one table, found by the same columns; an index whose row is not as
+// expected there is a conflict, or moves.
+Status update_definitions(WriteContext& context, std::string_view table,
+                          const OperationIndices& indices) {
+  SqlValues values;
+  for (const std::size_t index : indices) {
+    append_row(values, context.operation<ChangeDefinition>(index));
+  }
+  context.about(indices);
+  const auto& first = context.operation<ChangeDefinition>(indices.front());
+  const auto found =
+      CARILLON_TRY(context.db.update_rows(table, key_columns(first), kSetColumns, values));
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const auto& change = context.operation<ChangeDefinition>(indices[i]);
+    if (found[i] || CARILLON_TRY(move_definition(context, change))) continue;
+    context.conflict(indices[i]);
+  }
+  return {};
+}
+
+Status update_spec(WriteContext& context, const ChangeDefinition& change) {
+  const Definition& to = *change.to;
+  ScheduleText text;
+  if (context.describe) text = context.describe(to.spec);
+  CARILLON_TRY(context.db.execute(
+      joined({"UPDATE ", definition_table(to.kind), kSetSpec, " WHERE definition_id = ?"}),
+      SqlValues{Value::of_text(text.schedule), Value::of_text(text.tz), Value::of_bytes(to.spec),
+                value_of(change.id)}));
+  return {};
 }
 
 Result<bool> remove_definition(WriteContext& context, const ChangeDefinition& change) {
@@ -178,32 +210,41 @@ Status void_waiting(WriteContext& context, const ChangeDefinition& change) {
   return {};
 }
 
-}  // namespace
-
-Status write_definition_changes(WriteContext& context, const OperationIndices& indices) {
-  std::unordered_set<DefinitionId> added;  // definitions with occurrences that are not written yet
+// `indices` name no definition twice.
+Status write_some(WriteContext& context, const OperationIndices& indices) {
+  std::map<std::pair<std::string_view, std::size_t>, OperationIndices> updates;
   for (const std::size_t index : indices) {
     const auto& change = context.operation<ChangeDefinition>(index);
+    if (!change.to) {
+      context.current = index;
+      if (!CARILLON_TRY(remove_definition(context, change))) context.conflict(index);
+    } else {
+      updates[{definition_table(change.to->kind), key_columns(change).size()}].push_back(index);
+    }
+  }
+  for (const auto& [table, some] : updates) {
+    CARILLON_TRY(update_definitions(context, table.first, some));
+  }
+  for (const std::size_t index : indices) {
+    if (context.outcomes[index].kind != OutcomeKind::kDone) continue;
+    const auto& change = context.operation<ChangeDefinition>(index);
     context.current = index;
-    const bool done = CARILLON_TRY(change.to ? update_definition(context, change)
-                                             : remove_definition(context, change));
-    if (!done) {
-      context.conflict(index);
-      continue;
-    }
-    if (change.void_waiting) {
-      if (added.contains(change.id)) {
-        CARILLON_TRY(context.flush(indices));
-        added.clear();
-        context.current = index;
-      }
-      CARILLON_TRY(void_waiting(context, change));
-    }
+    if (change.to && change.spec_changed) CARILLON_TRY(update_spec(context, change));
+    if (change.void_waiting) CARILLON_TRY(void_waiting(context, change));
     for (const WaitingJob& job : change.add) CARILLON_TRY(context.add_waiting(job));
-    if (!change.add.empty()) added.insert(change.id);
     for (const LogEntry& entry : change.logs) context.rows.add_log(entry);
   }
   return context.flush(indices);
+}
+
+}  // namespace
+
+Status write_definition_changes(WriteContext& context, const OperationIndices& indices) {
+  const auto id_of = [&](std::size_t index) {
+    return context.operation<ChangeDefinition>(index).id;
+  };
+  return in_runs(indices, id_of,
+                 [&](const OperationIndices& run) { return write_some(context, run); });
 }
 
 }  // namespace carillon::jobtracker

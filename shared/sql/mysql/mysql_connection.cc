@@ -69,17 +69,19 @@ const char* typed_placeholder(const Value& value) {
 }
 
 // "(SELECT 0 AS n, ? AS k0 UNION ALL SELECT 1, ? ...) AS k STRAIGHT_JOIN table AS t ON ...": each
-// row is found by its key. A long IN list would be answered by a scan that locks other rows too.
+// row is found by its key, the first of its columns; the others are values. A long IN list would be
+// answered by a scan that locks other rows too.
 std::string join_by_keys(std::string_view table, std::span<const std::string_view> key_columns,
-                         std::span<const Value> first_key, int rows) {
+                         std::span<const Value> first_row, int rows) {
   std::string text = "(SELECT 0 AS n";
   std::string others;
   std::string condition;
-  for (std::size_t column = 0; column < key_columns.size(); ++column) {
+  for (std::size_t column = 0; column < first_row.size(); ++column) {
     const auto name = "k" + std::to_string(column);
-    const std::string placeholder = typed_placeholder(first_key[column]);
+    const std::string placeholder = typed_placeholder(first_row[column]);
     text += ", " + placeholder + " AS " + name;
     others += ", " + placeholder;
+    if (column >= key_columns.size()) continue;
     condition += column == 0 ? " ON t." : " AND t.";
     condition += std::string{key_columns[column]} + " = k." + name;
   }
@@ -318,9 +320,10 @@ int MysqlConnection::chunk_rows(std::span<const Value> values, std::size_t width
     for (const auto& value : values.subspan(fitting * width, width)) bytes += 9 + value.text.size();
     if (bytes > bytes_max || (fitting + 1) * width > kPlaceholdersMax) break;
   }
-  int rows = 1;
-  while (static_cast<std::size_t>(rows) * 2 <= fitting) rows *= 2;
-  return rows;
+  // The first three binary digits of it, and zeros.
+  std::size_t step = 1;
+  while (fitting / step >= 8) step *= 2;
+  return static_cast<int>(std::max<std::size_t>(fitting / step * step, 1));
 }
 
 Status MysqlConnection::insert_rows(std::string_view head, int columns,
@@ -342,24 +345,48 @@ Status MysqlConnection::insert_rows(std::string_view head, int columns,
 Result<std::vector<bool>> MysqlConnection::delete_rows(
     std::string_view table, std::span<const std::string_view> key_columns,
     std::span<const Value> keys) {
-  const auto width = key_columns.size();
-  CARILLON_ASSERT(width > 0 && keys.size() % width == 0, "keys come in whole rows");
-  std::vector<bool> was_there(keys.size() / width, false);
-  if (keys.empty()) return was_there;
+  return change_rows(table, key_columns, key_columns.size(), keys,
+                     [](const std::string& join) { return "DELETE t FROM " + join; });
+}
+
+Result<std::vector<bool>> MysqlConnection::update_rows(
+    std::string_view table, std::span<const std::string_view> key_columns,
+    std::span<const std::string_view> set_columns, std::span<const Value> values) {
+  std::string set = " SET ";
+  for (std::size_t column = 0; column < set_columns.size(); ++column) {
+    set += (column == 0 ? "t." : ", t.") + std::string{set_columns[column]} + " = k.k" +
+           std::to_string(key_columns.size() + column);
+  }
+  return change_rows(table, key_columns, key_columns.size() + set_columns.size(), values,
+                     [&set](const std::string& join) { return "UPDATE " + join + set; });
+}
+
+Result<std::vector<bool>> MysqlConnection::change_rows(
+    std::string_view table, std::span<const std::string_view> key_columns, std::size_t width,
+    std::span<const Value> values, const std::function<std::string(const std::string&)>& text) {
+  CARILLON_ASSERT(!key_columns.empty() && values.size() % width == 0, "values come in whole rows");
+  std::vector<bool> was_there(values.size() / width, false);
+  if (values.empty()) return was_there;
   std::size_t done = 0;
   const auto work = [&]() -> Status {
-    while (!keys.empty()) {
-      const int rows = chunk_rows(keys, width);
-      const auto chunk = keys.first(static_cast<std::size_t>(rows) * width);
-      const auto join = join_by_keys(table, key_columns, keys.first(width), rows);
-      std::int64_t found = 0;
-      CARILLON_TRY(query("SELECT k.n FROM " + join + " FOR UPDATE", chunk, [&](const Row& row) {
-        was_there[done + static_cast<std::size_t>(row.integer(0))] = true;
-        ++found;
-      }));
-      if (found > 0) CARILLON_TRY(execute("DELETE t FROM " + join, chunk));
+    while (!values.empty()) {
+      const int rows = chunk_rows(values, width);
+      const auto chunk = values.first(static_cast<std::size_t>(rows) * width);
+      const auto join = join_by_keys(table, key_columns, values.first(width), rows);
+      // Nearly always all are there, and the number of them is all that must be known.
+      CARILLON_TRY(run_plain("SAVEPOINT before_change"));
+      const std::int64_t changed = CARILLON_TRY(execute(text(join), chunk));
+      if (changed == rows) {
+        std::fill_n(was_there.begin() + static_cast<std::ptrdiff_t>(done), rows, true);
+      } else if (changed != 0) {
+        CARILLON_TRY(run_plain("ROLLBACK TO SAVEPOINT before_change"));
+        CARILLON_TRY(query("SELECT k.n FROM " + join + " FOR UPDATE", chunk, [&](const Row& row) {
+          was_there[done + static_cast<std::size_t>(row.integer(0))] = true;
+        }));
+        CARILLON_TRY(execute(text(join), chunk));
+      }
       done += static_cast<std::size_t>(rows);
-      keys = keys.subspan(chunk.size());
+      values = values.subspan(chunk.size());
     }
     return {};
   };

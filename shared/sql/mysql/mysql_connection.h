@@ -57,6 +57,10 @@ class MysqlConnection final : public Connection {
   Result<std::vector<bool>> delete_rows(std::string_view table,
                                         std::span<const std::string_view> key_columns,
                                         std::span<const Value> keys) override;
+  Result<std::vector<bool>> update_rows(std::string_view table,
+                                        std::span<const std::string_view> key_columns,
+                                        std::span<const std::string_view> set_columns,
+                                        std::span<const Value> values) override;
   Status run_script(std::string_view script) override;
 
  private:
@@ -74,7 +78,14 @@ class MysqlConnection final : public Connection {
   // Inside the caller's transaction, or inside one of its own.
   template <class Work>
   Status atomically(const Work& work);
-  // How many of the first rows of `values` one statement takes: a power of two.
+  // Runs the statement that `text` makes of a join with many rows of `values`, which begin with
+  // their keys; says for each whether its row was there.
+  Result<std::vector<bool>> change_rows(
+      std::string_view table, std::span<const std::string_view> key_columns, std::size_t width,
+      std::span<const Value> values,
+      const std::function<std::string(const std::string& join)>& text);
+  // How many of the first rows of `values` one statement takes: few numbers only, so that few
+  // statements are prepared.
   int chunk_rows(std::span<const Value> values, std::size_t width) const;
   // Ends the transaction, and the connection if the error says so.
   Error failure(int number, const std::string& text, std::string_view sql);

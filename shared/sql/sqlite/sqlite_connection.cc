@@ -58,6 +58,17 @@ int bind_one(sqlite3_stmt* statement, int index, const Value& value) {
   return SQLITE_MISUSE;
 }
 
+// "a = ?1 AND b = ?2", numbered from `before` + 1.
+std::string equals(std::span<const std::string_view> columns, std::string_view between,
+                   std::size_t before = 0) {
+  std::string text;
+  for (const std::string_view column : columns) {
+    if (!text.empty()) text += between;
+    text += std::string{column} + " = ?" + std::to_string(++before);
+  }
+  return text;
+}
+
 }  // namespace
 
 // A prepared statement; finalized with its owner.
@@ -330,19 +341,31 @@ Status SqliteConnection::insert_rows(std::string_view head, int columns,
 Result<std::vector<bool>> SqliteConnection::delete_rows(
     std::string_view table, std::span<const std::string_view> key_columns,
     std::span<const Value> keys) {
-  const auto width = key_columns.size();
-  CARILLON_ASSERT(width > 0 && keys.size() % width == 0, "keys come in whole rows");
+  return run_for_each(
+      "DELETE FROM " + std::string{table} + " WHERE " + equals(key_columns, " AND "),
+      key_columns.size(), keys);
+}
+
+Result<std::vector<bool>> SqliteConnection::update_rows(
+    std::string_view table, std::span<const std::string_view> key_columns,
+    std::span<const std::string_view> set_columns, std::span<const Value> values) {
+  const std::size_t keys = key_columns.size();
+  return run_for_each("UPDATE " + std::string{table} + " SET " + equals(set_columns, ", ", keys) +
+                          " WHERE " + equals(key_columns, " AND "),
+                      keys + set_columns.size(), values);
+}
+
+// Runs the statement once for each row of `values`; whether it found something.
+Result<std::vector<bool>> SqliteConnection::run_for_each(const std::string& sql, std::size_t width,
+                                                         std::span<const Value> values) {
+  CARILLON_ASSERT(width > 0 && values.size() % width == 0, "values come in whole rows");
   std::vector<bool> was_there;
-  if (keys.empty()) return was_there;
-  was_there.reserve(keys.size() / width);
-  std::string sql = "DELETE FROM " + std::string{table} + " WHERE ";
-  for (std::size_t column = 0; column < width; ++column) {
-    sql += (column == 0 ? "" : " AND ") + std::string{key_columns[column]} + " = ?";
-  }
+  if (values.empty()) return was_there;
+  was_there.reserve(values.size() / width);
   const auto work = [&]() -> Status {
     auto* statement = CARILLON_TRY(prepare(sql, width));
-    for (; !keys.empty(); keys = keys.subspan(width)) {
-      was_there.push_back(CARILLON_TRY(run(*statement, keys.first(width))) > 0);
+    for (; !values.empty(); values = values.subspan(width)) {
+      was_there.push_back(CARILLON_TRY(run(*statement, values.first(width))) > 0);
     }
     return {};
   };

@@ -68,6 +68,10 @@ class SqliteConnection final : public Connection {
   Result<std::vector<bool>> delete_rows(std::string_view table,
                                         std::span<const std::string_view> key_columns,
                                         std::span<const Value> keys) override;
+  Result<std::vector<bool>> update_rows(std::string_view table,
+                                        std::span<const std::string_view> key_columns,
+                                        std::span<const std::string_view> set_columns,
+                                        std::span<const Value> values) override;
   Status run_script(std::string_view script) override;
 
   // Copies pages from the log into the file. Requires: no transaction.
@@ -85,6 +89,8 @@ class SqliteConnection final : public Connection {
   Result<std::int64_t> run(Statement& statement, std::span<const Value> parameters);
   Result<std::int64_t> run_text(std::string_view sql, std::span<const Value> parameters);
   Status run_plain(const char* sql);
+  Result<std::vector<bool>> run_for_each(const std::string& sql, std::size_t width,
+                                         std::span<const Value> values);
   // Inside the caller's transaction, or inside one of its own.
   template <class Work>
   Status atomically(const Work& work);
