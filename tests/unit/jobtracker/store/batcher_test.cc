@@ -134,10 +134,28 @@ TEST(Batcher, FillsByUrgencyAndLetsTheRestWait) {
   bundle.post(Urgency::kCompletion, 10);
   bundle.flush();
   Batch batch = bundle.take();
-  EXPECT_THAT(BatcherBundle::ids(batch), ElementsAre(10, 20, 30));
+  EXPECT_THAT(BatcherBundle::ids(batch), ElementsAre(20, 10, 30));
   bundle.commit(std::move(batch));
   bundle.flush();
   EXPECT_THAT(BatcherBundle::ids(bundle.take()), ElementsAre(40, 50));
+}
+
+TEST(Batcher, EndsThatHaveWaitedForLongComeBeforeStarts) {
+  BatcherBundle bundle({.completion_wait = milliseconds{500}, .rows_min = 1, .rows_max = 8});
+  bundle.post(Urgency::kCompletion, 10);
+  bundle.clock.advance(milliseconds{499});
+  for (const std::int64_t id : {20, 21, 22, 23, 24, 25, 26, 27, 28}) {
+    bundle.post(Urgency::kClaim, id);
+  }
+  bundle.flush();
+  Batch first = bundle.take();
+  EXPECT_EQ(BatcherBundle::ids(first).front(), 20);
+  EXPECT_EQ(BatcherBundle::ids(first).back(), 10) << "an eighth is theirs all the same";
+  bundle.commit(std::move(first));
+  bundle.post(Urgency::kCompletion, 11);
+  bundle.clock.advance(milliseconds{500});
+  bundle.flush();
+  EXPECT_EQ(BatcherBundle::ids(bundle.take()).front(), 11);
 }
 
 TEST(Batcher, LeavesAShareToTheLessUrgent) {
