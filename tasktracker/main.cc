@@ -29,17 +29,19 @@ int fail(int status, const std::string& message) {
   return status;
 }
 
-// Says once that this worker is at work; what comes after a lost connection is in the log.
+// Says once that this worker is at work, and its manager for whom; what else comes after a lost
+// connection is in the log.
 class ReadyLine {
  public:
   ReadyLine(const TaskTrackerOptions& options, const Environment& environment)
       : options_(options), environment_(environment) {}
 
   void say(const std::string& tracker, const std::string& name) {
-    if (said_.exchange(true)) return;
-    std::printf("tasktracker: ready group=%s name=%s threads=%d tracker=%s\n",
-                options_.group.c_str(), name.c_str(), options_.threads, tracker.c_str());
-    std::fflush(stdout);
+    if (!said_.exchange(true)) {
+      std::printf("tasktracker: ready group=%s name=%s threads=%d tracker=%s\n",
+                  options_.group.c_str(), name.c_str(), options_.threads, tracker.c_str());
+      std::fflush(stdout);
+    }
     // A manager that does not listen is its own problem.
     (void)sd_notify(environment_, "READY=1\nSTATUS=working for " + tracker);
   }

@@ -23,7 +23,8 @@ std::vector<Option> work_options() {
       {.name = "tracker",
        .kind = OptionKind::kList,
        .placeholder = "tcp://HOST:PORT",
-       .help = "Job trackers to work for.",
+       .help = "Where the job tracker is; several addresses by comma: the next where one does not "
+               "serve. All of one store.",
        .fallback = "tcp://127.0.0.1:35001",
        .check = net::check_endpoint,
        .section = "Work",
@@ -137,7 +138,8 @@ Program make_program(const Environment& environment) {
           "  tasktracker                                     # work for the tracker here\n"
           "  tasktracker --group mail --threads 8 --name mail-1\n"
           "  tasktracker --allow handler,http                # run no commands\n"
-          "  tasktracker --tracker tcp://10.0.0.5:35001 --keys /etc/carillon/keys\n"};
+          "  tasktracker --tracker tcp://10.0.0.5:35001 --keys /etc/carillon/keys\n"
+          "  tasktracker --tracker tcp://a:35001,tcp://b:35001 --keys /etc/carillon/keys\n"};
   append(program.options, work_options());
   append(program.options, limit_options(environment));
   append(program.options, access_options());

@@ -130,14 +130,14 @@ class Inside final : public TaskTracker {
 Status Inside::connect(const tasktracker::WorkerConfig& config) {
   const net::Access access{
       .keys = options_.keys, .token_file = options_.token_file, .insecure = options_.insecure};
-  std::vector<Worker::Tracker> trackers;
+  std::vector<tasktracker::TrackerAddress> addresses;
   for (const std::string& endpoint : options_.trackers) {
     // On a line of its own: an early return from within an initializer leaks what stands before.
     auto transport = CARILLON_TRY(net::connect_zmq(loop_, clock_, environment_, endpoint, access));
-    trackers.push_back({.endpoint = endpoint, .transport = std::move(transport)});
+    addresses.push_back({.endpoint = endpoint, .transport = std::move(transport)});
   }
   worker_ = std::make_unique<Worker>(
-      config, loop_, clock_, environment_, handlers_, http_, std::move(trackers),
+      config, loop_, clock_, environment_, handlers_, http_, std::move(addresses),
       Worker::Callbacks{.on_ready = options_.on_ready, .on_stopped = [this] { loop_.stop(); }});
   return {};
 }

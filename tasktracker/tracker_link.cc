@@ -17,43 +17,32 @@ struct Overloaded : Calls... {
 
 }  // namespace
 
-TrackerLink::TrackerLink(TrackerLinkConfig config, net::ClientTransport& transport, RunPool& pool,
-                         const Clock& clock, std::function<void()> on_ready)
+TrackerLink::TrackerLink(TrackerLinkConfig config, std::vector<TrackerAddress> addresses,
+                         RunPool& pool, const Clock& clock, OnReady on_ready)
     : config_(std::move(config)),
-      transport_(transport),
       pool_(pool),
       clock_(clock),
       on_ready_(std::move(on_ready)),
+      trackers_(std::move(addresses), *this),
       fetcher_(config_.fetcher),
       output_(config_.output),
-      reporter_(config_.reporter, output_) {
-  transport_.set_receiver(this);
-  if (transport_.is_connected()) fetcher_.on_connected();
-}
-
-TrackerLink::~TrackerLink() { transport_.set_receiver(nullptr); }
+      reporter_(config_.reporter, output_) {}
 
 void TrackerLink::on_connected() {
-  said_away_ = false;
+  heard_at_ = clock_.steady_now();
+  said_silent_ = false;
   fetcher_.on_connected();
 }
 
-void TrackerLink::on_disconnected(const std::string& reason) {
-  if (reason.starts_with("access denied")) {
-    log_.error("not let in, trying again and again", "tracker", config_.endpoint, "reason", reason);
-  } else if (!said_away_) {
-    log_.warn("no job tracker, trying again and again", "tracker", config_.endpoint, "reason",
-              reason, "held", fetcher_.held());
-  }
-  said_away_ = true;
-  fetcher_.on_disconnected();
-}
+void TrackerLink::on_disconnected(const std::string&) { fetcher_.on_disconnected(); }
 
 void TrackerLink::on_frame(std::string_view frame) {
+  heard_at_ = clock_.steady_now();
+  if (std::exchange(said_silent_, false)) trackers_.stay();
   Result<wire::Envelope> envelope = wire::decode(frame);
   if (!envelope.ok()) {
-    log_.warn("frame from the job tracker not understood", "tracker", config_.endpoint, "reason",
-              envelope.error().message);
+    log_.warn("frame from the job tracker not understood", "tracker", trackers_.endpoint(),
+              "reason", envelope.error().message);
     return;
   }
   receive(std::move(envelope).value());
@@ -79,21 +68,22 @@ void TrackerLink::receive(wire::Envelope&& envelope) {
                  [&](wire::ErrorReply& reply) { on_error(envelope.correlation, reply.error); },
                  [&](auto&) {
                    log_.warn("message that a job tracker does not send", "tracker",
-                             config_.endpoint);
+                             trackers_.endpoint());
                  },
              },
              envelope.message);
 }
 
 void TrackerLink::on_registered(const wire::Registered& registered) {
+  trackers_.stay();
   fetcher_.on_registered(registered, clock_.steady_now());
   // Whatever was on its way may have been lost with the connection or the session before.
   reporter_.forget_sent();
   output_.forget_sent();
   output_correlation_ = 0;
   last_refusal_.clear();
-  log_.info("registered", "tracker", config_.endpoint, "held", fetcher_.held());
-  on_ready_();
+  log_.info("registered", "tracker", trackers_.endpoint(), "held", fetcher_.held());
+  on_ready_(trackers_.endpoint());
 }
 
 void TrackerLink::on_hand_out(wire::HandOut&& hand_out) {
@@ -103,14 +93,9 @@ void TrackerLink::on_hand_out(wire::HandOut&& hand_out) {
   fetcher_.on_hand_out(hand_out, clock_.steady_now());
   if (fetcher_.counts().refused != refused) {
     log_.warn("hand-out refused, it answers a pull older than the lease", "tracker",
-              config_.endpoint, "jobs", count);
+              trackers_.endpoint(), "jobs", count);
   }
-  std::vector<Work> work;
-  work.reserve(hand_out.jobs.size());
-  for (wire::HandedJob& job : hand_out.jobs) {
-    work.push_back({.tracker = config_.index, .job = std::move(job)});
-  }
-  pool_.add(work);
+  pool_.add(std::move(hand_out.jobs));
 }
 
 void TrackerLink::on_kill(const wire::Kill& kill) {
@@ -120,8 +105,7 @@ void TrackerLink::on_kill(const wire::Kill& kill) {
     const RunPool::Stopped stopped = pool_.stop(id, StopReason::kKilled, reason);
     if (!stopped.was_waiting) continue;
     const WallTime now = clock_.wall_now();
-    on_ended({.tracker = config_.index,
-              .result = {.id = id,
+    on_ended({.result = {.id = id,
                          .outcome = wire::RunOutcome::kKilled,
                          .message = reason + " (it had not started)",
                          .started_at = now,
@@ -133,27 +117,30 @@ void TrackerLink::on_kill(const wire::Kill& kill) {
 void TrackerLink::on_error(std::uint64_t correlation, const Error& error) {
   const SteadyTime now = clock_.steady_now();
   if (correlation == register_correlation_) {
+    trackers_.leave();
     fetcher_.on_refused(now);
     if (error.message == last_refusal_) return;
     if (error.code == ErrorCode::kUnavailable) {
       log_.info("the job tracker does not take workers yet, trying again and again", "tracker",
-                config_.endpoint, "reason", error.message);
+                trackers_.endpoint(), "reason", error.message);
     } else {
       log_.error("the job tracker does not take this worker, trying again and again", "tracker",
-                 config_.endpoint, "reason", error.message);
+                 trackers_.endpoint(), "reason", error.message);
     }
     last_refusal_ = error.message;
     return;
   }
   if (correlation == output_correlation_) output_.on_refused(now);
+  if (error.code == ErrorCode::kUnavailable) trackers_.leave();
   if (error.code == ErrorCode::kNotFound) {
     // Each of several messages on their way is answered so.
     if (!fetcher_.is_registered()) return;
     log_.warn("the job tracker has forgotten this worker, registering again", "tracker",
-              config_.endpoint);
+              trackers_.endpoint());
     fetcher_.on_unknown_session();
   } else if (error.message != last_refusal_) {
-    log_.warn("refused by the job tracker", "tracker", config_.endpoint, "reason", error.message);
+    log_.warn("refused by the job tracker", "tracker", trackers_.endpoint(), "reason",
+              error.message);
     last_refusal_ = error.message;
   }
 }
@@ -172,7 +159,7 @@ void TrackerLink::on_refused(const wire::AttemptId& id, SteadyTime now) {
   if (refused_.empty()) {
     refused_at_ = now;
     log_.warn("handed a job of a kind that this worker does not accept (--allow), it goes back",
-              "tracker", config_.endpoint, "job", id.job_id.value);
+              "tracker", trackers_.endpoint(), "job", id.job_id.value);
   }
   refused_.push_back(id);
 }
@@ -183,12 +170,13 @@ void TrackerLink::give_back_refused(SteadyTime now, bool at_once) {
 }
 
 void TrackerLink::flush(SteadyTime now) {
-  if (!transport_.is_connected()) {
+  watch_silence(now);
+  trackers_.choose(now);
+  if (!trackers_.is_connected()) {
     // Whoever registers again does not name them.
     to_give_back_.clear();
     return;
   }
-  watch_lease(now);
   if (fetcher_.is_registered()) {
     // Output before results, results before the room that they make.
     if (std::optional<wire::Output> output = output_.next_message(config_.fetcher.session, now)) {
@@ -213,22 +201,25 @@ void TrackerLink::flush(SteadyTime now) {
   messages_.clear();
 }
 
-void TrackerLink::watch_lease(SteadyTime now) {
-  const bool has_lease = fetcher_.has_lease(now);
-  if (had_lease_ && !has_lease) {
-    log_.warn("no answer for a whole lease, what runs goes on and nothing new is taken", "tracker",
-              config_.endpoint, "held", fetcher_.held());
-  }
-  had_lease_ = has_lease;
+void TrackerLink::watch_silence(SteadyTime now) {
+  if (!trackers_.is_connected() || said_silent_ || now < silent_at()) return;
+  said_silent_ = true;
+  log_.warn("no answer for a whole lease, what runs goes on and nothing new is taken", "tracker",
+            trackers_.endpoint(), "held", fetcher_.held());
+  trackers_.leave();
 }
 
 std::optional<SteadyTime> TrackerLink::next_time() const {
-  if (!transport_.is_connected()) return std::nullopt;
+  if (!trackers_.is_connected()) return std::nullopt;
   std::optional<SteadyTime> next = fetcher_.next_time();
+  const auto consider = [&next](std::optional<SteadyTime> time) {
+    if (time && (!next || *time < *next)) next = time;
+  };
+  consider(trackers_.next_time());
+  if (!said_silent_) consider(silent_at());
   if (!fetcher_.is_registered()) return next;
-  for (const std::optional<SteadyTime> other : {output_.next_time(), reporter_.next_time()}) {
-    if (other && (!next || *other < *next)) next = other;
-  }
+  consider(output_.next_time());
+  consider(reporter_.next_time());
   return next;
 }
 
@@ -249,7 +240,7 @@ std::uint64_t TrackerLink::send(wire::Message message) {
   wire::Envelope envelope{.correlation = ++last_correlation_, .message = std::move(message)};
   // Nobody there, or somebody who does not read: everything that matters is sent again until it
   // is answered.
-  (void)transport_.send(wire::encode(envelope));
+  (void)trackers_.send(wire::encode(envelope));
   return envelope.correlation;
 }
 

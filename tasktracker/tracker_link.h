@@ -15,28 +15,31 @@
 #include "tasktracker/report/output_queue.h"
 #include "tasktracker/report/reporter.h"
 #include "tasktracker/run/run_pool.h"
+#include "tasktracker/tracker_choice.h"
 
 namespace carillon::tasktracker {
 
 struct TrackerLinkConfig {
-  std::size_t index = 0;   // among the worker's trackers
-  std::string endpoint{};  // for people
   FetcherConfig fetcher{};
   ReporterConfig reporter{};
   OutputQueueConfig output{};
   Duration refused_wait = std::chrono::seconds{1};  // before a job of another kind goes back
 };
 
-// A worker's conversation with one job tracker: takes its frames apart, brings each message to
+// A worker's conversation with its job tracker: takes the frames apart, brings each message to
 // whom it is for, and sends what they have to say at the end of a turn. Decides nothing.
+//
+// When another job tracker takes the place of the one before, the session goes on: it is told of
+// everything that is held, and gets the results and the output that were not confirmed.
 //
 // Thread: the loop.
 class TrackerLink final : public net::ClientReceiver {
  public:
+  using OnReady = std::function<void(const std::string& endpoint)>;
+
   // The references must outlive the link. `on_ready` is called at every registration.
-  TrackerLink(TrackerLinkConfig config, net::ClientTransport& transport, RunPool& pool,
-              const Clock& clock, std::function<void()> on_ready);
-  ~TrackerLink() override;
+  TrackerLink(TrackerLinkConfig config, std::vector<TrackerAddress> addresses, RunPool& pool,
+              const Clock& clock, OnReady on_ready);
   TrackerLink(const TrackerLink&) = delete;
   TrackerLink& operator=(const TrackerLink&) = delete;
 
@@ -76,14 +79,18 @@ class TrackerLink final : public net::ClientReceiver {
   void on_hand_out(wire::HandOut&& hand_out);
   void on_kill(const wire::Kill& kill);
   void on_error(std::uint64_t correlation, const Error& error);
-  void watch_lease(SteadyTime now);
+  void watch_silence(SteadyTime now);
+  SteadyTime silent_at() const { return heard_at_ + fetcher_.lease(); }
 
   const TrackerLinkConfig config_;
-  net::ClientTransport& transport_;
   RunPool& pool_;
   const Clock& clock_;
   const Logger log_{"tracker"};
-  const std::function<void()> on_ready_;
+  const OnReady on_ready_;
+
+  TrackerChoice trackers_;
+  SteadyTime heard_at_{};  // anything at all, over this connection
+  bool said_silent_ = false;
 
   Fetcher fetcher_;
   OutputQueue output_;
@@ -96,8 +103,6 @@ class TrackerLink final : public net::ClientReceiver {
   std::uint64_t register_correlation_ = 0;
   std::uint64_t output_correlation_ = 0;
   std::string last_refusal_{};
-  bool said_away_ = false;  // since the last connection
-  bool had_lease_ = false;
   bool gone_ = false;
 };
 

@@ -14,23 +14,17 @@ constexpr Duration kTimerMin = std::chrono::milliseconds{1};
 
 Worker::Worker(WorkerConfig config, EventLoop& loop, const Clock& clock,
                const Environment& environment, const Handlers& handlers, const HttpSend& http,
-               std::vector<Tracker> trackers, Callbacks callbacks)
+               std::vector<TrackerAddress> addresses, Callbacks callbacks)
     : config_(std::move(config)),
       loop_(loop),
       clock_(clock),
       callbacks_(std::move(callbacks)),
       runner_(config_.runner, handlers, environment, http, clock),
-      trackers_(std::move(trackers)),
-      pool_(config_.pool, runner_, clock, trackers_.size(), [&loop] { loop.wake(); }) {
-  for (std::size_t i = 0; i < trackers_.size(); ++i) {
-    links_.push_back(std::make_unique<TrackerLink>(
-        TrackerLinkConfig{
-            .index = i, .endpoint = trackers_[i].endpoint, .fetcher = config_.fetcher},
-        *trackers_[i].transport, pool_, clock_, [this, i] {
-          if (callbacks_.on_ready) callbacks_.on_ready(trackers_[i].endpoint);
-        }));
-  }
-}
+      pool_(config_.pool, runner_, clock, [&loop] { loop.wake(); }),
+      link_(TrackerLinkConfig{.fetcher = config_.fetcher}, std::move(addresses), pool_, clock,
+            [this](const std::string& endpoint) {
+              if (callbacks_.on_ready) callbacks_.on_ready(endpoint);
+            }) {}
 
 Worker::~Worker() {
   if (hook_) loop_.remove_hook(*hook_);
@@ -56,20 +50,15 @@ void Worker::request_stop(Duration drain) {
   loop_.wake();
 }
 
-int Worker::unfinished() const {
-  int sum = 0;
-  for (const auto& link : links_) sum += link->fetcher().unfinished();
-  return sum;
-}
-
 bool Worker::turn() {
   if (phase_ == Phase::kStopped) return false;
   const SteadyTime now = clock_.steady_now();
   obey_stop(now);
   route_news(now);
   give_back_old(now);
-  share_threads(now);
-  for (const auto& link : links_) link->flush(now);
+  link_.fetcher().set_taking(phase_ == Phase::kWorking && !link_.is_congested());
+  // After the goodbye nothing is said any more: it would bring this session back to life.
+  if (phase_ != Phase::kLeaving) link_.flush(now);
   late_run_at_ = pool_.stop_late_runs(now);
   advance_stop(now);
   set_timer(now);
@@ -79,11 +68,10 @@ bool Worker::turn() {
 void Worker::route_news(SteadyTime now) {
   const bool tick = now >= tick_at_;
   pool_.collect(news_, tick);
-  for (std::size_t i = 0; i < links_.size(); ++i) links_[i]->on_output(news_.output[i]);
+  link_.on_output(news_.output);
   for (Ended& ended : news_.ended) {
-    TrackerLink& link = *links_[ended.tracker];
-    ended.was_refused ? link.on_refused(ended.result.id, now)
-                      : link.on_ended(std::move(ended), now);
+    ended.was_refused ? link_.on_refused(ended.result.id, now)
+                      : link_.on_ended(std::move(ended), now);
   }
   news_.ended.clear();
 }
@@ -94,42 +82,12 @@ void Worker::give_back_old(SteadyTime now) {
   if (now < tick_at_) return;
   tick_at_ = now + config_.tick;
   const bool leaving = phase_ != Phase::kWorking;
-  for (const auto& link : links_) link->give_back_refused(now, leaving);
-  std::vector<Work> old = pool_.take_back(
+  link_.give_back_refused(now, leaving);
+  std::vector<wire::AttemptId> old = pool_.take_back(
       leaving ? std::nullopt : std::optional<SteadyTime>{now - config_.give_back_after});
   if (old.empty()) return;
-  std::vector<std::vector<wire::AttemptId>> of_tracker(links_.size());
-  for (const Work& work : old) of_tracker[work.tracker].push_back(work.job.id);
-  for (std::size_t i = 0; i < links_.size(); ++i) {
-    if (of_tracker[i].empty()) continue;
-    log_.debug("jobs given back", "tracker", trackers_[i].endpoint, "jobs", of_tracker[i].size());
-    links_[i]->give_back(std::move(of_tracker[i]));
-  }
-}
-
-void Worker::share_threads(SteadyTime now) {
-  const auto is_free = [](const TrackerLink& link) {
-    return !link.fetcher().is_registered() || link.fetcher().is_settled();
-  };
-  bool offering = phase_ == Phase::kWorking;
-  if (links_.size() > 1 && now >= offered_until_) {
-    // First this one is told that there is nothing more for it; the next turn begins when it
-    // has understood.
-    links_[offered_]->fetcher().set_taking(false, unfinished());
-    if (links_[offered_]->fetcher().credit() == 0 && is_free(*links_[offered_])) {
-      do {
-        offered_ = (offered_ + 1) % links_.size();
-      } while (offered_ != 0 && !links_[offered_]->fetcher().is_registered());
-      offered_until_ = now + config_.share_interval;
-    } else {
-      offering = false;
-    }
-  }
-  const int all = unfinished();
-  for (std::size_t i = 0; i < links_.size(); ++i) {
-    const bool taking = offering && i == offered_ && !links_[i]->is_congested();
-    links_[i]->fetcher().set_taking(taking, all - links_[i]->fetcher().unfinished());
-  }
+  log_.debug("jobs given back", "jobs", old.size());
+  link_.give_back(std::move(old));
 }
 
 void Worker::obey_stop(SteadyTime now) {
@@ -175,20 +133,13 @@ void Worker::advance_stop(SteadyTime now) {
                                phase_ == Phase::kDraining ? phase_until_ : SteadyTime{}));
   }
   if (phase_ == Phase::kDelivering) {
-    const bool all_quiet = std::all_of(links_.begin(), links_.end(),
-                                       [](const auto& link) { return link->is_quiet(); });
-    if (!all_quiet && now < phase_until_) return;
+    if (!link_.is_quiet() && now < phase_until_) return;
     // A run that goes on is not over: then the lease ends it for the tracker, not a word of ours.
-    if (unfinished() == 0) {
-      for (const auto& link : links_) link->say_bye();
-    }
+    if (unfinished() == 0) link_.say_bye();
     enter(Phase::kLeaving, now + config_.deliver_wait / 2);
   }
   if (phase_ == Phase::kLeaving) {
-    const bool all_gone =
-        unfinished() > 0 ||
-        std::all_of(links_.begin(), links_.end(), [](const auto& link) { return link->is_gone(); });
-    if (!all_gone && now < phase_until_) return;
+    if (unfinished() == 0 && !link_.is_gone() && now < phase_until_) return;
     enter(Phase::kStopped, now);
     log_.info("stopped", "unfinished", unfinished());
     if (callbacks_.on_stopped) callbacks_.on_stopped();
@@ -200,9 +151,8 @@ void Worker::set_timer(SteadyTime now) {
   const auto consider = [&next](std::optional<SteadyTime> time) {
     if (time && (!next || *time < *next)) next = time;
   };
-  for (const auto& link : links_) consider(link->next_time());
+  if (phase_ != Phase::kLeaving) consider(link_.next_time());
   if (unfinished() > 0) consider(tick_at_);
-  if (links_.size() > 1 && phase_ == Phase::kWorking) consider(offered_until_);
   if (phase_ != Phase::kWorking && phase_ != Phase::kStopped) consider(phase_until_);
   if (!next) return;
   // What is due and was not done now cannot be done now; it must not spin.

@@ -26,30 +26,23 @@ struct WorkerConfig {
   RunPoolConfig pool{};
   Duration give_back_after = std::chrono::milliseconds{100};  // waiting here for a thread
   Duration tick = std::chrono::milliseconds{50};              // while jobs run: their output
-  Duration share_interval = std::chrono::milliseconds{50};    // turns of several trackers
   Duration deliver_wait = std::chrono::seconds{2};            // at the end, for confirmations
 };
 
-// The whole of a task tracker but its adapters: runs jobs on threads, talks with its job trackers
+// The whole of a task tracker but its adapters: runs jobs on threads, talks with its job tracker
 // at the end of each turn of the loop, and ends in good order.
-//
-// With several job trackers the threads are offered to one after the other, never twice at a time.
 //
 // Thread: the loop, but request_stop() any.
 class Worker {
  public:
-  struct Tracker {
-    std::string endpoint{};
-    std::unique_ptr<net::ClientTransport> transport{};
-  };
   struct Callbacks {
     std::function<void(const std::string& endpoint)> on_ready{};  // at every registration
     std::function<void()> on_stopped{};                           // once, the last call
   };
 
-  // The references must outlive the worker.
+  // The references must outlive the worker. `addresses`: where its job tracker may be.
   Worker(WorkerConfig config, EventLoop& loop, const Clock& clock, const Environment& environment,
-         const Handlers& handlers, const HttpSend& http, std::vector<Tracker> trackers,
+         const Handlers& handlers, const HttpSend& http, std::vector<TrackerAddress> addresses,
          Callbacks callbacks);
   ~Worker();
   Worker(const Worker&) = delete;
@@ -68,12 +61,11 @@ class Worker {
   bool turn();
   void route_news(SteadyTime now);
   void give_back_old(SteadyTime now);
-  void share_threads(SteadyTime now);
   void obey_stop(SteadyTime now);
   void advance_stop(SteadyTime now);
   void enter(Phase phase, SteadyTime until);
   void set_timer(SteadyTime now);
-  int unfinished() const;
+  int unfinished() const { return link_.fetcher().unfinished(); }
 
   const WorkerConfig config_;
   EventLoop& loop_;
@@ -81,9 +73,8 @@ class Worker {
   const Logger log_{"worker"};
   const Callbacks callbacks_;
   Runner runner_;
-  std::vector<Tracker> trackers_;
   RunPool pool_;
-  std::vector<std::unique_ptr<TrackerLink>> links_;
+  TrackerLink link_;
   std::optional<HookId> hook_;
 
   PoolNews news_{};  // kept for its memory
@@ -91,8 +82,6 @@ class Worker {
   std::optional<SteadyTime> late_run_at_{};
   std::optional<TimerId> timer_{};
   SteadyTime timer_at_{};
-  std::size_t offered_ = 0;  // the tracker whose turn it is
-  SteadyTime offered_until_{};
 
   Phase phase_ = Phase::kWorking;
   SteadyTime phase_until_{};

@@ -110,10 +110,9 @@ void Fetcher::on_given_back(const std::vector<wire::AttemptId>& ids) {
   pull_now_ = true;
 }
 
-void Fetcher::set_taking(bool taking, int busy_elsewhere) {
+void Fetcher::set_taking(bool taking) {
   if (taking_ != taking) pull_now_ = true;
   taking_ = taking;
-  busy_elsewhere_ = busy_elsewhere;
 }
 
 bool Fetcher::has_lease(SteadyTime now) const { return lease_from_ && now < *lease_from_ + lease_; }
@@ -126,7 +125,7 @@ int Fetcher::prefetch() const {
 }
 
 int Fetcher::window() const {
-  return taking_ ? std::max(0, config_.threads + prefetch() - unfinished_ - busy_elsewhere_) : 0;
+  return taking_ ? std::max(0, config_.threads + prefetch() - unfinished_) : 0;
 }
 
 bool Fetcher::must_register(SteadyTime now) const {
@@ -153,8 +152,7 @@ bool Fetcher::is_worth_a_pull() const {
   if (wanted > credit_) {
     // A thread without work is urgent. As long as the queue feeds them all, a quarter is soon
     // enough.
-    return unfinished_ + busy_elsewhere_ < config_.threads ||
-           wanted - credit_ >= std::max(1, capacity / 4);
+    return unfinished_ < config_.threads || wanted - credit_ >= std::max(1, capacity / 4);
   }
   return credit_ - wanted > config_.threads + prefetch() / 4;
 }

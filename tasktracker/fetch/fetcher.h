@@ -40,8 +40,8 @@ struct FetcherCounts {
   std::uint64_t sessions_unknown = 0;  // times the tracker had forgotten this session
 };
 
-// Decides, for one job tracker, when to register and when to ask for how many jobs; refuses
-// hand-outs that came too late; knows everything that is held.
+// Decides when to register and when to ask for how many jobs; refuses hand-outs that came too late;
+// knows everything that is held, whichever job tracker handed it out.
 //
 // The lease counts from the sending of the newest pull that was answered, so it always ends before
 // the tracker's own. A hand-out that answers a pull sent longer ago than the lease is not run: the
@@ -69,8 +69,8 @@ class Fetcher {
   void on_confirmed(const wire::AttemptId& id);
   void on_given_back(const std::vector<wire::AttemptId>& ids);
 
-  // Whether any jobs are wanted at all, and how many that other trackers handed out are unfinished.
-  void set_taking(bool taking, int busy_elsewhere);
+  // Whether any jobs are wanted at all.
+  void set_taking(bool taking);
 
   // What is to be sent by now, in order. `waiting` lists the held jobs that were not started, and
   // is asked only when needed.
@@ -93,10 +93,7 @@ class Fetcher {
   // Handed out and not finished: in the queue or on a thread.
   int unfinished() const { return unfinished_; }
   bool has_lease(SteadyTime now) const;
-  // Jobs that the tracker may still hand out without another pull.
-  int credit() const { return credit_; }
-  // The newest pull was answered: no hand-out for an earlier one is still on its way.
-  bool is_settled() const { return answered_ == pull_number_; }
+  Duration lease() const { return lease_; }
   int prefetch() const;
   const FetcherCounts& counts() const { return counts_; }
 
@@ -120,7 +117,6 @@ class Fetcher {
   const FetcherConfig config_;
   State state_ = State::kDisconnected;
   bool taking_ = true;
-  int busy_elsewhere_ = 0;
   SteadyTime registered_at_{};  // kRegistering, kRefused: when it was last tried
   Duration lease_ = std::chrono::seconds{3};
   Duration pull_interval_ = std::chrono::seconds{1};
@@ -134,7 +130,7 @@ class Fetcher {
   bool pull_now_ = false;
   SteadyTime holding_at_{};
   std::int64_t handout_seen_ = 0;
-  int credit_ = 0;
+  int credit_ = 0;  // jobs that the tracker may still hand out without another pull
 
   std::unordered_map<wire::AttemptId, bool, AttemptHash> held_{};  // true: finished
   int unfinished_ = 0;

@@ -6,11 +6,9 @@
 
 namespace carillon::tasktracker {
 
-RunPool::RunPool(RunPoolConfig config, Runner& runner, const Clock& clock, std::size_t trackers,
+RunPool::RunPool(RunPoolConfig config, Runner& runner, const Clock& clock,
                  std::function<void()> wake)
-    : config_(config), runner_(runner), clock_(clock), trackers_(trackers), wake_(std::move(wake)) {
-  news_.output.resize(trackers_);
-}
+    : config_(config), runner_(runner), clock_(clock), wake_(std::move(wake)) {}
 
 RunPool::~RunPool() {
   {
@@ -35,16 +33,15 @@ Status RunPool::start() {
   return {};
 }
 
-void RunPool::add(std::vector<Work>& work) {
-  if (work.empty()) return;
+void RunPool::add(std::vector<wire::HandedJob>&& jobs) {
+  if (jobs.empty()) return;
   const SteadyTime now = clock_.steady_now();
   std::size_t to_wake = 0;
   {
     const MutexLock lock(mutex_);
-    for (Work& each : work) queue_.push_back({.work = std::move(each), .since = now});
+    for (wire::HandedJob& job : jobs) queue_.push_back({.job = std::move(job), .since = now});
     to_wake = std::min(idle_, queue_.size());
   }
-  work.clear();
   for (std::size_t i = 0; i < to_wake; ++i) work_came_.notify_one();
 }
 
@@ -53,11 +50,11 @@ void RunPool::close() {
   closed_ = true;
 }
 
-std::vector<Work> RunPool::take_back(std::optional<SteadyTime> older_than) {
-  std::vector<Work> taken;
+std::vector<wire::AttemptId> RunPool::take_back(std::optional<SteadyTime> older_than) {
+  std::vector<wire::AttemptId> taken;
   const MutexLock lock(mutex_);
   while (!queue_.empty() && (!older_than || queue_.front().since < *older_than)) {
-    taken.push_back(std::move(queue_.front().work));
+    taken.push_back(queue_.front().job.id);
     queue_.pop_front();
   }
   return taken;
@@ -67,9 +64,8 @@ RunPool::Stopped RunPool::stop(wire::AttemptId id, StopReason reason, const std:
   std::stop_source source{std::nostopstate};
   {
     const MutexLock lock(mutex_);
-    const auto waits = std::find_if(queue_.begin(), queue_.end(), [id](const Queued& queued) {
-      return queued.work.job.id == id;
-    });
+    const auto waits = std::find_if(queue_.begin(), queue_.end(),
+                                    [id](const Queued& queued) { return queued.job.id == id; });
     if (waits != queue_.end()) {
       queue_.erase(waits);
       return {.was_waiting = true};
@@ -117,12 +113,9 @@ std::optional<SteadyTime> RunPool::stop_late_runs(SteadyTime now) {
 }
 
 void RunPool::collect(PoolNews& news, bool running_output) {
-  news.output.resize(trackers_);
   const MutexLock lock(mutex_);
-  for (std::size_t i = 0; i < trackers_; ++i) {
-    std::move(news_.output[i].begin(), news_.output[i].end(), std::back_inserter(news.output[i]));
-    news_.output[i].clear();
-  }
+  std::move(news_.output.begin(), news_.output.end(), std::back_inserter(news.output));
+  news_.output.clear();
   if (news.ended.empty()) {
     news.ended.swap(news_.ended);
   } else {
@@ -131,7 +124,7 @@ void RunPool::collect(PoolNews& news, bool running_output) {
   }
   if (!running_output) return;
   for (const auto& slot : slots_) {
-    if (slot->running) slot->control.output().take(news.output[slot->tracker]);
+    if (slot->running) slot->control.output().take(news.output);
   }
 }
 
@@ -139,7 +132,7 @@ std::vector<wire::AttemptId> RunPool::waiting() const {
   std::vector<wire::AttemptId> ids;
   const MutexLock lock(mutex_);
   ids.reserve(queue_.size());
-  for (const Queued& queued : queue_) ids.push_back(queued.work.job.id);
+  for (const Queued& queued : queue_) ids.push_back(queued.job.id);
   return ids;
 }
 
@@ -147,7 +140,7 @@ std::vector<wire::AttemptId> RunPool::waiting() const {
 void RunPool::work_on(Slot& slot) {
   std::optional<Ended> ended;
   while (true) {
-    Work work;
+    wire::HandedJob job;
     bool tell = false;
     {
       MutexLock lock(mutex_);
@@ -155,7 +148,7 @@ void RunPool::work_on(Slot& slot) {
         if (slot.stop_at) --time_limits_;
         slot.running = false;
         slot.stop_at.reset();
-        slot.control.output().take(news_.output[slot.tracker]);
+        slot.control.output().take(news_.output);
         tell = news_.ended.empty();
         news_.ended.push_back(std::move(*ended));
         ended.reset();
@@ -171,15 +164,14 @@ void RunPool::work_on(Slot& slot) {
         if (tell) wake_();
         return;
       }
-      work = std::move(queue_.front().work);
+      job = std::move(queue_.front().job);
       queue_.pop_front();
       slot.running = true;
-      slot.id = work.job.id;
-      slot.tracker = work.tracker;
-      slot.control.begin(work.job.id, config_.output_max);
+      slot.id = job.id;
+      slot.control.begin(job.id, config_.output_max);
     }
     if (tell) wake_();
-    ended = run_one(slot, std::move(work));
+    ended = run_one(slot, std::move(job));
   }
 }
 
@@ -192,12 +184,12 @@ void RunPool::set_time_limit(Slot& slot, Duration timeout) {
   wake_();
 }
 
-Ended RunPool::run_one(Slot& slot, Work&& work) {
-  Ended ended{.tracker = work.tracker};
-  ended.result.id = work.job.id;
+Ended RunPool::run_one(Slot& slot, wire::HandedJob&& job) {
+  Ended ended;
+  ended.result.id = job.id;
   ended.result.started_at = clock_.wall_now();
   const SteadyTime begin = clock_.steady_now();
-  const Result<RunRequest> request = runner_.read(std::move(work.job));
+  const Result<RunRequest> request = runner_.read(std::move(job));
   RunEnd end;
   if (!request.ok()) {
     end = {.outcome = wire::RunOutcome::kFailed,

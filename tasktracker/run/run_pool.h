@@ -23,7 +23,6 @@ struct RunPoolConfig {
 
 // A run that ended, with what it wrote since the last time somebody asked.
 struct Ended {
-  std::size_t tracker = 0;
   bool was_refused = false;  // of a kind that is not run here: nothing was started
   wire::RunResult result{};
   Duration run_time{};
@@ -31,11 +30,12 @@ struct Ended {
 
 // What came out of the pool since the last time. Output stands before the results of its runs.
 struct PoolNews {
-  std::vector<std::vector<wire::OutputChunk>> output{};  // by tracker
+  std::vector<wire::OutputChunk> output{};
   std::vector<Ended> ended{};
 };
 
-// The threads that run jobs, and the jobs that wait for one of them, first come, first served.
+// The threads that run jobs, and the jobs that wait for one of them, first come, first served. A
+// job's description is still encoded, because a thread has more time to read it than the loop.
 //
 // A mutex and no mailbox, because many threads take from the queue and the loop takes jobs out of
 // its middle again. Each job costs a thread one locking: it leaves its result and takes the next
@@ -44,9 +44,8 @@ struct PoolNews {
 // Thread: the loop's. `wake` is called on any.
 class RunPool {
  public:
-  // The references must outlive the pool. `trackers`: how many hand out work.
-  RunPool(RunPoolConfig config, Runner& runner, const Clock& clock, std::size_t trackers,
-          std::function<void()> wake);
+  // The references must outlive the pool.
+  RunPool(RunPoolConfig config, Runner& runner, const Clock& clock, std::function<void()> wake);
   // Stops everything at once and waits for it.
   ~RunPool();
   RunPool(const RunPool&) = delete;
@@ -54,14 +53,14 @@ class RunPool {
 
   Status start();
 
-  // The jobs go to the end of the queue; `work` is left empty.
-  void add(std::vector<Work>& work);
+  // The jobs go to the end of the queue.
+  void add(std::vector<wire::HandedJob>&& jobs);
 
   // From now on no thread begins another job.
   void close();
 
   // Takes out of the queue what came before `older_than`, or everything.
-  std::vector<Work> take_back(std::optional<SteadyTime> older_than);
+  std::vector<wire::AttemptId> take_back(std::optional<SteadyTime> older_than);
 
   // Takes that job out of the queue, or tells its run to stop. False: neither waits nor runs here.
   struct Stopped {
@@ -84,7 +83,7 @@ class RunPool {
 
  private:
   struct Queued {
-    Work work{};
+    wire::HandedJob job{};
     SteadyTime since{};
   };
   // One thread.
@@ -94,19 +93,17 @@ class RunPool {
     // Guarded by the pool's mutex.
     bool running = false;
     wire::AttemptId id{};
-    std::size_t tracker = 0;
     std::optional<SteadyTime> stop_at{};
     std::unique_ptr<Thread> thread{};  // last: its end needs the rest
   };
 
   void work_on(Slot& slot);
-  Ended run_one(Slot& slot, Work&& work);
+  Ended run_one(Slot& slot, wire::HandedJob&& job);
   void set_time_limit(Slot& slot, Duration timeout);
 
   const RunPoolConfig config_;
   Runner& runner_;
   const Clock& clock_;
-  const std::size_t trackers_;
   const std::function<void()> wake_;
 
   mutable Mutex mutex_;

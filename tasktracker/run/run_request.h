@@ -12,13 +12,6 @@
 // What is run, and how it ended. Plain values.
 namespace carillon::tasktracker {
 
-// A handed-out job on its way to a thread; its description is still encoded, because a thread of
-// the pool has more time for that than the loop.
-struct Work {
-  std::size_t tracker = 0;  // which of the worker's job trackers handed it out
-  wire::HandedJob job{};
-};
-
 // A job as a runner gets it.
 struct RunRequest {
   JobInfo job{};

@@ -195,7 +195,7 @@ void FakeWorker::cut_off(Duration time) {
 
 void FakeWorker::leave() {
   is_leaving_ = true;
-  fetcher_.set_taking(false, 0);
+  fetcher_.set_taking(false);
   if (running_.empty()) send(wire::Bye{.session = config_.session});
   step();
 }

@@ -11,7 +11,7 @@
 #include "carillon/result.h"
 #include "carillon/time.h"
 
-// A worker inside your own program: it asks job trackers for jobs of one group and runs them.
+// A worker inside your own program: it asks a job tracker for jobs of one group and runs them.
 //
 //   auto tracker = carillon::TaskTracker::open({.group = "mail"});
 //   if (!tracker.ok()) ...
@@ -22,7 +22,9 @@
 namespace carillon {
 
 struct TaskTrackerOptions {
-  // Job trackers, "tcp://HOST:PORT"; with several it works for all of them.
+  // Where the job tracker may be, "tcp://HOST:PORT". It works for one at a time: the first that it
+  // reaches; and for the next when that one is lost, silent for a lease, or does not serve, with
+  // all that it holds. All of them are to be of one store, such as a standby's address.
   std::vector<std::string> trackers = {"tcp://127.0.0.1:35001"};
   std::string group = "default";  // whose jobs it runs
   std::string name{};             // as `jobclient nodes` shows it; empty: the host's name
@@ -45,8 +47,9 @@ struct TaskTrackerOptions {
   std::size_t output_max = 1024 * 1024;           // bytes kept of one run's output
 
   // Called on change, on a thread of the task tracker; must be quick and must not call stop().
-  std::function<void(const std::string& tracker)> on_ready{};  // registered with this job tracker
-  std::function<void()> on_stopped{};                          // the last call there is
+  // Registered with the job tracker at this address, for the first time or again.
+  std::function<void(const std::string& tracker)> on_ready{};
+  std::function<void()> on_stopped{};  // the last call there is
 };
 
 // Thread: any; handle() only before start(). Runners are called on threads of its own.

@@ -30,7 +30,7 @@ class FakeTracker final : public net::ClientTransport {
     if (!connected_) return Error{ErrorCode::kUnavailable, "not connected"};
     Result<wire::Envelope> envelope = wire::decode(frame);
     if (!envelope.ok()) return envelope.error();
-    hear(std::move(envelope).value());
+    if (!is_silent) hear(std::move(envelope).value());
     return {};
   }
 
@@ -81,6 +81,8 @@ class FakeTracker final : public net::ClientTransport {
   bool confirms = true;            // answers reports
   bool knows_session = true;       // otherwise everything but a registration is refused
   std::optional<Error> refusal{};  // the answer to a registration
+  bool is_silent = false;          // reads nothing, but the connection stands
+  Duration lease = std::chrono::seconds{3};
   std::int64_t tracker_session = 5;
   std::vector<wire::RunResult> results{};
   std::vector<wire::OutputChunk> chunks{};
@@ -104,9 +106,9 @@ class FakeTracker final : public net::ClientTransport {
       if (refusal) return tell(correlation, wire::ErrorReply{*refusal});
       session_ = registration->session;
       knows_session = true;
-      tell(correlation, wire::Registered{.lease = std::chrono::seconds{3},
-                                         .pull_interval = std::chrono::seconds{1},
-                                         .tracker_session = tracker_session});
+      tell(correlation,
+           wire::Registered{
+               .lease = lease, .pull_interval = lease / 3, .tracker_session = tracker_session});
       return;
     }
     if (!knows_session) {

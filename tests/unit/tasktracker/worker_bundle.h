@@ -35,7 +35,7 @@ struct WorkerBundle {
       ++holding;
       return sleep(context);
     };
-    std::vector<Worker::Tracker> list;
+    std::vector<TrackerAddress> list;
     for (int i = 0; i < options.trackers; ++i) {
       auto transport = std::make_unique<FakeTracker>(loop);
       trackers.push_back(transport.get());

@@ -17,6 +17,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using ::testing::SizeIs;
 
@@ -260,16 +261,94 @@ TEST(Worker, StopsWithoutAnyTracker) {
   EXPECT_TRUE(b.until([&] { return b.stopped; }));
 }
 
-TEST(Worker, SharesItsThreadsAmongSeveralTrackers) {
-  Bundle b(Bundle::Options{.threads = 1, .trackers = 2});
-  b.start();
-  for (int job = 1; job <= 200; ++job) {
-    for (FakeTracker* tracker : b.trackers) tracker->submit(job, Bundle::handler("sleep", "5ms"));
+// Two addresses; the worker works for the first, and runs job 1 of it.
+struct TwoAddresses : Bundle {
+  TwoAddresses() : Bundle(Options{.threads = 2, .trackers = 2}) {}
+
+  FakeTracker& next() { return *trackers.at(1); }
+  void start_with_a_run(const std::string& duration) {
+    start();
+    ASSERT_TRUE(hold(1, duration));
   }
-  const auto done = [&b](std::size_t i) { return b.trackers[i]->results.size(); };
-  ASSERT_TRUE(b.until([&] { return done(0) >= 10 && done(1) >= 10; }));
-  EXPECT_LT(done(0), 200U) << "the other had its turn before this one was done";
-  EXPECT_LT(done(1), 200U);
+  bool until_registered_at(FakeTracker& at) {
+    return until([&at] { return !at.registrations.empty(); });
+  }
+};
+
+TEST(Worker, WorksForOneJobTrackerAtATime) {
+  TwoAddresses b;
+  b.next().submit(9, Bundle::handler("noop"));
+  b.start();
+  EXPECT_EQ(b.run(Bundle::handler("noop")).outcome, wire::RunOutcome::kSucceeded);
+  EXPECT_THAT(b.next().registrations, IsEmpty());
+  EXPECT_THAT(b.next().results, IsEmpty());
+}
+
+TEST(Worker, GoesOnToTheNextJobTrackerWithAllThatItHolds) {
+  TwoAddresses b;
+  b.start_with_a_run("300ms");
+  b.tracker().confirms = false;
+  b.tracker().submit(2, Bundle::handler("noop"));
+  ASSERT_TRUE(b.until_result(2));
+  b.tracker().disconnect();
+  ASSERT_TRUE(b.until_registered_at(b.next()));
+  EXPECT_EQ(b.next().registrations[0].session, b.tracker().registrations[0].session);
+  EXPECT_THAT(b.next().registrations[0].holding, SizeIs(2));
+  ASSERT_TRUE(b.until([&] { return b.next().results.size() == 2; }));
+  EXPECT_NE(b.next().result_of(1), nullptr) << "ran on meanwhile";
+  EXPECT_NE(b.next().result_of(2), nullptr) << "the first had not confirmed it";
+  EXPECT_EQ(b.ready, 2);
+}
+
+TEST(Worker, TakesJobsOfTheNextJobTrackerWhileTheFirstIsAway) {
+  TwoAddresses b;
+  b.start_with_a_run("60s");
+  b.next().submit(9, Bundle::handler("noop"));
+  b.tracker().disconnect();
+  EXPECT_TRUE(b.until([&] { return b.next().result_of(9) != nullptr; }));
+}
+
+TEST(Worker, GoesOnToTheNextJobTrackerWhenOneIsSilentForALease) {
+  TwoAddresses b;
+  b.tracker().lease = milliseconds{200};
+  b.start_with_a_run("1s");
+  b.tracker().is_silent = true;
+  ASSERT_TRUE(b.until_registered_at(b.next()));
+  EXPECT_THAT(b.next().registrations[0].holding, SizeIs(1));
+  EXPECT_TRUE(b.until([&] { return b.next().result_of(1) != nullptr; }));
+}
+
+TEST(Worker, GoesOnToTheNextJobTrackerWhenOneRefusesIt) {
+  TwoAddresses b;
+  b.tracker().refusal = Error{ErrorCode::kUnavailable, "the job tracker is starting"};
+  b.next().submit(9, Bundle::handler("noop"));
+  b.start();
+  EXPECT_TRUE(b.until([&] { return b.next().result_of(9) != nullptr; }));
+}
+
+TEST(Worker, DoesNotHearAJobTrackerThatItHasLeft) {
+  TwoAddresses b;
+  b.start_with_a_run("60s");
+  b.tracker().disconnect();
+  ASSERT_TRUE(b.until_registered_at(b.next()));
+  b.tracker().connect();
+  b.tracker().kill(1);
+  b.tracker().push(7, Bundle::handler("noop"));
+  b.next().submit(9, Bundle::handler("noop"));
+  ASSERT_TRUE(b.until([&] { return b.next().result_of(9) != nullptr; }));
+  EXPECT_EQ(b.next().result_of(1), nullptr) << "it still runs";
+  EXPECT_EQ(b.next().result_of(7), nullptr) << "it was not taken";
+  EXPECT_THAT(b.tracker().registrations, SizeIs(1));
+}
+
+TEST(Worker, DeliversWhatIsLeftToTheNextJobTrackerWhenItStops) {
+  TwoAddresses b;
+  b.start_with_a_run("200ms");
+  b.worker->request_stop(seconds{30});
+  b.tracker().disconnect();
+  ASSERT_TRUE(b.until([&] { return b.stopped; }));
+  EXPECT_NE(b.next().result_of(1), nullptr);
+  EXPECT_TRUE(b.next().said_bye);
 }
 
 }  // namespace

@@ -122,7 +122,6 @@ TEST(Fetcher, TakesAHandOutThatAnswersAYoungPull) {
   b.clock.advance(milliseconds{2999});
   EXPECT_THAT(b.hand_out(1, 1, {id(1), id(2)}), SizeIs(2));
   EXPECT_EQ(b.fetcher.unfinished(), 2);
-  EXPECT_EQ(b.fetcher.credit(), 1);
 }
 
 TEST(Fetcher, RefusesAHandOutThatAnswersAPullAsOldAsTheLease) {
@@ -326,17 +325,9 @@ TEST(Fetcher, TriesAgainASecondAfterItWasRefused) {
 TEST(Fetcher, AsksForNothingOnceItTakesNoMore) {
   FetcherBundle b;
   b.start();
-  b.fetcher.set_taking(false, 0);
+  b.fetcher.set_taking(false);
   EXPECT_EQ(b.take_pull().window, 0);
   EXPECT_THAT(b.take(), IsEmpty());
-}
-
-TEST(Fetcher, LeavesOutOfItsWindowWhatOtherTrackersHandedOut) {
-  FetcherBundle b;
-  b.start();
-  b.fetcher.set_taking(true, 2);
-  b.clock.advance(seconds{1});
-  EXPECT_EQ(b.take_pull().window, 1);
 }
 
 // A job tracker that hands out as much as the newest pull it knows allows, on a line that is slow

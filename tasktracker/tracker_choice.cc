@@ -1,0 +1,106 @@
+#include "tasktracker/tracker_choice.h"
+
+#include <utility>
+
+#include "shared/base/assert.h"
+
+namespace carillon::tasktracker {
+namespace {
+
+// Between two trackers that are connected and do not serve it goes to and fro no faster.
+constexpr Duration kStayMin = std::chrono::seconds{1};
+
+}  // namespace
+
+// The connection to one address.
+class TrackerChoice::Line final : public net::ClientReceiver {
+ public:
+  Line(TrackerChoice& choice, TrackerAddress address)
+      : choice_(choice), address_(std::move(address)) {
+    address_.transport->set_receiver(this);
+  }
+  ~Line() override { address_.transport->set_receiver(nullptr); }
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+
+  void on_frame(std::string_view frame) override { choice_.on_frame(*this, frame); }
+  void on_connected() override { said_away_ = false; }
+  void on_disconnected(const std::string& reason) override {
+    if (reason.starts_with("access denied")) {
+      choice_.log_.error("not let in, trying again and again", "tracker", address_.endpoint,
+                         "reason", reason);
+    } else if (!said_away_) {
+      choice_.log_.warn("no job tracker, trying again and again", "tracker", address_.endpoint,
+                        "reason", reason);
+    }
+    said_away_ = true;
+    choice_.on_disconnected(*this, reason);
+  }
+
+  const std::string& endpoint() const { return address_.endpoint; }
+  net::ClientTransport& transport() const { return *address_.transport; }
+
+ private:
+  TrackerChoice& choice_;
+  const TrackerAddress address_;
+  bool said_away_ = false;  // since the last connection
+};
+
+TrackerChoice::TrackerChoice(std::vector<TrackerAddress> addresses, net::ClientReceiver& receiver)
+    : receiver_(receiver), chosen_(addresses.size() - 1) {
+  CARILLON_ASSERT(!addresses.empty(), "a worker has an address to look for its tracker at");
+  for (TrackerAddress& address : addresses) {
+    lines_.push_back(std::make_unique<Line>(*this, std::move(address)));
+  }
+}
+
+TrackerChoice::~TrackerChoice() = default;
+
+bool TrackerChoice::is_connected() const {
+  return has_chosen_ && lines_[chosen_]->transport().is_connected();
+}
+
+const std::string& TrackerChoice::endpoint() const { return lines_[chosen_]->endpoint(); }
+
+Status TrackerChoice::send(std::string frame) {
+  if (!has_chosen_) return Error{ErrorCode::kUnavailable, "not connected to any job tracker"};
+  return lines_[chosen_]->transport().send(std::move(frame));
+}
+
+void TrackerChoice::on_frame(const Line& from, std::string_view frame) {
+  if (has_chosen_ && &from == lines_[chosen_].get()) receiver_.on_frame(frame);
+}
+
+void TrackerChoice::on_disconnected(const Line& from, const std::string& reason) {
+  if (!has_chosen_ || &from != lines_[chosen_].get()) return;
+  has_chosen_ = false;
+  receiver_.on_disconnected(reason);
+}
+
+// The one that was lost comes last in the round; one that is only to be left is not the next.
+std::optional<std::size_t> TrackerChoice::next_connected() const {
+  const std::size_t others = lines_.size() - 1;
+  for (std::size_t i = 1; i <= others + (has_chosen_ ? 0 : 1); ++i) {
+    const std::size_t next = (chosen_ + i) % lines_.size();
+    if (lines_[next]->transport().is_connected()) return next;
+  }
+  return std::nullopt;
+}
+
+void TrackerChoice::choose(SteadyTime now) {
+  if (has_chosen_ && (!leaving_ || now < chosen_at_ + kStayMin)) return;
+  const std::optional<std::size_t> next = next_connected();
+  if (!next) return;
+  chosen_ = *next;
+  has_chosen_ = true;
+  chosen_at_ = now;
+  leaving_ = false;
+  receiver_.on_connected();
+}
+
+std::optional<SteadyTime> TrackerChoice::next_time() const {
+  if (!has_chosen_ || !leaving_ || !next_connected()) return std::nullopt;
+  return chosen_at_ + kStayMin;
+}
+
+}  // namespace carillon::tasktracker

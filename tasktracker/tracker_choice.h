@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
+#include "shared/net/transport.h"
+
+namespace carillon::tasktracker {
+
+// Where a job tracker may be found.
+struct TrackerAddress {
+  std::string endpoint{};
+  std::unique_ptr<net::ClientTransport> transport{};
+};
+
+// The one job tracker that a worker works for, at whichever of several addresses it is: the first
+// that can be reached, until that connection is lost or the tracker there does not serve; then the
+// next. All addresses stay connected, so that the way to the next is short and a mistake in one is
+// said at the start; but only one is spoken with, and what the others say is not heard.
+//
+// Thread: the loop.
+class TrackerChoice {
+ public:
+  // The receiver, which must outlive this, hears of the chosen tracker only; going on to another
+  // one is to it like another connection. `addresses`: at least one.
+  TrackerChoice(std::vector<TrackerAddress> addresses, net::ClientReceiver& receiver);
+  ~TrackerChoice();
+  TrackerChoice(const TrackerChoice&) = delete;
+  TrackerChoice& operator=(const TrackerChoice&) = delete;
+
+  // A tracker is chosen, and is connected.
+  bool is_connected() const;
+  // Of the tracker that is or was chosen.
+  const std::string& endpoint() const;
+  // kUnavailable: none is chosen.
+  Status send(std::string frame);
+
+  // The chosen tracker serves.
+  void stay() { leaving_ = false; }
+  // It does not: the next is to be chosen, once one is connected.
+  void leave() { leaving_ = true; }
+
+  // Chooses, if it is time to. To be called at the end of a turn.
+  void choose(SteadyTime now);
+  // When to call it again, if nothing happens before.
+  std::optional<SteadyTime> next_time() const;
+
+ private:
+  class Line;
+
+  std::optional<std::size_t> next_connected() const;
+  void on_frame(const Line& from, std::string_view frame);
+  void on_disconnected(const Line& from, const std::string& reason);
+
+  net::ClientReceiver& receiver_;
+  const Logger log_{"tracker"};
+  std::vector<std::unique_ptr<Line>> lines_;
+  bool has_chosen_ = false;
+  std::size_t chosen_;  // or was; the one after it is the next
+  SteadyTime chosen_at_{};
+  bool leaving_ = false;
+};
+
+}  // namespace carillon::tasktracker
