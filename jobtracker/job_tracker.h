@@ -121,8 +121,8 @@ class JobTracker final : public net::ServerReceiver,
   Workers workers_;
   Batcher batcher_;
   Recurrence recurrence_;
-  Dispatcher dispatcher_;
   Completion completion_;
+  Dispatcher dispatcher_;
   Recovery recovery_;
   SubmitIntake submit_;
   ActIntake act_;

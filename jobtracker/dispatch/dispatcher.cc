@@ -10,8 +10,8 @@ namespace carillon::jobtracker {
 
 Dispatcher::Dispatcher(DispatcherConfig config, Catalog& catalog, ExecutingTable& executing,
                        Workers& workers, Batcher& batcher, Questions& questions,
-                       SchedulingClock& clock, Executor& executor, Gate& gate, WorkerLink& link,
-                       const Logger& log)
+                       SchedulingClock& clock, Executor& executor, Gate& gate, TakeBack& ends,
+                       WorkerLink& link, const Logger& log)
     : config_(config),
       catalog_(catalog),
       executing_(executing),
@@ -20,6 +20,7 @@ Dispatcher::Dispatcher(DispatcherConfig config, Catalog& catalog, ExecutingTable
       clock_(clock),
       executor_(executor),
       gate_(gate),
+      ends_(ends),
       link_(link),
       log_(log),
       deadlines_(config.deadlines, catalog, executing, batcher, questions, clock, executor, gate,
@@ -349,9 +350,10 @@ void Dispatcher::send_frame(Worker& worker, std::vector<JobId> jobs) {
     entry.handed_out_at = now;
   }
   handed_out_ += count;
-  if (!link_.send(worker, wire::Message{std::move(message)})) {
-    log_.warn("a hand-out could not be sent", "node", worker.name, "jobs", count);
-  }
+  if (link_.send(worker, wire::Message{std::move(message)})) return;
+  log_.warn("a hand-out could not be sent, its jobs go back", "node", worker.name, "jobs", count);
+  worker.window = 0;  // until it asks again
+  for (const JobId id : jobs) ends_.take_back(id, false);
 }
 
 wire::HandedJob Dispatcher::handed(const Executing& entry) const {

@@ -13,6 +13,7 @@
 #include "jobtracker/state/gate.h"
 #include "jobtracker/state/job_sink.h"
 #include "jobtracker/state/scheduling_clock.h"
+#include "jobtracker/state/take_back.h"
 #include "jobtracker/state/worker_link.h"
 #include "jobtracker/state/workers.h"
 #include "jobtracker/store/batcher.h"
@@ -50,7 +51,7 @@ class Dispatcher final : public JobSink {
  public:
   Dispatcher(DispatcherConfig config, Catalog& catalog, ExecutingTable& executing, Workers& workers,
              Batcher& batcher, Questions& questions, SchedulingClock& clock, Executor& executor,
-             Gate& gate, WorkerLink& link, const Logger& log);
+             Gate& gate, TakeBack& ends, WorkerLink& link, const Logger& log);
 
   // Starts to look after a group's table.
   void open_group(GroupId group);
@@ -125,6 +126,7 @@ class Dispatcher final : public JobSink {
   SchedulingClock& clock_;
   Executor& executor_;
   Gate& gate_;
+  TakeBack& ends_;
   WorkerLink& link_;
   const Logger& log_;
   Deadlines deadlines_;

@@ -14,12 +14,14 @@ using carillon::testing::FakeWorker;
 using carillon::testing::job_at;
 using carillon::testing::job_every;
 using carillon::testing::job_now;
+using carillon::testing::states;
 using carillon::testing::TrackerBundle;
 using std::chrono::hours;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
+using ::testing::Each;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -35,6 +37,19 @@ TEST(Recovery, AWorkerThatLivesThroughARestartIsAdopted) {
   bundle.run_for(minutes{1});
   EXPECT_THAT(bundle.runs(), SizeIs(3)) << "no run was repeated";
   for (const LogEntry& entry : bundle.log()) EXPECT_EQ(entry.state, LogState::kSucceeded);
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Recovery, WhatCannotBeSentToADeadWorkerRunsElsewhereAtOnceAndWasNoAttempt) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker({.threads = 4});
+  bundle.run_for(seconds{2});
+  worker.die();
+  for (const char* task : {"a", "b", "c"}) bundle.submit(job_now(task));
+  bundle.add_worker({.name = "other"});
+  bundle.run_for(milliseconds{500});
+  EXPECT_THAT(bundle.runs(), SizeIs(3));
+  EXPECT_THAT(states(bundle.log()), Each(LogState::kSucceeded));
   EXPECT_TRUE(bundle.is_empty());
 }
 
