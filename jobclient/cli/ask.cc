@@ -126,6 +126,7 @@ int run_waiting(Context& context) {
               {"task_id"},
               {"group"},
               {"trigger_time", Kind::kTime},
+              {"due_time", Kind::kTime, true},
               {"priority", Kind::kNumber},
               {"attempt", Kind::kNumber},
               {"kind"},

@@ -173,7 +173,7 @@ void Completion::end_by(Executing& entry, const wire::RunResult& result) {
       if (is_void(entry.row)) break;
       if (entry.cancels > 0) return;
       log.final = false;
-      again.trigger_time = now + std::max(result.later, Duration{});
+      again.not_before = now + std::max(result.later, Duration{});
       return end(entry, JobEvent::kLater, std::move(log), std::move(again));
     case wire::RunOutcome::kException:
     case wire::RunOutcome::kTimedOut: {
@@ -183,7 +183,7 @@ void Completion::end_by(Executing& entry, const wire::RunResult& result) {
       if (entry.cancels > 0) return;
       again.failures += 1;
       log.final = false;
-      again.trigger_time = now + retry_delay(retries, again.failures, random_);
+      again.not_before = now + retry_delay(retries, again.failures, random_);
       again.priority = priority_of(again);
       return end(entry, JobEvent::kRetry, std::move(log), std::move(again));
     }
@@ -201,7 +201,7 @@ void Completion::end(Executing& entry, JobEvent event, std::optional<LogEntry> l
   CARILLON_ASSERT(state && (*state == JobState::kWaiting) == again.has_value(),
                   "the table of a job's life allows it");
   const WaitingJob& job = entry.row.job;
-  if (again) again->delayed = again->trigger_time > run_end_.horizon_end();
+  if (again) again->delayed = due_time(*again) > run_end_.horizon_end();
   Ending ending{.session = entry.row.session, .job = job, .is_final = !again};
   ending.ran = was_tried(job) || (log && log->attempt > 0);
   const WallTime ended = log ? log->ended_at : clock_.now();

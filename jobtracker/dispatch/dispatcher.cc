@@ -139,7 +139,7 @@ void Dispatcher::pump_group(GroupId group, Lanes& lanes, WallTime now) {
     }
     // Ahead of their time, as long as a thread stays free for what comes due before.
     while (!lane.preload.has_due() && lane.preload.soonest() != nullptr &&
-           lane.preload.soonest()->trigger_time <= now + config_.claim_ahead) {
+           due_time(*lane.preload.soonest()) <= now + config_.claim_ahead) {
       Worker* worker = workers_.next_with_credit(group, kinds, 2);
       if (worker == nullptr) break;
       WaitingJob job = lane.preload.take_soonest();
@@ -212,14 +212,14 @@ void Dispatcher::take_rows(const Asked& asked, Result<ReadAnswer> answer) {
   auto jobs = std::move(std::get<JobsAnswer>(answer.value()).jobs);
   const bool is_all = static_cast<std::int64_t>(jobs.size()) < asked.limit;
   std::optional<HandOutKey> due_through;
-  std::optional<Preload::UpcomingKey> upcoming_through;
+  std::optional<DueKey> upcoming_through;
   if (!is_all) {
     std::int64_t bytes = 0;
     for (const WaitingJob& job : jobs) bytes += static_cast<std::int64_t>(job.spec.size()) + 200;
     lane->rows_at_once =
         std::clamp<std::int64_t>(config_.refill_bytes * asked.limit / bytes, 8, config_.refill);
     due_through = hand_out_key(jobs.back());
-    upcoming_through = Preload::UpcomingKey{jobs.back().trigger_time, jobs.back().id};
+    upcoming_through = due_key(jobs.back());
   }
   const bool takes_all = asked.kinds == RunKinds::all();
   std::erase_if(jobs, [&](const WaitingJob& job) {
@@ -284,24 +284,23 @@ void Dispatcher::on_claimed(Claim& claim, const Outcome& outcome, const Error* r
   }
   entry->phase = Phase::kHeld;
   const WallTime now = clock_.now();
-  if (claim.to.job.trigger_time <= now) {
+  const WallTime due = due_time(claim.to.job);
+  if (due <= now) {
     make_ready(*entry);
     return;
   }
-  executor_.post_at(
-      clock_.steady_at(claim.to.job.trigger_time), [this, id, attempt = claim.to.job.attempt] {
-        Executing* held = executing_.find(id);
-        if (held == nullptr || held->phase != Phase::kHeld || held->row.job.attempt != attempt)
-          return;
-        make_ready(*held);
-      });
+  executor_.post_at(clock_.steady_at(due), [this, id, attempt = claim.to.job.attempt] {
+    Executing* held = executing_.find(id);
+    if (held == nullptr || held->phase != Phase::kHeld || held->row.job.attempt != attempt) return;
+    make_ready(*held);
+  });
 }
 
 void Dispatcher::send_held(SessionId session) {
   std::vector<JobId>& ready = ready_[session];
   for (const JobId id : executing_.of_session(session)) {
     const Executing* entry = executing_.find(id);
-    const bool is_due = entry->row.job.trigger_time <= clock_.now();  // otherwise its timer runs
+    const bool is_due = due_time(entry->row.job) <= clock_.now();  // otherwise its timer runs
     if (entry->phase == Phase::kHeld && is_due &&
         std::find(ready.begin(), ready.end(), id) == ready.end())
       ready.push_back(id);

@@ -35,7 +35,7 @@ struct DispatcherConfig {
   std::size_t handout_bytes_max = 2 * 1024 * 1024;
 };
 
-// Hands due jobs to the task trackers of their group, strictly by (priority, trigger time,
+// Hands due jobs to the task trackers of their group, strictly by (priority, due time,
 // creation) among the jobs that a task tracker accepts: takes the best of a preload, claims it, and
 // sends it once the claim is on disk and its time has come.
 //

@@ -12,13 +12,13 @@ const HandOutKey kBeforeAll{INT_MIN, WallTime::min(), JobId{0}};
 }  // namespace
 
 Preload::Preload(PreloadConfig config, WallTime now)
-    : config_(config), due_bound_(kBeforeAll), upcoming_bound_(UpcomingKey{now, JobId{INT64_MAX}}) {
+    : config_(config), due_bound_(kBeforeAll), upcoming_bound_(DueKey{now, JobId{INT64_MAX}}) {
   CARILLON_ASSERT(config_.capacity >= 5, "a smaller capacity could never be refilled");
 }
 
 void Preload::offer(WaitingJob job, WallTime now) {
   if (places_.count(job.id) != 0) return;
-  if (job.trigger_time <= now) {
+  if (due_time(job) <= now) {
     offer_due(std::move(job));
   } else {
     offer_upcoming(std::move(job));
@@ -44,7 +44,7 @@ void Preload::offer_due(WaitingJob job) {
 }
 
 void Preload::offer_upcoming(WaitingJob job) {
-  const UpcomingKey key{job.trigger_time, job.id};
+  const DueKey key = due_key(job);
   if (upcoming_bound_ && key > *upcoming_bound_) return;
   upcoming_bytes_ += bytes_of(job);
   remember(job, {.is_due = false, .upcoming = key});
@@ -145,13 +145,13 @@ void Preload::due_loaded(std::vector<WaitingJob> jobs, std::optional<HandOutKey>
   for (WaitingJob& job : jobs) offer(std::move(job), now);
 }
 
-Preload::UpcomingKey Preload::ask_upcoming() {
+DueKey Preload::ask_upcoming() {
   upcoming_asked_ = true;
   upcoming_asked_after_ = upcoming_bound_;
   return *upcoming_bound_;
 }
 
-void Preload::upcoming_loaded(std::vector<WaitingJob> jobs, std::optional<UpcomingKey> through,
+void Preload::upcoming_loaded(std::vector<WaitingJob> jobs, std::optional<DueKey> through,
                               WallTime now) {
   upcoming_asked_ = false;
   if (upcoming_bound_ != upcoming_asked_after_) return;

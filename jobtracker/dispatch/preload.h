@@ -21,7 +21,7 @@ struct PreloadConfig {
 };
 
 // The waiting jobs of one group that are in memory: of those that are due, the best, by priority,
-// trigger time and creation; of those that are not, the soonest. The rest stays in the table.
+// due time and creation; of those that are not, the soonest. The rest stays in the table.
 //
 // Invariants. Every waiting row of the table is in memory, except:
 //  - due rows worse than due_bound(), if there is a bound;
@@ -33,8 +33,6 @@ struct PreloadConfig {
 // Thread: the loop.
 class Preload {
  public:
-  using UpcomingKey = std::pair<WallTime, JobId>;
-
   Preload(PreloadConfig config, WallTime now);
 
   // A row that is in the table: new, changed, or given back. Kept if it belongs in memory.
@@ -72,9 +70,8 @@ class Preload {
   bool needs_upcoming_refill() const {
     return upcoming_bound_ && !upcoming_asked_ && is_low(upcoming_.size(), upcoming_bytes_);
   }
-  UpcomingKey ask_upcoming();
-  void upcoming_loaded(std::vector<WaitingJob> jobs, std::optional<UpcomingKey> through,
-                       WallTime now);
+  DueKey ask_upcoming();
+  void upcoming_loaded(std::vector<WaitingJob> jobs, std::optional<DueKey> through, WallTime now);
   void upcoming_failed() { upcoming_asked_ = false; }
 
   std::size_t capacity() const { return config_.capacity; }
@@ -87,7 +84,7 @@ class Preload {
   struct Place {
     bool is_due = false;
     HandOutKey due{};
-    UpcomingKey upcoming{};
+    DueKey upcoming{};
   };
 
   void offer_due(WaitingJob job);
@@ -101,18 +98,18 @@ class Preload {
 
   PreloadConfig config_;
   std::map<HandOutKey, WaitingJob> due_;
-  std::map<UpcomingKey, WaitingJob> upcoming_;
+  std::map<DueKey, WaitingJob> upcoming_;
   std::unordered_map<JobId, Place> places_;
   std::set<std::pair<DefinitionId, JobId>> of_definitions_;  // those of places_ that have one
   std::size_t due_bytes_ = 0;
   std::size_t upcoming_bytes_ = 0;
-  std::optional<HandOutKey> due_bound_;  // set: due rows worse than this may be in the table only
-  std::optional<UpcomingKey> upcoming_bound_;  // set: rows later than this may be in the table only
+  std::optional<HandOutKey> due_bound_;   // set: due rows worse than this may be in the table only
+  std::optional<DueKey> upcoming_bound_;  // set: rows later than this may be in the table only
   bool due_asked_ = false;
   std::optional<HandOutKey> due_asked_after_;  // the bound when the table was asked
   std::optional<HandOutKey> due_left_out_{};   // the best due row left in the table since then
   bool upcoming_asked_ = false;
-  std::optional<UpcomingKey> upcoming_asked_after_;
+  std::optional<DueKey> upcoming_asked_after_;
 };
 
 }  // namespace carillon::jobtracker

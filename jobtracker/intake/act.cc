@@ -313,14 +313,18 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
         return decline(pending, ErrorCode::kConflict, pending->name() + " is not suspended");
       change.to = job;
       change.to->suspended = false;
-      change.to->delayed = job.trigger_time > definitions_.horizon_end();
+      change.to->delayed = due_time(job) > definitions_.horizon_end();
       break;
     case wire::Verb::kTrigger:
       change.to = job;
       change.to->delayed = false;
       change.to->suspended = false;
       change.to->priority = kPriorityTriggered;
-      change.to->trigger_time = now;
+      if (was_tried(job)) {
+        change.to->not_before = now;
+      } else {
+        change.to->trigger_time = now;
+      }
       if (pending->act.payload) {
         auto spec = wire::decode_spec(job.spec);
         if (!spec.ok()) return decline(pending, ErrorCode::kCorrupt, spec.error().message);

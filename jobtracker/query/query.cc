@@ -149,7 +149,7 @@ void QueryDesk::waiting(const Asker& asker, const wire::Query& message) {
     }
     if (reply.rows.size() == rows_max || static_cast<std::int64_t>(jobs.size()) == question.limit) {
       reply.next = key_text({question.group.value, question.delayed ? 1 : 0, last->priority,
-                             last->trigger_time.time_since_epoch().count(), last->id.value});
+                             due_time(*last).time_since_epoch().count(), last->id.value});
     } else if (!question.delayed) {
       reply.next = key_text({question.group.value, 1, 0, 0, 0});
     } else if (all_groups) {

@@ -85,6 +85,7 @@ wire::Row QueryDesk::waiting_row(const WaitingJob& job) const {
           {"task_id", job.task_id},
           {"group", group_name(job.group)},
           {"trigger_time", time_field(job.trigger_time)},
+          {"due_time", time_field(due_time(job))},
           {"priority", std::int64_t{job.priority}},
           {"attempt", std::int64_t{job.attempt}},
           {"kind", word_of(job.kind)},

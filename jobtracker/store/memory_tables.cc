@@ -24,7 +24,7 @@ void WaitingTable::insert(const WaitingJob& job) {
   const bool inserted = jobs_.emplace(job.id, job).second;
   CARILLON_ASSERT(inserted, "the caller has looked whether the id is free");
   order_.insert(hand_out_key(job));
-  times_.insert({job.trigger_time, job.id});
+  times_.insert(due_key(job));
   if (job.definition) definitions_.insert({job.definition, job.id});
 }
 
@@ -33,7 +33,7 @@ void WaitingTable::erase(JobId id) {
   CARILLON_ASSERT(found != jobs_.end(), "the caller has found the job here");
   const WaitingJob& job = found->second;
   order_.erase(hand_out_key(job));
-  times_.erase({job.trigger_time, job.id});
+  times_.erase(due_key(job));
   definitions_.erase({job.definition, job.id});
   jobs_.erase(found);
 }
@@ -43,8 +43,8 @@ std::vector<WaitingJob> WaitingTable::due(WallTime now, const std::optional<Hand
   std::vector<WaitingJob> jobs;
   auto next = after ? order_.upper_bound(*after) : order_.begin();
   while (next != order_.end() && size_of(jobs) < limit) {
-    const auto& [priority, trigger_time, id] = *next;
-    if (trigger_time > now) {
+    const auto& [priority, due, id] = *next;
+    if (due > now) {
       // The rest of this priority is due later still.
       next = order_.upper_bound({priority, WallTime::max(), kLastJob});
       continue;

@@ -29,7 +29,7 @@ class WaitingTable {
   // In the order of hand-out, after `after`, due at `now`.
   std::vector<WaitingJob> due(WallTime now, const std::optional<HandOutKey>& after,
                               std::int64_t limit) const;
-  // By (trigger time, id), after that key, not later than `through`.
+  // By (due time, id), after that key, not later than `through`.
   std::vector<WaitingJob> upcoming(WallTime after_time, JobId after_id, WallTime through,
                                    std::int64_t limit) const;
   std::vector<WaitingJob> of_definition(DefinitionId definition, std::int64_t limit) const;
@@ -39,7 +39,7 @@ class WaitingTable {
  private:
   std::map<JobId, WaitingJob> jobs_{};
   std::set<HandOutKey> order_{};
-  std::set<std::pair<WallTime, JobId>> times_{};
+  std::set<DueKey> times_{};
   std::set<std::pair<DefinitionId, JobId>> definitions_{};  // without one-shots
 };
 

@@ -34,7 +34,7 @@ struct ReadDue {
   std::optional<HandOutKey> after{};
   std::int64_t limit = 0;
 };
-// The next ones to come due, by (trigger time, id), after `after` and not later than `through`.
+// The next ones to come due, by (due time, id), after `after` and not later than `through`.
 struct ReadUpcoming {
   GroupId group{};
   WallTime after_time{};
@@ -42,7 +42,7 @@ struct ReadUpcoming {
   WallTime through{};
   std::int64_t limit = 0;
 };
-// Delayed jobs, not suspended, due not later than `through`, by (trigger time, id).
+// Delayed jobs, not suspended, due not later than `through`, by (due time, id).
 struct ReadDelayed {
   WallTime through{};
   std::int64_t limit = 0;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "carillon/ids.h"
 #include "carillon/job_spec.h"
@@ -25,28 +26,40 @@ struct WaitingJob {
   DefinitionId definition{};  // 0: a one-shot job
   std::int32_t version = 0;   // the definition's version that made it
   ScheduleKind kind = ScheduleKind::kNow;
-  int priority = kPriorityDefault;  // order of hand-out
-  WallTime trigger_time{};
-  std::int32_t attempt = 0;   // the last attempt that was claimed
-  std::int32_t failures = 0;  // attempts that count against the retries
-  std::int32_t lost = 0;      // attempts whose worker died
-  bool triggered = false;     // made by trigger: not on the schedule's grid
-  bool forced = false;        // triggered with force: runs whatever overlap says
-  bool delayed = false;       // a row of the delayed table, not of its group's
-  bool suspended = false;     // delayed ones only
-  std::string spec{};         // an encoded JobSpec; empty: its definition's
+  int priority = kPriorityDefault;       // order of hand-out
+  WallTime trigger_time{};               // stays over its retries
+  std::optional<WallTime> not_before{};  // of a try that follows another: not due before that
+  std::int32_t attempt = 0;              // the last attempt that was claimed
+  std::int32_t failures = 0;             // attempts that count against the retries
+  std::int32_t lost = 0;                 // attempts whose worker died
+  bool triggered = false;                // made by trigger: not on the schedule's grid
+  bool forced = false;                   // triggered with force: runs whatever overlap says
+  bool delayed = false;                  // a row of the delayed table, not of its group's
+  bool suspended = false;                // delayed ones only
+  std::string spec{};                    // an encoded JobSpec; empty: its definition's
 
   bool operator==(const WaitingJob&) const = default;
 };
 
+// From then on it may run.
+inline WallTime due_time(const WaitingJob& job) {
+  return job.not_before.value_or(job.trigger_time);
+}
+
 // Whether a claim of it was more than handed out and back: it has run, or may have.
-inline bool was_tried(const WaitingJob& job) { return job.failures > 0 || job.lost > 0; }
+inline bool was_tried(const WaitingJob& job) {
+  return job.failures > 0 || job.lost > 0 || job.not_before;
+}
 
 // The strict order of hand-out within a group.
-using HandOutKey = std::tuple<int, WallTime, JobId>;  // priority, trigger time, creation
+using HandOutKey = std::tuple<int, WallTime, JobId>;  // priority, due time, creation
 inline HandOutKey hand_out_key(const WaitingJob& job) {
-  return {job.priority, job.trigger_time, job.id};
+  return {job.priority, due_time(job), job.id};
 }
+
+// The order in which waiting jobs come due.
+using DueKey = std::pair<WallTime, JobId>;
+inline DueKey due_key(const WaitingJob& job) { return {due_time(job), job.id}; }
 
 // A job that was claimed for a task tracker.
 struct ExecutingJob {

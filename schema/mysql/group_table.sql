@@ -15,6 +15,7 @@ CREATE TABLE IF NOT EXISTS {table} (
   forced          TINYINT      NOT NULL,
   bucket          TINYINT      NOT NULL,
   spec            LONGBLOB     NOT NULL,
+  moved_from_us   BIGINT,
   PRIMARY KEY (job_id),
   KEY hand_out (priority, trigger_time_us, job_id),
   KEY definition (definition_id)

@@ -14,7 +14,8 @@ CREATE TABLE IF NOT EXISTS {table} (
   triggered       INTEGER NOT NULL,
   forced          INTEGER NOT NULL,
   bucket          INTEGER NOT NULL,
-  spec            BLOB    NOT NULL
+  spec            BLOB    NOT NULL,
+  moved_from_us   INTEGER
 );
 -- SQLite ends every index with the job_id: this is the order of hand-out.
 CREATE INDEX IF NOT EXISTS "{table}.order" ON {table} (priority, trigger_time_us);

@@ -50,6 +50,7 @@ class BatchSource {
 
   WaitingJob new_job() {
     WaitingJob job{.id = JobId{++last_id_}, .group = group(), .trigger_time = time()};
+    if (chance(20)) job.not_before = time();
     job.keyed = chance(50);
     job.task_id = job.keyed ? "task " + std::to_string(below(kTaskIds))
                             : "job-" + std::to_string(job.id.value);
@@ -147,6 +148,7 @@ class BatchSource {
     if (chance(60)) {
       change.to = known;
       change.to->trigger_time = time();
+      change.to->not_before = chance(20) ? std::optional{time()} : std::nullopt;
       change.to->priority = static_cast<int>(below(5)) * 50 - 1;
       change.to->delayed = chance(50);
       change.to->suspended = change.to->delayed && chance(50);
@@ -165,6 +167,7 @@ class BatchSource {
       ended.again->delayed = false;
       ended.again->suspended = false;
       ended.again->failures += 1;
+      if (chance(70)) ended.again->not_before = time();
       known = *ended.again;
     } else {
       ended.frees_key = known.keyed && !known.definition;

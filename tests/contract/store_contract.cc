@@ -170,6 +170,7 @@ std::vector<WaitingJob> StoreReads::add_many(int count) {
     auto job = new_job();
     job.priority = i % 7 == 0 ? kPriorityTriggered : (i * 37) % 11;
     job.trigger_time = kNow + ((i * 13) % 9 - 5) * kSecond;
+    if (i % 4 == 0) job.not_before = kNow + ((i * 7) % 9 - 4) * kSecond;
     jobs.push_back(job);
     adds.push_back(AddJob{job});
   }

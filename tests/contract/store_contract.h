@@ -110,8 +110,8 @@ class StoreContract : public ::testing::TestWithParam<MakeStoreDatabase> {
 // The questions.
 class StoreReads : public StoreContract {
  protected:
-  // Jobs of group_ with many priorities and equal trigger times around kNow, in an order that is
-  // none.
+  // Jobs of group_ with many priorities and equal due times around kNow, some held back, in an
+  // order that is none.
   std::vector<WaitingJob> add_many(int count);
   static void sort_by_order(std::vector<WaitingJob>& jobs);
 };

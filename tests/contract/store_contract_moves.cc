@@ -26,6 +26,7 @@ TEST_P(StoreContract, KeepsEveryFieldOfAWaitingJob) {
   job.forced = true;
   job.spec = std::string{"\x00\xFF'\"\\", 5};
   auto suspended = job;
+  suspended.not_before = suspended.trigger_time + 9 * kSecond;
   suspended.id = new_job().id;
   suspended.task_id = "asleep";
   suspended.delayed = true;
@@ -148,7 +149,7 @@ TEST_P(StoreContract, PutsARetryBackInPlaceOfTheEndedAttempt) {
   const auto running_job = running(new_keyed_job("again"));
   auto retry = running_job.job;
   retry.failures = 1;
-  retry.trigger_time += 30 * kSecond;
+  retry.not_before = kNow + 30 * kSecond;
 
   EXPECT_EQ(outcome(End{.id = retry.id,
                         .attempt = 1,
@@ -160,7 +161,12 @@ TEST_P(StoreContract, PutsARetryBackInPlaceOfTheEndedAttempt) {
 
   EXPECT_THAT(executing(), IsEmpty());
   EXPECT_THAT(waiting(group_), ElementsAre(retry));
+  EXPECT_EQ(waiting(group_).front().trigger_time, kNow);
   EXPECT_EQ(outcome(AddJob{new_keyed_job("again")}), kTaken);
+
+  retry.attempt = 1;
+  EXPECT_EQ(outcome(Claim{claimed(retry)}), kDone);
+  EXPECT_THAT(executing(), ElementsAre(claimed(retry)));
 }
 
 TEST_P(StoreContract, ChangesNothingForTheEndOfAnotherAttempt) {
@@ -400,8 +406,10 @@ TEST_P(StoreContract, LogsHowManyFiresWereDueWhenTheyAreVoided) {
     job.attempt = attempt;
     return job;
   };
-  const auto run = occurrence(kNow - 5 * kSecond, 1);
-  const auto delayed_run = delayed_one(occurrence(kNow + 9 * kSecond, 2));
+  auto run = occurrence(kNow - 5 * kSecond, 1);
+  run.not_before = kNow + 4 * kSecond;
+  auto delayed_run = delayed_one(occurrence(kNow + 9 * kSecond, 2));
+  delayed_run.not_before = kNow + 3600 * kSecond;
   const auto add = [&] {
     committed({AddJob{occurrence(kNow, 0)}, AddJob{delayed_one(occurrence(kNow - 2 * kSecond, 0))},
                AddJob{occurrence(kNow - kSecond, 0)}, AddJob{run}, AddJob{delayed_run},
@@ -462,11 +470,14 @@ TEST_P(StoreContract, TakesVoidedOccurrencesThatWereNotTriedOffTheCount) {
   auto lost = new_occurrence(definition);
   lost.attempt = 1;
   lost.lost = 1;
+  auto put_off = new_occurrence(definition);
+  put_off.attempt = 1;
+  put_off.not_before = kNow + kSecond;
   auto given_back = new_occurrence(definition);
   given_back.attempt = 1;
   auto triggered = new_occurrence(definition);
   triggered.triggered = true;
-  committed({AddJob{retry}, AddJob{lost}, AddJob{given_back}, AddJob{triggered},
+  committed({AddJob{retry}, AddJob{lost}, AddJob{put_off}, AddJob{given_back}, AddJob{triggered},
              AddJob{new_occurrence(definition)}, AddJob{delayed_one(new_occurrence(definition))}});
   definition.fired = 9;
   const ChangeDefinition change{.id = definition.id,

@@ -64,7 +64,7 @@ TEST_P(StoreContract, DoesNotKnowAGroupThatWasNotMade) {
 
 TEST_P(StoreReads, ReadsDueJobsPageByPageInTheOrderOfHandOut) {
   auto expected = add_many(300);
-  std::erase_if(expected, [](const WaitingJob& job) { return job.trigger_time > kNow; });
+  std::erase_if(expected, [](const WaitingJob& job) { return due_time(job) > kNow; });
   sort_by_order(expected);
 
   std::vector<WaitingJob> read;
@@ -83,11 +83,10 @@ TEST_P(StoreReads, ReadsDueJobsPageByPageInTheOrderOfHandOut) {
 TEST_P(StoreReads, ReadsUpcomingJobsPageByPageByTime) {
   auto expected = add_many(300);
   std::erase_if(expected, [](const WaitingJob& job) {
-    return job.trigger_time <= kNow || job.trigger_time > kNow + 2 * kSecond;
+    return due_time(job) <= kNow || due_time(job) > kNow + 2 * kSecond;
   });
-  std::sort(expected.begin(), expected.end(), [](const WaitingJob& a, const WaitingJob& b) {
-    return std::tuple{a.trigger_time, a.id} < std::tuple{b.trigger_time, b.id};
-  });
+  std::sort(expected.begin(), expected.end(),
+            [](const WaitingJob& a, const WaitingJob& b) { return due_key(a) < due_key(b); });
   ASSERT_THAT(expected, ::testing::Not(IsEmpty()));
 
   std::vector<WaitingJob> read;
@@ -100,7 +99,7 @@ TEST_P(StoreReads, ReadsUpcomingJobsPageByPageByTime) {
     const auto page = ask<JobsAnswer>(question).jobs;
     read.insert(read.end(), page.begin(), page.end());
     if (page.size() < 7) break;
-    question.after_time = page.back().trigger_time;
+    question.after_time = due_time(page.back());
     question.after_id = page.back().id;
   }
   EXPECT_EQ(read, expected);
@@ -125,7 +124,7 @@ TEST_P(StoreReads, ReadsDelayedJobsThatAreNotSuspended) {
   auto early = delayed_one(new_job());
   early.trigger_time = kNow + kSecond;
   auto late = delayed_one(new_job());
-  late.trigger_time = kNow + 3 * kSecond;
+  late.not_before = kNow + 3 * kSecond;
   late.group = make_group("other");
   auto asleep = delayed_one(new_job());
   asleep.trigger_time = kNow - kSecond;
@@ -147,7 +146,9 @@ TEST_P(StoreReads, ListsDelayedJobsByTimeWithTheSuspendedOnes) {
   const GroupId other = make_group("other");
   for (int i = 0; i < 20; ++i) {
     auto job = new_job();
-    job.trigger_time = kNow + (i / 4) * kSecond;
+    const WallTime due = kNow + (i / 4) * kSecond;
+    job.trigger_time = i % 3 == 0 ? kNow - kSecond : due;
+    job.not_before = due;
     job.suspended = i % 2 == 0;
     job.group = i % 5 == 0 ? other : group_;
     job.delayed = true;
@@ -327,7 +328,7 @@ TEST_P(StoreReads, ListsOutputPageByPage) {
 TEST_P(StoreReads, CountsWhatWaitsAndWhatIsDueInEachGroup) {
   const GroupId other = make_group("other");
   auto future = new_job();
-  future.trigger_time = kNow + kSecond;
+  future.not_before = kNow + kSecond;
   auto asleep = delayed_one(new_job());
   asleep.group = other;
   committed({AddJob{new_job()}, AddJob{new_job()}, AddJob{future}, AddJob{asleep}});

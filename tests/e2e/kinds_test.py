@@ -215,17 +215,20 @@ class Runs:
     def test_statuses_75_and_76_and_others_come_to_what_the_contract_says(self):
         flag = self.folder / "again"
         self.one.submit_all([
-            {"task_id": "later", "shell": f"test -e {flag} || {{ touch {flag}; exit 75; }}"},
+            {"task_id": "later", "shell": f"echo $CARILLON_TRIGGER_TIME; test -e {flag} || {{ touch {flag}; exit 75; }}"},
             {"task_id": "final", "shell": "exit 76", "retries": {"max": 3, "base": "100ms"}},
             {"task_id": "fails", "shell": "exit 9", "retries": {"max": 2, "base": "100ms"}},
             {"task_id": "signal", "shell": "kill -SEGV $$"},
             {"task_id": "nothing", "command": ["/no/such/program"]}])
         self.assertEqual(self.one.wait_ended("later")["exit_code"], 75)
         waits = wait_for("its second time", lambda: [r for r in self.one.rows("waiting") if r["task_id"] == "later"])
-        self.assertGreater(accounts.instant(waits[0]["trigger_time"]), accounts.now(), "later, not at once")
+        self.assertGreater(accounts.instant(waits[0]["due_time"]), accounts.now(), "later, not at once")
         self.one.client("trigger", "later")
         wait_for("its success", lambda: [(r["attempt"], r["state"]) for r in self.one.history("later")]
                  == [(2, "succeeded"), (1, "later")])
+        seen = self.one.client("logs", "later").out.split()
+        self.assertEqual(seen, [r["trigger_time"] for r in self.one.history("later")])
+        self.assertEqual(seen[0], seen[1], "one job has one trigger time")
         wait_for("three failures", lambda: len(self.one.history("fails")) == 3)
         self.assertEqual([(r["attempt"], r["state"], r["exit_code"]) for r in reversed(self.one.history("fails"))],
                          [(1, "failed", 9), (2, "failed", 9), (3, "failed", 9)])

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "shared/sql/sql_connection.h"
@@ -16,7 +17,11 @@ struct Migration {
 // In order, from version 1 on, without a gap.
 std::span<const Migration> migrations(sql::Dialect dialect);
 
-// Makes one group's table; {table} stands for its name.
+// Makes one group's table.
 std::string_view group_table_script(sql::Dialect dialect);
+
+// In a script {table} stands for the name of a group's table, a checked one.
+bool is_for_group_tables(std::string_view sql);
+std::string for_group_table(std::string_view sql, std::string_view table);
 
 }  // namespace carillon::jobtracker

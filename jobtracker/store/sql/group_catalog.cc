@@ -16,7 +16,6 @@ constexpr std::string_view kSelectGroups =
 constexpr std::string_view kInsertGroup =
     "INSERT INTO lts_node_group (group_id, name, name_lower, table_name, served, created_us) "
     "VALUES";
-constexpr std::string_view kTablePlaceholder = "{table}";
 
 }  // namespace
 
@@ -71,12 +70,7 @@ Result<Group> GroupCatalog::make(sql::Connection& db, const std::string& name, W
                        name, [&](const std::string& table) { return tables.contains(table); }),
                    .created_at = now};
 
-  std::string script{group_table_script(db.dialect())};
-  for (auto at = script.find(kTablePlaceholder); at != std::string::npos;
-       at = script.find(kTablePlaceholder, at)) {
-    script.replace(at, kTablePlaceholder.size(), made.table);
-  }
-  CARILLON_TRY(db.run_script(script));
+  CARILLON_TRY(db.run_script(for_group_table(group_table_script(db.dialect()), made.table)));
   const SqlValues values{value_of(made.id),          sql::Value::of_text(made.name),
                          sql::Value::of_text(lower), sql::Value::of_text(made.table),
                          value_of(made.served),      value_of(made.created_at)};

@@ -31,9 +31,7 @@ std::string select_from(std::string_view columns, std::string_view table,
   return joined({"SELECT ", columns, " FROM ", table, condition});
 }
 
-bool by_time(const WaitingJob& a, const WaitingJob& b) {
-  return std::tuple{a.trigger_time, a.id} < std::tuple{b.trigger_time, b.id};
-}
+bool by_time(const WaitingJob& a, const WaitingJob& b) { return due_key(a) < due_key(b); }
 
 }  // namespace
 
@@ -107,7 +105,7 @@ Result<ReadAnswer> SqlReads::read(const ReadUpcoming& ask) {
     // The best of all priorities so far; what is later than their last need not be read.
     std::sort(jobs.begin(), jobs.end(), by_time);
     jobs.resize(static_cast<std::size_t>(ask.limit));
-    if (!jobs.empty()) through = std::min(through, jobs.back().trigger_time);
+    if (!jobs.empty()) through = std::min(through, due_time(jobs.back()));
     return ask.limit > 0;
   };
   CARILLON_TRY(scan.each_priority(kLowestPriority, visit));

@@ -56,9 +56,8 @@ Result<ReadAnswer> SqlReads::read(const ListWaiting& ask) {
                                          value_of(std::get<2>(after))}));
     CARILLON_TRY(select(kDelayedAfterTime, {value_of(suspended), value_of(std::get<1>(after))}));
   }
-  std::sort(jobs.begin(), jobs.end(), [](const WaitingJob& a, const WaitingJob& b) {
-    return std::tuple{a.trigger_time, a.id} < std::tuple{b.trigger_time, b.id};
-  });
+  std::sort(jobs.begin(), jobs.end(),
+            [](const WaitingJob& a, const WaitingJob& b) { return due_key(a) < due_key(b); });
   if (static_cast<std::int64_t>(jobs.size()) > ask.limit) {
     jobs.resize(static_cast<std::size_t>(ask.limit));
   }

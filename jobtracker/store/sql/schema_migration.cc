@@ -1,7 +1,11 @@
 #include "jobtracker/store/sql/schema_migration.h"
 
+#include <vector>
+
+#include "jobtracker/store/names.h"
 #include "jobtracker/store/sql/embedded_schema.h"
 #include "jobtracker/store/sql/sql_rows.h"
+#include "shared/sql/sql_text.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -11,6 +15,10 @@ constexpr std::string_view kSqliteHasSchema =
 constexpr std::string_view kMysqlHasSchema =
     "SELECT COUNT(*) FROM information_schema.tables "
     "WHERE table_schema = DATABASE() AND table_name = 'lts_schema'";
+// Also of a group that a crash kept from being recorded: its table is taken into use later.
+constexpr std::string_view kSqliteTables = "SELECT name FROM sqlite_master WHERE type = 'table'";
+constexpr std::string_view kMysqlTables =
+    "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()";
 constexpr std::string_view kSelectVersion = "SELECT MAX(version) FROM lts_schema";
 constexpr std::string_view kInsertVersion =
     "INSERT INTO lts_schema (version, applied_us) VALUES (?, ?)";
@@ -28,6 +36,29 @@ Result<int> read_version(sql::Connection& db) {
   return static_cast<int>(CARILLON_TRY(read_number(db, kSelectVersion)));
 }
 
+Result<std::vector<std::string>> read_group_tables(sql::Connection& db) {
+  std::vector<std::string> tables;
+  const bool is_mysql = db.dialect() == sql::Dialect::kMysql;
+  CARILLON_TRY(db.query(is_mysql ? kMysqlTables : kSqliteTables, {}, [&](const sql::Row& row) {
+    if (is_group_table(row.bytes(0))) tables.emplace_back(row.bytes(0));
+  }));
+  return tables;
+}
+
+Status run(sql::Connection& db, std::string_view script) {
+  const auto tables = CARILLON_TRY(read_group_tables(db));
+  for (const std::string& statement : sql::split_script(script)) {
+    if (!is_for_group_tables(statement)) {
+      CARILLON_TRY(db.run_script(statement));
+      continue;
+    }
+    for (const std::string& table : tables) {
+      CARILLON_TRY(db.run_script(for_group_table(statement, table)));
+    }
+  }
+  return {};
+}
+
 Status record(sql::Connection& db, int version, WallTime now) {
   CARILLON_TRY(db.execute(kInsertVersion, SqlValues{sql::Value::of(version), value_of(now)}));
   return {};
@@ -35,11 +66,11 @@ Status record(sql::Connection& db, int version, WallTime now) {
 
 Status apply(sql::Connection& db, const Migration& migration, WallTime now) {
   if (db.dialect() == sql::Dialect::kMysql) {
-    CARILLON_TRY(db.run_script(migration.script));
+    CARILLON_TRY(run(db, migration.script));
     return record(db, migration.version, now);
   }
   CARILLON_TRY(db.begin());
-  CARILLON_TRY(db.run_script(migration.script));
+  CARILLON_TRY(run(db, migration.script));
   CARILLON_TRY(record(db, migration.version, now));
   return db.commit();
 }

@@ -12,8 +12,9 @@ struct SchemaState {
 };
 
 // Brings the tables to the version that this program knows: the missing migrations in order, each
-// recorded. On SQLite each is one transaction; on MySQL, where making a table commits, each can be
-// repeated and is recorded last. Tables that are not ours are left alone.
+// recorded; a statement with {table} goes to every group's table. On SQLite each is one
+// transaction; on MySQL, where making a table commits, each can be repeated and is recorded last.
+// Tables that are not ours are left alone.
 //
 // kInvalidArgument: the tables are newer than this program; nothing was changed. `name` is of the
 // store, for messages. Requires: nobody else migrates the same database now.

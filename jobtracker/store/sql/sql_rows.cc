@@ -38,13 +38,14 @@ Value key_of_task(sql::Dialect dialect, std::string_view task_id) {
 }
 
 void append_waiting(SqlValues& values, const WaitingJob& job) {
-  values.insert(values.end(),
-                {value_of(job.id), Value::of_text(job.task_id),
-                 job.definition ? value_of(job.definition) : Value::null(), Value::of(job.version),
-                 number_of(job.kind), value_of(job.keyed), Value::of(job.priority),
-                 value_of(job.trigger_time), Value::of(job.attempt), Value::of(job.failures),
-                 Value::of(job.lost), value_of(job.triggered), value_of(job.forced),
-                 Value::of(bucket_of(job.task_id)), Value::of_bytes(job.spec)});
+  values.insert(
+      values.end(),
+      {value_of(job.id), Value::of_text(job.task_id),
+       job.definition ? value_of(job.definition) : Value::null(), Value::of(job.version),
+       number_of(job.kind), value_of(job.keyed), Value::of(job.priority), value_of(due_time(job)),
+       Value::of(job.attempt), Value::of(job.failures), Value::of(job.lost),
+       value_of(job.triggered), value_of(job.forced), Value::of(bucket_of(job.task_id)),
+       Value::of_bytes(job.spec), job.not_before ? value_of(job.trigger_time) : Value::null()});
 }
 
 void append_delayed(SqlValues& values, const WaitingJob& job) {
@@ -97,6 +98,7 @@ void append_node(SqlValues& values, const NodeRow& node) {
 }
 
 WaitingJob waiting_of(const Row& row, GroupId group) {
+  const bool was_moved = !row.is_null(15);
   return {.id = JobId{row.integer(0)},
           .group = group,
           .task_id = text_at(row, 1),
@@ -105,7 +107,8 @@ WaitingJob waiting_of(const Row& row, GroupId group) {
           .version = small(row, 3),
           .kind = static_cast<ScheduleKind>(row.integer(4)),
           .priority = small(row, 6),
-          .trigger_time = time_at(row, 7),
+          .trigger_time = time_at(row, was_moved ? 15 : 7),
+          .not_before = was_moved ? std::optional{time_at(row, 7)} : std::nullopt,
           .attempt = small(row, 8),
           .failures = small(row, 9),
           .lost = small(row, 10),
@@ -115,18 +118,18 @@ WaitingJob waiting_of(const Row& row, GroupId group) {
 }
 
 WaitingJob delayed_of(const Row& row) {
-  auto job = waiting_of(row, GroupId{small(row, 15)});
+  auto job = waiting_of(row, GroupId{small(row, 16)});
   job.delayed = true;
-  job.suspended = flag(row, 16);
+  job.suspended = flag(row, 17);
   return job;
 }
 
 ExecutingJob executing_of(const Row& row) {
-  return {.job = waiting_of(row, GroupId{small(row, 15)}),
-          .session = SessionId{row.integer(16)},
-          .node = text_at(row, 17),
-          .claimed_at = time_at(row, 18),
-          .cancelled = flag(row, 19)};
+  return {.job = waiting_of(row, GroupId{small(row, 16)}),
+          .session = SessionId{row.integer(17)},
+          .node = text_at(row, 18),
+          .claimed_at = time_at(row, 19),
+          .cancelled = flag(row, 20)};
 }
 
 Definition definition_of(const Row& row) {

@@ -18,17 +18,17 @@ using SqlValues = std::vector<sql::Value>;
 // Columns of a group's table; the delayed and the executing table start with the same.
 inline constexpr std::string_view kWaitingColumns =
     "job_id, task_id, definition_id, version, kind, keyed, priority, trigger_time_us, attempt, "
-    "failures, lost, triggered, forced, bucket, spec";
-inline constexpr int kWaitingWidth = 15;
+    "failures, lost, triggered, forced, bucket, spec, moved_from_us";
+inline constexpr int kWaitingWidth = 16;
 inline constexpr std::string_view kDelayedColumns =
     "job_id, task_id, definition_id, version, kind, keyed, priority, trigger_time_us, attempt, "
-    "failures, lost, triggered, forced, bucket, spec, group_id, suspended";
-inline constexpr int kDelayedWidth = 17;
+    "failures, lost, triggered, forced, bucket, spec, moved_from_us, group_id, suspended";
+inline constexpr int kDelayedWidth = 18;
 inline constexpr std::string_view kExecutingColumns =
     "job_id, task_id, definition_id, version, kind, keyed, priority, trigger_time_us, attempt, "
-    "failures, lost, triggered, forced, bucket, spec, group_id, session_id, node, claimed_us, "
-    "cancelled";
-inline constexpr int kExecutingWidth = 20;
+    "failures, lost, triggered, forced, bucket, spec, moved_from_us, group_id, session_id, node, "
+    "claimed_us, cancelled";
+inline constexpr int kExecutingWidth = 21;
 inline constexpr std::string_view kDefinitionColumns =
     "definition_id, group_id, task_id, keyed, version, kind, state, created_us, next_fire_us, "
     "last_fire_us, generated_through_us, fired, bucket, schedule, tz, spec";

@@ -20,12 +20,12 @@ class WaitingScan {
   WaitingScan(sql::Connection& db, std::string_view table, GroupId group)
       : db_(db), table_(table), group_(group) {}
 
-  // Calls `visit` with each priority from `first` on that has rows, and with its earliest trigger
+  // Calls `visit` with each priority from `first` on that has rows, and with its earliest due
   // time, until it says false.
   Status each_priority(int first,
                        const std::function<Result<bool>(int priority, WallTime earliest)>& visit);
 
-  // Appends up to `limit` rows of a priority, by (trigger time, id), after that key, not later than
+  // Appends up to `limit` rows of a priority, by (due time, id), after that key, not later than
   // `through`.
   Status read(int priority, WallTime after_time, JobId after_id, WallTime through,
               std::int64_t limit, std::vector<WaitingJob>& jobs);

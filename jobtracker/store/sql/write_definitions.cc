@@ -30,13 +30,15 @@ constexpr std::string_view kDeleteKey =
 constexpr std::string_view kSelectDue = "SELECT COUNT(*), MIN(trigger_time_us) FROM ";
 constexpr std::string_view kDueOfDefinition =
     " WHERE definition_id = ? AND trigger_time_us <= ? AND attempt = 0";
-constexpr std::string_view kSelectRuns = "SELECT job_id, trigger_time_us FROM ";
+constexpr std::string_view kSelectRuns =
+    "SELECT job_id, COALESCE(moved_from_us, trigger_time_us) FROM ";
 constexpr std::string_view kRunsOfDefinition =
     " WHERE definition_id = ? AND attempt > 0 ORDER BY job_id";
 constexpr std::string_view kSelectCount = "SELECT COUNT(*) FROM ";
 // was_tried() in SQL, denied.
 constexpr std::string_view kUntriedOfGrid =
-    " WHERE definition_id = ? AND triggered = 0 AND failures = 0 AND lost = 0";
+    " WHERE definition_id = ? AND triggered = 0 AND failures = 0 AND lost = 0 "
+    "AND moved_from_us IS NULL";
 
 std::string condition_of(const ChangeDefinition& change) {
   return joined({kWhereVersion, change.expected_generated_through ? kAndGenerated : ""});

@@ -20,7 +20,7 @@ struct JobInfo {
   int attempt = 0;  // raised each time the job is handed out, retries included
   std::string group{};
   std::string node{};       // the name of this task tracker
-  WallTime trigger_time{};  // when it should have started
+  WallTime trigger_time{};  // for when it was; the same for every attempt
   std::map<std::string, std::string> params{};
   std::string payload{};
 };

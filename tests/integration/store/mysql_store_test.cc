@@ -124,7 +124,7 @@ TEST_F(MysqlStoreTest, RefusesANewerSchemaAndChangesNothing) {
   const auto error = refused(url_);
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(error.message, HasSubstr("has schema 7, this program knows up to 3"));
+  EXPECT_THAT(error.message, HasSubstr("has schema 7, this program knows up to 4"));
 }
 
 TEST_F(MysqlStoreTest, CompletesAMigrationThatWasInterrupted) {
@@ -138,6 +138,31 @@ TEST_F(MysqlStoreTest, CompletesAMigrationThatWasInterrupted) {
   ASSERT_TRUE(opened.ok()) << opened.error().message;
   EXPECT_TRUE(opened.value().newly_made);
   EXPECT_TRUE(opened.value().store->read(ListHistory{.limit = 1}).ok());
+}
+
+TEST_F(MysqlStoreTest, BringsTheTablesOfGroupsUpToDate) {
+  WaitingJob job{.id = JobId{1}, .attempt = 1, .failures = 1};
+  {
+    auto opened = open(url_);
+    Store& store = *opened.value().store;
+    job.group = std::get<GroupAnswer>(store.read(MakeGroup{"mail"}).value()).group.id;
+    store.commit({.number = 1, .operations = {AddJob{job}}});
+  }
+  // As schema 3 was, after a migration that came as far as the delayed table.
+  run("DELETE FROM lts_schema WHERE version = 4");
+  run("ALTER TABLE lts_wjq_mail DROP COLUMN moved_from_us");
+  run("ALTER TABLE lts_executing_job_queue DROP COLUMN moved_from_us");
+
+  auto opened = open(url_);
+
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  Store& store = *opened.value().store;
+  const ListWaiting all{.group = job.group, .limit = 9};
+  EXPECT_THAT(std::get<JobsAnswer>(store.read(all).value()).jobs, ElementsAre(job));
+  WaitingJob held_back = job;
+  held_back.not_before = kNow;
+  store.commit({.number = 1, .operations = {ChangeWaiting{.from = job, .to = held_back}}});
+  EXPECT_THAT(std::get<JobsAnswer>(store.read(all).value()).jobs, ElementsAre(held_back));
 }
 
 TEST_F(MysqlStoreTest, SurvivesAServerThatGoesAwayAndComesBack) {

@@ -9,6 +9,8 @@ namespace {
 
 using carillon::testing::FakeRun;
 using carillon::testing::FakeWorker;
+using carillon::testing::job_at;
+using carillon::testing::job_cron;
 using carillon::testing::job_every;
 using carillon::testing::job_now;
 using carillon::testing::states;
@@ -113,6 +115,65 @@ TEST(Attempts, TheRetriesOfADefinitionsRunComeBeforeItsNextFire) {
   EXPECT_EQ(runs[0].id.job_id, runs[1].id.job_id);
   EXPECT_NE(runs[2].id.job_id, runs[1].id.job_id);
   EXPECT_EQ(runs[2].trigger_time - runs[0].trigger_time, seconds{30});
+}
+
+TEST(Attempts, OfAJobAllHaveItsTriggerTime) {
+  TrackerBundle bundle;
+  ends_with(bundle.add_worker(),
+            {RunOutcome::kLater, RunOutcome::kException, RunOutcome::kSucceeded});
+  const WallTime at = bundle.now() + seconds{5};
+  JobSpec job = job_at("a", at);
+  job.retries = {.max = 1, .base = minutes{30}};
+  bundle.submit(job);
+  bundle.run_for(seconds{10});
+  ASSERT_THAT(bundle.waiting("a"), SizeIs(1));
+  EXPECT_EQ(bundle.waiting("a")[0].trigger_time, at);
+  EXPECT_GE(due_time(bundle.waiting("a")[0]), at + seconds{20});
+  bundle.restart_after(seconds{1});
+  bundle.run_for(minutes{1});
+  EXPECT_THAT(bundle.delayed(), SizeIs(1)) << "its retry is far off";
+  bundle.run_for(hours{1});
+  const auto runs = bundle.runs();
+  ASSERT_THAT(runs, SizeIs(3));
+  for (const auto& run : runs) EXPECT_EQ(run.trigger_time, at) << run.id.attempt;
+  const auto log = bundle.log("a");
+  ASSERT_THAT(log, SizeIs(3));
+  for (const LogEntry& entry : log) EXPECT_EQ(entry.trigger_time, at) << entry.attempt;
+  EXPECT_GE(runs[1].started - *runs[0].ended, seconds{20});
+  EXPECT_GE(runs[2].started - *runs[1].ended, minutes{30});
+}
+
+TEST(Attempts, ARetryComesAfterWhatIsDueBeforeIt) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker({.threads = 1});
+  worker.behaviour = [](const wire::HandedJob& job, const JobSpec&) {
+    if (job.task_id == "busy") return FakeRun{.time = minutes{1}};
+    return FakeRun{.outcome = job.task_id == "a" && job.id.attempt == 1 ? RunOutcome::kException
+                                                                        : RunOutcome::kSucceeded};
+  };
+  bundle.submit(retried(1, {.base = seconds{20}}));
+  bundle.run_for(seconds{1});
+  bundle.submit(job_now("busy"));
+  bundle.run_for(seconds{9});
+  bundle.submit(job_now("between"));
+  bundle.run_for(minutes{2});
+  std::vector<std::string> order;
+  for (const auto& run : bundle.runs()) order.push_back(run.task_id);
+  EXPECT_THAT(order, ElementsAre("a", "busy", "between", "a"));
+}
+
+TEST(Attempts, ARetryIsNoFireOfItsDefinition) {
+  TrackerBundle bundle;
+  ends_with(bundle.add_worker(), {RunOutcome::kException, RunOutcome::kSucceeded});
+  JobSpec job = job_cron("a", "0 0 0 * * ?");
+  job.retries = {.max = 1, .base = minutes{2}};
+  bundle.submit(job);
+  bundle.run_for(hours{25});
+  ASSERT_THAT(bundle.runs(), SizeIs(2));
+  const WallTime midnight = bundle.runs()[0].trigger_time;
+  EXPECT_EQ(midnight, std::chrono::floor<std::chrono::days>(midnight));
+  EXPECT_EQ(bundle.runs()[1].trigger_time, midnight);
+  EXPECT_EQ(bundle.definition("a")->last_fire, midnight);
 }
 
 TEST(Attempts, ALongMessageIsCutAtACharacter) {

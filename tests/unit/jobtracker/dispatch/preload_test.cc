@@ -68,9 +68,9 @@ struct PreloadBundle {
     preload.due_loaded(std::move(jobs), through, now);
   }
   void load_upcoming(std::vector<WaitingJob>& jobs) {
-    std::optional<Preload::UpcomingKey> through;
+    std::optional<DueKey> through;
     if (static_cast<std::int64_t>(jobs.size()) == limit) {
-      through = Preload::UpcomingKey{jobs.back().trigger_time, jobs.back().id};
+      through = due_key(jobs.back());
     }
     drop_claimed(jobs);
     preload.upcoming_loaded(std::move(jobs), through, now);
@@ -127,7 +127,7 @@ TEST(Preload, HoldsNothingBeforeTheTableWasRead) {
   EXPECT_EQ(bundle.preload.best().id, JobId{1});
 }
 
-TEST(Preload, TakesByPriorityThenTriggerTimeThenCreation) {
+TEST(Preload, TakesByPriorityThenDueTimeThenCreation) {
   PreloadBundle bundle(10);
   bundle.settle();
   bundle.now = kStart + seconds{10};
@@ -135,10 +135,13 @@ TEST(Preload, TakesByPriorityThenTriggerTimeThenCreation) {
   bundle.add(job(3, 100, kStart + seconds{1}));
   bundle.add(job(2, 100, kStart));
   bundle.add(job(5, 7, kStart + seconds{9}));
+  WaitingJob retry = job(1, 100, kStart);
+  retry.not_before = kStart + seconds{2};
+  bundle.add(retry);
   bundle.settle();
   std::vector<std::int64_t> order;
   while (bundle.preload.has_due()) order.push_back(bundle.take().value);
-  EXPECT_THAT(order, ::testing::ElementsAre(5, 2, 3, 4));
+  EXPECT_THAT(order, ::testing::ElementsAre(5, 2, 3, 4, 1));
 }
 
 TEST(Preload, KeepsTheBestPrefixAndReadsTheRestAgain) {

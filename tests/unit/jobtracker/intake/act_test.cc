@@ -504,6 +504,22 @@ TEST(Act, TriggerRunsAheadOfEverythingAndLeavesTheNextFireWhereItIs) {
   EXPECT_EQ(bundle.runs_of("a").back().trigger_time, next);
 }
 
+TEST(Act, ATriggeredRetryKeepsItsTriggerTime) {
+  TrackerBundle bundle;
+  bundle.add_worker().behaviour = [](const wire::HandedJob& job, const JobSpec&) {
+    return FakeRun{.outcome = job.id.attempt == 1 ? wire::RunOutcome::kException
+                                                  : wire::RunOutcome::kSucceeded};
+  };
+  JobSpec job = job_now("a");
+  job.retries = {.max = 1, .base = hours{1}};
+  bundle.submit(job);
+  bundle.run_for(seconds{5});
+  EXPECT_EQ(said(bundle.act(Verb::kTrigger, "a")), "ok");
+  bundle.run_for(seconds{1});
+  ASSERT_THAT(bundle.runs(), SizeIs(2));
+  EXPECT_EQ(bundle.runs()[1].trigger_time, bundle.runs()[0].trigger_time);
+}
+
 TEST(Act, TriggerObeysOverlapUnlessForced) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 4});

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "shared/base/time_text.h"
 #include "tests/support/tracker_bundle.h"
 
 // What people ask, over as many pages as it takes.
@@ -87,6 +88,29 @@ TEST(Query, NarrowsWhatExecutesAndWhatIsDefinedDownToATask) {
   EXPECT_THAT(tasks("list", ""), ElementsAre("c", "d"));
   EXPECT_THAT(tasks("list", "d"), ElementsAre("d"));
   EXPECT_THAT(tasks("list", "a"), IsEmpty());
+}
+
+TEST(Query, SaysOfARetryForWhenItWasAndWhenItIsDue) {
+  TrackerBundle bundle;
+  bundle.add_worker().behaviour = [](const auto&, const auto&) {
+    return FakeRun{.outcome = wire::RunOutcome::kException};
+  };
+  const WallTime at = bundle.now() + seconds{5};
+  for (const auto base : {minutes{5}, minutes{50}}) {  // in the group's table, and delayed
+    JobSpec job = job_at("retried-" + std::to_string(base.count()), at);
+    job.retries = {.max = 1, .base = base};
+    bundle.submit(job);
+  }
+  bundle.submit(job_at("far", at + minutes{30}));
+  bundle.run_for(seconds{6});
+  const auto rows = every_page(bundle, {.what = "waiting", .limit = 1});
+  EXPECT_THAT(texts_of(rows, "task_id"), ElementsAre("retried-5", "far", "retried-50"));
+  EXPECT_THAT(texts_of(rows, "trigger_time"),
+              ElementsAre(format_time(at), format_time(at + minutes{30}), format_time(at)));
+  const auto due = texts_of(rows, "due_time");
+  EXPECT_EQ(due[1], format_time(at + minutes{30}));
+  EXPECT_GE(due[0], format_time(at + minutes{5}));
+  EXPECT_LE(due[0], format_time(at + minutes{5} + seconds{1}));
 }
 
 TEST(Query, TellsWorkersOfOneNameApart) {

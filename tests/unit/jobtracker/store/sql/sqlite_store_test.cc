@@ -82,7 +82,7 @@ TEST_F(SqliteStoreTest, RefusesANewerSchemaAndChangesNothing) {
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(error.message, "store sqlite:" + path_ +
-                               " has schema 7, this program knows up to 3: install a newer "
+                               " has schema 7, this program knows up to 4: install a newer "
                                "carillon");
   EXPECT_EQ(text(*connect(), "SELECT COUNT(*) FROM lts_tracker WHERE session_id = 2"), "0");
 }
@@ -105,6 +105,37 @@ TEST_F(SqliteStoreTest, BringsAnOlderSchemaUpToDate) {
   EXPECT_EQ(text(*db, "SELECT group_concat(task_id) FROM lts_task_id"), "cron,soon");
   EXPECT_EQ(text(*db, "SELECT group_concat(task_id) FROM lts_delayed_task_id"), "far");
   EXPECT_EQ(text(*db, "SELECT definition_id FROM lts_definition_high"), "12");
+}
+
+TEST_F(SqliteStoreTest, BringsTheTablesOfGroupsUpToDate) {
+  WaitingJob job{.id = JobId{1}, .attempt = 1, .failures = 1};
+  {
+    auto opened = open();
+    Store& store = *opened.value().store;
+    job.group = std::get<GroupAnswer>(store.read(MakeGroup{"mail"}).value()).group.id;
+    store.commit({.number = 1, .operations = {AddJob{job}}});
+  }
+  // As schema 3 was; of one group only the table was made.
+  ASSERT_TRUE(connect()
+                  ->run_script("DELETE FROM lts_schema WHERE version = 4;\n"
+                               "ALTER TABLE lts_delayed_job_queue DROP COLUMN moved_from_us;\n"
+                               "ALTER TABLE lts_executing_job_queue DROP COLUMN moved_from_us;\n"
+                               "ALTER TABLE lts_wjq_mail DROP COLUMN moved_from_us;\n"
+                               "CREATE TABLE lts_wjq_left AS SELECT * FROM lts_wjq_mail;\n")
+                  .ok());
+
+  auto opened = open();
+
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  Store& store = *opened.value().store;
+  const ListWaiting all{.group = job.group, .limit = 9};
+  EXPECT_THAT(std::get<JobsAnswer>(store.read(all).value()).jobs, ::testing::ElementsAre(job));
+  WaitingJob held_back = job;
+  held_back.not_before = WallTime{std::chrono::seconds{9}};
+  store.commit({.number = 1, .operations = {ChangeWaiting{.from = job, .to = held_back}}});
+  EXPECT_THAT(std::get<JobsAnswer>(store.read(all).value()).jobs,
+              ::testing::ElementsAre(held_back));
+  EXPECT_EQ(text(*connect(), "SELECT COUNT(moved_from_us) FROM lts_wjq_left"), "0");
 }
 
 TEST_F(SqliteStoreTest, LeavesOtherTablesOfTheDatabaseAlone) {
