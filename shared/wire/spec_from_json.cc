@@ -2,6 +2,7 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -424,10 +425,35 @@ Status check_whole(const Draft& draft) {
   return wrong("nothing to run: give one of command, shell, script, http, handler");
 }
 
+struct Parsed {
+  Json value{};
+  std::string repeated{};  // a field that is given twice, of which the value has one only
+};
+
 // The one place where an exception of the JSON library becomes an Error.
-Result<Json> parse(std::string_view given) {
+Result<Parsed> parse(std::string_view given) {
+  struct Level {
+    std::set<std::string> fields{};
+    std::string now{};  // the field that is being read
+  };
+  std::vector<Level> levels;  // of the objects around
+  std::string repeated;
+  const auto note = [&](int, Json::parse_event_t event, Json& value) {
+    if (event == Json::parse_event_t::object_start) {
+      levels.emplace_back();
+    } else if (event == Json::parse_event_t::object_end) {
+      levels.pop_back();
+    } else if (event == Json::parse_event_t::key) {
+      levels.back().now = value.get<std::string>();
+      const bool is_new = levels.back().fields.insert(levels.back().now).second;
+      if (is_new || !repeated.empty()) return true;
+      for (const Level& level : levels) repeated += (repeated.empty() ? "" : ".") + level.now;
+    }
+    return true;
+  };
   try {
-    return Json::parse(given);
+    Json value = Json::parse(given, note);
+    return Parsed{.value = std::move(value), .repeated = std::move(repeated)};
   } catch (const Json::parse_error& failure) {
     return wrong("not JSON at character " + std::to_string(failure.byte));
   }
@@ -436,8 +462,9 @@ Result<Json> parse(std::string_view given) {
 }  // namespace
 
 Result<JobSpec> spec_from_json(std::string_view given) {
-  const Json object = CARILLON_TRY(parse(given));
+  const auto [object, repeated] = CARILLON_TRY(parse(given));
   if (!object.is_object()) return wrong_type("the job", object, "an object");
+  if (!repeated.empty()) return wrong(repeated + " is given twice, give it once");
   JobSpec spec;
   Draft draft{.spec = spec};
   CARILLON_TRY(read_object(draft, "", object, kJobFields));
@@ -446,13 +473,14 @@ Result<JobSpec> spec_from_json(std::string_view given) {
 }
 
 NamedTask task_named_in(std::string_view given) {
-  const Result<Json> object = parse(given);
-  if (!object.ok() || !object.value().is_object()) return {};
+  const auto parsed = parse(given);
+  if (!parsed.ok() || !parsed.value().value.is_object()) return {};
   NamedTask task{.group = JobSpec{}.group};
-  for (const auto& [name, value] : object.value().items()) {
+  for (const auto& [name, value] : parsed.value().value.items()) {
     if (!value.is_string()) continue;
-    if (name == "task_id") task.task_id = value.get<std::string>();
-    if (name == "group") task.group = value.get<std::string>();
+    const bool is_known = name != parsed.value().repeated;
+    if (name == "task_id" && is_known) task.task_id = value.get<std::string>();
+    if (name == "group") task.group = is_known ? value.get<std::string>() : std::string{};
   }
   return task;
 }

@@ -7,8 +7,8 @@
 
 // Jobs, answers and rows as the JSON that people and scripts see; docs/guide has the fields.
 //
-// Reading is strict: a field that is unknown, contradicts another or has the wrong type is refused
-// by its name. Limits and ranges are left to JobSpec::validate().
+// Reading is strict: a field that is unknown, given twice, contradicts another or has the wrong
+// type is refused by its name. Limits and ranges are left to JobSpec::validate().
 //
 // Thread: any.
 namespace carillon::wire {

@@ -139,6 +139,26 @@ TEST(SpecFromJson, RefusesContradictions) {
             "nothing to run: give one of command, shell, script, http, handler");
 }
 
+TEST(SpecFromJson, RefusesAFieldThatIsGivenTwice) {
+  EXPECT_EQ(refusal(R"({"task_id":"dupA","task_id":"dupB","shell":"x"})"),
+            "task_id is given twice, give it once");
+  EXPECT_EQ(refusal(R"({"shell":"x","retries":{"max":1,"base":"1s","max":1}})"),
+            "retries.max is given twice, give it once");
+  EXPECT_EQ(refusal(R"({"http":{"url":"http://h/","headers":{"A":"b","A":"c"}}})"),
+            "http.headers.A is given twice, give it once");
+  EXPECT_EQ(refusal(R"({"shell":"x","params":{"a":"1"},"params":{"b":"2"}})"),
+            "params is given twice, give it once");
+  EXPECT_EQ(read(R"({"shell":"x","params":{"shell":"y"}})").params.at("shell"), "y")
+      << "another field of the same name";
+}
+
+TEST(SpecFromJson, NamesTheTaskThatIsRefusedWhereItIsKnown) {
+  const NamedTask named = task_named_in(R"({"task_id":"a","group":"ops","shell":"x","shell":"y"})");
+  EXPECT_EQ(named.task_id, "a");
+  EXPECT_EQ(named.group, "ops");
+  EXPECT_EQ(task_named_in(R"({"task_id":"a","task_id":"b"})").task_id, "");
+}
+
 TEST(SpecFromJson, NamesTheFieldOfAWrongType) {
   EXPECT_EQ(refusal(R"({"shell":5})"), "shell is number, must be text");
   EXPECT_EQ(refusal(R"({"command":"echo"})"), "command is string, must be a list of texts");
