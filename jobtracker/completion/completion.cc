@@ -138,17 +138,6 @@ bool Completion::is_void(const ExecutingJob& row) const {
   return definition == nullptr || definition->row.version != row.job.version;
 }
 
-// A retry has its job's own priority, also after a run that was triggered by hand.
-int Completion::priority_of(const WaitingJob& job) const {
-  if (job.priority != kPriorityTriggered) return job.priority;
-  if (job.spec.empty()) {
-    const ActiveDefinition* definition = catalog_.definition(job.definition);
-    return definition == nullptr ? kPriorityDefault : definition->spec.priority;
-  }
-  const auto spec = wire::decode_spec(job.spec);
-  return spec.ok() ? spec.value().priority : kPriorityDefault;
-}
-
 RetryPolicy Completion::retries_of(const WaitingJob& job) const {
   if (job.spec.empty()) {
     const ActiveDefinition* definition = catalog_.definition(job.definition);
@@ -184,7 +173,7 @@ void Completion::end_by(Executing& entry, const wire::RunResult& result) {
       again.failures += 1;
       log.final = false;
       again.not_before = now + retry_delay(retries, again.failures, random_);
-      again.priority = priority_of(again);
+      again.priority = catalog_.own_priority(again);
       return end(entry, JobEvent::kRetry, std::move(log), std::move(again));
     }
     case wire::RunOutcome::kFailed:

@@ -61,7 +61,6 @@ class Completion final : public TakeBack {
                 const std::vector<Outcome>& outcomes, const Error* refused);
   LogEntry log_of(const Executing& entry, LogState state) const;
   void end_by(Executing& entry, const wire::RunResult& result);
-  int priority_of(const WaitingJob& job) const;
   RetryPolicy retries_of(const WaitingJob& job) const;
   bool is_void(const ExecutingJob& row) const;
 

@@ -86,7 +86,7 @@ wire::Row QueryDesk::waiting_row(const WaitingJob& job) const {
           {"group", group_name(job.group)},
           {"trigger_time", time_field(job.trigger_time)},
           {"due_time", time_field(due_time(job))},
-          {"priority", std::int64_t{job.priority}},
+          {"priority", std::int64_t{catalog_.own_priority(job)}},
           {"attempt", std::int64_t{job.attempt}},
           {"kind", word_of(job.kind)},
           {"state", std::string(job.suspended ? "suspended"

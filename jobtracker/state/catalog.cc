@@ -1,6 +1,7 @@
 #include "jobtracker/state/catalog.h"
 
 #include "shared/base/utf8.h"
+#include "shared/wire/codec.h"
 
 namespace carillon::jobtracker {
 
@@ -68,6 +69,16 @@ std::optional<wire::SpecGlance> Catalog::glance(const WaitingJob& job) const {
   if (found == definitions_by_id_.end()) return std::nullopt;
   const JobSpec& spec = found->second->spec;
   return wire::SpecGlance{.kind = spec.run.kind, .start_deadline = spec.start_deadline};
+}
+
+int Catalog::own_priority(const WaitingJob& job) const {
+  if (job.priority != kPriorityTriggered) return job.priority;
+  if (!job.spec.empty()) {
+    const auto spec = wire::decode_spec(job.spec);
+    return spec.ok() ? spec.value().priority : kPriorityDefault;
+  }
+  const auto found = definitions_.find(job.definition);
+  return found == definitions_.end() ? kPriorityDefault : found->second->spec.priority;
 }
 
 DefinitionId Catalog::next_definition_id() { return DefinitionId{++definition_high_}; }

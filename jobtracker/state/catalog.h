@@ -65,6 +65,8 @@ class Catalog {
   // How the job is to be run, as its own spec or its definition's says; none: its definition is
   // gone.
   std::optional<wire::SpecGlance> glance(const WaitingJob& job) const;
+  // As it was submitted, also of a run that was triggered by hand and so stands before all others.
+  int own_priority(const WaitingJob& job) const;
 
   DefinitionId next_definition_id();
   // After a restart: ids up to here were given, and are not given again.

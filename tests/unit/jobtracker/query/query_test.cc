@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -22,6 +23,7 @@ using std::chrono::seconds;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
 
 std::string text_of(const wire::Row& row, const std::string& name) {
@@ -29,6 +31,13 @@ std::string text_of(const wire::Row& row, const std::string& name) {
                                   [&name](const auto& field) { return field.first == name; });
   if (found == row.end() || !std::holds_alternative<std::string>(found->second)) return {};
   return std::get<std::string>(found->second);
+}
+
+std::int64_t number_of(const wire::Row& row, const std::string& name) {
+  const auto found = std::find_if(row.begin(), row.end(),
+                                  [&name](const auto& field) { return field.first == name; });
+  if (found == row.end() || !std::holds_alternative<std::int64_t>(found->second)) return -999;
+  return std::get<std::int64_t>(found->second);
 }
 
 std::vector<std::string> texts_of(const std::vector<wire::Row>& rows, const std::string& name) {
@@ -111,6 +120,25 @@ TEST(Query, SaysOfARetryForWhenItWasAndWhenItIsDue) {
   EXPECT_EQ(due[1], format_time(at + minutes{30}));
   EXPECT_GE(due[0], format_time(at + minutes{5}));
   EXPECT_LE(due[0], format_time(at + minutes{5} + seconds{1}));
+}
+
+TEST(Query, ShowsATriggeredRunWithItsJobsOwnPriority) {
+  TrackerBundle bundle;
+  JobSpec manual = job_manual("manual");
+  manual.priority = 7;
+  JobSpec once = job_at("once", bundle.now() + minutes{1});
+  once.priority = 300;
+  bundle.submit({manual, once});
+  bundle.act(wire::Verb::kTrigger, "manual");
+  bundle.act(wire::Verb::kTrigger, "once");
+  std::map<std::string, std::int64_t> priorities;
+  for (const wire::Row& row : every_page(bundle, {.what = "waiting"})) {
+    priorities[text_of(row, "task_id")] = number_of(row, "priority");
+  }
+  EXPECT_THAT(priorities, ElementsAre(Pair("manual", 7), Pair("once", 300)));
+  const auto shown = every_page(bundle, {.what = "show", .group = "default", .task_id = "once"});
+  ASSERT_THAT(shown, SizeIs(1));
+  EXPECT_EQ(number_of(shown[0], "priority"), 300);
 }
 
 TEST(Query, TellsWorkersOfOneNameApart) {
