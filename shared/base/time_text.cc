@@ -76,31 +76,6 @@ void append_padded(std::string& text, std::int64_t number, int width) {
   while (count > 0) text += digits[static_cast<std::size_t>(--count)];
 }
 
-std::string format_utc(WallTime time, bool micros) {
-  const auto day = std::chrono::floor<std::chrono::days>(time);
-  const std::chrono::year_month_day date{day};
-  const std::int64_t of_day = (time - day).count();
-  std::string text;
-  text.reserve(28);
-  const int year = static_cast<int>(date.year());
-  if (year < 0) text += '-';
-  append_padded(text, year < 0 ? -year : year, 4);
-  text += '-';
-  append_padded(text, static_cast<unsigned>(date.month()), 2);
-  text += '-';
-  append_padded(text, static_cast<unsigned>(date.day()), 2);
-  text += 'T';
-  append_padded(text, of_day / 3'600'000'000, 2);
-  text += ':';
-  append_padded(text, of_day / 60'000'000 % 60, 2);
-  text += ':';
-  append_padded(text, of_day / 1'000'000 % 60, 2);
-  text += '.';
-  append_padded(text, micros ? of_day % 1'000'000 : of_day / 1'000 % 1'000, micros ? 6 : 3);
-  text += 'Z';
-  return text;
-}
-
 // ".25" as microseconds, taken off the front; 0 without a point, -1 when no digit follows it.
 int take_fraction(std::string_view& text) {
   if (!take_char(text, ".,")) return 0;
@@ -222,8 +197,29 @@ Result<WallTime> parse_time(std::string_view text) {
                   std::chrono::microseconds{micros} - *offset};
 }
 
-std::string format_time(WallTime time) { return format_utc(time, false); }
-
-std::string format_time_micros(WallTime time) { return format_utc(time, true); }
+std::string format_time(WallTime time) {
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date{day};
+  const std::int64_t of_day = (time - day).count();
+  std::string text;
+  text.reserve(24);
+  const int year = static_cast<int>(date.year());
+  if (year < 0) text += '-';
+  append_padded(text, year < 0 ? -year : year, 4);
+  text += '-';
+  append_padded(text, static_cast<unsigned>(date.month()), 2);
+  text += '-';
+  append_padded(text, static_cast<unsigned>(date.day()), 2);
+  text += 'T';
+  append_padded(text, of_day / 3'600'000'000, 2);
+  text += ':';
+  append_padded(text, of_day / 60'000'000 % 60, 2);
+  text += ':';
+  append_padded(text, of_day / 1'000'000 % 60, 2);
+  text += '.';
+  append_padded(text, of_day / 1'000 % 1'000, 3);
+  text += 'Z';
+  return text;
+}
 
 }  // namespace carillon

@@ -24,7 +24,4 @@ Result<WallTime> parse_time(std::string_view text);
 // RFC 3339 in UTC with milliseconds, cut off: "2026-11-21T08:00:00.123Z".
 std::string format_time(WallTime time);
 
-// The same with microseconds: "2026-11-21T08:00:00.123456Z".
-std::string format_time_micros(WallTime time);
-
 }  // namespace carillon

@@ -23,7 +23,8 @@ struct NamedTask {
 };
 NamedTask task_named_in(std::string_view text);
 
-// The object that spec_from_json() reads back: what differs from the defaults.
+// The object that spec_from_json() reads back: what differs from the defaults. Times are cut to
+// milliseconds.
 std::string spec_to_json(const JobSpec& spec);
 
 // {"task_id":"nightly","group":"ops","job_id":"7211","status":"accepted","tz":"Asia/Shanghai"}

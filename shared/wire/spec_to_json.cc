@@ -19,18 +19,13 @@ std::string dump(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string time_text(WallTime time) {
-  const bool has_micros = time.time_since_epoch() % std::chrono::milliseconds{1} != Duration{};
-  return has_micros ? format_time_micros(time) : format_time(time);
-}
-
 void put_schedule(Json& object, const Schedule& schedule) {
   switch (schedule.kind) {
     case ScheduleKind::kNow:
       object["now"] = true;
       return;
     case ScheduleKind::kAt:
-      object["at"] = time_text(schedule.at);
+      object["at"] = format_time(schedule.at);
       return;
     case ScheduleKind::kManual:
       object["manual"] = true;
@@ -45,7 +40,7 @@ void put_schedule(Json& object, const Schedule& schedule) {
       object[schedule.kind == ScheduleKind::kEvery ? "every" : "fixed_delay"] =
           format_duration(schedule.interval);
       if (schedule.count) object["count"] = *schedule.count;
-      if (schedule.first) object["first"] = time_text(*schedule.first);
+      if (schedule.first) object["first"] = format_time(*schedule.first);
       return;
   }
 }

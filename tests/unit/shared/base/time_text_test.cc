@@ -125,17 +125,16 @@ TEST(TimeText, RefusesWithTheReason) {
 TEST(TimeText, WritesUtcAndCutsOff) {
   const WallTime time = at(2026, 11, 21, hours{8} + Duration{123987});
   EXPECT_EQ(format_time(time), "2026-11-21T08:00:00.123Z");
-  EXPECT_EQ(format_time_micros(time), "2026-11-21T08:00:00.123987Z");
   EXPECT_EQ(format_time(WallTime{Duration{-1}}), "1969-12-31T23:59:59.999Z");
   EXPECT_EQ(format_time(at(999, 1, 2, {})), "0999-01-02T00:00:00.000Z");
 }
 
 TEST(TimeText, ReadsBackWhatItWrote) {
   for (const std::int64_t micros :
-       {0LL, -1LL, 1'795'248'000'123'456LL, 253'402'300'799'999'999LL}) {
+       {0LL, -1'000LL, 1'795'248'000'123'000LL, 253'402'300'799'999'000LL}) {
     SCOPED_TRACE(micros);
     const WallTime time{Duration{micros}};
-    EXPECT_EQ(parse_time(format_time_micros(time)).value(), time);
+    EXPECT_EQ(parse_time(format_time(time)).value(), time);
   }
 }
 

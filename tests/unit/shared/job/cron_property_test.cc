@@ -205,14 +205,13 @@ void compare(const std::string& expression, const Zone& zone, DstRule rule, Wall
   WallTime last = after;
   for (const WallTime expected : reference.fires(after, until, zone, rule)) {
     const auto fire = cron.next(last, zone, rule, span);
-    ASSERT_TRUE(fire.has_value()) << "none after " << format_time_micros(last);
-    ASSERT_EQ(format_time_micros(*fire), format_time_micros(expected))
-        << "after " << format_time_micros(last);
+    ASSERT_TRUE(fire.has_value()) << "none after " << format_time(last);
+    ASSERT_EQ(*fire, expected) << format_time(*fire) << ", not " << format_time(expected)
+                               << ", after " << format_time(last);
     last = *fire;
   }
   const auto beyond = cron.next(last, zone, rule);
-  ASSERT_TRUE(!beyond || *beyond > until)
-      << format_time_micros(*beyond) << " after " << format_time_micros(last);
+  ASSERT_TRUE(!beyond || *beyond > until) << format_time(*beyond) << " after " << format_time(last);
 }
 
 TEST(CronProperty, EveryFireIsTheReferencesAndNoneIsMissed) {
@@ -254,7 +253,7 @@ TEST(CronProperty, ACachedSpanChangesNoAnswer) {
     const WallTime after = random_time(random, zone);
     const auto rule = static_cast<DstRule>(expressions.below(4));
     ASSERT_EQ(cron.value().next(after, zone, rule, span), cron.value().next(after, zone, rule))
-        << expression << " after " << format_time_micros(after);
+        << expression << " after " << format_time(after);
   }
 }
 

@@ -15,6 +15,7 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::Pair;
 
 JobSpec read(const std::string& json) {
@@ -223,7 +224,7 @@ TEST(SpecToJson, WritesWhatSpecFromJsonReads) {
   spec.schedule = {.kind = ScheduleKind::kEvery,
                    .interval = milliseconds{1500},
                    .count = 4,
-                   .first = WallTime{Duration{1'700'000'000'123'456}}};
+                   .first = WallTime{milliseconds{1'700'000'000'123}}};
   spec.params = {{"a", "b"}};
   spec.payload = std::string("\0\xff", 2);
   spec.run = {.kind = RunKind::kHttp, .http = {.url = "https://h/", .headers = {{"X", "y"}}}};
@@ -240,6 +241,14 @@ TEST(SpecToJson, WritesWhatSpecFromJsonReads) {
   spec.schedule = {.kind = ScheduleKind::kManual};
   spec.run = {.kind = RunKind::kHandler, .handler = "noop"};
   EXPECT_EQ(read(spec_to_json(spec)), spec);
+}
+
+TEST(SpecToJson, WritesTimesWithMilliseconds) {
+  const WallTime time{Duration{1'700'000'000'123'456}};
+  JobSpec spec{.schedule = {.kind = ScheduleKind::kAt, .at = time}};
+  EXPECT_THAT(spec_to_json(spec), HasSubstr(R"("at":"2023-11-14T22:13:20.123Z")"));
+  spec.schedule = {.kind = ScheduleKind::kEvery, .interval = seconds{1}, .first = time};
+  EXPECT_THAT(spec_to_json(spec), HasSubstr(R"("first":"2023-11-14T22:13:20.123Z")"));
 }
 
 TEST(AnswerToJson, IsAsTheContractShowsIt) {
