@@ -36,6 +36,10 @@ struct SubmitIntake::Pending {
     return !is_rejected(index) && jobs[index].replace_on_exist &&
            !reply.answers[index].task_id.empty();
   }
+  void spell_group(std::size_t index, const std::string& name) {
+    jobs[index].group = name;
+    reply.answers[index].group = name;
+  }
   void reject(std::size_t index, std::string reason) {
     reply.answers[index].reason = std::move(reason);
   }
@@ -103,16 +107,20 @@ void SubmitIntake::prepare(const std::shared_ptr<Pending>& pending) {
   make_groups(pending);
 }
 
+// A group is spelled as it was stored, whatever the case in which a job names it.
 void SubmitIntake::make_groups(const std::shared_ptr<Pending>& pending) {
   while (pending->next_group < pending->jobs.size()) {
     const std::size_t index = pending->next_group;
     const std::string& name = pending->jobs[index].group;
-    if (pending->is_rejected(index) || catalog_.group(name) != nullptr) {
+    const Group* group = catalog_.group(name);
+    if (group != nullptr) pending->spell_group(index, group->name);
+    if (pending->is_rejected(index) || group != nullptr) {
       ++pending->next_group;
       continue;
     }
-    groups_.with_group(name, [this, pending, index](Result<const Group*> group) {
-      if (!group.ok()) pending->reject(index, group.error().message);
+    groups_.with_group(name, [this, pending, index](Result<const Group*> made) {
+      if (!made.ok()) pending->reject(index, made.error().message);
+      if (made.ok()) pending->spell_group(index, made.value()->name);
       ++pending->next_group;
       make_groups(pending);
     });

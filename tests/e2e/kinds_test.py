@@ -163,7 +163,7 @@ class Runs:
         self.one = self.cluster(self.store, workers=1)
 
     def test_a_run_sees_the_contracts_environment_and_its_payload(self):
-        self.one.submit("--task-id", "seen", "--group", "default", "--param", "day-of.month=7",
+        self.one.submit("--task-id", "seen", "--group", "DEFAULT", "--param", "day-of.month=7",
                         "--payload", "line\nline", "--shell", "env | sort; cat")
         row = self.one.wait_ended("seen")
         out = self.one.client("logs", "seen").out

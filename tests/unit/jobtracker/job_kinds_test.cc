@@ -335,6 +335,33 @@ TEST(JobKinds, AGroupThatAWorkerNamedFirstGivesNoWarning) {
   EXPECT_EQ(bundle.submit(job).warning, "");
 }
 
+TEST(JobKinds, AGroupIsSpelledAsItWasFirst) {
+  TrackerBundle bundle;
+  std::vector<std::string> seen;
+  bundle.add_worker({.group = "Mail"}).behaviour = [&seen](const auto&, const JobSpec& spec) {
+    seen.push_back(spec.group);
+    return FakeRun{.time = minutes{1}};
+  };
+  bundle.run_for(seconds{2});
+  // The second one is taken.
+  for (JobSpec job : {job_now("once"), job_now("once"), job_every("often", minutes{5})}) {
+    job.group = "MAIL";
+    const auto answer = bundle.submit(job);
+    EXPECT_EQ(answer.group, "Mail") << answer.task_id;
+  }
+  bundle.run_for(seconds{1});
+  EXPECT_THAT(seen, ElementsAre("Mail", "Mail"));
+
+  // Nobody knew it when the message came.
+  JobSpec first = job_now("a");
+  first.group = "Ops";
+  JobSpec second = job_now("b");
+  second.group = "OPS";
+  const auto answers = bundle.submit(std::vector{first, second}).answers;
+  EXPECT_EQ(answers[0].group, "Ops");
+  EXPECT_EQ(answers[1].group, "Ops");
+}
+
 TEST(JobKinds, AJobThatMayReplaceTakesTheTaskIdOfWhatWaits) {
   TrackerBundle bundle;
   bundle.submit(job_at("x", bundle.now() + minutes{5}));
