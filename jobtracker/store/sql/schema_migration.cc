@@ -77,25 +77,27 @@ Status apply(sql::Connection& db, const Migration& migration, WallTime now) {
 
 }  // namespace
 
-Result<SchemaState> migrate_schema(sql::Connection& db, const std::string& name, WallTime now) {
+Result<int> read_schema(sql::Connection& db, const std::string& name) {
+  const int found = CARILLON_TRY(read_version(db));
+  const int known = migrations(db.dialect()).back().version;
+  if (found <= known) return found;
+  return Error{ErrorCode::kInvalidArgument,
+               "store " + name + " has schema " + std::to_string(found) +
+                   ", this program knows up to " + std::to_string(known) +
+                   ": install a newer carillon"};
+}
+
+Result<int> migrate_schema(sql::Connection& db, int found, const std::string& name, WallTime now) {
   const auto known = migrations(db.dialect());
-  const auto found = CARILLON_TRY(read_version(db));
-  SchemaState state{.found = found, .now = known.back().version};
-  if (state.found > state.now) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "store " + name + " has schema " + std::to_string(state.found) +
-                     ", this program knows up to " + std::to_string(state.now) +
-                     ": install a newer carillon"};
-  }
   for (const Migration& migration : known) {
-    if (migration.version <= state.found) continue;
+    if (migration.version <= found) continue;
     auto status = apply(db, migration, now);
     if (!status.ok()) {
       return status.error().with_context("store " + name + ": schema " +
                                          std::to_string(migration.version));
     }
   }
-  return state;
+  return known.back().version;
 }
 
 }  // namespace carillon::jobtracker

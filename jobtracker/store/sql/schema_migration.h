@@ -6,18 +6,19 @@
 
 namespace carillon::jobtracker {
 
-struct SchemaState {
-  int found = 0;  // the version before; 0: none, these tables are new
-  int now = 0;
-};
+// The version of the tables that are there; 0: none are.
+//
+// kInvalidArgument: they are newer than this program. `name` is of the store, for messages.
+Result<int> read_schema(sql::Connection& db, const std::string& name);
 
 // Brings the tables to the version that this program knows: the missing migrations in order, each
 // recorded; a statement with {table} goes to every group's table. On SQLite each is one
 // transaction; on MySQL, where making a table commits, each can be repeated and is recorded last.
 // Tables that are not ours are left alone.
+// Returns the version that they have then.
 //
-// kInvalidArgument: the tables are newer than this program; nothing was changed. `name` is of the
-// store, for messages. Requires: nobody else migrates the same database now.
-Result<SchemaState> migrate_schema(sql::Connection& db, const std::string& name, WallTime now);
+// Requires: nobody else migrates the same database now, or works on it: what an older program made
+// afterwards would be as before.
+Result<int> migrate_schema(sql::Connection& db, int found, const std::string& name, WallTime now);
 
 }  // namespace carillon::jobtracker

@@ -27,16 +27,20 @@ Error for_reader(Error error) {
 Result<OpenedStore> SqlStore::open(Connect connect, const SqlStoreOptions& options,
                                    const Clock& clock, const Logger& log) {
   auto connection = CARILLON_TRY(connect());
-  const auto schema = CARILLON_TRY(migrate_schema(*connection, options.name, clock.wall_now()));
-  if (schema.found != 0 && schema.found != schema.now) {
-    log.info("schema migrated", "store", options.name, "from", schema.found, "to", schema.now);
+  const int found = CARILLON_TRY(read_schema(*connection, options.name));
+  if (found != 0) {
+    CARILLON_TRY(
+        check_nobody_works(*connection, options.session, options.name, clock, options.watch));
   }
-  CARILLON_TRY(
-      check_nobody_works(*connection, options.session, options.name, clock, options.watch));
+  const int schema =
+      CARILLON_TRY(migrate_schema(*connection, found, options.name, clock.wall_now()));
+  if (found != 0 && found != schema) {
+    log.info("schema migrated", "store", options.name, "from", found, "to", schema);
+  }
   const auto start = CARILLON_TRY(begin_session(*connection, options.session, clock.wall_now()));
   return OpenedStore{.store = std::unique_ptr<Store>{new SqlStore{
                          std::move(connect), options, clock, log, std::move(connection), start}},
-                     .newly_made = schema.found == 0,
+                     .newly_made = found == 0,
                      .place = options.name};
 }
 

@@ -74,9 +74,10 @@ TEST_F(MysqlStoreTest, DoesNotWatchASessionThatEndedCleanly) {
   EXPECT_LT(clock_.steady_now() - start, std::chrono::seconds{1});
 }
 
-TEST_F(MysqlStoreTest, RefusesWhileAnotherJobTrackerWorks) {
+TEST_F(MysqlStoreTest, RefusesWhileAnotherJobTrackerWorksAndMigratesNothing) {
   auto first = open(url_);
   ASSERT_TRUE(first.ok()) << first.error().message;
+  run("DELETE FROM lts_schema WHERE version = 4");
   std::atomic<bool> stop = false;
   std::thread beating{[&] {
     for (std::int64_t number = 1; !stop; ++number) {
@@ -91,6 +92,12 @@ TEST_F(MysqlStoreTest, RefusesWhileAnotherJobTrackerWorks) {
 
   EXPECT_EQ(error.code, ErrorCode::kConflict);
   EXPECT_THAT(error.message, HasSubstr("is in use by job tracker 'tracker-1' (session 1)"));
+  std::int64_t version = 0;
+  ASSERT_TRUE(connect()
+                  ->query("SELECT MAX(version) FROM lts_schema", {},
+                          [&](const sql::Row& row) { version = row.integer(0); })
+                  .ok());
+  EXPECT_EQ(version, 3);
 }
 
 TEST_F(MysqlStoreTest, FencesASessionThatHasGoneSilent) {
