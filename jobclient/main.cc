@@ -51,7 +51,7 @@ int run(int argc, char** argv) {
   const int status = run_program(arguments, environment, around);
   std::cout.flush();
   if (!std::cout && status == kDone) {
-    std::cerr << "jobclient: cannot write the output (is the disk full?)\n";
+    std::cerr << "jobclient: " << kCannotWrite << '\n';
     return kRefused;
   }
   return status;

@@ -61,6 +61,8 @@ class Context {
   std::unique_ptr<JobClient> client_;
 };
 
+inline constexpr const char* kCannotWrite = "cannot write the output (is the disk full?)";
+
 // What to do instead of an empty filter: a script's empty variable must not ask for everything.
 inline constexpr const char* kAllIfLeftOut = "leave it out to see all";
 

@@ -55,13 +55,19 @@ Status OutputFollower::print_new() {
     if (!page.next.empty()) filter_.after = page.next;
     if (page.rows.empty() || page.next.empty()) break;
   }
-  context_.out().flush();
-  context_.err().flush();
-  return {};
+  return flush();
 }
 
-void OutputFollower::finish() {
+Status OutputFollower::finish() {
   if (context_.is_json()) rows_.finish();
+  return flush();
+}
+
+Status OutputFollower::flush() {
+  context_.out().flush();
+  context_.err().flush();
+  if (context_.out()) return {};
+  return Error{ErrorCode::kLimit, kCannotWrite};
 }
 
 void OutputFollower::print(const Row& row) {
@@ -108,7 +114,7 @@ Result<Row> follow_job(Context& context, JobClient& client, JobId job) {
     const Result<Row> state = state_of_job(client, job);
     CARILLON_TRY(follower.print_new());
     if (!state.ok() || is_done(state.value())) {
-      follower.finish();
+      CARILLON_TRY(follower.finish());
       return state;
     }
     context.around.pause(kFollowInterval);

@@ -16,14 +16,16 @@ class OutputFollower {
   OutputFollower(Context& context, JobClient& client, JobId job, bool with_times);
 
   // Prints everything that has come since the last call: what the job wrote to stderr to stderr,
-  // all else to stdout; with -o json or jsonl every row as an object on stdout.
+  // all else to stdout; with -o json or jsonl every row as an object on stdout. Fails as well when
+  // stdout cannot be written: nobody would see what comes.
   Status print_new();
   // Closes the array of -o json. Requires: called once, last.
-  void finish();
+  Status finish();
   bool has_printed() const { return has_printed_; }
 
  private:
   void print(const Row& row);
+  Status flush();
 
   Context& context_;
   JobClient& client_;

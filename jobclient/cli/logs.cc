@@ -42,8 +42,8 @@ int follow(Context& context, JobClient& client, JobId job, OutputFollower& follo
     const Status printed = patiently(context, true, [&] { return follower.print_new(); });
     if (!printed.ok()) return context.fail(printed.error());
     if (is_done(state.value())) {
-      follower.finish();
-      return kDone;
+      const Status finished = follower.finish();
+      return finished.ok() ? kDone : context.fail(finished.error());
     }
     context.around.pause(kFollowInterval);
   }
@@ -113,8 +113,9 @@ int run_logs(Context& context) {
   if (!printed.ok()) return context.fail(printed.error());
   const int status =
       follower.has_printed() ? kDone : say_nothing_written(context, client, job.value());
-  if (status == kDone) follower.finish();
-  return status;
+  if (status != kDone) return status;
+  const Status finished = follower.finish();
+  return finished.ok() ? kDone : context.fail(finished.error());
 }
 
 }  // namespace carillon::cli

@@ -180,6 +180,18 @@ TEST(SubmitWait, NamesTheJobThatItLosesSightOf) {
   EXPECT_EQ(cli.err.str(), "jobclient: submit: lost sight of job 7: not for you\n");
 }
 
+TEST(SubmitWait, ExitsWith125WhenWhatTheJobWritesCannotBeWritten) {
+  for (const std::vector<std::string>& verb :
+       {std::vector<std::string>{"submit", "--", "x"}, {"trigger", "nightly"}}) {
+    Cli cli(running_job(ended("succeeded", std::int64_t{0})));
+    cli.out.setstate(std::ios::badbit);
+    std::vector<std::string> arguments = verb;
+    arguments.insert(arguments.begin() + 1, "--wait");
+    EXPECT_EQ(cli.run(arguments), kWaitFailed);
+    EXPECT_THAT(cli.err.str(), HasSubstr(": cannot write the output (is the disk full?)\n"));
+  }
+}
+
 TEST(TriggerWait, ExitsAsTheJobDid) {
   Cli cli(running_job(ended("failed", std::int64_t{4})));
   EXPECT_EQ(cli.run({"trigger", "nightly", "--wait", "--payload", "x", "--force"}), 4);
