@@ -1,10 +1,13 @@
 #include "carillon/job_spec.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <string_view>
 
+#include "shared/base/time_text.h"
 #include "shared/base/utf8.h"
+#include "shared/job/run_words.h"
 #include "shared/job/schedule.h"
 
 namespace carillon {
@@ -68,8 +71,8 @@ Status check_name(const std::string& field, std::string_view name, std::size_t m
 
 Status check_duration(const std::string& field, Duration value, Duration min) {
   if (value >= min && value <= kDurationMost) return {};
-  return wrong(field + " is " + std::to_string(value.count()) + " microseconds, must be " +
-               std::to_string(min.count()) + " to a hundred years");
+  return wrong(field + " is " + format_duration(value) + ", must be " + format_duration(min) +
+               " to a hundred years");
 }
 
 Status check_time(const std::string& field, WallTime time) {
@@ -139,7 +142,12 @@ Status check_http(const HttpRequest& http) {
 }
 
 Status check_script(const Run& run) {
-  CARILLON_TRY(check_name("script.language", run.script_language, 32));
+  if (script_language(run.script_language).empty()) {
+    std::string known;
+    for (const std::string_view usual : kScriptLanguages) known += " " + std::string{usual};
+    return wrong("script.language is " + shown(run.script_language) + ", must be one of" + known +
+                 " (another interpreter can be run as a command)");
+  }
   if (run.script_source.empty()) return wrong("script.source is empty");
   return check_size("script.source", run.script_source.size(), kCommandBytesMax);
 }
@@ -181,6 +189,19 @@ Status check_run(const Run& run) {
   return wrong("run.kind is unknown");
 }
 
+// The environment has one place where two names of parameters may ask for it.
+Status check_variables(const JobSpec& spec) {
+  if (spec.run.kind == RunKind::kHandler) return {};
+  std::map<std::string, std::string> params;
+  for (const auto& [name, value] : spec.params) {
+    const auto [first, is_new] = params.emplace(param_variable(name), name);
+    if (is_new) continue;
+    return wrong("params " + shown(first->second) + " and " + shown(name) + " would both be " +
+                 shown(first->first) + " to the run (rename one)");
+  }
+  return {};
+}
+
 Status check_params(const JobSpec& spec) {
   CARILLON_TRY(check_count("params", spec.params.size(), kParamsMax));
   if (spec.run.kind == RunKind::kHttp && !spec.params.empty()) {
@@ -194,7 +215,8 @@ Status check_params(const JobSpec& spec) {
     size += name.size() + value.size();
   }
   // They become the run's environment, for which the system has such a limit.
-  return check_size("params", size, kCommandBytesMax);
+  CARILLON_TRY(check_size("params", size, kCommandBytesMax));
+  return check_variables(spec);
 }
 
 // The run of an http request has no stdin: what the payload has no place in would be lost.

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "shared/base/time_text.h"
+#include "shared/job/run_words.h"
 
 namespace carillon::tasktracker {
 namespace {
@@ -21,20 +22,6 @@ bool is_private(std::string_view name) {
 }
 
 }  // namespace
-
-std::string param_variable(const std::string& name) {
-  std::string variable = "CARILLON_PARAM_";
-  for (const char c : name) {
-    if (c >= 'a' && c <= 'z') {
-      variable += static_cast<char>(c - 'a' + 'A');
-    } else if ((c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')) {
-      variable += c;
-    } else {
-      variable += '_';
-    }
-  }
-  return variable;
-}
 
 std::vector<std::string> run_environment(const Environment& own, const JobInfo& job) {
   std::map<std::string, std::string> variables;

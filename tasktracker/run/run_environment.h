@@ -15,7 +15,4 @@ namespace carillon::tasktracker {
 // Thread: any.
 std::vector<std::string> run_environment(const Environment& own, const JobInfo& job);
 
-// "mail-to" -> "CARILLON_PARAM_MAIL_TO".
-std::string param_variable(const std::string& name);
-
 }  // namespace carillon::tasktracker

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <system_error>
 
@@ -12,33 +13,34 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "shared/job/run_words.h"
+
 namespace carillon::tasktracker {
 namespace {
 
 struct Language {
-  std::array<std::string_view, 4> names{};     // what jobs may call it, the usual one first
+  std::string_view name{};                     // as script_language() has it
   std::array<std::string_view, 4> programs{};  // the first that is found
   std::array<std::string_view, 3> arguments{};
   std::string_view extension{};
 };
 
 constexpr Language kLanguages[] = {
-    {{"sh"}, {"sh"}, {}, ".sh"},
-    {{"bash"}, {"bash"}, {}, ".sh"},
-    {{"python", "python3"}, {"python3", "python"}, {}, ".py"},
-    {{"node", "nodejs", "javascript"}, {"node", "nodejs"}, {}, ".js"},
-    {{"php"}, {"php"}, {}, ".php"},
-    {{"perl"}, {"perl"}, {}, ".pl"},
-    {{"ruby"}, {"ruby"}, {}, ".rb"},
-    {{"lua"}, {"lua", "lua5.4", "lua5.3", "lua5.1"}, {}, ".lua"},
-    {{"powershell", "pwsh"}, {"pwsh", "powershell"}, {"-NoProfile", "-File"}, ".ps1"},
+    {"sh", {"sh"}, {}, ".sh"},
+    {"bash", {"bash"}, {}, ".sh"},
+    {"python", {"python3", "python"}, {}, ".py"},
+    {"node", {"node", "nodejs"}, {}, ".js"},
+    {"php", {"php"}, {}, ".php"},
+    {"perl", {"perl"}, {}, ".pl"},
+    {"ruby", {"ruby"}, {}, ".rb"},
+    {"lua", {"lua", "lua5.4", "lua5.3", "lua5.1"}, {}, ".lua"},
+    {"powershell", {"pwsh", "powershell"}, {"-NoProfile", "-File"}, ".ps1"},
 };
+static_assert(std::size(kLanguages) == kScriptLanguages.size(), "each language can be run");
 
 const Language* find_language(std::string_view name) {
   for (const Language& language : kLanguages) {
-    for (const std::string_view known : language.names) {
-      if (!known.empty() && known == name) return &language;
-    }
+    if (language.name == script_language(name)) return &language;
   }
   return nullptr;
 }
@@ -74,7 +76,7 @@ Result<Interpreter> find_interpreter(std::string_view name, const Environment& e
     std::string known;
     for (const Language& each : kLanguages) {
       known += known.empty() ? "" : " ";
-      known += each.names[0];
+      known += each.name;
     }
     return Error{ErrorCode::kInvalidArgument, "scripts in '" + std::string{name} +
                                                   "' are not known here (known: " + known +
@@ -96,8 +98,7 @@ Result<Interpreter> find_interpreter(std::string_view name, const Environment& e
     tried += program;
   }
   return Error{ErrorCode::kNotFound,
-               "no interpreter for " + std::string{language->names[0]} +
-                   " on this worker: " + tried +
+               "no interpreter for " + std::string{language->name} + " on this worker: " + tried +
                    " not found in PATH (install it, or give the job to a group that has it)"};
 }
 

@@ -73,7 +73,11 @@ TEST(JobSpecValidate, ChecksPriorityAndSizes) {
 TEST(JobSpecValidate, ChecksTheSchedule) {
   EXPECT_EQ(refusal([](JobSpec& s) { s.schedule.kind = ScheduleKind::kCron; }), "cron is empty");
   EXPECT_EQ(refusal([](JobSpec& s) { s.schedule = {.kind = ScheduleKind::kEvery}; }),
-            "every is 0 microseconds, must be 1000 to a hundred years");
+            "every is 0s, must be 1ms to a hundred years");
+  EXPECT_EQ(refusal([](JobSpec& s) {
+              s.schedule = {.kind = ScheduleKind::kEvery, .interval = Duration{1}};
+            }),
+            "every is 1us, must be 1ms to a hundred years");
   EXPECT_EQ(refusal([](JobSpec& s) {
               s.schedule = {.kind = ScheduleKind::kFixedDelay, .interval = seconds{1}, .count = 0};
             }),
@@ -106,6 +110,25 @@ TEST(JobSpecValidate, WantsExactlyTheRunOfItsKind) {
   EXPECT_EQ(
       refusal([](JobSpec& s) { s.run = {.kind = RunKind::kScript, .script_language = "sh"}; }),
       "script.source is empty");
+  EXPECT_EQ(
+      refusal([](JobSpec& s) {
+        s.run = {
+            .kind = RunKind::kScript, .script_language = "cobol", .script_source = "STOP RUN."};
+      }),
+      "script.language is 'cobol', must be one of sh bash python node php perl ruby lua powershell "
+      "(another interpreter can be run as a command)");
+}
+
+TEST(JobSpecValidate, RefusesParamsThatWouldBeOneVariable) {
+  const auto with = [](const carillon::Run& run) {
+    return refusal([&](JobSpec& s) {
+      s.run = run;
+      s.params = {{"a-b", "1"}, {"a.b", "2"}};
+    });
+  };
+  EXPECT_EQ(with({.kind = RunKind::kShell, .shell = "env"}),
+            "params 'a-b' and 'a.b' would both be 'CARILLON_PARAM_A_B' to the run (rename one)");
+  EXPECT_EQ(with({.kind = RunKind::kHandler, .handler = "greet"}), "none");
 }
 
 TEST(JobSpecValidate, ChecksAnHttpRequest) {

@@ -29,11 +29,6 @@ TEST(RunEnvironment, TellsAboutTheJob) {
                             "CARILLON_PARAM_MAIL_TO=ann@example.org"}));
 }
 
-TEST(RunEnvironment, ReplacesEveryByteThatIsNoLetterOrDigitInAName) {
-  EXPECT_EQ(param_variable("a.b-c 1"), "CARILLON_PARAM_A_B_C_1");
-  EXPECT_EQ(param_variable("\xC3\xB6"), "CARILLON_PARAM___");
-}
-
 TEST(RunEnvironment, HandsOnTheWorkersOwnVariables) {
   const Environment own({{"PATH", "/bin"}, {"HOME", "/home/ann"}});
   EXPECT_THAT(run_environment(own, job()), IsSupersetOf({"PATH=/bin", "HOME=/home/ann"}));

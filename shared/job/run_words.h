@@ -1,0 +1,22 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+// Names that a job gives and a run goes by.
+namespace carillon {
+
+// The languages that scripts are written in, by their usual names.
+inline constexpr std::array<std::string_view, 9> kScriptLanguages{
+    "sh", "bash", "python", "node", "php", "perl", "ruby", "lua", "powershell"};
+
+// The usual name of a language, of that itself or of another common name: "python" of "python3".
+// Empty: no such language.
+std::string_view script_language(std::string_view name);
+
+// The variable in which a command, shell line or script finds a parameter: "mail-to" is in
+// "CARILLON_PARAM_MAIL_TO".
+std::string param_variable(std::string_view param);
+
+}  // namespace carillon
