@@ -62,12 +62,17 @@ Result<std::pair<std::string, std::string>> halves(const char* flag, const std::
                                                    char between) {
   const std::size_t at = text.find(between);
   if (at == std::string::npos || at == 0) {
-    return wrong("--" + std::string{flag} + " '" + text + "' has no '" + between + "' (write NAME" +
-                 between + "VALUE)");
+    return wrong("--" + std::string{flag} + " '" + text + "' has no " +
+                 (at == 0 ? "name before the '" : "'") + between + "' (write NAME" + between +
+                 "VALUE)");
   }
   std::size_t value = at + 1;
   while (between == ':' && value < text.size() && text[value] == ' ') ++value;
   return std::pair{text.substr(0, at), text.substr(value)};
+}
+
+Error twice(const char* flag, const std::string& name) {
+  return wrong("--" + std::string{flag} + " '" + name + "' was given twice");
 }
 
 // Refuses what is wrong whatever a job tracker may say.
@@ -167,7 +172,7 @@ Result<Run> http_from(const Configuration& configuration) {
   if (configuration.has("method")) run.http.method = configuration.text("method");
   for (const std::string& header : configuration.list("header")) {
     auto [name, value] = CARILLON_TRY(halves("header", header, ':'));
-    run.http.headers[name] = value;
+    if (!run.http.headers.emplace(name, value).second) return twice("header", name);
   }
   return run;
 }
@@ -254,7 +259,7 @@ Result<JobSpec> job_from_flags(const Configuration& configuration, WallTime now,
   job.schedule = CARILLON_TRY(schedule_from(configuration, now));
   for (const std::string& param : configuration.list("param")) {
     auto [name, value] = CARILLON_TRY(halves("param", param, '='));
-    job.params[name] = value;
+    if (!job.params.emplace(name, value).second) return twice("param", name);
   }
   job.run = CARILLON_TRY(run_from(configuration, input));
   job.payload = CARILLON_TRY(payload_from(configuration, input));

@@ -202,7 +202,13 @@ Result<CommandLine> read_command_line(const Program& program,
   }
   if (line.verb != nullptr && !line.verb->rest_placeholder.empty()) {
     const auto dashes = std::find(left.begin(), left.end(), "--");
-    if (dashes != left.end()) line.rest.assign(dashes + 1, left.end());
+    if (dashes != left.end()) {
+      line.rest.assign(dashes + 1, left.end());
+      if (line.rest.empty()) {
+        return wrong_usage("nothing stands after -- (write " + line.verb->rest_placeholder +
+                           " there, or leave it out)");
+      }
+    }
     left.erase(dashes, left.end());
   }
   CLI::App app;

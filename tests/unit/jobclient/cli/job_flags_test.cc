@@ -113,6 +113,29 @@ TEST(JobFlags, RefuseAnEmptyTaskId) {
             "--task-id: '' is empty (leave it out and one is made)");
 }
 
+TEST(JobFlags, RefuseAnEmptyZoneOrLanguage) {
+  EXPECT_EQ(refusal({"--cron", "@daily", "--tz", "", "--handler", "x"}),
+            "--tz: '' is empty (leave it out for the job tracker's zone)");
+  EXPECT_THAT(refusal({"--script", "x.sh", "--language", ""}),
+              HasSubstr("--language: '' is empty"));
+}
+
+TEST(JobFlags, RefuseAParamOrHeaderThatIsGivenTwiceOrHasNoName) {
+  EXPECT_EQ(refusal({"--handler", "x", "--param", "a=1", "--param", "a=2"}),
+            "--param 'a' was given twice");
+  EXPECT_EQ(refusal({"--http", "http://h/", "--header", "X: 1", "--header", "X: 2"}),
+            "--header 'X' was given twice");
+  EXPECT_EQ(refusal({"--handler", "x", "--param", "=x"}),
+            "--param '=x' has no name before the '=' (write NAME=VALUE)");
+  EXPECT_EQ(refusal({"--handler", "x", "--param", "x"}),
+            "--param 'x' has no '=' (write NAME=VALUE)");
+}
+
+TEST(JobFlags, RefuseDashesWithNothingAfterThem) {
+  EXPECT_EQ(refusal({"--handler", "greet", "--"}),
+            "nothing stands after -- (write PROGRAM [ARGUMENT]... there, or leave it out)");
+}
+
 TEST(JobFlags, RefuseParamsThatAnHttpRequestHasNoPlaceFor) {
   EXPECT_EQ(refusal({"--http", "http://h/", "--param", "a=b"}),
             "params do not go with http (put them into its url, headers or body)");
