@@ -17,11 +17,13 @@ std::string user_name() {
 }
 
 // The zone that the clock on this user's wall keeps: TZ, else the machine's.
-Zone local_zone(const Environment& environment) {
-  for (const std::string& name : {environment.get("TZ").value_or(""), local_zone_name()}) {
-    if (const Result<Zone> zone = Zone::load(name); zone.ok()) return zone.value();
-  }
-  return Zone::utc();
+Result<Zone> local_zone(const Environment& environment) {
+  std::string name = environment.get("TZ").value_or("");
+  if (name.starts_with(':')) name.erase(0, 1);  // As POSIX has it before a name.
+  if (name.empty() || name == "/etc/localtime") return Zone::load(local_zone_name());
+  Result<Zone> zone = Zone::load(name);
+  if (zone.ok()) return zone;
+  return Error{zone.error().code, "TZ: " + zone.error().message + ", or give --tz"};
 }
 
 void pause(Duration time) {

@@ -7,7 +7,7 @@ Context::Context(const Configuration& its_configuration, const Surroundings& its
       around(its_surroundings),
       style{.format = format_of(its_configuration.text("output")),
             .terminal = its_surroundings.terminal,
-            .zone = its_surroundings.zone,
+            .zone = its_surroundings.zone.ok() ? its_surroundings.zone.value() : Zone::utc(),
             .now = its_surroundings.clock.wall_now()} {}
 
 Result<JobClient*> Context::client() {

@@ -26,8 +26,8 @@ struct Surroundings {
   std::ostream& err;
   int input = 0;  // the descriptor of stdin
   Terminal terminal{};
-  Zone zone = Zone::utc();  // of this machine
-  std::string user{};       // who runs jobclient
+  Result<Zone> zone = Zone::utc();  // of this machine, or why it is not known
+  std::string user{};               // who runs jobclient
   std::function<Result<std::unique_ptr<JobClient>>(const Configuration&)> open_client{};
   std::function<void(Duration)> pause{};
 };

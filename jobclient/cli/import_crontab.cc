@@ -28,7 +28,10 @@ Result<CrontabOptions> options_from(const Context& context) {
   if (configuration.is_on("system")) options.form = CrontabOptions::Form::kSystem;
   if (configuration.is_on("personal")) options.form = CrontabOptions::Form::kUser;
   if (options.users.empty()) options.users.push_back(context.around.user);
-  if (options.tz.empty()) options.tz = context.around.zone.name();
+  if (options.tz.empty()) {
+    const Zone local = CARILLON_TRY(context.around.zone);
+    options.tz = local.name();
+  }
   options.overlap = CARILLON_TRY(parse_overlap(configuration.text("overlap")));
   options.misfire = CARILLON_TRY(parse_misfire(configuration.text("misfire")));
   return options;
@@ -180,7 +183,8 @@ Verb declare_import_crontab() {
                   {.name = "tz",
                    .placeholder = "ZONE",
                    .help = "The time zone of entries without CRON_TZ.",
-                   .fallback_help = "this machine's"},
+                   .fallback_help = "this machine's",
+                   .if_empty = "leave it out for this machine's zone"},
                   {.name = "overlap",
                    .placeholder = "RULE",
                    .help =

@@ -76,10 +76,10 @@ std::string local_text_for_people(WallTime fire, const Zone& zone) {
 
 Result<Preview> preview_of(const std::string& expression, const std::string& tz,
                            const std::string& dst, const std::string& from, std::int64_t count,
-                           WallTime now, const Zone& zone) {
+                           WallTime now, const Result<Zone>& local) {
   const Cron cron = CARILLON_TRY(Cron::parse(expression));
+  const Zone zone = CARILLON_TRY(tz.empty() ? local : Zone::load(tz));
   Preview preview{.cron = cron, .zone = zone};
-  if (!tz.empty()) preview.zone = CARILLON_TRY(Zone::load(tz));
   preview.dst = CARILLON_TRY(parse_dst_rule(dst.empty() ? "auto" : dst));
   const Result<WallTime> start = from.empty() ? now : parse_time(from);
   if (!start.ok()) return start.error().with_context("from");
@@ -103,7 +103,7 @@ Result<std::string> text_in(const Json& object, const char* name) {
 }
 
 Result<std::vector<WallTime>> fires_for_line(std::string_view line, WallTime now,
-                                             const Zone& zone) {
+                                             const Result<Zone>& local) {
   const Json object = Json::parse(line, nullptr, false);
   if (!object.is_object()) {
     return Error{ErrorCode::kInvalidArgument,
@@ -127,7 +127,7 @@ Result<std::vector<WallTime>> fires_for_line(std::string_view line, WallTime now
   const std::string tz = CARILLON_TRY(text_in(object, "tz"));
   const std::string dst = CARILLON_TRY(text_in(object, "dst"));
   const std::string from = CARILLON_TRY(text_in(object, "from"));
-  return fires_of(CARILLON_TRY(preview_of(expression, tz, dst, from, count, now, zone)));
+  return fires_of(CARILLON_TRY(preview_of(expression, tz, dst, from, count, now, local)));
 }
 
 int run_next_lines(Context& context) {
@@ -156,7 +156,8 @@ Verb declare_next() {
       .options = {{.name = "tz",
                    .placeholder = "ZONE",
                    .help = "Time zone, like Europe/Berlin.",
-                   .fallback_help = "this machine's"},
+                   .fallback_help = "this machine's",
+                   .if_empty = "leave it out for this machine's zone"},
                   {.name = "dst",
                    .placeholder = "RULE",
                    .help = "What to do with local times that a change of the clocks skips or "
@@ -218,8 +219,8 @@ int run_next(Context& context) {
   return kDone;
 }
 
-std::string answer_next_line(std::string_view line, WallTime now, const Zone& zone) {
-  const Result<std::vector<WallTime>> fires = fires_for_line(line, now, zone);
+std::string answer_next_line(std::string_view line, WallTime now, const Result<Zone>& local) {
+  const Result<std::vector<WallTime>> fires = fires_for_line(line, now, local);
   if (!fires.ok()) return Json{{"error", fires.error().message}}.dump();
   std::string answer = "{\"fires\":[";
   for (std::size_t i = 0; i < fires.value().size(); ++i) {

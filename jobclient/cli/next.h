@@ -14,6 +14,6 @@ int run_next(Context& context);
 
 // What `next --stdin` answers to one line: {"fires": [...]} or {"error": "..."}. `now` stands for
 // a `from` that is left out, `zone` for a `tz`.
-std::string answer_next_line(std::string_view line, WallTime now, const Zone& zone);
+std::string answer_next_line(std::string_view line, WallTime now, const Result<Zone>& local);
 
 }  // namespace carillon::cli

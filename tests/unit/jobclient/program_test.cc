@@ -44,9 +44,9 @@ int anonymous_file(const std::string& content = {}) {
   return fd;
 }
 
-// Runs the program with a fixed environment: in UTC, without any CARILLON_ variable.
+// Runs the program with a fixed environment: without any CARILLON_ variable.
 Outcome run(const std::vector<std::string>& arguments, const std::string& input = {},
-            const char* out_path = nullptr) {
+            const char* out_path = nullptr, const char* tz = "UTC") {
   const int in = anonymous_file(input);
   const int out = out_path != nullptr ? ::open(out_path, O_WRONLY) : anonymous_file();
   const int err = anonymous_file();
@@ -56,7 +56,7 @@ Outcome run(const std::vector<std::string>& arguments, const std::string& input 
     ::dup2(out, 1);
     ::dup2(err, 2);
     ::clearenv();
-    ::setenv("TZ", "UTC", 1);
+    ::setenv("TZ", tz, 1);
     ::setenv("HOME", "/nonexistent", 1);
     std::string program = CARILLON_BIN_DIR "/jobclient";
     std::vector<char*> argv{program.data()};
@@ -92,6 +92,24 @@ TEST(JobclientProgram, PreviewsFiresWithoutATracker) {
   EXPECT_EQ(outcome.out,
             "{\"utc\":\"2026-11-22T02:00:00.000Z\",\"local\":\"2026-11-22T02:00:00+00:00\","
             "\"note\":\"\"}\n");
+}
+
+TEST(JobclientProgram, CountsInTheZoneOfTz) {
+  const std::vector<std::string> next{"next", "0 0 2 * * ?", "--from", "2026-11-21T08:00:00Z",
+                                      "-n",   "1",           "-o",     "jsonl"};
+  for (const char* tz : {"Asia/Shanghai", ":Asia/Shanghai"}) {
+    EXPECT_THAT(run(next, {}, nullptr, tz).out, HasSubstr("\"2026-11-21T18:00:00.000Z\"")) << tz;
+  }
+  EXPECT_EQ(run(next, {}, nullptr, "/etc/localtime").status, 0);
+  const Outcome outcome = run(next, {}, nullptr, "Nowhere/X");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.err, StartsWith("jobclient: next: TZ: time zone 'Nowhere/X' is not in"));
+  EXPECT_EQ(outcome.out, "");
+  std::vector<std::string> with_zone = next;
+  with_zone.insert(with_zone.end(), {"--tz", "UTC"});
+  EXPECT_EQ(run(with_zone, {}, nullptr, "Nowhere/X").status, 0);
+  EXPECT_THAT(run({"next", "--stdin"}, "{\"cron\":\"@daily\",\"n\":1}\n", nullptr, "Nowhere/X").out,
+              StartsWith("{\"error\":\"TZ: time zone 'Nowhere/X'"));
 }
 
 TEST(JobclientProgram, AnswersThousandsOfLinesOfFires) {
