@@ -250,8 +250,10 @@ Status check_file_keys(const Program& program, const FileValues& file, const std
   for (const Option& option : program.options) keys.push_back(file_key(option.name));
   for (const auto& [key, value] : file) {
     if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+    const std::string others = tables_with_key(key);
     return bad_value("configuration: " + path + ":" + std::to_string(value.line) +
-                     ": unknown key '" + key + "'" + did_you_mean(key, keys));
+                     ": unknown key '" + key + "'" +
+                     (others.empty() ? did_you_mean(key, keys) : " (move it into " + others + ")"));
   }
   return {};
 }

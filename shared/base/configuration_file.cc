@@ -146,6 +146,16 @@ Status check_keys(const std::string& path, std::string_view program, const toml:
 
 }  // namespace
 
+std::string tables_with_key(const std::string& key) {
+  std::string tables;
+  for (const KeysOfProgram& known : kPrograms) {
+    const std::vector<std::string> keys = words_of(known.keys);
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) continue;
+    tables += (tables.empty() ? "[" : " or [") + std::string{known.program} + "]";
+  }
+  return tables;
+}
+
 Result<FileValues> read_configuration_file(const std::string& path, const std::string& program) {
   const std::string text = CARILLON_TRY(read_all(path));
   const toml::table file = CARILLON_TRY(parse(path, text));

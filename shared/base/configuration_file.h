@@ -23,4 +23,7 @@ using FileValues = std::map<std::string, FileValue>;
 // true, false nor a list of such. Errors name file and line.
 Result<FileValues> read_configuration_file(const std::string& path, const std::string& program);
 
+// The tables of our programs that may hold a key: "[jobtracker] or [tasktracker]". Empty: none.
+std::string tables_with_key(const std::string& key);
+
 }  // namespace carillon

@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 
 import harness
-from harness import BIN, E2eTest, wait_for
+from harness import BIN, SOURCE, E2eTest, wait_for
 
 PROGRAMS = ("jobtracker", "tasktracker", "jobclient")
 EXIT_USAGE, EXIT_STORE = 2, 3
@@ -105,6 +105,21 @@ class Usage(E2eTest):
                 path = self.config(f'[{program}]\n{keys[0]} = "x"\nfrobnicate = "x"\n')
                 said = self.refused(reader, "--config", path, *args)
                 self.assertIn(f"{path}:3: unknown key 'frobnicate' of {program}", said)
+
+    def test_the_example_of_the_page_serves_every_program(self):
+        page = (SOURCE / "docs" / "configuration.md").read_text()
+        path = self.config(re.search(r"```toml\n(.*?)```", page, re.S)[1])
+        for program in PROGRAMS:
+            with self.subTest(program):
+                # What the program then has to say is of its own flags.
+                args = ("next", "@daily") if program == "jobclient" else ()
+                self.assertRegex(self.refused(program, "--config", path, *args, "--insecure=x"), "^[a-z]+: --insecure: ")
+        self.assertEqual(run("jobclient", "--config", path, "next", "@daily").returncode, 0)
+
+    def test_a_key_that_another_program_knows_is_sent_to_its_table(self):
+        path = self.config('log_level = "info"\n')
+        said = self.refused("jobclient", "--config", path, "next", "@daily")
+        self.assertIn(f"{path}:1: unknown key 'log_level' (move it into [jobtracker] or [tasktracker])", said)
 
     def test_a_wrong_value_of_the_file_is_no_less_wrong_below_a_flag(self):
         for program, key, wrong, right in (("jobtracker", "lease", "3 blinks", "3s"),
