@@ -1,6 +1,6 @@
 // A worker with a handler of its own. Start a jobtracker, then this program, then submit a job:
 //
-//   jobclient submit --handler greet --param name=Ann
+//   jobclient submit --group examples --handler greet --param name=Ann
 //
 // Ends with SIGTERM or SIGINT (Ctrl-C), after the jobs that run.
 #include <csignal>
@@ -33,6 +33,8 @@ int main(int argc, char** argv) {
 
   carillon::TaskTrackerOptions options;
   if (argc > 1) options.trackers = {argv[1]};
+  // All workers of a node group must have the same handlers, so that any can be given its jobs.
+  options.group = "examples";
   options.threads = 2;
   options.on_ready = [](const std::string& tracker) {
     std::printf("worker: ready tracker=%s\n", tracker.c_str());

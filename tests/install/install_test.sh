@@ -78,8 +78,8 @@ for ((tries = 0; tries < 100; ++tries)); do
   if grep -q '^worker: ready ' "$folder/worker.ready"; then break; fi
   sleep 0.1
 done
-output=$("$prefix/bin/jobclient" --tracker "$address" submit --handler greet --param name=Ann \
-  --wait 2>&1) || fail "the job for examples/worker ended with status $?"
+output=$("$prefix/bin/jobclient" --tracker "$address" submit --group examples \
+  --handler greet --param name=Ann --wait 2>&1) || fail "the job for examples/worker ended with status $?"
 [[ $output == *"hello, Ann"* ]] || fail "examples/worker wrote: $output"
 kill -TERM "$worker"
 wait "$worker" || fail "examples/worker ended with status $?"
