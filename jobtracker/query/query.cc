@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "shared/base/time_text.h"
+#include "shared/job/schedule.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -246,9 +248,13 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
 void QueryDesk::job(const Asker& asker, const wire::Query& message, int tries) {
   if (const Executing* entry = executing_.find(message.job_id)) {
     const WaitingJob& job = entry->row.job;
-    wire::Row row = {{"job_id", std::to_string(job.id.value)}, {"task_id", job.task_id},
-                     {"group", group_name(job.group)},         {"state", std::string("executing")},
-                     {"attempt", std::int64_t{job.attempt}},   {"done", false}};
+    wire::Row row = {{"job_id", std::to_string(job.id.value)},
+                     {"task_id", job.task_id},
+                     {"group", group_name(job.group)},
+                     {"kind", word_of(job.kind)},
+                     {"state", std::string("executing")},
+                     {"attempt", std::int64_t{job.attempt}},
+                     {"done", false}};
     wire::Rows reply;
     reply.rows.push_back(std::move(row));
     return clients_.answer(asker, std::move(reply));
@@ -267,6 +273,7 @@ void QueryDesk::job(const Asker& asker, const wire::Query& message, int tries) {
                    reply.rows.push_back({{"job_id", std::to_string(job.id.value)},
                                          {"task_id", job.task_id},
                                          {"group", group_name(job.group)},
+                                         {"kind", word_of(job.kind)},
                                          {"state", state},
                                          {"attempt", std::int64_t{job.attempt}},
                                          {"done", false}});
@@ -327,8 +334,16 @@ void QueryDesk::nodes(const Asker& asker, const wire::Query& message) {
   questions_.ask(ListNodes{}, [this, asker, group = group.value()](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
     wire::Rows reply;
+    using Place = std::tuple<bool, std::string, std::string, WallTime, SessionId>;
+    std::map<Place, const NodeRow*> nodes;  // those that are gone last
     for (const NodeRow& node : std::get<NodesAnswer>(answer.value()).nodes) {
       if (group && node.group != group) continue;
+      const bool gone = workers_.all().find(node.session) == workers_.all().end();
+      nodes.emplace(Place{gone, group_name(node.group), node.name, node.started_at, node.session},
+                    &node);
+    }
+    for (const auto& [place, found] : nodes) {
+      const NodeRow& node = *found;
       const auto live = workers_.all().find(node.session);
       const bool alive = live != workers_.all().end();
       wire::Field free;

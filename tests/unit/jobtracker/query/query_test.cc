@@ -159,5 +159,16 @@ TEST(Query, TellsWorkersOfOneNameApart) {
   EXPECT_THAT(texts_of(ops, "labels"), ElementsAre("disk=ssd,zone=a"));
 }
 
+TEST(Query, ShowsNodesByGroupAndNameAndThoseThatAreGoneLast) {
+  TrackerBundle bundle;
+  bundle.add_worker({.name = "z", .address = "1", .group = "b"});
+  bundle.add_worker({.name = "y", .address = "2", .group = "a"});
+  bundle.add_worker({.name = "x", .address = "3", .group = "b"});
+  bundle.add_worker({.name = "x", .address = "4", .group = "b"});
+  bundle.run_for(seconds{1});
+  const auto addresses = [&] { return texts_of(every_page(bundle, {.what = "nodes"}), "address"); };
+  EXPECT_THAT(addresses(), ElementsAre("2", "3", "4", "1"));
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker
