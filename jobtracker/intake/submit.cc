@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "jobtracker/store/names.h"
@@ -30,6 +31,7 @@ struct SubmitIntake::Pending {
   std::size_t next_replaced = 0;
   std::unordered_map<std::size_t, ChangeWaiting> replaced{};  // by answer
   std::vector<ChangeDefinition> removals{};                   // under way
+  std::unordered_set<std::size_t> replacing{};                // answers
 
   bool is_rejected(std::size_t index) const { return !reply.answers[index].reason.empty(); }
   bool may_replace(std::size_t index) const {
@@ -169,6 +171,7 @@ bool SubmitIntake::waits_for_replaced(const std::shared_ptr<Pending>& pending) {
 void SubmitIntake::take_out_replaced(Pending& pending) {
   for (const std::size_t index : pending.answer_of) {
     if (!pending.may_replace(index)) continue;
+    pending.replacing.insert(index);
     const wire::SubmitAnswer& answer = pending.reply.answers[index];
     const GroupId group = catalog_.group(answer.group)->id;
     const WallTime now = clock_.now();
@@ -305,13 +308,17 @@ void SubmitIntake::answer(Pending& pending, const RequestOutcome& outcome, const
   }
   for (std::size_t i = 0; i < outcome.outcomes.size() && i < pending.answer_of.size(); ++i) {
     if (outcome.outcomes[i].kind == OutcomeKind::kDone) continue;
-    wire::SubmitAnswer& answer = pending.reply.answers[pending.answer_of[i]];
+    const std::size_t index = pending.answer_of[i];
+    wire::SubmitAnswer& answer = pending.reply.answers[index];
     answer.status = wire::SubmitStatus::kDuplicate;
     answer.job_id = outcome.outcomes[i].existing_job;
     answer.warning.clear();
     answer.tz.clear();
     answer.reason = "task id '" + answer.task_id + "' is taken in group '" + answer.group +
-                    "' until that job has ended (cancel it, or submit with replace_on_exist)";
+                    "' until that job has ended " +
+                    (pending.replacing.contains(index)
+                         ? "(a job that is executing is never replaced: cancel it, or wait)"
+                         : "(cancel it, or submit with replace_on_exist)");
   }
   clients_.answer(pending.asker, std::move(pending.reply));
 }

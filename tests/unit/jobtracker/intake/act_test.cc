@@ -402,7 +402,12 @@ TEST(Act, SuspendOfAJobThatIsClaimedAheadOfItsTimeKeepsItFromStarting) {
   EXPECT_THAT(bundle.delayed(), SizeIs(1));
   bundle.run_for(minutes{2});
   EXPECT_THAT(bundle.runs(), IsEmpty());
-  EXPECT_EQ(bundle.submit(job_now("a")).status, wire::SubmitStatus::kDuplicate);
+  const wire::SubmitAnswer taken = bundle.submit(job_now("a"));
+  EXPECT_EQ(taken.status, wire::SubmitStatus::kDuplicate);
+  EXPECT_EQ(
+      taken.reason,
+      "task id 'a' is taken in group 'default' until that job has ended (cancel it, or submit "
+      "with replace_on_exist)");
   bundle.submit({job_now("b"), job_now("c")});
   bundle.run_for(seconds{1});
   EXPECT_THAT(bundle.runs(), SizeIs(2)) << "the thread that was kept for it is free";

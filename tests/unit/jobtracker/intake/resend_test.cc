@@ -62,6 +62,21 @@ TEST(Resend, OfAJobThatIsInvalidByNowGetsTheFirstAnswer) {
   EXPECT_EQ(submitted(bundle, sequence).answers[0].job_id, first);
 }
 
+TEST(Submit, SaysThatAJobThatIsExecutingIsNeverReplaced) {
+  TrackerBundle bundle;
+  bundle.add_worker().behaviour = [](const auto&, const auto&) {
+    return FakeRun{.time = minutes{5}};
+  };
+  bundle.submit(job_now("a"));
+  bundle.run_for(seconds{1});
+  ASSERT_THAT(bundle.tables().executing, SizeIs(1));
+  JobSpec job = job_now("a");
+  job.replace_on_exist = true;
+  EXPECT_EQ(bundle.submit(job).reason,
+            "task id 'a' is taken in group 'default' until that job has ended (a job that is "
+            "executing is never replaced: cancel it, or wait)");
+}
+
 TEST(Resend, OfASubmissionThatReplacesDoesNotRemoveItsOwnJob) {
   TrackerBundle bundle;
   for (JobSpec job :
