@@ -108,6 +108,23 @@ FoundVerb find_verb(const Program& program, const std::vector<std::string>& argu
   return found;
 }
 
+bool asks_help(const CommandLine& line, const std::vector<std::string>& arguments) {
+  return line.help || std::find(arguments.begin(), arguments.end(), "--help") != arguments.end() ||
+         std::find(arguments.begin(), arguments.end(), "-h") != arguments.end();
+}
+
+// The verb whose name begins with a word as no other's does: "import" asks for help on "import
+// crontab".
+FoundVerb find_only_verb(const Program& program, const std::string& word) {
+  FoundVerb found;
+  for (const Verb& verb : program.verbs) {
+    if (words_of(verb.name).front() != word) continue;
+    if (found.verb != nullptr) return {};
+    found = {&verb, 1};
+  }
+  return found;
+}
+
 Error unknown_verb(const Program& program, const std::vector<std::string>& arguments) {
   std::vector<std::string> first_words;
   std::string second_words;
@@ -165,7 +182,10 @@ Result<CommandLine> read_before_verb(const Program& program, std::vector<std::st
   if (arguments.front().starts_with('-')) {
     return unknown_flag(program, nullptr, arguments.front());
   }
-  const FoundVerb found = find_verb(program, arguments);
+  FoundVerb found = find_verb(program, arguments);
+  if (found.verb == nullptr && asks_help(line, arguments)) {
+    found = find_only_verb(program, arguments.front());
+  }
   if (found.verb == nullptr) return unknown_verb(program, arguments);
   line.verb = found.verb;
   arguments.erase(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(found.words));

@@ -149,6 +149,9 @@ TEST(Help, ExplainsAVerbHoweverAskedFor) {
   EXPECT_EQ(printed({"submit", "-h", "--nonsense"}), help);
   EXPECT_EQ(printed({"help", "submit", "--help"}), help);
   EXPECT_EQ(printed({"help", "--help"}), printed({"--help"}));
+  const std::string of_two_words = printed({"help", "import", "crontab"});
+  EXPECT_EQ(printed({"help", "import"}), of_two_words);
+  EXPECT_EQ(printed({"import", "--help"}), of_two_words);
   EXPECT_THAT(printed({"show", "-h"}), StartsWith("Usage: jobclient show TASK_ID [FIELD]\n"));
 }
 
