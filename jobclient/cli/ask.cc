@@ -98,7 +98,7 @@ Verb declare_list() {
 
 int run_list(Context& context) {
   return ask(context, &JobClient::list, filter_of(context),
-             {{"task_id"},
+             {{"task_id", Kind::kKey},
               {"group"},
               {"kind"},
               {"schedule"},

@@ -26,8 +26,9 @@ TableColumn table_column(const RowColumn& column) {
   using Kind = RowColumn::Kind;
   return {.header = header_of(column.field),
           .is_number = column.kind == Kind::kNumber,
-          .may_be_cut = column.kind == Kind::kText,
-          .is_state = column.kind == Kind::kState};
+          .may_be_cut = column.kind == Kind::kText || column.kind == Kind::kKey,
+          .is_state = column.kind == Kind::kState,
+          .is_key = column.kind == Kind::kKey};
 }
 
 bool is_table(Format format) { return format == Format::kTable || format == Format::kWide; }

@@ -25,7 +25,7 @@ enum class Format { kTable, kWide, kJson, kJsonl };
 Format format_of(const std::string& word);
 
 struct RowColumn {
-  enum class Kind { kText, kNumber, kTime, kState };
+  enum class Kind { kText, kKey, kNumber, kTime, kState };  // kKey: text that tells rows apart
   std::string field{};
   Kind kind = Kind::kText;
   bool only_wide = false;

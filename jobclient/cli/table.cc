@@ -10,8 +10,9 @@
 namespace carillon::cli {
 namespace {
 
-constexpr std::size_t kGap = 2;          // spaces between columns
-constexpr std::size_t kCutWidthMin = 8;  // no column is cut to less
+constexpr std::size_t kGap = 2;           // spaces between columns
+constexpr std::size_t kCutWidthMin = 8;   // no column is cut to less
+constexpr std::size_t kKeyWidthMin = 24;  // nor one that tells rows apart
 
 }  // namespace
 
@@ -42,7 +43,8 @@ void Table::finish() {
 // The least that a column of so much content can do with.
 std::size_t Table::least_width(std::size_t column) const {
   const bool may_be_cut = columns_[column].may_be_cut && !columns_[column].is_number;
-  return may_be_cut ? std::min(widths_[column], kCutWidthMin) : widths_[column];
+  const std::size_t least = columns_[column].is_key ? kKeyWidthMin : kCutWidthMin;
+  return may_be_cut ? std::min(widths_[column], least) : widths_[column];
 }
 
 void Table::fix_widths() {
@@ -60,16 +62,22 @@ void Table::fix_widths() {
   std::size_t total =
       std::accumulate(widths_.begin(), widths_.end(), std::size_t{0}) + kGap * (widths_.size() - 1);
   while (total > width_) {
-    // The widest gives way first, so that the columns end up about as wide as each other.
-    std::size_t widest = widths_.size();
-    for (std::size_t i = 0; i < widths_.size(); ++i) {
-      if (widths_[i] == least_width(i)) continue;
-      if (widest == widths_.size() || widths_[i] > widths_[widest]) widest = i;
-    }
-    if (widest == widths_.size()) return;  // A single column that cannot be cut.
-    --widths_[widest];
+    if (!narrow(false) && !narrow(true)) return;  // A single column that cannot be cut.
     --total;
   }
+}
+
+// Takes one off the widest of the columns that are keys, or that are none, so that they end up
+// about as wide as each other. False: none of them can be narrower.
+bool Table::narrow(bool keys) {
+  std::size_t* widest = nullptr;
+  for (std::size_t i = 0; i < widths_.size(); ++i) {
+    if (columns_[i].is_key != keys || widths_[i] == least_width(i)) continue;
+    if (widest == nullptr || widths_[i] > *widest) widest = &widths_[i];
+  }
+  if (widest == nullptr) return false;
+  --*widest;
+  return true;
 }
 
 void Table::print(const std::vector<std::string>& cells, bool is_header) {

@@ -11,8 +11,8 @@
 //
 // The widths are those of the first rows; what comes after keeps to them as far as it fits, so
 // that any number of rows needs little memory. Where a width is given the table keeps within it:
-// the widest columns that may be cut are cut, with "…", and when that is not enough the last
-// columns are left out.
+// the widest columns that may be cut are cut, with "…", those that tell rows apart only after all
+// others; and when that is not enough the last columns are left out.
 //
 // Thread: the owner's.
 namespace carillon::cli {
@@ -22,6 +22,7 @@ struct TableColumn {
   bool is_number = false;  // set to the right; never cut
   bool may_be_cut = true;  // times and states are not: half of one says nothing
   bool is_state = false;   // coloured by its word
+  bool is_key = false;     // tells rows apart: cut after all others, and to no less than it needs
 };
 
 class Table {
@@ -39,6 +40,7 @@ class Table {
 
  private:
   std::size_t least_width(std::size_t column) const;
+  bool narrow(bool keys);
   void fix_widths();
   void print(const std::vector<std::string>& cells, bool is_header);
 

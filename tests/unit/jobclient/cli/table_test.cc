@@ -57,6 +57,24 @@ TEST(Table, CutsTheWidestColumnsToFit) {
             "mail                 12  timed_out  it took longe…\n");
 }
 
+TEST(Table, CutsWhatTellsRowsApartLast) {
+  const auto task_of = [](std::size_t width, std::vector<TableColumn> made) {
+    made[0].is_key = true;
+    std::ostringstream out;
+    Table table(out, std::move(made), width, false);
+    for (const auto& row : kRows) table.add(row);
+    table.finish();
+    std::istringstream lines(out.str());
+    std::string line;
+    for (int i = 0; i < 2; ++i) std::getline(lines, line);
+    return line.substr(0, line.find("  "));
+  };
+  EXPECT_EQ(task_of(80, columns()), "nightly-backup-of-everything");
+  EXPECT_EQ(task_of(60, columns()), "nightly-backup-of-everything");
+  EXPECT_EQ(task_of(46, columns()), "nightly-backup-of-everyth…")
+      << "the message is left out first";
+}
+
 class TableOfWidth : public ::testing::TestWithParam<std::size_t> {};
 
 TEST_P(TableOfWidth, KeepsEveryLineWithinIt) {
