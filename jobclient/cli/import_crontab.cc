@@ -240,6 +240,10 @@ int run_import_crontab(Context& context) {
   const auto accepted = std::count_if(
       answers.value().begin(), answers.value().end(),
       [](const SubmitAnswer& answer) { return answer.status == SubmitStatus::kAccepted; });
+  if (!entries.empty() && !context.is_json()) {
+    context.err() << accepted << " of " << entries.size()
+                  << (entries.size() == 1 ? " entry" : " entries") << " accepted\n";
+  }
   return accepted == std::ssize(entries) ? kDone : kRefused;
 }
 
