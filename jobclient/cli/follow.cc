@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "jobclient/cli/act.h"
-#include "jobclient/cli/last_words.h"
 
 namespace carillon::cli {
 namespace {
@@ -25,6 +24,16 @@ int signal_in(const std::string& message) {
   const char* digits = message.data() + at + kWord.size();
   std::from_chars(digits, message.data() + message.size(), number);
   return number > 0 && number < kSignalBase ? number : 0;
+}
+
+// As it can be pasted into a shell.
+std::string shell_word(const std::string& text) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-:/@%+=,";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? "'\\''" : std::string{c};
+  return word + "'";
 }
 
 // The newest job id among the rows of a task; 0 when there is none.
@@ -97,21 +106,40 @@ Result<Row> state_of_job(JobClient& client, JobId job) {
                "the job tracker knows no job " + std::to_string(job.value) + " any more"};
 }
 
-std::string last_words_on(const Context& context, JobId job) {
+std::string last_words_on(const Context& context, JobId job, const Row& state) {
   const std::string id = std::to_string(job.value);
+  const std::string kind = field_text(state, "kind");
+  const bool is_executing = field_text(state, "state") == "executing";
+  // To cancel a fire is to cancel its definition, so that only a job that runs once is cancelled.
+  std::string way = "; to stop it: jobclient kill --job " + id;
+  if (!is_executing && (kind == "now" || kind == "at")) {
+    way = "; to end it: jobclient cancel " + shell_word(field_text(state, "task_id")) +
+          " --group " + field_text(state, "group");
+  } else if (!is_executing) {
+    way += " once it runs";
+  }
   // Below the ^C that a terminal shows.
   return std::string{context.around.terminal.err_is_terminal ? "\n" : ""} +
          "jobclient: " + context.configuration.verb() + ": job " + id +
-         " goes on (to see it: jobclient logs -f --job " + id +
-         "; to stop it: jobclient kill --job " + id + ")\n";
+         (is_executing ? " goes on" : " waits still") + " (to see it: jobclient logs -f --job " +
+         id + way + ")\n";
+}
+
+void LastWordsOn::follow(const Row& state) {
+  std::string words = last_words_on(context_, job_, state);
+  if (words == said_) return;
+  words_.reset();
+  words_.emplace(words);
+  said_ = std::move(words);
 }
 
 Result<Row> follow_job(Context& context, JobClient& client, JobId job) {
-  const LastWords last_words(last_words_on(context, job));
+  LastWordsOn last_words(context, job);
   OutputFollower follower(context, client, job, false);
   while (true) {
     // First the state, then the output: what a job wrote is known before its end is.
     const Result<Row> state = state_of_job(client, job);
+    if (state.ok()) last_words.follow(state.value());
     CARILLON_TRY(follower.print_new());
     if (!state.ok() || is_done(state.value())) {
       CARILLON_TRY(follower.finish());

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "jobclient/cli/context.h"
+#include "jobclient/cli/last_words.h"
 
 // Prints what a job writes, as it comes, and knows when the job has ended.
 // Thread: the owner's.
@@ -40,8 +42,23 @@ class OutputFollower {
 Result<Row> state_of_job(JobClient& client, JobId job);
 bool is_done(const Row& job);
 
-// What to say when somebody stops to wait for a job.
-std::string last_words_on(const Context& context, JobId job);
+// What to say when somebody stops to wait for a job that is so far.
+std::string last_words_on(const Context& context, JobId job, const Row& state);
+
+// Says it when a signal ends the process, once it is known how far the job is.
+// Thread: the owner's.
+class LastWordsOn {
+ public:
+  LastWordsOn(const Context& context, JobId job) : context_(context), job_(job) { follow({}); }
+
+  void follow(const Row& state);
+
+ private:
+  const Context& context_;
+  const JobId job_;
+  std::string said_{};
+  std::optional<LastWords> words_{};
+};
 
 // Follows a job to its end and prints its output; its last state.
 Result<Row> follow_job(Context& context, JobClient& client, JobId job);

@@ -2,7 +2,6 @@
 
 #include "jobclient/cli/act.h"
 #include "jobclient/cli/follow.h"
-#include "jobclient/cli/last_words.h"
 
 namespace carillon::cli {
 namespace {
@@ -35,10 +34,11 @@ auto patiently(Context& context, bool patient, Call call) -> decltype(call()) {
 }
 
 int follow(Context& context, JobClient& client, JobId job, OutputFollower& follower) {
-  const LastWords last_words(last_words_on(context, job));
+  LastWordsOn last_words(context, job);
   while (true) {
     const Result<Row> state = patiently(context, true, [&] { return state_of_job(client, job); });
     if (!state.ok()) return context.fail(state.error());
+    last_words.follow(state.value());
     const Status printed = patiently(context, true, [&] { return follower.print_new(); });
     if (!printed.ok()) return context.fail(printed.error());
     if (is_done(state.value())) {

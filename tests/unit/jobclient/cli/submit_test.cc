@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "jobclient/cli/follow.h"
 #include "tests/unit/jobclient/cli/fake_tracker.h"
 
 namespace carillon::cli {
@@ -190,6 +191,28 @@ TEST(SubmitWait, ExitsWith125WhenWhatTheJobWritesCannotBeWritten) {
     EXPECT_EQ(cli.run(arguments), kWaitFailed);
     EXPECT_THAT(cli.err.str(), HasSubstr(": cannot write the output (is the disk full?)\n"));
   }
+}
+
+TEST(WaitInterrupted, NamesAWayThatEndsTheJob) {
+  Cli cli(accept_all);
+  const Terminal plain;
+  const Surroundings around{
+      .program = cli.program, .clock = cli.clock, .out = cli.out, .err = cli.err};
+  const auto parsed = parse_configuration(cli.program, {"submit", "--wait"}, Environment{});
+  ASSERT_TRUE(parsed.ok());
+  const Context context(parsed.value().configuration, around);
+  const auto words = [&](const char* kind, const char* state) {
+    return last_words_on(
+        context, JobId{7},
+        {{"task_id", "ann's job"}, {"group", "ops"}, {"kind", kind}, {"state", state}});
+  };
+  const std::string seen = "(to see it: jobclient logs -f --job 7; to ";
+  EXPECT_EQ(words("now", "executing"),
+            "jobclient: submit: job 7 goes on " + seen + "stop it: jobclient kill --job 7)\n");
+  EXPECT_EQ(words("at", "waiting"), "jobclient: submit: job 7 waits still " + seen +
+                                        "end it: jobclient cancel 'ann'\\''s job' --group ops)\n");
+  EXPECT_EQ(words("cron", "waiting"), "jobclient: submit: job 7 waits still " + seen +
+                                          "stop it: jobclient kill --job 7 once it runs)\n");
 }
 
 TEST(TriggerWait, ExitsAsTheJobDid) {
