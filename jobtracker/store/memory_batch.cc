@@ -283,7 +283,8 @@ Result<Outcome> MemoryBatch::apply(const AddDefinition& add) {
   }
   put(tables_.keys, {definition.group, definition.task_id}, KeyHolder{.definition = definition.id});
   put(tables_.definitions, definition.id, definition);
-  undo_.push_back([this, before = tables_.definition_high] { tables_.definition_high = before; });
+  undo_.push_back(
+      [&high = tables_.definition_high, before = tables_.definition_high] { high = before; });
   tables_.definition_high = std::max(tables_.definition_high, definition.id);
   if (add.first) CARILLON_TRY(insert_waiting(*add.first));
   return done();
