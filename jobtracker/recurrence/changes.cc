@@ -115,6 +115,7 @@ void Recurrence::apply(ActiveDefinition& definition, const ChangeDefinition& ope
   std::string spec = std::move(definition.row.spec);
   definition.row = *operation.to;
   if (!operation.spec_changed) definition.row.spec = std::move(spec);
+  definition.stored_last_fire = definition.row.last_fire;
   definition.row.last_fire = std::max(last_fire, definition.row.last_fire);
   if (operation.void_waiting) {
     definition.parked.clear();

@@ -45,7 +45,7 @@ void Recurrence::generate(ActiveDefinition& definition, WallTime through) {
   const bool has_more = !is_over && *fire <= until;
   // What the cap keeps out comes in time with an earlier pass.
   if (is_full && !is_over && !has_more) pass_within((*fire - clock_.now()) * 9 / 10);
-  if (operation.add.empty() && !is_over) return;
+  if (operation.add.empty() && !is_over && to.last_fire <= definition.stored_last_fire) return;
   change(definition, std::move(operation), {},
          [this, has_more, through](const ChangeDefinition& changed, const Outcome& outcome) {
            if (outcome.kind != OutcomeKind::kDone) return;

@@ -38,6 +38,7 @@ ActiveDefinition& Catalog::put_definition(Definition row, JobSpec spec, Compiled
   auto& place = definitions_[id];
   place = std::make_unique<ActiveDefinition>(ActiveDefinition{
       .row = std::move(row), .spec = std::move(spec), .schedule = std::move(schedule)});
+  place->stored_last_fire = place->row.last_fire;
   definitions_by_id_[id] = place.get();
   return *place;
 }

@@ -34,6 +34,8 @@ struct ActiveDefinition {
   std::set<JobId> leaving{};
   // Occurrences that people asked for, on their way into the table.
   int triggers_under_way = 0;
+  // What the store has of row.last_fire, which is noted with the next occurrences.
+  WallTime stored_last_fire{};
   // A change of it is on its way to the store: the next one waits for the outcome.
   bool is_changing = false;
   // After a restart: what it missed while no job tracker ran is being looked at.

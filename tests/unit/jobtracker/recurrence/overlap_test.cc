@@ -335,6 +335,20 @@ TEST(Generation, StaysBelowItsCapWhenASchedulesDenseTimeComes) {
   EXPECT_LE(bundle.waiting().size(), 900U) << "what was generated before counts";
 }
 
+TEST(Generation, TheLastFireOfAnOverlappingScheduleIsKnownAfterARestart) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  JobSpec job = job_cron("a", "0 0 3 * * ?");
+  job.overlap = Overlap::kParallel;
+  bundle.submit(job);
+  const auto has_run = [&] { return bundle.runs_of("a").size() == 1; };
+  ASSERT_TRUE(bundle.run_until(has_run, std::chrono::hours{25}));
+  bundle.run_for(minutes{10});
+  bundle.restart_after(seconds{1});
+  bundle.run_for(seconds{1});
+  EXPECT_EQ(bundle.definition("a")->last_fire, bundle.runs_of("a").front().trigger_time);
+}
+
 TEST(Generation, AnHourForwardLosesNoFireAndAnHourBackDoublesNone) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kParallel}) {
     for (const int step : {1, -1}) {
