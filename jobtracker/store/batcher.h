@@ -52,7 +52,7 @@ struct BatcherConfig {
   // lets an urgent claim wait less behind a bulk load.
   Duration commit_time_aim = std::chrono::milliseconds{8};
   // Ends give way to starts so long: what a worker would run again, if it died now, stays little.
-  Duration completion_wait = std::chrono::milliseconds{500};
+  Duration completion_wait = std::chrono::milliseconds{250};
   std::size_t rows_min = 64;
   std::size_t rows_max = 8192;
   // Rows that may wait for a commit; beyond it clients are told to slow down.
