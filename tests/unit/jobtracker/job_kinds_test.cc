@@ -220,7 +220,7 @@ TEST(JobKinds, AnEveryJobStartsAtItsFirstTime) {
 TEST(JobKinds, AFixedDelayCountsFromTheEndOfTheRunBefore) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
-  worker.behaviour = [](const auto&, const auto&) { return FakeRun{.time = seconds{4}}; };
+  runs_take(worker, seconds{4});
   JobSpec job = job_fixed_delay("pause", seconds{10});
   job.schedule.count = 3;
   bundle.submit(job);
@@ -290,7 +290,7 @@ TEST(JobKinds, ATaskIdIsTakenWhileItsJobWaitsExecutesOrIsDefined) {
   EXPECT_EQ(second.job_id, first.job_id);
   EXPECT_THAT(second.reason, HasSubstr("'once' is taken"));
   auto& worker = bundle.add_worker();
-  worker.behaviour = [](const auto&, const auto&) { return FakeRun{.time = seconds{10}}; };
+  runs_take(worker, seconds{10});
   bundle.run_for(seconds{5});
   ASSERT_EQ(worker.busy(), 1);
   EXPECT_EQ(bundle.submit(job_now("once")).status, wire::SubmitStatus::kDuplicate);

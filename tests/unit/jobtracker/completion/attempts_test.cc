@@ -195,7 +195,7 @@ TEST(Attempts, ALongMessageIsCutAtACharacter) {
 TEST(Attempts, OfAWorkerThatDiedRunElsewhereWithinFiveSecondsAndCountNoFailure) {
   TrackerBundle bundle;
   auto& first = bundle.add_worker({.name = "first"});
-  first.behaviour = [](const auto&, const auto&) { return FakeRun{.time = hours{1}}; };
+  runs_take(first, hours{1});
   bundle.submit(retried(0));
   bundle.run_for(seconds{2});
   ASSERT_EQ(first.busy(), 1);
@@ -224,7 +224,7 @@ TEST(Attempts, AReportOfAnOldAttemptIsConfirmedLoggedAndChangesNothing) {
   bundle.run_for(seconds{2});
   ASSERT_EQ(slow.busy(), 1);
   auto& other = bundle.add_worker({.name = "other"});
-  other.behaviour = [](const auto&, const auto&) { return FakeRun{.time = seconds{30}}; };
+  runs_take(other, seconds{30});
   slow.cut_off(seconds{20});  // Dead for the tracker; its run goes on and ends.
   set_log_level(LogLevel::kInfo);
   ::testing::internal::CaptureStderr();
@@ -246,7 +246,7 @@ TEST(Attempts, AResultSurvivesACutShorterThanTheLease) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   bundle.add_worker({.name = "idle"});
-  worker.behaviour = [](const auto&, const auto&) { return FakeRun{.time = seconds{1}}; };
+  runs_take(worker, seconds{1});
   bundle.run_for(seconds{1});
   for (int i = 0; i < 2; ++i) bundle.submit(job_now("a" + std::to_string(i)));
   worker.cut_off(seconds{2});
@@ -258,7 +258,7 @@ TEST(Attempts, AResultSurvivesACutShorterThanTheLease) {
 TEST(Attempts, AJobThatIsGivenBackRunsElsewhereAsANewAttempt) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.name = "busy"});
-  worker.behaviour = [](const auto&, const auto&) { return FakeRun{.time = minutes{1}}; };
+  runs_take(worker, minutes{1});
   bundle.submit(job_now("a"));
   bundle.run_for(seconds{2});
   ASSERT_THAT(worker.handed(), SizeIs(1));

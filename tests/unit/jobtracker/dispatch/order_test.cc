@@ -57,7 +57,7 @@ TEST(Order, OfHandOutIsTheTablesWithABacklogFarLargerThanMemory) {
   const auto expected = sorted_rows(bundle);
   ASSERT_THAT(expected, SizeIs(20'000));
   auto& worker = bundle.add_worker({.threads = 100});
-  worker.behaviour = [](const auto&, const auto&) { return FakeRun{.time = milliseconds{1}}; };
+  runs_take(worker, milliseconds{1});
   ASSERT_TRUE(bundle.run_until([&] { return worker.handed().size() == expected.size(); }));
   EXPECT_EQ(handed(worker), expected);
 }
@@ -66,7 +66,7 @@ TEST(Order, ABetterJobThatComesInMidDrainStartsNext) {
   TrackerBundle bundle({.tracker = small_memory()});
   submit_backlog(bundle, 5);
   auto& worker = bundle.add_worker({.threads = 4});
-  worker.behaviour = [](const auto&, const auto&) { return FakeRun{.time = milliseconds{5}}; };
+  runs_take(worker, milliseconds{5});
   ASSERT_TRUE(bundle.run_until([&] { return worker.handed().size() >= 1500; }));
   JobSpec better = job_now("better");
   better.priority = 1;
@@ -85,7 +85,7 @@ TEST(Order, AnUrgentJobThatComesDueOvertakesTheBacklog) {
   urgent.priority = 1;
   bundle.submit(urgent);
   auto& worker = bundle.add_worker({.threads = 2});
-  worker.behaviour = [](const auto&, const auto&) { return FakeRun{.time = milliseconds{10}}; };
+  runs_take(worker, milliseconds{10});
   bundle.run_for(seconds{5});
   ASSERT_THAT(bundle.runs_of("urgent"), SizeIs(1));
   const auto run = bundle.runs_of("urgent")[0];
@@ -97,7 +97,7 @@ TEST(Order, EqualWorkersShareTheLoad) {
   submit_backlog(bundle, 2);
   for (int i = 0; i < 4; ++i) {
     auto& worker = bundle.add_worker({.name = "w" + std::to_string(i), .threads = 2});
-    worker.behaviour = [](const auto&, const auto&) { return FakeRun{.time = milliseconds{5}}; };
+    runs_take(worker, milliseconds{5});
   }
   ASSERT_TRUE(bundle.run_until([&] { return bundle.tables().log.size() == 2000; }));
   for (const auto* worker : bundle.workers()) EXPECT_GE(worker->runs().size(), 400U);
@@ -146,7 +146,7 @@ TEST(Credit, MessagesThatCrossNeverHandAWorkerMoreThanItAskedFor) {
 TEST(Credit, AClaimThatOutlivesTheLeaseOfItsWorkerStillCounts) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 1});
-  worker.behaviour = [](const auto&, const auto&) { return FakeRun{.time = minutes{1}}; };
+  runs_take(worker, minutes{1});
   bundle.run_for(seconds{2});
   bundle.submit(job_now("a"));
   bundle.lane().away_until = bundle.clock.steady_now() + seconds{6};

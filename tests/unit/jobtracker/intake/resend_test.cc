@@ -99,7 +99,7 @@ TEST(Resend, OfAnActGetsTheFirstAnswer) {
     SCOPED_TRACE(static_cast<int>(verb));
     TrackerBundle bundle;
     auto& worker = bundle.add_worker();
-    worker.behaviour = [](const auto&, const auto&) { return FakeRun{.time = minutes{1}}; };
+    runs_take(worker, minutes{1});
     bundle.submit(job_manual("a"));
     if (verb == Verb::kKill) bundle.act(Verb::kTrigger, "a");
     bundle.run_for(seconds{1});
@@ -193,7 +193,7 @@ TEST_P(KilledMeanwhile, ARunIsDoneOnceAndItsResultIsKept) {
     SCOPED_TRACE(commit_lands);
     TrackerBundle bundle;
     auto& worker = bundle.add_worker();
-    worker.behaviour = [](const auto&, const auto&) { return FakeRun{.time = microseconds{500}}; };
+    runs_take(worker, microseconds{500});
     bundle.run_for(seconds{1});
     bundle.client.submit({job_now("a")});
     bundle.run_for(microseconds{150 * GetParam()});

@@ -30,6 +30,13 @@ std::set<WallTime> triggers_once(const std::vector<RunRecord>& runs) {
   return all;
 }
 
+JobSpec counted(Duration interval, int count, Overlap overlap) {
+  JobSpec job = job_every("a", interval);
+  job.schedule.count = count;
+  job.overlap = overlap;
+  return job;
+}
+
 std::int64_t skipped(const TrackerBundle& bundle, const std::string& task_id) {
   std::int64_t all = 0;
   for (const LogEntry& entry : bundle.log(task_id)) {
@@ -425,9 +432,7 @@ TEST(Count, ASuspendedRunDoesNotCount) {
     SCOPED_TRACE(static_cast<int>(overlap));
     TrackerBundle bundle;
     bundle.add_worker();
-    JobSpec spec = job_every("a", std::chrono::minutes{1});
-    spec.schedule.count = 5;
-    spec.overlap = overlap;
+    const JobSpec spec = counted(std::chrono::minutes{1}, 5, overlap);
     bundle.submit(spec);
     bundle.run_for(std::chrono::seconds{90});
     bundle.act(wire::Verb::kSuspend, "a");
@@ -445,10 +450,8 @@ TEST(Count, ARunThatIsSuspendedBetweenItsClaimAndItsTimeDoesNotCount) {
     TrackerBundle bundle(
         {.tracker = {.dispatcher = {.claim_ahead = std::chrono::milliseconds{2500}}}});
     bundle.add_worker({.threads = 8});
-    JobSpec spec = job_every("a", std::chrono::seconds{1});
+    JobSpec spec = counted(seconds{1}, 5, overlap);
     spec.schedule.first = bundle.now() + std::chrono::seconds{10};
-    spec.schedule.count = 5;
-    spec.overlap = overlap;
     bundle.submit(spec);
     bundle.run_to(*spec.schedule.first - std::chrono::milliseconds{500});
     ASSERT_THAT(bundle.tables().executing, ::testing::SizeIs(overlap == Overlap::kSkip ? 1 : 2));
@@ -470,10 +473,8 @@ TEST(Count, IsOfRunsAtWhateverMomentTheirJobIsSuspended) {
       TrackerBundle bundle;
       bundle.add_worker();
       bundle.lane().work_time = [] { return std::chrono::milliseconds{20}; };
-      JobSpec spec = job_every("a", std::chrono::seconds{1});
+      JobSpec spec = counted(seconds{1}, 6, overlap);
       spec.schedule.first = bundle.now() + std::chrono::seconds{10};
-      spec.schedule.count = 6;
-      spec.overlap = overlap;
       bundle.submit(spec);
       bundle.run_to(*spec.schedule.first + std::chrono::milliseconds{1880 + moment});
       bundle.act(wire::Verb::kSuspend, "a");
@@ -491,10 +492,8 @@ TEST(Count, ARunThatWasGivenBackUnstartedDoesNotCountWhenItsJobIsSuspended) {
     SCOPED_TRACE(static_cast<int>(overlap));
     TrackerBundle bundle;
     auto& worker = bundle.add_worker();
-    worker.behaviour = [](const auto&, const auto&) { return FakeRun{.time = minutes{60}}; };
-    JobSpec spec = job_every("a", minutes{1});
-    spec.schedule.count = 2;
-    spec.overlap = overlap;
+    runs_take(worker, minutes{60});
+    const JobSpec spec = counted(minutes{1}, 2, overlap);
     bundle.submit(spec);
     bundle.run_for(seconds{2});
     ASSERT_THAT(worker.handed(), ::testing::SizeIs(1));
@@ -518,10 +517,8 @@ TEST(Count, IsOfRunsThoughTheirJobIsResumedWhileItIsSuspended) {
       TrackerBundle bundle;
       bundle.add_worker();
       bundle.lane().work_time = [] { return milliseconds{20}; };
-      JobSpec spec = job_every("a", seconds{1});
+      JobSpec spec = counted(seconds{1}, 3, overlap);
       spec.schedule.first = bundle.now() + seconds{10};
-      spec.schedule.count = 3;
-      spec.overlap = overlap;
       bundle.submit(spec);
       bundle.run_to(*spec.schedule.first + seconds{2} + milliseconds{moment});
       bundle.client.act({.verb = wire::Verb::kSuspend, .group = "default", .task_id = "a"});
@@ -539,9 +536,7 @@ TEST(Count, TheLastRunThatIsGivenBackAfterItsJobWasSuspendedAndResumedIsMadeUpFo
     TrackerBundle bundle;
     auto& worker = bundle.add_worker();
     runs_take(worker, minutes{60});
-    JobSpec spec = job_every("a", minutes{1});
-    spec.schedule.count = 1;
-    spec.overlap = overlap;
+    const JobSpec spec = counted(minutes{1}, 1, overlap);
     bundle.submit(spec);
     bundle.run_for(seconds{2});
     ASSERT_THAT(worker.handed(), SizeIs(1));
