@@ -92,17 +92,23 @@ void JobTracker::every(Duration period, std::function<void()> work) {
 
 bool JobTracker::end_turn() {
   if (!ready_) {
-    batcher_.flush(clock_.now(), ids_.high(), false);
+    batcher_.flush(batch_head());
     return false;
   }
   if (!stopping_) dispatcher_.pump();
   completion_.flush();
-  batcher_.flush(clock_.now(), ids_.high(), recurrence_.has_recovered());
+  batcher_.flush(batch_head());
   return !stopping_ && dispatcher_.has_work();
 }
 
+BatchHead JobTracker::batch_head() const {
+  return {.now = clock_.now(),
+          .id_high = ids_.high(),
+          .recovered = ready_ && recurrence_.has_recovered()};
+}
+
 void JobTracker::on_batch_done(BatchDone done) {
-  if (batcher_.on_batch_done(std::move(done))) return;
+  if (batcher_.on_batch_done(std::move(done), batch_head())) return;
   stopping_ = true;
   on_fatal_({ErrorCode::kConflict, "another job tracker took over this store, stopping"});
 }

@@ -89,6 +89,7 @@ class JobTracker final : public net::ServerReceiver,
   void answer(const Asker& asker, wire::Message message) override;
   void with_group(const std::string& name, std::function<void(Result<const Group*>)> then) override;
 
+  BatchHead batch_head() const;
   void on_started(Result<ReadAnswer> answer);
   void route(const Asker& asker, wire::Message message, std::size_t bytes);
   void on_register(const Asker& asker, wire::Register message);

@@ -125,14 +125,14 @@ std::array<Urgency, kUrgencies> Batcher::order() const {
   return order;
 }
 
-void Batcher::flush(WallTime now, std::int64_t id_high, bool recovered) {
+void Batcher::flush(const BatchHead& head) {
   if (is_busy_ || clock_.steady_now() < not_before_) return;
   if (pending_rows_ == 0 && !wants_beat_) return;
   Batch batch;
   batch.number = next_number_;
-  batch.id_high = id_high;
-  batch.recovered = recovered;
-  batch.now = now;
+  batch.id_high = head.id_high;
+  batch.recovered = head.recovered;
+  batch.now = head.now;
   const std::size_t limit = limit_once_ != 0 ? limit_once_ : limit_;
   batch.operations.reserve(std::min(pending_rows_, limit));
   std::size_t filled = 0;
@@ -174,7 +174,7 @@ void Batcher::flush(WallTime now, std::int64_t id_high, bool recovered) {
   lane_.commit(std::move(batch));
 }
 
-bool Batcher::on_batch_done(BatchDone done) {
+bool Batcher::on_batch_done(BatchDone done, const BatchHead& next) {
   CARILLON_ASSERT(is_busy_, "one batch is under way, and this is its end");
   is_busy_ = false;
   if (auto* committed = std::get_if<Committed>(&done.result)) {
@@ -188,7 +188,13 @@ bool Batcher::on_batch_done(BatchDone done) {
     // A beat alone needs next to none.
     const bool is_beat = done.batch.operations.empty() && done.batch.requests.empty();
     if (lacks_room_ && !is_beat) say_room_again();
-    deliver(done.batch, *committed);
+    std::vector<Unit> units = std::exchange(in_flight_, {});
+    for (const Unit& unit : units) {
+      pending_rows_ -= unit.rows;
+      pending_bytes_ -= unit.bytes;
+    }
+    flush(next);
+    deliver(units, done.batch, *committed);
     return true;
   }
   const auto& rolled_back = std::get<RolledBack>(done.result);
@@ -197,14 +203,11 @@ bool Batcher::on_batch_done(BatchDone done) {
   return true;
 }
 
-void Batcher::deliver(Batch& batch, const Committed& committed) {
-  std::vector<Unit> units = std::exchange(in_flight_, {});
+void Batcher::deliver(std::vector<Unit>& units, Batch& batch, const Committed& committed) {
   std::size_t at = 0;
   std::size_t request_at = 0;
   for (Unit& unit : units) {
     const std::size_t size = unit.operations.size();
-    pending_rows_ -= unit.rows;
-    pending_bytes_ -= unit.bytes;
     const RequestOutcome* request = unit.request ? &committed.requests.at(request_at++) : nullptr;
     if (unit.on_outcome) {
       unit.on_outcome(batch.operations[at], committed.outcomes[at], nullptr);

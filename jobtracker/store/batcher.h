@@ -83,6 +83,13 @@ using OnUnit =
 using OnRequest = std::function<void(const RequestOutcome&, const Error* refused)>;
 using OnAnswer = std::function<void(Result<ReadAnswer>)>;
 
+// What every batch says besides its operations; see Batch.
+struct BatchHead {
+  WallTime now{};
+  std::int64_t id_high = 0;
+  bool recovered = false;
+};
+
 // Gathers what the deciders post while the lane is busy, and sends it as one transaction.
 //
 // A unit stays whole: all of it in one transaction. Units of one urgency keep their order.
@@ -118,13 +125,14 @@ class Batcher {
   bool lacks_room() const { return lacks_room_; }
 
   // At the end of a turn: starts a commit if there is something to commit and the lane is free.
-  // `recovered`: see Batch.
-  void flush(WallTime now, std::int64_t id_high, bool recovered);
+  void flush(const BatchHead& head);
   // The beat: a commit, even if there is nothing to commit, unless one came by itself.
   void beat();
 
-  // From the lane. False: this session was fenced, and must decide nothing any more.
-  bool on_batch_done(BatchDone done);
+  // From the lane. What gathered meanwhile is sent before the outcomes are told, so that the lane
+  // has work while the loop acts on them. False: this session was fenced, and must decide nothing
+  // any more.
+  bool on_batch_done(BatchDone done, const BatchHead& next);
   void on_read_done(ReadDone done);
 
   std::int64_t commits() const { return commits_; }
@@ -144,7 +152,7 @@ class Batcher {
 
   void enqueue(Urgency urgency, Unit unit);
   std::array<Urgency, kUrgencies> order() const;
-  void deliver(Batch& batch, const Committed& committed);
+  void deliver(std::vector<Unit>& units, Batch& batch, const Committed& committed);
   void deliver_unit(Unit& unit, std::vector<Operation> operations, const Outcome* outcomes,
                     const RequestOutcome* request);
   void refuse(Unit& unit, const Error& error);

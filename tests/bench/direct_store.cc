@@ -104,11 +104,15 @@ WaitingJob DirectStore::make_job(JobSpec spec, GroupId group, WallTime trigger_t
 }
 
 Status DirectStore::commit_one() {
-  batcher_->flush(clock_.wall_now(), ids_->high(), true);
+  const BatchHead head{.now = clock_.wall_now(), .id_high = ids_->high(), .recovered = true};
+  batcher_->flush(head);
   CARILLON_TRY(failed_);
   CARILLON_ASSERT(done_.has_value(), "there was something to commit");
-  const bool goes_on = batcher_->on_batch_done(*std::exchange(done_, std::nullopt));
-  CARILLON_ASSERT(goes_on, "nobody else opens this store");
+  while (done_) {
+    const bool goes_on = batcher_->on_batch_done(*std::exchange(done_, std::nullopt), head);
+    CARILLON_ASSERT(goes_on, "nobody else opens this store");
+    CARILLON_TRY(failed_);
+  }
   return {};
 }
 

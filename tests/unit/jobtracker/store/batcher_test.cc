@@ -68,7 +68,8 @@ struct BatcherBundle {
           to.insert(to.end(), ids.begin(), ids.end());
         });
   }
-  void flush() { batcher.flush(clock.wall_now(), 1, true); }
+  BatchHead head() const { return {.now = clock.wall_now(), .id_high = 1, .recovered = true}; }
+  void flush() { batcher.flush(head()); }
   // The ids of the rows of a batch.
   static std::vector<std::int64_t> ids(const Batch& batch) {
     std::vector<std::int64_t> all;
@@ -89,10 +90,10 @@ struct BatcherBundle {
     for (std::size_t i = 0; i < batch.requests.size(); ++i) {
       committed.requests.push_back({.answered_before = answered_before, .answer = "first"});
     }
-    return batcher.on_batch_done({std::move(batch), std::move(committed)});
+    return batcher.on_batch_done({std::move(batch), std::move(committed)}, head());
   }
   bool roll_back(Batch batch, RolledBack why) {
-    return batcher.on_batch_done({std::move(batch), std::move(why)});
+    return batcher.on_batch_done({std::move(batch), std::move(why)}, head());
   }
 
   ManualClock clock;
@@ -125,6 +126,29 @@ TEST(Batcher, GathersWhileTheLaneIsBusyAndSendsItAsOneTransaction) {
   EXPECT_EQ(bundle.batcher.pending_rows(), 2U);
 }
 
+TEST(Batcher, SendsWhatGatheredBeforeItTellsOutcomes) {
+  BatcherBundle bundle;
+  std::size_t under_way = 0;
+  bundle.batcher.post(
+      Urgency::kRequest, BatcherBundle::some_row(1),
+      [&](Operation&, const Outcome&, const Error*) { under_way = bundle.lane.batches.size(); });
+  bundle.flush();
+  const Batch first = bundle.take();
+  bundle.post(Urgency::kRequest, 2);
+  bundle.commit(first);
+  EXPECT_EQ(under_way, 1U) << "the lane works while outcomes are told";
+  EXPECT_THAT(BatcherBundle::ids(bundle.take()), ElementsAre(2));
+}
+
+TEST(Batcher, SendsNothingAfterTheLastBatch) {
+  BatcherBundle bundle;
+  bundle.post(Urgency::kRequest, 1);
+  bundle.flush();
+  bundle.commit(bundle.take());
+  EXPECT_THAT(bundle.lane.batches, IsEmpty());
+  EXPECT_TRUE(bundle.batcher.is_idle());
+}
+
 TEST(Batcher, FillsByUrgencyAndLetsTheRestWait) {
   BatcherBundle bundle({.rows_min = 1, .rows_max = 3});
   bundle.post(Urgency::kHousekeeping, 50);
@@ -151,10 +175,9 @@ TEST(Batcher, EndsThatHaveWaitedForLongComeBeforeStarts) {
   Batch first = bundle.take();
   EXPECT_EQ(BatcherBundle::ids(first).front(), 20);
   EXPECT_EQ(BatcherBundle::ids(first).back(), 10) << "an eighth is theirs all the same";
-  bundle.commit(std::move(first));
   bundle.post(Urgency::kCompletion, 11);
   bundle.clock.advance(milliseconds{500});
-  bundle.flush();
+  bundle.commit(std::move(first));
   EXPECT_EQ(BatcherBundle::ids(bundle.take()).front(), 11);
 }
 
