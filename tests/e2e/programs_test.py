@@ -45,6 +45,12 @@ class Help(unittest.TestCase):
                 self.assertEqual(done.returncode, DONE)
                 self.assertRegex(done.stdout, rf"^{program} \d+\.\d+\.\d+.*\n$")
 
+    def test_they_allocate_with_mimalloc(self):
+        for program in PROGRAMS:
+            with self.subTest(program):
+                done = run(program, "--version", env={"MIMALLOC_VERBOSE": "1"})
+                self.assertIn("mimalloc: ", done.stderr)
+
     def test_help_is_help_however_asked_for(self):
         for program in PROGRAMS:
             for words in (["help"], ["help", "--help"], ["-h"]):
