@@ -234,6 +234,12 @@ JobSpec job(const std::string& task_id, ScheduleKind kind) {
 
 }  // namespace
 
+std::vector<WallTime> triggers(const std::vector<RunRecord>& runs) {
+  std::vector<WallTime> all;
+  for (const RunRecord& run : runs) all.push_back(run.trigger_time);
+  return all;
+}
+
 std::vector<jobtracker::LogState> states(const std::vector<jobtracker::LogEntry>& log) {
   std::vector<jobtracker::LogState> all;
   for (const jobtracker::LogEntry& entry : log) all.push_back(entry.state);

@@ -108,7 +108,8 @@ class TrackerBundle {
   std::optional<Error> fatal_;
 };
 
-// Of each entry, in their order.
+// Of each, in their order.
+std::vector<WallTime> triggers(const std::vector<RunRecord>& runs);
 std::vector<jobtracker::LogState> states(const std::vector<jobtracker::LogEntry>& log);
 
 // ---- jobs for tests ----

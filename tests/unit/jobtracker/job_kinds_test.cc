@@ -16,6 +16,7 @@ using carillon::testing::job_manual;
 using carillon::testing::job_now;
 using carillon::testing::RunRecord;
 using carillon::testing::TrackerBundle;
+using carillon::testing::triggers;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
@@ -24,12 +25,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-std::vector<WallTime> triggers(const std::vector<RunRecord>& runs) {
-  std::vector<WallTime> all;
-  for (const RunRecord& run : runs) all.push_back(run.trigger_time);
-  return all;
-}
 
 TEST(JobKinds, AJobForNowStartsWithinMillisecondsAndEndsInTheLog) {
   TrackerBundle bundle;

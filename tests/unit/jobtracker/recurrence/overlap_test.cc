@@ -16,6 +16,7 @@ using carillon::testing::job_manual;
 using carillon::testing::job_now;
 using carillon::testing::RunRecord;
 using carillon::testing::TrackerBundle;
+using carillon::testing::triggers;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
