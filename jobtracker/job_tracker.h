@@ -78,6 +78,10 @@ class JobTracker final : public net::ServerReceiver,
  private:
   // JobSink, WorkerLink, ClientLink, GroupMaker: what one part asks of another.
   void offer(WaitingJob job) override { dispatcher_.offer(std::move(job)); }
+  std::optional<ExecutingJob> claim_new(const WaitingJob& job) override {
+    return dispatcher_.claim_new(job);
+  }
+  void claimed_new(JobId id, bool was_stored) override { dispatcher_.claimed_new(id, was_stored); }
   void forget(GroupId group, JobId id) override { dispatcher_.forget(group, id); }
   void hold(GroupId group, JobId id) override { dispatcher_.hold(group, id); }
   void release(JobId id) override { dispatcher_.release(id); }

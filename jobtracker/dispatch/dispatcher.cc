@@ -248,15 +248,19 @@ void Dispatcher::read_failed(const Asked& asked, const Error& error) {
   });
 }
 
-void Dispatcher::claim(WaitingJob job, Worker& worker, WallTime now) {
+ExecutingJob Dispatcher::reserve(WaitingJob job, Worker& worker, WallTime now) {
   ExecutingJob row{
       .job = std::move(job), .session = worker.session, .node = worker.name, .claimed_at = now};
   row.job.attempt += 1;
   deadlines_.forget(row.job.id);
   ++worker.reserved;
   ++claims_;
-  Claim claim{.to = row};
-  executing_.put(std::move(row), Phase::kClaiming);
+  executing_.put(row, Phase::kClaiming);
+  return row;
+}
+
+void Dispatcher::claim(WaitingJob job, Worker& worker, WallTime now) {
+  Claim claim{.to = reserve(std::move(job), worker, now)};
   batcher_.post(Urgency::kClaim, std::move(claim),
                 [this](Operation& operation, const Outcome& outcome, const Error* refused) {
                   on_claimed(std::get<Claim>(operation), outcome, refused);
@@ -271,8 +275,7 @@ void Dispatcher::on_claimed(Claim& claim, const Outcome& outcome, const Error* r
   touch(claim.to.job.group);
   if (outcome.kind != OutcomeKind::kDone) {
     // Cancelled, suspended or voided since it was loaded.
-    if (Worker* worker = workers_.find(entry->row.session)) --worker->reserved;
-    executing_.erase(id);
+    give_up(*entry);
     gate_.was_not_claimed(claim.to.job);
     if (refused == nullptr) return;
     // The row is still there, and the job must run.
@@ -282,18 +285,50 @@ void Dispatcher::on_claimed(Claim& claim, const Outcome& outcome, const Error* r
                       [this, job = std::move(claim.to.job)] { offer(job); });
     return;
   }
-  entry->phase = Phase::kHeld;
-  const WallTime now = clock_.now();
-  const WallTime due = due_time(claim.to.job);
-  if (due <= now) {
-    make_ready(*entry);
-    return;
-  }
-  executor_.post_at(clock_.steady_at(due), [this, id, attempt = claim.to.job.attempt] {
-    Executing* held = executing_.find(id);
-    if (held == nullptr || held->phase != Phase::kHeld || held->row.job.attempt != attempt) return;
-    make_ready(*held);
+  keep_until_due(*entry);
+}
+
+// A claim that came to nothing.
+void Dispatcher::give_up(Executing& entry) {
+  if (Worker* worker = workers_.find(entry.row.session)) --worker->reserved;
+  executing_.erase(entry.row.job.id);
+}
+
+void Dispatcher::keep_until_due(Executing& entry) {
+  entry.phase = Phase::kHeld;
+  const WaitingJob& job = entry.row.job;
+  const WallTime due = due_time(job);
+  if (due <= clock_.now()) return make_ready(entry);
+  executor_.post_at(clock_.steady_at(due), [this, id = job.id, attempt = job.attempt] {
+    Executing* held = executing_.find(id, attempt);
+    if (held != nullptr && held->phase == Phase::kHeld) make_ready(*held);
   });
+}
+
+// Nobody has seen it yet, and nothing that has waited longer may be passed over.
+std::optional<ExecutingJob> Dispatcher::claim_new(const WaitingJob& job) {
+  const WallTime now = clock_.now();
+  const auto found = lanes_.find(job.group);
+  if (job.delayed || due_time(job) > now || found == lanes_.end() || touched_.contains(job.group))
+    return {};
+  const auto glance = catalog_.glance(job);
+  Worker* worker = nullptr;
+  for (auto& [kinds, lane] : found->second) {
+    lane.preload.advance(now);
+    if (lane.preload.has_due() || !lane.preload.is_due_complete()) return {};
+    if (worker == nullptr && is_for(kinds, glance))
+      worker = workers_.next_with_credit(job.group, kinds, 1);
+  }
+  if (worker == nullptr) return {};
+  return reserve(job, *worker, now);
+}
+
+void Dispatcher::claimed_new(JobId id, bool was_stored) {
+  Executing* entry = executing_.find(id);
+  CARILLON_ASSERT(entry != nullptr && entry->phase == Phase::kClaiming,
+                  "nobody else ends a claim under way");
+  touch(entry->row.job.group);
+  was_stored ? keep_until_due(*entry) : give_up(*entry);
 }
 
 void Dispatcher::send_held(SessionId session) {

@@ -61,6 +61,8 @@ class Dispatcher final : public JobSink {
 
   // A row that is in its group's table by now, new or changed.
   void offer(WaitingJob job) override;
+  std::optional<ExecutingJob> claim_new(const WaitingJob& job) override;
+  void claimed_new(JobId id, bool was_stored) override;
   void forget(GroupId group, JobId id) override;
   void hold(GroupId group, JobId id) override;
   void release(JobId id) override;
@@ -110,7 +112,10 @@ class Dispatcher final : public JobSink {
   void take_rows(const Asked& asked, Result<ReadAnswer> answer);
   void read_failed(const Asked& asked, const Error& error);
   void claim(WaitingJob job, Worker& worker, WallTime now);
+  ExecutingJob reserve(WaitingJob job, Worker& worker, WallTime now);
   void on_claimed(Claim& claim, const Outcome& outcome, const Error* refused);
+  void keep_until_due(Executing& entry);
+  void give_up(Executing& entry);
   void make_ready(Executing& entry);
   void send_ready();
   void send_frame(Worker& worker, std::vector<JobId> jobs);

@@ -32,6 +32,7 @@ struct SubmitIntake::Pending {
   std::unordered_map<std::size_t, ChangeWaiting> replaced{};  // by answer
   std::vector<ChangeDefinition> removals{};                   // under way
   std::unordered_set<std::size_t> replacing{};                // answers
+  std::optional<JobId> claimed{};                             // before it was stored
 
   bool is_rejected(std::size_t index) const { return !reply.answers[index].reason.empty(); }
   bool may_replace(std::size_t index) const {
@@ -206,6 +207,7 @@ void SubmitIntake::end_replaced(Pending& pending) {
 void SubmitIntake::add(const std::shared_ptr<Pending>& pending) {
   if (waits_for_replaced(pending)) return;
   batcher_.release(pending->bytes);
+  ++under_way_;
   for (std::size_t i = 0; i < pending->jobs.size(); ++i) {
     if (!pending->is_rejected(i)) add_job(*pending, i);
   }
@@ -248,7 +250,14 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
     operation.job.delayed = operation.job.trigger_time > definitions_.horizon_end();
     operation.job.spec = wire::encode_spec(spec);
     answer.job_id = id;
-    pending.operations.emplace_back(std::move(operation));
+    // Those that were submitted before it come first.
+    const bool may_start = pending.jobs.size() == 1 && under_way_ == 1;
+    if (auto claimed = may_start ? sink_.claim_new(operation.job) : std::nullopt) {
+      pending.claimed = id;
+      pending.operations.emplace_back(AddExecuting{.to = std::move(*claimed)});
+    } else {
+      pending.operations.emplace_back(std::move(operation));
+    }
   } else {
     const std::string task_id = spec.task_id;
     auto planned = definitions_.plan(std::move(spec), group.id, task_id, true);
@@ -281,6 +290,8 @@ void SubmitIntake::take_in(Pending& pending, std::vector<Operation>& operations,
     if (outcomes[i].kind != OutcomeKind::kDone) continue;
     if (auto* job = std::get_if<AddJob>(&operations[i])) {
       sink_.offer(std::move(job->job));
+    } else if (std::holds_alternative<AddExecuting>(operations[i])) {
+      sink_.claimed_new(*std::exchange(pending.claimed, std::nullopt), true);
     } else {
       definitions_.added(std::move(pending.definitions.at(i)));
     }
@@ -288,7 +299,9 @@ void SubmitIntake::take_in(Pending& pending, std::vector<Operation>& operations,
 }
 
 void SubmitIntake::answer(Pending& pending, const RequestOutcome& outcome, const Error* refused) {
+  --under_way_;
   end_replaced(pending);
+  if (pending.claimed) sink_.claimed_new(*pending.claimed, false);
   if (refused != nullptr) return clients_.answer(pending.asker, wire::ErrorReply{*refused});
   if (outcome.answered_before) {
     auto first = wire::decode(outcome.answer);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "jobtracker/store/rows.h"
 
 namespace carillon::jobtracker {
@@ -11,6 +13,11 @@ class JobSink {
  public:
   virtual ~JobSink() = default;
   virtual void offer(WaitingJob job) = 0;
+  // A new job that is due: if a task tracker is free for it and nothing else waits, it is claimed
+  // before it is stored, to be stored as executing; then claimed_new() must follow. Empty: it is to
+  // be stored as waiting, and offered.
+  virtual std::optional<ExecutingJob> claim_new(const WaitingJob& job) = 0;
+  virtual void claimed_new(JobId id, bool was_stored) = 0;
   // The row is about to leave the table.
   virtual void forget(GroupId group, JobId id) = 0;
   // A row of its group's table is about to change: as forget(), and until it was released as often

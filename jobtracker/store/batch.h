@@ -78,6 +78,12 @@ struct AddJob {
   WaitingJob job{};
 };
 
+// A new job that a free task tracker takes at once: it never waits. The attempt of to.job is its
+// first. kTaken: as for AddDefinition.
+struct AddExecuting {
+  ExecutingJob to{};
+};
+
 // The retries of a running job are void from now on. kConflict: that attempt is not executing.
 struct CancelExecuting {
   JobId id{};
@@ -103,7 +109,7 @@ struct Purge {
 };
 
 using Operation = std::variant<ChangeWaiting, End, ChangeDefinition, Claim, AddDefinition, AddJob,
-                               CancelExecuting, AddOutput, PutNode, Purge>;
+                               AddExecuting, CancelExecuting, AddOutput, PutNode, Purge>;
 
 enum class OutcomeKind : std::uint8_t {
   kDone = 0,

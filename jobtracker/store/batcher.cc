@@ -16,6 +16,7 @@ constexpr Duration kSayAgain = std::chrono::minutes{1};
 // What clients and workers can make large.
 std::size_t bytes_of(const Operation& operation) {
   if (const auto* job = std::get_if<AddJob>(&operation)) return job->job.spec.size();
+  if (const auto* job = std::get_if<AddExecuting>(&operation)) return job->to.job.spec.size();
   if (const auto* definition = std::get_if<AddDefinition>(&operation)) {
     return definition->definition.spec.size();
   }

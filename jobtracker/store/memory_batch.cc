@@ -21,9 +21,9 @@ void count_due(std::initializer_list<const WaitingTable*> tables, DefinitionId d
   for (const WaitingTable* table : tables) {
     const auto limit = static_cast<std::int64_t>(table->size());
     for (const WaitingJob& job : table->of_definition(definition, limit)) {
-      if (job.attempt > 0 || job.trigger_time > entry.ended_at) continue;
+      if (job.attempt > 0 || due_time(job) > entry.ended_at) continue;
       ++count;
-      first = std::min(first, job.trigger_time);
+      first = std::min(first, due_time(job));
     }
   }
   if (count == 0) return;
@@ -297,6 +297,19 @@ Result<Outcome> MemoryBatch::apply(const AddJob& add) {
     put(tables_.keys, {job.group, job.task_id}, KeyHolder{.job = job.id});
   }
   CARILLON_TRY(insert_waiting(job));
+  return done();
+}
+
+Result<Outcome> MemoryBatch::apply(const AddExecuting& add) {
+  const WaitingJob& job = add.to.job;
+  if (holds_key(job)) {
+    if (const KeyHolder* holder = holder_of(job.group, job.task_id)) return taken(*holder);
+    put(tables_.keys, {job.group, job.task_id}, KeyHolder{.job = job.id});
+  }
+  if (tables_.executing.contains(job.id)) {
+    return invalid("job " + std::to_string(job.id.value) + " is stored already");
+  }
+  put(tables_.executing, job.id, add.to);
   return done();
 }
 

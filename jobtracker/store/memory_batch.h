@@ -26,6 +26,7 @@ class MemoryBatch {
   Result<Outcome> apply(const Claim& claim);
   Result<Outcome> apply(const AddDefinition& add);
   Result<Outcome> apply(const AddJob& add);
+  Result<Outcome> apply(const AddExecuting& add);
   Result<Outcome> apply(const CancelExecuting& cancel);
   Result<Outcome> apply(const AddOutput& add);
   Result<Outcome> apply(const PutNode& put);

@@ -203,6 +203,10 @@ class BatchSource {
       add.job.delayed = chance(20);
       add.job.suspended = add.job.delayed && chance(50);
       jobs_.push_back(add.job);
+      if (!add.job.delayed && chance(20)) {
+        ++jobs_.back().attempt;
+        return AddExecuting{{.job = jobs_.back(), .session = SessionId{7}, .node = "worker"}};
+      }
       return add;
     }
     if (kind < 50) return claim(*known);

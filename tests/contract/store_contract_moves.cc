@@ -87,6 +87,19 @@ TEST_P(StoreContract, LetsMadeUpTaskIdsPassWithoutAKey) {
   EXPECT_THAT(outcomes({AddJob{job}, AddJob{twin}}), ElementsAre(kDone, kDone));
 }
 
+TEST_P(StoreContract, StoresANewJobThatExecutesAtOnce) {
+  const auto first = claimed(new_keyed_job("nightly"));
+
+  EXPECT_THAT(outcomes({AddExecuting{first}, AddExecuting{claimed(new_keyed_job("nightly"))},
+                        AddExecuting{claimed(new_job())}}),
+              ElementsAre(kDone, kTaken, kDone));
+
+  EXPECT_THAT(waiting(group_), IsEmpty());
+  EXPECT_THAT(executing(), SizeIs(2));
+  EXPECT_THAT(executing(), ::testing::Contains(first));
+  EXPECT_EQ(outcome(AddJob{new_keyed_job("nightly")}), kTaken);
+}
+
 TEST_P(StoreContract, ClaimsAWaitingJobOnce) {
   const auto job = new_job();
   committed({AddJob{job}});

@@ -19,6 +19,7 @@ constexpr std::array<Write, std::variant_size_v<Operation>> kWrites = {write_wai
                                                                        write_claims,
                                                                        write_new_definitions,
                                                                        write_new_jobs,
+                                                                       write_new_executing,
                                                                        write_cancels,
                                                                        write_output,
                                                                        write_nodes,

@@ -53,6 +53,7 @@ Status write_cancels(WriteContext& context, const OperationIndices& indices);
 Status write_definition_changes(WriteContext& context, const OperationIndices& indices);
 Status write_new_definitions(WriteContext& context, const OperationIndices& indices);
 Status write_new_jobs(WriteContext& context, const OperationIndices& indices);
+Status write_new_executing(WriteContext& context, const OperationIndices& indices);
 Status write_output(WriteContext& context, const OperationIndices& indices);
 Status write_nodes(WriteContext& context, const OperationIndices& indices);
 Status write_purges(WriteContext& context, const OperationIndices& indices);

@@ -87,6 +87,32 @@ Outcome taken(const Holder& by) {
       .kind = OutcomeKind::kTaken, .existing_job = by.job, .existing_definition = by.definition};
 }
 
+template <class JobOf, class AddRow>
+Status add_one_shots(WriteContext& context, const OperationIndices& indices, const JobOf& job_of,
+                     const AddRow& add_row) {
+  Holders holders;
+  for (const std::size_t index : indices) {
+    const WaitingJob& job = job_of(index);
+    context.current = index;
+    CARILLON_TRY(context.table_of(job.group));
+    if (holds_key(job)) holders.want(job.group, job.task_id);
+  }
+  context.about(indices);
+  CARILLON_TRY(holders.look_up(context.db));
+  for (const std::size_t index : indices) {
+    const WaitingJob& job = job_of(index);
+    if (holds_key(job)) {
+      if (const Holder* holder = holders.hold(job.group, job.task_id, {.job = job.id})) {
+        context.outcomes[index] = taken(*holder);
+        continue;
+      }
+      context.rows.add_key(context.db.dialect(), job);
+    }
+    add_row(index);
+  }
+  return context.flush(indices);
+}
+
 }  // namespace
 
 Status write_new_definitions(WriteContext& context, const OperationIndices& indices) {
@@ -122,27 +148,21 @@ Status write_new_definitions(WriteContext& context, const OperationIndices& indi
 }
 
 Status write_new_jobs(WriteContext& context, const OperationIndices& indices) {
-  Holders holders;
-  for (const std::size_t index : indices) {
-    const WaitingJob& job = context.operation<AddJob>(index).job;
-    context.current = index;
-    CARILLON_TRY(context.table_of(job.group));
-    if (holds_key(job)) holders.want(job.group, job.task_id);
-  }
-  context.about(indices);
-  CARILLON_TRY(holders.look_up(context.db));
-  for (const std::size_t index : indices) {
-    const WaitingJob& job = context.operation<AddJob>(index).job;
-    if (holds_key(job)) {
-      if (const Holder* holder = holders.hold(job.group, job.task_id, {.job = job.id})) {
-        context.outcomes[index] = taken(*holder);
-        continue;
-      }
-      context.rows.add_key(context.db.dialect(), job);
-    }
-    context.rows.add_waiting(job);
-  }
-  return context.flush(indices);
+  return add_one_shots(
+      context, indices,
+      [&](std::size_t index) -> const WaitingJob& { return context.operation<AddJob>(index).job; },
+      [&](std::size_t index) { context.rows.add_waiting(context.operation<AddJob>(index).job); });
+}
+
+Status write_new_executing(WriteContext& context, const OperationIndices& indices) {
+  return add_one_shots(
+      context, indices,
+      [&](std::size_t index) -> const WaitingJob& {
+        return context.operation<AddExecuting>(index).to.job;
+      },
+      [&](std::size_t index) {
+        context.rows.add_executing(context.operation<AddExecuting>(index).to);
+      });
 }
 
 }  // namespace carillon::jobtracker

@@ -1,0 +1,107 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/tracker_bundle.h"
+
+// Jobs that are claimed before they are stored, because a thread is free for them.
+namespace carillon::jobtracker {
+namespace {
+
+using carillon::testing::FakeWorker;
+using carillon::testing::job_at;
+using carillon::testing::job_now;
+using carillon::testing::RunRecord;
+using carillon::testing::TrackerBundle;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using wire::SubmitStatus;
+
+struct ClaimNewBundle : TrackerBundle {
+  ClaimNewBundle() {
+    worker = &add_worker({.threads = 1});
+    run_until([this] { return worker->is_registered(); });
+    run_for(seconds{1});
+    lane().on_commit = [this](const Batch& batch) {
+      for (const auto& operation : batch.operations) {
+        const bool is_of_a_start = std::holds_alternative<AddJob>(operation) ||
+                                   std::holds_alternative<AddExecuting>(operation) ||
+                                   std::holds_alternative<Claim>(operation);
+        if (is_of_a_start) starts.push_back(operation);
+      }
+    };
+  }
+  std::vector<std::string> started() const {
+    std::vector<std::string> ids;
+    for (const RunRecord& run : runs()) ids.push_back(run.task_id);
+    return ids;
+  }
+
+  FakeWorker* worker = nullptr;
+  std::vector<Operation> starts;
+};
+
+TEST(ClaimNew, AFreeThreadGetsAJobAfterOneCommit) {
+  ClaimNewBundle bundle;
+  EXPECT_EQ(bundle.submit(job_now("a")).status, SubmitStatus::kAccepted);
+  bundle.run_for(seconds{1});
+  ASSERT_THAT(bundle.starts, SizeIs(1));
+  EXPECT_TRUE(std::holds_alternative<AddExecuting>(bundle.starts.front()));
+  EXPECT_THAT(bundle.started(), ElementsAre("a"));
+  EXPECT_THAT(states(bundle.log("a")), ElementsAre(LogState::kSucceeded));
+  EXPECT_EQ(bundle.runs().front().id.attempt, 1);
+}
+
+TEST(ClaimNew, ATakenTaskIdGivesTheThreadBack) {
+  ClaimNewBundle bundle;
+  bundle.submit(job_at("a", bundle.now() + std::chrono::hours{1}));
+  EXPECT_EQ(bundle.submit(job_now("a")).status, SubmitStatus::kDuplicate);
+  bundle.submit(job_now("b"));
+  bundle.run_for(milliseconds{100});
+  EXPECT_THAT(bundle.started(), ElementsAre("b"));
+}
+
+TEST(ClaimNew, ARequestThatWasAnsweredBeforeGivesTheThreadBack) {
+  ClaimNewBundle bundle;
+  const std::int64_t first = bundle.client.submit({job_now("a")});
+  bundle.run_for(seconds{1});
+  bundle.client.send_again(first);
+  bundle.run_for(milliseconds{100});
+  bundle.submit(job_now("b"));
+  bundle.run_for(milliseconds{100});
+  EXPECT_THAT(bundle.started(), ElementsAre("a", "b"));
+}
+
+TEST(ClaimNew, ABetterJobThatWaitsComesFirst) {
+  ClaimNewBundle bundle;
+  runs_take(*bundle.worker, seconds{1});
+  bundle.submit(job_now("busy"));
+  bundle.submit(job_now("waits"));
+  JobSpec better = job_now("better");
+  better.priority = 1;
+  bundle.submit(better);
+  bundle.run_for(seconds{5});
+  EXPECT_THAT(bundle.started(), ElementsAre("busy", "better", "waits"));
+}
+
+TEST(ClaimNew, JobsOfOneMessageGoByPriority) {
+  ClaimNewBundle bundle;
+  JobSpec better = job_now("better");
+  better.priority = 1;
+  bundle.submit({job_now("other"), better});
+  bundle.run_for(seconds{1});
+  EXPECT_THAT(bundle.started(), ElementsAre("better", "other"));
+}
+
+TEST(ClaimNew, AJobForLaterWaits) {
+  ClaimNewBundle bundle;
+  bundle.submit(job_at("later", bundle.now() + seconds{30}));
+  bundle.run_for(seconds{1});
+  EXPECT_THAT(bundle.started(), IsEmpty());
+  EXPECT_THAT(bundle.waiting("later"), SizeIs(1));
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker
