@@ -58,6 +58,7 @@ Status Requests::connect(std::size_t tracker) {
   if (transport_) transport_->set_receiver(nullptr);
   transport_.reset();
   connected_ = false;
+  leaving_ = false;
   tracker_ = tracker;
   try_next_at_.reset();
   transport_ = CARILLON_TRY(make_transport_(config_.trackers[tracker]));
@@ -121,6 +122,7 @@ void Requests::send(Outstanding& request, SteadyTime now) {
   // connection.
   if (!transport_->send(request.frame).ok()) return;
   request.was_sent = true;
+  if (!request.sent_at) request.sent_at = now;
   ++request.open_sendings;
 }
 
@@ -177,8 +179,21 @@ void Requests::give_up_due(SteadyTime now) {
   }
 }
 
+void Requests::leave_if_silent(SteadyTime now) {
+  if (!connected_ || leaving_ || config_.trackers.size() < 2) return;
+  const bool is_silent =
+      std::any_of(outstanding_.begin(), outstanding_.end(), [&](const auto& one) {
+        return one.second.sent_at &&
+               std::max(heard_at_, *one.second.sent_at) + config_.silent_after <= now;
+      });
+  if (!is_silent) return;
+  leaving_ = true;
+  try_next_at_ = now;
+}
+
 void Requests::try_next_tracker(SteadyTime now) {
-  if (connected_ || !try_next_at_ || *try_next_at_ > now) return;
+  const bool stays = connected_ && !leaving_;
+  if (stays || !try_next_at_ || *try_next_at_ > now) return;
   const Status connected = connect((tracker_ + 1) % config_.trackers.size());
   if (!connected.ok()) {
     last_reason_ = connected.error().message;
@@ -188,6 +203,7 @@ void Requests::try_next_tracker(SteadyTime now) {
 
 void Requests::run_due() {
   const SteadyTime now = clock_.steady_now();
+  leave_if_silent(now);
   if (!outstanding_.empty()) try_next_tracker(now);
   send_due(now);
   give_up_due(now);
@@ -203,7 +219,8 @@ std::optional<SteadyTime> Requests::next_due() const {
     if (connected_ && request.send_at) consider(*request.send_at);
   }
   if (!unnumbered_.empty()) consider(give_up_at(false, unnumbered_.front().asked_at));
-  if (!connected_ && !outstanding_.empty() && try_next_at_) consider(*try_next_at_);
+  const bool stays = connected_ && !leaving_;
+  if (!stays && !outstanding_.empty() && try_next_at_) consider(*try_next_at_);
   return first;
 }
 
@@ -218,20 +235,31 @@ void Requests::answer(Table::iterator request, Result<wire::Message> answer) {
 void Requests::try_later(Table::iterator found, const Error& refusal) {
   Outstanding& request = found->second;
   if (request.open_sendings > 0) --request.open_sendings;
-  request.slow_down = request.slow_down == Duration{}
-                          ? config_.slow_down_wait
-                          : std::min(request.slow_down * 2, config_.resend_after_max);
-  request.send_at = clock_.steady_now() + request.slow_down;
   // A tracker that is not ready is not reachable. One that is too busy may take long to say so
   // again: given up before that answer, nobody would know what became of the request.
   const bool is_away = refusal.code == ErrorCode::kUnavailable;
+  if (is_away && config_.trackers.size() > 1) {
+    // The next one is asked at once, the round goes on at an even pace.
+    request.slow_down = config_.slow_down_wait;
+    leaving_ = true;
+    if (!try_next_at_) try_next_at_ = clock_.steady_now() + config_.refused_wait;
+  } else {
+    request.slow_down = request.slow_down == Duration{}
+                            ? config_.slow_down_wait
+                            : std::min(request.slow_down * 2, config_.resend_after_max);
+  }
+  request.send_at = clock_.steady_now() + request.slow_down;
+  // What another one may have taken is answered by whoever takes that one's place.
+  const bool may_be_taken = config_.trackers.size() > 1 && request.open_sendings > 0;
   const SteadyTime last_try =
-      request.asked_at +
-      (is_away ? config_.connect_timeout : config_.answer_timeout - 2 * config_.resend_after);
+      request.asked_at + (is_away && !may_be_taken
+                              ? config_.connect_timeout
+                              : config_.answer_timeout - 2 * config_.resend_after);
   if (*request.send_at > last_try) answer(found, unless_taken(request, refusal));
 }
 
 void Requests::on_frame(std::string_view frame) {
+  heard_at_ = clock_.steady_now();
   Result<wire::Envelope> decoded = wire::decode(frame);
   const std::uint64_t correlation =
       decoded.ok() ? decoded.value().correlation : wire::correlation_of(frame);
@@ -251,6 +279,7 @@ void Requests::on_frame(std::string_view frame) {
     }
     return;
   }
+  leaving_ = false;
   answer(found, std::move(decoded.value().message));
 }
 
@@ -262,6 +291,7 @@ void Requests::on_connected() {
   denied_in_row_ = 0;
   for (auto& [correlation, request] : outstanding_) {
     request.resend_after = {};
+    request.sent_at.reset();
     send(request, now);
   }
 }

@@ -22,10 +22,11 @@
 //
 // When the connection breaks, what was not answered is sent again over the next one, in the order
 // of asking; the next one may lead to another tracker. "Slow down" (kLimit) and "not yet"
-// (kUnavailable, from a tracker that starts or stops) are obeyed: the request is sent again later,
-// and is answered with that once too little time is left for another try. When access
-// is denied, the connection is made anew once, because a tracker that was restarted has a new
-// token; a second denial ends every request.
+// (kUnavailable, from a tracker that starts, stops or stands by) are obeyed: the request is sent
+// again later, and is answered with that once too little time is left for another try. After "not
+// yet" the next tracker is turned to, where there are several; and from one that says nothing. When
+// access is denied, the connection is made anew once, because a tracker that was restarted has a
+// new token; a second denial ends every request.
 //
 // Giving up a changing request of which some sending was neither answered nor refused is kTimeout,
 // whatever the reason: nobody knows what became of it.
@@ -44,6 +45,8 @@ struct RequestsConfig {
   Duration resend_after_max = std::chrono::seconds{10};
   // With several trackers: one that says nothing for so long is given up for the next.
   Duration try_next_after = std::chrono::seconds{1};
+  // The same for one that is connected, and that was asked: another may have taken its place.
+  Duration silent_after = std::chrono::seconds{3};
   // One that refuses is given up sooner, but not in a hot loop.
   Duration refused_wait = std::chrono::milliseconds{50};
   // A tracker that says "slow down" gets a request again after so long, then after twice as long.
@@ -88,6 +91,7 @@ class Requests final : public net::ClientReceiver {
     std::int64_t sequence = 0;
     SteadyTime asked_at{};
     bool was_sent = false;
+    std::optional<SteadyTime> sent_at{};  // first, over this connection
     int open_sendings = 0;  // neither answered nor refused: the tracker may have taken one
     std::optional<SteadyTime> send_at{};  // when to send it (again); empty: not on this connection
     Duration resend_after{};
@@ -111,6 +115,7 @@ class Requests final : public net::ClientReceiver {
   void send_due(SteadyTime now);
   void try_later(Table::iterator request, const Error& refusal);
   void give_up_due(SteadyTime now);
+  void leave_if_silent(SteadyTime now);
   void try_next_tracker(SteadyTime now);
   SteadyTime give_up_at(bool was_sent, SteadyTime asked_at) const;
   void answer(Table::iterator request, Result<wire::Message> answer);
@@ -127,7 +132,9 @@ class Requests final : public net::ClientReceiver {
   std::unique_ptr<net::ClientTransport> transport_;
   std::size_t tracker_ = 0;  // which of config_.trackers
   bool connected_ = false;
+  bool leaving_ = false;  // it said "not yet", and there are others
   std::optional<SteadyTime> try_next_at_{};
+  SteadyTime heard_at_{};          // anything at all
   std::string last_reason_{};      // why there is no connection, for a person
   std::size_t denied_in_row_ = 0;  // trackers that denied access since the last connection
 

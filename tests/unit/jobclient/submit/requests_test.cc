@@ -259,6 +259,94 @@ TEST(Requests, AsksATrackerThatIsStartingAgainUntilTheTimeToConnectIsUp) {
   EXPECT_EQ(bundle.answers[0]->error(), starting.error);
 }
 
+TEST(Requests, TurnsToTheNextTrackerWhenOneStandsBy) {
+  RequestsBundle bundle({"one", "two"});
+  bundle.connections.connect();
+  bundle.act("a");
+  const auto first = bundle.connections.take();
+  ASSERT_EQ(first.size(), 1u);
+  bundle.connections.reply(first[0].envelope.correlation,
+                           wire::ErrorReply{{ErrorCode::kUnavailable, "stands by"}});
+  bundle.pass(milliseconds{50});
+  EXPECT_THAT(bundle.connections.made, ElementsAre("one", "two"));
+  bundle.connections.connect();
+
+  const auto again = bundle.connections.take();
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].tracker, "two");
+  EXPECT_EQ(std::get<wire::Act>(again[0].envelope.message).request,
+            std::get<wire::Act>(first[0].envelope.message).request);
+  bundle.connections.reply(again[0].envelope.correlation, wire::Acted{});
+  ASSERT_TRUE(bundle.answers[0]);
+  EXPECT_TRUE(bundle.answers[0]->ok());
+  bundle.pass(seconds{5});
+  EXPECT_THAT(bundle.connections.made, ElementsAre("one", "two"));
+}
+
+TEST(Requests, TurnsToTheNextTrackerWhenOneSaysNothing) {
+  RequestsBundle bundle({"one", "two"});
+  bundle.connections.connect();
+  bundle.act("a");
+  const auto first = bundle.connections.take();
+  bundle.pass(milliseconds{2999});
+  EXPECT_THAT(bundle.connections.made, ElementsAre("one"));
+  bundle.pass(milliseconds{1});
+  EXPECT_THAT(bundle.connections.made, ElementsAre("one", "two"));
+  bundle.connections.connect();
+  bundle.connections.take();
+  bundle.connections.reply(first.at(0).envelope.correlation, wire::Acted{});
+  ASSERT_TRUE(bundle.answers[0]);
+  EXPECT_TRUE(bundle.answers[0]->ok());
+}
+
+TEST(Requests, StaysWithATrackerThatAnswersOthers) {
+  RequestsBundle bundle({"one", "two"});
+  bundle.connections.connect();
+  bundle.act("slow");
+  for (int second = 0; second < 10; ++second) {
+    bundle.connections.take();
+    bundle.ask(wire::Query{.what = "stats"});
+    bundle.connections.reply(bundle.connections.take().back().envelope.correlation, wire::Rows{});
+    bundle.pass(seconds{1});
+  }
+  EXPECT_THAT(bundle.connections.made, ElementsAre("one"));
+}
+
+TEST(Requests, WaitsLongerForWhatAnotherTrackerMayHaveTaken) {
+  RequestsBundle bundle({"one", "two"});
+  bundle.connections.connect();
+  bundle.act("a");
+  bundle.connections.take();
+  bundle.connections.disconnect("the other end went away");
+  for (int i = 0; i < 200; ++i) {
+    bundle.pass(milliseconds{50});
+    if (!bundle.connections.current->connected) bundle.connections.connect();
+    for (const auto& sent : bundle.connections.take()) {
+      bundle.connections.reply(sent.envelope.correlation,
+                               wire::ErrorReply{{ErrorCode::kUnavailable, "stands by"}});
+    }
+  }
+  ASSERT_FALSE(bundle.answers[0]);
+}
+
+TEST(Requests, GoesRoundTrackersThatStandByUntilTheTimeToConnectIsUp) {
+  RequestsBundle bundle({"one", "two"});
+  bundle.act("a");
+  const auto from = bundle.clock.steady_now();
+  while (!bundle.answers[0] && bundle.clock.steady_now() < from + seconds{20}) {
+    if (!bundle.connections.current->connected) bundle.connections.connect();
+    for (const auto& sent : bundle.connections.take()) {
+      bundle.connections.reply(sent.envelope.correlation,
+                               wire::ErrorReply{{ErrorCode::kUnavailable, "stands by"}});
+    }
+    bundle.pass(milliseconds{50});
+  }
+  ASSERT_TRUE(bundle.answers[0]);
+  EXPECT_EQ(bundle.answers[0]->error(), (Error{ErrorCode::kUnavailable, "stands by"}));
+  EXPECT_GE(bundle.clock.steady_now() - from, milliseconds{4800});
+  EXPECT_GT(bundle.connections.made.size(), 20u);
+}
+
 TEST(Requests, SaysThatTheOutcomeIsUnknownWhenOneSendingMayHaveBeenTaken) {
   RequestsBundle bundle;
   bundle.connections.connect();
