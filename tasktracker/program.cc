@@ -80,6 +80,11 @@ std::vector<Option> limit_options(const Environment& environment) {
        .help = "A job that is killed or takes too long gets SIGTERM, and SIGKILL after this time.",
        .fallback = "5s",
        .section = "Limits"},
+      {.name = "stop-without-lease",
+       .kind = OptionKind::kSwitch,
+       .help = "Stop what runs when no job tracker has answered for a lease, because it may run "
+               "elsewhere by then. Without this, it runs on and its result is kept.",
+       .section = "Limits"},
       {.name = "output-max",
        .kind = OptionKind::kNumber,
        .placeholder = "BYTES",
@@ -169,6 +174,7 @@ Result<Settings> read_settings(const Configuration& configuration) {
   options.keys = configuration.text("keys");
   options.insecure = configuration.is_on("insecure");
   options.kill_grace = configuration.duration("kill-grace");
+  options.stop_without_lease = configuration.is_on("stop-without-lease");
   options.output_max = static_cast<std::size_t>(configuration.number("output-max"));
   return settings;
 }

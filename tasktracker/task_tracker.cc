@@ -84,6 +84,7 @@ Result<tasktracker::WorkerConfig> make_config(const TaskTrackerOptions& options)
   config.runner.process.kill_grace = options.kill_grace;
   config.pool.threads = options.threads;
   config.pool.output_max = options.output_max;
+  config.stop_without_lease = options.stop_without_lease;
   return config;
 }
 

@@ -57,6 +57,7 @@ bool Worker::turn() {
   route_news(now);
   give_back_old(now);
   link_.fetcher().set_taking(phase_ == Phase::kWorking && !link_.is_congested());
+  if (config_.stop_without_lease) watch_lease(now);
   // After the goodbye nothing is said any more: it would bring this session back to life.
   if (phase_ != Phase::kLeaving) link_.flush(now);
   late_run_at_ = pool_.stop_late_runs(now);
@@ -88,6 +89,21 @@ void Worker::give_back_old(SteadyTime now) {
   if (old.empty()) return;
   log_.debug("jobs given back", "jobs", old.size());
   link_.give_back(std::move(old));
+}
+
+// What waits here is not begun, what runs is told to stop; each once, for nothing new comes without
+// a lease. Whoever has the job by then is told that it is to run again.
+void Worker::watch_lease(SteadyTime now) {
+  const bool has_lease = link_.fetcher().has_lease(now);
+  const bool has_ended = std::exchange(had_lease_, has_lease) && !has_lease;
+  if (!has_ended || unfinished() == 0) return;
+  log_.warn("the lease has ended, what runs is stopped (--stop-without-lease)", "jobs",
+            unfinished());
+  link_.give_back(pool_.take_back(std::nullopt));
+  pool_.stop_all(
+      StopReason::kLeaseEnded,
+      "stopped, because no job tracker answered worker '" + config_.runner.node + "' for a lease",
+      false);
 }
 
 void Worker::obey_stop(SteadyTime now) {

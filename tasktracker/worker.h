@@ -27,6 +27,7 @@ struct WorkerConfig {
   Duration give_back_after = std::chrono::milliseconds{100};  // waiting here for a thread
   Duration tick = std::chrono::milliseconds{50};              // while jobs run: their output
   Duration deliver_wait = std::chrono::seconds{2};            // at the end, for confirmations
+  bool stop_without_lease = false;                            // what runs
 };
 
 // The whole of a task tracker but its adapters: runs jobs on threads, talks with its job tracker
@@ -61,6 +62,7 @@ class Worker {
   bool turn();
   void route_news(SteadyTime now);
   void give_back_old(SteadyTime now);
+  void watch_lease(SteadyTime now);
   void obey_stop(SteadyTime now);
   void advance_stop(SteadyTime now);
   void enter(Phase phase, SteadyTime until);
@@ -79,6 +81,7 @@ class Worker {
 
   PoolNews news_{};  // kept for its memory
   SteadyTime tick_at_{};
+  bool had_lease_ = false;
   std::optional<SteadyTime> late_run_at_{};
   std::optional<TimerId> timer_{};
   SteadyTime timer_at_{};

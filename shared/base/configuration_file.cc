@@ -28,9 +28,10 @@ constexpr std::array kPrograms{
     KeysOfProgram{"jobtracker",
                   "store data store_wait log_retention listen http keys insecure tz lease "
                   "pregenerate_horizon pregenerate_period preload_capacity name log_level"},
-    KeysOfProgram{"tasktracker",
-                  "tracker group threads name label allow drain_timeout kill_grace output_max data "
-                  "token_file keys insecure log_level"},
+    KeysOfProgram{
+        "tasktracker",
+        "tracker group threads name label allow drain_timeout kill_grace stop_without_lease "
+        "output_max data token_file keys insecure log_level"},
     KeysOfProgram{"jobclient",
                   "tracker connect_timeout answer_timeout token_file keys insecure output"}};
 

@@ -135,8 +135,9 @@ bool Fetcher::must_register(SteadyTime now) const {
     case State::kMustRegister:
       return true;
     case State::kRegistering:
-    case State::kRefused:
       return now >= registered_at_ + config_.register_again;
+    case State::kRefused:
+      return now >= registered_at_ + config_.refused_again;
     case State::kRegistered:
       // Connected, but nobody answers for a whole lease: the tracker stood still, or forgets.
       return lease_from_ && pull_number_ > answered_ && !has_lease(now) &&
@@ -172,8 +173,9 @@ std::optional<SteadyTime> Fetcher::next_time() const {
     case State::kMustRegister:
       return SteadyTime{};
     case State::kRegistering:
-    case State::kRefused:
       return registered_at_ + config_.register_again;
+    case State::kRefused:
+      return registered_at_ + config_.refused_again;
     case State::kRegistered:
       break;
   }

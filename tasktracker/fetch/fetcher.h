@@ -28,6 +28,7 @@ struct FetcherConfig {
   Duration prefetch_work = std::chrono::milliseconds{10};  // fetched ahead for each thread
   Duration answer_wait = std::chrono::milliseconds{20};    // then a pull counts as unanswered
   Duration register_again = std::chrono::seconds{1};       // while nobody answers
+  Duration refused_again = std::chrono::milliseconds{250};  // after a refusal: it may stand by
   Duration holding_interval = std::chrono::seconds{1};
 };
 

@@ -16,7 +16,8 @@ enum class StopReason : int {
   kNone = 0,
   kTimedOut = 1,
   kKilled = 2,
-  kShutdown = 3,  // this worker ends
+  kShutdown = 3,    // this worker ends
+  kLeaseEnded = 4,  // by now the job may be given to another worker
 };
 
 // The two ends of one thread of the pool: the run sees here whether it shall stop and writes its

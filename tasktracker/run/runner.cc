@@ -91,6 +91,7 @@ void apply_stop(const RunControl& control, const RunRequest& request, RunEnd& en
       hide_success();
       return;
     case StopReason::kShutdown:
+    case StopReason::kLeaseEnded:
       // A handler that ended well in spite of it knows best; what a process says after SIGTERM
       // may be anything.
       if (request.run.kind == RunKind::kHandler && end.outcome != wire::RunOutcome::kException) {

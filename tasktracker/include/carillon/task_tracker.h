@@ -45,6 +45,9 @@ struct TaskTrackerOptions {
 
   Duration kill_grace = std::chrono::seconds{5};  // from asking a process to end to ending it
   std::size_t output_max = 1024 * 1024;           // bytes kept of one run's output
+  // When no job tracker has answered for a lease, a run may have been given to another worker:
+  // runs are told to stop then. Otherwise they go on, and their results are kept.
+  bool stop_without_lease = false;
 
   // Called on change, on a thread of the task tracker; must be quick and must not call stop().
   // Registered with the job tracker at this address, for the first time or again.

@@ -59,6 +59,9 @@ class FakeTracker final : public net::ClientTransport {
     hand_out.jobs.push_back({.id = {JobId{job}, 1}, .spec = wire::encode_spec(spec)});
     tell(0, std::move(hand_out));
   }
+  void say_that_it_stops() {
+    tell(0, wire::ErrorReply{{ErrorCode::kUnavailable, "the job tracker is stopping"}});
+  }
   void kill(std::int64_t job) {
     tell(0, wire::Kill{.jobs = {{JobId{job}, 1}}, .reason = "by ann"});
   }

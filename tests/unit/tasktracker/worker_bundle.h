@@ -23,6 +23,7 @@ struct WorkerBundle {
     int threads = 1;
     int trackers = 1;
     Duration kill_grace = std::chrono::seconds{5};
+    bool stop_without_lease = false;
     std::set<RunKind> allow = {RunKind::kHandler, RunKind::kCommand, RunKind::kShell,
                                RunKind::kScript};
     Environment environment = Environment::of_process();
@@ -50,6 +51,7 @@ struct WorkerBundle {
     config.runner.allow = options.allow;
     config.runner.process.kill_grace = options.kill_grace;
     config.pool.threads = options.threads;
+    config.stop_without_lease = options.stop_without_lease;
     worker = std::make_unique<Worker>(
         config, loop, clock, environment, handlers, http, std::move(list),
         Worker::Callbacks{.on_ready = [this](const std::string&) { ++ready; },

@@ -318,6 +318,32 @@ TEST(Worker, GoesOnToTheNextJobTrackerWhenOneIsSilentForALease) {
   EXPECT_TRUE(b.until([&] { return b.next().result_of(1) != nullptr; }));
 }
 
+TEST(Worker, GoesOnToTheNextJobTrackerWhenOneSaysThatItStops) {
+  TwoAddresses b;
+  b.start_with_a_run("60s");
+  // It stays with a tracker for a second at least.
+  const SteadyTime started = b.clock.steady_now();
+  b.tracker().say_that_it_stops();
+  ASSERT_TRUE(b.until_registered_at(b.next()));
+  EXPECT_LT(b.clock.steady_now() - started, seconds{3}) << "that would be for its silence";
+  EXPECT_THAT(b.next().registrations[0].holding, SizeIs(1));
+}
+
+TEST(Worker, StopsWhatRunsWhenItsLeaseHasEndedIfThatIsAskedFor) {
+  Bundle b(Bundle::Options{.stop_without_lease = true});
+  b.tracker().lease = milliseconds{200};
+  b.start();
+  ASSERT_TRUE(b.hold(1, "60s"));
+  b.tracker().is_silent = true;
+  const SteadyTime silent_at = b.clock.steady_now();
+  ASSERT_TRUE(b.until([&] { return b.clock.steady_now() > silent_at + milliseconds{500}; }));
+  b.tracker().is_silent = false;
+  ASSERT_TRUE(b.until_result(1));
+  EXPECT_EQ(b.tracker().result_of(1)->outcome, wire::RunOutcome::kLater);
+  EXPECT_THAT(b.tracker().result_of(1)->message,
+              HasSubstr("no job tracker answered worker 'host-1' for a lease"));
+}
+
 TEST(Worker, GoesOnToTheNextJobTrackerWhenOneRefusesIt) {
   TwoAddresses b;
   b.tracker().refusal = Error{ErrorCode::kUnavailable, "the job tracker is starting"};

@@ -312,13 +312,14 @@ TEST(Fetcher, RegistersAgainWhenNobodyAnswersForAWholeLease) {
   EXPECT_FALSE(b.fetcher.is_registered());
 }
 
-TEST(Fetcher, TriesAgainASecondAfterItWasRefused) {
+TEST(Fetcher, TriesAgainAQuarterOfASecondAfterItWasRefused) {
   FetcherBundle b;
   b.fetcher.on_connected();
   (void)b.take();
   b.fetcher.on_refused(b.now());
+  b.clock.advance(milliseconds{249});
   EXPECT_THAT(b.take(), IsEmpty());
-  b.clock.advance(seconds{1});
+  b.clock.advance(milliseconds{1});
   (void)b.take_one<wire::Register>();
 }
 
