@@ -12,6 +12,8 @@ namespace {
 constexpr std::int64_t kPurgeRows = 1000;
 constexpr std::size_t kNameBytesMax = 200;
 
+Error stopping_error() { return {ErrorCode::kUnavailable, "the job tracker is stopping"}; }
+
 }  // namespace
 
 Status JobTrackerConfig::validate() const {
@@ -90,6 +92,13 @@ void JobTracker::every(Duration period, std::function<void()> work) {
   });
 }
 
+void JobTracker::stop() {
+  stopping_ = true;
+  const wire::Message stopping = wire::ErrorReply{stopping_error()};
+  // One that is not reached finds out by itself.
+  for (const auto& [session, worker] : workers_.all()) (void)send(*worker, stopping);
+}
+
 bool JobTracker::end_turn() {
   if (!ready_) {
     batcher_.flush(batch_head());
@@ -134,9 +143,9 @@ void JobTracker::on_frame(const net::Peer& peer, std::string_view frame) {
   const Asker asker{peer, decoded.value().correlation};
   if (!ready_ || stopping_) {
     return answer(asker,
-                  wire::ErrorReply{Error{ErrorCode::kUnavailable,
-                                         stopping_ ? "the job tracker is stopping"
-                                                   : "the job tracker is starting, try again"}});
+                  wire::ErrorReply{stopping_ ? stopping_error()
+                                             : Error{ErrorCode::kUnavailable,
+                                                     "the job tracker is starting, try again"}});
   }
   route(asker, std::move(decoded.value().message), frame.size());
 }

@@ -17,6 +17,7 @@
 #include "jobtracker/state/client_link.h"
 #include "jobtracker/state/group_maker.h"
 #include "jobtracker/store/batcher.h"
+#include "jobtracker/store/beat_watch.h"
 #include "shared/base/random.h"
 #include "shared/net/transport.h"
 
@@ -31,7 +32,7 @@ struct JobTrackerConfig {
   // How often a task tracker is told to pull, at least.
   Duration pull_interval = std::chrono::seconds{1};
   // How often the store hears that this tracker lives, when nothing else is written.
-  Duration beat = std::chrono::milliseconds{500};
+  Duration beat = kBeat;
   // How long ended jobs stay in the log, with their output.
   Duration log_retention = std::chrono::hours{24 * 7};
   // How long a client's last requests are remembered after them.
@@ -58,7 +59,8 @@ class JobTracker final : public net::ServerReceiver,
   // Reads what the store has; frames are answered "not ready" until then.
   void start(net::ServerTransport& transport);
   // Takes nothing new and hands out nothing more; what was taken is still stored and answered.
-  void stop() { stopping_ = true; }
+  // Task trackers are told, so that they turn to another job tracker at once.
+  void stop();
   // Nothing that was taken waits for the store any more.
   bool is_idle() const { return !ready_ || batcher_.is_idle(); }
 

@@ -1,5 +1,6 @@
 #include "tests/bench/direct_store.h"
 
+#include <thread>
 #include <utility>
 
 #include <time.h>
@@ -63,7 +64,15 @@ Status DirectStore::open_store(const std::string& url) {
   const StoreSession session{
       .session = SessionId{static_cast<std::int64_t>(random.next() >> 2) + 1}, .name = "bench"};
   if (url.rfind(kSqlite, 0) != 0) {
-    store_ = CARILLON_TRY(open_mysql_store(url, session, describe_nothing, clock_, log_)).store;
+    // One that was killed is silent before that; one that works is not waited for.
+    const StandBy stand_by{.on_other = [](const SessionBeat&) {},
+                           .wait =
+                               [looks = 0](Duration longest) mutable {
+                                 std::this_thread::sleep_for(longest);
+                                 return ++looks < 10;
+                               }};
+    store_ = CARILLON_TRY(open_mysql_store(url, session, describe_nothing, stand_by, clock_, log_))
+                 .store;
     return {};
   }
   const std::string path = url.substr(kSqlite.size());

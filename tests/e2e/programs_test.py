@@ -521,12 +521,14 @@ class Database(E2eTest):
         ready = self.cluster(self.mariadb).tracker.ready()
         self.assertRegex(ready["store"], rf"^mysql://carillon:\*\*\*@127\.0\.0\.1:{self.mariadb.port}/")
 
-    def test_a_database_that_another_tracker_serves_is_3(self):
+    def test_one_that_stands_by_is_stopped_with_0(self):
         cluster = self.cluster(self.mariadb)
-        status, log = self.fails(cluster.store_url, "--store-wait", "300ms")
-        self.assertEqual(status, EXIT_STORE)
-        self.assertRegex(log.splitlines()[-1], r"^jobtracker: store: .*in use by job tracker")
-        cluster.submit("--task-id", "well", "--", "true")
+        first, cluster.port = cluster.tracker, 0
+        self.addCleanup(first.kill)
+        second = cluster.start_tracker("--store-wait", "300ms", wait=False)
+        wait_for("it to stand by", lambda: "standing by" in second.log())
+        self.assertEqual(second.stop(), 0)
+        self.assertTrue(first.is_running())
 
 
 class Client(E2eTest):

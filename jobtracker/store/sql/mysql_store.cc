@@ -2,20 +2,24 @@
 
 #include <utility>
 
+#include "jobtracker/store/sql/schema_migration.h"
 #include "shared/sql/mysql/mysql_connection.h"
 
 namespace carillon::jobtracker {
 namespace {
 
-// Five beats of a job tracker that is alive.
-constexpr Duration kWatch = std::chrono::seconds{2};
-
-// One job tracker at a time looks who else is there. The server lets go of it with the connection,
-// however that ends.
+// One job tracker at a time makes tables and takes over. The server lets go of it with the
+// connection, however that ends.
 constexpr std::string_view kTakeTurn =
-    "SELECT GET_LOCK(CONCAT('carillon.', MD5(DATABASE())), 10) AS taken";
+    "SELECT GET_LOCK(CONCAT('carillon.', MD5(DATABASE())), 1) AS taken";
 constexpr std::string_view kGiveTurn =
     "SELECT RELEASE_LOCK(CONCAT('carillon.', MD5(DATABASE()))) AS given";
+
+// A beat that takes long is none.
+constexpr sql::MysqlOptions kQuick{.connect_timeout = std::chrono::seconds{2},
+                                   .read_timeout = std::chrono::seconds{3},
+                                   .write_timeout = std::chrono::seconds{3},
+                                   .lock_wait = std::chrono::seconds{1}};
 
 Result<std::unique_ptr<sql::Connection>> connect(const sql::MysqlUrl& url) {
   std::unique_ptr<sql::Connection> connection =
@@ -32,20 +36,48 @@ Result<bool> ask_flag(sql::Connection& db, std::string_view sql) {
 }  // namespace
 
 Result<OpenedStore> open_mysql_store(const std::string& url, const StoreSession& session,
-                                     const DescribeSpec& describe, const Clock& clock,
-                                     const Logger& log) {
+                                     const DescribeSpec& describe, const StandBy& stand_by,
+                                     const Clock& clock, const Logger& log) {
   const auto parsed = CARILLON_TRY(sql::parse_mysql_url(url));
-  const SqlStoreOptions options{
-      .session = session, .name = parsed.masked(), .describe = describe, .watch = kWatch};
-  const auto turn = CARILLON_TRY(connect(parsed));
-  if (!CARILLON_TRY(ask_flag(*turn, kTakeTurn))) {
-    return Error{ErrorCode::kConflict,
-                 "store " + options.name + " is being opened by another job tracker: try again"};
+  SqlStoreOptions options{.session = session, .name = parsed.masked(), .describe = describe};
+  // Where locks have no names, on some clusters, nobody finds the connection: that is all.
+  const auto connect_lane = [parsed, session]() -> Result<std::unique_ptr<sql::Connection>> {
+    auto connection = CARILLON_TRY(connect(parsed));
+    (void)mark_connection(*connection, session);
+    return connection;
+  };
+  const auto watcher = CARILLON_TRY(connect(parsed));
+  while (true) {
+    options.silent.emplace();
+    if (CARILLON_TRY(read_schema(*watcher, options.name)) != 0) {
+      options.silent =
+          CARILLON_TRY(await_silence(*watcher, session, options.name, clock, stand_by));
+    }
+    Result<OpenedStore> opened =
+        Error{ErrorCode::kConflict,
+              "store " + options.name + " is being opened by another job tracker: try again"};
+    if (CARILLON_TRY(ask_flag(*watcher, kTakeTurn))) {
+      opened = SqlStore::open(connect_lane, options, clock, log);
+      // If this fails, closing the connection gives the turn away.
+      (void)ask_flag(*watcher, kGiveTurn);
+    }
+    const bool was_outrun = !opened.ok() && opened.error().code == ErrorCode::kConflict;
+    if (!was_outrun || !stand_by.wait(kLook)) return opened;
   }
-  auto opened = SqlStore::open([parsed] { return connect(parsed); }, options, clock, log);
-  // If this fails, closing the connection gives the turn away.
-  (void)ask_flag(*turn, kGiveTurn);
-  return opened;
+}
+
+Result<std::unique_ptr<MysqlBeat>> MysqlBeat::open(const std::string& url, SessionId session) {
+  auto parsed = CARILLON_TRY(sql::parse_mysql_url(url));
+  return std::unique_ptr<MysqlBeat>{new MysqlBeat{std::move(parsed), session}};
+}
+
+Status MysqlBeat::run_once() {
+  if (connection_ == nullptr) connection_ = CARILLON_TRY(sql::MysqlConnection::open(url_, kQuick));
+  const auto raised = raise_beat(*connection_, session_);
+  if (!raised.ok() && raised.error().code != ErrorCode::kConflict) connection_.reset();
+  if (!raised.ok()) return raised.error();
+  if (raised.value()) return {};
+  return Error{ErrorCode::kDenied, "the session was fenced or has ended"};
 }
 
 Result<std::unique_ptr<ReadOnlyStore>> open_mysql_reader(const std::string& url) {

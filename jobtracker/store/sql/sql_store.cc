@@ -28,16 +28,21 @@ Result<OpenedStore> SqlStore::open(Connect connect, const SqlStoreOptions& optio
                                    const Clock& clock, const Logger& log) {
   auto connection = CARILLON_TRY(connect());
   const int found = CARILLON_TRY(read_schema(*connection, options.name));
-  if (found != 0) {
-    CARILLON_TRY(
-        check_nobody_works(*connection, options.session, options.name, clock, options.watch));
+  if (found != 0 && options.silent) {
+    // Nothing is migrated below somebody who works.
+    const auto beats = CARILLON_TRY(read_beats(*connection, options.session));
+    if (beats != *options.silent) {
+      return Error{ErrorCode::kConflict,
+                   "store " + options.name + ": another job tracker began to work meanwhile"};
+    }
   }
   const int schema =
       CARILLON_TRY(migrate_schema(*connection, found, options.name, clock.wall_now()));
   if (found != 0 && found != schema) {
     log.info("schema migrated", "store", options.name, "from", found, "to", schema);
   }
-  const auto start = CARILLON_TRY(begin_session(*connection, options.session, clock.wall_now()));
+  const auto start =
+      CARILLON_TRY(begin_session(*connection, options.session, clock.wall_now(), options.silent));
   return OpenedStore{.store = std::unique_ptr<Store>{new SqlStore{
                          std::move(connect), options, clock, log, std::move(connection), start}},
                      .newly_made = found == 0,

@@ -2,7 +2,9 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "jobtracker/store/sql/group_catalog.h"
 #include "jobtracker/store/sql/row_buffer.h"
@@ -30,10 +32,9 @@ struct SqlStoreOptions {
   std::string name{};       // of the store, for messages: no password
   DescribeSpec describe{};  // fills schedule and tz of the definition tables; empty: they stay ''
 
-  // How long another session's beat is watched before it counts as dead. Longer: a slow one is
-  // still noticed; shorter: a start after a crash is quicker. 0: whoever opens knows that nobody
-  // else works here.
-  Duration watch{};
+  // All other sessions, which were watched and are silent: they are fenced if they still are.
+  // Nothing: whoever opens knows that nobody else works here.
+  std::optional<std::vector<SessionBeat>> silent{};
 };
 
 // The store in SQL, the same statements for both databases. Every commit is one transaction: the
@@ -45,8 +46,8 @@ struct SqlStoreOptions {
 // Thread: one store thread.
 class SqlStore final : public Store {
  public:
-  // Migrates the schema, makes sure that nobody else works here, fences earlier sessions.
-  // kConflict: another job tracker works on it. `clock` and `log` must outlive the store.
+  // Migrates the schema and fences earlier sessions.
+  // kConflict: one of them works after all. `clock` and `log` must outlive the store.
   static Result<OpenedStore> open(Connect connect, const SqlStoreOptions& options,
                                   const Clock& clock, const Logger& log);
   // Says that the session ended, if that is possible now; if not, the next one watches it.

@@ -50,7 +50,7 @@ Result<OpenedStore> open_sqlite_store(const std::string& path, const StoreSessio
   const auto absolute = absolute_path(path);
   auto lock = CARILLON_TRY(FileLock::take(absolute + ".lock"));
   const SqlStoreOptions options{
-      .session = session, .name = "sqlite:" + absolute, .describe = describe, .watch = Duration{}};
+      .session = session, .name = "sqlite:" + absolute, .describe = describe};
   const auto connect_again = [absolute] {
     return connect(absolute, {.checkpoint_pages = kCheckpointPages});
   };

@@ -31,7 +31,7 @@ class MysqlStoreTest : public ::testing::Test {
   Result<OpenedStore> open(const std::string& url) {
     return open_mysql_store(
         url, {.session = SessionId{++session_}, .name = "tracker-" + std::to_string(session_)}, {},
-        clock_, log_);
+        stand_by_, clock_, log_);
   }
 
   Error refused(const std::string& url) {
@@ -48,6 +48,15 @@ class MysqlStoreTest : public ::testing::Test {
     ASSERT_TRUE(done.ok()) << done.error().message;
   }
 
+  // As often as it was let, for a minute of looks.
+  int looks_max_ = 600;
+  std::vector<std::string> others_{};
+  StandBy stand_by_{.on_other = [this](const SessionBeat& other) { others_.push_back(other.name); },
+                    .wait =
+                        [this, looks = 0](Duration longest) mutable {
+                          std::this_thread::sleep_for(longest);
+                          return ++looks < looks_max_;
+                        }};
   testing::MariadbServer* server_ = nullptr;
   std::string url_{};
   SystemClock clock_{};
@@ -74,10 +83,11 @@ TEST_F(MysqlStoreTest, DoesNotWatchASessionThatEndedCleanly) {
   EXPECT_LT(clock_.steady_now() - start, std::chrono::seconds{1});
 }
 
-TEST_F(MysqlStoreTest, RefusesWhileAnotherJobTrackerWorksAndMigratesNothing) {
+TEST_F(MysqlStoreTest, StandsByWhileAnotherJobTrackerWorksAndMigratesNothing) {
   auto first = open(url_);
   ASSERT_TRUE(first.ok()) << first.error().message;
   run("DELETE FROM lts_schema WHERE version = 4");
+  looks_max_ = 8;
   std::atomic<bool> stop = false;
   std::thread beating{[&] {
     for (std::int64_t number = 1; !stop; ++number) {
@@ -92,6 +102,7 @@ TEST_F(MysqlStoreTest, RefusesWhileAnotherJobTrackerWorksAndMigratesNothing) {
 
   EXPECT_EQ(error.code, ErrorCode::kConflict);
   EXPECT_THAT(error.message, HasSubstr("is in use by job tracker 'tracker-1' (session 1)"));
+  EXPECT_THAT(others_, ElementsAre("tracker-1"));
   std::int64_t version = 0;
   ASSERT_TRUE(connect()
                   ->query("SELECT MAX(version) FROM lts_schema", {},
@@ -110,6 +121,84 @@ TEST_F(MysqlStoreTest, FencesASessionThatHasGoneSilent) {
   const auto result = dead.value().store->commit({.number = 1});
   EXPECT_TRUE(std::get<RolledBack>(result).fenced);
   EXPECT_TRUE(std::holds_alternative<Committed>(heir.value().store->commit({.number = 1})));
+}
+
+TEST_F(MysqlStoreTest, TakesOverFromOneThatWorkedAndFellSilent) {
+  auto first = open(url_);
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  std::int64_t number = 1;
+  std::thread beating{[&] {
+    for (; number <= 20; ++number) {
+      (void)first.value().store->commit({.number = number, .now = kNow + number * kSecond});
+      std::this_thread::sleep_for(std::chrono::milliseconds{100});
+    }
+  }};
+
+  auto heir = open(url_);
+  beating.join();
+
+  ASSERT_TRUE(heir.ok()) << heir.error().message;
+  EXPECT_THAT(others_, ElementsAre("tracker-1"));
+  EXPECT_TRUE(std::get<RolledBack>(first.value().store->commit({.number = number})).fenced);
+}
+
+TEST_F(MysqlStoreTest, StandsByForOneThatBeatsThoughItCommitsNothing) {
+  auto first = open(url_);
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  std::atomic<bool> stop = false;
+  std::thread beating{[&] {
+    const auto beat = MysqlBeat::open(url_, SessionId{1}).value();
+    while (!stop) {
+      EXPECT_TRUE(beat->run_once().ok());
+      std::this_thread::sleep_for(std::chrono::milliseconds{100});
+    }
+  }};
+  looks_max_ = 30;
+
+  EXPECT_EQ(refused(url_).code, ErrorCode::kConflict);
+  stop = true;
+  beating.join();
+
+  looks_max_ = 1000;
+  ASSERT_TRUE(open(url_).ok());
+  const auto fenced = MysqlBeat::open(url_, SessionId{1}).value();
+  EXPECT_EQ(fenced->run_once().error().code, ErrorCode::kDenied);
+}
+
+TEST_F(MysqlStoreTest, FencesOneThatStandsStillInsideATransaction) {
+  ASSERT_TRUE(open(url_).ok());
+  // As a session's lane would be, if it had been stopped there.
+  run("UPDATE lts_tracker SET ended = 0, session_id = 77");
+  const auto frozen = connect();
+  ASSERT_TRUE(mark_connection(*frozen, {.session = SessionId{77}}).ok());
+  ASSERT_TRUE(frozen->begin().ok());
+  ASSERT_TRUE(frozen->execute("UPDATE lts_tracker SET batch = 77", {}).ok());
+
+  const auto start = clock_.steady_now();
+  auto heir = open(url_);
+
+  ASSERT_TRUE(heir.ok()) << heir.error().message;
+  EXPECT_LT(clock_.steady_now() - start, std::chrono::seconds{5});  // the server's time for a lock
+  EXPECT_FALSE(frozen->commit().ok());
+  EXPECT_TRUE(std::holds_alternative<Committed>(heir.value().store->commit({.number = 1})));
+}
+
+TEST_F(MysqlStoreTest, FencesNobodyWhoIsNotAsHeWasWatched) {
+  auto first = open(url_);
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  const StoreSession another{.session = SessionId{99}, .name = "another"};
+  const auto watcher = connect();
+  const auto watched = read_beats(*watcher, another).value();
+  ASSERT_EQ(watched.size(), 2U);  // its lane and its beat
+  ASSERT_TRUE(std::holds_alternative<Committed>(first.value().store->commit({.number = 1})));
+
+  const auto begun = begin_session(*watcher, another, kNow, watched);
+
+  ASSERT_FALSE(begun.ok());
+  EXPECT_EQ(begun.error().code, ErrorCode::kConflict);
+  EXPECT_TRUE(std::holds_alternative<Committed>(first.value().store->commit({.number = 2})));
+  EXPECT_TRUE(begin_session(*watcher, another, kNow, read_beats(*watcher, another).value()).ok());
+  EXPECT_TRUE(std::get<RolledBack>(first.value().store->commit({.number = 3})).fenced);
 }
 
 TEST_F(MysqlStoreTest, RefusesAWrongPasswordAMissingDatabaseAndAWrongUrl) {

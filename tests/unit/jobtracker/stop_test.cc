@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "shared/wire/codec.h"
 #include "tests/support/tracker_bundle.h"
 
 // A tracker that is asked to stop.
@@ -37,6 +38,22 @@ TEST(Stop, AnswersWhatIsOnItsWayToTheStoreAndTakesNothingNew) {
   EXPECT_EQ(bundle.client.answer_to(late), nullptr) << "it was told to come again";
   EXPECT_THAT(bundle.waiting(), SizeIs(2));
   EXPECT_THAT(bundle.waiting("a"), SizeIs(1)) << "nothing is handed out any more";
+}
+
+TEST(Stop, IsToldToTaskTrackersAtOnce) {
+  TrackerBundle bundle;
+  std::vector<wire::Envelope> heard;
+  const auto peer = bundle.network.connect(
+      {.on_frame = [&](std::string_view frame) { heard.push_back(wire::decode(frame).value()); }});
+  const wire::Register hello{.session = SessionId{5}, .name = "worker", .group = "default"};
+  bundle.network.send_to_server(peer, wire::encode({.correlation = 1, .message = hello}));
+  bundle.run_for(seconds{1});
+  ASSERT_THAT(heard, SizeIs(1));
+  bundle.tracker().stop();
+  bundle.run_for(microseconds{500});
+  ASSERT_THAT(heard, SizeIs(2));
+  EXPECT_EQ(heard.back().correlation, 0u);
+  EXPECT_EQ(std::get<wire::ErrorReply>(heard.back().message).error.code, ErrorCode::kUnavailable);
 }
 
 TEST(Stop, OfOneThatHasNotReadItsStoreWaitsForNothing) {

@@ -1,0 +1,51 @@
+#include "jobtracker/store/beat_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace carillon::jobtracker {
+namespace {
+
+constexpr Duration kGapMax = std::chrono::seconds{1};
+
+}  // namespace
+
+void BeatWatch::saw(const std::vector<SessionBeat>& beats, SteadyTime asked, SteadyTime answered) {
+  const bool is_gap = has_seen_ && answered - answered_ > kGapMax;
+  std::map<SessionId, Watched> before = std::exchange(sessions_, {});
+  for (const SessionBeat& beat : beats) sessions_[beat.session].beats.push_back(beat);
+  for (auto& [session, now] : sessions_) {
+    const auto found = before.find(session);
+    const bool is_known = found != before.end();
+    const bool is_same = is_known && found->second.beats == now.beats;
+    now.has_changed = is_known ? found->second.has_changed || !is_same : has_seen_;
+    // The answer shows what was there after the question was sent, so the time counts from an
+    // answer to a question.
+    now.since = is_same && !is_gap ? found->second.since : answered;
+    now.is_silent = asked - now.since >= kSilence;
+  }
+  has_seen_ = true;
+  answered_ = answered;
+}
+
+bool BeatWatch::are_all_silent() const {
+  return std::all_of(sessions_.begin(), sessions_.end(),
+                     [](const auto& one) { return one.second.is_silent; });
+}
+
+const SessionBeat* BeatWatch::working() const {
+  for (const auto& [session, one] : sessions_) {
+    if (one.has_changed && !one.is_silent) return &one.beats.front();
+  }
+  return nullptr;
+}
+
+std::vector<SessionBeat> BeatWatch::beats() const {
+  std::vector<SessionBeat> all;
+  for (const auto& [session, one] : sessions_) {
+    all.insert(all.end(), one.beats.begin(), one.beats.end());
+  }
+  return all;
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "carillon/ids.h"
+#include "carillon/time.h"
+
+namespace carillon::jobtracker {
+
+// A job tracker's beat is raised so often, and looked for so often by who stands by: more often, so
+// that one that ends is followed soon.
+inline constexpr Duration kBeat = std::chrono::milliseconds{400};
+inline constexpr Duration kLook = std::chrono::milliseconds{100};
+// One that was not raised for so long is silent. Longer forgives a slow database; shorter finds a
+// dead job tracker sooner.
+inline constexpr Duration kSilence = std::chrono::milliseconds{1500};
+
+// What a lane of a session last wrote of itself.
+struct SessionBeat {
+  SessionId session{};
+  std::int32_t lane = 0;
+  std::string name{};  // of the job tracker
+  std::int64_t batch = 0;
+  WallTime at{};  // of that batch; only ever compared for equality
+
+  bool operator==(const SessionBeat&) const = default;
+};
+
+// Tells which sessions are silent: their beats have not changed for kSilence of our own steady
+// clock. Each look must be answered: when two answers lie far apart, because the database or this
+// process stood still, nobody is silent because of that, and all counting starts again.
+//
+// Thread: the owner's. Pure.
+class BeatWatch {
+ public:
+  // All lanes of the sessions that have not ended, as an answer showed them.
+  void saw(const std::vector<SessionBeat>& beats, SteadyTime asked, SteadyTime answered);
+
+  // Every session that was seen last is silent; true if there is none.
+  bool are_all_silent() const;
+  // A session whose beat was seen to change, or that came while we watched, and that is not silent;
+  // null: none.
+  const SessionBeat* working() const;
+  // As they were seen last.
+  std::vector<SessionBeat> beats() const;
+
+ private:
+  struct Watched {
+    std::vector<SessionBeat> beats{};
+    SteadyTime since{};  // as they are
+    bool is_silent = false;
+    bool has_changed = false;
+  };
+
+  std::map<SessionId, Watched> sessions_{};
+  bool has_seen_ = false;
+  SteadyTime answered_{};  // last
+};
+
+}  // namespace carillon::jobtracker

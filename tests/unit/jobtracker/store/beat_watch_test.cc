@@ -1,0 +1,117 @@
+#include "jobtracker/store/beat_watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace carillon::jobtracker {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+
+SessionBeat beat_of_session(std::int64_t session, std::int64_t batch) {
+  return {
+      .session = SessionId{session}, .name = "tracker-" + std::to_string(session), .batch = batch};
+}
+
+// A watch that looks and is answered after 10 ms.
+struct WatchBundle {
+  void look(std::vector<SessionBeat> beats) {
+    watch.saw(beats, now, now + milliseconds{10});
+    now += milliseconds{10};
+  }
+  // So many looks, 400 ms apart, that show the same.
+  void look_on(int times, const std::vector<SessionBeat>& beats) {
+    for (int i = 0; i < times; ++i) {
+      now += milliseconds{390};
+      look(beats);
+    }
+  }
+
+  SteadyTime now{seconds{1000}};
+  BeatWatch watch;
+};
+
+TEST(BeatWatch, CallsASessionSilentWhoseBeatStoodStillFor1500Milliseconds) {
+  WatchBundle b;
+  b.look({beat_of_session(1, 5)});
+  b.look_on(3, {beat_of_session(1, 5)});
+  EXPECT_FALSE(b.watch.are_all_silent());
+  b.look_on(1, {beat_of_session(1, 5)});
+  EXPECT_TRUE(b.watch.are_all_silent());
+  EXPECT_EQ(b.watch.working(), nullptr);
+  EXPECT_THAT(b.watch.beats(), ElementsAre(beat_of_session(1, 5)));
+}
+
+TEST(BeatWatch, CountsFromTheAnswerThatShowedTheBeatToTheNextQuestion) {
+  BeatWatch watch;
+  const SteadyTime start{seconds{1000}};
+  watch.saw({beat_of_session(1, 5)}, start, start + milliseconds{900});
+  watch.saw({beat_of_session(1, 5)}, start + milliseconds{1550}, start + milliseconds{1560});
+  EXPECT_FALSE(watch.are_all_silent());
+}
+
+TEST(BeatWatch, NamesASessionThatWorks) {
+  WatchBundle b;
+  b.look({beat_of_session(1, 5), beat_of_session(2, 1)});
+  EXPECT_EQ(b.watch.working(), nullptr);
+  b.look_on(1, {beat_of_session(1, 6), beat_of_session(2, 1)});
+  ASSERT_NE(b.watch.working(), nullptr);
+  EXPECT_EQ(b.watch.working()->name, "tracker-1");
+}
+
+TEST(BeatWatch, ASessionThatCameLaterWorks) {
+  WatchBundle b;
+  b.look({});
+  EXPECT_TRUE(b.watch.are_all_silent());
+  b.look_on(1, {beat_of_session(3, 0)});
+  EXPECT_FALSE(b.watch.are_all_silent());
+  ASSERT_NE(b.watch.working(), nullptr);
+  EXPECT_EQ(b.watch.working()->name, "tracker-3");
+}
+
+TEST(BeatWatch, EachSessionIsSilentByItself) {
+  WatchBundle b;
+  b.look({beat_of_session(1, 5), beat_of_session(2, 1)});
+  for (std::int64_t batch = 6; batch < 12; ++batch) {
+    b.look_on(1, {beat_of_session(1, batch), beat_of_session(2, 1)});
+  }
+  EXPECT_FALSE(b.watch.are_all_silent());
+  b.look_on(4, {beat_of_session(1, 11), beat_of_session(2, 1)});
+  EXPECT_TRUE(b.watch.are_all_silent());
+}
+
+TEST(BeatWatch, ALaneThatMovesKeepsItsSessionAlive) {
+  WatchBundle b;
+  SessionBeat other = beat_of_session(1, 1);
+  other.lane = 1;
+  b.look({beat_of_session(1, 5), other});
+  for (int i = 0; i < 8; ++i) {
+    ++other.batch;
+    b.look_on(1, {beat_of_session(1, 5), other});
+  }
+  EXPECT_FALSE(b.watch.are_all_silent());
+}
+
+TEST(BeatWatch, NobodyIsSilentBecauseTheDatabaseOrThisProcessStoodStill) {
+  WatchBundle b;
+  b.look({beat_of_session(1, 5)});
+  b.now += seconds{20};
+  b.look({beat_of_session(1, 5)});
+  EXPECT_FALSE(b.watch.are_all_silent());
+  b.look_on(3, {beat_of_session(1, 5)});
+  EXPECT_FALSE(b.watch.are_all_silent());
+  b.look_on(1, {beat_of_session(1, 5)});
+  EXPECT_TRUE(b.watch.are_all_silent());
+}
+
+TEST(BeatWatch, ASessionThatEndsIsNotWaitedFor) {
+  WatchBundle b;
+  b.look({beat_of_session(1, 5)});
+  b.look({});
+  EXPECT_TRUE(b.watch.are_all_silent());
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker
