@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::int64_t kPurgeRows = 1000;
 constexpr std::size_t kNameBytesMax = 200;
+constexpr Duration kClockPeriod = std::chrono::seconds{1};
+// An answer that took longer says too little of the time.
+constexpr Duration kClockAnswerMax = std::chrono::milliseconds{50};
 
 Error stopping_error() { return {ErrorCode::kUnavailable, "the job tracker is stopping"}; }
 
@@ -65,6 +68,10 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
   if (!answer.ok()) return on_fatal_(answer.error());
   const auto& found = std::get<StartAnswer>(answer.value());
   ids_ = IdSource(found.id_high);
+  if (found.clock.shows) {
+    clock_.follow(*found.clock.shows, found.clock.at);
+    every(kClockPeriod, [this] { follow_store_clock(); });
+  }
   for (const Group& group : found.groups) {
     catalog_.put_group(group);
     dispatcher_.open_group(group.id);
@@ -97,6 +104,17 @@ void JobTracker::stop() {
   const wire::Message stopping = wire::ErrorReply{stopping_error()};
   // One that is not reached finds out by itself.
   for (const auto& [session, worker] : workers_.all()) (void)send(*worker, stopping);
+}
+
+// While the store is away, the time goes on as it did.
+void JobTracker::follow_store_clock() {
+  if (std::exchange(is_asking_clock_, true)) return;
+  batcher_.ask(ReadClock{}, [this](Result<ReadAnswer> answer) {
+    is_asking_clock_ = false;
+    if (!answer.ok()) return;
+    const auto& clock = std::get<ClockAnswer>(answer.value());
+    if (clock.shows && clock.took <= kClockAnswerMax) clock_.follow(*clock.shows, clock.at);
+  });
 }
 
 bool JobTracker::end_turn() {

@@ -106,6 +106,7 @@ class JobTracker final : public net::ServerReceiver,
   Worker* worker_of(const Asker& asker, SessionId session);
   void put_node(const Worker& worker, bool alive);
   void every(Duration period, std::function<void()> work);
+  void follow_store_clock();
   void purge();
 
   JobTrackerConfig config_;
@@ -118,6 +119,7 @@ class JobTracker final : public net::ServerReceiver,
   bool ready_ = false;
   bool stopping_ = false;
   bool store_is_away_ = false;
+  bool is_asking_clock_ = false;
   std::int64_t bad_frames_ = 0;
   std::set<SessionId> output_under_way_;  // whose output is on its way to the store
 

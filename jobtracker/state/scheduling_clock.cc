@@ -29,6 +29,16 @@ WallTime SchedulingClock::at(SteadyTime steady) const {
   return WallTime{of_steady(steady) + offset_};
 }
 
+WallTime SchedulingClock::wall_at(SteadyTime steady) const {
+  return followed_ ? WallTime{of_steady(steady) + *followed_} : clock_.wall_now();
+}
+
+void SchedulingClock::follow(WallTime shown, SteadyTime at) {
+  const bool is_first = !followed_;
+  followed_ = shown.time_since_epoch() - of_steady(at);
+  if (is_first) offset_ = *followed_;
+}
+
 SteadyTime SchedulingClock::steady_at(WallTime when) const {
   // One microsecond more, because now() cuts off the nanoseconds.
   return SteadyTime{when.time_since_epoch() - offset_ + Duration{1}};
@@ -36,7 +46,7 @@ SteadyTime SchedulingClock::steady_at(WallTime when) const {
 
 bool SchedulingClock::adjust() {
   const SteadyTime steady = clock_.steady_now();
-  const Duration difference = clock_.wall_now() - at(steady);
+  const Duration difference = wall_at(steady) - at(steady);
   const Duration gone_by = std::chrono::duration_cast<Duration>(steady - adjusted_at_);
   adjusted_at_ = steady;
   if (std::chrono::abs(difference) <= kJump) {
@@ -53,7 +63,7 @@ bool SchedulingClock::adjust() {
   }
   if (steady - jump_seen_at_ < kJumpBelieved) return false;
   log_.warn("the wall clock was set", "by_ms", difference.count() / 1000, "now",
-            format_time(clock_.wall_now()));
+            format_time(wall_at(steady)));
   jump_seen_ = false;
   offset_ += difference;
   return true;

@@ -1,13 +1,16 @@
 #pragma once
 
+#include <optional>
+
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 
 namespace carillon::jobtracker {
 
 // The time that triggers are compared with: steady time plus an offset that follows the wall
-// clock. Small differences are slewed, so that it never goes back; a jump of more than two seconds
-// is believed once readings over two seconds agree, and then it may go either way.
+// clock, this machine's or that of the store which several machines share. Small differences are
+// slewed, so that it never goes back; a jump of more than two seconds is believed once readings
+// over two seconds agree, and then it may go either way.
 //
 // Thread: the loop.
 class SchedulingClock {
@@ -19,16 +22,22 @@ class SchedulingClock {
   // The steady moment at which now() will be `when`.
   SteadyTime steady_at(WallTime when) const;
 
+  // From now on the wall clock is another one, which showed that time at that steady moment. The
+  // first time it is taken as it is: call it before anything is decided.
+  void follow(WallTime shown, SteadyTime at);
+
   // Compares with the wall clock; called every 200 ms or so. True: the time was set, by more than
   // a slew, and everything that rests on "due" must be looked at again.
   bool adjust();
 
  private:
   WallTime at(SteadyTime steady) const;
+  WallTime wall_at(SteadyTime steady) const;
 
   const Clock& clock_;
   const Logger& log_;
-  Duration offset_;  // wall minus steady
+  Duration offset_;                   // of now(): wall minus steady
+  std::optional<Duration> followed_;  // of the clock that is followed; none: clock_
   SteadyTime adjusted_at_;
   bool jump_seen_ = false;
   Duration jump_{};  // the difference that was first seen

@@ -39,6 +39,8 @@ class MemoryReads {
     return ReadAnswer{std::move(answer)};
   }
 
+  Result<ReadAnswer> operator()(const ReadClock&) const { return ReadAnswer{ClockAnswer{}}; }
+
   Result<ReadAnswer> operator()(const ReadDue& ask) const {
     const WaitingTable* table = CARILLON_TRY(group_table(ask.group));
     return ReadAnswer{JobsAnswer{table->due(ask.now, ask.after, ask.limit)}};

@@ -106,6 +106,11 @@ Result<bool> MemoryStore::settle(std::int64_t batch_number) {
   return row->batch >= batch_number;
 }
 
+ClockAnswer MemoryStore::read_clock() const {
+  if (!database_.clock_ahead()) return {};
+  return {.shows = clock_.wall_now() + *database_.clock_ahead(), .at = clock_.steady_now()};
+}
+
 Result<ReadAnswer> MemoryStore::read(const Read& question) {
   if (takes_fault(MemoryFault::kUnavailable)) return away();
   if (const auto* make = std::get_if<MakeGroup>(&question)) {
@@ -113,7 +118,9 @@ Result<ReadAnswer> MemoryStore::read(const Read& question) {
     return ReadAnswer{GroupAnswer{std::move(group)}};
   }
   auto answer = CARILLON_TRY(database_.read(question));
+  if (auto* clock = std::get_if<ClockAnswer>(&answer)) *clock = read_clock();
   if (auto* start = std::get_if<StartAnswer>(&answer)) {
+    start->clock = read_clock();
     if (const TrackerRow* row = database_.tracker(session_)) {
       start->id_high = row->id_high;
       start->last_alive = row->alive_before;

@@ -43,10 +43,15 @@ class MemoryDatabase {
   Result<ReadAnswer> read(const Read& question) const;
   Result<Group> make_group(const std::string& name, WallTime now);
 
+  // It has a clock of its own from now on, by so much ahead of those who ask.
+  void set_clock_ahead(Duration by) { clock_ahead_ = by; }
+  std::optional<Duration> clock_ahead() const { return clock_ahead_; }
+
  private:
   friend class MemoryBatch;
 
   MemoryTables tables_{};
+  std::optional<Duration> clock_ahead_{};
   std::vector<std::function<void()>> undo_{};  // of the last batch, to be run from the back
 };
 
@@ -69,6 +74,7 @@ class MemoryStore final : public Store {
 
  private:
   bool takes_fault(MemoryFault fault);
+  ClockAnswer read_clock() const;
 
   MemoryDatabase& database_;
   StoreSession session_;

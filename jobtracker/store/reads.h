@@ -12,6 +12,14 @@ namespace carillon::jobtracker {
 
 // ---- for the loop: asked on the lane, so that the answer is after all batches before it ----
 
+// What time it is for all who share the store.
+struct ReadClock {};
+struct ClockAnswer {
+  std::optional<WallTime> shows{};  // none: nobody shares it, this machine's clock is as good
+  SteadyTime at{};                  // of this process, when it showed that
+  Duration took{};                  // the answer; it is known no better than that
+};
+
 // All groups, all definitions, everything executing, the runs that wait to be tried again, and what
 // earlier sessions left.
 struct ReadStart {};
@@ -25,6 +33,7 @@ struct StartAnswer {
   // When an earlier session last committed that had recovered what was missed before it; epoch:
   // never.
   WallTime last_alive{};
+  ClockAnswer clock{};
 };
 
 // The best waiting jobs of a group that are due at `now`, in the order of hand-out, after `after`.
@@ -133,16 +142,16 @@ struct NodesAnswer {
   std::vector<NodeRow> nodes{};
 };
 
-using Read =
-    std::variant<ReadStart, ReadDue, ReadUpcoming, ReadDelayed, Find, ReadOccurrences, MakeGroup,
-                 ListWaiting, ListExecuting, ListHistory, ListOutput, CountWaiting, ListNodes>;
+using Read = std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelayed, Find,
+                          ReadOccurrences, MakeGroup, ListWaiting, ListExecuting, ListHistory,
+                          ListOutput, CountWaiting, ListNodes>;
 // ReadDue, ReadUpcoming, ReadDelayed, ListWaiting: JobsAnswer. ReadOccurrences: OccurrencesAnswer.
 struct OccurrencesAnswer {
   std::vector<WaitingJob> waiting{};
   std::vector<ExecutingJob> executing{};
 };
 using ReadAnswer =
-    std::variant<StartAnswer, JobsAnswer, FindAnswer, OccurrencesAnswer, GroupAnswer,
+    std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, OccurrencesAnswer, GroupAnswer,
                  ExecutingAnswer, HistoryAnswer, OutputAnswer, CountAnswer, NodesAnswer>;
 
 }  // namespace carillon::jobtracker

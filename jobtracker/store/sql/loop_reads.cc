@@ -21,6 +21,8 @@ constexpr std::string_view kOfDefinition = " WHERE definition_id = ? ORDER BY jo
 constexpr std::string_view kRetries = " WHERE definition_id > 0 AND attempt > 0 ORDER BY job_id";
 constexpr std::string_view kSelectDefinitionHigh = "SELECT definition_id FROM lts_definition_high";
 constexpr std::string_view kOfJob = " WHERE job_id = ?";
+constexpr std::string_view kSelectNow =
+    "SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED) AS now_us";
 
 std::int64_t size_of(const std::vector<WaitingJob>& jobs) {
   return static_cast<std::int64_t>(jobs.size());
@@ -66,6 +68,15 @@ Result<ReadAnswer> SqlReads::read(const ReadStart&) {
   CARILLON_TRY(db_.query(select_from(kDelayedColumns, kDelayedTable, kRetries), {},
                          [&](const sql::Row& row) { answer.retries.push_back(delayed_of(row)); }));
   return ReadAnswer{std::move(answer)};
+}
+
+Result<ReadAnswer> SqlReads::read(const ReadClock&) {
+  ClockAnswer answer;
+  if (db_.dialect() == sql::Dialect::kMysql) {
+    CARILLON_TRY(db_.query(kSelectNow, {},
+                           [&](const sql::Row& row) { answer.shows = wall_time(row.integer(0)); }));
+  }
+  return ReadAnswer{answer};
 }
 
 Result<std::vector<WaitingJob>> SqlReads::due(GroupId group, WallTime now,

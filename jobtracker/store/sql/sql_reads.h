@@ -24,6 +24,7 @@ class SqlReads {
 
  private:
   Result<ReadAnswer> read(const ReadStart& ask);  // without what the session knows
+  Result<ReadAnswer> read(const ReadClock& ask);  // what it shows, no more
   Result<ReadAnswer> read(const ReadDue& ask);
   Result<ReadAnswer> read(const ReadUpcoming& ask);
   Result<ReadAnswer> read(const ReadDelayed& ask);

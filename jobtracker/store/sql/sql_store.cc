@@ -141,12 +141,27 @@ Result<ReadAnswer> SqlStore::answer(const Read& question) {
     auto group = CARILLON_TRY(groups_.make(*db, make->name, clock_.wall_now()));
     return ReadAnswer{GroupAnswer{std::move(group)}};
   }
+  if (std::holds_alternative<ReadClock>(question)) {
+    const auto clock = CARILLON_TRY(read_clock(*db));
+    return ReadAnswer{clock};
+  }
   auto found = CARILLON_TRY(SqlReads(*db, groups_).answer(question));
   if (auto* start = std::get_if<StartAnswer>(&found)) {
     start->id_high = start_.id_high;
     start->last_alive = start_.last_alive;
+    start->clock = CARILLON_TRY(read_clock(*db));
   }
   return found;
+}
+
+Result<ClockAnswer> SqlStore::read_clock(sql::Connection& db) {
+  const SteadyTime asked = clock_.steady_now();
+  const auto found = CARILLON_TRY(SqlReads(db, groups_).answer(ReadClock{}));
+  auto answer = std::get<ClockAnswer>(found);
+  const auto took = std::chrono::duration_cast<Duration>(clock_.steady_now() - asked);
+  answer.at = asked + took / 2;
+  answer.took = took;
+  return answer;
 }
 
 Result<ReadAnswer> SqlReader::read(const Read& question) {

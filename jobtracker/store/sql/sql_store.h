@@ -69,6 +69,7 @@ class SqlStore final : public Store {
   void note(const Error& error);
   Result<Committed> write(sql::Connection& db, const Batch& batch, RolledBack& details);
   Result<ReadAnswer> answer(const Read& question);
+  Result<ClockAnswer> read_clock(sql::Connection& db);
 
   Connect connect_;
   SqlStoreOptions options_;

@@ -201,6 +201,21 @@ TEST_F(MysqlStoreTest, FencesNobodyWhoIsNotAsHeWasWatched) {
   EXPECT_TRUE(std::get<RolledBack>(first.value().store->commit({.number = 3})).fenced);
 }
 
+TEST_F(MysqlStoreTest, TellsTheTimeOfTheServer) {
+  auto opened = open(url_);
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+
+  const auto answer = opened.value().store->read(ReadClock{});
+
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  const auto& clock = std::get<ClockAnswer>(answer.value());
+  ASSERT_TRUE(clock.shows);
+  // The server is on this machine.
+  const Duration since = std::chrono::duration_cast<Duration>(clock_.steady_now() - clock.at);
+  const Duration difference = clock_.wall_now() - (*clock.shows + since);
+  EXPECT_LE(std::chrono::abs(difference), clock.took + std::chrono::milliseconds{20});
+}
+
 TEST_F(MysqlStoreTest, RefusesAWrongPasswordAMissingDatabaseAndAWrongUrl) {
   const auto wrong = sql::parse_mysql_url(url_).value();
   const auto server = "@127.0.0.1:" + std::to_string(wrong.port);
