@@ -22,8 +22,8 @@ class StandbyTest(E2eTest):
         super().setUp()
         self.stamps = self.folder / "stamps"
         self.one = self.cluster(self.mariadb, tracker=False)
-        self.ports = [harness.free_port(), harness.free_port()]
-        self.trackers = [None, None]
+        self.ports = [harness.free_port() for _ in range(3)]
+        self.trackers = [None] * 3
 
     def start(self, which, wait=True):
         """Starts one of the two; one that stands by is not ready until it takes over."""
@@ -48,16 +48,16 @@ class StandbyTest(E2eTest):
         return f"tcp://127.0.0.1:{self.ports[which]}"
 
     @property
-    def both(self):
-        return f"{self.address(0)},{self.address(1)}"
+    def all(self):
+        return ",".join(self.address(which) for which in range(3))
 
     def client(self, *args, **kwargs):
-        """Of a user who knows both addresses."""
-        return self.one.client(*args, env={"CARILLON_TRACKER": self.both}, **kwargs)
+        """Of a user who knows all addresses."""
+        return self.one.client(*args, env={"CARILLON_TRACKER": self.all}, **kwargs)
 
     def start_pair(self):
         first = self.start(0)
-        worker = self.one.start_worker("--tracker", self.both, threads=8, name="worker",
+        worker = self.one.start_worker("--tracker", self.all, threads=8, name="worker",
                                        env={"STAMPS": str(self.stamps)})
         return first, self.start(1, wait=False), worker
 
@@ -109,6 +109,31 @@ class Killed(StandbyTest):
         self.trackers[0].send(signal.SIGCONT)
         self.assertEqual(self.trackers[0].wait(), 3)
         self.assertIn("another job tracker took over", self.trackers[0].log())
+
+
+class Several(StandbyTest):
+    def is_ready(self, which):
+        return bool(self.trackers[which].lines())
+
+    def test_one_of_two_that_stand_by_takes_over_and_then_the_other(self):
+        self.start_pair()
+        self.start(2, wait=False)
+        tasks = []
+        for _ in range(2):
+            left = next(which for which in range(3) if self.trackers[which] and self.is_ready(which))
+            self.trackers[left].kill()
+            self.trackers[left] = None
+            others = [which for which in range(3) if self.trackers[which]]
+            heir = wait_for("one to take over", lambda: [
+                which for which in others if self.is_ready(which)])[0]
+            self.one.port = self.ports[heir]
+            tasks.append(f"under-{heir}")
+            self.one.submit("--task-id", tasks[-1], "--shell", KEEP_STAMPS)
+            self.one.wait_ended(tasks[-1])
+            for which in others:
+                if which != heir:
+                    self.assertTrue(self.is_told(which))
+        self.check_each_ran_once(tasks)
 
 
 class Stalled(StandbyTest):
