@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "jobtracker/store/sql/file_lock.h"
+#include "shared/base/file_lock.h"
 #include "shared/sql/sqlite/sqlite_connection.h"
 
 namespace carillon::jobtracker {
@@ -35,6 +35,13 @@ class LockedStore final : public Store {
   std::unique_ptr<Store> store_;
 };
 
+Result<FileLock> lock_store(const std::string& path) {
+  Result<FileLock> lock = FileLock::take(path + ".lock");
+  if (lock.ok() || lock.error().code != ErrorCode::kConflict) return lock;
+  return Error{ErrorCode::kConflict,
+               lock.error().message + ": stop it first, or use another store"};
+}
+
 Result<std::unique_ptr<sql::Connection>> connect(const std::string& path,
                                                  const sql::SqliteOptions& options) {
   std::unique_ptr<sql::Connection> connection =
@@ -48,7 +55,7 @@ Result<OpenedStore> open_sqlite_store(const std::string& path, const StoreSessio
                                       const DescribeSpec& describe, const Clock& clock,
                                       const Logger& log) {
   const auto absolute = absolute_path(path);
-  auto lock = CARILLON_TRY(FileLock::take(absolute + ".lock"));
+  auto lock = CARILLON_TRY(lock_store(absolute));
   const SqlStoreOptions options{
       .session = session, .name = "sqlite:" + absolute, .describe = describe};
   const auto connect_again = [absolute] {

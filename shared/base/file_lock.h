@@ -4,7 +4,7 @@
 
 #include "carillon/result.h"
 
-namespace carillon::jobtracker {
+namespace carillon {
 
 // Holds a file against other processes, and tells them who holds it. The system lets go of it when
 // this process ends, however it ends; the file itself stays.
@@ -25,4 +25,4 @@ class FileLock {
   int descriptor_;  // -1: moved away
 };
 
-}  // namespace carillon::jobtracker
+}  // namespace carillon

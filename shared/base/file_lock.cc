@@ -1,4 +1,4 @@
-#include "jobtracker/store/sql/file_lock.h"
+#include "shared/base/file_lock.h"
 
 #include <array>
 #include <cerrno>
@@ -9,7 +9,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-namespace carillon::jobtracker {
+namespace carillon {
 namespace {
 
 Error cannot_make(const std::string& path, int number) {
@@ -38,8 +38,7 @@ Result<FileLock> FileLock::take(const std::string& path) {
   if (descriptor < 0) return cannot_make(path, errno);
   FileLock lock{descriptor};
   if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-    return Error{ErrorCode::kConflict, path + " is held by " + holder_of(descriptor) +
-                                           ": stop it first, or use another store"};
+    return Error{ErrorCode::kConflict, path + " is held by " + holder_of(descriptor)};
   }
   const std::string pid = std::to_string(getpid()) + "\n";
   // Who cannot read a number in it still meets the lock itself.
@@ -56,4 +55,4 @@ FileLock::~FileLock() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-}  // namespace carillon::jobtracker
+}  // namespace carillon
