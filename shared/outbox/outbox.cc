@@ -1,0 +1,241 @@
+#include "shared/outbox/outbox.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "shared/base/assert.h"
+#include "shared/base/log.h"
+
+namespace carillon::outbox {
+namespace {
+
+constexpr std::string_view kEnding = ".db";
+
+const Logger& logger() {
+  static const Logger log{"outbox"};
+  return log;
+}
+
+// The number in "17.db"; nothing for any other name.
+std::optional<int> slot_number(const std::string& name) {
+  if (!name.ends_with(kEnding)) return std::nullopt;
+  int number = 0;
+  const char* const end = name.data() + name.size() - kEnding.size();
+  const auto [stopped, error] = std::from_chars(name.data(), end, number);
+  if (error != std::errc{} || stopped != end || number < 0 || number >= kSlotsMax) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+std::vector<int> slots_in(const std::string& folder) {
+  std::vector<int> numbers;
+  std::error_code failed;
+  auto file = std::filesystem::directory_iterator(folder, failed);
+  for (; !failed && file != std::filesystem::directory_iterator(); file.increment(failed)) {
+    if (const auto number = slot_number(file->path().filename().string())) {
+      numbers.push_back(*number);
+    }
+  }
+  if (failed && failed != std::errc::no_such_file_or_directory) {
+    logger().warn("an outbox cannot be looked through", "folder", folder, "reason",
+                  failed.message());
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+}  // namespace
+
+Outbox::Outbox(OutboxConfig config, const Clock& clock)
+    : config_(std::move(config)), clock_(clock) {
+  adopt();
+  if (!slots_.empty()) own_ = slots_.front().get();
+}
+
+void Outbox::adopt() {
+  for (const int number : slots_in(config_.folder)) adopt(number);
+}
+
+void Outbox::adopt(int number) {
+  const auto place = std::find_if(slots_.begin(), slots_.end(),
+                                  [number](const auto& slot) { return slot->number() >= number; });
+  if (place != slots_.end() && (*place)->number() == number) return;
+  auto slot = Slot::open(config_.folder, number, clock_);
+  if (!slot.ok()) {
+    if (slot.error().code != ErrorCode::kConflict) {
+      logger().warn("a slot of an outbox cannot be opened, what lies in it is not delivered",
+                    "folder", config_.folder, "slot", number, "reason", slot.error().message);
+    }
+    return;
+  }
+  if (!is_for_us(*slot.value()) || slot.value()->entries() == 0) return;
+  logger().debug("slot of an outbox adopted", "folder", config_.folder, "slot", number, "entries",
+                 slot.value()->entries());
+  slots_.insert(place, std::move(slot).value());
+}
+
+bool Outbox::is_for_us(const Slot& slot) const {
+  return std::find_first_of(slot.addresses().begin(), slot.addresses().end(),
+                            config_.addresses.begin(),
+                            config_.addresses.end()) != slot.addresses().end();
+}
+
+Status Outbox::make_folder() const {
+  namespace fs = std::filesystem;
+  if (config_.folder.empty()) {
+    return Error{ErrorCode::kInvalidArgument, "there is no folder for an outbox (name one)"};
+  }
+  std::error_code failed;
+  const bool made = fs::create_directories(config_.folder, failed);
+  if (failed) {
+    return Error{failed == std::errc::no_space_on_device ? ErrorCode::kLimit : ErrorCode::kDenied,
+                 "cannot make folder " + config_.folder + ": " + failed.message()};
+  }
+  // What is submitted may hold secrets.
+  if (made) fs::permissions(config_.folder, fs::perms::owner_all, failed);
+  return {};
+}
+
+Result<Slot*> Outbox::own() {
+  if (own_ != nullptr) return own_;
+  CARILLON_TRY(make_folder());
+  for (int number = 0; number < kSlotsMax; ++number) {
+    std::error_code ignored;
+    // Somebody else's, or for other addresses.
+    if (std::filesystem::exists(config_.folder + "/" + std::to_string(number) + ".db", ignored)) {
+      continue;
+    }
+    auto slot = Slot::open(config_.folder, number, clock_);
+    if (!slot.ok() && slot.error().code == ErrorCode::kConflict) continue;
+    if (!slot.ok()) return slot.error();
+    // Another process may have been faster, and have let go of it since.
+    if (slot.value()->entries() > 0) continue;
+    own_ = slot.value().get();
+    slots_.push_back(std::move(slot).value());
+    std::sort(slots_.begin(), slots_.end(),
+              [](const auto& one, const auto& other) { return one->number() < other->number(); });
+    return own_;
+  }
+  return Error{ErrorCode::kLimit, "all " + std::to_string(kSlotsMax) + " slots of outbox " +
+                                      config_.folder + " are in use (use another folder)"};
+}
+
+std::int64_t Outbox::entries() const {
+  std::int64_t all = 0;
+  for (const auto& slot : slots_) all += slot->entries();
+  return all;
+}
+
+std::int64_t Outbox::last_id() const {
+  std::int64_t last = 0;
+  for (const auto& slot : slots_) last = std::max(last, slot->adopted_through());
+  return last;
+}
+
+WorkDone Outbox::run(Work work) {
+  WorkDone done;
+  if (work.adopt) adopt();
+  std::size_t add = room_for(work.add, done.room);
+  const Status changed = change(work, add);
+  if (!changed.ok()) {
+    done.status = changed;
+    done.room = changed;
+    add = 0;
+  }
+  done.added = add;
+  if (work.load) {
+    auto loaded = load(work.what);
+    if (loaded.ok()) {
+      done.loaded = std::move(loaded).value();
+    } else if (done.status.ok()) {
+      done.status = loaded.error();
+    }
+  }
+  let_go_of_empty();
+  done.left = entries();
+  done.work = std::move(work);
+  return done;
+}
+
+// How many of them, from the front, keep within the limits.
+std::size_t Outbox::room_for(const std::vector<Entry>& entries, Status& status) const {
+  std::int64_t count = 0;
+  std::int64_t bytes = 0;
+  for (const auto& slot : slots_) {
+    count += slot->entries();
+    bytes += slot->bytes();
+  }
+  std::size_t fitting = 0;
+  for (const Entry& entry : entries) {
+    ++count;
+    bytes += static_cast<std::int64_t>(entry.body.size());
+    if (count > config_.entries_max || bytes > config_.bytes_max) {
+      status = Error{ErrorCode::kLimit, "outbox " + config_.folder + " is full, it has at most " +
+                                            std::to_string(config_.entries_max) + " entries and " +
+                                            std::to_string(config_.bytes_max) + " bytes"};
+      break;
+    }
+    ++fitting;
+  }
+  return fitting;
+}
+
+Slot* Outbox::find(const EntryId& id) {
+  if (id.slot == kOwnSlot) return own_;
+  const auto found = std::find_if(slots_.begin(), slots_.end(),
+                                  [&](const auto& slot) { return slot->number() == id.slot; });
+  return found == slots_.end() ? nullptr : found->get();
+}
+
+Status Outbox::change(Work& work, std::size_t add) {
+  std::map<Slot*, Slot::Change> changes;
+  // Of a slot that was let go everything was delivered.
+  for (const EntryId& id : work.remove) {
+    if (Slot* slot = find(id)) changes[slot].remove.push_back(id.id);
+  }
+  for (const Numbering& numbering : work.number) {
+    if (Slot* slot = find(numbering.id)) changes[slot].number.push_back(&numbering);
+  }
+  for (const Refusal& refusal : work.set_aside) {
+    if (Slot* slot = find(refusal.id)) changes[slot].set_aside.push_back(&refusal);
+  }
+  if (add > 0) {
+    Slot* const slot = CARILLON_TRY(own());
+    changes[slot].addresses = &config_.addresses;
+    for (std::size_t i = 0; i < add; ++i) changes[slot].add.push_back(&work.add[i]);
+  }
+  Status first;
+  for (auto& [slot, change] : changes) {
+    Status applied = slot->apply(change);
+    if (!applied.ok() && first.ok()) first = std::move(applied);
+  }
+  return first;
+}
+
+Result<std::vector<Entry>> Outbox::load(const Load& what) {
+  // What this process wrote itself is newer than what it adopted.
+  std::vector<Slot*> order;
+  for (const auto& slot : slots_) {
+    if (slot.get() != own_) order.push_back(slot.get());
+  }
+  if (own_ != nullptr) order.push_back(own_);
+  for (Slot* slot : order) {
+    const bool all = slot != own_ || what.own_too;
+    auto entries = CARILLON_TRY(
+        slot->load(what, all ? std::numeric_limits<std::int64_t>::max() : slot->adopted_through()));
+    if (!entries.empty()) return entries;
+  }
+  return std::vector<Entry>{};
+}
+
+void Outbox::let_go_of_empty() {
+  std::erase_if(slots_,
+                [this](const auto& slot) { return slot.get() != own_ && slot->entries() == 0; });
+}
+
+}  // namespace carillon::outbox

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "shared/base/clock.h"
+#include "shared/outbox/entry.h"
+#include "shared/outbox/slot.h"
+
+// What this process still has to deliver, on disk: a folder with numbered slots, each a file that
+// one process holds.
+//
+// A process that starts adopts every slot that nobody holds, whoever wrote it and under whatever
+// name, if what lies in it is for one of the same addresses: so nothing is left behind by a crash.
+// It writes into the first of those, or into a slot of its own, made when it is needed. Slots that
+// were delivered are let go.
+//
+// An entry that was added is on disk, over a failure of power too. Entries of a slot keep their
+// order; what stood in adopted slots comes before what this process wrote elsewhere.
+//
+// When there is no room, on disk or by the limits, adding fails and says so, and all else goes on.
+namespace carillon::outbox {
+
+struct OutboxConfig {
+  std::string folder{};
+  // Where what is written here is to go; at least one. Processes that share an address share what
+  // they have to deliver.
+  std::vector<std::string> addresses{};
+  // More: a longer absence of the other side is survived; the disk fills further.
+  std::int64_t entries_max = 100'000;
+  std::int64_t bytes_max = std::int64_t{256} << 20;
+};
+
+// Slots in one folder: as many processes at a time.
+inline constexpr int kSlotsMax = 1000;
+
+// Thread: one at a time.
+class Outbox {
+ public:
+  // Makes nothing and never fails: a folder that is not there or cannot be read has nothing to
+  // adopt, and what is wrong with it is said when something is added.
+  Outbox(OutboxConfig config, const Clock& clock);
+  Outbox(const Outbox&) = delete;
+  Outbox& operator=(const Outbox&) = delete;
+
+  WorkDone run(Work work);
+
+  // In all slots.
+  std::int64_t entries() const;
+  // No entry has a higher id; those to be added must have.
+  std::int64_t last_id() const;
+
+ private:
+  void adopt();
+  void adopt(int number);
+  Result<Slot*> own();
+  Status make_folder() const;
+  bool is_for_us(const Slot& slot) const;
+  Slot* find(const EntryId& id);
+  std::size_t room_for(const std::vector<Entry>& entries, Status& status) const;
+  Status change(Work& work, std::size_t add);
+  Result<std::vector<Entry>> load(const Load& what);
+  void let_go_of_empty();
+
+  const OutboxConfig config_;
+  const Clock& clock_;
+  std::vector<std::unique_ptr<Slot>> slots_;  // by number
+  Slot* own_ = nullptr;
+};
+
+}  // namespace carillon::outbox

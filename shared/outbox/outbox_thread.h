@@ -1,0 +1,43 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "shared/outbox/entry.h"
+#include "shared/outbox/outbox.h"
+#include "shared/runtime/mailbox.h"
+#include "shared/runtime/thread.h"
+
+namespace carillon::outbox {
+
+// An outbox on a thread of its own, so that nobody waits for its disk.
+// Thread: the loop; finish() and the destructor by the owner.
+class OutboxThread final : public Lane {
+ public:
+  // `wake` is called on this thread when something is done.
+  static Result<std::unique_ptr<OutboxThread>> start(std::unique_ptr<Outbox> outbox,
+                                                     std::function<void()> wake);
+  // As finish().
+  ~OutboxThread() override;
+  OutboxThread(const OutboxThread&) = delete;
+  OutboxThread& operator=(const OutboxThread&) = delete;
+
+  void start(Work work) override;
+  std::optional<WorkDone> take() override;
+
+  // Ends the thread after what was started; that can still be taken. The slots are let go.
+  void finish();
+
+ private:
+  OutboxThread(std::unique_ptr<Outbox> outbox, std::function<void()> wake);
+  void run();
+
+  std::unique_ptr<Outbox> outbox_;
+  const std::function<void()> wake_;
+  Mailbox<std::optional<Work>> to_do_{2};  // nothing: the end
+  Mailbox<WorkDone> done_{2};
+  std::unique_ptr<Thread> thread_;
+};
+
+}  // namespace carillon::outbox

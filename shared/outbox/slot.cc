@@ -1,0 +1,256 @@
+#include "shared/outbox/slot.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <limits>
+#include <utility>
+
+#include "shared/base/log.h"
+#include "shared/outbox/embedded_schema.h"
+#include "shared/sql/sqlite/sqlite_connection.h"
+
+namespace carillon::outbox {
+namespace {
+
+using sql::Value;
+
+constexpr std::int64_t kVersion = 1;
+// Refused entries are kept for a person to look at; so many of them.
+constexpr std::int64_t kRefusedMax = 1000;
+
+constexpr std::string_view kVersionOf = "PRAGMA user_version";
+constexpr const char* kSetVersion = "PRAGMA user_version = 1;";
+// Reads every page, so that damage is found now and not in the middle of a delivery.
+constexpr std::string_view kCheck = "PRAGMA quick_check(1)";
+constexpr std::string_view kCount =
+    "SELECT COUNT(*), COALESCE(SUM(LENGTH(body)), 0), COALESCE(MAX(id), 0) FROM lts_outbox_entry";
+constexpr std::string_view kAddresses = "SELECT address FROM lts_outbox_address";
+constexpr std::string_view kAddAddress =
+    "INSERT OR IGNORE INTO lts_outbox_address (address) VALUES (?)";
+constexpr std::string_view kDropAddresses = "DELETE FROM lts_outbox_address";
+constexpr std::string_view kAdd =
+    "INSERT OR IGNORE INTO lts_outbox_entry (id, client, sequence, sent_us, body) "
+    "VALUES (?, ?, ?, ?, ?)";
+constexpr std::string_view kRemove =
+    "DELETE FROM lts_outbox_entry WHERE id = ? RETURNING LENGTH(body)";
+constexpr std::string_view kNumber =
+    "UPDATE lts_outbox_entry SET client = ?, sequence = ?, sent_us = ? WHERE id = ?";
+constexpr std::string_view kSetAside =
+    "INSERT OR REPLACE INTO lts_outbox_refused (id, refused_us, reason, body) "
+    "SELECT id, ?, ?, body FROM lts_outbox_entry WHERE id = ?";
+constexpr std::string_view kForgetRefused =
+    "DELETE FROM lts_outbox_refused WHERE id <= "
+    "(SELECT id FROM lts_outbox_refused ORDER BY id DESC LIMIT 1 OFFSET ?)";
+constexpr std::string_view kLoad =
+    "SELECT id, client, sequence, sent_us, body FROM lts_outbox_entry "
+    "WHERE id <= ? ORDER BY id LIMIT ?";
+
+constexpr std::array<const char*, 3> kParts{"", "-wal", "-shm"};
+
+Value value_of(WallTime time) { return Value::of(time.time_since_epoch().count()); }
+
+const Logger& logger() {
+  static const Logger log{"outbox"};
+  return log;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Slot>> Slot::open(const std::string& folder, int number,
+                                         const Clock& clock) {
+  const std::string base = folder + "/" + std::to_string(number);
+  auto lock = CARILLON_TRY(FileLock::take(base + ".lock"));
+  std::unique_ptr<Slot> slot(new Slot(std::move(lock), base + ".db", number, clock));
+  Status connected = slot->connect();
+  if (!connected.ok() && connected.error().code == ErrorCode::kCorrupt) {
+    CARILLON_TRY(slot->move_aside(connected.error().message));
+    connected = slot->connect();
+  }
+  CARILLON_TRY(std::move(connected));
+  return slot;
+}
+
+Slot::Slot(FileLock lock, std::string path, int number, const Clock& clock)
+    : lock_(std::move(lock)), path_(std::move(path)), number_(number), clock_(clock) {}
+
+Slot::~Slot() {
+  const bool is_empty = db_ != nullptr && entries_ == 0;
+  bool has_refused = false;
+  if (is_empty) {
+    const Status asked = db_->query("SELECT 1 FROM lts_outbox_refused LIMIT 1", {},
+                                    [&](const sql::Row&) { has_refused = true; });
+    if (!asked.ok()) has_refused = true;
+  }
+  db_.reset();
+  if (!is_empty || has_refused) return;
+  std::error_code ignored;  // Then it stays, and is found empty.
+  for (const char* part : kParts) std::filesystem::remove(path_ + part, ignored);
+}
+
+Status Slot::connect() {
+  Status connected = try_connect();
+  if (!connected.ok()) db_.reset();
+  return connected;
+}
+
+Status Slot::try_connect() {
+  db_ = CARILLON_TRY(sql::SqliteConnection::open(path_, {.cache_mib = 2, .mmap_mib = 0}));
+  CARILLON_TRY(check_version());
+  std::string found;
+  CARILLON_TRY(
+      db_->query(kCheck, {}, [&](const sql::Row& row) { found = std::string{row.bytes(0)}; }));
+  if (found != "ok") {
+    return Error{ErrorCode::kCorrupt, "sqlite " + path_ + ": the file is damaged: " + found};
+  }
+  addresses_.clear();
+  CARILLON_TRY(db_->query(kAddresses, {},
+                          [&](const sql::Row& row) { addresses_.emplace_back(row.bytes(0)); }));
+  CARILLON_TRY(count());
+  // Whoever wrote into it for others is gone, and what it wrote with it.
+  if (entries_ == 0 && !addresses_.empty()) {
+    CARILLON_TRY(db_->execute(kDropAddresses, {}));
+    addresses_.clear();
+  }
+  return {};
+}
+
+Status Slot::check_version() {
+  std::int64_t version = 0;
+  CARILLON_TRY(db_->query(kVersionOf, {}, [&](const sql::Row& row) { version = row.integer(0); }));
+  if (version == kVersion) return {};
+  if (version > kVersion) {
+    return Error{ErrorCode::kInvalidArgument, path_ + " was made by a newer version of Carillon (" +
+                                                  std::to_string(version) + ", this one knows " +
+                                                  std::to_string(kVersion) + "), use that one"};
+  }
+  CARILLON_TRY(db_->begin());
+  CARILLON_TRY(db_->run_script(initial_schema()));
+  CARILLON_TRY(db_->run_script(kSetVersion));
+  return db_->commit();
+}
+
+Status Slot::count() {
+  return db_->query(kCount, {}, [&](const sql::Row& row) {
+    entries_ = row.integer(0);
+    bytes_ = row.integer(1);
+    adopted_through_ = row.integer(2);
+  });
+}
+
+Status Slot::apply(const Change& change) {
+  if (change.empty()) return {};
+  if (db_ == nullptr) CARILLON_TRY(connect());
+  Status done = write(change);
+  if (done.ok() || !reopen_after(done.error())) return done;
+  return write(change);
+}
+
+Status Slot::write(const Change& change) {
+  std::int64_t entries = 0;
+  std::int64_t bytes = 0;
+  const auto remove = [&](std::int64_t id) {
+    const std::array<Value, 1> value{Value::of(id)};
+    return db_->query(kRemove, value, [&](const sql::Row& row) {
+      --entries;
+      bytes -= row.integer(0);
+    });
+  };
+  CARILLON_TRY(db_->begin());
+  for (const Refusal* refusal : change.set_aside) {
+    const std::array<Value, 3> values{value_of(clock_.wall_now()), Value::of_text(refusal->reason),
+                                      Value::of(refusal->id.id)};
+    CARILLON_TRY(db_->execute(kSetAside, values));
+    CARILLON_TRY(remove(refusal->id.id));
+  }
+  if (!change.set_aside.empty()) {
+    const std::array<Value, 1> kept{Value::of(kRefusedMax)};
+    CARILLON_TRY(db_->execute(kForgetRefused, kept));
+  }
+  for (const std::int64_t id : change.remove) CARILLON_TRY(remove(id));
+  for (const Numbering* numbering : change.number) {
+    const std::array<Value, 4> values{Value::of(numbering->client), Value::of(numbering->sequence),
+                                      value_of(numbering->sent_at), Value::of(numbering->id.id)};
+    CARILLON_TRY(db_->execute(kNumber, values));
+  }
+  for (const Entry* entry : change.add) {
+    const std::array<Value, 5> values{Value::of(entry->id.id), Value::of(entry->client),
+                                      Value::of(entry->sequence), value_of(entry->sent_at),
+                                      Value::of_bytes(entry->body)};
+    const std::int64_t added = CARILLON_TRY(db_->execute(kAdd, values));
+    entries += added;
+    if (added > 0) bytes += static_cast<std::int64_t>(entry->body.size());
+  }
+  std::vector<std::string> addresses = addresses_;
+  for (const std::string& address : change.addresses ? *change.addresses : addresses_) {
+    if (std::find(addresses.begin(), addresses.end(), address) != addresses.end()) continue;
+    const std::array<Value, 1> value{Value::of_text(address)};
+    CARILLON_TRY(db_->execute(kAddAddress, value));
+    addresses.push_back(address);
+  }
+  CARILLON_TRY(db_->commit());
+  addresses_ = std::move(addresses);
+  entries_ += entries;
+  bytes_ += bytes;
+  return {};
+}
+
+bool Slot::reopen_after(const Error& error) {
+  const bool is_damaged = error.code == ErrorCode::kCorrupt;
+  // Of a commit that failed in the middle nobody knows whether it is there: doing it again is fine
+  // either way.
+  const bool is_broken = error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout;
+  if (!is_damaged && !is_broken) return false;
+  const std::int64_t adopted_through = adopted_through_;
+  db_.reset();
+  if (is_damaged && !move_aside(error.message).ok()) return false;
+  const bool is_open = connect().ok();
+  adopted_through_ = adopted_through;
+  return is_open;
+}
+
+Status Slot::move_aside(const std::string& why) {
+  db_.reset();
+  const std::string to =
+      path_ + ".damaged-" +
+      std::to_string(clock_.wall_now().time_since_epoch() / std::chrono::seconds{1});
+  for (const char* part : kParts) {
+    std::error_code failed;
+    if (!std::filesystem::exists(path_ + part, failed)) continue;
+    std::filesystem::rename(path_ + part, to + part, failed);
+    if (failed) {
+      return Error{ErrorCode::kCorrupt,
+                   why + ", and it cannot be moved aside: " + failed.message()};
+    }
+  }
+  logger().error("an outbox is damaged and was moved aside, what lay in it is not delivered",
+                 "moved", to, "reason", why);
+  return {};
+}
+
+Result<std::vector<Entry>> Slot::load(const Load& what, std::int64_t through) {
+  if (db_ == nullptr) CARILLON_TRY(connect());
+  std::vector<Entry> entries;
+  std::size_t bytes = 0;
+  bool is_full = false;
+  const std::array<Value, 2> limits{Value::of(through),
+                                    Value::of(static_cast<std::int64_t>(what.entries_max))};
+  const Status loaded = db_->query(kLoad, limits, [&](const sql::Row& row) {
+    if (is_full) return;
+    const std::string_view body = row.bytes(4);
+    is_full = (!entries.empty() && bytes + body.size() > what.bytes_max);
+    if (is_full) return;
+    bytes += body.size();
+    entries.push_back({.id = {number_, row.integer(0)},
+                       .client = row.integer(1),
+                       .sequence = row.integer(2),
+                       .sent_at = WallTime{std::chrono::microseconds{row.integer(3)}},
+                       .body = std::string{body}});
+  });
+  if (loaded.ok()) return entries;
+  // Damaged: it is empty now. Broken: another try, later.
+  reopen_after(loaded.error());
+  return loaded.error();
+}
+
+}  // namespace carillon::outbox

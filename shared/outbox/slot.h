@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "shared/base/clock.h"
+#include "shared/base/file_lock.h"
+#include "shared/outbox/entry.h"
+#include "shared/sql/sql_connection.h"
+
+namespace carillon::outbox {
+
+// One file of an outbox: entries in order of their ids, those that were refused, and the addresses
+// of those to whom they go.
+//
+// Invariant: whoever has it open holds its lock, from before the file is opened until after it is
+// closed. The lock file stays; the other is removed when it was closed empty.
+//
+// A file that turns out to be damaged is moved aside (NUMBER.db.damaged-TIME) and said, and an
+// empty one takes its place.
+//
+// Thread: one at a time.
+class Slot {
+ public:
+  // kConflict: another process holds it. kInvalidArgument: a newer program made it.
+  static Result<std::unique_ptr<Slot>> open(const std::string& folder, int number,
+                                            const Clock& clock);
+  ~Slot();
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+
+  int number() const { return number_; }
+  std::int64_t entries() const { return entries_; }
+  std::int64_t bytes() const { return bytes_; }  // of their bodies
+  // The highest id when it was opened: what is above was written by this process.
+  std::int64_t adopted_through() const { return adopted_through_; }
+  const std::vector<std::string>& addresses() const { return addresses_; }
+
+  // What of a Work is for this slot; all of it, in one transaction on disk, or nothing. Whatever
+  // was done of it before is not done again.
+  struct Change {
+    std::vector<const Entry*> add{};
+    std::vector<std::int64_t> remove{};
+    std::vector<const Numbering*> number{};
+    std::vector<const Refusal*> set_aside{};
+    const std::vector<std::string>* addresses = nullptr;  // of what is added
+    bool empty() const {
+      return add.empty() && remove.empty() && number.empty() && set_aside.empty();
+    }
+  };
+  Status apply(const Change& change);
+
+  // The oldest; at least one if there is one. `through`: none with a higher id.
+  Result<std::vector<Entry>> load(const Load& what, std::int64_t through);
+
+ private:
+  Slot(FileLock lock, std::string path, int number, const Clock& clock);
+  Status connect();
+  Status try_connect();
+  Status check_version();
+  Status count();
+  Status write(const Change& change);
+  // After damage and after errors of the disk: whether it is worth another try.
+  bool reopen_after(const Error& error);
+  Status move_aside(const std::string& why);
+
+  const FileLock lock_;  // first, so that it is let go last
+  const std::string path_;
+  const int number_;
+  const Clock& clock_;
+  std::unique_ptr<sql::Connection> db_;  // null: not open, after an error
+  std::vector<std::string> addresses_;
+  std::int64_t entries_ = 0;
+  std::int64_t bytes_ = 0;
+  std::int64_t adopted_through_ = 0;
+};
+
+}  // namespace carillon::outbox

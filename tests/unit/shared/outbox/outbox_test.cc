@@ -1,0 +1,323 @@
+#include "shared/outbox/outbox.h"
+
+#include <cstdio>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shared/base/file_lock.h"
+#include "shared/sql/sqlite/sqlite_connection.h"
+#include "tests/support/manual_clock.h"
+#include "tests/support/temp_folder.h"
+
+namespace carillon::outbox {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr const char* kHere = "tcp://127.0.0.1:1";
+
+Entry entry_of(std::int64_t id, std::string body) {
+  return {.id = {kOwnSlot, id}, .body = std::move(body)};
+}
+
+struct OutboxBundle {
+  OutboxConfig config(std::string address = kHere) const {
+    return {.folder = folder.file("outbox"), .addresses = {std::move(address)}};
+  }
+  std::unique_ptr<Outbox> open() const { return std::make_unique<Outbox>(config(), clock); }
+  std::string file(const std::string& name) const { return folder.file("outbox/" + name); }
+
+  static WorkDone add(Outbox& outbox, std::vector<std::string> bodies) {
+    Work work;
+    std::int64_t id = outbox.last_id() + outbox.entries();
+    for (std::string& body : bodies) work.add.push_back(entry_of(++id, std::move(body)));
+    return outbox.run(std::move(work));
+  }
+  static std::vector<Entry> load(Outbox& outbox, Load what = {}) {
+    return outbox.run({.load = true, .what = what}).loaded;
+  }
+  static std::vector<std::string> bodies(Outbox& outbox, Load what = {}) {
+    std::vector<std::string> all;
+    for (const Entry& entry : load(outbox, what)) all.push_back(entry.body);
+    return all;
+  }
+  static void remove_all(Outbox& outbox) {
+    Work work;
+    for (const Entry& entry : load(outbox)) work.remove.push_back(entry.id);
+    ASSERT_TRUE(outbox.run(std::move(work)).status.ok());
+  }
+
+  testing::TempFolder folder;
+  ManualClock clock;
+};
+
+TEST(Outbox, GivesEntriesInTheOrderInWhichTheyWereAdded) {
+  OutboxBundle b;
+  auto outbox = b.open();
+  EXPECT_EQ(b.add(*outbox, {"one", "two"}).added, 2u);
+  EXPECT_EQ(b.add(*outbox, {"three"}).left, 3);
+  EXPECT_THAT(b.bodies(*outbox), ElementsAre("one", "two", "three"));
+}
+
+TEST(Outbox, MakesNoFileBeforeSomethingIsAdded) {
+  OutboxBundle b;
+  auto outbox = b.open();
+  EXPECT_THAT(b.bodies(*outbox), IsEmpty());
+  EXPECT_FALSE(std::filesystem::exists(b.config().folder));
+}
+
+TEST(Outbox, IsClosedToOtherUsers) {
+  OutboxBundle b;
+  auto outbox = b.open();
+  b.add(*outbox, {"secret"});
+  struct stat found {};
+  ASSERT_EQ(::stat(b.config().folder.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0700u);
+}
+
+TEST(Outbox, IsAdoptedByTheNextProcessWithTheNumbersOfItsEntries) {
+  OutboxBundle b;
+  {
+    auto outbox = b.open();
+    b.add(*outbox, {"one", "two"});
+    ASSERT_TRUE(outbox
+                    ->run({.number = {{.id = {kOwnSlot, 1},
+                                       .client = 7,
+                                       .sequence = 3,
+                                       .sent_at = b.clock.wall_now()}}})
+                    .status.ok());
+  }
+  auto next = b.open();
+  EXPECT_EQ(next->entries(), 2);
+  EXPECT_EQ(next->last_id(), 2);
+  const auto entries = b.load(*next);
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[0].client, 7);
+  EXPECT_EQ(entries[0].sequence, 3);
+  EXPECT_EQ(entries[0].sent_at, b.clock.wall_now());
+  EXPECT_EQ(entries[1].client, 0);
+}
+
+TEST(Outbox, LeavesASlotAloneThatAnotherProcessHolds) {
+  OutboxBundle b;
+  auto first = b.open();
+  b.add(*first, {"first's"});
+  auto second = b.open();
+  EXPECT_EQ(second->entries(), 0);
+  b.add(*second, {"second's"});
+  EXPECT_THAT(b.bodies(*second), ElementsAre("second's"));
+  EXPECT_THAT(b.bodies(*first), ElementsAre("first's"));
+  EXPECT_TRUE(std::filesystem::exists(b.file("1.db")));
+}
+
+// The lock is held from before the file is opened until after it is closed: in between nobody can
+// come in, however often he tries.
+TEST(Outbox, HoldsTheLockAsLongAsTheFileIsOpen) {
+  OutboxBundle b;
+  auto outbox = b.open();
+  b.add(*outbox, {"one"});
+  const auto lock = FileLock::take(b.file("0.lock"));
+  ASSERT_FALSE(lock.ok());
+  EXPECT_EQ(lock.error().code, ErrorCode::kConflict);
+  outbox.reset();
+  EXPECT_TRUE(FileLock::take(b.file("0.lock")).ok());
+}
+
+TEST(Outbox, AdoptsSlotsOfProcessesThatDiedMeanwhileWhenAsked) {
+  OutboxBundle b;
+  auto dies = b.open();
+  b.add(*dies, {"left behind"});
+  auto lives = b.open();
+  b.add(*lives, {"own"});
+  dies.reset();
+  EXPECT_EQ(lives->run({.adopt = true}).left, 2);
+  EXPECT_THAT(b.bodies(*lives), ElementsAre("left behind")) << "a slot at a time, its own last";
+  b.remove_all(*lives);
+  EXPECT_THAT(b.bodies(*lives), ElementsAre("own"));
+  EXPECT_FALSE(std::filesystem::exists(b.file("0.db"))) << "delivered, and let go";
+}
+
+TEST(Outbox, LeavesEntriesForOtherAddressesAlone) {
+  OutboxBundle b;
+  {
+    Outbox other(b.config("tcp://elsewhere:1"), b.clock);
+    b.add(other, {"for elsewhere"});
+  }
+  {
+    auto outbox = b.open();
+    EXPECT_EQ(outbox->entries(), 0);
+    b.add(*outbox, {"for here"});
+    EXPECT_THAT(b.bodies(*outbox), ElementsAre("for here"));
+  }
+  Outbox other({.folder = b.config().folder, .addresses = {"tcp://new:1", "tcp://elsewhere:1"}},
+               b.clock);
+  EXPECT_THAT(b.bodies(other), ElementsAre("for elsewhere")) << "one address in common is enough";
+}
+
+TEST(Outbox, RemovesItsFileWhenItIsClosedEmpty) {
+  OutboxBundle b;
+  auto outbox = b.open();
+  b.add(*outbox, {"one"});
+  b.remove_all(*outbox);
+  EXPECT_EQ(outbox->entries(), 0);
+  outbox.reset();
+  EXPECT_FALSE(std::filesystem::exists(b.file("0.db")));
+  EXPECT_FALSE(std::filesystem::exists(b.file("0.db-wal")));
+}
+
+TEST(Outbox, TellsWhatItAdoptedFromWhatItWrote) {
+  OutboxBundle b;
+  {
+    auto before = b.open();
+    b.add(*before, {"old"});
+  }
+  auto outbox = b.open();
+  b.add(*outbox, {"new"});
+  EXPECT_THAT(b.bodies(*outbox, {.own_too = false}), ElementsAre("old"));
+  EXPECT_THAT(b.bodies(*outbox), ElementsAre("old", "new"));
+}
+
+TEST(Outbox, LoadsNoMoreThanAskedForButOneInAnyCase) {
+  OutboxBundle b;
+  auto outbox = b.open();
+  b.add(*outbox, {"12345", "123", "1"});
+  EXPECT_THAT(b.bodies(*outbox, {.entries_max = 2}), ElementsAre("12345", "123"));
+  EXPECT_THAT(b.bodies(*outbox, {.bytes_max = 7}), ElementsAre("12345"));
+  EXPECT_THAT(b.bodies(*outbox, {.bytes_max = 1}), ElementsAre("12345"));
+}
+
+TEST(Outbox, SetsAsideWhatCanNotBeDeliveredAndTheOthersGoOn) {
+  OutboxBundle b;
+  auto outbox = b.open();
+  b.add(*outbox, {"bad", "good"});
+  EXPECT_EQ(outbox->run({.set_aside = {{.id = {kOwnSlot, 1}, .reason = "nobody wants it"}}}).left,
+            1);
+  EXPECT_THAT(b.bodies(*outbox), ElementsAre("good"));
+  b.remove_all(*outbox);
+  outbox.reset();
+  EXPECT_TRUE(std::filesystem::exists(b.file("0.db"))) << "kept for a person to look at";
+}
+
+TEST(Outbox, DoesTheSameWorkTwiceWithoutDoingAnythingTwice) {
+  OutboxBundle b;
+  auto outbox = b.open();
+  b.add(*outbox, {"zero"});
+  Work work{.add = {entry_of(2, "two")}, .remove = {{kOwnSlot, 1}}};
+  EXPECT_EQ(outbox->run(work).left, 1);
+  EXPECT_EQ(outbox->run(work).left, 1);
+  EXPECT_THAT(b.bodies(*outbox), ElementsAre("two"));
+}
+
+TEST(Outbox, SaysThatItIsFullAndTakesWhatFits) {
+  OutboxBundle b;
+  OutboxConfig config = b.config();
+  config.entries_max = 2;
+  Outbox outbox(config, b.clock);
+  const WorkDone done = b.add(outbox, {"one", "two", "three"});
+  EXPECT_EQ(done.added, 2u);
+  ASSERT_FALSE(done.room.ok());
+  EXPECT_EQ(done.room.error().code, ErrorCode::kLimit);
+  EXPECT_THAT(done.room.error().message, HasSubstr("is full, it has at most 2 entries"));
+  b.remove_all(outbox);
+  EXPECT_TRUE(b.add(outbox, {"four"}).room.ok());
+}
+
+TEST(Outbox, IsBoundedInBytesToo) {
+  OutboxBundle b;
+  OutboxConfig config = b.config();
+  config.bytes_max = 10;
+  Outbox outbox(config, b.clock);
+  EXPECT_EQ(b.add(outbox, {"123456789"}).added, 1u);
+  EXPECT_EQ(b.add(outbox, {"12"}).added, 0u);
+  b.remove_all(outbox);
+  EXPECT_EQ(b.add(outbox, {"12"}).added, 1u) << "the bytes of what went are free again";
+}
+
+TEST(Outbox, MovesADamagedFileAsideAndAdoptsTheOthers) {
+  OutboxBundle b;
+  {
+    auto first = b.open();
+    b.add(*first, {"damaged"});
+    auto second = b.open();
+    b.add(*second, {"fine"});
+  }
+  std::ofstream(b.file("0.db"), std::ios::trunc) << "this was a database once, and is none now";
+  auto outbox = b.open();
+  EXPECT_THAT(b.bodies(*outbox), ElementsAre("fine"));
+  int damaged = 0;
+  for (const auto& file : std::filesystem::directory_iterator(b.config().folder)) {
+    damaged += file.path().string().find("0.db.damaged-") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(damaged, 1);
+  EXPECT_TRUE(b.add(*outbox, {"more"}).status.ok());
+}
+
+TEST(Outbox, LeavesAFileAloneThatANewerVersionMade) {
+  OutboxBundle b;
+  b.add(*b.open(), {"old"});
+  const auto version = [&](const char* script) {
+    auto db = sql::SqliteConnection::open(b.file("0.db"), {});
+    ASSERT_TRUE(db.ok());
+    ASSERT_TRUE(db.value()->run_script(script).ok());
+  };
+  version("PRAGMA user_version = 99;");
+  {
+    auto outbox = b.open();
+    EXPECT_EQ(outbox->entries(), 0);
+    EXPECT_TRUE(b.add(*outbox, {"new"}).status.ok()) << "into another slot";
+  }
+  version("PRAGMA user_version = 1;");
+  auto outbox = b.open();
+  EXPECT_EQ(outbox->entries(), 2);
+}
+
+TEST(Outbox, SaysWhyNothingCanBeAddedWhereItsFolderIsAFile) {
+  OutboxBundle b;
+  std::ofstream(b.config().folder) << "in the way";
+  auto outbox = b.open();
+  const WorkDone done = b.add(*outbox, {"one"});
+  ASSERT_FALSE(done.status.ok());
+  EXPECT_THAT(done.status.error().message, HasSubstr(b.config().folder));
+}
+
+// A child adds one entry after another and says each that was added; it is killed in the middle.
+TEST(Outbox, LosesNothingThatWasAddedWhenItsProcessIsKilled) {
+  OutboxBundle b;
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Outbox outbox(b.config(), b.clock);
+    for (std::int64_t id = 1;; ++id) {
+      if (!outbox.run({.add = {entry_of(id, std::to_string(id))}}).status.ok()) ::_exit(1);
+      if (::write(ends[1], &id, sizeof id) != sizeof id) ::_exit(1);
+    }
+  }
+  ::close(ends[1]);
+  std::int64_t said = 0;
+  for (int i = 0; i < 30; ++i) ASSERT_EQ(::read(ends[0], &said, sizeof said), sizeof said);
+  ASSERT_EQ(::kill(child, SIGKILL), 0);
+  while (::read(ends[0], &said, sizeof said) == sizeof said) {
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  ::close(ends[0]);
+
+  auto outbox = b.open();
+  const auto entries = b.load(*outbox, {.entries_max = 1'000'000, .bytes_max = 1 << 30});
+  // The last one may be there without having been said.
+  ASSERT_GE(static_cast<std::int64_t>(entries.size()), said);
+  ASSERT_LE(static_cast<std::int64_t>(entries.size()), said + 1);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    ASSERT_EQ(entries[i].body, std::to_string(i + 1));
+  }
+}
+
+}  // namespace
+}  // namespace carillon::outbox
