@@ -112,6 +112,8 @@ void JobClient::submit_async(std::vector<JobSpec> jobs, SubmitDone done) {
   thread_->submit(std::move(jobs), std::move(done));
 }
 
+Result<FlushAnswer> JobClient::flush() { return thread_->flush_and_wait(); }
+
 Result<ActAnswer> JobClient::cancel(const TaskRef& task) {
   return act(*thread_, act_on(wire::Verb::kCancel, task));
 }

@@ -1,5 +1,6 @@
 #include <iostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <poll.h>
@@ -37,19 +38,22 @@ int run(int argc, char** argv) {
   const Environment environment = Environment::of_process();
   const Program program = declare_program();
   const SystemClock clock;
-  const Surroundings around{.program = program,
-                            .clock = clock,
-                            .out = std::cout,
-                            .err = std::cerr,
-                            .input = STDIN_FILENO,
-                            .terminal = Terminal::of_process(environment),
-                            .zone = local_zone(environment),
-                            .user = user_name(),
-                            .open_client =
-                                [](const Configuration& configuration) {
-                                  return JobClient::open(client_options(configuration));
-                                },
-                            .pause = pause};
+  const Surroundings around{
+      .program = program,
+      .clock = clock,
+      .out = std::cout,
+      .err = std::cerr,
+      .input = STDIN_FILENO,
+      .terminal = Terminal::of_process(environment),
+      .zone = local_zone(environment),
+      .user = user_name(),
+      .open_client =
+          [](const Configuration& configuration, Surroundings::OnDelivered on_delivered) {
+            JobClientOptions options = client_options(configuration);
+            options.on_delivered = std::move(on_delivered);
+            return JobClient::open(options);
+          },
+      .pause = pause};
   const int status = run_program(arguments, environment, around);
   std::cout.flush();
   if (!std::cout && status == kDone) {

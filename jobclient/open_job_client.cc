@@ -3,6 +3,7 @@
 #include "carillon/job_client.h"
 #include "jobclient/submit/client_thread.h"
 #include "shared/base/environment.h"
+#include "shared/base/folders.h"
 #include "shared/net/endpoint.h"
 #include "shared/net/zmq/zmq_transport.h"
 
@@ -22,10 +23,16 @@ Result<std::unique_ptr<JobClient>> JobClient::open(const JobClientOptions& optio
   }
   const net::Access access{
       .keys = options.keys, .token_file = options.token_file, .insecure = options.insecure};
+  const Environment environment = Environment::of_process();
+  JobClientOptions with_data = options;
+  if (options.data.empty() && options.outbox != OutboxUse::kOff) {
+    // Without a home nothing is stored; why, is said when something ought to be.
+    const Result<std::string> folder = state_folder(environment, "jobclient");
+    if (folder.ok()) with_data.data = folder.value();
+  }
   static const SystemClock clock;
-  auto thread =
-      CARILLON_TRY(ClientThread::start(options, [access, environment = Environment::of_process()](
-                                                    EventLoop& loop, const std::string& tracker) {
+  auto thread = CARILLON_TRY(ClientThread::start(
+      with_data, [access, environment](EventLoop& loop, const std::string& tracker) {
         return net::connect_zmq(loop, clock, environment, tracker, access);
       }));
   return std::make_unique<JobClient>(std::move(thread));

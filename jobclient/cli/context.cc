@@ -1,5 +1,9 @@
 #include "jobclient/cli/context.h"
 
+#include <utility>
+
+#include "jobclient/cli/text_width.h"
+
 namespace carillon::cli {
 
 Context::Context(const Configuration& its_configuration, const Surroundings& its_surroundings)
@@ -10,10 +14,39 @@ Context::Context(const Configuration& its_configuration, const Surroundings& its
             .zone = its_surroundings.zone.ok() ? its_surroundings.zone.value() : Zone::utc(),
             .now = its_surroundings.clock.wall_now()} {}
 
+Result<JobClient*> Context::client_as_it_is() {
+  if (client_) return client_.get();
+  client_ = CARILLON_TRY(around.open_client(configuration, [this](const SubmitAnswer& answer) {
+    const MutexLock lock(mutex_);
+    delivered_.push_back(answer);
+  }));
+  return client_.get();
+}
+
 Result<JobClient*> Context::client() {
   if (client_) return client_.get();
-  client_ = CARILLON_TRY(around.open_client(configuration));
+  CARILLON_TRY(client_as_it_is());
+  deliver_stored();
   return client_.get();
+}
+
+std::vector<SubmitAnswer> Context::take_delivered() {
+  const MutexLock lock(mutex_);
+  return std::exchange(delivered_, {});
+}
+
+void Context::deliver_stored() {
+  // Without a tracker the verb itself says so.
+  const Result<FlushAnswer> flushed = client_->flush();
+  for (const SubmitAnswer& answer : take_delivered()) {
+    if (answer.status == SubmitStatus::kAccepted) continue;
+    err() << "jobclient: stored job '" << one_line(answer.task_id) << "' of group '"
+          << one_line(answer.group) << "' was not accepted: " << one_line(answer.reason) << '\n';
+  }
+  if (flushed.ok() && flushed.value().accepted > 0) {
+    err() << "jobclient: stored jobs that were delivered: " << flushed.value().accepted << '\n';
+  }
+  err().flush();
 }
 
 int Context::fail(int status, const std::string& message) {

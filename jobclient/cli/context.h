@@ -5,6 +5,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "carillon/job_client.h"
 #include "jobclient/cli/exit_status.h"
@@ -12,6 +13,7 @@
 #include "jobclient/cli/terminal.h"
 #include "shared/base/clock.h"
 #include "shared/base/configuration.h"
+#include "shared/base/mutex.h"
 
 // What a verb of jobclient works with: what was asked for, and the world around it. main makes it
 // of the process, a test of its own things.
@@ -28,7 +30,10 @@ struct Surroundings {
   Terminal terminal{};
   Result<Zone> zone = Zone::utc();  // of this machine, or why it is not known
   std::string user{};               // who runs jobclient
-  std::function<Result<std::unique_ptr<JobClient>>(const Configuration&)> open_client{};
+  // `on_delivered` as in JobClientOptions.
+  using OnDelivered = std::function<void(const SubmitAnswer&)>;
+  std::function<Result<std::unique_ptr<JobClient>>(const Configuration&, OnDelivered)>
+      open_client{};
   std::function<void(Duration)> pause{};
 };
 
@@ -44,8 +49,13 @@ class Context {
   std::ostream& err() const { return around.err; }
   bool is_json() const { return style.format == Format::kJson || style.format == Format::kJsonl; }
 
-  // Opened when it is first asked for.
+  // Opened when it is first asked for. What was stored before is delivered then, and people are
+  // told of it on stderr; if no tracker is reachable, it stays where it is.
   Result<JobClient*> client();
+  // The same, but nothing is delivered unless it is asked to.
+  Result<JobClient*> client_as_it_is();
+  // What became of stored jobs since the last call.
+  std::vector<SubmitAnswer> take_delivered();
 
   // Says "jobclient: verb: message" on stderr, and answers `status`.
   int fail(int status, const std::string& message);
@@ -58,7 +68,11 @@ class Context {
   TaskRef task() const;
 
  private:
-  std::unique_ptr<JobClient> client_;
+  void deliver_stored();
+
+  Mutex mutex_;  // the client's thread tells of what was delivered
+  std::vector<SubmitAnswer> delivered_ CARILLON_GUARDED_BY(mutex_){};
+  std::unique_ptr<JobClient> client_;  // last, so that it ends first
 };
 
 inline constexpr const char* kCannotWrite = "cannot write the output (is the disk full?)";

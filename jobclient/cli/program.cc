@@ -2,6 +2,7 @@
 
 #include "jobclient/cli/act.h"
 #include "jobclient/cli/ask.h"
+#include "jobclient/cli/flush.h"
 #include "jobclient/cli/help.h"
 #include "jobclient/cli/import_crontab.h"
 #include "jobclient/cli/keys.h"
@@ -22,17 +23,27 @@ struct CliVerb {
 };
 
 // In the order of the program's --help.
-constexpr CliVerb kVerbs[] = {
-    {declare_submit, run_submit},   {declare_import_crontab, run_import_crontab},
-    {declare_list, run_list},       {declare_show, run_show},
-    {declare_waiting, run_waiting}, {declare_executing, run_executing},
-    {declare_history, run_history}, {declare_logs, run_logs},
-    {declare_nodes, run_nodes},     {declare_groups, run_groups},
-    {declare_stats, run_stats},     {declare_trigger, run_trigger},
-    {declare_cancel, run_cancel},   {declare_suspend, run_suspend},
-    {declare_resume, run_resume},   {declare_kill, run_kill},
-    {declare_next, run_next},       {declare_keys_new, run_keys_new},
-    {declare_help, nullptr},        {declare_completion, run_completion}};
+constexpr CliVerb kVerbs[] = {{declare_submit, run_submit},
+                              {declare_flush, run_flush},
+                              {declare_import_crontab, run_import_crontab},
+                              {declare_list, run_list},
+                              {declare_show, run_show},
+                              {declare_waiting, run_waiting},
+                              {declare_executing, run_executing},
+                              {declare_history, run_history},
+                              {declare_logs, run_logs},
+                              {declare_nodes, run_nodes},
+                              {declare_groups, run_groups},
+                              {declare_stats, run_stats},
+                              {declare_trigger, run_trigger},
+                              {declare_cancel, run_cancel},
+                              {declare_suspend, run_suspend},
+                              {declare_resume, run_resume},
+                              {declare_kill, run_kill},
+                              {declare_next, run_next},
+                              {declare_keys_new, run_keys_new},
+                              {declare_help, nullptr},
+                              {declare_completion, run_completion}};
 
 std::vector<Option> program_options() {
   constexpr const char* kConnection = "Connection";
@@ -69,6 +80,11 @@ std::vector<Option> program_options() {
            .kind = OptionKind::kSwitch,
            .help = "The tracker asks for nothing, and nothing is encrypted.",
            .section = kConnection},
+          {.name = "data",
+           .placeholder = "DIR",
+           .help = "Where jobs are stored that no tracker could be given (submit --offline).",
+           .fallback_help = "~/.local/state/carillon/jobclient",
+           .section = kConnection},
           {.name = "output",
            .letter = 'o',
            .placeholder = "FORMAT",
@@ -102,12 +118,15 @@ Program declare_program() {
 }
 
 JobClientOptions client_options(const Configuration& configuration) {
+  const bool stores = configuration.verb() == "submit" && configuration.is_on("offline");
   return {.trackers = configuration.list("tracker"),
           .connect_timeout = configuration.duration("connect-timeout"),
           .answer_timeout = configuration.duration("answer-timeout"),
           .token_file = configuration.text("token-file"),
           .keys = configuration.text("keys"),
-          .insecure = configuration.is_on("insecure")};
+          .insecure = configuration.is_on("insecure"),
+          .outbox = stores ? OutboxUse::kStore : OutboxUse::kDeliver,
+          .data = configuration.text("data")};
 }
 
 int run_program(const std::vector<std::string>& arguments, const Environment& environment,

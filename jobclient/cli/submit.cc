@@ -63,7 +63,9 @@ Verb declare_submit() {
       .description =
           "Submits one job, given by flags, and says whether it was accepted; an accepted job is "
           "on disk. With --stdin, submits one job a line, each a JSON object whose fields are the "
-          "flags with underscores.",
+          "flags with underscores. With --offline, jobs are stored on this machine's disk when no "
+          "job tracker is reachable within --connect-timeout; the next call of jobclient that "
+          "reaches it, such as `jobclient flush`, submits them.",
       .options = {{.name = "stdin",
                    .kind = OptionKind::kSwitch,
                    .help = "Read jobs as JSON lines; answers one line a job, in order."},
@@ -72,7 +74,11 @@ Verb declare_submit() {
                    .kind = OptionKind::kSwitch,
                    .help = "Print what the job writes as it comes, and exit with its status: 128+n "
                            "when signal n ended it, 125 when it was refused, did not run or was "
-                           "lost sight of. Ctrl-C stops the waiting, not the job."}},
+                           "lost sight of. Ctrl-C stops the waiting, not the job."},
+                  {.name = "offline",
+                   .kind = OptionKind::kSwitch,
+                   .help = "Store jobs on disk when no job tracker is reachable, and submit them "
+                           "with the next call."}},
       .rest_placeholder = "PROGRAM [ARGUMENT]...",
       .examples =
           "  jobclient submit -- echo hello\n"
@@ -81,7 +87,8 @@ Verb declare_submit() {
           "      -- /usr/local/bin/backup --full\n"
           "  jobclient submit --every 5m --timeout 1m --http https://example.org/refresh\n"
           "  jobclient submit --wait --script report.py --param day=2026-11-20\n"
-          "  jobclient submit --stdin < jobs.jsonl\n",
+          "  jobclient submit --stdin < jobs.jsonl\n"
+          "  jobclient submit --offline --task-id report -- /usr/local/bin/report\n",
       .section = "Submit"};
   for (Option& option : job_options()) verb.options.push_back(std::move(option));
   return verb;
@@ -92,6 +99,10 @@ int run_submit(Context& context) {
   if (configuration.is_on("stdin")) return submit_lines(context);
   Result<JobSpec> job = job_from_flags(configuration, context.style.now, context.around.input);
   if (!job.ok()) return context.fail(kWrongInput, job.error().message);
+  if (configuration.is_on("wait") && configuration.is_on("offline")) {
+    return context.fail(kWrongInput,
+                        "--wait and --offline contradict each other (a stored job does not run)");
+  }
   const auto client = context.client();
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);
   if (configuration.is_on("wait")) {
@@ -100,7 +111,11 @@ int run_submit(Context& context) {
   const Result<SubmitAnswer> answer = client.value()->submit_one(std::move(job).value());
   if (!answer.ok()) return context.fail(answer.error());
   print_answer(context, answer.value());
-  return answer.value().status == SubmitStatus::kAccepted ? kDone : kRefused;
+  return is_refused(answer.value()) ? kRefused : kDone;
+}
+
+bool is_refused(const SubmitAnswer& answer) {
+  return answer.status != SubmitStatus::kAccepted && answer.status != SubmitStatus::kStored;
 }
 
 Row answer_row(const SubmitAnswer& answer) {

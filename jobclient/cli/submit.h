@@ -9,6 +9,9 @@ namespace carillon::cli {
 Verb declare_submit();
 int run_submit(Context& context);
 
+// Neither accepted nor stored.
+bool is_refused(const SubmitAnswer& answer);
+
 // An answer as a row: task_id, group, job_id, status, and tz, reason, warning where there are any.
 Row answer_row(const SubmitAnswer& answer);
 

@@ -60,8 +60,9 @@ int SubmitLines::run() {
   }
   if (context_.style.format == Format::kJson) output_.finish();
   if (!context_.is_json() && printed_ > 1) {
-    context_.err() << printed_ << " jobs: " << printed_ - refused_ << " accepted, " << refused_
-                   << " not\n";
+    context_.err() << printed_ << " jobs: " << printed_ - refused_ - stored_ << " accepted, ";
+    if (stored_ > 0) context_.err() << stored_ << " stored, ";
+    context_.err() << refused_ << " not\n";
   }
   return refused_ == 0 ? kDone : kRefused;
 }
@@ -136,7 +137,8 @@ Status SubmitLines::print_all() {
 
 void SubmitLines::print(const SubmitAnswer& answer) {
   ++printed_;
-  if (answer.status != SubmitStatus::kAccepted) ++refused_;
+  if (is_refused(answer)) ++refused_;
+  if (answer.status == SubmitStatus::kStored) ++stored_;
   if (context_.style.format == Format::kJson) {
     output_.add(answer_row(answer));
   } else {

@@ -62,6 +62,7 @@ class SubmitLines {
   RowOutput output_;
   std::int64_t printed_ = 0;
   std::int64_t refused_ = 0;
+  std::int64_t stored_ = 0;
   std::int64_t last_line_ = 0;  // that was answered
   SteadyTime started_{};
   SteadyTime progress_at_{};

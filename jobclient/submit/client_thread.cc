@@ -47,20 +47,20 @@ std::int64_t draw_client(Random& random) {
 
 }  // namespace
 
-ClientThread::ClientThread() = default;
+ClientThread::ClientThread(const JobClientOptions& options) : options_(options) {}
 
 Result<std::unique_ptr<ClientThread>> ClientThread::start(const JobClientOptions& options,
                                                           MakeTransport make_transport) {
-  std::unique_ptr<ClientThread> client(new ClientThread());
-  SystemRandom random;
+  std::unique_ptr<ClientThread> client(new ClientThread(options));
   const RequestsConfig config{.trackers = options.trackers,
                               .connect_timeout = options.connect_timeout,
                               .answer_timeout = options.answer_timeout};
   EventLoop& loop = client->loop_;
   client->requests_ =
-      CARILLON_TRY(Requests::open(config, client->clock_, draw_client(random),
+      CARILLON_TRY(Requests::open(config, client->clock_, draw_client(client->random_),
                                   [&loop, make = std::move(make_transport)](
                                       const std::string& tracker) { return make(loop, tracker); }));
+  if (options.outbox != OutboxUse::kOff) CARILLON_TRY(client->open_outbox());
   client->submits_ = std::make_unique<SubmitQueue>(*client->requests_, client->clock_);
   loop.watch(client->calls_.fd(), [raw = client.get()] { raw->run_calls(); });
   loop.at_end_of_turn([raw = client.get()] { return raw->end_turn(); });
@@ -69,15 +69,35 @@ Result<std::unique_ptr<ClientThread>> ClientThread::start(const JobClientOptions
   return client;
 }
 
+Status ClientThread::open_outbox() {
+  auto outbox = std::make_unique<outbox::Outbox>(
+      outbox::OutboxConfig{
+          .folder = options_.data.empty() ? "" : options_.data + "/outbox/submissions",
+          .addresses = options_.trackers,
+          .bytes_max = options_.outbox_bytes_max},
+      clock_);
+  const std::int64_t entries = outbox->entries();
+  const std::int64_t last_id = outbox->last_id();
+  outbox_ = CARILLON_TRY(outbox::OutboxThread::start(std::move(outbox), [this] { loop_.wake(); }));
+  stored_ = std::make_unique<StoredSubmits>(*outbox_, entries, last_id, *requests_, clock_, random_,
+                                            options_.on_delivered);
+  if (options_.outbox != OutboxUse::kStore) return {};
+  requests_->store_with([this](UnansweredSubmit submit) { stored_->store(std::move(submit)); },
+                        [this] { return draw_client(random_); });
+  return {};
+}
+
 ClientThread::~ClientThread() {
   if (thread_) {
     loop_.stop();
     thread_->join();
   }
+  if (outbox_) outbox_->finish();
   // From here on this thread owns what the loop's thread owned.
   while (const auto work = calls_.take()) (*work)();
   if (submits_) submits_->close();
   if (requests_) requests_->close();
+  if (stored_) stored_->close();
 }
 
 void ClientThread::run_calls() {
@@ -86,9 +106,16 @@ void ClientThread::run_calls() {
 }
 
 bool ClientThread::end_turn() {
+  if (stored_) stored_->take_done();
   submits_->flush();
   requests_->run_due();
-  const std::optional<SteadyTime> due = requests_->next_due();
+  submits_->flush();  // What waited behind what was stored just now.
+  if (stored_) stored_->start_next();
+  std::optional<SteadyTime> due = requests_->next_due();
+  if (stored_) {
+    const std::optional<SteadyTime> stored_due = stored_->next_due();
+    if (stored_due && (!due || *stored_due < *due)) due = stored_due;
+  }
   if (due == timer_at_) return false;
   if (timer_ != 0) loop_.cancel(timer_);
   timer_ = 0;
@@ -127,6 +154,17 @@ Result<wire::Message> ClientThread::ask_and_wait(wire::Message request) {
   const bool taken = put([this, shared, slot] {
     requests_->ask(std::move(*shared), clock_.steady_now(),
                    [slot](Result<wire::Message> answer) { slot->put(std::move(answer)); });
+  });
+  if (!taken) return overloaded();
+  return slot->wait();
+}
+
+Result<FlushAnswer> ClientThread::flush_and_wait() {
+  if (!stored_) return FlushAnswer{};
+  const auto slot = std::make_shared<AnswerSlot<FlushAnswer>>();
+  const bool taken = put([this, slot] {
+    stored_->flush(options_.connect_timeout, options_.answer_timeout,
+                   [slot](Result<FlushAnswer> answer) { slot->put(std::move(answer)); });
   });
   if (!taken) return overloaded();
   return slot->wait();

@@ -7,8 +7,11 @@
 
 #include "carillon/job_client.h"
 #include "jobclient/submit/requests.h"
+#include "jobclient/submit/stored_submits.h"
 #include "jobclient/submit/submit_queue.h"
 #include "shared/base/clock.h"
+#include "shared/base/random.h"
+#include "shared/outbox/outbox_thread.h"
 #include "shared/runtime/event_loop.h"
 #include "shared/runtime/mailbox.h"
 #include "shared/runtime/thread.h"
@@ -39,18 +42,24 @@ class ClientThread {
   // Waits for the answer.
   Result<std::vector<SubmitAnswer>> submit_and_wait(std::vector<JobSpec> jobs);
   Result<wire::Message> ask_and_wait(wire::Message request);
+  Result<FlushAnswer> flush_and_wait();
 
  private:
-  ClientThread();
+  explicit ClientThread(const JobClientOptions& options);
+  Status open_outbox();
   bool put(std::function<void()> work);
   void run_calls();
   bool end_turn();
 
+  const JobClientOptions options_;
   SystemClock clock_;
+  SystemRandom random_;
   EventLoop loop_{clock_};
   Mailbox<std::function<void()>> calls_{kCallsMax};
   std::unique_ptr<Requests> requests_;
   std::unique_ptr<SubmitQueue> submits_;
+  std::unique_ptr<outbox::OutboxThread> outbox_;  // none: nothing is stored
+  std::unique_ptr<StoredSubmits> stored_;         // none: likewise
   TimerId timer_ = 0;
   std::optional<SteadyTime> timer_at_{};
   std::unique_ptr<Thread> thread_;

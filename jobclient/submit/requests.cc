@@ -19,6 +19,10 @@ wire::RequestNumber* number_of(wire::Message& message) {
   return nullptr;
 }
 
+bool is_submit(const wire::Message& message) {
+  return std::holds_alternative<wire::Submit>(message);
+}
+
 std::string joined(const std::vector<std::string>& parts) {
   std::string text;
   for (const std::string& part : parts) {
@@ -48,7 +52,8 @@ Requests::Requests(RequestsConfig config, const Clock& clock, std::int64_t clien
     : config_(std::move(config)),
       clock_(clock),
       client_(client),
-      make_transport_(std::move(make_transport)) {}
+      make_transport_(std::move(make_transport)),
+      away_since_(clock.steady_now()) {}
 
 Requests::~Requests() {
   if (transport_) transport_->set_receiver(nullptr);
@@ -57,6 +62,7 @@ Requests::~Requests() {
 Status Requests::connect(std::size_t tracker) {
   if (transport_) transport_->set_receiver(nullptr);
   transport_.reset();
+  if (connected_) away_since_ = clock_.steady_now();
   connected_ = false;
   leaving_ = false;
   tracker_ = tracker;
@@ -75,8 +81,22 @@ bool Requests::window_is_open() const {
 
 bool Requests::has_room() const { return unnumbered_.empty() && window_is_open(); }
 
+void Requests::store_with(Store store, std::function<std::int64_t()> draw_client) {
+  store_ = std::move(store);
+  draw_client_ = std::move(draw_client);
+}
+
+void Requests::hold(bool held) {
+  held_ = held;
+  start_unnumbered();
+}
+
 void Requests::ask(wire::Message request, SteadyTime since, Done done) {
-  if (number_of(request) && !has_room()) {
+  if (is_submit(request) && unnumbered_.empty() && is_away(clock_.steady_now())) {
+    store_all(give_up_error(false));
+    return store_unsent({std::move(request), since, std::move(done)});
+  }
+  if (number_of(request) && (held_ || !has_room() || is_away(clock_.steady_now()))) {
     unnumbered_.push_back({std::move(request), since, std::move(done)});
     return;
   }
@@ -84,13 +104,24 @@ void Requests::ask(wire::Message request, SteadyTime since, Done done) {
 }
 
 void Requests::start(wire::Message request, SteadyTime since, Done done) {
-  const std::uint64_t correlation = ++last_correlation_;
   Outstanding outstanding{.asked_at = since, .done = std::move(done)};
   if (wire::RequestNumber* number = number_of(request)) {
     *number = {client_, ++last_sequence_};
-    outstanding.sequence = last_sequence_;
-    by_sequence_.emplace(last_sequence_, correlation);
+    outstanding.number = *number;
+    outstanding.may_be_stored = store_ && is_submit(request);
+    by_sequence_.emplace(last_sequence_, last_correlation_ + 1);
   }
+  place(std::move(outstanding), std::move(request));
+}
+
+void Requests::deliver(wire::Submit submit, Done done) {
+  Outstanding outstanding{
+      .number = submit.request, .asked_at = clock_.steady_now(), .done = std::move(done)};
+  place(std::move(outstanding), std::move(submit));
+}
+
+void Requests::place(Outstanding outstanding, wire::Message request) {
+  const std::uint64_t correlation = ++last_correlation_;
   outstanding.frame = wire::encode({correlation, std::move(request)});
   const auto placed = outstanding_.emplace(correlation, std::move(outstanding)).first;
   if (placed->second.frame.size() > wire::kFrameBytesMax) {
@@ -104,7 +135,7 @@ void Requests::start(wire::Message request, SteadyTime since, Done done) {
 }
 
 void Requests::start_unnumbered() {
-  while (!unnumbered_.empty() && window_is_open()) {
+  while (!held_ && !unnumbered_.empty() && window_is_open() && !is_away(clock_.steady_now())) {
     Unnumbered next = std::move(unnumbered_.front());
     unnumbered_.pop_front();
     start(std::move(next.request), next.asked_at, std::move(next.done));
@@ -155,7 +186,7 @@ Error Requests::give_up_error(bool was_sent) const {
 
 // The error that ends a request, or kTimeout where it may have been taken in spite of it.
 Error Requests::unless_taken(const Outstanding& request, const Error& error) {
-  const bool changes = request.sequence != 0;
+  const bool changes = request.number.sequence != 0;
   if (!changes || request.open_sendings == 0 || error.code == ErrorCode::kTimeout) return error;
   return {ErrorCode::kTimeout, error.message +
                                    ", but it was sent before, and the job tracker may have taken "
@@ -172,10 +203,14 @@ void Requests::give_up_due(SteadyTime now) {
     if (found == outstanding_.end()) continue;
     answer(found, unless_taken(found->second, give_up_error(found->second.was_sent)));
   }
-  while (!unnumbered_.empty() && give_up_at(false, unnumbered_.front().asked_at) <= now) {
-    const Done done = std::move(unnumbered_.front().done);
+  while (!unnumbered_.empty()) {
+    Unnumbered& next = unnumbered_.front();
+    const bool is_stored = store_ && is_submit(next.request);
+    const bool is_late = give_up_at(false, next.asked_at) <= now;
+    if (!is_late && !(is_stored && is_away(now))) break;
+    Unnumbered ended = std::move(next);
     unnumbered_.pop_front();
-    done(give_up_error(false));
+    is_stored ? store_unsent(std::move(ended)) : ended.done(give_up_error(false));
   }
 }
 
@@ -191,6 +226,50 @@ void Requests::leave_if_silent(SteadyTime now) {
   try_next_at_ = now;
 }
 
+bool Requests::needs_tracker() const { return !outstanding_.empty() || held_; }
+
+// So long that nobody is expected back from one moment to the next.
+bool Requests::is_away(SteadyTime now) const {
+  return store_ && !connected_ && now >= away_since_ + config_.connect_timeout;
+}
+
+bool Requests::must_store(const Outstanding& request, const Result<wire::Message>& answer) const {
+  return request.may_be_stored && !answer.ok() &&
+         (answer.error().code == ErrorCode::kUnavailable ||
+          answer.error().code == ErrorCode::kTimeout);
+}
+
+void Requests::store(Outstanding request, const Error& why) {
+  if (request.number.client == client_) {
+    client_ = draw_client_();
+    last_sequence_ = 0;
+    by_sequence_.clear();
+  }
+  store_({.frame = std::move(request.frame),
+          .number = request.was_sent ? request.number : wire::RequestNumber{},
+          .why = why,
+          .done = std::move(request.done)});
+}
+
+void Requests::store_unsent(Unnumbered request) {
+  store_({.frame = wire::encode({0, std::move(request.request)}),
+          .why = give_up_error(false),
+          .done = std::move(request.done)});
+}
+
+void Requests::store_all(const Error& why) {
+  std::vector<Outstanding> all;
+  for (auto request = outstanding_.begin(); request != outstanding_.end();) {
+    if (!request->second.may_be_stored) {
+      ++request;
+      continue;
+    }
+    all.push_back(std::move(request->second));
+    request = outstanding_.erase(request);
+  }
+  for (Outstanding& request : all) store(std::move(request), why);
+}
+
 void Requests::try_next_tracker(SteadyTime now) {
   const bool stays = connected_ && !leaving_;
   if (stays || !try_next_at_ || *try_next_at_ > now) return;
@@ -204,8 +283,9 @@ void Requests::try_next_tracker(SteadyTime now) {
 void Requests::run_due() {
   const SteadyTime now = clock_.steady_now();
   leave_if_silent(now);
-  if (!outstanding_.empty()) try_next_tracker(now);
+  if (needs_tracker()) try_next_tracker(now);
   send_due(now);
+  if (is_away(now)) store_all(give_up_error(false));
   give_up_due(now);
 }
 
@@ -216,19 +296,28 @@ std::optional<SteadyTime> Requests::next_due() const {
   };
   for (const auto& [correlation, request] : outstanding_) {
     consider(give_up_at(request.was_sent, request.asked_at));
+    if (request.may_be_stored && !connected_) consider(away_since_ + config_.connect_timeout);
     if (connected_ && request.send_at) consider(*request.send_at);
   }
-  if (!unnumbered_.empty()) consider(give_up_at(false, unnumbered_.front().asked_at));
+  if (!unnumbered_.empty()) {
+    consider(give_up_at(false, unnumbered_.front().asked_at));
+    if (store_ && !connected_) consider(away_since_ + config_.connect_timeout);
+  }
   const bool stays = connected_ && !leaving_;
-  if (!stays && !outstanding_.empty() && try_next_at_) consider(*try_next_at_);
+  if (!stays && needs_tracker() && try_next_at_) consider(*try_next_at_);
   return first;
 }
 
 void Requests::answer(Table::iterator request, Result<wire::Message> answer) {
-  const Done done = std::move(request->second.done);
-  if (request->second.sequence != 0) by_sequence_.erase(request->second.sequence);
+  Outstanding ended = std::move(request->second);
+  if (ended.number.client == client_) by_sequence_.erase(ended.number.sequence);
   outstanding_.erase(request);
-  done(std::move(answer));
+  if (must_store(ended, answer)) {
+    store(std::move(ended), answer.error());
+    if (!connected_) store_all(answer.error());
+  } else {
+    ended.done(std::move(answer));
+  }
   start_unnumbered();
 }
 
@@ -294,10 +383,12 @@ void Requests::on_connected() {
     request.sent_at.reset();
     send(request, now);
   }
+  start_unnumbered();
 }
 
 void Requests::on_disconnected(const std::string& reason) {
   const bool denied = std::string_view{reason}.starts_with(kDeniedPrefix);
+  if (connected_) away_since_ = clock_.steady_now();
   connected_ = false;
   last_reason_ = reason;
   if (denied || config_.trackers.size() > 1) {
@@ -306,6 +397,8 @@ void Requests::on_disconnected(const std::string& reason) {
   }
   if (denied && ++denied_in_row_ > config_.trackers.size()) {
     denied_in_row_ = 0;
+    // What is stored goes on trying, in its own time.
+    if (held_) try_next_at_ = clock_.steady_now() + config_.resend_after;
     fail_all(denied_error());
   }
 }

@@ -28,6 +28,12 @@
 // access is denied, the connection is made anew once, because a tracker that was restarted has a
 // new token; a second denial ends every request.
 //
+// With store_with(), a submission that would end with kUnavailable or kTimeout is stored instead,
+// and while no tracker was reachable for connect_timeout, each is stored at once; so it happens
+// later, or has happened. What was sent keeps its number, and this process goes on with new ones:
+// the tracker remembers few answers of a client, and must not forget that one. Without a connection
+// all submissions are stored that are open, so that none overtakes another.
+//
 // Giving up a changing request of which some sending was neither answered nor refused is kTimeout,
 // whatever the reason: nobody knows what became of it.
 //
@@ -53,9 +59,19 @@ struct RequestsConfig {
   Duration slow_down_wait = std::chrono::milliseconds{50};
 };
 
+// A submission without an answer, to be delivered some day.
+struct UnansweredSubmit {
+  std::string frame{};           // a Submit, encoded; its own number means nothing
+  wire::RequestNumber number{};  // 0: it was never sent
+  Error why{};
+  // To be called once: with the answers, or with an error when it could not be stored.
+  std::function<void(Result<wire::Message>)> done{};
+};
+
 class Requests final : public net::ClientReceiver {
  public:
   using Done = std::function<void(Result<wire::Message>)>;
+  using Store = std::function<void(UnansweredSubmit)>;
   using MakeTransport =
       std::function<Result<std::unique_ptr<net::ClientTransport>>(const std::string& tracker)>;
 
@@ -72,6 +88,17 @@ class Requests final : public net::ClientReceiver {
   // Whether a changing request asked now would go out at once, not wait for earlier ones.
   bool has_room() const;
 
+  // `draw_client` gives numbers for the client that this one becomes.
+  void store_with(Store store, std::function<std::int64_t()> draw_client);
+  // Sends a stored submission, ahead of all others and with the number that it has. An answer of
+  // kUnavailable or kTimeout leaves it as it is.
+  void deliver(wire::Submit submit, Done done);
+  // While held, changing requests wait: what was stored goes first.
+  void hold(bool held);
+  bool is_connected() const { return connected_; }
+  // Why a request without a connection is given up.
+  Error away_error() const { return give_up_error(false); }
+
   // Sends again, gives up, turns to the next tracker, as far as it is time.
   void run_due();
   // When to call run_due() next; empty while there is nothing to wait for.
@@ -85,10 +112,11 @@ class Requests final : public net::ClientReceiver {
   void on_disconnected(const std::string& reason) override;
 
  private:
-  // Without a sequence: a query, which any number may be of.
+  // Without a number: a query, which any number may be of.
   struct Outstanding {
     std::string frame{};
-    std::int64_t sequence = 0;
+    wire::RequestNumber number{};
+    bool may_be_stored = false;
     SteadyTime asked_at{};
     bool was_sent = false;
     std::optional<SteadyTime> sent_at{};  // first, over this connection
@@ -109,6 +137,7 @@ class Requests final : public net::ClientReceiver {
            MakeTransport make_transport);
   Status connect(std::size_t tracker);
   void start(wire::Message request, SteadyTime since, Done done);
+  void place(Outstanding outstanding, wire::Message request);
   void start_unnumbered();
   bool window_is_open() const;
   void send(Outstanding& request, SteadyTime now);
@@ -119,6 +148,12 @@ class Requests final : public net::ClientReceiver {
   void try_next_tracker(SteadyTime now);
   SteadyTime give_up_at(bool was_sent, SteadyTime asked_at) const;
   void answer(Table::iterator request, Result<wire::Message> answer);
+  bool needs_tracker() const;
+  bool is_away(SteadyTime now) const;
+  bool must_store(const Outstanding& request, const Result<wire::Message>& answer) const;
+  void store(Outstanding request, const Error& why);
+  void store_unsent(Unnumbered request);
+  void store_all(const Error& why);
   void fail_all(const Error& error);
   Error give_up_error(bool was_sent) const;
   static Error unless_taken(const Outstanding& request, const Error& error);
@@ -126,13 +161,17 @@ class Requests final : public net::ClientReceiver {
 
   const RequestsConfig config_;
   const Clock& clock_;
-  const std::int64_t client_;
+  std::int64_t client_;
   const MakeTransport make_transport_;
+  Store store_;
+  std::function<std::int64_t()> draw_client_;
+  bool held_ = false;
 
   std::unique_ptr<net::ClientTransport> transport_;
   std::size_t tracker_ = 0;  // which of config_.trackers
   bool connected_ = false;
-  bool leaving_ = false;  // it said "not yet", and there are others
+  SteadyTime away_since_{};  // not connected
+  bool leaving_ = false;     // it said "not yet", and there are others
   std::optional<SteadyTime> try_next_at_{};
   SteadyTime heard_at_{};          // anything at all
   std::string last_reason_{};      // why there is no connection, for a person
@@ -141,7 +180,7 @@ class Requests final : public net::ClientReceiver {
   std::uint64_t last_correlation_ = 0;
   std::int64_t last_sequence_ = 0;
   Table outstanding_;
-  std::map<std::int64_t, std::uint64_t> by_sequence_;  // changing requests on the way
+  std::map<std::int64_t, std::uint64_t> by_sequence_;  // changing requests of client_ on the way
   std::deque<Unnumbered> unnumbered_;                  // changing requests that wait for room
 };
 

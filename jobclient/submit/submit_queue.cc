@@ -25,6 +25,8 @@ std::size_t bytes_bound(const JobSpec& job) {
   return bytes;
 }
 
+}  // namespace
+
 SubmitAnswer from_wire(wire::SubmitAnswer&& answer) {
   return {.task_id = std::move(answer.task_id),
           .group = std::move(answer.group),
@@ -34,8 +36,6 @@ SubmitAnswer from_wire(wire::SubmitAnswer&& answer) {
           .reason = std::move(answer.reason),
           .warning = std::move(answer.warning)};
 }
-
-}  // namespace
 
 SubmitQueue::SubmitQueue(Requests& requests, const Clock& clock)
     : requests_(requests), clock_(clock) {}

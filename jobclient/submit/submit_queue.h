@@ -23,6 +23,9 @@ namespace carillon {
 // What a message is filled up to: well below the most that a frame may have.
 inline constexpr std::size_t kSubmitBytesAim = 3 * 1024 * 1024;
 
+// What a job tracker says of a job, as callers know it.
+SubmitAnswer from_wire(wire::SubmitAnswer&& answer);
+
 class SubmitQueue {
  public:
   using Done = JobClient::SubmitDone;

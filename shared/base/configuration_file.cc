@@ -33,7 +33,7 @@ constexpr std::array kPrograms{
         "tracker group threads name label allow drain_timeout kill_grace stop_without_lease "
         "output_max data token_file keys insecure log_level"},
     KeysOfProgram{"jobclient",
-                  "tracker connect_timeout answer_timeout token_file keys insecure output"}};
+                  "tracker connect_timeout answer_timeout token_file keys insecure data output"}};
 
 Error bad_file(const std::string& path, int line, const std::string& what) {
   const std::string where = line > 0 ? path + ":" + std::to_string(line) : path;

@@ -73,7 +73,8 @@ std::string Cluster::token_file() const {
 }
 
 Result<std::unique_ptr<JobClient>> Cluster::client() const {
-  return JobClient::open({.trackers = {endpoint_}, .token_file = token_file()});
+  return JobClient::open(
+      {.trackers = {endpoint_}, .token_file = token_file(), .outbox = OutboxUse::kOff});
 }
 
 Status Cluster::stop_workers() {

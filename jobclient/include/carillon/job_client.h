@@ -24,17 +24,30 @@
 // it already gives the first answer. So a call that returns has happened once, or not at all; only
 // kTimeout leaves it open.
 //
+// While no tracker is reachable, submissions are stored in an outbox on this machine's disk, each
+// answered kStored, and delivered in order once one is, by this client, or by the next that opens
+// the same folder for one of the same trackers. Calls that change something come after them.
+//
 // Errors: kUnavailable, no tracker took it within connect_timeout, because none was reachable or
 // each was just starting or stopping · kTimeout, it was sent, and no answer came within
 // answer_timeout: a tracker may have taken it · kDenied, the tracker does not let this user in ·
 // the others as the tracker says.
 //
 // Thread: any. One client serves any number of threads, and that is the fast way: what waits at
-// the same time travels together. A client has one thread of its own inside; many clients in one
-// process work too.
+// the same time travels together. A client has a thread of its own inside, and one for its outbox;
+// many clients in one process work too.
 namespace carillon {
 
 class ClientThread;
+
+struct SubmitAnswer;
+
+// What becomes of submissions while no job tracker is reachable.
+enum class OutboxUse : int {
+  kOff = 0,      // refused with kUnavailable
+  kDeliver = 1,  // the same; but what earlier ones have stored is delivered
+  kStore = 2,    // stored
+};
 
 struct JobClientOptions {
   // The first is used; when it is not reachable, the next, and so on in a circle.
@@ -47,6 +60,16 @@ struct JobClientOptions {
   std::string token_file{};  // a file with the tracker's token
   std::string keys{};        // a folder with CURVE keys
   bool insecure = false;     // the tracker asks for nothing
+
+  OutboxUse outbox = OutboxUse::kStore;
+  // Where the outbox is. Empty: $XDG_STATE_HOME/carillon/jobclient, or that below ~/.local/state.
+  std::string data{};
+  // More than so many bytes are not stored; submit() answers kLimit then.
+  std::int64_t outbox_bytes_max = std::int64_t{256} << 20;
+  // Called on the client's own thread for each stored job that was delivered, with what came of it;
+  // must neither block nor call into the client. Without it, those that were not accepted are
+  // logged.
+  std::function<void(const SubmitAnswer&)> on_delivered{};
 };
 
 enum class SubmitStatus : int { kAccepted = 0, kDuplicate = 1, kRejected = 2, kStored = 3 };
@@ -60,8 +83,14 @@ struct SubmitAnswer {
   JobId job_id{};  // of the job, or of a schedule's first run; 0 for a manual job, and if refused
   SubmitStatus status = SubmitStatus::kRejected;
   std::string tz{};       // the zone that a cron job was stored with
-  std::string reason{};   // why not accepted
+  std::string reason{};   // why not accepted, or why it was stored
   std::string warning{};  // accepted, but something looks wrong
+};
+
+// How many stored jobs were delivered.
+struct FlushAnswer {
+  std::int64_t accepted = 0;
+  std::int64_t refused = 0;  // each was told to on_delivered, or logged
 };
 
 // A job as its user knows it.
@@ -127,9 +156,13 @@ class JobClient {
   Result<SubmitAnswer> submit_one(JobSpec job);
   // Does not wait: `done` is called on the client's own thread, and must neither block nor call
   // into the client. When the client is closed before, it is called with kUnavailable, or with
-  // kTimeout once the jobs were sent.
+  // kTimeout once the jobs were sent; they are not stored then.
   using SubmitDone = std::function<void(Result<std::vector<SubmitAnswer>>)>;
   void submit_async(std::vector<JobSpec> jobs, SubmitDone done);
+
+  // Waits until everything that was stored is delivered. kUnavailable: no tracker was reachable
+  // within connect_timeout, or took any within answer_timeout; the rest stays where it is.
+  Result<FlushAnswer> flush();
 
   // Final, also for a job that is running.
   Result<ActAnswer> cancel(const TaskRef& task);

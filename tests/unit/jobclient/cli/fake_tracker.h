@@ -29,8 +29,9 @@ class FakeTracker {
 
   explicit FakeTracker(Answer answer) : answer_(std::move(answer)) {}
 
-  Result<std::unique_ptr<JobClient>> open() {
-    JobClientOptions options;
+  // Nothing is stored unless `options` say so.
+  Result<std::unique_ptr<JobClient>> open(JobClientOptions options) {
+    if (options.data.empty()) options.outbox = OutboxUse::kOff;
     options.connect_timeout = std::chrono::milliseconds{1};
     auto thread = ClientThread::start(options, [this](EventLoop& loop, const std::string&) {
       return Result<std::unique_ptr<net::ClientTransport>>{
@@ -130,7 +131,12 @@ class Cli {
         .terminal = terminal,
         .zone = Zone::load("Europe/Berlin").value(),
         .user = "ann",
-        .open_client = [this](const Configuration&) { return tracker.open(); },
+        .open_client =
+            [this](const Configuration& configuration, Surroundings::OnDelivered on_delivered) {
+              JobClientOptions options = client_options(configuration);
+              options.on_delivered = std::move(on_delivered);
+              return tracker.open(std::move(options));
+            },
         .pause =
             [this](Duration time) {
               clock.advance(time);

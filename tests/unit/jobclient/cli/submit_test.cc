@@ -1,9 +1,12 @@
 #include "jobclient/cli/submit.h"
 
+#include <filesystem>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "jobclient/cli/follow.h"
+#include "tests/support/temp_folder.h"
 #include "tests/unit/jobclient/cli/fake_tracker.h"
 
 namespace carillon::cli {
@@ -322,6 +325,98 @@ TEST(SubmitLines, RefusesFlagsOfASingleJob) {
   Cli cli(accept_all);
   EXPECT_EQ(cli.run({"submit", "--stdin", "--cron", "@daily"}), kWrongInput);
   EXPECT_THAT(cli.err.str(), HasSubstr("--stdin and --cron contradict each other"));
+}
+
+// ---- --offline and flush ----
+
+struct OfflineCli : Cli {
+  OfflineCli() : Cli(accept_all) { tracker.is_reachable = false; }
+  int run_here(std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--data", folder.path().string()});
+    return run(arguments);
+  }
+  // What the next call prints.
+  void forget_output() {
+    out.str("");
+    err.str("");
+  }
+
+  carillon::testing::TempFolder folder;
+};
+
+TEST(Offline, StoresAJobWhenNoTrackerIsReachableAndSaysSo) {
+  OfflineCli cli;
+  EXPECT_EQ(cli.run_here({"submit", "--offline", "--task-id", "kept", "--handler", "noop"}), kDone);
+  EXPECT_THAT(cli.out.str(), StartsWith("stored  kept  group default  no job tracker reachable"));
+  EXPECT_TRUE(cli.tracker.asked<wire::Submit>().empty());
+}
+
+TEST(Offline, WithoutItNothingIsStored) {
+  OfflineCli cli;
+  EXPECT_EQ(cli.run_here({"submit", "--task-id", "kept", "--handler", "noop"}), kNoTracker);
+  EXPECT_TRUE(std::filesystem::is_empty(cli.folder.path()));
+}
+
+TEST(Offline, AReachableTrackerGetsTheJob) {
+  OfflineCli cli;
+  cli.tracker.is_reachable = true;
+  EXPECT_EQ(cli.run_here({"submit", "--offline", "--task-id", "now", "--handler", "noop"}), kDone);
+  EXPECT_THAT(cli.out.str(), StartsWith("accepted  now"));
+  EXPECT_TRUE(std::filesystem::is_empty(cli.folder.path()));
+}
+
+TEST(Offline, FlushDeliversInOrderAndAnswersEachJob) {
+  OfflineCli cli;
+  for (const char* task : {"one", "two"}) {
+    cli.run_here({"submit", "--offline", "--task-id", task, "--handler", "noop"});
+  }
+  cli.forget_output();
+  EXPECT_EQ(cli.run_here({"flush"}), kNoTracker);
+  EXPECT_THAT(cli.err.str(), HasSubstr("stored submissions that wait: 2"));
+  cli.forget_output();
+  cli.tracker.is_reachable = true;
+  EXPECT_EQ(cli.run_here({"flush"}), kDone);
+  EXPECT_EQ(cli.out.str(),
+            "accepted  one  group default  job 7\naccepted  two  group default  job 8\n");
+  cli.forget_output();
+  EXPECT_EQ(cli.run_here({"flush", "-o", "json"}), kDone);
+  EXPECT_EQ(cli.out.str(), "[]\n");
+}
+
+TEST(Offline, AnyCallDeliversFirstAndTellsOnStderr) {
+  OfflineCli cli;
+  cli.run_here({"submit", "--offline", "--task-id", "kept", "--handler", "noop"});
+  cli.forget_output();
+  cli.tracker.is_reachable = true;
+  EXPECT_EQ(cli.run_here({"submit", "--task-id", "next", "--handler", "noop"}), kDone);
+  EXPECT_EQ(cli.err.str(), "jobclient: stored jobs that were delivered: 1\n");
+  const auto asked = cli.tracker.asked<wire::Submit>();
+  ASSERT_EQ(asked.size(), 2u);
+  EXPECT_EQ(asked[0].jobs[0].task_id, "kept");
+  EXPECT_EQ(asked[1].jobs[0].task_id, "next");
+}
+
+TEST(Offline, AStoredJobThatIsNotAcceptedIsSaidByFlushAndMakesItFail) {
+  OfflineCli cli;
+  cli.run_here({"submit", "--offline", "--task-id", "nightly", "--handler", "noop"});
+  cli.forget_output();
+  Cli refusing(refuse_all);
+  EXPECT_EQ(refusing.run({"flush", "--data", cli.folder.path().string()}), kRefused);
+  EXPECT_THAT(refusing.out.str(), HasSubstr("task 'nightly' is defined already"));
+}
+
+TEST(Offline, ManyLinesAreStoredAndCounted) {
+  OfflineCli cli;
+  cli.give_input(
+      "{\"task_id\":\"a\",\"handler\":\"noop\"}\n{\"task_id\":\"b\",\"handler\":\"noop\"}\n");
+  EXPECT_EQ(cli.run_here({"submit", "--offline", "--stdin"}), kDone);
+  EXPECT_THAT(cli.err.str(), HasSubstr("2 jobs: 0 accepted, 2 stored, 0 not"));
+}
+
+TEST(Offline, ContradictsWait) {
+  OfflineCli cli;
+  EXPECT_EQ(cli.run_here({"submit", "--offline", "--wait", "--", "true"}), kWrongInput);
+  EXPECT_THAT(cli.err.str(), HasSubstr("--wait and --offline contradict each other"));
 }
 
 }  // namespace

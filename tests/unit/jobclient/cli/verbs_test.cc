@@ -432,8 +432,8 @@ TEST(Help, DescribesAVerb) {
 
 TEST(Program, RefusesUnknownVerbsAndFlags) {
   Cli cli(acted);
-  EXPECT_EQ(cli.run({"flush"}), kWrongInput);
-  EXPECT_EQ(cli.run({"submit", "--offline", "--", "true"}), kWrongInput);
+  EXPECT_EQ(cli.run({"flash"}), kWrongInput);
+  EXPECT_EQ(cli.run({"submit", "--ofline", "--", "true"}), kWrongInput);
   EXPECT_EQ(cli.run({}), kWrongInput);
   EXPECT_THAT(cli.err.str(), StartsWith("jobclient: "));
 }
@@ -457,6 +457,7 @@ TEST(Program, HandsTheConnectionOptionsToTheClient) {
   EXPECT_EQ(options.trackers, (std::vector<std::string>{"tcp://a:1", "tcp://b:2"}));
   EXPECT_EQ(options.connect_timeout, std::chrono::seconds{2});
   EXPECT_TRUE(options.insecure);
+  EXPECT_EQ(options.outbox, OutboxUse::kDeliver) << "only --offline stores";
 }
 
 }  // namespace
