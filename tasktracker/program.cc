@@ -95,8 +95,8 @@ std::vector<Option> limit_options(const Environment& environment) {
        .section = "Limits"},
       {.name = "data",
        .placeholder = "DIR",
-       .help = "Folder for the worker's own files, such as scripts while they run. Workers may "
-               "share it: each makes a folder of its own in it.",
+       .help = "Folder for the worker's own files: scripts while they run, and results that no job "
+               "tracker has confirmed, for the next worker to report. Workers may share it.",
        .fallback = data_folder(environment),
        .section = "Limits"},
   };

@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/folders.h"
 #include "shared/base/host_name.h"
 #include "shared/base/mutex.h"
 #include "shared/base/random.h"
 #include "shared/net/http/http_client.h"
 #include "shared/net/zmq/zmq_transport.h"
+#include "shared/outbox/outbox_thread.h"
 #include "shared/runtime/event_loop.h"
 #include "shared/runtime/thread.h"
 #include "shared/wire/spec_words.h"
@@ -24,6 +26,9 @@ using tasktracker::Worker;
 
 constexpr int kThreadsMax = 1024;
 constexpr std::size_t kNameBytesMax = 200;
+// Results and pieces of output on disk; the bytes of output that a worker has in memory are bounded
+// far below that.
+constexpr std::int64_t kKeptMax = 2'000'000;
 
 bool is_group_name(const std::string& group) {
   return !group.empty() && group.size() <= kGroupBytesMax &&
@@ -110,6 +115,7 @@ class Inside final : public TaskTracker {
   }
 
   Status connect(const tasktracker::WorkerConfig& config);
+  Result<tasktracker::ReportOutbox> open_outbox();
   Status handle(const std::string& name, JobRunner runner) override;
   Status start() override;
   void request_stop(Duration drain) override { worker_->request_stop(drain); }
@@ -122,6 +128,7 @@ class Inside final : public TaskTracker {
   const tasktracker::HttpSend http_ = send_http;
   tasktracker::Handlers handlers_;
   EventLoop loop_;
+  std::unique_ptr<outbox::OutboxThread> outbox_;  // wakes the loop
   std::unique_ptr<Worker> worker_;
   std::atomic<bool> started_{false};
   Mutex mutex_;  // several threads may wait for the end
@@ -137,10 +144,29 @@ Status Inside::connect(const tasktracker::WorkerConfig& config) {
     auto transport = CARILLON_TRY(net::connect_zmq(loop_, clock_, environment_, endpoint, access));
     addresses.push_back({.endpoint = endpoint, .transport = std::move(transport)});
   }
+  tasktracker::ReportOutbox outbox = CARILLON_TRY(open_outbox());
   worker_ = std::make_unique<Worker>(
       config, loop_, clock_, environment_, handlers_, http_, std::move(addresses),
+      std::move(outbox),
       Worker::Callbacks{.on_ready = options_.on_ready, .on_stopped = [this] { loop_.stop(); }});
   return {};
+}
+
+Result<tasktracker::ReportOutbox> Inside::open_outbox() {
+  std::string data = options_.data;
+  if (data.empty()) {
+    // Without a home nothing is kept; why, is said when something ought to be.
+    const Result<std::string> folder = state_folder(environment_, "tasktracker");
+    if (folder.ok()) data = folder.value();
+  }
+  auto outbox = std::make_unique<outbox::Outbox>(
+      outbox::OutboxConfig{.folder = data.empty() ? "" : data + "/outbox/reports",
+                           .addresses = options_.trackers,
+                           .entries_max = kKeptMax},
+      clock_);
+  const std::int64_t last_id = outbox->last_id();
+  outbox_ = CARILLON_TRY(outbox::OutboxThread::start(std::move(outbox), [this] { loop_.wake(); }));
+  return tasktracker::ReportOutbox(outbox_.get(), last_id);
 }
 
 Status Inside::handle(const std::string& name, JobRunner runner) {

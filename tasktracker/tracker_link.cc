@@ -1,5 +1,6 @@
 #include "tasktracker/tracker_link.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -9,6 +10,7 @@ namespace carillon::tasktracker {
 namespace {
 
 constexpr std::size_t kUnconfirmedMax = 16 * 1024;  // results
+constexpr std::size_t kReportsKnown = 64;           // messages whose refusal is understood
 
 template <class... Calls>
 struct Overloaded : Calls... {
@@ -18,7 +20,7 @@ struct Overloaded : Calls... {
 }  // namespace
 
 TrackerLink::TrackerLink(TrackerLinkConfig config, std::vector<TrackerAddress> addresses,
-                         RunPool& pool, const Clock& clock, OnReady on_ready)
+                         RunPool& pool, const Clock& clock, ReportOutbox outbox, OnReady on_ready)
     : config_(std::move(config)),
       pool_(pool),
       clock_(clock),
@@ -26,7 +28,8 @@ TrackerLink::TrackerLink(TrackerLinkConfig config, std::vector<TrackerAddress> a
       trackers_(std::move(addresses), *this),
       fetcher_(config_.fetcher),
       output_(config_.output),
-      reporter_(config_.reporter, output_) {}
+      reporter_(config_.reporter, output_),
+      outbox_(std::move(outbox)) {}
 
 void TrackerLink::on_connected() {
   heard_at_ = clock_.steady_now();
@@ -82,6 +85,7 @@ void TrackerLink::on_registered(const wire::Registered& registered) {
   output_.forget_sent();
   output_correlation_ = 0;
   last_refusal_.clear();
+  outbox_.look_again();
   log_.info("registered", "tracker", trackers_.endpoint(), "held", fetcher_.held());
   on_ready_(trackers_.endpoint());
 }
@@ -130,6 +134,7 @@ void TrackerLink::on_error(std::uint64_t correlation, const Error& error) {
     last_refusal_ = error.message;
     return;
   }
+  if (on_rejected(correlation, error)) return;
   if (correlation == output_correlation_) output_.on_refused(now);
   if (error.code == ErrorCode::kUnavailable) trackers_.leave();
   if (error.code == ErrorCode::kNotFound) {
@@ -143,6 +148,29 @@ void TrackerLink::on_error(std::uint64_t correlation, const Error& error) {
               error.message);
     last_refusal_ = error.message;
   }
+}
+
+// Whether it is a word on something that can never be taken, so that sending it again is in vain.
+bool TrackerLink::on_rejected(std::uint64_t correlation, const Error& error) {
+  if (error.code != ErrorCode::kInvalidArgument) return false;
+  const auto give_up = [&](const wire::AttemptId& id, const char* what) {
+    log_.error("the job tracker refuses something for good, it is dropped", "what",
+               std::string_view{what}, "job", id.job_id.value, "attempt", id.attempt, "reason",
+               error.message);
+  };
+  if (correlation == output_correlation_) {
+    output_correlation_ = 0;
+    if (const auto id = output_.on_rejected(clock_.steady_now())) give_up(*id, "output");
+    return true;
+  }
+  const auto report = std::find_if(reports_.begin(), reports_.end(),
+                                   [&](const auto& known) { return known.first == correlation; });
+  if (report == reports_.end()) return false;
+  for (const wire::AttemptId& id : reporter_.on_rejected(report->second, error.message)) {
+    give_up(id, "result");
+    fetcher_.on_confirmed(id);
+  }
+  return true;
 }
 
 void TrackerLink::on_ended(Ended&& ended, SteadyTime now) {
@@ -170,6 +198,40 @@ void TrackerLink::give_back_refused(SteadyTime now, bool at_once) {
 }
 
 void TrackerLink::flush(SteadyTime now) {
+  report_left(now);
+  send_all(now);
+  keep(now);
+}
+
+// At once while there is nobody to confirm anything; otherwise only what takes long, so that no job
+// costs a write while all is well.
+void TrackerLink::keep(SteadyTime now) {
+  if (!outbox_.is_in_use()) return;
+  if (!fetcher_.is_registered() || reporter_.is_stalled(now) || output_.is_stalled(now)) {
+    (void)keep_all();  // The disk is not waited for here.
+  }
+  for (const outbox::EntryId& id : output_.take_settled()) outbox_.forget(id);
+  for (const outbox::EntryId& id : reporter_.take_settled()) outbox_.forget(id);
+  if (fetcher_.is_registered()) outbox_.want_left();
+  outbox_.turn(now);
+}
+
+bool TrackerLink::keep_all() {
+  if (!outbox_.is_in_use()) return true;
+  const SessionId session = config_.fetcher.session;
+  output_.keep_all([&](const wire::OutputChunk& chunk) { return outbox_.keep(session, chunk); });
+  reporter_.keep_all([&](const wire::RunResult& result) { return outbox_.keep(session, result); });
+  return outbox_.is_settled();
+}
+
+void TrackerLink::report_left(SteadyTime now) {
+  for (ReportOutbox::Left& left : outbox_.take_left()) {
+    if (left.chunk) output_.add_kept(std::move(*left.chunk), left.id);
+    if (left.result) reporter_.add(std::move(*left.result), now, left.session, left.id);
+  }
+}
+
+void TrackerLink::send_all(SteadyTime now) {
   watch_silence(now);
   trackers_.choose(now);
   if (!trackers_.is_connected()) {
@@ -184,7 +246,8 @@ void TrackerLink::flush(SteadyTime now) {
     }
     while (std::optional<wire::Report> report =
                reporter_.next_message(config_.fetcher.session, now)) {
-      send(std::move(*report));
+      reports_.emplace_back(send(std::move(*report)), reporter_.last_message());
+      if (reports_.size() > kReportsKnown) reports_.pop_front();
     }
     if (!to_give_back_.empty()) {
       send(wire::GiveBack{.session = config_.fetcher.session,
@@ -210,11 +273,12 @@ void TrackerLink::watch_silence(SteadyTime now) {
 }
 
 std::optional<SteadyTime> TrackerLink::next_time() const {
-  if (!trackers_.is_connected()) return std::nullopt;
-  std::optional<SteadyTime> next = fetcher_.next_time();
+  std::optional<SteadyTime> next = outbox_.next_time();
+  if (!trackers_.is_connected()) return next;
   const auto consider = [&next](std::optional<SteadyTime> time) {
     if (time && (!next || *time < *next)) next = time;
   };
+  consider(fetcher_.next_time());
   consider(trackers_.next_time());
   if (!said_silent_) consider(silent_at());
   if (!fetcher_.is_registered()) return next;
@@ -224,7 +288,8 @@ std::optional<SteadyTime> TrackerLink::next_time() const {
 }
 
 bool TrackerLink::is_congested() const {
-  return reporter_.unconfirmed() >= kUnconfirmedMax || output_.is_nearly_full();
+  return reporter_.unconfirmed() >= kUnconfirmedMax || output_.is_nearly_full() ||
+         outbox_.is_failing();
 }
 
 bool TrackerLink::is_quiet() const {

@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "shared/base/clock.h"
@@ -13,6 +15,7 @@
 #include "shared/wire/messages.h"
 #include "tasktracker/fetch/fetcher.h"
 #include "tasktracker/report/output_queue.h"
+#include "tasktracker/report/report_outbox.h"
 #include "tasktracker/report/reporter.h"
 #include "tasktracker/run/run_pool.h"
 #include "tasktracker/tracker_choice.h"
@@ -32,6 +35,9 @@ struct TrackerLinkConfig {
 // When another job tracker takes the place of the one before, the session goes on: it is told of
 // everything that is held, and gets the results and the output that were not confirmed.
 //
+// What is not confirmed, because the tracker is away or does not answer, lies on disk too; and what
+// earlier sessions have left there is reported for them.
+//
 // Thread: the loop.
 class TrackerLink final : public net::ClientReceiver {
  public:
@@ -39,7 +45,7 @@ class TrackerLink final : public net::ClientReceiver {
 
   // The references must outlive the link. `on_ready` is called at every registration.
   TrackerLink(TrackerLinkConfig config, std::vector<TrackerAddress> addresses, RunPool& pool,
-              const Clock& clock, OnReady on_ready);
+              const Clock& clock, ReportOutbox outbox, OnReady on_ready);
   TrackerLink(const TrackerLink&) = delete;
   TrackerLink& operator=(const TrackerLink&) = delete;
 
@@ -62,10 +68,14 @@ class TrackerLink final : public net::ClientReceiver {
 
   Fetcher& fetcher() { return fetcher_; }
   const Fetcher& fetcher() const { return fetcher_; }
-  // So much waits for the tracker that nothing more should be run for it.
+  // So much waits for the tracker, or so little room is on disk, that nothing more should be run
+  // for it.
   bool is_congested() const;
   // Everything that there is to say was said and confirmed.
   bool is_quiet() const;
+
+  // Puts on disk what is not confirmed. True: it is there, or cannot be.
+  bool keep_all();
 
   void say_bye();
   // The tracker has answered, or there is nobody to answer.
@@ -79,7 +89,11 @@ class TrackerLink final : public net::ClientReceiver {
   void on_hand_out(wire::HandOut&& hand_out);
   void on_kill(const wire::Kill& kill);
   void on_error(std::uint64_t correlation, const Error& error);
+  bool on_rejected(std::uint64_t correlation, const Error& error);
   void watch_silence(SteadyTime now);
+  void send_all(SteadyTime now);
+  void keep(SteadyTime now);
+  void report_left(SteadyTime now);
   SteadyTime silent_at() const { return heard_at_ + fetcher_.lease(); }
 
   const TrackerLinkConfig config_;
@@ -95,6 +109,7 @@ class TrackerLink final : public net::ClientReceiver {
   Fetcher fetcher_;
   OutputQueue output_;
   Reporter reporter_;
+  ReportOutbox outbox_;
   std::vector<wire::AttemptId> to_give_back_{};
   std::vector<wire::AttemptId> refused_{};
   SteadyTime refused_at_{};                // the first of them
@@ -102,6 +117,8 @@ class TrackerLink final : public net::ClientReceiver {
   std::uint64_t last_correlation_ = 0;
   std::uint64_t register_correlation_ = 0;
   std::uint64_t output_correlation_ = 0;
+  std::deque<std::pair<std::uint64_t, std::int64_t>>
+      reports_{};  // the newest: correlation, message
   std::string last_refusal_{};
   bool gone_ = false;
 };

@@ -14,7 +14,7 @@ constexpr Duration kTimerMin = std::chrono::milliseconds{1};
 
 Worker::Worker(WorkerConfig config, EventLoop& loop, const Clock& clock,
                const Environment& environment, const Handlers& handlers, const HttpSend& http,
-               std::vector<TrackerAddress> addresses, Callbacks callbacks)
+               std::vector<TrackerAddress> addresses, ReportOutbox outbox, Callbacks callbacks)
     : config_(std::move(config)),
       loop_(loop),
       clock_(clock),
@@ -22,7 +22,7 @@ Worker::Worker(WorkerConfig config, EventLoop& loop, const Clock& clock,
       runner_(config_.runner, handlers, environment, http, clock),
       pool_(config_.pool, runner_, clock, [&loop] { loop.wake(); }),
       link_(TrackerLinkConfig{.fetcher = config_.fetcher}, std::move(addresses), pool_, clock,
-            [this](const std::string& endpoint) {
+            std::move(outbox), [this](const std::string& endpoint) {
               if (callbacks_.on_ready) callbacks_.on_ready(endpoint);
             }) {}
 
@@ -150,9 +150,13 @@ void Worker::advance_stop(SteadyTime now) {
   }
   if (phase_ == Phase::kDelivering) {
     if (!link_.is_quiet() && now < phase_until_) return;
-    // A run that goes on is not over: then the lease ends it for the tracker, not a word of ours.
-    if (unfinished() == 0) link_.say_bye();
-    enter(Phase::kLeaving, now + config_.deliver_wait / 2);
+    // The next process reports it.
+    if (!link_.is_quiet() && !link_.keep_all() && now < phase_until_ + config_.keep_wait) return;
+    // A run that goes on is not over, nor is one whose result nobody has confirmed: then the lease
+    // ends it for the tracker, not a word of ours.
+    const bool says_bye = unfinished() == 0 && link_.is_quiet();
+    if (says_bye) link_.say_bye();
+    enter(Phase::kLeaving, says_bye ? now + config_.deliver_wait / 2 : now);
   }
   if (phase_ == Phase::kLeaving) {
     if (unfinished() == 0 && !link_.is_gone() && now < phase_until_) return;

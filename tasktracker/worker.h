@@ -27,6 +27,7 @@ struct WorkerConfig {
   Duration give_back_after = std::chrono::milliseconds{100};  // waiting here for a thread
   Duration tick = std::chrono::milliseconds{50};              // while jobs run: their output
   Duration deliver_wait = std::chrono::seconds{2};            // at the end, for confirmations
+  Duration keep_wait = std::chrono::seconds{5};               // and then for the disk
   bool stop_without_lease = false;                            // what runs
 };
 
@@ -44,7 +45,7 @@ class Worker {
   // The references must outlive the worker. `addresses`: where its job tracker may be.
   Worker(WorkerConfig config, EventLoop& loop, const Clock& clock, const Environment& environment,
          const Handlers& handlers, const HttpSend& http, std::vector<TrackerAddress> addresses,
-         Callbacks callbacks);
+         ReportOutbox outbox, Callbacks callbacks);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;

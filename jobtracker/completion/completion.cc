@@ -44,10 +44,11 @@ Completion::Completion(Catalog& catalog, ExecutingTable& executing, Workers& wor
       log_(log) {}
 
 void Completion::report(Worker& worker, const wire::Report& message) {
+  const SessionId ran_in = message.origin ? message.origin : worker.session;
   for (const wire::RunResult& result : message.results) {
     Executing* entry = executing_.find(result.id.job_id);
     const bool is_current = entry != nullptr && entry->row.job.attempt == result.id.attempt &&
-                            entry->row.session == worker.session;
+                            entry->row.session == ran_in;
     if (!is_current) {
       // Fenced: a newer attempt has it, or it has ended; or it was confirmed and is told again.
       ++late_reports_;
@@ -56,7 +57,7 @@ void Completion::report(Worker& worker, const wire::Report& message) {
                 worker.name);
       confirmed_[worker.session].push_back(result.id);
     } else if (entry->phase == Phase::kSent) {
-      end_by(*entry, result);
+      end_by(*entry, worker.session, result);
     }  // Otherwise its end is on its way to the store, and is confirmed after that.
   }
 }
@@ -88,20 +89,20 @@ void Completion::take_back(JobId id, bool lost) {
       log.started_at = {};
       log.node.clear();
     }
-    end(*entry, JobEvent::kCancel, std::move(log), std::nullopt);
+    end(*entry, entry->row.session, JobEvent::kCancel, std::move(log), std::nullopt);
     return;
   }
   if (entry->cancels > 0) return;
   WaitingJob again = entry->row.job;
   if (!lost) {
-    end(*entry, JobEvent::kGiveBack, std::nullopt, std::move(again));
+    end(*entry, entry->row.session, JobEvent::kGiveBack, std::nullopt, std::move(again));
     return;
   }
   again.lost += 1;
   LogEntry entry_lost = log_of(*entry, LogState::kLost);
   entry_lost.message = "its task tracker died or was cut off";
   entry_lost.final = false;
-  end(*entry, JobEvent::kLose, std::move(entry_lost), std::move(again));
+  end(*entry, entry->row.session, JobEvent::kLose, std::move(entry_lost), std::move(again));
 }
 
 void Completion::cancel_unsent(JobId id) {
@@ -147,7 +148,7 @@ RetryPolicy Completion::retries_of(const WaitingJob& job) const {
   return spec.ok() ? spec.value().retries : RetryPolicy{};
 }
 
-void Completion::end_by(Executing& entry, const wire::RunResult& result) {
+void Completion::end_by(Executing& entry, SessionId tell, const wire::RunResult& result) {
   LogEntry log = log_of(entry, state_of(result.outcome));
   log.started_at = result.started_at;
   log.ended_at = std::min(result.ended_at, clock_.now());  // A worker's clock may be ahead.
@@ -157,13 +158,13 @@ void Completion::end_by(Executing& entry, const wire::RunResult& result) {
   WaitingJob again = entry.row.job;
   switch (result.outcome) {
     case wire::RunOutcome::kSucceeded:
-      return end(entry, JobEvent::kSucceed, std::move(log), std::nullopt);
+      return end(entry, tell, JobEvent::kSucceed, std::move(log), std::nullopt);
     case wire::RunOutcome::kLater:
       if (is_void(entry.row)) break;
       if (entry.cancels > 0) return;
       log.final = false;
       again.not_before = now + std::max(result.later, Duration{});
-      return end(entry, JobEvent::kLater, std::move(log), std::move(again));
+      return end(entry, tell, JobEvent::kLater, std::move(log), std::move(again));
     case wire::RunOutcome::kException:
     case wire::RunOutcome::kTimedOut: {
       if (is_void(entry.row)) break;
@@ -174,24 +175,24 @@ void Completion::end_by(Executing& entry, const wire::RunResult& result) {
       log.final = false;
       again.not_before = now + retry_delay(retries, again.failures, random_);
       again.priority = catalog_.own_priority(again);
-      return end(entry, JobEvent::kRetry, std::move(log), std::move(again));
+      return end(entry, tell, JobEvent::kRetry, std::move(log), std::move(again));
     }
     case wire::RunOutcome::kFailed:
     case wire::RunOutcome::kKilled:
       break;
   }
-  end(entry, entry.row.cancelled ? JobEvent::kCancel : JobEvent::kFail, std::move(log),
+  end(entry, tell, entry.row.cancelled ? JobEvent::kCancel : JobEvent::kFail, std::move(log),
       std::nullopt);
 }
 
-void Completion::end(Executing& entry, JobEvent event, std::optional<LogEntry> log,
+void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::optional<LogEntry> log,
                      std::optional<WaitingJob> again) {
   const auto state = next(JobState::kExecuting, event);
   CARILLON_ASSERT(state && (*state == JobState::kWaiting) == again.has_value(),
                   "the table of a job's life allows it");
   const WaitingJob& job = entry.row.job;
   if (again) again->delayed = due_time(*again) > run_end_.horizon_end();
-  Ending ending{.session = entry.row.session, .job = job, .is_final = !again};
+  Ending ending{.tell = tell, .job = job, .is_final = !again};
   ending.ran = was_tried(job) || (log && log->attempt > 0);
   const WallTime ended = log ? log->ended_at : clock_.now();
   std::vector<Operation> operations;
@@ -230,7 +231,7 @@ void Completion::on_ended(const Ending& ending, std::vector<Operation>& operatio
   }
   ++ended_;
   executing_.erase(job.id);
-  confirmed_[ending.session].push_back({job.id, job.attempt});
+  confirmed_[ending.tell].push_back({job.id, job.attempt});
   auto& end = std::get<End>(operations.front());
   if (end.again && outcomes.front().kind == OutcomeKind::kDone)
     run_end_.runs_again(std::move(*end.again));

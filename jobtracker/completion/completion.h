@@ -25,6 +25,9 @@ namespace carillon::jobtracker {
 // While a cancel of it is on its way to the store, a run is not put back into its table: when that
 // is asked for again, the cancel is there.
 //
+// A worker may report for an earlier session, whose results lay on its disk: they count while that
+// session's attempt is the current one.
+//
 // A report of an attempt that is not executing (any more) is confirmed, counted and logged, and
 // changes nothing.
 //
@@ -49,18 +52,18 @@ class Completion final : public TakeBack {
 
  private:
   struct Ending {
-    SessionId session{};
+    SessionId tell{};  // whom to confirm it to
     WaitingJob job{};
     bool is_final = true;
     bool ran = true;  // this attempt or one before it was started
   };
 
-  void end(Executing& entry, JobEvent event, std::optional<LogEntry> log,
+  void end(Executing& entry, SessionId tell, JobEvent event, std::optional<LogEntry> log,
            std::optional<WaitingJob> again);
   void on_ended(const Ending& ending, std::vector<Operation>& operations,
                 const std::vector<Outcome>& outcomes, const Error* refused);
   LogEntry log_of(const Executing& entry, LogState state) const;
-  void end_by(Executing& entry, const wire::RunResult& result);
+  void end_by(Executing& entry, SessionId tell, const wire::RunResult& result);
   RetryPolicy retries_of(const WaitingJob& job) const;
   bool is_void(const ExecutingJob& row) const;
 

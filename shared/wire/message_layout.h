@@ -164,7 +164,8 @@ template <>
 struct Layout<Report> {
   static constexpr std::string_view kName = "Report";
   static constexpr std::tuple kSlots{slot("session", &Report::session),
-                                     slot("results", &Report::results, kReportResultsMax)};
+                                     slot("results", &Report::results, kReportResultsMax),
+                                     slot("origin", &Report::origin)};
 };
 
 template <>

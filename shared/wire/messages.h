@@ -185,6 +185,9 @@ struct RunResult {
 struct Report {
   SessionId session{};
   std::vector<RunResult> results{};
+  // The session that ran them, where it was another one: an earlier life of a task tracker, whose
+  // results lay on its disk. 0: `session`.
+  SessionId origin{};
 };
 
 // Jobs that were handed out, but not started, and shall be given to somebody else.

@@ -16,23 +16,34 @@ void OutputQueue::add(std::vector<wire::OutputChunk>& chunks) {
           "\n[carillon: the rest of the output is not kept, because the job tracker "
           "does not take it]\n";
     }
-    ++of_attempt.chunks;
-    bytes_ += chunk.bytes.size();
-    queue_.push_back(std::move(chunk));
+    put(std::move(chunk), of_attempt, {});
   }
   chunks.clear();
+}
+
+void OutputQueue::add_kept(wire::OutputChunk chunk, outbox::EntryId kept) {
+  OfAttempt& of_attempt = chunks_of_[chunk.id];
+  put(std::move(chunk), of_attempt, kept);
+}
+
+void OutputQueue::put(wire::OutputChunk&& chunk, OfAttempt& of_attempt, outbox::EntryId kept) {
+  ++of_attempt.chunks;
+  bytes_ += chunk.bytes.size();
+  queue_.push_back({.chunk = std::move(chunk), .kept = kept});
 }
 
 std::optional<wire::Output> OutputQueue::next_message(SessionId session, SteadyTime now) {
   if (queue_.empty() || now < not_before_) return std::nullopt;
   wire::Output output{.session = session};
   std::size_t bytes = 0;
-  for (const wire::OutputChunk& chunk : queue_) {
-    bytes += chunk.bytes.size();
+  for (const Queued& queued : queue_) {
+    bytes += queued.chunk.bytes.size();
     if (!output.chunks.empty() && bytes > config_.message_bytes) break;
-    output.chunks.push_back(chunk);
+    output.chunks.push_back(queued.chunk);
+    if (alone_ > 0) break;
   }
   sent_ = output.chunks.size();
+  if (!stuck_since_) stuck_since_ = now;
   not_before_ = now + config_.resend_after;
   return output;
 }
@@ -41,12 +52,16 @@ void OutputQueue::on_taken(std::int64_t chunks, SteadyTime now) {
   const std::size_t taken =
       std::min(static_cast<std::size_t>(std::max<std::int64_t>(chunks, 0)), sent_);
   for (std::size_t i = 0; i < taken; ++i) {
-    const wire::OutputChunk& chunk = queue_.front();
+    const wire::OutputChunk& chunk = queue_.front().chunk;
+    if (queue_.front().kept) settled_.push_back(queue_.front().kept);
     const auto of_attempt = chunks_of_.find(chunk.id);
     if (--of_attempt->second.chunks == 0) chunks_of_.erase(of_attempt);
     bytes_ -= chunk.bytes.size();
     queue_.pop_front();
   }
+  alone_ -= std::min(alone_, taken);
+  unkept_from_ -= std::min(unkept_from_, taken);
+  if (taken > 0) stuck_since_.reset();
   not_before_ = taken < sent_ ? now + config_.full_wait : SteadyTime{};
   sent_ = 0;
 }
@@ -54,6 +69,17 @@ void OutputQueue::on_taken(std::int64_t chunks, SteadyTime now) {
 void OutputQueue::on_refused(SteadyTime now) {
   sent_ = 0;
   not_before_ = now + config_.full_wait;
+}
+
+std::optional<wire::AttemptId> OutputQueue::on_rejected(SteadyTime now) {
+  if (sent_ == 1) {
+    const wire::AttemptId id = queue_.front().chunk.id;
+    on_taken(1, now);
+    return id;
+  }
+  alone_ = sent_;
+  forget_sent();
+  return std::nullopt;
 }
 
 void OutputQueue::forget_sent() {

@@ -27,13 +27,18 @@ std::string clean_text(std::string_view text, std::size_t bytes_max) {
   return clean;
 }
 
-void Reporter::add(wire::RunResult&& result, SteadyTime now) {
+void Reporter::add(wire::RunResult&& result, SteadyTime now, SessionId origin,
+                   outbox::EntryId kept) {
   const wire::AttemptId id = result.id;
   if (!result.message.empty()) result.message = clean_text(result.message, config_.text_max);
   const bool wrote = output_.has(id);
   Entry& entry = results_[id];
   leave_message(entry);
-  entry = {.result = std::move(result), .send_latest = now + config_.output_wait};
+  entry = {.result = std::move(result),
+           .origin = origin,
+           .kept = kept,
+           .send_latest = now + config_.output_wait};
+  if (!kept) unkept_.push_back({.id = id, .at = now});
   (wrote ? for_output_ : to_send_).push_back(id);
 }
 
@@ -42,14 +47,52 @@ void Reporter::on_reported(const wire::Reported& reported) {
     const auto found = results_.find(id);
     if (found == results_.end()) continue;
     leave_message(found->second);
+    if (found->second.kept) settled_.push_back(found->second.kept);
     results_.erase(found);
   }
+  while (!unkept_.empty() && !results_.contains(unkept_.front().id)) unkept_.pop_front();
   while (!sent_.empty() && !results_.contains(sent_.front().id)) sent_.pop_front();
 }
 
 void Reporter::leave_message(Entry& entry) {
   const auto found = messages_.find(std::exchange(entry.message, 0));
   if (found != messages_.end() && --found->second == 0) messages_.erase(found);
+}
+
+std::vector<wire::AttemptId> Reporter::on_rejected(std::int64_t message, const std::string& why) {
+  std::vector<wire::AttemptId> of_message;
+  for (const Sent& sent : sent_) {
+    const auto found = results_.find(sent.id);
+    if (found != results_.end() && found->second.message == message) of_message.push_back(sent.id);
+  }
+  std::vector<wire::AttemptId> given_up;
+  for (const wire::AttemptId& id : of_message) {
+    Entry& entry = results_.at(id);
+    if (of_message.size() == 1 && entry.replaced) {
+      given_up.push_back(id);
+      continue;
+    }
+    if (of_message.size() == 1) replace(entry, why);
+    entry.alone = true;
+    leave_message(entry);
+    to_send_.push_back(id);
+  }
+  std::erase_if(sent_, [&](const Sent& sent) {
+    return std::find(of_message.begin(), of_message.end(), sent.id) != of_message.end();
+  });
+  on_reported({.done = given_up});
+  return given_up;
+}
+
+// With nothing in it that came from the run.
+void Reporter::replace(Entry& entry, const std::string& why) {
+  wire::RunResult& result = entry.result;
+  result = {.id = result.id,
+            .outcome = wire::RunOutcome::kFailed,
+            .message = clean_text("the job tracker refused its result: " + why, config_.text_max),
+            .started_at = result.started_at,
+            .ended_at = result.ended_at};
+  entry.replaced = true;
 }
 
 void Reporter::forget_sent() {
@@ -94,12 +137,19 @@ std::optional<wire::Report> Reporter::next_message(SessionId session, SteadyTime
     to_send_.pop_front();
     const auto found = results_.find(id);
     if (found == results_.end()) continue;  // Confirmed before it was sent again.
+    if (report.results.empty()) report.origin = found->second.origin;
+    const bool alone = found->second.alone && !report.results.empty();
+    if (alone || found->second.origin != report.origin) {
+      to_send_.push_front(id);  // The next message is for that session.
+      break;
+    }
     report.results.push_back(found->second.result);
     bytes += found->second.result.message.size();
     leave_message(found->second);
     found->second.message = message;
     ++messages_[message];
     sent_.push_back({.id = id, .again_at = now + config_.resend_after});
+    if (found->second.alone) break;
   }
   if (report.results.empty()) return std::nullopt;
   last_message_ = message;

@@ -298,13 +298,14 @@ class Cluster:
             self.port = int(ready["listen"].rsplit(":", 1)[1])
         return self.tracker
 
-    def start_worker(self, *flags, name=None, threads=2, env=None, wait=True):
-        """Each life has a name of its own unless one is given, so that runs tell lives apart."""
+    def start_worker(self, *flags, name=None, threads=2, env=None, wait=True, data=None):
+        """Each life has a name of its own unless one is given, so that runs tell lives apart; and a
+        data folder of its own, unless they share one."""
         self.lives += 1
         name = name or f"worker-{self.lives}"
         worker = Program(
             [BIN / "tasktracker", "--tracker", f"tcp://127.0.0.1:{self.port}", "--name", name,
-             "--threads", threads, "--data", self.folder / "data" / name, *flags],
+             "--threads", threads, "--data", data or self.folder / "data" / name, *flags],
             self.folder / "logs" / f"{name}.log", {**self.env, **(env or {})}, "tasktracker")
         worker.node = name
         self.workers.append(worker)

@@ -35,7 +35,9 @@ struct TaskTrackerOptions {
   // "command" alone does not allow shell lines.
   std::vector<std::string> allow = {"handler"};
 
-  // A folder for scripts while they run; made when needed. Empty: the one for temporary files.
+  // A folder for scripts while they run, and for results that no job tracker has confirmed, which
+  // the next task tracker with this folder reports; made when needed. Empty: the folder for
+  // temporary files, and $XDG_STATE_HOME/carillon/tasktracker or that below ~/.local/state.
   std::string data{};
 
   // Access. On the same machine and as the same user nothing is needed.

@@ -72,6 +72,11 @@ class FakeTracker final : public net::ClientTransport {
     }
     return nullptr;
   }
+  // The session that the last report of it was for, where it was another one.
+  SessionId origin_of(std::int64_t job) const {
+    const auto found = origins_.find(job);
+    return found == origins_.end() ? SessionId{} : found->second;
+  }
   std::string output_of(std::int64_t job) const {
     std::string text;
     for (const wire::OutputChunk& chunk : chunks) {
@@ -158,6 +163,7 @@ class FakeTracker final : public net::ClientTransport {
     wire::Reported reported;
     for (const wire::RunResult& result : report.results) {
       results.push_back(result);
+      origins_[result.id.job_id.value] = report.origin;
       order.push_back("result " + std::to_string(result.id.job_id.value));
       reported.done.push_back(result.id);
     }
@@ -194,6 +200,7 @@ class FakeTracker final : public net::ClientTransport {
   std::int64_t hand_outs_ = 0;
   std::map<std::int64_t, int> sent_{};  // hand-outs that the worker may not have seen
   std::deque<wire::HandedJob> due_{};
+  std::map<std::int64_t, SessionId> origins_{};
   std::map<std::int64_t, wire::HandedJob> handed_{};
 };
 

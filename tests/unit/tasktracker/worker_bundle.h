@@ -27,6 +27,10 @@ struct WorkerBundle {
     std::set<RunKind> allow = {RunKind::kHandler, RunKind::kCommand, RunKind::kShell,
                                RunKind::kScript};
     Environment environment = Environment::of_process();
+    outbox::Lane* lane = nullptr;  // none: nothing is kept
+    std::int64_t last_id = 0;
+    Duration deliver_wait = std::chrono::seconds{2};
+    std::int64_t session = 77;
   };
 
   explicit WorkerBundle(Options options) : environment(std::move(options.environment)) {
@@ -44,16 +48,18 @@ struct WorkerBundle {
           {.endpoint = "tracker-" + std::to_string(i), .transport = std::move(transport)});
     }
     WorkerConfig config;
-    config.fetcher.session = SessionId{77};
+    config.fetcher.session = SessionId{options.session};
     config.fetcher.group = "default";
     config.fetcher.threads = options.threads;
     config.runner.node = "host-1";
     config.runner.allow = options.allow;
     config.runner.process.kill_grace = options.kill_grace;
     config.pool.threads = options.threads;
+    config.deliver_wait = options.deliver_wait;
     config.stop_without_lease = options.stop_without_lease;
     worker = std::make_unique<Worker>(
         config, loop, clock, environment, handlers, http, std::move(list),
+        ReportOutbox(options.lane, options.last_id),
         Worker::Callbacks{.on_ready = [this](const std::string&) { ++ready; },
                           .on_stopped = [this] { stopped = true; }});
   }

@@ -251,5 +251,85 @@ TEST(Recovery, ASecondWorkerSharesTheLoadAtOnce) {
   EXPECT_GE(second.runs().size(), 30U);
 }
 
+// ---- results that lay on the disk of a worker that died ----
+
+// What a worker ran before it died, reported by another one.
+wire::Message left_report(const FakeWorker& by, const FakeWorker& ran, wire::AttemptId id) {
+  const WallTime started = ran.runs().at(0).started_wall;
+  return wire::Report{
+      .session = by.session(),
+      .results = {{.id = id, .started_at = started, .ended_at = started + seconds{1}}},
+      .origin = ran.session()};
+}
+
+// A worker runs job "a" and dies before anybody hears of it, while the tracker is down.
+struct LeftResult {
+  LeftResult() : dead(bundle.add_worker()) {
+    runs_take(dead, seconds{1});
+    dead.holds_reports = true;
+    bundle.submit(job_now("a"));
+    bundle.run_for(seconds{2});
+    id = dead.runs().at(0).id;
+    bundle.kill_tracker();
+    dead.die();
+    bundle.run_for(seconds{20});
+    bundle.start_tracker();
+  }
+
+  TrackerBundle bundle;
+  FakeWorker& dead;
+  wire::AttemptId id{};
+};
+
+TEST(Recovery, AResultThatADeadWorkerLeftEndsItsAttemptAndNothingRunsAgain) {
+  LeftResult left;
+  auto& next = left.bundle.add_worker({.name = "next"});
+  ASSERT_TRUE(left.bundle.run_until([&] { return next.is_registered(); }, seconds{3}));
+  next.send(left_report(next, left.dead, left.id));
+  left.bundle.run_for(minutes{1});
+  EXPECT_THAT(left.bundle.runs(), SizeIs(1));
+  EXPECT_THAT(states(left.bundle.log("a")), ::testing::ElementsAre(LogState::kSucceeded));
+  EXPECT_THAT(next.confirmed(), ::testing::ElementsAre(left.id));
+  EXPECT_EQ(left.bundle.stat("late_reports_total"), 0);
+  EXPECT_TRUE(left.bundle.is_empty());
+}
+
+TEST(Recovery, AResultThatADeadWorkerLeftCountsOnceHoweverOftenItIsTold) {
+  LeftResult left;
+  auto& next = left.bundle.add_worker({.name = "next"});
+  ASSERT_TRUE(left.bundle.run_until([&] { return next.is_registered(); }, seconds{3}));
+  for (int i = 0; i < 3; ++i) next.send(left_report(next, left.dead, left.id));
+  left.bundle.run_for(minutes{1});
+  EXPECT_THAT(left.bundle.log("a"), SizeIs(1));
+  EXPECT_TRUE(left.bundle.is_empty());
+}
+
+TEST(Recovery, AResultThatADeadWorkerLeftChangesNothingOnceItsJobRunsAgain) {
+  LeftResult left;
+  auto& next = left.bundle.add_worker({.name = "next"});
+  runs_take(next, seconds{30});
+  left.bundle.run_for(seconds{10});
+  ASSERT_THAT(left.bundle.runs(), SizeIs(2)) << "a lease has passed";
+  next.send(left_report(next, left.dead, left.id));
+  left.bundle.run_for(seconds{1});
+  EXPECT_THAT(next.confirmed(), ::testing::ElementsAre(left.id)) << "it need not be kept";
+  EXPECT_EQ(left.bundle.stat("late_reports_total"), 1);
+  left.bundle.run_for(minutes{1});
+  EXPECT_THAT(states(left.bundle.log("a")),
+              ::testing::ElementsAre(LogState::kLost, LogState::kSucceeded));
+  EXPECT_TRUE(left.bundle.is_empty());
+}
+
+TEST(Recovery, AReportForASessionThatDidNotRunTheAttemptChangesNothing) {
+  LeftResult left;
+  auto& next = left.bundle.add_worker({.name = "next"});
+  ASSERT_TRUE(left.bundle.run_until([&] { return next.is_registered(); }, seconds{3}));
+  next.send(wire::Report{
+      .session = next.session(), .results = {{.id = left.id}}, .origin = SessionId{4711}});
+  left.bundle.run_for(seconds{1});
+  EXPECT_THAT(left.bundle.log("a"), IsEmpty());
+  EXPECT_EQ(left.bundle.stat("late_reports_total"), 1);
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker

@@ -107,5 +107,45 @@ TEST(OutputQueue, IgnoresAnAnswerToNothing) {
   EXPECT_TRUE(b.queue.has(id(1)));
 }
 
+TEST(OutputQueue, StallsWhenNothingIsTakenForASecondAndKeepsEachChunkOnce) {
+  OutputQueueBundle b;
+  b.add(1, 1, "1");
+  (void)b.next();
+  EXPECT_FALSE(b.queue.is_stalled(b.clock.steady_now()));
+  b.clock.advance(seconds{1});
+  EXPECT_TRUE(b.queue.is_stalled(b.clock.steady_now()));
+  std::vector<std::int64_t> kept;
+  const auto keep = [&](const wire::OutputChunk& chunk) {
+    kept.push_back(chunk.sequence);
+    return outbox::EntryId{outbox::kOwnSlot, chunk.sequence};
+  };
+  b.queue.keep_all(keep);
+  b.add(1, 2, "2");
+  b.queue.add_kept({.id = id(9), .sequence = 3, .bytes = "3"}, {0, 77});
+  b.queue.keep_all(keep);
+  EXPECT_EQ(kept, (std::vector<std::int64_t>{1, 2}));
+  b.queue.on_taken(1, b.clock.steady_now());
+  EXPECT_FALSE(b.queue.is_stalled(b.clock.steady_now()));
+  EXPECT_EQ(b.queue.take_settled(), (std::vector<outbox::EntryId>{{outbox::kOwnSlot, 1}}));
+  (void)b.next();
+  b.queue.on_taken(2, b.clock.steady_now());
+  EXPECT_EQ(b.queue.take_settled(), (std::vector<outbox::EntryId>{{outbox::kOwnSlot, 2}, {0, 77}}));
+  EXPECT_TRUE(b.queue.empty());
+}
+
+TEST(OutputQueue, OneChunkThatIsRefusedForGoodHoldsNobodyUp) {
+  OutputQueueBundle b;
+  for (std::int64_t chunk = 1; chunk <= 3; ++chunk) b.add(chunk, 1, "1");
+  ASSERT_THAT(b.next()->chunks, SizeIs(3));
+  EXPECT_FALSE(b.queue.on_rejected(b.clock.steady_now()));
+  ASSERT_THAT(b.next()->chunks, SizeIs(1));
+  b.queue.on_taken(1, b.clock.steady_now());
+  const auto bad = b.next();
+  ASSERT_TRUE(bad);
+  ASSERT_THAT(bad->chunks, SizeIs(1));
+  EXPECT_EQ(b.queue.on_rejected(b.clock.steady_now()), id(2));
+  EXPECT_EQ(b.next()->chunks[0].id, id(3));
+}
+
 }  // namespace
 }  // namespace carillon::tasktracker

@@ -160,5 +160,66 @@ TEST(CleanText, ReplacesControlCharacters) {
   EXPECT_EQ(clean_text(std::string_view("a\0b\x1B[1m\x7F", 8), 100), "a b [1m ");
 }
 
+// What an earlier session ran is reported for that session, in a message of its own.
+TEST(Reporter, ReportsForOneSessionInAMessage) {
+  ReporterBundle b({.results_max = 10});
+  b.add(1);
+  b.reporter.add({.id = id(2)}, b.clock.steady_now(), SessionId{66}, {0, 5});
+  b.reporter.add({.id = id(3)}, b.clock.steady_now(), SessionId{66}, {0, 6});
+  const auto own = b.reporter.next_message(SessionId{7}, b.clock.steady_now());
+  ASSERT_TRUE(own);
+  EXPECT_EQ(own->results.size(), 1u);
+  EXPECT_EQ(own->origin, SessionId{});
+  const auto left = b.reporter.next_message(SessionId{7}, b.clock.steady_now());
+  ASSERT_TRUE(left);
+  EXPECT_EQ(left->session, SessionId{7});
+  EXPECT_EQ(left->origin, SessionId{66});
+  EXPECT_EQ(left->results.size(), 2u);
+  b.reporter.on_reported({.done = {id(2)}});
+  EXPECT_THAT(b.reporter.take_settled(), ElementsAre(outbox::EntryId{0, 5}));
+}
+
+TEST(Reporter, StallsWhenNothingIsConfirmedForASecondAndKeepsEachResultOnce) {
+  ReporterBundle b;
+  b.add(1);
+  EXPECT_FALSE(b.reporter.is_stalled(b.clock.steady_now()));
+  b.clock.advance(seconds{1});
+  EXPECT_TRUE(b.reporter.is_stalled(b.clock.steady_now()));
+  std::vector<std::int64_t> kept;
+  const auto keep = [&](const wire::RunResult& result) {
+    kept.push_back(result.id.job_id.value);
+    return outbox::EntryId{outbox::kOwnSlot, result.id.job_id.value};
+  };
+  b.reporter.keep_all(keep);
+  b.reporter.keep_all(keep);
+  EXPECT_THAT(kept, ElementsAre(1));
+  EXPECT_FALSE(b.reporter.is_stalled(b.clock.steady_now()));
+  b.add(2);
+  b.reporter.on_reported({.done = {id(1), id(2)}});
+  EXPECT_THAT(b.reporter.take_settled(), ElementsAre(outbox::EntryId{outbox::kOwnSlot, 1}));
+  b.clock.advance(seconds{1});
+  EXPECT_FALSE(b.reporter.is_stalled(b.clock.steady_now())) << "what was confirmed waits no more";
+}
+
+// One result that the tracker never takes: the others of its message are taken, and it ends.
+TEST(Reporter, OneResultThatIsRefusedForGoodHoldsNobodyUp) {
+  ReporterBundle b({.results_max = 10});
+  for (std::int64_t job = 1; job <= 3; ++job) b.add(job);
+  EXPECT_THAT(b.next(), ElementsAre(1, 2, 3));
+  EXPECT_THAT(b.reporter.on_rejected(b.reporter.last_message(), "later is too long"), IsEmpty());
+  EXPECT_THAT(b.next(), ElementsAre(1));
+  EXPECT_THAT(b.next(), ElementsAre(2));
+  EXPECT_THAT(b.reporter.on_rejected(b.reporter.last_message(), "later is too long"), IsEmpty());
+  EXPECT_THAT(b.next(), ElementsAre(3));
+  b.reporter.on_reported({.done = {id(1), id(3)}});
+  const auto instead = b.reporter.next_message(SessionId{7}, b.clock.steady_now());
+  ASSERT_TRUE(instead);
+  ASSERT_EQ(instead->results.size(), 1u);
+  EXPECT_EQ(instead->results[0].outcome, wire::RunOutcome::kFailed);
+  EXPECT_EQ(instead->results[0].message, "the job tracker refused its result: later is too long");
+  EXPECT_THAT(b.reporter.on_rejected(b.reporter.last_message(), "again"), ElementsAre(id(2)));
+  EXPECT_EQ(b.reporter.unconfirmed(), 0u);
+}
+
 }  // namespace
 }  // namespace carillon::tasktracker
