@@ -9,6 +9,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/folders.h"
 #include "shared/base/host_name.h"
+#include "shared/base/log.h"
 #include "shared/base/mutex.h"
 #include "shared/base/random.h"
 #include "shared/net/http/http_client.h"
@@ -17,11 +18,15 @@
 #include "shared/runtime/event_loop.h"
 #include "shared/runtime/thread.h"
 #include "shared/wire/spec_words.h"
+#include "tasktracker/run/run_pool.h"
+#include "tasktracker/run/runner.h"
 #include "tasktracker/worker.h"
 
 namespace carillon {
 namespace {
 
+using tasktracker::Runner;
+using tasktracker::RunPool;
 using tasktracker::Worker;
 
 constexpr int kThreadsMax = 1024;
@@ -67,29 +72,36 @@ Status complete(TaskTrackerOptions& options) {
   return {};
 }
 
-Result<tasktracker::WorkerConfig> make_config(const TaskTrackerOptions& options) {
-  tasktracker::WorkerConfig config;
+struct Config {
+  tasktracker::RunnerConfig runner{};
+  tasktracker::RunPoolConfig pool{};
+  tasktracker::WorkerConfig worker{};
+};
+
+Result<Config> make_config(const TaskTrackerOptions& options) {
+  Config config;
   for (const std::string& word : options.allow) {
     config.runner.allow.insert(CARILLON_TRY(tasktracker::parse_run_kind(word)));
   }
   SystemRandom random;
-  config.fetcher.session = SessionId{static_cast<std::int64_t>(random.next() >> 5) | 1};
-  config.fetcher.name = options.name;
+  config.worker.fetcher.session = SessionId{static_cast<std::int64_t>(random.next() >> 5) | 1};
+  config.worker.fetcher.name = options.name;
   // Workers of one name on one machine are told apart by it.
-  config.fetcher.address = host_name() + " pid " + std::to_string(::getpid());
-  config.fetcher.group = options.group;
-  config.fetcher.labels = options.labels;
+  config.worker.fetcher.address = host_name() + " pid " + std::to_string(::getpid());
+  config.worker.fetcher.group = options.group;
+  config.worker.fetcher.labels = options.labels;
   for (const RunKind kind : config.runner.allow) {
-    config.fetcher.allow.emplace_back(wire::word_of(kind, wire::kRunWords));
+    config.worker.fetcher.allow.emplace_back(wire::word_of(kind, wire::kRunWords));
   }
-  config.fetcher.version = CARILLON_VERSION;
-  config.fetcher.threads = options.threads;
+  config.worker.fetcher.version = CARILLON_VERSION;
+  config.worker.fetcher.threads = options.threads;
   config.runner.node = options.name;
   config.runner.data = options.data;
   config.runner.process.kill_grace = options.kill_grace;
+  config.worker.kill_grace = options.kill_grace;
   config.pool.threads = options.threads;
   config.pool.output_max = options.output_max;
-  config.stop_without_lease = options.stop_without_lease;
+  config.worker.stop_without_lease = options.stop_without_lease;
   return config;
 }
 
@@ -114,7 +126,7 @@ class Inside final : public TaskTracker {
     }
   }
 
-  Status connect(const tasktracker::WorkerConfig& config);
+  Status connect(const Config& config);
   Result<tasktracker::ReportOutbox> open_outbox();
   Status handle(const std::string& name, JobRunner runner) override;
   Status start() override;
@@ -127,15 +139,18 @@ class Inside final : public TaskTracker {
   const Environment environment_;
   const tasktracker::HttpSend http_ = send_http;
   tasktracker::Handlers handlers_;
+  const Logger log_{"worker"};
   EventLoop loop_;
   std::unique_ptr<outbox::OutboxThread> outbox_;  // wakes the loop
+  std::unique_ptr<Runner> runner_;
+  std::unique_ptr<RunPool> pool_;
   std::unique_ptr<Worker> worker_;
   std::atomic<bool> started_{false};
   Mutex mutex_;  // several threads may wait for the end
   std::unique_ptr<Thread> thread_;
 };
 
-Status Inside::connect(const tasktracker::WorkerConfig& config) {
+Status Inside::connect(const Config& config) {
   const net::Access access{
       .keys = options_.keys, .token_file = options_.token_file, .insecure = options_.insecure};
   std::vector<tasktracker::TrackerAddress> addresses;
@@ -145,10 +160,17 @@ Status Inside::connect(const tasktracker::WorkerConfig& config) {
     addresses.push_back({.endpoint = endpoint, .transport = std::move(transport)});
   }
   tasktracker::ReportOutbox outbox = CARILLON_TRY(open_outbox());
-  worker_ = std::make_unique<Worker>(
-      config, loop_, clock_, environment_, handlers_, http_, std::move(addresses),
-      std::move(outbox),
-      Worker::Callbacks{.on_ready = options_.on_ready, .on_stopped = [this] { loop_.stop(); }});
+  runner_ = std::make_unique<Runner>(config.runner, handlers_, environment_, http_, clock_);
+  pool_ = std::make_unique<RunPool>(config.pool, *runner_, clock_, [this] { loop_.wake(); });
+  worker_ = std::make_unique<Worker>(config.worker, *pool_, loop_, clock_, std::move(addresses),
+                                     std::move(outbox),
+                                     Worker::Callbacks{.on_ready = options_.on_ready,
+                                                       .on_stopped = [this] { loop_.stop(); },
+                                                       .wake = [this] { loop_.wake(); }});
+  loop_.at_end_of_turn([this] {
+    worker_->end_turn();
+    return false;
+  });
   return {};
 }
 
@@ -186,7 +208,11 @@ Status Inside::start() {
   if (started_.exchange(true)) {
     return Error{ErrorCode::kConflict, "the task tracker has been started before"};
   }
-  CARILLON_TRY(worker_->start());
+  if (const Status guarded = runner_->start(); !guarded.ok()) {
+    // Without the guard only what a killed worker leaves behind is worse.
+    log_.warn("processes of jobs are not guarded", "reason", guarded.error().message);
+  }
+  CARILLON_TRY(pool_->start());
   thread_ = CARILLON_TRY(Thread::start("tasktracker", [this] {
     loop_.run();
     if (options_.on_stopped) options_.on_stopped();
@@ -203,7 +229,7 @@ void Inside::wait_stopped() {
 
 Result<std::unique_ptr<TaskTracker>> TaskTracker::open(TaskTrackerOptions options) {
   CARILLON_TRY(complete(options));
-  const tasktracker::WorkerConfig config = CARILLON_TRY(make_config(options));
+  const Config config = CARILLON_TRY(make_config(options));
   auto inside = std::make_unique<Inside>(std::move(options));
   CARILLON_TRY(inside->connect(config));
   return std::unique_ptr<TaskTracker>(std::move(inside));

@@ -20,9 +20,9 @@ struct Overloaded : Calls... {
 }  // namespace
 
 TrackerLink::TrackerLink(TrackerLinkConfig config, std::vector<TrackerAddress> addresses,
-                         RunPool& pool, const Clock& clock, ReportOutbox outbox, OnReady on_ready)
+                         Runs& runs, const Clock& clock, ReportOutbox outbox, OnReady on_ready)
     : config_(std::move(config)),
-      pool_(pool),
+      runs_(runs),
       clock_(clock),
       on_ready_(std::move(on_ready)),
       trackers_(std::move(addresses), *this),
@@ -99,14 +99,14 @@ void TrackerLink::on_hand_out(wire::HandOut&& hand_out) {
     log_.warn("hand-out refused, it answers a pull older than the lease", "tracker",
               trackers_.endpoint(), "jobs", count);
   }
-  pool_.add(std::move(hand_out.jobs));
+  runs_.add(std::move(hand_out.jobs));
 }
 
 void TrackerLink::on_kill(const wire::Kill& kill) {
   const std::string reason =
       kill.reason.empty() || kill.reason == "killed" ? "killed" : "killed: " + kill.reason;
   for (const wire::AttemptId& id : kill.jobs) {
-    const RunPool::Stopped stopped = pool_.stop(id, StopReason::kKilled, reason);
+    const Runs::Stopped stopped = runs_.stop(id, StopReason::kKilled, reason);
     if (!stopped.was_waiting) continue;
     const WallTime now = clock_.wall_now();
     on_ended({.result = {.id = id,
@@ -254,7 +254,7 @@ void TrackerLink::send_all(SteadyTime now) {
                           .jobs = std::exchange(to_give_back_, {})});
     }
   }
-  fetcher_.take_messages(now, messages_, [this] { return pool_.waiting(); });
+  fetcher_.take_messages(now, messages_, [this] { return runs_.waiting(); });
   for (wire::Message& message : messages_) {
     const bool registers = std::holds_alternative<wire::Register>(message);
     if (registers) to_give_back_.clear();

@@ -17,7 +17,7 @@
 #include "tasktracker/report/output_queue.h"
 #include "tasktracker/report/report_outbox.h"
 #include "tasktracker/report/reporter.h"
-#include "tasktracker/run/run_pool.h"
+#include "tasktracker/run/runs.h"
 #include "tasktracker/tracker_choice.h"
 
 namespace carillon::tasktracker {
@@ -44,7 +44,7 @@ class TrackerLink final : public net::ClientReceiver {
   using OnReady = std::function<void(const std::string& endpoint)>;
 
   // The references must outlive the link. `on_ready` is called at every registration.
-  TrackerLink(TrackerLinkConfig config, std::vector<TrackerAddress> addresses, RunPool& pool,
+  TrackerLink(TrackerLinkConfig config, std::vector<TrackerAddress> addresses, Runs& runs,
               const Clock& clock, ReportOutbox outbox, OnReady on_ready);
   TrackerLink(const TrackerLink&) = delete;
   TrackerLink& operator=(const TrackerLink&) = delete;
@@ -97,7 +97,7 @@ class TrackerLink final : public net::ClientReceiver {
   SteadyTime silent_at() const { return heard_at_ + fetcher_.lease(); }
 
   const TrackerLinkConfig config_;
-  RunPool& pool_;
+  Runs& runs_;
   const Clock& clock_;
   const Logger log_{"tracker"};
   const OnReady on_ready_;

@@ -12,33 +12,20 @@ constexpr Duration kTimerMin = std::chrono::milliseconds{1};
 
 }  // namespace
 
-Worker::Worker(WorkerConfig config, EventLoop& loop, const Clock& clock,
-               const Environment& environment, const Handlers& handlers, const HttpSend& http,
+Worker::Worker(WorkerConfig config, Runs& runs, Executor& executor, const Clock& clock,
                std::vector<TrackerAddress> addresses, ReportOutbox outbox, Callbacks callbacks)
     : config_(std::move(config)),
-      loop_(loop),
+      executor_(executor),
       clock_(clock),
       callbacks_(std::move(callbacks)),
-      runner_(config_.runner, handlers, environment, http, clock),
-      pool_(config_.pool, runner_, clock, [&loop] { loop.wake(); }),
-      link_(TrackerLinkConfig{.fetcher = config_.fetcher}, std::move(addresses), pool_, clock,
+      runs_(runs),
+      link_(TrackerLinkConfig{.fetcher = config_.fetcher}, std::move(addresses), runs, clock,
             std::move(outbox), [this](const std::string& endpoint) {
               if (callbacks_.on_ready) callbacks_.on_ready(endpoint);
             }) {}
 
 Worker::~Worker() {
-  if (hook_) loop_.remove_hook(*hook_);
-  if (timer_) loop_.cancel(*timer_);
-}
-
-Status Worker::start() {
-  if (const Status guarded = runner_.start(); !guarded.ok()) {
-    // Without the guard only what a killed worker leaves behind is worse.
-    log_.warn("processes of jobs are not guarded", "reason", guarded.error().message);
-  }
-  CARILLON_TRY(pool_.start());
-  hook_ = loop_.at_end_of_turn([this] { return turn(); });
-  return {};
+  if (timer_) executor_.cancel(*timer_);
 }
 
 void Worker::request_stop(Duration drain) {
@@ -47,11 +34,11 @@ void Worker::request_stop(Duration drain) {
   while ((before < 0 || wanted < before) &&
          !stop_wanted_us_.compare_exchange_weak(before, wanted)) {
   }
-  loop_.wake();
+  callbacks_.wake();
 }
 
-bool Worker::turn() {
-  if (phase_ == Phase::kStopped) return false;
+void Worker::end_turn() {
+  if (phase_ == Phase::kStopped) return;
   const SteadyTime now = clock_.steady_now();
   obey_stop(now);
   route_news(now);
@@ -60,15 +47,14 @@ bool Worker::turn() {
   if (config_.stop_without_lease) watch_lease(now);
   // After the goodbye nothing is said any more: it would bring this session back to life.
   if (phase_ != Phase::kLeaving) link_.flush(now);
-  late_run_at_ = pool_.stop_late_runs(now);
+  late_run_at_ = runs_.stop_late_runs(now);
   advance_stop(now);
   set_timer(now);
-  return false;
 }
 
 void Worker::route_news(SteadyTime now) {
   const bool tick = now >= tick_at_;
-  pool_.collect(news_, tick);
+  runs_.collect(news_, tick);
   link_.on_output(news_.output);
   for (Ended& ended : news_.ended) {
     ended.was_refused ? link_.on_refused(ended.result.id, now)
@@ -84,7 +70,7 @@ void Worker::give_back_old(SteadyTime now) {
   tick_at_ = now + config_.tick;
   const bool leaving = phase_ != Phase::kWorking;
   link_.give_back_refused(now, leaving);
-  std::vector<wire::AttemptId> old = pool_.take_back(
+  std::vector<wire::AttemptId> old = runs_.take_back(
       leaving ? std::nullopt : std::optional<SteadyTime>{now - config_.give_back_after});
   if (old.empty()) return;
   log_.debug("jobs given back", "jobs", old.size());
@@ -99,10 +85,10 @@ void Worker::watch_lease(SteadyTime now) {
   if (!has_ended || unfinished() == 0) return;
   log_.warn("the lease has ended, what runs is stopped (--stop-without-lease)", "jobs",
             unfinished());
-  link_.give_back(pool_.take_back(std::nullopt));
-  pool_.stop_all(
+  link_.give_back(runs_.take_back(std::nullopt));
+  runs_.stop_all(
       StopReason::kLeaseEnded,
-      "stopped, because no job tracker answered worker '" + config_.runner.node + "' for a lease",
+      "stopped, because no job tracker answered worker '" + config_.fetcher.name + "' for a lease",
       false);
 }
 
@@ -115,12 +101,12 @@ void Worker::obey_stop(SteadyTime now) {
   if (is_first) {
     log_.info("stopping", "running", unfinished(), "drain", format_duration(Duration{wanted}));
     enter(Phase::kDraining, until);
-    pool_.close();
+    runs_.close();
     tick_at_ = {};  // What waits goes back at once.
   } else if (phase_ == Phase::kDraining) {
     phase_until_ = std::min(phase_until_, until);
   } else if (phase_ == Phase::kEnding && wanted == 0) {
-    pool_.stop_all(StopReason::kShutdown, {}, true);
+    runs_.stop_all(StopReason::kShutdown, {}, true);
     phase_until_ = std::min<SteadyTime>(phase_until_, now + config_.deliver_wait);
   } else if (phase_ == Phase::kDelivering) {
     phase_until_ = std::min<SteadyTime>(phase_until_, until + config_.deliver_wait);
@@ -135,9 +121,9 @@ void Worker::enter(Phase phase, SteadyTime until) {
 void Worker::advance_stop(SteadyTime now) {
   if (phase_ == Phase::kDraining && unfinished() > 0 && now >= phase_until_) {
     const bool at_once = stop_obeyed_us_ == 0;
-    pool_.stop_all(StopReason::kShutdown,
-                   "stopped, because worker '" + config_.runner.node + "' shuts down", at_once);
-    const Duration grace = at_once ? Duration{} : config_.runner.process.kill_grace;
+    runs_.stop_all(StopReason::kShutdown,
+                   "stopped, because worker '" + config_.fetcher.name + "' shuts down", at_once);
+    const Duration grace = at_once ? Duration{} : config_.kill_grace;
     enter(Phase::kEnding, now + grace + config_.deliver_wait);
   }
   if (phase_ == Phase::kDraining || phase_ == Phase::kEnding) {
@@ -178,9 +164,9 @@ void Worker::set_timer(SteadyTime now) {
   // What is due and was not done now cannot be done now; it must not spin.
   const SteadyTime at = std::max<SteadyTime>(*next, now + kTimerMin);
   if (timer_ && timer_at_ <= at) return;
-  if (timer_) loop_.cancel(*timer_);
+  if (timer_) executor_.cancel(*timer_);
   timer_at_ = at;
-  timer_ = loop_.post_at(at, [this] { timer_.reset(); });
+  timer_ = executor_.post_at(at, [this] { timer_.reset(); });
 }
 
 }  // namespace carillon::tasktracker

@@ -10,20 +10,17 @@
 #include <vector>
 
 #include "shared/base/clock.h"
-#include "shared/base/environment.h"
 #include "shared/base/log.h"
 #include "shared/net/transport.h"
-#include "shared/runtime/event_loop.h"
-#include "tasktracker/run/run_pool.h"
-#include "tasktracker/run/runner.h"
+#include "shared/runtime/executor.h"
+#include "tasktracker/run/runs.h"
 #include "tasktracker/tracker_link.h"
 
 namespace carillon::tasktracker {
 
 struct WorkerConfig {
   FetcherConfig fetcher{};
-  RunnerConfig runner{};
-  RunPoolConfig pool{};
+  Duration kill_grace = std::chrono::seconds{5};  // what a run gets that is told to stop
   Duration give_back_after = std::chrono::milliseconds{100};  // waiting here for a thread
   Duration tick = std::chrono::milliseconds{50};              // while jobs run: their output
   Duration deliver_wait = std::chrono::seconds{2};            // at the end, for confirmations
@@ -31,8 +28,8 @@ struct WorkerConfig {
   bool stop_without_lease = false;                            // what runs
 };
 
-// The whole of a task tracker but its adapters: runs jobs on threads, talks with its job tracker
-// at the end of each turn of the loop, and ends in good order.
+// The whole of a task tracker but its adapters: has jobs run, talks with its job tracker at the end
+// of each turn of the loop, and ends in good order.
 //
 // Thread: the loop, but request_stop() any.
 class Worker {
@@ -40,18 +37,18 @@ class Worker {
   struct Callbacks {
     std::function<void(const std::string& endpoint)> on_ready{};  // at every registration
     std::function<void()> on_stopped{};                           // once, the last call
+    std::function<void()> wake{};  // on any thread: asks for a turn of the loop
   };
 
   // The references must outlive the worker. `addresses`: where its job tracker may be.
-  Worker(WorkerConfig config, EventLoop& loop, const Clock& clock, const Environment& environment,
-         const Handlers& handlers, const HttpSend& http, std::vector<TrackerAddress> addresses,
-         ReportOutbox outbox, Callbacks callbacks);
+  Worker(WorkerConfig config, Runs& runs, Executor& executor, const Clock& clock,
+         std::vector<TrackerAddress> addresses, ReportOutbox outbox, Callbacks callbacks);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Starts the threads; from then on each turn of the loop does what is to do.
-  Status start();
+  // At the end of every turn of the loop: does what is to do by now.
+  void end_turn();
 
   // Takes nothing new and ends when what runs has ended, after `drain` at the latest; no time at
   // all means that runs are killed. A second request may only shorten the time.
@@ -60,7 +57,6 @@ class Worker {
  private:
   enum class Phase { kWorking, kDraining, kEnding, kDelivering, kLeaving, kStopped };
 
-  bool turn();
   void route_news(SteadyTime now);
   void give_back_old(SteadyTime now);
   void watch_lease(SteadyTime now);
@@ -71,14 +67,12 @@ class Worker {
   int unfinished() const { return link_.fetcher().unfinished(); }
 
   const WorkerConfig config_;
-  EventLoop& loop_;
+  Executor& executor_;
   const Clock& clock_;
   const Logger log_{"worker"};
   const Callbacks callbacks_;
-  Runner runner_;
-  RunPool pool_;
+  Runs& runs_;
   TrackerLink link_;
-  std::optional<HookId> hook_;
 
   PoolNews news_{};  // kept for its memory
   SteadyTime tick_at_{};

@@ -12,6 +12,8 @@
 #include "shared/base/clock.h"
 #include "shared/runtime/event_loop.h"
 #include "tasktracker/builtin_handlers.h"
+#include "tasktracker/run/run_pool.h"
+#include "tasktracker/run/runner.h"
 #include "tasktracker/worker.h"
 #include "tests/unit/tasktracker/fake_tracker.h"
 
@@ -47,29 +49,40 @@ struct WorkerBundle {
       list.push_back(
           {.endpoint = "tracker-" + std::to_string(i), .transport = std::move(transport)});
     }
-    WorkerConfig config;
+    const RunnerConfig runner_config{
+        .node = "host-1", .allow = options.allow, .process = {.kill_grace = options.kill_grace}};
+    runner = std::make_unique<Runner>(runner_config, handlers, environment, http, clock);
+    pool = std::make_unique<RunPool>(RunPoolConfig{.threads = options.threads}, *runner, clock,
+                                     [this] { loop.wake(); });
+    WorkerConfig config{.kill_grace = options.kill_grace};
     config.fetcher.session = SessionId{options.session};
+    config.fetcher.name = "host-1";
     config.fetcher.group = "default";
     config.fetcher.threads = options.threads;
-    config.runner.node = "host-1";
-    config.runner.allow = options.allow;
-    config.runner.process.kill_grace = options.kill_grace;
-    config.pool.threads = options.threads;
     config.deliver_wait = options.deliver_wait;
     config.stop_without_lease = options.stop_without_lease;
     worker = std::make_unique<Worker>(
-        config, loop, clock, environment, handlers, http, std::move(list),
-        ReportOutbox(options.lane, options.last_id),
+        config, *pool, loop, clock, std::move(list), ReportOutbox(options.lane, options.last_id),
         Worker::Callbacks{.on_ready = [this](const std::string&) { ++ready; },
-                          .on_stopped = [this] { stopped = true; }});
+                          .on_stopped = [this] { stopped = true; },
+                          .wake = [this] { loop.wake(); }});
   }
   WorkerBundle() : WorkerBundle(Options{}) {}
 
   FakeTracker& tracker() { return *trackers.at(0); }
 
   void start() {
-    ASSERT_TRUE(worker->start().ok());
+    start_alone();
     for (FakeTracker* each : trackers) each->connect();
+  }
+  // No tracker is there.
+  void start_alone() {
+    ASSERT_TRUE(runner->start().ok());
+    ASSERT_TRUE(pool->start().ok());
+    loop.at_end_of_turn([this] {
+      worker->end_turn();
+      return false;
+    });
   }
   // Turns the loop until it is so. False: it was not, for ten seconds.
   bool until(const std::function<bool()>& is_so) {
@@ -127,6 +140,8 @@ struct WorkerBundle {
   bool stopped = false;
   std::int64_t last_job = 0;
   std::atomic<int> holding{0};  // runs of "hold" that have begun
+  std::unique_ptr<Runner> runner;
+  std::unique_ptr<RunPool> pool;
   std::unique_ptr<Worker> worker;
 };
 

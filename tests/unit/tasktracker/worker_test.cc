@@ -256,7 +256,7 @@ TEST(Worker, StopsAtOnceWhenAskedASecondTime) {
 
 TEST(Worker, StopsWithoutAnyTracker) {
   Bundle b;
-  ASSERT_TRUE(b.worker->start().ok());
+  b.start_alone();
   b.worker->request_stop(seconds{60});
   EXPECT_TRUE(b.until([&] { return b.stopped; }));
 }
