@@ -290,9 +290,9 @@ void Recurrence::plan_after_missed(ActiveDefinition& definition, ChangeDefinitio
                         ? std::optional(started_at_)
                         : definition.schedule.next_fire(std::max(to.generated_through, until));
   to.next_fire = next.value_or(WallTime{});
-  if (!next) {
-    to.state = DefinitionState::kEnded;
-  } else if (is_single(definition)) {
+  // What was taken for the last run may have been missed: then others take its place.
+  to.state = next ? DefinitionState::kActive : DefinitionState::kEnded;
+  if (next && is_single(definition)) {
     add_regular(definition, operation, *next);
   }
 }

@@ -421,5 +421,23 @@ TEST(Misfire, ASuspendedDefinitionMissesNothing) {
   EXPECT_THAT(bundle.runs(), SizeIs(2));
 }
 
+// All fires were made before; those that were missed do not count, and others take their place.
+TEST(Misfire, ACountIsOfRunsAlsoWhenTheLastFiresWereMadeAlready) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  JobSpec job = job_every("counted", seconds{30});
+  job.overlap = Overlap::kParallel;
+  job.misfire.policy = MisfirePolicy::kSkip;
+  job.schedule.count = 5;
+  bundle.submit(job);
+  bundle.run_for(seconds{40});
+  EXPECT_EQ(bundle.definition("counted")->state, DefinitionState::kEnded);
+  bundle.restart_after(seconds{70});
+  bundle.run_for(minutes{10});
+  EXPECT_GE(missed(bundle, "counted"), 1);
+  EXPECT_THAT(bundle.runs_of("counted"), SizeIs(5)) << bundle.story("counted");
+  EXPECT_TRUE(bundle.is_empty());
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker
