@@ -355,6 +355,10 @@ void Dispatcher::send_ready() {
     for (const JobId id : jobs) {
       const Executing* entry = executing_.find(id);
       if (entry == nullptr || entry->phase != Phase::kHeld) continue;
+      if (!has_spec(*entry)) {
+        ends_.cancel_unsent(id);
+        continue;
+      }
       const std::size_t size = handed(*entry).spec.size() + 300;
       if (!frame.empty() && bytes + size > config_.handout_bytes_max) {
         send_frame(*worker, std::exchange(frame, {}));
@@ -388,6 +392,12 @@ void Dispatcher::send_frame(Worker& worker, std::vector<JobId> jobs) {
   log_.warn("a hand-out could not be sent, its jobs go back", "node", worker.name, "jobs", count);
   worker.window = 0;  // until it asks again
   for (const JobId id : jobs) ends_.take_back(id, false);
+}
+
+// Not when its definition was replaced since it was claimed.
+bool Dispatcher::has_spec(const Executing& entry) const {
+  const WaitingJob& job = entry.row.job;
+  return !job.spec.empty() || catalog_.definition(job.definition) != nullptr;
 }
 
 wire::HandedJob Dispatcher::handed(const Executing& entry) const {

@@ -121,6 +121,7 @@ class Dispatcher final : public JobSink {
   void send_frame(Worker& worker, std::vector<JobId> jobs);
   void set_timer(GroupId group, Lane& lane);
   void drop_timer(Lane& lane);
+  bool has_spec(const Executing& entry) const;
   wire::HandedJob handed(const Executing& entry) const;
 
   DispatcherConfig config_;
