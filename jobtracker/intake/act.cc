@@ -347,7 +347,8 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
     if (job.delayed) definitions_.release_promotion();
     if (!job.delayed && outcome.answered_before) sink_.release(job.id);
     const bool was_left = refused != nullptr || outcome.answered_before;
-    if (was_left && executing_.find(job.id) == nullptr) sink_.offer(job);
+    // As it is by now: what it was asked for first may have changed it meanwhile.
+    if (was_left && !job.delayed) sink_.reload(job.group);
     answer(outcome, refused);
   };
   batcher_.post_request(
