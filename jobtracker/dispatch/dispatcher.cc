@@ -309,7 +309,9 @@ void Dispatcher::keep_until_due(Executing& entry) {
 std::optional<ExecutingJob> Dispatcher::claim_new(const WaitingJob& job) {
   const WallTime now = clock_.now();
   const auto found = lanes_.find(job.group);
-  if (job.delayed || due_time(job) > now || found == lanes_.end() || touched_.contains(job.group))
+  // One that was to run earlier may have come too late to run at all.
+  if (job.kind != ScheduleKind::kNow || due_time(job) > now || found == lanes_.end() ||
+      touched_.contains(job.group))
     return {};
   const auto glance = catalog_.glance(job);
   Worker* worker = nullptr;
