@@ -373,5 +373,23 @@ TEST(JobKinds, AJobThatMayReplaceTakesTheTaskIdOfWhatWaits) {
   EXPECT_FALSE(bundle.waiting()[0].definition);
 }
 
+TEST(JobKinds, ARunThatIsClaimedAheadIsNotSentWhenItsScheduleIsReplaced) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  JobSpec job = job_every("a", seconds{10});
+  job.schedule.first = bundle.now() + seconds{10};
+  bundle.submit(job);
+  bundle.run_to(*job.schedule.first - milliseconds{20});
+  ASSERT_EQ(bundle.tables().executing.size(), 1U);
+  job.schedule.first = bundle.now() + minutes{1};
+  job.replace_on_exist = true;
+  bundle.submit(job);
+  bundle.run_for(seconds{5});
+  EXPECT_TRUE(bundle.runs_of("a").empty()) << bundle.story("a");
+  EXPECT_TRUE(bundle.tables().executing.empty());
+  bundle.run_for(minutes{1});
+  EXPECT_EQ(bundle.runs_of("a").size(), 1U) << bundle.story("a");
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker
