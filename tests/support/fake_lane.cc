@@ -66,7 +66,10 @@ void FakeLane::settle(const Batch& batch, Unknown unknown) {
     const auto settled = store_.settle(batch.number);
     if (settled.ok() && settled.value()) return batch_done(unknown.if_committed);
     if (settled.ok()) return do_first();
-    if (!may_pass(settled.error())) return batch_done(RolledBack{.error = settled.error()});
+    if (!may_pass(settled.error())) {
+      return batch_done(RolledBack{.error = settled.error(),
+                                   .fenced = settled.error().code == ErrorCode::kDenied});
+    }
     settle(batch, unknown);
   });
 }

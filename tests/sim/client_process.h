@@ -1,0 +1,47 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "jobclient/submit/requests.h"
+#include "jobclient/submit/submit_queue.h"
+#include "tests/sim/network.h"
+
+namespace carillon::sim {
+
+// A program that uses the client library: its requests and its queue of submissions, without its
+// thread.
+//
+// Thread: the simulation's.
+class ClientProcess final : public Process {
+ public:
+  ClientProcess(Timeline& timeline, Network& network, std::string name,
+                std::vector<std::string> trackers)
+      : Process(timeline, std::move(name)), network_(network), trackers_(std::move(trackers)) {}
+  ~ClientProcess() override { kill(); }
+
+  // `number` is drawn once a life.
+  void start(std::int64_t number);
+  // What it had asked for may have been done; nobody is told.
+  void kill();
+
+  void submit(std::vector<JobSpec> jobs, SubmitQueue::Done done);
+  void ask(wire::Message request, Requests::Done done);
+  std::size_t unanswered() const { return unanswered_; }
+
+ private:
+  void end_turn() override;
+
+  Network& network_;
+  const std::vector<std::string> trackers_;
+  std::unique_ptr<Requests> requests_;
+  std::unique_ptr<SubmitQueue> submits_;
+  std::size_t unanswered_ = 0;
+  TimerId timer_ = 0;
+  std::optional<SteadyTime> timer_at_{};
+};
+
+}  // namespace carillon::sim

@@ -1,0 +1,272 @@
+#include "tests/sim/cluster.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "shared/wire/codec.h"
+
+namespace carillon::sim {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using std::chrono::sys_days;
+using std::chrono::year;
+
+namespace {
+
+constexpr Duration kLease = seconds{3};
+// After a disturbance has ended it takes so long until all is as if it had not been.
+constexpr Duration kSettles = seconds{30};
+
+// A little before something happens to the clocks or the calendar somewhere; or not.
+WallTime begin_of(std::uint64_t seed) {
+  constexpr Duration kBefore = minutes{40};
+  const std::array moments{
+      WallTime{sys_days{year{2026} / 10 / 25} + hours{1}},  // Berlin's clocks go back
+      WallTime{sys_days{year{2026} / 3 / 29} + hours{1}},   // and forward
+      WallTime{sys_days{year{2026} / 11 / 1} + hours{6}},   // New York's go back
+      WallTime{sys_days{year{2027} / 1 / 1}},
+      WallTime{sys_days{year{2028} / 2 / 29}},
+      WallTime{sys_days{year{2026} / 6 / 10} + hours{12}},
+  };
+  return moments.at(seed / 7 % moments.size()) - kBefore - hours{1};  // Steady time begins at 1 h.
+}
+
+jobtracker::JobTrackerConfig tracker_config(std::uint64_t seed) {
+  jobtracker::JobTrackerConfig config;
+  config.dispatcher.preload.capacity = 5 + seed % 100;
+  config.dispatcher.refill = 4 + static_cast<std::int64_t>(seed % 50);
+  config.dispatcher.deadlines.capacity = seed % 5 == 0 ? 10 : 1000;
+  config.recurrence.parked_max = seed % 4 == 0 ? 5 : 1000;
+  config.recurrence.rows_max = seed % 6 == 0 ? 40 : 1'000'000;
+  config.log_retention = hours{1};
+  config.client_retention = hours{1};
+  if (seed % 2 == 0) {
+    config.recurrence.horizon = seconds{60};
+    config.recurrence.period = seconds{50};
+  }
+  return config;
+}
+
+// The place of a message in the list of all, without decoding it.
+std::size_t type_of(std::string_view frame) {
+  return frame.size() < 3 ? 0 : static_cast<unsigned char>(frame[2]);
+}
+template <class Message, class Then>
+void if_is(std::string_view frame, Then then) {
+  static const std::size_t type = wire::Message{Message{}}.index();
+  if (type_of(frame) != type) return;
+  auto envelope = wire::decode(frame);
+  if (envelope.ok()) then(std::get<Message>(envelope.value().message));
+}
+
+}  // namespace
+
+Cluster::Cluster(std::uint64_t seed, Broken broken)
+    : chance(seed),
+      product_random(seed + 1'000'000'007),
+      runs(timeline, kLease, broken),
+      ledger(timeline, database.tables(), runs, broken),
+      broken_(std::move(broken)),
+      seed_(seed) {
+  timeline.wall_begin = begin_of(seed);
+  endpoints_.emplace_back("tcp://tracker-0");
+  if (seed % 2 == 1) endpoints_.emplace_back("tcp://tracker-1");
+  watch_network();
+  add_trackers();
+  add_workers();
+  for (int i = 0; i < 2; ++i) {
+    clients.push_back(std::make_unique<ClientProcess>(timeline, network,
+                                                      "client-" + std::to_string(i), endpoints_));
+  }
+}
+
+void Cluster::add_trackers() {
+  for (std::size_t i = 0; i < endpoints_.size(); ++i) {
+    TrackerOptions options{.name = "tracker-" + std::to_string(i),
+                           .endpoint = endpoints_[i],
+                           .config = tracker_config(seed_)};
+    trackers.push_back(std::make_unique<TrackerProcess>(timeline, network, chance, product_random,
+                                                        database, std::move(options)));
+    trackers.back()->on_commit = [this](TrackerProcess& tracker, const jobtracker::Batch& batch,
+                                        const jobtracker::Committed& done) {
+      if (tracker.session() != newest_tracker_)
+        broken_(tracker.name() + " commits though it was fenced");
+      digest.add(static_cast<std::uint64_t>(batch.number));
+      const Commit commit{.batch = batch,
+                          .done = done,
+                          .flushed_at = tracker.flushed_at(),
+                          .was_disturbed = timeline.now() < quiet_from,
+                          .claim_ahead = tracker.options().config.dispatcher.claim_ahead,
+                          .parked_max = tracker.options().config.recurrence.parked_max,
+                          .dead_from = dead_from_,
+                          .dead_until = dead_until_,
+                          .was_clock_set = clock_was_set_since(timeline.now() - minutes{10})};
+      on_commit(tracker, commit);
+      ledger.committed(commit);
+      last_commit_ = batch.now;
+      for (const jobtracker::Operation& operation : batch.operations) {
+        const auto* end = std::get_if<jobtracker::End>(&operation);
+        if (end == nullptr || !end->log || end->log->state != jobtracker::LogState::kLost) continue;
+        const RunBook::Run* run = runs.find({end->id, end->attempt});
+        if (run == nullptr || runs.was_silent(tracker.session(), run->session)) continue;
+        broken_("job " + std::to_string(end->id.value) + " attempt " +
+                std::to_string(end->attempt) + " was lost, but " + run->worker +
+                " was heard of all the time");
+      }
+    };
+  }
+}
+
+// Two of them accept every kind of run, one handlers only; one is in a group of its own.
+void Cluster::add_workers() {
+  for (int i = 0; i < 4; ++i) {
+    WorkerOptions options{.name = "worker-" + std::to_string(i), .trackers = endpoints_};
+    options.threads = 1 + static_cast<int>(chance.below(5));
+    options.prefetch_max = seed_ % 3 == 0 ? 16 : 0;
+    options.handlers_only = i == 2;
+    if (i == 3) options.group = "other";
+    workers.push_back(std::make_unique<WorkerProcess>(timeline, network, std::move(options)));
+    WorkerProcess& worker = *workers.back();
+    worker.watch.on_start = [this, &worker](const wire::HandedJob& job, const JobSpec& spec) {
+      RunPlan planned = plan(job, spec);
+      on_event(worker.name() + " begins job " + std::to_string(job.id.job_id.value) + " attempt " +
+               std::to_string(job.id.attempt) + " of " + job.task_id);
+      runs.began(job.id,
+                 {.session = worker.session(), .worker = worker.name(), .later = planned.later});
+      const auto& options_of = worker.options();
+      if (options_of.prefetch_max == 0 &&
+          worker.unfinished() >= static_cast<std::size_t>(options_of.threads)) {
+        broken_(worker.name() + " was given more than it asked for");
+      }
+      return planned;
+    };
+    worker.watch.on_end = [this](const wire::AttemptId& id,
+                                 std::optional<wire::RunOutcome> outcome) {
+      runs.ended(id, outcome);
+    };
+  }
+}
+
+void Cluster::start_tracker(std::size_t index) {
+  TrackerProcess& tracker = *trackers[index];
+  if (tracker.is_alive()) tracker.kill(false);
+  newest_tracker_ = SessionId{++last_session_};
+  disturbed(Duration{});
+  dead_from_ = last_commit_;
+  dead_until_ = tracker.wall_now();
+  runs.tracker_began(newest_tracker_);
+  tracker.start(newest_tracker_);
+  on_event(tracker.name() + " starts");
+}
+
+bool Cluster::clock_was_set_since(SteadyTime when) const {
+  return std::any_of(trackers.begin(), trackers.end(),
+                     [when](const auto& one) { return one->was_set_since(when); });
+}
+
+void Cluster::start_worker(WorkerProcess& worker) {
+  const SessionId session{1'000'000 + ++last_session_};
+  ledger.worker_came(
+      session, {.group = worker.options().group, .handlers_only = worker.options().handlers_only});
+  worker.start(session);
+}
+
+void Cluster::start_client(ClientProcess& client) { client.start(2'000'000 + ++last_session_); }
+
+TrackerProcess* Cluster::active() {
+  for (const auto& tracker : trackers) {
+    if (tracker->is_alive() && tracker->session() == newest_tracker_) return tracker.get();
+  }
+  return nullptr;
+}
+
+std::vector<WorkerProcess*> Cluster::live_workers() {
+  std::vector<WorkerProcess*> alive;
+  for (const auto& worker : workers) {
+    if (worker->is_alive()) alive.push_back(worker.get());
+  }
+  return alive;
+}
+
+void Cluster::disturbed(Duration time) {
+  quiet_from = std::max<SteadyTime>(quiet_from, timeline.now() + time + kSettles);
+}
+
+// ---- what is said ----
+
+void Cluster::watch_network() {
+  network.on_server_sends = [this](Process& process, std::string_view frame) {
+    check_sent(static_cast<TrackerProcess&>(process), frame);
+  };
+  network.on_server_takes = [this](Process& process, std::string_view frame) {
+    const SessionId tracker = static_cast<TrackerProcess&>(process).session();
+    if_is<wire::Pull>(frame, [&](const wire::Pull& pull) { runs.heard(tracker, pull.session); });
+    if_is<wire::Register>(frame,
+                          [&](const wire::Register& one) { runs.heard(tracker, one.session); });
+  };
+  network.on_client_sends = [this](Process&, std::string_view frame) {
+    if_is<wire::Pull>(
+        frame, [&](const wire::Pull& pull) { runs.pull_was_sent(pull.session, pull.number); });
+  };
+  network.on_client_takes = [this](Process& process, std::string_view frame) {
+    if_is<wire::Pulled>(frame, [&](const wire::Pulled& pulled) {
+      runs.pull_was_answered(static_cast<WorkerProcess&>(process).session(), pulled.number);
+    });
+  };
+}
+
+// Whatever a tracker says is on disk by then.
+void Cluster::check_sent(TrackerProcess& tracker, std::string_view frame) {
+  const std::string who = tracker.name();
+  if_is<wire::Submitted>(frame, [&](const wire::Submitted& submitted) {
+    for (const wire::SubmitAnswer& answer : submitted.answers) {
+      if (answer.status != wire::SubmitStatus::kAccepted) continue;
+      const bool is_stored = answer.job_id ? ledger.knows(answer.job_id)
+                                           : ledger.defines(answer.group, answer.task_id);
+      // A resend may be answered when a job without a first run is long gone.
+      if (!is_stored && answer.job_id)
+        broken_(who + " acknowledges job " + std::to_string(answer.job_id.value) + " of " +
+                answer.task_id + ", which is not stored");
+    }
+  });
+  if_is<wire::Acted>(frame, [&](const wire::Acted& acted) {
+    if (acted.job_id && !ledger.knows(acted.job_id))
+      broken_(who + " says that it acted on job " + std::to_string(acted.job_id.value) +
+              ", which is not stored");
+  });
+  if_is<wire::HandOut>(frame, [&](const wire::HandOut& hand_out) {
+    for (const wire::HandedJob& handed : hand_out.jobs) {
+      const Ledger::Job* job = ledger.find(handed.id.job_id);
+      const std::string name = "job " + std::to_string(handed.id.job_id.value) + " attempt " +
+                               std::to_string(handed.id.attempt);
+      const bool is_claimed = job != nullptr && job->place == Ledger::Place::kExecuting &&
+                              job->row.attempt == handed.id.attempt &&
+                              job->session == hand_out.session;
+      // One that was fenced may not know it yet; its workers refuse or are adopted.
+      if (!is_claimed && tracker.session() == newest_tracker_)
+        broken_(who + " hands out " + name + ", which is not claimed so");
+      // Another tracker's clock may have said when it is due.
+      if (is_claimed && jobtracker::due_time(job->row) > tracker.wall_now() + Duration{1000} &&
+          !tracker.was_set_since(timeline.now() - minutes{10}))
+        broken_(who + " hands out " + name + " before its time");
+    }
+  });
+  if (tracker.session() != newest_tracker_) return;  // It does not know of what others claimed.
+  if_is<wire::Reported>(frame, [&](const wire::Reported& reported) {
+    for (const wire::AttemptId& id : reported.done) {
+      const Ledger::Job* job = ledger.find(id.job_id);
+      const bool is_open = job != nullptr && job->place == Ledger::Place::kExecuting &&
+                           job->row.attempt == id.attempt;
+      const RunBook::Run* run = runs.find(id);
+      // A claim of one session may be confirmed to another that told of it too late.
+      if (is_open && run != nullptr && run->session == job->session)
+        broken_(who + " confirms job " + std::to_string(id.job_id.value) + " attempt " +
+                std::to_string(id.attempt) + ", whose end is not stored");
+    }
+  });
+}
+
+}  // namespace carillon::sim

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/sim/client_process.h"
+#include "tests/sim/ledger.h"
+#include "tests/sim/tracker_process.h"
+#include "tests/sim/worker_process.h"
+
+namespace carillon::sim {
+
+// Every process of a world, the network between them and the database, and what is known of them.
+//
+// Thread: the simulation's.
+class Cluster {
+ public:
+  Cluster(std::uint64_t seed, Broken broken);
+
+  // One of them, started where it was down.
+  void start_tracker(std::size_t index);
+  void start_worker(WorkerProcess& worker);
+  void start_client(ClientProcess& client);
+
+  // The tracker that opened the store last, if it lives.
+  TrackerProcess* active();
+  std::vector<WorkerProcess*> live_workers();
+
+  Chance chance;
+  Timeline timeline;
+  Digest digest;
+  SeededRandom product_random;  // what the product draws
+  Network network{timeline, chance, digest};
+  jobtracker::MemoryDatabase database;
+  RunBook runs;
+  Ledger ledger;
+  std::vector<std::unique_ptr<TrackerProcess>> trackers;
+  std::vector<std::unique_ptr<WorkerProcess>> workers;
+  std::vector<std::unique_ptr<ClientProcess>> clients;
+
+  // Called with each commit, before the ledger has it.
+  std::function<void(const TrackerProcess&, const Commit&)> on_commit = [](const auto&,
+                                                                           const auto&) {};
+  // Likewise with what else may tell why something happened.
+  std::function<void(const std::string&)> on_event = [](const std::string&) {};
+  // How a run shall go.
+  std::function<RunPlan(const wire::HandedJob&, const JobSpec&)> plan;
+  // Nothing is asked of order and progress before: something was just disturbed.
+  SteadyTime quiet_from{};
+  void disturbed(Duration time);
+  // That of a tracker; their times cannot be compared over that.
+  bool clock_was_set_since(SteadyTime when) const;
+
+ private:
+  void watch_network();
+  void add_trackers();
+  void add_workers();
+  void check_sent(TrackerProcess& tracker, std::string_view frame);
+
+  const Broken broken_;
+  const std::uint64_t seed_;
+  std::vector<std::string> endpoints_;
+  std::int64_t last_session_ = 0;
+  SessionId newest_tracker_{};
+  WallTime last_commit_{};
+  WallTime dead_from_{};
+  WallTime dead_until_{};
+};
+
+}  // namespace carillon::sim

@@ -1,0 +1,196 @@
+#include "tests/sim/faults.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace carillon::sim {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+void Faults::count(const std::string& type, Duration time) {
+  ++statistics_.hour().faults[type];
+  cluster_.on_event("fault: " + type);
+  cluster_.disturbed(time);
+}
+
+Process& Faults::any_process() {
+  std::vector<Process*> all;
+  for (const auto& one : cluster_.trackers) all.push_back(one.get());
+  for (const auto& one : cluster_.workers) all.push_back(one.get());
+  for (const auto& one : cluster_.clients) all.push_back(one.get());
+  return *all[cluster_.chance.below(all.size())];
+}
+
+void Faults::something_fails() {
+  Chance& chance = cluster_.chance;
+  TrackerProcess* tracker = cluster_.active();
+  const std::vector<WorkerProcess*> workers = cluster_.live_workers();
+  switch (chance.below(14)) {
+    case 0:
+    case 1:
+      if (tracker != nullptr) tracker_fails(*tracker);
+      return;
+    case 2:
+      return another_takes_over();
+    case 3:
+    case 4:
+    case 5:
+      if (tracker != nullptr) store_fails(*tracker);
+      return;
+    case 6:
+    case 7:
+    case 8:
+      if (!workers.empty()) worker_fails(*workers[chance.below(workers.size())]);
+      return;
+    case 9:
+      return client_fails(*cluster_.clients[chance.below(cluster_.clients.size())]);
+    case 10:
+      return clock_is_set(any_process());
+    default:
+      return network_fails();
+  }
+}
+
+void Faults::tracker_comes_back(const TrackerProcess& tracker, Duration after) {
+  cluster_.timeline.at(cluster_.timeline.now() + after, [this, &tracker] {
+    if (cluster_.active() != nullptr) return;  // Another took its place.
+    for (std::size_t i = 0; i < cluster_.trackers.size(); ++i) {
+      if (cluster_.trackers[i].get() == &tracker) cluster_.start_tracker(i);
+    }
+  });
+}
+
+void Faults::tracker_fails(TrackerProcess& tracker) {
+  Chance& chance = cluster_.chance;
+  const Duration down = chance.one_in(5) ? chance.between(seconds{1}, seconds{90})
+                                         : chance.between(milliseconds{10}, seconds{3});
+  switch (chance.below(4)) {
+    case 0: {
+      const Duration time = chance.between(milliseconds{10}, seconds{9});
+      count("tracker stands still", time);
+      return tracker.pause(time);
+    }
+    case 1:
+      count("tracker is stopped", down);
+      tracker.leave();
+      cluster_.timeline.at(cluster_.timeline.now() + seconds{5},
+                           [&tracker, session = tracker.session()] {
+                             if (tracker.is_alive() && tracker.session() == session)
+                               tracker.kill(false);
+                           });
+      return tracker_comes_back(tracker, seconds{5} + down);
+    default:
+      count("tracker is killed", down);
+      tracker.kill(chance.one_in(2));
+      return tracker_comes_back(tracker, down);
+  }
+}
+
+// While the one before goes on, stands still or is gone; it comes to know when it wants to commit.
+void Faults::another_takes_over() {
+  count("tracker is taken over", {});
+  const std::size_t next = cluster_.chance.below(cluster_.trackers.size());
+  if (cluster_.chance.one_in(2) && cluster_.active() != nullptr) {
+    cluster_.active()->pause(cluster_.chance.between(milliseconds{10}, seconds{9}));
+  }
+  cluster_.start_tracker(next);
+}
+
+void Faults::store_fails(TrackerProcess& tracker) {
+  Chance& chance = cluster_.chance;
+  switch (chance.below(4)) {
+    case 0: {
+      const Duration time = chance.between(milliseconds{50}, seconds{9});
+      count("store stands still", time);
+      return tracker.stall_store(time);
+    }
+    case 1:
+      count("store fails", seconds{2});
+      for (std::uint64_t i = 0; i <= chance.below(9); ++i) {
+        tracker.fail_store(WatchedStore::Fault::kUnavailable);
+      }
+      return;
+    default:
+      count("commit is unknown", seconds{2});
+      return tracker.fail_store(chance.one_in(2) ? WatchedStore::Fault::kUnknownCommitted
+                                                 : WatchedStore::Fault::kUnknownLost);
+  }
+}
+
+void Faults::worker_fails(WorkerProcess& worker) {
+  Chance& chance = cluster_.chance;
+  const Duration time = chance.between(milliseconds{10}, seconds{9});
+  const auto comes_back = [&](Duration after) {
+    cluster_.timeline.at(cluster_.timeline.now() + after,
+                         [this, &worker, session = worker.session()] {
+                           if (worker.session() != session) return;
+                           worker.kill();
+                           cluster_.start_worker(worker);
+                         });
+  };
+  switch (chance.below(4)) {
+    case 0:
+      count("worker is killed", time);
+      worker.kill();
+      return comes_back(time);
+    case 1:
+      count("worker is stopped", time + seconds{10});
+      worker.leave(time);
+      return comes_back(time + seconds{10});
+    default:
+      count("worker stands still", time);
+      return worker.pause(time);
+  }
+}
+
+void Faults::client_fails(ClientProcess& client) {
+  count("client is killed", {});
+  client.kill();
+  cluster_.start_client(client);
+}
+
+void Faults::clock_is_set(Process& process) {
+  Chance& chance = cluster_.chance;
+  count("clock is set", seconds{10});
+  Duration by = chance.between(milliseconds{-1900}, milliseconds{1900});
+  if (chance.one_in(2)) by = chance.between(seconds{-20}, seconds{20});
+  if (chance.one_in(8)) by = chance.between(minutes{-5}, minutes{5});
+  process.set_clock(chance.one_in(2) ? Duration{} : process.ahead() + by);
+}
+
+void Faults::network_fails() {
+  Chance& chance = cluster_.chance;
+  const Process& process = any_process();
+  const Duration time = chance.between(milliseconds{10}, seconds{9});
+  switch (chance.below(5)) {
+    case 0:
+      count("connections break", {});
+      return cluster_.network.cut(process);
+    case 1: {
+      count("network is parted", time);
+      const Process* other = chance.one_in(2) ? nullptr : cluster_.active();
+      return cluster_.network.part(process, other == &process ? nullptr : other, time);
+    }
+    case 2:
+      count("network is slow", time);
+      return cluster_.network.slow_down(chance.between(milliseconds{10}, milliseconds{2500}), time);
+    default:
+      count("frames are lost", time);
+      return cluster_.network.lose_frames(process, chance.one_in(2), time);
+  }
+}
+
+void Faults::stop() {
+  cluster_.network.heal();
+  for (const auto& tracker : cluster_.trackers) tracker->mend_store();
+  cluster_.timeline.at(cluster_.timeline.now() + seconds{100}, [this] {
+    if (cluster_.active() == nullptr) cluster_.start_tracker(0);
+    for (const auto& worker : cluster_.workers) {
+      if (!worker->is_alive()) cluster_.start_worker(*worker);
+    }
+  });
+}
+
+}  // namespace carillon::sim

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+
+#include "tests/sim/cluster.h"
+#include "tests/sim/statistics.h"
+
+namespace carillon::sim {
+
+// What goes wrong, each by chance, with an end.
+//
+// Thread: the simulation's.
+class Faults {
+ public:
+  Faults(Cluster& cluster, Statistics& statistics) : cluster_(cluster), statistics_(statistics) {}
+
+  void something_fails();
+  // Everything works again, and nothing fails any more.
+  void stop();
+
+ private:
+  void tracker_fails(TrackerProcess& tracker);
+  void tracker_comes_back(const TrackerProcess& tracker, Duration after);
+  void another_takes_over();
+  void store_fails(TrackerProcess& tracker);
+  void worker_fails(WorkerProcess& worker);
+  void client_fails(ClientProcess& client);
+  void network_fails();
+  void clock_is_set(Process& process);
+  Process& any_process();
+  void count(const std::string& type, Duration time);
+
+  Cluster& cluster_;
+  Statistics& statistics_;
+};
+
+}  // namespace carillon::sim

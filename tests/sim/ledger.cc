@@ -1,0 +1,578 @@
+#include "tests/sim/ledger.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "shared/wire/codec.h"
+
+namespace carillon::sim {
+
+using jobtracker::Batch;
+using jobtracker::DefinitionState;
+using jobtracker::LogEntry;
+using jobtracker::LogState;
+using jobtracker::Operation;
+using jobtracker::Outcome;
+using jobtracker::OutcomeKind;
+using jobtracker::WaitingJob;
+
+namespace {
+
+// The id of a job that has ended is remembered so long.
+constexpr Duration kRemembered = std::chrono::hours{2};
+// How much longer than its better a worse job must have known of it, to be handed out wrongly.
+constexpr Duration kOrderSlack = std::chrono::seconds{1};
+
+LogState state_of(wire::RunOutcome outcome) {
+  constexpr std::array kStates{LogState::kSucceeded, LogState::kFailed,   LogState::kFailed,
+                               LogState::kLater,     LogState::kTimedOut, LogState::kKilled};
+  return kStates.at(static_cast<std::size_t>(outcome));
+}
+
+// With half of the jitter's share to spare, a retry may not come earlier.
+Duration least_wait(const RetryPolicy& policy, int failures) {
+  Duration wait = policy.base;
+  if (policy.policy == RetryBackoff::kExponential) {
+    wait = std::min(policy.cap, policy.base * (std::int64_t{1} << std::min(failures - 1, 30)));
+  }
+  return Duration{
+      static_cast<Duration::rep>(static_cast<double>(wait.count()) * (1 - policy.jitter) * 0.999)};
+}
+
+}  // namespace
+
+void Ledger::broken(const Job& job, const std::string& what) const {
+  broken_("job " + std::to_string(job.row.id.value) + " of " + job.row.task_id + ", attempt " +
+          std::to_string(job.row.attempt) + ": " + what);
+}
+
+const Ledger::Job* Ledger::find(JobId id) const {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+bool Ledger::key_is_held(GroupId group, const std::string& task_id) const {
+  return keys_.contains({group, task_id});
+}
+
+std::optional<GroupId> Ledger::group_of(const std::string& name) const {
+  for (const auto& [id, row] : tables_.groups) {
+    if (row.name == name) return id;
+  }
+  return std::nullopt;
+}
+
+bool Ledger::defines(const std::string& group, const std::string& task_id) const {
+  const auto id = group_of(group);
+  return id && key_is_held(*id, task_id);
+}
+
+std::optional<WallTime> Ledger::next_fire(DefinitionId id) {
+  return fires_.next(id, definitions_.at(id).row.generated_through);
+}
+
+bool Ledger::shows(wire::Verb verb, const std::string& group, const std::string& task_id) const {
+  const auto id = group_of(group);
+  if (!id) return false;
+  const bool is_suspended = verb == wire::Verb::kSuspend;
+  for (const auto& [definition, facts] : definitions_) {
+    if (facts.row.group != *id || facts.row.task_id != task_id) continue;
+    if (verb == wire::Verb::kCancel) return false;
+    if (!is_suspended && verb != wire::Verb::kResume) return true;
+    return (facts.row.state == DefinitionState::kSuspended) == is_suspended;
+  }
+  for (const auto& [job_id, job] : jobs_) {
+    if (job.row.group != *id || job.row.task_id != task_id || job.row.definition) continue;
+    if (verb == wire::Verb::kCancel || verb == wire::Verb::kKill) return job.cancelled;
+    if (is_suspended || verb == wire::Verb::kResume) return job.row.suspended == is_suspended;
+  }
+  return true;
+}
+
+// A request is done once, however often it is sent.
+void Ledger::check_requests(const Commit& commit) {
+  for (std::size_t i = 0; i < commit.batch.requests.size(); ++i) {
+    if (commit.done.requests[i].answered_before) continue;
+    const auto& [client, sequence, answer, first, count] = commit.batch.requests[i];
+    if (!requests_[client].insert(sequence).second) {
+      broken_("request " + std::to_string(client) + "/" + std::to_string(sequence) +
+              " was done a second time");
+    }
+    while (requests_[client].size() > 1000) requests_[client].erase(requests_[client].begin());
+  }
+}
+
+void Ledger::committed(const Commit& commit) {
+  check_requests(commit);
+  for (std::size_t kind = 0; kind < std::variant_size_v<Operation>; ++kind) {
+    for (std::size_t i = 0; i < commit.batch.operations.size(); ++i) {
+      const Operation& operation = commit.batch.operations[i];
+      if (operation.index() != kind) continue;
+      std::visit([&](const auto& one) { take(commit, one, commit.done.outcomes[i]); }, operation);
+    }
+  }
+}
+
+// ---- where jobs are ----
+
+Ledger::Job* Ledger::add(const WaitingJob& row, bool by_act) {
+  Job job{.row = row, .by_act = by_act};
+  if (knows(row.id)) {
+    broken(job, "its id was given out before");
+    return nullptr;
+  }
+  const auto definition = definitions_.find(row.definition);
+  const auto spec = row.spec.empty() ? Result<JobSpec>{Error{}} : wire::decode_spec(row.spec);
+  if (spec.ok()) {
+    job.retries = spec.value().retries;
+    job.kind = spec.value().run.kind;
+    job.start_deadline = spec.value().start_deadline;
+    job.in_order = !row.definition && spec.value().start_deadline == Duration{} &&
+                   row.kind == ScheduleKind::kNow;
+  } else if (definition != definitions_.end()) {
+    job.retries = definition->second.spec.retries;
+    job.kind = definition->second.spec.run.kind;
+    job.start_deadline = definition->second.spec.start_deadline;
+  } else if (!by_act) {  // A trigger may meet the end of its task; then it ends, too.
+    broken(job, "it has neither a description nor a definition");
+  }
+  if (row.definition) {
+    of_definition_[row.definition].insert(row.id);
+    if (!by_act) fires_.opened(row.definition, row.trigger_time);
+  } else if (row.keyed && ++keys_[{row.group, row.task_id}] > 1) {
+    broken(job, "its task id was taken");
+  }
+  Job& kept = jobs_[row.id] = std::move(job);
+  place(kept, row);
+  return &kept;
+}
+
+void Ledger::place(Job& job, const WaitingJob& row) {
+  forget_order(job);
+  job.row = row;
+  job.place = row.delayed ? Place::kDelayed : Place::kWaiting;
+  job.since = timeline_.now();
+  if (job.in_order && job.place == Place::kWaiting) {
+    in_order_[row.group][jobtracker::hand_out_key(row)] = row.id;
+  }
+}
+
+void Ledger::forget_order(const Job& job) {
+  if (job.in_order) in_order_[job.row.group].erase(jobtracker::hand_out_key(job.row));
+}
+
+void Ledger::end(JobId id, const LogEntry* log) {
+  const auto found = jobs_.find(id);
+  const Job& job = found->second;
+  forget_order(job);
+  if (job.row.definition) {
+    auto definition = definitions_.find(job.row.definition);
+    of_definition_[job.row.definition].erase(id);
+    if (definition != definitions_.end()) definition->second.ended_at = timeline_.now();
+    if (definition != definitions_.end() && !job.by_act) {
+      // Of runs that may wait for each other or overlap, those that ended unstarted count too.
+      DefinitionFacts& facts = definition->second;
+      const bool is_single =
+          facts.row.kind == ScheduleKind::kFixedDelay || facts.spec.overlap == Overlap::kSkip;
+      if (job.ran) ++facts.runs;
+      if (!job.ran && log != nullptr && !is_single) ++facts.passed_over;
+    }
+    if (!job.by_act) {
+      if (log != nullptr) {
+        fires_.closed(job.row.definition, job.row.trigger_time, 1);
+      } else {
+        fires_.voided(job.row.definition, job.row.trigger_time);
+      }
+    }
+  } else if (job.row.keyed) {
+    const auto key = keys_.find({job.row.group, job.row.task_id});
+    if (key != keys_.end() && --key->second == 0) keys_.erase(key);
+  }
+  ++ended_count_;
+  ended_.insert(id);
+  ended_at_.emplace_back(timeline_.now(), id);
+  while (ended_at_.front().first + kRemembered < timeline_.now()) {
+    ended_.erase(ended_at_.front().second);
+    ended_at_.pop_front();
+  }
+  jobs_.erase(found);
+}
+
+// ---- what becomes of them ----
+
+void Ledger::take(const Commit&, const jobtracker::AddJob& add_job, const Outcome& outcome) {
+  if (outcome.kind == OutcomeKind::kTaken && !key_is_held(add_job.job.group, add_job.job.task_id)) {
+    broken_("task " + add_job.job.task_id + " was refused as taken, and is not");
+  }
+  if (outcome.kind != OutcomeKind::kDone) return;
+  add(add_job.job, static_cast<bool>(add_job.job.definition));
+}
+
+// As if it had waited for no time.
+void Ledger::take(const Commit& commit, const jobtracker::AddExecuting& add_job,
+                  const Outcome& outcome) {
+  jobtracker::AddJob new_job{.job = add_job.to.job};
+  new_job.job.attempt -= 1;
+  take(commit, new_job, outcome);
+  if (outcome.kind == OutcomeKind::kDone)
+    take(commit, jobtracker::Claim{.to = add_job.to}, outcome);
+}
+
+void Ledger::take(const Commit&, const jobtracker::AddDefinition& added, const Outcome& outcome) {
+  const jobtracker::Definition& row = added.definition;
+  if (outcome.kind == OutcomeKind::kTaken && !key_is_held(row.group, row.task_id)) {
+    broken_("task " + row.task_id + " was refused as taken, and is not");
+  }
+  if (outcome.kind != OutcomeKind::kDone) return;
+  auto spec = wire::decode_spec(row.spec);
+  if (!spec.ok()) return broken_("task " + row.task_id + " is stored without a description");
+  if (++keys_[{row.group, row.task_id}] > 1) broken_("task " + row.task_id + " was taken");
+  definitions_[row.id] = {.row = row, .spec = std::move(spec).value()};
+  fires_.add(row, definitions_.at(row.id).spec);
+  if (added.first) add(*added.first, false);
+}
+
+void Ledger::take(const Commit& commit, const jobtracker::ChangeWaiting& change,
+                  const Outcome& outcome) {
+  if (outcome.kind != OutcomeKind::kDone) return;
+  const auto found = jobs_.find(change.from.id);
+  if (found == jobs_.end()) return broken_("a job was changed that is not stored");
+  Job& job = found->second;
+  if (job.place == Place::kExecuting) broken(job, "it was changed while it executed");
+  if (change.log && change.log->final == change.to.has_value()) {
+    broken(job, "it goes on though its row in the log is final, or the other way round");
+  }
+  if (change.to) {
+    if (change.to->attempt != job.row.attempt) broken(job, "its attempt was changed");
+    return place(job, *change.to);
+  }
+  if (!change.log && !job.row.definition) broken(job, "it went without a row in the log");
+  if (change.log && change.log->attempt == 0 && change.log->state < LogState::kSkipped) {
+    broken(job, "it ended as if it had run, and had not");
+  }
+  if (change.log && change.log->state == LogState::kSkipped) check_skipped(commit, job);
+  end(job.row.id, change.log ? &*change.log : nullptr);
+}
+
+void Ledger::take(const Commit& commit, const jobtracker::Claim& claim, const Outcome& outcome) {
+  if (outcome.kind != OutcomeKind::kDone) return;
+  const WaitingJob& row = claim.to.job;
+  const auto found = jobs_.find(row.id);
+  if (found == jobs_.end()) return broken_("a job was claimed that is not stored");
+  Job& job = found->second;
+  if (job.place != Place::kWaiting) broken(job, "it was claimed though it does not wait");
+  if (row.attempt != job.row.attempt + 1) broken(job, "its attempt did not go up by one");
+  if (jobtracker::due_time(row) > claim.to.claimed_at + commit.claim_ahead + Duration{1000}) {
+    broken(job, "it was claimed before its time");
+  }
+  const auto worker = workers_.find(claim.to.session);
+  if (worker == workers_.end()) {
+    broken(job, "it was claimed for a session that never came");
+  } else {
+    if (tables_.groups.at(row.group).name != worker->second.group) {
+      broken(job, "it was claimed for a worker of another group");
+    }
+    if (worker->second.handlers_only && job.kind != RunKind::kHandler) {
+      broken(job, "it was claimed for a worker that does not accept its kind");
+    }
+  }
+  if (row.definition) check_overlap(job);
+  check_lateness(commit, job, claim.to.claimed_at);
+  forget_order(job);
+  if (!commit.was_disturbed) check_order(commit, job, claim);
+  job.row = row;
+  job.place = Place::kExecuting;
+  job.stops_since.reset();
+  job.session = claim.to.session;
+  job.since = timeline_.now();
+}
+
+// Only what may not overlap is passed over, or what too many wait before.
+void Ledger::check_skipped(const Commit& commit, const Job& job) {
+  const auto definition = definitions_.find(job.row.definition);
+  if (definition == definitions_.end()) return;
+  const Overlap overlap = definition->second.spec.overlap;
+  if (overlap == Overlap::kParallel) broken(job, "it was skipped though its runs may overlap");
+  const bool is_full = of_definition_[job.row.definition].size() > commit.parked_max;
+  if (overlap == Overlap::kQueue && !is_full) {
+    broken(job, "it was skipped though its runs wait for each other");
+  }
+}
+
+// It has not begun when it is too late for it.
+void Ledger::check_lateness(const Commit& commit, const Job& job, WallTime claimed_at) {
+  const WallTime trigger = job.row.trigger_time;
+  if (jobtracker::was_tried(job.row) || job.row.attempt > 0) return;
+  if (job.start_deadline > Duration{} && claimed_at > trigger + job.start_deadline) {
+    broken(job, "it was claimed after its start deadline");
+  }
+  const auto definition = definitions_.find(job.row.definition);
+  if (definition == definitions_.end() || job.by_act || job.row.triggered) return;
+  const Misfire& misfire = definition->second.spec.misfire;
+  const bool was_missed = trigger > commit.dead_from + kOrderSlack &&
+                          trigger < commit.dead_until - misfire.threshold - kOrderSlack;
+  if (misfire.policy == MisfirePolicy::kSkip && was_missed && !commit.was_clock_set) {
+    broken(job, "it was missed, is not to run then, and is claimed");
+  }
+}
+
+// Of a schedule whose runs do not overlap, one runs at a time.
+void Ledger::check_overlap(const Job& job) {
+  const auto definition = definitions_.find(job.row.definition);
+  if (definition == definitions_.end()) return broken(job, "its definition is gone");
+  const jobtracker::Definition& row = definition->second.row;
+  const JobSpec& spec = definition->second.spec;
+  if (row.version != job.row.version) broken(job, "its definition was changed since it was made");
+  const bool is_suspended = row.state == DefinitionState::kSuspended;
+  if (is_suspended && !job.by_act) broken(job, "its definition is suspended");
+  if (spec.overlap == Overlap::kParallel || job.row.forced || job.row.attempt > 0) return;
+  for (const JobId id : of_definition_[job.row.definition]) {
+    const Job& other = jobs_.at(id);
+    const bool runs_now = other.place == Place::kExecuting;
+    if (id != job.row.id && runs_now && !other.row.forced) {
+      broken(job, "it runs beside job " + std::to_string(id.value) + " of the same task");
+    }
+  }
+}
+
+// Nothing better has waited for longer, as far as the loop could know when it chose.
+void Ledger::check_order(const Commit& commit, const Job& job, const jobtracker::Claim& claim) {
+  if (!job.in_order) return;
+  const SteadyTime chosen_at = commit.flushed_at - (commit.batch.now - claim.to.claimed_at);
+  const auto key = jobtracker::hand_out_key(job.row);
+  const auto worker = workers_.find(claim.to.session);
+  for (const auto& [better, id] : in_order_[job.row.group]) {
+    if (better >= key) break;
+    const Job& other = jobs_.at(id);
+    if (worker->second.handlers_only && other.kind != RunKind::kHandler) continue;
+    const bool was_known = other.since + kOrderSlack < chosen_at &&
+                           jobtracker::due_time(other.row) + kOrderSlack < claim.to.claimed_at;
+    if (!was_known) continue;
+    // It may have been chosen already: its claim comes in this batch or the next.
+    const bool is_chosen = std::any_of(commit.batch.operations.begin(),
+                                       commit.batch.operations.end(), [&](const auto& one) {
+                                         const auto* also = std::get_if<jobtracker::Claim>(&one);
+                                         return also != nullptr && also->to.job.id == id;
+                                       });
+    if (!is_chosen) {
+      broken(job, "it was claimed before job " + std::to_string(id.value) + ", which is better");
+    }
+  }
+}
+
+bool Ledger::is_void(const Job& job) const {
+  if (job.cancelled) return true;
+  if (!job.row.definition) return false;
+  const auto definition = definitions_.find(job.row.definition);
+  return definition == definitions_.end() || definition->second.row.version != job.row.version;
+}
+
+void Ledger::take(const Commit& commit, const jobtracker::End& ended, const Outcome& outcome) {
+  if (outcome.kind != OutcomeKind::kDone) return;
+  const auto found = jobs_.find(ended.id);
+  if (found == jobs_.end()) return broken_("a job ended that is not stored");
+  Job& job = found->second;
+  if (job.place != Place::kExecuting) broken(job, "it ended though it does not execute");
+  if (ended.attempt != job.row.attempt) broken(job, "another attempt of it has ended");
+  check_end(commit, job, ended);
+  const bool was_started = ended.log && ended.log->attempt > 0;
+  job.ran = job.ran || was_started;
+  if (ended.again) return place(job, *ended.again);
+  end(ended.id, ended.log ? &*ended.log : nullptr);
+}
+
+void Ledger::check_end(const Commit& commit, const Job& job, const jobtracker::End& ended) {
+  if (!ended.log) {
+    if (!ended.again) return broken(job, "it ended without a row in the log");
+    const auto& again = *ended.again;
+    if (again.failures != job.row.failures || again.lost != job.row.lost) {
+      broken(job, "it was given back, and something was counted against it");
+    }
+    return;
+  }
+  const LogEntry& log = *ended.log;
+  if (log.final == ended.again.has_value()) {
+    broken(job, "it goes on though its row in the log is final, or the other way round");
+  }
+  if (log.attempt != 0 && log.attempt != job.row.attempt) {
+    broken(job, "its row in the log is of another attempt");
+  }
+  const RunBook::Run* run = runs_.find({job.row.id, job.row.attempt});
+  if (log.attempt == 0) {
+    if (!is_void(job)) broken(job, "it ended without a run, and nobody had cancelled it");
+  } else if (log.state != LogState::kLost && (run == nullptr || !run->outcome)) {
+    const bool was_killed = log.state == LogState::kKilled && run == nullptr;  // before it began
+    if (!was_killed) {
+      broken(job, std::string("it ended as ") + to_string(log.state) + ", but " +
+                      (run == nullptr ? "never ran" : "its run has not ended") + ": " +
+                      log.message);
+    }
+  } else if (log.state != LogState::kLost && state_of(*run->outcome) != log.state) {
+    broken(job, std::string("it ended as ") + to_string(log.state) + ", but its run as " +
+                    to_string(state_of(*run->outcome)));
+  }
+  if (ended.again) {
+    if (is_void(job) && ended.again->version == job.row.version && job.cancelled) {
+      broken(job, "it was cancelled, and goes on");
+    }
+    return check_again(job, *ended.again, log, commit.batch.now);
+  }
+  if (log.state == LogState::kLost && !is_void(job))
+    broken(job, "it was lost, and does not run again");
+  if (log.state == LogState::kLater && !is_void(job)) {
+    broken(job, "it asked for a later run, and gets none");
+  }
+  const bool may_retry = run != nullptr && run->outcome &&
+                         (*run->outcome == wire::RunOutcome::kException ||
+                          *run->outcome == wire::RunOutcome::kTimedOut);
+  if (log.attempt > 0 && log.state != LogState::kLost && may_retry && !is_void(job) &&
+      job.row.failures < job.retries.max) {
+    broken(job, "it has retries left, and is not tried again");
+  }
+}
+
+void Ledger::check_again(const Job& job, const WaitingJob& again, const LogEntry& log,
+                         WallTime now) {
+  const bool failed = log.state == LogState::kFailed || log.state == LogState::kTimedOut;
+  const int lost = log.state == LogState::kLost ? 1 : 0;
+  if (again.failures != job.row.failures + (failed ? 1 : 0)) {
+    broken(job, "its failures are counted wrongly");
+  }
+  if (again.lost != job.row.lost + lost) broken(job, "its lost runs are counted wrongly");
+  if (again.attempt != job.row.attempt) broken(job, "its attempts are counted wrongly");
+  if (again.trigger_time != job.row.trigger_time) broken(job, "its trigger time was changed");
+  if (failed) {
+    const RunBook::Run* run = runs_.find({job.row.id, job.row.attempt});
+    if (run != nullptr && run->outcome == wire::RunOutcome::kFailed) {
+      broken(job, "it failed for good, and is tried again");
+    }
+    if (again.failures > job.retries.max) broken(job, "it is tried again too often");
+    const Duration wait = least_wait(job.retries, again.failures);
+    // The commit may be somewhat later than the decision; the decision is later than the end.
+    if (!again.not_before || *again.not_before < log.ended_at + wait) {
+      broken(job, "it is tried again too early");
+    }
+    if (again.not_before && *again.not_before > now + 2 * wait + std::chrono::seconds{1} &&
+        job.retries.jitter == 0) {
+      broken(job, "it is tried again too late");
+    }
+  }
+  if (log.state == LogState::kLater) {
+    const RunBook::Run* run = runs_.find({job.row.id, job.row.attempt});
+    if (run != nullptr && (!again.not_before || *again.not_before < log.ended_at + run->later)) {
+      broken(job, "it runs again earlier than it asked for");
+    }
+  }
+}
+
+void Ledger::take(const Commit&, const jobtracker::CancelExecuting& cancel,
+                  const Outcome& outcome) {
+  if (outcome.kind != OutcomeKind::kDone) return;
+  const auto found = jobs_.find(cancel.id);
+  if (found == jobs_.end() || found->second.place != Place::kExecuting) {
+    return broken_("a run was cancelled that does not execute");
+  }
+  found->second.cancelled = true;
+  found->second.stops_since = timeline_.now();
+}
+
+// ---- definitions ----
+
+void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& change,
+                  const Outcome& outcome) {
+  if (outcome.kind != OutcomeKind::kDone) return;
+  const auto found = definitions_.find(change.id);
+  if (found == definitions_.end()) return broken_("a definition was changed that is not stored");
+  DefinitionFacts& facts = found->second;
+  const bool is_act = change.void_waiting || (change.to && change.to->version != facts.row.version);
+  if (is_act) {
+    facts.was_acted_on = true;
+    fires_.was_acted_on(change.id);
+  }
+  if (change.void_waiting) {
+    const std::set<JobId> all = of_definition_[change.id];
+    for (const JobId id : all) {
+      if (jobs_.at(id).place != Place::kExecuting) end(id, nullptr);
+    }
+  }
+  const WallTime generated = change.to ? change.to->generated_through : facts.row.generated_through;
+  if (generated < facts.row.generated_through && !is_act &&
+      facts.row.kind != ScheduleKind::kFixedDelay) {
+    broken_("task " + facts.row.task_id + " goes back in its schedule");
+  }
+  for (const LogEntry& log : change.logs) fires_.closed(change.id, log.trigger_time, log.count);
+  if (change.to) {
+    if (facts.row.state == DefinitionState::kEnded && change.to->state != DefinitionState::kEnded) {
+      // Nobody waited for fires while its last run seemed to have been made.
+      fires_.go_on_at(change.id, generated, change.to->next_fire);
+    }
+    facts.row = *change.to;
+    facts.row.fired -= outcome.count;
+    for (const WaitingJob& row : change.add) {
+      add(row, false);
+      if (row.kind != ScheduleKind::kFixedDelay) continue;
+      // Not before its time after the end that stands in the same batch.
+      for (const Operation& operation : commit.batch.operations) {
+        const auto* ended = std::get_if<jobtracker::End>(&operation);
+        if (ended == nullptr || !ended->log || ended->log->definition != change.id) continue;
+        if (row.trigger_time < ended->log->ended_at + facts.spec.schedule.interval) {
+          broken_("task " + facts.row.task_id + " runs again before its delay");
+        }
+      }
+    }
+    return;
+  }
+  const std::optional<std::int64_t> count = facts.spec.schedule.count;
+  if (!facts.was_acted_on) {
+    if (!of_definition_[change.id].empty()) {
+      broken_("task " + facts.row.task_id + " went, but runs of it wait or execute");
+    }
+    if (count && facts.runs + facts.passed_over != *count) {
+      broken_("task " + facts.row.task_id + " was to run " + std::to_string(*count) +
+              " times, and ran " + std::to_string(facts.runs));
+    }
+    if (!count && facts.row.kind != ScheduleKind::kManual) {
+      broken_("task " + facts.row.task_id + " went though it has no end");
+    }
+  }
+  // Runs of one that was replaced go on.
+  const bool is_replaced = std::any_of(
+      commit.batch.operations.begin(), commit.batch.operations.end(), [&](const auto& operation) {
+        const auto* job = std::get_if<jobtracker::AddJob>(&operation);
+        const auto* begun = std::get_if<jobtracker::AddExecuting>(&operation);
+        const auto* other = std::get_if<jobtracker::AddDefinition>(&operation);
+        return (job != nullptr && job->job.task_id == facts.row.task_id) ||
+               (begun != nullptr && begun->to.job.task_id == facts.row.task_id) ||
+               (other != nullptr && other->definition.task_id == facts.row.task_id);
+      });
+  for (const JobId id : of_definition_[change.id]) {
+    if (!is_replaced) jobs_.at(id).stops_since = timeline_.now();
+  }
+  const auto key = keys_.find({facts.row.group, facts.row.task_id});
+  if (key != keys_.end() && --key->second == 0) keys_.erase(key);
+  fires_.remove(change.id, facts.was_acted_on, facts.row.generated_through);
+  definitions_.erase(found);
+}
+
+void Ledger::check() {
+  std::size_t waiting = 0;
+  for (const auto& [group, table] : tables_.waiting) waiting += table.size();
+  std::array<std::size_t, 3> places{};
+  for (const auto& [id, job] : jobs_) ++places.at(static_cast<std::size_t>(job.place));
+  const std::array stored{waiting, tables_.delayed.size(), tables_.executing.size()};
+  if (places != stored) {
+    broken_("the store has " + std::to_string(stored[0]) + " waiting, " +
+            std::to_string(stored[1]) + " delayed and " + std::to_string(stored[2]) +
+            " executing jobs; committed were " + std::to_string(places[0]) + ", " +
+            std::to_string(places[1]) + " and " + std::to_string(places[2]));
+  }
+  if (definitions_.size() != tables_.definitions.size() || keys_.size() != tables_.keys.size()) {
+    broken_("the store has " + std::to_string(tables_.definitions.size()) + " definitions and " +
+            std::to_string(tables_.keys.size()) + " task ids; committed were " +
+            std::to_string(definitions_.size()) + " and " + std::to_string(keys_.size()));
+  }
+  for (const auto& [id, facts] : definitions_) fires_.check(id, facts.row.generated_through);
+}
+
+}  // namespace carillon::sim

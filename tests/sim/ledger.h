@@ -1,0 +1,147 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "jobtracker/store/batch.h"
+#include "jobtracker/store/memory_tables.h"
+#include "shared/wire/messages.h"
+#include "tests/sim/broken.h"
+#include "tests/sim/fires.h"
+#include "tests/sim/run_book.h"
+
+namespace carillon::sim {
+
+// A task tracker's session, as the ledger must know it.
+struct WorkerFacts {
+  std::string group{};
+  bool handlers_only = false;
+};
+
+// A commit, and who made it.
+struct Commit {
+  const jobtracker::Batch& batch;
+  const jobtracker::Committed& done;
+  SteadyTime flushed_at{};     // when the loop let go of it
+  bool was_disturbed = false;  // its tracker stood still, or its clock was set, lately
+  Duration claim_ahead{};
+  std::size_t parked_max = 0;
+  // No tracker ran from the last commit of an earlier session to the start of this one.
+  WallTime dead_from{};
+  WallTime dead_until{};
+  bool was_clock_set = false;  // since a while before
+};
+
+// What is stored, kept beside the store from what was committed, and whether each step of each job
+// was one that it may take. Holds what has not ended; a job that has ended is remembered by its id
+// for a while.
+//
+// Thread: the simulation's.
+class Ledger {
+ public:
+  enum class Place { kWaiting, kDelayed, kExecuting };
+  struct Job {
+    jobtracker::WaitingJob row{};
+    RetryPolicy retries{};
+    RunKind kind = RunKind::kHandler;
+    Duration start_deadline{};
+    Place place = Place::kWaiting;
+    SessionId session{};
+    bool cancelled = false;
+    std::optional<SteadyTime> stops_since{};  // it was cancelled, or its definition removed
+    bool by_act = false;                      // triggered by a user, not by its schedule
+    bool in_order = false;                    // nothing but a better job may keep it waiting
+    bool ran = false;                         // an attempt of it was started
+    SteadyTime since{};                       // it is in this place
+  };
+  struct DefinitionFacts {
+    jobtracker::Definition row{};
+    JobSpec spec{};
+    bool was_acted_on = false;
+    std::int64_t runs = 0;         // that have ended, but for those triggered by users
+    std::int64_t passed_over = 0;  // likewise, unstarted
+    SteadyTime ended_at{};         // the last of them all
+  };
+
+  Ledger(const Timeline& timeline, const jobtracker::MemoryTables& tables, RunBook& runs,
+         Broken broken)
+      : timeline_(timeline), tables_(tables), runs_(runs), fires_(broken), broken_(broken) {}
+
+  void worker_came(SessionId session, WorkerFacts facts) { workers_[session] = std::move(facts); }
+  void committed(const Commit& commit);
+
+  const Job* find(JobId id) const;
+  // It is stored, or was lately.
+  bool knows(JobId id) const { return jobs_.contains(id) || ended_.contains(id); }
+  bool defines(const std::string& group, const std::string& task_id) const;
+  // That this was done to the task is to be seen, if the task is still there.
+  bool shows(wire::Verb verb, const std::string& group, const std::string& task_id) const;
+  // The first fire of its schedule that was not generated; none if it has no grid.
+  std::optional<WallTime> next_fire(DefinitionId id);
+  const std::unordered_map<JobId, Job>& jobs() const { return jobs_; }
+  const std::map<DefinitionId, DefinitionFacts>& definitions() const { return definitions_; }
+  std::int64_t ended() const { return ended_count_; }
+
+  // That the store has just what was committed, and that every fire has its outcome so far.
+  void check();
+
+ private:
+  void take(const Commit& commit, const jobtracker::ChangeWaiting& change,
+            const jobtracker::Outcome& outcome);
+  void take(const Commit& commit, const jobtracker::End& end, const jobtracker::Outcome& outcome);
+  void take(const Commit& commit, const jobtracker::ChangeDefinition& change,
+            const jobtracker::Outcome& outcome);
+  void take(const Commit& commit, const jobtracker::Claim& claim,
+            const jobtracker::Outcome& outcome);
+  void take(const Commit& commit, const jobtracker::AddDefinition& add,
+            const jobtracker::Outcome& outcome);
+  void take(const Commit& commit, const jobtracker::AddJob& add,
+            const jobtracker::Outcome& outcome);
+  void take(const Commit& commit, const jobtracker::AddExecuting& add,
+            const jobtracker::Outcome& outcome);
+  void take(const Commit& commit, const jobtracker::CancelExecuting& cancel,
+            const jobtracker::Outcome& outcome);
+  template <class Other>
+  void take(const Commit&, const Other&, const jobtracker::Outcome&) {}
+
+  Job* add(const jobtracker::WaitingJob& row, bool by_act);
+  void place(Job& job, const jobtracker::WaitingJob& row);
+  void forget_order(const Job& job);
+  void end(JobId id, const jobtracker::LogEntry* log);
+  void check_end(const Commit& commit, const Job& job, const jobtracker::End& end);
+  void check_again(const Job& job, const jobtracker::WaitingJob& again,
+                   const jobtracker::LogEntry& log, WallTime now);
+  void check_order(const Commit& commit, const Job& job, const jobtracker::Claim& claim);
+  void check_overlap(const Job& job);
+  void check_lateness(const Commit& commit, const Job& job, WallTime claimed_at);
+  void check_skipped(const Commit& commit, const Job& job);
+  void check_requests(const Commit& commit);
+  std::optional<GroupId> group_of(const std::string& name) const;
+  bool key_is_held(GroupId group, const std::string& task_id) const;
+  bool is_void(const Job& job) const;
+  void broken(const Job& job, const std::string& what) const;
+
+  const Timeline& timeline_;
+  const jobtracker::MemoryTables& tables_;
+  RunBook& runs_;
+  Fires fires_;
+  Broken broken_;
+  std::map<SessionId, WorkerFacts> workers_;
+  std::unordered_map<JobId, Job> jobs_;
+  std::map<DefinitionId, DefinitionFacts> definitions_;
+  std::map<DefinitionId, std::set<JobId>> of_definition_;
+  std::map<std::pair<GroupId, std::string>, int> keys_;  // held by so many
+  std::map<GroupId, std::map<jobtracker::HandOutKey, JobId>> in_order_;
+  std::unordered_set<JobId> ended_;
+  std::deque<std::pair<SteadyTime, JobId>> ended_at_;
+  std::int64_t ended_count_ = 0;
+  std::map<std::int64_t, std::set<std::int64_t>> requests_;  // that were done, of each client
+};
+
+}  // namespace carillon::sim

@@ -1,0 +1,124 @@
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "tests/sim/world.h"
+
+namespace carillon::sim {
+namespace {
+
+constexpr const char* kUsage =
+    "usage: carillon-sim [--seed N] [--hours H] [--seeds COUNT] [--quiet] [--watch TASK]\n"
+    "\n"
+    "Simulates a whole cluster for H hours (1) of virtual time from seed N (1), or from COUNT "
+    "seeds\n"
+    "from N on, each with users and faults, and checks throughout that every promise is kept.\n"
+    "With --watch, tells each step of that task. A seed always gives the same simulation, which "
+    "its digest shows.\n"
+    "Exit status: 0 all promises were kept, 1 one was not, 2 wrong usage.\n";
+
+struct Options {
+  std::uint64_t seed = 1;
+  std::uint64_t seeds = 1;
+  int hours = 1;
+  bool quiet = false;
+  std::string watch{};
+};
+
+template <class Number>
+bool read_number(const char* text, Number& number) {
+  const char* const end = text + std::strlen(text);
+  const auto [stopped, error] = std::from_chars(text, end, number);
+  return error == std::errc{} && stopped == end && number > Number{0};
+}
+
+bool read_options(int argc, char** argv, Options& options) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view flag = argv[i];
+    if (flag == "--quiet") {
+      options.quiet = true;
+      continue;
+    }
+    if (++i == argc) return false;
+    if (flag == "--watch") {
+      options.watch = argv[i];
+      continue;
+    }
+    const bool is_read = flag == "--seed"    ? read_number(argv[i], options.seed)
+                         : flag == "--seeds" ? read_number(argv[i], options.seeds)
+                         : flag == "--hours" ? read_number(argv[i], options.hours)
+                                             : false;
+    if (!is_read) return false;
+  }
+  return true;
+}
+
+void print(const char* what, const Statistics::Counts& counts) {
+  std::printf("%s %lld:", what, static_cast<long long>(Statistics::sum(counts)));
+  for (const auto& [name, count] : counts) {
+    std::printf(" %s %lld;", name.c_str(), static_cast<long long>(count));
+  }
+  std::printf("\n");
+}
+
+int run(const Options& options) {
+  Statistics::Hour all;
+  int hours = 0;
+  int counted = 0;
+  int failed = 0;
+  for (std::uint64_t seed = options.seed; seed < options.seed + options.seeds; ++seed) {
+    World world(seed, options.hours);
+    if (!options.watch.empty()) {
+      world.watch(options.watch,
+                  [](const std::string& line) { std::printf("%s\n", line.c_str()); });
+    }
+    const auto& broken = world.run();
+    for (const Statistics::Hour& hour : world.statistics().hours()) {
+      ++hours;
+      counted += Statistics::counts(hour) ? 1 : 0;
+      Statistics::add(all.jobs, hour.jobs);
+      Statistics::add(all.acts, hour.acts);
+      Statistics::add(all.faults, hour.faults);
+    }
+    if (!options.quiet || !broken.empty()) {
+      std::printf("seed %llu: %d h, %lld jobs ended, %lld runs, %zu frames, digest %016llx, %s\n",
+                  static_cast<unsigned long long>(seed), options.hours,
+                  static_cast<long long>(world.jobs_ended()), static_cast<long long>(world.runs()),
+                  world.frames(), static_cast<unsigned long long>(world.digest()),
+                  broken.empty() ? "every promise was kept" : "BROKEN");
+    }
+    for (const std::string& what : broken) std::printf("  %s\n", what.c_str());
+    if (!broken.empty()) {
+      ++failed;
+      std::printf("  again: carillon-sim --seed %llu --hours %d\n",
+                  static_cast<unsigned long long>(seed), options.hours);
+    }
+    std::fflush(stdout);
+  }
+  print("jobs", all.jobs);
+  print("acts", all.acts);
+  print("faults", all.faults);
+  std::printf(
+      "%d of %d hours count (at least %lld jobs of all %zu kinds, and %lld faults of %zu types)\n",
+      counted, hours, static_cast<long long>(Statistics::kJobsMin), Statistics::kJobKinds,
+      static_cast<long long>(Statistics::kFaultsMin), Statistics::kFaultTypesMin);
+  if (failed > 0)
+    std::printf("%d of %llu seeds broke a promise\n", failed,
+                static_cast<unsigned long long>(options.seeds));
+  return failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace carillon::sim
+
+int main(int argc, char** argv) {
+  carillon::sim::Options options;
+  if (!carillon::sim::read_options(argc, argv, options)) {
+    std::fputs(carillon::sim::kUsage, stderr);
+    return 2;
+  }
+  return carillon::sim::run(options);
+}

@@ -1,0 +1,133 @@
+#include "tests/sim/progress.h"
+
+#include <algorithm>
+
+#include "shared/base/time_text.h"
+#include "shared/job/schedule.h"
+
+namespace carillon::sim {
+
+using jobtracker::DefinitionState;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+namespace {
+
+// Whatever is to be done is done by then.
+constexpr Duration kWaitsMax = seconds{10};
+// Two clocks may differ so much, without anybody believing that one was set.
+constexpr Duration kClocksDiffer = seconds{5};
+constexpr std::size_t kPendingMax = 200'000;
+
+}  // namespace
+
+void Progress::broken(JobId id, const Ledger::Job& job, const std::string& what) const {
+  broken_("job " + std::to_string(id.value) + " of " + job.row.task_id + " " + what);
+}
+
+void Progress::check() {
+  if (cluster_.timeline.pending() > kPendingMax) broken_("work piles up in the simulation");
+  TrackerProcess* tracker = cluster_.active();
+  if (tracker == nullptr) return;
+  check_bounds(*tracker);
+  if (cluster_.timeline.now() < cluster_.quiet_from) return;
+  if (!tracker->is_ready()) {
+    return broken_(tracker->name() + " is not ready though nothing is wrong");
+  }
+  const bool was_set = cluster_.clock_was_set_since(cluster_.timeline.now() - minutes{10});
+  for (const auto& [id, job] : cluster_.ledger.jobs()) {
+    if (job.since + kWaitsMax >= cluster_.timeline.now()) continue;
+    if (job.place == Ledger::Place::kExecuting) {
+      check_executing(id, job);
+    } else if (!was_set) {
+      check_waiting(id, job, *tracker);
+    }
+  }
+  if (!was_set) check_schedules(*tracker);
+}
+
+void Progress::check_executing(JobId id, const Ledger::Job& job) {
+  const auto workers = cluster_.live_workers();
+  const bool lives = std::any_of(workers.begin(), workers.end(), [&](const auto* worker) {
+    return worker->session() == job.session;
+  });
+  if (!lives) return broken(id, job, "stays with a worker that is dead");
+  if (job.stops_since && *job.stops_since + kWaitsMax < cluster_.timeline.now()) {
+    return broken(id, job, "is to stop, and still executes");
+  }
+  const RunBook::Run* run = cluster_.runs.find({id, job.row.attempt});
+  if (run == nullptr) return broken(id, job, "executes, and nobody runs it");
+  if (run->ended && *run->ended + kWaitsMax < cluster_.timeline.now()) {
+    broken(id, job, "executes, though its run has ended");
+  }
+}
+
+void Progress::check_waiting(JobId id, const Ledger::Job& job, const TrackerProcess& tracker) {
+  const WallTime now = tracker.wall_now();
+  if (job.row.suspended || jobtracker::due_time(job.row) + kWaitsMax + kClocksDiffer >= now) return;
+  if (job.place == Ledger::Place::kDelayed) return broken(id, job, "is due, and still delayed");
+  const WallTime latest = job.row.trigger_time + job.start_deadline + kWaitsMax + kClocksDiffer;
+  if (job.start_deadline > Duration{} && job.row.attempt == 0 && latest < now) {
+    return broken(id, job, "waits beyond its start deadline");
+  }
+  const WorkerProcess* idle = idle_worker(job);
+  if (idle == nullptr || waits_for_another(id, job)) return;
+  broken(id, job, "waits though " + idle->name() + " has a thread free");
+}
+
+bool Progress::waits_for_another(JobId id, const Ledger::Job& job) const {
+  const auto definition = cluster_.ledger.definitions().find(job.row.definition);
+  if (definition == cluster_.ledger.definitions().end()) return false;
+  if (definition->second.spec.overlap == Overlap::kParallel) return false;
+  if (definition->second.ended_at + kWaitsMax > cluster_.timeline.now()) return true;
+  return std::any_of(cluster_.ledger.jobs().begin(), cluster_.ledger.jobs().end(),
+                     [&](const auto& one) {
+                       const auto& [other_id, other] = one;
+                       if (other_id == id || other.row.definition != job.row.definition)
+                         return false;
+                       const bool runs = other.place == Ledger::Place::kExecuting;
+                       // Also one that waits for its next try.
+                       return runs || other.row.attempt > 0;
+                     });
+}
+
+const WorkerProcess* Progress::idle_worker(const Ledger::Job& job) {
+  const auto& groups = cluster_.database.tables().groups;
+  const std::string& group = groups.at(job.row.group).name;
+  for (const WorkerProcess* worker : cluster_.live_workers()) {
+    const WorkerOptions& options = worker->options();
+    const bool fits =
+        options.group == group && (!options.handlers_only || job.kind == RunKind::kHandler);
+    if (fits && worker->unfinished() < static_cast<std::size_t>(options.threads)) return worker;
+  }
+  return nullptr;
+}
+
+void Progress::check_schedules(const TrackerProcess& tracker) {
+  for (const auto& [id, facts] : cluster_.ledger.definitions()) {
+    const bool has_fires =
+        facts.row.kind != ScheduleKind::kManual && facts.row.state == DefinitionState::kActive;
+    const WallTime next = cluster_.ledger.next_fire(id).value_or(facts.row.next_fire);
+    if (!has_fires || next + minutes{2} > tracker.wall_now()) continue;
+    const bool is_open = std::any_of(
+        cluster_.ledger.jobs().begin(), cluster_.ledger.jobs().end(),
+        [definition = id](const auto& one) { return one.second.row.definition == definition; });
+    if (is_open) continue;
+    broken_("task " + facts.row.task_id + ", " + word_of(facts.row.kind) +
+            ", has stopped: next fire " + format_time(facts.row.next_fire) +
+            ", generated through " + format_time(facts.row.generated_through));
+  }
+}
+
+void Progress::check_bounds(TrackerProcess& tracker) {
+  const auto& config = tracker.options().config;
+  const auto most =
+      static_cast<std::int64_t>(2 * config.dispatcher.preload.capacity * cluster_.workers.size());
+  for (const auto& [name, value] : tracker.tracker().stats()) {
+    if (name == "jobs_in_memory" && value > most) {
+      broken_(std::to_string(value) + " jobs are in memory, " + std::to_string(most) + " may be");
+    }
+  }
+}
+
+}  // namespace carillon::sim

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "tests/sim/cluster.h"
+
+namespace carillon::sim {
+
+// While nothing is wrong, everything goes on: what is due runs, what has ended is stored, what is
+// to stop stops, and no more is held in memory than is allowed.
+//
+// Thread: the simulation's.
+class Progress {
+ public:
+  Progress(Cluster& cluster, Broken broken) : cluster_(cluster), broken_(std::move(broken)) {}
+
+  // From time to time.
+  void check();
+
+ private:
+  void check_executing(JobId id, const Ledger::Job& job);
+  void check_waiting(JobId id, const Ledger::Job& job, const TrackerProcess& tracker);
+  void check_schedules(const TrackerProcess& tracker);
+  void check_bounds(TrackerProcess& tracker);
+  bool waits_for_another(JobId id, const Ledger::Job& job) const;
+  const WorkerProcess* idle_worker(const Ledger::Job& job);
+  void broken(JobId id, const Ledger::Job& job, const std::string& what) const;
+
+  Cluster& cluster_;
+  Broken broken_;
+};
+
+}  // namespace carillon::sim

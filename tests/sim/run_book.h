@@ -1,0 +1,74 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "shared/wire/messages.h"
+#include "tests/sim/broken.h"
+#include "tests/sim/timeline.h"
+
+namespace carillon::sim {
+
+// Who ran what, as it really was, and until when each worker held a lease by the strictest reading:
+// from the sending of a pull that was answered.
+//
+// Thread: the simulation's.
+class RunBook {
+ public:
+  struct Run {
+    SessionId session{};
+    std::string worker{};
+    SteadyTime began{};
+    std::optional<SteadyTime> ended{};
+    std::optional<wire::RunOutcome> outcome{};  // none: it died with its process
+    Duration later{};
+    int lease = 0;  // the session's, unbroken since the run began
+  };
+
+  RunBook(const Timeline& timeline, Duration lease, Broken broken)
+      : timeline_(timeline), lease_(lease), broken_(std::move(broken)) {}
+
+  void began(const wire::AttemptId& id, Run run);
+  void ended(const wire::AttemptId& id, std::optional<wire::RunOutcome> outcome);
+  const Run* find(const wire::AttemptId& id) const;
+
+  void pull_was_sent(SessionId session, std::int64_t number);
+  void pull_was_answered(SessionId session, std::int64_t number);
+  void worker_died(SessionId session) { leases_.erase(session); }
+  // Unbroken since the run began: who comes back after a lapse runs on, but not by right.
+  bool has_lease(const Run& run) const;
+
+  // A tracker, by its own session, has begun; it has heard of a worker.
+  void tracker_began(SessionId tracker) { began_[tracker] = timeline_.now(); }
+  void heard(SessionId tracker, SessionId worker);
+  // That tracker did not hear of it for a lease at some time of the last minute.
+  bool was_silent(SessionId tracker, SessionId worker) const;
+
+  std::int64_t runs() const { return count_; }
+
+ private:
+  struct Lease {
+    std::map<std::int64_t, SteadyTime> sent{};
+    std::optional<SteadyTime> from{};
+    int number = 0;  // of those that have lapsed
+  };
+  struct Heard {
+    SteadyTime last{};
+    SteadyTime silence_ended{};  // the last of a lease or longer
+  };
+
+  const Timeline& timeline_;
+  const Duration lease_;
+  Broken broken_;
+  std::map<wire::AttemptId, Run> runs_;
+  std::deque<std::pair<SteadyTime, wire::AttemptId>> ended_;
+  std::map<SessionId, Lease> leases_;
+  std::map<SessionId, SteadyTime> began_;
+  std::map<std::pair<SessionId, SessionId>, Heard> heard_;
+  std::int64_t count_ = 0;
+};
+
+}  // namespace carillon::sim

@@ -1,0 +1,103 @@
+#include "tests/sim/tracker_process.h"
+
+#include <utility>
+
+namespace carillon::sim {
+
+using jobtracker::Batch;
+using jobtracker::BatchDone;
+using jobtracker::Committed;
+using jobtracker::JobTracker;
+using jobtracker::ReadDone;
+using std::chrono::microseconds;
+
+// Remembers when the loop let go of the batch under way.
+class TrackerProcess::Lane final : public jobtracker::StoreLane {
+ public:
+  explicit Lane(TrackerProcess& process) : process_(process) {}
+  void commit(Batch batch) override {
+    process_.flushed_at_ = process_.timeline_.now();
+    process_.lane_->commit(std::move(batch));
+  }
+  void read(std::uint64_t token, jobtracker::Read question) override {
+    process_.lane_->read(token, std::move(question));
+  }
+
+ private:
+  TrackerProcess& process_;
+};
+
+// Answers from the database as it is when the question gets there.
+class TrackerProcess::Questions final : public jobtracker::Questions {
+ public:
+  explicit Questions(TrackerProcess& process) : process_(process), reader_(process.database_) {}
+  void ask(jobtracker::Read question,
+           std::function<void(Result<jobtracker::ReadAnswer>)> on_answer) override {
+    const Duration time = process_.chance_.between(microseconds{100}, microseconds{5000});
+    process_.post_at(process_.timeline_.now() + time,
+                     [this, question = std::move(question), on_answer = std::move(on_answer)] {
+                       on_answer(reader_.read(question));
+                     });
+  }
+
+ private:
+  TrackerProcess& process_;
+  jobtracker::MemoryReader reader_;
+};
+
+void TrackerProcess::start(SessionId session) {
+  begin_life();
+  session_ = session;
+  was_fenced_ = false;
+  is_leaving_ = false;
+  transport_ = network_.listen(*this, options_.endpoint);
+  store_ = std::make_unique<WatchedStore>(
+      database_, jobtracker::StoreSession{.session = session, .name = options_.name}, *this,
+      [this](const Batch& batch, const Committed& done) { on_commit(*this, batch, done); });
+  testing::FakeLane::Answers answers{
+      .on_batch = [this](BatchDone done) { tracker_->on_batch_done(std::move(done)); },
+      .on_read = [this](ReadDone done) { tracker_->on_read_done(std::move(done)); },
+      .on_health = [this](bool is_away) { tracker_->on_store_health(is_away); }};
+  lane_ = std::make_unique<testing::FakeLane>(*store_, *this, *this, std::move(answers));
+  lane_->work_time = [this] { return chance_.between(microseconds{100}, microseconds{5000}); };
+  lane_->answer_time = [this] { return chance_.between(microseconds{10}, microseconds{1000}); };
+  timed_lane_ = std::make_unique<Lane>(*this);
+  questions_ = std::make_unique<Questions>(*this);
+  tracker_ = std::make_unique<JobTracker>(
+      options_.config, session, *this, random_, *this, *timed_lane_, *questions_, [] {},
+      [this](const Error&) { was_fenced_ = true; });
+  tracker_->start(*transport_);
+}
+
+// As the real loop: a hook that asks for it gets another turn before time goes on.
+void TrackerProcess::end_turn() {
+  if (was_fenced_) return kill(false);
+  while (tracker_->end_turn()) continue;
+  if (is_leaving_ && tracker_->is_idle()) kill(false);
+}
+
+void TrackerProcess::kill(bool commit_lands) {
+  if (!is_alive()) return;
+  if (commit_lands) lane_->finish_unanswered();
+  end_life();
+  transport_.reset();
+  tracker_.reset();
+  questions_.reset();
+  timed_lane_.reset();
+  lane_.reset();
+  store_.reset();
+}
+
+void TrackerProcess::leave() {
+  if (!is_alive()) return;
+  is_leaving_ = true;
+  run([this] { tracker_->stop(); });
+}
+
+void TrackerProcess::mend_store() {
+  if (!is_alive()) return;
+  lane_->away_until = {};
+  store_->stop_failing();
+}
+
+}  // namespace carillon::sim

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tasktracker/worker.h"
+#include "tests/sim/network.h"
+#include "tests/sim/timed_runs.h"
+
+namespace carillon::sim {
+
+struct WorkerOptions {
+  std::string name{};
+  std::string group = "default";
+  int threads = 1;
+  int prefetch_max = 0;
+  bool handlers_only = false;
+  std::vector<std::string> trackers{};
+};
+
+// A task tracker: all of it but its transport and its threads.
+//
+// Thread: the simulation's.
+class WorkerProcess final : public Process {
+ public:
+  WorkerProcess(Timeline& timeline, Network& network, WorkerOptions options)
+      : Process(timeline, options.name), network_(network), options_(std::move(options)) {}
+  ~WorkerProcess() override { kill(); }
+
+  // Each life has a session of its own.
+  void start(SessionId session);
+  // kill -9.
+  void kill();
+  // SIGTERM: it ends what runs, within that time, and stops.
+  void leave(Duration drain);
+
+  const WorkerOptions& options() const { return options_; }
+  SessionId session() const { return session_; }
+  std::size_t unfinished() const { return runs_ == nullptr ? 0 : runs_->unfinished(); }
+
+  TimedRuns::Watch watch;
+
+ private:
+  void end_turn() override;
+
+  Network& network_;
+  const WorkerOptions options_;
+  SessionId session_{};
+  bool has_stopped_ = false;
+  std::unique_ptr<TimedRuns> runs_;
+  std::unique_ptr<tasktracker::Worker> worker_;
+};
+
+}  // namespace carillon::sim

@@ -1,0 +1,274 @@
+#include "tests/sim/workload.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "shared/job/schedule.h"
+
+namespace carillon::sim {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+namespace {
+
+constexpr std::array kVerbs{"cancel", "suspend", "resume", "trigger", "kill"};
+// That are acted on; others are named otherwise.
+constexpr const char* kActedOn = "acted-";
+
+struct CronSchedule {
+  const char* cron;
+  const char* tz;
+};
+// Few, because the reference is slow; the clocks of some change while the simulation runs.
+constexpr std::array kCrons{CronSchedule{"*/20 * * * * ?", "UTC"},
+                            CronSchedule{"30 * * * * ?", "Asia/Shanghai"},
+                            CronSchedule{"0 */5 * * * ?", "Europe/Berlin"},
+                            CronSchedule{"15 */7 1-3 * * ?", "Europe/Berlin"},
+                            CronSchedule{"0,40 30-50 2 * * ?", "Europe/Berlin"},
+                            CronSchedule{"0 */3 0-2 ? * *", "America/New_York"},
+                            CronSchedule{"*/2 * * * *", "America/New_York"},
+                            CronSchedule{"5/25 * * * * ?", "Australia/Lord_Howe"}};
+
+}  // namespace
+
+RunPlan Workload::plan(Chance& chance, const JobSpec& spec) {
+  RunPlan plan{.time = chance.between(milliseconds{1}, milliseconds{30}),
+               .later = chance.between(Duration{}, seconds{20})};
+  if (chance.one_in(12)) plan.time = chance.between(Duration{1}, seconds{12});
+  if (chance.one_in(150)) plan.time = chance.between(minutes{1}, minutes{4});
+  if (chance.one_in(10)) plan.chunks = 1 + static_cast<int>(chance.below(3));
+  switch (chance.below(20)) {
+    case 0:
+      plan.outcome = wire::RunOutcome::kFailed;
+      break;
+    case 1:
+    case 2:
+    case 3:
+      plan.outcome = wire::RunOutcome::kException;
+      break;
+    case 4:
+      plan.outcome = wire::RunOutcome::kLater;
+      break;
+    default:
+      break;
+  }
+  if (spec.timeout > Duration{} && chance.one_in(4)) plan.time = spec.timeout * 2;
+  return plan;
+}
+
+ClientProcess& Workload::client() {
+  return *cluster_.clients[cluster_.chance.below(cluster_.clients.size())];
+}
+
+void Workload::submit_steady() {
+  Chance& chance = cluster_.chance;
+  for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel}) {
+    for (const MisfirePolicy policy :
+         {MisfirePolicy::kFireOnce, MisfirePolicy::kSkip, MisfirePolicy::kFireAll}) {
+      JobSpec job{.task_id = "steady-" + std::to_string(static_cast<int>(overlap)) + "-" +
+                             std::to_string(static_cast<int>(policy))};
+      job.run.handler = "noop";
+      job.overlap = overlap;
+      job.misfire.policy = policy;
+      job.schedule.kind = ScheduleKind::kEvery;
+      job.schedule.interval = chance.between(seconds{13}, seconds{40});
+      submit({job});
+      job.task_id = "cron-" + job.task_id;
+      const CronSchedule& cron = kCrons[chance.below(kCrons.size())];
+      job.schedule = {.kind = ScheduleKind::kCron, .cron = cron.cron, .tz = cron.tz};
+      submit({std::move(job)});
+    }
+  }
+}
+
+void Workload::choose_schedule(JobSpec& job) {
+  Chance& chance = cluster_.chance;
+  const bool is_counted = chance.one_in(2);
+  // Nobody acts on some of those that end of themselves, so that their count can be held to them.
+  const bool is_left_alone = is_counted && chance.one_in(2);
+  const std::string acted_on = kActedOn + std::to_string(chance.below(50));
+  const std::string left_alone = "alone-" + std::to_string(++last_);
+  switch (chance.below(10)) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+      if (chance.one_in(3)) job.task_id = acted_on;
+      return;
+    case 4:
+    case 5:
+      job.schedule.kind = ScheduleKind::kAt;
+      job.schedule.at =
+          cluster_.timeline.wall_begin +
+          std::chrono::duration_cast<Duration>(cluster_.timeline.now().time_since_epoch()) +
+          chance.between(Duration{},
+                         chance.one_in(4) ? Duration{minutes{25}} : Duration{minutes{3}});
+      job.task_id = acted_on;
+      return;
+    case 6:
+    case 7:
+      job.schedule.kind = chance.one_in(2) ? ScheduleKind::kEvery : ScheduleKind::kFixedDelay;
+      job.schedule.interval = chance.between(seconds{1}, seconds{40});
+      if (is_counted) job.schedule.count = 1 + static_cast<std::int64_t>(chance.below(12));
+      job.task_id = is_left_alone ? left_alone : acted_on;
+      return;
+    case 8: {
+      const CronSchedule& cron = kCrons[chance.below(kCrons.size())];
+      job.schedule = {.kind = ScheduleKind::kCron, .cron = cron.cron, .tz = cron.tz};
+      job.schedule.dst =
+          chance.one_of({DstRule::kAuto, DstRule::kSkip, DstRule::kOnce, DstRule::kTwice});
+      job.task_id = acted_on;
+      return;
+    }
+    default:
+      job.schedule.kind = ScheduleKind::kManual;
+      job.task_id = acted_on;
+      return;
+  }
+}
+
+void Workload::choose_rules(JobSpec& job) {
+  Chance& chance = cluster_.chance;
+  job.overlap = chance.one_of({Overlap::kSkip, Overlap::kQueue, Overlap::kParallel});
+  job.misfire.policy =
+      chance.one_of({MisfirePolicy::kFireOnce, MisfirePolicy::kSkip, MisfirePolicy::kFireAll});
+  if (chance.one_in(4)) job.misfire.threshold = chance.between(seconds{1}, seconds{20});
+  if (chance.one_in(4)) job.misfire.max = static_cast<std::int64_t>(1 + chance.below(4));
+  if (chance.one_in(4)) job.misfire.window = chance.between(seconds{10}, minutes{2});
+  job.priority = static_cast<int>(chance.below(200));
+  job.retries = {.max = static_cast<int>(chance.below(4)),
+                 .policy = chance.one_of({RetryBackoff::kFixed, RetryBackoff::kExponential}),
+                 .base = chance.between(milliseconds{100}, seconds{10}),
+                 .jitter = chance.one_in(3) ? 0.3 : 0.0};
+  job.replace_on_exist = chance.one_in(6);
+  if (chance.one_in(12)) job.start_deadline = chance.between(seconds{1}, seconds{30});
+  if (chance.one_in(10)) job.timeout = chance.between(seconds{1}, seconds{8});
+  if (chance.one_in(4)) job.run = {.kind = RunKind::kShell, .shell = "true"};
+}
+
+JobSpec Workload::something() {
+  JobSpec job;
+  job.run.handler = "noop";
+  choose_schedule(job);
+  choose_rules(job);
+  if (cluster_.chance.one_in(6)) job.group = "other";
+  if (job.task_id.starts_with("alone-")) job.replace_on_exist = false;
+  return job;
+}
+
+void Workload::submit_something() {
+  std::vector<JobSpec> jobs{something()};
+  if (cluster_.chance.one_in(10)) jobs.push_back(something());
+  if (cluster_.chance.one_in(100)) {
+    while (jobs.size() < 40) jobs.push_back(something());
+  }
+  submit(std::move(jobs));
+}
+
+void Workload::submit(std::vector<JobSpec> jobs) {
+  ClientProcess& asked = client();
+  if (!asked.is_alive()) return;
+  std::vector<std::string> kinds;
+  std::vector<std::pair<std::string, std::string>> tasks;
+  for (const JobSpec& job : jobs) {
+    ++asked_[{job.group, job.task_id}].made;
+    ++asked_[{job.group, job.task_id}].open;
+    tasks.emplace_back(job.group, job.task_id);
+    kinds.push_back(word_of(job.schedule.kind) + (job.schedule.count ? " with count" : ""));
+  }
+  asked.submit(std::move(jobs), [this, kinds, tasks](Result<std::vector<SubmitAnswer>> answers) {
+    if (!answers.ok()) return take_refusal(answers.error());
+    for (const auto& task : tasks) --asked_[task].open;
+    for (std::size_t i = 0; i < kinds.size(); ++i) take_answer(answers.value()[i], kinds[i]);
+  });
+}
+
+void Workload::take_refusal(const Error& error) {
+  const bool may_pass = error.code == ErrorCode::kTimeout ||
+                        error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kLimit;
+  const bool is_quiet = cluster_.timeline.now() >= cluster_.quiet_from;
+  const bool may_be =
+      may_pass ? !is_quiet
+               : error.code == ErrorCode::kConflict || error.code == ErrorCode::kNotFound;
+  if (!may_be) broken_("a request is answered with: " + error.message);
+}
+
+void Workload::take_answer(const SubmitAnswer& answer, const std::string& kind) {
+  if (answer.status == SubmitStatus::kRejected) {
+    broken_("task " + answer.task_id + " is rejected: " + answer.reason);
+  }
+  if (answer.status != SubmitStatus::kAccepted) return;
+  ++statistics_.hour().jobs[kind];
+  if (answer.job_id && !cluster_.ledger.knows(answer.job_id)) {
+    broken_("job " + std::to_string(answer.job_id.value) + " was accepted, and is not stored");
+  }
+}
+
+void Workload::act_on_something() {
+  Chance& chance = cluster_.chance;
+  // Runs are shorter than the time between two acts, so most that is to be killed is gone.
+  wire::Act act{.verb = static_cast<wire::Verb>(chance.below(5)),
+                .group = "default",
+                .task_id = kActedOn + std::to_string(chance.below(50))};
+  if (act.verb == wire::Verb::kKill || chance.one_in(4)) {
+    for (const auto& [id, row] : cluster_.database.tables().executing) {
+      if (!row.job.task_id.starts_with(kActedOn) || chance.one_in(2)) continue;
+      act.task_id = row.job.task_id;
+      act.group = cluster_.database.tables().groups.at(row.job.group).name;
+    }
+  } else if (chance.one_in(6)) {
+    act.group = "other";
+  }
+  act.force = chance.one_in(3);
+  if (act.verb == wire::Verb::kTrigger && chance.one_in(3)) act.payload = "by hand";
+  this->act(std::move(act));
+}
+
+void Workload::act(wire::Act act) {
+  ClientProcess& asked = client();
+  if (!asked.is_alive()) return;
+  const char* const verb = kVerbs.at(static_cast<std::size_t>(act.verb));
+  const std::pair task{act.group, act.task_id};
+  const int number = ++asked_[task].made;
+  const bool is_alone = asked_[task].open++ == 0;
+  asked.ask(
+      act, [this, verb, task, number, is_alone, what = act.verb](Result<wire::Message> answer) {
+        const bool is_known = answer.ok() || answer.error().code == ErrorCode::kConflict ||
+                              answer.error().code == ErrorCode::kNotFound;
+        if (is_known) --asked_[task].open;
+        if (!answer.ok()) return take_refusal(answer.error());
+        ++statistics_.hour().acts[verb];
+        // If nobody asked for something else meanwhile.
+        const bool is_last = is_alone && asked_[task].made == number;
+        if (is_last && !cluster_.ledger.shows(what, task.first, task.second)) {
+          broken_("task " + task.second + " is said to be done with: " + verb + ", and is not");
+        }
+      });
+}
+
+void Workload::cancel_everything() {
+  const auto& tables = cluster_.database.tables();
+  for (const auto& [key, holder] : tables.keys) {
+    act({.verb = wire::Verb::kCancel,
+         .group = tables.groups.at(key.first).name,
+         .task_id = key.second});
+  }
+  for (const auto& [id, row] : tables.executing) {
+    act({.verb = wire::Verb::kCancel,
+         .group = tables.groups.at(row.job.group).name,
+         .task_id = row.job.task_id});
+  }
+  for (const auto& [group, table] : tables.waiting) {
+    for (const auto& [id, row] : table.all()) {
+      if (row.definition) continue;
+      act({.verb = wire::Verb::kCancel,
+           .group = tables.groups.at(group).name,
+           .task_id = row.task_id});
+    }
+  }
+}
+
+}  // namespace carillon::sim

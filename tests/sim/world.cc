@@ -1,0 +1,131 @@
+#include "tests/sim/world.h"
+
+#include <utility>
+
+#include "shared/base/log.h"
+#include "shared/base/time_text.h"
+#include "tests/sim/story.h"
+
+namespace carillon::sim {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+namespace {
+
+constexpr std::size_t kBrokenMax = 20;
+
+}  // namespace
+
+World::World(std::uint64_t seed, int length_h)
+    : hours_(length_h),
+      cluster_(seed, [this](const std::string& what) { broken(what); }),
+      workload_(cluster_, statistics_, [this](const std::string& what) { broken(what); }),
+      faults_(cluster_, statistics_),
+      progress_(cluster_, [this](const std::string& what) { broken(what); }) {
+  set_log_level(LogLevel::kOff);
+  statistics_.next_hour();
+  cluster_.plan = [this](const wire::HandedJob&, const JobSpec& spec) {
+    return Workload::plan(cluster_.chance, spec);
+  };
+}
+
+std::string World::now() const {
+  const auto since = cluster_.timeline.now().time_since_epoch();
+  return format_time(cluster_.timeline.wall_begin + std::chrono::duration_cast<Duration>(since));
+}
+
+void World::broken(const std::string& what) {
+  if (broken_.size() < kBrokenMax) broken_.push_back(now() + "  " + what);
+}
+
+void World::watch(const std::string& name, const std::function<void(const std::string&)>& tell) {
+  cluster_.on_event = [this, name, tell](const std::string& what) {
+    const bool is_other =
+        what.find(" begins job ") != std::string::npos && what.find(name) == std::string::npos;
+    if (!is_other) tell(now() + "  " + what);
+  };
+  cluster_.on_commit = [this, name, tell](const TrackerProcess& tracker, const Commit& commit) {
+    tell_story(name, commit, cluster_.ledger,
+               [&](const std::string& line) { tell(now() + "  " + tracker.name() + ": " + line); });
+  };
+}
+
+void World::run_for(Duration time) {
+  const SteadyTime until = cluster_.timeline.now() + time;
+  while (broken_.size() < kBrokenMax && cluster_.timeline.run_one(until)) continue;
+}
+
+void World::users_go_on() {
+  cluster_.timeline.at(cluster_.timeline.now() + cluster_.chance.between(Duration{}, seconds{8}),
+                       [this] {
+                         if (is_ending_) return;
+                         workload_.submit_something();
+                         if (cluster_.chance.one_in(2)) workload_.act_on_something();
+                         users_go_on();
+                       });
+}
+
+// In turns of some minutes: now many, now none, so that there is time for all to settle.
+void World::faults_go_on() {
+  Chance& chance = cluster_.chance;
+  const Duration wait = chance.one_in(8) ? chance.between(minutes{2}, minutes{5})
+                                         : chance.between(Duration{}, seconds{50});
+  cluster_.timeline.at(cluster_.timeline.now() + wait, [this] {
+    if (is_ending_) return;
+    faults_.something_fails();
+    faults_go_on();
+  });
+}
+
+void World::checks_go_on() {
+  cluster_.timeline.at(cluster_.timeline.now() + seconds{10}, [this] {
+    cluster_.ledger.check();
+    progress_.check();
+    checks_go_on();
+  });
+}
+
+const std::vector<std::string>& World::run() {
+  cluster_.start_tracker(0);
+  for (const auto& worker : cluster_.workers) cluster_.start_worker(*worker);
+  for (const auto& client : cluster_.clients) cluster_.start_client(*client);
+  run_for(seconds{1});
+  workload_.submit_steady();
+  users_go_on();
+  faults_go_on();
+  checks_go_on();
+  for (int hour = 0; hour < hours_; ++hour) {
+    if (hour > 0) statistics_.next_hour();
+    run_for(hours{1});
+  }
+  is_ending_ = true;
+  faults_.stop();
+  run_for(minutes{6});
+  for (const auto& client : cluster_.clients) {
+    if (client->unanswered() > 0) broken(client->name() + " was never answered");
+  }
+  // What is changing when it is cancelled is cancelled again.
+  for (int i = 0; i < 20 && !cluster_.ledger.jobs().empty(); ++i) {
+    workload_.cancel_everything();
+    run_for(seconds{10});
+  }
+  workload_.cancel_everything();
+  run_for(seconds{30});
+  check_end();
+  return broken_;
+}
+
+void World::check_end() {
+  for (const auto& [id, job] : cluster_.ledger.jobs()) {
+    broken("job " + std::to_string(id.value) + " of " + job.row.task_id + " never ends");
+  }
+  for (const auto& [id, facts] : cluster_.ledger.definitions()) {
+    broken("task " + facts.row.task_id + " is still defined");
+  }
+  cluster_.ledger.check();
+}
+
+}  // namespace carillon::sim
