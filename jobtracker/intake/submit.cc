@@ -207,7 +207,6 @@ void SubmitIntake::end_replaced(Pending& pending) {
 void SubmitIntake::add(const std::shared_ptr<Pending>& pending) {
   if (waits_for_replaced(pending)) return;
   batcher_.release(pending->bytes);
-  ++under_way_;
   for (std::size_t i = 0; i < pending->jobs.size(); ++i) {
     if (!pending->is_rejected(i)) add_job(*pending, i);
   }
@@ -250,8 +249,8 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
     operation.job.delayed = operation.job.trigger_time > definitions_.horizon_end();
     operation.job.spec = wire::encode_spec(spec);
     answer.job_id = id;
-    // Those that were submitted before it come first.
-    const bool may_start = pending.jobs.size() == 1 && under_way_ == 1;
+    // Whatever was asked for before it comes first.
+    const bool may_start = pending.jobs.size() == 1 && batcher_.is_idle();
     if (auto claimed = may_start ? sink_.claim_new(operation.job) : std::nullopt) {
       pending.claimed = id;
       pending.operations.emplace_back(AddExecuting{.to = std::move(*claimed)});
@@ -299,7 +298,6 @@ void SubmitIntake::take_in(Pending& pending, std::vector<Operation>& operations,
 }
 
 void SubmitIntake::answer(Pending& pending, const RequestOutcome& outcome, const Error* refused) {
-  --under_way_;
   end_replaced(pending);
   if (pending.claimed) sink_.claimed_new(*pending.claimed, false);
   if (refused != nullptr) return clients_.answer(pending.asker, wire::ErrorReply{*refused});

@@ -59,7 +59,6 @@ class SubmitIntake {
   IdSource& ids_;
   SchedulingClock& clock_;
   std::int64_t submitted_ = 0;
-  std::int64_t under_way_ = 0;  // messages whose jobs are on their way to the store
 };
 
 }  // namespace carillon::jobtracker

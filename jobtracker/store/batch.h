@@ -73,15 +73,15 @@ struct AddDefinition {
   std::optional<WaitingJob> first{};
 };
 
-// kTaken: as for AddDefinition.
-struct AddJob {
-  WaitingJob job{};
-};
-
 // A new job that a free task tracker takes at once: it never waits. The attempt of to.job is its
 // first. kTaken: as for AddDefinition.
 struct AddExecuting {
   ExecutingJob to{};
+};
+
+// kTaken: as for AddDefinition.
+struct AddJob {
+  WaitingJob job{};
 };
 
 // The retries of a running job are void from now on. kConflict: that attempt is not executing.
@@ -108,8 +108,8 @@ struct Purge {
   std::int64_t limit = 1000;
 };
 
-using Operation = std::variant<ChangeWaiting, End, ChangeDefinition, Claim, AddDefinition, AddJob,
-                               AddExecuting, CancelExecuting, AddOutput, PutNode, Purge>;
+using Operation = std::variant<ChangeWaiting, End, ChangeDefinition, Claim, AddDefinition,
+                               AddExecuting, AddJob, CancelExecuting, AddOutput, PutNode, Purge>;
 
 enum class OutcomeKind : std::uint8_t {
   kDone = 0,

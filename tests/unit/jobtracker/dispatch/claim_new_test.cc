@@ -9,6 +9,7 @@ namespace {
 
 using carillon::testing::FakeWorker;
 using carillon::testing::job_at;
+using carillon::testing::job_manual;
 using carillon::testing::job_now;
 using carillon::testing::RunRecord;
 using carillon::testing::TrackerBundle;
@@ -101,6 +102,45 @@ TEST(ClaimNew, AJobForLaterWaits) {
   bundle.run_for(seconds{1});
   EXPECT_THAT(bundle.started(), IsEmpty());
   EXPECT_THAT(bundle.waiting("later"), SizeIs(1));
+}
+
+TEST(ClaimNew, AJobOfThePastKeepsItsStartDeadline) {
+  ClaimNewBundle bundle;
+  JobSpec late = job_at("late", bundle.now() - std::chrono::hours{1});
+  late.start_deadline = seconds{60};
+  bundle.submit(late);
+  bundle.run_for(seconds{2});
+  EXPECT_THAT(states(bundle.log("late")), ElementsAre(LogState::kExpired));
+}
+
+// Whenever in a commit's time they come.
+TEST(ClaimNew, ARunThatWasTriggeredBeforeStartsFirst) {
+  for (int i = 0; i < 20; ++i) {
+    ClaimNewBundle bundle;
+    runs_take(*bundle.worker, seconds{10});
+    bundle.submit(job_manual("manual"));
+    bundle.run_for(seconds{1} + milliseconds{25 * i});
+    bundle.lane().work_time = [] { return milliseconds{20}; };
+    bundle.client.act({.verb = wire::Verb::kTrigger, .group = "default", .task_id = "manual"});
+    bundle.run_for(milliseconds{2});
+    bundle.client.submit({job_now("later")});
+    bundle.run_for(seconds{30});
+    EXPECT_THAT(bundle.started(), ElementsAre("manual", "later"));
+  }
+}
+
+TEST(ClaimNew, TheEarlierSubmissionOfATaskIdWins) {
+  for (int i = 0; i < 20; ++i) {
+    ClaimNewBundle bundle;
+    bundle.lane().work_time = [] { return milliseconds{300}; };
+    bundle.run_for(seconds{2} + milliseconds{25 * i});
+    const auto first = bundle.client.submit({job_now("x")});
+    bundle.run_for(milliseconds{2});
+    bundle.client.submit({job_now("x")});
+    bundle.run_until([&] { return bundle.client.unanswered() == 0; });
+    const auto& answer = std::get<wire::Submitted>(*bundle.client.answer_to(first)).answers.at(0);
+    EXPECT_EQ(answer.status, SubmitStatus::kAccepted) << answer.reason;
+  }
 }
 
 }  // namespace
