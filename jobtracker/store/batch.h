@@ -158,6 +158,7 @@ struct Batch {
 struct Committed {
   std::vector<Outcome> outcomes{};         // one an operation
   std::vector<RequestOutcome> requests{};  // one a request
+  Duration rows_took{};                    // its statements, without the COMMIT
 };
 
 struct RolledBack {

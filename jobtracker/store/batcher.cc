@@ -171,12 +171,13 @@ void Batcher::flush(const BatchHead& head) {
   in_flight_rows_ = filled;
   wants_beat_ = false;
   is_busy_ = true;
-  sent_at_ = clock_.steady_now();
   lane_.commit(std::move(batch));
 }
 
 bool Batcher::on_batch_done(BatchDone done, const BatchHead& next) {
   CARILLON_ASSERT(is_busy_, "one batch is under way, and this is its end");
+  const auto* rolled_back = std::get_if<RolledBack>(&done.result);
+  if (rolled_back != nullptr && rolled_back->fenced) return false;  // Nothing goes after it.
   is_busy_ = false;
   if (auto* committed = std::get_if<Committed>(&done.result)) {
     CARILLON_ASSERT(committed->outcomes.size() == done.batch.operations.size(),
@@ -184,7 +185,7 @@ bool Batcher::on_batch_done(BatchDone done, const BatchHead& next) {
     ++next_number_;
     ++commits_;
     committed_operations_ += static_cast<std::int64_t>(done.batch.operations.size());
-    adapt(in_flight_rows_, std::chrono::duration_cast<Duration>(clock_.steady_now() - sent_at_));
+    adapt(in_flight_rows_, committed->rows_took);
     limit_once_ = 0;
     // A beat alone needs next to none.
     const bool is_beat = done.batch.operations.empty() && done.batch.requests.empty();
@@ -198,9 +199,7 @@ bool Batcher::on_batch_done(BatchDone done, const BatchHead& next) {
     deliver(units, done.batch, *committed);
     return true;
   }
-  const auto& rolled_back = std::get<RolledBack>(done.result);
-  if (rolled_back.fenced) return false;
-  after_rollback(std::move(done.batch), rolled_back);
+  after_rollback(std::move(done.batch), *rolled_back);
   return true;
 }
 
@@ -300,7 +299,7 @@ void Batcher::say_room_again() {
 void Batcher::adapt(std::size_t rows, Duration took) {
   if (rows < limit_ / 2 || took.count() <= 0) return;  // A small batch says little.
   const double wanted = static_cast<double>(rows) *
-                        static_cast<double>(config_.commit_time_aim.count()) /
+                        static_cast<double>(config_.rows_time_aim.count()) /
                         static_cast<double>(took.count());
   const double next = 0.7 * static_cast<double>(limit_) + 0.3 * wanted;
   limit_ = std::clamp(static_cast<std::size_t>(next), config_.rows_min, config_.rows_max);

@@ -95,6 +95,7 @@ CommitResult SqlStore::commit(const Batch& batch) {
   auto db = connected();
   if (!db.ok()) return RolledBack{.error = std::move(db).error()};
   RolledBack details;
+  const SteadyTime began = clock_.steady_now();
   auto written = write(*db.value(), batch, details);
   if (!written.ok()) {
     details.error = std::move(written).error();
@@ -108,6 +109,7 @@ CommitResult SqlStore::commit(const Batch& batch) {
     if (details.error.code == ErrorCode::kTimeout) details.error.code = ErrorCode::kUnavailable;
     return details;
   }
+  written.value().rows_took = std::chrono::duration_cast<Duration>(clock_.steady_now() - began);
   if (auto status = db.value()->commit(); !status.ok()) {
     const Error& error = status.error();
     note(error);

@@ -24,7 +24,7 @@ constexpr Duration kSpread = 30 * kDay;
 Status fill(Round& round, std::int64_t jobs) {
   // Nothing waits behind a commit here, so they may be long.
   BatcherConfig config;
-  config.commit_time_aim = std::chrono::seconds{1};
+  config.rows_time_aim = std::chrono::seconds{1};
   const auto store = CARILLON_TRY(DirectStore::open(round.store_url, round.clock, config));
   const std::string name = round.group + "-backlog";
   const GroupId group = CARILLON_TRY(store->make_group(name));
