@@ -229,10 +229,10 @@ void Completion::on_ended(const Ending& ending, std::vector<Operation>& operatio
     }
     return;
   }
-  ++ended_;
   executing_.erase(job.id);
   confirmed_[ending.tell].push_back({job.id, job.attempt});
   auto& end = std::get<End>(operations.front());
+  if (end.log) ++ended_;  // What goes back unstarted has not ended.
   if (end.again && outcomes.front().kind == OutcomeKind::kDone)
     run_end_.runs_again(std::move(*end.again));
   if (!ending.is_final || !job.definition) return;

@@ -302,5 +302,21 @@ TEST(Attempts, AJobThatIsNotStartedBeforeItsDeadlineExpires) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
+TEST(Attempts, WhatGoesBackUnstartedIsNotCountedAsEnded) {
+  TrackerBundle bundle;
+  FakeWorker& worker = bundle.add_worker({.threads = 4});
+  bundle.run_for(std::chrono::seconds{1});
+  // Claimed ahead for a worker that is gone before they are due.
+  std::vector<JobSpec> jobs;
+  for (const char* id : {"a", "b", "c"})
+    jobs.push_back(carillon::testing::job_at(id, bundle.now() + std::chrono::seconds{2}));
+  bundle.submit(jobs);
+  bundle.run_for(std::chrono::milliseconds{1970});
+  worker.die();
+  bundle.run_for(std::chrono::seconds{10});
+  EXPECT_TRUE(bundle.log().empty());
+  EXPECT_EQ(bundle.stat("attempts_ended_total"), 0);
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker
