@@ -1,5 +1,10 @@
 #include "tests/bench/bench_store.h"
 
+#include <filesystem>
+
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
 #include "shared/sql/mysql/mysql_connection.h"
 
 namespace carillon::bench {
@@ -19,6 +24,19 @@ Result<std::string> durability_of(const std::string& url) {
   return version + ", innodb_flush_log_at_trx_commit=" + std::to_string(flush);
 }
 
+// What lies in memory survives nothing.
+Status check_disk(const std::string& path) {
+  struct statfs found {};
+  const std::string folder = std::filesystem::is_directory(path)
+                                 ? path
+                                 : std::filesystem::absolute(path).parent_path().string();
+  if (::statfs(folder.c_str(), &found) != 0 || found.f_type != TMPFS_MAGIC) return {};
+  return Error{ErrorCode::kInvalidArgument,
+               folder +
+                   " is in memory (tmpfs): nothing measured there is durable, name a folder "
+                   "on a disk with --store sqlite:PATH or TMPDIR"};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<BenchStore>> BenchStore::open(const std::string& store,
@@ -30,6 +48,7 @@ Result<std::unique_ptr<BenchStore>> BenchStore::open(const std::string& store,
 
 Status BenchStore::prepare() {
   if (store_ == "sqlite" || store_.rfind("sqlite:", 0) == 0) {
+    CARILLON_TRY(check_disk(store_ == "sqlite" ? folder_.file("") : store_.substr(7)));
     // The job tracker opens every file so; see shared/sql/sqlite.
     durability_ = "WAL, synchronous=FULL";
     return {};

@@ -42,6 +42,7 @@ class Carillon:
 
     def measure(self, workload, options, _folder):
         words = [self.program, workload, "--store", self.store, "--json",
+                 "--warm-up", 0,  # rivals have none
                  *flags_of(workload, options)]
         done = subprocess.run([str(word) for word in words], capture_output=True, text=True,
                               check=False)
