@@ -98,7 +98,7 @@ const WorkerProcess* Progress::idle_worker(const Ledger::Job& job) {
     const WorkerOptions& options = worker->options();
     const bool fits =
         options.group == group && (!options.handlers_only || job.kind == RunKind::kHandler);
-    if (fits && worker->unfinished() < static_cast<std::size_t>(options.threads)) return worker;
+    if (fits && worker->was_free_since(cluster_.timeline.now() - seconds{3})) return worker;
   }
   return nullptr;
 }

@@ -59,6 +59,7 @@ void TimedRuns::begin(const wire::HandedJob& job) {
 
 void TimedRuns::end(const wire::AttemptId& id, wire::RunOutcome outcome,
                     const std::string& message) {
+  if (running_.size() == static_cast<std::size_t>(threads_)) full_at_ = process_.steady_now();
   const auto found = running_.find(id);
   const Running& run = found->second;
   for (int i = 1; i <= run.plan.chunks; ++i) {

@@ -51,6 +51,10 @@ class TimedRuns final : public tasktracker::Runs {
   void collect(tasktracker::PoolNews& news, bool running_output) override;
   std::vector<wire::AttemptId> waiting() const override;
 
+  // A thread was free all the time since then.
+  bool was_free_since(SteadyTime when) const {
+    return running_.size() < static_cast<std::size_t>(threads_) && full_at_ < when;
+  }
   // In the queue or running.
   std::size_t unfinished() const { return queue_.size() + running_.size(); }
 
@@ -77,6 +81,7 @@ class TimedRuns final : public tasktracker::Runs {
   const bool handlers_only_;
   const Watch watch_;
   bool closed_ = false;
+  SteadyTime full_at_{};  // when a run last ended and all threads were busy
   std::deque<Queued> queue_;
   std::map<wire::AttemptId, Running> running_;
   tasktracker::PoolNews news_;

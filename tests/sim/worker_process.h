@@ -38,6 +38,7 @@ class WorkerProcess final : public Process {
 
   const WorkerOptions& options() const { return options_; }
   SessionId session() const { return session_; }
+  bool was_free_since(SteadyTime when) const { return runs_ && runs_->was_free_since(when); }
   std::size_t unfinished() const { return runs_ == nullptr ? 0 : runs_->unfinished(); }
 
   TimedRuns::Watch watch;
