@@ -79,6 +79,7 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
   recovery_.start(found);
   recurrence_.start(found);
   every(std::chrono::milliseconds{100}, [this] {
+    if (stopping_) return;  // It listens to no task tracker any more.
     for (const Worker& dead : recovery_.run_once()) put_node(dead, false);
   });
   every(std::chrono::milliseconds{200}, [this] {

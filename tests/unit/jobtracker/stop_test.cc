@@ -12,6 +12,7 @@ using carillon::testing::job_now;
 using carillon::testing::TrackerBundle;
 using std::chrono::microseconds;
 using std::chrono::seconds;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 TEST(Stop, AnswersWhatIsOnItsWayToTheStoreAndTakesNothingNew) {
@@ -54,6 +55,19 @@ TEST(Stop, IsToldToTaskTrackersAtOnce) {
   ASSERT_THAT(heard, SizeIs(2));
   EXPECT_EQ(heard.back().correlation, 0u);
   EXPECT_EQ(std::get<wire::ErrorReply>(heard.back().message).error.code, ErrorCode::kUnavailable);
+}
+
+TEST(Stop, TakesNoTaskTrackerForDeadHoweverLongTheStoreIsAway) {
+  TrackerBundle bundle;
+  runs_take(bundle.add_worker(), seconds{60});
+  bundle.run_for(seconds{2});
+  bundle.submit(job_now("a"));
+  bundle.run_for(seconds{1});
+  bundle.lane().away_until = bundle.clock.steady_now() + seconds{10};
+  bundle.tracker().stop();
+  bundle.run_for(seconds{12});
+  EXPECT_THAT(bundle.log("a"), IsEmpty());
+  EXPECT_THAT(bundle.runs_of("a"), SizeIs(1));
 }
 
 TEST(Stop, OfOneThatHasNotReadItsStoreWaitsForNothing) {
