@@ -290,22 +290,24 @@ Result<Outcome> MemoryBatch::apply(const AddDefinition& add) {
   return done();
 }
 
+// The task id of a one-shot job that has one; who holds it already, otherwise.
+std::optional<Outcome> MemoryBatch::take_key(const WaitingJob& job) {
+  if (!holds_key(job)) return {};
+  if (const KeyHolder* holder = holder_of(job.group, job.task_id)) return taken(*holder);
+  put(tables_.keys, {job.group, job.task_id}, KeyHolder{.job = job.id});
+  return {};
+}
+
 Result<Outcome> MemoryBatch::apply(const AddJob& add) {
   const WaitingJob& job = add.job;
-  if (holds_key(job)) {
-    if (const KeyHolder* holder = holder_of(job.group, job.task_id)) return taken(*holder);
-    put(tables_.keys, {job.group, job.task_id}, KeyHolder{.job = job.id});
-  }
+  if (const auto refused = take_key(job)) return *refused;
   CARILLON_TRY(insert_waiting(job));
   return done();
 }
 
 Result<Outcome> MemoryBatch::apply(const AddExecuting& add) {
   const WaitingJob& job = add.to.job;
-  if (holds_key(job)) {
-    if (const KeyHolder* holder = holder_of(job.group, job.task_id)) return taken(*holder);
-    put(tables_.keys, {job.group, job.task_id}, KeyHolder{.job = job.id});
-  }
+  if (const auto refused = take_key(job)) return *refused;
   if (tables_.executing.contains(job.id)) {
     return invalid("job " + std::to_string(job.id.value) + " is stored already");
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "jobtracker/store/memory_store.h"
@@ -36,6 +37,7 @@ class MemoryBatch {
   Status insert_waiting(WaitingJob job);
   void erase_waiting(WaitingTable& table, JobId id);
   Status insert_log(const LogEntry& entry);
+  std::optional<Outcome> take_key(const WaitingJob& job);
   void free_key(GroupId group, const std::string& task_id, const KeyHolder& holder);
   const KeyHolder* holder_of(GroupId group, const std::string& task_id) const;
   // Puts `value` under `key`, or takes the key out when it is empty.
