@@ -48,13 +48,11 @@ void Preload::offer_upcoming(WaitingJob job) {
   if (upcoming_bound_ && key > *upcoming_bound_) return;
   upcoming_bytes_ += bytes_of(job);
   remember(job, {.is_due = false, .upcoming = key});
+  starts_.insert(start_key(job));
   upcoming_.emplace(key, std::move(job));
   while (upcoming_.size() > config_.capacity ||
          (upcoming_bytes_ > config_.bytes_max && upcoming_.size() > 1)) {
-    const auto latest = std::prev(upcoming_.end());
-    upcoming_bytes_ -= bytes_of(latest->second);
-    let_go(latest->second);
-    upcoming_.erase(latest);
+    take_upcoming(std::prev(upcoming_.end()));
     upcoming_bound_ = std::prev(upcoming_.end())->first;
   }
 }
@@ -68,10 +66,7 @@ void Preload::forget(JobId id) {
     let_go(place->second);
     due_.erase(place);
   } else {
-    const auto place = upcoming_.find(found->second.upcoming);
-    upcoming_bytes_ -= bytes_of(place->second);
-    let_go(place->second);
-    upcoming_.erase(place);
+    take_upcoming(upcoming_.find(found->second.upcoming));
   }
 }
 
@@ -91,7 +86,8 @@ void Preload::let_go(const WaitingJob& job) {
 }
 
 void Preload::advance(WallTime now) {
-  while (!upcoming_.empty() && upcoming_.begin()->first.first <= now) offer_due(take_soonest());
+  while (!upcoming_.empty() && upcoming_.begin()->first.first <= now)
+    offer_due(take_upcoming(upcoming_.begin()));
 }
 
 WaitingJob Preload::take_best() {
@@ -104,12 +100,23 @@ WaitingJob Preload::take_best() {
   return job;
 }
 
+const WaitingJob* Preload::soonest() const {
+  if (starts_.empty()) return nullptr;
+  const auto& [due, priority, id] = *starts_.begin();
+  return &upcoming_.at({due, id});
+}
+
 WaitingJob Preload::take_soonest() {
-  CARILLON_ASSERT(!upcoming_.empty(), "the caller looked first");
-  const auto first = upcoming_.begin();
-  upcoming_bytes_ -= bytes_of(first->second);
-  WaitingJob job = std::move(first->second);
-  upcoming_.erase(first);
+  CARILLON_ASSERT(!starts_.empty(), "the caller looked first");
+  const auto& [due, priority, id] = *starts_.begin();
+  return take_upcoming(upcoming_.find({due, id}));
+}
+
+WaitingJob Preload::take_upcoming(std::map<DueKey, WaitingJob>::iterator place) {
+  upcoming_bytes_ -= bytes_of(place->second);
+  WaitingJob job = std::move(place->second);
+  upcoming_.erase(place);
+  starts_.erase(start_key(job));
   let_go(job);
   return job;
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -48,10 +49,8 @@ class Preload {
   bool has_due() const { return !due_.empty(); }
   const WaitingJob& best() const { return due_.begin()->second; }
   WaitingJob take_best();
-  // The soonest upcoming one, for claiming ahead.
-  const WaitingJob* soonest() const {
-    return upcoming_.empty() ? nullptr : &upcoming_.begin()->second;
-  }
+  // The soonest upcoming one, for claiming ahead; of one instant, the best as among due ones.
+  const WaitingJob* soonest() const;
   WaitingJob take_soonest();
 
   // When the next one comes due, of those in memory.
@@ -81,6 +80,10 @@ class Preload {
   bool is_due_complete() const { return !due_bound_; }
 
  private:
+  // As they are to start: due time, priority, creation.
+  using StartKey = std::tuple<WallTime, int, JobId>;
+  static StartKey start_key(const WaitingJob& job) { return {due_time(job), job.priority, job.id}; }
+
   struct Place {
     bool is_due = false;
     HandOutKey due{};
@@ -91,6 +94,7 @@ class Preload {
   void offer_upcoming(WaitingJob job);
   void remember(const WaitingJob& job, const Place& place);
   void let_go(const WaitingJob& job);
+  WaitingJob take_upcoming(std::map<DueKey, WaitingJob>::iterator place);
   bool is_low(std::size_t jobs, std::size_t bytes) const {
     return jobs < config_.capacity / 5 && bytes < config_.bytes_max / 5;
   }
@@ -98,7 +102,8 @@ class Preload {
 
   PreloadConfig config_;
   std::map<HandOutKey, WaitingJob> due_;
-  std::map<DueKey, WaitingJob> upcoming_;
+  std::map<DueKey, WaitingJob> upcoming_;  // in the table's order, for the bound
+  std::set<StartKey> starts_;              // of upcoming_
   std::unordered_map<JobId, Place> places_;
   std::set<std::pair<DefinitionId, JobId>> of_definitions_;  // those of places_ that have one
   std::size_t due_bytes_ = 0;

@@ -240,6 +240,21 @@ TEST(Preload, ForgetsWhatADefinitionHasAndNothingElse) {
   EXPECT_EQ(bundle.preload.soonest(), nullptr);
 }
 
+TEST(Preload, OfOneInstantTheBestIsTheSoonest) {
+  PreloadBundle bundle(10);
+  bundle.settle();
+  bundle.add(job(1, 300, kStart + seconds{5}));
+  bundle.add(job(2, 100, kStart + seconds{5}));
+  bundle.add(job(3, 100, kStart + seconds{5}));
+  bundle.add(job(4, 1, kStart + seconds{6}));
+  bundle.settle();
+  for (const int id : {2, 3, 1, 4}) {
+    EXPECT_EQ(bundle.preload.soonest()->id, JobId{id});
+    EXPECT_EQ(bundle.preload.take_soonest().id, JobId{id});
+  }
+  EXPECT_EQ(bundle.preload.soonest(), nullptr);
+}
+
 // Random work against the table itself: whenever the preload has no question open, its best is the
 // best of all that is due; and whatever happened, everything comes out in the end.
 void run_at_random(std::uint64_t seed) {
