@@ -36,6 +36,8 @@ class MemoryReads {
     for (const auto& [id, job] : tables_.delayed.all()) {
       if (job.definition && job.attempt > 0) answer.retries.push_back(job);
     }
+    std::sort(answer.retries.begin(), answer.retries.end(),
+              [](const WaitingJob& a, const WaitingJob& b) { return a.id < b.id; });
     return ReadAnswer{std::move(answer)};
   }
 

@@ -18,7 +18,8 @@ constexpr std::string_view kSelectDelayed =
 constexpr std::string_view kSelectHolder = "SELECT group_id, job_id, definition_id FROM ";
 constexpr std::string_view kOfTask = " WHERE task_id = ? AND group_id IN ";
 constexpr std::string_view kOfDefinition = " WHERE definition_id = ? ORDER BY job_id LIMIT ?";
-constexpr std::string_view kRetries = " WHERE definition_id > 0 AND attempt > 0 ORDER BY job_id";
+// Ordered by us: asked for an order by id, SQLite reads the whole table.
+constexpr std::string_view kRetries = " WHERE definition_id > 0 AND attempt > 0";
 constexpr std::string_view kSelectDefinitionHigh = "SELECT definition_id FROM lts_definition_high";
 constexpr std::string_view kOfJob = " WHERE job_id = ?";
 constexpr std::string_view kSelectNow =
@@ -67,6 +68,8 @@ Result<ReadAnswer> SqlReads::read(const ReadStart&) {
   }
   CARILLON_TRY(db_.query(select_from(kDelayedColumns, kDelayedTable, kRetries), {},
                          [&](const sql::Row& row) { answer.retries.push_back(delayed_of(row)); }));
+  std::sort(answer.retries.begin(), answer.retries.end(),
+            [](const WaitingJob& a, const WaitingJob& b) { return a.id < b.id; });
   return ReadAnswer{std::move(answer)};
 }
 

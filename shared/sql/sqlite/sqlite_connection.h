@@ -24,7 +24,7 @@ struct SqliteOptions {
   int checkpoint_pages = 1000;
 
   int cache_mib = 32;  // pages kept by this connection; more: fewer reads
-  int mmap_mib = 256;  // part of the file read without copying; 0: none
+  int mmap_mib = 128;  // part of the file read without copying, and then in memory; 0: none
 };
 
 enum class CheckpointKind {

@@ -305,6 +305,9 @@ TEST_F(SqliteStoreTest, PlansTheHotReadsAlongTheirIndexes) {
               HasSubstr("(suspended=? AND trigger_time_us<?)"));
   EXPECT_THAT(plan("DELETE FROM lts_wjq_default WHERE definition_id = 1"),
               HasSubstr("lts_wjq_default.definition"));
+  const std::string retries = " WHERE definition_id > 0 AND attempt > 0";
+  for (const std::string one : {"lts_delayed_job_queue", "lts_wjq_default"})
+    EXPECT_THAT(plan("SELECT * FROM " + one + retries), HasSubstr(one + ".definition"));
 }
 
 }  // namespace
