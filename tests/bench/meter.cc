@@ -51,6 +51,7 @@ void Meter::add_to(Figures& figures, std::size_t jobs) const {
     figures.push_back({"tasktrackers cpu", "us/job", per_job(workers)});
   }
   if (ended_.store.cpu > Duration{}) figures.push_back({"mariadb cpu", "us/job", per_job(store)});
+  figures.push_back({"benchmark cpu", "us/job", per_job(self)});
   const auto add_memory = [&figures](const char* name, const Usage& usage) {
     if (usage.peak_memory_kib == 0) return;
     figures.push_back({name, "MiB", static_cast<double>(usage.peak_memory_kib) / 1024});
