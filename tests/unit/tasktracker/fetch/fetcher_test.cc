@@ -208,7 +208,7 @@ TEST(Fetcher, FetchesNoMoreThanTheMaximumAhead) {
   b.start();
   (void)b.hand_out(1, 1, {id(1)});
   b.fetcher.on_finished(id(1), Duration{0});
-  EXPECT_EQ(b.fetcher.prefetch(), 512);
+  EXPECT_EQ(b.fetcher.prefetch(), 1024);
 }
 
 TEST(Fetcher, WaitsWithThePullAsLongAsTheQueueFeedsTheThreads) {
