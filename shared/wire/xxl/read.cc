@@ -1,0 +1,262 @@
+#include "shared/wire/xxl/read.h"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <simdjson.h>
+
+namespace carillon::wire::xxl {
+namespace {
+
+using simdjson::dom::element;
+using simdjson::dom::element_type;
+
+constexpr std::size_t kQuotedBytesMax = 200;
+
+Error refused(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
+
+std::string quoted(std::string_view body) {
+  if (body.size() <= kQuotedBytesMax) return std::string{body};
+  return std::string{body.substr(0, kQuotedBytesMax)} + "...";
+}
+
+// A document, with the parser that holds its values.
+class Document {
+ public:
+  static Result<element> parse(Document& document, std::string_view body) {
+    element root;
+    const simdjson::error_code failure =
+        document.parser_.parse(body.data(), body.size(), /*realloc_if_needed=*/true).get(root);
+    if (failure != simdjson::SUCCESS) {
+      return refused(std::string{"the body is no JSON: "} + simdjson::error_message(failure));
+    }
+    return root;
+  }
+
+ private:
+  simdjson::dom::parser parser_;
+};
+
+std::optional<std::int64_t> number_in(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<std::int64_t> number_in(const element& value) {
+  constexpr double kExactMax = 9007199254740992.0;  // 2^53
+  switch (value.type()) {
+    case element_type::INT64:
+      return value.get_int64().value_unsafe();
+    case element_type::DOUBLE: {
+      const double number = value.get_double().value_unsafe();
+      if (std::floor(number) != number || std::abs(number) > kExactMax) return std::nullopt;
+      return static_cast<std::int64_t>(number);
+    }
+    case element_type::STRING:
+      return number_in(value.get_string().value_unsafe());
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<std::string> text_in(const element& value) {
+  switch (value.type()) {
+    case element_type::STRING:
+      return std::string{value.get_string().value_unsafe()};
+    case element_type::INT64:
+    case element_type::UINT64:
+    case element_type::DOUBLE:
+    case element_type::BOOL:
+      return simdjson::minify(value);
+    default:
+      return std::nullopt;
+  }
+}
+
+// The fields of one object. The first that makes no sense is kept as the error.
+class Fields {
+ public:
+  explicit Fields(const element& value) {
+    if (value.get_object().get(object_) != simdjson::SUCCESS) {
+      error_ = refused("the body is no JSON object");
+    }
+  }
+
+  // A field that is there and not null.
+  std::optional<element> find(std::string_view name) {
+    element value;
+    if (error_ || object_.at_key(name).get(value) != simdjson::SUCCESS || value.is_null()) {
+      return std::nullopt;
+    }
+    return value;
+  }
+
+  std::optional<std::int64_t> number(std::string_view name) {
+    const std::optional<element> value = find(name);
+    if (!value) return std::nullopt;
+    const std::optional<std::int64_t> number = number_in(*value);
+    if (!number) error_ = refused(std::string{name} + " is not a whole number");
+    return number;
+  }
+  std::int64_t number(std::string_view name, std::int64_t fallback) {
+    return number(name).value_or(fallback);
+  }
+  std::int64_t needed_number(std::string_view name) {
+    const std::optional<std::int64_t> found = number(name);
+    if (!found && !error_) error_ = refused(std::string{name} + " is missing");
+    return found.value_or(0);
+  }
+
+  std::optional<std::string> text(std::string_view name) {
+    const std::optional<element> value = find(name);
+    if (!value) return std::nullopt;
+    std::optional<std::string> text = text_in(*value);
+    if (!text) error_ = refused(std::string{name} + " is not a string");
+    return text;
+  }
+  std::string text(std::string_view name, const char* fallback) {
+    return text(name).value_or(fallback);
+  }
+
+  // The time of a trigger, under either of its names.
+  std::int64_t log_time() {
+    const std::optional<std::int64_t> old_name = number("logDateTim");
+    return old_name ? *old_name : number("logDateTime", 0);
+  }
+
+  template <class T>
+  Result<T> end(T value) {
+    if (error_) return *error_;
+    return value;
+  }
+
+ private:
+  simdjson::dom::object object_;
+  std::optional<Error> error_;
+};
+
+BlockStrategy block_of(const std::string& word) {
+  if (word == "DISCARD_LATER") return BlockStrategy::kDiscardLater;
+  if (word == "COVER_EARLY") return BlockStrategy::kCoverEarly;
+  return BlockStrategy::kSerial;
+}
+
+Result<RunResult> result_of(const element& value) {
+  Fields fields(value);
+  RunResult result{.log_id = fields.needed_number("logId"), .log_time_ms = fields.log_time()};
+  const std::optional<std::int64_t> code = fields.number("handleCode");
+  if (code) {
+    result.code = *code;
+    result.message = fields.text("handleMsg");
+  } else if (const std::optional<element> nested = fields.find("executeResult")) {
+    Fields inner(*nested);
+    result.code = inner.needed_number("code");
+    result.message = inner.text("msg");
+    result = CARILLON_TRY(inner.end(std::move(result)));
+  } else {
+    (void)fields.needed_number("handleCode");  // Only for its error.
+  }
+  return fields.end(std::move(result));
+}
+
+}  // namespace
+
+Result<RunCall> read_run(std::string_view body) {
+  Document document;
+  Fields fields(CARILLON_TRY(Document::parse(document, body)));
+  RunCall call;
+  call.job_id = fields.needed_number("jobId");
+  call.log_id = fields.needed_number("logId");
+  call.handler = fields.text("executorHandler", "");
+  call.param = fields.text("executorParams", "");
+  call.block = block_of(fields.text("executorBlockStrategy", ""));
+  call.timeout_s = fields.number("executorTimeout", 0);
+  call.log_time_ms = fields.number("logDateTime", 0);
+  call.glue_type = fields.text("glueType", "BEAN");
+  call.glue_source = fields.text("glueSource", "");
+  call.glue_updated_ms = fields.number("glueUpdatetime", 0);
+  call.shard_index = fields.number("broadcastIndex", 0);
+  call.shard_total = fields.number("broadcastTotal", 1);
+  return fields.end(std::move(call));
+}
+
+Result<JobCall> read_job(std::string_view body) {
+  Document document;
+  Fields fields(CARILLON_TRY(Document::parse(document, body)));
+  return fields.end(JobCall{.job_id = fields.needed_number("jobId")});
+}
+
+Result<LogCall> read_log(std::string_view body) {
+  Document document;
+  Fields fields(CARILLON_TRY(Document::parse(document, body)));
+  LogCall call;
+  call.log_id = fields.needed_number("logId");
+  call.log_time_ms = fields.log_time();
+  call.from_line = fields.number("fromLineNum", 1);
+  return fields.end(call);
+}
+
+Result<Registration> read_registration(std::string_view body) {
+  Document document;
+  Fields fields(CARILLON_TRY(Document::parse(document, body)));
+  Registration registration;
+  registration.group = fields.text("registryGroup", "");
+  registration.app_name = fields.text("registryKey", "");
+  registration.address = fields.text("registryValue", "");
+  return fields.end(std::move(registration));
+}
+
+Result<std::vector<RunResult>> read_results(std::string_view body) {
+  Document document;
+  element root = CARILLON_TRY(Document::parse(document, body));
+  if (root.is_object()) {
+    Fields fields(root);
+    const std::optional<element> list = fields.find("callbackList");
+    if (!list) return refused("callbackList is missing");
+    root = *list;
+  }
+  simdjson::dom::array array;
+  if (root.get_array().get(array) != simdjson::SUCCESS) {
+    return refused("the results are no JSON array");
+  }
+  std::vector<RunResult> results;
+  for (const element value : array) {
+    results.push_back(CARILLON_TRY(result_of(value)));
+  }
+  return results;
+}
+
+Result<Reply> read_reply(std::string_view body) {
+  Document document;
+  const Result<element> root = Document::parse(document, body);
+  if (!root.ok()) return refused("the answer is no JSON: '" + quoted(body) + "'");
+  Fields fields(root.value());
+  Reply reply{.code = fields.needed_number("code"), .message = fields.text("msg", "")};
+  Result<Reply> read = fields.end(std::move(reply));
+  if (!read.ok()) return refused("the answer has no code: '" + quoted(body) + "'");
+  return read;
+}
+
+Result<LogPart> read_log_part(std::string_view body) {
+  Document document;
+  Fields fields(CARILLON_TRY(Document::parse(document, body)));
+  std::optional<element> payload = fields.find("content");
+  if (!payload) payload = fields.find("data");
+  if (!payload) return refused("the answer has neither content nor data");
+  Fields inner(*payload);
+  LogPart part;
+  part.from_line = inner.number("fromLineNum", 1);
+  part.to_line = inner.number("toLineNum", 0);
+  part.text = inner.text("logContent", "");
+  const std::optional<element> is_end = inner.find("isEnd");
+  part.is_end = is_end && is_end->is_bool() && is_end->get_bool().value_unsafe();
+  return inner.end(std::move(part));
+}
+
+}  // namespace carillon::wire::xxl

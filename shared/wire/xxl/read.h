@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "carillon/result.h"
+#include "shared/wire/xxl/messages.h"
+
+// xxl-job's JSON as values, whichever dialect it is in. What is absent is as null, and both as the
+// default; unknown fields are passed over; a number may be written as a string, and the other way
+// round. Only what makes no sense at all is refused, with kInvalidArgument and the name of the
+// field.
+// Thread: any.
+namespace carillon::wire::xxl {
+
+Result<RunCall> read_run(std::string_view body);
+Result<JobCall> read_job(std::string_view body);
+Result<LogCall> read_log(std::string_view body);
+Result<Registration> read_registration(std::string_view body);
+// An array, or an object with a callbackList.
+Result<std::vector<RunResult>> read_results(std::string_view body);
+
+// A reply without a code, one that is no object and one that is no JSON are refused, and quoted.
+Result<Reply> read_reply(std::string_view body);
+// Of a reply to /log, whose code is 200.
+Result<LogPart> read_log_part(std::string_view body);
+
+}  // namespace carillon::wire::xxl

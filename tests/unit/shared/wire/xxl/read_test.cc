@@ -1,0 +1,157 @@
+#include "shared/wire/xxl/read.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace carillon::wire::xxl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// As the official 3.4.2 admin sends it.
+TEST(ReadRun, TakesAnAdminsRun) {
+  const auto call =
+      read_run(R"({"jobId":801,"executorHandler":"sleep","executorParams":"1500",)"
+               R"("executorBlockStrategy":"COVER_EARLY","executorTimeout":7,"logId":5664,)"
+               R"("logDateTime":1795242000263,"glueType":"BEAN","glueSource":"",)"
+               R"("glueUpdatetime":1795242000000,"broadcastIndex":2,"broadcastTotal":5})");
+  ASSERT_TRUE(call.ok()) << call.error().message;
+  EXPECT_EQ(call.value(), (RunCall{.job_id = 801,
+                                   .handler = "sleep",
+                                   .param = "1500",
+                                   .block = BlockStrategy::kCoverEarly,
+                                   .timeout_s = 7,
+                                   .log_id = 5664,
+                                   .log_time_ms = 1795242000263,
+                                   .glue_updated_ms = 1795242000000,
+                                   .shard_index = 2,
+                                   .shard_total = 5}));
+}
+
+TEST(ReadRun, TakesAbsentAndNullForTheSame) {
+  const auto call = read_run(
+      R"({"jobId":1,"logId":2,"executorParams":null,"executorBlockStrategy":null,"glueType":null})");
+  ASSERT_TRUE(call.ok()) << call.error().message;
+  EXPECT_EQ(call.value(), (RunCall{.job_id = 1, .log_id = 2}));
+}
+
+TEST(ReadRun, TakesNumbersAsTextAndUnknownFieldsAndStrategies) {
+  const auto call = read_run(
+      R"({"jobId":"17","logId":8812.0,"executorParams":12,"executorBlockStrategy":"OTHER","x":[1]})");
+  ASSERT_TRUE(call.ok()) << call.error().message;
+  EXPECT_EQ(call.value(), (RunCall{.job_id = 17, .param = "12", .log_id = 8812}));
+}
+
+struct Refused {
+  const char* body;
+  const char* why;
+};
+
+class ReadRunRefusal : public ::testing::TestWithParam<Refused> {};
+
+TEST_P(ReadRunRefusal, NamesWhatIsWrong) {
+  const auto call = read_run(GetParam().body);
+  ASSERT_FALSE(call.ok());
+  EXPECT_THAT(call.error().message, HasSubstr(GetParam().why));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Bodies, ReadRunRefusal,
+    ::testing::Values(Refused{"", "is no JSON"}, Refused{R"({"jobId":1)", "is no JSON"},
+                      Refused{"[]", "no JSON object"}, Refused{"{}", "jobId is missing"},
+                      Refused{R"({"jobId":1})", "logId is missing"},
+                      Refused{R"({"jobId":1,"logId":1.5})", "logId is not a whole number"},
+                      Refused{R"({"jobId":1,"logId":"1x"})", "logId is not a whole number"},
+                      Refused{R"({"jobId":1,"logId":2,"executorParams":{}})",
+                              "executorParams is not a string"}));
+
+TEST(ReadLog, TakesTheTimeUnderEitherName) {
+  const LogCall expected{.log_id = 5664, .log_time_ms = 1795242000000, .from_line = 3};
+  const auto old_name = read_log(R"({"logDateTim":1795242000000,"logId":5664,"fromLineNum":3})");
+  const auto new_name = read_log(R"({"logDateTime":1795242000000,"logId":5664,"fromLineNum":3})");
+  ASSERT_TRUE(old_name.ok() && new_name.ok());
+  EXPECT_EQ(old_name.value(), expected);
+  EXPECT_EQ(new_name.value(), expected);
+}
+
+TEST(ReadResults, TakesEveryDialect) {
+  const auto a = read_results(
+      R"([{"logId":8812,"logDateTim":1719999000000,"executeResult":{"code":200,"msg":null}}])");
+  const auto b = read_results(
+      R"([{"logId":8812,"logDateTim":1719999000000,"handleCode":200,"handleMsg":"rows=14"},)"
+      R"({"logId":"8813","logDateTim":1719999000000,"handleCode":502,"handleMsg":null}])");
+  const auto d =
+      read_results(R"({"callbackList":[{"logId":8812,"logDateTime":1719999000000,"handleCode":500,)"
+                   R"("handleMsg":"no"}]})");
+  // Several executors send both; the newer one counts.
+  const auto both = read_results(
+      R"([{"logId":1,"handleCode":500,"handleMsg":"x","executeResult":{"code":200}}])");
+  ASSERT_TRUE(a.ok() && b.ok() && d.ok() && both.ok());
+  EXPECT_THAT(a.value(),
+              ElementsAre(RunResult{.log_id = 8812, .log_time_ms = 1719999000000, .code = 200}));
+  EXPECT_THAT(
+      b.value(),
+      ElementsAre(
+          RunResult{
+              .log_id = 8812, .log_time_ms = 1719999000000, .code = 200, .message = "rows=14"},
+          RunResult{.log_id = 8813, .log_time_ms = 1719999000000, .code = 502}));
+  EXPECT_THAT(d.value(),
+              ElementsAre(RunResult{
+                  .log_id = 8812, .log_time_ms = 1719999000000, .code = 500, .message = "no"}));
+  EXPECT_THAT(both.value(), ElementsAre(RunResult{.log_id = 1, .code = 500, .message = "x"}));
+}
+
+TEST(ReadResults, RefusesOneWithoutACode) {
+  const auto results = read_results(R"([{"logId":1}])");
+  ASSERT_FALSE(results.ok());
+  EXPECT_EQ(results.error().message, "handleCode is missing");
+}
+
+// Each is a success of an executor or admin that somebody runs.
+TEST(ReadReply, TakesEverySuccess) {
+  for (const char* body :
+       {R"({"code":200,"msg":null,"content":null})", R"({"code":200,"msg":""})", R"({"code":200})",
+        R"({"code":200,"data":null,"msg":"Success","success":true})",
+        "{\"code\":200,\"msg\":\"success\"}\n"}) {
+    SCOPED_TRACE(body);
+    const auto reply = read_reply(body);
+    ASSERT_TRUE(reply.ok()) << reply.error().message;
+    EXPECT_TRUE(reply.value().ok());
+  }
+}
+
+TEST(ReadReply, KeepsTheMessageOfAFailure) {
+  const auto reply = read_reply(R"({"code":500,"msg":"The access token is wrong."})");
+  ASSERT_TRUE(reply.ok());
+  EXPECT_EQ(reply.value(), (Reply{.code = 500, .message = "The access token is wrong."}));
+}
+
+// The Go client refuses a run with an array; a proxy answers in HTML.
+TEST(ReadReply, RefusesWhatHasNoCodeAndQuotesIt) {
+  EXPECT_EQ(read_reply("[]").error().message, "the answer has no code: '[]'");
+  EXPECT_EQ(read_reply("{}").error().message, "the answer has no code: '{}'");
+  EXPECT_EQ(read_reply("<html>").error().message, "the answer is no JSON: '<html>'");
+}
+
+TEST(ReadLogPart, TakesEitherPayload) {
+  const LogPart expected{.from_line = 1, .to_line = 2, .text = "a\nb\n", .is_end = true};
+  const auto content = read_log_part(
+      R"({"code":200,"content":{"fromLineNum":1,"toLineNum":2,"logContent":"a\nb\n","isEnd":true}})");
+  const auto data = read_log_part(
+      R"({"code":200,"msg":"Success","content":null,"data":{"fromLineNum":1,"toLineNum":2,)"
+      R"("logContent":"a\nb\n","isEnd":true}})");
+  ASSERT_TRUE(content.ok() && data.ok());
+  EXPECT_EQ(content.value(), expected);
+  EXPECT_EQ(data.value(), expected);
+}
+
+TEST(ReadRegistration, TakesTheThreeFields) {
+  const auto read = read_registration(
+      R"({"registryGroup":"EXECUTOR","registryKey":"billing","registryValue":"http://h:1/"})");
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read.value(), (Registration{.app_name = "billing", .address = "http://h:1/"}));
+}
+
+}  // namespace
+}  // namespace carillon::wire::xxl
