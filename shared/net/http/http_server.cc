@@ -55,7 +55,7 @@ Result<tcp::endpoint> resolve(const Endpoint& wanted) {
   return tcp::endpoint(address, wanted.port);
 }
 
-Status listen(tcp::acceptor& acceptor, const Endpoint& wanted) {
+Status listen(tcp::acceptor& acceptor, const Endpoint& wanted, const std::string& option) {
   const tcp::endpoint endpoint = CARILLON_TRY(resolve(wanted));
   error_code failure;
   acceptor.open(endpoint.protocol(), failure);
@@ -66,8 +66,8 @@ Status listen(tcp::acceptor& acceptor, const Endpoint& wanted) {
   const bool is_used = failure == boost::asio::error::address_in_use;
   return Error{ErrorCode::kUnavailable,
                "cannot listen on http://" + wanted.host_port() + ": " +
-                   (is_used ? "address in use (is another server running? choose another with "
-                              "--http)"
+                   (is_used ? "address in use (is another server running? choose another with " +
+                                  option + ")"
                             : failure.message())};
 }
 
@@ -77,7 +77,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::open(const std::string& address,
                                                      HttpServerConfig config, Handler handler) {
   Endpoint endpoint = CARILLON_TRY(parse_host_port(address));
   auto parts = std::make_shared<HttpServerParts>(std::move(config), std::move(handler));
-  CARILLON_TRY(listen(parts->acceptor, endpoint));
+  CARILLON_TRY(listen(parts->acceptor, endpoint, parts->config.option));
   error_code failure;
   const tcp::endpoint taken = parts->acceptor.local_endpoint(failure);
   if (failure) return Error{ErrorCode::kUnavailable, failure.message()};

@@ -16,6 +16,8 @@ namespace carillon::net {
 struct HttpServerConfig {
   // Names that requests may call this server by, besides localhost and the addresses it has.
   std::vector<std::string> names{};
+  // Any name will do, because what is called asks for a secret that no page of another site has.
+  bool any_name = false;
   // Larger takes larger requests, and lets a few clients take more memory.
   std::size_t body_max = 4 * 1024 * 1024;
   // Open connections, idle ones included; more are turned away with 503.
@@ -23,6 +25,7 @@ struct HttpServerConfig {
   // For a request to arrive, from the end of the one before, and for an answer to be taken.
   // Longer spares idle clients new connections.
   Duration patience = std::chrono::seconds{60};
+  std::string option = "--http";  // sets the address, as an error says
 };
 
 // A request that came in.

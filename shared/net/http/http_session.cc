@@ -118,7 +118,8 @@ void HttpSession::call() {
   const auto other = failure ? own : stream_.socket().remote_endpoint(failure);
   if (failure) return close();  // Gone before it was answered.
   const std::string_view host = view(request[http::field::host]);
-  if (!is_own_host(host, own.address().to_string(), parts_.config.names)) {
+  if (!parts_.config.any_name &&
+      !is_own_host(host, own.address().to_string(), parts_.config.names)) {
     return write(problem(403, "this server is not called '" + std::string{host} +
                                   "' (use its address, or localhost)"),
                  true);
