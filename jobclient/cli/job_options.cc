@@ -88,7 +88,8 @@ std::vector<Option> what_options() {
        .help = "The script in this file, which is sent along; - is stdin."},
       {.name = "language",
        .placeholder = "LANG",
-       .help = "With --script: sh, bash, python, node, php, perl, ruby, lua or powershell.",
+       .help =
+           "With --script: sh, bash, python, python2, node, php, perl, ruby, lua or powershell.",
        .fallback_help = "by the file's first line or ending",
        .if_empty = "leave it out to go by the file's first line or ending"},
       {.name = "http", .placeholder = "URL", .help = "An HTTP request."},

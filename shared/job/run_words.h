@@ -8,8 +8,8 @@
 namespace carillon {
 
 // The languages that scripts are written in, by their usual names.
-inline constexpr std::array<std::string_view, 9> kScriptLanguages{
-    "sh", "bash", "python", "node", "php", "perl", "ruby", "lua", "powershell"};
+inline constexpr std::array<std::string_view, 10> kScriptLanguages{
+    "sh", "bash", "python", "python2", "node", "php", "perl", "ruby", "lua", "powershell"};
 
 // The usual name of a language, of that itself or of another common name: "python" of "python3".
 // Empty: no such language.

@@ -29,6 +29,7 @@ constexpr Language kLanguages[] = {
     {"sh", {"sh"}, {}, ".sh"},
     {"bash", {"bash"}, {}, ".sh"},
     {"python", {"python3", "python"}, {}, ".py"},
+    {"python2", {"python2", "python2.7", "python"}, {}, ".py"},
     {"node", {"node", "nodejs"}, {}, ".js"},
     {"php", {"php"}, {}, ".php"},
     {"perl", {"perl"}, {}, ".pl"},

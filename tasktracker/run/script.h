@@ -17,8 +17,8 @@ struct Interpreter {
   std::string extension{};             // ".py"; some interpreters insist on it
 };
 
-// The interpreter for a language: sh bash python node php perl ruby lua powershell, and common
-// other names of them. kNotFound: not installed here. kInvalidArgument: no such language.
+// The interpreter for a language: sh bash python python2 node php perl ruby lua powershell, and
+// common other names of them. kNotFound: not installed here. kInvalidArgument: no such language.
 // Thread: any.
 Result<Interpreter> find_interpreter(std::string_view language, const Environment& environment);
 

@@ -83,7 +83,8 @@ TEST(ScriptRun, NamesTheLanguagesThatAreKnown) {
   b.start();
   const auto result = b.run(WorkerBundle::script("cobol", "STOP RUN."));
   EXPECT_THAT(result.message, HasSubstr("'cobol'"));
-  EXPECT_THAT(result.message, HasSubstr("sh bash python node php perl ruby lua powershell"));
+  EXPECT_THAT(result.message,
+              HasSubstr("sh bash python python2 node php perl ruby lua powershell"));
 }
 
 TEST(ScriptRun, LeavesNoFileBehind) {

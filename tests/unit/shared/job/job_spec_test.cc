@@ -110,13 +110,14 @@ TEST(JobSpecValidate, WantsExactlyTheRunOfItsKind) {
   EXPECT_EQ(
       refusal([](JobSpec& s) { s.run = {.kind = RunKind::kScript, .script_language = "sh"}; }),
       "script.source is empty");
-  EXPECT_EQ(
-      refusal([](JobSpec& s) {
-        s.run = {
-            .kind = RunKind::kScript, .script_language = "cobol", .script_source = "STOP RUN."};
-      }),
-      "script.language is 'cobol', must be one of sh bash python node php perl ruby lua powershell "
-      "(another interpreter can be run as a command)");
+  EXPECT_EQ(refusal([](JobSpec& s) {
+              s.run = {.kind = RunKind::kScript,
+                       .script_language = "cobol",
+                       .script_source = "STOP RUN."};
+            }),
+            "script.language is 'cobol', must be one of sh bash python python2 node php perl ruby "
+            "lua powershell "
+            "(another interpreter can be run as a command)");
 }
 
 TEST(JobSpecValidate, RefusesParamsThatWouldBeOneVariable) {
