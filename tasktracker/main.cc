@@ -36,14 +36,17 @@ class ReadyLine {
   ReadyLine(const TaskTrackerOptions& options, const Environment& environment)
       : options_(options), environment_(environment) {}
 
-  void say(const std::string& tracker, const std::string& name) {
+  // `xxl`: where an xxl-job admin calls; or nothing.
+  void say(const std::string& tracker, const std::string& xxl) {
     if (!said_.exchange(true)) {
-      std::printf("tasktracker: ready group=%s name=%s threads=%d tracker=%s\n",
-                  options_.group.c_str(), name.c_str(), options_.threads, tracker.c_str());
+      std::printf("tasktracker: ready group=%s name=%s threads=%d tracker=%s%s%s\n",
+                  options_.group.c_str(), options_.name.c_str(), options_.threads, tracker.c_str(),
+                  xxl.empty() ? "" : " xxl=", xxl.c_str());
       std::fflush(stdout);
     }
     // A manager that does not listen is its own problem.
-    (void)sd_notify(environment_, "READY=1\nSTATUS=working for " + tracker);
+    (void)sd_notify(environment_, "READY=1\nSTATUS=working for " +
+                                      (tracker == "off" ? "an xxl-job admin" : tracker));
   }
 
  private:
@@ -74,7 +77,7 @@ int run(Settings settings, const Environment& environment) {
 
   if (settings.options.name.empty()) settings.options.name = host_name();
   ReadyLine ready(settings.options, environment);
-  settings.options.on_ready = [&](const std::string& at) { ready.say(at, settings.options.name); };
+  settings.options.on_ready = [&](const std::string& at) { ready.say(at, tracker->xxl_address()); };
   settings.options.on_stopped = [&loop] { loop.stop(); };
   auto opened = TaskTracker::open(settings.options);
   if (!opened.ok()) return fail(kExitUsage, opened.error().message);

@@ -1,5 +1,6 @@
 #include "tasktracker/program.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "shared/net/endpoint.h"
@@ -8,6 +9,9 @@
 namespace carillon::tasktracker {
 namespace {
 
+constexpr const char* kOff = "off";
+constexpr std::int64_t kPortMax = 65535;
+constexpr std::int64_t kLogDaysMax = 36'500;
 constexpr std::int64_t kOutputBytesMax = 64 * 1024 * 1024;
 
 std::string data_folder(const Environment& environment) {
@@ -18,15 +22,20 @@ std::string data_folder(const Environment& environment) {
   return {};
 }
 
+Status check_tracker(const std::string& text) {
+  if (text == kOff) return {};
+  return net::check_endpoint(text);
+}
+
 std::vector<Option> work_options() {
   return {
       {.name = "tracker",
        .kind = OptionKind::kList,
        .placeholder = "tcp://HOST:PORT",
        .help = "Where the job tracker is; several addresses by comma: the next where one does not "
-               "serve. All of one store.",
+               "serve. All of one store. off: none, for work under an xxl-job admin only.",
        .fallback = "tcp://127.0.0.1:35001",
-       .check = net::check_endpoint,
+       .check = check_tracker,
        .section = "Work",
        .by_comma = true},
       {.name = "group",
@@ -102,6 +111,54 @@ std::vector<Option> limit_options(const Environment& environment) {
   };
 }
 
+std::vector<Option> xxl_options() {
+  return {
+      {.name = "xxl-admin",
+       .kind = OptionKind::kList,
+       .placeholder = "URL",
+       .help = "Serve this xxl-job admin as one of its executors, like "
+               "http://HOST:8080/xxl-job-admin; several by comma, tried in order.",
+       .section = "xxl-job",
+       .by_comma = true},
+      {.name = "xxl-appname",
+       .placeholder = "NAME",
+       .help = "The admin's name for this group of executors.",
+       .section = "xxl-job"},
+      {.name = "xxl-port",
+       .kind = OptionKind::kNumber,
+       .placeholder = "PORT",
+       .help = "Where the admin's calls are taken; 0 takes a free one.",
+       .fallback = "9999",
+       .min = 0,
+       .max = kPortMax,
+       .section = "xxl-job"},
+      {.name = "xxl-address",
+       .placeholder = "URL",
+       .help = "How the admin is to call this executor.",
+       .fallback_help = "by the address that leads to the admin",
+       .section = "xxl-job"},
+      {.name = "xxl-token",
+       .placeholder = "TOKEN",
+       .help = "The admin's access token; calls without it are refused. Without one, the admin has "
+               "to be on this machine and no scripts are run, unless --insecure.",
+       .section = "xxl-job",
+       .secret = true},
+      {.name = "xxl-log-path",
+       .placeholder = "DIR",
+       .help = "Folder for the log files of runs, DIR/yyyy-MM-dd/LOG_ID.log.",
+       .fallback_help = "xxl-job/log in --data",
+       .section = "xxl-job"},
+      {.name = "xxl-log-days",
+       .kind = OptionKind::kNumber,
+       .placeholder = "DAYS",
+       .help = "How long they are kept; 0: for ever.",
+       .fallback = "30",
+       .min = 0,
+       .max = kLogDaysMax,
+       .section = "xxl-job"},
+  };
+}
+
 std::vector<Option> access_options() {
   return {
       {.name = "token-file",
@@ -114,7 +171,9 @@ std::vector<Option> access_options() {
        .section = "Access"},
       {.name = "insecure",
        .kind = OptionKind::kSwitch,
-       .help = "Connect to a job tracker that was started with --insecure.",
+       .help =
+           "Connect to a job tracker that was started with --insecure; take anybody's calls as an "
+           "executor without a token.",
        .section = "Access"},
       {.name = "log-level",
        .placeholder = "LEVEL",
@@ -144,19 +203,62 @@ Program make_program(const Environment& environment) {
           "  tasktracker --group mail --threads 8 --name mail-1\n"
           "  tasktracker --allow handler,http                # run no commands\n"
           "  tasktracker --tracker tcp://10.0.0.5:35001 --keys /etc/carillon/keys\n"
-          "  tasktracker --tracker tcp://a:35001,tcp://b:35001 --keys /etc/carillon/keys\n"};
+          "  tasktracker --tracker tcp://a:35001,tcp://b:35001 --keys /etc/carillon/keys\n"
+          "  tasktracker --tracker off --xxl-admin http://127.0.0.1:8080/xxl-job-admin \\\n"
+          "              --xxl-appname billing        # an executor of xxl-job, and nothing "
+          "else\n"};
   append(program.options, work_options());
   append(program.options, limit_options(environment));
+  append(program.options, xxl_options());
   append(program.options, access_options());
   return program;
 }
+
+namespace {
+
+Result<XxlOptions> read_xxl(const Configuration& configuration) {
+  for (const char* name :
+       {"xxl-appname", "xxl-port", "xxl-address", "xxl-token", "xxl-log-path", "xxl-log-days"}) {
+    if (configuration.was_given(name) && !configuration.was_given("xxl-admin")) {
+      return Error{ErrorCode::kInvalidArgument,
+                   configuration.source(name) +
+                       " is of use with an xxl-job admin only (name it with "
+                       "--xxl-admin)"};
+    }
+  }
+  return XxlOptions{.admins = configuration.list("xxl-admin"),
+                    .app_name = configuration.text("xxl-appname"),
+                    .port = static_cast<int>(configuration.number("xxl-port")),
+                    .address = configuration.text("xxl-address"),
+                    .token = configuration.text("xxl-token"),
+                    .log_path = configuration.text("xxl-log-path"),
+                    .log_days = static_cast<int>(configuration.number("xxl-log-days"))};
+}
+
+Result<std::vector<std::string>> read_trackers(const Configuration& configuration) {
+  const std::vector<std::string>& trackers = configuration.list("tracker");
+  if (std::find(trackers.begin(), trackers.end(), kOff) == trackers.end()) return trackers;
+  if (trackers.size() > 1) {
+    return Error{ErrorCode::kInvalidArgument,
+                 configuration.source("tracker") + ": off is given together with an address"};
+  }
+  if (!configuration.was_given("xxl-admin")) {
+    return Error{ErrorCode::kInvalidArgument,
+                 configuration.source("tracker") +
+                     " is off and there is no --xxl-admin, so there is nothing to do"};
+  }
+  return std::vector<std::string>{};
+}
+
+}  // namespace
 
 Result<Settings> read_settings(const Configuration& configuration) {
   Settings settings;
   settings.drain_timeout = configuration.duration("drain-timeout");
   settings.log_level = CARILLON_TRY(parse_log_level(configuration.text("log-level")));
   TaskTrackerOptions& options = settings.options;
-  options.trackers = configuration.list("tracker");
+  options.trackers = CARILLON_TRY(read_trackers(configuration));
+  options.xxl = CARILLON_TRY(read_xxl(configuration));
   options.group = configuration.text("group");
   options.name = configuration.text("name");
   options.threads = static_cast<int>(configuration.number("threads"));

@@ -18,6 +18,7 @@
 #include "shared/runtime/event_loop.h"
 #include "shared/runtime/thread.h"
 #include "shared/wire/spec_words.h"
+#include "tasktracker/executor/xxl_executor.h"
 #include "tasktracker/run/run_pool.h"
 #include "tasktracker/run/runner.h"
 #include "tasktracker/worker.h"
@@ -52,7 +53,10 @@ Error invalid(const std::string& message) { return {ErrorCode::kInvalidArgument,
 
 // Fills in what was left out, and refuses what makes no sense.
 Status complete(TaskTrackerOptions& options) {
-  if (options.trackers.empty()) return invalid("no job tracker is given, at least one is needed");
+  if (options.trackers.empty() && options.xxl.admins.empty()) {
+    return invalid(
+        "neither a job tracker nor an xxl-job admin is given, so there is nothing to do");
+  }
   if (!is_group_name(options.group)) {
     return invalid("group '" + options.group +
                    "' is not a name of 1 to 64 letters, digits, '.', '_' and '-'");
@@ -69,6 +73,9 @@ Status complete(TaskTrackerOptions& options) {
   }
   if (options.kill_grace < Duration{0}) return invalid("kill_grace is negative");
   if (options.allow.empty()) return invalid("allow names no kind of run, so nothing could be run");
+  if (options.xxl.admins.empty() && !options.xxl.app_name.empty()) {
+    return invalid("an app name for xxl-job is given and no admin (--xxl-admin URL)");
+  }
   return {};
 }
 
@@ -120,31 +127,41 @@ class Inside final : public TaskTracker {
   explicit Inside(TaskTrackerOptions options)
       : options_(std::move(options)), environment_(Environment::of_process()), loop_(clock_) {}
   ~Inside() override {
-    if (thread_) {
+    if (started_) {
       request_stop(Duration{0});
       wait_stopped();
     }
   }
 
+  const TaskTrackerOptions& options() const { return options_; }
   Status connect(const Config& config);
-  Result<tasktracker::ReportOutbox> open_outbox();
-  Status handle(const std::string& name, JobRunner runner) override;
+  Status serve_xxl(const Config& config);
+  Status handle(const std::string& name, JobRunner runner, HandlerHooks hooks) override;
+  std::string xxl_address() const override { return executor_ ? executor_->address() : ""; }
   Status start() override;
-  void request_stop(Duration drain) override { worker_->request_stop(drain); }
+  void request_stop(Duration drain) override;
   void wait_stopped() override;
 
  private:
+  Result<tasktracker::ReportOutbox> open_outbox();
+  std::string data_folder() const;
+  Status start_worker();
+  void part_stopped();
+
   const TaskTrackerOptions options_;
   const SystemClock clock_;
   const Environment environment_;
   const tasktracker::HttpSend http_ = send_http;
   tasktracker::Handlers handlers_;
+  tasktracker::HandlersHooks hooks_;
   const Logger log_{"worker"};
   EventLoop loop_;
   std::unique_ptr<outbox::OutboxThread> outbox_;  // wakes the loop
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<RunPool> pool_;
-  std::unique_ptr<Worker> worker_;
+  std::unique_ptr<Worker> worker_;                      // for a job tracker; or none
+  std::unique_ptr<tasktracker::XxlExecutor> executor_;  // for an xxl-job admin; or none
+  std::atomic<int> parts_running_{0};
   std::atomic<bool> started_{false};
   Mutex mutex_;  // several threads may wait for the end
   std::unique_ptr<Thread> thread_;
@@ -174,13 +191,27 @@ Status Inside::connect(const Config& config) {
   return {};
 }
 
+Status Inside::serve_xxl(const Config& config) {
+  executor_ = CARILLON_TRY(tasktracker::XxlExecutor::open(
+      {.options = options_.xxl,
+       .node = options_.name,
+       .data = data_folder(),
+       .scripts_allowed = config.runner.allow.contains(RunKind::kScript),
+       .insecure = options_.insecure,
+       .process = config.runner.process},
+      handlers_, hooks_, environment_, http_, clock_));
+  return {};
+}
+
+// Empty without a home: nothing is kept then; why, is said when something ought to be.
+std::string Inside::data_folder() const {
+  if (!options_.data.empty()) return options_.data;
+  const Result<std::string> folder = state_folder(environment_, "tasktracker");
+  return folder.ok() ? folder.value() : std::string{};
+}
+
 Result<tasktracker::ReportOutbox> Inside::open_outbox() {
-  std::string data = options_.data;
-  if (data.empty()) {
-    // Without a home nothing is kept; why, is said when something ought to be.
-    const Result<std::string> folder = state_folder(environment_, "tasktracker");
-    if (folder.ok()) data = folder.value();
-  }
+  const std::string data = data_folder();
   auto outbox = std::make_unique<outbox::Outbox>(
       outbox::OutboxConfig{.folder = data.empty() ? "" : data + "/outbox/reports",
                            .addresses = options_.trackers,
@@ -191,7 +222,7 @@ Result<tasktracker::ReportOutbox> Inside::open_outbox() {
   return tasktracker::ReportOutbox(outbox_.get(), last_id);
 }
 
-Status Inside::handle(const std::string& name, JobRunner runner) {
+Status Inside::handle(const std::string& name, JobRunner runner, HandlerHooks hooks) {
   if (started_) {
     return Error{ErrorCode::kConflict, "handler '" + name +
                                            "' comes too late, the task tracker has started (call "
@@ -201,6 +232,7 @@ Status Inside::handle(const std::string& name, JobRunner runner) {
   if (!handlers_.emplace(name, std::move(runner)).second) {
     return Error{ErrorCode::kConflict, "there is a handler '" + name + "' already"};
   }
+  hooks_.emplace(name, std::move(hooks));
   return {};
 }
 
@@ -208,6 +240,14 @@ Status Inside::start() {
   if (started_.exchange(true)) {
     return Error{ErrorCode::kConflict, "the task tracker has been started before"};
   }
+  parts_running_ = (worker_ ? 1 : 0) + (executor_ ? 1 : 0);
+  if (worker_) CARILLON_TRY(start_worker());
+  if (executor_) CARILLON_TRY(executor_->start([this] { part_stopped(); }));
+  if (!worker_ && options_.on_ready) options_.on_ready("off");
+  return {};
+}
+
+Status Inside::start_worker() {
   if (const Status guarded = runner_->start(); !guarded.ok()) {
     // Without the guard only what a killed worker leaves behind is worse.
     log_.warn("processes of jobs are not guarded", "reason", guarded.error().message);
@@ -215,14 +255,26 @@ Status Inside::start() {
   CARILLON_TRY(pool_->start());
   thread_ = CARILLON_TRY(Thread::start("tasktracker", [this] {
     loop_.run();
-    if (options_.on_stopped) options_.on_stopped();
+    part_stopped();
   }));
   return {};
 }
 
+void Inside::part_stopped() {
+  if (--parts_running_ == 0 && options_.on_stopped) options_.on_stopped();
+}
+
+void Inside::request_stop(Duration drain) {
+  if (worker_) worker_->request_stop(drain);
+  if (executor_) executor_->request_stop(drain);
+}
+
 void Inside::wait_stopped() {
-  const MutexLock lock(mutex_);
-  if (thread_) thread_->join();
+  {
+    const MutexLock lock(mutex_);
+    if (thread_) thread_->join();
+  }
+  if (executor_) executor_->wait_stopped();
 }
 
 }  // namespace
@@ -231,7 +283,8 @@ Result<std::unique_ptr<TaskTracker>> TaskTracker::open(TaskTrackerOptions option
   CARILLON_TRY(complete(options));
   const Config config = CARILLON_TRY(make_config(options));
   auto inside = std::make_unique<Inside>(std::move(options));
-  CARILLON_TRY(inside->connect(config));
+  if (!inside->options().trackers.empty()) CARILLON_TRY(inside->connect(config));
+  if (!inside->options().xxl.admins.empty()) CARILLON_TRY(inside->serve_xxl(config));
   return std::unique_ptr<TaskTracker>(std::move(inside));
 }
 

@@ -30,6 +30,7 @@ void OutputBuffer::reset(wire::AttemptId attempt, std::size_t bytes_max) {
 
 void OutputBuffer::append(wire::Stream stream, std::string_view bytes) {
   if (bytes.empty()) return;
+  if (sink_) return sink_(stream, bytes);
   const MutexLock lock(mutex_);
   if (cut_) return;
   touched_.store(true, std::memory_order_release);

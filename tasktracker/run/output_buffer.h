@@ -3,8 +3,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "shared/base/clock.h"
@@ -26,7 +28,13 @@ class OutputBuffer {
  public:
   static constexpr std::size_t kChunkBytes = 16 * 1024;
 
+  using Sink = std::function<void(wire::Stream stream, std::string_view bytes)>;
+
   explicit OutputBuffer(const Clock& clock) : clock_(clock) {}
+
+  // From now on nothing is kept here: what is written goes there as it comes, all of it. Before the
+  // first run.
+  void forward_to(Sink sink) { sink_ = std::move(sink); }
 
   // Empty again, for the next run.
   void reset(wire::AttemptId attempt, std::size_t bytes_max);
@@ -40,6 +48,7 @@ class OutputBuffer {
   void keep(wire::Stream stream, std::string_view bytes);  // Requires: mutex_ is held.
 
   const Clock& clock_;
+  Sink sink_{};
   std::atomic<bool> touched_{false};  // spares the lock where a run writes nothing
   Mutex mutex_;
   wire::AttemptId attempt_ CARILLON_GUARDED_BY(mutex_){};

@@ -36,6 +36,11 @@ std::vector<std::string> run_environment(const Environment& own, const JobInfo& 
   variables["CARILLON_NODE"] = job.node;
   variables["CARILLON_TRIGGER_TIME"] = format_time(job.trigger_time);
 
+  if (job.shard_total > 1) {
+    variables["CARILLON_SHARD_INDEX"] = std::to_string(job.shard_index);
+    variables["CARILLON_SHARD_TOTAL"] = std::to_string(job.shard_total);
+  }
+
   std::vector<std::string> lines;
   lines.reserve(variables.size());
   for (const auto& [name, value] : variables) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "carillon/ids.h"
+#include "carillon/result.h"
 #include "carillon/time.h"
 
 // What a program writes to run jobs itself: one function for each handler name.
@@ -23,6 +24,9 @@ struct JobInfo {
   WallTime trigger_time{};  // for when it was; the same for every attempt
   std::map<std::string, std::string> params{};
   std::string payload{};
+  // Which part of the job this run is, from 0, and of how many; 0 of 1 where it is not divided.
+  int shard_index = 0;
+  int shard_total = 1;
 };
 
 // What one run sees of the world. Lives until the runner returns.
@@ -85,5 +89,13 @@ struct RunReport {
 // it shares with others is its own to guard. Whatever it throws becomes
 // RunReport::exception(what()): a bad handler never ends the worker.
 using JobRunner = std::function<RunReport(JobContext& context)>;
+
+// What surrounds a handler's runs under an xxl-job admin, where each job has a thread of its own
+// until it has had nothing to do for 90 seconds. Either may be left out. They are called on that
+// thread; what they throw is caught.
+struct HandlerHooks {
+  std::function<Status()> init{};   // before the first run, which fails with its error
+  std::function<void()> destroy{};  // after the last one, if init succeeded
+};
 
 }  // namespace carillon

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "carillon/job_runner.h"
@@ -21,10 +22,27 @@
 //   tracker.value()->stop(std::chrono::seconds{30});
 namespace carillon {
 
+// Work for an xxl-job admin, as one of its executors. Handlers are known to it by their names; the
+// job's parameter is their payload, the id of the job there their task id, that of the log their
+// job id.
+struct XxlOptions {
+  // "http://HOST:PORT/xxl-job-admin", tried in order; empty: no executor.
+  std::vector<std::string> admins{};
+  std::string app_name{};  // the admin's name for this group of executors
+  int port = 9999;         // where the admin's calls are taken; 0: a free one
+  // How the admin is to call this executor; empty: "http://IP:PORT/" with the address from which
+  // this machine reaches the first admin.
+  std::string address{};
+  std::string token{};     // the admin's; calls without it are refused. Empty: see `insecure`
+  std::string log_path{};  // for log files of runs; empty: xxl-job/log in the folder for data
+  int log_days = 30;       // that they are kept; 0: for ever
+};
+
 struct TaskTrackerOptions {
   // Where the job tracker may be, "tcp://HOST:PORT". It works for one at a time: the first that it
   // reaches; and for the next when that one is lost, silent for a lease, or does not serve, with
-  // all that it holds. All of them are to be of one store, such as a standby's address.
+  // all that it holds. All of them are to be of one store, such as a standby's address. None: it
+  // works for an xxl-job admin only.
   std::vector<std::string> trackers = {"tcp://127.0.0.1:35001"};
   std::string group = "default";  // whose jobs it runs
   std::string name{};             // as `jobclient nodes` shows it; empty: the host's name
@@ -43,7 +61,11 @@ struct TaskTrackerOptions {
   // Access. On the same machine and as the same user nothing is needed.
   std::string token_file{};  // a job tracker's token, made readable for this user
   std::string keys{};        // a folder of CURVE keys
-  bool insecure = false;     // connect to a tracker that asks for nothing
+  // Connect to a tracker that asks for nothing; and, as an executor without a token, listen beyond
+  // this machine and run scripts.
+  bool insecure = false;
+
+  XxlOptions xxl{};
 
   Duration kill_grace = std::chrono::seconds{5};  // from asking a process to end to ending it
   std::size_t output_max = 1024 * 1024;           // bytes kept of one run's output
@@ -52,7 +74,8 @@ struct TaskTrackerOptions {
   bool stop_without_lease = false;
 
   // Called on change, on a thread of the task tracker; must be quick and must not call stop().
-  // Registered with the job tracker at this address, for the first time or again.
+  // Registered with the job tracker at this address, for the first time or again. Without job
+  // trackers: once, with "off", when it listens for the admin's calls.
   std::function<void(const std::string& tracker)> on_ready{};
   std::function<void()> on_stopped{};  // the last call there is
 };
@@ -69,7 +92,13 @@ class TaskTracker {
   TaskTracker& operator=(const TaskTracker&) = delete;
 
   // Which function runs jobs of that handler name. kConflict: taken, or already started.
-  virtual Status handle(const std::string& name, JobRunner runner) = 0;
+  Status handle(const std::string& name, JobRunner runner) {
+    return handle(name, std::move(runner), {});
+  }
+  virtual Status handle(const std::string& name, JobRunner runner, HandlerHooks hooks) = 0;
+
+  // How an xxl-job admin calls this executor; empty: it is none.
+  virtual std::string xxl_address() const = 0;
 
   // Registers and takes jobs from now on, until stopped. A job tracker that cannot be reached is
   // tried again and again, and said once on stderr.

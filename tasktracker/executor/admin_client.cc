@@ -1,0 +1,93 @@
+#include "tasktracker/executor/admin_client.h"
+
+#include <utility>
+
+#include "shared/base/assert.h"
+#include "shared/wire/xxl/read.h"
+
+namespace carillon::tasktracker {
+namespace {
+
+using wire::xxl::ResultForm;
+
+constexpr std::size_t kAnswerBytesMax = 64 * 1024;
+constexpr int kHttpOk = 200;
+
+}  // namespace
+
+AdminClient::AdminClient(AdminClientConfig config, const HttpSend& send,
+                         const std::atomic<bool>& cancelled)
+    : config_(std::move(config)), send_(send), cancelled_(cancelled) {
+  CARILLON_ASSERT(!config_.admins.empty(), "an executor has an admin");
+  for (std::string url : config_.admins) {
+    while (url.ends_with('/')) url.pop_back();
+    admins_.push_back({.url = std::move(url)});
+  }
+}
+
+Status AdminClient::register_at(const std::string& address) {
+  return send_to_any("registry", wire::xxl::write_registration(
+                                     {.app_name = config_.app_name, .address = address}));
+}
+
+Status AdminClient::deregister(const std::string& address) {
+  return send_to_any("registryRemove", wire::xxl::write_registration(
+                                           {.app_name = config_.app_name, .address = address}));
+}
+
+Status AdminClient::send_to_any(const std::string& path, const std::string& body) {
+  Status last;
+  for (const Admin& admin : admins_) {
+    last = post(admin.url, path, body);
+    if (last.ok()) return last;
+  }
+  return last;
+}
+
+Status AdminClient::send_results(const std::vector<std::string_view>& elements) {
+  Status last;
+  for (Admin& admin : admins_) {
+    last = send_results_to(admin, elements);
+    if (last.ok()) return last;
+  }
+  return last;
+}
+
+// An admin says nothing about its version; what it cannot read it refuses.
+Status AdminClient::send_results_to(Admin& admin, const std::vector<std::string_view>& elements) {
+  Status sent = post(admin.url, "callback", wire::xxl::write_results(elements, admin.form));
+  if (sent.ok() || sent.error().code != ErrorCode::kDenied) return sent;
+  const ResultForm other =
+      admin.form == ResultForm::kArray ? ResultForm::kList : ResultForm::kArray;
+  const Status again = post(admin.url, "callback", wire::xxl::write_results(elements, other));
+  if (!again.ok()) return sent;
+  admin.form = other;
+  return {};
+}
+
+Status AdminClient::post(const std::string& admin, const std::string& path,
+                         const std::string& body) {
+  HttpRequest request{.method = "POST", .url = admin + "/api/" + path, .body = body};
+  request.headers["Content-Type"] = std::string{wire::xxl::kContentType};
+  request.headers[std::string{wire::xxl::kAppNameHeader}] = config_.app_name;
+  if (!config_.token.empty()) {
+    request.headers[std::string{wire::xxl::kTokenHeader}] = config_.token;
+  }
+  const Result<HttpAnswer> answer = send_(request, config_.timeout, kAnswerBytesMax, cancelled_);
+  if (!answer.ok()) {
+    return Error{ErrorCode::kUnavailable, request.url + ": " + answer.error().message};
+  }
+  const Result<wire::xxl::Reply> reply = wire::xxl::read_reply(answer.value().body);
+  if (answer.value().status == kHttpOk && reply.ok() && reply.value().ok()) return {};
+  std::string why = !reply.ok() ? reply.error().message
+                                : "code " + std::to_string(reply.value().code) + ", " +
+                                      (reply.value().message.empty() ? "without a message"
+                                                                     : reply.value().message);
+  if (answer.value().status != kHttpOk) {
+    why = "http status " + std::to_string(answer.value().status) + ": " + why;
+  }
+  // A proxy before an admin that is away answers with a status of its own, and no JSON.
+  return Error{reply.ok() ? ErrorCode::kDenied : ErrorCode::kUnavailable, request.url + ": " + why};
+}
+
+}  // namespace carillon::tasktracker

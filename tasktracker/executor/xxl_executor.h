@@ -1,0 +1,122 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "carillon/result.h"
+#include "carillon/task_tracker.h"
+#include "shared/base/clock.h"
+#include "shared/base/environment.h"
+#include "shared/base/log.h"
+#include "shared/base/mutex.h"
+#include "shared/net/http/http_server.h"
+#include "shared/runtime/thread.h"
+#include "shared/runtime/wakeup.h"
+#include "tasktracker/executor/admin_client.h"
+#include "tasktracker/executor/executor_api.h"
+#include "tasktracker/executor/job_threads.h"
+#include "tasktracker/executor/job_work.h"
+#include "tasktracker/executor/log_folder.h"
+#include "tasktracker/executor/result_outbox.h"
+#include "tasktracker/executor/taken_triggers.h"
+#include "tasktracker/run/runner.h"
+#include "tasktracker/run/script.h"
+
+namespace carillon::tasktracker {
+
+struct XxlExecutorConfig {
+  XxlOptions options{};
+  std::string node{};
+  std::string data{};            // folder for results, scripts and log files
+  bool scripts_allowed = false;  // by the kinds of run that this worker accepts
+  bool insecure = false;
+  ProcessLimits process{};
+  Duration beat = std::chrono::seconds{30};         // between registrations
+  Duration deliver_wait = std::chrono::seconds{5};  // at the end, for results
+};
+
+// An executor of an xxl-job admin, with all its parts and threads: it listens, registers, has jobs
+// run and delivers their results.
+//
+// Threads, besides those of the jobs, the listener's and the log reader's: one talks to the admin,
+// registering and sending results; the keeper stops late runs and sees to the end.
+//
+// Thread: the owner's, but request_stop() any.
+class XxlExecutor {
+ public:
+  // Checks the options. The references must outlive it.
+  static Result<std::unique_ptr<XxlExecutor>> open(XxlExecutorConfig config,
+                                                   const Handlers& handlers,
+                                                   const HandlersHooks& hooks,
+                                                   const Environment& environment,
+                                                   const HttpSend& send, const Clock& clock);
+  // As request_stop() without time, and until it is done.
+  ~XxlExecutor();
+  XxlExecutor(const XxlExecutor&) = delete;
+  XxlExecutor& operator=(const XxlExecutor&) = delete;
+
+  // Listens and registers from now on. `on_stopped` is its last call, on a thread of its own.
+  Status start(std::function<void()> on_stopped);
+
+  // Leaves the admin and takes no more triggers; what was taken has so long to end. A second call
+  // may only shorten the time.
+  void request_stop(Duration drain);
+  void wait_stopped();
+
+  // How the admin calls it.
+  const std::string& address() const { return address_; }
+
+ private:
+  XxlExecutor(XxlExecutorConfig config, const Handlers& handlers, const HandlersHooks& hooks,
+              const Environment& environment, const HttpSend& send, const Clock& clock,
+              const Zone& zone, std::unique_ptr<TakenTriggers> taken);
+  Status listen();
+  void report_left_behind();
+  void answer(const net::HttpCall& call, const net::HttpResponder& responder);
+  bool is_stopping() const;
+
+  void talk();
+  void beat();
+  void leave();
+
+  void keep();
+  void end();
+
+  const XxlExecutorConfig config_;
+  const Clock& clock_;
+  const Logger log_{"xxl"};
+
+  std::atomic<bool> is_started_{false};
+  std::atomic<std::int64_t> stop_at_us_;  // of the steady clock; the greatest: not asked for
+  std::atomic<bool> at_once_{false};      // no time at all is left
+  std::atomic<bool> is_last_talk_{false};
+  std::atomic<bool> is_talk_cancelled_{false};
+  Wakeup keeper_wakeup_;
+  Wakeup talk_wakeup_;
+  Wakeup talk_ended_;
+
+  std::string address_;
+  // Of the thread that talks.
+  AdminClient admin_;
+  SteadyTime beat_at_{};
+  bool is_registered_ = false;
+  bool is_failure_said_ = false;
+
+  Runner runner_;
+  ScriptFolder scripts_;
+  LogFolder logs_;
+  const std::unique_ptr<TakenTriggers> taken_;
+  ResultOutbox results_;
+  JobWorks works_;
+  JobThreads jobs_;
+  std::unique_ptr<ExecutorApi> api_;
+  std::unique_ptr<net::HttpServer> server_;
+  std::function<void()> on_stopped_;
+  std::unique_ptr<Thread> talker_;
+  Mutex mutex_;  // several threads may wait for the end
+  std::unique_ptr<Thread> keeper_;
+};
+
+}  // namespace carillon::tasktracker
