@@ -1,0 +1,93 @@
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/tracker_bundle.h"
+
+// The rows of "Who fails how" in docs/operating.md that take long, or a clock: in virtual time.
+namespace carillon::testing {
+namespace {
+
+using jobtracker::LogEntry;
+using jobtracker::LogState;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::Each;
+
+// A job each second, on a worker that stays.
+struct OutageBundle : TrackerBundle {
+  OutageBundle() {
+    auto& worker = add_worker({.threads = 8});
+    runs_take(worker, milliseconds{100});
+    run_for(seconds{1});
+    submit(job_every("tick", seconds{1}));
+    run_for(seconds{3});
+  }
+
+  // No task tracker was taken for dead, and no fire ran twice.
+  void expect_nothing_doubled() {
+    EXPECT_EQ(stat("workers_lost_total"), 0);
+    std::set<WallTime> fires;
+    for (const RunRecord& run : runs_of("tick")) {
+      EXPECT_TRUE(fires.insert(run.trigger_time).second) << story("tick");
+    }
+    for (const LogEntry& entry : log()) EXPECT_NE(entry.state, LogState::kLost);
+  }
+};
+
+void expect_an_outage_harms_nothing(Duration outage) {
+  OutageBundle bundle;
+  const std::size_t before = bundle.runs_of("tick").size();
+  bundle.lane().away_until = bundle.clock.steady_now() + outage;
+  bundle.run_for(outage / 2);
+  const auto waiting = bundle.client.submit({job_now("meanwhile")});
+  bundle.run_for(outage / 2 + seconds{3});
+  EXPECT_NE(bundle.client.answer_to(waiting), nullptr) << "it is answered once the store is back";
+  EXPECT_EQ(bundle.runs_of("meanwhile").size(), 1u) << bundle.story("meanwhile");
+  EXPECT_GT(bundle.runs_of("tick").size(), before) << "the schedule goes on";
+  bundle.expect_nothing_doubled();
+}
+
+TEST(Outage, OfTenSecondsOfTheDatabaseLosesAndRepeatsNothing) {
+  expect_an_outage_harms_nothing(seconds{10});
+}
+
+TEST(Outage, OfAMinuteOfTheDatabaseLosesAndRepeatsNothing) {
+  expect_an_outage_harms_nothing(minutes{1});
+}
+
+TEST(Outage, AJobThatWasClaimedAndNotHandedOutRunsAsSoonAsTheNextJobTrackerIsThere) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  bundle.run_for(seconds{1});
+  const WallTime at = bundle.now() + seconds{3};
+  bundle.submit(job_at("due", at));
+  bundle.run_to(at - milliseconds{20});
+  ASSERT_EQ(bundle.tables().executing.size(), 1u) << "claimed ahead of its time";
+  ASSERT_TRUE(bundle.runs_of("due").empty());
+
+  bundle.restart_after(milliseconds{500});
+  bundle.run_for(milliseconds{1500});
+
+  EXPECT_EQ(bundle.runs_of("due").size(), 1u) << "its worker has said that it does not hold it";
+  EXPECT_THAT(states(bundle.log("due")), Each(LogState::kSucceeded));
+}
+
+TEST(Outage, AClockThatIsSetByAnHourEitherWayKillsNobodyAndRepeatsNothing) {
+  for (const Duration step : {Duration{hours{1}}, -Duration{hours{1}}}) {
+    SCOPED_TRACE(step.count());
+    OutageBundle bundle;
+    bundle.clock.set_wall(bundle.now() + step);
+    bundle.run_for(seconds{10});
+    bundle.submit(job_now("after"));
+    bundle.run_for(seconds{2});
+    EXPECT_EQ(bundle.runs_of("after").size(), 1u) << bundle.story("after");
+    bundle.expect_nothing_doubled();
+  }
+}
+
+}  // namespace
+}  // namespace carillon::testing
