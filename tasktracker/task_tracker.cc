@@ -192,14 +192,14 @@ Status Inside::connect(const Config& config) {
 }
 
 Status Inside::serve_xxl(const Config& config) {
-  executor_ = CARILLON_TRY(tasktracker::XxlExecutor::open(
-      {.options = options_.xxl,
-       .node = options_.name,
-       .data = data_folder(),
-       .scripts_allowed = config.runner.allow.contains(RunKind::kScript),
-       .insecure = options_.insecure,
-       .process = config.runner.process},
-      handlers_, hooks_, environment_, http_, clock_));
+  executor_ =
+      CARILLON_TRY(tasktracker::XxlExecutor::open({.options = options_.xxl,
+                                                   .node = options_.name,
+                                                   .data = data_folder(),
+                                                   .allow = config.runner.allow,
+                                                   .insecure = options_.insecure,
+                                                   .process = config.runner.process},
+                                                  handlers_, hooks_, environment_, http_, clock_));
   return {};
 }
 

@@ -181,6 +181,10 @@ JobWorks::JobWorks(JobWorksConfig config, const Handlers& handlers, const Handle
 // The texts are xxl-job's own: people search logs for them.
 Result<std::unique_ptr<JobWork>> JobWorks::make(const RunCall& call) const {
   if (call.glue_type == kHandlerType) {
+    if (!config_.handlers_refused.empty()) {
+      return Error{ErrorCode::kDenied,
+                   "job handler [" + call.handler + "] not found: " + config_.handlers_refused};
+    }
     if (!handlers_.contains(call.handler)) {
       return Error{ErrorCode::kNotFound, "job handler [" + call.handler + "] not found."};
     }

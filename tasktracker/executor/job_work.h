@@ -54,7 +54,8 @@ class JobWork {
 struct JobWorksConfig {
   std::string app_name{};
   std::string node{};
-  // Why no script is run; empty: they are.
+  // Why no handler and no script is run; empty: they are.
+  std::string handlers_refused{};
   std::string scripts_refused{};
 };
 

@@ -78,10 +78,17 @@ std::string log_path(const XxlExecutorConfig& config) {
   return config.options.log_path.empty() ? config.data + "/xxl-job/log" : config.options.log_path;
 }
 
-// Why no scripts are run; empty: they are. Without a token any user of this machine could have this
-// one run anything.
+// Why no handlers are run; empty: they are.
+std::string handlers_refusal(const XxlExecutorConfig& config) {
+  if (config.allow.contains(RunKind::kHandler)) return {};
+  return "this worker does not accept handlers (see its --allow)";
+}
+
+// The same of scripts. Without a token any user of this machine could have this one run anything.
 std::string scripts_refusal(const XxlExecutorConfig& config) {
-  if (!config.scripts_allowed) return "this worker does not accept scripts (see its --allow)";
+  if (!config.allow.contains(RunKind::kScript)) {
+    return "this worker does not accept scripts (see its --allow)";
+  }
   if (config.options.token.empty() && !config.insecure) {
     return "this executor has no token (give it --xxl-token, or --insecure)";
   }
@@ -132,6 +139,7 @@ XxlExecutor::XxlExecutor(XxlExecutorConfig config, const Handlers& handlers,
                [this] { talk_wakeup_.signal(); }),
       works_({.app_name = config_.options.app_name,
               .node = config_.node,
+              .handlers_refused = handlers_refusal(config_),
               .scripts_refused = scripts_refusal(config_)},
              handlers, hooks, runner_, scripts_, environment),
       jobs_({}, works_, logs_, clock_,

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "carillon/result.h"
@@ -29,8 +30,8 @@ namespace carillon::tasktracker {
 struct XxlExecutorConfig {
   XxlOptions options{};
   std::string node{};
-  std::string data{};            // folder for results, scripts and log files
-  bool scripts_allowed = false;  // by the kinds of run that this worker accepts
+  std::string data{};         // folder for results, scripts and log files
+  std::set<RunKind> allow{};  // kinds of run that this worker accepts
   bool insecure = false;
   ProcessLimits process{};
   Duration beat = std::chrono::seconds{30};         // between registrations

@@ -288,7 +288,11 @@ class Access(ExecutorTest):
         self.start("--insecure", token="")
         self.assertEqual(self.run_job(glueType="GLUE_SHELL", glueSource="true")["handleCode"], 200)
 
-    def test_scripts_can_be_forbidden(self):
+    def test_kinds_of_run_can_be_forbidden(self):
+        executor = self.start("--allow", "script")
+        _, answer = self.admin.run(handler="noop")
+        self.assertIn("this worker does not accept handlers (see its --allow)", answer["msg"])
+        executor.stop()
         self.start("--allow", "handler")
         _, answer = self.admin.run(glueType="GLUE_SHELL", glueSource="true")
         self.assertIn("this worker does not accept scripts (see its --allow)", answer["msg"])

@@ -25,6 +25,7 @@ struct XxlExecutorBundle {
                                           .token = "secret"},
                               .node = "n",
                               .data = folder.path().string(),
+                              .allow = {RunKind::kHandler},
                               .beat = milliseconds{10}},
                              handlers, hooks, environment, send, clock);
   }
