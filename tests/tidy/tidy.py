@@ -114,6 +114,7 @@ class Tidy:
             self.check_text(path, text)
         self.check_sources_are_listed()
         self.check_architecture()
+        self.check_shown_by()
 
     # Includes.
 
@@ -241,14 +242,31 @@ class Tidy:
                 if name not in tests:
                     self.report("ARCHITECTURE.md", number, "test-name", f"there is no test {name}")
 
+    def check_shown_by(self):
+        """Each row of a table "shown by" tests names tests that are there, or says that none is."""
+        tests = self.test_names()
+        for path, text in self.tree.texts.items():
+            shows = False
+            for number, line in enumerate(text.splitlines() if path.endswith(".md") else [], 1):
+                cell = line.rstrip("| ").rpartition("|")[2].strip() if line.startswith("|") else None
+                if cell is None or cell == "shown by":
+                    shows = cell is not None
+                elif shows and not re.fullmatch(r"-+|–|not yet|`[\w.]+`(, `[\w.]+`)*", cell):
+                    self.report(path, number, "shown-by", f"no test, – or 'not yet': {cell}")
+                elif shows:
+                    for name in re.findall(r"`([\w.]+)`", cell):
+                        if name not in tests:
+                            self.report(path, number, "shown-by", f"there is no test {name}")
+
     def test_names(self):
-        """"Suite.Name" of each C++ test, and the functions of the Python tests."""
+        """"Suite.Name" of each C++ test, the functions of the Python tests, and sim_… of the simulation."""
         names = set()
         for path, text in self.tree.texts.items():
             if path.startswith("tests/"):
                 names |= {f"{suite}.{name}" for suite, name in
                           re.findall(r"^TEST(?:_[FP])?\((\w+),\s*(\w+)\)", text, re.MULTILINE)}
                 names |= set(re.findall(r"^ +def (test_\w+)\(", text, re.MULTILINE))
+                names |= {f"sim_{name}" for name in re.findall(r"^sim_test\((\w+) \d", text, re.MULTILINE)}
         return names
 
     def exists(self, name):
@@ -295,7 +313,7 @@ def write_sample(sample, folder):
 
 def self_test(rules):
     names = {"layer", "adapter", "third-party", "pragma-once", "size", "listed", "architecture",
-             "test-name", "try-in-braces"}
+             "test-name", "shown-by", "try-in-braces"}
     names |= {rule["name"] for rule in rules["forbidden"] + rules["text"]}
     samples = {path.stem: path.read_text(encoding="utf-8")
                for path in sorted((HERE / "samples").glob("*.sample"))}

@@ -67,6 +67,28 @@ TEST(Worker, RunsEachOfManyJobsOnce) {
   EXPECT_THAT(b.tracker().results, SizeIs(5000));
 }
 
+TEST(Worker, KeepsEachLineOfTheLogWithItsJobUnderManyThreads) {
+  constexpr int kThreads = 8;
+  constexpr int kJobs = 64;
+  constexpr int kLines = 50;
+  Bundle b(Bundle::Options{.threads = kThreads});
+  b.handlers["talk"] = [](JobContext& context) {
+    const std::string name = context.job().task_id;
+    for (int line = 0; line < kLines; ++line) context.log(name + " says " + std::to_string(line));
+    return RunReport::succeeded();
+  };
+  b.start();
+  for (int job = 1; job <= kJobs; ++job) b.tracker().submit(job, Bundle::handler("talk"));
+  ASSERT_TRUE(b.until([&] { return b.tracker().results.size() >= kJobs; }));
+  for (int job = 1; job <= kJobs; ++job) {
+    std::string wanted;
+    for (int line = 0; line < kLines; ++line) {
+      wanted += "t" + std::to_string(job) + " says " + std::to_string(line) + "\n";
+    }
+    EXPECT_EQ(b.tracker().output_of(job), wanted) << job;
+  }
+}
+
 TEST(Worker, SurvivesAHandlerThatThrows) {
   Bundle b;
   b.handlers["bad"] = [](JobContext&) -> RunReport { throw std::runtime_error("boom"); };

@@ -168,6 +168,29 @@ TEST(Act, CancelOfADefinitionNamesTheFireThatDoesNotComeAnyMore) {
   }
 }
 
+TEST(Act, ACancelledRunThatIsLostDoesNotComeBack) {
+  for (const bool is_defined : {false, true}) {
+    SCOPED_TRACE(is_defined);
+    TrackerBundle bundle;
+    auto& worker = bundle.add_worker();
+    runs_take(worker, minutes{5});
+    JobSpec job = is_defined ? job_every("a", hours{1}) : job_now("a");
+    job.retries = {.max = 5, .base = seconds{1}};
+    bundle.submit(job);
+    bundle.run_for(seconds{2});
+    worker.lose_frames(true);  // It does not hear that it is to stop.
+    EXPECT_EQ(said(bundle.act(Verb::kCancel, "a")), "ok");
+    worker.die();
+    bundle.add_worker();
+    bundle.run_for(minutes{1});
+    EXPECT_THAT(bundle.runs(), SizeIs(1));
+    ASSERT_FALSE(bundle.log("a").empty());
+    EXPECT_EQ(bundle.log("a").back().state, LogState::kLost);
+    EXPECT_TRUE(bundle.log("a").back().final);
+    EXPECT_TRUE(bundle.is_empty());
+  }
+}
+
 TEST(Act, ACancelThatTheWorkerDidNotHearIsToldAgainWhenItRegisters) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();

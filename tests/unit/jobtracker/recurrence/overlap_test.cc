@@ -88,6 +88,15 @@ TEST(Overlap, ParallelRunsEveryFireAtItsTime) {
   EXPECT_EQ(skipped(bundle, "a"), 0);
 }
 
+TEST(Overlap, ShortIntervalsKeepEveryFire) {
+  TrackerBundle bundle;
+  bundle.add_worker({.threads = 8});
+  bundle.submit(counted(milliseconds{50}, 60, Overlap::kParallel));
+  bundle.run_for(seconds{10});
+  EXPECT_THAT(triggers_once(bundle.runs_of("a")), SizeIs(60));
+  EXPECT_TRUE(bundle.is_empty());
+}
+
 TEST(Overlap, AQueueBeyondItsCapSkipsAndSaysSo) {
   TrackerBundle bundle({.tracker = {.recurrence = {.parked_max = 3}}});
   runs_take(bundle.add_worker({.threads = 8}), minutes{2});
@@ -394,6 +403,31 @@ TEST(Definitions, ARunThatOutlivesItsRemovedDefinitionMeansNothingToTheNextOne) 
   EXPECT_THAT(bundle.runs_of("new"), SizeIs(1));
 }
 
+TEST(Definitions, AReplacedOnesRunIsNotTriedAgain) {
+  TrackerBundle bundle;
+  bundle.add_worker({.threads = 4}).behaviour = [](const auto&, const JobSpec& spec) {
+    return FakeRun{.time = seconds{10},
+                   .outcome = spec.payload == "old" ? wire::RunOutcome::kException
+                                                    : wire::RunOutcome::kSucceeded};
+  };
+  JobSpec job = job_every("a", minutes{30});
+  job.payload = "old";
+  job.retries = {.max = 5, .base = seconds{1}};
+  const JobId old = bundle.submit(job).job_id;
+  bundle.run_for(seconds{5});
+  job.payload = "new";
+  job.replace_on_exist = true;
+  const JobId renewed = bundle.submit(job).job_id;
+  bundle.run_for(minutes{20});
+  const auto log = bundle.log("a");
+  ASSERT_THAT(log, SizeIs(2)) << bundle.story("a");
+  EXPECT_EQ(log[0].job_id, old);
+  EXPECT_EQ(log[0].state, LogState::kFailed);
+  EXPECT_TRUE(log[0].final);
+  EXPECT_EQ(log[1].job_id, renewed);
+  EXPECT_EQ(log[1].state, LogState::kSucceeded);
+}
+
 TEST(Definitions, AnIdIsNotGivenAgainAfterTheNewestDefinitionWasRemoved) {
   TrackerBundle bundle;
   bundle.submit(job_every("old", minutes{30}));
@@ -548,6 +582,41 @@ TEST(Count, TheLastRunThatIsGivenBackAfterItsJobWasSuspendedAndResumedIsMadeUpFo
     ASSERT_NE(bundle.definition("a"), nullptr);
     EXPECT_EQ(bundle.definition("a")->fired, 1);
     EXPECT_THAT(bundle.waiting("a"), SizeIs(1));
+  }
+}
+
+// Each fire fails once before it succeeds, one worker dies, and another does not hear that its
+// results are known.
+TEST(Count, IsExactUnderRetriesDeathsAndRepeatedReports) {
+  for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel}) {
+    SCOPED_TRACE(static_cast<int>(overlap));
+    const auto behaviour = [](const wire::HandedJob& job, const JobSpec&) {
+      return FakeRun{.time = seconds{2},
+                     .outcome = job.id.attempt == 1 ? wire::RunOutcome::kException
+                                                    : wire::RunOutcome::kSucceeded};
+    };
+    TrackerBundle bundle;
+    auto& first = bundle.add_worker({.name = "first"});
+    first.behaviour = behaviour;
+    JobSpec spec = counted(seconds{5}, 10, overlap);
+    spec.retries = {.max = 3, .base = milliseconds{500}};
+    bundle.submit(spec);
+    bundle.run_for(seconds{6});
+    first.die();
+    auto& second = bundle.add_worker({.name = "second"});
+    second.behaviour = behaviour;
+    bundle.run_for(seconds{15});
+    second.lose_frames(true);
+    bundle.run_for(milliseconds{2500});
+    second.lose_frames(false);
+    bundle.run_for(minutes{5});
+    std::set<JobId> succeeded;
+    for (const LogEntry& entry : bundle.log("a")) {
+      if (entry.state != LogState::kSucceeded) continue;
+      EXPECT_TRUE(succeeded.insert(entry.job_id).second) << bundle.story("a");
+    }
+    EXPECT_THAT(succeeded, SizeIs(10)) << bundle.story("a");
+    EXPECT_TRUE(bundle.is_empty());
   }
 }
 
