@@ -374,6 +374,7 @@ std::vector<Stat> JobTracker::stats() const {
           {"attempts_ended_total", completion_.ended()},
           {"late_reports_total", completion_.late_reports()},
           {"workers_lost_total", recovery_.workers_lost()},
+          {"jobs_quarantined_total", completion_.quarantined() + recurrence_.quarantined()},
           {"bad_frames_total", bad_frames_},
           {"commits_total", batcher_.commits()},
           {"operations_committed_total", batcher_.committed_operations()},

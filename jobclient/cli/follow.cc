@@ -141,7 +141,7 @@ Result<Row> follow_job(Context& context, JobClient& client, JobId job) {
     const Result<Row> state = state_of_job(client, job);
     if (state.ok()) last_words.follow(state.value());
     CARILLON_TRY(follower.print_new());
-    if (!state.ok() || is_done(state.value())) {
+    if (!state.ok() || is_done(state.value()) || is_quarantined(state.value())) {
       CARILLON_TRY(follower.finish());
       return state;
     }
@@ -150,6 +150,8 @@ Result<Row> follow_job(Context& context, JobClient& client, JobId job) {
 }
 
 bool is_done(const Row& job) { return field_text(job, "done") == "true"; }
+
+bool is_quarantined(const Row& job) { return field_text(job, "state") == "quarantined"; }
 
 int exit_status_of_job(const Row& job) {
   const std::string state = field_text(job, "state");
@@ -170,6 +172,14 @@ int wait_for_job(Context& context, JobClient& client, JobId job) {
   if (!ended.ok()) {
     return context.fail(kWaitFailed, "lost sight of job " + std::to_string(job.value) + ": " +
                                          ended.error().message);
+  }
+  if (is_quarantined(ended.value())) {
+    return context.fail(kWaitFailed,
+                        "job " + std::to_string(job.value) +
+                            " is in quarantine: its task tracker died each time it ran (to release "
+                            "it: jobclient resume " +
+                            shell_word(field_text(ended.value(), "task_id")) + " --group " +
+                            field_text(ended.value(), "group") + ")");
   }
   const int status = exit_status_of_job(ended.value());
   if (status != kDone) {

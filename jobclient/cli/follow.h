@@ -41,6 +41,8 @@ class OutputFollower {
 // How far a job is. kNotFound: the job tracker knows no such job.
 Result<Row> state_of_job(JobClient& client, JobId job);
 bool is_done(const Row& job);
+// It does not run before it is released.
+bool is_quarantined(const Row& job);
 
 // What to say when somebody stops to wait for a job that is so far.
 std::string last_words_on(const Context& context, JobId job, const Row& state);

@@ -93,16 +93,28 @@ void Completion::take_back(JobId id, bool lost) {
     return;
   }
   if (entry->cancels > 0) return;
-  WaitingJob again = entry->row.job;
-  if (!lost) {
-    end(*entry, entry->row.session, JobEvent::kGiveBack, std::nullopt, std::move(again));
-    return;
-  }
+  if (lost) return end_lost(*entry);
+  end(*entry, entry->row.session, JobEvent::kGiveBack, std::nullopt, entry->row.job);
+}
+
+void Completion::end_lost(Executing& entry) {
+  WaitingJob again = entry.row.job;
   again.lost += 1;
-  LogEntry entry_lost = log_of(*entry, LogState::kLost);
-  entry_lost.message = "its task tracker died or was cut off";
-  entry_lost.final = false;
-  end(*entry, entry->row.session, JobEvent::kLose, std::move(entry_lost), std::move(again));
+  LogEntry log = log_of(entry, LogState::kLost);
+  log.message = "its task tracker died or was cut off";
+  log.final = false;
+  if (!was_lost_too_often(again)) {
+    return end(entry, entry.row.session, JobEvent::kLose, std::move(log), std::move(again));
+  }
+  log.message += ", as of " + std::to_string(again.lost) +
+                 " runs in a row: the job is in quarantine until it is resumed";
+  if (again.definition)
+    return end(entry, entry.row.session, JobEvent::kLose, std::move(log), std::move(again));
+  again.suspended = true;
+  ++quarantined_;
+  log_.warn("a job is in quarantine: its task tracker died each time it ran", "job", again.id.value,
+            "task", again.task_id, "node", entry.row.node);
+  end(entry, entry.row.session, JobEvent::kQuarantine, std::move(log), std::move(again));
 }
 
 void Completion::cancel_unsent(JobId id) {
@@ -156,6 +168,7 @@ void Completion::end_by(Executing& entry, SessionId tell, const wire::RunResult&
   log.message = result.message;
   const WallTime now = clock_.now();
   WaitingJob again = entry.row.job;
+  again.lost = 0;
   switch (result.outcome) {
     case wire::RunOutcome::kSucceeded:
       return end(entry, tell, JobEvent::kSucceed, std::move(log), std::nullopt);
@@ -188,10 +201,10 @@ void Completion::end_by(Executing& entry, SessionId tell, const wire::RunResult&
 void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::optional<LogEntry> log,
                      std::optional<WaitingJob> again) {
   const auto state = next(JobState::kExecuting, event);
-  CARILLON_ASSERT(state && (*state == JobState::kWaiting) == again.has_value(),
+  CARILLON_ASSERT(state && (*state != JobState::kEnded) == again.has_value(),
                   "the table of a job's life allows it");
   const WaitingJob& job = entry.row.job;
-  if (again) again->delayed = due_time(*again) > run_end_.horizon_end();
+  if (again) again->delayed = again->suspended || due_time(*again) > run_end_.horizon_end();
   Ending ending{.tell = tell, .job = job, .is_final = !again};
   ending.ran = was_tried(job) || (log && log->attempt > 0);
   const WallTime ended = log ? log->ended_at : clock_.now();

@@ -28,6 +28,10 @@ namespace carillon::jobtracker {
 // A worker may report for an earlier session, whose results lay on its disk: they count while that
 // session's attempt is the current one.
 //
+// A run that is lost runs again, but not for ever: a one-shot job that was lost too often in a row
+// goes into quarantine with that transaction, a definition by RunEnd::runs_again() after it. Any
+// other end of an attempt begins the count again.
+//
 // A report of an attempt that is not executing (any more) is confirmed, counted and logged, and
 // changes nothing.
 //
@@ -49,6 +53,7 @@ class Completion final : public TakeBack {
 
   std::int64_t ended() const { return ended_; }
   std::int64_t late_reports() const { return late_reports_; }
+  std::int64_t quarantined() const { return quarantined_; }
 
  private:
   struct Ending {
@@ -64,6 +69,7 @@ class Completion final : public TakeBack {
                 const std::vector<Outcome>& outcomes, const Error* refused);
   LogEntry log_of(const Executing& entry, LogState state) const;
   void end_by(Executing& entry, SessionId tell, const wire::RunResult& result);
+  void end_lost(Executing& entry);
   RetryPolicy retries_of(const WaitingJob& job) const;
   bool is_void(const ExecutingJob& row) const;
 
@@ -80,6 +86,7 @@ class Completion final : public TakeBack {
   std::unordered_map<SessionId, std::vector<wire::AttemptId>> confirmed_;
   std::int64_t ended_ = 0;
   std::int64_t late_reports_ = 0;
+  std::int64_t quarantined_ = 0;
 };
 
 }  // namespace carillon::jobtracker

@@ -1,5 +1,6 @@
 #include "jobtracker/intake/act.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "shared/wire/codec.h"
@@ -9,6 +10,7 @@ namespace {
 
 // A job that moves while it is acted on is looked for again, so often at most.
 constexpr int kLooksMax = 5;
+constexpr const char* kInQuarantine = " is in quarantine, and does not run until it is resumed";
 
 std::string word(wire::Verb verb) {
   switch (verb) {
@@ -238,6 +240,9 @@ void ActIntake::trigger_definition(const PendingPtr& pending, ActiveDefinition& 
   if (definition.row.state == DefinitionState::kEnded) {
     return decline(pending, ErrorCode::kConflict, pending->name() + " has had its last fire");
   }
+  if (definition.row.state == DefinitionState::kQuarantined) {
+    return decline(pending, ErrorCode::kConflict, pending->name() + kInQuarantine);
+  }
   if (definition.spec.overlap == Overlap::kSkip && !definition.running.empty() &&
       !pending->act.force) {
     return decline(pending, ErrorCode::kConflict,
@@ -302,6 +307,8 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
                             .message = "cancelled before it ran"};
       break;
     case wire::Verb::kSuspend:
+      if (is_quarantined(job))
+        return decline(pending, ErrorCode::kConflict, pending->name() + kInQuarantine);
       if (job.suspended)
         return decline(pending, ErrorCode::kConflict, pending->name() + " is suspended already");
       change.to = job;
@@ -313,9 +320,15 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
         return decline(pending, ErrorCode::kConflict, pending->name() + " is not suspended");
       change.to = job;
       change.to->suspended = false;
-      change.to->delayed = due_time(job) > definitions_.horizon_end();
+      if (is_quarantined(job)) {
+        change.to->lost = 0;
+        change.to->not_before = std::max(due_time(job), now);  // It has run: no deadline holds.
+      }
+      change.to->delayed = due_time(*change.to) > definitions_.horizon_end();
       break;
     case wire::Verb::kTrigger:
+      if (is_quarantined(job))
+        return decline(pending, ErrorCode::kConflict, pending->name() + kInQuarantine);
       change.to = job;
       change.to->delayed = false;
       change.to->suspended = false;

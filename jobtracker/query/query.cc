@@ -214,7 +214,8 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
   if (ActiveDefinition* definition = catalog_.definition(group.value(), message.task_id)) {
     wire::Rows reply;
     reply.rows.push_back(with_spec(definition_row(*definition), definition->row.spec,
-                                   reason(group.value(), definition->spec.run.kind)));
+                                   reason(group.value(), definition->spec.run.kind,
+                                          definition->row.state == DefinitionState::kQuarantined)));
     return clients_.answer(asker, std::move(reply));
   }
   Find question{.group = group.value(), .task_id = message.task_id, .job_id = message.job_id};
@@ -225,8 +226,9 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
     if (found.waiting) {
       const WaitingJob& job = *found.waiting;
       const auto glance = catalog_.glance(job);
-      reply.rows.push_back(with_spec(waiting_row(job), job.spec,
-                                     glance ? reason(job.group, glance->kind) : wire::Field{}));
+      reply.rows.push_back(
+          with_spec(waiting_row(job), job.spec,
+                    glance ? reason(job.group, glance->kind, is_quarantined(job)) : wire::Field{}));
     } else if (found.executing) {
       Executing entry{.row = *found.executing,
                       .phase = Phase::kSent,
@@ -266,9 +268,10 @@ void QueryDesk::job(const Asker& asker, const wire::Query& message, int tries) {
                    if (!found.waiting && !found.executing)
                      return job_from_log(asker, message, tries);
                    const WaitingJob& job = found.waiting ? *found.waiting : found.executing->job;
-                   const std::string state = found.executing ? "executing"
-                                             : job.suspended ? "suspended"
-                                                             : "waiting";
+                   const std::string state = found.executing       ? "executing"
+                                             : is_quarantined(job) ? "quarantined"
+                                             : job.suspended       ? "suspended"
+                                                                   : "waiting";
                    wire::Rows reply;
                    reply.rows.push_back({{"job_id", std::to_string(job.id.value)},
                                          {"task_id", job.task_id},

@@ -46,7 +46,8 @@ class QueryDesk {
   wire::Row waiting_row(const WaitingJob& job) const;
   wire::Row log_row(const LogEntry& entry) const;
   // Why a job of that kind does not run, where the group's task trackers are the reason.
-  wire::Field reason(GroupId group, RunKind kind) const;
+  // Why it does not run.
+  wire::Field reason(GroupId group, RunKind kind, bool in_quarantine) const;
   std::string group_name(GroupId id) const;
   // The group a question names; empty: all (id 0). Otherwise an error for the asker.
   Result<GroupId> group_of(const wire::Query& message) const;

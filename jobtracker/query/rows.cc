@@ -52,8 +52,7 @@ std::string schedule_text(const Schedule& schedule) {
 wire::Row QueryDesk::definition_row(ActiveDefinition& definition) const {
   const Definition& row = definition.row;
   const bool is_cron = row.kind == ScheduleKind::kCron;
-  const WallTime next =
-      row.state == DefinitionState::kSuspended ? WallTime{} : definition.coming_fire(clock_.now());
+  const WallTime next = is_held(row.state) ? WallTime{} : definition.coming_fire(clock_.now());
   return {{"task_id", row.task_id},
           {"group", group_name(row.group)},
           {"kind", word_of(row.kind)},
@@ -72,7 +71,11 @@ wire::Row QueryDesk::definition_row(ActiveDefinition& definition) const {
           {"owner", definition.spec.owner}};
 }
 
-wire::Field QueryDesk::reason(GroupId group, RunKind kind) const {
+wire::Field QueryDesk::reason(GroupId group, RunKind kind, bool in_quarantine) const {
+  if (in_quarantine) {
+    return "in quarantine: the task tracker died in " + std::to_string(kLostRunsMax) +
+           " runs in a row (jobclient resume releases it)";
+  }
   if (workers_.count(group) == 0)
     return "no task tracker of group '" + group_name(group) + "' is there";
   if (workers_.accepts(group, kind)) return std::monostate{};
@@ -89,9 +92,10 @@ wire::Row QueryDesk::waiting_row(const WaitingJob& job) const {
           {"priority", std::int64_t{catalog_.own_priority(job)}},
           {"attempt", std::int64_t{job.attempt}},
           {"kind", word_of(job.kind)},
-          {"state", std::string(job.suspended ? "suspended"
-                                : job.delayed ? "delayed"
-                                              : "waiting")}};
+          {"state", std::string(is_quarantined(job) ? "quarantined"
+                                : job.suspended     ? "suspended"
+                                : job.delayed       ? "delayed"
+                                                    : "waiting")}};
 }
 
 wire::Row QueryDesk::executing_row(const Executing& entry) const {

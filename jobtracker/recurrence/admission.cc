@@ -27,6 +27,7 @@ bool Recurrence::admit(WaitingJob& job, WallTime now) {
   }
   if (definition->leaving.count(job.id) != 0) return false;
   if (definition->parked.contains(hand_out_key(job))) return false;
+  if (was_lost_too_often(job)) return false;  // Its definition is on the way into quarantine.
   if (definition->is_recovering) {
     if (!park(*definition, job)) definition->has_more_due = true;
     return false;

@@ -73,6 +73,7 @@ void Recurrence::start(const StartAnswer& found) {
     ActiveDefinition* definition = catalog_.definition(retry.definition);
     if (definition != nullptr && definition->row.version == retry.version) {
       definition->running.emplace(retry.id, retry.trigger_time);
+      if (was_lost_too_often(retry)) quarantine(retry);
     } else {
       end_void(retry);
     }
@@ -87,7 +88,7 @@ void Recurrence::start(const StartAnswer& found) {
 // missed fires.
 void Recurrence::recover(ActiveDefinition& definition) {
   const Definition& row = definition.row;
-  if (row.kind == ScheduleKind::kManual || row.state == DefinitionState::kSuspended) return;
+  if (row.kind == ScheduleKind::kManual || is_held(row.state)) return;
   bool must = false;
   const Duration threshold = definition.spec.misfire.threshold;
   if (is_single(definition)) {

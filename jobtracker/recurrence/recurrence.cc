@@ -128,17 +128,23 @@ Status Recurrence::suspend(DefinitionId id, ForRequest request) {
   }
   if (definition->row.state == DefinitionState::kSuspended)
     return Error{ErrorCode::kConflict, "is suspended already"};
-  change(*definition, suspension(*definition), {}, {}, std::move(request));
+  if (definition->row.state == DefinitionState::kQuarantined)
+    return Error{ErrorCode::kConflict, "is in quarantine, and does not fire until it is resumed"};
+  change(*definition,
+         suspension(*definition, DefinitionState::kSuspended,
+                    "due and not started when the job was suspended"),
+         {}, {}, std::move(request));
   return {};
 }
 
-ChangeDefinition Recurrence::suspension(const ActiveDefinition& definition) {
+ChangeDefinition Recurrence::suspension(const ActiveDefinition& definition, DefinitionState state,
+                                        std::string message) {
   ChangeDefinition operation = change_of(definition);
   operation.expected_generated_through.reset();
-  operation.to->state = DefinitionState::kSuspended;
+  operation.to->state = state;
   operation.to->version += 1;
-  void_waiting(operation, passed_over(definition.row, LogState::kCancelled, {}, 0,
-                                      "due and not started when the job was suspended"));
+  void_waiting(operation,
+               passed_over(definition.row, LogState::kCancelled, {}, 0, std::move(message)));
   operation.uncounts_voided = true;
   return operation;
 }
@@ -163,10 +169,7 @@ Status Recurrence::resume(DefinitionId id, ForRequest request) {
         [request] { request.on_request({}, &kGone); });
     return {};
   }
-  if (definition->row.state != DefinitionState::kSuspended &&
-      definition->row.state != DefinitionState::kQuarantined) {
-    return Error{ErrorCode::kConflict, "is not suspended"};
-  }
+  if (!is_held(definition->row.state)) return Error{ErrorCode::kConflict, "is not suspended"};
   const WallTime now = clock_.now();
   ChangeDefinition operation = change_of(*definition);
   operation.expected_generated_through.reset();
@@ -377,7 +380,25 @@ void Recurrence::runs_again(WaitingJob job) {
   const ActiveDefinition* definition = catalog_.definition(job.definition);
   const bool is_void =
       job.definition && (definition == nullptr || definition->row.version != job.version);
-  is_void ? end_void(std::move(job)) : sink_.offer(std::move(job));
+  if (is_void) return end_void(std::move(job));
+  if (job.definition && was_lost_too_often(job)) return quarantine(job);
+  sink_.offer(std::move(job));
+}
+
+// A suspension that nobody has asked for. Until it is on disk the job's row says what is to be
+// done, and nobody is handed it.
+void Recurrence::quarantine(const WaitingJob& job) {
+  when_settled(job.definition, [this, job](ActiveDefinition& definition) {
+    if (definition.row.version != job.version) return;  // What changed it took the row out.
+    ++quarantined_;
+    log_.warn("a task is in quarantine: the task tracker died each time it ran", "job",
+              job.id.value, "task", job.task_id);
+    change(definition,
+           suspension(definition, DefinitionState::kQuarantined,
+                      "in quarantine: the task tracker died in " + std::to_string(job.lost) +
+                          " runs in a row of the job"),
+           {}, {});
+  });
 }
 
 void Recurrence::not_ended(const WaitingJob& job) {

@@ -68,6 +68,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   void clock_was_set();
   // What was missed before the start has its outcomes.
   bool has_recovered() const { return recovering_.empty(); }
+  std::int64_t quarantined() const { return quarantined_; }
 
   // ---- for intake ----
   Result<NewDefinition> plan(JobSpec spec, GroupId group, std::string task_id, bool keyed) override;
@@ -117,7 +118,9 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   ChangeDefinition change_of(const ActiveDefinition& definition) const;
 
   void void_waiting(ChangeDefinition& operation, LogEntry log);
-  ChangeDefinition suspension(const ActiveDefinition& definition);
+  ChangeDefinition suspension(const ActiveDefinition& definition, DefinitionState state,
+                              std::string message);
+  void quarantine(const WaitingJob& job);
   WaitingJob occurrence(const Definition& row, int priority, WallTime trigger);
   LogEntry passed_over(const Definition& row, LogState state, WallTime first, std::int64_t count,
                        std::string message);
@@ -178,7 +181,8 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   const Logger& log_;
   std::unordered_map<DefinitionId, std::vector<WaitingChange>> waiting_changes_;
   std::map<WallTime, std::int64_t> ahead_;  // rows generated, by the second that they are due in
-  std::int64_t rows_ahead_ = 0;             // of these; those that were voided count until then
+  std::int64_t quarantined_ = 0;
+  std::int64_t rows_ahead_ = 0;  // of these; those that were voided count until then
   WallTime passed_through_{};
   TimerId pass_timer_ = 0;
   SteadyTime pass_at_{};

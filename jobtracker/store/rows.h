@@ -31,7 +31,7 @@ struct WaitingJob {
   std::optional<WallTime> not_before{};  // of a try that follows another: not due before that
   std::int32_t attempt = 0;              // the last attempt that was claimed
   std::int32_t failures = 0;             // attempts that count against the retries
-  std::int32_t lost = 0;                 // attempts whose worker died
+  std::int32_t lost = 0;                 // attempts in a row whose worker died
   bool triggered = false;                // made by trigger: not on the schedule's grid
   bool forced = false;                   // triggered with force: runs whatever overlap says
   bool delayed = false;                  // a row of the delayed table, not of its group's
@@ -49,6 +49,15 @@ inline WallTime due_time(const WaitingJob& job) {
 // Whether a claim of it was more than handed out and back: it has run, or may have.
 inline bool was_tried(const WaitingJob& job) {
   return job.failures > 0 || job.lost > 0 || job.not_before;
+}
+
+// A job whose worker died so often in a row, while it ran there, may be what kills them: it goes
+// into quarantine, and is not handed out until somebody resumes it.
+inline constexpr std::int32_t kLostRunsMax = 3;
+inline bool was_lost_too_often(const WaitingJob& job) { return job.lost >= kLostRunsMax; }
+// Of one-shot jobs. A run of a definition ends, and its definition is in quarantine.
+inline bool is_quarantined(const WaitingJob& job) {
+  return job.suspended && was_lost_too_often(job);
 }
 
 // The strict order of hand-out within a group.
@@ -73,6 +82,10 @@ struct ExecutingJob {
 };
 
 enum class DefinitionState : int { kActive = 0, kSuspended = 1, kQuarantined = 2, kEnded = 3 };
+// It does not fire until it is resumed.
+inline bool is_held(DefinitionState state) {
+  return state == DefinitionState::kSuspended || state == DefinitionState::kQuarantined;
+}
 
 // A stored cron, every, fixed-delay or manual job.
 struct Definition {

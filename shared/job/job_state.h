@@ -21,10 +21,11 @@ enum class JobEvent : int {
   kClaim,
   kGiveBack,  // claimed, but never started
   kSucceed,
-  kFail,   // for good, or with no retries left
-  kRetry,  // failed, with retries left
-  kLater,  // asked to be run again later
-  kLose,   // its worker died
+  kFail,        // for good, or with no retries left
+  kRetry,       // failed, with retries left
+  kLater,       // asked to be run again later
+  kLose,        // its worker died
+  kQuarantine,  // its worker died, as those of the runs before: it is held until it is resumed
   kCancel,
   kExpire,  // its start deadline passed
   kMiss,    // its time came while no job tracker ran, and its policy is not to run it then
@@ -74,6 +75,8 @@ constexpr std::optional<JobState> next(JobState state, JobEvent event) {
         case JobEvent::kLater:
         case JobEvent::kLose:
           return JobState::kWaiting;
+        case JobEvent::kQuarantine:
+          return JobState::kSuspended;
         case JobEvent::kSucceed:
         case JobEvent::kFail:
         case JobEvent::kCancel:
@@ -94,5 +97,7 @@ static_assert(!next(JobState::kExecuting, JobEvent::kClaim),
               "a job that executes is not handed out twice");
 static_assert(next(JobState::kExecuting, JobEvent::kLose) == JobState::kWaiting,
               "a lost run runs again");
+static_assert(next(JobState::kExecuting, JobEvent::kQuarantine) == JobState::kSuspended,
+              "a job in quarantine does not fire, and is not lost");
 
 }  // namespace carillon

@@ -435,11 +435,11 @@ void Ledger::check_end(const Commit& commit, const Job& job, const jobtracker::E
 void Ledger::check_again(const Job& job, const WaitingJob& again, const LogEntry& log,
                          WallTime now) {
   const bool failed = log.state == LogState::kFailed || log.state == LogState::kTimedOut;
-  const int lost = log.state == LogState::kLost ? 1 : 0;
+  const int lost = log.state == LogState::kLost ? job.row.lost + 1 : 0;
   if (again.failures != job.row.failures + (failed ? 1 : 0)) {
     broken(job, "its failures are counted wrongly");
   }
-  if (again.lost != job.row.lost + lost) broken(job, "its lost runs are counted wrongly");
+  if (again.lost != lost) broken(job, "its lost runs are counted wrongly");
   if (again.attempt != job.row.attempt) broken(job, "its attempts are counted wrongly");
   if (again.trigger_time != job.row.trigger_time) broken(job, "its trigger time was changed");
   if (failed) {

@@ -1,0 +1,61 @@
+"""Jobs that kill the task tracker that runs them, three in turn, on both stores."""
+
+import harness
+from harness import BothStores, E2eTest, wait_for
+
+
+class Quarantine:
+    def test_a_job_that_kills_three_workers_in_a_row_is_in_quarantine(self):
+        one = self.cluster(self.store)
+        # Each in a group of its own, so that neither takes the other's worker with it.
+        mark = self.folder / "harmless"
+        kill = f"test -e {mark} || kill -9 $PPID; echo lived"
+        job = one.submit("--task-id", "once", "--group", "a", "--shell", kill).json()["job_id"]
+        one.submit("--task-id", "often", "--group", "b", "--every", "2s", "--shell", kill)
+        for life in range(3):
+            if life == 2:  # The count is in the store.
+                one.tracker.kill()
+                one.start_tracker()
+            killed = [one.start_worker("--group", group, wait=False) for group in ("a", "b")]
+            for worker in killed:
+                self.assertEqual(harness.exit_status(worker.process.wait(harness.PATIENCE)), "SIGKILL")
+
+        def state_of(task_id, group):
+            return one.client("-o", "json", "show", task_id, "--group", group).json()["state"]
+        for task_id, group in (("once", "a"), ("often", "b")):
+            wait_for(f"{task_id} to be in quarantine", lambda: state_of(task_id, group) == "quarantined")
+            lost = [row for row in one.history(task_id) if row["state"] == "lost"]
+            self.assertEqual([row["attempt"] for row in lost], [3, 2, 1])
+            self.assertIn("in quarantine", lost[0]["message"])
+        self.assertEqual([row["state"] for row in one.rows("list")], ["quarantined"])
+        self.assertEqual([(row["task_id"], row["state"]) for row in one.rows("waiting")],
+                         [("once", "quarantined")])
+        self.assertIn("in quarantine", one.client("show", "once", "--group", "a").out)
+        self.assertIn("is in quarantine: its task tracker died each time", one.tracker.log())
+
+        safe = [one.start_worker("--group", group) for group in ("a", "b")]
+        # A third job shows that the workers are handed what there is.
+        for group in ("a", "b"):
+            one.client("submit", "--group", group, "--wait", "--", "true")
+        self.assertEqual(one.client("trigger", "often", "--group", "b", "--force", status=1).out, "")
+        self.assertTrue(all(worker.is_running() for worker in safe))
+        self.assertEqual([row["attempt"] for row in one.history("often") if row["state"] == "lost"],
+                         [3, 2, 1])
+
+        mark.touch()
+        for task_id, group in (("once", "a"), ("often", "b")):
+            one.client("resume", task_id, "--group", group)
+            self.assertEqual(one.wait_ended(task_id, {"succeeded", "failed"})["state"], "succeeded")
+        self.assertEqual(one.client("logs", "--job", job).out, "lived\n")
+
+
+class QuarantineOnSqlite(Quarantine, BothStores, E2eTest):
+    store_name = "sqlite"
+
+
+class QuarantineOnMariadb(Quarantine, BothStores, E2eTest):
+    store_name = "mariadb"
+
+
+if __name__ == "__main__":
+    harness.main()
