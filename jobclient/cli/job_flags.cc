@@ -246,6 +246,19 @@ Result<Misfire> misfire_from(const Configuration& configuration) {
   return misfire;
 }
 
+Result<std::vector<Child>> children_from(const Configuration& configuration) {
+  std::vector<Child> children;
+  for (const std::string& text : configuration.list("child")) {
+    const std::size_t slash = text.find('/');
+    if (slash == std::string::npos) {
+      return wrong("--child '" + text + "' names no group (write GROUP/TASK_ID, like default/" +
+                   text + ")");
+    }
+    children.push_back({.group = text.substr(0, slash), .task_id = text.substr(slash + 1)});
+  }
+  return children;
+}
+
 }  // namespace
 
 Result<JobSpec> job_from_flags(const Configuration& configuration, WallTime now, int input) {
@@ -265,6 +278,7 @@ Result<JobSpec> job_from_flags(const Configuration& configuration, WallTime now,
   job.payload = CARILLON_TRY(payload_from(configuration, input));
   job.retries = CARILLON_TRY(retries_from(configuration));
   job.misfire = CARILLON_TRY(misfire_from(configuration));
+  job.children = CARILLON_TRY(children_from(configuration));
   if (configuration.has("overlap")) {
     job.overlap = CARILLON_TRY(parse_overlap(configuration.text("overlap")));
   }

@@ -208,6 +208,11 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
   Ending ending{.tell = tell, .job = job, .is_final = !again};
   ending.ran = was_tried(job) || (log && log->attempt > 0);
   const WallTime ended = log ? log->ended_at : clock_.now();
+  SetOff children;
+  if (event == JobEvent::kSucceed && !entry.row.cancelled) children = run_end_.set_off(job);
+  if (!children.note.empty()) {
+    log->message = children.note + (log->message.empty() ? "" : "; ") + log->message;
+  }
   std::vector<Operation> operations;
   operations.emplace_back(End{.id = job.id,
                               .attempt = job.attempt,
@@ -215,7 +220,8 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
                               .task_id = job.task_id,
                               .frees_key = ending.is_final && job.keyed && !job.definition,
                               .log = std::move(log),
-                              .again = std::move(again)});
+                              .again = std::move(again),
+                              .children = std::move(children.runs)});
   if (ending.is_final && job.definition) {
     auto with = run_end_.with_end(job, ended, ending.ran);
     std::move(with.begin(), with.end(), std::back_inserter(operations));
@@ -230,6 +236,9 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
 void Completion::on_ended(const Ending& ending, std::vector<Operation>& operations,
                           const std::vector<Outcome>& outcomes, const Error* refused) {
   const WaitingJob& job = ending.job;
+  auto& end = std::get<End>(operations.front());
+  const bool is_done = refused == nullptr && outcomes.front().kind == OutcomeKind::kDone;
+  run_end_.was_set_off(std::move(end.children), is_done);
   if (refused != nullptr) {
     log_.error("the end of a job could not be stored", "job", job.id.value, "task", job.task_id,
                "error", refused->message);
@@ -244,10 +253,8 @@ void Completion::on_ended(const Ending& ending, std::vector<Operation>& operatio
   }
   executing_.erase(job.id);
   confirmed_[ending.tell].push_back({job.id, job.attempt});
-  auto& end = std::get<End>(operations.front());
   if (end.log) ++ended_;  // What goes back unstarted has not ended.
-  if (end.again && outcomes.front().kind == OutcomeKind::kDone)
-    run_end_.runs_again(std::move(*end.again));
+  if (end.again && is_done) run_end_.runs_again(std::move(*end.again));
   if (!ending.is_final || !job.definition) return;
   const std::vector<Operation> with(std::make_move_iterator(operations.begin() + 1),
                                     std::make_move_iterator(operations.end()));

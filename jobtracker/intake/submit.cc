@@ -33,6 +33,7 @@ struct SubmitIntake::Pending {
   std::vector<ChangeDefinition> removals{};                   // under way
   std::unordered_set<std::size_t> replacing{};                // answers
   std::optional<JobId> claimed{};                             // before it was stored
+  std::vector<std::size_t> with_children{};                   // answers, definitions only
 
   bool is_rejected(std::size_t index) const { return !reply.answers[index].reason.empty(); }
   bool may_replace(std::size_t index) const {
@@ -238,6 +239,9 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
   answer.task_id = spec.task_id;
   answer.tz = spec.schedule.tz;
   if (!group.served) answer.warning = "no task tracker of group '" + group.name + "' was ever seen";
+  if (const std::string undefined = children_.undefined_of(spec); !undefined.empty()) {
+    answer.warning += (answer.warning.empty() ? "" : "; ") + ("not defined yet: " + undefined);
+  }
   const bool is_one_shot =
       spec.schedule.kind == ScheduleKind::kNow || spec.schedule.kind == ScheduleKind::kAt;
   if (is_one_shot) {
@@ -257,17 +261,36 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
     } else {
       pending.operations.emplace_back(std::move(operation));
     }
-  } else {
-    const std::string task_id = spec.task_id;
-    auto planned = definitions_.plan(std::move(spec), group.id, task_id, true);
-    if (!planned.ok()) return pending.reject(index, planned.error().message);
-    AddDefinition operation = planned.value().operation;
-    if (operation.first) answer.job_id = operation.first->id;  // A manual job has none yet.
-    pending.definitions.emplace(pending.operations.size(), std::move(planned.value()));
-    pending.operations.emplace_back(std::move(operation));
+  } else if (!add_definition(pending, index)) {
+    return;
   }
   answer.status = wire::SubmitStatus::kAccepted;
   pending.answer_of.push_back(index);
+}
+
+// False: it was rejected.
+bool SubmitIntake::add_definition(Pending& pending, std::size_t index) {
+  JobSpec& spec = pending.jobs[index];
+  wire::SubmitAnswer& answer = pending.reply.answers[index];
+  if (const Status status = children_.check(spec); !status.ok()) {
+    pending.reject(index, status.error().message);
+    return false;
+  }
+  const bool has_children = !spec.children.empty();
+  if (has_children) children_.begin(spec);
+  auto planned =
+      definitions_.plan(std::move(spec), catalog_.group(answer.group)->id, answer.task_id, true);
+  if (!planned.ok()) {
+    if (has_children) children_.end(answer.group, answer.task_id);
+    pending.reject(index, planned.error().message);
+    return false;
+  }
+  if (has_children) pending.with_children.push_back(index);
+  AddDefinition operation = planned.value().operation;
+  if (operation.first) answer.job_id = operation.first->id;  // A manual job has none yet.
+  pending.definitions.emplace(pending.operations.size(), std::move(planned.value()));
+  pending.operations.emplace_back(std::move(operation));
+  return true;
 }
 
 void SubmitIntake::take_in(Pending& pending, std::vector<Operation>& operations,
@@ -300,6 +323,10 @@ void SubmitIntake::take_in(Pending& pending, std::vector<Operation>& operations,
 void SubmitIntake::answer(Pending& pending, const RequestOutcome& outcome, const Error* refused) {
   end_replaced(pending);
   if (pending.claimed) sink_.claimed_new(*pending.claimed, false);
+  for (const std::size_t index : pending.with_children) {
+    const wire::SubmitAnswer& definition = pending.reply.answers[index];
+    children_.end(definition.group, definition.task_id);
+  }
   if (refused != nullptr) return clients_.answer(pending.asker, wire::ErrorReply{*refused});
   if (outcome.answered_before) {
     auto first = wire::decode(outcome.answer);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "jobtracker/intake/child_graph.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/client_link.h"
 #include "jobtracker/state/definitions.h"
@@ -45,12 +46,14 @@ class SubmitIntake {
   void end_replaced(Pending& pending);
   void add(const std::shared_ptr<Pending>& pending);
   void add_job(Pending& pending, std::size_t index);
+  bool add_definition(Pending& pending, std::size_t index);
   void take_in(Pending& pending, std::vector<Operation>& operations,
                const std::vector<Outcome>& outcomes);
   void answer(Pending& pending, const RequestOutcome& outcome, const Error* refused);
 
   std::string zone_;
   Catalog& catalog_;
+  ChildGraph children_{catalog_};
   GroupMaker& groups_;
   Definitions& definitions_;
   Batcher& batcher_;

@@ -96,6 +96,8 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
                  const std::vector<Outcome>& outcomes) override;
   void runs_again(WaitingJob job) override;
   void not_ended(const WaitingJob& job) override;
+  SetOff set_off(const WaitingJob& job) override;
+  void was_set_off(std::vector<WaitingJob> runs, bool done) override;
 
  private:
   using Then = std::function<void(const ChangeDefinition&, const Outcome&)>;
@@ -147,6 +149,10 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   void pass_some(DefinitionId after);
   void promote();
   void remove_if_over(DefinitionId id);
+
+  // children.cc
+  std::vector<Child> children_of(const WaitingJob& job);
+  std::string why_not_set_off(const ActiveDefinition* definition) const;
 
   bool admit_one_shot(WaitingJob& job, WallTime now);
   void end_one_shot(WaitingJob job);

@@ -1,10 +1,17 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "jobtracker/store/batch.h"
 
 namespace carillon::jobtracker {
+
+// What a run that has succeeded sets off.
+struct SetOff {
+  std::vector<WaitingJob> runs{};  // to be written with its end
+  std::string note{};              // children that are not run, and why; empty: none
+};
 
 // What the end of an occurrence's run means for its definition.
 // Thread: the loop.
@@ -18,6 +25,10 @@ class RunEnd {
   // that has ended for good, also when there was nothing to write with it.
   virtual void run_ended(const WaitingJob& job, bool ran, const std::vector<Operation>& with,
                          const std::vector<Outcome>& outcomes) = 0;
+  // Of a job, occurrence or one-shot, that has succeeded. Each is answered by was_set_off().
+  virtual SetOff set_off(const WaitingJob& job) = 0;
+  // After the transaction of the end. Not `done`: the runs were not written.
+  virtual void was_set_off(std::vector<WaitingJob> runs, bool done) = 0;
   // What is to run again later than this waits in the delayed table.
   virtual WallTime horizon_end() const = 0;
   // After a transaction that put it back into its table: a retry, or a job given back.

@@ -30,9 +30,10 @@ struct End {
   std::int32_t attempt = 0;
   GroupId group{};
   std::string task_id{};
-  bool frees_key = false;             // a keyed one-shot that has ended for good
-  std::optional<LogEntry> log{};      // empty: it was never started
-  std::optional<WaitingJob> again{};  // a retry, a later, or the job given back: same id
+  bool frees_key = false;              // a keyed one-shot that has ended for good
+  std::optional<LogEntry> log{};       // empty: it was never started
+  std::optional<WaitingJob> again{};   // a retry, a later, or the job given back: same id
+  std::vector<WaitingJob> children{};  // runs that its success has set off
 };
 
 inline constexpr std::int64_t kVoidedRunsMax = 1'000'000;

@@ -27,10 +27,11 @@ std::size_t bytes_of(const Operation& operation) {
   return 0;
 }
 
-// An operation moves a row; the occurrences of a definition come many at a time.
+// An operation moves a row; the occurrences of a definition and children come many at a time.
 std::size_t rows_of(const Operation& operation) {
-  const auto* change = std::get_if<ChangeDefinition>(&operation);
-  return change == nullptr ? 1 : 1 + change->add.size();
+  if (const auto* change = std::get_if<ChangeDefinition>(&operation)) return 1 + change->add.size();
+  if (const auto* end = std::get_if<End>(&operation)) return 1 + end->children.size();
+  return 1;
 }
 
 }  // namespace

@@ -204,6 +204,7 @@ Result<Outcome> MemoryBatch::apply(const End& end) {
   put(tables_.executing, end.id, std::nullopt);
   if (end.frees_key) free_key(end.group, end.task_id, {.job = end.id});
   if (end.again) CARILLON_TRY(insert_waiting(*end.again));
+  for (const WaitingJob& child : end.children) CARILLON_TRY(insert_waiting(child));
   if (end.log) CARILLON_TRY(insert_log(*end.log));
   return done();
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "shared/base/time_text.h"
 #include "shared/base/utf8.h"
@@ -246,6 +248,20 @@ Status check_misfire(const Misfire& misfire) {
   return check_duration("misfire.threshold", misfire.threshold, Duration{0});
 }
 
+Status check_children(const std::vector<Child>& children) {
+  CARILLON_TRY(check_count("children", children.size(), kChildrenMax));
+  std::set<std::pair<std::string, std::string>> given;
+  for (const Child& child : children) {
+    CARILLON_TRY(check_name("the group of a child", child.group, kGroupBytesMax));
+    if (child.task_id.empty()) return wrong("the task_id of a child is empty");
+    CARILLON_TRY(check_line("the task_id of a child", child.task_id, kTaskIdBytesMax));
+    if (given.emplace(child.group, child.task_id).second) continue;
+    return wrong("child " + shown(child.group + "/" + child.task_id) +
+                 " is given twice, give it once");
+  }
+  return {};
+}
+
 }  // namespace
 
 Status JobSpec::validate() const {
@@ -262,6 +278,7 @@ Status JobSpec::validate() const {
   CARILLON_TRY(check_payload(*this));
   CARILLON_TRY(check_misfire(misfire));
   CARILLON_TRY(check_retries(retries));
+  CARILLON_TRY(check_children(children));
   CARILLON_TRY(check_duration("timeout", timeout, Duration{0}));
   return check_duration("start_deadline", start_deadline, Duration{0});
 }

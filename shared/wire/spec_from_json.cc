@@ -226,6 +226,19 @@ const std::array<FieldReader<HttpRequest>, 4> kHttpFields{{
      }},
 }};
 
+const std::array<FieldReader<Child>, 2> kChildFields{{
+    {"group",
+     [](Child& child, const std::string& field, const Json& value) -> Status {
+       child.group = CARILLON_TRY(text(field, value));
+       return {};
+     }},
+    {"task_id",
+     [](Child& child, const std::string& field, const Json& value) -> Status {
+       child.task_id = CARILLON_TRY(text(field, value));
+       return {};
+     }},
+}};
+
 Status read_schedule(Draft& draft, const std::string& field, const Json& value) {
   Schedule& schedule = draft.spec.schedule;
   draft.schedules.push_back(field);
@@ -360,6 +373,17 @@ Status read_replace(Draft& draft, const std::string& field, const Json& value) {
   return {};
 }
 
+Status read_children(Draft& draft, const std::string& field, const Json& value) {
+  if (!value.is_array()) return wrong_type(field, value, "a list of objects");
+  for (const Json& element : value) {
+    if (!element.is_object()) return wrong_type("a part of " + field, element, "an object");
+    Child child;
+    CARILLON_TRY(read_object(child, field + ".", element, kChildFields));
+    draft.spec.children.push_back(std::move(child));
+  }
+  return {};
+}
+
 const std::array<FieldReader<Draft>, 39> kJobFields{{
     {"task_id", read_task_id},
     {"group", read_text<&JobSpec::group>},
@@ -398,7 +422,7 @@ const std::array<FieldReader<Draft>, 39> kJobFields{{
     {"shards", refuse_unsupported},
     {"need_feedback", refuse_unsupported},
     {"client_group", refuse_unsupported},
-    {"children", refuse_unsupported},
+    {"children", read_children},
     {"alarm", refuse_unsupported},
 }};
 

@@ -67,6 +67,13 @@ struct Layout<RetryPolicy> {
 };
 
 template <>
+struct Layout<Child> {
+  static constexpr std::string_view kName = "Child";
+  static constexpr std::tuple kSlots{slot("group", &Child::group),
+                                     slot("task_id", &Child::task_id)};
+};
+
+template <>
 struct Layout<JobSpec> {
   static constexpr std::string_view kName = "JobSpec";
   static constexpr std::tuple kSlots{slot("task_id", &JobSpec::task_id),
@@ -84,7 +91,8 @@ struct Layout<JobSpec> {
                                      slot("retries", &JobSpec::retries),
                                      slot("timeout", &JobSpec::timeout),
                                      slot("start_deadline", &JobSpec::start_deadline),
-                                     slot("replace_on_exist", &JobSpec::replace_on_exist)};
+                                     slot("replace_on_exist", &JobSpec::replace_on_exist),
+                                     slot("children", &JobSpec::children, kChildrenMax)};
 };
 
 }  // namespace carillon::wire

@@ -126,6 +126,9 @@ std::string spec_to_json(const JobSpec& spec) {
   }
   if (spec.overlap != Overlap::kSkip) object["overlap"] = word_of(spec.overlap, kOverlapWords);
   put_misfire(object, spec.misfire);
+  for (const Child& child : spec.children) {
+    object["children"].push_back(Json{{"group", child.group}, {"task_id", child.task_id}});
+  }
   if (spec.replace_on_exist) object["replace_on_exist"] = true;
   return dump(object);
 }

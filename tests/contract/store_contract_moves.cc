@@ -158,6 +158,33 @@ TEST_P(StoreContract, EndsAnAttemptWithItsLogAndFreesItsKey) {
   EXPECT_EQ(outcome(AddJob{new_keyed_job("once")}), kDone);
 }
 
+TEST_P(StoreContract, EndsAnAttemptWithWhatItHasSetOff) {
+  const auto parent = running(new_keyed_job("parent"));
+  const auto definition = new_definition("child");
+  committed({AddDefinition{definition, std::nullopt}});
+  auto child = new_occurrence(definition);
+  child.triggered = true;
+  const GroupId elsewhere = make_group("elsewhere");
+  auto other = new_job();
+  other.group = elsewhere;
+  const auto end = [&](std::int32_t attempt, WaitingJob run) {
+    return End{.id = parent.job.id,
+               .attempt = attempt,
+               .group = group_,
+               .task_id = "parent",
+               .frees_key = true,
+               .log = new_log(parent.job),
+               .children = {std::move(run), other}};
+  };
+
+  EXPECT_THAT(outcomes({end(1, child), end(1, new_occurrence(definition))}),
+              ElementsAre(kDone, kConflict));
+
+  EXPECT_THAT(waiting(group_), ElementsAre(child));
+  EXPECT_THAT(waiting(elsewhere), ElementsAre(other));
+  EXPECT_THAT(history(), SizeIs(1));
+}
+
 TEST_P(StoreContract, PutsARetryBackInPlaceOfTheEndedAttempt) {
   const auto running_job = running(new_keyed_job("again"));
   auto retry = running_job.job;

@@ -378,6 +378,7 @@ void Ledger::take(const Commit& commit, const jobtracker::End& ended, const Outc
   check_end(commit, job, ended);
   const bool was_started = ended.log && ended.log->attempt > 0;
   job.ran = job.ran || was_started;
+  for (const WaitingJob& run : ended.children) add(run, true);
   if (ended.again) return place(job, *ended.again);
   end(ended.id, ended.log ? &*ended.log : nullptr);
 }

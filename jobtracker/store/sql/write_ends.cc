@@ -41,6 +41,7 @@ Status write_ends(WriteContext& context, const OperationIndices& indices) {
           context.rows.add_key(context.db.dialect(), *end.again);
         }
       }
+      for (const WaitingJob& child : end.children) CARILLON_TRY(context.add_waiting(child));
       if (end.log) context.rows.add_log(*end.log);
     }
     return context.flush(run);

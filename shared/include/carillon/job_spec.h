@@ -20,6 +20,7 @@ inline constexpr std::size_t kTextBytesMax = 4096;  // description, owner, a tag
 inline constexpr std::size_t kCommandBytesMax =
     256 * 1024;  // all of argv, shell line or script source together
 inline constexpr std::size_t kParamsMax = 256;
+inline constexpr std::size_t kChildrenMax = 100;
 inline constexpr int kPriorityMax = 999;
 inline constexpr int kPriorityDefault = 100;
 
@@ -105,6 +106,14 @@ struct RetryPolicy {
   bool operator==(const RetryPolicy&) const = default;
 };
 
+// A definition that is triggered each time a run of another job has succeeded.
+struct Child {
+  std::string group = "default";
+  std::string task_id{};
+
+  bool operator==(const Child&) const = default;
+};
+
 struct JobSpec {
   std::string
       task_id{};  // the user's own key, unique in its group while it lives; empty: one is made
@@ -122,6 +131,7 @@ struct JobSpec {
   RetryPolicy retries{};
   Duration timeout{};             // 0: none; a run that takes longer is stopped
   Duration start_deadline{};      // 0: none; not started so long after its trigger time: it expires
+  std::vector<Child> children{};  // triggered when a run succeeds; nothing is passed on to them
   bool replace_on_exist = false;  // a job with this task id that is waiting or defined is replaced
 
   // Whether a job tracker can take it, apart from what only the tracker knows (zone, groups,

@@ -235,6 +235,15 @@ TEST(JobFlags, TakeAnHttpRequest) {
   EXPECT_EQ(read({"--http", "http://x/", "--body", "b"}).value().run.http.method, "POST");
 }
 
+TEST(JobFlags, TakeChildren) {
+  EXPECT_THAT(job({"--child", "ops/report", "--child", "default/a/b"}).children,
+              ElementsAre(Child{.group = "ops", .task_id = "report"}, Child{.task_id = "a/b"}));
+  EXPECT_EQ(refusal({"--handler", "noop", "--child", "report"}),
+            "--child 'report' names no group (write GROUP/TASK_ID, like default/report)");
+  EXPECT_EQ(refusal({"--handler", "noop", "--child", "default/"}),
+            "the task_id of a child is empty");
+}
+
 TEST(JobFlags, TakeParametersAndAPayload) {
   const JobSpec made =
       job({"--param", "day=2026-11-20", "--param", "query=a=b", "--payload", "hi"});

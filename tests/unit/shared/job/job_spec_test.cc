@@ -176,5 +176,19 @@ TEST(JobSpecValidate, ChecksRetriesMisfireAndTimes) {
               HasSubstr("a hundred years"));
 }
 
+TEST(JobSpecValidate, ChecksChildren) {
+  const auto with = [](std::vector<Child> children) {
+    return refusal([&](JobSpec& s) { s.children = std::move(children); });
+  };
+  EXPECT_EQ(with({{.group = "ops", .task_id = "a"}, {.group = "ops", .task_id = "b"}}), "none");
+  EXPECT_THAT(with({{.group = "o/ps", .task_id = "a"}}), HasSubstr("the group of a child is"));
+  EXPECT_EQ(with({{.group = "ops"}}), "the task_id of a child is empty");
+  EXPECT_EQ(with({{.task_id = "a"}, {.task_id = "a"}}),
+            "child 'default/a' is given twice, give it once");
+  std::vector<Child> many;
+  for (int i = 0; i < 101; ++i) many.push_back({.task_id = std::to_string(i)});
+  EXPECT_EQ(with(many), "children has 101 entries, at most 100");
+}
+
 }  // namespace
 }  // namespace carillon

@@ -82,6 +82,7 @@ TEST(ProtocolPage, ListsTheFieldsOfAJob) {
   b.expect_section<Schedule>();
   b.expect_section<carillon::Run>();
   b.expect_section<HttpRequest>();
+  b.expect_section<Child>();
   b.expect_section<Misfire>();
   b.expect_section<RetryPolicy>();
 }
@@ -93,7 +94,7 @@ TEST(ProtocolPage, SaysEveryLimitThatTheCodeHas) {
   for (const std::size_t limit :
        {kFrameBytesMax, kSubmitJobsMax, kReportResultsMax, kOutputBytesMax, kListMax,
         kPayloadBytesMax, kTaskIdBytesMax, kGroupBytesMax, kTextBytesMax, kCommandBytesMax,
-        kParamsMax, static_cast<std::size_t>(kRequestWindow)}) {
+        kParamsMax, kChildrenMax, static_cast<std::size_t>(kRequestWindow)}) {
     EXPECT_NE(text.str().find(" " + std::to_string(limit) + " "), std::string::npos) << limit;
   }
 }

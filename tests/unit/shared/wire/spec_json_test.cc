@@ -114,6 +114,18 @@ TEST(SpecFromJson, TakesRetriesAndMisfireShortAndLong) {
                      .threshold = seconds{7}}));
 }
 
+TEST(SpecFromJson, TakesChildren) {
+  EXPECT_THAT(
+      read(R"({"shell":"x","children":[{"group":"ops","task_id":"a"},{"task_id":"b"}]})").children,
+      ElementsAre(Child{.group = "ops", .task_id = "a"}, Child{.task_id = "b"}));
+  EXPECT_EQ(refusal(R"({"shell":"x","children":"a"})"),
+            "children is string, must be a list of objects");
+  EXPECT_EQ(refusal(R"({"shell":"x","children":["a"]})"),
+            "a part of children is string, must be an object");
+  EXPECT_EQ(refusal(R"({"shell":"x","children":[{"task":"a"}]})"),
+            "unknown field 'children.task' (did you mean 'task_id'?)");
+}
+
 TEST(SpecFromJson, TakesBytesAsBase64) {
   EXPECT_EQ(read(R"({"shell":"x","payload_base64":"AP8="})").payload, std::string("\0\xff", 2));
   EXPECT_EQ(refusal(R"({"shell":"x","payload_base64":"A*"})"), "payload_base64 is not base64");
@@ -200,7 +212,7 @@ TEST(SpecFromJson, RefusesAnEmptyTaskId) {
 }
 
 TEST(SpecFromJson, SaysWhatIsNotSupportedYet) {
-  EXPECT_EQ(refusal(R"({"shell":"x","children":[]})"), "children is not supported yet");
+  EXPECT_EQ(refusal(R"({"shell":"x","alarm":[]})"), "alarm is not supported yet");
   EXPECT_EQ(refusal(R"({"shell":"x","route":"FIRST"})"), "route is not supported yet");
 }
 
@@ -234,6 +246,7 @@ TEST(SpecToJson, WritesWhatSpecFromJsonReads) {
   spec.timeout = seconds{9};
   spec.start_deadline = hours{1};
   spec.replace_on_exist = true;
+  spec.children = {{.group = "ops", .task_id = "a"}, {.task_id = "b"}};
   EXPECT_EQ(read(spec_to_json(spec)), spec);
   spec.schedule = {.kind = ScheduleKind::kAt, .at = WallTime{seconds{1'700'000'000}}};
   spec.run = {.kind = RunKind::kScript, .script_language = "sh", .script_source = "ls"};

@@ -1,0 +1,81 @@
+#include "jobtracker/intake/child_graph.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "shared/base/utf8.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+constexpr std::size_t kDescendantsMax = 10'000;
+
+}  // namespace
+
+ChildGraph::Task ChildGraph::task_of(const std::string& group, const std::string& task_id) {
+  return {lower_ascii(group), task_id};
+}
+
+const ActiveDefinition* ChildGraph::definition_of(const Task& task) const {
+  const Group* group = catalog_.group(task.first);
+  return group == nullptr ? nullptr : catalog_.definition(group->id, task.second);
+}
+
+std::vector<ChildGraph::Task> ChildGraph::children_of(const Task& task) const {
+  std::vector<Task> all;
+  const auto add = [&all](const std::vector<Child>& children) {
+    for (const Child& child : children) all.push_back(task_of(child.group, child.task_id));
+  };
+  if (const ActiveDefinition* definition = definition_of(task)) add(definition->spec.children);
+  const auto [first, last] = under_way_.equal_range(task);
+  for (auto one = first; one != last; ++one) add(one->second);
+  return all;
+}
+
+Status ChildGraph::check(const JobSpec& spec) const {
+  const Task self = task_of(spec.group, spec.task_id);
+  std::map<Task, Task> parents;  // of each descendant, the one that it was found by
+  std::deque<Task> to_look_at;
+  const auto find = [&](const Task& task, const Task& parent) {
+    if (parents.emplace(task, parent).second) to_look_at.push_back(task);
+  };
+  for (const Child& child : spec.children) find(task_of(child.group, child.task_id), self);
+  while (!to_look_at.empty() && !parents.contains(self)) {
+    if (parents.size() > kDescendantsMax) {
+      return Error{ErrorCode::kInvalidArgument, "children: more than " +
+                                                    std::to_string(kDescendantsMax) +
+                                                    " jobs would be triggered by one"};
+    }
+    const Task task = std::move(to_look_at.front());
+    to_look_at.pop_front();
+    for (const Task& child : children_of(task)) find(child, task);
+  }
+  if (!parents.contains(self)) return {};
+  std::string loop = self.first + "/" + self.second;
+  for (Task at = parents.at(self);; at = parents.at(at)) {
+    loop.insert(0, at.first + "/" + at.second + " > ");
+    if (at == self) break;
+  }
+  return Error{ErrorCode::kInvalidArgument, "children make a loop: " + loop};
+}
+
+std::string ChildGraph::undefined_of(const JobSpec& spec) const {
+  std::string names;
+  for (const Child& child : spec.children) {
+    if (definition_of(task_of(child.group, child.task_id)) != nullptr) continue;
+    names += (names.empty() ? "" : ", ") + child.group + "/" + child.task_id;
+    if (names.size() > 200) return names + " ...";
+  }
+  return names;
+}
+
+void ChildGraph::begin(const JobSpec& spec) {
+  under_way_.emplace(task_of(spec.group, spec.task_id), spec.children);
+}
+
+void ChildGraph::end(const std::string& group, const std::string& task_id) {
+  const auto found = under_way_.find(task_of(group, task_id));
+  if (found != under_way_.end()) under_way_.erase(found);
+}
+
+}  // namespace carillon::jobtracker
