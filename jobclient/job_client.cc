@@ -178,4 +178,33 @@ Result<RowPage> JobClient::output(const RowFilter& filter) {
   return query(*thread_, "output", filter);
 }
 
+Result<std::vector<JobResult>> JobClient::fetch_feedback(const FeedbackFetch& fetch) {
+  auto answer =
+      CARILLON_TRY(thread_->ask_and_wait(wire::FetchFeedback{.client_group = fetch.client_group,
+                                                             .listener = fetch.listener,
+                                                             .done = fetch.done,
+                                                             .refused = fetch.refused,
+                                                             .limit = fetch.limit}));
+  auto* feedback = std::get_if<wire::Feedback>(&answer);
+  if (feedback == nullptr) {
+    return Error{ErrorCode::kCorrupt, "the job tracker answered something else than feedback"};
+  }
+  std::vector<JobResult> results;
+  for (wire::FeedbackEntry& entry : feedback->results) {
+    results.push_back({.id = entry.id,
+                       .job_id = entry.job_id,
+                       .task_id = std::move(entry.task_id),
+                       .group = std::move(entry.group),
+                       .attempt = entry.attempt,
+                       .state = std::move(entry.state),
+                       .trigger_time = entry.trigger_time,
+                       .started_at = entry.started_at,
+                       .ended_at = entry.ended_at,
+                       .node = std::move(entry.node),
+                       .exit_code = entry.exit_code,
+                       .message = std::move(entry.message)});
+  }
+  return results;
+}
+
 }  // namespace carillon

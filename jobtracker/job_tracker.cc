@@ -45,16 +45,18 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       on_fatal_(std::move(on_fatal)),
       clock_(clock, log_),
       batcher_(config_.batcher, lane, clock, log_),
-      recurrence_(config_.recurrence, catalog_, executing_, batcher_, *this, ids_, clock_, executor,
-                  log_),
-      completion_(catalog_, executing_, workers_, batcher_, recurrence_, *this, ids_, clock_,
-                  random, log_),
+      feedback_(config_.feedback, catalog_, batcher_, *this, clock_, log_),
+      recurrence_(config_.recurrence, catalog_, executing_, batcher_, *this, feedback_, ids_,
+                  clock_, executor, log_),
+      completion_(catalog_, executing_, workers_, batcher_, recurrence_, feedback_, *this, ids_,
+                  clock_, random, log_),
       dispatcher_(config_.dispatcher, catalog_, executing_, workers_, batcher_, questions, clock_,
                   executor, recurrence_, completion_, *this, log_),
       recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
-      submit_(config_.zone, catalog_, *this, recurrence_, batcher_, *this, *this, ids_, clock_),
-      act_(catalog_, executing_, workers_, recurrence_, completion_, batcher_, *this, *this, *this,
-           ids_, clock_),
+      submit_(config_.zone, catalog_, *this, recurrence_, batcher_, *this, feedback_, *this, ids_,
+              clock_),
+      act_(catalog_, executing_, workers_, recurrence_, completion_, batcher_, *this, feedback_,
+           *this, *this, ids_, clock_),
       query_(catalog_, executing_, workers_, questions, *this, clock_, config_.recovery.lease,
              [this] { return stats(); }) {}
 
@@ -76,6 +78,7 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
     catalog_.put_group(group);
     dispatcher_.open_group(group.id);
   }
+  feedback_.start(found);
   recovery_.start(found);
   recurrence_.start(found);
   every(std::chrono::milliseconds{100}, [this] {
@@ -88,7 +91,9 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
     recurrence_.clock_was_set();
   });
   every(config_.beat, [this] { batcher_.beat(); });
+  every(std::chrono::milliseconds{200}, [this] { feedback_.run_once(); });
   every(std::chrono::minutes{1}, [this] { purge(); });
+  every(std::chrono::hours{1}, [this] { feedback_.purge(); });
   ready_ = true;
   on_ready_();
 }
@@ -147,10 +152,11 @@ bool JobTracker::send(const Worker& worker, const wire::Message& message) {
   return transport_->send(worker.peer, wire::encode({.correlation = 0, .message = message})).ok();
 }
 
-void JobTracker::answer(const Asker& asker, wire::Message message) {
+bool JobTracker::deliver(const Asker& asker, wire::Message message) {
   const Status sent = transport_->send(
       asker.peer, wire::encode({.correlation = asker.correlation, .message = std::move(message)}));
   if (!sent.ok()) log_.debug("an answer could not be sent", "error", sent.error().message);
+  return sent.ok();
 }
 
 void JobTracker::on_frame(const net::Peer& peer, std::string_view frame) {
@@ -173,6 +179,8 @@ void JobTracker::route(const Asker& asker, wire::Message message, std::size_t by
   if (auto* submit = std::get_if<wire::Submit>(&message))
     return submit_.submit(asker, std::move(*submit), bytes);
   if (auto* act = std::get_if<wire::Act>(&message)) return act_.act(asker, std::move(*act), bytes);
+  if (auto* fetch = std::get_if<wire::FetchFeedback>(&message))
+    return feedback_.fetch(asker, std::move(*fetch));
   if (auto* query = std::get_if<wire::Query>(&message)) return query_.query(asker, *query);
   if (auto* hello = std::get_if<wire::Register>(&message))
     return on_register(asker, std::move(*hello));
@@ -375,6 +383,9 @@ std::vector<Stat> JobTracker::stats() const {
           {"late_reports_total", completion_.late_reports()},
           {"workers_lost_total", recovery_.workers_lost()},
           {"jobs_quarantined_total", completion_.quarantined() + recurrence_.quarantined()},
+          {"feedback_taken_total", feedback_.taken()},
+          {"feedback_dropped_total", feedback_.dropped()},
+          {"feedback_waiting", feedback_.waiting()},
           {"bad_frames_total", bad_frames_},
           {"commits_total", batcher_.commits()},
           {"operations_committed_total", batcher_.committed_operations()},

@@ -9,6 +9,7 @@
 
 #include "jobtracker/completion/completion.h"
 #include "jobtracker/dispatch/dispatcher.h"
+#include "jobtracker/feedback/feedback_desk.h"
 #include "jobtracker/intake/act.h"
 #include "jobtracker/intake/submit.h"
 #include "jobtracker/query/query.h"
@@ -29,6 +30,7 @@ struct JobTrackerConfig {
   DispatcherConfig dispatcher{};
   RecurrenceConfig recurrence{};
   RecoveryConfig recovery{};
+  FeedbackConfig feedback{};
   // How often a task tracker is told to pull, at least.
   Duration pull_interval = std::chrono::seconds{1};
   // How often the store hears that this tracker lives, when nothing else is written.
@@ -92,7 +94,7 @@ class JobTracker final : public net::ServerReceiver,
     dispatcher_.forget_definition(group, id);
   }
   bool send(const Worker& worker, const wire::Message& message) override;
-  void answer(const Asker& asker, wire::Message message) override;
+  bool deliver(const Asker& asker, wire::Message message) override;
   void with_group(const std::string& name, std::function<void(Result<const Group*>)> then) override;
 
   BatchHead batch_head() const;
@@ -129,6 +131,7 @@ class JobTracker final : public net::ServerReceiver,
   ExecutingTable executing_;
   Workers workers_;
   Batcher batcher_;
+  FeedbackDesk feedback_;
   Recurrence recurrence_;
   Completion completion_;
   Dispatcher dispatcher_;

@@ -268,6 +268,8 @@ Result<JobSpec> job_from_flags(const Configuration& configuration, WallTime now,
               .owner = configuration.text("owner"),
               .tags = configuration.list("tags"),
               .priority = static_cast<int>(configuration.number("priority")),
+              .need_feedback = configuration.is_on("need-feedback"),
+              .client_group = configuration.text("client-group"),
               .replace_on_exist = configuration.is_on("replace-on-exist")};
   job.schedule = CARILLON_TRY(schedule_from(configuration, now));
   for (const std::string& param : configuration.list("param")) {

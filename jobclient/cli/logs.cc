@@ -2,36 +2,10 @@
 
 #include "jobclient/cli/act.h"
 #include "jobclient/cli/follow.h"
+#include "jobclient/cli/patience.h"
 
 namespace carillon::cli {
 namespace {
-
-constexpr Duration kRetryInterval = std::chrono::milliseconds{500};
-
-bool is_passing(const Error& error) {
-  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout;
-}
-
-// Answers a call that keeps trying while no tracker is reachable, which it says once a change.
-template <class Call>
-auto patiently(Context& context, bool patient, Call call) -> decltype(call()) {
-  bool said = false;
-  while (true) {
-    auto answer = call();
-    if (answer.ok() || !patient || !is_passing(answer.error())) {
-      if (said && answer.ok()) {
-        context.err() << "jobclient: logs: connected again" << std::endl;
-      }
-      return answer;
-    }
-    if (!said) {
-      context.err() << "jobclient: logs: " << answer.error().message << "; still trying"
-                    << std::endl;
-    }
-    said = true;
-    context.around.pause(kRetryInterval);
-  }
-}
 
 int follow(Context& context, JobClient& client, JobId job, OutputFollower& follower) {
   LastWordsOn last_words(context, job);

@@ -2,6 +2,7 @@
 
 #include "jobclient/cli/act.h"
 #include "jobclient/cli/ask.h"
+#include "jobclient/cli/feedback.h"
 #include "jobclient/cli/flush.h"
 #include "jobclient/cli/help.h"
 #include "jobclient/cli/import_crontab.h"
@@ -32,6 +33,7 @@ constexpr CliVerb kVerbs[] = {{declare_submit, run_submit},
                               {declare_executing, run_executing},
                               {declare_history, run_history},
                               {declare_logs, run_logs},
+                              {declare_feedback, run_feedback},
                               {declare_nodes, run_nodes},
                               {declare_groups, run_groups},
                               {declare_stats, run_stats},

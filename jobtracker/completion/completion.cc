@@ -30,13 +30,14 @@ LogState state_of(wire::RunOutcome outcome) {
 }  // namespace
 
 Completion::Completion(Catalog& catalog, ExecutingTable& executing, Workers& workers,
-                       Batcher& batcher, RunEnd& run_end, WorkerLink& link, IdSource& ids,
-                       SchedulingClock& clock, Random& random, const Logger& log)
+                       Batcher& batcher, RunEnd& run_end, FeedbackSink& feedback, WorkerLink& link,
+                       IdSource& ids, SchedulingClock& clock, Random& random, const Logger& log)
     : catalog_(catalog),
       executing_(executing),
       workers_(workers),
       batcher_(batcher),
       run_end_(run_end),
+      feedback_(feedback),
       link_(link),
       ids_(ids),
       clock_(clock),
@@ -213,6 +214,7 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
   if (!children.note.empty()) {
     log->message = children.note + (log->message.empty() ? "" : "; ") + log->message;
   }
+  if (ending.is_final && log) feedback_.address(*log, job);
   std::vector<Operation> operations;
   operations.emplace_back(End{.id = job.id,
                               .attempt = job.attempt,
@@ -254,6 +256,7 @@ void Completion::on_ended(const Ending& ending, std::vector<Operation>& operatio
   executing_.erase(job.id);
   confirmed_[ending.tell].push_back({job.id, job.attempt});
   if (end.log) ++ended_;  // What goes back unstarted has not ended.
+  if (end.log && is_done) feedback_.was_stored(*end.log);
   if (end.again && is_done) run_end_.runs_again(std::move(*end.again));
   if (!ending.is_final || !job.definition) return;
   const std::vector<Operation> with(std::make_move_iterator(operations.begin() + 1),

@@ -7,6 +7,7 @@
 
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executing.h"
+#include "jobtracker/state/feedback_sink.h"
 #include "jobtracker/state/id_source.h"
 #include "jobtracker/state/run_end.h"
 #include "jobtracker/state/scheduling_clock.h"
@@ -39,8 +40,8 @@ namespace carillon::jobtracker {
 class Completion final : public TakeBack {
  public:
   Completion(Catalog& catalog, ExecutingTable& executing, Workers& workers, Batcher& batcher,
-             RunEnd& run_end, WorkerLink& link, IdSource& ids, SchedulingClock& clock,
-             Random& random, const Logger& log);
+             RunEnd& run_end, FeedbackSink& feedback, WorkerLink& link, IdSource& ids,
+             SchedulingClock& clock, Random& random, const Logger& log);
 
   void report(Worker& worker, const wire::Report& message);
   void give_back(Worker& worker, const wire::GiveBack& message);
@@ -78,6 +79,7 @@ class Completion final : public TakeBack {
   Workers& workers_;
   Batcher& batcher_;
   RunEnd& run_end_;
+  FeedbackSink& feedback_;
   WorkerLink& link_;
   IdSource& ids_;
   SchedulingClock& clock_;

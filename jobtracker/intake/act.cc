@@ -52,7 +52,8 @@ struct ActIntake::Pending {
 
 ActIntake::ActIntake(Catalog& catalog, ExecutingTable& executing, Workers& workers,
                      Definitions& definitions, TakeBack& ends, Batcher& batcher, JobSink& sink,
-                     ClientLink& clients, WorkerLink& link, IdSource& ids, SchedulingClock& clock)
+                     FeedbackSink& feedback, ClientLink& clients, WorkerLink& link, IdSource& ids,
+                     SchedulingClock& clock)
     : catalog_(catalog),
       executing_(executing),
       workers_(workers),
@@ -60,6 +61,7 @@ ActIntake::ActIntake(Catalog& catalog, ExecutingTable& executing, Workers& worke
       ends_(ends),
       batcher_(batcher),
       sink_(sink),
+      feedback_(feedback),
       clients_(clients),
       link_(link),
       ids_(ids),
@@ -305,6 +307,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
                             .trigger_time = job.trigger_time,
                             .ended_at = now,
                             .message = "cancelled before it ran"};
+      feedback_.address(*change.log, job);
       break;
     case wire::Verb::kSuspend:
       if (is_quarantined(job))
@@ -371,6 +374,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
         auto& changed = std::get<ChangeWaiting>(done.front());
         if (!changed.from.delayed) sink_.release(changed.from.id);
         if (outcomes.front().kind != OutcomeKind::kDone) return;
+        if (changed.log) feedback_.was_stored(*changed.log);
         if (changed.to) sink_.offer(std::move(*changed.to));
       });
 }

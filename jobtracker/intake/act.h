@@ -7,6 +7,7 @@
 #include "jobtracker/state/client_link.h"
 #include "jobtracker/state/definitions.h"
 #include "jobtracker/state/executing.h"
+#include "jobtracker/state/feedback_sink.h"
 #include "jobtracker/state/id_source.h"
 #include "jobtracker/state/job_sink.h"
 #include "jobtracker/state/scheduling_clock.h"
@@ -22,8 +23,8 @@ namespace carillon::jobtracker {
 class ActIntake {
  public:
   ActIntake(Catalog& catalog, ExecutingTable& executing, Workers& workers, Definitions& definitions,
-            TakeBack& ends, Batcher& batcher, JobSink& sink, ClientLink& clients, WorkerLink& link,
-            IdSource& ids, SchedulingClock& clock);
+            TakeBack& ends, Batcher& batcher, JobSink& sink, FeedbackSink& feedback,
+            ClientLink& clients, WorkerLink& link, IdSource& ids, SchedulingClock& clock);
 
   // `bytes`: of its frame.
   void act(const Asker& asker, wire::Act message, std::size_t bytes);
@@ -60,6 +61,7 @@ class ActIntake {
   TakeBack& ends_;
   Batcher& batcher_;
   JobSink& sink_;
+  FeedbackSink& feedback_;
   ClientLink& clients_;
   WorkerLink& link_;
   IdSource& ids_;

@@ -51,13 +51,15 @@ struct SubmitIntake::Pending {
 
 SubmitIntake::SubmitIntake(std::string zone, Catalog& catalog, GroupMaker& groups,
                            Definitions& definitions, Batcher& batcher, JobSink& sink,
-                           ClientLink& clients, IdSource& ids, SchedulingClock& clock)
+                           FeedbackSink& feedback, ClientLink& clients, IdSource& ids,
+                           SchedulingClock& clock)
     : zone_(std::move(zone)),
       catalog_(catalog),
       groups_(groups),
       definitions_(definitions),
       batcher_(batcher),
       sink_(sink),
+      feedback_(feedback),
       clients_(clients),
       ids_(ids),
       clock_(clock) {}
@@ -192,6 +194,7 @@ void SubmitIntake::take_out_replaced(Pending& pending) {
     } else if (const auto found = pending.replaced.find(index); found != pending.replaced.end()) {
       log.job_id = found->second.from.id;
       log.trigger_time = found->second.from.trigger_time;
+      feedback_.address(log, found->second.from);
       found->second.log = std::move(log);
       pending.operations.emplace_back(found->second);
     }
@@ -299,6 +302,7 @@ void SubmitIntake::take_in(Pending& pending, std::vector<Operation>& operations,
     if (const auto* removed = std::get_if<ChangeWaiting>(&operations[i])) {
       if (outcomes[i].kind == OutcomeKind::kDone) {
         sink_.forget(removed->from.group, removed->from.id);
+        feedback_.was_stored(*removed->log);
       }
     } else {
       std::erase_if(pending.removals, [&](const ChangeDefinition& removal) {

@@ -8,6 +8,7 @@
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/client_link.h"
 #include "jobtracker/state/definitions.h"
+#include "jobtracker/state/feedback_sink.h"
 #include "jobtracker/state/group_maker.h"
 #include "jobtracker/state/id_source.h"
 #include "jobtracker/state/job_sink.h"
@@ -27,8 +28,8 @@ class SubmitIntake {
  public:
   // `zone`: for cron jobs that name none.
   SubmitIntake(std::string zone, Catalog& catalog, GroupMaker& groups, Definitions& definitions,
-               Batcher& batcher, JobSink& sink, ClientLink& clients, IdSource& ids,
-               SchedulingClock& clock);
+               Batcher& batcher, JobSink& sink, FeedbackSink& feedback, ClientLink& clients,
+               IdSource& ids, SchedulingClock& clock);
 
   // `bytes`: of its frame.
   void submit(const Asker& asker, wire::Submit message, std::size_t bytes);
@@ -58,6 +59,7 @@ class SubmitIntake {
   Definitions& definitions_;
   Batcher& batcher_;
   JobSink& sink_;
+  FeedbackSink& feedback_;
   ClientLink& clients_;
   IdSource& ids_;
   SchedulingClock& clock_;

@@ -175,11 +175,14 @@ void Recurrence::end_waiting(WaitingJob job, LogState state, std::string message
                  .ended_at = clock_.now(),
                  .message = std::move(message)};
   const DefinitionId id = job.definition;
+  // Of a schedule the runs are told of, and not the fires that come to none.
+  if (!id) feedback_.address(entry, job);
   if (ActiveDefinition* definition = catalog_.definition(id)) definition->leaving.insert(job.id);
   batcher_.post(Urgency::kCompletion,
                 ChangeWaiting{.from = std::move(job), .log = std::move(entry)},
-                [this, id](Operation& operation, const Outcome&, const Error*) {
+                [this, id](Operation& operation, const Outcome& outcome, const Error*) {
                   const auto& removed = std::get<ChangeWaiting>(operation);
+                  if (outcome.kind == OutcomeKind::kDone) feedback_.was_stored(*removed.log);
                   sink_.forget(removed.from.group, removed.from.id);
                   if (ActiveDefinition* definition = catalog_.definition(id)) {
                     left(*definition, removed.from.id);

@@ -11,6 +11,7 @@
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/definitions.h"
 #include "jobtracker/state/executing.h"
+#include "jobtracker/state/feedback_sink.h"
 #include "jobtracker/state/gate.h"
 #include "jobtracker/state/id_source.h"
 #include "jobtracker/state/job_sink.h"
@@ -59,8 +60,8 @@ struct RecurrenceConfig {
 class Recurrence final : public Definitions, public Gate, public RunEnd {
  public:
   Recurrence(RecurrenceConfig config, Catalog& catalog, ExecutingTable& executing, Batcher& batcher,
-             JobSink& sink, IdSource& ids, SchedulingClock& clock, Executor& executor,
-             const Logger& log);
+             JobSink& sink, FeedbackSink& feedback, IdSource& ids, SchedulingClock& clock,
+             Executor& executor, const Logger& log);
 
   // After a restart: takes what the store has, looks for what was missed, and starts the passes.
   void start(const StartAnswer& found);
@@ -181,6 +182,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   ExecutingTable& executing_;
   Batcher& batcher_;
   JobSink& sink_;
+  FeedbackSink& feedback_;
   IdSource& ids_;
   SchedulingClock& clock_;
   Executor& executor_;

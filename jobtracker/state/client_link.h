@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "shared/wire/messages.h"
 
@@ -13,12 +14,16 @@ struct Asker {
   std::uint64_t correlation = 0;
 };
 
-// Where answers to job clients go. One who has gone gets none: it asks again.
+// Where answers to job clients go. One who has gone gets none.
 // Thread: the loop.
 class ClientLink {
  public:
   virtual ~ClientLink() = default;
-  virtual void answer(const Asker& asker, wire::Message message) = 0;
+  // False: it has gone, or does not read.
+  virtual bool deliver(const Asker& asker, wire::Message message) = 0;
+  void answer(const Asker& asker, wire::Message message) {
+    (void)deliver(asker, std::move(message));  // It asks again.
+  }
 };
 
 }  // namespace carillon::jobtracker

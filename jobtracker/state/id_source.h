@@ -17,10 +17,15 @@ class IdSource {
  public:
   explicit IdSource(std::int64_t high) : high_(high) {}
 
-  std::int64_t next(WallTime now) {
+  // Ids of an earlier time are smaller, but for those of a time when many were given.
+  static std::int64_t first_of(WallTime time) {
     constexpr WallTime kStart = std::chrono::sys_days{std::chrono::year{2024} / 1 / 1};
-    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - kStart).count();
-    high_ = std::max(high_ + 1, ms << 22);
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time - kStart).count();
+    return std::max<std::int64_t>(ms, 0) << 22;
+  }
+
+  std::int64_t next(WallTime now) {
+    high_ = std::max(high_ + 1, first_of(now));
     return high_;
   }
   // The first of so many, all of them greater than those given before.

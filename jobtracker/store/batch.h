@@ -101,6 +101,14 @@ struct PutNode {
   NodeRow node{};
 };
 
+// Takes feedback out of a client group's queue: these, and whatever has a smaller id than `before`.
+// Those that are not there do not matter. The outcome's `count` says how many rows went.
+struct RemoveFeedback {
+  std::string client_group{};
+  std::vector<std::int64_t> ids{};
+  std::int64_t before = 0;
+};
+
 // Deletes at most `limit` log rows, and the output of jobs, older than `before`; forgotten clients
 // likewise. The outcome's `count` says how many rows went.
 struct Purge {
@@ -109,8 +117,9 @@ struct Purge {
   std::int64_t limit = 1000;
 };
 
-using Operation = std::variant<ChangeWaiting, End, ChangeDefinition, Claim, AddDefinition,
-                               AddExecuting, AddJob, CancelExecuting, AddOutput, PutNode, Purge>;
+using Operation =
+    std::variant<ChangeWaiting, End, ChangeDefinition, Claim, AddDefinition, AddExecuting, AddJob,
+                 CancelExecuting, AddOutput, PutNode, RemoveFeedback, Purge>;
 
 enum class OutcomeKind : std::uint8_t {
   kDone = 0,
@@ -123,7 +132,7 @@ struct Outcome {
   OutcomeKind kind = OutcomeKind::kDone;
   JobId existing_job{};                // kTaken
   DefinitionId existing_definition{};  // kTaken
-  std::int64_t count = 0;              // Purge, ChangeDefinition
+  std::int64_t count = 0;              // Purge, RemoveFeedback, ChangeDefinition
 
   bool operator==(const Outcome&) const = default;
 };

@@ -166,6 +166,8 @@ Status MemoryBatch::insert_log(const LogEntry& entry) {
   LogEntry kept = entry;
   std::string storage;
   kept.message = std::string{storable_message(entry.message, storage)};
+  if (!kept.feedback_to.empty()) put(tables_.feedback, {kept.feedback_to, kept.id}, kept);
+  kept.feedback_to.clear();
   put(tables_.log, entry.id, std::move(kept));
   return {};
 }
@@ -342,6 +344,24 @@ Result<Outcome> MemoryBatch::apply(const PutNode& put_node) {
     put(tables_.groups, after.id, std::move(after));
   }
   return done();
+}
+
+Result<Outcome> MemoryBatch::apply(const RemoveFeedback& remove) {
+  Outcome outcome;
+  const auto take_out = [&](std::int64_t id) {
+    if (!tables_.feedback.contains({remove.client_group, id})) return;
+    put(tables_.feedback, {remove.client_group, id}, std::nullopt);
+    ++outcome.count;
+  };
+  for (const std::int64_t id : remove.ids) take_out(id);
+  while (true) {
+    const auto first = tables_.feedback.lower_bound({remove.client_group, 0});
+    const bool is_old = first != tables_.feedback.end() &&
+                        first->first.first == remove.client_group &&
+                        first->first.second < remove.before;
+    if (!is_old) return outcome;
+    take_out(first->first.second);
+  }
 }
 
 Result<Outcome> MemoryBatch::apply(const Purge& purge) {

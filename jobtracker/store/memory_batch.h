@@ -31,6 +31,7 @@ class MemoryBatch {
   Result<Outcome> apply(const CancelExecuting& cancel);
   Result<Outcome> apply(const AddOutput& add);
   Result<Outcome> apply(const PutNode& put);
+  Result<Outcome> apply(const RemoveFeedback& remove);
   Result<Outcome> apply(const Purge& purge);
 
   Result<WaitingTable*> group_table(GroupId group);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "jobtracker/store/memory_store.h"
@@ -38,6 +39,9 @@ class MemoryReads {
     }
     std::sort(answer.retries.begin(), answer.retries.end(),
               [](const WaitingJob& a, const WaitingJob& b) { return a.id < b.id; });
+    std::map<std::string, std::int64_t> feedback;
+    for (const auto& [key, entry] : tables_.feedback) ++feedback[key.first];
+    answer.feedback.assign(feedback.begin(), feedback.end());
     return ReadAnswer{std::move(answer)};
   }
 
@@ -89,6 +93,17 @@ class MemoryReads {
       if (job.job.definition == ask.definition && !is_full(answer.executing, ask.limit)) {
         answer.executing.push_back(job);
       }
+    }
+    return ReadAnswer{std::move(answer)};
+  }
+
+  Result<ReadAnswer> operator()(const ReadFeedback& ask) const {
+    FeedbackAnswer answer;
+    for (auto next = tables_.feedback.lower_bound({ask.client_group, 0});
+         next != tables_.feedback.end() && next->first.first == ask.client_group &&
+         !is_full(answer.entries, ask.limit);
+         ++next) {
+      answer.entries.push_back(next->second);
     }
     return ReadAnswer{std::move(answer)};
   }

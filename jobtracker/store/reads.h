@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -20,8 +21,8 @@ struct ClockAnswer {
   Duration took{};                  // the answer; it is known no better than that
 };
 
-// All groups, all definitions, everything executing, the runs that wait to be tried again, and what
-// earlier sessions left.
+// All groups, all definitions, everything executing, the runs that wait to be tried again, how much
+// feedback waits, and what earlier sessions left.
 struct ReadStart {};
 struct StartAnswer {
   std::vector<Group> groups{};
@@ -29,7 +30,8 @@ struct StartAnswer {
   std::vector<ExecutingJob> executing{};
   std::vector<WaitingJob> retries{};  // of definitions: they wait and were claimed before
   std::int64_t id_high = 0;           // no id ever given out is higher
-  DefinitionId definition_high{};     // no definition that was ever stored had a higher one
+  std::vector<std::pair<std::string, std::int64_t>> feedback{};  // client groups, with rows each
+  DefinitionId definition_high{};  // no definition that was ever stored had a higher one
   // When an earlier session last committed that had recovered what was missed before it; epoch:
   // never.
   WallTime last_alive{};
@@ -77,6 +79,15 @@ struct ReadOccurrences {
   DefinitionId definition{};
   GroupId group{};
   std::int64_t limit = 0;
+};
+
+// The oldest feedback of a client group.
+struct ReadFeedback {
+  std::string client_group{};
+  std::int64_t limit = 0;
+};
+struct FeedbackAnswer {
+  std::vector<LogEntry> entries{};
 };
 
 // Makes the group and its table if there is none yet; not inside a transaction.
@@ -143,15 +154,15 @@ struct NodesAnswer {
 };
 
 using Read = std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelayed, Find,
-                          ReadOccurrences, MakeGroup, ListWaiting, ListExecuting, ListHistory,
-                          ListOutput, CountWaiting, ListNodes>;
+                          ReadOccurrences, ReadFeedback, MakeGroup, ListWaiting, ListExecuting,
+                          ListHistory, ListOutput, CountWaiting, ListNodes>;
 // ReadDue, ReadUpcoming, ReadDelayed, ListWaiting: JobsAnswer. ReadOccurrences: OccurrencesAnswer.
 struct OccurrencesAnswer {
   std::vector<WaitingJob> waiting{};
   std::vector<ExecutingJob> executing{};
 };
-using ReadAnswer =
-    std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, OccurrencesAnswer, GroupAnswer,
-                 ExecutingAnswer, HistoryAnswer, OutputAnswer, CountAnswer, NodesAnswer>;
+using ReadAnswer = std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, OccurrencesAnswer,
+                                FeedbackAnswer, GroupAnswer, ExecutingAnswer, HistoryAnswer,
+                                OutputAnswer, CountAnswer, NodesAnswer>;
 
 }  // namespace carillon::jobtracker

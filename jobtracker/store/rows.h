@@ -138,6 +138,8 @@ struct LogEntry {
   std::string message{};
   std::int64_t count = 1;
   bool final = true;  // no further attempt follows
+  // No column of the log: the client group, in lower case, that a copy of this row is queued for.
+  std::string feedback_to{};
 
   bool operator==(const LogEntry&) const = default;
 };

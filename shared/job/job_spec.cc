@@ -279,6 +279,11 @@ Status JobSpec::validate() const {
   CARILLON_TRY(check_misfire(misfire));
   CARILLON_TRY(check_retries(retries));
   CARILLON_TRY(check_children(children));
+  if (!client_group.empty()) {
+    CARILLON_TRY(check_name("client_group", client_group, kGroupBytesMax));
+  } else if (need_feedback) {
+    return wrong("need_feedback is given, but no client_group (whose clients are to be told?)");
+  }
   CARILLON_TRY(check_duration("timeout", timeout, Duration{0}));
   return check_duration("start_deadline", start_deadline, Duration{0});
 }

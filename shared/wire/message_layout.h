@@ -221,4 +221,36 @@ struct Layout<Gone> {
   static constexpr std::tuple<> kSlots{};
 };
 
+template <>
+struct Layout<FetchFeedback> {
+  static constexpr std::string_view kName = "FetchFeedback";
+  static constexpr std::tuple kSlots{
+      slot("client_group", &FetchFeedback::client_group),
+      slot("listener", &FetchFeedback::listener), slot("done", &FetchFeedback::done, kFeedbackMax),
+      slot("refused", &FetchFeedback::refused), slot("limit", &FetchFeedback::limit)};
+};
+
+template <>
+struct Layout<FeedbackEntry> {
+  static constexpr std::string_view kName = "FeedbackEntry";
+  static constexpr std::tuple kSlots{slot("id", &FeedbackEntry::id),
+                                     slot("job_id", &FeedbackEntry::job_id),
+                                     slot("task_id", &FeedbackEntry::task_id),
+                                     slot("group", &FeedbackEntry::group),
+                                     slot("attempt", &FeedbackEntry::attempt),
+                                     slot("state", &FeedbackEntry::state),
+                                     slot("trigger_time", &FeedbackEntry::trigger_time),
+                                     slot("started_at", &FeedbackEntry::started_at),
+                                     slot("ended_at", &FeedbackEntry::ended_at),
+                                     slot("node", &FeedbackEntry::node),
+                                     slot("exit_code", &FeedbackEntry::exit_code),
+                                     slot("message", &FeedbackEntry::message)};
+};
+
+template <>
+struct Layout<Feedback> {
+  static constexpr std::string_view kName = "Feedback";
+  static constexpr std::tuple kSlots{slot("results", &Feedback::results, kFeedbackMax)};
+};
+
 }  // namespace carillon::wire

@@ -234,15 +234,50 @@ struct Bye {
 // The answer to a Bye, and to nothing else.
 struct Gone {};
 
+// ---- feedback, from a job client ----
+
+inline constexpr std::size_t kFeedbackMax = 500;  // results in one Feedback
+
+// Asks for the results that wait for a client group, and says what became of those that this
+// listener was given before. Its answer comes when there are some, or empty after a while. What it
+// was given and does not name here goes out again.
+struct FetchFeedback {
+  std::string client_group{};
+  std::int64_t listener = 0;         // drawn at random by each who listens; never 0
+  std::vector<std::int64_t> done{};  // acknowledged: they are never sent again
+  bool refused = false;              // the first that is not done could not be taken: wait a bit
+  std::int64_t limit = 0;            // 0: none now, but what it holds stays its own
+};
+
+// How a job has ended.
+struct FeedbackEntry {
+  std::int64_t id = 0;
+  JobId job_id{};
+  std::string task_id{};
+  std::string group{};
+  std::int32_t attempt = 0;
+  std::string state{};  // as in the history
+  WallTime trigger_time{};
+  WallTime started_at{};
+  WallTime ended_at{};
+  std::string node{};
+  std::optional<std::int32_t> exit_code{};
+  std::string message{};
+};
+
+struct Feedback {
+  std::vector<FeedbackEntry> results{};  // in the order of their ends
+};
+
 // ---- either way ----
 
 struct ErrorReply {
   Error error{};
 };
 
-using Message =
-    std::variant<ErrorReply, Submit, Submitted, Act, Acted, Query, Rows, Register, Registered, Pull,
-                 Pulled, HandOut, Report, GiveBack, Reported, Output, OutputTaken, Kill, Bye, Gone>;
+using Message = std::variant<ErrorReply, Submit, Submitted, Act, Acted, Query, Rows, Register,
+                             Registered, Pull, Pulled, HandOut, Report, GiveBack, Reported, Output,
+                             OutputTaken, Kill, Bye, Gone, FetchFeedback, Feedback>;
 
 // On the wire a message's type is its place in this list, which only grows at its end.
 struct Envelope {

@@ -368,8 +368,9 @@ Status read_overlap(Draft& draft, const std::string& field, const Json& value) {
   return {};
 }
 
-Status read_replace(Draft& draft, const std::string& field, const Json& value) {
-  draft.spec.replace_on_exist = CARILLON_TRY(yes_or_no(field, value));
+template <bool JobSpec::*kMember>
+Status read_yes_or_no(Draft& draft, const std::string& field, const Json& value) {
+  draft.spec.*kMember = CARILLON_TRY(yes_or_no(field, value));
   return {};
 }
 
@@ -414,14 +415,14 @@ const std::array<FieldReader<Draft>, 39> kJobFields{{
     {"start_deadline", read_duration<&JobSpec::start_deadline>},
     {"overlap", read_overlap},
     {"misfire", read_misfire},
-    {"replace_on_exist", read_replace},
+    {"replace_on_exist", read_yes_or_no<&JobSpec::replace_on_exist>},
     {"dispatch", refuse_unsupported},
     {"route", refuse_unsupported},
     {"block", refuse_unsupported},
     {"addresses", refuse_unsupported},
     {"shards", refuse_unsupported},
-    {"need_feedback", refuse_unsupported},
-    {"client_group", refuse_unsupported},
+    {"need_feedback", read_yes_or_no<&JobSpec::need_feedback>},
+    {"client_group", read_text<&JobSpec::client_group>},
     {"children", read_children},
     {"alarm", refuse_unsupported},
 }};

@@ -92,7 +92,9 @@ struct Layout<JobSpec> {
                                      slot("timeout", &JobSpec::timeout),
                                      slot("start_deadline", &JobSpec::start_deadline),
                                      slot("replace_on_exist", &JobSpec::replace_on_exist),
-                                     slot("children", &JobSpec::children, kChildrenMax)};
+                                     slot("children", &JobSpec::children, kChildrenMax),
+                                     slot("need_feedback", &JobSpec::need_feedback),
+                                     slot("client_group", &JobSpec::client_group)};
 };
 
 }  // namespace carillon::wire

@@ -129,6 +129,8 @@ std::string spec_to_json(const JobSpec& spec) {
   for (const Child& child : spec.children) {
     object["children"].push_back(Json{{"group", child.group}, {"task_id", child.task_id}});
   }
+  if (spec.need_feedback) object["need_feedback"] = true;
+  if (!spec.client_group.empty()) object["client_group"] = spec.client_group;
   if (spec.replace_on_exist) object["replace_on_exist"] = true;
   return dump(object);
 }

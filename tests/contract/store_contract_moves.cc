@@ -185,6 +185,53 @@ TEST_P(StoreContract, EndsAnAttemptWithWhatItHasSetOff) {
   EXPECT_THAT(history(), SizeIs(1));
 }
 
+TEST_P(StoreContract, QueuesACopyOfALogRowForAClientGroup) {
+  std::vector<LogEntry> told;
+  for (const char* client_group : {"billing", "ops", "billing"}) {
+    LogEntry entry = new_log(new_job());
+    entry.exit_code = told.empty() ? std::optional<std::int32_t>{3} : std::nullopt;
+    entry.message = "all \xF0\x9F\x94\x94 of it";
+    entry.feedback_to = client_group;
+    told.push_back(entry);
+  }
+  write_log({told[1], told[2], told[0], new_log(new_job())});
+
+  const auto of = [this](const std::string& client_group, std::int64_t limit = 9) {
+    return ask<FeedbackAnswer>(ReadFeedback{.client_group = client_group, .limit = limit}).entries;
+  };
+  EXPECT_THAT(of("billing"), ElementsAre(told[0], told[2])) << "by their ids";
+  EXPECT_THAT(of("billing", 1), ElementsAre(told[0]));
+  EXPECT_THAT(of("ops"), ElementsAre(told[1]));
+  EXPECT_THAT(of("nobody"), IsEmpty());
+  EXPECT_THAT(history(), SizeIs(4));
+  open_session();
+  EXPECT_THAT(ask<StartAnswer>(ReadStart{}).feedback,
+              ElementsAre(::testing::Pair("billing", 2), ::testing::Pair("ops", 1)));
+}
+
+TEST_P(StoreContract, TakesFeedbackOutByItsIdAndByItsAge) {
+  std::vector<LogEntry> told;
+  for (int i = 0; i < 6; ++i) {
+    told.push_back(new_log(new_job()));
+    told.back().feedback_to = i == 5 ? "ops" : "billing";
+  }
+  write_log(told);
+  const auto of = [this](const std::string& client_group) {
+    return ask<FeedbackAnswer>(ReadFeedback{.client_group = client_group, .limit = 9}).entries;
+  };
+
+  auto result = committed({RemoveFeedback{
+      .client_group = "billing", .ids = {told[3].id, told[3].id + 1'000'000, told[5].id}}});
+  EXPECT_EQ(result.outcomes.front().count, 1) << "what is not there does not matter";
+  EXPECT_THAT(of("billing"), ElementsAre(told[0], told[1], told[2], told[4]));
+  EXPECT_THAT(of("ops"), ElementsAre(told[5]));
+
+  result = committed({RemoveFeedback{.client_group = "billing", .before = told[2].id}});
+  EXPECT_EQ(result.outcomes.front().count, 2);
+  EXPECT_THAT(of("billing"), ElementsAre(told[2], told[4]));
+  EXPECT_THAT(history(), SizeIs(6)) << "the log stays";
+}
+
 TEST_P(StoreContract, PutsARetryBackInPlaceOfTheEndedAttempt) {
   const auto running_job = running(new_keyed_job("again"));
   auto retry = running_job.job;

@@ -60,6 +60,12 @@ std::uint64_t FakeClient::query(wire::Query query) {
   return correlation;
 }
 
+std::uint64_t FakeClient::fetch_feedback(wire::FetchFeedback fetch) {
+  const std::uint64_t correlation = kQueries + ++last_query_;
+  network_.send_to_server(peer_, wire::encode({correlation, std::move(fetch)}));
+  return correlation;
+}
+
 void FakeClient::send_again(std::int64_t sequence) {
   unanswered_[sequence] = 0;
   send(sequence);

@@ -27,6 +27,7 @@ class FakeClient {
   // As if the answer had been lost.
   void send_again(std::int64_t sequence);
   std::uint64_t query(wire::Query query);
+  std::uint64_t fetch_feedback(wire::FetchFeedback fetch);
 
   // Null: not answered yet. The newest, if it was sent again.
   const wire::Message* answer_to(std::int64_t sequence) const;

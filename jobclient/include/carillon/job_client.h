@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "carillon/ids.h"
+#include "carillon/job_result.h"
 #include "carillon/job_spec.h"
 #include "carillon/result.h"
 #include "carillon/time.h"
@@ -134,6 +135,16 @@ struct RowPage {
   std::string next{};  // empty: that was all
 };
 
+// What a listener asks for, and what it has done with since; docs/protocol.md has the rules.
+// FeedbackListener follows them for you.
+struct FeedbackFetch {
+  std::string client_group{};
+  std::int64_t listener = 0;         // drawn at random, once
+  std::vector<std::int64_t> done{};  // results that are done with, by id
+  bool refused = false;              // the first that is not done could not be taken
+  std::int64_t limit = 0;            // 0: none now, but keep what it was given
+};
+
 // The most jobs that wait inside one client; submit() answers kLimit beyond.
 inline constexpr std::size_t kJobsQueuedMax = 200'000;
 
@@ -190,6 +201,9 @@ class JobClient {
   // What a job wrote: by job_id, or the newest of task_id. `next` is always given, to ask again
   // for what it writes later.
   Result<RowPage> output(const RowFilter& filter);
+
+  // Waits until something has ended, ten seconds at most.
+  Result<std::vector<JobResult>> fetch_feedback(const FeedbackFetch& fetch);
 
  private:
   const std::unique_ptr<ClientThread> thread_;

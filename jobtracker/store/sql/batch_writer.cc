@@ -13,17 +13,10 @@ constexpr std::size_t kListMax = 256;
 using Write = Status (*)(WriteContext&, const OperationIndices&);
 
 // In the order of the alternatives of Operation, which is the order in which they take effect.
-constexpr std::array<Write, std::variant_size_v<Operation>> kWrites = {write_waiting_changes,
-                                                                       write_ends,
-                                                                       write_definition_changes,
-                                                                       write_claims,
-                                                                       write_new_definitions,
-                                                                       write_new_executing,
-                                                                       write_new_jobs,
-                                                                       write_cancels,
-                                                                       write_output,
-                                                                       write_nodes,
-                                                                       write_purges};
+constexpr std::array<Write, std::variant_size_v<Operation>> kWrites = {
+    write_waiting_changes, write_ends,          write_definition_changes, write_claims,
+    write_new_definitions, write_new_executing, write_new_jobs,           write_cancels,
+    write_output,          write_nodes,         write_feedback_removals,  write_purges};
 
 }  // namespace
 

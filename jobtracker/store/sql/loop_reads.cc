@@ -21,6 +21,10 @@ constexpr std::string_view kOfDefinition = " WHERE definition_id = ? ORDER BY jo
 // Ordered by us: asked for an order by id, SQLite reads the whole table.
 constexpr std::string_view kRetries = " WHERE definition_id > 0 AND attempt > 0";
 constexpr std::string_view kSelectDefinitionHigh = "SELECT definition_id FROM lts_definition_high";
+constexpr std::string_view kCountFeedback =
+    "SELECT client_group, COUNT(*) FROM lts_feedback_queue GROUP BY client_group "
+    "ORDER BY client_group";
+constexpr std::string_view kOldestFeedback = " WHERE client_group = ? ORDER BY feedback_id LIMIT ?";
 constexpr std::string_view kOfJob = " WHERE job_id = ?";
 constexpr std::string_view kSelectNow =
     "SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED) AS now_us";
@@ -70,6 +74,9 @@ Result<ReadAnswer> SqlReads::read(const ReadStart&) {
                          [&](const sql::Row& row) { answer.retries.push_back(delayed_of(row)); }));
   std::sort(answer.retries.begin(), answer.retries.end(),
             [](const WaitingJob& a, const WaitingJob& b) { return a.id < b.id; });
+  CARILLON_TRY(db_.query(kCountFeedback, {}, [&](const sql::Row& row) {
+    answer.feedback.emplace_back(std::string{row.bytes(0)}, row.integer(1));
+  }));
   return ReadAnswer{std::move(answer)};
 }
 
@@ -220,6 +227,14 @@ Result<ReadAnswer> SqlReads::read(const ReadOccurrences& ask) {
   CARILLON_TRY(db_.query(
       select_from(kExecutingColumns, kExecutingTable, kOfDefinition), parameters(ask.limit),
       [&](const sql::Row& row) { answer.executing.push_back(executing_of(row)); }));
+  return ReadAnswer{std::move(answer)};
+}
+
+Result<ReadAnswer> SqlReads::read(const ReadFeedback& ask) {
+  FeedbackAnswer answer;
+  CARILLON_TRY(db_.query(select_from(kFeedbackColumns, kFeedbackTable, kOldestFeedback),
+                         SqlValues{Value::of_text(ask.client_group), Value::of(ask.limit)},
+                         [&](const sql::Row& row) { answer.entries.push_back(feedback_of(row)); }));
   return ReadAnswer{std::move(answer)};
 }
 

@@ -23,7 +23,7 @@ Status insert(sql::Connection& db, std::string_view table, std::string_view colu
 void RowBuffer::clear() {
   for (auto& [group, values] : waiting_) values.clear();
   for (SqlValues* values : {&delayed_, &executing_, &cron_, &repeat_, &keys_.added, &keys_.freed,
-                            &delayed_keys_.added, &delayed_keys_.freed, &log_}) {
+                            &delayed_keys_.added, &delayed_keys_.freed, &log_, &feedback_}) {
     values->clear();
   }
   kept_.clear();
@@ -75,6 +75,7 @@ void RowBuffer::add_log(const LogEntry& entry) {
   std::string_view message = storable_message(entry.message, storage);
   if (message.data() == storage.data() && !message.empty()) message = keep(std::move(storage));
   append_log(log_, entry, message);
+  if (!entry.feedback_to.empty()) append_feedback(feedback_, entry, message);
 }
 
 Status RowBuffer::flush(sql::Connection& db, GroupCatalog& groups) {
@@ -98,7 +99,8 @@ Status RowBuffer::flush(sql::Connection& db, GroupCatalog& groups) {
 }
 
 Status RowBuffer::flush_log(sql::Connection& db) {
-  return insert(db, "lts_job_log", kLogColumns, kLogWidth, log_);
+  CARILLON_TRY(insert(db, "lts_job_log", kLogColumns, kLogWidth, log_));
+  return insert(db, kFeedbackTable, kFeedbackColumns, kFeedbackWidth, feedback_);
 }
 
 }  // namespace carillon::jobtracker

@@ -30,6 +30,7 @@ class SqlReads {
   Result<ReadAnswer> read(const ReadDelayed& ask);
   Result<ReadAnswer> read(const Find& ask);
   Result<ReadAnswer> read(const ReadOccurrences& ask);
+  Result<ReadAnswer> read(const ReadFeedback& ask);
   Result<ReadAnswer> read(const MakeGroup& ask);  // refused: it is no read
   Result<ReadAnswer> read(const ListWaiting& ask);
   Result<ReadAnswer> read(const ListExecuting& ask);

@@ -37,6 +37,10 @@ inline constexpr std::string_view kLogColumns =
     "log_id, job_id, group_id, task_id, definition_id, attempt, state, trigger_time_us, "
     "started_us, ended_us, node, exit_code, message, fires, final, bucket";
 inline constexpr int kLogWidth = 16;
+inline constexpr std::string_view kFeedbackColumns =
+    "client_group, feedback_id, job_id, group_id, task_id, definition_id, attempt, state, "
+    "trigger_time_us, started_us, ended_us, node, exit_code, message";
+inline constexpr int kFeedbackWidth = 14;
 inline constexpr std::string_view kOutputColumns =
     "job_id, attempt, sequence, stream, at_us, bytes";
 inline constexpr int kOutputWidth = 6;
@@ -49,6 +53,7 @@ inline constexpr std::string_view kExecutingTable = "lts_executing_job_queue";
 inline constexpr std::string_view kCronTable = "lts_cron_job_queue";
 inline constexpr std::string_view kRepeatTable = "lts_repeat_job_queue";
 inline constexpr std::string_view kTaskIdTable = "lts_task_id";
+inline constexpr std::string_view kFeedbackTable = "lts_feedback_queue";
 inline constexpr std::string_view kDelayedTaskIdTable = "lts_delayed_task_id";
 
 // Where the definitions of a kind are kept.
@@ -81,6 +86,7 @@ void append_definition(SqlValues& values, const Definition& definition, std::str
                        std::string_view tz);
 // `message` is what the log keeps of entry.message.
 void append_log(SqlValues& values, const LogEntry& entry, std::string_view message);
+void append_feedback(SqlValues& values, const LogEntry& entry, std::string_view message);
 void append_output(SqlValues& values, const OutputRow& row);
 void append_node(SqlValues& values, const NodeRow& node);
 
@@ -90,6 +96,7 @@ WaitingJob delayed_of(const sql::Row& row);
 ExecutingJob executing_of(const sql::Row& row);
 Definition definition_of(const sql::Row& row);
 LogEntry log_of(const sql::Row& row);
+LogEntry feedback_of(const sql::Row& row);
 OutputRow output_of(const sql::Row& row);
 NodeRow node_of(const sql::Row& row);
 

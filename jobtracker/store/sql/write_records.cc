@@ -1,8 +1,9 @@
+#include <algorithm>
 #include <set>
 
 #include "jobtracker/store/sql/batch_writer.h"
 
-// Output and nodes, and what goes away with age.
+// Output, nodes and feedback, and what goes away with age.
 namespace carillon::jobtracker {
 namespace {
 
@@ -22,6 +23,9 @@ constexpr std::string_view kSelectOldAnswers =
 constexpr std::string_view kSelectOldNodes =
     "SELECT session_id FROM lts_node WHERE alive = 0 AND last_seen_us < ? "
     "ORDER BY session_id LIMIT ?";
+constexpr std::string_view kDeleteOldFeedback =
+    "DELETE FROM lts_feedback_queue WHERE client_group = ? AND feedback_id < ?";
+constexpr std::string_view kFeedbackColumnsOfKey[] = {"client_group", "feedback_id"};
 constexpr std::string_view kAttemptColumns[] = {"job_id", "attempt"};
 constexpr std::string_view kSlotColumn[] = {"slot"};
 constexpr std::string_view kSessionColumn[] = {"session_id"};
@@ -85,6 +89,30 @@ Status write_nodes(WriteContext& context, const OperationIndices& indices) {
       context.db.insert_rows(joined({kReplaceNodes, kNodeColumns, kValues}), kNodeWidth, values));
   for (const GroupId group : groups) {
     CARILLON_TRY(context.db.execute(kServe, SqlValues{value_of(group)}));
+  }
+  return {};
+}
+
+Status write_feedback_removals(WriteContext& context, const OperationIndices& indices) {
+  for (const std::size_t index : indices) {
+    const auto& remove = context.operation<RemoveFeedback>(index);
+    context.current = index;
+    auto& count = context.outcomes[index].count;
+    SqlValues keys;
+    for (const std::int64_t id : remove.ids) {
+      keys.push_back(Value::of_text(remove.client_group));
+      keys.push_back(Value::of(id));
+    }
+    if (!keys.empty()) {
+      const auto found =
+          CARILLON_TRY(context.db.delete_rows(kFeedbackTable, kFeedbackColumnsOfKey, keys));
+      count += std::count(found.begin(), found.end(), true);
+    }
+    if (remove.before > 0) {
+      count += CARILLON_TRY(context.db.execute(
+          kDeleteOldFeedback,
+          SqlValues{Value::of_text(remove.client_group), Value::of(remove.before)}));
+    }
   }
   return {};
 }

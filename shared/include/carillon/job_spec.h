@@ -132,6 +132,8 @@ struct JobSpec {
   Duration timeout{};             // 0: none; a run that takes longer is stopped
   Duration start_deadline{};      // 0: none; not started so long after its trigger time: it expires
   std::vector<Child> children{};  // triggered when a run succeeds; nothing is passed on to them
+  bool need_feedback = false;     // the clients of client_group are told how each run ends
+  std::string client_group{};     // the job clients that share what they are told
   bool replace_on_exist = false;  // a job with this task id that is waiting or defined is replaced
 
   // Whether a job tracker can take it, apart from what only the tracker knows (zone, groups,

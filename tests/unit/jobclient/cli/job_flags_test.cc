@@ -235,6 +235,13 @@ TEST(JobFlags, TakeAnHttpRequest) {
   EXPECT_EQ(read({"--http", "http://x/", "--body", "b"}).value().run.http.method, "POST");
 }
 
+TEST(JobFlags, TakeWhomToTell) {
+  const JobSpec told = job({"--need-feedback", "--client-group", "billing"});
+  EXPECT_TRUE(told.need_feedback);
+  EXPECT_EQ(told.client_group, "billing");
+  EXPECT_THAT(refusal({"--handler", "noop", "--need-feedback"}), HasSubstr("no client_group"));
+}
+
 TEST(JobFlags, TakeChildren) {
   EXPECT_THAT(job({"--child", "ops/report", "--child", "default/a/b"}).children,
               ElementsAre(Child{.group = "ops", .task_id = "report"}, Child{.task_id = "a/b"}));

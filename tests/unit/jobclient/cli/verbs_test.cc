@@ -364,6 +364,49 @@ TEST(Logs, KeepsTryingWhileItFollows) {
             "jobclient: logs: connected again\n");
 }
 
+TEST(FeedbackVerb, PrintsWhatEndedAndAcknowledgesIt) {
+  const auto two_then_none = [](const wire::Message& request) -> wire::Message {
+    if (!std::get<wire::FetchFeedback>(request).done.empty()) return wire::Feedback{};
+    return wire::Feedback{{{.id = 5, .job_id = JobId{7}, .task_id = "a", .state = "succeeded"},
+                           {.id = 6,
+                            .job_id = JobId{8},
+                            .task_id = "b",
+                            .attempt = 2,
+                            .state = "failed",
+                            .exit_code = 3,
+                            .message = "exit status 3"}}};
+  };
+  Cli cli(two_then_none);
+  EXPECT_EQ(cli.run({"-o", "jsonl", "feedback", "--client-group", "billing", "--limit", "2"}),
+            kDone);
+  EXPECT_THAT(cli.out.str(), HasSubstr(R"({"job_id":"7","task_id":"a")"));
+  EXPECT_THAT(cli.out.str(), HasSubstr(R"("state":"failed")"));
+  EXPECT_THAT(cli.out.str(), HasSubstr(R"("exit_code":3,"message":"exit status 3"})"));
+  const auto asked = cli.tracker.asked<wire::FetchFeedback>();
+  ASSERT_EQ(asked.size(), 2U);
+  EXPECT_EQ(asked[0].client_group, "billing");
+  EXPECT_EQ(asked[0].limit, 2);
+  EXPECT_EQ(asked[1].done, (std::vector<std::int64_t>{5, 6}));
+  EXPECT_EQ(asked[1].limit, 0) << "only to acknowledge";
+  EXPECT_EQ(asked[1].listener, asked[0].listener);
+
+  Cli lines(two_then_none);
+  EXPECT_EQ(lines.run({"feedback", "--client-group", "billing", "--limit", "2"}), kDone);
+  EXPECT_THAT(lines.out.str(), HasSubstr("b    job 8  failed  exit status 3\n"));
+}
+
+TEST(FeedbackVerb, KeepsTryingAndWantsAClientGroup) {
+  auto failures = std::make_shared<int>(0);
+  Cli cli([failures](const wire::Message& request) -> wire::Message {
+    if (++*failures <= 2) return wire::ErrorReply{{ErrorCode::kUnavailable, "the store is away"}};
+    if (!std::get<wire::FetchFeedback>(request).done.empty()) return wire::Feedback{};
+    return wire::Feedback{{{.id = 5, .task_id = "a", .state = "succeeded"}}};
+  });
+  EXPECT_EQ(cli.run({"feedback", "--client-group", "billing", "--limit", "1"}), kDone);
+  EXPECT_THAT(cli.err.str(), HasSubstr("jobclient: feedback: connected again"));
+  EXPECT_EQ(cli.run({"feedback"}), kWrongInput);
+}
+
 TEST(ImportCrontab, ShowsWhatItWouldSubmitWithoutATracker) {
   Cli cli(acted);
   cli.tracker.is_reachable = false;

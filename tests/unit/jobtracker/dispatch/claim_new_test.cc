@@ -12,6 +12,7 @@ using carillon::testing::job_at;
 using carillon::testing::job_manual;
 using carillon::testing::job_now;
 using carillon::testing::RunRecord;
+using carillon::testing::states;
 using carillon::testing::TrackerBundle;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -53,6 +54,32 @@ TEST(ClaimNew, AFreeThreadGetsAJobAfterOneCommit) {
   EXPECT_THAT(bundle.started(), ElementsAre("a"));
   EXPECT_THAT(states(bundle.log("a")), ElementsAre(LogState::kSucceeded));
   EXPECT_EQ(bundle.runs().front().id.attempt, 1);
+}
+
+TEST(ClaimNew, ASuccessSetsOffChildrenAndIsToldOf) {
+  ClaimNewBundle bundle;
+  bundle.submit(job_manual("child"));
+  JobSpec job = job_now("a");
+  job.children = {{.task_id = "child"}};
+  job.need_feedback = true;
+  job.client_group = "billing";
+  bundle.submit(job);
+  bundle.run_for(seconds{1});
+  ASSERT_FALSE(bundle.starts.empty());
+  EXPECT_TRUE(std::holds_alternative<AddExecuting>(bundle.starts.front()));
+  EXPECT_THAT(bundle.started(), ElementsAre("a", "child"));
+  EXPECT_EQ(bundle.stat("feedback_waiting"), 1);
+}
+
+TEST(ClaimNew, ARunThatIsLostCounts) {
+  ClaimNewBundle bundle;
+  runs_take(*bundle.worker, std::chrono::hours{1});
+  bundle.submit(job_now("a"));
+  ASSERT_TRUE(bundle.run_until([&] { return bundle.worker->busy() > 0; }));
+  bundle.worker->die();
+  bundle.run_for(seconds{5});
+  ASSERT_THAT(bundle.waiting("a"), SizeIs(1));
+  EXPECT_EQ(bundle.waiting("a").front().lost, 1);
 }
 
 TEST(ClaimNew, ATakenTaskIdGivesTheThreadBack) {

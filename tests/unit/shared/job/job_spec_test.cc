@@ -176,6 +176,12 @@ TEST(JobSpecValidate, ChecksRetriesMisfireAndTimes) {
               HasSubstr("a hundred years"));
 }
 
+TEST(JobSpecValidate, ChecksWhomToTell) {
+  EXPECT_EQ(refusal([](JobSpec& s) { s.client_group = "billing"; }), "none");
+  EXPECT_THAT(refusal([](JobSpec& s) { s.need_feedback = true; }), HasSubstr("no client_group"));
+  EXPECT_THAT(refusal([](JobSpec& s) { s.client_group = "a b"; }), HasSubstr("client_group is"));
+}
+
 TEST(JobSpecValidate, ChecksChildren) {
   const auto with = [](std::vector<Child> children) {
     return refusal([&](JobSpec& s) { s.children = std::move(children); });

@@ -73,6 +73,7 @@ TEST(ProtocolPage, ListsTheFieldsOfWhatMessagesHold) {
   b.expect_section<HandedJob>();
   b.expect_section<RunResult>();
   b.expect_section<OutputChunk>();
+  b.expect_section<FeedbackEntry>();
   b.expect_section<Error>();
 }
 
@@ -92,7 +93,7 @@ TEST(ProtocolPage, SaysEveryLimitThatTheCodeHas) {
   std::stringstream text;
   text << page.rdbuf();
   for (const std::size_t limit :
-       {kFrameBytesMax, kSubmitJobsMax, kReportResultsMax, kOutputBytesMax, kListMax,
+       {kFrameBytesMax, kSubmitJobsMax, kReportResultsMax, kOutputBytesMax, kListMax, kFeedbackMax,
         kPayloadBytesMax, kTaskIdBytesMax, kGroupBytesMax, kTextBytesMax, kCommandBytesMax,
         kParamsMax, kChildrenMax, static_cast<std::size_t>(kRequestWindow)}) {
     EXPECT_NE(text.str().find(" " + std::to_string(limit) + " "), std::string::npos) << limit;

@@ -246,6 +246,8 @@ TEST(SpecToJson, WritesWhatSpecFromJsonReads) {
   spec.timeout = seconds{9};
   spec.start_deadline = hours{1};
   spec.replace_on_exist = true;
+  spec.need_feedback = true;
+  spec.client_group = "billing";
   spec.children = {{.group = "ops", .task_id = "a"}, {.task_id = "b"}};
   EXPECT_EQ(read(spec_to_json(spec)), spec);
   spec.schedule = {.kind = ScheduleKind::kAt, .at = WallTime{seconds{1'700'000'000}}};

@@ -1,0 +1,254 @@
+#include "jobtracker/feedback/feedback_desk.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "jobtracker/state/id_source.h"
+#include "jobtracker/store/names.h"
+#include "shared/base/utf8.h"
+#include "shared/wire/codec.h"
+
+namespace carillon::jobtracker {
+
+FeedbackDesk::FeedbackDesk(FeedbackConfig config, Catalog& catalog, Batcher& batcher,
+                           ClientLink& clients, SchedulingClock& clock, const Logger& log)
+    : config_(config),
+      catalog_(catalog),
+      batcher_(batcher),
+      clients_(clients),
+      clock_(clock),
+      log_(log) {}
+
+void FeedbackDesk::start(const StartAnswer& found) {
+  for (const auto& [client_group, rows] : found.feedback) {
+    queues_[client_group].count = rows;
+    all_ += rows;
+  }
+}
+
+// ---- ends of jobs ----
+
+std::string FeedbackDesk::client_group_of(const WaitingJob& job) const {
+  const auto group_in = [](const JobSpec& spec) {
+    return spec.need_feedback ? lower_ascii(spec.client_group) : std::string{};
+  };
+  if (job.spec.empty()) {
+    const ActiveDefinition* definition = catalog_.definition(job.definition);
+    return definition == nullptr ? std::string{} : group_in(definition->spec);
+  }
+  // Most jobs ask for none, and need not be decoded for that.
+  if (job.spec.find("need_feedback") == std::string::npos) return {};
+  const auto spec = wire::decode_spec(job.spec);
+  return spec.ok() ? group_in(spec.value()) : std::string{};
+}
+
+void FeedbackDesk::address(LogEntry& entry, const WaitingJob& job) {
+  const std::string client_group = client_group_of(job);
+  if (client_group.empty()) return;
+  Queue& queue = queues_[client_group];
+  if (queue.count < config_.group_max && all_ < config_.all_max) {
+    entry.feedback_to = client_group;
+    return;
+  }
+  ++dropped_;
+  entry.message = "no feedback, too much waits for client group '" + client_group + "'" +
+                  (entry.message.empty() ? "" : "; ") + entry.message;
+  if (std::exchange(queue.was_full, true)) return;
+  log_.warn("nobody takes the feedback of a client group, and no more of it is kept",
+            "client_group", client_group, "waiting", queue.count);
+}
+
+void FeedbackDesk::was_stored(const LogEntry& entry) {
+  if (entry.feedback_to.empty()) return;
+  ++queues_[entry.feedback_to].count;
+  ++all_;
+  give(entry.feedback_to);
+}
+
+void FeedbackDesk::removed(const std::string& client_group, std::int64_t rows) {
+  Queue& queue = queues_[client_group];
+  queue.count = std::max<std::int64_t>(queue.count - rows, 0);
+  all_ = std::max<std::int64_t>(all_ - rows, 0);
+  if (rows > 0) queue.was_full = false;
+}
+
+// ---- listeners ----
+
+void FeedbackDesk::fetch(const Asker& asker, wire::FetchFeedback message) {
+  const auto refuse = [&](ErrorCode code, const std::string& why) {
+    clients_.answer(asker, wire::ErrorReply{Error{code, why}});
+  };
+  if (const Status valid = check_group_name(message.client_group); !valid.ok()) {
+    return refuse(valid.error().code, "client_group: " + valid.error().message);
+  }
+  if (message.listener == 0 || message.limit < 0) {
+    return refuse(ErrorCode::kInvalidArgument, "a listener needs a number, and a limit from 0 on");
+  }
+  if (const Status room = batcher_.check_room(); !room.ok()) {
+    return refuse(room.error().code, room.error().message);
+  }
+  const std::string client_group = lower_ascii(message.client_group);
+  if (message.done.empty()) return go_on(asker, client_group, message);
+  RemoveFeedback removal{.client_group = client_group, .ids = message.done};
+  batcher_.post(Urgency::kRequest, std::move(removal),
+                [this, asker, client_group, message = std::move(message)](
+                    Operation&, const Outcome& outcome, const Error* refused) {
+                  if (refused != nullptr) return clients_.answer(asker, wire::ErrorReply{*refused});
+                  taken_ += outcome.count;
+                  removed(client_group, outcome.count);
+                  go_on(asker, client_group, message);
+                });
+}
+
+// What it is done with is on disk.
+void FeedbackDesk::go_on(const Asker& asker, const std::string& client_group,
+                         const wire::FetchFeedback& message) {
+  Queue& queue = queues_[client_group];
+  const SteadyTime now = clock_.steady_now();
+  std::erase_if(queue.listeners, [&](const Listener& one) {
+    if (one.id != message.listener) return false;
+    // It asks anew, or ends. A resend is answered once.
+    if (one.asker.correlation != asker.correlation) clients_.answer(one.asker, wire::Feedback{});
+    return true;
+  });
+  const bool is_holder = queue.holder == message.listener;
+  if (message.limit == 0) {
+    if (is_holder) queue.held_until = now + config_.lease;
+    clients_.answer(asker, wire::Feedback{});
+    return forget_if_idle(client_group);
+  }
+  if (is_holder) queue.holder = 0;
+  if (message.refused) {
+    queue.refuser = message.listener;
+    queue.not_before = now + config_.wait;
+  } else if (queue.refuser == message.listener) {
+    queue.refuser = 0;
+  }
+  if (listeners() >= config_.listeners_max) {
+    clients_.answer(asker, wire::ErrorReply{Error{ErrorCode::kLimit,
+                                                  "too many listen for feedback, try later"}});
+    return;
+  }
+  queue.listeners.push_back({.asker = asker,
+                             .id = message.listener,
+                             .limit = std::min<std::int64_t>(message.limit, wire::kFeedbackMax),
+                             .until = now + config_.patience});
+  give(client_group);
+}
+
+void FeedbackDesk::give(const std::string& client_group) {
+  const auto found = queues_.find(client_group);
+  if (found == queues_.end()) return;
+  Queue& queue = found->second;
+  const bool is_open = queue.count > 0 && queue.holder == 0 && !queue.is_reading &&
+                       !queue.listeners.empty() && clock_.steady_now() >= queue.not_before;
+  if (!is_open) return;
+  queue.is_reading = true;
+  std::int64_t limit = 0;
+  for (const Listener& one : queue.listeners) limit = std::max(limit, one.limit);
+  // On the lane, so that what was acknowledged by now is gone.
+  batcher_.ask(ReadFeedback{.client_group = client_group, .limit = limit},
+               [this, client_group](Result<ReadAnswer> answer) {
+                 queues_[client_group].is_reading = false;
+                 if (!answer.ok()) {
+                   log_.error("reading feedback failed, trying again", "error",
+                              answer.error().message);
+                   queues_[client_group].not_before = clock_.steady_now() + config_.wait;
+                   return;
+                 }
+                 give_rows(client_group, std::get<FeedbackAnswer>(answer.value()).entries);
+               });
+}
+
+// To somebody else than who has just refused it, if there is somebody.
+void FeedbackDesk::give_rows(const std::string& client_group,
+                             const std::vector<LogEntry>& entries) {
+  Queue& queue = queues_[client_group];
+  if (queue.listeners.empty() || queue.holder != 0 || entries.empty()) return;
+  auto taker = std::find_if(queue.listeners.begin(), queue.listeners.end(),
+                            [&](const Listener& one) { return one.id != queue.refuser; });
+  if (taker == queue.listeners.end()) taker = queue.listeners.begin();
+  wire::Feedback feedback;
+  for (const LogEntry& entry : entries) {
+    if (static_cast<std::int64_t>(feedback.results.size()) == taker->limit) break;
+    feedback.results.push_back(entry_of(entry));
+  }
+  queue.holder = taker->id;
+  queue.held_until = clock_.steady_now() + config_.lease;
+  const Asker asker = taker->asker;
+  queue.listeners.erase(taker);
+  if (clients_.deliver(asker, std::move(feedback))) return;
+  queue.holder = 0;  // It has gone: the next one's turn.
+  give(client_group);
+}
+
+wire::FeedbackEntry FeedbackDesk::entry_of(const LogEntry& entry) const {
+  const Group* group = catalog_.group(entry.group);
+  return {.id = entry.id,
+          .job_id = entry.job_id,
+          .task_id = entry.task_id,
+          .group = group == nullptr ? std::string{} : group->name,
+          .attempt = entry.attempt,
+          .state = to_string(entry.state),
+          .trigger_time = entry.trigger_time,
+          .started_at = entry.started_at,
+          .ended_at = entry.ended_at,
+          .node = entry.node,
+          .exit_code = entry.exit_code,
+          .message = entry.message};
+}
+
+void FeedbackDesk::run_once() {
+  const SteadyTime now = clock_.steady_now();
+  std::vector<std::string> groups;
+  for (auto& [client_group, queue] : queues_) {
+    if (queue.holder != 0 && now >= queue.held_until) {
+      log_.warn("a listener is silent, the feedback that it was given goes out again",
+                "client_group", client_group);
+      queue.holder = 0;
+    }
+    while (!queue.listeners.empty() && now >= queue.listeners.front().until) {
+      clients_.answer(queue.listeners.front().asker, wire::Feedback{});
+      queue.listeners.pop_front();
+    }
+    groups.push_back(client_group);
+  }
+  for (const std::string& client_group : groups) {
+    give(client_group);
+    forget_if_idle(client_group);
+  }
+}
+
+void FeedbackDesk::purge() {
+  const std::int64_t before = IdSource::first_of(clock_.now() - config_.retention);
+  for (const auto& [client_group, queue] : queues_) {
+    if (queue.count == 0) continue;
+    batcher_.post(Urgency::kHousekeeping,
+                  RemoveFeedback{.client_group = client_group, .before = before},
+                  [this](Operation& operation, const Outcome& outcome, const Error*) {
+                    if (outcome.count == 0) return;
+                    const auto& removal = std::get<RemoveFeedback>(operation);
+                    dropped_ += outcome.count;
+                    removed(removal.client_group, outcome.count);
+                    log_.warn("feedback that nobody came for was dropped", "client_group",
+                              removal.client_group, "results", outcome.count);
+                  });
+  }
+}
+
+void FeedbackDesk::forget_if_idle(const std::string& client_group) {
+  const auto found = queues_.find(client_group);
+  if (found == queues_.end()) return;
+  const Queue& queue = found->second;
+  const bool is_idle = queue.count == 0 && queue.listeners.empty() && queue.holder == 0 &&
+                       !queue.is_reading && clock_.steady_now() >= queue.not_before;
+  if (is_idle) queues_.erase(found);
+}
+
+std::size_t FeedbackDesk::listeners() const {
+  std::size_t all = 0;
+  for (const auto& [client_group, queue] : queues_) all += queue.listeners.size();
+  return all;
+}
+
+}  // namespace carillon::jobtracker

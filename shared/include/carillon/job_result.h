@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "carillon/ids.h"
+#include "carillon/time.h"
+
+// How a job has ended, for those who are told. Plain data: copy it, compare it.
+namespace carillon {
+
+struct JobResult {
+  std::int64_t id = 0;  // of this result; the same when it is told again
+  JobId job_id{};
+  std::string task_id{};
+  std::string group{};       // the node group
+  std::int32_t attempt = 0;  // the last; 0: none was made
+  std::string state{};       // succeeded failed timed_out killed lost cancelled expired missed
+  WallTime trigger_time{};
+  WallTime started_at{};  // of the last attempt; epoch: none was made
+  WallTime ended_at{};
+  std::string node{};  // the task tracker that ran it
+  std::optional<std::int32_t> exit_code{};
+  std::string message{};
+
+  bool succeeded() const { return state == "succeeded"; }
+  bool operator==(const JobResult&) const = default;
+};
+
+}  // namespace carillon

@@ -1,0 +1,68 @@
+"""Client groups are told how their jobs have ended, on both stores."""
+
+import signal
+
+import harness
+from harness import BIN, BothStores, E2eTest, Program, wait_for
+
+
+class Feedback:
+    def listener(self, one, name):
+        """A jobclient that listens until it is told to end."""
+        return Program([BIN / "jobclient", "-o", "jsonl", "feedback", "--client-group", "billing"],
+                       one.folder / "logs" / f"{name}.log", one.client_env(), "jobclient")
+
+    def submit(self, one, task_id, shell="true"):
+        one.client("submit", "--task-id", task_id, "--need-feedback", "--client-group", "billing",
+                   "--shell", shell)
+
+    def told(self, one, limit):
+        rows = one.client("-o", "jsonl", "feedback", "--client-group", "Billing", "--limit",
+                          limit).lines()
+        return [(row["task_id"], row["state"], row["exit_code"]) for row in rows]
+
+    def test_each_result_is_told_once_to_a_client_that_was_away(self):
+        one = self.cluster(self.store, workers=1)
+        for task_id, shell in (("a", "true"), ("b", "exit 76"), ("c", "echo said; exit 0")):
+            self.submit(one, task_id, shell)
+            one.wait_ended(task_id)
+        one.client("submit", "--task-id", "untold", "--wait", "--", "true")
+        one.tracker.kill()
+        one.start_tracker()
+        self.assertEqual(self.told(one, 3),
+                         [("a", "succeeded", 0), ("b", "failed", 76), ("c", "succeeded", 0)])
+        self.submit(one, "d")
+        self.assertEqual(self.told(one, 1), [("d", "succeeded", 0)], "and none of the others again")
+        self.assertEqual(one.stats()["feedback_waiting"], 0)
+        self.assertEqual(one.number("SELECT COUNT(*) FROM lts_feedback_queue"), 0)
+
+    def test_a_listener_goes_on_over_a_restart_and_is_told_each_once(self):
+        one = self.cluster(self.store)
+        one.start_worker(threads=1)  # so that they end in the order in which they were submitted
+        listener = self.listener(one, "listener")
+        self.submit(one, "before")
+        wait_for("the first result", lambda: len(listener.lines()) >= 1)
+        one.tracker.kill()
+        one.start_tracker()
+        for i in range(20):
+            self.submit(one, f"after-{i}")
+        wait_for("all results", lambda: len(listener.lines()) >= 21)
+        wait_for("the last to be acknowledged", lambda: one.stats()["feedback_waiting"] == 0)
+        listener.send(signal.SIGINT)
+        listener.process.wait(harness.PATIENCE)
+        self.submit(one, "last")
+        self.assertEqual(self.told(one, 1), [("last", "succeeded", 0)])
+        told = [line.split('"task_id":"')[1].split('"')[0] for line in listener.lines()]
+        self.assertEqual(told, ["before", *(f"after-{i}" for i in range(20))])
+
+
+class FeedbackOnSqlite(Feedback, BothStores, E2eTest):
+    store_name = "sqlite"
+
+
+class FeedbackOnMariadb(Feedback, BothStores, E2eTest):
+    store_name = "mariadb"
+
+
+if __name__ == "__main__":
+    harness.main()

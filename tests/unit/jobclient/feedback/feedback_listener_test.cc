@@ -1,0 +1,111 @@
+#include "carillon/feedback_listener.h"
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "shared/base/mutex.h"
+#include "tests/unit/jobclient/cli/fake_tracker.h"
+
+namespace carillon {
+namespace {
+
+using ::testing::ElementsAre;
+
+// What a handler was called with, and how long a test waits for it.
+class Calls {
+ public:
+  void add(const std::string& task) {
+    {
+      const MutexLock lock(mutex_);
+      tasks_.push_back(task);
+    }
+    changed_.notify_all();
+  }
+  std::vector<std::string> after(std::size_t count) {
+    MutexLock lock(mutex_);
+    for (int i = 0; i < 1000 && tasks_.size() < count; ++i) {
+      changed_.wait_for(lock, std::chrono::milliseconds{10});
+    }
+    return tasks_;
+  }
+
+ private:
+  Mutex mutex_;
+  Condition changed_;
+  std::vector<std::string> tasks_ CARILLON_GUARDED_BY(mutex_);
+};
+
+// A job tracker with these results, which sends what was not acknowledged again at once. Its
+// answers are made on the client's thread, one after the other.
+struct Desk {
+  explicit Desk(std::vector<std::string> tasks) {
+    for (std::string& task : tasks) waiting[++last_id] = std::move(task);
+  }
+  wire::Message operator()(const wire::Message& request) {
+    const auto& fetch = std::get<wire::FetchFeedback>(request);
+    for (const std::int64_t id : fetch.done) waiting.erase(id);
+    if (fetch.refused) ++refusals;
+    wire::Feedback feedback;
+    for (const auto& [id, task] : waiting) {
+      if (static_cast<std::int64_t>(feedback.results.size()) == fetch.limit) break;
+      feedback.results.push_back({.id = id, .task_id = task, .state = "succeeded"});
+    }
+    return feedback;
+  }
+
+  std::map<std::int64_t, std::string> waiting;
+  std::int64_t last_id = 0;
+  std::atomic<int> refusals = 0;
+};
+
+TEST(FeedbackListener, AcknowledgesWhatItsHandlerHasTaken) {
+  Desk desk({"a", "b", "c"});
+  cli::FakeTracker tracker([&desk](const wire::Message& request) { return desk(request); });
+  Calls calls;
+  {
+    auto listener = FeedbackListener::start(tracker.open({}).value(), "billing",
+                                            [&calls](const JobResult& result) {
+                                              EXPECT_TRUE(result.succeeded());
+                                              calls.add(result.task_id);
+                                              return Status{};
+                                            });
+    ASSERT_TRUE(listener.ok());
+    EXPECT_THAT(calls.after(3), ElementsAre("a", "b", "c"));
+  }
+  EXPECT_TRUE(desk.waiting.empty()) << "also what came last";
+  EXPECT_THAT(calls.after(3), ElementsAre("a", "b", "c")) << "none of it twice";
+}
+
+TEST(FeedbackListener, GivesAResultAgainToAHandlerThatThrows) {
+  Desk desk({"a", "b"});
+  cli::FakeTracker tracker([&desk](const wire::Message& request) { return desk(request); });
+  Calls calls;
+  std::atomic<int> failures = 0;
+  auto listener = FeedbackListener::start(tracker.open({}).value(), "billing",
+                                          [&](const JobResult& result) -> Status {
+                                            calls.add(result.task_id);
+                                            if (result.task_id != "a" || failures == 2) return {};
+                                            if (++failures == 1)
+                                              throw std::runtime_error("the database is away");
+                                            return Error{ErrorCode::kUnavailable, "it still is"};
+                                          });
+  ASSERT_TRUE(listener.ok());
+  EXPECT_THAT(calls.after(4), ElementsAre("a", "a", "a", "b"));
+  EXPECT_EQ(desk.refusals, 2);
+}
+
+TEST(FeedbackListener, NeedsAClientGroupAndAHandler) {
+  cli::FakeTracker tracker([](const wire::Message&) { return wire::Feedback{}; });
+  const auto take = [](const JobResult&) { return Status{}; };
+  EXPECT_FALSE(FeedbackListener::start(tracker.open({}).value(), "", take).ok());
+  EXPECT_FALSE(FeedbackListener::start(tracker.open({}).value(), "billing", {}).ok());
+  EXPECT_FALSE(FeedbackListener::open({.trackers = {"nonsense"}}, "billing", take).ok());
+}
+
+}  // namespace
+}  // namespace carillon
