@@ -46,7 +46,7 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       clock_(clock, log_),
       batcher_(config_.batcher, lane, clock, log_),
       feedback_(config_.feedback, catalog_, batcher_, *this, clock_, log_),
-      recurrence_(config_.recurrence, catalog_, executing_, batcher_, *this, feedback_, ids_,
+      recurrence_(config_.recurrence, catalog_, executing_, batcher_, *this, feedback_, *this, ids_,
                   clock_, executor, log_),
       completion_(catalog_, executing_, workers_, batcher_, recurrence_, feedback_, *this, ids_,
                   clock_, random, log_),

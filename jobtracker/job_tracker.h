@@ -51,7 +51,8 @@ class JobTracker final : public net::ServerReceiver,
                          private JobSink,
                          private WorkerLink,
                          private ClientLink,
-                         private GroupMaker {
+                         private GroupMaker,
+                         private RunStopper {
  public:
   // `on_ready` comes once the store was read; `on_fatal` when this session can't go on.
   JobTracker(JobTrackerConfig config, SessionId session, const Clock& clock, Random& random,
@@ -80,7 +81,7 @@ class JobTracker final : public net::ServerReceiver,
   std::vector<Stat> stats() const;
 
  private:
-  // JobSink, WorkerLink, ClientLink, GroupMaker: what one part asks of another.
+  // JobSink, WorkerLink, ClientLink, GroupMaker, RunStopper: what one part asks of another.
   void offer(WaitingJob job) override { dispatcher_.offer(std::move(job)); }
   std::optional<ExecutingJob> claim_new(const WaitingJob& job) override {
     return dispatcher_.claim_new(job);
@@ -92,6 +93,9 @@ class JobTracker final : public net::ServerReceiver,
   void reload(GroupId group) override { dispatcher_.reload(group); }
   void forget_definition(GroupId group, DefinitionId id) override {
     dispatcher_.forget_definition(group, id);
+  }
+  void stop_runs_of(DefinitionId id, const std::string& reason) override {
+    act_.stop_runs_of(id, reason);
   }
   bool send(const Worker& worker, const wire::Message& message) override;
   bool deliver(const Asker& asker, wire::Message message) override;

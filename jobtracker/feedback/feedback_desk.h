@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/client_link.h"

@@ -451,6 +451,28 @@ void ActIntake::cancel_runs(const PendingPtr& pending, const std::vector<CancelE
                         });
 }
 
+void ActIntake::stop_runs_of(DefinitionId id, const std::string& reason) {
+  std::vector<Operation> runs;
+  for (const JobId job : executing_.of_definition(id)) {
+    Executing* entry = executing_.find(job);
+    if (entry->phase == Phase::kEnding || entry->row.cancelled || entry->cancels > 0) continue;
+    ++entry->cancels;
+    runs.emplace_back(CancelExecuting{.id = job, .attempt = entry->row.job.attempt});
+  }
+  if (runs.empty()) return;
+  batcher_.post_unit(Urgency::kCompletion, std::move(runs),
+                     [this, reason](std::vector<Operation>& done,
+                                    const std::vector<Outcome>& outcomes, const Error*) {
+                       for (std::size_t i = 0; i < done.size(); ++i) {
+                         const auto& run = std::get<CancelExecuting>(done[i]);
+                         Executing* entry = executing_.find(run.id, run.attempt);
+                         if (entry == nullptr) continue;
+                         --entry->cancels;
+                         if (outcomes[i].kind == OutcomeKind::kDone) stop_runs({run.id}, reason);
+                       }
+                     });
+}
+
 void ActIntake::stop_held(DefinitionId id) {
   const ActiveDefinition* definition = catalog_.definition(id);
   if (definition == nullptr) return;

@@ -10,6 +10,7 @@
 #include "jobtracker/state/feedback_sink.h"
 #include "jobtracker/state/id_source.h"
 #include "jobtracker/state/job_sink.h"
+#include "jobtracker/state/run_stopper.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/state/take_back.h"
 #include "jobtracker/state/worker_link.h"
@@ -20,7 +21,7 @@ namespace carillon::jobtracker {
 // Does what people do to jobs: cancel, suspend, resume, trigger, kill. Answers when it is on disk.
 //
 // Thread: the loop.
-class ActIntake {
+class ActIntake final : public RunStopper {
  public:
   ActIntake(Catalog& catalog, ExecutingTable& executing, Workers& workers, Definitions& definitions,
             TakeBack& ends, Batcher& batcher, JobSink& sink, FeedbackSink& feedback,
@@ -30,6 +31,7 @@ class ActIntake {
   void act(const Asker& asker, wire::Act message, std::size_t bytes);
   // A worker says what it holds: what was told to stop is told again, as that may have been lost.
   void stop_again(const std::vector<wire::Held>& holding);
+  void stop_runs_of(DefinitionId id, const std::string& reason) override;
 
  private:
   struct Pending;

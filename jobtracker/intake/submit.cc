@@ -89,11 +89,6 @@ Status SubmitIntake::check(const JobSpec& spec) const {
                      "': 'job-' and a long number is kept for jobs without a chosen task id, "
                      "choose another"};
   }
-  if (spec.overlap == Overlap::kQueueOne || spec.overlap == Overlap::kCancelRunning) {
-    const std::string word = spec.overlap == Overlap::kQueueOne ? "queue_one" : "cancel_running";
-    return Error{ErrorCode::kInvalidArgument,
-                 "overlap '" + word + "' is not supported yet, use skip, queue or parallel"};
-  }
   CARILLON_TRY(CompiledSchedule::compile(spec.schedule, clock_.now()));
   return {};
 }

@@ -1,5 +1,6 @@
 // Whether an occurrence that has come due may run: overlap, deadlines, and what was voided.
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "jobtracker/recurrence/recurrence.h"
@@ -9,7 +10,9 @@ namespace carillon::jobtracker {
 namespace {
 
 // A start deadline is looked at only when a job is this late.
+constexpr std::int64_t kRowsMax = 100'000;
 constexpr Duration kLate = std::chrono::milliseconds{500};
+constexpr const char* kNextFireCame = "the next fire has come, and overlap is cancel_running";
 constexpr const char* kExpired = "not started within its start deadline";
 
 bool is_expired(const WaitingJob& job, Duration deadline, WallTime now) {
@@ -29,7 +32,7 @@ bool Recurrence::admit(WaitingJob& job, WallTime now) {
   if (definition->parked.contains(hand_out_key(job))) return false;
   if (was_lost_too_often(job)) return false;  // Its definition is on the way into quarantine.
   if (definition->is_recovering) {
-    if (!park(*definition, job)) definition->has_more_due = true;
+    if (!park(*definition, job, config_.parked_max)) definition->has_more_due = true;
     return false;
   }
   if (is_expired(job, definition->spec.start_deadline, now)) {
@@ -37,6 +40,12 @@ bool Recurrence::admit(WaitingJob& job, WallTime now) {
     return false;
   }
   const bool goes_on = job.attempt > 0 || definition->running.count(job.id) != 0;
+  const bool makes_way = goes_on && definition->spec.overlap == Overlap::kCancelRunning &&
+                         was_tried(job) && !definition->parked.empty();
+  if (makes_way) {
+    end_waiting(std::move(job), LogState::kCancelled, kNextFireCame);
+    return false;
+  }
   if (!goes_on) {
     const bool is_free =
         definition->running.empty() || job.forced || definition->spec.overlap == Overlap::kParallel;
@@ -46,8 +55,16 @@ bool Recurrence::admit(WaitingJob& job, WallTime now) {
       return false;
     }
     if (!is_free) {
-      const bool waits = job.triggered || definition->spec.overlap != Overlap::kSkip;
-      if (waits && park(*definition, job)) return false;
+      const Overlap overlap = definition->spec.overlap;
+      const bool is_one = overlap == Overlap::kQueueOne || overlap == Overlap::kCancelRunning;
+      const bool waits = job.triggered || overlap != Overlap::kSkip;
+      // Of the regular ones that wait all but the latest go at once, so there is room for it.
+      const bool has_room = is_one && !job.triggered;
+      if (waits && park(*definition, job, has_room ? SIZE_MAX : config_.parked_max)) {
+        if (is_one) keep_latest(*definition);
+        if (overlap == Overlap::kCancelRunning) make_way(*definition);
+        return false;
+      }
       skip_fire(*definition, std::move(job), LogState::kSkipped, "the run before had not ended");
       return false;
     }
@@ -108,10 +125,53 @@ void Recurrence::was_not_claimed(const WaitingJob& job) {
 }
 
 // True: it is held here, and its row stays in the table. False: too many are.
-bool Recurrence::park(ActiveDefinition& definition, const WaitingJob& job) {
-  if (definition.parked.size() >= config_.parked_max) return false;
+bool Recurrence::park(ActiveDefinition& definition, const WaitingJob& job, std::size_t most) {
+  if (definition.parked.size() >= most) return false;
   definition.parked.emplace(hand_out_key(job), job);
   return true;
+}
+
+// Of the regular runs that wait only the latest does.
+void Recurrence::keep_latest(ActiveDefinition& definition) {
+  const WaitingJob* latest = nullptr;
+  std::vector<WaitingJob> passed_by;
+  for (const auto& [key, job] : definition.parked) {
+    if (job.triggered) continue;
+    const bool is_later = latest == nullptr || job.trigger_time > latest->trigger_time;
+    if (latest != nullptr) passed_by.push_back(is_later ? *latest : job);
+    if (is_later) latest = &job;
+  }
+  for (WaitingJob& job : passed_by) {
+    definition.parked.erase(hand_out_key(job));
+    skip_uncounted(definition, std::move(job), "a later fire waits in its place");
+  }
+}
+
+// What runs is told to stop, and what waits for its retry ends.
+void Recurrence::make_way(ActiveDefinition& definition) {
+  const DefinitionId id = definition.row.id;
+  stopper_.stop_runs_of(id, kNextFireCame);
+  const auto waits_for_retry = [this](const ActiveDefinition& one, JobId job) {
+    return one.running.contains(job) && !one.leaving.contains(job) &&
+           executing_.find(job) == nullptr;
+  };
+  const bool has_retry =
+      std::any_of(definition.running.begin(), definition.running.end(),
+                  [&](const auto& run) { return waits_for_retry(definition, run.first); });
+  if (!has_retry) return;
+  ReadOccurrences question{.definition = id, .group = definition.row.group, .limit = kRowsMax};
+  batcher_.ask(question, [this, id, waits_for_retry](Result<ReadAnswer> answer) {
+    if (!answer.ok()) return;  // The retry comes, and makes way then.
+    for (WaitingJob& job : std::get<OccurrencesAnswer>(answer.value()).waiting) {
+      const ActiveDefinition* found = catalog_.definition(id);
+      if (found == nullptr) return;
+      const bool ends =
+          job.attempt > 0 && job.version == found->row.version && waits_for_retry(*found, job.id);
+      if (!ends) continue;
+      sink_.forget(job.group, job.id);
+      end_waiting(std::move(job), LogState::kCancelled, kNextFireCame);
+    }
+  });
 }
 
 void Recurrence::unpark(ActiveDefinition& definition) {
@@ -153,6 +213,32 @@ void Recurrence::skip_fire(ActiveDefinition& definition, WaitingJob job, LogStat
              if (ActiveDefinition* changed_one = catalog_.definition(changed.id))
                left(*changed_one, id);
              remove_if_over(changed.id);
+           });
+  });
+}
+
+// Of a schedule that is generated ahead, by a rule that passes fires over: a count is of runs.
+void Recurrence::skip_uncounted(ActiveDefinition& definition, WaitingJob job, std::string message) {
+  if (!definition.spec.schedule.count) {
+    return end_waiting(std::move(job), LogState::kSkipped, std::move(message));
+  }
+  definition.leaving.insert(job.id);
+  when_settled(definition.row.id, [this, job = std::move(job), message = std::move(message)](
+                                      ActiveDefinition& settled_one) mutable {
+    if (settled_one.row.version != job.version) {
+      settled_one.leaving.erase(job.id);
+      return;
+    }
+    LogEntry entry =
+        passed_over(settled_one.row, LogState::kSkipped, job.trigger_time, 1, std::move(message));
+    entry.job_id = job.id;
+    std::vector<Operation> with;
+    with.emplace_back(ChangeWaiting{.from = job, .log = std::move(entry)});
+    change(settled_one, uncounted(settled_one), std::move(with),
+           [this, id = job.id](const ChangeDefinition& changed, const Outcome&) {
+             if (ActiveDefinition* changed_one = catalog_.definition(changed.id))
+               left(*changed_one, id);
+             generate_later(changed.id);
            });
   });
 }

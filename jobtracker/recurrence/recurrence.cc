@@ -27,14 +27,15 @@ Status RecurrenceConfig::validate() const {
 }
 
 Recurrence::Recurrence(RecurrenceConfig config, Catalog& catalog, ExecutingTable& executing,
-                       Batcher& batcher, JobSink& sink, FeedbackSink& feedback, IdSource& ids,
-                       SchedulingClock& clock, Executor& executor, const Logger& log)
+                       Batcher& batcher, JobSink& sink, FeedbackSink& feedback, RunStopper& stopper,
+                       IdSource& ids, SchedulingClock& clock, Executor& executor, const Logger& log)
     : config_(config),
       catalog_(catalog),
       executing_(executing),
       batcher_(batcher),
       sink_(sink),
       feedback_(feedback),
+      stopper_(stopper),
       ids_(ids),
       clock_(clock),
       executor_(executor),

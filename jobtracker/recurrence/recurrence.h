@@ -16,6 +16,7 @@
 #include "jobtracker/state/id_source.h"
 #include "jobtracker/state/job_sink.h"
 #include "jobtracker/state/run_end.h"
+#include "jobtracker/state/run_stopper.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/store/batcher.h"
 #include "shared/runtime/executor.h"
@@ -60,8 +61,8 @@ struct RecurrenceConfig {
 class Recurrence final : public Definitions, public Gate, public RunEnd {
  public:
   Recurrence(RecurrenceConfig config, Catalog& catalog, ExecutingTable& executing, Batcher& batcher,
-             JobSink& sink, FeedbackSink& feedback, IdSource& ids, SchedulingClock& clock,
-             Executor& executor, const Logger& log);
+             JobSink& sink, FeedbackSink& feedback, RunStopper& stopper, IdSource& ids,
+             SchedulingClock& clock, Executor& executor, const Logger& log);
 
   // After a restart: takes what the store has, looks for what was missed, and starts the passes.
   void start(const StartAnswer& found);
@@ -157,10 +158,13 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
 
   bool admit_one_shot(WaitingJob& job, WallTime now);
   void end_one_shot(WaitingJob job);
-  bool park(ActiveDefinition& definition, const WaitingJob& job);
+  bool park(ActiveDefinition& definition, const WaitingJob& job, std::size_t most);
+  void keep_latest(ActiveDefinition& definition);
+  void make_way(ActiveDefinition& definition);
   void unpark(ActiveDefinition& definition);
   void end_void(WaitingJob job);
   void skip_fire(ActiveDefinition& definition, WaitingJob job, LogState state, std::string message);
+  void skip_uncounted(ActiveDefinition& definition, WaitingJob job, std::string message);
   void end_waiting(WaitingJob job, LogState state, std::string message);
   void left(ActiveDefinition& definition, JobId id);
 
@@ -183,6 +187,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   Batcher& batcher_;
   JobSink& sink_;
   FeedbackSink& feedback_;
+  RunStopper& stopper_;
   IdSource& ids_;
   SchedulingClock& clock_;
   Executor& executor_;

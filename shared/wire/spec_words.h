@@ -17,9 +17,11 @@ inline constexpr Words<DstRule, 4> kDstWords{{{"auto", DstRule::kAuto},
                                               {"once", DstRule::kOnce},
                                               {"twice", DstRule::kTwice}}};
 
-// What can be asked for: the other two are refused still, so they have no words.
-inline constexpr Words<Overlap, 3> kOverlapWords{
-    {{"skip", Overlap::kSkip}, {"queue", Overlap::kQueue}, {"parallel", Overlap::kParallel}}};
+inline constexpr Words<Overlap, 5> kOverlapWords{{{"skip", Overlap::kSkip},
+                                                  {"queue", Overlap::kQueue},
+                                                  {"queue_one", Overlap::kQueueOne},
+                                                  {"cancel_running", Overlap::kCancelRunning},
+                                                  {"parallel", Overlap::kParallel}}};
 
 inline constexpr Words<MisfirePolicy, 3> kMisfireWords{{{"fire_once", MisfirePolicy::kFireOnce},
                                                         {"skip", MisfirePolicy::kSkip},

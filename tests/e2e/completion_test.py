@@ -104,7 +104,7 @@ class Bash(E2eTest):
         shown, _ = self.terminal.type("jobclient su\t")
         self.assertRegex(shown, r"submit +suspend")
         shown, _ = self.terminal.type("jobclient submit --overlap \t")
-        self.assertRegex(shown, r"parallel +queue +skip")
+        self.assertRegex(shown, r"cancel_running +queue +skip")
         shown, _ = self.terminal.type("jobclient kill -\t")
         self.assertIn("--job", shown)
         self.assertNotIn("--cron", shown)

@@ -134,6 +134,24 @@ class Kinds:
             self.assertGreaterEqual(after["started_at"], before["ended_at"])
         self.assertEqual(sorted(row["trigger_time"] for row in rows), [r["trigger_time"] for r in rows])
 
+    def test_cancel_running_stops_the_run_before(self):
+        self.one.submit("--task-id", "cover", "--every", "1s", "--overlap", "cancel_running", "--",
+                        "sleep", "30")
+        rows = self.ends("cover", 3, ("killed",))
+        self.assertEqual(len({row["trigger_time"] for row in rows}), 3)
+        for row, after in zip(rows, rows[1:]):
+            self.assertLessEqual(row["ended_at"], after["started_at"])
+
+    def test_queue_one_keeps_the_latest_fire(self):
+        self.one.submit("--task-id", "latest", "--every", "500ms", "--count", "3", "--overlap",
+                        "queue_one", "--", "sleep", "1.7")
+        rows = self.ends("latest", 3)
+        for row, after in zip(rows, rows[1:]):
+            self.assertLessEqual(row["ended_at"], after["started_at"])
+        skipped = [row for row in self.one.history("latest") if row["state"] == "skipped"]
+        self.assertGreaterEqual(len(skipped), 2)
+        wait_for("its task id to be free", lambda: not self.one.rows("list"))
+
     def test_manual_runs_only_by_trigger_with_its_payload_or_that_of_the_trigger(self):
         self.one.submit("--task-id", "manual", "--manual", "--payload", "its own", "--", "cat")
         row = self.one.rows("list")[0]

@@ -77,8 +77,8 @@ struct Run {
 enum class Overlap : int {
   kSkip = 0,
   kQueue = 1,
-  kQueueOne = 2,       // refused by the job tracker still
-  kCancelRunning = 3,  // the same
+  kQueueOne = 2,       // the latest waits, what waited before it is skipped
+  kCancelRunning = 3,  // the same, and the run before is stopped
   kParallel = 4
 };
 

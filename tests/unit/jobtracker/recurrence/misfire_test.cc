@@ -1,3 +1,4 @@
+#include <array>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -28,9 +29,8 @@ struct Case {
 };
 
 std::string name_of(const ::testing::TestParamInfo<Case>& info) {
-  const char* overlap = info.param.overlap == Overlap::kSkip    ? "Skip"
-                        : info.param.overlap == Overlap::kQueue ? "Queue"
-                                                                : "Parallel";
+  constexpr std::array kOverlaps{"Skip", "Queue", "QueueOne", "CancelRunning", "Parallel"};
+  const char* overlap = kOverlaps.at(static_cast<std::size_t>(info.param.overlap));
   const char* policy = info.param.policy == MisfirePolicy::kFireOnce ? "FireOnce"
                        : info.param.policy == MisfirePolicy::kSkip   ? "Skip"
                                                                      : "FireAll";
@@ -46,6 +46,10 @@ INSTANTIATE_TEST_SUITE_P(Misfire, AfterDownTime,
                                            Case{Overlap::kQueue, MisfirePolicy::kFireOnce},
                                            Case{Overlap::kQueue, MisfirePolicy::kSkip},
                                            Case{Overlap::kQueue, MisfirePolicy::kFireAll},
+                                           Case{Overlap::kQueueOne, MisfirePolicy::kFireOnce},
+                                           Case{Overlap::kQueueOne, MisfirePolicy::kSkip},
+                                           Case{Overlap::kCancelRunning, MisfirePolicy::kFireOnce},
+                                           Case{Overlap::kCancelRunning, MisfirePolicy::kSkip},
                                            Case{Overlap::kParallel, MisfirePolicy::kFireOnce},
                                            Case{Overlap::kParallel, MisfirePolicy::kSkip},
                                            Case{Overlap::kParallel, MisfirePolicy::kFireAll}),

@@ -17,6 +17,7 @@ using carillon::testing::job_now;
 using carillon::testing::RunRecord;
 using carillon::testing::TrackerBundle;
 using carillon::testing::triggers;
+using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
@@ -73,6 +74,102 @@ TEST(Overlap, QueueRunsEveryFireOneAfterTheOther) {
   EXPECT_THAT(triggers_once(bundle.runs_of("a")), SizeIs(12));
   EXPECT_EQ(worker.busy_max(), 1);
   EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Overlap, QueueOneKeepsTheLatestAndCountsTheOthers) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker({.threads = 8});
+  runs_take(worker, seconds{35});
+  const WallTime start = bundle.now();
+  JobSpec job = counted(seconds{10}, 4, Overlap::kQueueOne);
+  job.schedule.first = start;
+  bundle.submit(job);
+  bundle.run_for(minutes{5});
+  const auto runs = bundle.runs_of("a");
+  ASSERT_THAT(runs, SizeIs(4)) << "a count is of runs: " << bundle.story("a");
+  EXPECT_EQ(worker.busy_max(), 1);
+  for (std::size_t i = 1; i + 1 < runs.size(); ++i) {  // Behind the last there is no other.
+    const Duration waited = runs[i].started_wall - runs[i].trigger_time;
+    EXPECT_LT(waited, seconds{10}) << "the latest fire before the end of the run before";
+  }
+  EXPECT_THAT(triggers_once(runs), SizeIs(4));
+  EXPECT_EQ(skipped(bundle, "a"), 5);
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Overlap, QueueOneKeepsOneOverARestartToo) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker({.threads = 8});
+  runs_take(worker, minutes{3});
+  JobSpec job = job_every("a", seconds{10});
+  job.overlap = Overlap::kQueueOne;
+  bundle.submit(job);
+  bundle.run_for(minutes{1});
+  bundle.restart_after(seconds{1});
+  bundle.run_for(minutes{1});
+  std::int64_t due = 0;
+  for (const WaitingJob& one : bundle.waiting("a")) due += one.trigger_time <= bundle.now();
+  EXPECT_EQ(due, 1);
+  EXPECT_THAT(bundle.runs(), SizeIs(1));
+}
+
+TEST(Overlap, QueueOneKeepsTheLatestHoweverManyTriggeredRunsWait) {
+  TrackerBundle bundle({.tracker = {.recurrence = {.parked_max = 2}}});
+  runs_take(bundle.add_worker({.threads = 8}), minutes{5});
+  JobSpec job = job_every("a", seconds{10});
+  job.overlap = Overlap::kQueueOne;
+  bundle.submit(job);
+  bundle.run_for(seconds{5});
+  for (int i = 0; i < 2; ++i) bundle.act(wire::Verb::kTrigger, "a");
+  bundle.run_for(minutes{1});
+  std::vector<WallTime> regular;
+  for (const WaitingJob& one : bundle.waiting("a")) {
+    const bool is_due = !one.triggered && one.trigger_time <= bundle.now();
+    if (is_due) regular.push_back(one.trigger_time);
+  }
+  ASSERT_THAT(regular, SizeIs(1)) << bundle.story("a");
+  EXPECT_LT(bundle.now() - regular.front(), seconds{10});
+}
+
+TEST(Overlap, CancelRunningStopsTheRunAndStartsTheNext) {
+  for (const bool lets_go : {false, true}) {
+    SCOPED_TRACE(lets_go);
+    TrackerBundle bundle;
+    auto& worker = bundle.add_worker({.threads = 8});
+    runs_take(worker, hours{1});
+    JobSpec job = job_every("a", seconds{10});
+    job.overlap = Overlap::kCancelRunning;
+    job.retries = {.max = 5, .base = seconds{1}};
+    bundle.submit(job);
+    bundle.run_for(seconds{15});
+    worker.lose_frames(!lets_go);  // It does not hear that it is to stop.
+    bundle.run_for(seconds{2});
+    worker.lose_frames(false);
+    bundle.run_for(seconds{18});
+    const auto runs = bundle.runs_of("a");
+    ASSERT_THAT(triggers_once(runs), SizeIs(4)) << bundle.story("a");
+    EXPECT_EQ(worker.busy_max(), 1);
+    EXPECT_TRUE(runs[0].was_killed);
+    EXPECT_LT(runs[3].started_wall - runs[3].trigger_time, seconds{1});
+    EXPECT_EQ(bundle.log("a").front().state, LogState::kKilled);
+    EXPECT_TRUE(bundle.log("a").front().final) << "its retries are void";
+  }
+}
+
+TEST(Overlap, CancelRunningEndsARunThatWaitsForItsRetry) {
+  TrackerBundle bundle;
+  bundle.add_worker({.threads = 8}).behaviour = [](const auto&, const auto&) {
+    return FakeRun{.outcome = wire::RunOutcome::kException};
+  };
+  JobSpec job = job_every("a", seconds{10});
+  job.overlap = Overlap::kCancelRunning;
+  job.retries = {.max = 5, .base = minutes{30}};
+  bundle.submit(job);
+  bundle.run_for(seconds{35});
+  EXPECT_THAT(triggers_once(bundle.runs_of("a")), SizeIs(4)) << bundle.story("a");
+  std::int64_t cancelled = 0;
+  for (const LogEntry& entry : bundle.log("a")) cancelled += entry.state == LogState::kCancelled;
+  EXPECT_EQ(cancelled, 3);
 }
 
 TEST(Overlap, ParallelRunsEveryFireAtItsTime) {
@@ -420,12 +517,13 @@ TEST(Definitions, AReplacedOnesRunIsNotTriedAgain) {
   const JobId renewed = bundle.submit(job).job_id;
   bundle.run_for(minutes{20});
   const auto log = bundle.log("a");
-  ASSERT_THAT(log, SizeIs(2)) << bundle.story("a");
-  EXPECT_EQ(log[0].job_id, old);
-  EXPECT_EQ(log[0].state, LogState::kFailed);
-  EXPECT_TRUE(log[0].final);
-  EXPECT_EQ(log[1].job_id, renewed);
-  EXPECT_EQ(log[1].state, LogState::kSucceeded);
+  ASSERT_THAT(log, SizeIs(3)) << bundle.story("a");
+  EXPECT_EQ(log[0].state, LogState::kCancelled) << "the definition";
+  EXPECT_EQ(log[1].job_id, old);
+  EXPECT_EQ(log[1].state, LogState::kFailed);
+  EXPECT_TRUE(log[1].final);
+  EXPECT_EQ(log[2].job_id, renewed);
+  EXPECT_EQ(log[2].state, LogState::kSucceeded);
 }
 
 TEST(Definitions, AnIdIsNotGivenAgainAfterTheNewestDefinitionWasRemoved) {

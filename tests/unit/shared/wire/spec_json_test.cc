@@ -198,12 +198,10 @@ TEST(SpecFromJson, RefusesNumbersThatDoNotFit) {
 TEST(SpecFromJson, ListsTheWordsOfAChoice) {
   EXPECT_EQ(
       refusal(R"({"shell":"x","overlap":"paralel"})"),
-      "overlap is 'paralel', must be one of skip, queue, parallel (did you mean 'parallel'?)");
-  // Refused by the job tracker still, so they are no words.
-  EXPECT_EQ(refusal(R"({"shell":"x","overlap":"queue_one"})"),
-            "overlap is 'queue_one', must be one of skip, queue, parallel");
-  EXPECT_EQ(refusal(R"({"shell":"x","overlap":"cancel_running"})"),
-            "overlap is 'cancel_running', must be one of skip, queue, parallel");
+      "overlap is 'paralel', must be one of skip, queue, queue_one, cancel_running, parallel (did "
+      "you mean 'parallel'?)");
+  EXPECT_EQ(read(R"({"shell":"x","overlap":"queue_one"})").overlap, Overlap::kQueueOne);
+  EXPECT_EQ(read(R"({"shell":"x","overlap":"cancel_running"})").overlap, Overlap::kCancelRunning);
 }
 
 TEST(SpecFromJson, RefusesAnEmptyTaskId) {
