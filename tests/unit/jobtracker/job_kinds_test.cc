@@ -294,6 +294,19 @@ TEST(JobKinds, ATaskIdIsTakenWhileItsJobWaitsExecutesOrIsDefined) {
   EXPECT_EQ(bundle.submit(job_now("once")).status, wire::SubmitStatus::kDuplicate);
 }
 
+TEST(JobKinds, ATaskIdIsTakenWhileItsJobIsSuspended) {
+  TrackerBundle bundle;
+  bundle.submit(job_at("once", bundle.now() + std::chrono::hours{1}));
+  bundle.submit(job_every("again", minutes{1}));
+  for (const char* const task : {"once", "again"}) {
+    SCOPED_TRACE(task);
+    bundle.act(wire::Verb::kSuspend, task);
+    EXPECT_EQ(bundle.submit(job_now(task)).status, wire::SubmitStatus::kDuplicate);
+    const wire::Message resumed = bundle.act(wire::Verb::kResume, task);
+    EXPECT_TRUE(std::holds_alternative<wire::Acted>(resumed));
+  }
+}
+
 TEST(JobKinds, TheSameTaskIdInAnotherGroupIsAnotherJob) {
   TrackerBundle bundle;
   JobSpec elsewhere = job_now("once");

@@ -64,6 +64,15 @@ TEST(Attempts, AnExceptionIsRetriedWhileRetriesRemain) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
+TEST(Attempts, AFailureIsNotRetriedUnlessThatWasAskedFor) {
+  TrackerBundle bundle;
+  ends_with(bundle.add_worker(), {RunOutcome::kException});
+  bundle.submit(job_now("a"));
+  bundle.run_for(hours{1});
+  EXPECT_THAT(bundle.runs(), SizeIs(1));
+  EXPECT_TRUE(bundle.is_empty());
+}
+
 TEST(Attempts, TheWaitBeforeARetryDoublesUpToItsCap) {
   TrackerBundle bundle;
   ends_with(bundle.add_worker(), {RunOutcome::kTimedOut});

@@ -381,6 +381,28 @@ TEST(Generation, RowsStandTenMinutesAheadAtTheMostWithoutGapOrDouble) {
   EXPECT_GE(expected + seconds{7}, bundle.now());
 }
 
+TEST(Generation, AFirstFireFarAheadCostsNothingUntilItIsNear) {
+  TrackerBundle bundle;
+  bundle.add_worker({.threads = 4});
+  JobSpec job = job_every("a", seconds{10});
+  job.overlap = Overlap::kParallel;
+  job.schedule.first = bundle.now() + hours{2};
+  bundle.submit(job);
+  JobSpec other = job_every("b", minutes{1});
+  other.overlap = Overlap::kParallel;
+  bundle.submit(other);
+  bundle.run_for(minutes{1});
+  std::size_t operations = 0;
+  bundle.lane().on_commit = [&operations](const Batch& batch) {
+    operations += batch.operations.size();
+  };
+  bundle.run_for(hours{1});
+  EXPECT_LT(operations, 1000U) << "sixty runs of the other, and some housekeeping";
+  EXPECT_GE(bundle.runs_of("b").size(), 60U) << "which is not held up";
+  bundle.run_to(*job.schedule.first + seconds{55});
+  EXPECT_THAT(triggers_once(bundle.runs_of("a")), SizeIs(6));
+}
+
 TEST(Generation, AKillInTheMiddleOfABatchLeavesNoGapAndNoDouble) {
   for (const bool commit_lands : {false, true}) {
     for (int moment = 0; moment < 12; ++moment) {
