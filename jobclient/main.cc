@@ -1,4 +1,5 @@
 #include <iostream>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "jobclient/cli/program.h"
+#include "shared/sql/mysql/mysql_connection.h"
 
 namespace carillon::cli {
 namespace {
@@ -32,6 +34,13 @@ void pause(Duration time) {
   ::poll(nullptr, 0, static_cast<int>(milliseconds.count()));
 }
 
+Result<std::unique_ptr<sql::Connection>> open_database(const std::string& url) {
+  const sql::MysqlUrl parsed = CARILLON_TRY(sql::parse_mysql_url(url));
+  std::unique_ptr<sql::Connection> connection =
+      CARILLON_TRY(sql::MysqlConnection::open(parsed, sql::MysqlOptions{}));
+  return connection;
+}
+
 int run(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
@@ -53,6 +62,7 @@ int run(int argc, char** argv) {
             options.on_delivered = std::move(on_delivered);
             return JobClient::open(options);
           },
+      .open_database = open_database,
       .pause = pause};
   const int status = run_program(arguments, environment, around);
   std::cout.flush();

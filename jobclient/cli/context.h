@@ -14,6 +14,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/configuration.h"
 #include "shared/base/mutex.h"
+#include "shared/sql/sql_connection.h"
 
 // What a verb of jobclient works with: what was asked for, and the world around it. main makes it
 // of the process, a test of its own things.
@@ -34,6 +35,8 @@ struct Surroundings {
   using OnDelivered = std::function<void(const SubmitAnswer&)>;
   std::function<Result<std::unique_ptr<JobClient>>(const Configuration&, OnDelivered)>
       open_client{};
+  // By its mysql:// URL.
+  std::function<Result<std::unique_ptr<sql::Connection>>(const std::string&)> open_database{};
   std::function<void(Duration)> pause{};
 };
 

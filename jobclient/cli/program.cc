@@ -6,6 +6,7 @@
 #include "jobclient/cli/flush.h"
 #include "jobclient/cli/help.h"
 #include "jobclient/cli/import_crontab.h"
+#include "jobclient/cli/import_lts.h"
 #include "jobclient/cli/keys.h"
 #include "jobclient/cli/logs.h"
 #include "jobclient/cli/next.h"
@@ -27,6 +28,7 @@ struct CliVerb {
 constexpr CliVerb kVerbs[] = {{declare_submit, run_submit},
                               {declare_flush, run_flush},
                               {declare_import_crontab, run_import_crontab},
+                              {declare_import_lts, run_import_lts},
                               {declare_list, run_list},
                               {declare_show, run_show},
                               {declare_waiting, run_waiting},

@@ -1,0 +1,301 @@
+#include "jobclient/cli/lts_jobs.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "shared/base/time_text.h"
+#include "shared/job/cron.h"
+
+namespace carillon::cli {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+// A task as LTS knows it: group and task id.
+using Key = std::pair<std::string, std::string>;
+
+constexpr const char* kFirstFire = "__LTS_Repeat_Job_First_Fire_Time";
+
+WallTime time_of(std::int64_t ms) { return WallTime{milliseconds{ms}}; }
+
+bool is_definition(LtsQueue queue) {
+  return queue == LtsQueue::kCron || queue == LtsQueue::kRepeat || queue == LtsQueue::kSuspended;
+}
+
+bool is_periodic(const LtsRow& row) { return row.job_type == "CRON" || row.job_type == "REPEAT"; }
+
+// The definition that an occurrence was made of.
+Key definition_of(const LtsRow& row) {
+  return {row.group, row.real_task_id.empty() ? row.task_id : row.real_task_id};
+}
+
+// A map of texts as LTS's JSON writers make it; other values keep their JSON text.
+Result<std::map<std::string, std::string>> params_of(const std::string& text) {
+  std::map<std::string, std::string> params;
+  if (text.empty()) return params;
+  const json object = json::parse(text, nullptr, false);
+  if (object.is_null()) return params;
+  if (!object.is_object()) {
+    return Error{ErrorCode::kInvalidArgument, "its ext_params are no JSON object"};
+  }
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_null()) continue;
+    params[name] = value.is_string() ? value.get<std::string>() : value.dump();
+  }
+  return params;
+}
+
+std::optional<std::int64_t> number_in(const std::map<std::string, std::string>& params,
+                                      const char* name) {
+  const auto found = params.find(name);
+  if (found == params.end() || found->second.empty()) return std::nullopt;
+  std::int64_t number = 0;
+  for (const char c : found->second) {
+    if (c < '0' || c > '9' || number > INT64_MAX / 10 - 10) return std::nullopt;
+    number = number * 10 + (c - '0');
+  }
+  return number;
+}
+
+// What other rows say of the tasks.
+struct Others {
+  std::map<Key, std::vector<const LtsRow*>> waiting{};    // occurrences, by their definition
+  std::map<Key, std::vector<const LtsRow*>> executing{};  // the same
+  std::set<Key> definitions{};
+
+  explicit Others(const std::vector<LtsRow>& rows) {
+    for (const LtsRow& row : rows) {
+      const Key key = definition_of(row);
+      if (is_definition(row.queue)) definitions.insert(key);
+      if (row.queue == LtsQueue::kWaiting && is_periodic(row)) waiting[key].push_back(&row);
+      if (row.queue == LtsQueue::kExecuting) executing[key].push_back(&row);
+    }
+  }
+
+  static const std::vector<const LtsRow*>& find(
+      const std::map<Key, std::vector<const LtsRow*>>& rows, const LtsRow& row) {
+    static const std::vector<const LtsRow*> kNone;
+    const auto found = rows.find(definition_of(row));
+    return found == rows.end() ? kNone : found->second;
+  }
+};
+
+// Makes the entry of one row.
+class Maker {
+ public:
+  Maker(const LtsRow& row, const Others& others, const LtsOptions& options)
+      : row_(row), others_(others), options_(options) {
+    entry_.row = row;
+  }
+
+  LtsEntry make() {
+    if (is_definition(row_.queue)) {
+      entry_.waiting = std::ssize(others_.find(others_.waiting, row_));
+    }
+    entry_.job = row_.queue == LtsQueue::kExecuting ? executing() : job();
+    return std::move(entry_);
+  }
+
+ private:
+  void note(std::string text) { entry_.notes.push_back(std::move(text)); }
+
+  Result<JobSpec> executing() const {
+    if (others_.definitions.contains(definition_of(row_))) {
+      return Error{ErrorCode::kConflict,
+                   "a run of it executes in LTS and ends there; the definition is taken over"};
+    }
+    return Error{ErrorCode::kConflict,
+                 "executes in LTS: let it end there (if its worker is gone, let LTS's job tracker "
+                 "queue it again), then import once more"};
+  }
+
+  Result<JobSpec> job() {
+    JobSpec spec{.task_id = row_.task_id, .group = row_.group};
+    spec.description = "LTS job " + row_.job_id;
+    spec.params = CARILLON_TRY(params_of(row_.ext_params));
+    internal_ = CARILLON_TRY(params_of(row_.internal_ext_params));
+    spec.priority = priority();
+    spec.retries.max = retries();
+    spec.run.handler = handler(spec);
+    spec.replace_on_exist = options_.replace;
+    spec.schedule = CARILLON_TRY(schedule());
+    if (is_periodic(row_) && is_definition(row_.queue)) {
+      spec.overlap = row_.relies_on_prev_cycle ? Overlap::kSkip : Overlap::kParallel;
+      spec.misfire.policy =
+          row_.relies_on_prev_cycle ? MisfirePolicy::kFireOnce : MisfirePolicy::kFireAll;
+    }
+    if (row_.needs_feedback) {
+      note(
+          "needFeedback: results are kept here and not sent to the submitter (see jobclient "
+          "history)");
+    }
+    if (internal_.contains("__LTS_ignoreAddOnExecuting")) {
+      note(
+          "__LTS_ignoreAddOnExecuting has no counterpart: while a job of its task id lives, "
+          "another one is a duplicate anyway");
+    }
+    CARILLON_TRY(spec.validate());
+    return spec;
+  }
+
+  int priority() {
+    const std::int64_t priority = std::clamp<std::int64_t>(row_.priority, 0, kPriorityMax);
+    if (priority != row_.priority) {
+      note("priority " + std::to_string(row_.priority) + " becomes " + std::to_string(priority) +
+           " (0 to " + std::to_string(kPriorityMax) + " here)");
+    }
+    return static_cast<int>(priority);
+  }
+
+  // Those that LTS would still have made: its global maximum holds there too.
+  int retries() {
+    std::int64_t retries = std::max<std::int64_t>(row_.max_retry_times, 0);
+    if (retries > options_.retries_max) {
+      note("retries " + std::to_string(retries) + " become " +
+           std::to_string(options_.retries_max) + ", as LTS makes no more (--retries-max)");
+      retries = options_.retries_max;
+    }
+    if (row_.queue == LtsQueue::kWaiting && row_.retry_times > 0) {
+      retries = std::max<std::int64_t>(retries - row_.retry_times, 0);
+      note("has been tried " + std::to_string(row_.retry_times) +
+           (row_.retry_times == 1 ? " time" : " times") + " in LTS: the retries left are kept");
+    }
+    return static_cast<int>(std::min<std::int64_t>(retries, INT32_MAX));
+  }
+
+  std::string handler(const JobSpec& spec) const {
+    const auto named = spec.params.find(options_.handler_from);
+    if (named != spec.params.end() && !named->second.empty()) return named->second;
+    return options_.handler.empty() ? row_.group : options_.handler;
+  }
+
+  Result<Schedule> schedule() {
+    if (is_definition(row_.queue) && row_.job_type == "CRON") return cron();
+    if (is_definition(row_.queue) && row_.job_type == "REPEAT") return repeat();
+    if (row_.trigger_time && (row_.job_type != "REAL_TIME" || row_.retry_times > 0)) return once();
+    if (row_.repeat_count != 0 && row_.job_type == "REAL_TIME") {
+      note("has a repeatCount and no repeatInterval: LTS runs it once, and so does this");
+    }
+    entry_.schedule = "now";
+    return Schedule{};
+  }
+
+  Result<Schedule> cron() {
+    entry_.schedule = row_.cron;
+    const Cron cron = CARILLON_TRY(Cron::parse(row_.cron));
+    CARILLON_TRY(cron.check_will_fire(options_.now, options_.zone, DstRule::kAuto));
+    const WallTime* const lts_next = next_in_lts();
+    if (lts_next != nullptr) {
+      const auto here =
+          cron.next(*lts_next - std::chrono::seconds{1}, options_.zone, DstRule::kAuto);
+      if (here != *lts_next) {
+        note("LTS will fire it at times at which it does not fire in " + options_.zone.name() +
+             " (--tz must be the zone of LTS's job trackers)");
+      }
+    }
+    note_waiting();
+    return Schedule{.kind = ScheduleKind::kCron, .cron = row_.cron, .tz = options_.zone.name()};
+  }
+
+  Result<Schedule> repeat() {
+    const Duration interval = milliseconds{row_.repeat_interval};
+    std::optional<std::int64_t> left;
+    if (row_.repeat_count > 0) {
+      // What executes will be counted there when it ends.
+      left = row_.repeat_count - row_.repeated_count -
+             std::ssize(others_.find(others_.executing, row_));
+      if (*left <= 0) {
+        return Error{ErrorCode::kConflict,
+                     "has had all of its " + std::to_string(row_.repeat_count) + " runs in LTS"};
+      }
+      if (*left != row_.repeat_count) {
+        note(std::to_string(row_.repeat_count - *left) + " of its " +
+             std::to_string(row_.repeat_count) + " runs made in LTS: the others are left");
+      }
+    }
+    if (interval <= Duration::zero()) {
+      return Error{ErrorCode::kInvalidArgument, "has no repeat_interval"};
+    }
+    entry_.schedule =
+        "every " + format_duration(interval) +
+        (left ? ", " + std::to_string(*left) + (*left == 1 ? " time" : " times") : "");
+    WallTime first =
+        time_of(number_in(internal_, kFirstFire).value_or(row_.trigger_time.value_or(0)));
+    // On the grid of its first fire, as in LTS.
+    if (first <= options_.now) first += ((options_.now - first) / interval + 1) * interval;
+    note_waiting();
+    if (!row_.relies_on_prev_cycle && !left) {
+      note("LTS ends an overlapping repeat without an end after its first run: here it goes on");
+    }
+    return Schedule{
+        .kind = ScheduleKind::kEvery, .interval = interval, .count = left, .first = first};
+  }
+
+  Result<Schedule> once() {
+    const WallTime at = time_of(*row_.trigger_time);
+    entry_.schedule = "at " + format_time(at);
+    if (is_periodic(row_)) note("its definition is gone in LTS: this one run of it is taken over");
+    return Schedule{.kind = ScheduleKind::kAt, .at = at};
+  }
+
+  // When LTS will make the next run; null where it has none waiting.
+  const WallTime* next_in_lts() {
+    for (const LtsRow* row : others_.find(others_.waiting, row_)) {
+      // The time of a retry is no fire.
+      if (!row->trigger_time || row->retry_times > 0) continue;
+      const WallTime time = time_of(*row->trigger_time);
+      if (!next_ || time < *next_) next_ = time;
+    }
+    return next_ ? &*next_ : nullptr;
+  }
+
+  void note_waiting() {
+    if (row_.queue == LtsQueue::kSuspended) return;
+    const WallTime* const next = next_in_lts();
+    if (next != nullptr && *next <= options_.now) {
+      note("has a run overdue in LTS, which is not made up here (jobclient trigger makes it)");
+    }
+    if (next == nullptr && entry_.waiting == 0 && others_.find(others_.executing, row_).empty()) {
+      note("LTS has lost its next run and would never run it again: here it goes on");
+    }
+  }
+
+  const LtsRow& row_;
+  const Others& others_;
+  const LtsOptions& options_;
+  LtsEntry entry_{};
+  std::map<std::string, std::string> internal_{};
+  std::optional<WallTime> next_{};
+};
+
+}  // namespace
+
+std::vector<LtsEntry> read_lts_jobs(const std::vector<LtsRow>& rows, const LtsOptions& options) {
+  const Others others(rows);
+  std::map<Key, LtsQueue> taken;
+  std::vector<LtsEntry> entries;
+  for (const LtsRow& row : rows) {
+    const bool is_made_again = row.queue == LtsQueue::kWaiting && is_periodic(row) &&
+                               others.definitions.contains(definition_of(row));
+    if (is_made_again) continue;
+    LtsEntry entry = Maker(row, others, options).make();
+    if (entry.job.ok()) {
+      const auto [first, is_new] = taken.emplace(Key{row.group, row.task_id}, row.queue);
+      if (!is_new) {
+        entry.job = Error{ErrorCode::kConflict, std::string{"its task id is that of a "} +
+                                                    to_string(first->second) +
+                                                    " job, which is taken over instead"};
+      }
+    }
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+}  // namespace carillon::cli

@@ -1,0 +1,118 @@
+#include "jobclient/cli/lts_rows.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace carillon::cli {
+namespace {
+
+constexpr std::string_view kWaitingPrefix = "lts_wjq_";
+constexpr const char* kColumns =
+    "id, job_id, job_type, task_id, real_task_id, task_tracker_node_group, submit_node_group, "
+    "priority, retry_times, max_retry_times, rely_on_prev_cycle, need_feedback, ext_params, "
+    "internal_ext_params, cron_expression, trigger_time, repeat_count, repeated_count, "
+    "repeat_interval, task_tracker_identity";
+
+std::optional<LtsQueue> queue_of(std::string_view table) {
+  if (table == "lts_cron_job_queue") return LtsQueue::kCron;
+  if (table == "lts_repeat_job_queue") return LtsQueue::kRepeat;
+  if (table == "lts_suspend_job_queue") return LtsQueue::kSuspended;
+  if (table == "lts_executing_job_queue") return LtsQueue::kExecuting;
+  if (table.starts_with(kWaitingPrefix)) return LtsQueue::kWaiting;
+  return std::nullopt;
+}
+
+// A table of LTS is named after a node group, which may have any character.
+std::string quoted(std::string_view name) {
+  std::string text = "\"";
+  for (const char c : name) text += c == '"' ? "\"\"" : std::string{c};
+  return text + "\"";
+}
+
+LtsRow row_of(LtsQueue queue, const sql::Row& from) {
+  int column = 0;
+  const auto number = [&](std::int64_t fallback) {
+    const int at = column++;
+    return from.is_null(at) ? fallback : from.integer(at);
+  };
+  const auto text = [&] { return std::string{from.bytes(column++)}; };
+  LtsRow row{.queue = queue};
+  row.id = number(0);
+  row.job_id = text();
+  row.job_type = text();
+  row.task_id = text();
+  row.real_task_id = text();
+  row.group = text();
+  row.submit_group = text();
+  row.priority = number(100);
+  row.retry_times = number(0);
+  row.max_retry_times = number(0);
+  row.relies_on_prev_cycle = number(1) != 0;
+  row.needs_feedback = number(0) != 0;
+  row.ext_params = text();
+  row.internal_ext_params = text();
+  row.cron = text();
+  if (const std::int64_t time = number(0); time != 0) row.trigger_time = time;
+  row.repeat_count = number(0);
+  row.repeated_count = number(0);
+  row.repeat_interval = number(0);
+  row.identity = text();
+  return row;
+}
+
+Status read_table(sql::Connection& database, LtsQueue queue, const std::string& table,
+                  const std::vector<std::string>& groups, std::vector<LtsRow>& rows) {
+  const std::string sql =
+      std::string{"SELECT "} + kColumns + " FROM " + quoted(table) + " ORDER BY trigger_time, id";
+  const Status status = database.query(sql, {}, [&](const sql::Row& from) {
+    LtsRow row = row_of(queue, from);
+    const bool is_wanted =
+        groups.empty() || std::find(groups.begin(), groups.end(), row.group) != groups.end();
+    if (is_wanted) rows.push_back(std::move(row));
+  });
+  if (status.ok()) return status;
+  return Error{status.error().code,
+               "cannot read " + table + " as a table of LTS 1.7: " + status.error().message};
+}
+
+}  // namespace
+
+const char* to_string(LtsQueue queue) {
+  switch (queue) {
+    case LtsQueue::kCron:
+      return "cron";
+    case LtsQueue::kRepeat:
+      return "repeat";
+    case LtsQueue::kSuspended:
+      return "suspended";
+    case LtsQueue::kWaiting:
+      return "waiting";
+    case LtsQueue::kExecuting:
+      return "executing";
+  }
+  return "";
+}
+
+Result<std::vector<LtsRow>> read_lts(sql::Connection& database,
+                                     const std::vector<std::string>& groups) {
+  std::vector<std::pair<LtsQueue, std::string>> tables;
+  CARILLON_TRY(database.query(
+      "SELECT TABLE_NAME FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = DATABASE()", {},
+      [&tables](const sql::Row& row) {
+        const std::string name{row.bytes(0)};
+        if (const auto queue = queue_of(name)) tables.emplace_back(*queue, name);
+      }));
+  if (tables.empty()) {
+    return Error{ErrorCode::kNotFound,
+                 "no tables of LTS (lts_cron_job_queue and the like) in this database: name the "
+                 "one that its job trackers have as jdbc.url"};
+  }
+  std::sort(tables.begin(), tables.end());
+  std::vector<LtsRow> rows;
+  for (const auto& [queue, table] : tables) {
+    CARILLON_TRY(read_table(database, queue, table, groups, rows));
+  }
+  return rows;
+}
+
+}  // namespace carillon::cli

@@ -1,0 +1,117 @@
+"""import lts, of a database that a real LTS 1.7.0 has made (tests/data/lts/README.md)."""
+
+import harness
+from harness import SOURCE, E2eTest
+
+DUMP = SOURCE / "tests/data/lts/lts-1.7.0.sql"
+SUSPENDED = ["suspended-cron", "suspended-overlapping", "suspended-repeat"]
+REFUSED = ["empty-values", "running-cron", "running-now", "running-overlapping_1122-033600",
+           "step-over"]
+ZONE = "Asia/Shanghai"
+
+
+def by_task(rows):
+    return {(row["group"], row["task_id"]): row for row in rows}
+
+
+class ImportLts(E2eTest):
+    uses_mariadb = True
+
+    def setUp(self):
+        super().setUp()
+        self.database = self.mariadb.new_database()
+        self.mariadb.run(DUMP.read_text("utf-8"), self.database)
+        self.lts = self.mariadb.url(self.database)
+
+    def import_lts(self, cluster, *flags, url=None, tz=ZONE, status=1, stdin=None):
+        return cluster.client("-o", "jsonl", "import", "lts", url or self.lts, "--tz", tz, *flags,
+                              status=status, stdin=stdin)
+
+    def test_shows_what_it_comes_to_and_changes_nothing(self):
+        cluster = self.cluster("sqlite", tracker=False)
+        before = self.mariadb.run("SELECT COUNT(*) FROM lts_wjq_orders", self.database)
+        rows = self.import_lts(cluster).lines()
+        self.assertEqual(len(rows), 52)
+        tasks = by_task(rows)
+        self.assertEqual(len(tasks), 51)  # A run of running-cron executes.
+        self.assertEqual(sorted(row["task_id"] for row in rows if row["status"] == "refused"),
+                         REFUSED)
+        # What LTS made ahead comes of its definition, and not once more.
+        self.assertEqual(tasks["orders", "order-sync"]["waiting"], 20)
+        self.assertFalse(any(row["task_id"].startswith("order-sync_") for row in rows))
+        self.assertEqual(tasks["orders", "month-end"]["retries"], 10)
+        self.assertEqual(tasks["orders", "priority-most"]["priority"], 0)
+        self.assertEqual(tasks["orders", "priority-max"]["priority"], 999)
+        self.assertEqual(tasks["orders", "five-times"]["schedule"], "every 1m30s, 4 times")
+        self.assertIn("would never run it again", tasks["orders", "lost-repeat"]["note"])
+        self.assertIn("needFeedback", tasks["orders", "mail-1001"]["note"])
+        # LTS's own next fires are fires here.
+        self.assertFalse([row for row in rows if "--tz" in row["note"]])
+        after = self.mariadb.run("SELECT COUNT(*) FROM lts_wjq_orders", self.database)
+        self.assertEqual(after, before)
+
+    def test_sees_by_the_fires_that_lts_has_planned_that_the_zone_is_another(self):
+        cluster = self.cluster("sqlite", tracker=False)
+        rows = by_task(self.import_lts(cluster, tz="Europe/Berlin").lines())
+        self.assertIn("--tz must be the zone", rows["orders", "nightly-close"]["note"])
+        self.assertEqual("", rows["orders", "poll-stock"]["tz"])
+
+    def test_takes_a_node_group_and_the_second_time_nothing(self):
+        cluster = self.cluster("sqlite")
+        url = self.lts + "\n"
+        flags = ["--group", "orders", "--handler", "order-runner", "--handler-from", "shardField"]
+        rows = self.import_lts(cluster, *flags, "--apply", url="-", stdin=url).lines()
+        self.assertEqual({row["group"] for row in rows}, {"orders"})
+        self.assertEqual({row["status"] for row in rows}, {"accepted", "refused"})
+        defined = by_task(cluster.rows("list", "--group", "orders"))
+        self.assertEqual(sorted(task for (_, task), row in defined.items()
+                                if row["state"] == "suspended"), SUSPENDED)
+        waiting = {row["task_id"]: row for row in cluster.rows("waiting", "--group", "orders")}
+        self.assertEqual(waiting["in-2030"]["trigger_time"], "2030-01-01T00:00:00.000Z")
+        self.assertIn("订单-42", waiting)
+
+        def spec(task):
+            return cluster.client("-o", "json", "show", task, "--group", "orders").json()["spec"]
+        close = spec("nightly-close")
+        self.assertEqual(close["params"], {"region": "eu", "shardField": "close"})
+        self.assertEqual(close["handler"], "close")
+        self.assertEqual((close["cron"], close["tz"]), ("0 30 2 * * ?", ZONE))
+        self.assertEqual(close["retries"], 3)
+        self.assertEqual((spec("five-times")["every"], spec("five-times")["count"]), ("1m30s", 4))
+        self.assertEqual(spec("order-sync")["overlap"], "parallel")
+        self.assertEqual(spec("order-sync")["handler"], "order-runner")
+        self.assertEqual(spec("chinese")["params"], {"城市": "北京,上海", "greeting": "你好,世界"})
+        self.assertEqual(spec("quotes")["params"]["lines"], "one\ntwo\r\nthree\tend")
+        self.assertEqual(spec("quotes")["params"]["text"],
+                         "it's \"quoted\" and \\slashed\\ and `ticked`")
+
+        # One that has ended leaves no task behind, and still is not submitted again.
+        cluster.client("cancel", "in-2030", "--group", "orders")
+        again = cluster.client("import", "lts", self.lts, "--tz", ZONE, *flags, "--apply", status=1)
+        self.assertIn("0 jobs submitted, ", again.err)
+        self.assertIn("not taken over: nothing was changed", again.err)
+        self.assertEqual(by_task(cluster.rows("list", "--group", "orders")).keys(), defined.keys())
+        self.assertNotIn("in-2030", [row["task_id"] for row in cluster.rows("waiting")])
+
+    def test_is_done_when_all_of_a_group_is_here(self):
+        cluster = self.cluster("sqlite")
+        for status in ("accepted", "duplicate"):
+            rows = self.import_lts(cluster, "--group", "data-warehouse", "--apply", status=0).lines()
+            self.assertEqual([row["status"] for row in rows], [status] * 2)
+
+    def test_says_what_is_wrong_with_the_database(self):
+        cluster = self.cluster("sqlite", tracker=False)
+        url = self.mariadb.url(self.mariadb.new_database())
+        self.assertIn("no tables of LTS",
+                      self.import_lts(cluster, url=url, status=2).err)
+        wrong = self.mariadb.url(self.database, password="secret-word")
+        answer = self.import_lts(cluster, url=wrong, status=2)
+        self.assertNotIn("secret-word", answer.err)
+        self.mariadb.run("ALTER TABLE lts_cron_job_queue DROP COLUMN rely_on_prev_cycle",
+                         self.database)
+        self.assertIn("lts_cron_job_queue as a table of LTS 1.7",
+                      self.import_lts(cluster, status=2).err)
+
+
+if __name__ == "__main__":
+    harness.main()
