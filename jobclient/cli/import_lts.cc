@@ -20,8 +20,13 @@ Result<LtsOptions> options_from(const Context& context) {
   LtsOptions options{.now = context.around.clock.wall_now(),
                      .handler = configuration.text("handler"),
                      .handler_from = configuration.text("handler-from"),
+                     .shell = configuration.text("shell"),
                      .retries_max = configuration.number("retries-max"),
                      .replace = configuration.is_on("replace")};
+  if (!options.shell.empty() && !(options.handler.empty() && options.handler_from.empty())) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "--shell stands instead of a handler (leave out --handler and --handler-from)"};
+  }
   const std::string& tz = configuration.text("tz");
   options.zone = CARILLON_TRY(tz.empty() ? context.around.zone : Zone::load(tz));
   return options;
@@ -40,7 +45,7 @@ Result<std::vector<LtsRow>> read_rows(const Context& context) {
 // What became of one entry.
 struct Outcome {
   std::string status{};
-  std::string reason{};
+  std::vector<std::string> notes{};
 };
 
 bool is_here(const Outcome& outcome) {
@@ -55,7 +60,7 @@ class Import {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       const Result<JobSpec>& job = entries_[i].job;
       outcomes_[i] = job.ok() ? Outcome{.status = "would submit"}
-                              : Outcome{.status = "refused", .reason = job.error().message};
+                              : Outcome{.status = "refused", .notes = {job.error().message}};
     }
   }
 
@@ -69,10 +74,10 @@ class Import {
       if (!entries_[i].job.ok()) continue;
       const JobSpec& job = entries_[i].job.value();
       if (!job.replace_on_exist && CARILLON_TRY(has_run(*client, job))) {
-        outcomes_[i] = {.status = to_string(SubmitStatus::kDuplicate), .reason = kThere};
-      } else if (entries_[i].row.queue == LtsQueue::kSuspended) {
+        outcomes_[i] = duplicate();
+      } else if (is_suspended(entries_[i])) {
         // One by one: between the two calls it could run.
-        CARILLON_TRY(submit_suspended(*client, job, outcomes_[i]));
+        outcomes_[i] = CARILLON_TRY(submit_suspended(*client, job));
       } else {
         jobs.push_back(job);
         places.push_back(i);
@@ -80,52 +85,22 @@ class Import {
     }
     const std::vector<SubmitAnswer> answers = CARILLON_TRY(client->submit(std::move(jobs)));
     for (std::size_t i = 0; i < answers.size(); ++i) outcomes_[places[i]] = outcome_of(answers[i]);
-    return {};
-  }
-
-  std::vector<Row> rows() const {
-    std::vector<Row> rows;
-    for (std::size_t i = 0; i < entries_.size(); ++i) rows.push_back(row(i));
-    return rows;
-  }
-
-  std::ptrdiff_t count(const std::string& status) const {
-    return std::count_if(outcomes_.begin(), outcomes_.end(),
-                         [&status](const Outcome& one) { return one.status == status; });
-  }
-  bool are_all_here() const { return std::all_of(outcomes_.begin(), outcomes_.end(), is_here); }
-
- private:
-  static constexpr const char* kThere = "is here already, or has run here (--replace submits it)";
-
-  static Result<bool> has_run(JobClient& client, const JobSpec& job) {
-    const Result<RowPage> page =
-        client.history({.group = job.group, .task_id = job.task_id, .limit = 1});
-    if (page.ok()) return !page.value().rows.empty();
-    // A group that the job tracker has never heard of.
-    if (page.error().code == ErrorCode::kNotFound) return false;
-    return page.error();
-  }
-
-  static Outcome outcome_of(const SubmitAnswer& answer) {
-    Outcome outcome{.status = to_string(answer.status), .reason = answer.reason};
-    if (answer.status == SubmitStatus::kDuplicate) outcome.reason = kThere;
-    if (!answer.warning.empty()) {
-      outcome.reason += (outcome.reason.empty() ? "" : "; ") + answer.warning;
-    }
-    return outcome;
-  }
-
-  static Status submit_suspended(JobClient& client, const JobSpec& job, Outcome& outcome) {
-    outcome = outcome_of(CARILLON_TRY(client.submit_one(job)));
-    if (outcome.status != to_string(SubmitStatus::kAccepted)) return {};
-    const Result<ActAnswer> suspended =
-        client.suspend({.task_id = job.task_id, .group = job.group});
-    if (!suspended.ok()) {
-      outcome.reason = "is suspended in LTS, but not here: " + suspended.error().message +
-                       " (jobclient suspend does it)";
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      if (!is_suspended(entries_[i]) || !entries_[i].job.ok()) continue;
+      CARILLON_TRY(compare_state(*client, entries_[i].job.value(), outcomes_[i]));
     }
     return {};
+  }
+
+  std::size_t size() const { return entries_.size(); }
+  const std::string& task_id(std::size_t i) const { return entries_[i].row.task_id; }
+
+  // What a person should know about an entry.
+  std::vector<std::string> notes(std::size_t i) const {
+    std::vector<std::string> notes = outcomes_[i].notes;
+    if (outcomes_[i].status == to_string(SubmitStatus::kDuplicate)) return notes;
+    notes.insert(notes.end(), entries_[i].notes.begin(), entries_[i].notes.end());
+    return notes;
   }
 
   Row row(std::size_t i) const {
@@ -144,10 +119,74 @@ class Import {
     }
     row.emplace_back("waiting", entry.waiting);
     row.emplace_back("lts_job_id", entry.row.job_id);
-    std::string text = outcomes_[i].reason;
-    for (const std::string& more : entry.notes) text += (text.empty() ? "" : "; ") + more;
+    std::string text;
+    for (const std::string& note : notes(i)) text += (text.empty() ? "" : "; ") + note;
     row.emplace_back("note", text);
     return row;
+  }
+
+  std::ptrdiff_t count(const std::string& status) const {
+    return std::count_if(outcomes_.begin(), outcomes_.end(),
+                         [&status](const Outcome& one) { return one.status == status; });
+  }
+  bool has_changed() const {
+    return count(to_string(SubmitStatus::kAccepted)) + count(kNotSuspended) > 0;
+  }
+  bool are_all_here() const { return std::all_of(outcomes_.begin(), outcomes_.end(), is_here); }
+
+ private:
+  static constexpr const char* kNotSuspended = "not suspended";
+
+  static bool is_suspended(const LtsEntry& entry) {
+    return entry.row.queue == LtsQueue::kSuspended;
+  }
+
+  static Outcome duplicate() {
+    return {.status = to_string(SubmitStatus::kDuplicate),
+            .notes = {"is here already, or has run here (--replace submits it)"}};
+  }
+
+  static Result<bool> has_run(JobClient& client, const JobSpec& job) {
+    const Result<RowPage> page =
+        client.history({.group = job.group, .task_id = job.task_id, .limit = 1});
+    if (page.ok()) return !page.value().rows.empty();
+    // A group that the job tracker has never heard of.
+    if (page.error().code == ErrorCode::kNotFound) return false;
+    return page.error();
+  }
+
+  static Outcome outcome_of(const SubmitAnswer& answer) {
+    if (answer.status == SubmitStatus::kDuplicate) return duplicate();
+    Outcome outcome{.status = to_string(answer.status)};
+    for (const std::string& text : {answer.reason, answer.warning}) {
+      if (!text.empty()) outcome.notes.push_back(text);
+    }
+    return outcome;
+  }
+
+  static Result<Outcome> submit_suspended(JobClient& client, const JobSpec& job) {
+    const SubmitAnswer answer = CARILLON_TRY(client.submit_one(job));
+    Outcome outcome = outcome_of(answer);
+    if (answer.status != SubmitStatus::kAccepted) return outcome;
+    const Result<ActAnswer> suspended =
+        client.suspend({.task_id = job.task_id, .group = job.group});
+    if (!suspended.ok()) {
+      outcome.status = kNotSuspended;
+      outcome.notes.push_back(suspended.error().message + " (jobclient suspend does it)");
+    }
+    return outcome;
+  }
+
+  // Of one that was here: somebody may have resumed it, or an import broke off before it was
+  // suspended. Nobody but a person knows which.
+  static Status compare_state(JobClient& client, const JobSpec& job, Outcome& outcome) {
+    if (outcome.status != to_string(SubmitStatus::kDuplicate)) return {};
+    const RowPage page =
+        CARILLON_TRY(client.list({.group = job.group, .task_id = job.task_id, .limit = 1}));
+    if (page.rows.empty() || field_text(page.rows[0], "state") != "active") return {};
+    outcome.notes.push_back(
+        "is suspended in LTS and active here (jobclient suspend, if it should not be)");
+    return {};
   }
 
   Context& context_;
@@ -156,18 +195,18 @@ class Import {
 };
 
 // Each note once, with the tasks that it is said of.
-void print_notes(const Context& context, const std::vector<Row>& rows) {
+void print_notes(const Context& context, const Import& import) {
   std::vector<std::string> order;
   std::map<std::string, std::vector<std::string>> tasks;
-  for (const Row& row : rows) {
-    const std::string text = field_text(row, "note");
-    if (text.empty()) continue;
-    std::vector<std::string>& named = tasks[text];
-    if (named.empty()) order.push_back(text);
-    named.push_back(field_text(row, "task_id"));
+  for (std::size_t i = 0; i < import.size(); ++i) {
+    for (const std::string& note : import.notes(i)) {
+      std::vector<std::string>& named = tasks[note];
+      if (named.empty()) order.push_back(note);
+      named.push_back(import.task_id(i));
+    }
   }
-  for (const std::string& text : order) {
-    const std::vector<std::string>& named = tasks[text];
+  for (const std::string& note : order) {
+    const std::vector<std::string>& named = tasks[note];
     std::string line;
     for (std::size_t i = 0; i < std::min(named.size(), kNoteTasksMax); ++i) {
       line += (i == 0 ? "" : ", ") + named[i];
@@ -175,11 +214,11 @@ void print_notes(const Context& context, const std::vector<Row>& rows) {
     if (named.size() > kNoteTasksMax) {
       line += " and " + std::to_string(named.size() - kNoteTasksMax) + " more";
     }
-    context.err() << line << ": " << text << '\n';
+    context.err() << line << ": " << note << '\n';
   }
 }
 
-void print_rows(const Context& context, const std::vector<Row>& rows) {
+void print(const Context& context, const Import& import) {
   using Kind = RowColumn::Kind;
   RowOutput output(context.out(), context.style,
                    {{"queue"},
@@ -193,10 +232,10 @@ void print_rows(const Context& context, const std::vector<Row>& rows) {
                     {"retries", Kind::kNumber, true},
                     {"waiting", Kind::kNumber, true},
                     {"note", Kind::kText, true}});
-  for (const Row& row : rows) output.add(row);
+  for (std::size_t i = 0; i < import.size(); ++i) output.add(import.row(i));
   output.finish();
   context.out().flush();
-  if (context.style.format == Format::kTable) print_notes(context, rows);
+  if (context.style.format == Format::kTable) print_notes(context, import);
 }
 
 std::string jobs(std::ptrdiff_t count) {
@@ -213,8 +252,8 @@ Verb declare_import_lts() {
           "Shows, job by job, what would be submitted, what will differ, and what cannot be taken "
           "over and why: the cron and repeat definitions, suspended ones, and what waits to be run "
           "once. With --apply, submits it, each under its own task id in its own node group, so a "
-          "second import changes nothing. The database is only read. Stop LTS's job trackers "
-          "first, or both will run the jobs.",
+          "second import changes nothing. The database is only read. Stop the node group's task "
+          "trackers of LTS first, or both will run its jobs.",
       .options = {{.name = "apply",
                    .kind = OptionKind::kSwitch,
                    .help = "Submit; without it nothing is changed and no job tracker is needed."},
@@ -238,6 +277,11 @@ Verb declare_import_lts() {
                    .help = "The param that names the handler, for jobs that have it; the "
                            "shardField of LTS's dispatching runner.",
                    .if_empty = "leave it out for one handler"},
+                  {.name = "shell",
+                   .placeholder = "LINE",
+                   .help = "A shell line that runs the jobs, instead of a handler: the task id is "
+                           "in CARILLON_TASK_ID and a param in CARILLON_PARAM_NAME.",
+                   .if_empty = "leave it out for a handler"},
                   {.name = "tz",
                    .placeholder = "ZONE",
                    .help =
@@ -272,7 +316,7 @@ int run_import_lts(Context& context) {
     const Status status = import.apply();
     if (!status.ok()) return context.fail(status.error());
   }
-  print_rows(context, import.rows());
+  print(context, import);
   const std::ptrdiff_t refused = import.count("refused");
   if (!is_applied) {
     const std::ptrdiff_t good = std::ssize(entries) - refused;
@@ -288,7 +332,7 @@ int run_import_lts(Context& context) {
     const std::ptrdiff_t there = import.count(to_string(SubmitStatus::kDuplicate));
     context.err() << jobs(accepted) << " submitted, " << there << " here already, "
                   << std::ssize(entries) - accepted - there << " not taken over"
-                  << (accepted == 0 ? ": nothing was changed\n" : "\n");
+                  << (import.has_changed() ? "\n" : ": nothing was changed\n");
   }
   return import.are_all_here() ? kDone : kRefused;
 }

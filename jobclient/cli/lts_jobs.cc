@@ -108,11 +108,11 @@ class Maker {
   Result<JobSpec> executing() const {
     if (others_.definitions.contains(definition_of(row_))) {
       return Error{ErrorCode::kConflict,
-                   "a run of it executes in LTS and ends there; the definition is taken over"};
+                   "a run of it executes in LTS; its definition is taken over, the run is not"};
     }
     return Error{ErrorCode::kConflict,
-                 "executes in LTS: let it end there (if its worker is gone, let LTS's job tracker "
-                 "queue it again), then import once more"};
+                 "executes in LTS: let it end, or stop its task tracker and wait until LTS's job "
+                 "tracker has put it back, then import once more"};
   }
 
   Result<JobSpec> job() {
@@ -122,7 +122,7 @@ class Maker {
     internal_ = CARILLON_TRY(params_of(row_.internal_ext_params));
     spec.priority = priority();
     spec.retries.max = retries();
-    spec.run.handler = handler(spec);
+    spec.run = run(spec);
     spec.replace_on_exist = options_.replace;
     spec.schedule = CARILLON_TRY(schedule());
     if (is_periodic(row_) && is_definition(row_.queue)) {
@@ -169,10 +169,11 @@ class Maker {
     return static_cast<int>(std::min<std::int64_t>(retries, INT32_MAX));
   }
 
-  std::string handler(const JobSpec& spec) const {
+  Run run(const JobSpec& spec) const {
+    if (!options_.shell.empty()) return {.kind = RunKind::kShell, .shell = options_.shell};
     const auto named = spec.params.find(options_.handler_from);
-    if (named != spec.params.end() && !named->second.empty()) return named->second;
-    return options_.handler.empty() ? row_.group : options_.handler;
+    if (named != spec.params.end() && !named->second.empty()) return {.handler = named->second};
+    return {.handler = options_.handler.empty() ? row_.group : options_.handler};
   }
 
   Result<Schedule> schedule() {
@@ -257,11 +258,18 @@ class Maker {
 
   void note_waiting() {
     if (row_.queue == LtsQueue::kSuspended) return;
+    const auto& waiting = others_.find(others_.waiting, row_);
     const WallTime* const next = next_in_lts();
     if (next != nullptr && *next <= options_.now) {
-      note("has a run overdue in LTS, which is not made up here (jobclient trigger makes it)");
+      note("has runs overdue in LTS, which are not made up here (jobclient trigger makes one)");
     }
-    if (next == nullptr && entry_.waiting == 0 && others_.find(others_.executing, row_).empty()) {
+    if (std::any_of(waiting.begin(), waiting.end(),
+                    [](const LtsRow* row) { return row->retry_times > 0; })) {
+      note("a failed run of it waits in LTS to be tried again, which is not taken over");
+    }
+    // Of one that does not rely on its runs the next may be too far ahead to be made yet.
+    if (row_.relies_on_prev_cycle && waiting.empty() &&
+        others_.find(others_.executing, row_).empty()) {
       note("LTS has lost its next run and would never run it again: here it goes on");
     }
   }

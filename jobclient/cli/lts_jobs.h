@@ -20,6 +20,7 @@ struct LtsOptions {
   WallTime now{};                 // repeats go on with their next fire after it
   std::string handler{};          // empty: the name of the node group
   std::string handler_from{};     // a param that names the handler where a job has it; empty: none
+  std::string shell{};            // instead of a handler: the line that runs every job
   std::int64_t retries_max = 10;  // LTS's job.max.retry.times
   bool replace = false;
 };

@@ -96,12 +96,19 @@ const char* to_string(LtsQueue queue) {
 Result<std::vector<LtsRow>> read_lts(sql::Connection& database,
                                      const std::vector<std::string>& groups) {
   std::vector<std::pair<LtsQueue, std::string>> tables;
+  bool is_ours = false;
   CARILLON_TRY(database.query(
       "SELECT TABLE_NAME FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = DATABASE()", {},
-      [&tables](const sql::Row& row) {
+      [&tables, &is_ours](const sql::Row& row) {
         const std::string name{row.bytes(0)};
+        is_ours = is_ours || name == "lts_schema";
         if (const auto queue = queue_of(name)) tables.emplace_back(*queue, name);
       }));
+  // Some of its tables have the names of LTS's.
+  if (is_ours) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "this database is the store of a Carillon job tracker, not of LTS"};
+  }
   if (tables.empty()) {
     return Error{ErrorCode::kNotFound,
                  "no tables of LTS (lts_cron_job_queue and the like) in this database: name the "

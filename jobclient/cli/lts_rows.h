@@ -44,7 +44,8 @@ struct LtsRow {
 };
 
 // All of them: the definitions, then what waits, by trigger time, then what executes. With groups
-// given, theirs alone. kNotFound when there is no table of LTS.
+// given, theirs alone. kNotFound when there is no table of LTS, kInvalidArgument when the database
+// is one of ours.
 Result<std::vector<LtsRow>> read_lts(sql::Connection& database,
                                      const std::vector<std::string>& groups);
 

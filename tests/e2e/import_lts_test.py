@@ -87,9 +87,12 @@ class ImportLts(E2eTest):
 
         # One that has ended leaves no task behind, and still is not submitted again.
         cluster.client("cancel", "in-2030", "--group", "orders")
+        # Whoever resumed it here wins, and is told.
+        cluster.client("resume", "suspended-cron", "--group", "orders")
         again = cluster.client("import", "lts", self.lts, "--tz", ZONE, *flags, "--apply", status=1)
         self.assertIn("0 jobs submitted, ", again.err)
         self.assertIn("not taken over: nothing was changed", again.err)
+        self.assertIn("suspended-cron: is suspended in LTS and active here", again.err)
         self.assertEqual(by_task(cluster.rows("list", "--group", "orders")).keys(), defined.keys())
         self.assertNotIn("in-2030", [row["task_id"] for row in cluster.rows("waiting")])
 
@@ -99,11 +102,26 @@ class ImportLts(E2eTest):
             rows = self.import_lts(cluster, "--group", "data-warehouse", "--apply", status=0).lines()
             self.assertEqual([row["status"] for row in rows], [status] * 2)
 
+    def test_a_shell_line_runs_the_jobs(self):
+        cluster = self.cluster("sqlite")
+        cluster.start_worker("--group", "data-warehouse")
+        line = 'echo "$CARILLON_TASK_ID: $CARILLON_PARAM_SAME_ID"'
+        self.import_lts(cluster, "--group", "data-warehouse", "--shell", line, "--apply", status=0)
+        ended = cluster.wait_ended("nightly-close")
+        self.assertEqual(ended["state"], "succeeded")
+        out = cluster.client("logs", "nightly-close", "--group", "data-warehouse").out
+        self.assertEqual(out, "nightly-close: another group\n")
+        self.import_lts(cluster, "--group", "data-warehouse", "--apply", status=0)
+        self.assertEqual(len(cluster.history("nightly-close")), 1)
+
     def test_says_what_is_wrong_with_the_database(self):
         cluster = self.cluster("sqlite", tracker=False)
         url = self.mariadb.url(self.mariadb.new_database())
         self.assertIn("no tables of LTS",
                       self.import_lts(cluster, url=url, status=2).err)
+        ours = self.cluster(self.mariadb)
+        self.assertIn("the store of a Carillon job tracker",
+                      self.import_lts(cluster, url=ours.store_url, status=2).err)
         wrong = self.mariadb.url(self.database, password="secret-word")
         answer = self.import_lts(cluster, url=wrong, status=2)
         self.assertNotIn("secret-word", answer.err)

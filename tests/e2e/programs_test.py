@@ -60,9 +60,10 @@ class Help(unittest.TestCase):
                     self.assertEqual(done.stdout, run(program, "--help").stdout)
 
     def test_every_verb_explains_itself(self):
-        verbs = re.findall(r"^  (\w+(?: crontab)?) {2,}", run("jobclient", "--help").stdout, re.M)
+        verbs = re.findall(r"^  (\w+(?: crontab| lts)?) {2,}", run("jobclient", "--help").stdout, re.M)
         self.assertIn("submit", verbs)
         self.assertIn("import crontab", verbs)
+        self.assertIn("import lts", verbs)
         for verb in set(verbs) - {"help"}:
             with self.subTest(verb):
                 done = run("jobclient", *verb.split(), "--help")

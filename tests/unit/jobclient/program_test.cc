@@ -127,9 +127,10 @@ TEST(JobclientProgram, AnswersThousandsOfLinesOfFires) {
 TEST(JobclientProgram, SaysWhatItCanDo) {
   const Outcome outcome = run({"--help"});
   EXPECT_EQ(outcome.status, 0);
-  for (const char* verb : {"submit", "cancel", "suspend", "resume", "trigger", "kill", "show",
-                           "list", "waiting", "executing", "history", "logs", "nodes", "groups",
-                           "next", "stats", "import crontab", "completion", "help"}) {
+  for (const char* verb :
+       {"submit", "cancel",  "suspend",        "resume",     "trigger",    "kill",  "show",
+        "list",   "waiting", "executing",      "history",    "logs",       "nodes", "groups",
+        "next",   "stats",   "import crontab", "import lts", "completion", "help"}) {
     EXPECT_THAT(outcome.out, HasSubstr(std::string{"\n  "} + verb)) << verb;
   }
   EXPECT_EQ(run({"help"}).out, outcome.out);

@@ -1,0 +1,282 @@
+#include "jobclient/cli/lts_jobs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "shared/base/time_text.h"
+
+namespace carillon::cli {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+WallTime lts_time(const std::string& text) { return parse_time(text).value(); }
+
+std::int64_t lts_ms(const std::string& text) {
+  return std::chrono::floor<std::chrono::milliseconds>(lts_time(text)).time_since_epoch().count();
+}
+
+const char* const kLtsNow = "2026-11-21T20:00:00Z";
+
+LtsOptions lts_options() {
+  LtsOptions options;
+  options.zone = Zone::load("Asia/Shanghai").value();
+  options.now = lts_time(kLtsNow);
+  return options;
+}
+
+LtsRow lts_row(LtsQueue queue, const std::string& type, const std::string& task_id) {
+  return {.queue = queue,
+          .job_id = "A1",
+          .job_type = type,
+          .task_id = task_id,
+          .real_task_id = task_id,
+          .group = "orders"};
+}
+
+LtsRow lts_cron(const std::string& expression) {
+  LtsRow row = lts_row(LtsQueue::kCron, "CRON", "nightly");
+  row.cron = expression;
+  return row;
+}
+
+LtsRow lts_repeat(std::int64_t count) {
+  LtsRow row = lts_row(LtsQueue::kRepeat, "REPEAT", "poll");
+  row.repeat_count = count;
+  row.repeat_interval = 60'000;
+  row.trigger_time = lts_ms("2026-11-21T19:30:20Z");
+  return row;
+}
+
+// What LTS has made of a definition.
+LtsRow lts_waiting(const LtsRow& definition, const std::string& time) {
+  LtsRow row = definition;
+  row.queue = LtsQueue::kWaiting;
+  row.trigger_time = lts_ms(time);
+  return row;
+}
+
+LtsEntry only_entry(const std::vector<LtsRow>& rows, const LtsOptions& options = lts_options()) {
+  auto entries = read_lts_jobs(rows, options);
+  EXPECT_EQ(entries.size(), 1u);
+  return std::move(entries.at(0));
+}
+
+TEST(LtsJobs, ACronDefinitionKeepsItsExpressionInTheZoneOfLts) {
+  LtsRow row = lts_cron("0 30 2 * * ?");
+  row.priority = 7;
+  row.max_retry_times = 3;
+  const LtsEntry entry = only_entry({row, lts_waiting(row, "2026-11-22T18:30:00Z")});
+  const JobSpec& job = entry.job.value();
+  EXPECT_EQ(job.task_id, "nightly");
+  EXPECT_EQ(job.group, "orders");
+  EXPECT_EQ(job.schedule.kind, ScheduleKind::kCron);
+  EXPECT_EQ(job.schedule.cron, "0 30 2 * * ?");
+  EXPECT_EQ(job.schedule.tz, "Asia/Shanghai");
+  EXPECT_EQ(job.priority, 7);
+  EXPECT_EQ(job.retries.max, 3);
+  EXPECT_EQ(job.retries.base, std::chrono::seconds{30});
+  EXPECT_EQ(job.overlap, Overlap::kSkip);
+  EXPECT_EQ(job.misfire.policy, MisfirePolicy::kFireOnce);
+  EXPECT_EQ(entry.waiting, 1);
+  EXPECT_THAT(entry.notes, IsEmpty());
+}
+
+TEST(LtsJobs, WhatDoesNotRelyOnItsPreviousCycleMayOverlapAndMakesUpForMissedFires) {
+  LtsRow row = lts_cron("0 0/1 * * * ?");
+  row.relies_on_prev_cycle = false;
+  const JobSpec job = only_entry({row}).job.value();
+  EXPECT_EQ(job.overlap, Overlap::kParallel);
+  EXPECT_EQ(job.misfire.policy, MisfirePolicy::kFireAll);
+}
+
+TEST(LtsJobs, WhatLtsHasMadeAheadIsNotTakenTwice) {
+  LtsRow row = lts_cron("0 0/1 * * * ?");
+  row.relies_on_prev_cycle = false;
+  std::vector<LtsRow> rows{row};
+  for (const char* time : {"2026-11-21T20:01:00Z", "2026-11-21T20:02:00Z"}) {
+    rows.push_back(lts_waiting(row, time));
+    rows.back().task_id += std::string{"_"} + time;
+  }
+  EXPECT_EQ(only_entry(rows).waiting, 2);
+}
+
+TEST(LtsJobs, AnOccurrenceWhoseDefinitionIsGoneRunsOnce) {
+  LtsRow row = lts_waiting(lts_cron("0 0/1 * * * ?"), "2026-11-21T20:01:00Z");
+  row.task_id = "nightly_1122-040100";
+  const LtsEntry entry = only_entry({row});
+  EXPECT_EQ(entry.job.value().task_id, "nightly_1122-040100");
+  EXPECT_EQ(entry.job.value().schedule.kind, ScheduleKind::kAt);
+  EXPECT_EQ(entry.job.value().schedule.at, lts_time("2026-11-21T20:01:00Z"));
+  EXPECT_THAT(entry.notes, ElementsAre(HasSubstr("definition is gone")));
+}
+
+TEST(LtsJobs, SaysThatLtsFiresAtOtherTimesThanTheZoneGives) {
+  const LtsRow row = lts_cron("0 30 2 * * ?");
+  const LtsEntry entry = only_entry({row, lts_waiting(row, "2026-11-22T01:30:00Z")});
+  EXPECT_THAT(entry.notes, ElementsAre(HasSubstr("--tz must be the zone")));
+}
+
+TEST(LtsJobs, RefusesACronThatNeverFiresAgainOrIsNone) {
+  EXPECT_THAT(only_entry({lts_cron("0 0 0 1 1 ? 2020")}).job.error().message,
+              HasSubstr("0 0 0 1 1 ? 2020"));
+  EXPECT_THAT(only_entry({lts_cron("0 0/70 * * * ?")}).job.error().message, HasSubstr("step 70"));
+}
+
+TEST(LtsJobs, ARepeatGoesOnOnTheGridOfItsFirstFire) {
+  LtsRow row = lts_repeat(-1);
+  row.trigger_time = lts_ms("2026-11-21T19:59:59Z");
+  row.internal_ext_params = R"({"__LTS_Repeat_Job_First_Fire_Time":")" +
+                            std::to_string(lts_ms("2026-11-21T19:30:20Z")) + R"("})";
+  const LtsEntry entry = only_entry({row});
+  const Schedule& schedule = entry.job.value().schedule;
+  EXPECT_EQ(schedule.kind, ScheduleKind::kEvery);
+  EXPECT_EQ(schedule.interval, std::chrono::minutes{1});
+  EXPECT_FALSE(schedule.count.has_value());
+  EXPECT_EQ(schedule.first, lts_time("2026-11-21T20:00:20Z"));
+  EXPECT_EQ(entry.schedule, "every 1m");
+}
+
+TEST(LtsJobs, ARepeatThatBeginsLaterBeginsThen) {
+  LtsRow row = lts_repeat(10);
+  row.trigger_time = lts_ms("2026-11-23T00:00:00Z");
+  EXPECT_EQ(only_entry({row}).job.value().schedule.first, lts_time("2026-11-23T00:00:00Z"));
+}
+
+TEST(LtsJobs, ARepeatHasTheRunsLeftThatLtsHasNotMade) {
+  LtsRow row = lts_repeat(5);
+  row.repeated_count = 2;
+  LtsRow executing = row;
+  executing.queue = LtsQueue::kExecuting;
+  const auto entries = read_lts_jobs({row, executing}, lts_options());
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[0].job.value().schedule.count, 2);
+  EXPECT_EQ(entries[0].schedule, "every 1m, 2 times");
+  EXPECT_THAT(entries[0].notes, Contains(HasSubstr("3 of its 5 runs")));
+  EXPECT_THAT(entries[1].job.error().message, HasSubstr("its definition is taken over"));
+  row.repeated_count = 5;
+  EXPECT_THAT(only_entry({row}).job.error().message, HasSubstr("all of its 5 runs"));
+}
+
+TEST(LtsJobs, SaysWhenLtsHasLostTheNextRun) {
+  LtsRow row = lts_repeat(5);
+  EXPECT_THAT(only_entry({row}).notes, Contains(HasSubstr("has lost its next run")));
+  EXPECT_THAT(only_entry({row, lts_waiting(row, "2026-11-21T20:00:20Z")}).notes, IsEmpty());
+  // Its next run is made when it is near.
+  row.relies_on_prev_cycle = false;
+  EXPECT_THAT(only_entry({row}).notes, IsEmpty());
+}
+
+TEST(LtsJobs, SaysWhatWaitsOfADefinitionAndIsNotMadeUp) {
+  const LtsRow row = lts_cron("0 30 2 * * ?");
+  LtsRow waiting = lts_waiting(row, "2026-11-21T18:30:00Z");
+  EXPECT_THAT(only_entry({row, waiting}).notes, ElementsAre(HasSubstr("runs overdue")));
+  waiting.retry_times = 1;
+  EXPECT_THAT(only_entry({row, waiting}).notes, ElementsAre(HasSubstr("to be tried again")));
+}
+
+TEST(LtsJobs, ARealTimeJobRunsNowAndOneForLaterThen) {
+  LtsRow row = lts_row(LtsQueue::kWaiting, "REAL_TIME", "mail-1");
+  row.trigger_time = lts_ms("2026-11-21T19:00:00Z");
+  EXPECT_EQ(only_entry({row}).job.value().schedule, Schedule{});
+  row.job_type = "TRIGGER_TIME";
+  const LtsEntry entry = only_entry({row});
+  EXPECT_EQ(entry.job.value().schedule.kind, ScheduleKind::kAt);
+  EXPECT_EQ(entry.schedule, "at 2026-11-21T19:00:00.000Z");
+}
+
+TEST(LtsJobs, AJobThatWasTriedKeepsItsTimeAndTheRetriesLeft) {
+  LtsRow row = lts_row(LtsQueue::kWaiting, "REAL_TIME", "mail-1");
+  row.trigger_time = lts_ms("2026-11-21T20:00:30Z");
+  row.max_retry_times = 5;
+  row.retry_times = 2;
+  const JobSpec job = only_entry({row}).job.value();
+  EXPECT_EQ(job.retries.max, 3);
+  EXPECT_EQ(job.schedule.at, lts_time("2026-11-21T20:00:30Z"));
+}
+
+TEST(LtsJobs, PrioritiesAndRetriesBeyondTheLimitsAreCutAndItIsSaid) {
+  LtsRow row = lts_row(LtsQueue::kWaiting, "REAL_TIME", "x");
+  row.priority = -5;
+  row.max_retry_times = 25;
+  LtsEntry entry = only_entry({row});
+  EXPECT_EQ(entry.job.value().priority, 0);
+  EXPECT_EQ(entry.job.value().retries.max, 10);
+  EXPECT_THAT(entry.notes,
+              ElementsAre(HasSubstr("priority -5 becomes 0"), HasSubstr("retries 25 become 10")));
+  row.priority = 2'147'483'647;
+  LtsOptions options = lts_options();
+  options.retries_max = 30;
+  entry = only_entry({row}, options);
+  EXPECT_EQ(entry.job.value().priority, kPriorityMax);
+  EXPECT_EQ(entry.job.value().retries.max, 25);
+}
+
+TEST(LtsJobs, ExtParamsBecomeParams) {
+  LtsRow row = lts_row(LtsQueue::kWaiting, "REAL_TIME", "x");
+  row.ext_params = R"({"城市":"北京","lines":"a\nb","n":7,"nothing":null,"list":[1,2]})";
+  EXPECT_THAT(only_entry({row}).job.value().params,
+              ElementsAre(Pair("lines", "a\nb"), Pair("list", "[1,2]"), Pair("n", "7"),
+                          Pair("城市", "北京")));
+  for (const char* wrong : {"{", "[]", "7"}) {
+    row.ext_params = wrong;
+    EXPECT_THAT(only_entry({row}).job.error().message, HasSubstr("no JSON object")) << wrong;
+  }
+}
+
+TEST(LtsJobs, TheHandlerIsTheNodeGroupsUnlessOneIsNamed) {
+  LtsRow row = lts_row(LtsQueue::kWaiting, "REAL_TIME", "x");
+  row.ext_params = R"({"shardField":"close"})";
+  LtsOptions options = lts_options();
+  EXPECT_EQ(only_entry({row}, options).job.value().run.handler, "orders");
+  options.handler = "runner";
+  EXPECT_EQ(only_entry({row}, options).job.value().run.handler, "runner");
+  options.handler_from = "shardField";
+  EXPECT_EQ(only_entry({row}, options).job.value().run.handler, "close");
+  row.ext_params.clear();
+  EXPECT_EQ(only_entry({row}, options).job.value().run.handler, "runner");
+}
+
+TEST(LtsJobs, AShellLineStandsInsteadOfAHandler) {
+  LtsOptions options = lts_options();
+  options.shell = "exec run-order";
+  const JobSpec job =
+      only_entry({lts_row(LtsQueue::kWaiting, "REAL_TIME", "x")}, options).job.value();
+  EXPECT_EQ(job.run.kind, RunKind::kShell);
+  EXPECT_EQ(job.run.shell, "exec run-order");
+  EXPECT_EQ(job.run.handler, "");
+}
+
+TEST(LtsJobs, WhatExecutesStaysInLts) {
+  EXPECT_THAT(only_entry({lts_row(LtsQueue::kExecuting, "REAL_TIME", "x")}).job.error().message,
+              HasSubstr("executes in LTS"));
+}
+
+TEST(LtsJobs, OfTwoRowsWithOneTaskIdTheDefinitionIsTaken) {
+  LtsRow suspended = lts_cron("0 0 3 * * ?");
+  suspended.queue = LtsQueue::kSuspended;
+  LtsRow once = lts_row(LtsQueue::kWaiting, "REAL_TIME", "nightly");
+  const auto entries = read_lts_jobs({lts_cron("0 30 2 * * ?"), suspended, once}, lts_options());
+  ASSERT_EQ(entries.size(), 3u);
+  EXPECT_TRUE(entries[0].job.ok());
+  EXPECT_THAT(entries[1].job.error().message, HasSubstr("that of a cron job"));
+  EXPECT_THAT(entries[2].job.error().message, HasSubstr("that of a cron job"));
+  // Another group has task ids of its own.
+  once.group = "mail";
+  EXPECT_TRUE(read_lts_jobs({lts_cron("0 30 2 * * ?"), once}, lts_options())[1].job.ok());
+}
+
+TEST(LtsJobs, SaysWhatHasNoCounterpart) {
+  LtsRow row = lts_row(LtsQueue::kWaiting, "REAL_TIME", "x");
+  row.needs_feedback = true;
+  row.internal_ext_params = R"({"__LTS_ignoreAddOnExecuting":"true"})";
+  EXPECT_THAT(only_entry({row}).notes,
+              ElementsAre(HasSubstr("needFeedback"), HasSubstr("__LTS_ignoreAddOnExecuting")));
+}
+
+}  // namespace
+}  // namespace carillon::cli
