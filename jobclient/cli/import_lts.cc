@@ -22,6 +22,7 @@ Result<LtsOptions> options_from(const Context& context) {
                      .handler_from = configuration.text("handler-from"),
                      .shell = configuration.text("shell"),
                      .retries_max = configuration.number("retries-max"),
+                     .retry_base = configuration.duration("retry-base"),
                      .replace = configuration.is_on("replace")};
   if (!options.shell.empty() && !(options.handler.empty() && options.handler_from.empty())) {
     return Error{ErrorCode::kInvalidArgument,
@@ -294,7 +295,12 @@ Verb declare_import_lts() {
                    .placeholder = "COUNT",
                    .help = "LTS's job.max.retry.times: more retries than these become these.",
                    .fallback = "10",
-                   .max = 1000}},
+                   .max = 1000},
+                  {.name = "retry-base",
+                   .kind = OptionKind::kDuration,
+                   .placeholder = "DURATION",
+                   .help = "LTS's jobtracker.job.retry.interval.millis: the wait before a retry.",
+                   .fallback = "30s"}},
       .positionals = {{.name = "URL",
                        .help = "mysql://USER:PASSWORD@HOST/DATABASE; - reads it from stdin, where "
                                "no other user of the machine sees the password."}},

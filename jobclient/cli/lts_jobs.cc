@@ -122,6 +122,7 @@ class Maker {
     internal_ = CARILLON_TRY(params_of(row_.internal_ext_params));
     spec.priority = priority();
     spec.retries.max = retries();
+    spec.retries.base = options_.retry_base;
     spec.run = run(spec);
     spec.replace_on_exist = options_.replace;
     spec.schedule = CARILLON_TRY(schedule());

@@ -22,6 +22,7 @@ struct LtsOptions {
   std::string handler_from{};     // a param that names the handler where a job has it; empty: none
   std::string shell{};            // instead of a handler: the line that runs every job
   std::int64_t retries_max = 10;  // LTS's job.max.retry.times
+  Duration retry_base = std::chrono::seconds{30};  // its jobtracker.job.retry.interval.millis
   bool replace = false;
 };
 

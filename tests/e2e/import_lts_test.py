@@ -21,7 +21,10 @@ class ImportLts(E2eTest):
         super().setUp()
         self.database = self.mariadb.new_database()
         self.mariadb.run(DUMP.read_text("utf-8"), self.database)
-        self.lts = self.mariadb.url(self.database)
+        # One that may only read is enough.
+        self.mariadb.run("CREATE USER IF NOT EXISTS reader IDENTIFIED BY 'reader'; "
+                         f"GRANT SELECT ON {self.database}.* TO reader", self.database)
+        self.lts = f"mysql://reader:reader@127.0.0.1:{self.mariadb.port}/{self.database}"
 
     def import_lts(self, cluster, *flags, url=None, tz=ZONE, status=1, stdin=None):
         return cluster.client("-o", "jsonl", "import", "lts", url or self.lts, "--tz", tz, *flags,

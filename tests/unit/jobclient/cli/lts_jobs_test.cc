@@ -211,7 +211,9 @@ TEST(LtsJobs, PrioritiesAndRetriesBeyondTheLimitsAreCutAndItIsSaid) {
   row.priority = 2'147'483'647;
   LtsOptions options = lts_options();
   options.retries_max = 30;
+  options.retry_base = std::chrono::minutes{1};
   entry = only_entry({row}, options);
+  EXPECT_EQ(entry.job.value().retries.base, std::chrono::minutes{1});
   EXPECT_EQ(entry.job.value().priority, kPriorityMax);
   EXPECT_EQ(entry.job.value().retries.max, 25);
 }
