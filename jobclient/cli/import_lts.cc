@@ -323,17 +323,20 @@ int run_import_lts(Context& context) {
     if (!status.ok()) return context.fail(status.error());
   }
   print(context, import);
+  if (entries.empty() && !context.is_json()) {
+    context.err() << (context.configuration.list("group").empty()
+                          ? "no jobs in LTS\n"
+                          : "no jobs of these node groups in LTS\n");
+  }
   const std::ptrdiff_t refused = import.count("refused");
   if (!is_applied) {
-    const std::ptrdiff_t good = std::ssize(entries) - refused;
-    if (!context.is_json()) {
-      context.err() << (entries.empty()
-                            ? "no jobs in LTS\n"
-                            : "nothing was submitted; add --apply to submit " + jobs(good) + '\n');
+    if (!entries.empty() && !context.is_json()) {
+      context.err() << "nothing was submitted; add --apply to submit "
+                    << jobs(std::ssize(entries) - refused) << '\n';
     }
     return refused == 0 ? kDone : kRefused;
   }
-  if (!context.is_json()) {
+  if (!entries.empty() && !context.is_json()) {
     const std::ptrdiff_t accepted = import.count(to_string(SubmitStatus::kAccepted));
     const std::ptrdiff_t there = import.count(to_string(SubmitStatus::kDuplicate));
     context.err() << jobs(accepted) << " submitted, " << there << " here already, "
