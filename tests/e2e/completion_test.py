@@ -73,6 +73,7 @@ class Bash(E2eTest):
         for keys, arguments in (
                 ("jobclient exec\t", ["executing"]),
                 ("jobclient imp\tcr\t --ap\t", ["import", "crontab", "--apply"]),
+                ("jobclient import l\t - --app\t", ["import", "lts", "-", "--apply"]),
                 ("jobclient submit --repl\t --overlap par\t", ["submit", "--replace-on-exist", "--overlap", "parallel"]),
                 ("jobclient submit --overlap=par\t --prio\t", ["submit", "--overlap=parallel", "--priority"]),
                 ("jobclient submit --shell 'echo hi' --time\t", ["submit", "--shell", "echo hi", "--timeout"]),
