@@ -196,14 +196,14 @@ class Import {
 };
 
 // Each note once, with the tasks that it is said of.
-void print_notes(const Context& context, const Import& import) {
+void print_notes(const Context& context, const Import& moving) {
   std::vector<std::string> order;
   std::map<std::string, std::vector<std::string>> tasks;
-  for (std::size_t i = 0; i < import.size(); ++i) {
-    for (const std::string& note : import.notes(i)) {
+  for (std::size_t i = 0; i < moving.size(); ++i) {
+    for (const std::string& note : moving.notes(i)) {
       std::vector<std::string>& named = tasks[note];
       if (named.empty()) order.push_back(note);
-      named.push_back(import.task_id(i));
+      named.push_back(moving.task_id(i));
     }
   }
   for (const std::string& note : order) {
@@ -219,7 +219,7 @@ void print_notes(const Context& context, const Import& import) {
   }
 }
 
-void print(const Context& context, const Import& import) {
+void print(const Context& context, const Import& moving) {
   using Kind = RowColumn::Kind;
   RowOutput output(context.out(), context.style,
                    {{"queue"},
@@ -233,10 +233,10 @@ void print(const Context& context, const Import& import) {
                     {"retries", Kind::kNumber, true},
                     {"waiting", Kind::kNumber, true},
                     {"note", Kind::kText, true}});
-  for (std::size_t i = 0; i < import.size(); ++i) output.add(import.row(i));
+  for (std::size_t i = 0; i < moving.size(); ++i) output.add(moving.row(i));
   output.finish();
   context.out().flush();
-  if (context.style.format == Format::kTable) print_notes(context, import);
+  if (context.style.format == Format::kTable) print_notes(context, moving);
 }
 
 std::string jobs(std::ptrdiff_t count) {
@@ -316,19 +316,19 @@ int run_import_lts(Context& context) {
   const Result<std::vector<LtsRow>> lts_rows = read_rows(context);
   if (!lts_rows.ok()) return context.fail(kWrongInput, lts_rows.error().message);
   const std::vector<LtsEntry> entries = read_lts_jobs(lts_rows.value(), options.value());
-  Import import(context, entries);
+  Import moving(context, entries);
   const bool is_applied = context.configuration.is_on("apply");
   if (is_applied) {
-    const Status status = import.apply();
+    const Status status = moving.apply();
     if (!status.ok()) return context.fail(status.error());
   }
-  print(context, import);
+  print(context, moving);
   if (entries.empty() && !context.is_json()) {
     context.err() << (context.configuration.list("group").empty()
                           ? "no jobs in LTS\n"
                           : "no jobs of these node groups in LTS\n");
   }
-  const std::ptrdiff_t refused = import.count("refused");
+  const std::ptrdiff_t refused = moving.count("refused");
   if (!is_applied) {
     if (!entries.empty() && !context.is_json()) {
       context.err() << "nothing was submitted; add --apply to submit "
@@ -337,13 +337,13 @@ int run_import_lts(Context& context) {
     return refused == 0 ? kDone : kRefused;
   }
   if (!entries.empty() && !context.is_json()) {
-    const std::ptrdiff_t accepted = import.count(to_string(SubmitStatus::kAccepted));
-    const std::ptrdiff_t there = import.count(to_string(SubmitStatus::kDuplicate));
+    const std::ptrdiff_t accepted = moving.count(to_string(SubmitStatus::kAccepted));
+    const std::ptrdiff_t there = moving.count(to_string(SubmitStatus::kDuplicate));
     context.err() << jobs(accepted) << " submitted, " << there << " here already, "
                   << std::ssize(entries) - accepted - there << " not taken over"
-                  << (import.has_changed() ? "\n" : ": nothing was changed\n");
+                  << (moving.has_changed() ? "\n" : ": nothing was changed\n");
   }
-  return import.are_all_here() ? kDone : kRefused;
+  return moving.are_all_here() ? kDone : kRefused;
 }
 
 }  // namespace carillon::cli

@@ -191,7 +191,8 @@ class Maker {
   Result<Schedule> cron() {
     entry_.schedule = row_.cron;
     const Cron cron = CARILLON_TRY(Cron::parse(row_.cron));
-    CARILLON_TRY(cron.check_will_fire(options_.now, options_.zone, DstRule::kAuto));
+    const Status comes = cron.check_will_fire(options_.now, options_.zone, DstRule::kAuto);
+    if (!comes.ok()) return comes.error().with_context("cron '" + row_.cron + "'");
     const WallTime* const lts_next = next_in_lts();
     if (lts_next != nullptr) {
       const auto here =
