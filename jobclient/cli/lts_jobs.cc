@@ -131,11 +131,7 @@ class Maker {
       spec.misfire.policy =
           row_.relies_on_prev_cycle ? MisfirePolicy::kFireOnce : MisfirePolicy::kFireAll;
     }
-    if (row_.needs_feedback) {
-      note(
-          "needFeedback: results are kept here and not sent to the submitter (see jobclient "
-          "history)");
-    }
+    tell_of(spec);
     if (internal_.contains("__LTS_ignoreAddOnExecuting")) {
       note(
           "__LTS_ignoreAddOnExecuting has no counterpart: while a job of its task id lives, "
@@ -143,6 +139,17 @@ class Maker {
     }
     CARILLON_TRY(spec.validate());
     return spec;
+  }
+
+  void tell_of(JobSpec& spec) {
+    if (!row_.needs_feedback) return;
+    if (row_.submit_group.empty()) {
+      return note("needFeedback without a submitNodeGroup: LTS tells nobody, and so does this");
+    }
+    spec.need_feedback = true;
+    spec.client_group = row_.submit_group;
+    note("needFeedback: how it ends is kept for the clients of client group " + row_.submit_group +
+         " (jobclient feedback, or a FeedbackListener)");
   }
 
   int priority() {

@@ -47,7 +47,7 @@ class ImportLts(E2eTest):
         self.assertEqual(tasks["orders", "priority-max"]["priority"], 999)
         self.assertEqual(tasks["orders", "five-times"]["schedule"], "every 1m30s, 4 times")
         self.assertIn("would never run it again", tasks["orders", "lost-repeat"]["note"])
-        self.assertIn("needFeedback", tasks["orders", "mail-1001"]["note"])
+        self.assertIn("client group web", tasks["orders", "mail-1001"]["note"])
         # LTS's own next fires are fires here.
         self.assertFalse([row for row in rows if "--tz" in row["note"]])
         after = self.mariadb.run("SELECT COUNT(*) FROM lts_wjq_orders", self.database)
@@ -80,6 +80,8 @@ class ImportLts(E2eTest):
         self.assertEqual(close["handler"], "close")
         self.assertEqual((close["cron"], close["tz"]), ("0 30 2 * * ?", ZONE))
         self.assertEqual(close["retries"], 3)
+        told = spec("mail-1001")
+        self.assertEqual((told["need_feedback"], told["client_group"]), (True, "web"))
         self.assertEqual((spec("five-times")["every"], spec("five-times")["count"]), ("1m30s", 4))
         self.assertEqual(spec("order-sync")["overlap"], "parallel")
         self.assertEqual(spec("order-sync")["handler"], "order-runner")

@@ -274,10 +274,24 @@ TEST(LtsJobs, OfTwoRowsWithOneTaskIdTheDefinitionIsTaken) {
 
 TEST(LtsJobs, SaysWhatHasNoCounterpart) {
   LtsRow row = lts_row(LtsQueue::kWaiting, "REAL_TIME", "x");
-  row.needs_feedback = true;
   row.internal_ext_params = R"({"__LTS_ignoreAddOnExecuting":"true"})";
-  EXPECT_THAT(only_entry({row}).notes,
-              ElementsAre(HasSubstr("needFeedback"), HasSubstr("__LTS_ignoreAddOnExecuting")));
+  EXPECT_THAT(only_entry({row}).notes, ElementsAre(HasSubstr("__LTS_ignoreAddOnExecuting")));
+}
+
+TEST(LtsJobs, TheClientsOfItsSubmittersGroupAreToldOfAJobThatNeedsFeedback) {
+  LtsRow row = lts_row(LtsQueue::kWaiting, "REAL_TIME", "x");
+  row.submit_group = "web";
+  EXPECT_FALSE(only_entry({row}).job.value().need_feedback);
+  row.needs_feedback = true;
+  const LtsEntry entry = only_entry({row});
+  EXPECT_TRUE(entry.job.value().need_feedback);
+  EXPECT_EQ(entry.job.value().client_group, "web");
+  EXPECT_THAT(entry.notes, ElementsAre(HasSubstr("the clients of client group web")));
+  row.submit_group.clear();
+  EXPECT_FALSE(only_entry({row}).job.value().need_feedback);
+  EXPECT_THAT(only_entry({row}).notes, ElementsAre(HasSubstr("LTS tells nobody")));
+  row.submit_group = "web shop";
+  EXPECT_THAT(only_entry({row}).job.error().message, HasSubstr("client_group"));
 }
 
 }  // namespace
