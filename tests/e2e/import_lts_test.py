@@ -119,6 +119,14 @@ class ImportLts(E2eTest):
         self.import_lts(cluster, "--group", "data-warehouse", "--apply", status=0)
         self.assertEqual(len(cluster.history("nightly-close")), 1)
 
+    def test_a_job_tracker_leaves_the_database_of_lts_alone(self):
+        tables = self.mariadb.run("SHOW TABLES", self.database)
+        cluster = self.cluster("sqlite", tracker=False)
+        tracker = cluster.start_tracker("--store", self.mariadb.url(self.database), wait=False)
+        self.assertEqual(tracker.wait(), 2)
+        self.assertRegex(tracker.log(), r"jobtracker: store: .* is a database of LTS .*jobclient import lts")
+        self.assertEqual(self.mariadb.run("SHOW TABLES", self.database), tables)
+
     def test_says_what_is_wrong_with_the_database(self):
         cluster = self.cluster("sqlite", tracker=False)
         url = self.mariadb.url(self.mariadb.new_database())

@@ -15,6 +15,13 @@ constexpr std::string_view kSqliteHasSchema =
 constexpr std::string_view kMysqlHasSchema =
     "SELECT COUNT(*) FROM information_schema.tables "
     "WHERE table_schema = DATABASE() AND table_name = 'lts_schema'";
+// Tables that LTS makes at its start, and Carillon never.
+constexpr std::string_view kSqliteHasLts =
+    "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' "
+    "AND name IN ('lts_suspend_job_queue', 'lts_node_group_store', 'lts_job_log_po')";
+constexpr std::string_view kMysqlHasLts =
+    "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() "
+    "AND table_name IN ('lts_suspend_job_queue', 'lts_node_group_store', 'lts_job_log_po')";
 // Also of a group that a crash kept from being recorded: its table is taken into use later.
 constexpr std::string_view kSqliteTables = "SELECT name FROM sqlite_master WHERE type = 'table'";
 constexpr std::string_view kMysqlTables =
@@ -29,11 +36,17 @@ Result<std::int64_t> read_number(sql::Connection& db, std::string_view sql) {
   return number;
 }
 
-Result<int> read_version(sql::Connection& db) {
+Result<int> read_version(sql::Connection& db, const std::string& name) {
   const bool is_mysql = db.dialect() == sql::Dialect::kMysql;
   const auto tables = CARILLON_TRY(read_number(db, is_mysql ? kMysqlHasSchema : kSqliteHasSchema));
-  if (tables == 0) return 0;
-  return static_cast<int>(CARILLON_TRY(read_number(db, kSelectVersion)));
+  if (tables > 0) return static_cast<int>(CARILLON_TRY(read_number(db, kSelectVersion)));
+  // Some have the names of ours, and other columns.
+  const auto of_lts = CARILLON_TRY(read_number(db, is_mysql ? kMysqlHasLts : kSqliteHasLts));
+  if (of_lts == 0) return 0;
+  return Error{ErrorCode::kInvalidArgument,
+               "store " + name +
+                   " is a database of LTS (light-task-scheduler), which is left as it is: name one "
+                   "for the job tracker alone, and take the jobs over with 'jobclient import lts'"};
 }
 
 Result<std::vector<std::string>> read_group_tables(sql::Connection& db) {
@@ -78,7 +91,7 @@ Status apply(sql::Connection& db, const Migration& migration, WallTime now) {
 }  // namespace
 
 Result<int> read_schema(sql::Connection& db, const std::string& name) {
-  const int found = CARILLON_TRY(read_version(db));
+  const int found = CARILLON_TRY(read_version(db, name));
   const int known = migrations(db.dialect()).back().version;
   if (found <= known) return found;
   return Error{ErrorCode::kInvalidArgument,

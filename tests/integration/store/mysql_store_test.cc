@@ -238,6 +238,24 @@ TEST_F(MysqlStoreTest, RefusesANewerSchemaAndChangesNothing) {
   EXPECT_THAT(error.message, HasSubstr("has schema 7, this program knows up to 5"));
 }
 
+TEST_F(MysqlStoreTest, RefusesADatabaseOfLtsAndChangesNothing) {
+  run("CREATE TABLE lts_cron_job_queue (id INT)");
+  run("CREATE TABLE lts_node_group_store (id INT)");
+
+  const auto error = refused(url_);
+
+  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(error.message, HasSubstr("is a database of LTS"));
+  EXPECT_THAT(error.message, HasSubstr("jobclient import lts"));
+  std::int64_t tables = 0;
+  ASSERT_TRUE(connect()
+                  ->query("SELECT COUNT(*) FROM information_schema.tables "
+                          "WHERE table_schema = DATABASE()",
+                          {}, [&](const sql::Row& row) { tables = row.integer(0); })
+                  .ok());
+  EXPECT_EQ(tables, 2);
+}
+
 TEST_F(MysqlStoreTest, CompletesAMigrationThatWasInterrupted) {
   ASSERT_TRUE(open(url_).ok());
   // As after a crash in the middle of the script: some tables, no record.

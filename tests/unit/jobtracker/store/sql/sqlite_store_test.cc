@@ -147,6 +147,16 @@ TEST_F(SqliteStoreTest, LeavesOtherTablesOfTheDatabaseAlone) {
   EXPECT_EQ(text(*connect(), "SELECT x FROM mine"), "1");
 }
 
+TEST_F(SqliteStoreTest, RefusesADatabaseOfLtsAndChangesNothing) {
+  ASSERT_TRUE(connect()->run_script("CREATE TABLE lts_node_group_store (name);\n").ok());
+
+  const auto error = refused(path_);
+
+  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(error.message, HasSubstr("is a database of LTS"));
+  EXPECT_EQ(text(*connect(), "SELECT COUNT(*) FROM sqlite_master WHERE name LIKE 'lts%'"), "1");
+}
+
 TEST_F(SqliteStoreTest, MakesAllTablesOrNone) {
   // A table of ours stands in the way of one in the middle of the script.
   ASSERT_TRUE(connect()->run_script("CREATE TABLE lts_job_log (x);\n").ok());
