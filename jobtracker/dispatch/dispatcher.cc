@@ -317,7 +317,7 @@ std::optional<ExecutingJob> Dispatcher::claim_new(const WaitingJob& job) {
   Worker* worker = nullptr;
   for (auto& [kinds, lane] : found->second) {
     lane.preload.advance(now);
-    if (lane.preload.has_due() || !lane.preload.is_due_complete()) return {};
+    if (lane.preload.has_due() || !lane.preload.is_due_complete(now)) return {};
     if (worker == nullptr && is_for(kinds, glance))
       worker = workers_.next_with_credit(job.group, kinds, 1);
   }

@@ -27,7 +27,9 @@ struct PreloadConfig {
 // Invariants. Every waiting row of the table is in memory, except:
 //  - due rows worse than due_bound(), if there is a bound;
 //  - rows that come due after upcoming_bound(), if there is a bound.
-// So best() is the best of all that is due, whenever needs_due_refill() is false or best() exists.
+// So best() is the best of all that is due, whenever needs_due_refill() is false or best() exists;
+// unless more than `capacity` rows come due within the time of a refill: upcoming_bound() has
+// passed then, and the rows after it are found by due time, a refill later.
 //
 // A row that was taken is the taker's: it comes back with offer(), or never.
 //
@@ -49,7 +51,8 @@ class Preload {
   bool has_due() const { return !due_.empty(); }
   const WaitingJob& best() const { return due_.begin()->second; }
   WaitingJob take_best();
-  // The soonest upcoming one, for claiming ahead; of one instant, the best as among due ones.
+  // The soonest upcoming one, for claiming ahead; of one instant, the best as among due ones. None
+  // where a better one of that instant may be in the table only.
   const WaitingJob* soonest() const;
   WaitingJob take_soonest();
 
@@ -76,8 +79,10 @@ class Preload {
   std::size_t capacity() const { return config_.capacity; }
   std::size_t due_size() const { return due_.size(); }
   std::size_t upcoming_size() const { return upcoming_.size(); }
-  // Whether the table may hold due rows that memory does not.
-  bool is_due_complete() const { return !due_bound_; }
+  // Whether the table holds no due rows that memory does not.
+  bool is_due_complete(WallTime now) const {
+    return !due_bound_ && (!upcoming_bound_ || upcoming_bound_->first > now);
+  }
 
  private:
   // As they are to start: due time, priority, creation.

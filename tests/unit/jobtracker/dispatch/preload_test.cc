@@ -156,7 +156,7 @@ TEST(Preload, KeepsTheBestPrefixAndReadsTheRestAgain) {
   }
   bundle.settle();
   EXPECT_FALSE(bundle.preload.has_due());
-  EXPECT_TRUE(bundle.preload.is_due_complete());
+  EXPECT_TRUE(bundle.preload.is_due_complete(bundle.now));
 }
 
 TEST(Preload, ABetterNewcomerEvictsTheWorstAndAWorseOneStaysInTheTable) {
@@ -253,6 +253,18 @@ TEST(Preload, OfOneInstantTheBestIsTheSoonest) {
     EXPECT_EQ(bundle.preload.take_soonest().id, JobId{id});
   }
   EXPECT_EQ(bundle.preload.soonest(), nullptr);
+}
+
+TEST(Preload, HasNoSoonestOfAnInstantThatIsNotWhollyInMemory) {
+  PreloadBundle bundle(5);
+  bundle.settle();
+  bundle.add(job(1, 100, kStart + seconds{5}));
+  for (int id = 2; id <= 9; ++id) bundle.add(job(id, 100 - id, kStart + seconds{6}));
+  bundle.settle();
+  EXPECT_EQ(bundle.preload.take_soonest().id, JobId{1});
+  EXPECT_EQ(bundle.preload.soonest(), nullptr);
+  EXPECT_FALSE(bundle.preload.is_due_complete(kStart + seconds{6}));
+  EXPECT_TRUE(bundle.preload.is_due_complete(kStart + seconds{5}));
 }
 
 // Random work against the table itself: whenever the preload has no question open, its best is the
