@@ -119,6 +119,16 @@ void add_percentiles(Figures& figures, const std::string& what,
   }
 }
 
+void add_histogram(Figures& figures, const std::string& what,
+                   const std::vector<double>& values_ms) {
+  for (const int bound : {1, 2, 5, 10, 25, 50, 100, 250, 500, 1000}) {
+    const auto within = std::count_if(values_ms.begin(), values_ms.end(),
+                                      [bound](double value) { return value <= bound; });
+    figures.push_back({what + " at most " + std::to_string(bound) + " ms", "%",
+                       100 * static_cast<double>(within) / static_cast<double>(values_ms.size())});
+  }
+}
+
 void pause(Duration time) { std::this_thread::sleep_for(time); }
 
 }  // namespace carillon::bench

@@ -113,6 +113,7 @@ Result<Figures> measure_fires(Round& round, const FirePlan& plan) {
   CARILLON_TRY(check_each_succeeded_once(expected, std::move(seen.ends), name_of));
   Figures figures{{"fires", "1/s", static_cast<double>(plan.fires)}};
   add_percentiles(figures, "lateness", seen.lateness_ms);
+  add_histogram(figures, "late by", seen.lateness_ms);
   meter.add_to(figures, expected.size());
   return figures;
 }

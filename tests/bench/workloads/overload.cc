@@ -23,7 +23,7 @@ Result<Figures> run(Round& round) {
       round, {.feed = {.groups = groups_of(round), .rate = times * maximum}, .seconds = time}));
   Figures figures{
       {"flow, maximum", "jobs/s", maximum},
-      {"offered", "jobs/s", times * maximum},
+      {"offered", "jobs/s", static_cast<double>(seen.fed.offered) / static_cast<double>(time)},
       {"accepted", "jobs/s", seen.accepted_per_second},
       {"ended", "jobs/s", seen.ended_per_second},
       {"ended, of the maximum", "%", 100 * seen.ended_per_second / maximum},
