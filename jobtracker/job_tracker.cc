@@ -271,7 +271,7 @@ void JobTracker::seat(const Asker& asker, const wire::Register& message, const G
   answer(asker, wire::Registered{.lease = config_.recovery.lease,
                                  .pull_interval = config_.pull_interval,
                                  .tracker_session = session_.value});
-  recovery_.reconcile(seated, handout_seen, message.holding);
+  recovery_.reconcile(seated, handout_seen, 0, message.holding);
   act_.stop_again(message.holding);
   put_node(seated, true);
   dispatcher_.send_held(seated.session);
@@ -299,7 +299,9 @@ void JobTracker::on_pull(const Asker& asker, const wire::Pull& message) {
   worker->take_pull(message);
   worker->forget_unseen(clock_.steady_now() - 2 * config_.recovery.lease);
   answer(asker, wire::Pulled{.number = message.number});
-  if (message.holding) recovery_.reconcile(*worker, message.handout_seen, *message.holding);
+  if (message.holding) {
+    recovery_.reconcile(*worker, message.handout_seen, message.answered, *message.holding);
+  }
   dispatcher_.touch(worker->group);
 }
 

@@ -386,7 +386,7 @@ void Dispatcher::send_frame(Worker& worker, std::vector<JobId> jobs) {
     message.jobs.push_back(handed(entry));
     entry.phase = Phase::kSent;
     entry.handout = message.number;
-    entry.sent_at = steady_now;
+    entry.pull = message.pull;
     entry.handed_out_at = now;
   }
   handed_out_ += count;

@@ -17,7 +17,6 @@ void Recovery::start(const StartAnswer& found) {
   ran_at_ = clock_.steady_now();
   for (const ExecutingJob& row : found.executing) {
     Executing& entry = executing_.put(row, Phase::kSent);
-    entry.sent_at = clock_.steady_now();
     entry.handed_out_at = row.claimed_at;
     orphans_.emplace(row.session, clock_.steady_now());
   }
@@ -27,7 +26,7 @@ void Recovery::start(const StartAnswer& found) {
   }
 }
 
-void Recovery::reconcile(const Worker& worker, std::int64_t handout_seen,
+void Recovery::reconcile(const Worker& worker, std::int64_t handout_seen, std::int64_t answered,
                          const std::vector<wire::Held>& holding) {
   orphans_.erase(worker.session);
   std::set<wire::AttemptId> held;
@@ -36,8 +35,9 @@ void Recovery::reconcile(const Worker& worker, std::int64_t handout_seen,
     const Executing* entry = executing_.find(id);
     if (entry->phase != Phase::kSent || held.count({id, entry->row.job.attempt}) != 0) continue;
     const bool was_seen = entry->handout <= handout_seen;
-    const bool is_overdue = clock_.steady_now() - entry->sent_at > config_.lease;
-    if (was_seen || is_overdue) {
+    // What was sent after it has arrived.
+    const bool was_overtaken = entry->pull < answered;
+    if (was_seen || was_overtaken) {
       log_.warn("a hand-out did not arrive, its job goes back", "job", id.value, "node",
                 worker.name);
       ends_.take_back(id, false);

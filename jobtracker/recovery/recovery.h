@@ -25,8 +25,9 @@ struct RecoveryConfig {
 //    worker that does not come within a lease is dead.
 //  - A job tracker that itself stood still (suspended, or without a processor) gives everybody a
 //    whole lease before it calls anyone dead.
-//  - A hand-out that its worker has not seen within a lease never arrived: by then the worker
-//    would refuse it.
+//  - A list of what a worker holds speaks of the hand-outs that it had seen by then, and of those
+//    that were sent before something else that had arrived: the answer to a later pull. How long
+//    ago a hand-out was sent says nothing, for the list may be as old.
 //
 // Thread: the loop.
 class Recovery {
@@ -37,8 +38,8 @@ class Recovery {
   // After a restart.
   void start(const StartAnswer& found);
 
-  // The worker says all it holds.
-  void reconcile(const Worker& worker, std::int64_t handout_seen,
+  // The worker says all that it held when it had seen that hand-out, and the answer to that pull.
+  void reconcile(const Worker& worker, std::int64_t handout_seen, std::int64_t answered,
                  const std::vector<wire::Held>& holding);
 
   // Called each 100 ms. The task trackers that were found dead; they are erased from the workers.

@@ -20,7 +20,7 @@ struct Executing {
   ExecutingJob row{};
   Phase phase = Phase::kClaiming;
   std::int64_t handout = 0;  // the hand-out that carried it; 0: of an earlier life of this tracker
-  SteadyTime sent_at{};
+  std::int64_t pull = 0;     // the newest pull of its worker when it was sent
   WallTime handed_out_at{};
   int cancels = 0;  // on their way to the store
 };

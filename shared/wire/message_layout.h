@@ -120,8 +120,10 @@ struct Layout<Registered> {
 template <>
 struct Layout<Pull> {
   static constexpr std::string_view kName = "Pull";
-  static constexpr std::tuple kSlots{slot("session", &Pull::session), slot("number", &Pull::number),
+  static constexpr std::tuple kSlots{slot("session", &Pull::session),
+                                     slot("number", &Pull::number),
                                      slot("handout_seen", &Pull::handout_seen),
+                                     slot("answered", &Pull::answered),
                                      slot("window", &Pull::window),
                                      slot("holding", &Pull::holding)};
 };

@@ -141,6 +141,7 @@ struct Pull {
   SessionId session{};
   std::int64_t number = 0;                     // counts from 1
   std::int64_t handout_seen = 0;               // highest HandOut::number received
+  std::int64_t answered = 0;                   // highest Pull::number that was answered
   std::int32_t window = 0;                     // free threads + prefetch
   std::optional<std::vector<Held>> holding{};  // given about once a second: everything held
 };

@@ -225,6 +225,7 @@ wire::Pull Fetcher::make_pull(SteadyTime now, std::optional<std::vector<wire::At
   wire::Pull pull{.session = config_.session,
                   .number = pull_number_,
                   .handout_seen = handout_seen_,
+                  .answered = answered_,
                   .window = credit_};
   if (waiting) {
     holding_at_ = now + config_.holding_interval;

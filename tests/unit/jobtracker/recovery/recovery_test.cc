@@ -177,6 +177,28 @@ TEST(Recovery, AHandOutThatCrossesARegistrationIsNotGivenToAnother) {
   }
 }
 
+// The list of what the worker holds is older than the hand-out, though it comes a lease after it.
+TEST(Recovery, AHandOutOnASlowWayIsNotGivenToAnother) {
+  for (int moment = 0; moment < 40; ++moment) {
+    SCOPED_TRACE(moment);
+    TrackerBundle bundle;
+    auto& worker = bundle.add_worker({.name = "first"});
+    runs_take(worker, seconds{30});
+    bundle.run_for(seconds{2} + milliseconds{25 * moment});
+    const WallTime at = bundle.now() + seconds{3};
+    bundle.submit(job_at("a", at));
+    bundle.run_to(at - milliseconds{10});
+    bundle.network.latency = [] { return milliseconds{1950}; };
+    bundle.run_to(at + milliseconds{100});
+    runs_take(bundle.add_worker({.name = "other"}), seconds{30});
+    bundle.run_to(at + seconds{2});
+    bundle.network.latency = [] { return microseconds{100}; };
+    bundle.run_for(seconds{20});
+    EXPECT_THAT(bundle.runs(), SizeIs(1)) << bundle.story("a");
+    EXPECT_EQ(bundle.stat("workers_lost_total"), 0);
+  }
+}
+
 TEST(Recovery, AFrozenWorkerRefusesWhatAnswersAnOldPull) {
   TrackerBundle bundle;
   auto& frozen = bundle.add_worker({.name = "frozen"});

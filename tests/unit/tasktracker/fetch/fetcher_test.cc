@@ -103,6 +103,19 @@ TEST(Fetcher, PullsOnceAnIntervalWhenNothingHappens) {
   EXPECT_EQ(b.take_pull().number, 2);
 }
 
+TEST(Fetcher, SaysWhichPullWasAnsweredLast) {
+  FetcherBundle b;
+  b.start();
+  b.clock.advance(seconds{1});
+  const wire::Pull second = b.take_pull();
+  EXPECT_EQ(second.answered, 1);
+  b.clock.advance(seconds{1});
+  EXPECT_EQ(b.take_pull().answered, 1);
+  b.answer(second);
+  b.clock.advance(seconds{1});
+  EXPECT_EQ(b.take_pull().answered, 2);
+}
+
 TEST(Fetcher, CountsTheLeaseFromTheSendingOfTheAnsweredPull) {
   FetcherBundle b;
   b.start();
