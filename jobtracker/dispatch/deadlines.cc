@@ -45,13 +45,14 @@ std::optional<WallTime> Deadlines::end_of(const WaitingJob& job,
 }
 
 void Deadlines::keep(JobId id, const Place& place) {
+  if (bound_ && place.at >= *bound_) return drop(id);
   if (const auto before = places_.find(id); before != places_.end()) {
     order_.erase({before->second.at, id});
   }
   places_[id] = place;
   order_.emplace(place.at, id);
   if (order_.size() > config_.capacity) {
-    is_partial_ = true;
+    bound_ = order_.rbegin()->first;
     places_.erase(order_.rbegin()->second);
     order_.erase(std::prev(order_.end()));
   }
@@ -125,8 +126,8 @@ void Deadlines::take_found(JobId id, const Place& place, Result<ReadAnswer> answ
 }
 
 void Deadlines::refill_if_low() {
-  if (!is_partial_ || is_going_through_ || order_.size() > config_.capacity / 5) return;
-  is_partial_ = false;
+  if (!bound_ || is_going_through_ || order_.size() > config_.capacity / 5) return;
+  bound_.reset();
   to_go_through_.assign(groups_.begin(), groups_.end());
   gone_through_.reset();
   go_through();

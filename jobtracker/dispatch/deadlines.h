@@ -29,9 +29,10 @@ struct DeadlinesConfig {
 // free for them.
 //
 // Knows of every job that was offered, and goes once through each group's table when that is
-// opened. Holds the soonest deadlines up to its capacity; if there were more, the tables are gone
-// through again when few are left. What it knows may be out of date: at its deadline a job is
-// looked up, and ends if it still waits and was never tried.
+// opened. Holds the soonest deadlines up to its capacity; if there were more, it holds none beyond
+// the soonest of those that it let go, and the tables are gone through again when few are left.
+// What it knows may be out of date: at its deadline a job is looked up, and ends if it still waits
+// and was never tried.
 //
 // Thread: the loop.
 class Deadlines {
@@ -77,8 +78,8 @@ class Deadlines {
   const Logger& log_;
   std::set<std::pair<WallTime, JobId>> order_;
   std::unordered_map<JobId, Place> places_;
-  bool is_partial_ = false;    // there were more than the capacity
-  std::set<JobId> looked_up_;  // and not answered yet
+  std::optional<WallTime> bound_{};  // from there on only the tables know them all
+  std::set<JobId> looked_up_;        // and not answered yet
   TimerId timer_ = 0;
   WallTime timer_at_{};
   std::set<GroupId> groups_;

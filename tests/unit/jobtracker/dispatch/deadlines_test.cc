@@ -125,6 +125,19 @@ TEST(Deadlines, HoldForRowsThatAreNotInMemory) {
   }
 }
 
+TEST(Deadlines, OneThatWasLetGoComesBeforeLaterOnes) {
+  TrackerBundle bundle({.tracker = {.dispatcher = {.deadlines = {.capacity = 10}}}});
+  bundle.submit(with_deadline(job_now("a"), minutes{1}));
+  for (int i = 0; i < 10; ++i) bundle.submit(with_deadline(job_now(""), seconds{20 + 2 * i}));
+  for (int i = 0; i < 60; ++i) {
+    bundle.submit(with_deadline(job_now(""), seconds{90}));
+    bundle.run_for(seconds{1});
+  }
+  bundle.run_for(seconds{2});
+  EXPECT_THAT(expired(bundle, "a"), SizeIs(1));
+  EXPECT_THAT(expired(bundle), SizeIs(11));
+}
+
 TEST(Deadlines, AFireThatWaitsForTheRunBeforeExpires) {
   TrackerBundle bundle;
   runs_take(bundle.add_worker({.threads = 4}), minutes{5});
