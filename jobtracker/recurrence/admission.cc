@@ -143,7 +143,8 @@ void Recurrence::keep_latest(ActiveDefinition& definition) {
   }
   for (WaitingJob& job : passed_by) {
     definition.parked.erase(hand_out_key(job));
-    skip_uncounted(definition, std::move(job), "a later fire waits in its place");
+    skip_uncounted(definition, std::move(job), LogState::kSkipped,
+                   "a later fire waits in its place");
   }
 }
 
@@ -191,6 +192,9 @@ void Recurrence::end_void(WaitingJob job) {
 // An occurrence ends without a run. The single regular one makes way for the next of the grid.
 void Recurrence::skip_fire(ActiveDefinition& definition, WaitingJob job, LogState state,
                            std::string message) {
+  if (job.makes_up) {
+    return skip_uncounted(definition, std::move(job), state, std::move(message));
+  }
   if (!is_single(definition) || job.triggered) {
     end_waiting(std::move(job), state, std::move(message));
     return;
@@ -217,20 +221,20 @@ void Recurrence::skip_fire(ActiveDefinition& definition, WaitingJob job, LogStat
   });
 }
 
-// Of a schedule that is generated ahead, by a rule that passes fires over: a count is of runs.
-void Recurrence::skip_uncounted(ActiveDefinition& definition, WaitingJob job, std::string message) {
+// Like an occurrence that has ended without a run, but a count is of runs: another takes its place.
+void Recurrence::skip_uncounted(ActiveDefinition& definition, WaitingJob job, LogState state,
+                                std::string message) {
   if (!definition.spec.schedule.count) {
-    return end_waiting(std::move(job), LogState::kSkipped, std::move(message));
+    return end_waiting(std::move(job), state, std::move(message));
   }
   definition.leaving.insert(job.id);
-  when_settled(definition.row.id, [this, job = std::move(job), message = std::move(message)](
+  when_settled(definition.row.id, [this, job = std::move(job), state, message = std::move(message)](
                                       ActiveDefinition& settled_one) mutable {
     if (settled_one.row.version != job.version) {
       settled_one.leaving.erase(job.id);
       return;
     }
-    LogEntry entry =
-        passed_over(settled_one.row, LogState::kSkipped, job.trigger_time, 1, std::move(message));
+    LogEntry entry = passed_over(settled_one.row, state, job.trigger_time, 1, std::move(message));
     entry.job_id = job.id;
     std::vector<Operation> with;
     with.emplace_back(ChangeWaiting{.from = job, .log = std::move(entry)});

@@ -163,8 +163,8 @@ void Recurrence::recover_with(DefinitionId id, const OccurrencesAnswer& found) {
                            : 1;
     missed->until = started_at_ - policy.threshold;
     for (const WaitingJob& job : found.waiting) {
-      const bool is_fire = job.version == row.version && job.attempt == 0 && !job.triggered;
-      if (is_fire && was_missed(job.trigger_time, policy.threshold)) missed->rows.push_back(job);
+      const bool is_new = job.version == row.version && job.attempt == 0 && !job.triggered;
+      if (is_new && was_missed(job.trigger_time, policy.threshold)) missed->rows.push_back(job);
     }
     std::sort(missed->rows.begin(), missed->rows.end(),
               [](const auto& a, const auto& b) { return a.trigger_time < b.trigger_time; });
@@ -261,7 +261,8 @@ void Recurrence::settle_missed(ActiveDefinition& definition, Missed& missed) {
     operation.add.push_back(occurrence(to, definition.spec.priority, fire));
     // A single definition has one regular run at a time; the others are extra, one after the
     // other.
-    operation.add.back().triggered = is_single(definition) && std::exchange(has_regular, true);
+    const bool makes_up = is_single(definition) && std::exchange(has_regular, true);
+    operation.add.back().triggered = operation.add.back().makes_up = makes_up;
     to.fired += 1;
   }
   const auto runs = static_cast<std::int64_t>(kept + to_add.size());

@@ -311,15 +311,18 @@ void Recurrence::add_regular(const ActiveDefinition& definition, ChangeDefinitio
   operation.add.push_back(occurrence(to, definition.spec.priority, fire));
 }
 
-ChangeDefinition Recurrence::uncounted(ActiveDefinition& definition) const {
+ChangeDefinition Recurrence::uncounted(ActiveDefinition& definition) {
   ChangeDefinition operation = change_of(definition);
   Definition& to = *operation.to;
   to.fired -= 1;
   if (to.state != DefinitionState::kEnded) return operation;
   // It was taken for the last one: another takes its place.
   const auto next = definition.schedule.next_fire(std::max(clock_.now(), to.generated_through));
-  if (next && !is_exhausted(definition, to.fired)) {
-    to.state = DefinitionState::kActive;
+  if (!next || is_exhausted(definition, to.fired)) return operation;
+  to.state = DefinitionState::kActive;
+  if (is_single(definition)) {
+    add_regular(definition, operation, *next);
+  } else {
     to.next_fire = *next;
   }
   return operation;
@@ -327,10 +330,10 @@ ChangeDefinition Recurrence::uncounted(ActiveDefinition& definition) const {
 
 std::vector<Operation> Recurrence::with_end(const WaitingJob& job, WallTime ended, bool ran) {
   ActiveDefinition* definition = catalog_.definition(job.definition);
-  if (definition == nullptr || job.triggered || definition->is_changing) return {};
+  if (definition == nullptr || definition->is_changing) return {};
   const bool makes_next =
-      is_single(*definition) && definition->row.state == DefinitionState::kActive;
-  if (!makes_next && ran) return {};
+      !job.triggered && is_single(*definition) && definition->row.state == DefinitionState::kActive;
+  if (!makes_next && (ran || !is_fire(job))) return {};
   definition->is_changing = true;
   std::vector<Operation> operations;
   if (!makes_next) {
@@ -358,18 +361,20 @@ void Recurrence::run_ended(const WaitingJob& job, bool ran, const std::vector<Op
     definition = catalog_.definition(id);
     if (definition == nullptr) return;
     settled(*definition);
-  } else if ((is_single(*definition) || !ran) && !job.triggered) {
+  } else if (job.triggered ? !ran && job.makes_up : is_single(*definition) || !ran) {
     // It was being changed, or suspended, when the run ended.
-    when_settled(id, [this, ran, ended = job.id](ActiveDefinition& settled_one) {
-      const bool has_another = settled_one.regular && settled_one.regular != ended;
-      const bool makes_next = is_single(settled_one) && !has_another &&
-                              settled_one.row.state == DefinitionState::kActive;
-      if (!makes_next && ran) return;
-      change(
-          settled_one,
-          makes_next ? next_cycle(settled_one, clock_.now(), ran) : uncounted(settled_one), {},
-          [this](const ChangeDefinition& changed, const Outcome&) { generate_later(changed.id); });
-    });
+    when_settled(
+        id, [this, ran, ended = job.id, beside = job.triggered](ActiveDefinition& settled_one) {
+          const bool has_another = settled_one.regular && settled_one.regular != ended;
+          const bool makes_next = !beside && is_single(settled_one) && !has_another &&
+                                  settled_one.row.state == DefinitionState::kActive;
+          if (!makes_next && ran) return;
+          change(settled_one,
+                 makes_next ? next_cycle(settled_one, clock_.now(), ran) : uncounted(settled_one),
+                 {}, [this](const ChangeDefinition& changed, const Outcome&) {
+                   generate_later(changed.id);
+                 });
+        });
   }
   if (ActiveDefinition* still = catalog_.definition(id)) {
     unpark(*still);

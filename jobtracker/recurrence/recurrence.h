@@ -134,8 +134,8 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   // The change that follows the end of the single regular run, at `after`.
   // `ran`: it was a run, and counts as one.
   ChangeDefinition next_cycle(ActiveDefinition& definition, WallTime after, bool ran);
-  // The change that follows a run which never was one.
-  ChangeDefinition uncounted(ActiveDefinition& definition) const;
+  // The change that follows a run which never was one: another takes its place.
+  ChangeDefinition uncounted(ActiveDefinition& definition);
   // The regular occurrence of a single definition; `to` is the row to come.
   void add_regular(const ActiveDefinition& definition, ChangeDefinition& operation, WallTime fire);
   void generate(ActiveDefinition& definition, WallTime through);
@@ -164,7 +164,8 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   void unpark(ActiveDefinition& definition);
   void end_void(WaitingJob job);
   void skip_fire(ActiveDefinition& definition, WaitingJob job, LogState state, std::string message);
-  void skip_uncounted(ActiveDefinition& definition, WaitingJob job, std::string message);
+  void skip_uncounted(ActiveDefinition& definition, WaitingJob job, LogState state,
+                      std::string message);
   void end_waiting(WaitingJob job, LogState state, std::string message);
   void left(ActiveDefinition& definition, JobId id);
 

@@ -246,7 +246,7 @@ Result<Outcome> MemoryBatch::apply(const ChangeDefinition& change) {
     for (WaitingTable* table : {group, &tables_.delayed}) {
       const auto limit = static_cast<std::int64_t>(table->size());
       for (const WaitingJob& job : table->of_definition(change.id, limit)) {
-        if (uncounts && !job.triggered && !was_tried(job)) ++outcome.count;
+        if (uncounts && !was_tried(job) && is_fire(job)) ++outcome.count;
         erase_waiting(*table, job.id);
       }
     }

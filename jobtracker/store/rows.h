@@ -33,6 +33,7 @@ struct WaitingJob {
   std::int32_t failures = 0;             // attempts that count against the retries
   std::int32_t lost = 0;                 // attempts in a row whose worker died
   bool triggered = false;                // made by trigger: not on the schedule's grid
+  bool makes_up = false;                 // triggered: for a fire of the grid that was missed
   bool forced = false;                   // triggered with force: runs whatever overlap says
   bool delayed = false;                  // a row of the delayed table, not of its group's
   bool suspended = false;                // delayed ones only
@@ -59,6 +60,9 @@ inline bool was_lost_too_often(const WaitingJob& job) { return job.lost >= kLost
 inline bool is_quarantined(const WaitingJob& job) {
   return job.suspended && was_lost_too_often(job);
 }
+
+// Whether it stands for a fire of its schedule, and counts.
+inline bool is_fire(const WaitingJob& job) { return !job.triggered || job.makes_up; }
 
 // The strict order of hand-out within a group.
 using HandOutKey = std::tuple<int, WallTime, JobId>;  // priority, due time, creation

@@ -69,6 +69,8 @@ class BatchSource {
     job.definition = definition.id;
     job.version = definition.version;
     job.kind = definition.kind;
+    job.triggered = chance(20);
+    job.makes_up = job.triggered && chance(50);
     job.spec.clear();
     return job;
   }

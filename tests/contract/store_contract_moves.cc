@@ -564,8 +564,11 @@ TEST_P(StoreContract, TakesVoidedOccurrencesThatWereNotTriedOffTheCount) {
   given_back.attempt = 1;
   auto triggered = new_occurrence(definition);
   triggered.triggered = true;
+  auto made_up_for = new_occurrence(definition);
+  made_up_for.triggered = made_up_for.makes_up = true;
   committed({AddJob{retry}, AddJob{lost}, AddJob{put_off}, AddJob{given_back}, AddJob{triggered},
-             AddJob{new_occurrence(definition)}, AddJob{delayed_one(new_occurrence(definition))}});
+             AddJob{made_up_for}, AddJob{new_occurrence(definition)},
+             AddJob{delayed_one(new_occurrence(definition))}});
   definition.fired = 9;
   const ChangeDefinition change{.id = definition.id,
                                 .expected_version = 1,
@@ -574,8 +577,8 @@ TEST_P(StoreContract, TakesVoidedOccurrencesThatWereNotTriedOffTheCount) {
                                 .uncounts_voided = true,
                                 .group = group_};
 
-  EXPECT_EQ(committed({change}).outcomes.front().count, 3);
-  definition.fired = 6;
+  EXPECT_EQ(committed({change}).outcomes.front().count, 4);
+  definition.fired = 5;
   EXPECT_THAT(definitions(), ElementsAre(definition));
   EXPECT_THAT(waiting(group_), IsEmpty());
   EXPECT_THAT(delayed(), IsEmpty());

@@ -497,7 +497,8 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& chan
       if (jobs_.at(id).place != Place::kExecuting) end(id, nullptr);
     }
   }
-  const WallTime generated = change.to ? change.to->generated_through : facts.row.generated_through;
+  const WallTime was_generated = facts.row.generated_through;
+  const WallTime generated = change.to ? change.to->generated_through : was_generated;
   if (generated < facts.row.generated_through && !is_act &&
       facts.row.kind != ScheduleKind::kFixedDelay) {
     broken_("task " + facts.row.task_id + " goes back in its schedule");
@@ -506,7 +507,8 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& chan
   if (change.to) {
     if (facts.row.state == DefinitionState::kEnded && change.to->state != DefinitionState::kEnded) {
       // Nobody waited for fires while its last run seemed to have been made.
-      fires_.go_on_at(change.id, generated, change.to->next_fire);
+      fires_.go_on_at(change.id, change.logs.empty() ? was_generated : generated,
+                      change.to->next_fire);
     }
     facts.row = *change.to;
     facts.row.fired -= outcome.count;

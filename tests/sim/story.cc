@@ -17,7 +17,7 @@ std::string text(const WaitingJob& row) {
                      std::to_string(row.attempt) + " for " + format_time(row.trigger_time);
   if (row.definition) line += " of version " + std::to_string(row.version);
   if (row.not_before) line += " not before " + format_time(*row.not_before);
-  if (row.triggered) line += " triggered";
+  if (row.triggered) line += row.makes_up ? " making up" : " triggered";
   if (row.delayed) line += " delayed";
   if (row.suspended) line += " suspended";
   return line;

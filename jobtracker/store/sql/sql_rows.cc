@@ -21,6 +21,12 @@ std::int32_t small(const Row& row, int column) {
 
 bool flag(const Row& row, int column) { return row.integer(column) != 0; }
 
+// The column `triggered`.
+constexpr std::int64_t kMakesUp = 2;
+Value triggered_of(const WaitingJob& job) {
+  return Value::of(job.makes_up ? kMakesUp : std::int64_t{job.triggered});
+}
+
 WallTime time_at(const Row& row, int column) { return wall_time(row.integer(column)); }
 
 std::string text_at(const Row& row, int column) { return std::string{row.bytes(column)}; }
@@ -43,9 +49,9 @@ void append_waiting(SqlValues& values, const WaitingJob& job) {
       {value_of(job.id), Value::of_text(job.task_id),
        job.definition ? value_of(job.definition) : Value::null(), Value::of(job.version),
        number_of(job.kind), value_of(job.keyed), Value::of(job.priority), value_of(due_time(job)),
-       Value::of(job.attempt), Value::of(job.failures), Value::of(job.lost),
-       value_of(job.triggered), value_of(job.forced), Value::of(bucket_of(job.task_id)),
-       Value::of_bytes(job.spec), job.not_before ? value_of(job.trigger_time) : Value::null()});
+       Value::of(job.attempt), Value::of(job.failures), Value::of(job.lost), triggered_of(job),
+       value_of(job.forced), Value::of(bucket_of(job.task_id)), Value::of_bytes(job.spec),
+       job.not_before ? value_of(job.trigger_time) : Value::null()});
 }
 
 void append_delayed(SqlValues& values, const WaitingJob& job) {
@@ -123,6 +129,7 @@ WaitingJob waiting_of(const Row& row, GroupId group) {
           .failures = small(row, 9),
           .lost = small(row, 10),
           .triggered = flag(row, 11),
+          .makes_up = row.integer(11) == kMakesUp,
           .forced = flag(row, 12),
           .spec = text_at(row, 14)};
 }

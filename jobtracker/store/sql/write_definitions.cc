@@ -35,9 +35,9 @@ constexpr std::string_view kSelectRuns =
 constexpr std::string_view kRunsOfDefinition =
     " WHERE definition_id = ? AND attempt > 0 ORDER BY job_id";
 constexpr std::string_view kSelectCount = "SELECT COUNT(*) FROM ";
-// was_tried() in SQL, denied.
+// is_fire() and was_tried() in SQL, the latter denied.
 constexpr std::string_view kUntriedOfGrid =
-    " WHERE definition_id = ? AND triggered = 0 AND failures = 0 AND lost = 0 "
+    " WHERE definition_id = ? AND triggered <> 1 AND failures = 0 AND lost = 0 "
     "AND moved_from_us IS NULL";
 
 std::string condition_of(const ChangeDefinition& change) {

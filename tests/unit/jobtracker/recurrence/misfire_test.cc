@@ -15,6 +15,7 @@ using carillon::testing::job_at;
 using carillon::testing::job_cron;
 using carillon::testing::job_every;
 using carillon::testing::job_fixed_delay;
+using carillon::testing::states;
 using carillon::testing::TrackerBundle;
 using std::chrono::hours;
 using std::chrono::milliseconds;
@@ -398,6 +399,49 @@ TEST(Misfire, ACountIsOfRunsAlsoOverADownTime) {
     EXPECT_THAT(bundle.runs(), SizeIs(6));
     EXPECT_TRUE(bundle.is_empty());
   }
+}
+
+// More runs come due at once than may wait in memory for the one before, and are skipped.
+TEST(Misfire, ACountIsOfRunsAlsoWhenNotAllThatMakeUpForMissedFiresMayWait) {
+  for (const int count : {8, 13, 30}) {
+    SCOPED_TRACE(count);
+    TrackerBundle bundle({.tracker = {.recurrence = {.parked_max = 3}}});
+    bundle.add_worker({.threads = 4}).behaviour = [](const auto&, const auto&) {
+      return FakeRun{.time = seconds{2}};
+    };
+    JobSpec job = job_every("a", minutes{1});
+    job.schedule.count = count;
+    job.misfire.policy = MisfirePolicy::kFireAll;
+    bundle.submit(job);
+    bundle.run_for(seconds{90});
+    ASSERT_THAT(bundle.runs(), SizeIs(2));
+    bundle.restart_after(minutes{11});
+    bundle.run_for(hours{1});
+    EXPECT_THAT(bundle.runs(), SizeIs(count)) << bundle.story("a");
+    EXPECT_TRUE(bundle.is_empty());
+  }
+}
+
+TEST(Misfire, ACountIsOfRunsAlsoWhenThoseThatMakeUpForMissedFiresComeTooLate) {
+  TrackerBundle bundle;
+  Duration time = seconds{2};
+  bundle.add_worker({.threads = 4}).behaviour = [&time](const auto&, const auto&) {
+    return FakeRun{.time = time};
+  };
+  JobSpec job = job_every("a", minutes{1});
+  job.schedule.count = 10;
+  job.start_deadline = minutes{7} + seconds{50};
+  job.misfire.policy = MisfirePolicy::kFireAll;
+  bundle.submit(job);
+  bundle.run_for(seconds{90});
+  ASSERT_THAT(bundle.runs(), SizeIs(2));
+  time = seconds{100};
+  bundle.restart_after(minutes{11});
+  bundle.run_for(hours{1});
+  EXPECT_THAT(bundle.runs(), SizeIs(10)) << bundle.story("a");
+  const auto log = states(bundle.log("a"));
+  EXPECT_THAT(log, ::testing::Contains(LogState::kExpired));
+  EXPECT_TRUE(bundle.is_empty());
 }
 
 TEST(Misfire, ADefinitionThatEndedMeanwhileRunsItsLastFireAndIsGone) {
