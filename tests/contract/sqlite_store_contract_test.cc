@@ -1,4 +1,4 @@
-#include "jobtracker/store/memory_store.h"
+#include "tests/contract/memory_store_database.h"
 #include "tests/contract/sqlite_store_database.h"
 #include "tests/contract/store_comparison.h"
 
@@ -13,14 +13,9 @@ INSTANTIATE_TEST_SUITE_P(Sqlite, StoreContract, ::testing::Values(kSqlite));
 INSTANTIATE_TEST_SUITE_P(Sqlite, StoreReads, ::testing::Values(kSqlite));
 
 TEST(StoreComparison, SqliteDoesWhatMemoryDoes) {
-  const ManualClock clock;
-  const StoreSession session{.session = SessionId{1}};
-  MemoryDatabase memory;
-  MemoryStore reference{memory, session, clock};
+  MemoryTestDatabase memory;
   SqliteTestDatabase database;
-  auto store = database.open(session, clock);
-  ASSERT_TRUE(store.ok()) << store.error().message;
-  compare_stores(reference, *store.value(), 20261121, 30'000);
+  compare_stores(memory, database, 20261121, operations_to_compare(30'000));
 }
 
 }  // namespace

@@ -2,13 +2,19 @@
 
 #include <cstdint>
 
-#include "jobtracker/store/store.h"
+#include "tests/contract/store_contract.h"
 
 namespace carillon::jobtracker {
 
-// Gives both stores the same batches, drawn from a seed, until so many operations were committed;
-// every outcome must be the same, and so must every row at the end. `reference` must be empty and
-// without groups, and so must `store`; both have just been opened.
-void compare_stores(Store& reference, Store& store, std::uint64_t seed, int operations);
+// Gives the stores of both databases the same batches, drawn from a seed, until so many operations
+// were committed. Now and then a commit is cut off, with its answer or before it is done, and a
+// session ends and another takes its place. Every outcome must be the same, and from time to time
+// and at the end every row. Both databases must be empty.
+void compare_stores(StoreTestDatabase& reference, StoreTestDatabase& database, std::uint64_t seed,
+                    int operations);
+
+// As many, unless the environment's CARILLON_COMPARED_OPERATIONS says otherwise, so that a person
+// can compare more.
+int operations_to_compare(int otherwise);
 
 }  // namespace carillon::jobtracker
