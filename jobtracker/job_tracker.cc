@@ -241,12 +241,15 @@ void JobTracker::seat(const Asker& asker, const wire::Register& message, const G
   worker.labels = message.labels;
   worker.version = message.version;
   worker.heard_at = clock_.steady_now();
+  worker.registered = message.number;
   worker.started_at = clock_.now();
   // Grows over restarts of this tracker too, so that a worker's "seen" never covers a new hand-out.
   worker.handout_last = worker.started_at.time_since_epoch().count();
   // What it was handed before it registered, it says here; what it did not get goes back.
   std::int64_t handout_seen = worker.handout_last;
   if (const Worker* before = workers_.find(message.session)) {
+    // What an old one lists, overtaken by another over a newer connection, is long out of date.
+    if (message.number != 0 && message.number < before->registered) return;
     worker.started_at = before->started_at;
     worker.handout_last = before->handout_last;
     handout_seen = before->handout_last;

@@ -32,7 +32,8 @@ struct Worker {
   std::map<std::string, std::string> labels{};
   std::string version{};
   WallTime started_at{};
-  SteadyTime heard_at{};  // the lease counts from here
+  SteadyTime heard_at{};        // the lease counts from here
+  std::int64_t registered = 0;  // its newest Register's number
 
   std::int64_t pull = 0;    // the newest pull's number
   std::int32_t window = 0;  // what it asked for

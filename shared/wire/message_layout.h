@@ -106,7 +106,7 @@ struct Layout<Register> {
       slot("group", &Register::group),     slot("threads", &Register::threads),
       slot("labels", &Register::labels),   slot("allow", &Register::allow),
       slot("version", &Register::version), slot("holding", &Register::holding),
-      slot("address", &Register::address)};
+      slot("address", &Register::address), slot("number", &Register::number)};
 };
 
 template <>

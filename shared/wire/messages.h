@@ -127,6 +127,7 @@ struct Register {
   std::string version{};
   std::vector<Held> holding{};  // after a reconnect
   std::string address{};        // where it runs, for people: "host-1 pid 4242"
+  std::int64_t number = 0;      // counts from 1; 0: not said
 };
 
 struct Registered {

@@ -212,7 +212,8 @@ wire::Register Fetcher::make_register(SteadyTime now, const std::vector<wire::At
           .allow = config_.allow,
           .version = config_.version,
           .holding = everything_held(waiting),
-          .address = config_.address};
+          .address = config_.address,
+          .number = ++register_number_};
 }
 
 wire::Pull Fetcher::make_pull(SteadyTime now, std::optional<std::vector<wire::AttemptId>> waiting) {

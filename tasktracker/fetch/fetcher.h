@@ -118,6 +118,7 @@ class Fetcher {
   const FetcherConfig config_;
   State state_ = State::kDisconnected;
   bool taking_ = true;
+  std::int64_t register_number_ = 0;
   SteadyTime registered_at_{};  // kRegistering, kRefused: when it was last tried
   Duration lease_ = std::chrono::seconds{3};
   Duration pull_interval_ = std::chrono::seconds{1};

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "shared/wire/codec.h"
 #include "tests/support/tracker_bundle.h"
 
 // What a tracker finds again after it, or a worker, or the way between them has failed.
@@ -197,6 +198,25 @@ TEST(Recovery, AHandOutOnASlowWayIsNotGivenToAnother) {
     EXPECT_THAT(bundle.runs(), SizeIs(1)) << bundle.story("a");
     EXPECT_EQ(bundle.stat("workers_lost_total"), 0);
   }
+}
+
+// It was sent over a connection that has broken since, and comes after that of the next one.
+TEST(Recovery, ARegistrationThatWasOvertakenIsNotBelieved) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker({.name = "first"});
+  runs_take(worker, seconds{30});
+  bundle.run_for(seconds{1});
+  worker.cut_off(milliseconds{10});
+  bundle.run_for(seconds{1});
+  bundle.submit(job_now("a"));
+  bundle.run_for(milliseconds{100});
+  const net::Peer old = bundle.network.connect({.on_frame = [](auto) {}});
+  const wire::Register late{
+      .session = worker.session(), .name = "first", .group = "default", .threads = 2, .number = 1};
+  bundle.network.send_to_server(old, wire::encode({0, late}));
+  runs_take(bundle.add_worker({.name = "other"}), seconds{30});
+  bundle.run_for(seconds{10});
+  EXPECT_THAT(bundle.runs(), SizeIs(1)) << bundle.story("a");
 }
 
 TEST(Recovery, AFrozenWorkerRefusesWhatAnswersAnOldPull) {
