@@ -15,6 +15,14 @@ void ClientProcess::start(std::int64_t number) {
       });
   CARILLON_ASSERT(opened.ok(), "a client of the simulation has a tracker to ask");
   requests_ = std::move(opened).value();
+  if (disk_) {
+    disk_->begin_life();
+    stored_ = std::make_unique<StoredSubmits>(
+        *disk_, static_cast<std::int64_t>(disk_->kept().size()), disk_->last_id(), *requests_,
+        *this, *random_, [this](const SubmitAnswer& answer) { on_delivered(answer); });
+    requests_->store_with([this](UnansweredSubmit submit) { stored_->store(std::move(submit)); },
+                          [this] { return static_cast<std::int64_t>(random_->next() >> 5); });
+  }
   submits_ = std::make_unique<SubmitQueue>(*requests_, *this);
   unanswered_ = 0;
   timer_ = 0;
@@ -24,7 +32,9 @@ void ClientProcess::start(std::int64_t number) {
 void ClientProcess::kill() {
   if (!is_alive()) return;
   end_life();
+  if (disk_) disk_->end_life();
   submits_.reset();
+  stored_.reset();
   requests_.reset();
 }
 
@@ -50,9 +60,16 @@ void ClientProcess::ask(wire::Message request, Requests::Done done) {
 
 // As the client's own thread does.
 void ClientProcess::end_turn() {
+  if (stored_) stored_->take_done();
   submits_->flush();
   requests_->run_due();
-  const std::optional<SteadyTime> due = requests_->next_due();
+  submits_->flush();
+  if (stored_) stored_->start_next();
+  std::optional<SteadyTime> due = requests_->next_due();
+  if (stored_) {
+    const std::optional<SteadyTime> stored_due = stored_->next_due();
+    if (stored_due && (!due || *stored_due < *due)) due = stored_due;
+  }
   if (due == timer_at_) return;
   if (timer_ != 0) cancel(timer_);
   timer_ = 0;

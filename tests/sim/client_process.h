@@ -7,13 +7,15 @@
 #include <vector>
 
 #include "jobclient/submit/requests.h"
+#include "jobclient/submit/stored_submits.h"
 #include "jobclient/submit/submit_queue.h"
+#include "tests/sim/disk.h"
 #include "tests/sim/network.h"
 
 namespace carillon::sim {
 
-// A program that uses the client library: its requests and its queue of submissions, without its
-// thread.
+// A program that uses the client library: its requests, its queue of submissions and its outbox if
+// it has a disk, without its thread.
 //
 // Thread: the simulation's.
 class ClientProcess final : public Process {
@@ -22,6 +24,11 @@ class ClientProcess final : public Process {
                 std::vector<std::string> trackers)
       : Process(timeline, std::move(name)), network_(network), trackers_(std::move(trackers)) {}
   ~ClientProcess() override { kill(); }
+  // Submissions are stored there while no tracker is reachable. Before its first life.
+  Disk& add_disk(Chance& chance, Random& random) {
+    random_ = &random;
+    return *(disk_ = std::make_unique<Disk>(*this, chance));
+  }
 
   // `number` is drawn once a life.
   void start(std::int64_t number);
@@ -31,6 +38,10 @@ class ClientProcess final : public Process {
   void submit(std::vector<JobSpec> jobs, SubmitQueue::Done done);
   void ask(wire::Message request, Requests::Done done);
   std::size_t unanswered() const { return unanswered_; }
+  const Disk* disk() const { return disk_.get(); }
+
+  // What became of each job that was stored.
+  StoredSubmits::OnDelivered on_delivered = [](const SubmitAnswer&) {};
 
  private:
   void end_turn() override;
@@ -39,6 +50,9 @@ class ClientProcess final : public Process {
   const std::vector<std::string> trackers_;
   std::unique_ptr<Requests> requests_;
   std::unique_ptr<SubmitQueue> submits_;
+  std::unique_ptr<Disk> disk_;
+  Random* random_ = nullptr;
+  std::unique_ptr<StoredSubmits> stored_;
   std::size_t unanswered_ = 0;
   TimerId timer_ = 0;
   std::optional<SteadyTime> timer_at_{};

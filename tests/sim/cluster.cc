@@ -17,6 +17,8 @@ using std::chrono::year;
 namespace {
 
 constexpr Duration kLease = seconds{3};
+// A standby has taken over so soon after the last word of the one before.
+constexpr Duration kTakesOver = seconds{3};
 // After a disturbance has ended it takes so long until all is as if it had not been.
 constexpr Duration kSettles = seconds{30};
 
@@ -66,10 +68,11 @@ void if_is(std::string_view frame, Then then) {
 
 Cluster::Cluster(std::uint64_t seed, Broken broken)
     : chance(seed),
+      disk_chance(seed + 2'000'000'011),
       product_random(seed + 1'000'000'007),
-      runs(timeline, kLease, broken),
+      runs(timeline, kLease, by("runs", broken)),
       ledger(timeline, database.tables(), runs, broken),
-      broken_(std::move(broken)),
+      broken_(by("cluster", std::move(broken))),
       seed_(seed) {
   timeline.wall_begin = begin_of(seed);
   endpoints_.emplace_back("tcp://tracker-0");
@@ -80,6 +83,28 @@ Cluster::Cluster(std::uint64_t seed, Broken broken)
   for (int i = 0; i < 2; ++i) {
     clients.push_back(std::make_unique<ClientProcess>(timeline, network,
                                                       "client-" + std::to_string(i), endpoints_));
+  }
+  if (seed % 3 == 1) add_disks();
+}
+
+// Of each task tracker, and of one of the clients.
+void Cluster::add_disks() {
+  for (const auto& worker : workers) {
+    Disk& disk = worker->add_disk(disk_chance);
+    disk.on_removed = [this, name = worker->name()](const outbox::Entry& entry) {
+      if_is<wire::Report>(entry.body, [&](const wire::Report& report) {
+        if (confirmed_.contains(report.results.at(0).id)) return;
+        broken_(name + " forgets the result of job " +
+                std::to_string(report.results.at(0).id.job_id.value) + ", which nobody confirmed");
+      });
+    };
+    disks.push_back(&disk);
+  }
+  disks.push_back(&clients.back()->add_disk(disk_chance, product_random));
+  for (Disk* disk : disks) {
+    disk->on_set_aside = [this](const outbox::Entry&, const std::string& reason) {
+      broken_("what lies on a disk is not delivered: " + reason);
+    };
   }
 }
 
@@ -107,6 +132,7 @@ void Cluster::add_trackers() {
       on_commit(tracker, commit);
       ledger.committed(commit);
       last_commit_ = batch.now;
+      last_commit_at_ = timeline.now();
       for (const jobtracker::Operation& operation : batch.operations) {
         const auto* end = std::get_if<jobtracker::End>(&operation);
         if (end == nullptr || !end->log || end->log->state != jobtracker::LogState::kLost) continue;
@@ -157,9 +183,33 @@ void Cluster::start_tracker(std::size_t index) {
   disturbed(Duration{});
   dead_from_ = last_commit_;
   dead_until_ = tracker.wall_now();
+  last_commit_at_ = timeline.now();
   runs.tracker_began(newest_tracker_);
   tracker.start(newest_tracker_);
   on_event(tracker.name() + " starts");
+}
+
+void Cluster::stand_by(std::size_t index) {
+  TrackerProcess& tracker = *trackers[index];
+  if (tracker.is_alive()) return;
+  on_event(tracker.name() + " stands by");
+  tracker.stand_by([this, index] {
+    if (trackers[index]->stands_by()) take_over(index);
+  });
+}
+
+// Not before the other was silent for its time, and soon after.
+void Cluster::take_over(std::size_t index) {
+  const TrackerProcess& tracker = *trackers[index];
+  const Duration silent = std::chrono::duration_cast<Duration>(timeline.now() - last_commit_at_);
+  if (silent + jobtracker::kLook < jobtracker::kSilence)
+    broken_(tracker.name() + " takes over from one that has just committed");
+  const Duration watched =
+      std::chrono::duration_cast<Duration>(timeline.now() - tracker.stands_by_since());
+  const bool was_paused = tracker.was_paused_since(timeline.now() - seconds{20});
+  if (std::min(silent, watched) > kTakesOver && !was_paused)
+    broken_(tracker.name() + " takes over too late");
+  start_tracker(index);
 }
 
 bool Cluster::clock_was_set_since(SteadyTime when) const {
@@ -203,6 +253,7 @@ void Cluster::watch_network() {
   };
   network.on_server_takes = [this](Process& process, std::string_view frame) {
     const SessionId tracker = static_cast<TrackerProcess&>(process).session();
+    if (!tracker) return;  // It stands by.
     if_is<wire::Pull>(frame, [&](const wire::Pull& pull) { runs.heard(tracker, pull.session); });
     if_is<wire::Register>(frame,
                           [&](const wire::Register& one) { runs.heard(tracker, one.session); });
@@ -253,6 +304,9 @@ void Cluster::check_sent(TrackerProcess& tracker, std::string_view frame) {
           !tracker.was_set_since(timeline.now() - minutes{10}))
         broken_(who + " hands out " + name + " before its time");
     }
+  });
+  if_is<wire::Reported>(frame, [&](const wire::Reported& reported) {
+    if (!disks.empty()) confirmed_.insert(reported.done.begin(), reported.done.end());
   });
   if (tracker.session() != newest_tracker_) return;  // It does not know of what others claimed.
   if_is<wire::Reported>(frame, [&](const wire::Reported& reported) {

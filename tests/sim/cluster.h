@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ class Cluster {
 
   // One of them, started where it was down.
   void start_tracker(std::size_t index);
+  // In some worlds the second one stands by, and whoever has died after it.
+  bool has_standbys() const { return seed_ % 6 == 1; }
+  void stand_by(std::size_t index);
   void start_worker(WorkerProcess& worker);
   void start_client(ClientProcess& client);
 
@@ -30,6 +34,7 @@ class Cluster {
   std::vector<WorkerProcess*> live_workers();
 
   Chance chance;
+  Chance disk_chance;  // apart, so that worlds without disks are as they were
   Timeline timeline;
   Digest digest;
   SeededRandom product_random;  // what the product draws
@@ -37,6 +42,7 @@ class Cluster {
   jobtracker::MemoryDatabase database;
   RunBook runs;
   Ledger ledger;
+  std::vector<Disk*> disks;  // of workers and of a client; in some worlds
   std::vector<std::unique_ptr<TrackerProcess>> trackers;
   std::vector<std::unique_ptr<WorkerProcess>> workers;
   std::vector<std::unique_ptr<ClientProcess>> clients;
@@ -58,14 +64,18 @@ class Cluster {
   void watch_network();
   void add_trackers();
   void add_workers();
+  void add_disks();
+  void take_over(std::size_t index);
   void check_sent(TrackerProcess& tracker, std::string_view frame);
 
   const Broken broken_;
   const std::uint64_t seed_;
   std::vector<std::string> endpoints_;
   std::int64_t last_session_ = 0;
+  std::set<wire::AttemptId> confirmed_;  // to anybody, by anybody
   SessionId newest_tracker_{};
   WallTime last_commit_{};
+  SteadyTime last_commit_at_{};
   WallTime dead_from_{};
   WallTime dead_until_{};
 };

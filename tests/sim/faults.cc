@@ -55,9 +55,11 @@ void Faults::something_fails() {
 
 void Faults::tracker_comes_back(const TrackerProcess& tracker, Duration after) {
   cluster_.timeline.at(cluster_.timeline.now() + after, [this, &tracker] {
-    if (cluster_.active() != nullptr) return;  // Another took its place.
+    // Otherwise another took its place.
+    if (cluster_.active() != nullptr && !cluster_.has_standbys()) return;
     for (std::size_t i = 0; i < cluster_.trackers.size(); ++i) {
-      if (cluster_.trackers[i].get() == &tracker) cluster_.start_tracker(i);
+      if (cluster_.trackers[i].get() != &tracker) continue;
+      cluster_.has_standbys() ? cluster_.stand_by(i) : cluster_.start_tracker(i);
     }
   });
 }
@@ -182,8 +184,21 @@ void Faults::network_fails() {
   }
 }
 
+void Faults::disk_fails() {
+  Chance& chance = cluster_.disk_chance;
+  Disk& disk = *cluster_.disks[chance.below(cluster_.disks.size())];
+  if (chance.one_in(2)) {
+    const Duration time = chance.between(milliseconds{50}, seconds{20});
+    count("disk stands still", time);
+    return disk.stand_still(time);
+  }
+  count("disk fails", seconds{20});
+  disk.fail_next(1 + static_cast<int>(chance.below(6)));
+}
+
 void Faults::stop() {
   cluster_.network.heal();
+  for (Disk* disk : cluster_.disks) disk->mend();
   for (const auto& tracker : cluster_.trackers) tracker->mend_store();
   cluster_.timeline.at(cluster_.timeline.now() + seconds{100}, [this] {
     if (cluster_.active() == nullptr) cluster_.start_tracker(0);

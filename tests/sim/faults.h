@@ -15,6 +15,7 @@ class Faults {
   Faults(Cluster& cluster, Statistics& statistics) : cluster_(cluster), statistics_(statistics) {}
 
   void something_fails();
+  void disk_fails();
   // Everything works again, and nothing fails any more.
   void stop();
 

@@ -71,7 +71,11 @@ class Ledger {
 
   Ledger(const Timeline& timeline, const jobtracker::MemoryTables& tables, RunBook& runs,
          Broken broken)
-      : timeline_(timeline), tables_(tables), runs_(runs), fires_(broken), broken_(broken) {}
+      : timeline_(timeline),
+        tables_(tables),
+        runs_(runs),
+        fires_(by("fires", broken)),
+        broken_(by("ledger", broken)) {}
 
   void worker_came(SessionId session, WorkerFacts facts) { workers_[session] = std::move(facts); }
   void committed(const Commit& commit);
@@ -122,6 +126,7 @@ class Ledger {
   void check_lateness(const Commit& commit, const Job& job, WallTime claimed_at);
   void check_skipped(const Commit& commit, const Job& job);
   void check_requests(const Commit& commit);
+  void check_submission(const JobSpec& spec);
   std::optional<GroupId> group_of(const std::string& name) const;
   bool key_is_held(GroupId group, const std::string& task_id) const;
   bool is_void(const Job& job) const;
@@ -142,6 +147,7 @@ class Ledger {
   std::deque<std::pair<SteadyTime, JobId>> ended_at_;
   std::int64_t ended_count_ = 0;
   std::map<std::int64_t, std::set<std::int64_t>> requests_;  // that were done, of each client
+  std::unordered_set<std::string> submissions_;              // that were done
 };
 
 }  // namespace carillon::sim

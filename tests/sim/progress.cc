@@ -28,7 +28,11 @@ void Progress::broken(JobId id, const Ledger::Job& job, const std::string& what)
 void Progress::check() {
   if (cluster_.timeline.pending() > kPendingMax) broken_("work piles up in the simulation");
   TrackerProcess* tracker = cluster_.active();
-  if (tracker == nullptr) return;
+  if (tracker == nullptr) {
+    const bool is_quiet = cluster_.timeline.now() >= cluster_.quiet_from;
+    if (is_quiet && cluster_.has_standbys()) broken_("no job tracker works, though one stands by");
+    return;
+  }
   check_bounds(*tracker);
   if (cluster_.timeline.now() < cluster_.quiet_from) return;
   if (!tracker->is_ready()) {
@@ -44,6 +48,18 @@ void Progress::check() {
     }
   }
   if (!was_set) check_schedules(*tracker);
+  check_disks();
+}
+
+// What could not be delivered, now can be.
+void Progress::check_disks() {
+  for (const Disk* disk : cluster_.disks) {
+    if (disk->kept().empty()) continue;
+    const Disk::Kept& oldest = disk->kept().begin()->second;
+    if (oldest.since + kWaitsMax < cluster_.timeline.now()) {
+      broken_("something lies on a disk, and is not delivered");
+    }
+  }
 }
 
 void Progress::check_executing(JobId id, const Ledger::Job& job) {

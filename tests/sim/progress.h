@@ -20,6 +20,7 @@ class Progress {
   void check_waiting(JobId id, const Ledger::Job& job, const TrackerProcess& tracker);
   void check_schedules(const TrackerProcess& tracker);
   void check_bounds(TrackerProcess& tracker);
+  void check_disks();
   bool waits_for_another(JobId id, const Ledger::Job& job) const;
   const WorkerProcess* idle_worker(const Ledger::Job& job);
   void broken(JobId id, const Ledger::Job& job, const std::string& what) const;

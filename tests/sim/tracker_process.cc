@@ -69,8 +69,40 @@ void TrackerProcess::start(SessionId session) {
   tracker_->start(*transport_);
 }
 
+void TrackerProcess::stand_by(std::function<void()> take_over) {
+  begin_life();
+  session_ = {};
+  stands_by_since_ = timeline_.now();
+  transport_ = network_.listen(*this, options_.endpoint);
+  room_ = std::make_unique<jobtracker::WaitingRoom>(*transport_);
+  watch_ = {};
+  take_over_ = std::move(take_over);
+  look();
+}
+
+void TrackerProcess::look() {
+  const SteadyTime asked = timeline_.now();
+  post_at(asked + chance_.between(microseconds{100}, microseconds{5000}), [this, asked] {
+    std::vector<jobtracker::SessionBeat> beats;
+    for (const auto& [lane, row] : database_.tables().trackers) {
+      beats.push_back({.session = lane.first,
+                       .lane = lane.second,
+                       .name = row.name,
+                       .batch = row.batch,
+                       .at = row.beat});
+    }
+    watch_.saw(beats, asked, timeline_.now());
+    if (!watch_.are_all_silent()) {
+      post_at(asked + jobtracker::kLook, [this] { look(); });
+    } else {
+      timeline_.at(timeline_.now(), take_over_);  // That ends this life.
+    }
+  });
+}
+
 // As the real loop: a hook that asks for it gets another turn before time goes on.
 void TrackerProcess::end_turn() {
+  if (stands_by()) return;
   if (was_fenced_) return kill(false);
   while (tracker_->end_turn()) continue;
   if (is_leaving_ && tracker_->is_idle()) kill(false);
@@ -78,8 +110,9 @@ void TrackerProcess::end_turn() {
 
 void TrackerProcess::kill(bool commit_lands) {
   if (!is_alive()) return;
-  if (commit_lands) lane_->finish_unanswered();
+  if (commit_lands && lane_) lane_->finish_unanswered();
   end_life();
+  room_.reset();
   transport_.reset();
   tracker_.reset();
   questions_.reset();
@@ -89,13 +122,13 @@ void TrackerProcess::kill(bool commit_lands) {
 }
 
 void TrackerProcess::leave() {
-  if (!is_alive()) return;
+  if (!tracker_) return;
   is_leaving_ = true;
   run([this] { tracker_->stop(); });
 }
 
 void TrackerProcess::mend_store() {
-  if (!is_alive()) return;
+  if (!lane_) return;
   lane_->away_until = {};
   store_->stop_failing();
 }

@@ -6,7 +6,9 @@
 #include <string>
 
 #include "jobtracker/job_tracker.h"
+#include "jobtracker/store/beat_watch.h"
 #include "jobtracker/store/memory_store.h"
+#include "jobtracker/waiting_room.h"
 #include "tests/sim/chance.h"
 #include "tests/sim/network.h"
 #include "tests/sim/watched_store.h"
@@ -38,6 +40,9 @@ class TrackerProcess final : public Process {
 
   // Each life has a session of its own, and fences every earlier one.
   void start(SessionId session);
+  // Watches whoever works on the database, answers that it does not serve, and calls `take_over`
+  // once the other is silent.
+  void stand_by(std::function<void()> take_over);
   // kill -9. `commit_lands`: what its COMMIT has begun is on disk all the same.
   void kill(bool commit_lands);
   // SIGTERM: it stores and answers what it has taken, and stops.
@@ -53,7 +58,9 @@ class TrackerProcess final : public Process {
   // Another took its place; it has stopped deciding.
   bool was_fenced() const { return was_fenced_; }
   jobtracker::JobTracker& tracker() { return *tracker_; }
-  bool is_ready() const { return is_alive() && tracker_->is_ready(); }
+  bool is_ready() const { return tracker_ && tracker_->is_ready(); }
+  bool stands_by() const { return room_ != nullptr; }
+  SteadyTime stands_by_since() const { return stands_by_since_; }
   // When the loop handed its batch to the lane.
   SteadyTime flushed_at() const { return flushed_at_; }
 
@@ -65,6 +72,7 @@ class TrackerProcess final : public Process {
   class Questions;
 
   void end_turn() override;
+  void look();
 
   Network& network_;
   Chance& chance_;
@@ -76,6 +84,10 @@ class TrackerProcess final : public Process {
   bool was_fenced_ = false;
   bool is_leaving_ = false;
   std::unique_ptr<net::ServerTransport> transport_;
+  std::unique_ptr<jobtracker::WaitingRoom> room_;  // while it stands by
+  jobtracker::BeatWatch watch_;
+  std::function<void()> take_over_;
+  SteadyTime stands_by_since_{};
   std::unique_ptr<WatchedStore> store_;
   std::unique_ptr<testing::FakeLane> lane_;
   std::unique_ptr<jobtracker::StoreLane> timed_lane_;

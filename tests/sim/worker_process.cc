@@ -21,9 +21,11 @@ void WorkerProcess::start(SessionId session) {
   for (const std::string& endpoint : options_.trackers) {
     addresses.push_back({.endpoint = endpoint, .transport = network_.connect(*this, endpoint)});
   }
+  if (disk_) disk_->begin_life();
   runs_ = std::make_unique<TimedRuns>(*this, options_.threads, options_.handlers_only, watch);
   worker_ = std::make_unique<tasktracker::Worker>(
-      config, *runs_, *this, *this, std::move(addresses), tasktracker::ReportOutbox(nullptr, 0),
+      config, *runs_, *this, *this, std::move(addresses),
+      tasktracker::ReportOutbox(disk_.get(), disk_ ? disk_->last_id() : 0),
       tasktracker::Worker::Callbacks{.on_stopped = [this] { has_stopped_ = true; },
                                      .wake = [this] { post([] {}); }});
   post([] {});
@@ -37,6 +39,7 @@ void WorkerProcess::end_turn() {
 void WorkerProcess::kill() {
   if (!is_alive()) return;
   end_life();
+  if (disk_) disk_->end_life();
   worker_.reset();
   runs_.reset();
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tasktracker/worker.h"
+#include "tests/sim/disk.h"
 #include "tests/sim/network.h"
 #include "tests/sim/timed_runs.h"
 
@@ -27,6 +28,8 @@ class WorkerProcess final : public Process {
  public:
   WorkerProcess(Timeline& timeline, Network& network, WorkerOptions options)
       : Process(timeline, options.name), network_(network), options_(std::move(options)) {}
+  // What it reports is kept there while nobody confirms it. Before its first life.
+  Disk& add_disk(Chance& chance) { return *(disk_ = std::make_unique<Disk>(*this, chance)); }
   ~WorkerProcess() override { kill(); }
 
   // Each life has a session of its own.
@@ -40,6 +43,7 @@ class WorkerProcess final : public Process {
   SessionId session() const { return session_; }
   bool was_free_since(SteadyTime when) const { return runs_ && runs_->was_free_since(when); }
   std::size_t unfinished() const { return runs_ == nullptr ? 0 : runs_->unfinished(); }
+  const Disk* disk() const { return disk_.get(); }
 
   TimedRuns::Watch watch;
 
@@ -50,6 +54,7 @@ class WorkerProcess final : public Process {
   const WorkerOptions options_;
   SessionId session_{};
   bool has_stopped_ = false;
+  std::unique_ptr<Disk> disk_;
   std::unique_ptr<TimedRuns> runs_;
   std::unique_ptr<tasktracker::Worker> worker_;
 };

@@ -173,7 +173,8 @@ void Workload::submit(std::vector<JobSpec> jobs) {
   if (!asked.is_alive()) return;
   std::vector<std::string> kinds;
   std::vector<std::pair<std::string, std::string>> tasks;
-  for (const JobSpec& job : jobs) {
+  for (JobSpec& job : jobs) {
+    job.description = "submission " + std::to_string(++submissions_);
     ++asked_[{job.group, job.task_id}].made;
     ++asked_[{job.group, job.task_id}].open;
     tasks.emplace_back(job.group, job.task_id);
@@ -181,9 +182,28 @@ void Workload::submit(std::vector<JobSpec> jobs) {
   }
   asked.submit(std::move(jobs), [this, kinds, tasks](Result<std::vector<SubmitAnswer>> answers) {
     if (!answers.ok()) return take_refusal(answers.error());
-    for (const auto& task : tasks) --asked_[task].open;
-    for (std::size_t i = 0; i < kinds.size(); ++i) take_answer(answers.value()[i], kinds[i]);
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      Asked& asked_of = asked_[tasks[i]];
+      if (answers.value()[i].status == SubmitStatus::kStored) {
+        ++asked_of.stored;
+        ++statistics_.hour().acts["store"];
+      } else {
+        --asked_of.open;
+        take_answer(answers.value()[i], kinds[i]);
+      }
+    }
   });
+}
+
+// A process that dies in the middle of it is told nothing, or the next one again.
+void Workload::take_delivered(const SubmitAnswer& answer) {
+  Asked& asked = asked_[{answer.group, answer.task_id}];
+  if (asked.stored > 0) {
+    --asked.stored;
+    --asked.open;
+    ++statistics_.hour().acts["deliver"];
+  }
+  take_answer(answer, "");
 }
 
 void Workload::take_refusal(const Error& error) {
@@ -201,7 +221,7 @@ void Workload::take_answer(const SubmitAnswer& answer, const std::string& kind) 
     broken_("task " + answer.task_id + " is rejected: " + answer.reason);
   }
   if (answer.status != SubmitStatus::kAccepted) return;
-  ++statistics_.hour().jobs[kind];
+  if (!kind.empty()) ++statistics_.hour().jobs[kind];
   if (answer.job_id && !cluster_.ledger.knows(answer.job_id)) {
     broken_("job " + std::to_string(answer.job_id.value) + " was accepted, and is not stored");
   }

@@ -16,7 +16,11 @@ namespace carillon::sim {
 class Workload {
  public:
   Workload(Cluster& cluster, Statistics& statistics, Broken broken)
-      : cluster_(cluster), statistics_(statistics), broken_(std::move(broken)) {}
+      : cluster_(cluster), statistics_(statistics), broken_(std::move(broken)) {
+    for (const auto& client : cluster_.clients) {
+      client->on_delivered = [this](const SubmitAnswer& answer) { take_delivered(answer); };
+    }
+  }
 
   // Schedules that nobody ever acts on, in every way to overlap and with every policy.
   void submit_steady();
@@ -33,6 +37,7 @@ class Workload {
   void choose_rules(JobSpec& job);
   void submit(std::vector<JobSpec> jobs);
   void take_answer(const SubmitAnswer& answer, const std::string& kind);
+  void take_delivered(const SubmitAnswer& answer);
   void take_refusal(const Error& error);
   void act(wire::Act act);
   ClientProcess& client();
@@ -41,10 +46,12 @@ class Workload {
   Statistics& statistics_;
   Broken broken_;
   int last_ = 0;
+  int submissions_ = 0;
   // Requests of each task: so many were made, and so many are under way, or nobody knows.
   struct Asked {
     int made = 0;
     int open = 0;
+    int stored = 0;  // of those: on a disk
   };
   std::map<std::pair<std::string, std::string>, Asked> asked_;
 };

@@ -22,9 +22,10 @@ constexpr std::size_t kBrokenMax = 20;
 World::World(std::uint64_t seed, int length_h)
     : hours_(length_h),
       cluster_(seed, [this](const std::string& what) { broken(what); }),
-      workload_(cluster_, statistics_, [this](const std::string& what) { broken(what); }),
+      workload_(cluster_, statistics_,
+                by("workload", [this](const std::string& what) { broken(what); })),
       faults_(cluster_, statistics_),
-      progress_(cluster_, [this](const std::string& what) { broken(what); }) {
+      progress_(cluster_, by("progress", [this](const std::string& what) { broken(what); })) {
   set_log_level(LogLevel::kOff);
   statistics_.next_hour();
   cluster_.plan = [this](const wire::HandedJob&, const JobSpec& spec) {
@@ -80,22 +81,36 @@ void World::faults_go_on() {
   });
 }
 
+void World::disk_faults_go_on() {
+  const Duration wait = cluster_.disk_chance.between(Duration{}, minutes{4});
+  cluster_.timeline.at(cluster_.timeline.now() + wait, [this] {
+    if (is_ending_) return;
+    faults_.disk_fails();
+    disk_faults_go_on();
+  });
+}
+
 void World::checks_go_on() {
   cluster_.timeline.at(cluster_.timeline.now() + seconds{10}, [this] {
     cluster_.ledger.check();
     progress_.check();
+    if (cluster_.has_standbys()) {  // Who was fenced has ended.
+      for (std::size_t i = 0; i < cluster_.trackers.size(); ++i) cluster_.stand_by(i);
+    }
     checks_go_on();
   });
 }
 
 const std::vector<std::string>& World::run() {
   cluster_.start_tracker(0);
+  if (cluster_.has_standbys()) cluster_.stand_by(1);
   for (const auto& worker : cluster_.workers) cluster_.start_worker(*worker);
   for (const auto& client : cluster_.clients) cluster_.start_client(*client);
   run_for(seconds{1});
   workload_.submit_steady();
   users_go_on();
   faults_go_on();
+  if (!cluster_.disks.empty()) disk_faults_go_on();
   checks_go_on();
   for (int hour = 0; hour < hours_; ++hour) {
     if (hour > 0) statistics_.next_hour();
@@ -105,7 +120,7 @@ const std::vector<std::string>& World::run() {
   faults_.stop();
   run_for(minutes{6});
   for (const auto& client : cluster_.clients) {
-    if (client->unanswered() > 0) broken(client->name() + " was never answered");
+    if (client->unanswered() > 0) broken("end: " + client->name() + " was never answered");
   }
   // What is changing when it is cancelled is cancelled again.
   for (int i = 0; i < 20 && !cluster_.ledger.jobs().empty(); ++i) {
@@ -120,10 +135,13 @@ const std::vector<std::string>& World::run() {
 
 void World::check_end() {
   for (const auto& [id, job] : cluster_.ledger.jobs()) {
-    broken("job " + std::to_string(id.value) + " of " + job.row.task_id + " never ends");
+    broken("end: job " + std::to_string(id.value) + " of " + job.row.task_id + " never ends");
   }
   for (const auto& [id, facts] : cluster_.ledger.definitions()) {
-    broken("task " + facts.row.task_id + " is still defined");
+    broken("end: task " + facts.row.task_id + " is still defined");
+  }
+  for (const Disk* disk : cluster_.disks) {
+    if (!disk->kept().empty()) broken("end: something still lies on a disk");
   }
   cluster_.ledger.check();
 }

@@ -37,6 +37,7 @@ class World {
   void broken(const std::string& what);
   void users_go_on();
   void faults_go_on();
+  void disk_faults_go_on();
   void checks_go_on();
   void run_for(Duration time);
   std::string now() const;
