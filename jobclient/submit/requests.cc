@@ -301,7 +301,8 @@ std::optional<SteadyTime> Requests::next_due() const {
   }
   if (!unnumbered_.empty()) {
     consider(give_up_at(false, unnumbered_.front().asked_at));
-    if (store_ && !connected_) consider(away_since_ + config_.connect_timeout);
+    const bool is_stored = store_ && is_submit(unnumbered_.front().request);
+    if (is_stored && !connected_) consider(away_since_ + config_.connect_timeout);
   }
   const bool stays = connected_ && !leaving_;
   if (!stays && needs_tracker() && try_next_at_) consider(*try_next_at_);

@@ -86,6 +86,15 @@ TEST(Requests, WaitsWithSendingUntilItIsConnected) {
   EXPECT_THAT(bundle.take_sequences(), ElementsAre(1));
 }
 
+TEST(Requests, HaveNothingToDoAtOnceForWhatOnlyWaits) {
+  RequestsBundle bundle;
+  bundle.requests->store_with([](const UnansweredSubmit&) {}, [] { return kClient + 1; });
+  bundle.pass(seconds{10});
+  bundle.act("a");
+  bundle.pass({});
+  EXPECT_GT(bundle.requests->next_due(), bundle.clock.steady_now());
+}
+
 TEST(Requests, HasAWindowOfSixteenUnansweredNumbers) {
   RequestsBundle bundle;
   bundle.connections.connect();
