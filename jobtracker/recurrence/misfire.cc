@@ -282,8 +282,8 @@ void Recurrence::settle_missed(ActiveDefinition& definition, Missed& missed) {
 void Recurrence::plan_after_missed(ActiveDefinition& definition, ChangeDefinition& operation,
                                    bool has_regular, WallTime until) {
   Definition& to = *operation.to;
-  const bool waits_for_run = is_single(definition) && (has_regular || !definition.running.empty());
-  if (waits_for_run) {
+  // What runs was triggered: a regular run would have kept its fires from being missed.
+  if (is_single(definition) && has_regular) {
     to.next_fire = to.generated_through;
     return;
   }

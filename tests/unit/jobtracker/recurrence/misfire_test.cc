@@ -380,6 +380,31 @@ TEST(Misfire, AFixedDelayThatWasMissedRunsOnceAndGoesOn) {
   EXPECT_THAT(bundle.runs(), SizeIs(6));
 }
 
+TEST(Misfire, AScheduleGoesOnBehindATriggeredRunThatWaitedForItsRetry) {
+  for (const bool is_delay : {false, true}) {
+    SCOPED_TRACE(is_delay);
+    TrackerBundle bundle;
+    bool fails = false;
+    bundle.add_worker().behaviour = [&fails](const auto&, const auto&) {
+      return FakeRun{.outcome =
+                         fails ? wire::RunOutcome::kException : wire::RunOutcome::kSucceeded};
+    };
+    JobSpec job = is_delay ? job_fixed_delay("a", seconds{30}) : job_every("a", seconds{30});
+    job.misfire.policy = MisfirePolicy::kSkip;
+    job.retries = {.max = 5, .base = minutes{3}};
+    bundle.submit(job);
+    bundle.run_for(seconds{5});
+    fails = true;
+    bundle.act(wire::Verb::kTrigger, "a");
+    bundle.run_for(seconds{1});
+    ASSERT_THAT(bundle.runs_of("a"), SizeIs(2));
+    fails = false;
+    bundle.restart_after(minutes{2});
+    bundle.run_for(minutes{5});
+    EXPECT_GE(bundle.runs_of("a").size(), 6U) << bundle.story("a");
+  }
+}
+
 TEST(Misfire, ACountIsOfRunsAlsoOverADownTime) {
   for (const MisfirePolicy policy :
        {MisfirePolicy::kFireOnce, MisfirePolicy::kSkip, MisfirePolicy::kFireAll}) {
