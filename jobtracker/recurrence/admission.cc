@@ -43,7 +43,7 @@ bool Recurrence::admit(WaitingJob& job, WallTime now) {
   const bool makes_way = goes_on && definition->spec.overlap == Overlap::kCancelRunning &&
                          was_tried(job) && !definition->parked.empty();
   if (makes_way) {
-    end_waiting(std::move(job), LogState::kCancelled, kNextFireCame);
+    end_retry(*definition, std::move(job));
     return false;
   }
   if (!goes_on) {
@@ -164,15 +164,22 @@ void Recurrence::make_way(ActiveDefinition& definition) {
   batcher_.ask(question, [this, id, waits_for_retry](Result<ReadAnswer> answer) {
     if (!answer.ok()) return;  // The retry comes, and makes way then.
     for (WaitingJob& job : std::get<OccurrencesAnswer>(answer.value()).waiting) {
-      const ActiveDefinition* found = catalog_.definition(id);
+      ActiveDefinition* found = catalog_.definition(id);
       if (found == nullptr) return;
       const bool ends =
           job.attempt > 0 && job.version == found->row.version && waits_for_retry(*found, job.id);
       if (!ends) continue;
       sink_.forget(job.group, job.id);
-      end_waiting(std::move(job), LogState::kCancelled, kNextFireCame);
+      end_retry(*found, std::move(job));
     }
   });
+}
+
+// Of a single definition the next regular run is made with it, as at the end of any.
+void Recurrence::end_retry(ActiveDefinition& definition, WaitingJob job) {
+  if (definition.row.state == DefinitionState::kActive)
+    return skip_fire(definition, std::move(job), LogState::kCancelled, kNextFireCame);
+  end_waiting(std::move(job), LogState::kCancelled, kNextFireCame);
 }
 
 void Recurrence::unpark(ActiveDefinition& definition) {
@@ -189,7 +196,8 @@ void Recurrence::end_void(WaitingJob job) {
               "its job was cancelled, suspended or changed meanwhile");
 }
 
-// An occurrence ends without a run. The single regular one makes way for the next of the grid.
+// An occurrence ends without a run, or without the rest of its tries. The single regular one makes
+// way for the next of the grid.
 void Recurrence::skip_fire(ActiveDefinition& definition, WaitingJob job, LogState state,
                            std::string message) {
   if (job.makes_up) {
@@ -209,7 +217,7 @@ void Recurrence::skip_fire(ActiveDefinition& definition, WaitingJob job, LogStat
     }
     LogEntry entry = passed_over(settled_one.row, state, job.trigger_time, 1, std::move(message));
     entry.job_id = job.id;
-    ChangeDefinition operation = next_cycle(settled_one, clock_.now(), false);
+    ChangeDefinition operation = next_cycle(settled_one, clock_.now(), was_tried(job));
     std::vector<Operation> with;
     with.emplace_back(ChangeWaiting{.from = job, .log = std::move(entry)});
     change(settled_one, std::move(operation), std::move(with),

@@ -161,6 +161,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   bool park(ActiveDefinition& definition, const WaitingJob& job, std::size_t most);
   void keep_latest(ActiveDefinition& definition);
   void make_way(ActiveDefinition& definition);
+  void end_retry(ActiveDefinition& definition, WaitingJob job);
   void unpark(ActiveDefinition& definition);
   void end_void(WaitingJob job);
   void skip_fire(ActiveDefinition& definition, WaitingJob job, LogState state, std::string message);

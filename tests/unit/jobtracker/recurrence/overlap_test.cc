@@ -12,6 +12,7 @@ using carillon::testing::FakeRun;
 using carillon::testing::FakeWorker;
 using carillon::testing::job_cron;
 using carillon::testing::job_every;
+using carillon::testing::job_fixed_delay;
 using carillon::testing::job_manual;
 using carillon::testing::job_now;
 using carillon::testing::RunRecord;
@@ -170,6 +171,25 @@ TEST(Overlap, CancelRunningEndsARunThatWaitsForItsRetry) {
   std::int64_t cancelled = 0;
   for (const LogEntry& entry : bundle.log("a")) cancelled += entry.state == LogState::kCancelled;
   EXPECT_EQ(cancelled, 3);
+}
+
+TEST(Overlap, CancelRunningGoesOnBehindATriggeredRunThatEndedARetry) {
+  TrackerBundle bundle;
+  bool fails = true;
+  bundle.add_worker().behaviour = [&fails](const auto&, const auto&) {
+    return FakeRun{.outcome = fails ? wire::RunOutcome::kException : wire::RunOutcome::kSucceeded};
+  };
+  JobSpec job = job_fixed_delay("a", seconds{10});
+  job.overlap = Overlap::kCancelRunning;
+  job.schedule.count = 4;
+  job.retries = {.max = 5, .base = minutes{30}};
+  bundle.submit(job);
+  bundle.run_for(seconds{2});
+  fails = false;
+  bundle.act(wire::Verb::kTrigger, "a");
+  bundle.run_for(minutes{2});
+  EXPECT_THAT(bundle.runs_of("a"), SizeIs(5)) << "four, and one by hand: " << bundle.story("a");
+  EXPECT_TRUE(bundle.is_empty());
 }
 
 TEST(Overlap, ParallelRunsEveryFireAtItsTime) {
