@@ -105,12 +105,18 @@ void FeedbackDesk::go_on(const Asker& asker, const std::string& client_group,
                          const wire::FetchFeedback& message) {
   Queue& queue = queues_[client_group];
   const SteadyTime now = clock_.steady_now();
-  std::erase_if(queue.listeners, [&](const Listener& one) {
-    if (one.id != message.listener) return false;
-    // It asks anew, or ends. A resend is answered once.
-    if (one.asker.correlation != asker.correlation) clients_.answer(one.asker, wire::Feedback{});
-    return true;
-  });
+  const auto open = std::find_if(queue.listeners.begin(), queue.listeners.end(),
+                                 [&](const Listener& one) { return one.id == message.listener; });
+  if (open != queue.listeners.end() && open->asker.correlation == asker.correlation) {
+    // Clients send again each second what is not answered: that is no other refusal, and no other
+    // wait.
+    open->asker = asker;
+    return;
+  }
+  if (open != queue.listeners.end()) {
+    clients_.answer(open->asker, wire::Feedback{});  // It asks anew, or ends.
+    queue.listeners.erase(open);
+  }
   const bool is_holder = queue.holder == message.listener;
   if (message.limit == 0) {
     if (is_holder) queue.held_until = now + config_.lease;

@@ -66,6 +66,10 @@ std::uint64_t FakeClient::fetch_feedback(wire::FetchFeedback fetch) {
   return correlation;
 }
 
+void FakeClient::fetch_again(std::uint64_t correlation, wire::FetchFeedback fetch) {
+  network_.send_to_server(peer_, wire::encode({correlation, std::move(fetch)}));
+}
+
 void FakeClient::send_again(std::int64_t sequence) {
   unanswered_[sequence] = 0;
   send(sequence);

@@ -163,6 +163,29 @@ TEST(FeedbackOfJobs, ThatIsRefusedComesAgainLaterAndStarvesNobody) {
   EXPECT_THAT(bundle.tables().feedback, SizeIs(1)) << "that of ops";
 }
 
+TEST(FeedbackOfJobs, IsAskedForOnceThoughTheRequestIsSentAgainEachSecond) {
+  for (const bool is_refused : {false, true}) {
+    SCOPED_TRACE(is_refused);
+    TrackerBundle bundle;
+    bundle.add_worker();
+    bundle.run_for(seconds{1});
+    bundle.submit(told(job_now("a")));
+    bundle.run_for(seconds{1});
+    EXPECT_THAT(feedback_of(bundle, 1), SizeIs(1));
+    const wire::FetchFeedback fetch{.client_group = is_refused ? "billing" : "ops",
+                                    .listener = 1,
+                                    .refused = is_refused,
+                                    .limit = 100};
+    const auto correlation = bundle.client.fetch_feedback(fetch);
+    for (int i = 0; i < 12; ++i) {
+      bundle.run_for(seconds{1});
+      if (!answer_of(bundle, correlation)) bundle.client.fetch_again(correlation, fetch);
+    }
+    ASSERT_TRUE(answer_of(bundle, correlation).has_value());
+    EXPECT_THAT(*answer_of(bundle, correlation), SizeIs(is_refused ? 1 : 0));
+  }
+}
+
 TEST(FeedbackOfJobs, OfWhichSomeIsDoneGoesOnBehindIt) {
   TrackerBundle bundle;
   bundle.add_worker();
