@@ -24,7 +24,7 @@ struct FetcherConfig {
   std::vector<std::string> allow{};
   std::string version{};
   int threads = 1;
-  int prefetch_max = 1024;                                 // more hides a longer way to the tracker
+  int prefetch_max = 512;                                  // more hides a longer way to the tracker
   Duration prefetch_work = std::chrono::milliseconds{10};  // fetched ahead for each thread
   Duration answer_wait = std::chrono::milliseconds{20};    // then a pull counts as unanswered
   Duration register_again = std::chrono::seconds{1};       // while nobody answers

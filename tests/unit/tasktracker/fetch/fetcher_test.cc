@@ -221,7 +221,7 @@ TEST(Fetcher, FetchesNoMoreThanTheMaximumAhead) {
   b.start();
   (void)b.hand_out(1, 1, {id(1)});
   b.fetcher.on_finished(id(1), Duration{0});
-  EXPECT_EQ(b.fetcher.prefetch(), 1024);
+  EXPECT_EQ(b.fetcher.prefetch(), 512);
 }
 
 TEST(Fetcher, WaitsWithThePullAsLongAsTheQueueFeedsTheThreads) {
