@@ -5,7 +5,6 @@
 
 #include "shared/base/assert.h"
 #include "shared/job/retry_delay.h"
-#include "shared/wire/codec.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -152,15 +151,6 @@ bool Completion::is_void(const ExecutingJob& row) const {
   return definition == nullptr || definition->row.version != row.job.version;
 }
 
-RetryPolicy Completion::retries_of(const WaitingJob& job) const {
-  if (job.spec.empty()) {
-    const ActiveDefinition* definition = catalog_.definition(job.definition);
-    return definition == nullptr ? RetryPolicy{} : definition->spec.retries;
-  }
-  const auto spec = wire::decode_spec(job.spec);
-  return spec.ok() ? spec.value().retries : RetryPolicy{};
-}
-
 void Completion::end_by(Executing& entry, SessionId tell, const wire::RunResult& result) {
   LogEntry log = log_of(entry, state_of(result.outcome));
   log.started_at = result.started_at;
@@ -182,7 +172,9 @@ void Completion::end_by(Executing& entry, SessionId tell, const wire::RunResult&
     case wire::RunOutcome::kException:
     case wire::RunOutcome::kTimedOut: {
       if (is_void(entry.row)) break;
-      const RetryPolicy retries = retries_of(again);
+      std::optional<JobSpec> own;
+      const JobSpec* spec = catalog_.spec_of(again, own);
+      const RetryPolicy retries = spec == nullptr ? RetryPolicy{} : spec->retries;
       if (again.failures >= retries.max) break;
       if (entry.cancels > 0) return;
       again.failures += 1;

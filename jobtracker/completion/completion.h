@@ -71,7 +71,6 @@ class Completion final : public TakeBack {
   LogEntry log_of(const Executing& entry, LogState state) const;
   void end_by(Executing& entry, SessionId tell, const wire::RunResult& result);
   void end_lost(Executing& entry);
-  RetryPolicy retries_of(const WaitingJob& job) const;
   bool is_void(const ExecutingJob& row) const;
 
   Catalog& catalog_;

@@ -6,7 +6,6 @@
 #include "jobtracker/state/id_source.h"
 #include "jobtracker/store/names.h"
 #include "shared/base/utf8.h"
-#include "shared/wire/codec.h"
 
 namespace carillon::jobtracker {
 
@@ -28,18 +27,11 @@ void FeedbackDesk::start(const StartAnswer& found) {
 
 // ---- ends of jobs ----
 
+// Most jobs ask for none.
 std::string FeedbackDesk::client_group_of(const WaitingJob& job) const {
-  const auto group_in = [](const JobSpec& spec) {
-    return spec.need_feedback ? lower_ascii(spec.client_group) : std::string{};
-  };
-  if (job.spec.empty()) {
-    const ActiveDefinition* definition = catalog_.definition(job.definition);
-    return definition == nullptr ? std::string{} : group_in(definition->spec);
-  }
-  // Most jobs ask for none, and need not be decoded for that.
-  if (job.spec.find("need_feedback") == std::string::npos) return {};
-  const auto spec = wire::decode_spec(job.spec);
-  return spec.ok() ? group_in(spec.value()) : std::string{};
+  std::optional<JobSpec> own;
+  const JobSpec* spec = catalog_.spec_of(job, own, "need_feedback");
+  return spec != nullptr && spec->need_feedback ? lower_ascii(spec->client_group) : std::string{};
 }
 
 void FeedbackDesk::address(LogEntry& entry, const WaitingJob& job) {

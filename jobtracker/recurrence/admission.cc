@@ -216,16 +216,9 @@ void Recurrence::skip_fire(ActiveDefinition& definition, WaitingJob job, LogStat
       return;
     }
     LogEntry entry = passed_over(settled_one.row, state, job.trigger_time, 1, std::move(message));
-    entry.job_id = job.id;
     ChangeDefinition operation = next_cycle(settled_one, clock_.now(), was_tried(job));
-    std::vector<Operation> with;
-    with.emplace_back(ChangeWaiting{.from = job, .log = std::move(entry)});
-    change(settled_one, std::move(operation), std::move(with),
-           [this, id = job.id](const ChangeDefinition& changed, const Outcome&) {
-             if (ActiveDefinition* changed_one = catalog_.definition(changed.id))
-               left(*changed_one, id);
-             remove_if_over(changed.id);
-           });
+    leave_with(settled_one, job, std::move(entry), std::move(operation),
+               [this](DefinitionId id) { remove_if_over(id); });
   });
 }
 
@@ -243,16 +236,23 @@ void Recurrence::skip_uncounted(ActiveDefinition& definition, WaitingJob job, Lo
       return;
     }
     LogEntry entry = passed_over(settled_one.row, state, job.trigger_time, 1, std::move(message));
-    entry.job_id = job.id;
-    std::vector<Operation> with;
-    with.emplace_back(ChangeWaiting{.from = job, .log = std::move(entry)});
-    change(settled_one, uncounted(settled_one), std::move(with),
-           [this, id = job.id](const ChangeDefinition& changed, const Outcome&) {
-             if (ActiveDefinition* changed_one = catalog_.definition(changed.id))
-               left(*changed_one, id);
-             generate_later(changed.id);
-           });
+    leave_with(settled_one, job, std::move(entry), uncounted(settled_one),
+               [this](DefinitionId id) { generate_later(id); });
   });
+}
+
+// An occurrence leaves the table in the transaction of the change that follows from it.
+void Recurrence::leave_with(ActiveDefinition& definition, const WaitingJob& job, LogEntry entry,
+                            ChangeDefinition operation, std::function<void(DefinitionId)> then) {
+  entry.job_id = job.id;
+  std::vector<Operation> with;
+  with.emplace_back(ChangeWaiting{.from = job, .log = std::move(entry)});
+  change(
+      definition, std::move(operation), std::move(with),
+      [this, id = job.id, then = std::move(then)](const ChangeDefinition& changed, const Outcome&) {
+        if (ActiveDefinition* changed_one = catalog_.definition(changed.id)) left(*changed_one, id);
+        then(changed.id);
+      });
 }
 
 // An occurrence has ended without a run; it may have been handed out, and given back.

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "jobtracker/recurrence/recurrence.h"
-#include "shared/wire/codec.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -12,18 +11,6 @@ namespace {
 constexpr std::size_t kNamedMax = 5;
 
 }  // namespace
-
-// As its definition has them by now, unless the run has a job of its own.
-std::vector<Child> Recurrence::children_of(const WaitingJob& job) {
-  if (job.spec.empty()) {
-    const ActiveDefinition* definition = catalog_.definition(job.definition);
-    return definition == nullptr ? std::vector<Child>{} : definition->spec.children;
-  }
-  // Nearly all jobs have none, and need not be decoded for that.
-  if (job.spec.find("children") == std::string::npos) return {};
-  auto spec = wire::decode_spec(job.spec);
-  return spec.ok() ? std::move(spec.value().children) : std::vector<Child>{};
-}
 
 std::string Recurrence::why_not_set_off(const ActiveDefinition* definition) const {
   if (definition == nullptr) return "is not defined";
@@ -43,7 +30,11 @@ std::string Recurrence::why_not_set_off(const ActiveDefinition* definition) cons
 SetOff Recurrence::set_off(const WaitingJob& job) {
   SetOff all;
   std::size_t left_out = 0;
-  for (const Child& child : children_of(job)) {
+  // Its children as its definition has them by now, unless the run has a job of its own.
+  std::optional<JobSpec> own;
+  const JobSpec* spec = catalog_.spec_of(job, own, "children");
+  if (spec == nullptr) return all;
+  for (const Child& child : spec->children) {
     const Group* group = catalog_.group(child.group);
     ActiveDefinition* definition =
         group == nullptr ? nullptr : catalog_.definition(group->id, child.task_id);

@@ -153,7 +153,6 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   void remove_if_over(DefinitionId id);
 
   // children.cc
-  std::vector<Child> children_of(const WaitingJob& job);
   std::string why_not_set_off(const ActiveDefinition* definition) const;
 
   bool admit_one_shot(WaitingJob& job, WallTime now);
@@ -167,6 +166,8 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   void skip_fire(ActiveDefinition& definition, WaitingJob job, LogState state, std::string message);
   void skip_uncounted(ActiveDefinition& definition, WaitingJob job, LogState state,
                       std::string message);
+  void leave_with(ActiveDefinition& definition, const WaitingJob& job, LogEntry entry,
+                  ChangeDefinition operation, std::function<void(DefinitionId)> then);
   void end_waiting(WaitingJob job, LogState state, std::string message);
   void left(ActiveDefinition& definition, JobId id);
 

@@ -74,12 +74,20 @@ std::optional<wire::SpecGlance> Catalog::glance(const WaitingJob& job) const {
 
 int Catalog::own_priority(const WaitingJob& job) const {
   if (job.priority != kPriorityTriggered) return job.priority;
-  if (!job.spec.empty()) {
-    const auto spec = wire::decode_spec(job.spec);
-    return spec.ok() ? spec.value().priority : kPriorityDefault;
+  std::optional<JobSpec> own;
+  const JobSpec* spec = spec_of(job, own);
+  return spec == nullptr ? kPriorityDefault : spec->priority;
+}
+
+const JobSpec* Catalog::spec_of(const WaitingJob& job, std::optional<JobSpec>& own,
+                                std::string_view field) const {
+  if (job.spec.empty()) {
+    const auto found = definitions_by_id_.find(job.definition);
+    return found == definitions_by_id_.end() ? nullptr : &found->second->spec;
   }
-  const auto found = definitions_.find(job.definition);
-  return found == definitions_.end() ? kPriorityDefault : found->second->spec.priority;
+  if (job.spec.find(field) == std::string::npos) return nullptr;
+  auto spec = wire::decode_spec(job.spec);
+  return spec.ok() ? &own.emplace(std::move(spec).value()) : nullptr;
 }
 
 DefinitionId Catalog::next_definition_id() { return DefinitionId{++definition_high_}; }
