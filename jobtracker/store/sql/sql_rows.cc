@@ -79,25 +79,47 @@ void append_definition(SqlValues& values, const Definition& definition, std::str
        Value::of_text(schedule), Value::of_text(tz), Value::of_bytes(definition.spec)});
 }
 
-void append_log(SqlValues& values, const LogEntry& entry, std::string_view message) {
+namespace {
+
+// How an attempt ended, as the log and the feedback begin.
+void append_end(SqlValues& values, const LogEntry& entry, std::string_view message) {
   values.insert(
       values.end(),
       {Value::of(entry.id), value_of(entry.job_id), value_of(entry.group),
        Value::of_text(entry.task_id), value_of(entry.definition), Value::of(entry.attempt),
        number_of(entry.state), value_of(entry.trigger_time), value_of(entry.started_at),
        value_of(entry.ended_at), Value::of_text(entry.node),
-       entry.exit_code ? Value::of(*entry.exit_code) : Value::null(), Value::of_text(message),
-       Value::of(entry.count), value_of(entry.final), Value::of(bucket_of(entry.task_id))});
+       entry.exit_code ? Value::of(*entry.exit_code) : Value::null(), Value::of_text(message)});
+}
+
+LogEntry end_of(const Row& row) {
+  LogEntry entry{.id = row.integer(0),
+                 .job_id = JobId{row.integer(1)},
+                 .group = GroupId{small(row, 2)},
+                 .task_id = text_at(row, 3),
+                 .definition = DefinitionId{small(row, 4)},
+                 .attempt = small(row, 5),
+                 .state = static_cast<LogState>(row.integer(6)),
+                 .trigger_time = time_at(row, 7),
+                 .started_at = time_at(row, 8),
+                 .ended_at = time_at(row, 9),
+                 .node = text_at(row, 10),
+                 .message = text_at(row, 12)};
+  if (!row.is_null(11)) entry.exit_code = small(row, 11);
+  return entry;
+}
+
+}  // namespace
+
+void append_log(SqlValues& values, const LogEntry& entry, std::string_view message) {
+  append_end(values, entry, message);
+  values.insert(values.end(), {Value::of(entry.count), value_of(entry.final),
+                               Value::of(bucket_of(entry.task_id))});
 }
 
 void append_feedback(SqlValues& values, const LogEntry& entry, std::string_view message) {
-  values.insert(
-      values.end(),
-      {Value::of_text(entry.feedback_to), Value::of(entry.id), value_of(entry.job_id),
-       value_of(entry.group), Value::of_text(entry.task_id), value_of(entry.definition),
-       Value::of(entry.attempt), number_of(entry.state), value_of(entry.trigger_time),
-       value_of(entry.started_at), value_of(entry.ended_at), Value::of_text(entry.node),
-       entry.exit_code ? Value::of(*entry.exit_code) : Value::null(), Value::of_text(message)});
+  append_end(values, entry, message);
+  values.push_back(Value::of_text(entry.feedback_to));
 }
 
 void append_output(SqlValues& values, const OutputRow& row) {
@@ -166,39 +188,15 @@ Definition definition_of(const Row& row) {
 }
 
 LogEntry log_of(const Row& row) {
-  LogEntry entry{.id = row.integer(0),
-                 .job_id = JobId{row.integer(1)},
-                 .group = GroupId{small(row, 2)},
-                 .task_id = text_at(row, 3),
-                 .definition = DefinitionId{small(row, 4)},
-                 .attempt = small(row, 5),
-                 .state = static_cast<LogState>(row.integer(6)),
-                 .trigger_time = time_at(row, 7),
-                 .started_at = time_at(row, 8),
-                 .ended_at = time_at(row, 9),
-                 .node = text_at(row, 10),
-                 .message = text_at(row, 12),
-                 .count = row.integer(13),
-                 .final = flag(row, 14)};
-  if (!row.is_null(11)) entry.exit_code = small(row, 11);
+  LogEntry entry = end_of(row);
+  entry.count = row.integer(13);
+  entry.final = flag(row, 14);
   return entry;
 }
 
 LogEntry feedback_of(const Row& row) {
-  LogEntry entry{.id = row.integer(1),
-                 .job_id = JobId{row.integer(2)},
-                 .group = GroupId{small(row, 3)},
-                 .task_id = text_at(row, 4),
-                 .definition = DefinitionId{small(row, 5)},
-                 .attempt = small(row, 6),
-                 .state = static_cast<LogState>(row.integer(7)),
-                 .trigger_time = time_at(row, 8),
-                 .started_at = time_at(row, 9),
-                 .ended_at = time_at(row, 10),
-                 .node = text_at(row, 11),
-                 .message = text_at(row, 13),
-                 .feedback_to = text_at(row, 0)};
-  if (!row.is_null(12)) entry.exit_code = small(row, 12);
+  LogEntry entry = end_of(row);
+  entry.feedback_to = text_at(row, 13);
   return entry;
 }
 

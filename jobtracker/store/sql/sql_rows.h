@@ -38,8 +38,8 @@ inline constexpr std::string_view kLogColumns =
     "started_us, ended_us, node, exit_code, message, fires, final, bucket";
 inline constexpr int kLogWidth = 16;
 inline constexpr std::string_view kFeedbackColumns =
-    "client_group, feedback_id, job_id, group_id, task_id, definition_id, attempt, state, "
-    "trigger_time_us, started_us, ended_us, node, exit_code, message";
+    "feedback_id, job_id, group_id, task_id, definition_id, attempt, state, trigger_time_us, "
+    "started_us, ended_us, node, exit_code, message, client_group";
 inline constexpr int kFeedbackWidth = 14;
 inline constexpr std::string_view kOutputColumns =
     "job_id, attempt, sequence, stream, at_us, bytes";
