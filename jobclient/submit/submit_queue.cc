@@ -37,6 +37,12 @@ SubmitAnswer from_wire(wire::SubmitAnswer&& answer) {
           .warning = std::move(answer.warning)};
 }
 
+bool SubmitQueue::Call::find_valid(std::size_t place) {
+  while (place < jobs.size() && !answers[place].reason.empty()) ++place;
+  next = place;
+  return next < jobs.size();
+}
+
 SubmitQueue::SubmitQueue(Requests& requests, const Clock& clock)
     : requests_(requests), clock_(clock) {}
 
@@ -45,30 +51,38 @@ void SubmitQueue::add(std::vector<JobSpec> jobs, Done done) {
     done(std::vector<SubmitAnswer>{});
     return;
   }
-  if (waiting_.size() + jobs.size() > kJobsQueuedMax) {
+  if (jobs_waiting_ + jobs.size() > kJobsQueuedMax) {
     done(Error{ErrorCode::kLimit,
-               std::to_string(waiting_.size()) + " jobs wait to be submitted already, at most " +
+               std::to_string(jobs_waiting_) + " jobs wait to be submitted already, at most " +
                    std::to_string(kJobsQueuedMax) + " may (submit fewer at a time)"});
     return;
   }
-  const SteadyTime now = clock_.steady_now();
+  // Jobs stay where they are until a message has room for them, so that the first of many leave at
+  // once.
   auto call = std::make_shared<Call>();
+  call->since = clock_.steady_now();
   call->answers.resize(jobs.size());
-  call->open = jobs.size();
+  call->jobs = std::move(jobs);
   call->done = std::move(done);
-  for (std::size_t place = 0; place < jobs.size(); ++place) {
-    JobSpec& job = jobs[place];
-    if (const Status valid = job.validate(); !valid.ok()) {
-      call->answers[place] = {.task_id = std::move(job.task_id),
-                              .group = std::move(job.group),
-                              .status = SubmitStatus::kRejected,
-                              .reason = valid.error().message};
-      finish_one(*call);
+  for (std::size_t place = 0; place < call->jobs.size(); ++place) {
+    JobSpec& job = call->jobs[place];
+    const Status valid = job.validate();
+    if (valid.ok()) {
+      ++call->open;
       continue;
     }
-    const std::size_t bytes = bytes_bound(job);
-    waiting_.push_back({call, place, bytes, std::move(job), now});
+    call->answers[place] = {.task_id = std::move(job.task_id),
+                            .group = std::move(job.group),
+                            .status = SubmitStatus::kRejected,
+                            .reason = valid.error().message};
   }
+  if (call->open == 0) {
+    call->done(std::move(call->answers));
+    return;
+  }
+  jobs_waiting_ += call->open;
+  call->find_valid(0);
+  waiting_.push_back(std::move(call));
 }
 
 void SubmitQueue::flush() {
@@ -79,24 +93,36 @@ void SubmitQueue::send_one_message() {
   wire::Submit submit;
   std::vector<Sent> sent;
   std::size_t bytes = 0;
-  const SteadyTime since = waiting_.front().since;
+  const SteadyTime since = waiting_.front()->since;
   while (!waiting_.empty() && submit.jobs.size() < wire::kSubmitJobsMax) {
-    Waiting& next = waiting_.front();
-    if (!next.call->error) {
-      if (bytes > 0 && bytes + next.bytes > kSubmitBytesAim) break;
-      bytes += next.bytes;
-      submit.jobs.push_back(std::move(next.job));
-      sent.push_back({std::move(next.call), next.place});
-    } else {
-      finish_one(*next.call);  // An earlier message of this call failed already.
+    const std::shared_ptr<Call> call = waiting_.front();
+    const std::size_t place = call->next;
+    if (call->error) {  // An earlier message of this call failed already.
+      pass_next();
+      finish_one(*call);
+      continue;
     }
-    waiting_.pop_front();
+    JobSpec& job = call->jobs[place];
+    const std::size_t job_bytes = bytes_bound(job);
+    if (bytes > 0 && bytes + job_bytes > kSubmitBytesAim) break;
+    bytes += job_bytes;
+    submit.jobs.push_back(std::move(job));
+    sent.push_back({call, place});
+    pass_next();
   }
   if (submit.jobs.empty()) return;
   requests_.ask(std::move(submit), since,
                 [this, sent = std::move(sent)](Result<wire::Message> answer) {
                   take_answer(sent, std::move(answer));
                 });
+}
+
+// To the next valid job, while its answers are still here: a call is over with the answer to its
+// last valid one.
+void SubmitQueue::pass_next() {
+  Call& call = *waiting_.front();
+  --jobs_waiting_;
+  if (!call.find_valid(call.next + 1)) waiting_.pop_front();
 }
 
 void SubmitQueue::take_answer(const std::vector<Sent>& sent, Result<wire::Message> answer) {
@@ -132,10 +158,11 @@ void SubmitQueue::finish_one(Call& call) {
 
 void SubmitQueue::close() {
   const Error closed{ErrorCode::kUnavailable, "the job client was closed before the answer came"};
-  std::deque<Waiting> waiting = std::exchange(waiting_, {});
-  for (Waiting& job : waiting) {
-    if (!job.call->error) job.call->error = closed;
-    finish_one(*job.call);
+  jobs_waiting_ = 0;
+  for (const std::shared_ptr<Call>& call : std::exchange(waiting_, {})) {
+    if (!call->error) call->error = closed;
+    do finish_one(*call);
+    while (call->find_valid(call->next + 1));
   }
 }
 

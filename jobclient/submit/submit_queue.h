@@ -42,17 +42,16 @@ class SubmitQueue {
  private:
   // A caller's jobs; shared by those of them that are still open.
   struct Call {
+    std::vector<JobSpec> jobs{};
+    std::size_t next = 0;  // the first valid one that is in no message yet
+    SteadyTime since{};
     std::vector<SubmitAnswer> answers{};
-    std::size_t open = 0;
+    std::size_t open = 0;  // without an answer
     std::optional<Error> error{};
     Done done{};
-  };
-  struct Waiting {
-    std::shared_ptr<Call> call{};
-    std::size_t place = 0;  // in the call
-    std::size_t bytes = 0;
-    JobSpec job{};
-    SteadyTime since{};
+
+    // Goes on to the first valid job from `place` on, if there is one.
+    bool find_valid(std::size_t place);
   };
   struct Sent {
     std::shared_ptr<Call> call{};
@@ -61,11 +60,13 @@ class SubmitQueue {
 
   void send_one_message();
   void take_answer(const std::vector<Sent>& sent, Result<wire::Message> answer);
+  void pass_next();
   static void finish_one(Call& call);
 
   Requests& requests_;
   const Clock& clock_;
-  std::deque<Waiting> waiting_;
+  std::deque<std::shared_ptr<Call>> waiting_;  // with jobs that are in no message yet
+  std::size_t jobs_waiting_ = 0;               // those
 };
 
 }  // namespace carillon

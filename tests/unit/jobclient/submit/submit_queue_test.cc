@@ -157,6 +157,23 @@ TEST(SubmitQueue, AnswersAtOnceWhenNoJobIsValid) {
   EXPECT_THAT(bundle.take_sizes(), IsEmpty());
 }
 
+TEST(SubmitQueue, EndsACallWhoseLastJobsAreInvalid) {
+  SubmitQueueBundle bundle;
+  std::vector<JobSpec> many = jobs(1000);  // a message full
+  JobSpec bad = job("bad");
+  bad.priority = 1000;
+  many.insert(many.end(), {bad, bad});
+  bundle.add(std::move(many));
+  bundle.queue->flush();
+  EXPECT_THAT(bundle.take_sizes(), ElementsAre(1000));
+  bundle.accept_oldest();
+  ASSERT_TRUE(bundle.answers[0]);
+  EXPECT_EQ(bundle.answers[0]->value()[999].status, SubmitStatus::kAccepted);
+  EXPECT_EQ(bundle.answers[0]->value()[1001].status, SubmitStatus::kRejected);
+  bundle.queue->flush();
+  EXPECT_THAT(bundle.take_sizes(), IsEmpty());
+}
+
 TEST(SubmitQueue, FailsACallOnceWhenOneOfItsMessagesFails) {
   SubmitQueueBundle bundle;
   bundle.add(jobs(20'000));
