@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <semaphore>
 #include <thread>
 #include <utility>
 
+#include "shared/base/mutex.h"
 #include "tests/bench/statistics.h"
 
 namespace carillon::bench {
@@ -12,8 +14,8 @@ namespace {
 
 constexpr std::size_t kPayloadBytes = 100;
 constexpr int kPriorities = 5;
-// Of one call: well below what a client takes at a time.
-constexpr std::size_t kJobsOfACall = 100'000;
+constexpr std::size_t kJobsOfACall = 1000;
+constexpr std::ptrdiff_t kCallsUnderWay = 32;
 
 }  // namespace
 
@@ -91,22 +93,35 @@ JobSpec noop_job(const std::vector<std::string>& groups, std::int64_t number) {
 }
 
 Result<std::vector<JobId>> submit_all(JobClient& client, std::vector<JobSpec> jobs) {
-  std::vector<JobId> ids;
-  ids.reserve(jobs.size());
+  std::vector<JobId> ids(jobs.size());
+  Mutex mutex;
+  Status failed;
+  std::counting_semaphore<kCallsUnderWay> room{kCallsUnderWay};
+  const auto take = [&](std::size_t at, const Result<std::vector<SubmitAnswer>>& answers) {
+    const MutexLock lock(mutex);
+    if (!answers.ok()) {
+      failed = answers.error();
+    } else {
+      for (const SubmitAnswer& answer : answers.value()) {
+        ids[at++] = answer.job_id;
+        if (answer.status == SubmitStatus::kAccepted) continue;
+        failed = Error{ErrorCode::kCorrupt, std::string{"a job was answered "} +
+                                                to_string(answer.status) + ": " + answer.reason};
+      }
+    }
+    room.release();
+  };
   for (std::size_t at = 0; at < jobs.size(); at += kJobsOfACall) {
     const auto first = jobs.begin() + static_cast<std::ptrdiff_t>(at);
-    const auto count = std::min(kJobsOfACall, jobs.size() - at);
-    const auto last = first + static_cast<std::ptrdiff_t>(count);
-    const auto answers = CARILLON_TRY(
-        client.submit({std::make_move_iterator(first), std::make_move_iterator(last)}));
-    for (const SubmitAnswer& answer : answers) {
-      if (answer.status != SubmitStatus::kAccepted) {
-        return Error{ErrorCode::kCorrupt, std::string{"a job was answered "} +
-                                              to_string(answer.status) + ": " + answer.reason};
-      }
-      ids.push_back(answer.job_id);
-    }
+    const auto last = first + static_cast<std::ptrdiff_t>(std::min(kJobsOfACall, jobs.size() - at));
+    room.acquire();
+    client.submit_async(
+        {std::make_move_iterator(first), std::make_move_iterator(last)},
+        [&take, at](Result<std::vector<SubmitAnswer>> answers) { take(at, answers); });
   }
+  for (std::ptrdiff_t i = 0; i < kCallsUnderWay; ++i) room.acquire();
+  const MutexLock lock(mutex);  // Who released last may still hold it.
+  CARILLON_TRY(failed);
   return ids;
 }
 
