@@ -17,8 +17,10 @@
 namespace carillon::net {
 namespace {
 
-constexpr int kFramesPerTurnMax = 256;  // so that a flood leaves time for timers
-constexpr int kLingerMs = 300;          // for the last answers, when it is destroyed
+// So that a flood leaves time for timers, and bulk loads for what the store answers meanwhile.
+constexpr int kFramesPerTurnMax = 256;
+constexpr std::size_t kBytesPerTurnMax = 64 * 1024;  // more by at most one frame
+constexpr int kLingerMs = 300;                       // for the last answers, when it is destroyed
 
 // What a server must know before it listens.
 struct Entrance {
@@ -62,7 +64,8 @@ class ZmqServer final : public ServerTransport {
  private:
   bool is_allowed(const std::string& mechanism, const std::string& credential) const;
   bool read_frames();
-  bool read_frame();
+  // How many bytes it had; empty: none waits.
+  std::optional<std::size_t> read_frame();
 
   const Logger log_{"transport"};
   const std::string keys_folder_;
@@ -148,15 +151,18 @@ Status ZmqServer::send(const Peer& peer, std::string frame) {
 }
 
 bool ZmqServer::read_frames() {
-  for (int i = 0; i < kFramesPerTurnMax; ++i) {
-    if (!read_frame()) return false;
+  std::size_t bytes = 0;
+  for (int i = 0; i < kFramesPerTurnMax && bytes < kBytesPerTurnMax; ++i) {
+    const std::optional<std::size_t> read = read_frame();
+    if (!read) return false;
+    bytes += *read;
   }
   return true;
 }
 
-bool ZmqServer::read_frame() {
+std::optional<std::size_t> ZmqServer::read_frame() {
   zmq::message_t from;
-  if (!receive_part(socket_, from)) return false;
+  if (!receive_part(socket_, from)) return std::nullopt;
   zmq::message_t body;
   int parts = 1;
   for (bool more = from.more(); more; ++parts) {
@@ -169,7 +175,7 @@ bool ZmqServer::read_frame() {
   } else if (receiver_ != nullptr) {
     receiver_->on_frame(from.to_string(), body.to_string_view());
   }
-  return true;
+  return body.size();
 }
 
 }  // namespace
