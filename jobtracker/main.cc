@@ -36,7 +36,6 @@ constexpr int kExitStore = 3;
 constexpr int kExitBug = 70;
 constexpr Duration kStoreRetry = std::chrono::milliseconds{500};
 constexpr Duration kStopPatience = std::chrono::seconds{5};  // for what is under way to the store
-constexpr Duration kCheckpointPeriod = std::chrono::seconds{1};
 constexpr Duration kLoopStuck = std::chrono::seconds{60};  // longer than any start takes to decide
 
 int fail(int status, const std::string& message) {
@@ -213,7 +212,7 @@ class Chore {
 // Keeps checkpoints out of the commits.
 Result<std::unique_ptr<Chore>> start_checkpoints(const std::string& path) {
   std::shared_ptr<SqliteCheckpointer> checkpointer = CARILLON_TRY(SqliteCheckpointer::open(path));
-  return Chore::start("checkpoint", kCheckpointPeriod,
+  return Chore::start("checkpoint", SqliteCheckpointer::kPeriod,
                       [checkpointer, log = Logger{"jobtracker.store"}, said = false]() mutable {
                         const Status status = checkpointer->run_once();
                         if (!status.ok() && !std::exchange(said, true))

@@ -18,7 +18,6 @@ namespace {
 using namespace jobtracker;
 
 constexpr std::string_view kSqlite = "sqlite:";
-constexpr Duration kCheckpointPeriod = std::chrono::seconds{1};
 
 ScheduleText describe_nothing(std::string_view) { return {}; }
 
@@ -83,7 +82,7 @@ Status DirectStore::open_store(const std::string& url) {
 Status DirectStore::start_checkpoints(const std::string& path) {
   std::shared_ptr<SqliteCheckpointer> checkpointer = CARILLON_TRY(SqliteCheckpointer::open(path));
   checkpoints_ = CARILLON_TRY(Thread::start("checkpoint", [this, checkpointer] {
-    while (!stop_.wait_for(kCheckpointPeriod)) {
+    while (!stop_.wait_for(SqliteCheckpointer::kPeriod)) {
       const Status status = checkpointer->run_once();
       if (!status.ok()) log_.warn("no checkpoint", "error", status.error().message);
     }

@@ -11,8 +11,8 @@ namespace {
 
 // Pages of 4 KiB. COMMIT checkpoints only if the checkpointer has long failed to.
 constexpr int kCheckpointPages = 65'536;
-// Readers that never pause keep the log from being reused; then they and the writer must wait once.
-constexpr std::int64_t kTruncatePages = 32'768;
+// Commits that never pause keep the log from being begun anew; then they must wait once.
+constexpr std::int64_t kRestartPages = 16'384;
 
 std::string absolute_path(const std::string& path) {
   std::error_code failure;
@@ -85,8 +85,12 @@ SqliteCheckpointer::~SqliteCheckpointer() = default;
 
 Status SqliteCheckpointer::run_once() {
   const auto done = CARILLON_TRY(connection_->checkpoint(sql::CheckpointKind::kPassive));
-  if (done.log_pages < kTruncatePages) return {};
-  CARILLON_TRY(connection_->checkpoint(sql::CheckpointKind::kTruncate));
+  if (done.log_pages < kRestartPages) return {};
+  // While the commits are held up, little is left to be copied, and little of that to be flushed.
+  CARILLON_TRY(connection_->sync_database());
+  CARILLON_TRY(connection_->checkpoint(sql::CheckpointKind::kPassive));
+  CARILLON_TRY(connection_->sync_database());
+  CARILLON_TRY(connection_->checkpoint(sql::CheckpointKind::kRestart));
   return {};
 }
 

@@ -24,10 +24,14 @@ Result<OpenedStore> open_sqlite_store(const std::string& path, const StoreSessio
 std::unique_ptr<ReadOnlyStore> open_sqlite_reader(const std::string& path);
 
 // Copies the write-ahead log into the database file, so that no COMMIT has to. Call run_once()
-// about once a second.
+// every kPeriod.
 // Thread: one of its own, for it waits for the disk.
 class SqliteCheckpointer {
  public:
+  // Longer: more is flushed at a time, and commits wait for the disk meanwhile; shorter: pages that
+  // change often are written more often.
+  static constexpr Duration kPeriod = std::chrono::milliseconds{250};
+
   static Result<std::unique_ptr<SqliteCheckpointer>> open(const std::string& path);
   ~SqliteCheckpointer();
   SqliteCheckpointer(const SqliteCheckpointer&) = delete;

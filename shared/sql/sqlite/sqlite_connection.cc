@@ -1,6 +1,7 @@
 #include "shared/sql/sqlite/sqlite_connection.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -16,6 +17,19 @@ namespace {
 constexpr std::size_t kStatementsMax = 500;
 constexpr std::size_t kStatementBytesMax = 1 << 20;
 constexpr std::int64_t kLogBytesKept = 64 << 20;  // a longer log is cut when it is reused
+
+// How long to sleep between two looks at a lock that another connection holds. SQLite's own way is
+// to sleep longer and longer, up to 100 ms: for a commit that waits for a checkpoint's last pages,
+// and for that checkpoint, which waits for the moment between two commits, that is far too long.
+constexpr std::chrono::microseconds kLockedPause{250};
+
+int wait_for_lock(void* longest, int pauses) {
+  const auto waited = pauses * kLockedPause;
+  if (waited >= *static_cast<const std::chrono::milliseconds*>(longest)) return 0;
+  sqlite3_vfs* system = sqlite3_vfs_find(nullptr);
+  system->xSleep(system, static_cast<int>(kLockedPause.count()));
+  return 1;
+}
 
 class SqliteRow final : public Row {
  public:
@@ -130,7 +144,7 @@ Result<std::unique_ptr<SqliteConnection>> SqliteConnection::open(const std::stri
 }
 
 Status SqliteConnection::configure() {
-  sqlite3_busy_timeout(database_, static_cast<int>(options_.busy_timeout.count()));
+  sqlite3_busy_handler(database_, wait_for_lock, &options_.busy_timeout);
   // "..." is a name and never a text, as on the other database.
   sqlite3_db_config(database_, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
   sqlite3_db_config(database_, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
@@ -384,11 +398,23 @@ Result<Checkpoint> SqliteConnection::checkpoint(CheckpointKind kind) {
   int log_pages = 0;
   int copied_pages = 0;
   const int mode =
-      kind == CheckpointKind::kPassive ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE;
+      kind == CheckpointKind::kPassive ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_RESTART;
   const int code = sqlite3_wal_checkpoint_v2(database_, nullptr, mode, &log_pages, &copied_pages);
   if (code != SQLITE_OK && code != SQLITE_BUSY) return failure(code, "checkpoint");
   return Checkpoint{
       .log_pages = log_pages, .copied_pages = copied_pages, .busy = code == SQLITE_BUSY};
+}
+
+// Through SQLite's own file: a descriptor of ours would take its locks away when closed.
+Status SqliteConnection::sync_database() {
+  CARILLON_TRY(check_usable());
+  sqlite3_file* file = nullptr;
+  const int found = sqlite3_file_control(database_, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  if (found != SQLITE_OK) return failure(found, "sync");
+  if (file->pMethods == nullptr) return {};  // in memory
+  const int code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+  if (code != SQLITE_OK) return failure(code, "sync");
+  return {};
 }
 
 }  // namespace carillon::sql

@@ -28,8 +28,8 @@ struct SqliteOptions {
 };
 
 enum class CheckpointKind {
-  kPassive,   // copies what it can while others read and write, and waits for nobody
-  kTruncate,  // holds up writers until all is copied, then empties the log
+  kPassive,  // copies what it can while others read and write, and waits for nobody
+  kRestart,  // holds up writers until all is copied, and has the next one begin the log anew
 };
 
 // What a checkpoint found. The log is reused from its start once all of it was copied.
@@ -76,6 +76,9 @@ class SqliteConnection final : public Connection {
 
   // Copies pages from the log into the file. Requires: no transaction.
   Result<Checkpoint> checkpoint(CheckpointKind kind);
+  // Has what checkpoints copied written to the disk now. A checkpoint does so itself only when it
+  // has copied everything, and then for all that was copied since.
+  Status sync_database();
 
  private:
   class Statement;

@@ -98,7 +98,7 @@ TEST_F(SqliteConnectionTest, CallsADamagedPageCorrupt) {
     const auto connection = connect();
     make_table(*connection);
     ASSERT_TRUE(fill(*connection, 0, 1000).ok());
-    ASSERT_TRUE(connection->checkpoint(CheckpointKind::kTruncate).ok());
+    ASSERT_TRUE(connection->checkpoint(CheckpointKind::kRestart).ok());
   }
   std::fstream file{path_, std::ios::in | std::ios::out | std::ios::binary};
   file.seekp(4096);
@@ -223,10 +223,12 @@ TEST_F(SqliteConnectionTest, CheckpointsOnAConnectionOfItsOwn) {
   const auto passive = keeper->checkpoint(CheckpointKind::kPassive).value();
   EXPECT_GT(passive.log_pages, 1000);
   EXPECT_EQ(passive.copied_pages, passive.log_pages);
-  const auto truncated = keeper->checkpoint(CheckpointKind::kTruncate).value();
-  EXPECT_FALSE(truncated.busy);
-  EXPECT_EQ(std::filesystem::file_size(path_ + "-wal"), 0U);
-  EXPECT_EQ(number(*writer, "SELECT COUNT(*) FROM t"), 20'000);
+  EXPECT_TRUE(keeper->sync_database().ok());
+  EXPECT_FALSE(keeper->checkpoint(CheckpointKind::kRestart).value().busy);
+  const auto log_bytes = std::filesystem::file_size(path_ + "-wal");
+  ASSERT_TRUE(fill(*writer, 20'000, 100).ok());
+  EXPECT_EQ(std::filesystem::file_size(path_ + "-wal"), log_bytes) << "it was not begun anew";
+  EXPECT_EQ(number(*writer, "SELECT COUNT(*) FROM t"), 20'100);
 }
 
 TEST_F(SqliteConnectionTest, LeavesPagesThatAReaderStillNeeds) {
@@ -240,7 +242,7 @@ TEST_F(SqliteConnectionTest, LeavesPagesThatAReaderStillNeeds) {
   const auto keeper = connect({.busy_timeout = std::chrono::milliseconds{1}});
   const auto passive = keeper->checkpoint(CheckpointKind::kPassive).value();
   EXPECT_LT(passive.copied_pages, passive.log_pages);
-  EXPECT_TRUE(keeper->checkpoint(CheckpointKind::kTruncate).value().busy);
+  EXPECT_TRUE(keeper->checkpoint(CheckpointKind::kRestart).value().busy);
 }
 
 TEST_F(SqliteConnectionTest, LeavesOpenTransactionsBehindWithoutAnyTrace) {
