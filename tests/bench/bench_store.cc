@@ -1,6 +1,7 @@
 #include "tests/bench/bench_store.h"
 
 #include <filesystem>
+#include <utility>
 
 #include <linux/magic.h>
 #include <sys/vfs.h>
@@ -10,18 +11,22 @@
 namespace carillon::bench {
 namespace {
 
-// What a commit on that server survives.
+// What a commit on that server survives, and what the server has to make it quick.
 Result<std::string> durability_of(const std::string& url) {
   const auto parsed = CARILLON_TRY(sql::parse_mysql_url(url));
   const auto connection = CARILLON_TRY(sql::MysqlConnection::open(parsed, {}));
   std::string version;
   std::int64_t flush = 0;
-  CARILLON_TRY(connection->query("SELECT @@version, @@innodb_flush_log_at_trx_commit", {},
-                                 [&](const sql::Row& row) {
-                                   version = row.bytes(0);
-                                   flush = row.integer(1);
-                                 }));
-  return version + ", innodb_flush_log_at_trx_commit=" + std::to_string(flush);
+  std::int64_t pool_bytes = 0;
+  CARILLON_TRY(connection->query(
+      "SELECT @@version, @@innodb_flush_log_at_trx_commit, @@innodb_buffer_pool_size", {},
+      [&](const sql::Row& row) {
+        version = row.bytes(0);
+        flush = row.integer(1);
+        pool_bytes = row.integer(2);
+      }));
+  return version + ", innodb_flush_log_at_trx_commit=" + std::to_string(flush) +
+         ", buffer pool of " + std::to_string(pool_bytes >> 20) + " MiB";
 }
 
 // What lies in memory survives nothing.
@@ -58,14 +63,20 @@ Status BenchStore::prepare() {
     durability_ = CARILLON_TRY(durability_of(store_));
     return {};
   }
-  if (store_ != "mysql") {
-    return Error{
-        ErrorCode::kInvalidArgument,
-        "--store '" + store_ + "': not a store (write sqlite, sqlite:PATH, mysql or mysql://...)"};
+  const bool is_stock = store_ == "mysql-stock";
+  if (store_ != "mysql" && !is_stock) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "--store '" + store_ +
+                     "': not a store (write sqlite, sqlite:PATH, mysql, mysql-stock or "
+                     "mysql://...)"};
   }
-  server_ = CARILLON_TRY(testing::MariadbServer::start({"--innodb-flush-log-at-trx-commit=1",
-                                                        "--innodb-buffer-pool-size=1G",
-                                                        "--innodb-log-file-size=512M"}));
+  kind_ = store_;
+  std::vector<std::string> settings;
+  if (!is_stock) {
+    settings = {"--innodb-flush-log-at-trx-commit=1", "--innodb-buffer-pool-size=1G",
+                "--innodb-log-file-size=512M"};
+  }
+  server_ = CARILLON_TRY(testing::MariadbServer::start(std::move(settings)));
   CARILLON_TRY(server_->create_database("bench"));
   durability_ = CARILLON_TRY(durability_of(server_->url("bench")));
   return {};
@@ -76,7 +87,7 @@ Result<std::string> BenchStore::next_url() {
   if (store_ == "sqlite") {
     return "sqlite:" + folder_.file("round-" + std::to_string(round_) + ".db");
   }
-  if (store_ != "mysql") return store_;
+  if (server_ == nullptr) return store_;
   CARILLON_TRY(server_->create_database("bench"));
   return server_->url("bench");
 }

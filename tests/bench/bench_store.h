@@ -13,7 +13,8 @@ namespace carillon::bench {
 // The store under test, from `--store`:
 //   sqlite          a new file for each round, in the temporary folder
 //   sqlite:PATH     that file, new or not
-//   mysql           a private MariaDB server with a new database for each round
+//   mysql           a private MariaDB server with a new database for each round, and room for it
+//   mysql-stock     the same with the server's own settings: what a user has who tunes nothing
 //   mysql://...     that database as it is
 //
 // Thread: the one that opened it.
@@ -25,9 +26,9 @@ class BenchStore {
   // The URL for the next round's job tracker.
   Result<std::string> next_url();
 
-  // "sqlite" or "mysql".
+  // "sqlite", "mysql" or "mysql-stock".
   const std::string& kind() const { return kind_; }
-  // What survives a power failure, as the server says where one can be asked.
+  // What survives a power failure, as the server says where one can be asked, and its memory.
   const std::string& durability() const { return durability_; }
   // Of the private server; nothing otherwise.
   Usage usage() const { return server_ == nullptr ? Usage{} : usage_of(server_->id()); }

@@ -41,7 +41,8 @@ Program make_program(const std::vector<Workload>& workloads) {
   program.options = {
       {.name = "store",
        .placeholder = "URL",
-       .help = "sqlite (a new file), sqlite:PATH, mysql (a private MariaDB server) or mysql://...",
+       .help = "sqlite (a new file), sqlite:PATH, mysql (a private MariaDB server with a buffer "
+               "pool of 1 GiB), mysql-stock (one with the server's own settings) or mysql://...",
        .fallback = "sqlite"},
       {.name = "repeat",
        .kind = OptionKind::kNumber,

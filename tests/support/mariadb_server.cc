@@ -105,18 +105,22 @@ std::string tail_of(const std::string& path) {
 
 }  // namespace
 
-MariadbServer::MariadbServer(std::vector<std::string> arguments)
-    : arguments_(std::move(arguments)) {}
+MariadbServer::MariadbServer(std::vector<std::string> settings) : settings_(std::move(settings)) {}
 
 MariadbServer::~MariadbServer() { kill(); }
 
-Result<std::unique_ptr<MariadbServer>> MariadbServer::start(std::vector<std::string> arguments) {
+std::vector<std::string> MariadbServer::quick_settings() {
+  return {"--innodb-flush-log-at-trx-commit=2", "--innodb-buffer-pool-size=256M",
+          "--innodb-log-file-size=256M"};
+}
+
+Result<std::unique_ptr<MariadbServer>> MariadbServer::start(std::vector<std::string> settings) {
   if (!find_program("mariadbd") || !find_program("mariadb-install-db")) {
     return Error{ErrorCode::kNotFound,
                  "mariadbd is not installed: apt-get install mariadb-server-core "
                  "mariadb-client-core"};
   }
-  std::unique_ptr<MariadbServer> server{new MariadbServer{std::move(arguments)}};
+  std::unique_ptr<MariadbServer> server{new MariadbServer{std::move(settings)}};
   CARILLON_TRY(server->install());
   Status status;
   for (int launch = 0; launch < kLaunchesMax; ++launch) {
@@ -147,17 +151,19 @@ Status MariadbServer::install() {
 }
 
 Status MariadbServer::launch() {
-  std::vector<std::string> command{
-      *find_program("mariadbd"), "--no-defaults", "--datadir=" + folder_.file("data"),
-      "--tmpdir=" + folder_.file("tmp"), "--socket=" + folder_.file("socket"),
-      "--port=" + std::to_string(port_), "--bind-address=127.0.0.1",
-      "--pid-file=" + folder_.file("pid"), "--init-file=" + folder_.file("init.sql"),
-      "--skip-name-resolve", "--character-set-server=utf8mb4",
-      // A killed server loses nothing by it, only a power failure.
-      "--innodb-flush-log-at-trx-commit=2", "--innodb-buffer-pool-size=256M",
-      "--innodb-log-file-size=256M"};
+  std::vector<std::string> command{*find_program("mariadbd"),
+                                   "--no-defaults",
+                                   "--datadir=" + folder_.file("data"),
+                                   "--tmpdir=" + folder_.file("tmp"),
+                                   "--socket=" + folder_.file("socket"),
+                                   "--port=" + std::to_string(port_),
+                                   "--bind-address=127.0.0.1",
+                                   "--pid-file=" + folder_.file("pid"),
+                                   "--init-file=" + folder_.file("init.sql"),
+                                   "--skip-name-resolve",
+                                   "--character-set-server=utf8mb4"};
   if (::geteuid() == 0) command.emplace_back("--user=root");
-  command.insert(command.end(), arguments_.begin(), arguments_.end());
+  command.insert(command.end(), settings_.begin(), settings_.end());
   process_ = spawn(std::move(command), folder_.file("server.log"));
   return wait_until_ready();
 }

@@ -20,8 +20,12 @@ namespace carillon::testing {
 // Thread: the one that started it.
 class MariadbServer {
  public:
-  // kNotFound where MariaDB is not installed. `arguments` are added to the server's command line.
-  static Result<std::unique_ptr<MariadbServer>> start(std::vector<std::string> arguments = {});
+  // kNotFound where MariaDB is not installed. `settings` are added to the server's command line;
+  // without any it is as it comes: durable, with a buffer pool of 128 MiB.
+  static Result<std::unique_ptr<MariadbServer>> start(
+      std::vector<std::string> settings = quick_settings());
+  // For tests: a server that is killed loses nothing by them, only a power failure.
+  static std::vector<std::string> quick_settings();
   ~MariadbServer();  // kills it
   MariadbServer(const MariadbServer&) = delete;
   MariadbServer& operator=(const MariadbServer&) = delete;
@@ -42,13 +46,13 @@ class MariadbServer {
   Status create_database(const std::string& name);
 
  private:
-  explicit MariadbServer(std::vector<std::string> arguments);
+  explicit MariadbServer(std::vector<std::string> settings);
 
   Status install();
   Status launch();
   Status wait_until_ready();
 
-  std::vector<std::string> arguments_;
+  std::vector<std::string> settings_;
   TempFolder folder_{};
   std::uint16_t port_ = 0;
   pid_t process_ = -1;

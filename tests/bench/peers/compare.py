@@ -27,6 +27,7 @@ from rivals import RIVALS
 
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
 WORKLOADS = ("submit", "drain", "latency", "flow", "burst")
+STORES = ("sqlite", "mysql", "mysql-stock")  # as carillon-bench has them
 
 
 def names(text, allowed):
@@ -49,8 +50,9 @@ def parse_arguments():
                         default=",".join(WORKLOADS), help="which, separated by commas")
     parser.add_argument("--peers", type=lambda text: names(text, RIVALS), default=",".join(RIVALS),
                         help="which rivals, separated by commas")
-    parser.add_argument("--stores", type=lambda text: names(text, ("sqlite", "mysql")),
-                        default="sqlite,mysql", help="Carillon's stores")
+    parser.add_argument("--stores", type=lambda text: names(text, STORES),
+                        default="sqlite,mysql",
+                        help="Carillon's stores, of " + ", ".join(STORES))
     parser.add_argument("--bin", type=pathlib.Path, default=SOURCE / "build/release/bin",
                         help="the folder of carillon-bench")
     parser.add_argument("--install", type=pathlib.Path,
