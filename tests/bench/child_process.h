@@ -12,11 +12,12 @@
 
 namespace carillon::bench {
 
-// What a process has used up to now.
+// What a process has used up to now, or several together.
 struct Usage {
   Duration cpu{};                    // user and system
-  std::int64_t peak_memory_kib = 0;  // resident, the most there was
+  std::int64_t peak_memory_kib = 0;  // resident, the most there was; of the largest
 };
+Usage operator+(const Usage& a, const Usage& b);
 
 // Of a running process; nothing of one that has ended.
 Usage usage_of(pid_t process);

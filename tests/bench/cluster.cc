@@ -1,6 +1,5 @@
 #include "tests/bench/cluster.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace carillon::bench {
@@ -48,7 +47,10 @@ Status Cluster::start_tracker() {
   return {};
 }
 
-void Cluster::kill_tracker() { tracker_.reset(); }
+void Cluster::kill_tracker() {
+  killed_trackers_ = tracker_usage();
+  tracker_.reset();
+}
 
 Status Cluster::start_workers(int count, int threads, const std::vector<std::string>& groups) {
   for (int i = 0; i < count; ++i) {
@@ -85,6 +87,7 @@ Status Cluster::stop_workers() {
 }
 
 void Cluster::kill_oldest_worker() {
+  killed_workers_ = killed_workers_ + workers_.front()->usage();
   workers_.erase(workers_.begin());
   --awaited_;
 }
@@ -94,13 +97,13 @@ Status Cluster::stop() {
   return tracker_ ? tracker_->stop() : Status{};
 }
 
+Usage Cluster::tracker_usage() const {
+  return tracker_ ? killed_trackers_ + tracker_->usage() : killed_trackers_;
+}
+
 Usage Cluster::worker_usage() const {
-  Usage all;
-  for (const auto& worker : workers_) {
-    const Usage one = worker->usage();
-    all.cpu += one.cpu;
-    all.peak_memory_kib = std::max(all.peak_memory_kib, one.peak_memory_kib);
-  }
+  Usage all = killed_workers_;
+  for (const auto& worker : workers_) all = all + worker->usage();
   return all;
 }
 

@@ -46,9 +46,9 @@ class Cluster {
   // SIGTERM to all that run, workers first. An unclean end of one is an error.
   Status stop();
 
-  // Nothing while there is no job tracker.
-  Usage tracker_usage() const { return tracker_ ? tracker_->usage() : Usage{}; }
-  Usage worker_usage() const;  // of all together; the memory of the largest
+  // With those that were killed.
+  Usage tracker_usage() const;
+  Usage worker_usage() const;
 
  private:
   Result<std::unique_ptr<ChildProcess>> launch(const std::string& program,
@@ -61,6 +61,8 @@ class Cluster {
   std::unique_ptr<ChildProcess> tracker_{};
   std::vector<std::unique_ptr<ChildProcess>> workers_{};
   std::size_t awaited_ = 0;  // of workers_, from the front
+  Usage killed_trackers_{};
+  Usage killed_workers_{};
 };
 
 }  // namespace carillon::bench

@@ -134,6 +134,12 @@ void add_percentiles(Figures& figures, const std::string& what,
   }
 }
 
+void add_all(Figures& figures, const std::string& prefix, const Figures& more) {
+  for (const Figure& figure : more) {
+    figures.push_back({prefix + figure.name, figure.unit, figure.value});
+  }
+}
+
 void add_histogram(Figures& figures, const std::string& what,
                    const std::vector<double>& values_ms) {
   for (const int bound : {1, 2, 5, 10, 25, 50, 100, 250, 500, 1000}) {

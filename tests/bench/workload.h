@@ -61,6 +61,8 @@ Result<std::vector<JobId>> submit_all(JobClient& client, std::vector<JobSpec> jo
 // p50, p90, p99, p99.9 and the most of `values_ms`, each a figure: "lateness p50".
 void add_percentiles(Figures& figures, const std::string& what,
                      const std::vector<double>& values_ms);
+// All of `more`, with the prefix before their names.
+void add_all(Figures& figures, const std::string& prefix, const Figures& more);
 // How large a share is no larger than each of some bounds.
 void add_histogram(Figures& figures, const std::string& what, const std::vector<double>& values_ms);
 

@@ -59,12 +59,6 @@ double peak_memory_mib(const Round& round) {
   return static_cast<double>(round.cluster.tracker_usage().peak_memory_kib) / 1024;
 }
 
-void add_all(Figures& figures, const std::string& prefix, const Figures& more) {
-  for (const Figure& figure : more) {
-    figures.push_back({prefix + figure.name, figure.unit, figure.value});
-  }
-}
-
 Result<Figures> run(Round& round) {
   const std::int64_t jobs = round.flags.number("waiting");
   Figures figures;

@@ -24,12 +24,6 @@ Result<std::vector<int>> shares_of(const Configuration& flags) {
   return shares;
 }
 
-void add_all(Figures& figures, const std::string& prefix, const Figures& more) {
-  for (const Figure& figure : more) {
-    figures.push_back({prefix + figure.name, figure.unit, figure.value});
-  }
-}
-
 std::vector<std::string> groups_at(const Round& round, const std::string& load) {
   std::vector<std::string> groups;
   for (const std::string& group : groups_of(round)) groups.push_back(group + "-" + load);

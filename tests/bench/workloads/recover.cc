@@ -5,6 +5,7 @@
 
 #include "shared/base/time_text.h"
 #include "tests/bench/history.h"
+#include "tests/bench/meter.h"
 #include "tests/bench/statistics.h"
 #include "tests/bench/workloads/all.h"
 
@@ -37,6 +38,7 @@ class Recovery {
       job.params["duration"] = std::to_string(round_.flags.duration("hold").count() / 1000) + "ms";
     }
     held_ = CARILLON_TRY(submit_all(client_, std::move(specs)));
+    submitted_ += held_.size();
     const SteadyTime end = round_.clock.steady_now() + kPatience;
     while (true) {
       const std::int64_t running = CARILLON_TRY(count_executing());
@@ -86,9 +88,12 @@ class Recovery {
   // From `since` until a job that comes now has ended.
   Result<Duration> await_new_job(WallTime since) {
     CARILLON_TRY(client_.submit_one(noop_job({round_.group}, 0)));
+    ++submitted_;
     CARILLON_TRY(await_history(client_, round_.group, ++seen_, kPatience));
     return std::chrono::duration_cast<Duration>(round_.clock.wall_now() - since);
   }
+
+  std::size_t submitted() const { return submitted_; }
 
  private:
   Result<std::int64_t> count_executing() {
@@ -108,7 +113,8 @@ class Recovery {
   JobClient& client_;
   const std::int64_t jobs_;
   std::vector<JobId> held_{};
-  std::size_t seen_ = 0;  // rows of the history so far
+  std::size_t submitted_ = 0;  // by all of the above
+  std::size_t seen_ = 0;       // rows of the history so far
 };
 
 Result<Figures> run(Round& round) {
@@ -116,6 +122,7 @@ Result<Figures> run(Round& round) {
   const Clock& clock = round.clock;
   Recovery recovery(round, *client);
   Figures figures;
+  Meter meter(round);
 
   CARILLON_TRY(recovery.start_worker());
   CARILLON_TRY(recovery.hold_jobs());
@@ -143,6 +150,8 @@ Result<Figures> run(Round& round) {
   CARILLON_TRY(recovery.start_worker());
   const Duration both = CARILLON_TRY(recovery.await_last_start(killed, true));
   figures.push_back({"both killed, last job runs again", "s", seconds(both)});
+  meter.stop();
+  meter.add_to(figures, recovery.submitted());
   return figures;
 }
 

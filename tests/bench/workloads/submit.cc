@@ -20,6 +20,7 @@ struct Singles {
   double jobs_per_second = 0;
   std::vector<JobId> jobs{};
   std::vector<double> answered_ms{};
+  Figures cost{};
 };
 
 // `callers` threads that each submit one job, wait for its answer, and again. Clients: one for
@@ -57,16 +58,17 @@ Result<Singles> submit_singles(Round& round, const std::vector<std::string>& gro
     singles.jobs.insert(singles.jobs.end(), accepted.begin(), accepted.end());
     if (!status.ok()) failed = status;
   };
-  const SteadyTime begin = round.clock.steady_now();
+  Meter meter(round);
   std::vector<std::unique_ptr<Thread>> threads;
   for (std::int64_t i = 0; i < callers; ++i) {
     JobClient& client = *clients[share ? 0 : static_cast<std::size_t>(i)];
     threads.push_back(CARILLON_TRY(Thread::start("caller", [&work, &client] { work(client); })));
   }
   for (const auto& thread : threads) thread->join();
-  const auto took = std::chrono::duration_cast<Duration>(round.clock.steady_now() - begin);
+  meter.stop();
   CARILLON_TRY(failed);
-  singles.jobs_per_second = static_cast<double>(jobs) / seconds(took);
+  singles.jobs_per_second = static_cast<double>(jobs) / seconds(meter.elapsed());
+  meter.add_to(singles.cost, static_cast<std::size_t>(jobs));
   return singles;
 }
 
@@ -85,6 +87,7 @@ void add_singles(Figures& figures, const std::string& who, const Singles& single
   figures.push_back({who, "jobs/s", singles.jobs_per_second});
   figures.push_back({who + ", answered p50", "ms", percentile(singles.answered_ms, 0.5)});
   figures.push_back({who + ", answered p99", "ms", percentile(singles.answered_ms, 0.99)});
+  add_all(figures, who + ", ", singles.cost);
 }
 
 Result<Figures> run(Round& round) {
