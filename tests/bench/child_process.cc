@@ -36,8 +36,7 @@ std::string tail_of(const std::string& path) {
 }  // namespace
 
 Usage operator+(const Usage& a, const Usage& b) {
-  return {.cpu = a.cpu + b.cpu,
-          .peak_memory_kib = std::max(a.peak_memory_kib, b.peak_memory_kib)};
+  return {.cpu = a.cpu + b.cpu, .peak_memory_kib = std::max(a.peak_memory_kib, b.peak_memory_kib)};
 }
 
 Usage usage_of(pid_t process) {

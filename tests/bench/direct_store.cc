@@ -102,8 +102,9 @@ Result<GroupId> DirectStore::make_group(const std::string& name) {
 
 WaitingJob DirectStore::make_job(JobSpec spec, GroupId group, WallTime trigger_time) {
   const JobId id = ids_->next_job(clock_.wall_now());
-  spec.task_id = made_task_id(id);
-  WaitingJob job{.id = id, .group = group, .task_id = spec.task_id};
+  const bool keyed = !spec.task_id.empty();
+  if (!keyed) spec.task_id = made_task_id(id);
+  WaitingJob job{.id = id, .group = group, .task_id = spec.task_id, .keyed = keyed};
   job.kind = spec.schedule.kind;
   job.priority = spec.priority;
   job.trigger_time = trigger_time;

@@ -34,7 +34,7 @@ class DirectStore final : public jobtracker::StoreLane {
   jobtracker::Batcher& batcher() { return *batcher_; }
   jobtracker::IdSource& ids() { return *ids_; }
   Result<GroupId> make_group(const std::string& name);
-  // A new one-shot job as a submission makes it.
+  // A new one-shot job as a submission makes it, with or without a task id of its own.
   jobtracker::WaitingJob make_job(JobSpec spec, GroupId group, WallTime trigger_time);
 
   // Commits one batch of what was posted, and tells those who posted it.

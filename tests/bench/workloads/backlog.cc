@@ -7,6 +7,7 @@
 #include "tests/bench/statistics.h"
 #include "tests/bench/workloads/all.h"
 #include "tests/bench/workloads/measures.h"
+#include "tests/bench/workloads/run_flow.h"
 
 namespace carillon::bench {
 namespace {
@@ -20,8 +21,18 @@ constexpr std::int64_t kDueOneIn = 100;
 constexpr Duration kDay = std::chrono::hours{24};
 constexpr Duration kSpread = 30 * kDay;
 
+// As users choose them: unlike one another, and in no order of their creation.
+std::string task_id_of(std::int64_t number) {
+  return "order-" + std::to_string(static_cast<std::uint64_t>(number) * 0x9E3779B97F4A7C15U);
+}
+
+// The times are the same distance apart, but not in the order of creation either.
+WallTime far_time_of(std::int64_t number, WallTime now) {
+  return now + kDay + Duration{(number * 7'919'777'777) % kSpread.count()};
+}
+
 // Past the job tracker, into the store: a client would take hours.
-Status fill(Round& round, std::int64_t jobs) {
+Status fill(Round& round, std::int64_t jobs, std::int64_t task_ids_percent) {
   // Nothing waits behind a commit here, so they may be long.
   BatcherConfig config;
   config.rows_time_aim = std::chrono::seconds{1};
@@ -29,28 +40,36 @@ Status fill(Round& round, std::int64_t jobs) {
   const std::string name = round.group + "-backlog";
   const GroupId group = CARILLON_TRY(store->make_group(name));
   const WallTime now = round.clock.wall_now();
-  const WallTime tomorrow = now + kDay;
+  Status failed;
+  const auto check = [&failed](std::vector<Operation>&, const std::vector<Outcome>& outcomes,
+                               const Error* refused) {
+    if (refused != nullptr) failed = *refused;
+    for (const Outcome& outcome : outcomes) {
+      if (outcome.kind == OutcomeKind::kDone) continue;
+      failed = Error{ErrorCode::kConflict, "a job of the backlog was not added"};
+    }
+  };
   for (std::int64_t number = 0; number < jobs || store->batcher().pending_rows() > 0;) {
     while (number < jobs && store->batcher().pending_rows() < kAhead) {
       std::vector<Operation> operations;
       for (std::int64_t i = 0; i < kJobsOfAUnit && number < jobs; ++i, ++number) {
         JobSpec spec = noop_job({name}, number);
+        // By the hundred, so that it is the same share of those that are due and of the others.
+        if (number / kDueOneIn % 100 < task_ids_percent) spec.task_id = task_id_of(number);
         const bool is_due = number % kDueOneIn == 0;
         if (!is_due) {
-          // The same distance apart, but not in the order of their times.
           spec.schedule.kind = ScheduleKind::kAt;
-          spec.schedule.at = tomorrow + Duration{(number * 7'919'777'777) % kSpread.count()};
+          spec.schedule.at = far_time_of(number, now);
         }
         const WallTime due = is_due ? now : spec.schedule.at;
         WaitingJob job = store->make_job(std::move(spec), group, due);
         job.delayed = !is_due;
         operations.emplace_back(AddJob{.job = std::move(job)});
       }
-      store->batcher().post_unit(
-          Urgency::kBulk, std::move(operations),
-          [](std::vector<Operation>&, const std::vector<Outcome>&, const Error*) {});
+      store->batcher().post_unit(Urgency::kBulk, std::move(operations), check);
     }
     CARILLON_TRY(store->commit_one());
+    CARILLON_TRY(failed);
   }
   return {};
 }
@@ -59,11 +78,40 @@ double peak_memory_mib(const Round& round) {
   return static_cast<double>(round.cluster.tracker_usage().peak_memory_kib) / 1024;
 }
 
+// What each workload says, with the backlog in place. The workers of one are gone before the next
+// begins; the schedules, which go on for ever, come last.
+Status measure_all(Round& round, Figures& figures) {
+  const auto groups = [&round](const char* of) {
+    std::vector<std::string> names;
+    for (const std::string& group : groups_of(round)) names.push_back(group + of);
+    return names;
+  };
+  const Configuration& flags = round.flags;
+  add_all(figures, "latency: ", CARILLON_TRY(measure_latency(round, {.group = round.group})));
+  add_all(figures, "drain: ",
+          CARILLON_TRY(measure_drain(round, groups("-drain"), flags.number("jobs"), false)));
+  add_all(figures, "submit: ",
+          CARILLON_TRY(measure_submit(round, {.groups = groups("-submit"),
+                                              .jobs = flags.number("jobs"),
+                                              .singles = flags.number("singles")})));
+  const FlowSeen flow = CARILLON_TRY(run_flow(
+      round, {.feed = {.groups = groups("-flow")}, .seconds = flags.number("flow-seconds")}));
+  figures.push_back({"flow: maximum", "jobs/s", flow.ended_per_second});
+  add_all(figures, "flow: ", flow.cost);
+  add_all(figures, "burst: ",
+          CARILLON_TRY(measure_burst(
+              round, {.groups = groups("-burst"), .jobs = flags.number("burst-jobs")})));
+  add_all(figures, "cron: ",
+          CARILLON_TRY(measure_fires(round, {.groups = groups("-fires"),
+                                             .fires = flags.number("fires"),
+                                             .seconds = flags.number("seconds")})));
+  return {};
+}
+
 Result<Figures> run(Round& round) {
-  const std::int64_t jobs = round.flags.number("waiting");
   Figures figures;
   const SteadyTime begin = round.clock.steady_now();
-  CARILLON_TRY(fill(round, jobs));
+  CARILLON_TRY(fill(round, round.flags.number("waiting"), round.flags.number("task-ids")));
   const SteadyTime filled = round.clock.steady_now();
   CARILLON_TRY(round.cluster.start_tracker());
   const SteadyTime ready = round.clock.steady_now();
@@ -73,20 +121,7 @@ Result<Figures> run(Round& round) {
   figures.push_back({"filled, past the job tracker", "s", since(begin, filled)});
   figures.push_back({"from start to ready", "s", since(filled, ready)});
   figures.push_back({"jobtracker memory when ready, peak", "MiB", peak_memory_mib(round)});
-  // The workers of the drain are gone before the schedules, which go on for ever, get theirs.
-  add_all(figures, "latency: ", CARILLON_TRY(measure_latency(round, {.group = round.group})));
-  std::vector<std::string> drained;
-  std::vector<std::string> fired;
-  for (const std::string& group : groups_of(round)) {
-    drained.push_back(group + "-drain");
-    fired.push_back(group + "-fires");
-  }
-  add_all(figures, "drain: ",
-          CARILLON_TRY(measure_drain(round, drained, round.flags.number("jobs"), false)));
-  add_all(figures, "cron: ",
-          CARILLON_TRY(measure_fires(round, {.groups = fired,
-                                             .fires = round.flags.number("fires"),
-                                             .seconds = round.flags.number("seconds")})));
+  CARILLON_TRY(measure_all(round, figures));
   figures.push_back({"jobtracker memory in the end, peak", "MiB", peak_memory_mib(round)});
   return figures;
 }
@@ -98,25 +133,36 @@ Workload backlog_workload() {
             .summary = "Start-up, memory and all other figures with millions of waiting jobs",
             .description =
                 "Fills the store with jobs that wait, nearly all of them for another day, starts a "
-                "job tracker on it, and then measures latency, drain and cron as these workloads "
-                "do. Run it with several sizes to see what grows."};
+                "job tracker on it, and then measures latency, drain, submit, flow, burst and cron "
+                "as these workloads do. Run it with several sizes to see what grows."};
+  const auto number = [](const char* name, const char* help, const char* fallback,
+                         std::int64_t max) -> Option {
+    return {.name = name,
+            .kind = OptionKind::kNumber,
+            .placeholder = "N",
+            .help = help,
+            .fallback = fallback,
+            .min = 1,
+            .max = max};
+  };
   verb.options = worker_options();
-  verb.options.push_back({.name = "waiting",
+  verb.options.push_back(number("waiting", "How many jobs wait.", "1000000", 100'000'000));
+  verb.options.back().min = 0;
+  verb.options.push_back({.name = "task-ids",
                           .kind = OptionKind::kNumber,
-                          .placeholder = "N",
-                          .help = "How many jobs wait.",
-                          .fallback = "1000000",
-                          .min = 0,
-                          .max = 100'000'000});
-  verb.options.push_back(jobs_option("100000"));
-  verb.options.push_back({.name = "fires",
-                          .kind = OptionKind::kNumber,
-                          .placeholder = "N",
-                          .help = "Schedules, and so fires a second.",
-                          .fallback = "1000",
-                          .min = 1,
-                          .max = 1'000'000});
-  verb.options.push_back(seconds_option("20"));
+                          .placeholder = "PERCENT",
+                          .help = "How many of those have a task id of their own.",
+                          .fallback = "50",
+                          .max = 100});
+  verb.options.push_back(
+      number("jobs", "Jobs of drain, and of submit in bulk.", "200000", 10'000'000));
+  verb.options.push_back(
+      number("singles", "Jobs that are submitted one by one.", "20000", 10'000'000));
+  verb.options.push_back(number("flow-seconds", "How long flow is measured.", "10", 86'400));
+  verb.options.push_back(number("burst-jobs", "Jobs of burst.", "10000", 1'000'000));
+  verb.options.push_back(
+      number("fires", "Schedules of cron, and so fires a second.", "1000", 1'000'000));
+  verb.options.push_back(number("seconds", "How long cron is measured.", "20", 86'400));
   return {.verb = std::move(verb), .run = run, .starts_tracker = true};
 }
 

@@ -5,22 +5,31 @@
 #include "tests/bench/meter.h"
 #include "tests/bench/statistics.h"
 #include "tests/bench/workloads/all.h"
+#include "tests/bench/workloads/measures.h"
 
 namespace carillon::bench {
 namespace {
 
+constexpr const char* kEnded = "attempts_ended_total";
 constexpr Duration kPatience = std::chrono::seconds{30};
 
 Result<Figures> run(Round& round) {
-  const std::int64_t jobs = round.flags.number("jobs");
-  const std::vector<std::string> groups = groups_of(round);
+  return measure_burst(round, {.groups = groups_of(round),
+                               .jobs = round.flags.number("jobs"),
+                               .lead = round.flags.duration("lead")});
+}
+
+}  // namespace
+
+Result<Figures> measure_burst(Round& round, const BurstPlan& plan) {
   const auto client = CARILLON_TRY(round.cluster.client());
-  CARILLON_TRY(start_workers(round, groups));
+  CARILLON_TRY(start_workers(round, plan.groups));
   CARILLON_TRY(round.cluster.await_workers());
-  const WallTime due = round.clock.wall_now() + round.flags.duration("lead");
+  const std::int64_t ended_before = CARILLON_TRY(read_counter(*client, kEnded));
+  const WallTime due = round.clock.wall_now() + plan.lead;
   std::vector<JobSpec> specs;
-  for (std::int64_t i = 0; i < jobs; ++i) {
-    JobSpec& job = specs.emplace_back(noop_job(groups, i));
+  for (std::int64_t i = 0; i < plan.jobs; ++i) {
+    JobSpec& job = specs.emplace_back(noop_job(plan.groups, i));
     job.schedule.kind = ScheduleKind::kAt;
     job.schedule.at = due;
   }
@@ -31,18 +40,17 @@ Result<Figures> run(Round& round) {
   }
   pause(due - round.clock.wall_now());
   Meter meter(round);
-  CARILLON_TRY(await_counter(*client, "attempts_ended_total", jobs, kPatience));
+  CARILLON_TRY(await_counter(*client, kEnded, ended_before + plan.jobs, kPatience));
   meter.stop();
-  const auto lateness_ms = CARILLON_TRY(check_jobs(*client, groups, submitted));
+  const auto lateness_ms = CARILLON_TRY(check_jobs(*client, plan.groups, submitted));
   Figures figures{{"first started", "ms", percentile(lateness_ms, 0)},
                   {"half started", "ms", percentile(lateness_ms, 0.5)},
                   {"last started", "ms", percentile(lateness_ms, 1)},
                   {"last ended", "ms", milliseconds(meter.elapsed())}};
   meter.add_to(figures, submitted.size());
+  CARILLON_TRY(round.cluster.stop_workers());
   return figures;
 }
-
-}  // namespace
 
 Workload burst_workload() {
   Verb verb{.name = "burst",

@@ -10,6 +10,24 @@ namespace carillon::bench {
 Result<Figures> measure_drain(Round& round, const std::vector<std::string>& groups,
                               std::int64_t jobs, bool task_ids);
 
+struct SubmitPlan {
+  std::vector<std::string> groups{};
+  std::int64_t jobs = 200'000;    // in bulk
+  std::int64_t singles = 20'000;  // one by one, in each of two ways
+  std::int64_t callers = 50;      // who submit those at the same time
+};
+// How fast jobs are taken in. Then task trackers run them all, and it is checked that each ended
+// once.
+Result<Figures> measure_submit(Round& round, const SubmitPlan& plan);
+
+struct BurstPlan {
+  std::vector<std::string> groups{};
+  std::int64_t jobs = 10'000;
+  Duration lead = std::chrono::seconds{8};  // from the first submission until they are due
+};
+// Jobs that are all due at one instant.
+Result<Figures> measure_burst(Round& round, const BurstPlan& plan);
+
 struct LatencyPlan {
   std::string group{};
   std::int64_t jobs = 500;

@@ -10,6 +10,7 @@
 #include "tests/bench/meter.h"
 #include "tests/bench/statistics.h"
 #include "tests/bench/workloads/all.h"
+#include "tests/bench/workloads/measures.h"
 
 namespace carillon::bench {
 namespace {
@@ -23,12 +24,11 @@ struct Singles {
   Figures cost{};
 };
 
-// `callers` threads that each submit one job, wait for its answer, and again. Clients: one for
-// each of them, or one for all.
-Result<Singles> submit_singles(Round& round, const std::vector<std::string>& groups,
-                               std::int64_t callers, bool share, std::int64_t jobs) {
+// Threads that each submit one job, wait for its answer, and again. Clients: one for each of them,
+// or one for all.
+Result<Singles> submit_singles(Round& round, const SubmitPlan& plan, bool share) {
   std::vector<std::unique_ptr<JobClient>> clients;
-  for (std::int64_t i = 0; i < (share ? 1 : callers); ++i) {
+  for (std::int64_t i = 0; i < (share ? 1 : plan.callers); ++i) {
     clients.push_back(CARILLON_TRY(round.cluster.client()));
     // The connection is made before the time is taken.
     CARILLON_TRY(clients.back()->stats());
@@ -41,9 +41,9 @@ Result<Singles> submit_singles(Round& round, const std::vector<std::string>& gro
     std::vector<double> answered;
     std::vector<JobId> accepted;
     Status status;
-    for (std::int64_t i = next++; i < jobs && status.ok(); i = next++) {
+    for (std::int64_t i = next++; i < plan.singles && status.ok(); i = next++) {
       const SteadyTime begin = round.clock.steady_now();
-      const auto answer = client.submit_one(noop_job(groups, i));
+      const auto answer = client.submit_one(noop_job(plan.groups, i));
       if (!answer.ok()) {
         status = answer.error();
       } else if (answer.value().status != SubmitStatus::kAccepted) {
@@ -60,24 +60,26 @@ Result<Singles> submit_singles(Round& round, const std::vector<std::string>& gro
   };
   Meter meter(round);
   std::vector<std::unique_ptr<Thread>> threads;
-  for (std::int64_t i = 0; i < callers; ++i) {
+  for (std::int64_t i = 0; i < plan.callers; ++i) {
     JobClient& client = *clients[share ? 0 : static_cast<std::size_t>(i)];
     threads.push_back(CARILLON_TRY(Thread::start("caller", [&work, &client] { work(client); })));
   }
   for (const auto& thread : threads) thread->join();
   meter.stop();
   CARILLON_TRY(failed);
-  singles.jobs_per_second = static_cast<double>(jobs) / seconds(meter.elapsed());
-  meter.add_to(singles.cost, static_cast<std::size_t>(jobs));
+  singles.jobs_per_second = static_cast<double>(plan.singles) / seconds(meter.elapsed());
+  meter.add_to(singles.cost, static_cast<std::size_t>(plan.singles));
   return singles;
 }
 
 // Runs them all, and checks that each ended once.
 Status check_by_running(Round& round, JobClient& client, const std::vector<std::string>& groups,
                         const std::vector<JobId>& submitted) {
+  const std::int64_t ended_before = CARILLON_TRY(read_counter(client, "attempts_ended_total"));
   CARILLON_TRY(start_workers(round, groups));
   CARILLON_TRY(await_counter(client, "attempts_ended_total",
-                             static_cast<std::int64_t>(submitted.size()), kPatience));
+                             ended_before + static_cast<std::int64_t>(submitted.size()),
+                             kPatience));
   CARILLON_TRY(check_jobs(client, groups, submitted));
   CARILLON_TRY(round.cluster.await_workers());
   return round.cluster.stop_workers();
@@ -91,34 +93,35 @@ void add_singles(Figures& figures, const std::string& who, const Singles& single
 }
 
 Result<Figures> run(Round& round) {
-  const auto jobs = static_cast<std::size_t>(round.flags.number("jobs"));
-  const std::int64_t singles = round.flags.number("singles");
-  const std::int64_t callers = round.flags.number("clients");
-  const std::vector<std::string> groups = groups_of(round);
+  return measure_submit(round, {.groups = groups_of(round),
+                                .jobs = round.flags.number("jobs"),
+                                .singles = round.flags.number("singles"),
+                                .callers = round.flags.number("clients")});
+}
+
+}  // namespace
+
+Result<Figures> measure_submit(Round& round, const SubmitPlan& plan) {
   const auto client = CARILLON_TRY(round.cluster.client());
   std::vector<JobSpec> specs;
-  for (std::size_t i = 0; i < jobs; ++i) {
-    specs.push_back(noop_job(groups, static_cast<std::int64_t>(i)));
-  }
+  for (std::int64_t i = 0; i < plan.jobs; ++i) specs.push_back(noop_job(plan.groups, i));
   CARILLON_TRY(client->stats());  // The connection is made before the time is taken.
   Meter meter(round);
   auto submitted = CARILLON_TRY(submit_all(*client, std::move(specs)));
   meter.stop();
   Figures figures{
-      {"batches of 1000", "jobs/s", static_cast<double>(jobs) / seconds(meter.elapsed())}};
-  meter.add_to(figures, jobs);
-  const std::string many = std::to_string(callers);
+      {"batches of 1000", "jobs/s", static_cast<double>(plan.jobs) / seconds(meter.elapsed())}};
+  meter.add_to(figures, submitted.size());
+  const std::string many = std::to_string(plan.callers);
   for (const bool share : {false, true}) {
-    const Singles one_by_one = CARILLON_TRY(submit_singles(round, groups, callers, share, singles));
+    const Singles one_by_one = CARILLON_TRY(submit_singles(round, plan, share));
     add_singles(figures, many + (share ? " threads of one client" : " clients, one by one"),
                 one_by_one);
     submitted.insert(submitted.end(), one_by_one.jobs.begin(), one_by_one.jobs.end());
   }
-  CARILLON_TRY(check_by_running(round, *client, groups, submitted));
+  CARILLON_TRY(check_by_running(round, *client, plan.groups, submitted));
   return figures;
 }
-
-}  // namespace
 
 Workload submit_workload() {
   Verb verb{.name = "submit",
