@@ -392,6 +392,7 @@ std::vector<Stat> JobTracker::stats() const {
           {"feedback_dropped_total", feedback_.dropped()},
           {"feedback_waiting", feedback_.waiting()},
           {"bad_frames_total", bad_frames_},
+          {"requests_slowed_down_total", batcher_.slowed_down()},
           {"commits_total", batcher_.commits()},
           {"operations_committed_total", batcher_.committed_operations()},
           {"operations_pending", static_cast<std::int64_t>(batcher_.pending_rows())},

@@ -109,8 +109,9 @@ void Batcher::release(std::size_t bytes) {
   pending_bytes_ -= bytes;
 }
 
-Status Batcher::check_room() const {
+Status Batcher::check_room() {
   if (!is_full()) return {};
+  ++slowed_down_;
   return Error{ErrorCode::kLimit,
                "the job tracker has more requests than it can store now, slow down"};
 }

@@ -117,8 +117,9 @@ class Batcher {
     return pending_rows_ >= config_.pending_max || pending_bytes_ >= config_.pending_bytes_max ||
            asked_.size() + held_requests_ >= config_.reads_max;
   }
-  // kLimit: a request that comes now is to come later.
-  Status check_room() const;
+  // kLimit: a request that comes now is to come later; it is counted.
+  Status check_room();
+  std::int64_t slowed_down() const { return slowed_down_; }
   std::size_t pending_rows() const { return pending_rows_; }
   // Nothing waits, and nothing is under way.
   bool is_idle() const { return !is_busy_ && pending_rows_ == 0 && asked_.empty(); }
@@ -184,6 +185,7 @@ class Batcher {
   std::unordered_map<std::uint64_t, OnAnswer> asked_;
   std::int64_t commits_ = 0;
   std::int64_t committed_operations_ = 0;
+  std::int64_t slowed_down_ = 0;
 };
 
 }  // namespace carillon::jobtracker

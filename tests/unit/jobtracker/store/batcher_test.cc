@@ -406,6 +406,7 @@ TEST(Batcher, CountsWhatIsHeldAndWhatIsAsked) {
   bundle.batcher.hold(100);
   ASSERT_FALSE(bundle.batcher.check_room().ok());
   EXPECT_EQ(bundle.batcher.check_room().error().code, ErrorCode::kLimit);
+  EXPECT_EQ(bundle.batcher.slowed_down(), 2);
   bundle.batcher.release(100);
   EXPECT_FALSE(bundle.batcher.is_full());
   bundle.batcher.ask(ListNodes{}, [](Result<ReadAnswer>) {});
