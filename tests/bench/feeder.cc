@@ -15,13 +15,17 @@ constexpr Duration kTick = std::chrono::milliseconds{2};
 // Of one that keeps jobs waiting: how often it looks how many ended.
 constexpr Duration kLook = std::chrono::milliseconds{5};
 constexpr Duration kPatience = std::chrono::seconds{60};
+// How a job tracker's refusal begins; the client library speaks of itself.
+constexpr std::string_view kTrackerSpeaks = "the job tracker";
 
 }  // namespace
 
 Result<std::unique_ptr<Feeder>> Feeder::start(const Round& round, const Feed& feed) {
   std::unique_ptr<Feeder> feeder{new Feeder{round, feed}};
-  feeder->client_ = CARILLON_TRY(round.cluster.client());
-  CARILLON_TRY(feeder->client_->stats());  // The connection is made before the first job.
+  for (int i = 0; i < feed.clients; ++i) {
+    feeder->clients_.push_back(CARILLON_TRY(round.cluster.client()));
+    CARILLON_TRY(feeder->clients_.back()->stats());  // Connected before the first job.
+  }
   feeder->thread_ = CARILLON_TRY(Thread::start("feeder", [raw = feeder.get()] { raw->run(); }));
   return feeder;
 }
@@ -40,10 +44,11 @@ void Feeder::run() {
 }
 
 Status Feeder::keep_ahead() {
-  const std::int64_t ended_before = CARILLON_TRY(read_counter(*client_, "attempts_ended_total"));
+  JobClient& client = *clients_.front();
+  const std::int64_t ended_before = CARILLON_TRY(read_counter(client, "attempts_ended_total"));
   while (!stopping_) {
     const std::int64_t ended =
-        CARILLON_TRY(read_counter(*client_, "attempts_ended_total")) - ended_before;
+        CARILLON_TRY(read_counter(client, "attempts_ended_total")) - ended_before;
     const std::int64_t missing = feed_.ahead - (number_ - ended);
     for (std::int64_t i = 0; i < missing / kJobsOfACall; ++i) submit(kJobsOfACall);
     pause(kLook);
@@ -71,7 +76,8 @@ void Feeder::submit(std::int64_t jobs) {
     fed_.offered += jobs;
     unanswered_ += jobs;
   }
-  client_->submit_async(std::move(specs), [this, jobs](Result<std::vector<SubmitAnswer>> answers) {
+  JobClient& client = *clients_[calls_++ % clients_.size()];
+  client.submit_async(std::move(specs), [this, jobs](Result<std::vector<SubmitAnswer>> answers) {
     take(jobs, answers);
   });
 }
@@ -80,10 +86,13 @@ void Feeder::take(std::int64_t jobs, const Result<std::vector<SubmitAnswer>>& an
   const MutexLock lock(mutex_);
   unanswered_ -= jobs;
   if (!answers.ok()) {
-    if (answers.error().code == ErrorCode::kLimit) {
-      fed_.slowed_down += jobs;
+    const Error& error = answers.error();
+    if (error.code != ErrorCode::kLimit) {
+      failed_ = error;
+    } else if (error.message.starts_with(kTrackerSpeaks)) {
+      fed_.refused += jobs;
     } else {
-      failed_ = answers.error();
+      fed_.turned_away += jobs;
     }
     return;
   }

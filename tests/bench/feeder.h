@@ -17,16 +17,20 @@ struct Feed {
   // Jobs a second, whatever becomes of them; 0: as many as are run, so that `ahead` always wait.
   double rate = 0;
   std::int64_t ahead = 20'000;
+  int clients = 1;  // that submit in turn
 };
 
 // What came of it.
 struct Fed {
   std::vector<JobId> accepted{};
   std::int64_t offered = 0;
-  std::int64_t slowed_down = 0;  // jobs that were answered with kLimit, and not taken
+  // Jobs that were answered with kLimit, and not taken: by the client library, which has room for
+  // so many only, and by the job tracker, as often as the library asked.
+  std::int64_t turned_away = 0;
+  std::int64_t refused = 0;
 };
 
-// Submits jobs from a thread and with a client of its own.
+// Submits jobs from a thread and with clients of its own.
 //
 // Thread: the one that started it.
 class Feeder {
@@ -52,11 +56,12 @@ class Feeder {
   const Feed feed_;
   std::atomic<bool> stopping_{false};
   std::int64_t number_ = 0;  // of the next job
-  Mutex mutex_;              // of what the client's thread adds to:
+  Mutex mutex_;              // of what the clients' threads add to:
   Fed fed_ CARILLON_GUARDED_BY(mutex_);
   Status failed_ CARILLON_GUARDED_BY(mutex_);
   std::int64_t unanswered_ CARILLON_GUARDED_BY(mutex_) = 0;
-  std::unique_ptr<JobClient> client_{};
+  std::vector<std::unique_ptr<JobClient>> clients_{};
+  std::size_t calls_ = 0;
   std::unique_ptr<Thread> thread_{};
 };
 

@@ -59,9 +59,15 @@ void Meter::add_to(Figures& figures, std::size_t jobs) const {
   add_memory("jobtracker memory, peak", ended_.tracker);
   add_memory("tasktracker memory, peak", ended_.workers);
   add_memory("mariadb memory, peak", ended_.store);
-  const Duration others = ended_.machine - began_.machine - tracker - workers - store - self;
-  const double all = micros(elapsed()) * hardware_threads();
-  figures.push_back({"others had of the cpu", "%", std::max(0.0, 100 * micros(others) / all)});
+  figures.push_back({"others had of the cpu", "%", others_percent()});
+}
+
+double Meter::others_percent() const {
+  const auto ours = [](const Reading& reading) {
+    return reading.tracker.cpu + reading.workers.cpu + reading.store.cpu + reading.self.cpu;
+  };
+  const Duration others = ended_.machine - began_.machine - (ours(ended_) - ours(began_));
+  return std::max(0.0, 100 * micros(others) / (micros(elapsed()) * hardware_threads()));
 }
 
 }  // namespace carillon::bench

@@ -16,6 +16,7 @@ class Meter {
 
   // After stop(): CPU time per job, peak memory, and the share of the CPU that others had.
   void add_to(Figures& figures, std::size_t jobs) const;
+  double others_percent() const;
   Duration elapsed() const { return ended_.at - began_.at; }
 
  private:

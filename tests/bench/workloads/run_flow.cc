@@ -11,6 +11,7 @@ namespace carillon::bench {
 namespace {
 
 constexpr const char* kEnded = "attempts_ended_total";
+constexpr const char* kSlowedDown = "requests_slowed_down_total";
 constexpr Duration kPatience = std::chrono::seconds{60};
 constexpr Duration kBetweenProbes = std::chrono::milliseconds{20};
 constexpr int kProberThreads = 2;
@@ -37,6 +38,7 @@ Result<FlowSeen> run_flow(Round& round, const FlowPlan& plan) {
     prober = CARILLON_TRY(Prober::open(round, plan.probe_group, kProberThreads));
   }
   const std::int64_t ended_before = CARILLON_TRY(read_counter(*client, kEnded));
+  const std::int64_t slowed_down_before = CARILLON_TRY(read_counter(*client, kSlowedDown));
   const auto feeder = CARILLON_TRY(Feeder::start(round, plan.feed));
   std::vector<Prober::Sample> samples;
   CARILLON_TRY(probe_until(round.clock.steady_now() + plan.warm_up, round, prober.get(), samples));
@@ -62,10 +64,12 @@ Result<FlowSeen> run_flow(Round& round, const FlowPlan& plan) {
   if (prober) CARILLON_TRY(prober->check(*client));
   CARILLON_TRY(round.cluster.stop_workers());
   seen.lateness_ms = CARILLON_TRY(check_jobs(*client, plan.feed.groups, seen.fed.accepted));
+  seen.slowed_down = CARILLON_TRY(read_counter(*client, kSlowedDown)) - slowed_down_before;
   seen.ended_per_second = static_cast<double>(ended) / seconds(meter.elapsed());
   seen.accepted_per_second = static_cast<double>(accepted) / seconds(meter.elapsed());
   if (prober) add_samples(seen.probes, "", samples);
   meter.add_to(seen.cost, static_cast<std::size_t>(ended));
+  seen.others_percent = meter.others_percent();
   return seen;
 }
 

@@ -21,6 +21,8 @@ struct FlowSeen {
   std::vector<double> lateness_ms{};  // of all jobs, from when the job tracker took them
   Figures probes{};                   // of the single jobs
   Figures cost{};                     // of a job, and of the machine
+  double others_percent = 0;          // of the CPU
+  std::int64_t slowed_down = 0;       // requests that the job tracker told to slow down
 };
 
 // Starts the workers of --workers and stops them again. Fails unless each accepted job ended once.
