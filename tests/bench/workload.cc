@@ -29,11 +29,11 @@ Option jobs_option(const std::string& fallback) {
           .max = 10'000'000};
 }
 
-Option seconds_option(const std::string& fallback) {
+Option seconds_option(const std::string& help, const std::string& fallback) {
   return {.name = "seconds",
           .kind = OptionKind::kNumber,
           .placeholder = "N",
-          .help = "How long.",
+          .help = help,
           .fallback = fallback,
           .min = 1,
           .max = 86'400};

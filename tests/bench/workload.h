@@ -43,7 +43,7 @@ struct Workload {
 // ---- what several workloads share ----
 
 Option jobs_option(const std::string& fallback);
-Option seconds_option(const std::string& fallback);
+Option seconds_option(const std::string& help, const std::string& fallback);
 std::vector<Option> worker_options();
 
 // As many as --groups says, for the workers of start_workers() below.

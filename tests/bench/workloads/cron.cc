@@ -133,7 +133,7 @@ Workload cron_workload() {
                           .fallback = "1000",
                           .min = 1,
                           .max = 1'000'000});
-  verb.options.push_back(seconds_option("60"));
+  verb.options.push_back(seconds_option("How long the fires are watched.", "60"));
   verb.options.push_back({.name = "spread",
                           .kind = OptionKind::kSwitch,
                           .help = "Fires come evenly over the second, not all at its start."});

@@ -68,7 +68,8 @@ Workload flow_workload() {
           "maximum. Then jobs come at a steady share of it, and a second client submits "
           "single jobs of a group of its own and takes the time to their start."};
   verb.options = worker_options();
-  verb.options.push_back(seconds_option("60"));
+  verb.options.push_back(
+      seconds_option("How long the maximum is measured, and then each share.", "60"));
   verb.options.push_back({.name = "loads",
                           .kind = OptionKind::kList,
                           .placeholder = "PERCENT,...",

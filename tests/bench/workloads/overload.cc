@@ -70,7 +70,8 @@ Workload overload_workload() {
                 "clients before the job tracker says so. Fails if a job that was accepted is lost "
                 "or ends twice, or if the rate falls."};
   verb.options = worker_options();
-  verb.options.push_back(seconds_option("30"));
+  verb.options.push_back(
+      seconds_option("How long the maximum is measured, and then the overload.", "30"));
   verb.options.push_back({.name = "times",
                           .kind = OptionKind::kNumber,
                           .placeholder = "N",
