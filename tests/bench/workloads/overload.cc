@@ -33,18 +33,19 @@ Result<Figures> run(Round& round) {
                   .ended_per_second;
   }
   const double times = static_cast<double>(round.flags.number("times"));
-  const FlowSeen seen = CARILLON_TRY(
-      run_flow(round, {.feed = {.groups = groups_of(round),
-                                .rate = times * maximum,
-                                .clients = static_cast<int>(round.flags.number("clients"))},
-                       .seconds = time}));
+  const FlowPlan plan{.feed = {.groups = groups_of(round),
+                               .rate = times * maximum,
+                               .clients = static_cast<int>(round.flags.number("clients"))},
+                      .seconds = time};
+  const FlowSeen seen = CARILLON_TRY(run_flow(round, plan));
   CARILLON_TRY(check_rate(seen, maximum, round.flags.number("at-least")));
   const auto of_offered = [&seen](std::int64_t jobs) {
     return 100 * static_cast<double>(jobs) / static_cast<double>(seen.fed.offered);
   };
   Figures figures{
       {"flow, maximum", "jobs/s", maximum},
-      {"offered", "jobs/s", static_cast<double>(seen.fed.offered) / static_cast<double>(time)},
+      {"offered", "jobs/s",
+       static_cast<double>(seen.fed.offered) / (static_cast<double>(time) + seconds(plan.warm_up))},
       {"accepted", "jobs/s", seen.accepted_per_second},
       {"ended", "jobs/s", seen.ended_per_second},
       {"ended, of the maximum", "%", 100 * seen.ended_per_second / maximum},
