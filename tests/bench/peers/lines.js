@@ -24,19 +24,39 @@ export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 // Milliseconds since the epoch, with a fraction.
 export const now = () => performance.timeOrigin + performance.now();
 
-// What a worker has run. Every job carries its number: if their count and their sum are right,
-// each was run once.
+class Bits {
+  bytes = Buffer.alloc(1024);
+
+  // False: it was set already.
+  set(number) {
+    const place = number >>> 3;
+    const bit = 1 << (number & 7);
+    if (place >= this.bytes.length) {
+      this.bytes = Buffer.concat([this.bytes, Buffer.alloc(place + 1)]);
+    }
+    const isNew = (this.bytes[place] & bit) === 0;
+    this.bytes[place] |= bit;
+    return isNew;
+  }
+
+  toJSON() {
+    return this.bytes.toString("base64");
+  }
+}
+
+// What a worker has run: a bit for each job's number, and another for what it has run again.
 export class Handled {
   count = 0;
-  sum = 0;
   first = null;
   last = null;
+  ran = new Bits();
+  twice = new Bits();
 
   add(number) {
     this.last = now();
     this.first ??= this.last;
     this.count += 1;
-    this.sum += number;
+    if (!this.ran.set(number)) this.twice.set(number);
   }
 
   // Says the count now and then, when it has changed.

@@ -7,6 +7,7 @@ import time
 import cpu
 from figures import percentile
 from program import PeerError, Program
+from runs import check_each_once
 
 BATCH = 1000  # jobs of one call
 CLIENTS = 50  # who submit one by one
@@ -99,12 +100,9 @@ class Setting:
             time.sleep(POLL)
 
     def check(self, workers, jobs):
+        """PeerError unless each job was run once; what the workers say of it."""
         reports = [worker.ask("report") for worker in workers]
-        count = sum(report["count"] for report in reports)
-        numbers = sum(report["sum"] for report in reports)
-        if count != jobs or numbers != jobs * (jobs - 1) // 2:
-            raise PeerError(f"{count} runs of {jobs} jobs, whose numbers sum up to {numbers} instead "
-                            f"of {jobs * (jobs - 1) // 2}: some were lost or run twice")
+        check_each_once(jobs, reports)
         return reports
 
     # Workloads.

@@ -1,14 +1,14 @@
+import java.util.Base64;
+import java.util.BitSet;
 import org.json.JSONObject;
 
-/**
- * What a worker has run. Every job carries its number: if their count and their sum are right, each
- * was run once.
- */
+/** What a worker has run: a bit for each job's number, and another for what it has run again. */
 final class Handled {
   private long count;
-  private long sum;
   private double first;
   private double last;
+  private final BitSet ran = new BitSet();
+  private final BitSet twice = new BitSet();
 
   synchronized void add(long number) {
     last = System.currentTimeMillis();
@@ -16,11 +16,20 @@ final class Handled {
       first = last;
     }
     count += 1;
-    sum += number;
+    int bit = Math.toIntExact(number);
+    if (ran.get(bit)) {
+      twice.set(bit);
+    }
+    ran.set(bit);
   }
 
   synchronized JSONObject report() {
-    return new JSONObject().put("count", count).put("sum", sum).put("first", first).put("last", last);
+    return new JSONObject().put("count", count).put("first", first).put("last", last)
+        .put("ran", text(ran)).put("twice", text(twice));
+  }
+
+  private static String text(BitSet bits) {
+    return Base64.getEncoder().encodeToString(bits.toByteArray());
   }
 
   private synchronized long count() {

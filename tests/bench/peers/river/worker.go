@@ -9,12 +9,25 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// What was run. Every job carries its number: if their count and their sum are right, each was run
-// once.
+type bits []byte
+
+// False: it was set already.
+func (b *bits) set(number int64) bool {
+	for int64(len(*b)) <= number/8 {
+		*b = append(*b, make([]byte, len(*b)+1024)...)
+	}
+	bit := byte(1) << (number % 8)
+	isNew := (*b)[number/8]&bit == 0
+	(*b)[number/8] |= bit
+	return isNew
+}
+
+// What was run: a bit for each job's number, and another for what was run again.
 type handled struct {
 	mutex       sync.Mutex
-	count, sum  int64
+	count       int64
 	first, last float64
+	ran, twice  bits
 }
 
 func nowMs() float64 { return float64(time.Now().UnixMicro()) / 1e3 }
@@ -27,13 +40,16 @@ func (h *handled) add(number int64) {
 		h.first = h.last
 	}
 	h.count++
-	h.sum += number
+	if !h.ran.set(number) {
+		h.twice.set(number)
+	}
 }
 
 func (h *handled) answer() answer {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	return answer{"count": h.count, "sum": h.sum, "first": h.first, "last": h.last}
+	return answer{"count": h.count, "first": h.first, "last": h.last,
+		"ran": append(bits{}, h.ran...), "twice": append(bits{}, h.twice...)}
 }
 
 func serveWorker(ctx context.Context) error {
