@@ -24,21 +24,27 @@ def flags_of(workload, options):
         "drain": ["--jobs", options.jobs, "--workers", 2],
         "latency": ["--jobs", options.latency_jobs],
         "flow": ["--seconds", options.seconds, "--loads", ""],
-        "burst": [],
+        "burst": ["--jobs", options.burst_jobs],
     }[workload]
+
+
+def bench_program(bin_folder):
+    """carillon-bench of that folder."""
+    program = bin_folder.resolve() / "carillon-bench"
+    if not program.exists():
+        raise PeerError(f"{program} is not there: build the target carillon-bench (see "
+                        "docs/performance.md), or say --bin DIR")
+    return program
 
 
 class Carillon:
     workloads = tuple(NAMES)
 
     def __init__(self, bin_folder, store):
-        self.program = bin_folder / "carillon-bench"
+        self.program = bench_program(bin_folder)
         self.store = store
         self.name = f"carillon {store}"
         self.durability = ""
-        if not self.program.exists():
-            raise PeerError(f"{self.program} is not there: build the target carillon-bench (see "
-                            "docs/performance.md), or say --bin DIR")
 
     def measure(self, workload, options, _folder):
         words = [self.program, workload, "--store", self.store, "--json",

@@ -45,6 +45,7 @@ def parse_arguments():
     parser.add_argument("--singles", type=int, default=20_000, help="jobs submitted one by one")
     parser.add_argument("--latency-jobs", type=int, default=300, help="of latency")
     parser.add_argument("--seconds", type=int, default=30, help="of flow")
+    parser.add_argument("--burst-jobs", type=int, default=10_000, help="of burst")
     parser.add_argument("--repeat", type=int, default=1, help="rounds, in which all take turns")
     parser.add_argument("--workloads", type=lambda text: names(text, WORKLOADS),
                         default=",".join(WORKLOADS), help="which, separated by commas")
@@ -66,7 +67,7 @@ def say(text):
 
 
 def open_systems(arguments, installation):
-    systems = [Carillon(arguments.bin.resolve(), store) for store in arguments.stores]
+    systems = [Carillon(arguments.bin, store) for store in arguments.stores]
     for name in arguments.peers:
         say(f"installing {name} ...")
         try:

@@ -17,6 +17,7 @@ import tempfile
 
 sys.dont_write_bytecode = True  # nothing is left behind in the sources
 
+from carillon import bench_program
 from installation import Installation
 from program import PeerError
 
@@ -52,7 +53,7 @@ def output_of(argv):
 
 
 def measure_carillon(arguments):
-    report = output_of([arguments.bin / "carillon-bench", "cron-parse", "--json",
+    report = output_of([bench_program(arguments.bin), "cron-parse", "--json",
                         "--time", f"{arguments.ms}ms"])
     values = {figure["name"]: figure["median"] for figure in report["figures"]}
     return {what: {"compile": values[f"{what}, compile"], "next": values[f"{what}, next fire"]}
@@ -60,10 +61,10 @@ def measure_carillon(arguments):
 
 
 def measure_all(arguments, folder):
+    measured = {"carillon": measure_carillon(arguments)}
     installation = Installation(arguments.install or folder / "install")
     plan = json.dumps({"expressions": EXPRESSIONS, "zone": "Europe/Berlin",
                        "start": "2026-01-01T00:00:00Z", "ms": arguments.ms})
-    measured = {"carillon": measure_carillon(arguments)}
     measured |= output_of([*installation.go_program("cron_go"), plan])
     measured |= output_of([*installation.node_program("cron_node"), plan])
     measured |= output_of([*installation.python_program("cron_python", PYTHON_LIBRARIES), plan])
@@ -85,7 +86,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="carillon-peers-", ignore_cleanup_errors=True) as name:
         try:
             measured = measure_all(arguments, pathlib.Path(name))
-        except PeerError as error:
+        except (PeerError, OSError) as error:
             print(f"compare_cron: {error}", file=sys.stderr)
             return 2
     print(json.dumps(measured, indent=2) if arguments.json else to_table(measured))

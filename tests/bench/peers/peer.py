@@ -13,7 +13,6 @@ BATCH = 1000  # jobs of one call
 CLIENTS = 50  # who submit one by one
 WARM_UP = 50  # single jobs before those that count
 GAP_MS = 5
-BURST = 10_000
 BURST_LEAD_MS = 8000  # from the first call to the instant at which all of them are due
 FLOW_AHEAD = 20_000
 FLOW_WARM_UP = 3.0  # seconds of a flow that do not count
@@ -163,13 +162,17 @@ class Setting:
         (first_at, first), (last_at, last) = marks[0], marks[-1]
         return {"flow": (last - first) / (last_at - first_at)}
 
-    def burst(self, _options):
+    def burst(self, options):
+        jobs = self.at_most(options.burst_jobs)
         workers = self.start_workers()
         for worker in workers:
             worker.tell("go")
-        due = self.client.ask("burst", jobs=BURST, batch=BATCH, lead_ms=BURST_LEAD_MS)["due"]
-        self.await_all(BURST)
-        reports = self.check(workers, BURST)
+        due = self.client.ask("burst", jobs=jobs, batch=BATCH, lead_ms=BURST_LEAD_MS)["due"]
+        if 1000 * time.time() >= due:
+            raise PeerError(f"{jobs} jobs were due before all of them were submitted, which takes "
+                            "it more than 8 s: give fewer --burst-jobs")
+        self.await_all(jobs)
+        reports = self.check(workers, jobs)
         first = min(report["first"] for report in reports if report["count"])
         if first < due:
             raise PeerError(f"a job was started {due - first:.0f} ms too soon")

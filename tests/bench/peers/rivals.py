@@ -37,7 +37,7 @@ class Bullmq(Peer):
 
 class DbScheduler(Peer):
     name = "db-scheduler"
-    workloads = ("submit", "drain")
+    workloads = ("submit", "drain", "burst")
 
     def install(self):
         return self.installation.java_program("java", "DbSchedulerPeer")
@@ -48,7 +48,7 @@ class DbScheduler(Peer):
 
 class Quartz(Peer):
     name = "quartz"
-    workloads = ("submit", "drain")
+    workloads = ("submit", "drain", "burst")
     jobs_max = 2000  # it does hundreds a second
 
     def install(self):

@@ -54,12 +54,12 @@ final class DbSchedulerPeer extends Submitter {
   }
 
   @Override
-  void insert(long from, long to) {
+  void insert(long from, long to, Instant due) {
     var jobs = new ArrayList<TaskInstance<?>>();
     for (long number = from; number < to; ++number) {
       jobs.add(task.instance(Long.toString(number), PAD));
     }
-    client.scheduleBatch(jobs, Instant.now());
+    client.scheduleBatch(jobs, due);
   }
 
   @Override

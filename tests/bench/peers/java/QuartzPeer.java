@@ -1,14 +1,19 @@
 import com.zaxxer.hikari.HikariDataSource;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.Date;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Properties;
 import org.json.JSONObject;
 import org.quartz.Job;
 import org.quartz.JobBuilder;
+import org.quartz.JobDetail;
 import org.quartz.JobExecutionContext;
 import org.quartz.JobKey;
 import org.quartz.Scheduler;
 import org.quartz.SchedulerException;
+import org.quartz.Trigger;
 import org.quartz.TriggerBuilder;
 import org.quartz.impl.StdSchedulerFactory;
 
@@ -16,6 +21,8 @@ import org.quartz.impl.StdSchedulerFactory;
 public final class QuartzPeer extends Submitter {
   private static final int THREADS = 20;  // of each of the two workers
   private static final JobKey NOOP = JobKey.jobKey("noop");
+  private static final JobDetail JOB =
+      JobBuilder.newJob(Noop.class).withIdentity(NOOP).storeDurably().build();
   private static final Handled HANDLED = new Handled();
 
   public static final class Noop implements Job {
@@ -35,6 +42,8 @@ public final class QuartzPeer extends Submitter {
         Map.entry("org.quartz.scheduler.instanceId", "AUTO"),
         Map.entry("org.quartz.scheduler.skipUpdateCheck", "true"),
         Map.entry("org.quartz.scheduler.batchTriggerAcquisitionMaxCount", "20"),
+        // It looks for what others have added so often, ms; by default each half a minute.
+        Map.entry("org.quartz.scheduler.idleWaitTime", "1000"),
         Map.entry("org.quartz.threadPool.class", "org.quartz.simpl.SimpleThreadPool"),
         Map.entry("org.quartz.threadPool.threadCount", Integer.toString(THREADS)),
         Map.entry("org.quartz.jobStore.class", "org.quartz.impl.jdbcjobstore.JobStoreTX"),
@@ -65,23 +74,26 @@ public final class QuartzPeer extends Submitter {
       Database.run(database, new String(tables.readAllBytes(), StandardCharsets.UTF_8));
     }
     scheduler = open(50);
-    scheduler.addJob(
-        JobBuilder.newJob(Noop.class).withIdentity(NOOP).storeDurably().build(), true);
+    scheduler.addJob(JOB, true);
   }
 
-  /** It has no call for many of them. */
+  private static Trigger trigger(long number, Instant due) {
+    return TriggerBuilder.newTrigger().withIdentity(Long.toString(number)).forJob(NOOP)
+        .usingJobData("pad", PAD).startAt(Date.from(due)).build();
+  }
+
   @Override
-  void insert(long from, long to) throws Exception {
+  void insert(long from, long to, Instant due) throws Exception {
+    var triggers = new HashSet<Trigger>();
     for (long number = from; number < to; ++number) {
-      insertOne(number);
+      triggers.add(trigger(number, due));
     }
+    scheduler.scheduleJobs(Map.of(JOB, triggers), true);
   }
 
   @Override
   void insertOne(long number) throws Exception {
-    scheduler.scheduleJob(TriggerBuilder.newTrigger()
-        .withIdentity(Long.toString(number)).forJob(NOOP).usingJobData("pad", PAD).startNow()
-        .build());
+    scheduler.scheduleJob(trigger(number, Instant.now()));
   }
 
   @Override

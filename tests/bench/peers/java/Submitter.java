@@ -1,3 +1,4 @@
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -13,7 +14,7 @@ abstract class Submitter {
   abstract void prepare() throws Exception;
 
   /** In one call. */
-  abstract void insert(long from, long to) throws Exception;
+  abstract void insert(long from, long to, Instant due) throws Exception;
 
   abstract void insertOne(long number) throws Exception;
 
@@ -27,6 +28,7 @@ abstract class Submitter {
         },
         "left", options -> new JSONObject().put("left", left()),
         "submit", this::submit,
+        "burst", this::burst,
         "singles", this::singles));
   }
 
@@ -35,9 +37,20 @@ abstract class Submitter {
     long batch = options.getLong("batch");
     long begin = System.nanoTime();
     for (long at = 0; at < jobs; at += batch) {
-      insert(at, Math.min(jobs, at + batch));
+      insert(at, Math.min(jobs, at + batch), Instant.now());
     }
     return new JSONObject().put("ms", (System.nanoTime() - begin) / 1e6);
+  }
+
+  /** All of them due at one instant to come. */
+  private JSONObject burst(JSONObject options) throws Exception {
+    long jobs = options.getLong("jobs");
+    long batch = options.getLong("batch");
+    long due = System.currentTimeMillis() + options.getLong("lead_ms");
+    for (long at = 0; at < jobs; at += batch) {
+      insert(at, Math.min(jobs, at + batch), Instant.ofEpochMilli(due));
+    }
+    return new JSONObject().put("due", due);
   }
 
   private JSONObject singles(JSONObject options) throws Exception {
