@@ -52,8 +52,10 @@ struct BatcherConfig {
   // takes: longer makes larger batches and more jobs a second, shorter lets an urgent claim wait
   // less behind a bulk load.
   Duration rows_time_aim = std::chrono::milliseconds{8};
-  // Ends give way to starts so long: what a worker would run again, if it died now, stays little.
-  Duration completion_wait = std::chrono::milliseconds{250};
+  // Ends give way to starts so long, so that of many jobs due at one instant the last starts
+  // sooner. Longer: more of what has ended shows as executing, and task trackers begin to send
+  // results again, and to write them to their disks.
+  Duration completion_wait = std::chrono::milliseconds{500};
   std::size_t rows_min = 64;
   std::size_t rows_max = 8192;
   // Rows that may wait for a commit; beyond it clients are told to slow down.
