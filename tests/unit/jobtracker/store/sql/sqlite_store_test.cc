@@ -288,38 +288,5 @@ TEST_F(SqliteStoreTest, CheckpointsBesideTheStore) {
   EXPECT_GT(std::filesystem::file_size(path_), 1'900'000U);
 }
 
-TEST_F(SqliteStoreTest, PlansTheHotReadsAlongTheirIndexes) {
-  auto opened = open();
-  Store& store = *opened.value().store;
-  ASSERT_TRUE(store.read(MakeGroup{"default"}).ok());
-  const auto db = connect();
-  const auto plan = [&](const std::string& select) {
-    std::string steps;
-    EXPECT_TRUE(db->query("EXPLAIN QUERY PLAN " + select, {}, [&](const sql::Row& row) {
-                    steps += std::string{row.bytes(3)} + "\n";
-                  }).ok());
-    return steps;
-  };
-  const std::string table = "lts_wjq_default INDEXED BY \"lts_wjq_default.order\" ";
-  const auto at = plan("SELECT * FROM " + table +
-                       "WHERE priority = 1 AND trigger_time_us = 2 AND job_id > 3 "
-                       "ORDER BY trigger_time_us, job_id LIMIT 4");
-  EXPECT_THAT(at, HasSubstr("(priority=? AND trigger_time_us=? AND rowid>?)"));
-  EXPECT_THAT(at, Not(HasSubstr("TEMP B-TREE")));
-  const auto after = plan("SELECT * FROM " + table +
-                          "WHERE priority = 1 AND trigger_time_us > 2 AND trigger_time_us <= 3 "
-                          "ORDER BY trigger_time_us, job_id LIMIT 4");
-  EXPECT_THAT(after, HasSubstr("(priority=? AND trigger_time_us>? AND trigger_time_us<?)"));
-  EXPECT_THAT(after, Not(HasSubstr("TEMP B-TREE")));
-  EXPECT_THAT(plan("SELECT * FROM lts_delayed_job_queue WHERE suspended = 0 AND "
-                   "trigger_time_us <= 1 ORDER BY trigger_time_us, job_id LIMIT 5"),
-              HasSubstr("(suspended=? AND trigger_time_us<?)"));
-  EXPECT_THAT(plan("DELETE FROM lts_wjq_default WHERE definition_id = 1"),
-              HasSubstr("lts_wjq_default.definition"));
-  const std::string retries = " WHERE definition_id > 0 AND attempt > 0";
-  for (const std::string one : {"lts_delayed_job_queue", "lts_wjq_default"})
-    EXPECT_THAT(plan("SELECT * FROM " + one + retries), HasSubstr(one + ".definition"));
-}
-
 }  // namespace
 }  // namespace carillon::jobtracker
