@@ -1,5 +1,6 @@
 #include "tests/bench/report.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -38,11 +39,13 @@ std::string to_text(const Report& report) {
   for (const std::string& setting : report.settings) text += "  " + setting;
   text += "\n" + report.machine + "\n";
   if (report.rounds.empty()) return text;
+  std::size_t widest = 0;
+  for (const Figure& figure : report.rounds.front()) widest = std::max(widest, figure.name.size());
   for (std::size_t i = 0; i < report.rounds.front().size(); ++i) {
     const Figure& figure = report.rounds.front()[i];
     const Spread spread = spread_of(values_of(report, i));
-    text += "  " + padded(figure.name, 38, false) + padded(number(spread.median), 9, true) + " " +
-            padded(figure.unit, 8, false);
+    text += "  " + padded(figure.name, widest, false) + padded(number(spread.median), 9, true) +
+            " " + padded(figure.unit, 8, false);
     if (report.rounds.size() > 1) {
       text += padded("(" + number(spread.min) + " .. " + number(spread.max) + ")", 22, false);
     }
