@@ -45,20 +45,20 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       on_fatal_(std::move(on_fatal)),
       clock_(clock, log_),
       batcher_(config_.batcher, lane, clock, log_),
-      feedback_(config_.feedback, catalog_, batcher_, *this, clock_, log_),
-      recurrence_(config_.recurrence, catalog_, executing_, batcher_, *this, feedback_, *this, ids_,
-                  clock_, executor, log_),
+      feedback_(config_.feedback, catalog_, ownership_, batcher_, *this, clock_, log_),
+      recurrence_(config_.recurrence, catalog_, ownership_, executing_, batcher_, *this, feedback_,
+                  *this, ids_, clock_, executor, log_),
       completion_(catalog_, executing_, workers_, batcher_, recurrence_, feedback_, *this, ids_,
                   clock_, random, log_),
       dispatcher_(config_.dispatcher, catalog_, executing_, workers_, batcher_, questions, clock_,
                   executor, recurrence_, completion_, *this, log_),
       recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
-      submit_(config_.zone, catalog_, *this, recurrence_, batcher_, *this, feedback_, *this, ids_,
-              clock_),
-      act_(catalog_, executing_, workers_, recurrence_, completion_, batcher_, *this, feedback_,
-           *this, *this, ids_, clock_),
-      query_(catalog_, executing_, workers_, questions, *this, clock_, config_.recovery.lease,
-             [this] { return stats(); }) {}
+      submit_(config_.zone, catalog_, *this, ownership_, recurrence_, batcher_, *this, feedback_,
+              *this, ids_, clock_),
+      act_(catalog_, ownership_, executing_, workers_, recurrence_, completion_, batcher_, *this,
+           feedback_, *this, *this, ids_, clock_),
+      query_(catalog_, ownership_, executing_, workers_, questions, *this, clock_,
+             config_.recovery.lease, [this] { return stats(); }) {}
 
 void JobTracker::start(net::ServerTransport& transport) {
   transport_ = &transport;
@@ -69,14 +69,15 @@ void JobTracker::start(net::ServerTransport& transport) {
 void JobTracker::on_started(Result<ReadAnswer> answer) {
   if (!answer.ok()) return on_fatal_(answer.error());
   const auto& found = std::get<StartAnswer>(answer.value());
-  ids_ = IdSource(found.id_high);
+  ids_ = IdSource(found.id_high, found.number.value_or(0));
+  ownership_.begin(found.owned);
   if (found.clock.shows) {
     clock_.follow(*found.clock.shows, found.clock.at);
     every(kClockPeriod, [this] { follow_store_clock(); });
   }
   for (const Group& group : found.groups) {
     catalog_.put_group(group);
-    dispatcher_.open_group(group.id);
+    if (ownership_.has(group.id)) dispatcher_.open_group(group.id);
   }
   feedback_.start(found);
   recovery_.start(found);
@@ -96,6 +97,21 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
   every(std::chrono::hours{1}, [this] { feedback_.purge(); });
   ready_ = true;
   on_ready_();
+}
+
+GroupId JobTracker::last_group() const {
+  return catalog_.groups().empty() ? GroupId{} : catalog_.groups().rbegin()->first;
+}
+
+void JobTracker::on_cluster(const ClusterView& view) {
+  if (!ready_) return;
+  ownership_.saw(view);
+  if ((view.inbox & ownership_.owned()).any()) recurrence_.take_inbox();
+  for (const Group& group : view.groups) {
+    if (catalog_.group(group.id) != nullptr) continue;
+    catalog_.put_group(group);
+    if (ownership_.has(group.id)) dispatcher_.open_group(group.id);
+  }
 }
 
 void JobTracker::every(Duration period, std::function<void()> work) {
@@ -228,6 +244,8 @@ void JobTracker::on_register(const Asker& asker, wire::Register message) {
   const std::string name = message.group;
   with_group(name, [this, asker, message = std::move(message)](Result<const Group*> group) {
     if (!group.ok()) return answer(asker, wire::ErrorReply{group.error()});
+    const GroupId id = group.value()->id;
+    if (!ownership_.has(id)) return answer(asker, ownership_.elsewhere(id));
     seat(asker, message, *group.value());
   });
 }
@@ -361,7 +379,7 @@ void JobTracker::with_group(const std::string& name,
     const Group& group = std::get<GroupAnswer>(answer.value()).group;
     if (catalog_.group(group.id) == nullptr) {
       catalog_.put_group(group);
-      dispatcher_.open_group(group.id);
+      if (ownership_.has(group.id)) dispatcher_.open_group(group.id);
     }
     for (const auto& one : all) one(catalog_.group(group.id));
   });
@@ -370,6 +388,7 @@ void JobTracker::with_group(const std::string& name,
 // ---- housekeeping ----
 
 void JobTracker::purge() {
+  if (!ownership_.owned().test(0)) return;  // One of several does it.
   const WallTime now = clock_.now();
   Purge operation{.log_before = now - config_.log_retention,
                   .clients_before = now - config_.client_retention,
@@ -400,6 +419,7 @@ std::vector<Stat> JobTracker::stats() const {
           {"jobs_executing", static_cast<std::int64_t>(executing_.size())},
           {"definitions", static_cast<std::int64_t>(catalog_.definitions().size())},
           {"groups", static_cast<std::int64_t>(catalog_.groups().size())},
+          {"partitions", static_cast<std::int64_t>(ownership_.owned().count())},
           {"workers", static_cast<std::int64_t>(workers_.all().size())},
           {"store_away", store_is_away_ ? 1 : 0},
           {"store_full", batcher_.lacks_room() ? 1 : 0}};

@@ -17,6 +17,7 @@
 #include "jobtracker/recurrence/recurrence.h"
 #include "jobtracker/state/client_link.h"
 #include "jobtracker/state/group_maker.h"
+#include "jobtracker/state/ownership.h"
 #include "jobtracker/store/batcher.h"
 #include "jobtracker/store/beat_watch.h"
 #include "shared/base/random.h"
@@ -64,12 +65,16 @@ class JobTracker final : public net::ServerReceiver,
   // Takes nothing new and hands out nothing more; what was taken is still stored and answered.
   // Task trackers are told, so that they turn to another job tracker at once.
   void stop();
+  // As stop(), but this session's place is taken by another one of the same process, and nobody is
+  // told: who asks meanwhile is to be kept waiting.
+  void hand_over() { stopping_ = true; }
   // Nothing that was taken waits for the store any more.
   bool is_idle() const { return !ready_ || batcher_.is_idle(); }
 
   void on_frame(const net::Peer& peer, std::string_view frame) override;
   void on_batch_done(BatchDone done);
   void on_read_done(ReadDone done) { batcher_.on_read_done(std::move(done)); }
+  void on_cluster(const ClusterView& view);
   void on_store_health(bool away) { store_is_away_ = away; }
 
   // At the end of every turn of the loop: hands out, confirms, commits.
@@ -79,6 +84,9 @@ class JobTracker final : public net::ServerReceiver,
     return ready_ && !stopping_ && !store_is_away_ && !batcher_.lacks_room();
   }
   std::vector<Stat> stats() const;
+  const Partitions& owned() const { return ownership_.owned(); }
+  // The highest number that a known node group has.
+  GroupId last_group() const;
 
  private:
   // JobSink, WorkerLink, ClientLink, GroupMaker, RunStopper: what one part asks of another.
@@ -131,6 +139,7 @@ class JobTracker final : public net::ServerReceiver,
 
   SchedulingClock clock_;
   IdSource ids_{0};
+  Ownership ownership_;
   Catalog catalog_;
   ExecutingTable executing_;
   Workers workers_;

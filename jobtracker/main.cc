@@ -10,6 +10,7 @@
 
 #include <sys/stat.h>
 
+#include "jobtracker/cluster/membership.h"
 #include "jobtracker/http/operations_pages.h"
 #include "jobtracker/job_tracker.h"
 #include "jobtracker/program.h"
@@ -18,9 +19,12 @@
 #include "jobtracker/store/store_thread.h"
 #include "jobtracker/waiting_room.h"
 #include "shared/base/clock.h"
+#include "shared/base/host_name.h"
 #include "shared/base/random.h"
+#include "shared/net/endpoint.h"
 #include "shared/net/zmq/zmq_transport.h"
 #include "shared/runtime/event_loop.h"
+#include "shared/runtime/life_executor.h"
 #include "shared/runtime/mailbox.h"
 #include "shared/runtime/sd_notify.h"
 #include "shared/runtime/signals.h"
@@ -62,20 +66,21 @@ Status make_data_folder(const Settings& settings) {
 }
 
 // Opens the store on a thread of its own, because that may take long: the database may be away, and
-// another job tracker may work on it.
+// others that work on it are watched first.
 class StoreOpening {
  public:
   struct News {
-    std::optional<SessionBeat> other{};  // at work on the store: this one stands by
+    std::optional<SessionBeat> other{};  // at work on an older store: this one stands by
     std::optional<Result<OpenedStore>> end{};
   };
 
   // `on_news` is called on the loop, with the end last.
   static Result<std::unique_ptr<StoreOpening>> start(const Settings& settings, SessionId session,
-                                                     const Clock& clock, EventLoop& loop,
+                                                     Joining joining, const Clock& clock,
+                                                     EventLoop& loop,
                                                      std::function<void(News)> on_news) {
     std::unique_ptr<StoreOpening> opening(
-        new StoreOpening(settings, session, clock, loop, std::move(on_news)));
+        new StoreOpening(settings, session, std::move(joining), clock, loop, std::move(on_news)));
     opening->thread_ =
         CARILLON_TRY(Thread::start("opening", [raw = opening.get()] { raw->run(); }));
     return opening;
@@ -89,10 +94,11 @@ class StoreOpening {
   StoreOpening& operator=(const StoreOpening&) = delete;
 
  private:
-  StoreOpening(const Settings& settings, SessionId session, const Clock& clock, EventLoop& loop,
-               std::function<void(News)> on_news)
+  StoreOpening(const Settings& settings, SessionId session, Joining joining, const Clock& clock,
+               EventLoop& loop, std::function<void(News)> on_news)
       : settings_(settings),
         who_{.session = session, .name = settings.name},
+        joining_(std::move(joining)),
         clock_(clock),
         loop_(loop),
         on_news_(std::move(on_news)) {
@@ -111,7 +117,7 @@ class StoreOpening {
                                  news_.put({.other = other});
                                },
                            .wait = [this](Duration longest) { return !stop_.wait_for(longest); }};
-    return open_mysql_store(settings_.store, who_, describe, stand_by, clock_, log_);
+    return open_mysql_store(settings_.store, who_, describe, joining_, stand_by, clock_, log_);
   }
 
   // A store that can't be reached is tried again for --store-wait; by one that stands by, for ever.
@@ -133,6 +139,7 @@ class StoreOpening {
 
   const Settings& settings_;
   const StoreSession who_;
+  const Joining joining_;
   const Clock& clock_;
   EventLoop& loop_;
   const std::function<void(News)> on_news_;
@@ -145,17 +152,16 @@ class StoreOpening {
 
 // Runs the loop until the store is there, or cannot be opened, or the loop is stopped.
 Result<OpenedStore> open_store(const Settings& settings, const Environment& environment,
-                               SessionId session, const Clock& clock, EventLoop& loop,
-                               net::ServerTransport& transport, bool& stands_by,
+                               SessionId session, const Joining& joining, const Clock& clock,
+                               EventLoop& loop, WaitingRoom& room, bool& stands_by,
                                const Logger& log) {
-  WaitingRoom room(transport);
   Result<OpenedStore> opened = Error{ErrorCode::kUnavailable, "the job tracker was stopped"};
   const auto on_news = [&](StoreOpening::News news) {
     if (news.other) {
       stands_by = true;
       const std::string other = "job tracker '" + news.other->name + "'";
-      log.info("standing by, another job tracker works on the store", "tracker", news.other->name,
-               "session", news.other->session.value);
+      log.info("standing by, another job tracker works on the store, which is of an older version",
+               "tracker", news.other->name, "session", news.other->session.value);
       room.set_reason("this job tracker stands by, " + other + " works on the store");
       // For a service manager it has started.
       (void)sd_notify(environment, "READY=1\nSTATUS=standing by, " + other + " works on the store");
@@ -165,7 +171,8 @@ Result<OpenedStore> open_store(const Settings& settings, const Environment& envi
     opened = std::move(*news.end);
     loop.stop();
   };
-  const auto opening = CARILLON_TRY(StoreOpening::start(settings, session, clock, loop, on_news));
+  const auto opening =
+      CARILLON_TRY(StoreOpening::start(settings, session, joining, clock, loop, on_news));
   loop.run();
   return opened;
 }
@@ -222,108 +229,286 @@ Result<std::unique_ptr<Chore>> start_checkpoints(const std::string& path) {
                       });
 }
 
-// Raises the session's beat, as long as the loop turns: one that is stuck is to be replaced. A lost
-// connection is the store thread's to tell of.
-Result<std::unique_ptr<Chore>> start_beats(const Settings& settings, SessionId session,
-                                           const Clock& clock,
-                                           const std::atomic<SteadyTime>& turned_at) {
-  std::shared_ptr<MysqlBeat> beat = CARILLON_TRY(MysqlBeat::open(settings.store, session));
-  return Chore::start("beat", kBeat, [beat, &clock, &turned_at] {
-    if (clock.steady_now() < turned_at.load() + kLoopStuck) (void)beat->run_once();
-  });
+// Raises the session's beat, as long as the loop turns, because one that is stuck is to be
+// replaced; and looks at the other job trackers in between. A lost connection is the store thread's
+// to tell of.
+class ClusterWatch {
+ public:
+  static Result<std::unique_ptr<ClusterWatch>> start(
+      const Settings& settings, SessionId session, const Clock& clock,
+      const std::atomic<SteadyTime>& turned_at, const std::atomic<std::int32_t>& last_group,
+      EventLoop& loop, std::function<void(const ClusterView&)> on_view) {
+    std::unique_ptr<ClusterWatch> watch(new ClusterWatch(loop, std::move(on_view)));
+    std::shared_ptr<MysqlBeat> beat = CARILLON_TRY(MysqlBeat::open(settings.store, session));
+    watch->chore_ = CARILLON_TRY(Chore::start(
+        "beat", kLook,
+        [raw = watch.get(), beat, &clock, &turned_at, &last_group, next = SteadyTime{}]() mutable {
+          const SteadyTime now = clock.steady_now();
+          if (now >= next && now < turned_at.load() + kLoopStuck) {
+            (void)beat->run_once();
+            next = now + kBeat;
+          }
+          auto view = beat->look(clock, GroupId{last_group.load()});
+          if (view.ok()) raw->views_.put(std::move(view).value());
+        }));
+    return watch;
+  }
+  ~ClusterWatch() {
+    chore_.reset();
+    loop_.unwatch(views_.fd());
+  }
+  ClusterWatch(const ClusterWatch&) = delete;
+  ClusterWatch& operator=(const ClusterWatch&) = delete;
+
+ private:
+  ClusterWatch(EventLoop& loop, std::function<void(const ClusterView&)> on_view)
+      : loop_(loop), on_view_(std::move(on_view)) {
+    loop_.watch(views_.fd(), [this] {
+      views_.clear();
+      while (const auto view = views_.take()) on_view_(*view);
+    });
+  }
+
+  EventLoop& loop_;
+  const std::function<void(const ClusterView&)> on_view_;
+  Mailbox<ClusterView> views_{64};
+  std::unique_ptr<Chore> chore_;
+};
+
+// How clients and task trackers of other machines reach this one.
+std::string address_of(const Settings& settings, const net::ServerTransport& transport) {
+  if (!settings.advertise.empty()) return settings.advertise;
+  auto endpoint = net::parse_endpoint(transport.endpoint());
+  if (!endpoint.ok()) return transport.endpoint();
+  const std::string& host = endpoint.value().host;
+  if (host == "*" || host == "0.0.0.0" || host == "::") endpoint.value().host = host_name();
+  return endpoint.value().text();
 }
 
-int run(const Settings& settings, const Environment& environment) {
+// A process of the job tracker, from the store's opening to its end: one session after the other,
+// each with the partitions that it owns. Whenever these change, what is under way is stored, the
+// next session takes the place of the last, and reads what it has to know.
+class Host {
+ public:
+  Host(const Settings& settings, const Environment& environment)
+      : settings_(settings), environment_(environment) {}
+
+  int run();
+
+ private:
+  // Of one session.
+  struct Life {
+    explicit Life(Executor& outer) : executor(outer) {}
+    LifeExecutor executor;
+    std::unique_ptr<QueryThread> questions;
+    std::unique_ptr<StoreThread> lane;
+    std::unique_ptr<JobTracker> tracker;
+    std::unique_ptr<Chore> checkpoints;
+    std::unique_ptr<ClusterWatch> watch;
+  };
+
+  int fail(const Error& error) {
+    return status_ = jobtracker::fail(kExitStore, "store: " + error.message);
+  }
+  Status listen();
+  void on_signal();
+  void wait_in_room();
+  int begin(OpenedStore opened);
+  void on_ready();
+  void on_view(const ClusterView& view);
+  bool end_turn();
+  void turn_on();
+  JobTracker* tracker() { return life_ ? life_->tracker.get() : nullptr; }
+
+  const Settings& settings_;
+  const Environment& environment_;
+  const SystemClock clock_{};
+  SystemRandom random_{};
+  const Logger log_{"jobtracker"};
+  EventLoop loop_{clock_};
+  std::unique_ptr<net::ServerTransport> transport_;
+  std::unique_ptr<OperationsPages> pages_;
+  std::unique_ptr<Signals> signals_;
+  Membership membership_{log_};
+  std::unique_ptr<WaitingRoom> room_;
+  std::unique_ptr<Life> life_;
+  std::atomic<SteadyTime> turned_at_{SteadyTime{}};
+  std::atomic<std::int32_t> last_group_{0};
+  SessionId session_{};
+  std::string place_{};
+  bool stopped_ = false;
+  bool stands_by_ = false;
+  bool is_opening_ = false;
+  bool is_known_ready_ = false;
+  std::optional<OwnershipChange> change_{};  // this session is to make way for another
+  TimerId patience_ = 0;
+  int status_ = 0;
+};
+
+void Host::on_signal() {
+  if (std::exchange(stopped_, true)) return;
+  Signals::end_process_on_next(0);
+  (void)sd_notify(environment_,
+                  "STOPPING=1");  // A manager that does not listen is its own problem.
+  if (tracker() == nullptr || is_opening_) return loop_.stop();
+  tracker()->stop();
+  if (pages_) pages_->set_ready(false);
+  loop_.post_at(clock_.steady_now() + kStopPatience, [this] { loop_.stop(); });
+}
+
+Status Host::listen() {
+  transport_ =
+      CARILLON_TRY(net::listen_zmq(loop_, environment_, settings_.listen, settings_.access));
+  if (settings_.http.empty()) return {};
+  auto pages = OperationsPages::open(settings_.http, loop_, [this] {
+    auto numbers = tracker() == nullptr ? std::vector<NamedNumber>{} : tracker()->stats();
+    numbers.emplace_back("standing_by", stands_by_ ? 1 : 0);
+    return numbers;
+  });
+  if (!pages.ok()) return pages.error().with_context("--http");
+  pages_ = std::move(pages).value();
+  return {};
+}
+
+// Whoever comes waits there.
+void Host::wait_in_room() {
+  room_.reset();
+  room_ = std::make_unique<WaitingRoom>(*transport_);
+}
+
+// 0: it works.
+int Host::begin(OpenedStore opened) {
+  auto life = std::make_unique<Life>(loop_);
+  turned_at_ = clock_.steady_now();
+  last_group_ = 0;
+  if (is_sqlite(settings_)) {
+    auto checkpoints = start_checkpoints(sqlite_path(settings_));
+    if (!checkpoints.ok()) return fail(checkpoints.error());
+    life->checkpoints = std::move(checkpoints).value();
+  } else {
+    auto watch = ClusterWatch::start(settings_, session_, clock_, turned_at_, last_group_, loop_,
+                                     [this](const ClusterView& view) { on_view(view); });
+    if (!watch.ok()) return fail(watch.error());
+    life->watch = std::move(watch).value();
+  }
+  auto reader = open_reader(settings_);
+  if (!reader.ok()) {
+    return jobtracker::fail(exit_status_of(reader.error()), "store: " + reader.error().message);
+  }
+  auto questions = QueryThread::start(std::move(reader).value(), loop_);
+  if (!questions.ok()) return jobtracker::fail(kExitBug, questions.error().message);
+  life->questions = std::move(questions).value();
+  auto lane = StoreThread::start(std::move(opened.store), loop_, [this](LaneAnswer answer) {
+    if (auto* read = std::get_if<ReadDone>(&answer))
+      return tracker()->on_read_done(std::move(*read));
+    if (auto* batch = std::get_if<BatchDone>(&answer))
+      tracker()->on_batch_done(std::move(*batch));
+    else
+      tracker()->on_store_health(std::get<StoreHealth>(answer).is_away);
+    if (pages_) pages_->set_ready(tracker()->is_ready());
+  });
+  if (!lane.ok()) return jobtracker::fail(kExitBug, lane.error().message);
+  life->lane = std::move(lane).value();
+  const auto on_fatal = [this](const Error& error) {
+    if (is_opening_) return;  // The opening tells.
+    fail(error);
+    loop_.stop();
+  };
+  life->tracker = std::make_unique<JobTracker>(
+      settings_.tracker, session_, clock_, random_, life->executor, *life->lane, *life->questions,
+      [this] { on_ready(); }, on_fatal);
+  life_ = std::move(life);
+  tracker()->start(*transport_);
+  if (is_known_ready_) room_->receive();  // What comes is kept until it has read its store.
+  return 0;
+}
+
+void Host::on_ready() {
+  last_group_ = tracker()->last_group().value;
+  membership_.begin(session_, tracker()->owned(), clock_.steady_now());
+  if (pages_) pages_->set_ready(true);
+  if (std::exchange(is_known_ready_, true)) return room_->pass_to(*tracker());
+  std::printf("jobtracker: ready listen=%s http=%s store=%s\n", transport_->endpoint().c_str(),
+              pages_ ? pages_->url().c_str() : "off", place_.c_str());
+  std::fflush(stdout);
+  (void)sd_notify(environment_, "READY=1\nSTATUS=serving");  // As above.
+}
+
+// Of the other job trackers.
+void Host::on_view(const ClusterView& view) {
+  if (tracker() == nullptr || !tracker()->is_ready() || stopped_ || change_) return;
+  tracker()->on_cluster(view);
+  last_group_ = tracker()->last_group().value;
+  change_ = membership_.saw(view);
+  if (!change_) return;
+  wait_in_room();
+  room_->keep();
+  tracker()->hand_over();
+  patience_ = loop_.post_at(clock_.steady_now() + kStopPatience, [this] { loop_.stop(); });
+}
+
+bool Host::end_turn() {
+  turned_at_ = clock_.steady_now();
+  // One whose place is being taken says nothing more to its store.
+  if (tracker() == nullptr || is_opening_) return false;
+  const bool again = tracker()->end_turn();
+  if ((stopped_ || change_) && tracker()->is_idle()) loop_.stop();
+  return again;
+}
+
+// The loop turns, also while the store is read for the first time.
+void Host::turn_on() {
+  loop_.post_at(clock_.steady_now() + kBeat, [this] { turn_on(); });
+}
+
+int Host::run() {
   // Commands, payloads and output are nobody else's business: the store and its folder are private.
   ::umask(S_IRWXG | S_IRWXO);
-  const SystemClock clock;
-  SystemRandom random;
-  const Logger log{"jobtracker"};
-  EventLoop loop(clock);
-  bool stopped = false;
-  bool stands_by = false;
-  JobTracker* tracker = nullptr;
-  std::unique_ptr<OperationsPages> pages;
-  auto signals = Signals::open(loop, [&](int, int) {
-    if (std::exchange(stopped, true)) return;
-    Signals::end_process_on_next(0);
-    (void)sd_notify(environment,
-                    "STOPPING=1");  // A manager that does not listen is its own problem.
-    if (tracker == nullptr) return loop.stop();
-    tracker->stop();
-    if (pages) pages->set_ready(false);
-    loop.post_at(clock.steady_now() + kStopPatience, [&loop] { loop.stop(); });
-  });
-  if (!signals.ok()) return fail(kExitBug, signals.error().message);
-
-  const SessionId session{static_cast<std::int64_t>(random.next() >> 2) + 1};
-  if (const Status made = make_data_folder(settings); !made.ok())
-    return fail(kExitConfiguration, made.error().message);
-  auto transport = net::listen_zmq(loop, environment, settings.listen, settings.access);
-  if (!transport.ok()) return fail(kExitConfiguration, transport.error().message);
-  if (!settings.http.empty()) {
-    auto open_pages = OperationsPages::open(settings.http, loop, [&] {
-      auto numbers = tracker == nullptr ? std::vector<NamedNumber>{} : tracker->stats();
-      numbers.emplace_back("standing_by", stands_by ? 1 : 0);
-      return numbers;
-    });
-    if (!open_pages.ok()) return fail(kExitConfiguration, "--http: " + open_pages.error().message);
-    pages = std::move(open_pages).value();
+  auto signals = Signals::open(loop_, [this](int, int) { on_signal(); });
+  if (!signals.ok()) return jobtracker::fail(kExitBug, signals.error().message);
+  signals_ = std::move(signals).value();
+  if (const Status made = make_data_folder(settings_); !made.ok())
+    return jobtracker::fail(kExitConfiguration, made.error().message);
+  if (const Status open = listen(); !open.ok())
+    return jobtracker::fail(kExitConfiguration, open.error().message);
+  turn_on();
+  loop_.at_end_of_turn([this] { return end_turn(); });
+  while (true) {
+    if (!change_) wait_in_room();
+    Joining joining{.address = address_of(settings_, *transport_)};
+    if (change_) {
+      joining.before = session_;
+      joining.wanted = change_->wanted;
+      joining.silent = change_->silent;
+    }
+    const SessionId next{static_cast<std::int64_t>(random_.next() >> 2) + 1};
+    is_opening_ = true;
+    auto opened =
+        open_store(settings_, environment_, next, joining, clock_, loop_, *room_, stands_by_, log_);
+    is_opening_ = false;
+    if (stopped_) break;
+    if (!opened.ok()) {
+      const bool is_fenced = opened.error().code == ErrorCode::kDenied && joining.before;
+      return jobtracker::fail(is_fenced ? kExitStore : exit_status_of(opened.error()),
+                              "store: " + opened.error().message);
+    }
+    life_.reset();
+    if (!change_ && opened.value().newly_made)
+      log_.info("made a new store", "at", opened.value().place);
+    place_ = opened.value().place;
+    session_ = next;
+    change_.reset();
+    if (const int failed = begin(std::move(opened).value()); failed != 0) return failed;
+    loop_.run();
+    if (!change_ || stopped_ || status_ != 0) break;
+    loop_.cancel(patience_);
+    log_.info("the node groups are divided anew", "partitions", change_->wanted.count(), "before",
+              tracker()->owned().count(), "fenced", change_->silent.size());
   }
-  auto opened =
-      open_store(settings, environment, session, clock, loop, *transport.value(), stands_by, log);
-  if (stopped) return 0;
-  if (!opened.ok()) return fail(exit_status_of(opened.error()), "store: " + opened.error().message);
-  const std::string place = opened.value().place;
-  if (opened.value().newly_made) log.info("made a new store", "at", place);
-  std::atomic<SteadyTime> turned_at{clock.steady_now()};
-  auto chore = is_sqlite(settings) ? start_checkpoints(sqlite_path(settings))
-                                   : start_beats(settings, session, clock, turned_at);
-  if (!chore.ok()) return fail(kExitStore, "store: " + chore.error().message);
-  auto reader = open_reader(settings);
-  if (!reader.ok()) return fail(exit_status_of(reader.error()), "store: " + reader.error().message);
-  auto questions = QueryThread::start(std::move(reader).value(), loop);
-  if (!questions.ok()) return fail(kExitBug, questions.error().message);
-
-  int status = 0;
-  auto lane = StoreThread::start(std::move(opened.value().store), loop, [&](LaneAnswer answer) {
-    if (auto* read = std::get_if<ReadDone>(&answer)) return tracker->on_read_done(std::move(*read));
-    if (auto* batch = std::get_if<BatchDone>(&answer))
-      tracker->on_batch_done(std::move(*batch));
-    else
-      tracker->on_store_health(std::get<StoreHealth>(answer).is_away);
-    if (pages) pages->set_ready(tracker->is_ready());
-  });
-  if (!lane.ok()) return fail(kExitBug, lane.error().message);
-  const auto on_ready = [&] {
-    if (pages) pages->set_ready(true);
-    std::printf("jobtracker: ready listen=%s http=%s store=%s\n",
-                transport.value()->endpoint().c_str(), pages ? pages->url().c_str() : "off",
-                place.c_str());
-    std::fflush(stdout);
-    (void)sd_notify(environment, "READY=1\nSTATUS=serving");  // As above.
-  };
-  const auto on_fatal = [&](const Error& error) {
-    status = fail(kExitStore, "store: " + error.message);
-    loop.stop();
-  };
-  JobTracker job_tracker(settings.tracker, session, clock, random, loop, *lane.value(),
-                         *questions.value(), on_ready, on_fatal);
-  tracker = &job_tracker;
-  loop.at_end_of_turn([&] {
-    turned_at = clock.steady_now();
-    const bool again = job_tracker.end_turn();
-    if (stopped && job_tracker.is_idle()) loop.stop();
-    return again;
-  });
-  // The loop turns, also while the store is read for the first time.
-  std::function<void()> turn = [&] { loop.post_at(clock.steady_now() + kBeat, turn); };
-  turn();
-  job_tracker.start(*transport.value());
-  loop.run();
-  Signals::end_process_on_next(status);
-  log.info("stopped");
-  return status;
+  Signals::end_process_on_next(status_);
+  life_.reset();
+  log_.info("stopped");
+  return status_;
 }
 
 int main_of(int argc, const char* const* argv) {
@@ -342,7 +527,7 @@ int main_of(int argc, const char* const* argv) {
   for (const EffectiveOption& option : configuration.effective()) {
     log.debug("option", "name", option.name, "value", option.value, "source", option.source);
   }
-  return run(settings.value(), environment);
+  return Host(settings.value(), environment).run();
 }
 
 }  // namespace

@@ -58,6 +58,17 @@ std::vector<Option> network_options() {
        .fallback = "tcp://127.0.0.1:35001",
        .check = net::check_endpoint,
        .section = "Network"},
+      {.name = "advertise",
+       .placeholder = "tcp://HOST:PORT",
+       .help =
+           "Where task trackers and job clients reach this one from other machines, when another "
+           "job tracker sends them here.",
+       .fallback_help = "as it listens, by this machine's name",
+       .check =
+           [](const std::string& text) {
+             return text.empty() ? Status{} : net::check_endpoint(text);
+           },
+       .section = "Network"},
       {.name = "http",
        .placeholder = "HOST:PORT",
        .help = "Where /healthz, /readyz and /metrics are served; off for nowhere.",
@@ -172,6 +183,7 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
   settings.default_store = configuration.text("store").empty();
   settings.store = CARILLON_TRY(store_url(configuration.text("store"), settings.data));
   settings.listen = configuration.text("listen");
+  settings.advertise = configuration.text("advertise");
   settings.http = configuration.text("http") == "off" ? "" : configuration.text("http");
   settings.store_wait = configuration.duration("store-wait");
   settings.access = {.keys = configuration.text("keys"),

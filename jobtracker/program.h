@@ -19,7 +19,8 @@ struct Settings {
   std::string store{};         // sqlite:ABSOLUTE_PATH or mysql://...
   bool default_store = false;  // it lies in the data folder, which is made if it is missing
   std::string listen{};
-  std::string http{};  // HOST:PORT; empty: off
+  std::string advertise{};  // empty: as it listens
+  std::string http{};       // HOST:PORT; empty: off
   Duration store_wait{};
   net::Access access{};
   LogLevel log_level = LogLevel::kInfo;

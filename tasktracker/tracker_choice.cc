@@ -9,6 +9,8 @@ namespace {
 
 // Between two trackers that are connected and do not serve it goes to and fro no faster.
 constexpr Duration kStayMin = std::chrono::seconds{1};
+// Nor where one sends it to the other and that one back.
+constexpr Duration kSentMin = std::chrono::milliseconds{100};
 
 }  // namespace
 
@@ -77,8 +79,17 @@ void TrackerChoice::on_disconnected(const Line& from, const std::string& reason)
   receiver_.on_disconnected(reason);
 }
 
+void TrackerChoice::leave_for(const std::string& endpoint) {
+  leaving_ = true;
+  sent_to_.reset();
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    if (lines_[i]->endpoint() == endpoint && (!has_chosen_ || i != chosen_)) sent_to_ = i;
+  }
+}
+
 // The one that was lost comes last in the round; one that is only to be left is not the next.
 std::optional<std::size_t> TrackerChoice::next_connected() const {
+  if (sent_to_ && lines_[*sent_to_]->transport().is_connected()) return sent_to_;
   const std::size_t others = lines_.size() - 1;
   for (std::size_t i = 1; i <= others + (has_chosen_ ? 0 : 1); ++i) {
     const std::size_t next = (chosen_ + i) % lines_.size();
@@ -88,19 +99,22 @@ std::optional<std::size_t> TrackerChoice::next_connected() const {
 }
 
 void TrackerChoice::choose(SteadyTime now) {
-  if (has_chosen_ && (!leaving_ || now < chosen_at_ + kStayMin)) return;
+  if (has_chosen_ && (!leaving_ || now < chosen_at_ + stay_min())) return;
   const std::optional<std::size_t> next = next_connected();
   if (!next) return;
   chosen_ = *next;
   has_chosen_ = true;
   chosen_at_ = now;
   leaving_ = false;
+  sent_to_.reset();
   receiver_.on_connected();
 }
 
 std::optional<SteadyTime> TrackerChoice::next_time() const {
   if (!has_chosen_ || !leaving_ || !next_connected()) return std::nullopt;
-  return chosen_at_ + kStayMin;
+  return chosen_at_ + stay_min();
 }
+
+Duration TrackerChoice::stay_min() const { return sent_to_ ? kSentMin : kStayMin; }
 
 }  // namespace carillon::tasktracker

@@ -42,9 +42,14 @@ class TrackerChoice {
   Status send(std::string frame);
 
   // The chosen tracker serves.
-  void stay() { leaving_ = false; }
+  void stay() {
+    leaving_ = false;
+    sent_to_.reset();
+  }
   // It does not: the next is to be chosen, once one is connected.
   void leave() { leaving_ = true; }
+  // It does not, and says who does: that one is the next, if it is among the addresses.
+  void leave_for(const std::string& endpoint);
 
   // Chooses, if it is time to. To be called at the end of a turn.
   void choose(SteadyTime now);
@@ -55,6 +60,7 @@ class TrackerChoice {
   class Line;
 
   std::optional<std::size_t> next_connected() const;
+  Duration stay_min() const;
   void on_frame(const Line& from, std::string_view frame);
   void on_disconnected(const Line& from, const std::string& reason);
 
@@ -65,6 +71,7 @@ class TrackerChoice {
   std::size_t chosen_;  // or was; the one after it is the next
   SteadyTime chosen_at_{};
   bool leaving_ = false;
+  std::optional<std::size_t> sent_to_;  // by the chosen one
 };
 
 }  // namespace carillon::tasktracker

@@ -68,6 +68,10 @@ void TrackerLink::receive(wire::Envelope&& envelope) {
                  },
                  [&](wire::Kill& kill) { on_kill(kill); },
                  [&](wire::Gone&) { gone_ = true; },
+                 [&](wire::Elsewhere& elsewhere) {
+                   trackers_.leave_for(elsewhere.address);
+                   fetcher_.on_refused(now);
+                 },
                  [&](wire::ErrorReply& reply) { on_error(envelope.correlation, reply.error); },
                  [&](auto&) {
                    log_.warn("message that a job tracker does not send", "tracker",

@@ -11,6 +11,9 @@ namespace carillon {
 namespace {
 
 constexpr const char* kDeniedPrefix = "access denied";
+// Others get their answers so long before the connection goes elsewhere.
+constexpr Duration kElsewhereWait = std::chrono::milliseconds{100};
+constexpr std::size_t kTrackersMax = 64;
 
 // The number of a request that changes something; nullptr for one that only asks.
 wire::RequestNumber* number_of(wire::Message& message) {
@@ -21,6 +24,13 @@ wire::RequestNumber* number_of(wire::Message& message) {
 
 bool is_submit(const wire::Message& message) {
   return std::holds_alternative<wire::Submit>(message);
+}
+
+// The number of a part of a submission: the same whenever it is sent in parts.
+wire::RequestNumber part_of(wire::RequestNumber whole, const std::string& group) {
+  auto hash = static_cast<std::uint64_t>(whole.client);
+  for (const char c : group) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  return {static_cast<std::int64_t>(hash >> 5) | 1, whole.sequence};
 }
 
 std::string joined(const std::vector<std::string>& parts) {
@@ -53,6 +63,7 @@ Requests::Requests(RequestsConfig config, const Clock& clock, std::int64_t clien
       clock_(clock),
       client_(client),
       make_transport_(std::move(make_transport)),
+      trackers_(config_.trackers),
       away_since_(clock.steady_now()) {}
 
 Requests::~Requests() {
@@ -65,12 +76,13 @@ Status Requests::connect(std::size_t tracker) {
   if (connected_) away_since_ = clock_.steady_now();
   connected_ = false;
   leaving_ = false;
+  elsewhere_.reset();
   tracker_ = tracker;
   try_next_at_.reset();
-  transport_ = CARILLON_TRY(make_transport_(config_.trackers[tracker]));
+  transport_ = CARILLON_TRY(make_transport_(trackers_[tracker]));
   transport_->set_receiver(this);
   connected_ = transport_->is_connected();
-  if (config_.trackers.size() > 1) try_next_at_ = clock_.steady_now() + config_.try_next_after;
+  if (trackers_.size() > 1) try_next_at_ = clock_.steady_now() + config_.try_next_after;
   return {};
 }
 
@@ -160,6 +172,7 @@ void Requests::send(Outstanding& request, SteadyTime now) {
 void Requests::send_due(SteadyTime now) {
   if (!connected_) return;
   for (auto& [correlation, request] : outstanding_) {
+    if (request.is_in_parts || (request.is_elsewhere && elsewhere_)) continue;
     if (!request.send_at || *request.send_at <= now) send(request, now);
   }
 }
@@ -171,12 +184,12 @@ SteadyTime Requests::give_up_at(bool was_sent, SteadyTime asked_at) const {
 Error Requests::give_up_error(bool was_sent) const {
   if (std::string_view{last_reason_}.starts_with(kDeniedPrefix)) return denied_error();
   if (was_sent) {
-    return {ErrorCode::kTimeout, "no answer from " + config_.trackers[tracker_] + " within " +
+    return {ErrorCode::kTimeout, "no answer from " + trackers_[tracker_] + " within " +
                                      format_duration(config_.answer_timeout) +
                                      ", the job tracker may have taken it (ask before repeating)"};
   }
   std::string message =
-      "no job tracker reachable at " + joined(config_.trackers) + " within " +
+      "no job tracker reachable at " + joined(trackers_) + " within " +
       format_duration(connected_ ? config_.answer_timeout : config_.connect_timeout);
   // The transport's reason says what to do, where it knows.
   message += last_reason_.empty() ? " (start a jobtracker there, or name another one)"
@@ -215,7 +228,7 @@ void Requests::give_up_due(SteadyTime now) {
 }
 
 void Requests::leave_if_silent(SteadyTime now) {
-  if (!connected_ || leaving_ || config_.trackers.size() < 2) return;
+  if (!connected_ || leaving_ || trackers_.size() < 2) return;
   const bool is_silent =
       std::any_of(outstanding_.begin(), outstanding_.end(), [&](const auto& one) {
         return one.second.sent_at &&
@@ -273,7 +286,7 @@ void Requests::store_all(const Error& why) {
 void Requests::try_next_tracker(SteadyTime now) {
   const bool stays = connected_ && !leaving_;
   if (stays || !try_next_at_ || *try_next_at_ > now) return;
-  const Status connected = connect((tracker_ + 1) % config_.trackers.size());
+  const Status connected = connect((tracker_ + 1) % trackers_.size());
   if (!connected.ok()) {
     last_reason_ = connected.error().message;
     try_next_at_ = now + config_.refused_wait;
@@ -283,6 +296,7 @@ void Requests::try_next_tracker(SteadyTime now) {
 void Requests::run_due() {
   const SteadyTime now = clock_.steady_now();
   leave_if_silent(now);
+  go_elsewhere(now);
   if (needs_tracker()) try_next_tracker(now);
   send_due(now);
   if (is_away(now)) store_all(give_up_error(false));
@@ -299,6 +313,7 @@ std::optional<SteadyTime> Requests::next_due() const {
     if (request.may_be_stored && !connected_) consider(away_since_ + config_.connect_timeout);
     if (connected_ && request.send_at) consider(*request.send_at);
   }
+  if (elsewhere_) consider(is_elsewhere_only() ? SteadyTime{} : elsewhere_latest_);
   if (!unnumbered_.empty()) {
     consider(give_up_at(false, unnumbered_.front().asked_at));
     const bool is_stored = store_ && is_submit(unnumbered_.front().request);
@@ -328,7 +343,7 @@ void Requests::try_later(Table::iterator found, const Error& refusal) {
   // A tracker that is not ready is not reachable. One that is too busy may take long to say so
   // again: given up before that answer, nobody would know what became of the request.
   const bool is_away = refusal.code == ErrorCode::kUnavailable;
-  if (is_away && config_.trackers.size() > 1) {
+  if (is_away && trackers_.size() > 1) {
     // The next one is asked at once, the round goes on at an even pace.
     request.slow_down = config_.slow_down_wait;
     leaving_ = true;
@@ -340,7 +355,7 @@ void Requests::try_later(Table::iterator found, const Error& refusal) {
   }
   request.send_at = clock_.steady_now() + request.slow_down;
   // What another one may have taken is answered by whoever takes that one's place.
-  const bool may_be_taken = config_.trackers.size() > 1 && request.open_sendings > 0;
+  const bool may_be_taken = trackers_.size() > 1 && request.open_sendings > 0;
   const SteadyTime last_try =
       request.asked_at + (is_away && !may_be_taken
                               ? config_.connect_timeout
@@ -356,7 +371,7 @@ void Requests::on_frame(std::string_view frame) {
   const auto found = outstanding_.find(correlation);
   if (found == outstanding_.end()) return;  // The second answer to what was sent twice.
   if (!decoded.ok()) {
-    answer(found, Error{ErrorCode::kCorrupt, "the answer of " + config_.trackers[tracker_] +
+    answer(found, Error{ErrorCode::kCorrupt, "the answer of " + trackers_[tracker_] +
                                                  " cannot be read: " + decoded.error().message});
     return;
   }
@@ -370,7 +385,92 @@ void Requests::on_frame(std::string_view frame) {
     return;
   }
   leaving_ = false;
+  if (const auto* elsewhere = std::get_if<wire::Elsewhere>(&decoded.value().message))
+    return take_elsewhere(found, *elsewhere);
   answer(found, std::move(decoded.value().message));
+}
+
+void Requests::take_elsewhere(Table::iterator found, const wire::Elsewhere& elsewhere) {
+  if (elsewhere.address.empty()) return send_in_parts(found);
+  Outstanding& request = found->second;
+  if (request.open_sendings > 0) --request.open_sendings;
+  request.is_elsewhere = true;
+  const SteadyTime now = clock_.steady_now();
+  if (!elsewhere_) elsewhere_latest_ = now + kElsewhereWait;
+  auto at = std::find(trackers_.begin(), trackers_.end(), elsewhere.address);
+  if (at == trackers_.end()) {
+    if (trackers_.size() >= kTrackersMax) trackers_.pop_back();
+    at = trackers_.insert(trackers_.end(), elsewhere.address);
+  }
+  elsewhere_ = static_cast<std::size_t>(at - trackers_.begin());
+  // Sent back to whom it comes from: the two do not agree yet.
+  request.send_at = now + config_.refused_wait;
+  if (*elsewhere_ == tracker_) elsewhere_.reset();
+}
+
+bool Requests::is_elsewhere_only() const {
+  return std::all_of(outstanding_.begin(), outstanding_.end(), [](const auto& one) {
+    return one.second.is_elsewhere || one.second.is_in_parts;
+  });
+}
+
+void Requests::go_elsewhere(SteadyTime now) {
+  if (!connected_ || !elsewhere_ || (!is_elsewhere_only() && now < elsewhere_latest_)) return;
+  const Status connected = connect(*elsewhere_);
+  if (connected.ok()) return;
+  last_reason_ = connected.error().message;
+  try_next_at_ = now + config_.refused_wait;
+}
+
+void Requests::send_in_parts(Table::iterator found) {
+  auto whole = wire::decode(found->second.frame);
+  auto* submit = whole.ok() ? std::get_if<wire::Submit>(&whole.value().message) : nullptr;
+  if (submit == nullptr) {
+    return answer(found, Error{ErrorCode::kCorrupt,
+                               "the job tracker wants something in parts that is no submission"});
+  }
+  struct Whole {
+    wire::Submitted reply{};
+    std::size_t open = 0;
+    std::optional<Error> error{};
+    std::uint64_t correlation = 0;
+  };
+  auto pending = std::make_shared<Whole>();
+  pending->reply.answers.resize(submit->jobs.size());
+  pending->correlation = found->first;
+  std::map<std::string, std::pair<wire::Submit, std::vector<std::size_t>>> parts;
+  for (std::size_t i = 0; i < submit->jobs.size(); ++i) {
+    auto& [part, places] = parts[submit->jobs[i].group];
+    part.request = part_of(submit->request, submit->jobs[i].group);
+    places.push_back(i);
+    part.jobs.push_back(std::move(submit->jobs[i]));
+  }
+  pending->open = parts.size();
+  // The whole waits for its parts, and is not sent again.
+  found->second.send_at = clock_.steady_now() + config_.answer_timeout;
+  found->second.sent_at.reset();
+  found->second.is_in_parts = true;
+  for (auto& [group, part] : parts) {
+    deliver(std::move(part.first), [this, pending, places = std::move(part.second)](
+                                       Result<wire::Message> answered) {
+      auto* reply = answered.ok() ? std::get_if<wire::Submitted>(&answered.value()) : nullptr;
+      if (!answered.ok()) {
+        pending->error = answered.error();
+      } else if (reply == nullptr || reply->answers.size() != places.size()) {
+        pending->error =
+            Error{ErrorCode::kCorrupt, "the job tracker's answer does not fit the submission"};
+      } else {
+        for (std::size_t i = 0; i < places.size(); ++i) {
+          pending->reply.answers[places[i]] = std::move(reply->answers[i]);
+        }
+      }
+      if (--pending->open > 0) return;
+      const auto left = outstanding_.find(pending->correlation);
+      if (left == outstanding_.end()) return;  // Given up meanwhile.
+      if (pending->error) return answer(left, *pending->error);
+      answer(left, wire::Message{std::move(pending->reply)});
+    });
+  }
 }
 
 void Requests::on_connected() {
@@ -380,6 +480,8 @@ void Requests::on_connected() {
   last_reason_.clear();
   denied_in_row_ = 0;
   for (auto& [correlation, request] : outstanding_) {
+    if (request.is_in_parts) continue;
+    request.is_elsewhere = false;
     request.resend_after = {};
     request.sent_at.reset();
     send(request, now);
@@ -391,12 +493,13 @@ void Requests::on_disconnected(const std::string& reason) {
   const bool denied = std::string_view{reason}.starts_with(kDeniedPrefix);
   if (connected_) away_since_ = clock_.steady_now();
   connected_ = false;
+  elsewhere_.reset();
   last_reason_ = reason;
-  if (denied || config_.trackers.size() > 1) {
+  if (denied || trackers_.size() > 1) {
     const SteadyTime soon = clock_.steady_now() + config_.refused_wait;
     if (!try_next_at_ || soon < *try_next_at_) try_next_at_ = soon;
   }
-  if (denied && ++denied_in_row_ > config_.trackers.size()) {
+  if (denied && ++denied_in_row_ > trackers_.size()) {
     denied_in_row_ = 0;
     // What is stored goes on trying, in its own time.
     if (held_) try_next_at_ = clock_.steady_now() + config_.resend_after;
@@ -405,7 +508,7 @@ void Requests::on_disconnected(const std::string& reason) {
 }
 
 Error Requests::denied_error() const {
-  return {ErrorCode::kDenied, config_.trackers[tracker_] + ": " + last_reason_};
+  return {ErrorCode::kDenied, trackers_[tracker_] + ": " + last_reason_};
 }
 
 void Requests::fail_all(const Error& error) {

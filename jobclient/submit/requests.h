@@ -22,11 +22,16 @@
 //
 // When the connection breaks, what was not answered is sent again over the next one, in the order
 // of asking; the next one may lead to another tracker. "Slow down" (kLimit) and "not yet"
-// (kUnavailable, from a tracker that starts, stops or stands by) are obeyed: the request is sent
-// again later, and is answered with that once too little time is left for another try. After "not
-// yet" the next tracker is turned to, where there are several; and from one that says nothing. When
-// access is denied, the connection is made anew once, because a tracker that was restarted has a
-// new token; a second denial ends every request.
+// (kUnavailable, from a tracker that starts, stops or is between two owners) are obeyed: the
+// request is sent again later, and is answered with that once too little time is left for another
+// try. After "not yet" the next tracker is turned to, where there are several; and from one that
+// says nothing. When access is denied, the connection is made anew once, because a tracker that was
+// restarted has a new token; a second denial ends every request.
+//
+// Of several job trackers each looks after other node groups. One that was asked about another's
+// says whose; the connection then goes there, as soon as nothing else waits for an answer here, and
+// what is open is sent there as it is. A submission for groups of several is sent in parts, a group
+// each, whose numbers follow from its own, so that it may be repeated as a whole.
 //
 // With store_with(), a submission that would end with kUnavailable or kTimeout is stored instead,
 // and while no tracker was reachable for connect_timeout, each is stored at once; so it happens
@@ -120,6 +125,8 @@ class Requests final : public net::ClientReceiver {
     SteadyTime asked_at{};
     bool was_sent = false;
     std::optional<SteadyTime> sent_at{};  // first, over this connection
+    bool is_elsewhere = false;            // says this tracker
+    bool is_in_parts = false;             // its parts are on the way
     int open_sendings = 0;  // neither answered nor refused: the tracker may have taken one
     std::optional<SteadyTime> send_at{};  // when to send it (again); empty: not on this connection
     Duration resend_after{};
@@ -146,6 +153,10 @@ class Requests final : public net::ClientReceiver {
   void give_up_due(SteadyTime now);
   void leave_if_silent(SteadyTime now);
   void try_next_tracker(SteadyTime now);
+  void take_elsewhere(Table::iterator request, const wire::Elsewhere& elsewhere);
+  void go_elsewhere(SteadyTime now);
+  bool is_elsewhere_only() const;
+  void send_in_parts(Table::iterator request);
   SteadyTime give_up_at(bool was_sent, SteadyTime asked_at) const;
   void answer(Table::iterator request, Result<wire::Message> answer);
   bool needs_tracker() const;
@@ -168,7 +179,10 @@ class Requests final : public net::ClientReceiver {
   bool held_ = false;
 
   std::unique_ptr<net::ClientTransport> transport_;
-  std::size_t tracker_ = 0;  // which of config_.trackers
+  std::vector<std::string> trackers_;       // those of the configuration, and whom they have named
+  std::size_t tracker_ = 0;                 // which of them
+  std::optional<std::size_t> elsewhere_{};  // whom this one has named
+  SteadyTime elsewhere_latest_{};
   bool connected_ = false;
   SteadyTime away_since_{};  // not connected
   bool leaving_ = false;     // it said "not yet", and there are others

@@ -215,7 +215,8 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
                               .frees_key = ending.is_final && job.keyed && !job.definition,
                               .log = std::move(log),
                               .again = std::move(again),
-                              .children = std::move(children.runs)});
+                              .children = std::move(children.runs),
+                              .relayed = std::move(children.relayed)});
   if (ending.is_final && job.definition) {
     auto with = run_end_.with_end(job, ended, ending.ran);
     std::move(with.begin(), with.end(), std::back_inserter(operations));

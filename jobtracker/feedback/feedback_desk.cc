@@ -9,10 +9,12 @@
 
 namespace carillon::jobtracker {
 
-FeedbackDesk::FeedbackDesk(FeedbackConfig config, Catalog& catalog, Batcher& batcher,
-                           ClientLink& clients, SchedulingClock& clock, const Logger& log)
+FeedbackDesk::FeedbackDesk(FeedbackConfig config, Catalog& catalog, const Ownership& ownership,
+                           Batcher& batcher, ClientLink& clients, SchedulingClock& clock,
+                           const Logger& log)
     : config_(config),
       catalog_(catalog),
+      ownership_(ownership),
       batcher_(batcher),
       clients_(clients),
       clock_(clock),
@@ -20,6 +22,7 @@ FeedbackDesk::FeedbackDesk(FeedbackConfig config, Catalog& catalog, Batcher& bat
 
 void FeedbackDesk::start(const StartAnswer& found) {
   for (const auto& [client_group, rows] : found.feedback) {
+    if (!ownership_.has_client_group(client_group)) continue;
     queues_[client_group].count = rows;
     all_ += rows;
   }
@@ -51,7 +54,7 @@ void FeedbackDesk::address(LogEntry& entry, const WaitingJob& job) {
 }
 
 void FeedbackDesk::was_stored(const LogEntry& entry) {
-  if (entry.feedback_to.empty()) return;
+  if (entry.feedback_to.empty() || !ownership_.has_client_group(entry.feedback_to)) return;
   ++queues_[entry.feedback_to].count;
   ++all_;
   give(entry.feedback_to);
@@ -80,6 +83,8 @@ void FeedbackDesk::fetch(const Asker& asker, wire::FetchFeedback message) {
     return refuse(room.error().code, room.error().message);
   }
   const std::string client_group = lower_ascii(message.client_group);
+  if (!ownership_.has_client_group(client_group))
+    return (void)clients_.answer(asker, ownership_.elsewhere(client_group));
   if (message.done.empty()) return go_on(asker, client_group, message);
   RemoveFeedback removal{.client_group = client_group, .ids = message.done};
   batcher_.post(Urgency::kRequest, std::move(removal),
@@ -162,7 +167,9 @@ void FeedbackDesk::give(const std::string& client_group) {
 void FeedbackDesk::give_rows(const std::string& client_group,
                              const std::vector<LogEntry>& entries) {
   Queue& queue = queues_[client_group];
-  if (queue.listeners.empty() || queue.holder != 0 || entries.empty()) return;
+  const bool was_guess = std::exchange(queue.is_guess, false);
+  if (was_guess && entries.empty()) removed(client_group, 1);
+  if (entries.empty() || queue.listeners.empty() || queue.holder != 0) return;
   auto taker = std::find_if(queue.listeners.begin(), queue.listeners.end(),
                             [&](const Listener& one) { return one.id != queue.refuser; });
   if (taker == queue.listeners.end()) taker = queue.listeners.begin();
@@ -199,7 +206,14 @@ wire::FeedbackEntry FeedbackDesk::entry_of(const LogEntry& entry) const {
 void FeedbackDesk::run_once() {
   const SteadyTime now = clock_.steady_now();
   std::vector<std::string> groups;
+  const bool looks = ownership_.are_several() && now >= look_at_;
+  if (looks) look_at_ = now + config_.look;
   for (auto& [client_group, queue] : queues_) {
+    if (looks && queue.count == 0 && !queue.listeners.empty()) {
+      queue.is_guess = true;  // Reading tells.
+      ++queue.count;
+      ++all_;
+    }
     if (queue.holder != 0 && now >= queue.held_until) {
       log_.warn("a listener is silent, the feedback that it was given goes out again",
                 "client_group", client_group);

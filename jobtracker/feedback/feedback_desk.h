@@ -10,6 +10,7 @@
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/client_link.h"
 #include "jobtracker/state/feedback_sink.h"
+#include "jobtracker/state/ownership.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/store/batcher.h"
 #include "jobtracker/store/reads.h"
@@ -28,20 +29,23 @@ struct FeedbackConfig {
   // After a refusal.
   Duration wait = std::chrono::seconds{5};
   std::size_t listeners_max = 1'000;
+  // Ends that other job trackers have stored are looked for so often, where somebody listens.
+  Duration look = std::chrono::milliseconds{500};
 };
 
 // Tells client groups how their jobs have ended. What waits is in the store, written with the ends
 // themselves; here is how much it is, who listens, and what they hold.
 //
 // A client group has one holder at a time, so that its results are taken in the order of their
-// ends; the others wait for their turn. After a refusal the next turn comes later, and is somebody
-// else's if there is one. Groups do not wait for each other.
+// ends; the others wait for their turn. Of several job trackers one gives out a client group's
+// results, and looks for those that the others have stored. After a refusal the next turn comes
+// later, and is somebody else's if there is one. Groups do not wait for each other.
 //
 // Thread: the loop.
 class FeedbackDesk final : public FeedbackSink {
  public:
-  FeedbackDesk(FeedbackConfig config, Catalog& catalog, Batcher& batcher, ClientLink& clients,
-               SchedulingClock& clock, const Logger& log);
+  FeedbackDesk(FeedbackConfig config, Catalog& catalog, const Ownership& ownership,
+               Batcher& batcher, ClientLink& clients, SchedulingClock& clock, const Logger& log);
 
   void start(const StartAnswer& found);
   void fetch(const Asker& asker, wire::FetchFeedback message);
@@ -72,6 +76,7 @@ class FeedbackDesk final : public FeedbackSink {
     std::int64_t refuser = 0;  // the holder before, if it refused
     SteadyTime not_before{};   // of the next turn
     bool is_reading = false;
+    bool is_guess = false;  // one of the count may not be there
     bool was_full = false;  // and that was said
   };
 
@@ -87,11 +92,13 @@ class FeedbackDesk final : public FeedbackSink {
 
   const FeedbackConfig config_;
   Catalog& catalog_;
+  const Ownership& ownership_;
   Batcher& batcher_;
   ClientLink& clients_;
   SchedulingClock& clock_;
   const Logger& log_;
   std::map<std::string, Queue> queues_;  // by client group, in lower case
+  SteadyTime look_at_{};                 // next
   std::int64_t all_ = 0;                 // results that wait
   std::int64_t taken_ = 0;
   std::int64_t dropped_ = 0;

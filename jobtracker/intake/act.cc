@@ -50,11 +50,12 @@ struct ActIntake::Pending {
   }
 };
 
-ActIntake::ActIntake(Catalog& catalog, ExecutingTable& executing, Workers& workers,
-                     Definitions& definitions, TakeBack& ends, Batcher& batcher, JobSink& sink,
-                     FeedbackSink& feedback, ClientLink& clients, WorkerLink& link, IdSource& ids,
-                     SchedulingClock& clock)
+ActIntake::ActIntake(Catalog& catalog, const Ownership& ownership, ExecutingTable& executing,
+                     Workers& workers, Definitions& definitions, TakeBack& ends, Batcher& batcher,
+                     JobSink& sink, FeedbackSink& feedback, ClientLink& clients, WorkerLink& link,
+                     IdSource& ids, SchedulingClock& clock)
     : catalog_(catalog),
+      ownership_(ownership),
       executing_(executing),
       workers_(workers),
       definitions_(definitions),
@@ -83,6 +84,7 @@ void ActIntake::act(const Asker& asker, wire::Act message, std::size_t bytes) {
     const Group* group = catalog_.group(act.group);
     if (group == nullptr)
       return refuse(pending, ErrorCode::kNotFound, "there is no group '" + act.group + "'");
+    if (!ownership_.has(group->id)) return clients_.answer(asker, ownership_.elsewhere(group->id));
     pending->group = group->id;
     if (ActiveDefinition* definition = catalog_.definition(group->id, act.task_id)) {
       return act_on_definition(pending, *definition);
@@ -280,6 +282,11 @@ void ActIntake::trigger_definition(const PendingPtr& pending, ActiveDefinition& 
 // ---- one-shot jobs, and single occurrences by job id ----
 
 void ActIntake::act_on_job(const PendingPtr& pending, FindAnswer found) {
+  const GroupId group = found.waiting     ? found.waiting->group
+                        : found.executing ? found.executing->job.group
+                                          : GroupId{};
+  if (group && !ownership_.has(group))
+    return clients_.answer(pending->asker, ownership_.elsewhere(group));
   if (found.waiting && found.waiting->definition) {
     return decline(pending, ErrorCode::kInvalidArgument,
                    pending->name() + " is a run of task '" + found.waiting->task_id +

@@ -10,6 +10,7 @@
 #include "jobtracker/state/feedback_sink.h"
 #include "jobtracker/state/id_source.h"
 #include "jobtracker/state/job_sink.h"
+#include "jobtracker/state/ownership.h"
 #include "jobtracker/state/run_stopper.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/state/take_back.h"
@@ -23,9 +24,10 @@ namespace carillon::jobtracker {
 // Thread: the loop.
 class ActIntake final : public RunStopper {
  public:
-  ActIntake(Catalog& catalog, ExecutingTable& executing, Workers& workers, Definitions& definitions,
-            TakeBack& ends, Batcher& batcher, JobSink& sink, FeedbackSink& feedback,
-            ClientLink& clients, WorkerLink& link, IdSource& ids, SchedulingClock& clock);
+  ActIntake(Catalog& catalog, const Ownership& ownership, ExecutingTable& executing,
+            Workers& workers, Definitions& definitions, TakeBack& ends, Batcher& batcher,
+            JobSink& sink, FeedbackSink& feedback, ClientLink& clients, WorkerLink& link,
+            IdSource& ids, SchedulingClock& clock);
 
   // `bytes`: of its frame.
   void act(const Asker& asker, wire::Act message, std::size_t bytes);
@@ -57,6 +59,7 @@ class ActIntake final : public RunStopper {
   void stop_held(DefinitionId id);
 
   Catalog& catalog_;
+  const Ownership& ownership_;
   ExecutingTable& executing_;
   Workers& workers_;
   Definitions& definitions_;

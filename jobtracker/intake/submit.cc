@@ -50,12 +50,13 @@ struct SubmitIntake::Pending {
 };
 
 SubmitIntake::SubmitIntake(std::string zone, Catalog& catalog, GroupMaker& groups,
-                           Definitions& definitions, Batcher& batcher, JobSink& sink,
-                           FeedbackSink& feedback, ClientLink& clients, IdSource& ids,
-                           SchedulingClock& clock)
+                           const Ownership& ownership, Definitions& definitions, Batcher& batcher,
+                           JobSink& sink, FeedbackSink& feedback, ClientLink& clients,
+                           IdSource& ids, SchedulingClock& clock)
     : zone_(std::move(zone)),
       catalog_(catalog),
       groups_(groups),
+      ownership_(ownership),
       definitions_(definitions),
       batcher_(batcher),
       sink_(sink),
@@ -127,7 +128,44 @@ void SubmitIntake::make_groups(const std::shared_ptr<Pending>& pending) {
     });
     return;
   }
-  find_replaced(pending);
+  if (!is_elsewhere(pending)) find_replaced(pending);
+}
+
+// True: some of the jobs are another job tracker's, and that was said.
+bool SubmitIntake::is_elsewhere(const std::shared_ptr<Pending>& pending) {
+  if (ownership_.has_all()) return false;
+  std::optional<GroupId> other;
+  bool is_one_group = true;
+  for (std::size_t i = 0; i < pending->jobs.size(); ++i) {
+    if (pending->is_rejected(i)) continue;
+    if (pending->jobs[i].group != pending->jobs.front().group) is_one_group = false;
+    const GroupId group = catalog_.group(pending->jobs[i].group)->id;
+    if (!ownership_.has(group)) other = group;
+  }
+  if (!other) return false;
+  batcher_.release(pending->bytes);
+  if (is_one_group) {
+    clients_.answer(pending->asker, ownership_.elsewhere(*other));
+  } else {
+    say_in_parts(pending);
+  }
+  return true;
+}
+
+// But it may have been done as a whole when it was sent first: the store knows. The parts have
+// numbers of their own, so that this one is used up.
+void SubmitIntake::say_in_parts(const std::shared_ptr<Pending>& pending) {
+  pending->jobs = {};
+  NumberedRequest number{.client = pending->request.client,
+                         .sequence = pending->request.sequence,
+                         .answer = wire::encode({.correlation = 0, .message = wire::Elsewhere{}})};
+  batcher_.post_request(Urgency::kRequest, std::move(number), {},
+                        [this, pending](const RequestOutcome& outcome, const Error* refused) {
+                          if (refused != nullptr || outcome.answered_before)
+                            return answer(*pending, outcome, refused);
+                          clients_.answer(pending->asker, wire::Elsewhere{});
+                        },
+                        {});
 }
 
 // One-shot jobs that are to be replaced are looked up first.
@@ -329,6 +367,8 @@ void SubmitIntake::answer(Pending& pending, const RequestOutcome& outcome, const
   if (refused != nullptr) return clients_.answer(pending.asker, wire::ErrorReply{*refused});
   if (outcome.answered_before) {
     auto first = wire::decode(outcome.answer);
+    if (first.ok() && std::holds_alternative<wire::Elsewhere>(first.value().message))
+      return clients_.answer(pending.asker, wire::Elsewhere{});
     if (outcome.answer.empty() || !first.ok() ||
         !std::holds_alternative<wire::Submitted>(first.value().message)) {
       return clients_.answer(

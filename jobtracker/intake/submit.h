@@ -12,6 +12,7 @@
 #include "jobtracker/state/group_maker.h"
 #include "jobtracker/state/id_source.h"
 #include "jobtracker/state/job_sink.h"
+#include "jobtracker/state/ownership.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/store/batcher.h"
 #include "shared/wire/messages.h"
@@ -27,9 +28,9 @@ namespace carillon::jobtracker {
 class SubmitIntake {
  public:
   // `zone`: for cron jobs that name none.
-  SubmitIntake(std::string zone, Catalog& catalog, GroupMaker& groups, Definitions& definitions,
-               Batcher& batcher, JobSink& sink, FeedbackSink& feedback, ClientLink& clients,
-               IdSource& ids, SchedulingClock& clock);
+  SubmitIntake(std::string zone, Catalog& catalog, GroupMaker& groups, const Ownership& ownership,
+               Definitions& definitions, Batcher& batcher, JobSink& sink, FeedbackSink& feedback,
+               ClientLink& clients, IdSource& ids, SchedulingClock& clock);
 
   // `bytes`: of its frame.
   void submit(const Asker& asker, wire::Submit message, std::size_t bytes);
@@ -41,6 +42,8 @@ class SubmitIntake {
   Status check(const JobSpec& spec) const;
   void prepare(const std::shared_ptr<Pending>& pending);
   void make_groups(const std::shared_ptr<Pending>& pending);
+  bool is_elsewhere(const std::shared_ptr<Pending>& pending);
+  void say_in_parts(const std::shared_ptr<Pending>& pending);
   void find_replaced(const std::shared_ptr<Pending>& pending);
   bool waits_for_replaced(const std::shared_ptr<Pending>& pending);
   void take_out_replaced(Pending& pending);
@@ -56,6 +59,7 @@ class SubmitIntake {
   Catalog& catalog_;
   ChildGraph children_{catalog_};
   GroupMaker& groups_;
+  const Ownership& ownership_;
   Definitions& definitions_;
   Batcher& batcher_;
   JobSink& sink_;

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <deque>
 #include <map>
 #include <tuple>
 #include <utility>
 
 #include "shared/base/time_text.h"
 #include "shared/job/schedule.h"
+#include "shared/wire/codec.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -57,10 +59,12 @@ wire::ErrorReply error_reply(const Error& error) { return wire::ErrorReply{error
 
 }  // namespace
 
-QueryDesk::QueryDesk(Catalog& catalog, ExecutingTable& executing, Workers& workers,
-                     Questions& questions, ClientLink& clients, SchedulingClock& clock,
-                     Duration lease, std::function<std::vector<Stat>()> stats)
+QueryDesk::QueryDesk(Catalog& catalog, const Ownership& ownership, ExecutingTable& executing,
+                     Workers& workers, Questions& questions, ClientLink& clients,
+                     SchedulingClock& clock, Duration lease,
+                     std::function<std::vector<Stat>()> stats)
     : catalog_(catalog),
+      ownership_(ownership),
       executing_(executing),
       workers_(workers),
       questions_(questions),
@@ -70,6 +74,7 @@ QueryDesk::QueryDesk(Catalog& catalog, ExecutingTable& executing, Workers& worke
       stats_(std::move(stats)) {}
 
 void QueryDesk::query(const Asker& asker, const wire::Query& message) {
+  if (is_elsewhere(asker, message)) return;
   if (message.what == "list") return list(asker, message);
   if (message.what == "waiting") return waiting(asker, message);
   if (message.what == "executing") return executing(asker, message);
@@ -82,6 +87,16 @@ void QueryDesk::query(const Asker& asker, const wire::Query& message) {
   if (message.what == "stats") return stats(asker);
   clients_.answer(
       asker, error_reply({ErrorCode::kInvalidArgument, "unknown question '" + message.what + "'"}));
+}
+
+// What is in the memory of the group's owner only.
+bool QueryDesk::is_elsewhere(const Asker& asker, const wire::Query& message) {
+  const Group* group = message.group.empty() ? nullptr : catalog_.group(message.group);
+  if (group == nullptr || ownership_.has(group->id)) return false;
+  const bool is_its_owners = message.what == "list" || message.what == "executing" ||
+                             message.what == "show" || message.what == "nodes";
+  if (is_its_owners) clients_.answer(asker, ownership_.elsewhere(group->id));
+  return is_its_owners;
 }
 
 std::string QueryDesk::group_name(GroupId id) const {
@@ -100,20 +115,47 @@ Result<GroupId> QueryDesk::group_of(const wire::Query& message) const {
 void QueryDesk::list(const Asker& asker, const wire::Query& message) {
   const auto group = group_of(message);
   if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
+  if (ownership_.has_all() || group.value()) {
+    Definitions all;
+    for (const auto& [id, definition] : catalog_.definitions()) all.emplace(id, definition.get());
+    return clients_.answer(asker, definitions_page(message, group.value(), all));
+  }
+  // Those of the other job trackers are read from the store.
+  questions_.ask(ReadStart{}, [this, asker, message](Result<ReadAnswer> answer) {
+    if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
+    std::deque<ActiveDefinition> others;
+    Definitions all;
+    for (Definition& row : std::get<StartAnswer>(answer.value()).definitions) {
+      ActiveDefinition* ours = catalog_.definition(row.id);
+      auto spec = wire::decode_spec(row.spec);
+      if (ours != nullptr) all.emplace(row.id, ours);
+      if (ours != nullptr || !spec.ok()) continue;
+      auto schedule = CompiledSchedule::compile(spec.value().schedule, row.created_at);
+      if (!schedule.ok()) continue;
+      others.push_back({.row = std::move(row),
+                        .spec = std::move(spec).value(),
+                        .schedule = std::move(schedule).value()});
+      all.emplace(others.back().row.id, &others.back());
+    }
+    clients_.answer(asker, definitions_page(message, GroupId{}, all));
+  });
+}
+
+wire::Rows QueryDesk::definitions_page(const wire::Query& message, GroupId group,
+                                       const Definitions& definitions) const {
   const auto after = numbers(message.after);
   const DefinitionId from{after.empty() ? 0 : static_cast<std::int32_t>(after.front())};
   wire::Rows reply;
   const std::int64_t limit = page_of(message);
-  for (auto at = catalog_.definitions().upper_bound(from); at != catalog_.definitions().end();
-       ++at) {
-    if (group.value() && at->second->row.group != group.value()) continue;
+  for (auto at = definitions.upper_bound(from); at != definitions.end(); ++at) {
+    if (group && at->second->row.group != group) continue;
     if (!is_of_task(message, at->second->row.task_id)) continue;
-    if (static_cast<std::int64_t>(reply.rows.size()) == limit) break;
     reply.rows.push_back(definition_row(*at->second));
-    if (static_cast<std::int64_t>(reply.rows.size()) == limit)
-      reply.next = key_text({at->first.value});
+    if (static_cast<std::int64_t>(reply.rows.size()) < limit) continue;
+    reply.next = key_text({at->first.value});
+    break;
   }
-  clients_.answer(asker, std::move(reply));
+  return reply;
 }
 
 // The pages of one group after the other, each first its executable table, then the delayed jobs:
@@ -167,8 +209,8 @@ void QueryDesk::executing(const Asker& asker, const wire::Query& message) {
   if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
   const auto after = numbers(message.after);
   const JobId from{after.empty() ? 0 : after.front()};
-  std::map<JobId, const Executing*> page;
   const auto limit = static_cast<std::size_t>(page_of(message));
+  std::map<JobId, const Executing*> page;
   for (const auto& [id, entry] : executing_.all()) {
     if (id <= from || (group.value() && entry.row.job.group != group.value()) ||
         !is_of_task(message, entry.row.job.task_id) || entry.phase == Phase::kClaiming)
@@ -176,10 +218,31 @@ void QueryDesk::executing(const Asker& asker, const wire::Query& message) {
     page.emplace(id, &entry);
     if (page.size() > limit) page.erase(std::prev(page.end()));
   }
-  wire::Rows reply;
-  for (const auto& [id, entry] : page) reply.rows.push_back(executing_row(*entry));
-  if (page.size() == limit) reply.next = key_text({page.rbegin()->first.value});
-  clients_.answer(asker, std::move(reply));
+  if (ownership_.has_all() || group.value()) {
+    wire::Rows reply;
+    for (const auto& [id, entry] : page) reply.rows.push_back(executing_row(*entry));
+    if (page.size() == limit) reply.next = key_text({page.rbegin()->first.value});
+    return clients_.answer(asker, std::move(reply));
+  }
+  // Those of the other job trackers are read from the store, with less to say of them.
+  const ListExecuting question{.after = from, .limit = static_cast<std::int64_t>(limit)};
+  questions_.ask(question, [this, asker, message, question](Result<ReadAnswer> answer) {
+    if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
+    const auto& jobs = std::get<ExecutingAnswer>(answer.value()).jobs;
+    wire::Rows reply;
+    for (const ExecutingJob& job : jobs) {
+      if (!is_of_task(message, job.job.task_id)) continue;
+      const Executing* ours = executing_.find(job.job.id);
+      if (ours == nullptr && ownership_.has(job.job.group)) continue;  // It has just ended.
+      reply.rows.push_back(executing_row(
+          ours != nullptr
+              ? *ours
+              : Executing{.row = job, .phase = Phase::kSent, .handed_out_at = job.claimed_at}));
+    }
+    if (static_cast<std::int64_t>(jobs.size()) == question.limit)
+      reply.next = key_text({jobs.back().job.id.value});
+    clients_.answer(asker, std::move(reply));
+  });
 }
 
 void QueryDesk::history(const Asker& asker, const wire::Query& message) {
@@ -341,32 +404,35 @@ void QueryDesk::nodes(const Asker& asker, const wire::Query& message) {
     std::map<Place, const NodeRow*> nodes;  // those that are gone last
     for (const NodeRow& node : std::get<NodesAnswer>(answer.value()).nodes) {
       if (group && node.group != group) continue;
-      const bool gone = workers_.all().find(node.session) == workers_.all().end();
+      const bool is_ours = ownership_.has(node.group);
+      const bool gone =
+          is_ours ? workers_.all().find(node.session) == workers_.all().end() : !node.alive;
       nodes.emplace(Place{gone, group_name(node.group), node.name, node.started_at, node.session},
                     &node);
     }
     for (const auto& [place, found] : nodes) {
       const NodeRow& node = *found;
       const auto live = workers_.all().find(node.session);
-      const bool alive = live != workers_.all().end();
+      const bool alive = !std::get<bool>(place);
       wire::Field free;
       WallTime seen = node.last_seen;
-      if (alive) {
+      if (live != workers_.all().end()) {
         const auto busy = static_cast<std::int64_t>(executing_.of_session(node.session).size());
         free = std::max<std::int64_t>(0, live->second->threads - busy);
         seen = clock_.now() -
                std::chrono::duration_cast<Duration>(clock_.steady_now() - live->second->heard_at);
       }
-      reply.rows.push_back({{"name", node.name},
-                            {"kind", std::string("tasktracker")},
-                            {"group", group_name(node.group)},
-                            {"address", node.address},
-                            {"state", std::string(alive ? "alive" : "gone")},
-                            {"threads", std::int64_t{node.threads}},
-                            {"free", free},
-                            {"last_seen", format_time(seen)},
-                            {"session", std::to_string(node.session.value)},
-                            {"labels", alive ? labels_text(live->second->labels) : ""}});
+      reply.rows.push_back(
+          {{"name", node.name},
+           {"kind", std::string("tasktracker")},
+           {"group", group_name(node.group)},
+           {"address", node.address},
+           {"state", std::string(alive ? "alive" : "gone")},
+           {"threads", std::int64_t{node.threads}},
+           {"free", free},
+           {"last_seen", format_time(seen)},
+           {"session", std::to_string(node.session.value)},
+           {"labels", live != workers_.all().end() ? labels_text(live->second->labels) : ""}});
     }
     clients_.answer(asker, std::move(reply));
   });

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/client_link.h"
 #include "jobtracker/state/executing.h"
+#include "jobtracker/state/ownership.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/state/workers.h"
 #include "jobtracker/store/batcher.h"
@@ -22,14 +24,19 @@ using Stat = std::pair<std::string, std::int64_t>;
 // Thread: the loop.
 class QueryDesk {
  public:
-  QueryDesk(Catalog& catalog, ExecutingTable& executing, Workers& workers, Questions& questions,
-            ClientLink& clients, SchedulingClock& clock, Duration lease,
-            std::function<std::vector<Stat>()> stats);
+  QueryDesk(Catalog& catalog, const Ownership& ownership, ExecutingTable& executing,
+            Workers& workers, Questions& questions, ClientLink& clients, SchedulingClock& clock,
+            Duration lease, std::function<std::vector<Stat>()> stats);
 
   void query(const Asker& asker, const wire::Query& message);
 
  private:
+  using Definitions = std::map<DefinitionId, ActiveDefinition*>;
+
+  bool is_elsewhere(const Asker& asker, const wire::Query& message);
   void list(const Asker& asker, const wire::Query& message);
+  wire::Rows definitions_page(const wire::Query& message, GroupId group,
+                              const Definitions& definitions) const;
   void waiting(const Asker& asker, const wire::Query& message);
   void executing(const Asker& asker, const wire::Query& message);
   void history(const Asker& asker, const wire::Query& message);
@@ -53,6 +60,7 @@ class QueryDesk {
   Result<GroupId> group_of(const wire::Query& message) const;
 
   Catalog& catalog_;
+  const Ownership& ownership_;
   ExecutingTable& executing_;
   Workers& workers_;
   Questions& questions_;

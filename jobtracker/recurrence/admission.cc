@@ -86,12 +86,13 @@ bool Recurrence::admit_one_shot(WaitingJob& job, WallTime now) {
 // Definitions look for what they missed themselves.
 bool Recurrence::is_missed(const WaitingJob& job) const {
   if (job.definition || job.kind != ScheduleKind::kAt || job.attempt > 0 ||
-      !was_missed(job.trigger_time, Duration{}))
+      !was_missed(job.group, job.trigger_time, Duration{}))
     return false;
   const auto spec = wire::decode_spec(job.spec);
   if (!spec.ok()) return false;  // The worker will say what is wrong with it.
   const Misfire& misfire = spec.value().misfire;
-  return misfire.policy == MisfirePolicy::kSkip && was_missed(job.trigger_time, misfire.threshold);
+  return misfire.policy == MisfirePolicy::kSkip &&
+         was_missed(job.group, job.trigger_time, misfire.threshold);
 }
 
 void Recurrence::end_one_shot(WaitingJob job) {

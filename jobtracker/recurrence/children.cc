@@ -9,6 +9,7 @@ namespace {
 
 // So many that were not set off are named in a row of the log.
 constexpr std::size_t kNamedMax = 5;
+constexpr std::int64_t kTakenAtOnce = 1000;
 
 }  // namespace
 
@@ -36,6 +37,11 @@ SetOff Recurrence::set_off(const WaitingJob& job) {
   if (spec == nullptr) return all;
   for (const Child& child : spec->children) {
     const Group* group = catalog_.group(child.group);
+    if (group != nullptr && !ownership_.has(group->id)) {
+      all.relayed.push_back(
+          {.id = ids_.next(clock_.now()), .group = group->id, .task_id = child.task_id});
+      continue;
+    }
     ActiveDefinition* definition =
         group == nullptr ? nullptr : catalog_.definition(group->id, child.task_id);
     const std::string why_not = why_not_set_off(definition);
@@ -53,6 +59,44 @@ SetOff Recurrence::set_off(const WaitingJob& job) {
     all.note += " and " + std::to_string(left_out - kNamedMax) + " other children";
   }
   return all;
+}
+
+void Recurrence::take_inbox() {
+  if (std::exchange(is_taking_inbox_, true)) return;
+  batcher_.ask(ReadInbox{.limit = kTakenAtOnce}, [this](Result<ReadAnswer> answer) {
+    is_taking_inbox_ = false;
+    if (!answer.ok()) return;  // The next look comes soon.
+    for (const InboxRow& row : std::get<InboxAnswer>(answer.value()).rows) {
+      if (taken_inbox_.insert(row.id).second) take_relayed(row);
+    }
+  });
+}
+
+void Recurrence::take_relayed(const InboxRow& row) {
+  ActiveDefinition* definition = catalog_.definition(row.group, row.task_id);
+  const std::string why_not = why_not_set_off(definition);
+  std::vector<Operation> operations;
+  operations.emplace_back(RemoveInbox{.id = row.id});
+  if (why_not.empty()) {
+    WaitingJob run = triggered(*definition, {}, false);
+    run.priority = definition->spec.priority;
+    ++definition->triggers_under_way;
+    operations.emplace_back(AddJob{.job = std::move(run)});
+  } else {
+    log_.warn("a child of another job tracker's job is not triggered", "task", row.task_id,
+              "reason", why_not);
+  }
+  batcher_.post_unit(
+      Urgency::kCompletion, std::move(operations),
+      [this, id = row.id](std::vector<Operation>& done, const std::vector<Outcome>& outcomes,
+                          const Error* refused) {
+        taken_inbox_.erase(id);
+        if (done.size() < 2) return;
+        std::vector<WaitingJob> runs;
+        runs.push_back(std::move(std::get<AddJob>(done.back()).job));
+        was_set_off(std::move(runs),
+                    refused == nullptr && outcomes.back().kind == OutcomeKind::kDone);
+      });
 }
 
 void Recurrence::was_set_off(std::vector<WaitingJob> runs, bool done) {

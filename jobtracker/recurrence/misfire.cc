@@ -33,14 +33,21 @@ std::string words(MisfirePolicy policy) {
 
 }  // namespace
 
-bool Recurrence::was_missed(WallTime trigger, Duration threshold) const {
-  return dead_from_ != WallTime{} && trigger > dead_from_ && trigger <= started_at_ - threshold;
+WallTime Recurrence::dead_from(GroupId group) const {
+  const auto found = last_alive_of_.find(partition_of(group));
+  return found == last_alive_of_.end() ? last_alive_ : found->second;
+}
+
+bool Recurrence::was_missed(GroupId group, WallTime trigger, Duration threshold) const {
+  const WallTime from = dead_from(group);
+  return from != WallTime{} && trigger > from && trigger <= started_at_ - threshold;
 }
 
 void Recurrence::start(const StartAnswer& found) {
-  dead_from_ = found.last_alive;
+  last_alive_ = found.last_alive;
+  last_alive_of_ = found.last_alive_of;
   started_at_ = clock_.now();
-  catalog_.start_definition_ids(found.definition_high);
+  catalog_.start_definition_ids(found.definition_high, found.number);
   for (const Definition& row : found.definitions) {
     auto spec = wire::decode_spec(row.spec);
     if (!spec.ok()) {
@@ -92,10 +99,11 @@ void Recurrence::recover(ActiveDefinition& definition) {
   bool must = false;
   const Duration threshold = definition.spec.misfire.threshold;
   if (is_single(definition)) {
-    must = row.state == DefinitionState::kActive && was_missed(row.next_fire, threshold);
+    must = row.state == DefinitionState::kActive && was_missed(row.group, row.next_fire, threshold);
   } else {
-    const auto first = definition.schedule.next_fire(dead_from_);
-    must = dead_from_ != WallTime{} && first && was_missed(*first, threshold);
+    const WallTime from = dead_from(row.group);
+    const auto first = definition.schedule.next_fire(from);
+    must = from != WallTime{} && first && was_missed(row.group, *first, threshold);
   }
   if (!must) return;
   definition.is_recovering = true;
@@ -164,7 +172,8 @@ void Recurrence::recover_with(DefinitionId id, const OccurrencesAnswer& found) {
     missed->until = started_at_ - policy.threshold;
     for (const WaitingJob& job : found.waiting) {
       const bool is_new = job.version == row.version && job.attempt == 0 && !job.triggered;
-      if (is_new && was_missed(job.trigger_time, policy.threshold)) missed->rows.push_back(job);
+      if (is_new && was_missed(row.group, job.trigger_time, policy.threshold))
+        missed->rows.push_back(job);
     }
     std::sort(missed->rows.begin(), missed->rows.end(),
               [](const auto& a, const auto& b) { return a.trigger_time < b.trigger_time; });

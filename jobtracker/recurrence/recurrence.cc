@@ -26,11 +26,13 @@ Status RecurrenceConfig::validate() const {
   return {};
 }
 
-Recurrence::Recurrence(RecurrenceConfig config, Catalog& catalog, ExecutingTable& executing,
-                       Batcher& batcher, JobSink& sink, FeedbackSink& feedback, RunStopper& stopper,
-                       IdSource& ids, SchedulingClock& clock, Executor& executor, const Logger& log)
+Recurrence::Recurrence(RecurrenceConfig config, Catalog& catalog, const Ownership& ownership,
+                       ExecutingTable& executing, Batcher& batcher, JobSink& sink,
+                       FeedbackSink& feedback, RunStopper& stopper, IdSource& ids,
+                       SchedulingClock& clock, Executor& executor, const Logger& log)
     : config_(config),
       catalog_(catalog),
+      ownership_(ownership),
       executing_(executing),
       batcher_(batcher),
       sink_(sink),

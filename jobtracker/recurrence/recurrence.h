@@ -15,6 +15,7 @@
 #include "jobtracker/state/gate.h"
 #include "jobtracker/state/id_source.h"
 #include "jobtracker/state/job_sink.h"
+#include "jobtracker/state/ownership.h"
 #include "jobtracker/state/run_end.h"
 #include "jobtracker/state/run_stopper.h"
 #include "jobtracker/state/scheduling_clock.h"
@@ -60,14 +61,17 @@ struct RecurrenceConfig {
 // Thread: the loop.
 class Recurrence final : public Definitions, public Gate, public RunEnd {
  public:
-  Recurrence(RecurrenceConfig config, Catalog& catalog, ExecutingTable& executing, Batcher& batcher,
-             JobSink& sink, FeedbackSink& feedback, RunStopper& stopper, IdSource& ids,
-             SchedulingClock& clock, Executor& executor, const Logger& log);
+  Recurrence(RecurrenceConfig config, Catalog& catalog, const Ownership& ownership,
+             ExecutingTable& executing, Batcher& batcher, JobSink& sink, FeedbackSink& feedback,
+             RunStopper& stopper, IdSource& ids, SchedulingClock& clock, Executor& executor,
+             const Logger& log);
 
   // After a restart: takes what the store has, looks for what was missed, and starts the passes.
   void start(const StartAnswer& found);
   // Generates up to the horizon of the new time at once.
   void clock_was_set();
+  // Triggers what other job trackers' jobs have set off.
+  void take_inbox();
   // What was missed before the start has its outcomes.
   bool has_recovered() const { return recovering_.empty(); }
   std::int64_t quarantined() const { return quarantined_; }
@@ -153,6 +157,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   void remove_if_over(DefinitionId id);
 
   // children.cc
+  void take_relayed(const InboxRow& row);
   std::string why_not_set_off(const ActiveDefinition* definition) const;
 
   bool admit_one_shot(WaitingJob& job, WallTime now);
@@ -172,7 +177,8 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   void left(ActiveDefinition& definition, JobId id);
 
   // misfire.cc
-  bool was_missed(WallTime trigger, Duration threshold) const;
+  WallTime dead_from(GroupId group) const;
+  bool was_missed(GroupId group, WallTime trigger, Duration threshold) const;
   void recover(ActiveDefinition& definition);
   void recover_next();
   struct Missed;
@@ -186,6 +192,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
 
   RecurrenceConfig config_;
   Catalog& catalog_;
+  const Ownership& ownership_;
   ExecutingTable& executing_;
   Batcher& batcher_;
   JobSink& sink_;
@@ -202,11 +209,14 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   WallTime passed_through_{};
   TimerId pass_timer_ = 0;
   SteadyTime pass_at_{};
+  bool is_taking_inbox_ = false;
+  std::set<std::int64_t> taken_inbox_;  // on their way out of the store
   bool is_promoting_ = false;
   bool promotes_later_ = false;
   int promotion_held_ = 0;
-  // Fires from dead_from_ to started_at_, less the threshold, came while no job tracker ran.
-  WallTime dead_from_{};
+  // Fires from dead_from() to started_at_, less the threshold, came while no job tracker ran.
+  WallTime last_alive_{};
+  std::map<std::int32_t, WallTime> last_alive_of_{};  // partitions where it is another time
   WallTime started_at_{};
   std::vector<DefinitionId> to_recover_;
   std::set<DefinitionId> recovering_;  // and those that have begun

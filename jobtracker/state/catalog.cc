@@ -1,5 +1,6 @@
 #include "jobtracker/state/catalog.h"
 
+#include "jobtracker/store/partitions.h"
 #include "shared/base/utf8.h"
 #include "shared/wire/codec.h"
 
@@ -90,6 +91,10 @@ const JobSpec* Catalog::spec_of(const WaitingJob& job, std::optional<JobSpec>& o
   return spec.ok() ? &own.emplace(std::move(spec).value()) : nullptr;
 }
 
-DefinitionId Catalog::next_definition_id() { return DefinitionId{++definition_high_}; }
+DefinitionId Catalog::next_definition_id() {
+  ++definition_high_;
+  if (number_) definition_high_ += (*number_ - definition_high_) & (kPartitions - 1);
+  return DefinitionId{definition_high_};
+}
 
 }  // namespace carillon::jobtracker

@@ -77,8 +77,12 @@ class Catalog {
   int own_priority(const WaitingJob& job) const;
 
   DefinitionId next_definition_id();
-  // After a restart: ids up to here were given, and are not given again.
-  void start_definition_ids(DefinitionId high) { definition_high_ = high.value; }
+  // After a restart: ids up to here were given, and are not given again. `number`: of the session,
+  // where others work on the store too; its ids are every 64th.
+  void start_definition_ids(DefinitionId high, std::optional<std::int32_t> number) {
+    definition_high_ = high.value;
+    number_ = number;
+  }
 
  private:
   std::map<GroupId, Group> groups_;
@@ -87,6 +91,7 @@ class Catalog {
   std::unordered_map<DefinitionId, ActiveDefinition*> definitions_by_id_;  // looked up all the time
   std::map<std::pair<GroupId, std::string>, DefinitionId> definitions_by_task_;
   std::int32_t definition_high_ = 0;
+  std::optional<std::int32_t> number_{};
 };
 
 }  // namespace carillon::jobtracker

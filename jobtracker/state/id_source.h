@@ -5,17 +5,20 @@
 
 #include "carillon/ids.h"
 #include "carillon/time.h"
+#include "jobtracker/store/batch.h"
 
 namespace carillon::jobtracker {
 
 // Ids for jobs and log rows: milliseconds since 2024 in the upper bits and a counter below, so that
 // they grow with time and inserts append. Never the same twice, also when the clock goes back,
-// because the highest one is stored with every commit and handed in after a restart.
+// because the highest one is stored with every commit and handed in after a restart; nor the same
+// as one of another session that lives, because each takes every 64th from its own number on.
 //
 // Thread: the loop.
 class IdSource {
  public:
-  explicit IdSource(std::int64_t high) : high_(high) {}
+  // `number`: of the session, from 0 to 63.
+  explicit IdSource(std::int64_t high, std::int32_t number = 0) : high_(high), number_(number) {}
 
   // Ids of an earlier time are smaller, but for those of a time when many were given.
   static std::int64_t first_of(WallTime time) {
@@ -25,13 +28,14 @@ class IdSource {
   }
 
   std::int64_t next(WallTime now) {
-    high_ = std::max(high_ + 1, first_of(now));
+    const std::int64_t least = std::max(high_ + 1, first_of(now));
+    high_ = least + ((number_ - least) & (kIdStep - 1));
     return high_;
   }
-  // The first of so many, all of them greater than those given before.
+  // The first of so many, kIdStep apart, all of them greater than those given before.
   std::int64_t next_many(WallTime now, std::int64_t count) {
     const std::int64_t first = next(now);
-    high_ += count - 1;
+    high_ += (count - 1) * kIdStep;
     return first;
   }
   JobId next_job(WallTime now) { return JobId{next(now)}; }
@@ -39,6 +43,7 @@ class IdSource {
 
  private:
   std::int64_t high_;
+  std::int64_t number_;
 };
 
 }  // namespace carillon::jobtracker

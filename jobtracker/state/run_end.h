@@ -9,8 +9,9 @@ namespace carillon::jobtracker {
 
 // What a run that has succeeded sets off.
 struct SetOff {
-  std::vector<WaitingJob> runs{};  // to be written with its end
-  std::string note{};              // children that are not run, and why; empty: none
+  std::vector<WaitingJob> runs{};   // to be written with its end
+  std::vector<InboxRow> relayed{};  // likewise, for other job trackers to trigger
+  std::string note{};               // children that are not run, and why; empty: none
 };
 
 // What the end of an occurrence's run means for its definition.

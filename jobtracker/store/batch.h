@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "jobtracker/store/partitions.h"
 #include "jobtracker/store/rows.h"
 
 // What the loop asks the store to change: explicit row moves, chosen by the loop, never by SQL.
@@ -34,9 +35,12 @@ struct End {
   std::optional<LogEntry> log{};       // empty: it was never started
   std::optional<WaitingJob> again{};   // a retry, a later, or the job given back: same id
   std::vector<WaitingJob> children{};  // runs that its success has set off
+  std::vector<InboxRow> relayed{};     // those that others are to trigger
 };
 
 inline constexpr std::int64_t kVoidedRunsMax = 1'000'000;
+// Ids of one session lie so far apart, so that those of others fit between.
+inline constexpr std::int64_t kIdStep = kPartitions;
 
 // Changes a definition, all columns of it, and adds or voids its occurrences.
 // kConflict: it is not there, or its version or generated_through is not as expected; then nothing
@@ -117,9 +121,14 @@ struct Purge {
   std::int64_t limit = 1000;
 };
 
+// Who looks after the group has triggered it, or cannot.
+struct RemoveInbox {
+  std::int64_t id = 0;
+};
+
 using Operation =
     std::variant<ChangeWaiting, End, ChangeDefinition, Claim, AddDefinition, AddExecuting, AddJob,
-                 CancelExecuting, AddOutput, PutNode, RemoveFeedback, Purge>;
+                 CancelExecuting, AddOutput, PutNode, RemoveFeedback, RemoveInbox, Purge>;
 
 enum class OutcomeKind : std::uint8_t {
   kDone = 0,

@@ -40,10 +40,21 @@ const SessionBeat* BeatWatch::working() const {
   return nullptr;
 }
 
-std::vector<SessionBeat> BeatWatch::beats() const {
+bool BeatWatch::is_settled() const {
+  return std::all_of(sessions_.begin(), sessions_.end(), [](const auto& one) {
+    return one.second.is_silent || one.second.has_changed;
+  });
+}
+
+bool BeatWatch::is_silent(SessionId session) const {
+  const auto found = sessions_.find(session);
+  return found != sessions_.end() && found->second.is_silent;
+}
+
+std::vector<SessionBeat> BeatWatch::silent_beats() const {
   std::vector<SessionBeat> all;
   for (const auto& [session, one] : sessions_) {
-    all.insert(all.end(), one.beats.begin(), one.beats.end());
+    if (one.is_silent) all.insert(all.end(), one.beats.begin(), one.beats.end());
   }
   return all;
 }

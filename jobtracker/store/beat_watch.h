@@ -41,11 +41,14 @@ class BeatWatch {
 
   // Every session that was seen last is silent; true if there is none.
   bool are_all_silent() const;
+  // Of each session it is known whether it works or is silent.
+  bool is_settled() const;
+  bool is_silent(SessionId session) const;
+  // Of the silent ones, as they were seen last.
+  std::vector<SessionBeat> silent_beats() const;
   // A session whose beat was seen to change, or that came while we watched, and that is not silent;
   // null: none.
   const SessionBeat* working() const;
-  // As they were seen last.
-  std::vector<SessionBeat> beats() const;
 
  private:
   struct Watched {

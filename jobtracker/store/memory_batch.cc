@@ -207,6 +207,7 @@ Result<Outcome> MemoryBatch::apply(const End& end) {
   if (end.frees_key) free_key(end.group, end.task_id, {.job = end.id});
   if (end.again) CARILLON_TRY(insert_waiting(*end.again));
   for (const WaitingJob& child : end.children) CARILLON_TRY(insert_waiting(child));
+  for (const InboxRow& row : end.relayed) put(tables_.inbox, row.id, row);
   if (end.log) CARILLON_TRY(insert_log(*end.log));
   return done();
 }
@@ -343,6 +344,11 @@ Result<Outcome> MemoryBatch::apply(const PutNode& put_node) {
     after.served = true;
     put(tables_.groups, after.id, std::move(after));
   }
+  return done();
+}
+
+Result<Outcome> MemoryBatch::apply(const RemoveInbox& remove) {
+  put(tables_.inbox, remove.id, std::nullopt);
   return done();
 }
 

@@ -32,6 +32,7 @@ class MemoryBatch {
   Result<Outcome> apply(const AddOutput& add);
   Result<Outcome> apply(const PutNode& put);
   Result<Outcome> apply(const RemoveFeedback& remove);
+  Result<Outcome> apply(const RemoveInbox& remove);
   Result<Outcome> apply(const Purge& purge);
 
   Result<WaitingTable*> group_table(GroupId group);

@@ -108,6 +108,14 @@ class MemoryReads {
     return ReadAnswer{std::move(answer)};
   }
 
+  Result<ReadAnswer> operator()(const ReadInbox& ask) const {
+    InboxAnswer answer;
+    for (const auto& [id, row] : tables_.inbox) {
+      if (!is_full(answer.rows, ask.limit)) answer.rows.push_back(row);
+    }
+    return ReadAnswer{std::move(answer)};
+  }
+
   Result<ReadAnswer> operator()(const MakeGroup&) const {
     return Error{ErrorCode::kInvalidArgument, "a read-only store makes no groups"};
   }

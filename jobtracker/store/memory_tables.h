@@ -72,6 +72,7 @@ struct MemoryTables {
   DefinitionId definition_high{};
   std::map<std::pair<GroupId, std::string>, KeyHolder> keys{};
   std::map<std::int64_t, LogEntry> log{};
+  std::map<std::int64_t, InboxRow> inbox{};
   std::map<std::pair<std::string, std::int64_t>, LogEntry> feedback{};  // client group, log id
   std::map<std::tuple<JobId, std::int32_t, std::int64_t>, OutputRow> output{};
   std::map<SessionId, NodeRow> nodes{};

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "jobtracker/store/partitions.h"
 #include "jobtracker/store/rows.h"
 
 // What the loop, and people, may ask the store. Every answer is bounded by a limit.
@@ -21,8 +23,8 @@ struct ClockAnswer {
   Duration took{};                  // the answer; it is known no better than that
 };
 
-// All groups, all definitions, everything executing, the runs that wait to be tried again, how much
-// feedback waits, and what earlier sessions left.
+// All groups, and of those that are looked after all definitions, everything executing, the runs
+// that wait to be tried again, how much feedback waits, and what earlier sessions left.
 struct ReadStart {};
 struct StartAnswer {
   std::vector<Group> groups{};
@@ -35,6 +37,11 @@ struct StartAnswer {
   // When an earlier session last committed that had recovered what was missed before it; epoch:
   // never.
   WallTime last_alive{};
+  // Of partitions where that is another time.
+  std::map<std::int32_t, WallTime> last_alive_of{};
+  Partitions owned = all_partitions();  // all else that is of groups is of theirs
+  // Told apart by it from other sessions that work on the store now; none: there can be no others.
+  std::optional<std::int32_t> number{};
   ClockAnswer clock{};
 };
 
@@ -88,6 +95,14 @@ struct ReadFeedback {
 };
 struct FeedbackAnswer {
   std::vector<LogEntry> entries{};
+};
+
+// What waits for the job tracker, the oldest first.
+struct ReadInbox {
+  std::int64_t limit = 0;
+};
+struct InboxAnswer {
+  std::vector<InboxRow> rows{};
 };
 
 // Makes the group and its table if there is none yet; not inside a transaction.
@@ -154,15 +169,15 @@ struct NodesAnswer {
 };
 
 using Read = std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelayed, Find,
-                          ReadOccurrences, ReadFeedback, MakeGroup, ListWaiting, ListExecuting,
-                          ListHistory, ListOutput, CountWaiting, ListNodes>;
+                          ReadOccurrences, ReadFeedback, ReadInbox, MakeGroup, ListWaiting,
+                          ListExecuting, ListHistory, ListOutput, CountWaiting, ListNodes>;
 // ReadDue, ReadUpcoming, ReadDelayed, ListWaiting: JobsAnswer. ReadOccurrences: OccurrencesAnswer.
 struct OccurrencesAnswer {
   std::vector<WaitingJob> waiting{};
   std::vector<ExecutingJob> executing{};
 };
 using ReadAnswer = std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, OccurrencesAnswer,
-                                FeedbackAnswer, GroupAnswer, ExecutingAnswer, HistoryAnswer,
-                                OutputAnswer, CountAnswer, NodesAnswer>;
+                                FeedbackAnswer, InboxAnswer, GroupAnswer, ExecutingAnswer,
+                                HistoryAnswer, OutputAnswer, CountAnswer, NodesAnswer>;
 
 }  // namespace carillon::jobtracker

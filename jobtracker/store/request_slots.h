@@ -20,7 +20,7 @@ inline bool holds_key(const WaitingJob& job) { return job.keyed && !job.definiti
 inline LogEntry entry_of_run(const LogEntry& voided, std::int64_t number, JobId job,
                              WallTime trigger_time) {
   LogEntry entry = voided;
-  entry.id += number;
+  entry.id += number * kIdStep;
   entry.job_id = job;
   entry.trigger_time = trigger_time;
   entry.count = 1;

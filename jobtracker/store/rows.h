@@ -169,6 +169,15 @@ struct Group {
   bool operator==(const Group&) const = default;
 };
 
+// A child that is to be triggered by who looks after its group.
+struct InboxRow {
+  std::int64_t id = 0;  // time-ordered
+  GroupId group{};
+  std::string task_id{};
+
+  bool operator==(const InboxRow&) const = default;
+};
+
 // A task tracker that was seen, for `nodes`.
 struct NodeRow {
   SessionId session{};

@@ -255,4 +255,10 @@ struct Layout<Feedback> {
   static constexpr std::tuple kSlots{slot("results", &Feedback::results, kFeedbackMax)};
 };
 
+template <>
+struct Layout<Elsewhere> {
+  static constexpr std::string_view kName = "Elsewhere";
+  static constexpr std::tuple kSlots{slot("address", &Elsewhere::address)};
+};
+
 }  // namespace carillon::wire

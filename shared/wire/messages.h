@@ -271,6 +271,15 @@ struct Feedback {
   std::vector<FeedbackEntry> results{};  // in the order of their ends
 };
 
+// ---- from a job tracker to whoever asks about what another one looks after ----
+
+// Nothing was done; it is to be sent to that job tracker, as it is. Without an address: the message
+// is about node groups of several job trackers, and is to be sent in parts, one for each node
+// group, numbered anew.
+struct Elsewhere {
+  std::string address{};  // "tcp://host-2:35001"
+};
+
 // ---- either way ----
 
 struct ErrorReply {
@@ -279,7 +288,7 @@ struct ErrorReply {
 
 using Message = std::variant<ErrorReply, Submit, Submitted, Act, Acted, Query, Rows, Register,
                              Registered, Pull, Pulled, HandOut, Report, GiveBack, Reported, Output,
-                             OutputTaken, Kill, Bye, Gone, FetchFeedback, Feedback>;
+                             OutputTaken, Kill, Bye, Gone, FetchFeedback, Feedback, Elsewhere>;
 
 // On the wire a message's type is its place in this list, which only grows at its end.
 struct Envelope {

@@ -209,6 +209,31 @@ TEST_P(StoreContract, QueuesACopyOfALogRowForAClientGroup) {
               ElementsAre(::testing::Pair("billing", 2), ::testing::Pair("ops", 1)));
 }
 
+TEST_P(StoreContract, KeepsWhatOthersAreToTriggerUntilItIsTaken) {
+  const auto parent = running(new_keyed_job("parent"));
+  const InboxRow first{.id = 64, .group = group_, .task_id = "one"};
+  const InboxRow second{.id = 128, .group = group_, .task_id = "two"};
+  const auto end = [&](std::int32_t attempt) {
+    return End{.id = parent.job.id,
+               .attempt = attempt,
+               .group = group_,
+               .task_id = "parent",
+               .frees_key = true,
+               .relayed = {first, second}};
+  };
+  const auto inbox = [this](std::int64_t limit) {
+    return ask<InboxAnswer>(ReadInbox{.limit = limit}).rows;
+  };
+
+  EXPECT_EQ(outcome(end(parent.job.attempt + 1)), kConflict);
+  EXPECT_THAT(inbox(9), IsEmpty());
+  EXPECT_EQ(outcome(end(parent.job.attempt)), kDone);
+  EXPECT_THAT(inbox(9), ElementsAre(first, second));
+  EXPECT_THAT(inbox(1), ElementsAre(first));
+  committed({RemoveInbox{.id = first.id}});
+  EXPECT_THAT(inbox(9), ElementsAre(second));
+}
+
 TEST_P(StoreContract, TakesFeedbackOutByItsIdAndByItsAge) {
   std::vector<LogEntry> told;
   for (int i = 0; i < 6; ++i) {

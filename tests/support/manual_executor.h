@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "shared/runtime/executor.h"
+#include "shared/runtime/life_executor.h"
 #include "tests/support/manual_clock.h"
 
 namespace carillon::testing {
@@ -63,33 +64,6 @@ class ManualExecutor final : public Executor {
   TimerId last_ = 0;
   std::map<Key, std::function<void()>> work_;
   std::unordered_map<TimerId, SteadyTime> time_of_;
-};
-
-// The executor of one life of a process: what it has posted dies with it.
-//
-// Thread: the test's.
-class LifeExecutor final : public Executor {
- public:
-  explicit LifeExecutor(Executor& executor) : executor_(executor) {}
-  ~LifeExecutor() override { *alive_ = false; }
-  LifeExecutor(const LifeExecutor&) = delete;
-  LifeExecutor& operator=(const LifeExecutor&) = delete;
-
-  void post(std::function<void()> work) override { executor_.post(guarded(std::move(work))); }
-  TimerId post_at(SteadyTime when, std::function<void()> work) override {
-    return executor_.post_at(when, guarded(std::move(work)));
-  }
-  void cancel(TimerId timer) override { executor_.cancel(timer); }
-
- private:
-  std::function<void()> guarded(std::function<void()> work) const {
-    return [alive = alive_, work = std::move(work)] {
-      if (*alive) work();
-    };
-  }
-
-  Executor& executor_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace carillon::testing

@@ -16,7 +16,8 @@ using Write = Status (*)(WriteContext&, const OperationIndices&);
 constexpr std::array<Write, std::variant_size_v<Operation>> kWrites = {
     write_waiting_changes, write_ends,          write_definition_changes, write_claims,
     write_new_definitions, write_new_executing, write_new_jobs,           write_cancels,
-    write_output,          write_nodes,         write_feedback_removals,  write_purges};
+    write_output,          write_nodes,         write_feedback_removals,  write_inbox_removals,
+    write_purges};
 
 }  // namespace
 

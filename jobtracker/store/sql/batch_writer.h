@@ -57,6 +57,7 @@ Status write_new_executing(WriteContext& context, const OperationIndices& indice
 Status write_output(WriteContext& context, const OperationIndices& indices);
 Status write_nodes(WriteContext& context, const OperationIndices& indices);
 Status write_feedback_removals(WriteContext& context, const OperationIndices& indices);
+Status write_inbox_removals(WriteContext& context, const OperationIndices& indices);
 Status write_purges(WriteContext& context, const OperationIndices& indices);
 
 // Calls `write` with runs of `indices` in which no id comes twice, so that each can be done as a

@@ -13,8 +13,9 @@ namespace {
 
 using sql::Value;
 
-constexpr std::string_view kSelectDelayed =
-    " WHERE suspended = 0 AND trigger_time_us <= ? ORDER BY trigger_time_us, job_id LIMIT ?";
+constexpr std::string_view kWhereDelayed = " WHERE suspended = 0 AND trigger_time_us <= ? ";
+constexpr std::string_view kOwned = "AND group_id % 64 IN ";
+constexpr std::string_view kFirstDelayed = " ORDER BY trigger_time_us, job_id LIMIT ?";
 constexpr std::string_view kSelectHolder = "SELECT group_id, job_id, definition_id FROM ";
 constexpr std::string_view kOfTask = " WHERE task_id = ? AND group_id IN ";
 constexpr std::string_view kOfDefinition = " WHERE definition_id = ? ORDER BY job_id LIMIT ?";
@@ -25,6 +26,8 @@ constexpr std::string_view kCountFeedback =
     "SELECT client_group, COUNT(*) FROM lts_feedback_queue GROUP BY client_group "
     "ORDER BY client_group";
 constexpr std::string_view kOldestFeedback = " WHERE client_group = ? ORDER BY feedback_id LIMIT ?";
+constexpr std::string_view kSelectInbox =
+    "SELECT inbox_id, group_id, task_id FROM lts_inbox ORDER BY inbox_id";
 constexpr std::string_view kOfJob = " WHERE job_id = ?";
 constexpr std::string_view kSelectNow =
     "SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED) AS now_us";
@@ -136,9 +139,26 @@ Result<ReadAnswer> SqlReads::read(const ReadUpcoming& ask) {
 
 Result<ReadAnswer> SqlReads::read(const ReadDelayed& ask) {
   JobsAnswer answer;
-  CARILLON_TRY(db_.query(select_from(kDelayedColumns, kDelayedTable, kSelectDelayed),
-                         SqlValues{value_of(ask.through), Value::of(ask.limit)},
-                         [&](const sql::Row& row) { answer.jobs.push_back(delayed_of(row)); }));
+  SqlValues partitions;
+  for (std::int32_t one = 0; one < kPartitions && !owned_.all(); ++one) {
+    if (owned_.test(static_cast<std::size_t>(one))) partitions.push_back(Value::of(one));
+  }
+  const auto visit = [&](const sql::Row& row) { answer.jobs.push_back(delayed_of(row)); };
+  const auto read_of = [&](std::string_view owned, std::span<const Value> chunk) {
+    SqlValues values{value_of(ask.through)};
+    values.insert(values.end(), chunk.begin(), chunk.end());
+    values.push_back(Value::of(ask.limit));
+    return db_.query(joined({"SELECT ", kDelayedColumns, " FROM ", kDelayedTable, kWhereDelayed,
+                             owned, kFirstDelayed}),
+                     values, visit);
+  };
+  if (owned_.all()) {
+    CARILLON_TRY(read_of({}, {}));
+  } else {
+    CARILLON_TRY(in_lists(partitions, [&](std::string_view list, std::span<const Value> chunk) {
+      return read_of(joined({kOwned, list}), chunk);
+    }));
+  }
   return ReadAnswer{std::move(answer)};
 }
 
@@ -235,6 +255,18 @@ Result<ReadAnswer> SqlReads::read(const ReadFeedback& ask) {
   CARILLON_TRY(db_.query(select_from(kFeedbackColumns, kFeedbackTable, kOldestFeedback),
                          SqlValues{Value::of_text(ask.client_group), Value::of(ask.limit)},
                          [&](const sql::Row& row) { answer.entries.push_back(feedback_of(row)); }));
+  return ReadAnswer{std::move(answer)};
+}
+
+Result<ReadAnswer> SqlReads::read(const ReadInbox& ask) {
+  InboxAnswer answer;
+  CARILLON_TRY(db_.query(kSelectInbox, {}, [&](const sql::Row& row) {
+    const GroupId group{static_cast<std::int32_t>(row.integer(1))};
+    const bool is_full = static_cast<std::int64_t>(answer.rows.size()) >= ask.limit;
+    if (is_full || !has_group(owned_, group)) return;
+    answer.rows.push_back(
+        {.id = row.integer(0), .group = group, .task_id = std::string{row.bytes(2)}});
+  }));
   return ReadAnswer{std::move(answer)};
 }
 

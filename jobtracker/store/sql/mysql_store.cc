@@ -36,10 +36,17 @@ Result<bool> ask_flag(sql::Connection& db, std::string_view sql) {
 }  // namespace
 
 Result<OpenedStore> open_mysql_store(const std::string& url, const StoreSession& session,
-                                     const DescribeSpec& describe, const StandBy& stand_by,
-                                     const Clock& clock, const Logger& log) {
+                                     const DescribeSpec& describe, const Joining& joining,
+                                     const StandBy& stand_by, const Clock& clock,
+                                     const Logger& log) {
   const auto parsed = CARILLON_TRY(sql::parse_mysql_url(url));
-  SqlStoreOptions options{.session = session, .name = parsed.masked(), .describe = describe};
+  SqlStoreOptions options{.session = session,
+                          .name = parsed.masked(),
+                          .describe = describe,
+                          .plan = {.silent = joining.silent,
+                                   .before = joining.before,
+                                   .wanted = joining.wanted,
+                                   .address = joining.address}};
   // Where locks have no names, on some clusters, nobody finds the connection: that is all.
   const auto connect_lane = [parsed, session]() -> Result<std::unique_ptr<sql::Connection>> {
     auto connection = CARILLON_TRY(connect(parsed));
@@ -48,10 +55,14 @@ Result<OpenedStore> open_mysql_store(const std::string& url, const StoreSession&
   };
   const auto watcher = CARILLON_TRY(connect(parsed));
   while (true) {
-    options.silent.emplace();
-    if (CARILLON_TRY(read_schema(*watcher, options.name)) != 0) {
-      options.silent =
-          CARILLON_TRY(await_silence(*watcher, session, options.name, clock, stand_by));
+    if (!joining.before) {
+      options.plan.silent.emplace();
+      const int found = CARILLON_TRY(read_schema(*watcher, options.name));
+      const bool is_alone = found != known_schema(*watcher);
+      if (found != 0) {
+        options.plan.silent =
+            CARILLON_TRY(await_settled(*watcher, session, options.name, clock, is_alone, stand_by));
+      }
     }
     Result<OpenedStore> opened =
         Error{ErrorCode::kConflict,
@@ -60,6 +71,8 @@ Result<OpenedStore> open_mysql_store(const std::string& url, const StoreSession&
       opened = SqlStore::open(connect_lane, options, clock, log);
       // If this fails, closing the connection gives the turn away.
       (void)ask_flag(*watcher, kGiveTurn);
+      // Who has a place fences nobody the second time.
+      if (joining.before) options.plan.silent.emplace();
     }
     const bool was_outrun = !opened.ok() && opened.error().code == ErrorCode::kConflict;
     if (!was_outrun || !stand_by.wait(kLook)) return opened;
@@ -71,13 +84,29 @@ Result<std::unique_ptr<MysqlBeat>> MysqlBeat::open(const std::string& url, Sessi
   return std::unique_ptr<MysqlBeat>{new MysqlBeat{std::move(parsed), session}};
 }
 
-Status MysqlBeat::run_once() {
+Result<sql::Connection*> MysqlBeat::connected() {
   if (connection_ == nullptr) connection_ = CARILLON_TRY(sql::MysqlConnection::open(url_, kQuick));
-  const auto raised = raise_beat(*connection_, session_);
+  return connection_.get();
+}
+
+Status MysqlBeat::run_once() {
+  sql::Connection* db = CARILLON_TRY(connected());
+  const auto raised = raise_beat(*db, session_);
   if (!raised.ok() && raised.error().code != ErrorCode::kConflict) connection_.reset();
   if (!raised.ok()) return raised.error();
   if (raised.value()) return {};
   return Error{ErrorCode::kDenied, "the session was fenced or has ended"};
+}
+
+Result<ClusterView> MysqlBeat::look(const Clock& clock, GroupId groups_after) {
+  sql::Connection* db = CARILLON_TRY(connected());
+  const SteadyTime asked = clock.steady_now();
+  auto view = read_cluster(*db, groups_after);
+  if (!view.ok() && view.error().code != ErrorCode::kConflict) connection_.reset();
+  if (!view.ok()) return view;
+  view.value().asked = asked;
+  view.value().answered = clock.steady_now();
+  return view;
 }
 
 Result<std::unique_ptr<ReadOnlyStore>> open_mysql_reader(const std::string& url) {

@@ -9,18 +9,29 @@
 
 namespace carillon::jobtracker {
 
+// As which job tracker the store is opened, among others that work on it.
+struct Joining {
+  std::string address{};  // where others reach it
+  SessionId before{};     // its own session before; 0: the process has just started
+  // Only with a session before. A new process takes what nobody owns.
+  Partitions wanted = all_partitions();
+  std::vector<SessionBeat> silent{};  // to be fenced
+};
+
 // Opens the store in a MariaDB or MySQL database, "mysql://user:password@host:port/database"; its
-// tables are made if they are not there. One job tracker works on it at a time: while another one
-// does, this one stands by, and it takes over when that one has ended or is silent.
+// tables are made if they are not there. Other job trackers may work on it; their partitions are
+// theirs. But while the tables are of an older version, this one stands by until all of them have
+// ended or are silent.
 //
 // kConflict: `stand_by` ended the wait. kUnavailable: the server does not answer. kDenied: wrong
 // user or password. kInvalidArgument: a wrong URL, no such database, or a newer schema.
 // `clock` and `log` must outlive the store.
 Result<OpenedStore> open_mysql_store(const std::string& url, const StoreSession& session,
-                                     const DescribeSpec& describe, const StandBy& stand_by,
-                                     const Clock& clock, const Logger& log);
+                                     const DescribeSpec& describe, const Joining& joining,
+                                     const StandBy& stand_by, const Clock& clock,
+                                     const Logger& log);
 
-// The beat of a session that has opened the store.
+// The beat of a session that has opened the store, and its look at the others.
 // Thread: one of its own.
 class MysqlBeat {
  public:
@@ -29,9 +40,13 @@ class MysqlBeat {
 
   // Each kBeat. kDenied: the session was fenced, or has ended.
   Status run_once();
+  // At the others, with the groups of higher numbers.
+  Result<ClusterView> look(const Clock& clock, GroupId groups_after);
 
  private:
   MysqlBeat(sql::MysqlUrl url, SessionId session) : url_(std::move(url)), session_(session) {}
+
+  Result<sql::Connection*> connected();
 
   const sql::MysqlUrl url_;
   const SessionId session_;

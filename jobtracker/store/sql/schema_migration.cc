@@ -90,9 +90,11 @@ Status apply(sql::Connection& db, const Migration& migration, WallTime now) {
 
 }  // namespace
 
+int known_schema(const sql::Connection& db) { return migrations(db.dialect()).back().version; }
+
 Result<int> read_schema(sql::Connection& db, const std::string& name) {
   const int found = CARILLON_TRY(read_version(db, name));
-  const int known = migrations(db.dialect()).back().version;
+  const int known = known_schema(db);
   if (found <= known) return found;
   return Error{ErrorCode::kInvalidArgument,
                "store " + name + " has schema " + std::to_string(found) +

@@ -1,6 +1,7 @@
 #include "jobtracker/store/sql/session.h"
 
 #include <algorithm>
+#include <map>
 
 #include "jobtracker/store/sql/sql_rows.h"
 
@@ -13,14 +14,28 @@ constexpr std::string_view kSelectBeats =
     "SELECT session_id, lane, name, batch, beat_us FROM lts_tracker "
     "WHERE session_id <> ? AND ended = 0 ORDER BY session_id, lane";
 constexpr std::string_view kSelectTrackers =
-    "SELECT session_id, lane, name, batch, beat_us, id_high, alive_before_us, ended "
-    "FROM lts_tracker";
-constexpr std::string_view kDeleteTrackers =
-    "DELETE FROM lts_tracker WHERE session_id <> ? OR lane IN (?, ?)";
+    "SELECT session_id, lane, name, batch, beat_us, id_high, alive_before_us, ended, number, "
+    "address "
+    "FROM lts_tracker ORDER BY session_id, lane";
+constexpr std::string_view kSelectLanes =
+    "SELECT session_id, lane, name, batch, beat_us FROM lts_tracker WHERE session_id = ? "
+    "ORDER BY lane";
+constexpr std::string_view kDeleteSession = "DELETE FROM lts_tracker WHERE session_id = ?";
+constexpr std::string_view kDeleteLane =
+    "DELETE FROM lts_tracker WHERE session_id = ? AND lane IN (?, ?)";
 constexpr std::string_view kInsertTracker =
     "INSERT INTO lts_tracker "
-    "(session_id, lane, name, batch, id_high, beat_us, alive_before_us, ended) "
-    "VALUES (?, ?, ?, 0, ?, ?, ?, 0)";
+    "(session_id, lane, name, batch, id_high, beat_us, alive_before_us, ended, number, address) "
+    "VALUES (?, ?, ?, 0, ?, ?, ?, 0, ?, ?)";
+constexpr std::string_view kSelectPartitions =
+    "SELECT partition_id, owner, alive_before_us FROM lts_partition";
+constexpr std::string_view kReplacePartition =
+    "REPLACE INTO lts_partition (partition_id, owner, alive_before_us) VALUES (?, ?, ?)";
+constexpr std::string_view kSelectUsed = "SELECT DISTINCT group_id % 64 FROM lts_node_group";
+constexpr std::string_view kSelectInbox = "SELECT DISTINCT group_id % 64 FROM lts_inbox";
+constexpr std::string_view kSelectNewGroups =
+    "SELECT group_id, name, table_name, served, created_us FROM lts_node_group "
+    "WHERE group_id > ? ORDER BY group_id";
 constexpr std::string_view kProve =
     "UPDATE lts_tracker SET batch = ?, id_high = ?, beat_us = ?, "
     "alive_before_us = CASE WHEN ? = 1 THEN 0 ELSE alive_before_us END "
@@ -69,40 +84,161 @@ Error in_use_error(const std::string& store_name, const SessionBeat* other) {
                                     std::to_string(other->session.value) + ")"};
 }
 
+struct TrackerRow {
+  SessionBeat beat{};
+  std::int64_t id_high = 0;
+  WallTime alive_before{};  // epoch: what was missed before it has its outcomes
+  bool has_ended = false;
+  std::int32_t number = 0;
+};
+
+Result<std::vector<TrackerRow>> read_trackers(sql::Connection& db) {
+  std::vector<TrackerRow> rows;
+  CARILLON_TRY(db.query(kSelectTrackers, {}, [&](const sql::Row& row) {
+    rows.push_back({.beat = beat_of(row),
+                    .id_high = row.integer(5),
+                    .alive_before = wall_time(row.integer(6)),
+                    .has_ended = row.integer(7) != 0,
+                    .number = static_cast<std::int32_t>(row.integer(8))});
+  }));
+  return rows;
+}
+
+// Whose rows go with the beginning: the sessions that were watched, that have ended, and the one
+// whose place is taken; or all.
+std::map<SessionId, std::vector<SessionBeat>> leaving(const std::vector<TrackerRow>& rows,
+                                                      const StoreSession& session,
+                                                      const SessionPlan& plan) {
+  std::map<SessionId, std::vector<SessionBeat>> all;
+  for (const TrackerRow& row : rows) {
+    const SessionId one = row.beat.session;
+    const bool is_silent =
+        !plan.silent || std::any_of(plan.silent->begin(), plan.silent->end(),
+                                    [&](const SessionBeat& beat) { return beat.session == one; });
+    if (one != session.session && (is_silent || row.has_ended || one == plan.before)) {
+      all[one].push_back(row.beat);
+    }
+  }
+  return all;
+}
+
+// False: one that goes has just written, or one of the silent is no longer as it was watched.
+Result<bool> lock_sessions(sql::Connection& db,
+                           const std::map<SessionId, std::vector<SessionBeat>>& sessions,
+                           const SessionPlan& plan, std::string_view lock) {
+  for (const auto& [session, seen] : sessions) {
+    std::vector<SessionBeat> now;
+    CARILLON_TRY(db.query(locking(db, kSelectLanes, lock), SqlValues{value_of(session)},
+                          [&](const sql::Row& row) { now.push_back(beat_of(row)); }));
+    if (now != seen) return false;
+  }
+  const auto silent = plan.silent.value_or(std::vector<SessionBeat>{});
+  return std::all_of(silent.begin(), silent.end(), [&](const SessionBeat& beat) {
+    const auto found = sessions.find(beat.session);
+    return found == sessions.end() ||
+           std::find(found->second.begin(), found->second.end(), beat) != found->second.end();
+  });
+}
+
+std::optional<std::int32_t> free_number(
+    const std::vector<TrackerRow>& rows,
+    const std::map<SessionId, std::vector<SessionBeat>>& leaving, SessionId us) {
+  Partitions taken;
+  for (const TrackerRow& row : rows) {
+    if (row.beat.session != us && !leaving.contains(row.beat.session)) {
+      taken.set(static_cast<std::size_t>(row.number % kPartitions));
+    }
+  }
+  for (std::int32_t number = 0; number < kPartitions; ++number) {
+    if (!taken.test(static_cast<std::size_t>(number))) return number;
+  }
+  return std::nullopt;
+}
+
+// What nobody owns who lives becomes ours as far as it is wanted, and nobody's otherwise.
+Status take_partitions(sql::Connection& db, const std::vector<TrackerRow>& rows,
+                       const std::map<SessionId, std::vector<SessionBeat>>& leaving,
+                       const StoreSession& session, const SessionPlan& plan, SessionStart& start) {
+  std::map<SessionId, const TrackerRow*> lanes;  // that commit
+  WallTime last_of_all{};
+  for (const TrackerRow& row : rows) {
+    if (row.beat.lane == kBeatLane || row.beat.session == session.session) continue;
+    lanes[row.beat.session] = &row;
+    const bool counts = row.alive_before == WallTime{} && row.beat.batch > 0;
+    last_of_all = std::max(last_of_all, counts ? row.beat.at : row.alive_before);
+  }
+  struct Noted {
+    SessionId owner{};
+    WallTime alive_before{};
+  };
+  std::map<std::int32_t, Noted> noted;
+  CARILLON_TRY(db.query(kSelectPartitions, {}, [&](const sql::Row& row) {
+    noted[static_cast<std::int32_t>(row.integer(0))] = {SessionId{row.integer(1)},
+                                                        wall_time(row.integer(2))};
+  }));
+  for (std::int32_t partition = 0; partition < kPartitions; ++partition) {
+    const auto found = noted.find(partition);
+    // A store of an older version has none.
+    Noted now = found == noted.end() ? Noted{.alive_before = last_of_all} : found->second;
+    const auto owner = lanes.find(now.owner);
+    const bool lives = owner != lanes.end() && !leaving.contains(now.owner);
+    if (lives && found != noted.end()) continue;
+    // One that was still recovering hides nothing of what was missed before it.
+    if (owner != lanes.end() && owner->second->alive_before == WallTime{} &&
+        owner->second->beat.batch > 0) {
+      now.alive_before = std::max(now.alive_before, owner->second->beat.at);
+    }
+    const bool is_ours = plan.wanted.test(static_cast<std::size_t>(partition));
+    now.owner = is_ours ? session.session : SessionId{};
+    CARILLON_TRY(db.execute(kReplacePartition, SqlValues{Value::of(partition), value_of(now.owner),
+                                                         value_of(now.alive_before)}));
+    if (!is_ours) continue;
+    start.owned.set(static_cast<std::size_t>(partition));
+    start.last_alive_of[partition] = now.alive_before;
+    start.last_alive = std::max(start.last_alive, now.alive_before);
+  }
+  return {};
+}
+
 // Nothing: the others are not as they were watched.
 Result<std::optional<SessionStart>> try_begin(sql::Connection& db, const StoreSession& session,
-                                              WallTime now,
-                                              const std::optional<std::vector<SessionBeat>>& silent,
+                                              WallTime now, const SessionPlan& plan,
                                               std::string_view lock) {
   SessionStart start;
-  bool are_same = true;
   CARILLON_TRY(db.begin());
-  CARILLON_TRY(db.query(locking(db, kSelectTrackers, lock), {}, [&](const sql::Row& row) {
-    const SessionBeat beat = beat_of(row);
-    const bool is_ours = beat.session == session.session;
-    const bool has_ended = row.integer(7) != 0;
-    are_same = are_same && (!silent || is_ours || has_ended ||
-                            std::find(silent->begin(), silent->end(), beat) != silent->end());
-    // One that was still recovering hides nothing of what was missed before it.
-    const bool counts = row.integer(6) == 0 && beat.batch > 0 && beat.lane != kBeatLane && !is_ours;
-    start.id_high = std::max(start.id_high, row.integer(5));
-    start.last_alive = std::max(start.last_alive, counts ? beat.at : wall_time(row.integer(6)));
-  }));
-  if (!are_same) {
+  const auto rows = CARILLON_TRY(read_trackers(db));
+  const auto gone = leaving(rows, session, plan);
+  if (plan.before && !gone.contains(plan.before)) {
+    CARILLON_TRY(db.rollback());
+    return fenced_error({.session = plan.before, .name = session.name});
+  }
+  if (!CARILLON_TRY(lock_sessions(db, gone, plan, lock))) {
     CARILLON_TRY(db.rollback());
     return std::optional<SessionStart>{};
   }
-  CARILLON_TRY(db.execute(
-      kDeleteTrackers,
-      SqlValues{value_of(session.session), Value::of(session.lane), Value::of(kBeatLane)}));
+  const auto number = free_number(rows, gone, session.session);
+  if (!number) {
+    CARILLON_TRY(db.rollback());
+    return Error{ErrorCode::kInvalidArgument, "the store has " + std::to_string(kPartitions) +
+                                                  " job trackers, which is the most (stop one)"};
+  }
+  start.number = *number;
+  for (const TrackerRow& row : rows) start.id_high = std::max(start.id_high, row.id_high);
+  CARILLON_TRY(take_partitions(db, rows, gone, session, plan, start));
+  for (const auto& [one, lanes] : gone) {
+    CARILLON_TRY(db.execute(kDeleteSession, SqlValues{value_of(one)}));
+  }
+  CARILLON_TRY(db.execute(kDeleteLane, SqlValues{value_of(session.session), Value::of(session.lane),
+                                                 Value::of(kBeatLane)}));
   const auto insert = [&](std::int32_t lane, WallTime alive_before) {
     return db.execute(
         kInsertTracker,
         SqlValues{value_of(session.session), Value::of(lane), Value::of_text(session.name),
-                  Value::of(start.id_high), value_of(now), value_of(alive_before)});
+                  Value::of(start.id_high), value_of(now), value_of(alive_before),
+                  Value::of(start.number), Value::of_text(plan.address)});
   };
   CARILLON_TRY(insert(session.lane, start.last_alive));
-  if (silent) CARILLON_TRY(insert(kBeatLane, WallTime{}));
+  if (plan.silent) CARILLON_TRY(insert(kBeatLane, WallTime{}));
   CARILLON_TRY(db.commit());
   return std::optional{start};
 }
@@ -122,18 +258,50 @@ Result<std::vector<SessionBeat>> read_beats(sql::Connection& db, const StoreSess
   return beats;
 }
 
-Result<std::vector<SessionBeat>> await_silence(sql::Connection& db, const StoreSession& session,
+Result<ClusterView> read_cluster(sql::Connection& db, GroupId groups_after) {
+  ClusterView view;
+  CARILLON_TRY(db.query(kSelectTrackers, {}, [&](const sql::Row& row) {
+    if (row.integer(7) != 0) return;
+    const SessionBeat beat = beat_of(row);
+    if (view.trackers.empty() || view.trackers.back().session != beat.session) {
+      view.trackers.push_back(
+          {.session = beat.session, .name = beat.name, .address = std::string{row.bytes(9)}});
+    }
+    view.beats.push_back(beat);
+  }));
+  CARILLON_TRY(db.query(kSelectPartitions, {}, [&](const sql::Row& row) {
+    view.owners.at(static_cast<std::size_t>(row.integer(0)) % kPartitions) =
+        SessionId{row.integer(1)};
+  }));
+  CARILLON_TRY(db.query(kSelectUsed, {}, [&](const sql::Row& row) {
+    view.used.set(static_cast<std::size_t>(row.integer(0)) % kPartitions);
+  }));
+  CARILLON_TRY(db.query(kSelectInbox, {}, [&](const sql::Row& row) {
+    view.inbox.set(static_cast<std::size_t>(row.integer(0)) % kPartitions);
+  }));
+  CARILLON_TRY(
+      db.query(kSelectNewGroups, SqlValues{value_of(groups_after)}, [&](const sql::Row& row) {
+        view.groups.push_back({.id = GroupId{static_cast<std::int32_t>(row.integer(0))},
+                               .name = std::string{row.bytes(1)},
+                               .table = std::string{row.bytes(2)},
+                               .served = row.integer(3) != 0,
+                               .created_at = wall_time(row.integer(4))});
+      }));
+  return view;
+}
+
+Result<std::vector<SessionBeat>> await_settled(sql::Connection& db, const StoreSession& session,
                                                const std::string& store_name, const Clock& clock,
-                                               const StandBy& stand_by) {
+                                               bool is_alone, const StandBy& stand_by) {
   BeatWatch watch;
   std::optional<SessionId> said;
   while (true) {
     const SteadyTime asked = clock.steady_now();
     const auto beats = CARILLON_TRY(read_beats(db, session));
     watch.saw(beats, asked, clock.steady_now());
-    if (watch.are_all_silent()) return watch.beats();
+    if (is_alone ? watch.are_all_silent() : watch.is_settled()) return watch.silent_beats();
     const SessionBeat* other = watch.working();
-    if (other != nullptr && said != other->session) {
+    if (is_alone && other != nullptr && said != other->session) {
       said = other->session;
       stand_by.on_other(*other);
     }
@@ -142,17 +310,17 @@ Result<std::vector<SessionBeat>> await_silence(sql::Connection& db, const StoreS
 }
 
 Result<SessionStart> begin_session(sql::Connection& db, const StoreSession& session, WallTime now,
-                                   const std::optional<std::vector<SessionBeat>>& silent) {
+                                   const SessionPlan& plan) {
   for (int attempt = 1;; ++attempt) {
-    const bool waits = !silent || attempt > 1;
-    auto begun = try_begin(db, session, now, silent, waits ? kForUpdate : kForUpdateNow);
+    const bool waits = !plan.silent || attempt > 1;
+    auto begun = try_begin(db, session, now, plan, waits ? kForUpdate : kForUpdateNow);
     if (begun.ok()) {
       if (begun.value()) return *begun.value();
       return Error{ErrorCode::kConflict, "another job tracker began to work meanwhile"};
     }
     if (begun.error().code != ErrorCode::kConflict || attempt == kBeginTries) return begun.error();
     CARILLON_TRY(db.rollback());
-    if (silent) CARILLON_TRY(end_connections(db, *silent));
+    if (plan.silent) CARILLON_TRY(end_connections(db, *plan.silent));
   }
 }
 

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "jobtracker/store/batch.h"
 #include "jobtracker/store/beat_watch.h"
+#include "jobtracker/store/cluster_view.h"
 #include "jobtracker/store/store_session.h"
 #include "shared/base/clock.h"
 #include "shared/sql/sql_connection.h"
@@ -17,33 +19,52 @@
 // that a long transaction, or the reading at a start, is no silence.
 namespace carillon::jobtracker {
 
-// What a job tracker does while another one works on the store that it is to take over.
+// What a job tracker does while others work on the store.
 struct StandBy {
-  // Called when one is found at work; again when it is another one.
+  // Called when one is found at work whose end must be waited for; again when it is another one.
   std::function<void(const SessionBeat& other)> on_other{};
   // Waits so long. False: nobody wants the store any more.
   std::function<bool(Duration longest)> wait{};
 };
 
+// As which a session begins.
+struct SessionPlan {
+  // Sessions that were watched and are silent: they are fenced if they still are as they were.
+  // Nothing: nobody else works on the store, and whoever is noted there is fenced.
+  std::optional<std::vector<SessionBeat>> silent{};
+  SessionId before{};                    // of the same process, whose place this one takes; 0: none
+  Partitions wanted = all_partitions();  // of those that nobody else owns who lives
+  std::string address{};                 // where others reach it
+};
+
 struct SessionStart {
   std::int64_t id_high = 0;  // no id ever given out is higher
-  WallTime last_alive{};     // as StartAnswer has it
+  // As StartAnswer has them.
+  WallTime last_alive{};
+  std::map<std::int32_t, WallTime> last_alive_of{};
+  Partitions owned{};
+  std::int32_t number = 0;
 };
 
 // The beats of all other sessions that have not ended.
 Result<std::vector<SessionBeat>> read_beats(sql::Connection& db, const StoreSession& session);
 
-// Watches until all other sessions have ended or are silent, and says what they wrote last.
-// kConflict: `stand_by.wait` ended it before; who works there is named.
-Result<std::vector<SessionBeat>> await_silence(sql::Connection& db, const StoreSession& session,
-                                               const std::string& store_name, const Clock& clock,
-                                               const StandBy& stand_by);
+// All that there is to see, without the times of the question and the answer.
+Result<ClusterView> read_cluster(sql::Connection& db, GroupId groups_after);
 
-// Fences every other session and registers this one, in one transaction; with `silent`, only if the
-// others are still as they were watched.
-// kConflict: they are not, or their rows are locked.
+// Watches until it is known of each other session whether it is silent; says what the silent ones
+// wrote last. `is_alone`: until all are silent.
+// kConflict: `stand_by.wait` ended it before; who works there is named.
+Result<std::vector<SessionBeat>> await_settled(sql::Connection& db, const StoreSession& session,
+                                               const std::string& store_name, const Clock& clock,
+                                               bool is_alone, const StandBy& stand_by);
+
+// Registers the session, fences those that are to be fenced, and takes partitions, in one
+// transaction. Where others may work on the store, one begins at a time.
+// kConflict: one of the silent is not as it was watched, or its row is locked. kDenied: the session
+// before was fenced.
 Result<SessionStart> begin_session(sql::Connection& db, const StoreSession& session, WallTime now,
-                                   const std::optional<std::vector<SessionBeat>>& silent);
+                                   const SessionPlan& plan);
 
 // Notes on the server which connection is the session's lane, and ends those of others: one that
 // stands still inside a transaction would keep its row locked for hours. MySQL only.

@@ -18,7 +18,9 @@ inline constexpr std::int64_t kCountedMax = 1'000'000;
 // Thread: the connection's.
 class SqlReads {
  public:
-  SqlReads(sql::Connection& db, GroupCatalog& groups) : db_(db), groups_(groups) {}
+  // `owned`: what is read for the loop is of the groups of these partitions.
+  SqlReads(sql::Connection& db, GroupCatalog& groups, Partitions owned = all_partitions())
+      : db_(db), groups_(groups), owned_(owned) {}
 
   Result<ReadAnswer> answer(const Read& question);
 
@@ -31,6 +33,7 @@ class SqlReads {
   Result<ReadAnswer> read(const Find& ask);
   Result<ReadAnswer> read(const ReadOccurrences& ask);
   Result<ReadAnswer> read(const ReadFeedback& ask);
+  Result<ReadAnswer> read(const ReadInbox& ask);
   Result<ReadAnswer> read(const MakeGroup& ask);  // refused: it is no read
   Result<ReadAnswer> read(const ListWaiting& ask);
   Result<ReadAnswer> read(const ListExecuting& ask);
@@ -47,6 +50,7 @@ class SqlReads {
 
   sql::Connection& db_;
   GroupCatalog& groups_;
+  const Partitions owned_;
 };
 
 }  // namespace carillon::jobtracker

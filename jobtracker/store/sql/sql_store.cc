@@ -22,16 +22,25 @@ Error for_reader(Error error) {
   return error;
 }
 
+// What others look after is none of ours.
+void keep_owned(StartAnswer& start) {
+  if (start.owned.all()) return;
+  const auto is_others = [&](GroupId group) { return !has_group(start.owned, group); };
+  std::erase_if(start.definitions, [&](const Definition& one) { return is_others(one.group); });
+  std::erase_if(start.executing, [&](const ExecutingJob& one) { return is_others(one.job.group); });
+  std::erase_if(start.retries, [&](const WaitingJob& one) { return is_others(one.group); });
+}
+
 }  // namespace
 
 Result<OpenedStore> SqlStore::open(Connect connect, const SqlStoreOptions& options,
                                    const Clock& clock, const Logger& log) {
   auto connection = CARILLON_TRY(connect());
   const int found = CARILLON_TRY(read_schema(*connection, options.name));
-  if (found != 0 && options.silent) {
+  if (found != 0 && found != known_schema(*connection) && options.plan.silent) {
     // Nothing is migrated below somebody who works.
     const auto beats = CARILLON_TRY(read_beats(*connection, options.session));
-    if (beats != *options.silent) {
+    if (beats != *options.plan.silent) {
       return Error{ErrorCode::kConflict,
                    "store " + options.name + ": another job tracker began to work meanwhile"};
     }
@@ -42,7 +51,7 @@ Result<OpenedStore> SqlStore::open(Connect connect, const SqlStoreOptions& optio
     log.info("schema migrated", "store", options.name, "from", found, "to", schema);
   }
   const auto start =
-      CARILLON_TRY(begin_session(*connection, options.session, clock.wall_now(), options.silent));
+      CARILLON_TRY(begin_session(*connection, options.session, clock.wall_now(), options.plan));
   return OpenedStore{.store = std::unique_ptr<Store>{new SqlStore{
                          std::move(connect), options, clock, log, std::move(connection), start}},
                      .newly_made = found == 0,
@@ -147,10 +156,14 @@ Result<ReadAnswer> SqlStore::answer(const Read& question) {
     const auto clock = CARILLON_TRY(read_clock(*db));
     return ReadAnswer{clock};
   }
-  auto found = CARILLON_TRY(SqlReads(*db, groups_).answer(question));
+  auto found = CARILLON_TRY(SqlReads(*db, groups_, start_.owned).answer(question));
   if (auto* start = std::get_if<StartAnswer>(&found)) {
     start->id_high = start_.id_high;
     start->last_alive = start_.last_alive;
+    start->last_alive_of = start_.last_alive_of;
+    start->owned = start_.owned;
+    if (db->dialect() == sql::Dialect::kMysql) start->number = start_.number;
+    keep_owned(*start);
     start->clock = CARILLON_TRY(read_clock(*db));
   }
   return found;

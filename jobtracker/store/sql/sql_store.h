@@ -31,10 +31,7 @@ struct SqlStoreOptions {
   StoreSession session{};
   std::string name{};       // of the store, for messages: no password
   DescribeSpec describe{};  // fills schedule and tz of the definition tables; empty: they stay ''
-
-  // All other sessions, which were watched and are silent: they are fenced if they still are.
-  // Nothing: whoever opens knows that nobody else works here.
-  std::optional<std::vector<SessionBeat>> silent{};
+  SessionPlan plan{};
 };
 
 // The store in SQL, the same statements for both databases. Every commit is one transaction: the
@@ -46,8 +43,9 @@ struct SqlStoreOptions {
 // Thread: one store thread.
 class SqlStore final : public Store {
  public:
-  // Migrates the schema and fences earlier sessions.
-  // kConflict: one of them works after all. `clock` and `log` must outlive the store.
+  // Migrates the schema and begins the session as planned.
+  // kConflict: one that is to be fenced works after all; or an older schema is to be migrated, and
+  // somebody lives. `clock` and `log` must outlive the store.
   static Result<OpenedStore> open(Connect connect, const SqlStoreOptions& options,
                                   const Clock& clock, const Logger& log);
   // Says that the session ended, if that is possible now; if not, the next one watches it.

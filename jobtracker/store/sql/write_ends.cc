@@ -7,6 +7,8 @@ namespace {
 
 using sql::Value;
 
+constexpr std::string_view kInsertInbox =
+    "INSERT INTO lts_inbox (inbox_id, group_id, task_id) VALUES (?, ?, ?)";
 constexpr std::string_view kAttemptColumns[] = {"job_id", "attempt"};
 constexpr std::string_view kCancel =
     "UPDATE lts_executing_job_queue SET cancelled = 1 WHERE job_id = ? AND attempt = ?";
@@ -42,6 +44,11 @@ Status write_ends(WriteContext& context, const OperationIndices& indices) {
         }
       }
       for (const WaitingJob& child : end.children) CARILLON_TRY(context.add_waiting(child));
+      for (const InboxRow& row : end.relayed) {
+        CARILLON_TRY(context.db.execute(
+            kInsertInbox,
+            SqlValues{Value::of(row.id), value_of(row.group), Value::of_text(row.task_id)}));
+      }
       if (end.log) context.rows.add_log(*end.log);
     }
     return context.flush(run);

@@ -12,6 +12,7 @@ using sql::Value;
 constexpr std::string_view kIgnoreMysql = "INSERT IGNORE INTO lts_job_output (";
 constexpr std::string_view kIgnoreSqlite = "INSERT OR IGNORE INTO lts_job_output (";
 constexpr std::string_view kReplaceNodes = "REPLACE INTO lts_node (";
+constexpr std::string_view kDeleteInbox = "DELETE FROM lts_inbox WHERE inbox_id = ?";
 constexpr std::string_view kValues = ") VALUES";
 constexpr std::string_view kServe =
     "UPDATE lts_node_group SET served = 1 WHERE group_id = ? AND served = 0";
@@ -113,6 +114,15 @@ Status write_feedback_removals(WriteContext& context, const OperationIndices& in
           kDeleteOldFeedback,
           SqlValues{Value::of_text(remove.client_group), Value::of(remove.before)}));
     }
+  }
+  return {};
+}
+
+Status write_inbox_removals(WriteContext& context, const OperationIndices& indices) {
+  for (const std::size_t index : indices) {
+    context.current = index;
+    CARILLON_TRY(context.db.execute(
+        kDeleteInbox, SqlValues{Value::of(context.operation<RemoveInbox>(index).id)}));
   }
   return {};
 }

@@ -44,5 +44,42 @@ TEST(WaitingRoom, LeavesTheDoorToTheJobTracker) {
   EXPECT_EQ(transport.receiver, nullptr);
 }
 
+// Notes what it is given.
+struct NotingReceiver final : net::ServerReceiver {
+  void on_frame(const net::Peer& peer, std::string_view frame) override {
+    got.emplace_back(peer, frame);
+  }
+  std::vector<std::pair<net::Peer, std::string>> got{};
+};
+
+TEST(WaitingRoom, KeepsWhatComesForTheNextSession) {
+  RoomTransport transport;
+  NotingReceiver next;
+  {
+    WaitingRoom room(transport);
+    room.keep();
+    transport.receiver->on_frame("ann", "one");
+    transport.receiver->on_frame("bob", "two");
+    EXPECT_TRUE(transport.sent.empty());
+    room.pass_to(next);
+    transport.receiver->on_frame("ann", "three");
+  }
+  EXPECT_THAT(next.got,
+              ::testing::ElementsAre(::testing::Pair("ann", "one"), ::testing::Pair("bob", "two"),
+                                     ::testing::Pair("ann", "three")));
+  EXPECT_EQ(transport.receiver, &next) << "the door is the next session's";
+}
+
+TEST(WaitingRoom, KeepsNoMoreThanItHasRoomFor) {
+  RoomTransport transport;
+  WaitingRoom room(transport);
+  room.keep();
+  const std::string large(40'000'000, 'x');
+  transport.receiver->on_frame("ann", large);
+  EXPECT_TRUE(transport.sent.empty());
+  transport.receiver->on_frame("bob", large);
+  EXPECT_EQ(transport.sent.size(), 1u);
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker

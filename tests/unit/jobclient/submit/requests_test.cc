@@ -356,6 +356,75 @@ TEST(Requests, GoesRoundTrackersThatStandByUntilTheTimeToConnectIsUp) {
   EXPECT_GT(bundle.connections.made.size(), 20u);
 }
 
+TEST(Requests, GoesWhereItIsSentWithTheSameNumber) {
+  RequestsBundle bundle;
+  bundle.connections.connect();
+  bundle.act("a");
+  const auto first = bundle.connections.take();
+  bundle.connections.reply(first[0].envelope.correlation,
+                           wire::Elsewhere{.address = "tcp://127.0.0.1:2"});
+  bundle.pass(milliseconds{0});
+  EXPECT_THAT(bundle.connections.made, ElementsAre("tcp://127.0.0.1:1", "tcp://127.0.0.1:2"));
+  bundle.connections.connect();
+  const auto second = bundle.connections.take();
+  ASSERT_EQ(second.size(), 1u);
+  EXPECT_EQ(std::get<wire::Act>(second[0].envelope.message).request,
+            (wire::RequestNumber{kClient, 1}));
+  bundle.connections.reply(second[0].envelope.correlation, wire::Acted{.message = "a is gone"});
+  EXPECT_EQ(std::get<wire::Acted>(bundle.answers[0]->value()).message, "a is gone");
+}
+
+TEST(Requests, GoesElsewhereWhenNothingElseWaitsForAnAnswerHere) {
+  RequestsBundle bundle;
+  bundle.connections.connect();
+  bundle.act("there");
+  bundle.act("here");
+  const auto sent = bundle.connections.take();
+  bundle.connections.reply(sent[0].envelope.correlation,
+                           wire::Elsewhere{.address = "tcp://127.0.0.1:2"});
+  bundle.pass(milliseconds{50});
+  EXPECT_EQ(bundle.connections.made.size(), 1u);
+  bundle.connections.reply(sent[1].envelope.correlation, wire::Acted{});
+  bundle.pass(milliseconds{0});
+  EXPECT_EQ(bundle.connections.made.size(), 2u);
+  bundle.connections.connect();
+  EXPECT_THAT(bundle.take_sequences(), ElementsAre(1));
+}
+
+TEST(Requests, SendsASubmissionInPartsWithTheSameNumbersEachTime) {
+  const auto parts_of = [](RequestsBundle& bundle) {
+    std::vector<JobSpec> jobs(3);
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      jobs[i].task_id = "task-" + std::to_string(i);
+      jobs[i].group = i == 1 ? "other" : "default";
+    }
+    bundle.connections.connect();
+    bundle.ask(wire::Submit{.jobs = std::move(jobs)});
+    const auto whole = bundle.connections.take();
+    bundle.connections.reply(whole[0].envelope.correlation, wire::Elsewhere{});
+    return bundle.connections.take();
+  };
+  RequestsBundle first;
+  const auto parts = parts_of(first);
+  ASSERT_EQ(parts.size(), 2u);
+  RequestsBundle second;
+  const auto again = parts_of(second);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto& part = std::get<wire::Submit>(parts[i].envelope.message);
+    EXPECT_TRUE(part.request.validate().ok());
+    EXPECT_EQ(part.request, std::get<wire::Submit>(again[i].envelope.message).request);
+    wire::Submitted reply;
+    for (const JobSpec& job : part.jobs) reply.answers.push_back({.task_id = job.task_id});
+    first.connections.reply(parts[i].envelope.correlation, reply);
+  }
+  ASSERT_TRUE(first.answers[0]);
+  std::vector<std::string> answered;
+  for (const auto& one : std::get<wire::Submitted>(first.answers[0]->value()).answers) {
+    answered.push_back(one.task_id);
+  }
+  EXPECT_THAT(answered, ElementsAre("task-0", "task-1", "task-2"));
+}
+
 TEST(Requests, SaysThatTheOutcomeIsUnknownWhenOneSendingMayHaveBeenTaken) {
   RequestsBundle bundle;
   bundle.connections.connect();

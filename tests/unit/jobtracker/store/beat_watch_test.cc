@@ -41,7 +41,7 @@ TEST(BeatWatch, CallsASessionSilentWhoseBeatStoodStillFor1500Milliseconds) {
   b.look_on(1, {beat_of_session(1, 5)});
   EXPECT_TRUE(b.watch.are_all_silent());
   EXPECT_EQ(b.watch.working(), nullptr);
-  EXPECT_THAT(b.watch.beats(), ElementsAre(beat_of_session(1, 5)));
+  EXPECT_THAT(b.watch.silent_beats(), ElementsAre(beat_of_session(1, 5)));
 }
 
 TEST(BeatWatch, CountsFromTheAnswerThatShowedTheBeatToTheNextQuestion) {

@@ -142,11 +142,11 @@ std::vector<std::string_view> names(std::index_sequence<kAll...>) {
 }
 
 TEST(Codec, NumbersTheTypesOfMessagesForEver) {
-  EXPECT_THAT(
-      names(std::make_index_sequence<kTypes>{}),
-      ElementsAre("ErrorReply", "Submit", "Submitted", "Act", "Acted", "Query", "Rows", "Register",
-                  "Registered", "Pull", "Pulled", "HandOut", "Report", "GiveBack", "Reported",
-                  "Output", "OutputTaken", "Kill", "Bye", "Gone", "FetchFeedback", "Feedback"));
+  EXPECT_THAT(names(std::make_index_sequence<kTypes>{}),
+              ElementsAre("ErrorReply", "Submit", "Submitted", "Act", "Acted", "Query", "Rows",
+                          "Register", "Registered", "Pull", "Pulled", "HandOut", "Report",
+                          "GiveBack", "Reported", "Output", "OutputTaken", "Kill", "Bye", "Gone",
+                          "FetchFeedback", "Feedback", "Elsewhere"));
 }
 
 TEST(Codec, PassesOverUnknownFieldsWhateverTheyHold) {
@@ -299,7 +299,7 @@ TEST(Codec, RefusesOtherVersionsAndUnknownTypesButFindsWhomToTell) {
   EXPECT_EQ(correlation_of(version.bytes()), 77U);
   Frame type(1, kTypes, 78);
   type.packer.pack_map(0);
-  EXPECT_EQ(error_of(type.bytes()), "message type 22 is unknown, the highest is 21");
+  EXPECT_EQ(error_of(type.bytes()), "message type 23 is unknown, the highest is 22");
   EXPECT_EQ(correlation_of(type.bytes()), 78U);
 }
 

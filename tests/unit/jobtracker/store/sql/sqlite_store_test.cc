@@ -82,7 +82,7 @@ TEST_F(SqliteStoreTest, RefusesANewerSchemaAndChangesNothing) {
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(error.message, "store sqlite:" + path_ +
-                               " has schema 7, this program knows up to 5: install a newer "
+                               " has schema 7, this program knows up to 6: install a newer "
                                "carillon");
   EXPECT_EQ(text(*connect(), "SELECT COUNT(*) FROM lts_tracker WHERE session_id = 2"), "0");
 }
@@ -119,6 +119,10 @@ TEST_F(SqliteStoreTest, BringsTheTablesOfGroupsUpToDate) {
   ASSERT_TRUE(connect()
                   ->run_script("DELETE FROM lts_schema WHERE version >= 4;\n"
                                "DROP TABLE lts_feedback_queue;\n"
+                               "DROP TABLE lts_partition;\n"
+                               "DROP TABLE lts_inbox;\n"
+                               "ALTER TABLE lts_tracker DROP COLUMN number;\n"
+                               "ALTER TABLE lts_tracker DROP COLUMN address;\n"
                                "ALTER TABLE lts_delayed_job_queue DROP COLUMN moved_from_us;\n"
                                "ALTER TABLE lts_executing_job_queue DROP COLUMN moved_from_us;\n"
                                "ALTER TABLE lts_wjq_mail DROP COLUMN moved_from_us;\n"

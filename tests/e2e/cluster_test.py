@@ -1,0 +1,279 @@
+"""Several job trackers on one database, each with the node groups that it looks after: killed, frozen,
+restarted in turn and joined by others, while every group has work."""
+
+import collections
+import datetime
+import json
+import signal
+import threading
+import time
+
+import accounts
+import harness
+from harness import E2eTest, slowness, wait_for
+
+BOUND = 5.0  # seconds from the death of a job tracker to its jobs starting elsewhere
+KEEP_STAMPS = 'echo "$CARILLON_TASK_ID $(date +%s.%N)" >> "$STAMPS"'
+GROUPS = [f"group-{number}" for number in range(4)]
+
+
+class ClusterTest(E2eTest):
+    uses_mariadb = True
+
+    def setUp(self):
+        super().setUp()
+        self.stamps = self.folder / "stamps"
+        self.one = self.cluster(self.mariadb, tracker=False)
+        self.ports = [harness.free_port() for _ in range(3)]
+        self.trackers = [None] * 3
+
+    def start(self, which):
+        self.one.port = self.ports[which]
+        tracker = self.one.start_tracker("--name", f"tracker-{which}")
+        self.trackers[which] = tracker
+        self.addCleanup(tracker.kill)
+        self.addCleanup(tracker.send, signal.SIGCONT)
+        return tracker
+
+    def address(self, which):
+        return f"tcp://127.0.0.1:{self.ports[which]}"
+
+    @property
+    def all(self):
+        return ",".join(self.address(which) for which in range(3))
+
+    def start_workers(self):
+        return [self.one.start_worker("--tracker", self.all, "--group", group, threads=4,
+                                      env={"STAMPS": str(self.stamps)}) for group in GROUPS]
+
+    def client(self, *args, which=None, **kwargs):
+        tracker = self.all if which is None else self.address(which)
+        return self.one.client(*args, env={"CARILLON_TRACKER": tracker}, **kwargs)
+
+    def submit(self, group, task, shell=KEEP_STAMPS, which=None, more=()):
+        return self.client("submit", "--group", group, "--task-id", task, *more, "--shell", shell,
+                           which=which)
+
+    def groups_of(self):
+        """Which of the groups each job tracker looks after, by its number here."""
+        owners = dict(self.one.sql("SELECT g.name, t.name FROM lts_node_group g "
+                                   "JOIN lts_partition p ON p.partition_id = g.group_id % 64 "
+                                   "JOIN lts_tracker t ON t.session_id = p.owner AND t.lane = 0 "
+                                   "WHERE t.ended = 0"))
+        found = collections.defaultdict(list)
+        for group, tracker in owners.items():
+            if group in GROUPS:
+                found[int(tracker.rsplit("-", 1)[1])].append(group)
+        return found
+
+    def wait_divided(self, counts):
+        return wait_for("the groups to be divided", lambda: (
+            sorted(len(groups) for groups in self.groups_of().values()) == counts
+            and self.groups_of()))
+
+    def start_cluster(self, trackers=2):
+        self.start(0)
+        workers = self.start_workers()
+        for which in range(1, trackers):
+            self.start(which)
+        self.wait_divided([2, 2] if trackers == 2 else [1, 1, 2])
+        return workers
+
+    def read_stamps(self):
+        if not self.stamps.exists():
+            return []
+        return [(task, float(at)) for task, at in
+                (line.split() for line in self.stamps.read_text().splitlines())]
+
+    def is_idle(self):
+        return not self.client("-o", "jsonl", "waiting").lines() and \
+            not self.client("-o", "jsonl", "executing").lines()
+
+    def check_each_ran_once(self, tasks):
+        wait_for("all to end", self.is_idle)
+        self.assertEqual(sorted(task for task, _ in self.read_stamps()), sorted(tasks))
+
+
+class Divided(ClusterTest):
+    def test_each_group_is_looked_after_by_one_and_anybody_can_be_asked(self):
+        self.start_cluster()
+        tasks = []
+        for which in range(2):
+            for group in GROUPS:
+                tasks.append(f"{group}-of-{which}")
+                self.submit(group, tasks[-1], which=which)
+        self.check_each_ran_once(tasks)
+        claimed = [self.client("-o", "json", "stats", which=which).json()["jobs_claimed_total"]
+                   for which in range(2)]
+        self.assertEqual(claimed, [4, 4])
+        for which in range(2):
+            names = {row["group"] for row in self.client("-o", "jsonl", "groups", which=which).lines()}
+            self.assertLessEqual(set(GROUPS), names)
+
+    def test_a_schedule_is_seen_and_stopped_from_everywhere(self):
+        self.start_cluster()
+        for group in GROUPS:
+            self.submit(group, f"tick-{group}", which=0, more=["--every", "1s"])
+        for which in range(2):
+            rows = self.client("-o", "jsonl", "list", which=which).lines()
+            self.assertEqual(sorted(row["task_id"] for row in rows),
+                             [f"tick-{group}" for group in GROUPS])
+        wait_for("all to run", lambda: len({task for task, _ in self.read_stamps()}) == 4)
+        for group in GROUPS:
+            self.client("cancel", "--group", group, f"tick-{group}", which=1)
+        self.assertEqual(self.client("-o", "jsonl", "list", which=0).lines(), [])
+
+    def test_one_submission_for_many_groups_is_answered_in_order(self):
+        self.start_cluster()
+        tasks = [f"job-{number}" for number in range(20)]
+        text = "".join(f'{{"task_id": "{task}", "group": "{GROUPS[number % 4]}", '
+                       f'"shell": "echo $CARILLON_TASK_ID 0 >> $STAMPS"}}\n'
+                       for number, task in enumerate(tasks))
+        answers = self.client("-o", "jsonl", "submit", "--stdin", stdin=text, which=1).lines()
+        self.assertEqual([answer["task_id"] for answer in answers], tasks)
+        self.assertEqual({answer["status"] for answer in answers}, {"accepted"})
+        self.check_each_ran_once(tasks)
+
+
+    def test_a_success_triggers_children_of_every_group(self):
+        self.start_cluster()
+        for group in GROUPS:
+            self.submit(group, f"child-of-{group}", more=["--manual"])
+        children = [{"group": group, "task_id": f"child-of-{group}"} for group in GROUPS]
+        parent = {"task_id": "parent", "group": GROUPS[0], "shell": KEEP_STAMPS, "children": children}
+        self.client("submit", "--stdin", stdin=json.dumps(parent) + "\n")
+        wait_for("the children", lambda: len(self.read_stamps()) == 5)
+        time.sleep(1)
+        self.check_each_ran_once(["parent", *(f"child-of-{group}" for group in GROUPS)])
+        self.assertEqual(self.one.number("SELECT COUNT(*) FROM lts_inbox"), 0)
+
+
+class Killed(ClusterTest):
+    def check(self, leave):
+        self.start_cluster()
+        victims = self.groups_of()[0]
+        long_ones = [f"long-{group}" for group in GROUPS]
+        for group in GROUPS:
+            self.submit(group, f"long-{group}", f"{KEEP_STAMPS}; sleep 6")
+        wait_for("them to run", lambda: len(self.read_stamps()) == 4)
+        due = []
+        at = (accounts.now() + datetime.timedelta(seconds=2)).isoformat()
+        for group in GROUPS:
+            due.append(f"due-{group}")
+            self.submit(group, due[-1], more=["--at", at])
+        load_before = slowness()
+        left_at = time.time()
+        leave(self.trackers[0])
+        wait_for("the others", lambda: len(self.read_stamps()) == 8, pause=0.02)
+        late = {task: stamp - left_at for task, stamp in self.read_stamps()[4:]}
+        allowed = BOUND * max(load_before, slowness())
+        slowest = max(late[f"due-{group}"] for group in victims)
+        print(f"its jobs started after {slowest:.2f} s (allowed {allowed:.1f} s)", flush=True)
+        self.assertLess(slowest, allowed)
+        self.one.port = self.ports[1]
+        self.check_each_ran_once(long_ones + due)
+        self.assertEqual({row["state"] for row in self.client("-o", "jsonl", "history", "--limit", 0).lines()},
+                         {"succeeded"})
+
+    def test_the_jobs_of_the_dead_start_elsewhere_within_the_bound(self):
+        self.check(lambda tracker: tracker.kill())
+
+    def test_one_that_stands_still_is_replaced_and_ends_when_it_goes_on(self):
+        self.check(lambda tracker: tracker.send(signal.SIGSTOP))
+        self.trackers[0].send(signal.SIGCONT)
+        self.assertEqual(self.trackers[0].wait(), 3)
+        self.assertIn("another job tracker took over", self.trackers[0].log())
+
+
+class Stalled(ClusterTest):
+    def test_a_database_that_stands_still_makes_nobody_take_over(self):
+        self.start_cluster()
+        before = self.groups_of()
+        log = self.trackers[0].log().count("divided anew")
+        server = self.mariadb.server
+        self.addCleanup(server.send, signal.SIGCONT)
+        server.send(signal.SIGSTOP)
+        time.sleep(4)
+        server.send(signal.SIGCONT)
+        tasks = [f"after-{group}" for group in GROUPS]
+        for group in GROUPS:
+            self.submit(group, f"after-{group}")
+        self.check_each_ran_once(tasks)
+        time.sleep(2)
+        self.assertEqual(self.groups_of(), before)
+        self.assertEqual(self.trackers[0].log().count("divided anew"), log)
+        self.assertNotIn("is silent", self.trackers[0].log())
+
+
+class Rolling(ClusterTest):
+    """While every group gets one job after the other."""
+
+    def check(self, turns):
+        done, tasks, failures = threading.Event(), collections.defaultdict(list), []
+
+        def submit(group):
+            number = 0
+            while not done.is_set():
+                number += 1
+                task = f"{group}-{number}"
+                answer = self.client("--connect-timeout", "20s", "submit", "--group", group, "--task-id",
+                                     task, "--shell", KEEP_STAMPS, status=None)
+                if answer.status == 0:
+                    tasks[group].append(task)
+                else:
+                    failures.append(repr(answer))
+
+        users = [threading.Thread(target=submit, args=(group,)) for group in GROUPS]
+        for user in users:
+            user.start()
+        try:
+            for turn in turns:
+                before = {group: len(tasks[group]) for group in GROUPS}
+                wait_for("some jobs of each", lambda: all(
+                    len(tasks[group]) > before[group] + 2 for group in GROUPS))
+                turn()
+        finally:
+            done.set()
+            for user in users:
+                user.join()
+        self.assertEqual(failures, [])
+        self.check_each_ran_once([task for of_group in tasks.values() for task in of_group])
+        for group in GROUPS:
+            starts = sorted(at for task, at in self.read_stamps() if task.startswith(f"{group}-"))
+            gap = max(b - a for a, b in zip(starts, starts[1:]))
+            print(f"{group}: the longest time without a start: {gap:.2f} s", flush=True)
+
+    def test_each_job_runs_once_while_they_are_restarted_in_turn(self):
+        self.start_cluster()
+
+        def restart(which):
+            self.assertEqual(self.trackers[which].stop(), 0)
+            self.start(which)
+
+        self.check([lambda: restart(0), lambda: restart(1)])
+
+    def test_each_job_runs_once_while_one_joins_and_one_leaves(self):
+        self.start_cluster()
+
+        def join():
+            self.start(2)
+            self.wait_divided([1, 1, 2])
+
+        def leave():
+            self.assertEqual(self.trackers[0].stop(), 0)
+            self.wait_divided([2, 2])
+
+        self.check([join, leave])
+
+    def test_each_job_runs_once_while_one_is_killed_and_comes_back(self):
+        self.start_cluster()
+
+        def kill():
+            self.trackers[0].kill()
+            self.start(0)
+
+        self.check([kill])
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,103 @@
+#include "jobtracker/cluster/membership.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace carillon::jobtracker {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::SizeIs;
+
+constexpr SessionId kUs{1};
+constexpr SessionId kOther{2};
+
+// We look each 100 ms, at ourselves and one other.
+struct MembershipBundle {
+  MembershipBundle() {
+    owned.set();
+    membership.begin(kUs, owned, now);
+    view.trackers = {{.session = kUs, .name = "us"}};
+    view.owners.fill(kUs);
+    for (std::size_t i = 1; i <= 4; ++i) view.used.set(i);
+  }
+  std::optional<OwnershipChange> look(bool other_beats = true) {
+    now += milliseconds{100};
+    other_batch += other_beats ? 1 : 0;
+    view.beats.clear();
+    for (const ClusterView::Tracker& one : view.trackers) {
+      view.beats.push_back({.session = one.session,
+                            .name = one.name,
+                            .batch = one.session == kOther ? other_batch : 0});
+    }
+    view.asked = now;
+    view.answered = now + milliseconds{1};
+    return membership.saw(view);
+  }
+  std::optional<OwnershipChange> look_for(Duration time, bool other_beats = true) {
+    for (Duration gone{}; gone < time; gone += milliseconds{100}) {
+      if (auto change = look(other_beats)) return change;
+    }
+    return std::nullopt;
+  }
+  void other_comes() { view.trackers.push_back({.session = kOther, .name = "other"}); }
+  void give(std::size_t partition, SessionId owner) { view.owners[partition] = owner; }
+
+  Logger log{"test"};
+  Membership membership{log};
+  SteadyTime now{seconds{1000}};
+  Partitions owned{};
+  ClusterView view{};
+  std::int64_t other_batch = 1;
+};
+
+TEST(Membership, OneAloneKeepsEverything) {
+  MembershipBundle b;
+  EXPECT_FALSE(b.look_for(seconds{30}));
+}
+
+TEST(Membership, GivesToOneThatJoinsAfterAWhile) {
+  MembershipBundle b;
+  EXPECT_FALSE(b.look_for(seconds{3}));
+  b.other_comes();
+  EXPECT_FALSE(b.look_for(milliseconds{1900}));
+  const auto change = b.look_for(seconds{1});
+  ASSERT_TRUE(change);
+  EXPECT_EQ((change->wanted & b.view.used).count(), 2U);
+  EXPECT_TRUE(change->silent.empty());
+}
+
+TEST(Membership, TakesWhatASilentOneHadAndFencesIt) {
+  MembershipBundle b;
+  b.other_comes();
+  // Each has half of all, so that nobody gives anything away.
+  const Partitions others = Partitions{0b110} | all_partitions() << 34;
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    if (others.test(i)) b.give(i, kOther);
+  }
+  b.owned &= ~others;
+  b.membership.begin(kUs, b.owned, b.now);
+  EXPECT_FALSE(b.look_for(seconds{1}));
+  EXPECT_FALSE(b.look_for(milliseconds{1400}, false));
+  const auto change = b.look_for(milliseconds{400}, false);
+  ASSERT_TRUE(change);
+  EXPECT_TRUE(change->wanted.all());
+  EXPECT_THAT(change->silent, SizeIs(1));
+}
+
+TEST(Membership, LeavesToAnotherWhatIsHisForAWhile) {
+  MembershipBundle b;
+  b.other_comes();
+  b.give(3, SessionId{});
+  b.owned.reset(3);
+  b.membership.begin(kUs, b.owned, b.now);
+  EXPECT_FALSE(b.look_for(milliseconds{600}));
+  const auto change = b.look_for(milliseconds{300});
+  ASSERT_TRUE(change);
+  EXPECT_TRUE(change->wanted.test(3));
+  EXPECT_TRUE(change->silent.empty());
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker
