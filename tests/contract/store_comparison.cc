@@ -128,7 +128,7 @@ class BatchSource {
       change.voided = new_log(new_occurrence(known));
       change.voided->count = static_cast<std::int64_t>(below(2));
       change.voided->ended_at = time();
-      last_id_ += 1000;  // for runs that wait
+      last_id_ += 1000 * kIdStep;  // for runs that wait
     }
     if (chance(15)) return change;
     if (chance(30)) ++known.version;
@@ -180,6 +180,11 @@ class BatchSource {
     } else {
       ended.frees_key = known.keyed && !known.definition;
     }
+    if (chance(10)) {
+      ended.relayed.push_back(
+          {.id = ++last_id_, .group = group(), .task_id = "task " + std::to_string(below(9))});
+      relayed_.push_back(ended.relayed.back().id);
+    }
     return ended;
   }
 
@@ -225,7 +230,11 @@ class BatchSource {
     if (kind < 83 || definition == nullptr) return add_definition();
     if (kind < 90) return change_definition(*definition);
     if (kind < 94) return CancelExecuting{known->id, known->attempt};
-    if (kind < 97) return add_output();
+    if (kind < 96) return add_output();
+    if (kind < 97) {
+      const std::int64_t* relayed = any(relayed_);
+      return RemoveInbox{.id = relayed == nullptr ? 0 : *relayed};
+    }
     if (kind < 99) {
       return PutNode{{.session = SessionId{static_cast<std::int64_t>(below(6)) + 1},
                       .name = "worker",
@@ -264,6 +273,7 @@ class BatchSource {
   std::int32_t last_definition_ = 0;
   std::vector<WaitingJob> jobs_{};
   std::vector<Definition> definitions_{};
+  std::vector<std::int64_t> relayed_{};
   std::map<std::int64_t, std::int64_t> sequences_{};
   std::set<JobId> jobs_with_output_{};
 };
@@ -316,6 +326,9 @@ void compare_rows(Store& reference, Store& store, WallTime now,
   }
   same_jobs(ListWaiting{.delayed = true, .limit = kAll}, "delayed");
   same_jobs(ReadDelayed{.through = now, .limit = kAll}, "delayed and due");
+  EXPECT_TRUE(ask<InboxAnswer>(reference, ReadInbox{.limit = kAll}).rows ==
+              ask<InboxAnswer>(store, ReadInbox{.limit = kAll}).rows)
+      << "inbox";
   EXPECT_TRUE(ask<HistoryAnswer>(reference, ListHistory{.limit = kAll}).entries ==
               ask<HistoryAnswer>(store, ListHistory{.limit = kAll}).entries)
       << "log";

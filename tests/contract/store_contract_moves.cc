@@ -547,12 +547,12 @@ TEST_P(StoreContract, LogsHowManyFiresWereDueWhenTheyAreVoided) {
   counted.count = 3;
   counted.trigger_time = kNow - 2 * kSecond;
   auto of_run = entry;
-  of_run.id += 1;
+  of_run.id += kIdStep;
   of_run.job_id = run.id;
   of_run.trigger_time = run.trigger_time;
   of_run.count = 1;
   auto of_delayed_run = of_run;
-  of_delayed_run.id += 1;
+  of_delayed_run.id += kIdStep;
   of_delayed_run.job_id = delayed_run.id;
   of_delayed_run.trigger_time = delayed_run.trigger_time;
   EXPECT_THAT(history(), UnorderedElementsAre(counted, of_run, of_delayed_run))

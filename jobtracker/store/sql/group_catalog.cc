@@ -16,6 +16,7 @@ constexpr std::string_view kSelectGroups =
 constexpr std::string_view kInsertGroup =
     "INSERT INTO lts_node_group (group_id, name, name_lower, table_name, served, created_us) "
     "VALUES";
+constexpr int kMakeTries = 5;
 
 }  // namespace
 
@@ -53,6 +54,16 @@ Result<std::string_view> GroupCatalog::table_of(sql::Connection& db, GroupId gro
 
 Result<Group> GroupCatalog::make(sql::Connection& db, const std::string& name, WallTime now) {
   CARILLON_TRY(check_group_name(name));
+  for (int tries = 1;; ++tries) {
+    auto made = make_once(db, name, now);
+    // Another job tracker may have made one meanwhile, of this name or with this number.
+    const bool may_be_taken = !made.ok() && (made.error().code == ErrorCode::kInvalidArgument ||
+                                             made.error().code == ErrorCode::kConflict);
+    if (!may_be_taken || tries == kMakeTries) return made;
+  }
+}
+
+Result<Group> GroupCatalog::make_once(sql::Connection& db, const std::string& name, WallTime now) {
   const auto lower = lower_ascii(name);
   const auto groups = CARILLON_TRY(read_all(db));
   std::set<std::string> tables;

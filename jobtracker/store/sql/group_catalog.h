@@ -29,6 +29,8 @@ class GroupCatalog {
   Result<Group> make(sql::Connection& db, const std::string& name, WallTime now);
 
  private:
+  Result<Group> make_once(sql::Connection& db, const std::string& name, WallTime now);
+
   std::map<GroupId, std::string> tables_{};
 };
 
