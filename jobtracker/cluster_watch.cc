@@ -1,0 +1,52 @@
+#include "jobtracker/cluster_watch.h"
+
+#include <utility>
+
+namespace carillon::jobtracker {
+namespace {
+
+constexpr Duration kLoopStuck = std::chrono::seconds{60};  // longer than any start takes to decide
+
+}  // namespace
+
+Result<std::unique_ptr<ClusterWatch>> ClusterWatch::start(
+    const std::string& store, SessionId session, const Clock& clock, const LoopState& state,
+    EventLoop& loop, std::function<void(const ClusterView&)> on_view) {
+  auto beat = CARILLON_TRY(MysqlBeat::open(store, session));
+  std::unique_ptr<ClusterWatch> watch(
+      new ClusterWatch(clock, state, loop, std::move(beat), std::move(on_view)));
+  watch->chore_ = CARILLON_TRY(Chore::start("beat", kLook, [raw = watch.get()] { raw->look(); }));
+  return watch;
+}
+
+ClusterWatch::ClusterWatch(const Clock& clock, const LoopState& state, EventLoop& loop,
+                           std::unique_ptr<MysqlBeat> beat,
+                           std::function<void(const ClusterView&)> on_view)
+    : clock_(clock),
+      state_(state),
+      loop_(loop),
+      beat_(std::move(beat)),
+      on_view_(std::move(on_view)) {
+  loop_.watch(views_.fd(), [this] {
+    views_.clear();
+    while (const auto view = views_.take()) on_view_(*view);
+  });
+}
+
+ClusterWatch::~ClusterWatch() {
+  chore_.reset();
+  loop_.unwatch(views_.fd());
+}
+
+void ClusterWatch::look() {
+  const SteadyTime now = clock_.steady_now();
+  if (now >= next_beat_ && now < state_.turned_at.load() + kLoopStuck) {
+    (void)beat_->run_once();
+    next_beat_ = now + kBeat;
+  }
+  auto view = beat_->look(clock_, GroupId{state_.last_group.load()});
+  if (!view.ok()) return;
+  views_.put(std::move(view).value());
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,278 @@
+#include "jobtracker/host.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include <sys/stat.h>
+
+#include "jobtracker/exit_status.h"
+#include "jobtracker/store/sql/sqlite_store.h"
+#include "shared/base/host_name.h"
+#include "shared/net/endpoint.h"
+#include "shared/net/zmq/zmq_transport.h"
+#include "shared/runtime/sd_notify.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+constexpr Duration kStopPatience = std::chrono::seconds{5};  // for what is under way to the store
+
+int exit_with(int status, const std::string& message) {
+  std::fprintf(stderr, "jobtracker: %s\n", message.c_str());
+  return status;
+}
+
+int exit_status_of(const Error& error) {
+  const bool away = error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kConflict ||
+                    error.code == ErrorCode::kTimeout;
+  return away ? kExitStore : kExitConfiguration;
+}
+
+Status make_data_folder(const Settings& settings) {
+  if (!settings.default_store) return {};
+  std::error_code failed;
+  std::filesystem::create_directories(settings.data, failed);
+  if (!failed) return {};
+  return Error{ErrorCode::kInvalidArgument, "data folder " + settings.data + ": " +
+                                                failed.message() + " (choose another with --data)"};
+}
+
+// Keeps checkpoints out of the commits.
+Result<std::unique_ptr<Chore>> start_checkpoints(const std::string& path) {
+  std::shared_ptr<SqliteCheckpointer> checkpointer = CARILLON_TRY(SqliteCheckpointer::open(path));
+  return Chore::start("checkpoint", SqliteCheckpointer::kPeriod,
+                      [checkpointer, log = Logger{"jobtracker.store"}, said = false]() mutable {
+                        const Status status = checkpointer->run_once();
+                        if (!status.ok() && !std::exchange(said, true))
+                          log.warn("the write-ahead log could not be copied back", "error",
+                                   status.error().message);
+                        if (status.ok()) said = false;
+                      });
+}
+
+// How clients and task trackers of other machines reach this one.
+std::string address_of(const Settings& settings, const net::ServerTransport& transport) {
+  if (!settings.advertise.empty()) return settings.advertise;
+  auto endpoint = net::parse_endpoint(transport.endpoint());
+  if (!endpoint.ok()) return transport.endpoint();
+  const std::string& host = endpoint.value().host;
+  if (host == "*" || host == "0.0.0.0" || host == "::") endpoint.value().host = host_name();
+  return endpoint.value().text();
+}
+
+}  // namespace
+
+// ---- the doors ----
+
+int Host::open_doors() {
+  auto signals = Signals::open(loop_, [this](int, int) { on_signal(); });
+  if (!signals.ok()) return exit_with(kExitBug, signals.error().message);
+  signals_ = std::move(signals).value();
+  if (const Status made = make_data_folder(settings_); !made.ok())
+    return exit_with(kExitConfiguration, made.error().message);
+  if (const Status open = listen(); !open.ok())
+    return exit_with(kExitConfiguration, open.error().message);
+  return 0;
+}
+
+Status Host::listen() {
+  transport_ =
+      CARILLON_TRY(net::listen_zmq(loop_, environment_, settings_.listen, settings_.access));
+  if (settings_.http.empty()) return {};
+  auto pages = OperationsPages::open(settings_.http, loop_, [this] {
+    auto numbers = tracker() == nullptr ? std::vector<NamedNumber>{} : tracker()->stats();
+    numbers.emplace_back("standing_by", stands_by_ ? 1 : 0);
+    return numbers;
+  });
+  if (!pages.ok()) return pages.error().with_context("--http");
+  pages_ = std::move(pages).value();
+  return {};
+}
+
+void Host::on_signal() {
+  if (std::exchange(stopped_, true)) return;
+  Signals::end_process_on_next(0);
+  // A manager that does not listen is its own problem.
+  (void)sd_notify(environment_, "STOPPING=1");
+  if (tracker() == nullptr || is_opening_) return loop_.stop();
+  tracker()->stop();
+  if (pages_) pages_->set_ready(false);
+  loop_.post_at(clock_.steady_now() + kStopPatience, [this] { loop_.stop(); });
+}
+
+// Whoever comes waits there.
+void Host::wait_in_room() {
+  room_.reset();
+  room_ = std::make_unique<WaitingRoom>(*transport_);
+}
+
+// ---- a session begins ----
+
+Joining Host::joining() const {
+  Joining joining{.address = address_of(settings_, *transport_)};
+  if (!change_) return joining;
+  joining.before = session_;
+  joining.wanted = change_->wanted;
+  joining.silent = change_->silent;
+  return joining;
+}
+
+// Runs the loop until the store is there, or cannot be opened, or the loop is stopped.
+Result<OpenedStore> Host::open_store(SessionId session) {
+  Result<OpenedStore> opened = Error{ErrorCode::kUnavailable, "the job tracker was stopped"};
+  const auto on_news = [&](StoreOpening::News news) {
+    if (news.other) return stand_by(*news.other);
+    stands_by_ = false;
+    opened = std::move(*news.end);
+    loop_.stop();
+  };
+  const auto opening =
+      CARILLON_TRY(StoreOpening::start(settings_, session, joining(), clock_, loop_, on_news));
+  // What makes way says nothing more to its store.
+  is_opening_ = true;
+  loop_.run();
+  is_opening_ = false;
+  return opened;
+}
+
+void Host::stand_by(const SessionBeat& other) {
+  stands_by_ = true;
+  const std::string name = "job tracker '" + other.name + "'";
+  log_.info("standing by, another job tracker works on the store, which is of an older version",
+            "tracker", other.name, "session", other.session.value);
+  room_->set_reason("this job tracker stands by, " + name + " works on the store");
+  // For a service manager it has started.
+  (void)sd_notify(environment_, "READY=1\nSTATUS=standing by, " + name + " works on the store");
+}
+
+// 0: it works.
+int Host::begin(OpenedStore opened) {
+  auto life = std::make_unique<Life>(loop_);
+  loop_state_.turned_at = clock_.steady_now();
+  loop_state_.last_group = 0;
+  if (const Status started = start_chores(*life); !started.ok()) return fail(started.error());
+  auto reader = open_reader(settings_);
+  if (!reader.ok())
+    return exit_with(exit_status_of(reader.error()), "store: " + reader.error().message);
+  auto questions = QueryThread::start(std::move(reader).value(), loop_);
+  if (!questions.ok()) return exit_with(kExitBug, questions.error().message);
+  life->questions = std::move(questions).value();
+  auto lane = start_lane(std::move(opened.store));
+  if (!lane.ok()) return exit_with(kExitBug, lane.error().message);
+  life->lane = std::move(lane).value();
+  const auto on_fatal = [this](const Error& error) {
+    if (is_opening_) return;  // The opening tells.
+    fail(error);
+    loop_.stop();
+  };
+  life->tracker = std::make_unique<JobTracker>(
+      settings_.tracker, session_, clock_, random_, life->executor, *life->lane, *life->questions,
+      [this] { on_ready(); }, on_fatal);
+  life_ = std::move(life);
+  tracker()->start(*transport_);
+  if (is_known_ready_) room_->receive();  // What comes is kept until it has read its store.
+  return 0;
+}
+
+Status Host::start_chores(Life& life) {
+  if (is_sqlite(settings_)) {
+    life.checkpoints = CARILLON_TRY(start_checkpoints(sqlite_path(settings_)));
+  } else {
+    life.watch =
+        CARILLON_TRY(ClusterWatch::start(settings_.store, session_, clock_, loop_state_, loop_,
+                                         [this](const ClusterView& view) { on_view(view); }));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<StoreThread>> Host::start_lane(std::unique_ptr<Store> store) {
+  return StoreThread::start(std::move(store), loop_, [this](LaneAnswer answer) {
+    if (auto* read = std::get_if<ReadDone>(&answer))
+      return tracker()->on_read_done(std::move(*read));
+    if (auto* batch = std::get_if<BatchDone>(&answer))
+      tracker()->on_batch_done(std::move(*batch));
+    else
+      tracker()->on_store_health(std::get<StoreHealth>(answer).is_away);
+    if (pages_) pages_->set_ready(tracker()->is_ready());
+  });
+}
+
+void Host::on_ready() {
+  loop_state_.last_group = tracker()->last_group().value;
+  membership_.begin(session_, tracker()->owned(), clock_.steady_now());
+  if (pages_) pages_->set_ready(true);
+  if (std::exchange(is_known_ready_, true)) return room_->pass_to(*tracker());
+  std::printf("jobtracker: ready listen=%s http=%s store=%s\n", transport_->endpoint().c_str(),
+              pages_ ? pages_->url().c_str() : "off", place_.c_str());
+  std::fflush(stdout);
+  (void)sd_notify(environment_, "READY=1\nSTATUS=serving");  // As above.
+}
+
+// ---- and makes way for the next ----
+
+void Host::on_view(const ClusterView& view) {
+  if (tracker() == nullptr) return;
+  tracker()->on_cluster(view);
+  if (!tracker()->is_ready() || stopped_ || change_) return;
+  loop_state_.last_group = tracker()->last_group().value;
+  change_ = membership_.saw(view);
+  if (!change_) return;
+  wait_in_room();
+  room_->keep();
+  tracker()->hand_over();
+  patience_ = loop_.post_at(clock_.steady_now() + kStopPatience, [this] { loop_.stop(); });
+}
+
+bool Host::end_turn() {
+  loop_state_.turned_at = clock_.steady_now();
+  if (tracker() == nullptr || is_opening_) return false;
+  const bool again = tracker()->end_turn();
+  if ((stopped_ || change_) && tracker()->is_idle()) loop_.stop();
+  return again;
+}
+
+// The loop turns, also while the store is read for the first time.
+void Host::turn_on() {
+  loop_.post_at(clock_.steady_now() + kBeat, [this] { turn_on(); });
+}
+
+int Host::fail(const Error& error) {
+  return status_ = exit_with(kExitStore, "store: " + error.message);
+}
+
+int Host::run() {
+  // Commands, payloads and output are nobody else's business: the store and its folder are private.
+  ::umask(S_IRWXG | S_IRWXO);
+  if (const int failed = open_doors(); failed != 0) return failed;
+  turn_on();
+  loop_.at_end_of_turn([this] { return end_turn(); });
+  while (true) {
+    if (!change_) wait_in_room();
+    const SessionId next{static_cast<std::int64_t>(random_.next() >> 2) + 1};
+    auto opened = open_store(next);
+    if (stopped_) break;
+    if (!opened.ok()) {
+      const bool was_fenced = opened.error().code == ErrorCode::kDenied && change_;
+      return exit_with(was_fenced ? kExitStore : exit_status_of(opened.error()),
+                       "store: " + opened.error().message);
+    }
+    life_.reset();
+    if (opened.value().newly_made) log_.info("made a new store", "at", opened.value().place);
+    place_ = opened.value().place;
+    session_ = next;
+    change_.reset();
+    if (const int failed = begin(std::move(opened).value()); failed != 0) return failed;
+    loop_.run();
+    if (!change_ || stopped_ || status_ != 0) break;
+    loop_.cancel(patience_);
+    log_.info("the node groups are divided anew", "partitions", change_->wanted.count(), "before",
+              tracker()->owned().count(), "fenced", change_->silent.size());
+  }
+  Signals::end_process_on_next(status_);
+  life_.reset();
+  log_.info("stopped");
+  return status_;
+}
+
+}  // namespace carillon::jobtracker

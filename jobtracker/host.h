@@ -1,0 +1,94 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "jobtracker/cluster/membership.h"
+#include "jobtracker/cluster_watch.h"
+#include "jobtracker/http/operations_pages.h"
+#include "jobtracker/job_tracker.h"
+#include "jobtracker/program.h"
+#include "jobtracker/store/store_thread.h"
+#include "jobtracker/store_opening.h"
+#include "jobtracker/waiting_room.h"
+#include "shared/base/clock.h"
+#include "shared/base/random.h"
+#include "shared/runtime/chore.h"
+#include "shared/runtime/event_loop.h"
+#include "shared/runtime/life_executor.h"
+#include "shared/runtime/signals.h"
+
+namespace carillon::jobtracker {
+
+// A process of the job tracker, from the store's opening to its end: one session after the other,
+// each with the partitions that it owns. Whenever these change, what is under way is stored, the
+// next session takes the place of the last, and reads what it has to know, as after a restart. The
+// doors (ZeroMQ, HTTP, signals) stay open meanwhile; who comes waits.
+//
+// Thread: the process's first one, which becomes the loop.
+class Host {
+ public:
+  // `settings` and `environment` must outlive it.
+  Host(const Settings& settings, const Environment& environment)
+      : settings_(settings), environment_(environment) {}
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  // Until the process is to end, with that status.
+  int run();
+
+ private:
+  // Of one session.
+  struct Life {
+    explicit Life(Executor& outer) : executor(outer) {}
+    LifeExecutor executor;
+    std::unique_ptr<QueryThread> questions;
+    std::unique_ptr<StoreThread> lane;
+    std::unique_ptr<JobTracker> tracker;
+    std::unique_ptr<Chore> checkpoints;
+    std::unique_ptr<ClusterWatch> watch;
+  };
+
+  int open_doors();
+  Status listen();
+  void on_signal();
+  void wait_in_room();
+  Joining joining() const;
+  Result<OpenedStore> open_store(SessionId session);
+  void stand_by(const SessionBeat& other);
+  int begin(OpenedStore opened);
+  Status start_chores(Life& life);
+  Result<std::unique_ptr<StoreThread>> start_lane(std::unique_ptr<Store> store);
+  void on_ready();
+  void on_view(const ClusterView& view);
+  bool end_turn();
+  void turn_on();
+  int fail(const Error& error);
+  JobTracker* tracker() { return life_ ? life_->tracker.get() : nullptr; }
+
+  const Settings& settings_;
+  const Environment& environment_;
+  const SystemClock clock_{};
+  SystemRandom random_{};
+  const Logger log_{"jobtracker"};
+  EventLoop loop_{clock_};
+  std::unique_ptr<net::ServerTransport> transport_;
+  std::unique_ptr<OperationsPages> pages_;
+  std::unique_ptr<Signals> signals_;
+  Membership membership_{log_};
+  std::unique_ptr<WaitingRoom> room_;
+  LoopState loop_state_{};
+  std::unique_ptr<Life> life_;
+  SessionId session_{};
+  std::string place_{};
+  bool stopped_ = false;
+  bool stands_by_ = false;
+  bool is_opening_ = false;
+  bool is_known_ready_ = false;
+  std::optional<OwnershipChange> change_{};  // this session is to make way for another
+  TimerId patience_ = 0;
+  int status_ = 0;
+};
+
+}  // namespace carillon::jobtracker

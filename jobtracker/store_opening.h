@@ -1,0 +1,64 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "jobtracker/program.h"
+#include "jobtracker/store/sql/mysql_store.h"
+#include "shared/base/log.h"
+#include "shared/runtime/event_loop.h"
+#include "shared/runtime/mailbox.h"
+#include "shared/runtime/thread.h"
+#include "shared/runtime/wakeup.h"
+
+namespace carillon::jobtracker {
+
+bool is_sqlite(const Settings& settings);
+std::string sqlite_path(const Settings& settings);  // Requires: is_sqlite().
+
+Result<std::unique_ptr<ReadOnlyStore>> open_reader(const Settings& settings);
+
+// Opens the store on a thread of its own, because that may take long: the database may be away, and
+// others that work on it are watched first. A store that can't be reached is tried again for
+// --store-wait; by one that stands by, for ever.
+//
+// Thread: the loop.
+class StoreOpening {
+ public:
+  struct News {
+    std::optional<SessionBeat> other{};  // at work on an older store: this one stands by
+    std::optional<Result<OpenedStore>> end{};
+  };
+
+  // `on_news` is called on the loop, with the end last.
+  static Result<std::unique_ptr<StoreOpening>> start(const Settings& settings, SessionId session,
+                                                     Joining joining, const Clock& clock,
+                                                     EventLoop& loop,
+                                                     std::function<void(News)> on_news);
+  ~StoreOpening();
+  StoreOpening(const StoreOpening&) = delete;
+  StoreOpening& operator=(const StoreOpening&) = delete;
+
+ private:
+  StoreOpening(const Settings& settings, SessionId session, Joining joining, const Clock& clock,
+               EventLoop& loop, std::function<void(News)> on_news);
+
+  Result<OpenedStore> open();
+  void run();
+
+  const Settings& settings_;
+  const StoreSession who_;
+  const Joining joining_;
+  const Clock& clock_;
+  EventLoop& loop_;
+  const std::function<void(News)> on_news_;
+  const Logger log_{"jobtracker"};
+  bool stands_by_ = false;  // the thread's
+  Mailbox<News> news_{64};
+  Wakeup stop_;
+  std::unique_ptr<Thread> thread_;
+};
+
+}  // namespace carillon::jobtracker
