@@ -41,11 +41,12 @@ ClusterWatch::~ClusterWatch() {
 void ClusterWatch::look() {
   const SteadyTime now = clock_.steady_now();
   if (now >= next_beat_ && now < state_.turned_at.load() + kLoopStuck) {
-    (void)beat_->run_once();
+    if (beat_->run_once().ok()) proven_ = now;
     next_beat_ = now + kBeat;
   }
   auto view = beat_->look(clock_, GroupId{state_.last_group.load()});
   if (!view.ok()) return;
+  view.value().proven = proven_;
   views_.put(std::move(view).value());
 }
 

@@ -45,6 +45,7 @@ class ClusterWatch {
   const std::unique_ptr<MysqlBeat> beat_;
   const std::function<void(const ClusterView&)> on_view_;
   SteadyTime next_beat_{};  // the thread's
+  SteadyTime proven_{};     // likewise
   Mailbox<ClusterView> views_{64};
   std::unique_ptr<Chore> chore_;
 };

@@ -170,6 +170,7 @@ int Host::begin(OpenedStore opened) {
       settings_.tracker, session_, clock_, random_, life->executor, *life->lane, *life->questions,
       [this] { on_ready(); }, on_fatal);
   life_ = std::move(life);
+  if (!is_sqlite(settings_)) tracker()->proven(opened.proven);
   tracker()->start(*transport_);
   if (is_known_ready_) room_->receive();  // What comes is kept until it has read its store.
   return 0;

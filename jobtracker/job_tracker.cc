@@ -16,6 +16,10 @@ constexpr Duration kClockPeriod = std::chrono::seconds{1};
 constexpr Duration kClockAnswerMax = std::chrono::milliseconds{50};
 
 Error stopping_error() { return {ErrorCode::kUnavailable, "the job tracker is stopping"}; }
+Error unproven_error() {
+  return {ErrorCode::kUnavailable,
+          "the job tracker cannot reach its store, another one may have taken over"};
+}
 
 }  // namespace
 
@@ -83,7 +87,8 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
   recovery_.start(found);
   recurrence_.start(found);
   every(std::chrono::milliseconds{100}, [this] {
-    if (stopping_) return;  // It listens to no task tracker any more.
+    // It listens to no task tracker any more, or answers none.
+    if (stopping_ || may_be_fenced()) return;
     for (const Worker& dead : recovery_.run_once()) put_node(dead, false);
   });
   every(std::chrono::milliseconds{200}, [this] {
@@ -104,7 +109,8 @@ GroupId JobTracker::last_group() const {
 }
 
 void JobTracker::on_cluster(const ClusterView& view) {
-  if (!ready_) return;
+  proven(view.proven);
+  if (!ready_ || stopping_) return;
   ownership_.saw(view);
   if ((view.inbox & ownership_.owned()).any()) recurrence_.take_inbox();
   for (const Group& group : view.groups) {
@@ -144,10 +150,11 @@ bool JobTracker::end_turn() {
     batcher_.flush(batch_head());
     return false;
   }
-  if (!stopping_) dispatcher_.pump();
+  const bool hands_out = !stopping_ && !may_be_fenced();
+  if (hands_out) dispatcher_.pump();
   completion_.flush();
   batcher_.flush(batch_head());
-  return !stopping_ && dispatcher_.has_work();
+  return hands_out && dispatcher_.has_work();
 }
 
 BatchHead JobTracker::batch_head() const {
@@ -157,7 +164,10 @@ BatchHead JobTracker::batch_head() const {
 }
 
 void JobTracker::on_batch_done(BatchDone done) {
-  if (batcher_.on_batch_done(std::move(done), batch_head())) return;
+  if (batcher_.on_batch_done(std::move(done), batch_head())) {
+    if (proven_at_) proven(batcher_.committed_at());
+    return;
+  }
   stopping_ = true;
   on_fatal_({ErrorCode::kConflict, "another job tracker took over this store, stopping"});
 }
@@ -246,6 +256,7 @@ void JobTracker::on_register(const Asker& asker, wire::Register message) {
     if (!group.ok()) return answer(asker, wire::ErrorReply{group.error()});
     const GroupId id = group.value()->id;
     if (!ownership_.has(id)) return answer(asker, ownership_.elsewhere(id));
+    if (may_be_fenced()) return answer(asker, wire::ErrorReply{unproven_error()});
     seat(asker, message, *group.value());
   });
 }
@@ -317,6 +328,7 @@ void JobTracker::on_pull(const Asker& asker, const wire::Pull& message) {
   Worker* worker = worker_of(asker, message.session);
   if (worker == nullptr) return;
   worker->heard_at = clock_.steady_now();
+  if (may_be_fenced()) return answer(asker, wire::ErrorReply{unproven_error()});
   worker->take_pull(message);
   worker->forget_unseen(clock_.steady_now() - 2 * config_.recovery.lease);
   answer(asker, wire::Pulled{.number = message.number});

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -65,6 +67,9 @@ class JobTracker final : public net::ServerReceiver,
   // Takes nothing new and hands out nothing more; what was taken is still stored and answered.
   // Task trackers are told, so that they turn to another job tracker at once.
   void stop();
+  // The session owned then what it owns; kSilence later another job tracker may have fenced it. As
+  // long as it may, nobody gets a lease or a job from it. Not called: its store is its own.
+  void proven(SteadyTime at) { proven_at_ = std::max(proven_at_.value_or(at), at); }
   // As stop(), but this session's place is taken by another one of the same process, and nobody is
   // told: who asks meanwhile is to be kept waiting.
   void hand_over() { stopping_ = true; }
@@ -110,6 +115,7 @@ class JobTracker final : public net::ServerReceiver,
   void with_group(const std::string& name, std::function<void(Result<const Group*>)> then) override;
 
   BatchHead batch_head() const;
+  bool may_be_fenced() const { return proven_at_ && clock_.steady_now() >= *proven_at_ + kSilence; }
   void on_started(Result<ReadAnswer> answer);
   void route(const Asker& asker, wire::Message message, std::size_t bytes);
   void on_register(const Asker& asker, wire::Register message);
@@ -133,6 +139,7 @@ class JobTracker final : public net::ServerReceiver,
   bool ready_ = false;
   bool stopping_ = false;
   bool store_is_away_ = false;
+  std::optional<SteadyTime> proven_at_{};
   bool is_asking_clock_ = false;
   std::int64_t bad_frames_ = 0;
   std::set<SessionId> output_under_way_;  // whose output is on its way to the store

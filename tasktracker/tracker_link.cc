@@ -55,7 +55,10 @@ void TrackerLink::receive(wire::Envelope&& envelope) {
   const SteadyTime now = clock_.steady_now();
   std::visit(Overloaded{
                  [&](wire::Registered& registered) { on_registered(registered); },
-                 [&](wire::Pulled& pulled) { fetcher_.on_pulled(pulled, now); },
+                 [&](wire::Pulled& pulled) {
+                   trackers_.stay();
+                   fetcher_.on_pulled(pulled, now);
+                 },
                  [&](wire::HandOut& hand_out) { on_hand_out(std::move(hand_out)); },
                  [&](wire::Reported& reported) {
                    reporter_.on_reported(reported);

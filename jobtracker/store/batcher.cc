@@ -173,6 +173,7 @@ void Batcher::flush(const BatchHead& head) {
   in_flight_rows_ = filled;
   wants_beat_ = false;
   is_busy_ = true;
+  sent_at_ = clock_.steady_now();
   lane_.commit(std::move(batch));
 }
 
@@ -186,6 +187,7 @@ bool Batcher::on_batch_done(BatchDone done, const BatchHead& next) {
                     "a store answers every operation");
     ++next_number_;
     ++commits_;
+    committed_at_ = sent_at_;
     committed_operations_ += static_cast<std::int64_t>(done.batch.operations.size());
     adapt(in_flight_rows_, committed->rows_took);
     limit_once_ = 0;

@@ -140,6 +140,8 @@ class Batcher {
   void on_read_done(ReadDone done);
 
   std::int64_t commits() const { return commits_; }
+  // When the newest batch that was committed had been sent; the epoch: none was.
+  SteadyTime committed_at() const { return committed_at_; }
   std::int64_t committed_operations() const { return committed_operations_; }
 
  private:
@@ -185,6 +187,8 @@ class Batcher {
   std::int64_t next_number_ = 1;
   std::uint64_t next_token_ = 1;
   std::unordered_map<std::uint64_t, OnAnswer> asked_;
+  SteadyTime sent_at_{};  // the batch under way
+  SteadyTime committed_at_{};
   std::int64_t commits_ = 0;
   std::int64_t committed_operations_ = 0;
   std::int64_t slowed_down_ = 0;

@@ -26,6 +26,7 @@ struct ClusterView {
   std::vector<Group> groups{};                  // with higher numbers than were known
   SteadyTime asked{};                           // of this process
   SteadyTime answered{};
+  SteadyTime proven{};  // when the newest beat was sent that was raised; likewise
 };
 
 }  // namespace carillon::jobtracker

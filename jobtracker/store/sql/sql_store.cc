@@ -50,12 +50,14 @@ Result<OpenedStore> SqlStore::open(Connect connect, const SqlStoreOptions& optio
   if (found != 0 && found != schema) {
     log.info("schema migrated", "store", options.name, "from", found, "to", schema);
   }
+  const SteadyTime asked = clock.steady_now();
   const auto start =
       CARILLON_TRY(begin_session(*connection, options.session, clock.wall_now(), options.plan));
   return OpenedStore{.store = std::unique_ptr<Store>{new SqlStore{
                          std::move(connect), options, clock, log, std::move(connection), start}},
                      .newly_made = found == 0,
-                     .place = options.name};
+                     .place = options.name,
+                     .proven = asked};
 }
 
 SqlStore::SqlStore(Connect connect, const SqlStoreOptions& options, const Clock& clock,

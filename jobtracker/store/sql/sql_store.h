@@ -25,6 +25,7 @@ struct OpenedStore {
   std::unique_ptr<Store> store{};
   bool newly_made = false;
   std::string place{};  // its URL, absolute and without password
+  SteadyTime proven{};  // when it was asked to begin the session
 };
 
 struct SqlStoreOptions {
