@@ -1,5 +1,6 @@
 #include "jobtracker/cluster_watch.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace carillon::jobtracker {
@@ -44,8 +45,13 @@ void ClusterWatch::look() {
     if (beat_->run_once().ok()) proven_ = now;
     next_beat_ = now + kBeat;
   }
-  auto view = beat_->look(clock_, GroupId{state_.last_group.load()});
+  auto view = beat_->look(clock_, GroupId{std::min(groups_seen_, state_.last_group.load())});
   if (!view.ok()) return;
+  for (const Group& group : view.value().groups) {
+    used_.set(static_cast<std::size_t>(partition_of(group.id)));
+    groups_seen_ = std::max(groups_seen_, group.id.value);
+  }
+  view.value().used = used_;
   view.value().proven = proven_;
   views_.put(std::move(view).value());
 }

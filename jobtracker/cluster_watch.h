@@ -46,6 +46,8 @@ class ClusterWatch {
   const std::function<void(const ClusterView&)> on_view_;
   SteadyTime next_beat_{};  // the thread's
   SteadyTime proven_{};     // likewise
+  Partitions used_{};       // likewise
+  std::int32_t groups_seen_ = 0;
   Mailbox<ClusterView> views_{64};
   std::unique_ptr<Chore> chore_;
 };

@@ -31,7 +31,6 @@ constexpr std::string_view kSelectPartitions =
     "SELECT partition_id, owner, alive_before_us FROM lts_partition";
 constexpr std::string_view kReplacePartition =
     "REPLACE INTO lts_partition (partition_id, owner, alive_before_us) VALUES (?, ?, ?)";
-constexpr std::string_view kSelectUsed = "SELECT DISTINCT group_id % 64 FROM lts_node_group";
 constexpr std::string_view kSelectInbox = "SELECT DISTINCT group_id % 64 FROM lts_inbox";
 constexpr std::string_view kSelectNewGroups =
     "SELECT group_id, name, table_name, served, created_us FROM lts_node_group "
@@ -272,9 +271,6 @@ Result<ClusterView> read_cluster(sql::Connection& db, GroupId groups_after) {
   CARILLON_TRY(db.query(kSelectPartitions, {}, [&](const sql::Row& row) {
     view.owners.at(static_cast<std::size_t>(row.integer(0)) % kPartitions) =
         SessionId{row.integer(1)};
-  }));
-  CARILLON_TRY(db.query(kSelectUsed, {}, [&](const sql::Row& row) {
-    view.used.set(static_cast<std::size_t>(row.integer(0)) % kPartitions);
   }));
   CARILLON_TRY(db.query(kSelectInbox, {}, [&](const sql::Row& row) {
     view.inbox.set(static_cast<std::size_t>(row.integer(0)) % kPartitions);

@@ -49,7 +49,7 @@ struct SessionStart {
 // The beats of all other sessions that have not ended.
 Result<std::vector<SessionBeat>> read_beats(sql::Connection& db, const StoreSession& session);
 
-// All that there is to see, without the times of the question and the answer.
+// All that there is to see: the times are the asker's to note, and so is what he knew of groups.
 Result<ClusterView> read_cluster(sql::Connection& db, GroupId groups_after);
 
 // Watches until it is known of each other session whether it is silent; says what the silent ones
