@@ -6,12 +6,12 @@
 
 namespace carillon::jobtracker {
 
-// The version of the tables that are there; 0: none are.
-//
-// kInvalidArgument: they are newer than this program. `name` is of the store, for messages.
-// That this program knows.
+// The version of the tables that this program knows.
 int known_schema(const sql::Connection& db);
 
+// Of those that are there; 0: none are.
+//
+// kInvalidArgument: they are newer than this program. `name` is of the store, for messages.
 Result<int> read_schema(sql::Connection& db, const std::string& name);
 
 // Brings the tables to the version that this program knows: the missing migrations in order, each

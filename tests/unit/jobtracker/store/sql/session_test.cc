@@ -1,0 +1,173 @@
+#include "jobtracker/store/sql/session.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "jobtracker/store/sql/schema_migration.h"
+#include "shared/base/random.h"
+#include "shared/sql/sqlite/sqlite_connection.h"
+#include "tests/support/temp_folder.h"
+
+// Sessions that share a store, as on MariaDB: the statements are the same, only the locks are not.
+namespace carillon::jobtracker {
+namespace {
+
+constexpr WallTime kBegan{std::chrono::hours{500'000}};
+
+struct SharedStore {
+  struct Session {
+    Partitions owned{};
+    std::int32_t number = 0;
+    std::int64_t batch = 0;
+    std::int64_t id_high = 0;
+    bool is_silent = false;
+  };
+
+  SharedStore() {
+    db = sql::SqliteConnection::open(folder.file("carillon.db"), {}).value();
+    EXPECT_TRUE(migrate_schema(*db, 0, "shared", now).ok());
+  }
+
+  static StoreSession named(SessionId session) { return {.session = session, .name = "tracker"}; }
+  std::size_t pick(std::size_t below) { return static_cast<std::size_t>(random.next() % below); }
+  Partitions some_partitions() { return Partitions{random.next()}; }
+  SessionId any() {
+    auto found = living.begin();
+    std::advance(found, pick(living.size()));
+    return found->first;
+  }
+  // As whoever has watched them has seen them last.
+  std::vector<SessionBeat> silent() {
+    auto beats = read_beats(*db, named(SessionId{})).value();
+    std::erase_if(beats, [this](const SessionBeat& beat) {
+      const auto found = living.find(beat.session);
+      return found == living.end() || !found->second.is_silent;
+    });
+    return beats;
+  }
+  std::set<SessionId> silent_ones() {
+    std::set<SessionId> all;
+    for (const SessionBeat& beat : silent()) all.insert(beat.session);
+    return all;
+  }
+
+  // A process starts, or a session makes way for the next of its process.
+  void begin(SessionId before) {
+    const SessionId session{++last_session};
+    SessionPlan plan{.silent = silent(), .before = before};
+    if (before) plan.wanted = some_partitions();
+    const std::set<SessionId> fenced = silent_ones();
+    const auto start = begin_session(*db, named(session), ++now, plan);
+    ASSERT_TRUE(start.ok()) << start.error().message;
+    std::int64_t highest = 0;
+    std::set<std::int32_t> numbers;
+    Partitions others;
+    for (const auto& [id, one] : std::map(living)) {
+      highest = std::max(highest, one.id_high);
+      if (id == before || fenced.contains(id)) {
+        EXPECT_FALSE(proves(id)) << "session " << id.value << " goes on";
+        living.erase(id);
+        continue;
+      }
+      numbers.insert(one.number);
+      others |= one.owned;
+    }
+    EXPECT_EQ(start.value().owned, plan.wanted & ~others);
+    EXPECT_FALSE(numbers.contains(start.value().number));
+    EXPECT_GE(start.value().id_high, highest);
+    for (std::int32_t i = 0; i < kPartitions; ++i) {
+      if (!start.value().owned.test(static_cast<std::size_t>(i))) continue;
+      EXPECT_EQ(start.value().last_alive_of.at(i), last_alive[i]) << "partition " << i;
+    }
+    living[session] = {.owned = start.value().owned,
+                       .number = start.value().number,
+                       .id_high = start.value().id_high};
+  }
+
+  // A commit that has recovered what was missed before it.
+  bool proves(SessionId id) {
+    Session& session = living.at(id);
+    const Batch batch{.number = session.batch + 1,
+                      .id_high = session.id_high + 64,
+                      .recovered = true,
+                      .now = ++now};
+    EXPECT_TRUE(db->begin().ok());
+    const bool proved = prove_session(*db, named(id), batch).value();
+    EXPECT_TRUE(db->commit().ok());
+    if (!proved) return false;
+    session.batch = batch.number;
+    session.id_high = batch.id_high;
+    for (std::int32_t i = 0; i < kPartitions; ++i) {
+      if (session.owned.test(static_cast<std::size_t>(i))) last_alive[i] = now;
+    }
+    return true;
+  }
+
+  void end(SessionId id) {
+    EXPECT_TRUE(end_session(*db, named(id)).ok());
+    living.erase(id);
+  }
+
+  void check() {
+    const auto view = read_cluster(*db, GroupId{}).value();
+    for (std::size_t i = 0; i < view.owners.size(); ++i) {
+      const auto owner = living.find(view.owners[i]);
+      for (const auto& [id, one] : living) {
+        EXPECT_EQ(one.owned.test(i), owner != living.end() && owner->first == id)
+            << "partition " << i << " of session " << id.value;
+      }
+    }
+  }
+
+  testing::TempFolder folder{};
+  std::unique_ptr<sql::SqliteConnection> db{};
+  SeededRandom random{11};
+  WallTime now = kBegan;
+  std::int64_t last_session = 0;
+  std::map<SessionId, Session> living{};  // that were not fenced
+  std::map<std::int32_t, WallTime> last_alive{};
+};
+
+TEST(Session, EachPartitionHasOneOwnerWhoeverComesGoesOrDies) {
+  SharedStore store;
+  for (int step = 0; step < 300; ++step) {
+    SCOPED_TRACE(step);
+    const auto what = store.pick(10);
+    if (store.living.empty() || (what == 0 && store.living.size() < 6)) {
+      store.begin(SessionId{});
+    } else if (what < 4) {
+      const SessionId before = store.any();
+      if (!store.living.at(before).is_silent) store.begin(before);
+    } else if (what == 4) {
+      store.living.at(store.any()).is_silent = true;
+    } else if (what == 5) {
+      store.end(store.any());
+    } else {
+      const SessionId id = store.any();
+      EXPECT_TRUE(store.living.at(id).is_silent || store.proves(id));
+    }
+    store.check();
+    if (::testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(store.last_session, 50);
+}
+
+TEST(Session, OneThatWasFencedIsNotFollowed) {
+  SharedStore store;
+  store.begin(SessionId{});
+  store.living.at(SessionId{1}).is_silent = true;
+  store.begin(SessionId{});
+  const auto outrun = begin_session(*store.db, SharedStore::named(SessionId{9}), store.now,
+                                    {.silent = std::vector<SessionBeat>{}, .before = SessionId{1}});
+  ASSERT_FALSE(outrun.ok());
+  EXPECT_EQ(outrun.error().code, ErrorCode::kDenied);
+  store.check();
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker
