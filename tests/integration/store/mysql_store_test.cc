@@ -1,6 +1,7 @@
 #include "jobtracker/store/sql/mysql_store.h"
 
 #include <atomic>
+#include <set>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -183,6 +184,29 @@ TEST_F(MysqlStoreTest, ASessionTakesThePlaceOfAnotherOfItsProcess) {
   const auto outrun = become(SessionId{70}, SessionId{50}, half);
   ASSERT_FALSE(outrun.ok());
   EXPECT_EQ(outrun.error().code, ErrorCode::kDenied);
+}
+
+TEST_F(MysqlStoreTest, SeveralMakeGroupsAtTheSameTime) {
+  auto first = open(url_);
+  auto second = open(url_);  // It fences the first, but a group is made outside of commits.
+  ASSERT_TRUE(first.ok() && second.ok());
+  const auto make_all = [](Store& store, const std::string& own) {
+    for (int i = 0; i < 10; ++i) {
+      for (const std::string& name : {"both-" + std::to_string(i), own + std::to_string(i)}) {
+        const auto made = store.read(MakeGroup{.name = name});
+        EXPECT_TRUE(made.ok()) << made.error().message;
+      }
+    }
+  };
+  std::thread other{[&] { make_all(*second.value().store, "second-"); }};
+  make_all(*first.value().store, "first-");
+  other.join();
+
+  std::set<std::string> names;
+  const auto start = std::get<StartAnswer>(second.value().store->read(ReadStart{}).value());
+  for (const Group& group : start.groups) names.insert(group.name);
+  EXPECT_EQ(start.groups.size(), 30U);
+  EXPECT_EQ(names.size(), 30U);
 }
 
 TEST_F(MysqlStoreTest, FencesOneThatStandsStillInsideATransaction) {
