@@ -134,6 +134,18 @@ class Divided(ClusterTest):
         self.assertEqual({answer["status"] for answer in answers}, {"accepted"})
         self.check_each_ran_once(tasks)
 
+    def test_feedback_of_every_group_comes_to_who_listens_anywhere(self):
+        self.start_cluster()
+        told, tasks = [], []
+        for which in range(2):
+            for group in GROUPS:
+                tasks.append(f"{group}-{which}")
+                self.submit(group, tasks[-1], more=["--need-feedback", "--client-group", "billing"])
+            rows = self.client("-o", "jsonl", "feedback", "--client-group", "billing", "--limit", 4,
+                               which=which).lines()
+            told += [row["task_id"] for row in rows]
+        self.assertEqual(sorted(told), sorted(tasks))
+        self.assertEqual(self.one.number("SELECT COUNT(*) FROM lts_feedback_queue"), 0)
 
     def test_a_success_triggers_children_of_every_group(self):
         self.start_cluster()
