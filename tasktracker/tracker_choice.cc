@@ -81,6 +81,7 @@ void TrackerChoice::on_disconnected(const Line& from, const std::string& reason)
 
 void TrackerChoice::leave_for(const std::string& endpoint) {
   leaving_ = true;
+  was_sent_ = true;
   sent_to_.reset();
   for (std::size_t i = 0; i < lines_.size(); ++i) {
     if (lines_[i]->endpoint() == endpoint && (!has_chosen_ || i != chosen_)) sent_to_ = i;
@@ -105,8 +106,7 @@ void TrackerChoice::choose(SteadyTime now) {
   chosen_ = *next;
   has_chosen_ = true;
   chosen_at_ = now;
-  leaving_ = false;
-  sent_to_.reset();
+  stay();
   receiver_.on_connected();
 }
 
@@ -115,6 +115,6 @@ std::optional<SteadyTime> TrackerChoice::next_time() const {
   return chosen_at_ + stay_min();
 }
 
-Duration TrackerChoice::stay_min() const { return sent_to_ ? kSentMin : kStayMin; }
+Duration TrackerChoice::stay_min() const { return was_sent_ ? kSentMin : kStayMin; }
 
 }  // namespace carillon::tasktracker

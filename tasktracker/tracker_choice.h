@@ -44,11 +44,13 @@ class TrackerChoice {
   // The chosen tracker serves.
   void stay() {
     leaving_ = false;
+    was_sent_ = false;
     sent_to_.reset();
   }
   // It does not: the next is to be chosen, once one is connected.
   void leave() { leaving_ = true; }
-  // It does not, and says who does: that one is the next, if it is among the addresses.
+  // It does not, and says who does: that one is the next, if it is among the addresses; it may be
+  // there by another name.
   void leave_for(const std::string& endpoint);
 
   // Chooses, if it is time to. To be called at the end of a turn.
@@ -71,7 +73,8 @@ class TrackerChoice {
   std::size_t chosen_;  // or was; the one after it is the next
   SteadyTime chosen_at_{};
   bool leaving_ = false;
-  std::optional<std::size_t> sent_to_;  // by the chosen one
+  bool was_sent_ = false;               // to another one, by the chosen one
+  std::optional<std::size_t> sent_to_;  // that one
 };
 
 }  // namespace carillon::tasktracker

@@ -155,6 +155,21 @@ TEST(TrackerChoice, DoesNotLeaveOneThatServesAgain) {
   EXPECT_THAT(one.turn(std::chrono::hours{1}), IsEmpty());
 }
 
+TEST(TrackerChoice, GoesWhereItIsSentOrSearchesForThatByAnotherName) {
+  ChoiceBundle one;
+  one.a().connect();
+  one.b().connect();
+  one.c().connect();
+  (void)one.turn();
+  one.choice->leave_for("c");
+  EXPECT_THAT(one.turn(std::chrono::milliseconds{99}), IsEmpty());
+  EXPECT_THAT(one.turn(std::chrono::milliseconds{1}), ElementsAre("connected to c"));
+  one.choice->leave_for("b by another name");
+  EXPECT_THAT(one.turn(std::chrono::milliseconds{100}), ElementsAre("connected to a"));
+  one.choice->leave_for("b by another name");
+  EXPECT_THAT(one.turn(std::chrono::milliseconds{100}), ElementsAre("connected to b"));
+}
+
 TEST(TrackerChoice, GoesToAndFroNoFasterThanOnceASecond) {
   ChoiceBundle one;
   one.a().connect();
