@@ -9,6 +9,7 @@ import threading
 import time
 
 import accounts
+import faults
 import harness
 from harness import E2eTest, slowness, wait_for
 
@@ -27,8 +28,9 @@ class ClusterTest(E2eTest):
         self.ports = [harness.free_port() for _ in range(3)]
         self.trackers = [None] * 3
 
-    def start(self, which):
+    def start(self, which, database_port=None):
         self.one.port = self.ports[which]
+        self.one.store_url = self.mariadb.url(self.one.database, database_port)
         tracker = self.one.start_tracker("--name", f"tracker-{which}")
         self.trackers[which] = tracker
         self.addCleanup(tracker.kill)
@@ -195,6 +197,29 @@ class Killed(ClusterTest):
         self.trackers[0].send(signal.SIGCONT)
         self.assertEqual(self.trackers[0].wait(), 3)
         self.assertIn("another job tracker took over", self.trackers[0].log())
+
+
+class CutOff(ClusterTest):
+    def test_the_jobs_of_one_that_is_cut_off_from_the_database_go_on_with_the_other(self):
+        proxy = faults.Proxy(self.mariadb.port)
+        self.addCleanup(proxy.close)
+        self.start(0, proxy.port)
+        self.start_workers()
+        self.start(1)
+        for group in GROUPS:  # They would take over what runs.
+            self.one.start_worker("--tracker", self.address(1), "--group", group, wait=False,
+                                  env={"STAMPS": str(self.stamps)})
+        self.wait_divided([2, 2])
+        tasks = [f"long-{group}" for group in self.groups_of()[0]]
+        for task in tasks:
+            self.submit(task[len("long-"):], task, f"{KEEP_STAMPS}; sleep 9")
+        wait_for("them to run", lambda: len(self.read_stamps()) == 2)
+        proxy.close()
+        wait_for("the other to take over", lambda: len(self.groups_of()[1]) == 4)
+        wait_for("the ends", lambda: len(self.client("-o", "jsonl", "history", which=1).lines()) == 2)
+        self.assertTrue(self.trackers[0].is_running())
+        self.trackers[0].kill()
+        self.check_each_ran_once(tasks)
 
 
 class Stalled(ClusterTest):

@@ -35,6 +35,9 @@ class Proxy:
             return self._when
 
     def close(self):
+        # Closing alone would let one more come in, whom accept() waits for already.
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         with self._lock:
             links = list(self._links)
