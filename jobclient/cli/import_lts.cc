@@ -1,19 +1,12 @@
 #include "jobclient/cli/import_lts.h"
 
-#include <algorithm>
-#include <map>
-#include <optional>
 #include <utility>
 
-#include "jobclient/cli/job_flags.h"
 #include "jobclient/cli/lts_jobs.h"
+#include "jobclient/cli/takeover.h"
 
 namespace carillon::cli {
 namespace {
-
-constexpr std::size_t kUrlBytesMax = 4096;
-// More task ids than these are only counted where a note is said of them.
-constexpr std::size_t kNoteTasksMax = 5;
 
 Result<LtsOptions> options_from(const Context& context) {
   const Configuration& configuration = context.configuration;
@@ -34,192 +27,30 @@ Result<LtsOptions> options_from(const Context& context) {
 }
 
 Result<std::vector<LtsRow>> read_rows(const Context& context) {
-  std::string url = context.configuration.text("URL");
-  if (url == "-") {
-    url = CARILLON_TRY(read_file(url, kUrlBytesMax, context.around.input));
-    url.erase(std::min(url.find_first_of("\r\n"), url.size()));
-  }
-  const auto database = CARILLON_TRY(context.around.open_database(url));
+  const auto database = CARILLON_TRY(open_database(context));
   return read_lts(*database, context.configuration.list("group"));
 }
 
-// What became of one entry.
-struct Outcome {
-  std::string status{};
-  std::vector<std::string> notes{};
-};
-
-bool is_here(const Outcome& outcome) {
-  return outcome.status == to_string(SubmitStatus::kAccepted) ||
-         outcome.status == to_string(SubmitStatus::kDuplicate);
+Row row_of(const LtsEntry& entry, const Takeover& moving, std::size_t i) {
+  Row row{{"queue", std::string{to_string(entry.row.queue)}},
+          {"status", moving.status(i)},
+          {"task_id", entry.row.task_id},
+          {"group", entry.row.group},
+          {"schedule", entry.schedule}};
+  if (moving.job(i).job.ok()) {
+    const JobSpec& job = moving.job(i).job.value();
+    row.emplace_back("tz", job.schedule.tz);
+    row.emplace_back("handler", job.run.handler);
+    row.emplace_back("priority", std::int64_t{job.priority});
+    row.emplace_back("retries", std::int64_t{job.retries.max});
+  }
+  row.emplace_back("waiting", entry.waiting);
+  row.emplace_back("lts_job_id", entry.row.job_id);
+  row.emplace_back("note", moving.note(i));
+  return row;
 }
 
-class Import {
- public:
-  Import(Context& context, const std::vector<LtsEntry>& entries)
-      : context_(context), entries_(entries), outcomes_(entries.size()) {
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      const Result<JobSpec>& job = entries_[i].job;
-      outcomes_[i] = job.ok() ? Outcome{.status = "would submit"}
-                              : Outcome{.status = "refused", .notes = {job.error().message}};
-    }
-  }
-
-  // What ends here leaves no task behind, so its id alone would not make a second import of it a
-  // duplicate: the history knows.
-  Status apply() {
-    JobClient* const client = CARILLON_TRY(context_.client());
-    std::vector<JobSpec> jobs;
-    std::vector<std::size_t> places;
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      if (!entries_[i].job.ok()) continue;
-      const JobSpec& job = entries_[i].job.value();
-      if (!job.replace_on_exist && CARILLON_TRY(has_run(*client, job))) {
-        outcomes_[i] = duplicate();
-      } else if (is_suspended(entries_[i])) {
-        // One by one: between the two calls it could run.
-        outcomes_[i] = CARILLON_TRY(submit_suspended(*client, job));
-      } else {
-        jobs.push_back(job);
-        places.push_back(i);
-      }
-    }
-    const std::vector<SubmitAnswer> answers = CARILLON_TRY(client->submit(std::move(jobs)));
-    for (std::size_t i = 0; i < answers.size(); ++i) outcomes_[places[i]] = outcome_of(answers[i]);
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      if (!is_suspended(entries_[i]) || !entries_[i].job.ok()) continue;
-      CARILLON_TRY(compare_state(*client, entries_[i].job.value(), outcomes_[i]));
-    }
-    return {};
-  }
-
-  std::size_t size() const { return entries_.size(); }
-  const std::string& task_id(std::size_t i) const { return entries_[i].row.task_id; }
-
-  // What a person should know about an entry.
-  std::vector<std::string> notes(std::size_t i) const {
-    std::vector<std::string> notes = outcomes_[i].notes;
-    if (outcomes_[i].status == to_string(SubmitStatus::kDuplicate)) return notes;
-    notes.insert(notes.end(), entries_[i].notes.begin(), entries_[i].notes.end());
-    return notes;
-  }
-
-  Row row(std::size_t i) const {
-    const LtsEntry& entry = entries_[i];
-    Row row{{"queue", std::string{to_string(entry.row.queue)}},
-            {"status", outcomes_[i].status},
-            {"task_id", entry.row.task_id},
-            {"group", entry.row.group},
-            {"schedule", entry.schedule}};
-    if (entry.job.ok()) {
-      const JobSpec& job = entry.job.value();
-      row.emplace_back("tz", job.schedule.tz);
-      row.emplace_back("handler", job.run.handler);
-      row.emplace_back("priority", std::int64_t{job.priority});
-      row.emplace_back("retries", std::int64_t{job.retries.max});
-    }
-    row.emplace_back("waiting", entry.waiting);
-    row.emplace_back("lts_job_id", entry.row.job_id);
-    std::string text;
-    for (const std::string& note : notes(i)) text += (text.empty() ? "" : "; ") + note;
-    row.emplace_back("note", text);
-    return row;
-  }
-
-  std::ptrdiff_t count(const std::string& status) const {
-    return std::count_if(outcomes_.begin(), outcomes_.end(),
-                         [&status](const Outcome& one) { return one.status == status; });
-  }
-  bool has_changed() const {
-    return count(to_string(SubmitStatus::kAccepted)) + count(kNotSuspended) > 0;
-  }
-  bool are_all_here() const { return std::all_of(outcomes_.begin(), outcomes_.end(), is_here); }
-
- private:
-  static constexpr const char* kNotSuspended = "not suspended";
-
-  static bool is_suspended(const LtsEntry& entry) {
-    return entry.row.queue == LtsQueue::kSuspended;
-  }
-
-  static Outcome duplicate() {
-    return {.status = to_string(SubmitStatus::kDuplicate),
-            .notes = {"is here already, or has run here (--replace submits it)"}};
-  }
-
-  static Result<bool> has_run(JobClient& client, const JobSpec& job) {
-    const Result<RowPage> page =
-        client.history({.group = job.group, .task_id = job.task_id, .limit = 1});
-    if (page.ok()) return !page.value().rows.empty();
-    // A group that the job tracker has never heard of.
-    if (page.error().code == ErrorCode::kNotFound) return false;
-    return page.error();
-  }
-
-  static Outcome outcome_of(const SubmitAnswer& answer) {
-    if (answer.status == SubmitStatus::kDuplicate) return duplicate();
-    Outcome outcome{.status = to_string(answer.status)};
-    for (const std::string& text : {answer.reason, answer.warning}) {
-      if (!text.empty()) outcome.notes.push_back(text);
-    }
-    return outcome;
-  }
-
-  static Result<Outcome> submit_suspended(JobClient& client, const JobSpec& job) {
-    const SubmitAnswer answer = CARILLON_TRY(client.submit_one(job));
-    Outcome outcome = outcome_of(answer);
-    if (answer.status != SubmitStatus::kAccepted) return outcome;
-    const Result<ActAnswer> suspended =
-        client.suspend({.task_id = job.task_id, .group = job.group});
-    if (!suspended.ok()) {
-      outcome.status = kNotSuspended;
-      outcome.notes.push_back(suspended.error().message + " (jobclient suspend does it)");
-    }
-    return outcome;
-  }
-
-  // Of one that was here: somebody may have resumed it, or an import broke off before it was
-  // suspended. Nobody but a person knows which.
-  static Status compare_state(JobClient& client, const JobSpec& job, Outcome& outcome) {
-    if (outcome.status != to_string(SubmitStatus::kDuplicate)) return {};
-    const RowPage page =
-        CARILLON_TRY(client.list({.group = job.group, .task_id = job.task_id, .limit = 1}));
-    if (page.rows.empty() || field_text(page.rows[0], "state") != "active") return {};
-    outcome.notes.push_back(
-        "is suspended in LTS and active here (jobclient suspend, if it should not be)");
-    return {};
-  }
-
-  Context& context_;
-  const std::vector<LtsEntry>& entries_;
-  std::vector<Outcome> outcomes_;
-};
-
-// Each note once, with the tasks that it is said of.
-void print_notes(const Context& context, const Import& moving) {
-  std::vector<std::string> order;
-  std::map<std::string, std::vector<std::string>> tasks;
-  for (std::size_t i = 0; i < moving.size(); ++i) {
-    for (const std::string& note : moving.notes(i)) {
-      std::vector<std::string>& named = tasks[note];
-      if (named.empty()) order.push_back(note);
-      named.push_back(moving.task_id(i));
-    }
-  }
-  for (const std::string& note : order) {
-    const std::vector<std::string>& named = tasks[note];
-    std::string line;
-    for (std::size_t i = 0; i < std::min(named.size(), kNoteTasksMax); ++i) {
-      line += (i == 0 ? "" : ", ") + named[i];
-    }
-    if (named.size() > kNoteTasksMax) {
-      line += " and " + std::to_string(named.size() - kNoteTasksMax) + " more";
-    }
-    context.err() << line << ": " << note << '\n';
-  }
-}
-
-void print(const Context& context, const Import& moving) {
+void print(const Context& context, const std::vector<LtsEntry>& entries, const Takeover& moving) {
   using Kind = RowColumn::Kind;
   RowOutput output(context.out(), context.style,
                    {{"queue"},
@@ -233,14 +64,21 @@ void print(const Context& context, const Import& moving) {
                     {"retries", Kind::kNumber, true},
                     {"waiting", Kind::kNumber, true},
                     {"note", Kind::kText, true}});
-  for (std::size_t i = 0; i < moving.size(); ++i) output.add(moving.row(i));
+  for (std::size_t i = 0; i < entries.size(); ++i) output.add(row_of(entries[i], moving, i));
   output.finish();
   context.out().flush();
-  if (context.style.format == Format::kTable) print_notes(context, moving);
+  if (context.style.format == Format::kTable) moving.print_notes();
 }
 
-std::string jobs(std::ptrdiff_t count) {
-  return std::to_string(count) + (count == 1 ? " job" : " jobs");
+std::vector<TakenJob> jobs_of(const std::vector<LtsEntry>& entries) {
+  std::vector<TakenJob> jobs;
+  for (const LtsEntry& entry : entries) {
+    jobs.push_back({.task_id = entry.row.task_id,
+                    .job = entry.job,
+                    .is_suspended = entry.row.queue == LtsQueue::kSuspended,
+                    .notes = entry.notes});
+  }
+  return jobs;
 }
 
 }  // namespace
@@ -316,34 +154,19 @@ int run_import_lts(Context& context) {
   const Result<std::vector<LtsRow>> lts_rows = read_rows(context);
   if (!lts_rows.ok()) return context.fail(kWrongInput, lts_rows.error().message);
   const std::vector<LtsEntry> entries = read_lts_jobs(lts_rows.value(), options.value());
-  Import moving(context, entries);
+  Takeover moving(context, "LTS", jobs_of(entries));
   const bool is_applied = context.configuration.is_on("apply");
   if (is_applied) {
     const Status status = moving.apply();
     if (!status.ok()) return context.fail(status.error());
   }
-  print(context, moving);
+  print(context, entries, moving);
   if (entries.empty() && !context.is_json()) {
     context.err() << (context.configuration.list("group").empty()
                           ? "no jobs in LTS\n"
                           : "no jobs of these node groups in LTS\n");
   }
-  const std::ptrdiff_t refused = moving.count("refused");
-  if (!is_applied) {
-    if (!entries.empty() && !context.is_json()) {
-      context.err() << "nothing was submitted; add --apply to submit "
-                    << jobs(std::ssize(entries) - refused) << '\n';
-    }
-    return refused == 0 ? kDone : kRefused;
-  }
-  if (!entries.empty() && !context.is_json()) {
-    const std::ptrdiff_t accepted = moving.count(to_string(SubmitStatus::kAccepted));
-    const std::ptrdiff_t there = moving.count(to_string(SubmitStatus::kDuplicate));
-    context.err() << jobs(accepted) << " submitted, " << there << " here already, "
-                  << std::ssize(entries) - accepted - there << " not taken over"
-                  << (moving.has_changed() ? "\n" : ": nothing was changed\n");
-  }
-  return moving.are_all_here() ? kDone : kRefused;
+  return moving.end(is_applied);
 }
 
 }  // namespace carillon::cli

@@ -1,0 +1,177 @@
+#include "jobclient/cli/takeover.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "jobclient/cli/job_flags.h"
+
+namespace carillon::cli {
+namespace {
+
+constexpr std::size_t kUrlBytesMax = 4096;
+// More task ids than these are only counted where a note is said of them.
+constexpr std::size_t kNoteTasksMax = 5;
+constexpr const char* kRefusedHere = "refused";
+constexpr const char* kNotSuspended = "not suspended";
+
+std::string jobs_text(std::ptrdiff_t count) {
+  return std::to_string(count) + (count == 1 ? " job" : " jobs");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<sql::Connection>> open_database(const Context& context) {
+  std::string url = context.configuration.text("URL");
+  if (url == "-") {
+    url = CARILLON_TRY(read_file(url, kUrlBytesMax, context.around.input));
+    url.erase(std::min(url.find_first_of("\r\n"), url.size()));
+  }
+  return context.around.open_database(url);
+}
+
+Takeover::Takeover(Context& context, std::string from, std::vector<TakenJob> jobs)
+    : context_(context), from_(std::move(from)), jobs_(std::move(jobs)), outcomes_(jobs_.size()) {
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    const Result<JobSpec>& job = jobs_[i].job;
+    outcomes_[i] = job.ok() ? Outcome{.status = "would submit"}
+                            : Outcome{.status = kRefusedHere, .notes = {job.error().message}};
+  }
+}
+
+Status Takeover::apply() {
+  JobClient* const client = CARILLON_TRY(context_.client());
+  std::vector<JobSpec> together;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    if (!jobs_[i].job.ok()) continue;
+    const JobSpec& job = jobs_[i].job.value();
+    if (!job.replace_on_exist && CARILLON_TRY(has_run(*client, job))) {
+      outcomes_[i] = duplicate();
+    } else if (jobs_[i].is_suspended) {
+      // One by one: between the two calls it could run.
+      outcomes_[i] = CARILLON_TRY(submit_suspended(*client, job));
+    } else {
+      together.push_back(job);
+      places.push_back(i);
+    }
+  }
+  const std::vector<SubmitAnswer> answers = CARILLON_TRY(client->submit(std::move(together)));
+  for (std::size_t i = 0; i < answers.size(); ++i) outcomes_[places[i]] = outcome_of(answers[i]);
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    if (jobs_[i].is_suspended && jobs_[i].job.ok()) CARILLON_TRY(compare_state(*client, i));
+  }
+  return {};
+}
+
+std::vector<std::string> Takeover::notes(std::size_t i) const {
+  std::vector<std::string> notes = outcomes_[i].notes;
+  if (outcomes_[i].status == to_string(SubmitStatus::kDuplicate)) return notes;
+  notes.insert(notes.end(), jobs_[i].notes.begin(), jobs_[i].notes.end());
+  return notes;
+}
+
+std::string Takeover::note(std::size_t i) const {
+  std::string text;
+  for (const std::string& note : notes(i)) text += (text.empty() ? "" : "; ") + note;
+  return text;
+}
+
+void Takeover::print_notes() const {
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<std::string>> tasks;
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    for (const std::string& note : notes(i)) {
+      std::vector<std::string>& named = tasks[note];
+      if (named.empty()) order.push_back(note);
+      named.push_back(jobs_[i].task_id);
+    }
+  }
+  for (const std::string& note : order) {
+    const std::vector<std::string>& named = tasks[note];
+    std::string line;
+    for (std::size_t i = 0; i < std::min(named.size(), kNoteTasksMax); ++i) {
+      line += (i == 0 ? "" : ", ") + named[i];
+    }
+    if (named.size() > kNoteTasksMax) {
+      line += " and " + std::to_string(named.size() - kNoteTasksMax) + " more";
+    }
+    context_.err() << line << ": " << note << '\n';
+  }
+}
+
+int Takeover::end(bool is_applied) const {
+  const bool is_said = !jobs_.empty() && !context_.is_json();
+  if (!is_applied) {
+    const std::ptrdiff_t refused = count(kRefusedHere);
+    if (is_said) {
+      context_.err() << "nothing was submitted; add --apply to submit "
+                     << jobs_text(std::ssize(jobs_) - refused) << '\n';
+    }
+    return refused == 0 ? kDone : kRefused;
+  }
+  const std::ptrdiff_t accepted = count(to_string(SubmitStatus::kAccepted));
+  const std::ptrdiff_t there = count(to_string(SubmitStatus::kDuplicate));
+  if (is_said) {
+    const bool has_changed = accepted + count(kNotSuspended) > 0;
+    context_.err() << jobs_text(accepted) << " submitted, " << there << " here already, "
+                   << std::ssize(jobs_) - accepted - there << " not taken over"
+                   << (has_changed ? "\n" : ": nothing was changed\n");
+  }
+  return accepted + there == std::ssize(jobs_) ? kDone : kRefused;
+}
+
+Takeover::Outcome Takeover::duplicate() {
+  return {.status = to_string(SubmitStatus::kDuplicate),
+          .notes = {"is here already, or has run here (--replace submits it)"}};
+}
+
+Takeover::Outcome Takeover::outcome_of(const SubmitAnswer& answer) {
+  if (answer.status == SubmitStatus::kDuplicate) return duplicate();
+  Outcome outcome{.status = to_string(answer.status)};
+  for (const std::string& text : {answer.reason, answer.warning}) {
+    if (!text.empty()) outcome.notes.push_back(text);
+  }
+  return outcome;
+}
+
+Result<bool> Takeover::has_run(JobClient& client, const JobSpec& job) {
+  const Result<RowPage> page =
+      client.history({.group = job.group, .task_id = job.task_id, .limit = 1});
+  if (page.ok()) return !page.value().rows.empty();
+  // A group that the job tracker has never heard of.
+  if (page.error().code == ErrorCode::kNotFound) return false;
+  return page.error();
+}
+
+Result<Takeover::Outcome> Takeover::submit_suspended(JobClient& client, const JobSpec& job) {
+  const SubmitAnswer answer = CARILLON_TRY(client.submit_one(job));
+  Outcome outcome = outcome_of(answer);
+  if (answer.status != SubmitStatus::kAccepted) return outcome;
+  const Result<ActAnswer> suspended = client.suspend({.task_id = job.task_id, .group = job.group});
+  if (!suspended.ok()) {
+    outcome.status = kNotSuspended;
+    outcome.notes.push_back(suspended.error().message + " (jobclient suspend does it)");
+  }
+  return outcome;
+}
+
+// Of one that was here: somebody may have resumed it, or an import broke off before it was
+// suspended. Nobody but a person knows which.
+Status Takeover::compare_state(JobClient& client, std::size_t i) {
+  if (outcomes_[i].status != to_string(SubmitStatus::kDuplicate)) return {};
+  const JobSpec& job = jobs_[i].job.value();
+  const RowPage page =
+      CARILLON_TRY(client.list({.group = job.group, .task_id = job.task_id, .limit = 1}));
+  if (page.rows.empty() || field_text(page.rows[0], "state") != "active") return {};
+  outcomes_[i].notes.push_back("is suspended in " + from_ +
+                               " and active here (jobclient suspend, if it should not be)");
+  return {};
+}
+
+std::ptrdiff_t Takeover::count(const std::string& status) const {
+  return std::count_if(outcomes_.begin(), outcomes_.end(),
+                       [&status](const Outcome& one) { return one.status == status; });
+}
+
+}  // namespace carillon::cli

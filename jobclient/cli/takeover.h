@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "carillon/job_client.h"
+#include "jobclient/cli/context.h"
+#include "shared/sql/sql_connection.h"
+
+// Jobs of another scheduler on their way to a job tracker: what would be submitted or what came of
+// it, and what a person should know of each.
+//
+// Thread: the owner's.
+namespace carillon::cli {
+
+// What becomes of one entry of the other scheduler.
+struct TakenJob {
+  std::string task_id{};
+  Result<JobSpec> job = Error{};     // or why it is not taken over
+  bool is_suspended = false;         // there, and shall be here
+  std::vector<std::string> notes{};  // what differs
+};
+
+// The database that the verb's URL names; "-" reads the URL from stdin.
+Result<std::unique_ptr<sql::Connection>> open_database(const Context& context);
+
+class Takeover {
+ public:
+  // `from` is the other scheduler, as people call it.
+  Takeover(Context& context, std::string from, std::vector<TakenJob> jobs);
+
+  // Submits them. Changes nothing of what is here, or has run here, unless a job says to replace
+  // it: what ends leaves no task behind, so its id alone would not make it a duplicate the second
+  // time, but the history knows.
+  Status apply();
+
+  const TakenJob& job(std::size_t i) const { return jobs_[i]; }
+  const std::string& status(std::size_t i) const { return outcomes_[i].status; }
+  // What a person should know of an entry: what is new, then what differs.
+  std::vector<std::string> notes(std::size_t i) const;
+  // The same in one line.
+  std::string note(std::size_t i) const;
+
+  // Each note once, with the tasks that it is said of.
+  void print_notes() const;
+  // A line that says what was done, and the exit status.
+  int end(bool is_applied) const;
+
+ private:
+  struct Outcome {
+    std::string status{};
+    std::vector<std::string> notes{};
+  };
+
+  static Outcome duplicate();
+  static Outcome outcome_of(const SubmitAnswer& answer);
+  static Result<bool> has_run(JobClient& client, const JobSpec& job);
+  static Result<Outcome> submit_suspended(JobClient& client, const JobSpec& job);
+  Status compare_state(JobClient& client, std::size_t i);
+  std::ptrdiff_t count(const std::string& status) const;
+
+  Context& context_;
+  const std::string from_;
+  std::vector<TakenJob> jobs_;
+  std::vector<Outcome> outcomes_;  // one a job
+};
+
+}  // namespace carillon::cli
