@@ -7,6 +7,7 @@
 #include "jobclient/cli/help.h"
 #include "jobclient/cli/import_crontab.h"
 #include "jobclient/cli/import_lts.h"
+#include "jobclient/cli/import_xxl.h"
 #include "jobclient/cli/keys.h"
 #include "jobclient/cli/logs.h"
 #include "jobclient/cli/next.h"
@@ -29,6 +30,7 @@ constexpr CliVerb kVerbs[] = {{declare_submit, run_submit},
                               {declare_flush, run_flush},
                               {declare_import_crontab, run_import_crontab},
                               {declare_import_lts, run_import_lts},
+                              {declare_import_xxl, run_import_xxl},
                               {declare_list, run_list},
                               {declare_show, run_show},
                               {declare_waiting, run_waiting},

@@ -1,0 +1,323 @@
+#include "jobclient/cli/xxl_jobs.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "shared/base/time_text.h"
+#include "shared/job/cron.h"
+
+namespace carillon::cli {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+Error wrong(std::string problem) { return {ErrorCode::kInvalidArgument, std::move(problem)}; }
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+// The parts of a list by comma that are not blank.
+std::vector<std::string> parts_of(std::string_view list) {
+  std::vector<std::string> parts;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    if (const auto part = trimmed(list.substr(0, comma)); !part.empty()) parts.emplace_back(part);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return parts;
+}
+
+std::optional<std::int64_t> number_of(std::string_view text) {
+  text = trimmed(text);
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+bool is_wanted(const XxlOptions& options, const std::string& app_name) {
+  return options.groups.empty() ||
+         std::find(options.groups.begin(), options.groups.end(), app_name) != options.groups.end();
+}
+
+// The languages of scripts; xxl-job names them by the interpreter.
+std::string_view language_of(std::string_view glue_type) {
+  constexpr std::pair<std::string_view, std::string_view> kLanguages[] = {
+      {"GLUE_SHELL", "bash"}, {"GLUE_PYTHON", "python"}, {"GLUE_PYTHON2", "python2"},
+      {"GLUE_PHP", "php"},    {"GLUE_NODEJS", "node"},   {"GLUE_POWERSHELL", "powershell"}};
+  for (const auto& [glue, language] : kLanguages) {
+    if (glue == glue_type) return language;
+  }
+  return {};
+}
+
+class Names {
+ public:
+  Names(const XxlDatabase& database, const XxlOptions& options) : prefix_(options.prefix) {
+    for (const XxlGroup& group : database.groups) groups_.emplace(group.id, group.app_name);
+    for (const XxlJob& job : database.jobs) group_of_job_.emplace(job.id, job.group);
+  }
+
+  std::string task_id(std::int64_t job) const { return prefix_ + std::to_string(job); }
+  // Null where the row of the group is gone.
+  const std::string* app_name(std::int64_t group) const {
+    const auto found = groups_.find(group);
+    return found == groups_.end() ? nullptr : &found->second;
+  }
+  const std::string* app_name_of_job(std::int64_t job) const {
+    const auto found = group_of_job_.find(job);
+    return found == group_of_job_.end() ? nullptr : app_name(found->second);
+  }
+
+ private:
+  const std::string prefix_;
+  std::map<std::int64_t, std::string> groups_{};
+  std::map<std::int64_t, std::int64_t> group_of_job_{};
+};
+
+// Makes the entry of one job.
+class Maker {
+ public:
+  Maker(const XxlJob& row, const XxlDatabase& database, const Names& names,
+        const XxlOptions& options)
+      : row_(row), database_(database), names_(names), options_(options) {}
+
+  XxlEntry make() {
+    entry_.row = row_;
+    entry_.task_id = names_.task_id(row_.id);
+    if (const std::string* app_name = names_.app_name(row_.group)) entry_.group = *app_name;
+    entry_.job = job();
+    return std::move(entry_);
+  }
+
+ private:
+  void note(std::string text) { entry_.notes.push_back(std::move(text)); }
+
+  Result<JobSpec> job() {
+    if (names_.app_name(row_.group) == nullptr) {
+      return wrong("its executor group " + std::to_string(row_.group) + " is not there");
+    }
+    JobSpec spec{.task_id = entry_.task_id, .group = entry_.group};
+    spec.description = row_.name;
+    spec.owner = row_.author;
+    spec.schedule = CARILLON_TRY(schedule());
+    spec.run = CARILLON_TRY(run());
+    spec.payload = row_.param;
+    spec.timeout = seconds{std::clamp<std::int64_t>(row_.timeout_s, 0, INT32_MAX)};
+    spec.retries.max = static_cast<int>(std::clamp<std::int64_t>(row_.retries, 0, INT32_MAX));
+    spec.retries.base = options_.retry_base;
+    spec.overlap = overlap();
+    spec.misfire.policy =
+        row_.misfire == "FIRE_ONCE_NOW" ? MisfirePolicy::kFireOnce : MisfirePolicy::kSkip;
+    spec.children = children();
+    spec.replace_on_exist = options_.replace;
+    note_left();
+    CARILLON_TRY(spec.validate());
+    CARILLON_TRY(check_dispatch());
+    return spec;
+  }
+
+  Result<Schedule> schedule() {
+    // A stopped one runs when somebody says so, in both.
+    if (row_.schedule_type == "NONE") {
+      entry_.schedule = "manual";
+      return Schedule{.kind = ScheduleKind::kManual};
+    }
+    entry_.is_suspended = !row_.is_running;
+    if (row_.schedule_type == "CRON") return cron();
+    if (row_.schedule_type == "FIX_RATE") return fixed_rate();
+    return wrong("its schedule type is '" + row_.schedule_type +
+                 "', known are NONE, CRON and FIX_RATE");
+  }
+
+  Result<Schedule> cron() {
+    entry_.schedule = row_.schedule_conf;
+    const Cron cron = CARILLON_TRY(Cron::parse(row_.schedule_conf));
+    const Status comes = cron.check_will_fire(options_.now, options_.zone, DstRule::kAuto);
+    if (!comes.ok()) return comes.error().with_context("cron '" + row_.schedule_conf + "'");
+    if (const auto next = next_there()) {
+      const auto here = cron.next(*next - seconds{1}, options_.zone, DstRule::kAuto);
+      if (here != *next) {
+        note("xxl-job will fire it at times at which it does not fire in " + options_.zone.name() +
+             " (--tz must be the zone of xxl-job's admin; or its version has that cron wrong)");
+      }
+    }
+    return Schedule{
+        .kind = ScheduleKind::kCron, .cron = row_.schedule_conf, .tz = options_.zone.name()};
+  }
+
+  Result<Schedule> fixed_rate() {
+    const auto rate = number_of(row_.schedule_conf);
+    if (!rate || *rate < 1 || *rate > INT32_MAX) {
+      return wrong("its rate is '" + row_.schedule_conf + "', must be a number of seconds");
+    }
+    const Duration interval = seconds{*rate};
+    entry_.schedule = "every " + format_duration(interval);
+    // On the grid that it has, where it has one; a stopped one gets it when it is suspended.
+    WallTime first = options_.now + interval;
+    if (const auto next = next_there()) {
+      first = *next;
+      if (first <= options_.now) first += ((options_.now - first) / interval + 1) * interval;
+    }
+    return Schedule{.kind = ScheduleKind::kEvery, .interval = interval, .first = first};
+  }
+
+  // Its next fire in xxl-job, if it runs.
+  std::optional<WallTime> next_there() {
+    if (!row_.is_running || row_.next_ms <= 0) return std::nullopt;
+    const WallTime next{milliseconds{row_.next_ms}};
+    if (next <= options_.now && !is_overdue_noted_) {
+      is_overdue_noted_ = true;
+      note(
+          "has fires overdue in xxl-job, which are not made up here (jobclient trigger makes one)");
+    }
+    return next;
+  }
+
+  Result<Run> run() const {
+    if (row_.glue_type == "BEAN") {
+      const std::string handler{trimmed(row_.handler)};
+      if (handler.empty()) return wrong("it is of type BEAN and names no handler");
+      return Run{.handler = handler};
+    }
+    const std::string_view language = language_of(row_.glue_type);
+    if (language.empty()) {
+      return wrong("glue type " + row_.glue_type +
+                   (row_.glue_type == "GLUE_GROOVY"
+                        ? " needs an executor in Java: no task tracker runs it"
+                        : " is unknown"));
+    }
+    Run run{.kind = RunKind::kScript, .script_language = std::string{language}};
+    run.script_source = row_.glue_source;
+    // As xxl-job does it when a script is stored there.
+    if (row_.glue_type == "GLUE_SHELL") std::erase(run.script_source, '\r');
+    return run;
+  }
+
+  // xxl-job keeps it for each executor alone, this for all of the group together.
+  Overlap overlap() const {
+    if (row_.block == "DISCARD_LATER") return Overlap::kSkip;
+    if (row_.block == "COVER_EARLY") return Overlap::kCancelRunning;
+    return Overlap::kQueue;  // Also what xxl-job makes of none.
+  }
+
+  std::vector<Child> children() {
+    std::vector<Child> children;
+    std::set<std::int64_t> seen;
+    for (const std::string& part : parts_of(row_.children)) {
+      const auto id = number_of(part);
+      const std::string* app_name = id ? names_.app_name_of_job(*id) : nullptr;
+      if (app_name == nullptr) {
+        note("child job " + part + " is not there: left out");
+      } else if (*id == row_.id) {
+        note("names itself as a child job: left out");
+      } else if (seen.insert(*id).second) {
+        children.push_back({.group = *app_name, .task_id = names_.task_id(*id)});
+      }
+    }
+    return children;
+  }
+
+  void note_left() {
+    if (!trimmed(row_.alarm_email).empty()) {
+      note("alarm e-mail to " + std::string{trimmed(row_.alarm_email)} +
+           " is left out: alarms are not supported yet");
+    }
+    const auto versions = database_.versions.find(row_.id);
+    if (row_.glue_type != "BEAN" && versions != database_.versions.end()) {
+      note("of its script the current version is taken over; " + std::to_string(versions->second) +
+           " in its history " + (versions->second == 1 ? "is" : "are") + " left out");
+    }
+  }
+
+  Status check_dispatch() {
+    if (options_.dispatch == XxlDispatch::kPush) {
+      return wrong(
+          "jobs for executors of xxl-job are not supported yet (--dispatch pull has task trackers "
+          "run it)");
+    }
+    if (row_.route == "SHARDING_BROADCAST") {
+      return wrong("route SHARDING_BROADCAST: jobs in shards are not supported yet");
+    }
+    // What the others are for, pulling does by itself.
+    for (const char* chosen : {"FIRST", "LAST", "CONSISTENT_HASH"}) {
+      if (row_.route != chosen) continue;
+      note(std::string{"route "} + chosen + ": any task tracker of the group may take it");
+    }
+    if (row_.glue_type != "BEAN") {
+      note("its script has the parameter on its stdin, and no arguments");
+    }
+    return {};
+  }
+
+  const XxlJob& row_;
+  const XxlDatabase& database_;
+  const Names& names_;
+  const XxlOptions& options_;
+  XxlEntry entry_{};
+  bool is_overdue_noted_ = false;
+};
+
+std::string note_of(const XxlGroup& group, const XxlOptions& options) {
+  if (options.dispatch == XxlDispatch::kPull) {
+    return "its jobs are for task trackers of node group " + group.app_name +
+           " (tasktracker --group " + group.app_name + ")";
+  }
+  if (group.is_manual) {
+    return "groups of executors are not supported yet; its addresses were typed in: " +
+           group.addresses;
+  }
+  return "groups of executors are not supported yet";
+}
+
+std::string note_of(const XxlUser& user, const Names& names) {
+  std::string rights;
+  for (const std::string& id : parts_of(user.groups)) {
+    const std::string* app_name = names.app_name(number_of(id).value_or(0));
+    rights += (rights.empty() ? "may use " : ", ") + (app_name != nullptr ? *app_name : id);
+  }
+  if (user.is_admin) rights = "administrator";
+  if (rights.empty()) rights = "may use no group";
+  return rights + "; there are no users here: tokens and keys say who may do what";
+}
+
+}  // namespace
+
+std::vector<XxlEntry> read_xxl_jobs(const XxlDatabase& database, const XxlOptions& options) {
+  const Names names(database, options);
+  std::vector<XxlEntry> entries;
+  for (const XxlJob& row : database.jobs) {
+    XxlEntry entry = Maker(row, database, names, options).make();
+    if (is_wanted(options, entry.group)) entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+std::vector<XxlLeft> what_xxl_leaves(const XxlDatabase& database, const XxlOptions& options) {
+  const Names names(database, options);
+  std::vector<XxlLeft> left;
+  for (const XxlGroup& group : database.groups) {
+    if (!is_wanted(options, group.app_name)) continue;
+    left.push_back({.kind = "group",
+                    .name = group.app_name,
+                    .title = group.title,
+                    .note = note_of(group, options)});
+  }
+  if (!options.groups.empty()) return left;
+  for (const XxlUser& user : database.users) {
+    left.push_back({.kind = "user", .name = user.name, .note = note_of(user, names)});
+  }
+  return left;
+}
+
+}  // namespace carillon::cli
