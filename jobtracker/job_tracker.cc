@@ -256,7 +256,11 @@ void JobTracker::on_register(const Asker& asker, wire::Register message) {
     if (!group.ok()) return answer(asker, wire::ErrorReply{group.error()});
     const GroupId id = group.value()->id;
     if (!ownership_.has(id)) return answer(asker, ownership_.elsewhere(id));
-    if (may_be_fenced()) return answer(asker, wire::ErrorReply{unproven_error()});
+    if (may_be_fenced()) {
+      // Whoever registers again has given up what it asked for.
+      if (Worker* before = workers_.find(message.session)) before->forget_pulls();
+      return answer(asker, wire::ErrorReply{unproven_error()});
+    }
     seat(asker, message, *group.value());
   });
 }
@@ -306,7 +310,6 @@ void JobTracker::seat(const Asker& asker, const wire::Register& message, const G
   recovery_.reconcile(seated, handout_seen, 0, message.holding);
   act_.stop_again(message.holding);
   put_node(seated, true);
-  dispatcher_.send_held(seated.session);
   dispatcher_.touch(group.id);
 }
 
@@ -328,9 +331,12 @@ void JobTracker::on_pull(const Asker& asker, const wire::Pull& message) {
   Worker* worker = worker_of(asker, message.session);
   if (worker == nullptr) return;
   worker->heard_at = clock_.steady_now();
-  if (may_be_fenced()) return answer(asker, wire::ErrorReply{unproven_error()});
+  const bool is_first = !worker->has_asked();
   worker->take_pull(message);
+  if (is_first) dispatcher_.send_held(worker->session);
   worker->forget_unseen(clock_.steady_now() - 2 * config_.recovery.lease);
+  // What it asks for counts, but it gets no lease.
+  if (may_be_fenced()) return answer(asker, wire::ErrorReply{unproven_error()});
   answer(asker, wire::Pulled{.number = message.number});
   if (message.holding) {
     recovery_.reconcile(*worker, message.handout_seen, message.answered, *message.holding);

@@ -97,7 +97,7 @@ class JobTracker final : public net::ServerReceiver,
   // JobSink, WorkerLink, ClientLink, GroupMaker, RunStopper: what one part asks of another.
   void offer(WaitingJob job) override { dispatcher_.offer(std::move(job)); }
   std::optional<ExecutingJob> claim_new(const WaitingJob& job) override {
-    return dispatcher_.claim_new(job);
+    return may_be_fenced() ? std::nullopt : dispatcher_.claim_new(job);
   }
   void claimed_new(JobId id, bool was_stored) override { dispatcher_.claimed_new(id, was_stored); }
   void forget(GroupId group, JobId id) override { dispatcher_.forget(group, id); }

@@ -351,7 +351,8 @@ void Dispatcher::make_ready(Executing& entry) {
 void Dispatcher::send_ready() {
   for (auto& [session, jobs] : std::exchange(ready_, {})) {
     Worker* worker = workers_.find(session);
-    if (worker == nullptr) continue;  // Recovery takes them back, or it comes again.
+    if (worker == nullptr) continue;     // Recovery takes them back, or it comes again.
+    if (!worker->has_asked()) continue;  // It would refuse them; its first pull brings them.
     std::vector<JobId> frame;
     std::size_t bytes = 0;
     for (const JobId id : jobs) {

@@ -35,7 +35,7 @@ struct Worker {
   SteadyTime heard_at{};        // the lease counts from here
   std::int64_t registered = 0;  // its newest Register's number
 
-  std::int64_t pull = 0;    // the newest pull's number
+  std::int64_t pull = 0;    // the newest pull's number; 0: none since it registered
   std::int32_t window = 0;  // what it asked for
   // Jobs claimed for it and not sent yet.
   std::int32_t reserved = 0;
@@ -50,12 +50,17 @@ struct Worker {
   // so that messages that cross never hand it more than it asked for.
   std::int32_t credit() const { return window - unseen_jobs - reserved; }
 
+  bool has_asked() const { return pull != 0; }
   void take_pull(const wire::Pull& message) {
     if (message.number <= pull) return;  // An old one, overtaken.
     pull = message.number;
     window = message.window;
     handout_seen = std::max(handout_seen, message.handout_seen);
     while (!unseen.empty() && unseen.begin()->first <= message.handout_seen) forget_first_unseen();
+  }
+  void forget_pulls() {
+    pull = 0;
+    window = 0;
   }
   // Hand-outs sent before this were lost on the way: if they arrive after all, they are refused,
   // because they answer a pull that is older than the lease.

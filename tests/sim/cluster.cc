@@ -112,7 +112,8 @@ void Cluster::add_trackers() {
   for (std::size_t i = 0; i < endpoints_.size(); ++i) {
     TrackerOptions options{.name = "tracker-" + std::to_string(i),
                            .endpoint = endpoints_[i],
-                           .config = tracker_config(seed_)};
+                           .config = tracker_config(seed_),
+                           .is_watched = has_standbys()};
     trackers.push_back(std::make_unique<TrackerProcess>(timeline, network, chance, product_random,
                                                         database, std::move(options)));
     trackers.back()->on_commit = [this](TrackerProcess& tracker, const jobtracker::Batch& batch,

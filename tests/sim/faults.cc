@@ -102,9 +102,7 @@ void Faults::another_takes_over() {
 
 void Faults::store_fails(TrackerProcess& tracker) {
   Chance& chance = cluster_.chance;
-  // One that loses the store alone is taken over, and still answers the task trackers' pulls: what
-  // they run then runs twice. Not simulated before that is mended.
-  switch (cluster_.has_standbys() ? 3 : chance.below(4)) {
+  switch (chance.below(4)) {
     case 0: {
       const Duration time = chance.between(milliseconds{50}, seconds{9});
       count("store stands still", time);

@@ -66,6 +66,7 @@ void TrackerProcess::start(SessionId session) {
   tracker_ = std::make_unique<JobTracker>(
       options_.config, session, *this, random_, *this, *timed_lane_, *questions_, [] {},
       [this](const Error&) { was_fenced_ = true; });
+  if (options_.is_watched) tracker_->proven(timeline_.now());
   tracker_->start(*transport_);
 }
 

@@ -20,6 +20,7 @@ struct TrackerOptions {
   std::string name{};
   std::string endpoint{};
   jobtracker::JobTrackerConfig config{};
+  bool is_watched = false;  // by one that stands by
 };
 
 // A job tracker with its lane to the database that all of them share: all of it but its transport,

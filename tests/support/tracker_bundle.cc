@@ -87,6 +87,7 @@ void TrackerBundle::start_tracker() {
   life_->tracker = std::make_unique<JobTracker>(
       options_.tracker, session, clock, random, life_->executor, *life_->lane, *life_->questions,
       [] {}, [this](const Error& error) { fatal_ = error; });
+  if (options_.is_shared) life_->tracker->proven(clock.steady_now());
   life_->tracker->start(network);
 }
 

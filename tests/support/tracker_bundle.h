@@ -25,6 +25,7 @@ class TrackerBundle {
     jobtracker::JobTrackerConfig tracker{};
     std::uint64_t seed = 1;
     bool start = true;
+    bool is_shared = false;  // the store, so that the tracker has to prove itself there
   };
 
   explicit TrackerBundle(Options options);

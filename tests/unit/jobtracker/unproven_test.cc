@@ -91,5 +91,34 @@ TEST(Unproven, TakesNoTaskTrackerForDeadBecauseOfThat) {
   EXPECT_THAT(bundle.runs_of("a"), SizeIs(1));
 }
 
+TEST(Unproven, KeepsWhatItHasClaimedUntilItsTaskTrackerAsksAgain) {
+  TrackerBundle bundle({.tracker = {.dispatcher = {.claim_ahead = seconds{5}}}, .is_shared = true});
+  bundle.add_worker();
+  bundle.run_for(seconds{1});
+  bundle.submit(carillon::testing::job_at("a", bundle.now() + seconds{4}));
+  bundle.run_for(seconds{1});
+  ASSERT_THAT(bundle.tables().executing, SizeIs(1)) << "claimed ahead of its time";
+  bundle.lane().away_until = bundle.clock.steady_now() + seconds{10};
+  bundle.run_for(seconds{9});
+  EXPECT_THAT(bundle.runs_of("a"), IsEmpty());
+  bundle.run_for(seconds{3});
+  const auto runs = bundle.runs_of("a");
+  ASSERT_THAT(runs, SizeIs(1)) << bundle.story("a");
+  EXPECT_EQ(runs.front().id.attempt, 1) << "no hand-out was refused";
+}
+
+TEST(Unproven, IsNobodyWhoseStoreIsItsOwn) {
+  TrackerBundle bundle;
+  ToldPeer worker(bundle);
+  const wire::Register hello{.session = SessionId{5}, .name = "worker", .group = "default"};
+  ASSERT_TRUE(std::holds_alternative<wire::Registered>(worker.ask(hello)));
+  bundle.lane().away_until = bundle.clock.steady_now() + seconds{10};
+  for (std::int64_t number = 1; number < 9; ++number) {
+    bundle.run_for(seconds{1});
+    const wire::Pull pull{.session = SessionId{5}, .number = number};
+    EXPECT_TRUE(std::holds_alternative<wire::Pulled>(worker.ask(pull))) << number;
+  }
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker

@@ -88,7 +88,7 @@ class FakeTracker final : public net::ClientTransport {
 
   bool confirms = true;            // answers reports
   bool knows_session = true;       // otherwise everything but a registration is refused
-  std::optional<Error> refusal{};  // the answer to a registration
+  std::optional<Error> refusal{};  // the answer to a registration and to a pull
   bool is_silent = false;          // reads nothing, but the connection stands
   Duration lease = std::chrono::seconds{3};
   std::int64_t tracker_session = 5;
@@ -149,6 +149,7 @@ class FakeTracker final : public net::ClientTransport {
   }
 
   void on_pull(std::uint64_t correlation, const wire::Pull& pull) {
+    if (refusal) return tell(correlation, wire::ErrorReply{*refusal});
     last_pull_ = pull;
     credit_ = pull.window;
     for (const auto& [number, jobs] : sent_) {

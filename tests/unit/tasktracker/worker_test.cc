@@ -374,6 +374,32 @@ TEST(Worker, GoesOnToTheNextJobTrackerWhenOneRefusesIt) {
   EXPECT_TRUE(b.until([&] { return b.next().result_of(9) != nullptr; }));
 }
 
+TEST(Worker, GoesOnToTheNextJobTrackerWhenItsPullIsRefused) {
+  TwoAddresses b;
+  b.start_with_a_run("60s");
+  const SteadyTime started = b.clock.steady_now();
+  b.tracker().refusal = Error{ErrorCode::kUnavailable, "the job tracker cannot reach its store"};
+  ASSERT_TRUE(b.until_registered_at(b.next()));
+  EXPECT_LT(b.clock.steady_now() - started, seconds{3}) << "that would be for its silence";
+  EXPECT_THAT(b.next().registrations[0].holding, SizeIs(1));
+}
+
+TEST(Worker, StaysWithAJobTrackerThatServesAgainBeforeThereIsAnother) {
+  TwoAddresses b;
+  b.tracker().lease = milliseconds{600};
+  b.start_with_a_run("60s");
+  b.next().disconnect();
+  b.tracker().refusal = Error{ErrorCode::kUnavailable, "the job tracker cannot reach its store"};
+  const SteadyTime refused_at = b.clock.steady_now();
+  ASSERT_TRUE(b.until([&] { return b.clock.steady_now() > refused_at + milliseconds{250}; }));
+  b.tracker().refusal.reset();
+  const SteadyTime served_at = b.clock.steady_now();
+  ASSERT_TRUE(b.until([&] { return b.clock.steady_now() > served_at + milliseconds{300}; }));
+  b.next().connect();
+  ASSERT_TRUE(b.until([&] { return b.clock.steady_now() > served_at + milliseconds{1500}; }));
+  EXPECT_THAT(b.next().registrations, IsEmpty());
+}
+
 TEST(Worker, DoesNotHearAJobTrackerThatItHasLeft) {
   TwoAddresses b;
   b.start_with_a_run("60s");

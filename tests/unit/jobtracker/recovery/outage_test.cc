@@ -19,7 +19,7 @@ using ::testing::Each;
 
 // A job each second, on a worker that stays.
 struct OutageBundle : TrackerBundle {
-  OutageBundle() {
+  explicit OutageBundle(bool is_shared = false) : TrackerBundle(Options{.is_shared = is_shared}) {
     auto& worker = add_worker({.threads = 8});
     runs_take(worker, milliseconds{100});
     run_for(seconds{1});
@@ -38,8 +38,14 @@ struct OutageBundle : TrackerBundle {
   }
 };
 
-void expect_an_outage_harms_nothing(Duration outage) {
-  OutageBundle bundle;
+void expect_an_outage_harms_nothing(Duration outage, bool is_shared) {
+  SCOPED_TRACE(is_shared ? "MariaDB" : "SQLite");
+  OutageBundle bundle(is_shared);
+  bundle.workers().front()->behaviour = [outage](const wire::HandedJob& job, const JobSpec&) {
+    return FakeRun{.time = job.task_id == "long" ? outage / 2 : milliseconds{100}};
+  };
+  bundle.submit(job_now("long"));
+  bundle.run_for(milliseconds{100});
   const std::size_t before = bundle.runs_of("tick").size();
   bundle.lane().away_until = bundle.clock.steady_now() + outage;
   bundle.run_for(outage / 2);
@@ -47,16 +53,18 @@ void expect_an_outage_harms_nothing(Duration outage) {
   bundle.run_for(outage / 2 + seconds{3});
   EXPECT_NE(bundle.client.answer_to(waiting), nullptr) << "it is answered once the store is back";
   EXPECT_EQ(bundle.runs_of("meanwhile").size(), 1u) << bundle.story("meanwhile");
+  EXPECT_EQ(bundle.runs_of("long").size(), 1u) << bundle.story("long");
+  EXPECT_EQ(states(bundle.log("long")), std::vector{LogState::kSucceeded});
   EXPECT_GT(bundle.runs_of("tick").size(), before) << "the schedule goes on";
   bundle.expect_nothing_doubled();
 }
 
 TEST(Outage, OfTenSecondsOfTheDatabaseLosesAndRepeatsNothing) {
-  expect_an_outage_harms_nothing(seconds{10});
+  for (const bool is_shared : {false, true}) expect_an_outage_harms_nothing(seconds{10}, is_shared);
 }
 
 TEST(Outage, OfAMinuteOfTheDatabaseLosesAndRepeatsNothing) {
-  expect_an_outage_harms_nothing(minutes{1});
+  for (const bool is_shared : {false, true}) expect_an_outage_harms_nothing(minutes{1}, is_shared);
 }
 
 TEST(Outage, AJobThatWasClaimedAndNotHandedOutRunsAsSoonAsTheNextJobTrackerIsThere) {

@@ -239,19 +239,21 @@ TEST(Recovery, AFrozenWorkerRefusesWhatAnswersAnOldPull) {
 }
 
 TEST(Recovery, ASlowStoreNeverCausesASecondRun) {
-  TrackerBundle bundle;
-  auto& worker = bundle.add_worker({.threads = 4});
-  runs_take(worker, milliseconds{300});
-  bundle.add_worker({.name = "other", .threads = 4});
-  bundle.run_for(seconds{1});
-  for (int i = 0; i < 60; ++i) {
-    bundle.client.submit({job_now("a" + std::to_string(i))});
-    if (i % 20 == 0) bundle.lane().away_until = bundle.clock.steady_now() + seconds{9};
-    bundle.run_for(milliseconds{200});
+  for (const bool is_shared : {false, true}) {
+    TrackerBundle bundle({.is_shared = is_shared});
+    auto& worker = bundle.add_worker({.threads = 4});
+    runs_take(worker, milliseconds{300});
+    bundle.add_worker({.name = "other", .threads = 4});
+    bundle.run_for(seconds{1});
+    for (int i = 0; i < 60; ++i) {
+      bundle.client.submit({job_now("a" + std::to_string(i))});
+      if (i % 20 == 0) bundle.lane().away_until = bundle.clock.steady_now() + seconds{9};
+      bundle.run_for(milliseconds{200});
+    }
+    bundle.run_for(minutes{1});
+    EXPECT_THAT(bundle.runs(), SizeIs(60)) << is_shared;
+    EXPECT_TRUE(bundle.is_empty());
   }
-  bundle.run_for(minutes{1});
-  EXPECT_THAT(bundle.runs(), SizeIs(60));
-  EXPECT_TRUE(bundle.is_empty());
 }
 
 TEST(Recovery, AnUnknownCommitIsSettledEitherWay) {

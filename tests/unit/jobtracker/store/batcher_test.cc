@@ -127,6 +127,24 @@ TEST(Batcher, GathersWhileTheLaneIsBusyAndSendsItAsOneTransaction) {
   EXPECT_EQ(bundle.batcher.pending_rows(), 2U);
 }
 
+TEST(Batcher, TellsWhenTheLastCommitWasSent) {
+  BatcherBundle bundle;
+  bundle.clock.advance(milliseconds{10});
+  const SteadyTime sent_at = bundle.clock.steady_now();
+  bundle.post(Urgency::kRequest, 1);
+  bundle.flush();
+  bundle.clock.advance(milliseconds{10});
+  EXPECT_LT(bundle.batcher.committed_at(), sent_at) << "it may still fail";
+  EXPECT_TRUE(bundle.roll_back(bundle.take(), {.error = kBad}));
+  EXPECT_LT(bundle.batcher.committed_at(), sent_at);
+  bundle.post(Urgency::kRequest, 2);
+  bundle.flush();
+  const SteadyTime sent_again_at = bundle.clock.steady_now();
+  bundle.clock.advance(milliseconds{10});
+  EXPECT_TRUE(bundle.commit(bundle.take()));
+  EXPECT_EQ(bundle.batcher.committed_at(), sent_again_at);
+}
+
 TEST(Batcher, SendsWhatGatheredBeforeItTellsOutcomes) {
   BatcherBundle bundle;
   std::size_t under_way = 0;
