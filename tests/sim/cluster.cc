@@ -9,6 +9,7 @@
 namespace carillon::sim {
 
 using std::chrono::hours;
+using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using std::chrono::sys_days;
@@ -163,6 +164,7 @@ void Cluster::add_workers() {
                std::to_string(job.id.attempt) + " of " + job.task_id);
       runs.began(job.id,
                  {.session = worker.session(), .worker = worker.name(), .later = planned.later});
+      if (spec.run.handler == kPoison) dies(worker);
       const auto& options_of = worker.options();
       if (options_of.prefetch_max == 0 &&
           worker.unfinished() >= static_cast<std::size_t>(options_of.threads)) {
@@ -175,6 +177,19 @@ void Cluster::add_workers() {
       runs.ended(id, outcome);
     };
   }
+}
+
+// And is started again.
+void Cluster::dies(WorkerProcess& worker) {
+  const SessionId session = worker.session();
+  disturbed(seconds{10});
+  timeline.at(timeline.now() + milliseconds{1}, [&worker, session] {
+    if (worker.session() == session) worker.kill();
+  });
+  timeline.at(timeline.now() + chance.between(milliseconds{10}, seconds{5}),
+              [this, &worker, session] {
+                if (worker.session() == session && !worker.is_alive()) start_worker(worker);
+              });
 }
 
 void Cluster::start_tracker(std::size_t index) {

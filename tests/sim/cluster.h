@@ -14,6 +14,9 @@
 
 namespace carillon::sim {
 
+// The handler whose runs take their process with them.
+inline constexpr const char* kPoison = "poison";
+
 // Every process of a world, the network between them and the database, and what is known of them.
 //
 // Thread: the simulation's.
@@ -66,6 +69,7 @@ class Cluster {
   void add_workers();
   void add_disks();
   void take_over(std::size_t index);
+  void dies(WorkerProcess& worker);
   void check_sent(TrackerProcess& tracker, std::string_view frame);
 
   const Broken broken_;

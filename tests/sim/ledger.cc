@@ -135,12 +135,14 @@ Ledger::Job* Ledger::add(const WaitingJob& row, bool by_act) {
     job.retries = spec.value().retries;
     job.kind = spec.value().run.kind;
     job.start_deadline = spec.value().start_deadline;
+    job.children = spec.value().children;
     job.in_order = !row.definition && spec.value().start_deadline == Duration{} &&
                    row.kind == ScheduleKind::kNow;
   } else if (definition != definitions_.end()) {
     job.retries = definition->second.spec.retries;
     job.kind = definition->second.spec.run.kind;
     job.start_deadline = definition->second.spec.start_deadline;
+    job.children = definition->second.spec.children;
   } else if (!by_act) {  // A trigger may meet the end of its task; then it ends, too.
     broken(job, "it has neither a description nor a definition");
   }
@@ -178,12 +180,18 @@ void Ledger::end(JobId id, const LogEntry* log) {
     of_definition_[job.row.definition].erase(id);
     if (definition != definitions_.end()) definition->second.ended_at = timeline_.now();
     if (definition != definitions_.end() && !job.by_act) {
-      // Of runs that may wait for each other or overlap, those that ended unstarted count too.
+      // Of runs that may wait for each other or overlap, those that ended unstarted count too;
+      // not where only the latest waits.
       DefinitionFacts& facts = definition->second;
       const bool is_single =
           facts.row.kind == ScheduleKind::kFixedDelay || facts.spec.overlap == Overlap::kSkip;
       if (job.ran) ++facts.runs;
-      if (!job.ran && log != nullptr && !is_single) ++facts.passed_over;
+      const bool made_way =
+          log != nullptr &&
+          (log->state == LogState::kSkipped || log->state == LogState::kCancelled) &&
+          (facts.spec.overlap == Overlap::kQueueOne ||
+           facts.spec.overlap == Overlap::kCancelRunning);
+      if (!job.ran && log != nullptr && !is_single && !made_way) ++facts.passed_over;
     }
     if (!job.by_act) {
       if (log != nullptr) {
@@ -270,6 +278,9 @@ void Ledger::take(const Commit& commit, const jobtracker::Claim& claim, const Ou
   if (found == jobs_.end()) return broken_("a job was claimed that is not stored");
   Job& job = found->second;
   if (job.place != Place::kWaiting) broken(job, "it was claimed though it does not wait");
+  if (jobtracker::was_lost_too_often(job.row)) {
+    broken(job, "it was claimed though each of its runs was lost");
+  }
   if (row.attempt != job.row.attempt + 1) broken(job, "its attempt did not go up by one");
   if (jobtracker::due_time(row) > claim.to.claimed_at + commit.claim_ahead + Duration{1000}) {
     broken(job, "it was claimed before its time");
@@ -384,6 +395,7 @@ void Ledger::take(const Commit& commit, const jobtracker::End& ended, const Outc
   if (job.place != Place::kExecuting) broken(job, "it ended though it does not execute");
   if (ended.attempt != job.row.attempt) broken(job, "another attempt of it has ended");
   check_end(commit, job, ended);
+  check_children(job, ended);
   const bool was_started = ended.log && ended.log->attempt > 0;
   job.ran = job.ran || was_started;
   for (const WaitingJob& run : ended.children) add(run, true);
@@ -441,6 +453,25 @@ void Ledger::check_end(const Commit& commit, const Job& job, const jobtracker::E
   }
 }
 
+// A success sets off a run of each of its children, or says of which it does not, and why.
+void Ledger::check_children(const Job& job, const jobtracker::End& ended) {
+  const bool has_succeeded = ended.log && ended.log->state == LogState::kSucceeded;
+  if (!has_succeeded && !ended.children.empty()) {
+    broken(job, "it has not succeeded, and sets off another");
+  }
+  for (const WaitingJob& run : ended.children) {
+    const bool is_child =
+        std::any_of(job.children.begin(), job.children.end(),
+                    [&run](const Child& child) { return child.task_id == run.task_id; });
+    if (!is_child || !run.triggered) broken(job, "it sets off " + run.task_id);
+  }
+  const bool are_all = ended.children.size() == job.children.size();
+  if (has_succeeded && !is_void(job) && !are_all &&
+      !ended.log->message.starts_with("not triggered: ")) {
+    broken(job, "it has succeeded, and does not set off its children");
+  }
+}
+
 void Ledger::check_again(const Job& job, const WaitingJob& again, const LogEntry& log,
                          WallTime now) {
   const bool failed = log.state == LogState::kFailed || log.state == LogState::kTimedOut;
@@ -449,6 +480,11 @@ void Ledger::check_again(const Job& job, const WaitingJob& again, const LogEntry
     broken(job, "its failures are counted wrongly");
   }
   if (again.lost != lost) broken(job, "its lost runs are counted wrongly");
+  const bool is_held = jobtracker::was_lost_too_often(again) && !again.definition;
+  if (again.suspended != is_held) {
+    broken(job, is_held ? "each of its runs was lost, and it goes on"
+                        : "it is suspended, and nobody asked for that");
+  }
   if (again.attempt != job.row.attempt) broken(job, "its attempts are counted wrongly");
   if (again.trigger_time != job.row.trigger_time) broken(job, "its trigger time was changed");
   if (failed) {
@@ -495,6 +531,17 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& chan
   if (found == definitions_.end()) return broken_("a definition was changed that is not stored");
   DefinitionFacts& facts = found->second;
   const bool is_act = change.void_waiting || (change.to && change.to->version != facts.row.version);
+  const auto is_in_quarantine = [](const jobtracker::Definition& row) {
+    return row.state == DefinitionState::kQuarantined;
+  };
+  const std::set<JobId>& runs = of_definition_[change.id];
+  const bool was_lost = std::any_of(runs.begin(), runs.end(), [this](const JobId id) {
+    return jobtracker::was_lost_too_often(jobs_.at(id).row);
+  });
+  if (change.to && is_in_quarantine(*change.to) && !is_in_quarantine(facts.row) && !was_lost) {
+    broken_("task " + facts.row.task_id +
+            " is in quarantine, and none of its runs was lost so often");
+  }
   if (is_act) {
     facts.was_acted_on = true;
     fires_.was_acted_on(change.id);

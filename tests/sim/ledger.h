@@ -51,6 +51,7 @@ class Ledger {
     RetryPolicy retries{};
     RunKind kind = RunKind::kHandler;
     Duration start_deadline{};
+    std::vector<Child> children{};
     Place place = Place::kWaiting;
     SessionId session{};
     bool cancelled = false;
@@ -119,6 +120,7 @@ class Ledger {
   void forget_order(const Job& job);
   void end(JobId id, const jobtracker::LogEntry* log);
   void check_end(const Commit& commit, const Job& job, const jobtracker::End& end);
+  void check_children(const Job& job, const jobtracker::End& end);
   void check_again(const Job& job, const jobtracker::WaitingJob& again,
                    const jobtracker::LogEntry& log, WallTime now);
   void check_order(const Commit& commit, const Job& job, const jobtracker::Claim& claim);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
 
 #include "shared/job/schedule.h"
@@ -14,9 +15,14 @@ using std::chrono::seconds;
 
 namespace {
 
+constexpr std::array kOverlaps{Overlap::kSkip, Overlap::kQueue, Overlap::kQueueOne,
+                               Overlap::kCancelRunning, Overlap::kParallel};
 constexpr std::array kVerbs{"cancel", "suspend", "resume", "trigger", "kill"};
 // That are acted on; others are named otherwise.
-constexpr const char* kActedOn = "acted-";
+constexpr std::string_view kActedOn = "acted-";
+constexpr std::size_t kActedOnTasks = 50;
+
+std::string acted_on(std::size_t number) { return std::string(kActedOn) + std::to_string(number); }
 
 struct CronSchedule {
   const char* cron;
@@ -65,7 +71,7 @@ ClientProcess& Workload::client() {
 
 void Workload::submit_steady() {
   Chance& chance = cluster_.chance;
-  for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kParallel}) {
+  for (const Overlap overlap : kOverlaps) {
     for (const MisfirePolicy policy :
          {MisfirePolicy::kFireOnce, MisfirePolicy::kSkip, MisfirePolicy::kFireAll}) {
       JobSpec job{.task_id = "steady-" + std::to_string(static_cast<int>(overlap)) + "-" +
@@ -89,14 +95,14 @@ void Workload::choose_schedule(JobSpec& job) {
   const bool is_counted = chance.one_in(2);
   // Nobody acts on some of those that end of themselves, so that their count can be held to them.
   const bool is_left_alone = is_counted && chance.one_in(2);
-  const std::string acted_on = kActedOn + std::to_string(chance.below(50));
+  const std::string acted = acted_on(chance.below(kActedOnTasks));
   const std::string left_alone = "alone-" + std::to_string(++last_);
   switch (chance.below(10)) {
     case 0:
     case 1:
     case 2:
     case 3:
-      if (chance.one_in(3)) job.task_id = acted_on;
+      if (chance.one_in(3)) job.task_id = acted;
       return;
     case 4:
     case 5:
@@ -106,33 +112,33 @@ void Workload::choose_schedule(JobSpec& job) {
           std::chrono::duration_cast<Duration>(cluster_.timeline.now().time_since_epoch()) +
           chance.between(Duration{},
                          chance.one_in(4) ? Duration{minutes{25}} : Duration{minutes{3}});
-      job.task_id = acted_on;
+      job.task_id = acted;
       return;
     case 6:
     case 7:
       job.schedule.kind = chance.one_in(2) ? ScheduleKind::kEvery : ScheduleKind::kFixedDelay;
       job.schedule.interval = chance.between(seconds{1}, seconds{40});
       if (is_counted) job.schedule.count = 1 + static_cast<std::int64_t>(chance.below(12));
-      job.task_id = is_left_alone ? left_alone : acted_on;
+      job.task_id = is_left_alone ? left_alone : acted;
       return;
     case 8: {
       const CronSchedule& cron = kCrons[chance.below(kCrons.size())];
       job.schedule = {.kind = ScheduleKind::kCron, .cron = cron.cron, .tz = cron.tz};
       job.schedule.dst =
           chance.one_of({DstRule::kAuto, DstRule::kSkip, DstRule::kOnce, DstRule::kTwice});
-      job.task_id = acted_on;
+      job.task_id = acted;
       return;
     }
     default:
       job.schedule.kind = ScheduleKind::kManual;
-      job.task_id = acted_on;
+      job.task_id = acted;
       return;
   }
 }
 
 void Workload::choose_rules(JobSpec& job) {
   Chance& chance = cluster_.chance;
-  job.overlap = chance.one_of({Overlap::kSkip, Overlap::kQueue, Overlap::kParallel});
+  job.overlap = kOverlaps.at(chance.below(kOverlaps.size()));
   job.misfire.policy =
       chance.one_of({MisfirePolicy::kFireOnce, MisfirePolicy::kSkip, MisfirePolicy::kFireAll});
   if (chance.one_in(4)) job.misfire.threshold = chance.between(seconds{1}, seconds{20});
@@ -147,6 +153,21 @@ void Workload::choose_rules(JobSpec& job) {
   if (chance.one_in(12)) job.start_deadline = chance.between(seconds{1}, seconds{30});
   if (chance.one_in(10)) job.timeout = chance.between(seconds{1}, seconds{8});
   if (chance.one_in(4)) job.run = {.kind = RunKind::kShell, .shell = "true"};
+  if (chance.one_in(100) && job.overlap != Overlap::kParallel) job.run = {.handler = kPoison};
+}
+
+// Of higher numbers than its own, so that there are no loops.
+void Workload::choose_children(JobSpec& job) {
+  Chance& chance = cluster_.chance;
+  if (!chance.one_in(6)) return;
+  std::size_t number = 0;
+  if (job.task_id.starts_with(kActedOn)) {
+    number = std::stoul(job.task_id.substr(kActedOn.size())) + 1;
+  }
+  number += chance.below(kActedOnTasks / 2);
+  for (; number < kActedOnTasks && job.children.size() < 2; number += 1 + chance.below(9)) {
+    job.children.push_back({.task_id = acted_on(number)});
+  }
 }
 
 JobSpec Workload::something() {
@@ -154,6 +175,7 @@ JobSpec Workload::something() {
   job.run.handler = "noop";
   choose_schedule(job);
   choose_rules(job);
+  choose_children(job);
   if (cluster_.chance.one_in(6)) job.group = "other";
   if (job.task_id.starts_with("alone-")) job.replace_on_exist = false;
   return job;
@@ -232,7 +254,7 @@ void Workload::act_on_something() {
   // Runs are shorter than the time between two acts, so most that is to be killed is gone.
   wire::Act act{.verb = static_cast<wire::Verb>(chance.below(5)),
                 .group = "default",
-                .task_id = kActedOn + std::to_string(chance.below(50))};
+                .task_id = acted_on(chance.below(kActedOnTasks))};
   if (act.verb == wire::Verb::kKill || chance.one_in(4)) {
     for (const auto& [id, row] : cluster_.database.tables().executing) {
       if (!row.job.task_id.starts_with(kActedOn) || chance.one_in(2)) continue;
@@ -288,6 +310,12 @@ void Workload::cancel_everything() {
            .group = tables.groups.at(group).name,
            .task_id = row.task_id});
     }
+  }
+  for (const auto& [id, row] : tables.delayed.all()) {
+    if (row.definition) continue;
+    act({.verb = wire::Verb::kCancel,
+         .group = tables.groups.at(row.group).name,
+         .task_id = row.task_id});
   }
 }
 

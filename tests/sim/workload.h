@@ -35,6 +35,7 @@ class Workload {
   JobSpec something();
   void choose_schedule(JobSpec& job);
   void choose_rules(JobSpec& job);
+  void choose_children(JobSpec& job);
   void submit(std::vector<JobSpec> jobs);
   void take_answer(const SubmitAnswer& answer, const std::string& kind);
   void take_delivered(const SubmitAnswer& answer);
