@@ -58,6 +58,12 @@ void ClientProcess::ask(wire::Message request, Requests::Done done) {
   });
 }
 
+void ClientProcess::fetch(wire::FetchFeedback request, Requests::Done done) {
+  run([this, request = std::move(request), done = std::move(done)] {
+    requests_->ask(request, steady_now(), done);
+  });
+}
+
 // As the client's own thread does.
 void ClientProcess::end_turn() {
   if (stored_) stored_->take_done();

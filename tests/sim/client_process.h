@@ -37,6 +37,8 @@ class ClientProcess final : public Process {
 
   void submit(std::vector<JobSpec> jobs, SubmitQueue::Done done);
   void ask(wire::Message request, Requests::Done done);
+  // Likewise, but not counted: a listener always has one open.
+  void fetch(wire::FetchFeedback request, Requests::Done done);
   std::size_t unanswered() const { return unanswered_; }
   const Disk* disk() const { return disk_.get(); }
 

@@ -44,6 +44,7 @@ jobtracker::JobTrackerConfig tracker_config(std::uint64_t seed) {
   config.dispatcher.deadlines.capacity = seed % 5 == 0 ? 10 : 1000;
   config.recurrence.parked_max = seed % 4 == 0 ? 5 : 1000;
   config.recurrence.rows_max = seed % 6 == 0 ? 40 : 1'000'000;
+  config.feedback.group_max = seed % 7 == 0 ? 3 : 100'000;
   config.log_retention = hours{1};
   config.client_retention = hours{1};
   if (seed % 2 == 0) {
@@ -132,6 +133,7 @@ void Cluster::add_trackers() {
                           .dead_until = dead_until_,
                           .was_clock_set = clock_was_set_since(timeline.now() - minutes{10})};
       on_commit(tracker, commit);
+      on_stored(commit);
       ledger.committed(commit);
       last_commit_ = batch.now;
       last_commit_at_ = timeline.now();
@@ -240,7 +242,10 @@ void Cluster::start_worker(WorkerProcess& worker) {
   worker.start(session);
 }
 
-void Cluster::start_client(ClientProcess& client) { client.start(2'000'000 + ++last_session_); }
+void Cluster::start_client(ClientProcess& client) {
+  client.start(2'000'000 + ++last_session_);
+  on_client(client);
+}
 
 TrackerProcess* Cluster::active() {
   for (const auto& tracker : trackers) {

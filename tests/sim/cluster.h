@@ -53,7 +53,11 @@ class Cluster {
   // Called with each commit, before the ledger has it.
   std::function<void(const TrackerProcess&, const Commit&)> on_commit = [](const auto&,
                                                                            const auto&) {};
-  // Likewise with what else may tell why something happened.
+  // The same.
+  std::function<void(const Commit&)> on_stored = [](const auto&) {};
+  // A client begins a life.
+  std::function<void(ClientProcess&)> on_client = [](auto&) {};
+  // Called with what else may tell why something happened.
   std::function<void(const std::string&)> on_event = [](const std::string&) {};
   // How a run shall go.
   std::function<RunPlan(const wire::HandedJob&, const JobSpec&)> plan;

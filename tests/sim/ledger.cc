@@ -136,6 +136,7 @@ Ledger::Job* Ledger::add(const WaitingJob& row, bool by_act) {
     job.kind = spec.value().run.kind;
     job.start_deadline = spec.value().start_deadline;
     job.children = spec.value().children;
+    job.is_to_be_told = spec.value().need_feedback;
     job.in_order = !row.definition && spec.value().start_deadline == Duration{} &&
                    row.kind == ScheduleKind::kNow;
   } else if (definition != definitions_.end()) {
@@ -143,6 +144,7 @@ Ledger::Job* Ledger::add(const WaitingJob& row, bool by_act) {
     job.kind = definition->second.spec.run.kind;
     job.start_deadline = definition->second.spec.start_deadline;
     job.children = definition->second.spec.children;
+    job.is_to_be_told = definition->second.spec.need_feedback;
   } else if (!by_act) {  // A trigger may meet the end of its task; then it ends, too.
     broken(job, "it has neither a description nor a definition");
   }
@@ -268,6 +270,7 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeWaiting& change,
     broken(job, "it ended as if it had run, and had not");
   }
   if (change.log && change.log->state == LogState::kSkipped) check_skipped(commit, job);
+  if (change.log && !job.row.definition) check_told(job, *change.log);
   end(job.row.id, change.log ? &*change.log : nullptr);
 }
 
@@ -396,6 +399,7 @@ void Ledger::take(const Commit& commit, const jobtracker::End& ended, const Outc
   if (ended.attempt != job.row.attempt) broken(job, "another attempt of it has ended");
   check_end(commit, job, ended);
   check_children(job, ended);
+  if (ended.log && !ended.again) check_told(job, *ended.log);
   const bool was_started = ended.log && ended.log->attempt > 0;
   job.ran = job.ran || was_started;
   for (const WaitingJob& run : ended.children) add(run, true);
@@ -453,6 +457,13 @@ void Ledger::check_end(const Commit& commit, const Job& job, const jobtracker::E
   }
 }
 
+// Nobody knows who is to be told of a run whose definition is gone.
+void Ledger::check_told(const Job& job, const LogEntry& log) {
+  const bool is_told = !log.feedback_to.empty() || log.message.starts_with("no feedback, ");
+  if (is_told && !job.is_to_be_told) broken(job, "somebody is told of its end who had not asked");
+  if (!is_told && job.is_to_be_told && !is_void(job)) broken(job, "nobody is told of its end");
+}
+
 // A success sets off a run of each of its children, or says of which it does not, and why.
 void Ledger::check_children(const Job& job, const jobtracker::End& ended) {
   const bool has_succeeded = ended.log && ended.log->state == LogState::kSucceeded;
@@ -467,7 +478,7 @@ void Ledger::check_children(const Job& job, const jobtracker::End& ended) {
   }
   const bool are_all = ended.children.size() == job.children.size();
   if (has_succeeded && !is_void(job) && !are_all &&
-      !ended.log->message.starts_with("not triggered: ")) {
+      ended.log->message.find("not triggered: ") == std::string::npos) {
     broken(job, "it has succeeded, and does not set off its children");
   }
 }

@@ -52,6 +52,7 @@ class Ledger {
     RunKind kind = RunKind::kHandler;
     Duration start_deadline{};
     std::vector<Child> children{};
+    bool is_to_be_told = false;  // to a client group
     Place place = Place::kWaiting;
     SessionId session{};
     bool cancelled = false;
@@ -121,6 +122,7 @@ class Ledger {
   void end(JobId id, const jobtracker::LogEntry* log);
   void check_end(const Commit& commit, const Job& job, const jobtracker::End& end);
   void check_children(const Job& job, const jobtracker::End& end);
+  void check_told(const Job& job, const jobtracker::LogEntry& log);
   void check_again(const Job& job, const jobtracker::WaitingJob& again,
                    const jobtracker::LogEntry& log, WallTime now);
   void check_order(const Commit& commit, const Job& job, const jobtracker::Claim& claim);

@@ -153,6 +153,8 @@ void Workload::choose_rules(JobSpec& job) {
   if (chance.one_in(12)) job.start_deadline = chance.between(seconds{1}, seconds{30});
   if (chance.one_in(10)) job.timeout = chance.between(seconds{1}, seconds{8});
   if (chance.one_in(4)) job.run = {.kind = RunKind::kShell, .shell = "true"};
+  job.need_feedback = chance.one_in(6);
+  if (job.need_feedback) job.client_group = chance.one_of({"billing", "ops"});
   if (chance.one_in(100) && job.overlap != Overlap::kParallel) job.run = {.handler = kPoison};
 }
 

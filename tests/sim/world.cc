@@ -25,9 +25,12 @@ World::World(std::uint64_t seed, int length_h)
       workload_(cluster_, statistics_,
                 by("workload", [this](const std::string& what) { broken(what); })),
       faults_(cluster_, statistics_),
-      progress_(cluster_, by("progress", [this](const std::string& what) { broken(what); })) {
+      progress_(cluster_, by("progress", [this](const std::string& what) { broken(what); })),
+      listeners_(cluster_, by("listeners", [this](const std::string& what) { broken(what); })) {
   set_log_level(LogLevel::kOff);
   statistics_.next_hour();
+  cluster_.on_client = [this](ClientProcess& client) { listeners_.listen(client); };
+  cluster_.on_stored = [this](const Commit& commit) { listeners_.committed(commit); };
   cluster_.plan = [this](const wire::HandedJob&, const JobSpec& spec) {
     return Workload::plan(cluster_.chance, spec);
   };
@@ -129,6 +132,7 @@ const std::vector<std::string>& World::run() {
   }
   workload_.cancel_everything();
   run_for(seconds{30});
+  for (int i = 0; i < 20 && listeners_.are_waited_for(); ++i) run_for(seconds{30});
   check_end();
   return broken_;
 }
@@ -144,6 +148,7 @@ void World::check_end() {
     if (!disk->kept().empty()) broken("end: something still lies on a disk");
   }
   cluster_.ledger.check();
+  listeners_.check_end();
 }
 
 }  // namespace carillon::sim

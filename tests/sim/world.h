@@ -7,6 +7,7 @@
 
 #include "tests/sim/cluster.h"
 #include "tests/sim/faults.h"
+#include "tests/sim/listeners.h"
 #include "tests/sim/progress.h"
 #include "tests/sim/statistics.h"
 #include "tests/sim/workload.h"
@@ -50,6 +51,7 @@ class World {
   Workload workload_;
   Faults faults_;
   Progress progress_;
+  Listeners listeners_;
   bool is_ending_ = false;
 };
 
