@@ -216,16 +216,31 @@ void Cluster::stand_by(std::size_t index) {
   });
 }
 
-// Not before the other was silent for its time, and soon after.
+void Cluster::stall_database(Duration time) {
+  for (const auto& tracker : trackers) tracker->stall_store(time);
+  // Shorter, it may pass for the silence of one of them.
+  if (time > seconds{1}) {
+    database_back_at_ = std::max<SteadyTime>(database_back_at_, timeline.now() + time);
+  }
+}
+
+void Cluster::mend_stores() {
+  for (const auto& tracker : trackers) tracker->mend_store();
+  database_back_at_ = std::min(database_back_at_, timeline.now());
+}
+
+// Not before the other was silent for its time while the database answered, and soon after.
 void Cluster::take_over(std::size_t index) {
   const TrackerProcess& tracker = *trackers[index];
-  const Duration silent = std::chrono::duration_cast<Duration>(timeline.now() - last_commit_at_);
+  const SteadyTime word = std::max(last_commit_at_, database_back_at_);
+  const Duration silent = std::chrono::duration_cast<Duration>(timeline.now() - word);
   if (silent + jobtracker::kLook < jobtracker::kSilence)
-    broken_(tracker.name() + " takes over from one that has just committed");
+    broken_(tracker.name() + " takes over from one that was not silent for its time");
   const Duration watched =
       std::chrono::duration_cast<Duration>(timeline.now() - tracker.stands_by_since());
-  const bool was_paused = tracker.was_paused_since(timeline.now() - seconds{20});
-  if (std::min(silent, watched) > kTakesOver && !was_paused)
+  const SteadyTime lately = timeline.now() - seconds{20};
+  const bool was_kept = tracker.was_paused_since(lately) || tracker.was_stalled_since(lately);
+  if (std::min(silent, watched) > kTakesOver && !was_kept)
     broken_(tracker.name() + " takes over too late");
   start_tracker(index);
 }

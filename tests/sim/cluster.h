@@ -64,6 +64,9 @@ class Cluster {
   // Nothing is asked of order and progress before: something was just disturbed.
   SteadyTime quiet_from{};
   void disturbed(Duration time);
+  // Nobody gets an answer of the database.
+  void stall_database(Duration time);
+  void mend_stores();
   // That of a tracker; their times cannot be compared over that.
   bool clock_was_set_since(SteadyTime when) const;
 
@@ -84,6 +87,7 @@ class Cluster {
   SessionId newest_tracker_{};
   WallTime last_commit_{};
   SteadyTime last_commit_at_{};
+  SteadyTime database_back_at_{};
   WallTime dead_from_{};
   WallTime dead_until_{};
 };

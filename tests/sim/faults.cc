@@ -102,13 +102,22 @@ void Faults::another_takes_over() {
 
 void Faults::store_fails(TrackerProcess& tracker) {
   Chance& chance = cluster_.chance;
-  switch (chance.below(4)) {
-    case 0: {
-      const Duration time = chance.between(milliseconds{50}, seconds{9});
+  const Duration time = chance.between(milliseconds{50}, seconds{9});
+  switch (chance.below(6)) {
+    case 0:
       count("store stands still", time);
       return tracker.stall_store(time);
-    }
     case 1:
+      count("store stands still for all", time);
+      return cluster_.stall_database(time);
+    case 2:
+      // Where another stands by, the beat of its own goes on, which is not simulated.
+      if (!cluster_.has_standbys()) {
+        count("store is full", time);
+        return tracker.fill_store(time);
+      }
+      [[fallthrough]];
+    case 3:
       count("store fails", seconds{2});
       for (std::uint64_t i = 0; i <= chance.below(9); ++i) {
         tracker.fail_store(WatchedStore::Fault::kUnavailable);
@@ -199,7 +208,7 @@ void Faults::disk_fails() {
 void Faults::stop() {
   cluster_.network.heal();
   for (Disk* disk : cluster_.disks) disk->mend();
-  for (const auto& tracker : cluster_.trackers) tracker->mend_store();
+  cluster_.mend_stores();
   cluster_.timeline.at(cluster_.timeline.now() + seconds{100}, [this] {
     if (cluster_.active() == nullptr) cluster_.start_tracker(0);
     for (const auto& worker : cluster_.workers) {

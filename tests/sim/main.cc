@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tests/sim/world.h"
 
@@ -56,6 +58,23 @@ bool read_options(int argc, char** argv, Options& options) {
   return true;
 }
 
+// How much hours differ in that which decides whether they count.
+void print_ranges(const std::vector<Statistics::Hour>& hours) {
+  const auto print = [&hours](const char* what, auto number) {
+    std::vector<long long> numbers;
+    for (const Statistics::Hour& hour : hours) {
+      numbers.push_back(static_cast<long long>(number(hour)));
+    }
+    const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
+    std::printf("%s %lld to %lld", what, *least, *most);
+  };
+  print("an hour has", [](const auto& hour) { return Statistics::sum(hour.jobs); });
+  print(" jobs of", [](const auto& hour) { return hour.jobs.size(); });
+  print(" kinds,", [](const auto& hour) { return Statistics::sum(hour.faults); });
+  print(" faults of", [](const auto& hour) { return hour.faults.size(); });
+  std::printf(" types\n");
+}
+
 void print(const char* what, const Statistics::Counts& counts) {
   std::printf("%s %lld:", what, static_cast<long long>(Statistics::sum(counts)));
   for (const auto& [name, count] : counts) {
@@ -66,7 +85,7 @@ void print(const char* what, const Statistics::Counts& counts) {
 
 int run(const Options& options) {
   Statistics::Hour all;
-  int hours = 0;
+  std::vector<Statistics::Hour> hours;
   int counted = 0;
   int failed = 0;
   for (std::uint64_t seed = options.seed; seed < options.seed + options.seeds; ++seed) {
@@ -77,7 +96,7 @@ int run(const Options& options) {
     }
     const auto& broken = world.run();
     for (const Statistics::Hour& hour : world.statistics().hours()) {
-      ++hours;
+      hours.push_back(hour);
       counted += Statistics::counts(hour) ? 1 : 0;
       Statistics::add(all.jobs, hour.jobs);
       Statistics::add(all.acts, hour.acts);
@@ -101,9 +120,10 @@ int run(const Options& options) {
   print("jobs", all.jobs);
   print("acts", all.acts);
   print("faults", all.faults);
+  print_ranges(hours);
   std::printf(
-      "%d of %d hours count (at least %lld jobs of all %zu kinds, and %lld faults of %zu types)\n",
-      counted, hours, static_cast<long long>(Statistics::kJobsMin), Statistics::kJobKinds,
+      "%d of %zu hours count (at least %lld jobs of all %zu kinds, and %lld faults of %zu types)\n",
+      counted, hours.size(), static_cast<long long>(Statistics::kJobsMin), Statistics::kJobKinds,
       static_cast<long long>(Statistics::kFaultsMin), Statistics::kFaultTypesMin);
   if (failed > 0)
     std::printf("%d of %llu seeds broke a promise\n", failed,

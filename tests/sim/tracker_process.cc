@@ -1,5 +1,6 @@
 #include "tests/sim/tracker_process.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace carillon::sim {
@@ -61,6 +62,7 @@ void TrackerProcess::start(SessionId session) {
   lane_ = std::make_unique<testing::FakeLane>(*store_, *this, *this, std::move(answers));
   lane_->work_time = [this] { return chance_.between(microseconds{100}, microseconds{5000}); };
   lane_->answer_time = [this] { return chance_.between(microseconds{10}, microseconds{1000}); };
+  lane_->away_until = away_until_;
   timed_lane_ = std::make_unique<Lane>(*this);
   questions_ = std::make_unique<Questions>(*this);
   tracker_ = std::make_unique<JobTracker>(
@@ -83,22 +85,27 @@ void TrackerProcess::stand_by(std::function<void()> take_over) {
 
 void TrackerProcess::look() {
   const SteadyTime asked = timeline_.now();
-  post_at(asked + chance_.between(microseconds{100}, microseconds{5000}), [this, asked] {
-    std::vector<jobtracker::SessionBeat> beats;
-    for (const auto& [lane, row] : database_.tables().trackers) {
-      beats.push_back({.session = lane.first,
-                       .lane = lane.second,
-                       .name = row.name,
-                       .batch = row.batch,
-                       .at = row.beat});
-    }
-    watch_.saw(beats, asked, timeline_.now());
-    if (!watch_.are_all_silent()) {
-      post_at(asked + jobtracker::kLook, [this] { look(); });
-    } else {
-      timeline_.at(timeline_.now(), take_over_);  // That ends this life.
-    }
-  });
+  post_at(asked + chance_.between(microseconds{100}, microseconds{5000}),
+          [this, asked] { see(asked); });
+}
+
+void TrackerProcess::see(SteadyTime asked) {
+  if (timeline_.now() < away_until_)
+    return (void)post_at(away_until_, [this, asked] { see(asked); });
+  std::vector<jobtracker::SessionBeat> beats;
+  for (const auto& [lane, row] : database_.tables().trackers) {
+    beats.push_back({.session = lane.first,
+                     .lane = lane.second,
+                     .name = row.name,
+                     .batch = row.batch,
+                     .at = row.beat});
+  }
+  watch_.saw(beats, asked, timeline_.now());
+  if (!watch_.are_all_silent()) {
+    post_at(std::max<SteadyTime>(timeline_.now(), asked + jobtracker::kLook), [this] { look(); });
+  } else {
+    timeline_.at(timeline_.now(), take_over_);  // That ends this life.
+  }
 }
 
 // As the real loop: a hook that asks for it gets another turn before time goes on.
@@ -128,10 +135,16 @@ void TrackerProcess::leave() {
   run([this] { tracker_->stop(); });
 }
 
+void TrackerProcess::stall_store(Duration time) {
+  away_until_ = std::max<SteadyTime>(away_until_, timeline_.now() + time);
+  if (lane_) lane_->away_until = away_until_;
+}
+
 void TrackerProcess::mend_store() {
+  away_until_ = {};
   if (!lane_) return;
   lane_->away_until = {};
-  store_->stop_failing();
+  store_->mend();
 }
 
 }  // namespace carillon::sim

@@ -50,7 +50,8 @@ class TrackerProcess final : public Process {
   void leave();
 
   // ---- faults of its way to the database ----
-  void stall_store(Duration time) { lane_->away_until = timeline_.now() + time; }
+  void stall_store(Duration time);
+  void fill_store(Duration time) { store_->fill_until(timeline_.now() + time); }
   void fail_store(WatchedStore::Fault fault) { store_->fail_next(fault); }
   void mend_store();
 
@@ -61,6 +62,7 @@ class TrackerProcess final : public Process {
   jobtracker::JobTracker& tracker() { return *tracker_; }
   bool is_ready() const { return tracker_ && tracker_->is_ready(); }
   bool stands_by() const { return room_ != nullptr; }
+  bool was_stalled_since(SteadyTime when) const { return away_until_ >= when; }
   SteadyTime stands_by_since() const { return stands_by_since_; }
   // When the loop handed its batch to the lane.
   SteadyTime flushed_at() const { return flushed_at_; }
@@ -74,6 +76,7 @@ class TrackerProcess final : public Process {
 
   void end_turn() override;
   void look();
+  void see(SteadyTime asked);
 
   Network& network_;
   Chance& chance_;
@@ -82,6 +85,7 @@ class TrackerProcess final : public Process {
   const TrackerOptions options_;
   SessionId session_{};
   SteadyTime flushed_at_{};
+  SteadyTime away_until_{};  // the database, for this process
   bool was_fenced_ = false;
   bool is_leaving_ = false;
   std::unique_ptr<net::ServerTransport> transport_;

@@ -19,16 +19,30 @@ class WatchedStore final : public jobtracker::Store {
 
   WatchedStore(jobtracker::MemoryDatabase& database, const jobtracker::StoreSession& session,
                const Clock& clock, OnCommit on_commit)
-      : store_(database, session, clock), on_commit_(std::move(on_commit)) {}
+      : database_(database),
+        session_(session),
+        clock_(clock),
+        store_(database, session, clock),
+        on_commit_(std::move(on_commit)) {}
 
   // What the next calls do instead, each once.
   void fail_next(Fault fault) { faults_.push_back(fault); }
-  void stop_failing() { faults_.clear(); }
+  // Nothing but beats finds room before.
+  void fill_until(SteadyTime when) { full_until_ = when; }
+  void mend() {
+    faults_.clear();
+    full_until_ = {};
+  }
 
   jobtracker::CommitResult commit(const jobtracker::Batch& batch) override {
     const auto fault = next_fault();
     if (fault == Fault::kUnavailable) return jobtracker::RolledBack{.error = away()};
     if (fault == Fault::kUnknownLost) return jobtracker::Unknown{};
+    const bool is_beat = batch.operations.empty() && batch.requests.empty();
+    const bool is_fenced = database_.tracker(session_) == nullptr;
+    if (clock_.steady_now() < full_until_ && !is_beat && !is_fenced) {
+      return jobtracker::RolledBack{.error = {ErrorCode::kLimit, "the disk is full"}};
+    }
     auto result = store_.commit(batch);
     auto* committed = std::get_if<jobtracker::Committed>(&result);
     if (committed == nullptr) return result;
@@ -58,6 +72,10 @@ class WatchedStore final : public jobtracker::Store {
     return fault;
   }
 
+  jobtracker::MemoryDatabase& database_;
+  const jobtracker::StoreSession session_;
+  const Clock& clock_;
+  SteadyTime full_until_{};
   jobtracker::MemoryStore store_;
   OnCommit on_commit_;
   std::deque<Fault> faults_;
