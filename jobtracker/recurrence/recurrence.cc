@@ -178,8 +178,8 @@ Status Recurrence::resume(DefinitionId id, ForRequest request) {
   ChangeDefinition operation = change_of(*definition);
   operation.expected_generated_through.reset();
   Definition& to = *operation.to;
+  // Its version stays: what was triggered while it was suspended goes on.
   to.state = DefinitionState::kActive;
-  to.version += 1;
   // Rows generated ahead were voided, so that the fires from now on are to be generated again;
   // what ran is not repeated, also when the clock was set back.
   to.generated_through = std::max(now, to.last_fire);

@@ -97,7 +97,7 @@ struct Definition {
   GroupId group{};
   std::string task_id{};
   bool keyed = false;
-  std::int32_t version = 1;  // raised by edit, suspend and resume; older occurrences are void
+  std::int32_t version = 1;  // raised by edit and suspend; older occurrences are void
   ScheduleKind kind = ScheduleKind::kCron;
   DefinitionState state = DefinitionState::kActive;
   WallTime created_at{};

@@ -514,6 +514,23 @@ TEST(Act, ADefinitionResumedWhileATriggeredRunGoesOnKeepsItsGrid) {
   EXPECT_THAT(bundle.runs(), SizeIs(3));
 }
 
+TEST(Act, ARunTriggeredWhileItsJobIsSuspendedGoesOnThoughItIsResumed) {
+  TrackerBundle bundle;
+  bundle.add_worker().behaviour = [](const wire::HandedJob& job, const JobSpec&) {
+    return FakeRun{.outcome = job.id.attempt == 1 ? wire::RunOutcome::kException
+                                                  : wire::RunOutcome::kSucceeded};
+  };
+  JobSpec job = job_cron("a", "0 0 * * * ?");
+  job.retries = {.max = 1, .base = seconds{20}};
+  bundle.submit(job);
+  EXPECT_EQ(said(bundle.act(Verb::kSuspend, "a")), "ok");
+  EXPECT_EQ(said(bundle.act(Verb::kTrigger, "a")), "ok");
+  bundle.run_for(seconds{5});  // It waits for its second try.
+  EXPECT_EQ(said(bundle.act(Verb::kResume, "a")), "ok");
+  bundle.run_for(seconds{30});
+  EXPECT_THAT(states(bundle.log("a")), ElementsAre(LogState::kFailed, LogState::kSucceeded));
+}
+
 TEST(Act, TriggerRunsAheadOfEverythingAndLeavesTheNextFireWhereItIs) {
   TrackerBundle bundle;
   const WallTime next = std::chrono::floor<hours>(bundle.now()) + hours{1};
