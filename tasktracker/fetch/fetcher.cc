@@ -23,11 +23,16 @@ void Fetcher::on_registered(const wire::Registered& registered, SteadyTime now) 
   lease_ = std::max<Duration>(registered.lease, std::chrono::milliseconds{10});
   pull_interval_ =
       std::clamp<Duration>(registered.pull_interval, std::chrono::milliseconds{1}, lease_);
-  // A tracker that was restarted counts its hand-outs from 1 again.
-  if (registered.tracker_session != tracker_session_) handout_seen_ = 0;
+  if (registered.tracker_session != tracker_session_) {
+    // It counts its hand-outs from 1 again, and has answered nothing.
+    handout_seen_ = 0;
+    answered_ = 0;
+  }
   tracker_session_ = registered.tracker_session;
   credit_ = 0;
-  answered_ = pull_number_;
+  // They may have been lost. That they were answered is not said: this may be the late answer to an
+  // earlier registration, with a hand-out on its way that names a pull before them.
+  given_up_ = pull_number_;
   pull_now_ = true;
   holding_at_ = now + config_.holding_interval;  // The registration has just told.
 }
@@ -140,7 +145,7 @@ bool Fetcher::must_register(SteadyTime now) const {
       return now >= registered_at_ + config_.refused_again;
     case State::kRegistered:
       // Connected, but nobody answers for a whole lease: the tracker stood still, or forgets.
-      return lease_from_ && pull_number_ > answered_ && !has_lease(now) &&
+      return lease_from_ && awaits_answer() && !has_lease(now) &&
              now >= registered_at_ + config_.register_again;
   }
   return false;
@@ -162,7 +167,7 @@ bool Fetcher::must_pull(SteadyTime now) const {
   if (state_ != State::kRegistered) return false;
   if (pull_now_ || now >= pulled_at_ + pull_interval_) return true;
   // One early pull at a time: more would be on the way to a tracker that cannot keep up.
-  if (pull_number_ > answered_ && now < pulled_at_ + config_.answer_wait) return false;
+  if (awaits_answer() && now < pulled_at_ + config_.answer_wait) return false;
   return is_worth_a_pull();
 }
 
@@ -181,7 +186,7 @@ std::optional<SteadyTime> Fetcher::next_time() const {
   }
   if (pull_now_) return SteadyTime{};
   SteadyTime next = pulled_at_ + pull_interval_;
-  if (pull_number_ > answered_) {
+  if (awaits_answer()) {
     if (is_worth_a_pull()) next = std::min<SteadyTime>(next, pulled_at_ + config_.answer_wait);
   }
   return next;

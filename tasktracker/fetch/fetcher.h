@@ -107,6 +107,7 @@ class Fetcher {
 
   bool must_register(SteadyTime now) const;
   bool must_pull(SteadyTime now) const;
+  bool awaits_answer() const { return pull_number_ > std::max(answered_, given_up_); }
   bool is_worth_a_pull() const;
   bool is_holding_due(SteadyTime now) const { return now >= holding_at_; }
   int window() const;
@@ -125,7 +126,8 @@ class Fetcher {
   std::int64_t tracker_session_ = 0;
 
   std::int64_t pull_number_ = 0;
-  std::int64_t answered_ = 0;     // the newest pull that was
+  std::int64_t answered_ = 0;     // the newest pull that was, by this session of the tracker
+  std::int64_t given_up_ = 0;     // no answer is waited for to this one and those before
   std::deque<SentPull> pulls_{};  // younger than the lease, oldest first
   std::optional<SteadyTime> lease_from_{};
   SteadyTime pulled_at_{};

@@ -116,6 +116,32 @@ TEST(Fetcher, SaysWhichPullWasAnsweredLast) {
   EXPECT_EQ(b.take_pull().answered, 2);
 }
 
+// Of two registrations the answer to the first is taken for that of the second, and a hand-out that
+// was sent after it, and before the pulls in between had come, is still on its way.
+TEST(Fetcher, ALateAnswerToARegistrationDoesNotAnswerThePullsSinceThen) {
+  FetcherBundle b;
+  b.start();
+  for (int i = 0; i < 2; ++i) {
+    b.clock.advance(seconds{1});
+    (void)b.take_pull();
+  }
+  b.clock.advance(seconds{1});
+  (void)b.take_one<wire::Register>();
+  b.fetcher.on_registered(registered(), b.now());
+  EXPECT_EQ(b.take_pull().answered, 1);
+  EXPECT_THAT(b.hand_out(1, 2, {id(1)}), SizeIs(1));
+}
+
+TEST(Fetcher, AnotherSessionOfTheTrackerHasAnsweredNothingYet) {
+  FetcherBundle b;
+  b.start();
+  b.fetcher.on_disconnected();
+  b.fetcher.on_connected();
+  (void)b.take_one<wire::Register>();
+  b.fetcher.on_registered(registered(101), b.now());
+  EXPECT_EQ(b.take_pull().answered, 0);
+}
+
 TEST(Fetcher, CountsTheLeaseFromTheSendingOfTheAnsweredPull) {
   FetcherBundle b;
   b.start();
