@@ -404,6 +404,8 @@ void Ledger::take(const Commit& commit, const jobtracker::End& ended, const Outc
   job.ran = job.ran || was_started;
   for (const WaitingJob& run : ended.children) add(run, true);
   if (ended.again) return place(job, *ended.again);
+  const auto definition = definitions_.find(job.row.definition);
+  if (definition != definitions_.end() && !job.by_act) definition->second.last_ended = ended.id;
   end(ended.id, ended.log ? &*ended.log : nullptr);
 }
 
@@ -541,7 +543,10 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& chan
   const auto found = definitions_.find(change.id);
   if (found == definitions_.end()) return broken_("a definition was changed that is not stored");
   DefinitionFacts& facts = found->second;
-  const bool is_act = change.void_waiting || (change.to && change.to->version != facts.row.version);
+  const bool is_resumed =
+      change.to && jobtracker::is_held(facts.row.state) && !jobtracker::is_held(change.to->state);
+  const bool is_act =
+      change.void_waiting || is_resumed || (change.to && change.to->version != facts.row.version);
   const auto is_in_quarantine = [](const jobtracker::Definition& row) {
     return row.state == DefinitionState::kQuarantined;
   };
@@ -584,7 +589,7 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& chan
       // Not before its time after the end that stands in the same batch.
       for (const Operation& operation : commit.batch.operations) {
         const auto* ended = std::get_if<jobtracker::End>(&operation);
-        if (ended == nullptr || !ended->log || ended->log->definition != change.id) continue;
+        if (ended == nullptr || !ended->log || ended->id != facts.last_ended) continue;
         if (row.trigger_time < ended->log->ended_at + facts.spec.schedule.interval) {
           broken_("task " + facts.row.task_id + " runs again before its delay");
         }

@@ -69,6 +69,7 @@ class Ledger {
     std::int64_t runs = 0;         // that have ended, but for those triggered by users
     std::int64_t passed_over = 0;  // likewise, unstarted
     SteadyTime ended_at{};         // the last of them all
+    JobId last_ended{};            // of its schedule's
   };
 
   Ledger(const Timeline& timeline, const jobtracker::MemoryTables& tables, RunBook& runs,
