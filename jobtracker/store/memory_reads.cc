@@ -20,7 +20,7 @@ Error no_group(GroupId group) {
 
 class MemoryReads {
  public:
-  explicit MemoryReads(const MemoryTables& tables) : tables_(tables) {}
+  MemoryReads(const MemoryTables& tables, Partitions owned) : tables_(tables), owned_(owned) {}
 
   Result<ReadAnswer> operator()(const ReadStart&) const {
     StartAnswer answer{.definition_high = tables_.definition_high};
@@ -59,7 +59,13 @@ class MemoryReads {
   }
 
   Result<ReadAnswer> operator()(const ReadDelayed& ask) const {
-    return delayed_by_time({}, WallTime::min(), {}, ask.through, false, ask.limit);
+    JobsAnswer answer;
+    const auto all = static_cast<std::int64_t>(tables_.delayed.size());
+    for (const WaitingJob& job : tables_.delayed.upcoming(WallTime::min(), {}, ask.through, all)) {
+      if (is_full(answer.jobs, ask.limit)) break;
+      if (!job.suspended && has_group(owned_, job.group)) answer.jobs.push_back(job);
+    }
+    return ReadAnswer{std::move(answer)};
   }
 
   Result<ReadAnswer> operator()(const Find& ask) const {
@@ -111,7 +117,8 @@ class MemoryReads {
   Result<ReadAnswer> operator()(const ReadInbox& ask) const {
     InboxAnswer answer;
     for (const auto& [id, row] : tables_.inbox) {
-      if (!is_full(answer.rows, ask.limit)) answer.rows.push_back(row);
+      const bool is_ours = has_group(owned_, row.group);
+      if (is_ours && !is_full(answer.rows, ask.limit)) answer.rows.push_back(row);
     }
     return ReadAnswer{std::move(answer)};
   }
@@ -123,8 +130,14 @@ class MemoryReads {
   Result<ReadAnswer> operator()(const ListWaiting& ask) const {
     if (ask.delayed) {
       const auto after = ask.after.value_or(HandOutKey{0, WallTime::min(), JobId{}});
-      return delayed_by_time(ask.group, std::get<1>(after), std::get<2>(after), WallTime::max(),
-                             true, ask.limit);
+      JobsAnswer answer;
+      const auto all = static_cast<std::int64_t>(tables_.delayed.size());
+      for (const WaitingJob& job :
+           tables_.delayed.upcoming(std::get<1>(after), std::get<2>(after), WallTime::max(), all)) {
+        if (is_full(answer.jobs, ask.limit)) break;
+        if (!ask.group || job.group == ask.group) answer.jobs.push_back(job);
+      }
+      return ReadAnswer{std::move(answer)};
     }
     const WaitingTable* table = CARILLON_TRY(group_table(ask.group));
     return ReadAnswer{JobsAnswer{table->due(WallTime::max(), ask.after, ask.limit)}};
@@ -213,26 +226,14 @@ class MemoryReads {
     }
   }
 
-  Result<ReadAnswer> delayed_by_time(GroupId group, WallTime after_time, JobId after_id,
-                                     WallTime through, bool suspended_too,
-                                     std::int64_t limit) const {
-    JobsAnswer answer;
-    const auto all = static_cast<std::int64_t>(tables_.delayed.size());
-    for (const WaitingJob& job : tables_.delayed.upcoming(after_time, after_id, through, all)) {
-      if (is_full(answer.jobs, limit)) break;
-      if (group && job.group != group) continue;
-      if (!job.suspended || suspended_too) answer.jobs.push_back(job);
-    }
-    return ReadAnswer{std::move(answer)};
-  }
-
   const MemoryTables& tables_;
+  const Partitions owned_;
 };
 
 }  // namespace
 
-Result<ReadAnswer> MemoryDatabase::read(const Read& question) const {
-  return std::visit(MemoryReads{tables_}, question);
+Result<ReadAnswer> MemoryDatabase::read(const Read& question, Partitions owned) const {
+  return std::visit(MemoryReads{tables_, owned}, question);
 }
 
 }  // namespace carillon::jobtracker

@@ -10,26 +10,80 @@ namespace {
 
 Error away() { return {ErrorCode::kUnavailable, "memory store: told to be away"}; }
 
-Error fenced(const StoreSession& session) {
-  return {ErrorCode::kDenied, "session " + std::to_string(session.session.value) +
-                                  " of job tracker '" + session.name +
-                                  "' was fenced: another job tracker took over"};
+SessionBeat beat_of(const std::pair<SessionId, std::int32_t>& lane, const TrackerRow& row) {
+  return {.session = lane.first,
+          .lane = lane.second,
+          .name = row.name,
+          .batch = row.batch,
+          .at = row.beat};
 }
 
 }  // namespace
 
-void MemoryDatabase::open_session(const StoreSession& session, WallTime now) {
-  TrackerRow row{.name = session.name, .beat = now};
-  for (const auto& [key, other] : tables_.trackers) {
-    row.id_high = std::max(row.id_high, other.id_high);
-    const bool is_ours = key.first == session.session;
-    const bool counts = other.alive_before == WallTime{} && other.batch > 0 && !is_ours;
-    const WallTime alive = counts ? other.beat : other.alive_before;
-    row.alive_before = std::max(row.alive_before, alive);
+Result<SessionStart> MemoryDatabase::begin_session(const StoreSession& session, WallTime now,
+                                                   const SessionPlan& plan) {
+  std::vector<LaneNote> lanes;
+  for (const auto& [lane, row] : tables_.trackers) {
+    lanes.push_back({.beat = beat_of(lane, row),
+                     .id_high = row.id_high,
+                     .alive_before = row.alive_before,
+                     .has_ended = row.has_ended,
+                     .number = row.number});
   }
-  std::erase_if(tables_.trackers,
-                [&](const auto& entry) { return entry.first.first != session.session; });
+  const auto beginning = CARILLON_TRY(plan_beginning(lanes, tables_.partitions, session, plan));
+  if (!are_as_watched(beginning, plan)) {
+    return Error{ErrorCode::kConflict, "another job tracker began to work meanwhile"};
+  }
+  for (const auto& [partition, note] : beginning.noted) tables_.partitions[partition] = note;
+  std::erase_if(tables_.trackers, [&](const auto& entry) {
+    return beginning.leaving.contains(entry.first.first) ||
+           (entry.first.first == session.session &&
+            (entry.first.second == session.lane || entry.first.second == kBeatLane));
+  });
+  TrackerRow row{.name = session.name,
+                 .id_high = beginning.start.id_high,
+                 .beat = now,
+                 .alive_before = beginning.start.last_alive,
+                 .number = beginning.start.number,
+                 .address = plan.address};
   tables_.trackers[{session.session, session.lane}] = row;
+  row.alive_before = {};
+  if (plan.silent) tables_.trackers[{session.session, kBeatLane}] = row;
+  return beginning.start;
+}
+
+void MemoryDatabase::end_session(SessionId session) {
+  for (auto& [lane, row] : tables_.trackers) {
+    if (lane.first == session) row.has_ended = true;
+  }
+}
+
+bool MemoryDatabase::raise_beat(SessionId session) {
+  const auto found = tables_.trackers.find({session, kBeatLane});
+  if (found == tables_.trackers.end() || found->second.has_ended) return false;
+  ++found->second.batch;
+  return true;
+}
+
+ClusterView MemoryDatabase::look(GroupId groups_after) const {
+  ClusterView view;
+  for (const auto& [lane, row] : tables_.trackers) {
+    if (row.has_ended) continue;
+    if (view.trackers.empty() || view.trackers.back().session != lane.first) {
+      view.trackers.push_back({.session = lane.first, .name = row.name, .address = row.address});
+    }
+    view.beats.push_back(beat_of(lane, row));
+  }
+  for (const auto& [partition, note] : tables_.partitions) {
+    view.owners.at(static_cast<std::size_t>(partition)) = note.owner;
+  }
+  for (const auto& [id, row] : tables_.inbox) {
+    view.inbox.set(static_cast<std::size_t>(partition_of(row.group)));
+  }
+  for (auto next = tables_.groups.upper_bound(groups_after); next != tables_.groups.end(); ++next) {
+    view.groups.push_back(next->second);
+  }
+  return view;
 }
 
 TrackerRow* MemoryDatabase::tracker(const StoreSession& session) {
@@ -64,9 +118,19 @@ Result<Group> MemoryDatabase::make_group(const std::string& name, WallTime now) 
 }
 
 MemoryStore::MemoryStore(MemoryDatabase& database, const StoreSession& session, const Clock& clock)
-    : database_(database), session_(session), clock_(clock) {
-  database_.open_session(session_, clock_.wall_now());
-}
+    : database_(database),
+      session_(session),
+      clock_(clock),
+      is_shared_(false),
+      start_(database_.begin_session(session_, clock_.wall_now(), {}).value()) {}
+
+MemoryStore::MemoryStore(MemoryDatabase& database, const StoreSession& session, const Clock& clock,
+                         SessionStart start)
+    : database_(database),
+      session_(session),
+      clock_(clock),
+      is_shared_(true),
+      start_(std::move(start)) {}
 
 bool MemoryStore::takes_fault(MemoryFault fault) {
   if (faults_.empty() || faults_.front() != fault) return false;
@@ -78,7 +142,7 @@ CommitResult MemoryStore::commit(const Batch& batch) {
   if (takes_fault(MemoryFault::kUnavailable)) return RolledBack{.error = away()};
   TrackerRow* row = database_.tracker(session_);
   if (row == nullptr || row->batch != batch.number - 1) {
-    return RolledBack{.error = fenced(session_), .fenced = true};
+    return RolledBack{.error = fenced_error(session_), .fenced = true};
   }
   auto applied = database_.apply(batch);
   if (auto* failure = std::get_if<MemoryDatabase::Failure>(&applied)) {
@@ -102,7 +166,7 @@ CommitResult MemoryStore::commit(const Batch& batch) {
 Result<bool> MemoryStore::settle(std::int64_t batch_number) {
   if (takes_fault(MemoryFault::kUnavailable)) return away();
   const TrackerRow* row = database_.tracker(session_);
-  if (row == nullptr) return fenced(session_);
+  if (row == nullptr) return fenced_error(session_);
   return row->batch >= batch_number;
 }
 
@@ -117,14 +181,16 @@ Result<ReadAnswer> MemoryStore::read(const Read& question) {
     auto group = CARILLON_TRY(database_.make_group(make->name, clock_.wall_now()));
     return ReadAnswer{GroupAnswer{std::move(group)}};
   }
-  auto answer = CARILLON_TRY(database_.read(question));
+  auto answer = CARILLON_TRY(database_.read(question, start_.owned));
   if (auto* clock = std::get_if<ClockAnswer>(&answer)) *clock = read_clock();
   if (auto* start = std::get_if<StartAnswer>(&answer)) {
     start->clock = read_clock();
-    if (const TrackerRow* row = database_.tracker(session_)) {
-      start->id_high = row->id_high;
-      start->last_alive = row->alive_before;
-    }
+    start->id_high = start_.id_high;
+    start->last_alive = start_.last_alive;
+    start->last_alive_of = start_.last_alive_of;
+    start->owned = start_.owned;
+    if (is_shared_) start->number = start_.number;
+    keep_owned(*start);
   }
   return answer;
 }

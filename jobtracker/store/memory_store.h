@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "jobtracker/store/cluster_view.h"
 #include "jobtracker/store/memory_tables.h"
 #include "jobtracker/store/store.h"
 #include "jobtracker/store/store_session.h"
@@ -25,8 +26,16 @@ class MemoryDatabase {
  public:
   const MemoryTables& tables() const { return tables_; }
 
-  // Registers a session's lane; every other session is fenced from now on.
-  void open_session(const StoreSession& session, WallTime now);
+  // As begin_session() of the SQL stores: registers a session, fences, takes partitions.
+  // kConflict: one of the silent is not as it was watched. kDenied: the session before was fenced.
+  Result<SessionStart> begin_session(const StoreSession& session, WallTime now,
+                                     const SessionPlan& plan);
+  // It says that it has ended: nobody need watch it.
+  void end_session(SessionId session);
+  // False: it was fenced, or has ended.
+  bool raise_beat(SessionId session);
+  // All that one who shares the database sees of the others; the times are his to note.
+  ClusterView look(GroupId groups_after) const;
 
   // All operations of a batch or, with an error, none. The fence is the caller's.
   struct Failure {
@@ -40,7 +49,8 @@ class MemoryDatabase {
   // Numbers and beats of a lane; null when it was fenced.
   TrackerRow* tracker(const StoreSession& session);
 
-  Result<ReadAnswer> read(const Read& question) const;
+  // `owned`: what is read for the loop is of the groups of these partitions.
+  Result<ReadAnswer> read(const Read& question, Partitions owned = all_partitions()) const;
   Result<Group> make_group(const std::string& name, WallTime now);
 
   // It has a clock of its own from now on, by so much ahead of those who ask.
@@ -64,6 +74,9 @@ class MemoryStore final : public Store {
  public:
   // Fences all other sessions of the database. Both must outlive the store.
   MemoryStore(MemoryDatabase& database, const StoreSession& session, const Clock& clock);
+  // Of a session that has begun beside others.
+  MemoryStore(MemoryDatabase& database, const StoreSession& session, const Clock& clock,
+              SessionStart start);
 
   // The next call that it fits does this instead; several wait in order.
   void fail_next(MemoryFault fault) { faults_.push_back(fault); }
@@ -79,6 +92,8 @@ class MemoryStore final : public Store {
   MemoryDatabase& database_;
   StoreSession session_;
   const Clock& clock_;
+  const bool is_shared_;
+  const SessionStart start_;
   std::deque<MemoryFault> faults_{};
 };
 

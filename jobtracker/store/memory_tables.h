@@ -11,6 +11,7 @@
 
 #include "jobtracker/store/batch.h"
 #include "jobtracker/store/rows.h"
+#include "jobtracker/store/session_plan.h"
 
 // The tables of the memory store: ordinary containers with the orders that the reads need.
 namespace carillon::jobtracker {
@@ -61,6 +62,9 @@ struct TrackerRow {
   std::int64_t id_high = 0;
   WallTime beat{};
   WallTime alive_before{};  // StartAnswer::last_alive; epoch once the session has recovered
+  bool has_ended = false;
+  std::int32_t number = 0;
+  std::string address{};
 };
 
 struct MemoryTables {
@@ -78,6 +82,7 @@ struct MemoryTables {
   std::map<SessionId, NodeRow> nodes{};
   std::map<std::pair<std::int64_t, std::int64_t>, StoredAnswer> answers{};  // client, slot
   std::map<std::pair<SessionId, std::int32_t>, TrackerRow> trackers{};      // session, lane
+  PartitionNotes partitions{};
 };
 
 }  // namespace carillon::jobtracker

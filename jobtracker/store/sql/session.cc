@@ -44,7 +44,6 @@ constexpr std::string_view kSelectBatch =
 constexpr std::string_view kEnd = "UPDATE lts_tracker SET ended = 1 WHERE session_id = ?";
 constexpr std::string_view kBeatOnce =
     "UPDATE lts_tracker SET batch = batch + 1 WHERE session_id = ? AND lane = ? AND ended = 0";
-constexpr std::int32_t kBeatLane = -1;
 constexpr std::string_view kForUpdate = " FOR UPDATE";
 // Whoever locks a row of lts_tracker does so for a commit's time, or stands still.
 constexpr std::string_view kForUpdateNow = " FOR UPDATE NOWAIT";
@@ -83,16 +82,8 @@ Error in_use_error(const std::string& store_name, const SessionBeat* other) {
                                     std::to_string(other->session.value) + ")"};
 }
 
-struct TrackerRow {
-  SessionBeat beat{};
-  std::int64_t id_high = 0;
-  WallTime alive_before{};  // epoch: what was missed before it has its outcomes
-  bool has_ended = false;
-  std::int32_t number = 0;
-};
-
-Result<std::vector<TrackerRow>> read_trackers(sql::Connection& db) {
-  std::vector<TrackerRow> rows;
+Result<std::vector<LaneNote>> read_lanes(sql::Connection& db) {
+  std::vector<LaneNote> rows;
   CARILLON_TRY(db.query(kSelectTrackers, {}, [&](const sql::Row& row) {
     rows.push_back({.beat = beat_of(row),
                     .id_high = row.integer(5),
@@ -103,128 +94,52 @@ Result<std::vector<TrackerRow>> read_trackers(sql::Connection& db) {
   return rows;
 }
 
-// Whose rows go with the beginning: the sessions that were watched, that have ended, and the one
-// whose place is taken; or all.
-std::map<SessionId, std::vector<SessionBeat>> leaving(const std::vector<TrackerRow>& rows,
-                                                      const StoreSession& session,
-                                                      const SessionPlan& plan) {
-  std::map<SessionId, std::vector<SessionBeat>> all;
-  for (const TrackerRow& row : rows) {
-    const SessionId one = row.beat.session;
-    const bool is_silent =
-        !plan.silent || std::any_of(plan.silent->begin(), plan.silent->end(),
-                                    [&](const SessionBeat& beat) { return beat.session == one; });
-    if (one != session.session && (is_silent || row.has_ended || one == plan.before)) {
-      all[one].push_back(row.beat);
-    }
-  }
-  return all;
+Result<PartitionNotes> read_partitions(sql::Connection& db) {
+  PartitionNotes notes;
+  CARILLON_TRY(db.query(kSelectPartitions, {}, [&](const sql::Row& row) {
+    notes[static_cast<std::int32_t>(row.integer(0))] = {.owner = SessionId{row.integer(1)},
+                                                        .alive_before = wall_time(row.integer(2))};
+  }));
+  return notes;
 }
 
-// False: one that goes has just written, or one of the silent is no longer as it was watched.
+// False: one that goes has just written.
 Result<bool> lock_sessions(sql::Connection& db,
                            const std::map<SessionId, std::vector<SessionBeat>>& sessions,
-                           const SessionPlan& plan, std::string_view lock) {
+                           std::string_view lock) {
   for (const auto& [session, seen] : sessions) {
     std::vector<SessionBeat> now;
     CARILLON_TRY(db.query(locking(db, kSelectLanes, lock), SqlValues{value_of(session)},
                           [&](const sql::Row& row) { now.push_back(beat_of(row)); }));
     if (now != seen) return false;
   }
-  const auto silent = plan.silent.value_or(std::vector<SessionBeat>{});
-  return std::all_of(silent.begin(), silent.end(), [&](const SessionBeat& beat) {
-    const auto found = sessions.find(beat.session);
-    return found == sessions.end() ||
-           std::find(found->second.begin(), found->second.end(), beat) != found->second.end();
-  });
-}
-
-std::optional<std::int32_t> free_number(
-    const std::vector<TrackerRow>& rows,
-    const std::map<SessionId, std::vector<SessionBeat>>& leaving, SessionId us) {
-  Partitions taken;
-  for (const TrackerRow& row : rows) {
-    if (row.beat.session != us && !leaving.contains(row.beat.session)) {
-      taken.set(static_cast<std::size_t>(row.number % kPartitions));
-    }
-  }
-  for (std::int32_t number = 0; number < kPartitions; ++number) {
-    if (!taken.test(static_cast<std::size_t>(number))) return number;
-  }
-  return std::nullopt;
-}
-
-// What nobody owns who lives becomes ours as far as it is wanted, and nobody's otherwise.
-Status take_partitions(sql::Connection& db, const std::vector<TrackerRow>& rows,
-                       const std::map<SessionId, std::vector<SessionBeat>>& leaving,
-                       const StoreSession& session, const SessionPlan& plan, SessionStart& start) {
-  std::map<SessionId, const TrackerRow*> lanes;  // that commit
-  WallTime last_of_all{};
-  for (const TrackerRow& row : rows) {
-    if (row.beat.lane == kBeatLane || row.beat.session == session.session) continue;
-    lanes[row.beat.session] = &row;
-    const bool counts = row.alive_before == WallTime{} && row.beat.batch > 0;
-    last_of_all = std::max(last_of_all, counts ? row.beat.at : row.alive_before);
-  }
-  struct Noted {
-    SessionId owner{};
-    WallTime alive_before{};
-  };
-  std::map<std::int32_t, Noted> noted;
-  CARILLON_TRY(db.query(kSelectPartitions, {}, [&](const sql::Row& row) {
-    noted[static_cast<std::int32_t>(row.integer(0))] = {SessionId{row.integer(1)},
-                                                        wall_time(row.integer(2))};
-  }));
-  for (std::int32_t partition = 0; partition < kPartitions; ++partition) {
-    const auto found = noted.find(partition);
-    // A store of an older version has none.
-    Noted now = found == noted.end() ? Noted{.alive_before = last_of_all} : found->second;
-    const auto owner = lanes.find(now.owner);
-    const bool lives = owner != lanes.end() && !leaving.contains(now.owner);
-    if (lives && found != noted.end()) continue;
-    // One that was still recovering hides nothing of what was missed before it.
-    if (owner != lanes.end() && owner->second->alive_before == WallTime{} &&
-        owner->second->beat.batch > 0) {
-      now.alive_before = std::max(now.alive_before, owner->second->beat.at);
-    }
-    const bool is_ours = plan.wanted.test(static_cast<std::size_t>(partition));
-    now.owner = is_ours ? session.session : SessionId{};
-    CARILLON_TRY(db.execute(kReplacePartition, SqlValues{Value::of(partition), value_of(now.owner),
-                                                         value_of(now.alive_before)}));
-    if (!is_ours) continue;
-    start.owned.set(static_cast<std::size_t>(partition));
-    start.last_alive_of[partition] = now.alive_before;
-    start.last_alive = std::max(start.last_alive, now.alive_before);
-  }
-  return {};
+  return true;
 }
 
 // Nothing: the others are not as they were watched.
 Result<std::optional<SessionStart>> try_begin(sql::Connection& db, const StoreSession& session,
                                               WallTime now, const SessionPlan& plan,
                                               std::string_view lock) {
-  SessionStart start;
   CARILLON_TRY(db.begin());
-  const auto rows = CARILLON_TRY(read_trackers(db));
-  const auto gone = leaving(rows, session, plan);
-  if (plan.before && !gone.contains(plan.before)) {
+  const auto lanes = CARILLON_TRY(read_lanes(db));
+  const auto partitions = CARILLON_TRY(read_partitions(db));
+  const auto planned = plan_beginning(lanes, partitions, session, plan);
+  if (!planned.ok()) {
     CARILLON_TRY(db.rollback());
-    return fenced_error({.session = plan.before, .name = session.name});
+    return planned.error();
   }
-  if (!CARILLON_TRY(lock_sessions(db, gone, plan, lock))) {
+  const SessionBeginning& beginning = planned.value();
+  const SessionStart& start = beginning.start;
+  const bool are_locked = CARILLON_TRY(lock_sessions(db, beginning.leaving, lock));
+  if (!are_locked || !are_as_watched(beginning, plan)) {
     CARILLON_TRY(db.rollback());
     return std::optional<SessionStart>{};
   }
-  const auto number = free_number(rows, gone, session.session);
-  if (!number) {
-    CARILLON_TRY(db.rollback());
-    return Error{ErrorCode::kInvalidArgument, "the store has " + std::to_string(kPartitions) +
-                                                  " job trackers, which is the most (stop one)"};
+  for (const auto& [partition, note] : beginning.noted) {
+    CARILLON_TRY(db.execute(kReplacePartition, SqlValues{Value::of(partition), value_of(note.owner),
+                                                         value_of(note.alive_before)}));
   }
-  start.number = *number;
-  for (const TrackerRow& row : rows) start.id_high = std::max(start.id_high, row.id_high);
-  CARILLON_TRY(take_partitions(db, rows, gone, session, plan, start));
-  for (const auto& [one, lanes] : gone) {
+  for (const auto& [one, beats] : beginning.leaving) {
     CARILLON_TRY(db.execute(kDeleteSession, SqlValues{value_of(one)}));
   }
   CARILLON_TRY(db.execute(kDeleteLane, SqlValues{value_of(session.session), Value::of(session.lane),
@@ -243,12 +158,6 @@ Result<std::optional<SessionStart>> try_begin(sql::Connection& db, const StoreSe
 }
 
 }  // namespace
-
-Error fenced_error(const StoreSession& session) {
-  return {ErrorCode::kDenied, "session " + std::to_string(session.session.value) +
-                                  " of job tracker '" + session.name +
-                                  "' was fenced: another job tracker took over"};
-}
 
 Result<std::vector<SessionBeat>> read_beats(sql::Connection& db, const StoreSession& session) {
   std::vector<SessionBeat> beats;

@@ -1,15 +1,13 @@
 #pragma once
 
 #include <functional>
-#include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "jobtracker/store/batch.h"
 #include "jobtracker/store/beat_watch.h"
 #include "jobtracker/store/cluster_view.h"
-#include "jobtracker/store/store_session.h"
+#include "jobtracker/store/session_plan.h"
 #include "shared/base/clock.h"
 #include "shared/sql/sql_connection.h"
 
@@ -25,25 +23,6 @@ struct StandBy {
   std::function<void(const SessionBeat& other)> on_other{};
   // Waits so long. False: nobody wants the store any more.
   std::function<bool(Duration longest)> wait{};
-};
-
-// As which a session begins.
-struct SessionPlan {
-  // Sessions that were watched and are silent: they are fenced if they still are as they were.
-  // Nothing: nobody else works on the store, and whoever is noted there is fenced.
-  std::optional<std::vector<SessionBeat>> silent{};
-  SessionId before{};                    // of the same process, whose place this one takes; 0: none
-  Partitions wanted = all_partitions();  // of those that nobody else owns who lives
-  std::string address{};                 // where others reach it
-};
-
-struct SessionStart {
-  std::int64_t id_high = 0;  // no id ever given out is higher
-  // As StartAnswer has them.
-  WallTime last_alive{};
-  std::map<std::int32_t, WallTime> last_alive_of{};
-  Partitions owned{};
-  std::int32_t number = 0;
 };
 
 // The beats of all other sessions that have not ended.
@@ -85,7 +64,5 @@ Result<bool> raise_beat(sql::Connection& db, SessionId session);
 
 // Says that the session ended, so that the next one need not watch it.
 Status end_session(sql::Connection& db, const StoreSession& session);
-
-Error fenced_error(const StoreSession& session);
 
 }  // namespace carillon::jobtracker

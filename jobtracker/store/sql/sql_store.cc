@@ -22,15 +22,6 @@ Error for_reader(Error error) {
   return error;
 }
 
-// What others look after is none of ours.
-void keep_owned(StartAnswer& start) {
-  if (start.owned.all()) return;
-  const auto is_others = [&](GroupId group) { return !has_group(start.owned, group); };
-  std::erase_if(start.definitions, [&](const Definition& one) { return is_others(one.group); });
-  std::erase_if(start.executing, [&](const ExecutingJob& one) { return is_others(one.job.group); });
-  std::erase_if(start.retries, [&](const WaitingJob& one) { return is_others(one.group); });
-}
-
 }  // namespace
 
 Result<OpenedStore> SqlStore::open(Connect connect, const SqlStoreOptions& options,

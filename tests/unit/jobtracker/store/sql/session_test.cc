@@ -8,12 +8,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "jobtracker/store/memory_store.h"
 #include "jobtracker/store/sql/schema_migration.h"
 #include "shared/base/random.h"
 #include "shared/sql/sqlite/sqlite_connection.h"
+#include "tests/support/manual_clock.h"
 #include "tests/support/temp_folder.h"
 
 // Sessions that share a store, as on MariaDB: the statements are the same, only the locks are not.
+// The in-memory store is held to the same.
 namespace carillon::jobtracker {
 namespace {
 
@@ -64,6 +67,9 @@ struct SharedStore {
     const std::set<SessionId> fenced = silent_ones();
     const auto start = begin_session(*db, named(session), ++now, plan);
     ASSERT_TRUE(start.ok()) << start.error().message;
+    const auto in_memory = memory.begin_session(named(session), now, plan);
+    ASSERT_TRUE(in_memory.ok()) << in_memory.error().message;
+    EXPECT_EQ(in_memory.value(), start.value());
     std::int64_t highest = 0;
     std::set<std::int32_t> numbers;
     Partitions others;
@@ -99,6 +105,8 @@ struct SharedStore {
     EXPECT_TRUE(db->begin().ok());
     const bool proved = prove_session(*db, named(id), batch).value();
     EXPECT_TRUE(db->commit().ok());
+    MemoryStore other(memory, named(id), clock, {});
+    EXPECT_EQ(std::holds_alternative<Committed>(other.commit(batch)), proved);
     if (!proved) return false;
     session.batch = batch.number;
     session.id_high = batch.id_high;
@@ -110,7 +118,13 @@ struct SharedStore {
 
   void end(SessionId id) {
     EXPECT_TRUE(end_session(*db, named(id)).ok());
+    memory.end_session(id);
     living.erase(id);
+  }
+
+  void raise(SessionId id) {
+    EXPECT_TRUE(raise_beat(*db, id).value());
+    EXPECT_TRUE(memory.raise_beat(id));
   }
 
   void check() {
@@ -122,10 +136,15 @@ struct SharedStore {
             << "partition " << i << " of session " << id.value;
       }
     }
+    const auto other = memory.look(GroupId{});
+    EXPECT_EQ(other.owners, view.owners);
+    EXPECT_EQ(other.beats, view.beats);
   }
 
   testing::TempFolder folder{};
   std::unique_ptr<sql::SqliteConnection> db{};
+  MemoryDatabase memory{};
+  ManualClock clock{};
   SeededRandom random{11};
   WallTime now = kBegan;
   std::int64_t last_session = 0;
@@ -149,6 +168,7 @@ TEST(Session, EachPartitionHasOneOwnerWhoeverComesGoesOrDies) {
       store.end(store.any());
     } else {
       const SessionId id = store.any();
+      store.raise(id);
       EXPECT_TRUE(store.living.at(id).is_silent || store.proves(id));
     }
     store.check();
@@ -166,6 +186,11 @@ TEST(Session, OneThatWasFencedIsNotFollowed) {
                                     {.silent = std::vector<SessionBeat>{}, .before = SessionId{1}});
   ASSERT_FALSE(outrun.ok());
   EXPECT_EQ(outrun.error().code, ErrorCode::kDenied);
+  const auto in_memory =
+      store.memory.begin_session(SharedStore::named(SessionId{9}), store.now,
+                                 {.silent = std::vector<SessionBeat>{}, .before = SessionId{1}});
+  ASSERT_FALSE(in_memory.ok());
+  EXPECT_EQ(in_memory.error().message, outrun.error().message);
   store.check();
 }
 

@@ -1,0 +1,119 @@
+#include "jobtracker/store/session_plan.h"
+
+#include <algorithm>
+
+namespace carillon::jobtracker {
+namespace {
+
+std::map<SessionId, std::vector<SessionBeat>> leaving(const std::vector<LaneNote>& lanes,
+                                                      const StoreSession& session,
+                                                      const SessionPlan& plan) {
+  std::map<SessionId, std::vector<SessionBeat>> all;
+  for (const LaneNote& lane : lanes) {
+    const SessionId one = lane.beat.session;
+    const bool is_silent =
+        !plan.silent || std::any_of(plan.silent->begin(), plan.silent->end(),
+                                    [&](const SessionBeat& beat) { return beat.session == one; });
+    if (one != session.session && (is_silent || lane.has_ended || one == plan.before)) {
+      all[one].push_back(lane.beat);
+    }
+  }
+  return all;
+}
+
+std::optional<std::int32_t> free_number(const std::vector<LaneNote>& lanes,
+                                        const SessionBeginning& beginning, SessionId us) {
+  Partitions taken;
+  for (const LaneNote& lane : lanes) {
+    if (lane.beat.session != us && !beginning.leaving.contains(lane.beat.session)) {
+      taken.set(static_cast<std::size_t>(lane.number % kPartitions));
+    }
+  }
+  for (std::int32_t number = 0; number < kPartitions; ++number) {
+    if (!taken.test(static_cast<std::size_t>(number))) return number;
+  }
+  return std::nullopt;
+}
+
+// What nobody owns who lives becomes ours as far as it is wanted, and nobody's otherwise.
+void take_partitions(const std::vector<LaneNote>& lanes, const PartitionNotes& partitions,
+                     const StoreSession& session, const SessionPlan& plan,
+                     SessionBeginning& beginning) {
+  SessionStart& start = beginning.start;
+  std::map<SessionId, const LaneNote*> owners;  // their lanes that commit
+  WallTime last_of_all{};
+  for (const LaneNote& lane : lanes) {
+    if (lane.beat.lane == kBeatLane || lane.beat.session == session.session) continue;
+    owners[lane.beat.session] = &lane;
+    const bool counts = lane.alive_before == WallTime{} && lane.beat.batch > 0;
+    last_of_all = std::max(last_of_all, counts ? lane.beat.at : lane.alive_before);
+  }
+  for (std::int32_t partition = 0; partition < kPartitions; ++partition) {
+    const auto found = partitions.find(partition);
+    // A store of an older version has none.
+    PartitionNote now =
+        found == partitions.end() ? PartitionNote{.alive_before = last_of_all} : found->second;
+    const auto owner = owners.find(now.owner);
+    const bool lives = owner != owners.end() && !beginning.leaving.contains(now.owner);
+    if (lives && found != partitions.end()) continue;
+    // One that was still recovering hides nothing of what was missed before it.
+    if (owner != owners.end() && owner->second->alive_before == WallTime{} &&
+        owner->second->beat.batch > 0) {
+      now.alive_before = std::max(now.alive_before, owner->second->beat.at);
+    }
+    const bool is_ours = plan.wanted.test(static_cast<std::size_t>(partition));
+    now.owner = is_ours ? session.session : SessionId{};
+    beginning.noted[partition] = now;
+    if (!is_ours) continue;
+    start.owned.set(static_cast<std::size_t>(partition));
+    start.last_alive_of[partition] = now.alive_before;
+    start.last_alive = std::max(start.last_alive, now.alive_before);
+  }
+}
+
+}  // namespace
+
+Result<SessionBeginning> plan_beginning(const std::vector<LaneNote>& lanes,
+                                        const PartitionNotes& partitions,
+                                        const StoreSession& session, const SessionPlan& plan) {
+  SessionBeginning beginning{.leaving = leaving(lanes, session, plan)};
+  if (plan.before && !beginning.leaving.contains(plan.before)) {
+    return fenced_error({.session = plan.before, .name = session.name});
+  }
+  const auto number = free_number(lanes, beginning, session.session);
+  if (!number) {
+    return Error{ErrorCode::kInvalidArgument, "the store has " + std::to_string(kPartitions) +
+                                                  " job trackers, which is the most (stop one)"};
+  }
+  beginning.start.number = *number;
+  for (const LaneNote& lane : lanes) {
+    beginning.start.id_high = std::max(beginning.start.id_high, lane.id_high);
+  }
+  take_partitions(lanes, partitions, session, plan, beginning);
+  return beginning;
+}
+
+bool are_as_watched(const SessionBeginning& beginning, const SessionPlan& plan) {
+  if (!plan.silent) return true;
+  return std::all_of(plan.silent->begin(), plan.silent->end(), [&](const SessionBeat& beat) {
+    const auto found = beginning.leaving.find(beat.session);
+    return found == beginning.leaving.end() ||
+           std::find(found->second.begin(), found->second.end(), beat) != found->second.end();
+  });
+}
+
+void keep_owned(StartAnswer& start) {
+  if (start.owned.all()) return;
+  const auto is_others = [&](GroupId group) { return !has_group(start.owned, group); };
+  std::erase_if(start.definitions, [&](const Definition& one) { return is_others(one.group); });
+  std::erase_if(start.executing, [&](const ExecutingJob& one) { return is_others(one.job.group); });
+  std::erase_if(start.retries, [&](const WaitingJob& one) { return is_others(one.group); });
+}
+
+Error fenced_error(const StoreSession& session) {
+  return {ErrorCode::kDenied, "session " + std::to_string(session.session.value) +
+                                  " of job tracker '" + session.name +
+                                  "' was fenced: another job tracker took over"};
+}
+
+}  // namespace carillon::jobtracker
