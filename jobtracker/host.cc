@@ -221,7 +221,7 @@ void Host::on_view(const ClusterView& view) {
   if (!change_) return;
   wait_in_room();
   room_->keep();
-  tracker()->hand_over();
+  tracker()->hand_over(*room_);
   patience_ = loop_.post_at(clock_.steady_now() + kStopPatience, [this] { loop_.stop(); });
 }
 

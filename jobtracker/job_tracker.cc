@@ -132,6 +132,12 @@ void JobTracker::stop() {
   const wire::Message stopping = wire::ErrorReply{stopping_error()};
   // One that is not reached finds out by itself.
   for (const auto& [session, worker] : workers_.all()) (void)send(*worker, stopping);
+  while (const auto waiting = bulk_.next()) take(waiting->peer, waiting->bytes);
+}
+
+void JobTracker::hand_over(net::ServerReceiver& next) {
+  stopping_ = true;
+  while (const auto waiting = bulk_.next()) next.on_frame(waiting->peer, waiting->bytes);
 }
 
 // While the store is away, the time goes on as it did.
@@ -153,8 +159,17 @@ bool JobTracker::end_turn() {
   const bool hands_out = !stopping_ && !may_be_fenced();
   if (hands_out) dispatcher_.pump();
   completion_.flush();
+  const bool has_bulk = take_bulk();
   batcher_.flush(batch_head());
-  return hands_out && dispatcher_.has_work();
+  return has_bulk || (hands_out && dispatcher_.has_work());
+}
+
+// One a turn, for it takes as long as many small ones. True: the next can be taken too.
+bool JobTracker::take_bulk() {
+  if (bulk_.empty() || !batcher_.wants_bulk()) return false;
+  const BulkLine::Frame frame = *bulk_.next();
+  take(frame.peer, frame.bytes);
+  return !bulk_.empty() && batcher_.wants_bulk();
 }
 
 BatchHead JobTracker::batch_head() const {
@@ -186,6 +201,12 @@ bool JobTracker::deliver(const Asker& asker, wire::Message message) {
 }
 
 void JobTracker::on_frame(const net::Peer& peer, std::string_view frame) {
+  if (!ready_ || stopping_ || !BulkLine::takes(frame)) return take(peer, frame);
+  if (!bulk_.put(peer, frame))
+    answer({peer, wire::correlation_of(frame)}, wire::ErrorReply{batcher_.slow_down()});
+}
+
+void JobTracker::take(const net::Peer& peer, std::string_view frame) {
   auto decoded = wire::decode(frame);
   if (!decoded.ok()) {
     ++bad_frames_;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "jobtracker/bulk_line.h"
 #include "jobtracker/completion/completion.h"
 #include "jobtracker/dispatch/dispatcher.h"
 #include "jobtracker/feedback/feedback_desk.h"
@@ -71,8 +72,8 @@ class JobTracker final : public net::ServerReceiver,
   // long as it may, nobody gets a lease or a job from it. Not called: its store is its own.
   void proven(SteadyTime at) { proven_at_ = std::max(proven_at_.value_or(at), at); }
   // As stop(), but this session's place is taken by another one of the same process, and nobody is
-  // told: who asks meanwhile is to be kept waiting.
-  void hand_over() { stopping_ = true; }
+  // told: who asks meanwhile is to be kept waiting, by `next`.
+  void hand_over(net::ServerReceiver& next);
   // Nothing that was taken waits for the store any more.
   bool is_idle() const { return !ready_ || batcher_.is_idle(); }
 
@@ -117,6 +118,8 @@ class JobTracker final : public net::ServerReceiver,
   BatchHead batch_head() const;
   bool may_be_fenced() const { return proven_at_ && clock_.steady_now() >= *proven_at_ + kSilence; }
   void on_started(Result<ReadAnswer> answer);
+  void take(const net::Peer& peer, std::string_view frame);
+  bool take_bulk();
   void route(const Asker& asker, wire::Message message, std::size_t bytes);
   void on_register(const Asker& asker, wire::Register message);
   void seat(const Asker& asker, const wire::Register& message, const Group& group);
@@ -156,6 +159,7 @@ class JobTracker final : public net::ServerReceiver,
   Completion completion_;
   Dispatcher dispatcher_;
   Recovery recovery_;
+  BulkLine bulk_;
   SubmitIntake submit_;
   ActIntake act_;
   QueryDesk query_;

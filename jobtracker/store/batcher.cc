@@ -13,6 +13,9 @@ namespace {
 constexpr Duration kRoomAgain = std::chrono::seconds{1};
 constexpr Duration kSayAgain = std::chrono::minutes{1};
 
+// With so many requests that wait for a read, more of a bulk load would only wait with them.
+constexpr std::size_t kHeldForBulk = 32;
+
 // What clients and workers can make large.
 std::size_t bytes_of(const Operation& operation) {
   if (const auto* job = std::get_if<AddJob>(&operation)) return job->job.spec.size();
@@ -111,9 +114,22 @@ void Batcher::release(std::size_t bytes) {
 
 Status Batcher::check_room() {
   if (!is_full()) return {};
+  return slow_down();
+}
+
+Error Batcher::slow_down() {
   ++slowed_down_;
-  return Error{ErrorCode::kLimit,
-               "the job tracker has more requests than it can store now, slow down"};
+  return {ErrorCode::kLimit, "the job tracker has more requests than it can store now, slow down"};
+}
+
+bool Batcher::wants_bulk() const {
+  if (held_requests_ >= kHeldForBulk) return false;
+  std::size_t rows = 0;
+  for (const Unit& unit : waiting_[static_cast<std::size_t>(Urgency::kBulk)]) {
+    rows += unit.rows;
+    if (rows >= 2 * limit_) return false;
+  }
+  return true;
 }
 
 void Batcher::beat() { wants_beat_ = true; }
@@ -148,6 +164,8 @@ void Batcher::flush(const BatchHead& head) {
         order.begin() + at + 1, order.end(),
         [this](Urgency other) { return !waiting_[static_cast<std::size_t>(other)].empty(); });
     const std::size_t through = limit - (others_wait ? (limit - filled) / 8 : 0);
+    std::size_t& credit = credit_[static_cast<std::size_t>(order[at])];
+    const std::size_t units_before = in_flight_.size();
     while (!queue.empty()) {
       Unit& unit = queue.front();
       // A resend waits for the batch after its first copy's, and is answered from that.
@@ -156,7 +174,7 @@ void Batcher::flush(const BatchHead& head) {
       }
       const std::size_t size = unit.operations.size();
       const bool is_first = in_flight_.empty();
-      if (!is_first && filled + unit.rows > through) break;
+      if (!is_first && filled + unit.rows > through + credit) break;
       filled += unit.rows;
       if (unit.request) {
         unit.request->first_operation = batch.operations.size();
@@ -168,7 +186,10 @@ void Batcher::flush(const BatchHead& head) {
                 std::back_inserter(batch.operations));
       in_flight_.push_back(std::move(unit));
       queue.pop_front();
+      credit = 0;
     }
+    // A unit larger than what is left to it goes too some day.
+    if (!queue.empty() && in_flight_.size() == units_before) credit += limit / 16;
   }
   in_flight_rows_ = filled;
   wants_beat_ = false;

@@ -121,6 +121,9 @@ class Batcher {
   }
   // kLimit: a request that comes now is to come later; it is counted.
   Status check_room();
+  Error slow_down();
+  // Whether so little of bulk loads waits, for the lane or a read, that the lane may soon be idle.
+  bool wants_bulk() const;
   std::int64_t slowed_down() const { return slowed_down_; }
   std::size_t pending_rows() const { return pending_rows_; }
   // Nothing waits, and nothing is under way.
@@ -172,7 +175,8 @@ class Batcher {
   const Clock& clock_;
   const Logger& log_;
   std::deque<Unit> waiting_[kUrgencies];
-  std::vector<Unit> in_flight_;  // their operations are in the batch under way
+  std::array<std::size_t, kUrgencies> credit_{};  // rows, for a unit that did not fit lately
+  std::vector<Unit> in_flight_;                   // their operations are in the batch under way
   std::size_t in_flight_rows_ = 0;
   bool is_busy_ = false;
   bool wants_beat_ = false;

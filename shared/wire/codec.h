@@ -23,6 +23,9 @@ Result<Envelope> decode(std::string_view frame);
 // The correlation of a frame that decode() refused, or 0.
 std::uint64_t correlation_of(std::string_view frame);
 
+// Whether a frame's head says that it is a Submit.
+bool is_submit(std::string_view frame);
+
 // A JobSpec as it is stored and handed out: a MessagePack map of the fields that differ from their
 // defaults.
 std::string encode_spec(const JobSpec& spec);

@@ -289,6 +289,20 @@ constexpr std::array<MessageType, sizeof...(kTypes)> message_types(std::index_se
 constexpr auto kMessageTypes =
     message_types(std::make_index_sequence<std::variant_size_v<Message>>{});
 
+struct Head {
+  std::uint64_t version = 0;
+  std::uint64_t type = 0;
+  std::uint64_t correlation = 0;
+};
+
+std::optional<Head> head_of(std::string_view frame) {
+  Decoder decoder(frame);
+  Head head;
+  const bool good = decoder.get_head() && decoder.get(head.version) && decoder.get(head.type) &&
+                    decoder.get(head.correlation);
+  return good ? std::optional{head} : std::nullopt;
+}
+
 }  // namespace
 
 Result<Envelope> decode(std::string_view frame) {
@@ -323,13 +337,13 @@ Result<Envelope> decode(std::string_view frame) {
 }
 
 std::uint64_t correlation_of(std::string_view frame) {
-  Decoder decoder(frame);
-  std::uint64_t version = 0;
-  std::uint64_t type = 0;
-  std::uint64_t correlation = 0;
-  const bool good =
-      decoder.get_head() && decoder.get(version) && decoder.get(type) && decoder.get(correlation);
-  return good ? correlation : 0;
+  const auto head = head_of(frame);
+  return head ? head->correlation : 0;
+}
+
+bool is_submit(std::string_view frame) {
+  const auto head = head_of(frame);
+  return head && head->type == Message{Submit{}}.index();
 }
 
 Result<JobSpec> decode_spec(std::string_view bytes) {

@@ -17,10 +17,10 @@
 namespace carillon::net {
 namespace {
 
-// So that a flood leaves time for timers, and bulk loads for what the store answers meanwhile.
+// So that a flood leaves time for timers and for what the store answers meanwhile.
 constexpr int kFramesPerTurnMax = 256;
-constexpr std::size_t kBytesPerTurnMax = 64 * 1024;  // more by at most one frame
-constexpr int kLingerMs = 300;                       // for the last answers, when it is destroyed
+constexpr std::size_t kBytesPerTurnMax = 1024 * 1024;  // more by at most one frame
+constexpr int kLingerMs = 300;                         // for the last answers, when it is destroyed
 
 // What a server must know before it listens.
 struct Entrance {

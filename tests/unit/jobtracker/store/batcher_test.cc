@@ -1,5 +1,8 @@
 #include "jobtracker/store/batcher.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -403,6 +406,35 @@ TEST(Batcher, HalvesWhatReachesALimitOfTheStore) {
     bundle.clock.advance(std::chrono::seconds{2});
   }
   EXPECT_THAT(bundle.refusals, IsEmpty());
+}
+
+TEST(Batcher, NeverLetsALargeUnitWaitForEver) {
+  BatcherBundle bundle({.rows_min = 64, .rows_max = 64});
+  std::vector<std::int64_t> large(1000);
+  std::iota(large.begin(), large.end(), 1);
+  bundle.post_unit(Urgency::kBulk, large);
+  std::int64_t id = 10'000;
+  int batches = 0;
+  const auto is_done = [&] { return std::ranges::find(bundle.done, 1000) != bundle.done.end(); };
+  while (!is_done() && batches < 1000) {
+    // There are always more urgent ones than a batch takes.
+    while (bundle.batcher.pending_rows() < 2000) bundle.post(Urgency::kClaim, ++id);
+    bundle.flush();
+    bundle.commit(bundle.take());
+    ++batches;
+  }
+  EXPECT_TRUE(is_done());
+  EXPECT_GT(batches, 200) << "nor does it take more than its share";
+}
+
+TEST(Batcher, WantsMoreOfABulkLoadBeforeTheLaneRunsDry) {
+  BatcherBundle bundle({.rows_min = 64, .rows_max = 64});
+  EXPECT_TRUE(bundle.batcher.wants_bulk());
+  bundle.post_unit(Urgency::kBulk, std::vector<std::int64_t>(127, 1));
+  for (std::int64_t id = 0; id < 500; ++id) bundle.post(Urgency::kClaim, id);
+  EXPECT_TRUE(bundle.batcher.wants_bulk()) << "what is more urgent does not count";
+  bundle.post_unit(Urgency::kBulk, {1});
+  EXPECT_FALSE(bundle.batcher.wants_bulk());
 }
 
 TEST(Batcher, SaysWhenClientsMustSlowDown) {

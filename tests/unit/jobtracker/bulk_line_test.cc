@@ -1,0 +1,168 @@
+#include "jobtracker/bulk_line.h"
+
+#include <deque>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "shared/wire/codec.h"
+#include "tests/support/tracker_bundle.h"
+
+// Large submissions, and what must not wait behind them.
+namespace carillon::jobtracker {
+namespace {
+
+using carillon::testing::FakeClient;
+using carillon::testing::job_now;
+using carillon::testing::TrackerBundle;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Of a group that no task tracker serves.
+std::vector<JobSpec> bulk_jobs(std::size_t payload = 200) {
+  std::vector<JobSpec> jobs;
+  for (int i = 0; i < 100; ++i) {
+    jobs.push_back(job_now({}));
+    jobs.back().group = "bulk";
+    jobs.back().payload = std::string(payload, 'x');
+  }
+  return jobs;
+}
+
+// Clients that load in bulk: each has as many requests under way as a client may have.
+class Loaders {
+ public:
+  Loaders(TrackerBundle& bundle, int count) {
+    (void)bundle.submit(bulk_jobs());  // Its group is there.
+    for (int i = 0; i < count; ++i) {
+      loaders_.emplace_back(100 + i, bundle.network, bundle.executor, bundle.clock);
+    }
+  }
+
+  void submit(std::size_t payload = 200) {
+    for (FakeClient& loader : loaders_) {
+      for (int i = 0; i < kEach; ++i) (void)loader.submit(bulk_jobs(payload));
+    }
+  }
+  std::size_t sent() const { return kEach * loaders_.size(); }
+  std::size_t unanswered() const { return sum(&FakeClient::unanswered); }
+  std::size_t slowed_down() const { return sum(&FakeClient::slowed_down); }
+
+ private:
+  static constexpr int kEach = 16;
+  std::size_t sum(std::size_t (FakeClient::*of)() const) const {
+    std::size_t all = 0;
+    for (const FakeClient& loader : loaders_) all += (loader.*of)();
+    return all;
+  }
+  std::deque<FakeClient> loaders_;
+};
+
+std::string bulk_frame(std::uint64_t correlation, std::size_t payload) {
+  JobSpec job = job_now("a");
+  job.payload = std::string(payload, 'x');
+  return wire::encode(
+      {.correlation = correlation,
+       .message = wire::Submit{.request = {.client = 1, .sequence = 1}, .jobs = {job}}});
+}
+
+TEST(BulkLine, TakesLargeSubmissionsOnly) {
+  EXPECT_TRUE(BulkLine::takes(bulk_frame(1, 20'000)));
+  EXPECT_FALSE(BulkLine::takes(bulk_frame(1, 100)));
+  EXPECT_FALSE(BulkLine::takes(std::string(20'000, 'x'))) << "no frame at all";
+  wire::Output output{.session = SessionId{1}};
+  output.chunks.push_back({.bytes = std::string(20'000, 'x')});
+  EXPECT_FALSE(BulkLine::takes(wire::encode({.correlation = 1, .message = output})));
+}
+
+TEST(BulkLine, KeepsOrderAndWhatIsSentAgainOnce) {
+  BulkLine line;
+  EXPECT_TRUE(line.put("ann", bulk_frame(1, 20'000)));
+  EXPECT_TRUE(line.put("bob", bulk_frame(1, 20'000)));
+  EXPECT_TRUE(line.put("ann", bulk_frame(2, 20'000)));
+  EXPECT_TRUE(line.put("ann", bulk_frame(1, 20'000)));
+  for (const auto& [peer, correlation] : {std::pair{"ann", 1U}, {"bob", 1U}, {"ann", 2U}}) {
+    const auto frame = line.next();
+    ASSERT_TRUE(frame);
+    EXPECT_EQ(frame->peer, peer);
+    EXPECT_EQ(frame->correlation, correlation);
+    EXPECT_EQ(frame->bytes, bulk_frame(correlation, 20'000));
+  }
+  EXPECT_TRUE(line.empty());
+  EXPECT_FALSE(line.next());
+}
+
+TEST(BulkLine, IsBounded) {
+  BulkLine line;
+  std::uint64_t taken = 0;
+  while (taken < 100 && line.put("ann", bulk_frame(taken, 1'000'000))) ++taken;
+  EXPECT_EQ(taken, 33U) << "32 MiB";
+  ASSERT_TRUE(line.next());
+  EXPECT_TRUE(line.put("ann", bulk_frame(1000, 1'000'000))) << "there is room again";
+}
+
+TEST(BulkLoad, KeepsNobodyElseWaiting) {
+  TrackerBundle bundle;
+  Loaders loaders(bundle, 4);
+  bundle.lane().away_until = bundle.clock.steady_now() + seconds{5};
+  loaders.submit();
+  bundle.run_for(milliseconds{10});
+  EXPECT_LT(bundle.stat("operations_pending"), 3000) << "they are read as the store takes them";
+  bundle.add_worker();
+  const auto single = bundle.client.submit({job_now("single")});
+  ASSERT_TRUE(bundle.run_until([&] { return bundle.client.answer_to(single) != nullptr; }));
+  EXPECT_GT(loaders.unanswered(), 30U) << "those that came first";
+  ASSERT_TRUE(bundle.run_until([&] { return loaders.unanswered() == 0; }));
+  EXPECT_EQ(bundle.waiting().size(), 100 + loaders.sent() * 100)
+      << "each once, though they were sent again";
+  EXPECT_EQ(bundle.runs_of("single").size(), 1U);
+}
+
+TEST(BulkLoad, IsToldToSlowDownBeyondTheLine) {
+  TrackerBundle bundle;
+  Loaders loaders(bundle, 5);
+  bundle.lane().away_until = bundle.clock.steady_now() + seconds{3};
+  loaders.submit(10'000);
+  bundle.run_for(milliseconds{500});
+  EXPECT_GT(loaders.slowed_down(), 0U);
+  EXPECT_EQ(bundle.stat("requests_slowed_down_total"),
+            static_cast<std::int64_t>(loaders.slowed_down()));
+  ASSERT_TRUE(bundle.run_until([&] { return loaders.unanswered() == 0; }));
+  EXPECT_EQ(bundle.waiting().size(), 100 + loaders.sent() * 100);
+}
+
+TEST(BulkLoad, IsToldAtOnceThatTheJobTrackerStops) {
+  TrackerBundle bundle;
+  Loaders loaders(bundle, 4);
+  bundle.lane().away_until = bundle.clock.steady_now() + seconds{5};
+  loaders.submit();
+  bundle.run_for(milliseconds{10});
+  bundle.tracker().stop();
+  ASSERT_TRUE(bundle.run_until([&] { return bundle.tracker().is_idle(); }));
+  const std::size_t taken = bundle.waiting().size() / 100 - 1;
+  EXPECT_GT(taken, 0U) << "what was read is still stored";
+  EXPECT_LT(taken, 30U) << "nothing else is";
+}
+
+// Notes what it is given.
+struct NextReceiver final : net::ServerReceiver {
+  void on_frame(const net::Peer&, std::string_view) override { ++frames; }
+  std::size_t frames = 0;
+};
+
+TEST(BulkLoad, IsKeptForTheNextSession) {
+  TrackerBundle bundle;
+  Loaders loaders(bundle, 4);
+  bundle.lane().away_until = bundle.clock.steady_now() + milliseconds{900};
+  loaders.submit();
+  bundle.run_for(milliseconds{10});
+  NextReceiver next;
+  bundle.tracker().hand_over(next);
+  EXPECT_GT(next.frames, 30U);
+  ASSERT_TRUE(bundle.run_until([&] { return bundle.tracker().is_idle(); }));
+  EXPECT_EQ(bundle.waiting().size() / 100 - 1 + next.frames, loaders.sent())
+      << "taken, or passed on";
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker
