@@ -161,6 +161,8 @@ class Batcher {
 
   void enqueue(Urgency urgency, Unit unit);
   std::array<Urgency, kUrgencies> order() const;
+  void ran(std::size_t rows);
+  void weigh_runs();
   void deliver(std::vector<Unit>& units, Batch& batch, const Committed& committed);
   void deliver_unit(Unit& unit, std::vector<Operation> operations, const Outcome* outcomes,
                     const RequestOutcome* request);
@@ -176,7 +178,11 @@ class Batcher {
   const Logger& log_;
   std::deque<Unit> waiting_[kUrgencies];
   std::array<std::size_t, kUrgencies> credit_{};  // rows, for a unit that did not fit lately
-  std::vector<Unit> in_flight_;                   // their operations are in the batch under way
+  SteadyTime weighed_at_{};
+  std::size_t ran_rows_ = 0;  // of claims and ends, since then
+  bool runs_weigh_ = false;
+  std::int64_t bulk_room_ = 0;   // rows; below 0: so many too many went
+  std::vector<Unit> in_flight_;  // their operations are in the batch under way
   std::size_t in_flight_rows_ = 0;
   bool is_busy_ = false;
   bool wants_beat_ = false;

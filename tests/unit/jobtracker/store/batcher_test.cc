@@ -427,6 +427,39 @@ TEST(Batcher, NeverLetsALargeUnitWaitForEver) {
   EXPECT_GT(batches, 200) << "nor does it take more than its share";
 }
 
+TEST(Batcher, LetsABulkLoadGrowTheBacklogSlowlyWhileJobsRunThatTakeMuchOfTheStore) {
+  BatcherBundle bundle({.rows_min = 1024, .rows_max = 1024});
+  constexpr std::int64_t kBulk = 1'000'000;
+  for (std::int64_t unit = 0; unit < 400; ++unit) {
+    bundle.post_unit(Urgency::kBulk, std::vector<std::int64_t>(100, kBulk + unit));
+  }
+  const auto stored = [&bundle] {
+    return std::ranges::count_if(bundle.done, [](std::int64_t id) { return id >= kBulk; });
+  };
+  // Of two batches one has runs, as they come and go.
+  const auto run_batches = [&bundle](int batches, std::int64_t runs) {
+    for (int batch = 0; batch < batches; ++batch) {
+      for (std::int64_t id = 0; batch % 2 == 0 && id < runs; ++id) {
+        bundle.post(Urgency::kClaim, id);
+        bundle.post(Urgency::kCompletion, id);
+      }
+      bundle.flush();
+      bundle.clock.advance(milliseconds{8});
+      if (!bundle.lane.batches.empty()) bundle.commit(bundle.take());
+    }
+  };
+  run_batches(20, 200);
+  const auto before = stored();
+  run_batches(40, 200);
+  EXPECT_GE(stored() - before, 20 * 200) << "a steady load is never held up";
+  EXPECT_LE(stored() - before, 20 * 200 * 5 / 4 + 100);
+
+  run_batches(20, 10);
+  const auto with_few = stored();
+  run_batches(4, 10);
+  EXPECT_GE(stored() - with_few, 4 * 900) << "jobs that run for long leave it nearly all";
+}
+
 TEST(Batcher, WantsMoreOfABulkLoadBeforeTheLaneRunsDry) {
   BatcherBundle bundle({.rows_min = 64, .rows_max = 64});
   EXPECT_TRUE(bundle.batcher.wants_bulk());
