@@ -12,16 +12,6 @@
 namespace carillon::tasktracker {
 namespace {
 
-Error no_url(std::string_view text) {
-  return {ErrorCode::kInvalidArgument,
-          "'" + std::string{text} + "' is not an address like http://HOST:PORT/"};
-}
-
-bool is_port(std::string_view text) {
-  return !text.empty() && text.size() <= 5 &&
-         text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 // The local end of a datagram socket that is connected there; empty: there is no way to it.
 std::string local_end(const addrinfo& target) {
   const int fd = ::socket(target.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -40,43 +30,12 @@ std::string local_end(const addrinfo& target) {
 
 }  // namespace
 
-Result<HttpUrl> parse_http_url(std::string_view text) {
-  HttpUrl url;
-  const std::size_t scheme = text.find("://");
-  if (scheme == std::string_view::npos) return no_url(text);
-  url.scheme = text.substr(0, scheme);
-  if (url.scheme != "http" && url.scheme != "https") return no_url(text);
-  std::string_view rest = text.substr(scheme + 3);
-  if (text.find_first_of(" \t\r\n?#@") != std::string_view::npos) return no_url(text);
-  const std::size_t slash = rest.find('/');
-  if (slash != std::string_view::npos) {
-    url.path = rest.substr(slash);
-    rest = rest.substr(0, slash);
-  }
-  while (url.path.ends_with('/')) url.path.pop_back();
-  if (rest.starts_with('[')) {
-    const std::size_t end = rest.find(']');
-    if (end == std::string_view::npos) return no_url(text);
-    url.host = rest.substr(1, end - 1);
-    rest.remove_prefix(end + 1);
-  } else {
-    url.host = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(url.host.size());
-  }
-  if (!rest.empty()) {
-    if (rest.front() != ':' || !is_port(rest.substr(1))) return no_url(text);
-    url.port = rest.substr(1);
-  }
-  if (url.host.empty()) return no_url(text);
-  return url;
-}
-
-Result<std::string> own_address_towards(const HttpUrl& url) {
+Result<std::string> own_address_towards(const net::HttpUrl& url) {
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_DGRAM;
   addrinfo* found = nullptr;
-  const std::string port = !url.port.empty() ? url.port : url.scheme == "https" ? "443" : "80";
-  const int failure = ::getaddrinfo(url.host.c_str(), port.c_str(), &wanted, &found);
+  const int failure =
+      ::getaddrinfo(url.host.c_str(), url.port_or_default().c_str(), &wanted, &found);
   if (failure != 0) {
     return Error{ErrorCode::kUnavailable,
                  "host '" + url.host + "' has no address: " + ::gai_strerror(failure)};

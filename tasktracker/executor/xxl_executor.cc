@@ -53,11 +53,11 @@ Status check(const XxlOptions& options) {
   }
   if (options.log_days < 0) return invalid("xxl.log_days is negative, must be 0 or more");
   for (const std::string& admin : options.admins) {
-    const Result<HttpUrl> url = parse_http_url(admin);
+    const Result<net::HttpUrl> url = net::parse_http_url(admin);
     if (!url.ok()) return url.error().with_context("xxl-job admin");
   }
   if (options.address.empty()) return {};
-  const Result<HttpUrl> url = parse_http_url(options.address);
+  const Result<net::HttpUrl> url = net::parse_http_url(options.address);
   if (!url.ok()) return url.error().with_context("address for xxl-job");
   return {};
 }
@@ -161,9 +161,9 @@ XxlExecutor::~XxlExecutor() {
 
 Status XxlExecutor::listen() {
   const XxlOptions& options = config_.options;
-  HttpUrl own;
+  net::HttpUrl own;
   if (options.address.empty()) {
-    const HttpUrl admin = CARILLON_TRY(parse_http_url(options.admins.front()));
+    const net::HttpUrl admin = CARILLON_TRY(net::parse_http_url(options.admins.front()));
     const Result<std::string> host = own_address_towards(admin);
     if (!host.ok()) {
       return host.error().with_context(
@@ -171,7 +171,7 @@ Status XxlExecutor::listen() {
     }
     own.host = host.value();
   } else {
-    own = CARILLON_TRY(parse_http_url(options.address));
+    own = CARILLON_TRY(net::parse_http_url(options.address));
   }
   const bool is_local = is_loopback(own.host);
   if (!is_local && options.token.empty() && !config_.insecure) {
