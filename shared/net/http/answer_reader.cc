@@ -1,0 +1,136 @@
+#include "shared/net/http/answer_reader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/error.hpp>
+
+namespace carillon::net {
+namespace {
+
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+
+constexpr std::size_t kHeadBytesMax = 16 * 1024;
+
+Error no_answer(const std::string& why) { return {ErrorCode::kUnavailable, why}; }
+
+// Where the empty line ends that ends a head; npos: it is not there yet.
+std::size_t end_of_head(std::string_view text) {
+  for (std::size_t line = text.find('\n'); line != std::string_view::npos;
+       line = text.find('\n', line + 1)) {
+    const std::string_view next = text.substr(line + 1);
+    if (next.starts_with('\n')) return line + 2;
+    if (next.starts_with("\r\n")) return line + 3;
+  }
+  return std::string_view::npos;
+}
+
+// With each line ended by CR LF, and the blank after the status, which not every server sends.
+std::string normalized(std::string_view head) {
+  constexpr std::size_t kStatusLineMin = std::string_view{"HTTP/1.1 200"}.size();
+  std::string lines;
+  lines.reserve(head.size() + 16);
+  while (!head.empty()) {
+    std::string_view line = head.substr(0, head.find('\n'));
+    head.remove_prefix(line.size() + 1);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    const bool is_bare_status = lines.empty() && line.size() == kStatusLineMin;
+    lines += line;
+    if (is_bare_status) lines += ' ';
+    lines += "\r\n";
+  }
+  return lines;
+}
+
+}  // namespace
+
+AnswerReader::AnswerReader(std::size_t body_max) : body_max_(body_max) { begin(); }
+
+void AnswerReader::begin() {
+  parser_.emplace();
+  parser_->eager(true);
+  parser_->header_limit(2 * kHeadBytesMax);  // The head is measured here, as it was sent.
+  parser_->body_limit(body_max_);
+  head_.clear();
+}
+
+Status AnswerReader::take(std::string_view bytes) {
+  if (bytes.empty()) return {};
+  is_begun_ = true;
+  if (is_done()) {
+    has_surplus_ = true;
+    return {};
+  }
+  return parser_->is_header_done() ? feed(bytes) : take_head(bytes);
+}
+
+Status AnswerReader::take_head(std::string_view bytes) {
+  head_ += bytes;
+  const std::size_t end = end_of_head(head_);
+  if (std::min(end, head_.size()) > kHeadBytesMax)
+    return no_answer("the head of the answer is larger than " + std::to_string(kHeadBytesMax) +
+                     " bytes");
+  if (end == std::string::npos) return {};
+  const std::string lines = normalized(std::string_view{head_}.substr(0, end));
+  const std::string rest = head_.substr(end);
+  CARILLON_TRY(feed(lines));
+  if (!parser_->is_header_done()) return no_answer("the answer is no HTTP: it has no status");
+  const unsigned status = parser_->get().result_int();
+  if (status >= 100 && status < 200) begin();
+  return take(rest);
+}
+
+Status AnswerReader::feed(std::string_view bytes) {
+  rest_ += bytes;
+  std::size_t used = 0;
+  while (used < rest_.size() && !parser_->is_done()) {
+    beast::error_code failure;
+    used += parser_->put(boost::asio::buffer(rest_.data() + used, rest_.size() - used), failure);
+    if (failure == http::error::need_more) break;
+    if (failure) return refusal(failure);
+  }
+  rest_.erase(0, used);
+  has_surplus_ = parser_->is_done() && !rest_.empty();
+  return {};
+}
+
+Status AnswerReader::end() {
+  if (is_done()) return {};
+  if (!is_begun_) return no_answer("the connection was closed before an answer came");
+  beast::error_code failure;
+  if (parser_->is_header_done()) parser_->put_eof(failure);
+  if (failure || !is_done())
+    return no_answer("the connection was closed in the middle of the answer");
+  return {};
+}
+
+Error AnswerReader::refusal(const beast::error_code& failure) const {
+  if (failure == http::error::body_limit)
+    return no_answer("the answer is larger than " + std::to_string(body_max_) + " bytes");
+  return no_answer("the answer is no HTTP: " + failure.message());
+}
+
+bool AnswerReader::is_done() const { return parser_->is_done(); }
+
+int AnswerReader::status() const { return static_cast<int>(parser_->get().result_int()); }
+
+std::string AnswerReader::take_body() { return std::move(parser_->get().body()); }
+
+bool AnswerReader::keeps_alive() const { return parser_->keep_alive() && !has_surplus_; }
+
+std::optional<int> AnswerReader::keep_alive_seconds() const {
+  constexpr std::string_view kName = "timeout=";
+  const auto value = parser_->get()[http::field::keep_alive];
+  const std::size_t found = value.find(beast::string_view{kName.data(), kName.size()});
+  if (found == beast::string_view::npos) return std::nullopt;
+  int seconds = 0;
+  const char* const begin = value.data() + found + kName.size();
+  const auto parsed = std::from_chars(begin, value.data() + value.size(), seconds);
+  if (parsed.ec != std::errc{}) return std::nullopt;
+  return seconds;
+}
+
+}  // namespace carillon::net

@@ -1,0 +1,205 @@
+#include "shared/net/http/post_connection.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/connect.hpp>
+#include <sys/socket.h>
+
+#include "shared/base/assert.h"
+#include "shared/net/http/post_server.h"
+
+namespace carillon::net {
+namespace {
+
+using boost::asio::ip::tcp;
+using boost::system::error_code;
+
+constexpr Duration kConnectMax = std::chrono::seconds{10};
+
+std::string request_text(const HttpUrl& url, const WaitingPost& waiting) {
+  const Post& post = waiting.post;
+  std::string text;
+  text.reserve(256 + post.body.size());
+  text += "POST ";
+  text += waiting.path.empty() ? "/" : waiting.path;
+  text += " HTTP/1.1\r\nHost: ";
+  text += url.server().substr(url.scheme.size() + 3);
+  text += "\r\nConnection: keep-alive\r\n";
+  for (const auto& [name, value] : post.headers) {
+    text += name;
+    text += ": ";
+    text += value;
+    text += "\r\n";
+  }
+  text += "Content-Length: ";
+  text += std::to_string(post.body.size());
+  text += "\r\n\r\n";
+  text += post.body;
+  return text;
+}
+
+bool is_broken_by_peer(const error_code& failure) {
+  return failure == boost::asio::error::eof || failure == boost::asio::error::connection_reset ||
+         failure == boost::asio::error::broken_pipe;
+}
+
+}  // namespace
+
+PostConnection::PostConnection(PostServer& server, boost::asio::io_context& io)
+    : server_(server),
+      socket_(io),
+      connect_deadline_(server.parts().clock.steady_now() + kConnectMax) {}
+
+void PostConnection::connect(const std::vector<tcp::endpoint>& endpoints) {
+  boost::asio::async_connect(
+      socket_, endpoints,
+      [self = shared_from_this()](const error_code& failure, const tcp::endpoint&) {
+        self->on_connected(failure);
+      });
+}
+
+void PostConnection::on_connected(const error_code& failure) {
+  if (is_closed_) return;
+  error_code unprepared = failure;
+  if (!unprepared) socket_.non_blocking(true, unprepared);
+  if (unprepared) {
+    close();
+    return server_.on_connect_failed(unprepared.message(),
+                                     unprepared == boost::asio::error::connection_refused);
+  }
+  error_code ignored;  // Slower requests, no wrong ones.
+  socket_.set_option(tcp::no_delay(true), ignored);
+  is_connecting_ = false;
+  reuse_until_ = server_.parts().clock.steady_now() + server_.parts().config.reuse_max;
+  read();
+  server_.on_connected();
+}
+
+bool PostConnection::is_quiet() {
+  char byte = 0;
+  const auto got = ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+void PostConnection::send(WaitingPost waiting) {
+  CARILLON_ASSERT(is_idle() && !is_closed_, "a connection carries one post at a time");
+  request_ = request_text(server_.url(), waiting);
+  written_ = 0;
+  answer_.emplace(waiting.post.answer_max);
+  waiting_ = std::move(waiting);
+  write();
+}
+
+// At once as far as it goes, so that it is known at any time whether anything went out.
+void PostConnection::write() {
+  while (written_ < request_.size()) {
+    error_code failure;
+    written_ += socket_.write_some(
+        boost::asio::buffer(request_.data() + written_, request_.size() - written_), failure);
+    if (failure == boost::asio::error::would_block) {
+      socket_.async_wait(tcp::socket::wait_write,
+                         [self = shared_from_this()](const error_code& stopped) {
+                           if (!stopped && !self->is_closed_ && self->waiting_) self->write();
+                         });
+      return;
+    }
+    // An answer may have come before, so that reading tells how it ends.
+    if (failure) return;
+  }
+}
+
+void PostConnection::read() {
+  socket_.async_read_some(
+      boost::asio::buffer(bytes_),
+      [self = shared_from_this()](const error_code& failure, std::size_t bytes) {
+        if (!self->is_closed_) self->on_read(failure, bytes);
+      });
+}
+
+void PostConnection::on_read(const error_code& failure, std::size_t bytes) {
+  if (failure) return on_end(failure);
+  if (!waiting_) return close();  // Nobody asked.
+  const Status taken = answer_->take({bytes_.data(), bytes});
+  if (!taken.ok())
+    return fail({.kind = PostOutcome::Kind::kUnknown, .error = taken.error().message});
+  if (answer_->is_done()) return finish();
+  read();
+}
+
+// The other end has closed, or the connection broke.
+void PostConnection::on_end(const error_code& failure) {
+  if (!waiting_) {
+    close();
+    return server_.parts().on_hang_up(server_.name());
+  }
+  const Status ended = failure == boost::asio::error::eof
+                           ? answer_->end()
+                           : Status{Error{ErrorCode::kUnavailable, failure.message()}};
+  if (ended.ok()) return finish();
+  if (written_ == 0 && was_used_) {
+    // It was closed while nothing was under way.
+    WaitingPost again = std::move(*waiting_);
+    waiting_.reset();
+    close();
+    return server_.add_first(std::move(again));
+  }
+  fail({.kind = written_ == 0 ? PostOutcome::Kind::kNotSent : PostOutcome::Kind::kUnknown,
+        .error = ended.error().message,
+        .is_broken = written_ > 0 && is_broken_by_peer(failure)});
+}
+
+void PostConnection::finish() {
+  PostOutcome outcome{.id = waiting_->post.id,
+                      .kind = PostOutcome::Kind::kAnswered,
+                      .status = answer_->status(),
+                      .body = answer_->take_body()};
+  const std::uint64_t turn = waiting_->turn;
+  const bool may_follow = answer_->keeps_alive() && written_ == request_.size();
+  const auto seconds = answer_->keep_alive_seconds();
+  waiting_.reset();
+  if (may_follow) {
+    Duration reuse = server_.parts().config.reuse_max;
+    // A second earlier than it says: what is on the way when it closes would be in doubt.
+    if (seconds) reuse = std::min<Duration>(reuse, std::chrono::seconds{*seconds - 1});
+    reuse_until_ = server_.parts().clock.steady_now() + reuse;
+    was_used_ = true;
+    read();
+  } else {
+    close();
+  }
+  server_.parts().on_outcome(turn, std::move(outcome));
+  server_.on_free();
+}
+
+void PostConnection::fail(PostOutcome outcome) {
+  outcome.id = waiting_->post.id;
+  const std::uint64_t turn = waiting_->turn;
+  waiting_.reset();
+  close();
+  server_.parts().on_outcome(turn, std::move(outcome));
+  server_.on_free();
+}
+
+void PostConnection::look_at_time(SteadyTime now) {
+  if (is_connecting_) {
+    if (now < connect_deadline_) return;
+    close();
+    return server_.on_connect_failed("no answer to connecting", false);
+  }
+  if (!waiting_ || now < waiting_->deadline) return;
+  fail({.kind = written_ == 0 ? PostOutcome::Kind::kNotSent : PostOutcome::Kind::kUnknown,
+        .error = written_ == 0 ? "the request could not be written in time"
+                               : "no whole answer came in time"});
+}
+
+void PostConnection::close() {
+  if (std::exchange(is_closed_, true)) return;
+  error_code ignored;  // It is gone either way.
+  socket_.close(ignored);
+  server_.forget(*this);
+}
+
+}  // namespace carillon::net

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include "carillon/time.h"
+#include "shared/net/http/answer_reader.h"
+#include "shared/net/poster.h"
+
+namespace carillon::net {
+
+// A post on its way.
+struct WaitingPost {
+  std::uint64_t turn = 0;
+  Post post{};
+  std::string path{};  // "/run"
+  SteadyTime deadline{};
+};
+
+class PostServer;
+
+// One connection to a server, for one post after the other. It always reads, so that it notices
+// at once when the other end closes.
+//
+// Thread: the poster's. Once closed it says nothing more to its server.
+class PostConnection : public std::enable_shared_from_this<PostConnection> {
+ public:
+  PostConnection(PostServer& server, boost::asio::io_context& io);
+
+  void connect(const std::vector<boost::asio::ip::tcp::endpoint>& endpoints);
+  // Nothing is under way, and the last answer came a short while ago.
+  bool is_fresh(SteadyTime now) const { return is_idle() && now < reuse_until_; }
+  // Whether the other end has neither closed nor said anything since; the news may be here already
+  // and not yet read.
+  bool is_quiet();
+  // Requires: is_idle().
+  void send(WaitingPost waiting);
+  // Gives up what takes too long.
+  void look_at_time(SteadyTime now);
+  void close();
+
+  bool is_connecting() const { return is_connecting_; }
+  bool is_idle() const { return !is_connecting_ && !waiting_; }
+  SteadyTime reuse_until() const { return reuse_until_; }
+
+ private:
+  void on_connected(const boost::system::error_code& failure);
+  void read();
+  void on_read(const boost::system::error_code& failure, std::size_t bytes);
+  void on_end(const boost::system::error_code& failure);
+  void write();
+  void finish();
+  void fail(PostOutcome outcome);
+
+  PostServer& server_;
+  boost::asio::ip::tcp::socket socket_;
+  std::array<char, 4096> bytes_{};
+  bool is_connecting_ = true;
+  bool is_closed_ = false;
+  bool was_used_ = false;
+  SteadyTime connect_deadline_{};
+  SteadyTime reuse_until_{};
+  // Of the post under way.
+  std::optional<WaitingPost> waiting_{};
+  std::optional<AnswerReader> answer_{};
+  std::string request_{};
+  std::size_t written_ = 0;
+};
+
+}  // namespace carillon::net
