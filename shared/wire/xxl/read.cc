@@ -212,7 +212,7 @@ Result<Registration> read_registration(std::string_view body) {
   return fields.end(std::move(registration));
 }
 
-Result<std::vector<RunResult>> read_results(std::string_view body) {
+Result<ResultList> read_results(std::string_view body) {
   Document document;
   element root = CARILLON_TRY(Document::parse(document, body));
   if (root.is_object()) {
@@ -225,11 +225,16 @@ Result<std::vector<RunResult>> read_results(std::string_view body) {
   if (root.get_array().get(array) != simdjson::SUCCESS) {
     return refused("the results are no JSON array");
   }
-  std::vector<RunResult> results;
+  ResultList list;
   for (const element value : array) {
-    results.push_back(CARILLON_TRY(result_of(value)));
+    Result<RunResult> result = result_of(value);
+    if (result.ok()) {
+      list.results.push_back(std::move(result).value());
+    } else if (++list.refused == 1) {
+      list.why = result.error().message;
+    }
   }
-  return results;
+  return list;
 }
 
 Result<Reply> read_reply(std::string_view body) {

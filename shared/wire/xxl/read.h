@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,8 +19,14 @@ Result<RunCall> read_run(std::string_view body);
 Result<JobCall> read_job(std::string_view body);
 Result<LogCall> read_log(std::string_view body);
 Result<Registration> read_registration(std::string_view body);
+// Results that came in one request, and what is wrong with the first of the elements that are none.
+struct ResultList {
+  std::vector<RunResult> results{};
+  std::size_t refused = 0;
+  std::string why{};
+};
 // An array, or an object with a callbackList.
-Result<std::vector<RunResult>> read_results(std::string_view body);
+Result<ResultList> read_results(std::string_view body);
 
 // A reply without a code, one that is no object and one that is no JSON are refused, and quoted.
 Result<Reply> read_reply(std::string_view body);

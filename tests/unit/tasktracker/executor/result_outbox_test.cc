@@ -32,11 +32,11 @@ struct ResultBundle {
   ResultBundle() {
     admin.answer = [this](const HttpRequest& request) {
       if (!is_up) return FakeAdmin::away();
-      const auto results = wire::xxl::read_results(request.body);
-      for (const RunResult& result : results.value()) {
+      const auto results = wire::xxl::read_results(request.body).value().results;
+      for (const RunResult& result : results) {
         if (refused.contains(result.log_id)) return FakeAdmin::code(500);
       }
-      for (const RunResult& result : results.value()) taken.insert(result.log_id);
+      for (const RunResult& result : results) taken.insert(result.log_id);
       return FakeAdmin::code(200);
     };
   }

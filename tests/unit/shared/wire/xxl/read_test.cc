@@ -88,24 +88,36 @@ TEST(ReadResults, TakesEveryDialect) {
   const auto both = read_results(
       R"([{"logId":1,"handleCode":500,"handleMsg":"x","executeResult":{"code":200}}])");
   ASSERT_TRUE(a.ok() && b.ok() && d.ok() && both.ok());
-  EXPECT_THAT(a.value(),
+  EXPECT_THAT(a.value().results,
               ElementsAre(RunResult{.log_id = 8812, .log_time_ms = 1719999000000, .code = 200}));
   EXPECT_THAT(
-      b.value(),
+      b.value().results,
       ElementsAre(
           RunResult{
               .log_id = 8812, .log_time_ms = 1719999000000, .code = 200, .message = "rows=14"},
           RunResult{.log_id = 8813, .log_time_ms = 1719999000000, .code = 502}));
-  EXPECT_THAT(d.value(),
+  EXPECT_THAT(d.value().results,
               ElementsAre(RunResult{
                   .log_id = 8812, .log_time_ms = 1719999000000, .code = 500, .message = "no"}));
-  EXPECT_THAT(both.value(), ElementsAre(RunResult{.log_id = 1, .code = 500, .message = "x"}));
+  EXPECT_THAT(both.value().results,
+              ElementsAre(RunResult{.log_id = 1, .code = 500, .message = "x"}));
 }
 
-TEST(ReadResults, RefusesOneWithoutACode) {
-  const auto results = read_results(R"([{"logId":1}])");
-  ASSERT_FALSE(results.ok());
-  EXPECT_EQ(results.error().message, "handleCode is missing");
+// What is lost with a request may be lost for good.
+TEST(ReadResults, TakesTheOthersWhereSomeMakeNoSense) {
+  const auto list = read_results(
+      R"([{"logId":1},7,{"handleCode":200},{"logId":2,"handleCode":200},{"logId":{}},null])");
+  ASSERT_TRUE(list.ok()) << list.error().message;
+  EXPECT_THAT(list.value().results, ElementsAre(RunResult{.log_id = 2, .code = 200}));
+  EXPECT_EQ(list.value().refused, 5U);
+  EXPECT_EQ(list.value().why, "handleCode is missing");
+}
+
+TEST(ReadResults, RefusesWhatIsNoListOfResults) {
+  EXPECT_EQ(read_results("{}").error().message, "callbackList is missing");
+  EXPECT_EQ(read_results("7").error().message, "the results are no JSON array");
+  EXPECT_THAT(read_results("[{]").error().message, HasSubstr("is no JSON"));
+  EXPECT_THAT(read_results(std::string(100'000, '[')).error().message, HasSubstr("is no JSON"));
 }
 
 // Each is a success of an executor or admin that somebody runs.

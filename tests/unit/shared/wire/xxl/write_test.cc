@@ -50,7 +50,7 @@ TEST(WriteResult, ReplacesBytesThatAreNoText) {
       {write_result({.log_id = 1, .code = 500, .message = "\xFF\xC3(\xED\xA0\x80 end"})},
       ResultForm::kArray));
   ASSERT_TRUE(read.ok()) << read.error().message;
-  EXPECT_EQ(read.value()[0].message,
+  EXPECT_EQ(read.value().results.at(0).message,
             "\xEF\xBF\xBD\xEF\xBF\xBD(\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD end");
 }
 
