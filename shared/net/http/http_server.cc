@@ -30,10 +30,15 @@ void accept_next(HttpServerParts& parts) {
   parts.acceptor.async_accept([&parts](error_code failure, tcp::socket socket) {
     if (failure == boost::asio::error::operation_aborted) return;
     if (failure) return accept_later(parts);
-    const bool is_full = parts.connections >= parts.config.connections_max;
-    const auto session = std::make_shared<HttpSession>(parts, std::move(socket));
+    error_code gone;
+    const std::string peer = socket.remote_endpoint(gone).address().to_string();
+    const auto of_peer = parts.connections_of.find(peer);
+    const bool is_full = parts.connections >= parts.config.connections_max ||
+                         (of_peer != parts.connections_of.end() &&
+                          of_peer->second >= parts.config.connections_per_peer);
+    const auto session = std::make_shared<HttpSession>(parts, std::move(socket), peer);
     if (is_full) {
-      session->write({.status = 503, .body = "too many connections\n"}, true);
+      session->refuse(503, "too many connections");
     } else {
       session->read();
     }

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "carillon/result.h"
@@ -16,12 +17,16 @@ namespace carillon::net {
 struct HttpServerConfig {
   // Names that requests may call this server by, besides localhost and the addresses it has.
   std::vector<std::string> names{};
-  // Any name will do, because what is called asks for a secret that no page of another site has.
+  // Any name will do, because what is called asks for a secret that no page of another site has:
+  // for everything, or for some targets.
   bool any_name = false;
+  std::function<bool(std::string_view target)> any_name_for{};
   // Larger takes larger requests, and lets a few clients take more memory.
   std::size_t body_max = 4 * 1024 * 1024;
   // Open connections, idle ones included; more are turned away with 503.
   std::size_t connections_max = 4096;
+  // Of these, from one address: so that nobody takes them all.
+  std::size_t connections_per_peer = 2048;
   // For a request to arrive, from the end of the one before, and for an answer to be taken.
   // Longer spares idle clients new connections.
   Duration patience = std::chrono::seconds{60};
@@ -62,6 +67,8 @@ class HttpResponder {
 struct HttpServerParts;
 
 // An HTTP/1.1 server with keep-alive on a thread of its own.
+//
+// What it turns away itself, because it is too large, too slow or no HTTP, is logged.
 //
 // Web pages of other sites cannot reach it through a browser: a Host that is not one of this
 // server's names or addresses, or an Origin that is not this server, gets 403.

@@ -68,14 +68,20 @@ struct HttpResponder::State {
 
 void HttpResponder::send(HttpResponse response) const { state_->send(std::move(response)); }
 
-HttpSession::HttpSession(HttpServerParts& parts, boost::asio::ip::tcp::socket socket)
-    : parts_(parts), stream_(std::move(socket)) {
+HttpSession::HttpSession(HttpServerParts& parts, boost::asio::ip::tcp::socket socket,
+                         std::string peer)
+    : parts_(parts), peer_(std::move(peer)), stream_(std::move(socket)) {
   ++parts_.connections;
+  ++parts_.connections_of[peer_];
   beast::error_code ignored;  // Slower answers, no wrong ones.
   stream_.socket().set_option(boost::asio::ip::tcp::no_delay(true), ignored);
 }
 
-HttpSession::~HttpSession() { --parts_.connections; }
+HttpSession::~HttpSession() {
+  --parts_.connections;
+  const auto own = parts_.connections_of.find(peer_);
+  if (--own->second == 0) parts_.connections_of.erase(own);
+}
 
 void HttpSession::read() {
   parser_.emplace();
@@ -94,18 +100,25 @@ void HttpSession::on_read(beast::error_code failure) {
   is_head_ = false;
   if (failure == http::error::body_limit) {
     const std::string limit = std::to_string(parts_.config.body_max);
-    return write(problem(413, "body is too large, at most " + limit + " bytes"), true);
+    return refuse(413, "body is too large, at most " + limit + " bytes");
   }
   if (failure == http::error::header_limit || failure == http::error::buffer_overflow) {
-    return write(problem(431, "header is too large, at most 16384 bytes"), true);
+    return refuse(431, "header is too large, at most 16384 bytes");
   }
   const bool is_malformed =
       failure.category() == make_error_code(http::error::bad_method).category();
   if (is_malformed && failure != http::error::end_of_stream &&
       failure != http::error::partial_message) {
-    return write(problem(400, "malformed request: " + failure.message()), true);
+    return refuse(400, "malformed request: " + failure.message());
   }
+  if (failure == beast::error::timeout && parser_->got_some())
+    parts_.refusals.add(peer_, "the request did not come to its end in time");
   close();
+}
+
+void HttpSession::refuse(int status, const std::string& why) {
+  parts_.refusals.add(peer_, why);
+  write(problem(status, why), true);
 }
 
 void HttpSession::call() {
@@ -115,24 +128,24 @@ void HttpSession::call() {
 
   beast::error_code failure;
   const auto own = stream_.socket().local_endpoint(failure);
-  const auto other = failure ? own : stream_.socket().remote_endpoint(failure);
   if (failure) return close();  // Gone before it was answered.
   const std::string_view host = view(request[http::field::host]);
-  if (!parts_.config.any_name &&
-      !is_own_host(host, own.address().to_string(), parts_.config.names)) {
-    return write(problem(403, "this server is not called '" + std::string{host} +
-                                  "' (use its address, or localhost)"),
-                 true);
+  const HttpServerConfig& config = parts_.config;
+  const bool may_be_any =
+      config.any_name || (config.any_name_for && config.any_name_for(view(request.target())));
+  if (!may_be_any && !is_own_host(host, own.address().to_string(), config.names)) {
+    return refuse(403, "this server is not called '" + std::string{host} +
+                           "' (use its address, or localhost)");
   }
   const auto origin = request.find(http::field::origin);
   if (origin != request.end() && !is_own_origin(view(origin->value()), host)) {
-    return write(problem(403, "pages of other sites may not call this server"), true);
+    return refuse(403, "pages of other sites may not call this server");
   }
 
   HttpCall called{.method = is_head_ ? "GET" : std::string{view(request.method_string())},
                   .target = std::string{view(request.target())},
                   .body = std::move(parser_->get().body()),
-                  .peer = other.address().to_string()};
+                  .peer = peer_};
   for (const auto& field : request) {
     std::string& value = called.headers[lower_ascii(view(field.name_string()))];
     if (!value.empty()) value += ", ";

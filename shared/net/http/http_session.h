@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,7 +13,9 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include "shared/base/clock.h"
 #include "shared/net/http/http_server.h"
+#include "shared/net/http/refusal_log.h"
 
 namespace carillon::net {
 
@@ -23,7 +26,10 @@ struct HttpServerParts : std::enable_shared_from_this<HttpServerParts> {
 
   const HttpServerConfig config;
   const HttpServer::Handler handler;
+  const SystemClock clock{};
+  RefusalLog refusals{Logger{"http"}, clock};
   std::size_t connections = 0;
+  std::map<std::string, std::size_t> connections_of{};  // by the other end's address
   // Below what its waiting work uses, which is destroyed with it.
   boost::asio::io_context io{1};
   boost::asio::ip::tcp::acceptor acceptor{io};
@@ -34,12 +40,14 @@ struct HttpServerParts : std::enable_shared_from_this<HttpServerParts> {
 // Thread: the server's.
 class HttpSession : public std::enable_shared_from_this<HttpSession> {
  public:
-  HttpSession(HttpServerParts& parts, boost::asio::ip::tcp::socket socket);
+  HttpSession(HttpServerParts& parts, boost::asio::ip::tcp::socket socket, std::string peer);
   ~HttpSession();
   HttpSession(const HttpSession&) = delete;
   HttpSession& operator=(const HttpSession&) = delete;
 
   void read();
+  // As write(), because of what the other end did; logged.
+  void refuse(int status, const std::string& why);
   // Answers the request read last, and closes then where `is_last`.
   void write(HttpResponse response, bool is_last);
 
@@ -50,6 +58,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
 
   // Not owned: a connection that waits for its next request must not keep the server alive.
   HttpServerParts& parts_;
+  const std::string peer_;
   boost::beast::tcp_stream stream_;
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;

@@ -69,9 +69,12 @@ struct Bundle {
 // A connection that is written by hand.
 class RawConnection {
  public:
-  explicit RawConnection(const HttpServer& server) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  explicit RawConnection(const HttpServer& server, const char* from = "127.0.0.1")
+      : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
+    address.sin_addr.s_addr = ::inet_addr(from);
+    EXPECT_EQ(::bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
     address.sin_port = htons(parse_host_port(server.url().substr(7)).value().port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
@@ -239,6 +242,27 @@ TEST(HttpServer, AnswersBesideManyIdleConnectionsUpToItsLimit) {
   last.send("GET /y HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(last.receive_until("GET /y"), StartsWith("HTTP/1.1 200 "));
   EXPECT_EQ(b.get("/").value().status, 503);
+}
+
+TEST(HttpServer, LetsNobodyTakeAllConnections) {
+  Bundle b({.connections_max = 20, .connections_per_peer = 10});
+  std::vector<std::unique_ptr<RawConnection>> idle;
+  for (int i = 0; i < 20; ++i) idle.push_back(std::make_unique<RawConnection>(*b.server));
+  EXPECT_THAT(idle.back()->receive_until("<never>"), StartsWith("HTTP/1.1 503 "));
+  const RawConnection other(*b.server, "127.0.0.2");
+  other.send("GET /y HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(other.receive_until("GET /y"), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST(HttpServer, TakesAnyNameForTheTargetsThatAskForASecret) {
+  Bundle b({.any_name_for = [](std::string_view target) { return target == "/api"; }});
+  const auto status_of = [&](const std::string& target) {
+    const RawConnection raw(*b.server);
+    raw.send("GET " + target + " HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
+    return raw.receive_until("<never>").substr(9, 3);
+  };
+  EXPECT_EQ(status_of("/api"), "200");
+  EXPECT_EQ(status_of("/metrics"), "403");
 }
 
 TEST(HttpServer, SaysWhyItCannotListen) {
