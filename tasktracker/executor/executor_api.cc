@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "shared/base/secret.h"
 #include "shared/wire/xxl/read.h"
 #include "shared/wire/xxl/write.h"
 
@@ -14,16 +15,6 @@ constexpr std::size_t kLogReadsMax = 64;
 
 std::string failure(std::string message) {
   return wire::xxl::write_reply({.code = wire::xxl::kFailure, .message = std::move(message)});
-}
-
-// Takes as long wherever the two differ, so that nobody can guess a token piece by piece.
-bool is_same_secret(std::string_view one, std::string_view other) {
-  unsigned difference = one.size() == other.size() ? 0 : 1;
-  for (std::size_t i = 0; i < one.size(); ++i) {
-    const char c = other.empty() ? '\0' : other[i % other.size()];
-    difference |= static_cast<unsigned>(static_cast<unsigned char>(one[i] ^ c));
-  }
-  return difference == 0;
 }
 
 }  // namespace

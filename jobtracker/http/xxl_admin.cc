@@ -1,0 +1,199 @@
+#include "jobtracker/http/xxl_admin.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "shared/base/secret.h"
+#include "shared/base/utf8.h"
+#include "shared/net/http_url.h"
+#include "shared/wire/xxl/read.h"
+#include "shared/wire/xxl/write.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+using wire::xxl::Reply;
+
+constexpr std::string_view kRoot = "/api/";
+constexpr std::string_view kOldRoot = "/xxl-job-admin/api/";
+constexpr std::size_t kWaitingMax = 4096;
+constexpr std::size_t kWaitingBytesMax = 128 * 1024 * 1024;
+constexpr std::size_t kAppNameBytesMax = 64;
+constexpr std::size_t kAddressBytesMax = 512;
+
+Error refused(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
+
+// Clients put the path behind an address that may end in a slash.
+std::string_view without_double_slash(std::string_view target) {
+  while (target.starts_with("//")) target.remove_prefix(1);
+  return target;
+}
+
+std::optional<std::string_view> path_below_root(std::string_view target) {
+  target = without_double_slash(target.substr(0, target.find('?')));
+  for (const std::string_view root : {kRoot, kOldRoot}) {
+    // "/api" alone is an empty path.
+    if (target == root.substr(0, root.size() - 1)) return std::string_view{};
+    if (target.starts_with(root)) return target.substr(root.size());
+  }
+  return std::nullopt;
+}
+
+std::string header(const net::HttpCall& call, std::string_view name) {
+  const auto found = call.headers.find(lower_ascii(name));
+  return found == call.headers.end() ? std::string{} : found->second;
+}
+
+void answer(const net::HttpResponder& responder, const Reply& reply) {
+  responder.send({.content_type = "application/json", .body = wire::xxl::write_reply(reply)});
+}
+
+Reply failure(std::string message) {
+  return {.code = wire::xxl::kFailure, .message = std::move(message)};
+}
+
+Status check_app_name(const std::string& name) {
+  constexpr std::string_view kFurther = "._-";
+  const bool is_fine =
+      name.size() <= kAppNameBytesMax && std::all_of(name.begin(), name.end(), [&](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+               kFurther.find(c) != kFurther.npos;
+      });
+  if (is_fine) return {};
+  return refused("registryKey is no app name: 1 to 64 letters, digits, '.', '_' and '-'");
+}
+
+// A cloud's secrets lie at a link-local address; no executor does.
+bool is_link_local(const std::string& host) {
+  const std::string text = lower_ascii(host);
+  return text.starts_with("169.254.") || text.starts_with("fe80:") ||
+         text.find("ffff:169.254.") != std::string::npos;
+}
+
+Status check_address(const std::string& address) {
+  if (address.size() > kAddressBytesMax || !is_printable_utf8(address))
+    return refused("registryValue is longer than " + std::to_string(kAddressBytesMax) +
+                   " bytes or holds control characters");
+  const net::HttpUrl url = CARILLON_TRY(net::parse_http_url(address));
+  if (is_link_local(url.host))
+    return refused("registryValue '" + address + "' is a link-local address, which is not called");
+  return {};
+}
+
+}  // namespace
+
+// Given back when the request was answered.
+struct XxlAdmin::Room {
+  Room(std::shared_ptr<std::atomic<std::size_t>> its_bytes, std::size_t its_size)
+      : bytes(std::move(its_bytes)), size(its_size) {
+    *bytes += size;
+  }
+  ~Room() { *bytes -= size; }
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+
+  const std::shared_ptr<std::atomic<std::size_t>> bytes;
+  const std::size_t size;
+};
+
+bool XxlAdmin::is_target(std::string_view target) { return path_below_root(target).has_value(); }
+
+XxlAdmin::XxlAdmin(XxlAdminConfig config, EventLoop& loop, const Clock& clock, OnRequest on_request)
+    : config_(std::move(config)),
+      loop_(loop),
+      on_request_(std::move(on_request)),
+      refusals_(Logger{"jobtracker.xxl"}, clock),
+      waiting_(kWaitingMax) {
+  loop_.watch(waiting_.fd(), [this] {
+    waiting_.clear();
+    hand_over();
+  });
+}
+
+XxlAdmin::~XxlAdmin() { loop_.unwatch(waiting_.fd()); }
+
+void XxlAdmin::call(const net::HttpCall& call, const net::HttpResponder& responder) {
+  const auto refuse = [&](const std::string& why) {
+    refusals_.add(call.peer, why);
+    answer(responder, failure(why));
+  };
+  const std::string_view path = path_below_root(call.target).value_or("");
+  if (const auto why = refusal_of(call, path)) return refuse(*why);
+  Result<std::optional<ExecutorRequest>> request = read(call, path);
+  if (!request.ok()) return refuse(request.error().message);
+  if (!request.value()) return answer(responder, {});
+  Waiting waiting{.request = std::move(*request.value()),
+                  .room = std::make_shared<Room>(bytes_, call.body.size()),
+                  .responder = responder};
+  if (*bytes_ > kWaitingBytesMax || !waiting_.put(std::move(waiting)))
+    return refuse("too many requests wait to be stored (slow down)");
+}
+
+// The texts and their order are xxl-job's own, where it has one.
+std::optional<std::string> XxlAdmin::refusal_of(const net::HttpCall& call,
+                                                std::string_view path) const {
+  if (call.method != "POST") return "invalid request, HttpMethod not support.";
+  if (path.empty()) return "invalid request, uri-mapping empty.";
+  if (call.body.empty()) return "invalid request, requestBody empty.";
+  if (!config_.closed.empty()) return config_.closed;
+  if (config_.tokens.empty()) return std::nullopt;
+  const std::string token = header(call, wire::xxl::kTokenHeader);
+  bool is_known = false;
+  for (const std::string& one : config_.tokens) is_known |= is_same_secret(token, one);
+  if (!is_known) return "The access token is wrong.";
+  return std::nullopt;
+}
+
+Result<std::optional<ExecutorRequest>> XxlAdmin::read(const net::HttpCall& call,
+                                                      std::string_view path) {
+  const auto unreadable = [](const Error& error) {
+    return error.with_context("openapi invoke error");
+  };
+  if (path == "callback") {
+    auto list = wire::xxl::read_results(call.body);
+    if (!list.ok()) return unreadable(list.error());
+    // The others of the request count: whoever sent them may not send them again.
+    if (list.value().refused > 0)
+      refusals_.add(call.peer, std::to_string(list.value().refused) +
+                                   " results of a callback make no sense: " + list.value().why);
+    if (list.value().results.empty()) return std::optional<ExecutorRequest>{};
+    return std::optional<ExecutorRequest>{
+        ExecutorResults{.results = std::move(list.value().results)}};
+  }
+  if (path != "registry" && path != "registryRemove")
+    return refused("invalid request, uri-mapping(" + std::string{path} + ") not found.");
+  auto read = wire::xxl::read_registration(call.body);
+  if (!read.ok()) return unreadable(read.error());
+  wire::xxl::Registration& registration = read.value();
+  if (registration.group.empty() || registration.app_name.empty() || registration.address.empty())
+    return refused("Illegal Argument.");
+  // Admins register among themselves by the same call.
+  if (registration.group != "EXECUTOR") return std::optional<ExecutorRequest>{};
+  CARILLON_TRY(check_app_name(registration.app_name));
+  CARILLON_TRY(check_address(registration.address));
+  return std::optional<ExecutorRequest>{
+      ExecutorRegistration{.removes = path == "registryRemove",
+                           .app_name = std::move(registration.app_name),
+                           .address = std::move(registration.address),
+                           .token = header(call, wire::xxl::kAppNameHeader).empty()
+                                        ? std::string{}
+                                        : header(call, wire::xxl::kTokenHeader)}};
+}
+
+void XxlAdmin::set_open(bool is_open) {
+  is_open_ = is_open;
+  hand_over();
+}
+
+void XxlAdmin::hand_over() {
+  while (is_open_) {
+    std::optional<Waiting> next = waiting_.take();
+    if (!next) return;
+    on_request_(std::move(next->request),
+                [responder = next->responder, room = next->room](const Status& stored) {
+                  answer(responder, stored.ok() ? Reply{} : failure(stored.error().message));
+                });
+  }
+}
+
+}  // namespace carillon::jobtracker

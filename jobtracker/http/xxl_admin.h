@@ -1,0 +1,83 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jobtracker/state/executor_requests.h"
+#include "shared/base/clock.h"
+#include "shared/net/http/http_server.h"
+#include "shared/net/http/refusal_log.h"
+#include "shared/runtime/event_loop.h"
+#include "shared/runtime/mailbox.h"
+#include "shared/wire/xxl/messages.h"
+
+namespace carillon::jobtracker {
+
+struct XxlAdminConfig {
+  std::vector<std::string>
+      tokens{};          // a request has to carry one of them; empty: none is asked for
+  std::string closed{};  // why nobody is let in; empty: they are
+};
+
+// What xxl-job's executors call: /api/registry, /api/registryRemove and /api/callback, also under
+// /xxl-job-admin, in all dialects. The answer is JSON with a code, under HTTP status 200 whatever
+// it says, because that is how they read it. A request is answered when what it says is stored;
+// while there is nobody to store it, it waits.
+//
+// Whatever is wrong with a request is answered and logged. What waits is bounded.
+//
+// Thread: call() the HTTP server's, all else the loop's.
+class XxlAdmin {
+ public:
+  using OnRequest = std::function<void(ExecutorRequest request, OnStored done)>;
+
+  // Of a request.
+  static constexpr std::size_t kBodyMax = 5 * 1024 * 1024;
+
+  // Whether a request to this target is for an xxl-job admin.
+  static bool is_target(std::string_view target);
+
+  // The references must outlive it. `on_request` is called on the loop.
+  XxlAdmin(XxlAdminConfig config, EventLoop& loop, const Clock& clock, OnRequest on_request);
+  // Requires: nobody calls any more.
+  ~XxlAdmin();
+  XxlAdmin(const XxlAdmin&) = delete;
+  XxlAdmin& operator=(const XxlAdmin&) = delete;
+
+  bool asks_for_token() const { return !config_.tokens.empty(); }
+
+  void call(const net::HttpCall& call, const net::HttpResponder& responder);
+
+  // Whether there is somebody to store what comes.
+  void set_open(bool is_open);
+
+ private:
+  // Room that the requests which wait take.
+  struct Room;
+  struct Waiting {
+    ExecutorRequest request{};
+    std::shared_ptr<Room> room{};
+    net::HttpResponder responder;
+  };
+
+  std::optional<std::string> refusal_of(const net::HttpCall& call, std::string_view path) const;
+  // What to hand to the loop; nothing where the answer is a success without it.
+  Result<std::optional<ExecutorRequest>> read(const net::HttpCall& call, std::string_view path);
+  void hand_over();
+
+  const XxlAdminConfig config_;
+  EventLoop& loop_;
+  const OnRequest on_request_;
+  net::RefusalLog refusals_;
+  std::shared_ptr<std::atomic<std::size_t>> bytes_ = std::make_shared<std::atomic<std::size_t>>(0);
+  Mailbox<Waiting> waiting_;
+  bool is_open_ = false;
+};
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,292 @@
+#include "jobtracker/http/xxl_admin.h"
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "shared/base/clock.h"
+#include "shared/net/http/http_client.h"
+#include "shared/net/http/http_server.h"
+#include "shared/runtime/event_loop.h"
+#include "shared/runtime/thread.h"
+#include "shared/wire/xxl/read.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using wire::xxl::RunResult;
+
+constexpr const char* kSuccess = R"({"code":200,"msg":null,"content":null,"data":null})";
+constexpr const char* kRegistration =
+    R"({"registryGroup":"EXECUTOR","registryKey":"billing","registryValue":"http://10.1.2.3:9999/"})";
+
+// An admin behind its HTTP server, and a loop that stores what comes.
+struct Admin {
+  explicit Admin(XxlAdminConfig config = {}) : desk(std::move(config), loop, clock, on_request()) {
+    desk.set_open(true);
+  }
+
+  XxlAdmin::OnRequest on_request() {
+    return [this](ExecutorRequest request, OnStored done) {
+      requests.push_back(std::move(request));
+      if (forgets) return;
+      if (is_slow) return waiting.push_back(std::move(done));
+      done(stored);
+    };
+  }
+
+  // The answer to a request, while the loop runs.
+  net::HttpReply send(HttpRequest request) {
+    Result<net::HttpReply> reply = Error{ErrorCode::kUnavailable, "not asked yet"};
+    std::atomic<bool> is_done{false};
+    const std::atomic<bool> cancelled{false};
+    const auto sender = Thread::start("sender", [&] {
+      reply = net::send_http(request, seconds{10}, 1'000'000, cancelled);
+      is_done = true;
+      loop.wake();
+    });
+    while (!is_done) loop.run_once(milliseconds{20});
+    sender.value()->join();
+    EXPECT_TRUE(reply.ok()) << (reply.ok() ? "" : reply.error().message);
+    return reply.ok() ? reply.value() : net::HttpReply{};
+  }
+  net::HttpReply post(const std::string& path, const std::string& body,
+                      std::map<std::string, std::string> headers = {}) {
+    return send({.method = "POST",
+                 .url = server->url() + path,
+                 .headers = {headers.begin(), headers.end()},
+                 .body = body});
+  }
+  ExecutorRegistration registration() const {
+    return std::get<ExecutorRegistration>(requests.at(0));
+  }
+  std::vector<RunResult> results() const {
+    return std::get<ExecutorResults>(requests.at(0)).results;
+  }
+
+  SystemClock clock;
+  EventLoop loop{clock};
+  std::vector<ExecutorRequest> requests;
+  std::deque<OnStored> waiting;
+  Status stored{};
+  bool is_slow = false;
+  bool forgets = false;
+  XxlAdmin desk;
+  std::unique_ptr<net::HttpServer> server =
+      net::HttpServer::open("127.0.0.1:0", {.body_max = XxlAdmin::kBodyMax},
+                            [this](const net::HttpCall& call, const net::HttpResponder& responder) {
+                              desk.call(call, responder);
+                            })
+          .value();
+};
+
+std::string message_of(const net::HttpReply& reply) {
+  EXPECT_EQ(reply.status, 200) << "executors read the code, under this status only";
+  EXPECT_EQ(reply.headers.at("content-type"), "application/json");
+  const auto read = wire::xxl::read_reply(reply.body);
+  EXPECT_TRUE(read.ok()) << reply.body;
+  if (!read.ok()) return {};
+  EXPECT_EQ(read.value().ok(), read.value().message.empty());
+  return read.value().message;
+}
+
+TEST(XxlAdmin, TakesARegistrationOnBothRoots) {
+  for (const char* path :
+       {"/api/registry", "/xxl-job-admin/api/registry", "//api/registry", "/api/registry?x=1"}) {
+    SCOPED_TRACE(path);
+    Admin a;
+    const auto reply = a.post(path, kRegistration);
+    EXPECT_EQ(message_of(reply), "");
+    EXPECT_EQ(reply.body, kSuccess);
+    EXPECT_FALSE(a.registration().removes);
+    EXPECT_EQ(a.registration().app_name, "billing");
+    EXPECT_EQ(a.registration().address, "http://10.1.2.3:9999/") << "it is never rewritten";
+  }
+}
+
+TEST(XxlAdmin, TakesTheEndOfARegistration) {
+  Admin a;
+  EXPECT_EQ(message_of(a.post("/api/registryRemove", kRegistration)), "");
+  EXPECT_TRUE(a.registration().removes);
+}
+
+TEST(XxlAdmin, KeepsTheTokenOfOneThatNamesItsApp) {
+  Admin a({.tokens = {"tok-1"}});
+  EXPECT_EQ(message_of(a.post("/api/registry", kRegistration,
+                              {{"XXL-JOB-ACCESS-TOKEN", "tok-1"}, {"XXL-JOB-APPNAME", "billing"}})),
+            "");
+  EXPECT_EQ(a.registration().token, "tok-1");
+}
+
+TEST(XxlAdmin, TakesResultsInEveryDialect) {
+  const RunResult expected{.log_id = 8812, .log_time_ms = 5, .code = 200, .message = "rows=14"};
+  for (
+      const char* body :
+      {R"([{"logId":8812,"logDateTim":5,"executeResult":{"code":200,"msg":"rows=14"}}])",
+       R"([{"logId":8812,"logDateTim":5,"handleCode":200,"handleMsg":"rows=14"}])",
+       R"({"callbackList":[{"logId":8812,"logDateTime":5,"handleCode":200,"handleMsg":"rows=14"}]})",
+       R"([{"logId":"8812","logDateTim":5,"handleCode":200,"handleMsg":"rows=14",)"
+       R"("executeResult":{"code":200,"msg":"rows=14"}}])"}) {
+    SCOPED_TRACE(body);
+    Admin a;
+    EXPECT_EQ(message_of(a.post("/api/callback", body)), "");
+    EXPECT_THAT(a.results(), ElementsAre(expected));
+  }
+}
+
+TEST(XxlAdmin, AnswersOnlyWhenItIsStored) {
+  Admin a;
+  a.is_slow = true;
+  const std::atomic<bool> cancelled{false};
+  std::atomic<bool> is_answered{false};
+  const auto sender = Thread::start("sender", [&] {
+    EXPECT_TRUE(net::send_http({.method = "POST",
+                                .url = a.server->url() + "/api/callback",
+                                .body = R"([{"logId":1,"handleCode":200}])"},
+                               seconds{10}, 1000, cancelled)
+                    .ok());
+    is_answered = true;
+    a.loop.wake();
+  });
+  while (a.waiting.empty()) a.loop.run_once(milliseconds{20});
+  for (int i = 0; i < 5; ++i) a.loop.run_once(milliseconds{20});
+  EXPECT_FALSE(is_answered);
+  a.waiting.front()({});
+  while (!is_answered) a.loop.run_once(milliseconds{20});
+}
+
+TEST(XxlAdmin, LetsRequestsWaitForSomebodyToStoreThem) {
+  Admin a;
+  a.desk.set_open(false);
+  const auto opener = [&] { a.desk.set_open(true); };
+  a.loop.post_at(a.clock.steady_now() + milliseconds{100}, opener);
+  EXPECT_EQ(message_of(a.post("/api/registry", kRegistration)), "");
+  EXPECT_EQ(a.requests.size(), 1U);
+}
+
+TEST(XxlAdmin, SaysWhyItIsNotStored) {
+  Admin a;
+  a.stored = Error{ErrorCode::kLimit, "too much at once (slow down)"};
+  EXPECT_EQ(message_of(a.post("/api/registry", kRegistration)), "too much at once (slow down)");
+}
+
+TEST(XxlAdmin, AnswersARequestThatNobodyWillStore) {
+  Admin a;
+  a.forgets = true;
+  EXPECT_EQ(a.post("/api/registry", kRegistration).status, 503);
+}
+
+TEST(XxlAdmin, AsksForAToken) {
+  Admin a({.tokens = {"tok-1", "tok-2"}});
+  const std::string wrong = "The access token is wrong.";
+  EXPECT_EQ(message_of(a.post("/api/registry", kRegistration)), wrong);
+  EXPECT_EQ(message_of(a.post("/api/registry", kRegistration, {{"XXL-JOB-ACCESS-TOKEN", ""}})),
+            wrong);
+  EXPECT_EQ(message_of(a.post("/api/callback", "[]", {{"XXL-JOB-ACCESS-TOKEN", "tok-"}})), wrong);
+  EXPECT_EQ(message_of(a.post("/api/nonsense", "{}", {{"XXL-JOB-ACCESS-TOKEN", "x"}})), wrong);
+  EXPECT_THAT(a.requests, IsEmpty());
+  EXPECT_EQ(message_of(a.post("/api/registry", kRegistration, {{"xxl-job-access-token", "tok-2"}})),
+            "");
+}
+
+TEST(XxlAdmin, LetsNobodyInWhereItIsClosed) {
+  Admin a({.closed = "no executors here (give --xxl-token)"});
+  EXPECT_EQ(message_of(a.post("/api/registry", kRegistration)),
+            "no executors here (give --xxl-token)");
+  EXPECT_THAT(a.requests, IsEmpty());
+}
+
+struct RefusedCall {
+  const char* path;
+  const char* body;
+  const char* why;
+};
+
+class XxlAdminRefusal : public ::testing::TestWithParam<RefusedCall> {};
+
+TEST_P(XxlAdminRefusal, SaysWhatIsWrong) {
+  Admin a;
+  EXPECT_THAT(message_of(a.post(GetParam().path, GetParam().body)), HasSubstr(GetParam().why));
+  EXPECT_THAT(a.requests, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Calls, XxlAdminRefusal,
+    ::testing::Values(
+        RefusedCall{"/api/", "{}", "invalid request, uri-mapping empty."},
+        RefusedCall{"/api/registry", "", "invalid request, requestBody empty."},
+        RefusedCall{"/api/nope", "{}", "invalid request, uri-mapping(nope) not found."},
+        RefusedCall{"/api/registry", "{", "openapi invoke error: the body is no JSON"},
+        RefusedCall{"/api/callback", "7", "openapi invoke error: the results are no JSON array"},
+        RefusedCall{"/api/registry", "{}", "Illegal Argument."},
+        RefusedCall{"/api/registry",
+                    R"({"registryGroup":"EXECUTOR","registryKey":"","registryValue":"http://h"})",
+                    "Illegal Argument."},
+        RefusedCall{
+            "/api/registry",
+            R"({"registryGroup":"EXECUTOR","registryKey":"a b","registryValue":"http://h"})",
+            "no app name"},
+        RefusedCall{"/api/registry",
+                    R"({"registryGroup":"EXECUTOR","registryKey":"a","registryValue":"file:///x"})",
+                    "'file:///x' is not an address"},
+        RefusedCall{"/api/registry",
+                    R"({"registryGroup":"EXECUTOR","registryKey":"a",)"
+                    R"("registryValue":"http://169.254.169.254/latest"})",
+                    "link-local"},
+        RefusedCall{"/api/registry",
+                    R"({"registryGroup":"EXECUTOR","registryKey":"a",)"
+                    R"("registryValue":"http://[::ffff:169.254.169.254]/"})",
+                    "link-local"}));
+
+TEST(XxlAdmin, RefusesWhatIsNoPost) {
+  Admin a;
+  EXPECT_EQ(message_of(a.send({.method = "GET", .url = a.server->url() + "/api/registry"})),
+            "invalid request, HttpMethod not support.");
+}
+
+TEST(XxlAdmin, TakesTheSensibleResultsOfARequest) {
+  Admin a;
+  EXPECT_EQ(message_of(a.post("/api/callback", R"([{"logId":1},{"logId":2,"handleCode":500}])")),
+            "");
+  EXPECT_THAT(a.results(), ElementsAre(RunResult{.log_id = 2, .code = 500}));
+}
+
+TEST(XxlAdmin, HasNothingToStoreOfSomeRequests) {
+  Admin a;
+  EXPECT_EQ(message_of(a.post("/api/callback", "[]")), "");
+  EXPECT_EQ(message_of(a.post("/api/registry", R"({"registryGroup":"ADMIN","registryKey":"x",)"
+                                               R"("registryValue":"http://h:1"})")),
+            "");
+  EXPECT_THAT(a.requests, IsEmpty());
+}
+
+TEST(XxlAdmin, RefusesBodiesThatAreTooLarge) {
+  Admin a;
+  EXPECT_EQ(a.post("/api/callback", std::string(XxlAdmin::kBodyMax + 1, '[')).status, 413);
+  EXPECT_THAT(message_of(a.post("/api/callback", std::string(XxlAdmin::kBodyMax, '['))),
+              HasSubstr("openapi invoke error"));
+  EXPECT_THAT(a.requests, IsEmpty());
+}
+
+TEST(XxlAdmin, KnowsWhatIsMeantForIt) {
+  EXPECT_TRUE(XxlAdmin::is_target("/api/registry"));
+  EXPECT_TRUE(XxlAdmin::is_target("/api"));
+  EXPECT_TRUE(XxlAdmin::is_target("/xxl-job-admin/api/callback"));
+  EXPECT_FALSE(XxlAdmin::is_target("/apis"));
+  EXPECT_FALSE(XxlAdmin::is_target("/metrics"));
+  EXPECT_FALSE(XxlAdmin::is_target("/xxl-job-admin/"));
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker
