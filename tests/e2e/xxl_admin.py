@@ -1,6 +1,6 @@
 """An xxl-job admin, as far as an executor sees one: takes registrations and results, and calls.
 
-It speaks one dialect strictly, as the real ones do: B and C take results as an array, D as an object
+It speaks one dialect strictly, as the real ones do: A to C take results as an array, D as an object
 and only from who names its token and app; C and D answer with `data`.
 """
 
@@ -25,6 +25,7 @@ class Admin:
         self.lock = threading.Lock()
         self.calls = []       # (path, body) that were taken
         self.refusals = []    # what was refused, and why
+        self.turned_away = []  # paths of requests that got no answer, or 503
         self.addresses = []   # of executors that are registered
         self.results = {}     # log id -> the results that came for it
         self.batches = []     # sizes of callbacks
@@ -37,6 +38,11 @@ class Admin:
     def url(self):
         return f"http://127.0.0.1:{self.port}{self.root}"
 
+    @property
+    def payload(self):
+        """The field of an answer that holds what was asked for."""
+        return "content" if self.dialect in "AB" else "data"
+
     # ---- the side that executors call
 
     def start(self):
@@ -47,6 +53,8 @@ class Admin:
 
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"])).decode("utf-8")
+                if admin.mode in ("hangs up", "breaks"):
+                    admin.turned_away.append(self.path)
                 if admin.mode == "hangs up":
                     self.close_connection = True
                     return
@@ -55,8 +63,7 @@ class Admin:
                 why = "told to" if admin.mode == "refuses" else admin.take(self.path, self.headers, body)
                 if why:
                     admin.refusals.append((self.path, why))
-                payload = "content" if admin.dialect == "B" else "data"
-                self.answer(200, json.dumps({"code": 500 if why else 200, "msg": why, payload: None}))
+                self.answer(200, json.dumps({"code": 500 if why else 200, "msg": why, admin.payload: None}))
 
             def answer(self, status, text):
                 raw = text.encode("utf-8")
@@ -145,7 +152,7 @@ class Admin:
         name = "logDateTime" if self.dialect == "D" else "logDateTim"
         answer = self.ask("/log", {name: self.triggered_ms // 1000 * 1000, "logId": log_id,
                                    "fromLineNum": from_line}, address)
-        return answer["content" if self.dialect == "B" else "data"]
+        return answer[self.payload]
 
     def result(self, log_id):
         with self.lock:

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""What xxl-job executors that others wrote do under an admin: docs/xxl-job-clients.md says so.
+
+Our side of push relies on these facts, wrong ones included. A library that is mended, or changes,
+fails here first.
+"""
+
+import harness
+import executors
+from harness import E2eTest, wait_for
+from xxl_admin import APP, Admin
+
+
+def outcome(result):
+    """Code and message of a result of any dialect."""
+    if "handleCode" in result:
+        return result["handleCode"], result["handleMsg"]
+    return result["executeResult"]["code"], result["executeResult"].get("msg")
+
+
+def accepted(answer):
+    return isinstance(answer, dict) and answer.get("code") == 200
+
+
+class Client:
+    """What they all do. The words say where they differ."""
+
+    queues = True             # a second run of a job that runs waits; else it is refused
+    keeps_log_ids = True      # a run reports its own one, also beside another run of its handler
+    timeout_code = 502
+    reports_again = True      # a result that got no answer
+    checks_token = True
+    kill_of_idle = 200
+
+    def setUp(self):
+        super().setUp()
+        self.one = self.cluster(tracker=False)
+        self.admin = Admin(self.kind.dialect)
+        self.addCleanup(self.admin.stop)
+        self.executor = self.kind.start(self.one.folder / "logs", self.admin.url, APP, self.admin.token)
+        self.addCleanup(self.executor.kill)
+        wait_for("the registration", lambda: self.admin.addresses)
+
+    def ended(self, log_id):
+        return outcome(wait_for(f"the result of {log_id}", lambda: self.admin.result(log_id)))
+
+    def run_job(self, **call):
+        """Code and message of a run that is taken."""
+        log_id, answer = self.admin.run(**call)
+        self.assertTrue(accepted(answer), answer)
+        return self.ended(log_id)
+
+    def begin(self, **call):
+        """The log id of a run that has begun and sleeps."""
+        began = len(self.executor.lines())
+        log_id, answer = self.admin.run(handler="sleep", **call)
+        self.assertTrue(accepted(answer), answer)
+        wait_for("its begin", lambda: any(line.startswith("runs sleep")
+                                          for line in self.executor.lines()[began:]))
+        return log_id
+
+    def test_it_registers_and_leaves(self):
+        self.assertEqual(self.admin.calls[0], ("/xxl-job-admin/api/registry", {
+            "registryGroup": "EXECUTOR", "registryKey": APP,
+            "registryValue": self.admin.addresses[0]}))
+        self.assertEqual(self.admin.addresses[0].rstrip("/"), self.executor.address)
+        for body in ("", "{}", '""'):
+            self.assertTrue(accepted(self.admin.ask("/beat", body)), body)
+        self.assertIn(self.executor.stop(), (0, 143))
+        self.assertEqual(self.admin.addresses, [])
+
+    def test_it_runs_handlers_with_parameter_and_shard(self):
+        self.assertEqual(self.run_job(job=1, handler="echo", param="day=1, 日", broadcastIndex=2,
+                                      broadcastTotal=5), (200, "day=1, 日 2/5"))
+        code, message = self.run_job(job=2, handler="fail", param="no luck")
+        self.assertEqual(code, 500)
+        self.assertIn("no luck", message)
+        self.assertFalse(accepted(self.admin.run(job=3, handler="nosuch")[1]))
+
+    def test_its_log_is_read(self):
+        log_id, _ = self.admin.run(handler="log", param="3")
+        self.assertEqual(self.ended(log_id), (200, "3 lines"))
+        text = self.admin.log(log_id)["logContent"]
+        for line in ("line 1\n", "line 2\n", "line 3\n"):
+            self.assertIn(line, text)
+        after = self.admin.log(log_id, 999)
+        self.assertEqual(after["logContent"].strip(), "")
+
+    def test_a_run_is_killed(self):
+        log_id = self.begin(job=7, param="60000")
+        self.assertEqual(self.admin.ask("/idleBeat", {"jobId": 7})["code"], 500)
+        self.assertEqual(self.admin.ask("/idleBeat", {"jobId": 8})["code"], 200)
+        self.assertEqual(self.admin.ask("/kill", {"jobId": 7})["code"], 200)
+        self.assertEqual(self.ended(log_id)[0], 500)
+        self.assertEqual(self.admin.ask("/kill", {"jobId": 7})["code"], self.kill_of_idle)
+
+    def test_a_run_takes_too_long(self):
+        self.assertEqual(self.run_job(handler="sleep", param="30000", executorTimeout=1)[0],
+                         self.timeout_code)
+
+    def test_serial_execution(self):
+        first = self.begin(param="1000")
+        second, answer = self.admin.run(handler="sleep", param="10")
+        self.assertEqual(self.ended(first), (200, "slept 1000"))
+        self.assertEqual(accepted(answer), self.queues)
+        if self.queues:
+            self.assertEqual(self.ended(second), (200, "slept 10"))
+
+    def test_discard_later(self):
+        first = self.begin(param="1000")
+        _, answer = self.admin.run(handler="sleep", executorBlockStrategy="DISCARD_LATER", param="10")
+        self.assertFalse(accepted(answer), answer)
+        self.assertEqual(self.ended(first), (200, "slept 1000"))
+
+    def test_cover_early(self):
+        first = self.begin(param="60000")
+        second, answer = self.admin.run(handler="sleep", executorBlockStrategy="COVER_EARLY", param="10")
+        self.assertTrue(accepted(answer), answer)
+        if self.keeps_log_ids:
+            self.assertEqual(self.ended(first)[0], 500)
+            self.assertEqual(self.ended(second), (200, "slept 10"))
+        else:
+            results = wait_for("both results", lambda: (
+                lambda all_of_it: all_of_it if len(all_of_it) == 2 else None)(
+                    self.admin.results.get(second, [])))
+            self.assertEqual(sorted(outcome(each)[0] for each in results), [200, 500])
+            self.assertIsNone(self.admin.result(first))
+
+    def test_a_result_that_is_not_answered(self):
+        self.admin.mode = "hangs up"
+        log_id = self.begin(param="10")
+        wait_for("its result", lambda: "/xxl-job-admin/api/callback" in self.admin.turned_away)
+        self.admin.mode = "takes"
+        if self.reports_again:
+            self.assertEqual(self.ended(log_id), (200, "slept 10"))
+        else:
+            self.assertEqual(self.run_job(job=2, handler="echo")[0], 200)
+            self.assertIsNone(self.admin.result(log_id))
+
+    def test_another_token(self):
+        call = {"jobId": 1, "executorHandler": "echo", "executorParams": "", "logId": 1,
+                "executorBlockStrategy": "SERIAL_EXECUTION", "executorTimeout": 0, "logDateTime": 1,
+                "glueType": "BEAN", "glueSource": "", "glueUpdatetime": 1, "broadcastIndex": 0,
+                "broadcastTotal": 1}
+        answer = self.admin.ask("/run", call, headers={"XXL-JOB-ACCESS-TOKEN": "wrong"})
+        self.assertEqual(accepted(answer), not self.checks_token, answer)
+
+    def test_a_hundred_jobs_at_once(self):
+        ids = [self.admin.run(job=job, handler="echo", param=str(job))[0] for job in range(1, 101)]
+        wait_for("a hundred results", lambda: sum(map(len, self.admin.results.values())) >= 100)
+        if self.keeps_log_ids:
+            self.assertEqual(sorted(self.admin.results), ids)
+
+
+class Java220(Client, E2eTest):
+    kind = executors.JAVA_2_2_0
+
+
+class Java241(Client, E2eTest):
+    kind = executors.JAVA_2_4_1
+
+
+class Java332(Client, E2eTest):
+    kind = executors.JAVA_3_3_2
+
+
+class Go(Client, E2eTest):
+    kind = executors.GO
+    queues = False
+    keeps_log_ids = False
+    timeout_code = 500
+    reports_again = False
+    checks_token = False
+    kill_of_idle = 500
+
+
+class Pyxxl(Client, E2eTest):
+    kind = executors.PYXXL
+    timeout_code = 500
+    checks_token = False
+
+
+if __name__ == "__main__":
+    harness.main()
