@@ -6,6 +6,7 @@ import threading
 
 BEFORE = "before the server gets it"
 AFTER = "after the server did it, and before the client hears of it"
+HANG = "nobody hears of the other any more, and nobody is told"
 
 
 class Proxy:
@@ -22,7 +23,7 @@ class Proxy:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut_at(self, text, when):
-        """Once: the connection on which a client sends this text ends there."""
+        """Once: the connection on which a client sends this text ends there, or hangs."""
         with self._lock:
             self.struck.clear()
             self._text, self._when = text.encode(), when
@@ -69,6 +70,7 @@ class _Link:
         self.proxy, self.client, self.server = proxy, client, server
         self.keeps_answers = False
         self.answered = threading.Event()
+        self.closed = threading.Event()
         for work in (self._up, self._down):
             threading.Thread(target=work, daemon=True).start()
 
@@ -78,6 +80,7 @@ class _Link:
                 end.shutdown(socket.SHUT_RDWR)
             end.close()
         self.proxy.forget(self)
+        self.closed.set()
 
     def _up(self):
         cut = None
@@ -85,8 +88,11 @@ class _Link:
             while cut is None and (data := self.client.recv(65536)):
                 cut = self.proxy.takes_cut(data)
                 self.keeps_answers = cut == AFTER
-                if cut != BEFORE:
+                if cut not in (BEFORE, HANG):
                     self.server.sendall(data)
+            if cut == HANG:
+                self.proxy.struck.set()
+                self.closed.wait()
             if cut == AFTER:
                 self.answered.wait(30)
         self.close()
