@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "jobtracker/store/partitions.h"
+#include "jobtracker/store/push_rows.h"
 #include "jobtracker/store/rows.h"
 
 // What the loop asks the store to change: explicit row moves, chosen by the loop, never by SQL.
@@ -126,9 +127,46 @@ struct RemoveInbox {
   std::int64_t id = 0;
 };
 
+// Inserts or replaces, by its key; PutExecutor marks its group as served. A route without a memory
+// is removed.
+struct PutExecutorGroup {
+  ExecutorGroup row{};
+};
+struct PutExecutor {
+  ExecutorRow row{};
+};
+struct PutPushRun {
+  PushRun row{};
+};
+struct PutRoute {
+  RouteRow row{};
+};
+struct PutExecutorResult {
+  ExecutorResult row{};
+};
+
+// What is not there does not matter.
+struct RemoveExecutor {
+  GroupId group{};
+  std::string address{};
+};
+struct RemovePushRun {
+  std::int64_t log_id = 0;
+};
+struct RemoveExecutorResult {
+  std::int64_t id = 0;
+};
+
+// A row of the log that goes with no change of a job: how a shard of a run has ended.
+struct AddLog {
+  LogEntry entry{};
+};
+
 using Operation =
     std::variant<ChangeWaiting, End, ChangeDefinition, Claim, AddDefinition, AddExecuting, AddJob,
-                 CancelExecuting, AddOutput, PutNode, RemoveFeedback, RemoveInbox, Purge>;
+                 CancelExecuting, AddOutput, PutNode, RemoveFeedback, RemoveInbox, RemoveExecutor,
+                 RemovePushRun, RemoveExecutorResult, PutExecutorGroup, PutExecutor, PutPushRun,
+                 PutRoute, PutExecutorResult, AddLog, Purge>;
 
 enum class OutcomeKind : std::uint8_t {
   kDone = 0,

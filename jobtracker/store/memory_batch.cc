@@ -338,12 +338,69 @@ Result<Outcome> MemoryBatch::apply(const AddOutput& add) {
 
 Result<Outcome> MemoryBatch::apply(const PutNode& put_node) {
   put(tables_.nodes, put_node.node.session, put_node.node);
-  const auto group = tables_.groups.find(put_node.node.group);
-  if (group != tables_.groups.end() && !group->second.served) {
-    Group after = group->second;
-    after.served = true;
-    put(tables_.groups, after.id, std::move(after));
-  }
+  serve(put_node.node.group);
+  return done();
+}
+
+void MemoryBatch::serve(GroupId id) {
+  const auto group = tables_.groups.find(id);
+  if (group == tables_.groups.end() || group->second.served) return;
+  Group after = group->second;
+  after.served = true;
+  put(tables_.groups, after.id, std::move(after));
+}
+
+Result<Outcome> MemoryBatch::apply(const RemoveExecutor& remove) {
+  put(tables_.executors, {remove.group, remove.address}, std::nullopt);
+  return done();
+}
+
+Result<Outcome> MemoryBatch::apply(const RemovePushRun& remove) {
+  put(tables_.push_runs, remove.log_id, std::nullopt);
+  return done();
+}
+
+Result<Outcome> MemoryBatch::apply(const RemoveExecutorResult& remove) {
+  put(tables_.executor_results, remove.id, std::nullopt);
+  return done();
+}
+
+Result<Outcome> MemoryBatch::apply(const PutExecutorGroup& put_group) {
+  put(tables_.executor_groups, put_group.row.group, put_group.row);
+  return done();
+}
+
+Result<Outcome> MemoryBatch::apply(const PutExecutor& put_executor) {
+  put(tables_.executors, {put_executor.row.group, put_executor.row.address}, put_executor.row);
+  serve(put_executor.row.group);
+  return done();
+}
+
+Result<Outcome> MemoryBatch::apply(const PutPushRun& put_run) {
+  PushRun kept = put_run.row;
+  std::string storage;
+  kept.message = std::string{storable_message(put_run.row.message, storage)};
+  put(tables_.push_runs, kept.log_id, std::move(kept));
+  return done();
+}
+
+Result<Outcome> MemoryBatch::apply(const PutRoute& put_route) {
+  const bool is_empty = put_route.row.memory.empty();
+  put(tables_.routes, put_route.row.definition,
+      is_empty ? std::nullopt : std::optional{put_route.row});
+  return done();
+}
+
+Result<Outcome> MemoryBatch::apply(const PutExecutorResult& put_result) {
+  ExecutorResult kept = put_result.row;
+  std::string storage;
+  kept.message = std::string{storable_message(put_result.row.message, storage)};
+  put(tables_.executor_results, kept.id, std::move(kept));
+  return done();
+}
+
+Result<Outcome> MemoryBatch::apply(const AddLog& add) {
+  CARILLON_TRY(insert_log(add.entry));
   return done();
 }
 

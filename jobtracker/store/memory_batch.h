@@ -33,12 +33,22 @@ class MemoryBatch {
   Result<Outcome> apply(const PutNode& put);
   Result<Outcome> apply(const RemoveFeedback& remove);
   Result<Outcome> apply(const RemoveInbox& remove);
+  Result<Outcome> apply(const RemoveExecutor& remove);
+  Result<Outcome> apply(const RemovePushRun& remove);
+  Result<Outcome> apply(const RemoveExecutorResult& remove);
+  Result<Outcome> apply(const PutExecutorGroup& put_group);
+  Result<Outcome> apply(const PutExecutor& put_executor);
+  Result<Outcome> apply(const PutPushRun& put_run);
+  Result<Outcome> apply(const PutRoute& put_route);
+  Result<Outcome> apply(const PutExecutorResult& put_result);
+  Result<Outcome> apply(const AddLog& add);
   Result<Outcome> apply(const Purge& purge);
 
   Result<WaitingTable*> group_table(GroupId group);
   Status insert_waiting(WaitingJob job);
   void erase_waiting(WaitingTable& table, JobId id);
   Status insert_log(const LogEntry& entry);
+  void serve(GroupId group);
   std::optional<Outcome> take_key(const WaitingJob& job);
   void free_key(GroupId group, const std::string& task_id, const KeyHolder& holder);
   const KeyHolder* holder_of(GroupId group, const std::string& task_id) const;

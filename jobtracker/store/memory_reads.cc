@@ -14,6 +14,13 @@ bool is_full(const std::vector<Row>& rows, std::int64_t limit) {
   return static_cast<std::int64_t>(rows.size()) >= limit;
 }
 
+template <class Map>
+std::vector<typename Map::mapped_type> rows_of(const Map& map) {
+  std::vector<typename Map::mapped_type> rows;
+  for (const auto& [key, row] : map) rows.push_back(row);
+  return rows;
+}
+
 Error no_group(GroupId group) {
   return {ErrorCode::kNotFound, "group " + std::to_string(group.value) + " does not exist"};
 }
@@ -42,6 +49,25 @@ class MemoryReads {
     std::map<std::string, std::int64_t> feedback;
     for (const auto& [key, entry] : tables_.feedback) ++feedback[key.first];
     answer.feedback.assign(feedback.begin(), feedback.end());
+    answer.executor_groups = rows_of(tables_.executor_groups);
+    answer.executors = rows_of(tables_.executors);
+    answer.push_runs = rows_of(tables_.push_runs);
+    answer.routes = rows_of(tables_.routes);
+    return ReadAnswer{std::move(answer)};
+  }
+
+  Result<ReadAnswer> operator()(const ReadExecutors&) const {
+    return ReadAnswer{ExecutorsAnswer{.groups = rows_of(tables_.executor_groups),
+                                      .executors = rows_of(tables_.executors)}};
+  }
+
+  Result<ReadAnswer> operator()(const ReadExecutorResults& ask) const {
+    ExecutorResultsAnswer answer;
+    for (const auto& [id, row] : tables_.executor_results) {
+      if (is_full(answer.rows, ask.limit)) break;
+      if (owned_.test(static_cast<std::size_t>(partition_of_log_id(row.log_id))))
+        answer.rows.push_back(row);
+    }
     return ReadAnswer{std::move(answer)};
   }
 

@@ -77,6 +77,11 @@ struct MemoryTables {
   std::map<std::pair<GroupId, std::string>, KeyHolder> keys{};
   std::map<std::int64_t, LogEntry> log{};
   std::map<std::int64_t, InboxRow> inbox{};
+  std::map<GroupId, ExecutorGroup> executor_groups{};
+  std::map<std::pair<GroupId, std::string>, ExecutorRow> executors{};
+  std::map<std::int64_t, PushRun> push_runs{};  // by log id
+  std::map<DefinitionId, RouteRow> routes{};
+  std::map<std::int64_t, ExecutorResult> executor_results{};
   std::map<std::pair<std::string, std::int64_t>, LogEntry> feedback{};  // client group, log id
   std::map<std::tuple<JobId, std::int32_t, std::int64_t>, OutputRow> output{};
   std::map<SessionId, NodeRow> nodes{};

@@ -15,6 +15,11 @@ inline constexpr std::int32_t kPartitions = 64;
 
 constexpr std::int32_t partition_of(GroupId group) { return group.value % kPartitions; }
 
+// Log ids of calls of executors carry that of their group.
+constexpr std::int32_t partition_of_log_id(std::int64_t log_id) {
+  return static_cast<std::int32_t>(log_id & (kPartitions - 1));
+}
+
 // The same on every machine, and whatever the case.
 constexpr std::int32_t partition_of_client_group(std::string_view name) {
   std::uint32_t hash = 2166136261U;  // FNV-1a

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "jobtracker/store/partitions.h"
+#include "jobtracker/store/push_rows.h"
 #include "jobtracker/store/rows.h"
 
 // What the loop, and people, may ask the store. Every answer is bounded by a limit.
@@ -43,6 +44,10 @@ struct StartAnswer {
   // Told apart by it from other sessions that work on the store now; none: there can be no others.
   std::optional<std::int32_t> number{};
   ClockAnswer clock{};
+  std::vector<ExecutorGroup> executor_groups{};  // all of them, and of the next
+  std::vector<ExecutorRow> executors{};
+  std::vector<PushRun> push_runs{};
+  std::vector<RouteRow> routes{};
 };
 
 // The best waiting jobs of a group that are due at `now`, in the order of hand-out, after `after`.
@@ -103,6 +108,21 @@ struct ReadInbox {
 };
 struct InboxAnswer {
   std::vector<InboxRow> rows{};
+};
+
+// All of them, as they are by now.
+struct ReadExecutors {};
+struct ExecutorsAnswer {
+  std::vector<ExecutorGroup> groups{};
+  std::vector<ExecutorRow> executors{};
+};
+
+// Those that wait for the job tracker, the oldest first.
+struct ReadExecutorResults {
+  std::int64_t limit = 0;
+};
+struct ExecutorResultsAnswer {
+  std::vector<ExecutorResult> rows{};
 };
 
 // Makes the group and its table if there is none yet; not inside a transaction.
@@ -168,16 +188,18 @@ struct NodesAnswer {
   std::vector<NodeRow> nodes{};
 };
 
-using Read = std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelayed, Find,
-                          ReadOccurrences, ReadFeedback, ReadInbox, MakeGroup, ListWaiting,
-                          ListExecuting, ListHistory, ListOutput, CountWaiting, ListNodes>;
+using Read =
+    std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelayed, Find, ReadOccurrences,
+                 ReadFeedback, ReadInbox, ReadExecutors, ReadExecutorResults, MakeGroup,
+                 ListWaiting, ListExecuting, ListHistory, ListOutput, CountWaiting, ListNodes>;
 // ReadDue, ReadUpcoming, ReadDelayed, ListWaiting: JobsAnswer. ReadOccurrences: OccurrencesAnswer.
 struct OccurrencesAnswer {
   std::vector<WaitingJob> waiting{};
   std::vector<ExecutingJob> executing{};
 };
-using ReadAnswer = std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, OccurrencesAnswer,
-                                FeedbackAnswer, InboxAnswer, GroupAnswer, ExecutingAnswer,
-                                HistoryAnswer, OutputAnswer, CountAnswer, NodesAnswer>;
+using ReadAnswer =
+    std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, OccurrencesAnswer,
+                 FeedbackAnswer, InboxAnswer, ExecutorsAnswer, ExecutorResultsAnswer, GroupAnswer,
+                 ExecutingAnswer, HistoryAnswer, OutputAnswer, CountAnswer, NodesAnswer>;
 
 }  // namespace carillon::jobtracker

@@ -108,6 +108,8 @@ void keep_owned(StartAnswer& start) {
   std::erase_if(start.definitions, [&](const Definition& one) { return is_others(one.group); });
   std::erase_if(start.executing, [&](const ExecutingJob& one) { return is_others(one.job.group); });
   std::erase_if(start.retries, [&](const WaitingJob& one) { return is_others(one.group); });
+  std::erase_if(start.push_runs, [&](const PushRun& one) { return is_others(one.group); });
+  std::erase_if(start.routes, [&](const RouteRow& one) { return is_others(one.group); });
 }
 
 Error fenced_error(const StoreSession& session) {

@@ -14,9 +14,27 @@ using Write = Status (*)(WriteContext&, const OperationIndices&);
 
 // In the order of the alternatives of Operation, which is the order in which they take effect.
 constexpr std::array<Write, std::variant_size_v<Operation>> kWrites = {
-    write_waiting_changes, write_ends,          write_definition_changes, write_claims,
-    write_new_definitions, write_new_executing, write_new_jobs,           write_cancels,
-    write_output,          write_nodes,         write_feedback_removals,  write_inbox_removals,
+    write_waiting_changes,
+    write_ends,
+    write_definition_changes,
+    write_claims,
+    write_new_definitions,
+    write_new_executing,
+    write_new_jobs,
+    write_cancels,
+    write_output,
+    write_nodes,
+    write_feedback_removals,
+    write_inbox_removals,
+    write_executor_removals,
+    write_push_run_removals,
+    write_executor_result_removals,
+    write_executor_groups,
+    write_executors,
+    write_push_runs,
+    write_routes,
+    write_executor_results,
+    write_log,
     write_purges};
 
 }  // namespace

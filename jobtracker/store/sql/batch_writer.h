@@ -12,7 +12,7 @@
 
 // Writes a batch's operations between the fence and the COMMIT, kind by kind, each kind as few
 // statements as its rows allow. One file a family of kinds: write_waiting.cc, write_ends.cc,
-// write_definitions.cc, write_additions.cc, write_records.cc.
+// write_definitions.cc, write_additions.cc, write_records.cc, write_push.cc.
 namespace carillon::jobtracker {
 
 // Which operations of a batch are of one kind and are to be done, in order.
@@ -58,6 +58,15 @@ Status write_output(WriteContext& context, const OperationIndices& indices);
 Status write_nodes(WriteContext& context, const OperationIndices& indices);
 Status write_feedback_removals(WriteContext& context, const OperationIndices& indices);
 Status write_inbox_removals(WriteContext& context, const OperationIndices& indices);
+Status write_executor_removals(WriteContext& context, const OperationIndices& indices);
+Status write_push_run_removals(WriteContext& context, const OperationIndices& indices);
+Status write_executor_result_removals(WriteContext& context, const OperationIndices& indices);
+Status write_executor_groups(WriteContext& context, const OperationIndices& indices);
+Status write_executors(WriteContext& context, const OperationIndices& indices);
+Status write_push_runs(WriteContext& context, const OperationIndices& indices);
+Status write_routes(WriteContext& context, const OperationIndices& indices);
+Status write_executor_results(WriteContext& context, const OperationIndices& indices);
+Status write_log(WriteContext& context, const OperationIndices& indices);
 Status write_purges(WriteContext& context, const OperationIndices& indices);
 
 // Calls `write` with runs of `indices` in which no id comes twice, so that each can be done as a

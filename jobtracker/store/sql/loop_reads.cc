@@ -80,6 +80,9 @@ Result<ReadAnswer> SqlReads::read(const ReadStart&) {
   CARILLON_TRY(db_.query(kCountFeedback, {}, [&](const sql::Row& row) {
     answer.feedback.emplace_back(std::string{row.bytes(0)}, row.integer(1));
   }));
+  CARILLON_TRY(read_executors(answer.executor_groups, answer.executors));
+  CARILLON_TRY(read_all(kPushRunColumns, kPushRunTable, "log_id", &push_run_of, answer.push_runs));
+  CARILLON_TRY(read_all(kRouteColumns, kRouteTable, "definition_id", &route_of, answer.routes));
   return ReadAnswer{std::move(answer)};
 }
 

@@ -2,6 +2,7 @@
 
 #include "jobtracker/store/reads.h"
 #include "jobtracker/store/sql/group_catalog.h"
+#include "jobtracker/store/sql/sql_rows.h"
 #include "shared/sql/sql_connection.h"
 
 namespace carillon::jobtracker {
@@ -10,8 +11,8 @@ namespace carillon::jobtracker {
 // table takes seconds, and nobody reads the last digits.
 inline constexpr std::int64_t kCountedMax = 1'000'000;
 
-// The questions of the store port, put to one connection. Those for the loop are in loop_reads.cc,
-// those for people in people_reads.cc.
+// The questions of the store port, put to one connection. Those for the loop are in loop_reads.cc
+// and push_reads.cc, those for people in people_reads.cc.
 //
 // Failures: kNotFound for a group that does not exist, else as the connection says.
 //
@@ -34,6 +35,8 @@ class SqlReads {
   Result<ReadAnswer> read(const ReadOccurrences& ask);
   Result<ReadAnswer> read(const ReadFeedback& ask);
   Result<ReadAnswer> read(const ReadInbox& ask);
+  Result<ReadAnswer> read(const ReadExecutors& ask);
+  Result<ReadAnswer> read(const ReadExecutorResults& ask);
   Result<ReadAnswer> read(const MakeGroup& ask);  // refused: it is no read
   Result<ReadAnswer> read(const ListWaiting& ask);
   Result<ReadAnswer> read(const ListExecuting& ask);
@@ -44,6 +47,14 @@ class SqlReads {
 
   Result<std::vector<WaitingJob>> due(GroupId group, WallTime now,
                                       const std::optional<HandOutKey>& after, std::int64_t limit);
+  // All rows of a table, in the order of its key.
+  template <class Row>
+  Status read_all(std::string_view columns, std::string_view table, std::string_view key,
+                  Row (*row_of)(const sql::Row&), std::vector<Row>& rows) {
+    return db_.query(joined({"SELECT ", columns, " FROM ", table, " ORDER BY ", key}), {},
+                     [&](const sql::Row& row) { rows.push_back(row_of(row)); });
+  }
+  Status read_executors(std::vector<ExecutorGroup>& groups, std::vector<ExecutorRow>& executors);
   Status find_job(JobId job, GroupId group, FindAnswer& answer);
   Result<std::int64_t> count(std::string_view table, std::string_view condition,
                              std::span<const sql::Value> parameters);

@@ -221,6 +221,45 @@ NodeRow node_of(const Row& row) {
 }
 
 // One "kind job definition count;" an outcome, in decimal: readable in the table, small enough.
+ExecutorGroup executor_group_of(const Row& row) {
+  return {.group = GroupId{small(row, 0)}, .token = text_at(row, 1)};
+}
+
+ExecutorRow executor_of(const Row& row) {
+  return {.group = GroupId{small(row, 0)},
+          .address = text_at(row, 1),
+          .is_manual = flag(row, 2),
+          .has_trigger = flag(row, 3),
+          .registered_at = time_at(row, 4)};
+}
+
+PushRun push_run_of(const Row& row) {
+  return {.log_id = row.integer(0),
+          .group = GroupId{small(row, 1)},
+          .job = JobId{row.integer(2)},
+          .attempt = small(row, 3),
+          .shard = small(row, 4),
+          .shards = small(row, 5),
+          .address = text_at(row, 6),
+          .failures = small(row, 7),
+          .called_at = time_at(row, 8),
+          .code = small(row, 9),
+          .message = text_at(row, 10)};
+}
+
+RouteRow route_of(const Row& row) {
+  return {.definition = DefinitionId{small(row, 0)},
+          .group = GroupId{small(row, 1)},
+          .memory = text_at(row, 2)};
+}
+
+ExecutorResult executor_result_of(const Row& row) {
+  return {.id = row.integer(0),
+          .log_id = row.integer(1),
+          .code = small(row, 2),
+          .message = text_at(row, 3)};
+}
+
 std::string encode_outcomes(const Outcome* first, std::size_t count) {
   std::string bytes;
   for (std::size_t i = 0; i < count; ++i) {

@@ -48,6 +48,24 @@ inline constexpr std::string_view kNodeColumns =
     "session_id, name, group_id, address, threads, started_us, last_seen_us, alive";
 inline constexpr int kNodeWidth = 8;
 
+inline constexpr std::string_view kExecutorGroupColumns = "group_id, token";
+inline constexpr int kExecutorGroupWidth = 2;
+inline constexpr std::string_view kExecutorColumns =
+    "group_id, address, manual, has_trigger, registered_us";
+inline constexpr int kExecutorWidth = 5;
+inline constexpr std::string_view kPushRunColumns =
+    "log_id, group_id, job_id, attempt, shard, shards, address, failures, called_us, code, message";
+inline constexpr int kPushRunWidth = 11;
+inline constexpr std::string_view kRouteColumns = "definition_id, group_id, memory";
+inline constexpr int kRouteWidth = 3;
+inline constexpr std::string_view kExecutorResultColumns = "result_id, log_id, code, message";
+inline constexpr int kExecutorResultWidth = 4;
+
+inline constexpr std::string_view kExecutorGroupTable = "lts_executor_group";
+inline constexpr std::string_view kExecutorTable = "lts_executor";
+inline constexpr std::string_view kPushRunTable = "lts_push_run";
+inline constexpr std::string_view kRouteTable = "lts_push_route";
+inline constexpr std::string_view kExecutorResultTable = "lts_executor_result";
 inline constexpr std::string_view kDelayedTable = "lts_delayed_job_queue";
 inline constexpr std::string_view kExecutingTable = "lts_executing_job_queue";
 inline constexpr std::string_view kCronTable = "lts_cron_job_queue";
@@ -99,6 +117,11 @@ LogEntry log_of(const sql::Row& row);
 LogEntry feedback_of(const sql::Row& row);
 OutputRow output_of(const sql::Row& row);
 NodeRow node_of(const sql::Row& row);
+ExecutorGroup executor_group_of(const sql::Row& row);
+ExecutorRow executor_of(const sql::Row& row);
+PushRun push_run_of(const sql::Row& row);
+RouteRow route_of(const sql::Row& row);
+ExecutorResult executor_result_of(const sql::Row& row);
 
 // The outcomes of a request, as bytes for lts_client.
 std::string encode_outcomes(const Outcome* first, std::size_t count);

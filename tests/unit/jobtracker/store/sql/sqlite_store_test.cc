@@ -76,13 +76,13 @@ TEST_F(SqliteStoreTest, RefusesAStoreThatIsOpenAndNamesTheProcess) {
 
 TEST_F(SqliteStoreTest, RefusesANewerSchemaAndChangesNothing) {
   ASSERT_TRUE(open().ok());
-  ASSERT_TRUE(connect()->execute("INSERT INTO lts_schema VALUES (7, 0)", {}).ok());
+  ASSERT_TRUE(connect()->execute("INSERT INTO lts_schema VALUES (8, 0)", {}).ok());
 
   const auto error = refused(path_);
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(error.message, "store sqlite:" + path_ +
-                               " has schema 7, this program knows up to 6: install a newer "
+                               " has schema 8, this program knows up to 7: install a newer "
                                "carillon");
   EXPECT_EQ(text(*connect(), "SELECT COUNT(*) FROM lts_tracker WHERE session_id = 2"), "0");
 }
@@ -121,6 +121,11 @@ TEST_F(SqliteStoreTest, BringsTheTablesOfGroupsUpToDate) {
                                "DROP TABLE lts_feedback_queue;\n"
                                "DROP TABLE lts_partition;\n"
                                "DROP TABLE lts_inbox;\n"
+                               "DROP TABLE lts_executor_group;\n"
+                               "DROP TABLE lts_executor;\n"
+                               "DROP TABLE lts_push_run;\n"
+                               "DROP TABLE lts_push_route;\n"
+                               "DROP TABLE lts_executor_result;\n"
                                "ALTER TABLE lts_tracker DROP COLUMN number;\n"
                                "ALTER TABLE lts_tracker DROP COLUMN address;\n"
                                "ALTER TABLE lts_delayed_job_queue DROP COLUMN moved_from_us;\n"

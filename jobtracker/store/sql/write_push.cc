@@ -1,0 +1,152 @@
+#include <set>
+
+#include "jobtracker/store/names.h"
+#include "jobtracker/store/sql/batch_writer.h"
+
+// The tables of the push side.
+namespace carillon::jobtracker {
+namespace {
+
+using sql::Value;
+
+constexpr std::string_view kReplace = "REPLACE INTO ";
+constexpr std::string_view kServe =
+    "UPDATE lts_node_group SET served = 1 WHERE group_id = ? AND served = 0";
+constexpr std::string_view kExecutorKey[] = {"group_id", "address"};
+constexpr std::string_view kLogIdKey[] = {"log_id"};
+constexpr std::string_view kResultKey[] = {"result_id"};
+constexpr std::string_view kDefinitionKey[] = {"definition_id"};
+
+// The message as it is kept; it stays until the batch is written.
+Value message_of(WriteContext& context, const std::string& message) {
+  std::string storage;
+  const std::string_view kept = storable_message(message, storage);
+  if (kept.data() == message.data()) return Value::of_text(kept);
+  return Value::of_text(context.rows.keep(std::string{kept}));
+}
+
+Status replace_rows(WriteContext& context, std::string_view table, std::string_view columns,
+                    int width, const SqlValues& values) {
+  if (values.empty()) return {};
+  return context.db.insert_rows(joined({kReplace, table, " (", columns, ") VALUES"}), width,
+                                values);
+}
+
+// Deletes the rows whose whole-number keys those are; each once.
+Status delete_rows(WriteContext& context, std::string_view table,
+                   std::span<const std::string_view> key, const std::set<std::int64_t>& ids) {
+  SqlValues values;
+  for (const std::int64_t id : ids) values.push_back(Value::of(id));
+  if (values.empty()) return {};
+  CARILLON_TRY(context.db.delete_rows(table, key, values));
+  return {};
+}
+
+}  // namespace
+
+Status write_executor_removals(WriteContext& context, const OperationIndices& indices) {
+  std::set<std::pair<std::int64_t, std::string_view>> keys;
+  for (const std::size_t index : indices) {
+    const auto& remove = context.operation<RemoveExecutor>(index);
+    keys.emplace(remove.group.value, remove.address);
+  }
+  SqlValues values;
+  for (const auto& [group, address] : keys) {
+    values.push_back(Value::of(group));
+    values.push_back(Value::of_text(address));
+  }
+  CARILLON_TRY(context.db.delete_rows(kExecutorTable, kExecutorKey, values));
+  return {};
+}
+
+Status write_push_run_removals(WriteContext& context, const OperationIndices& indices) {
+  std::set<std::int64_t> ids;
+  for (const std::size_t index : indices) {
+    ids.insert(context.operation<RemovePushRun>(index).log_id);
+  }
+  return delete_rows(context, kPushRunTable, kLogIdKey, ids);
+}
+
+Status write_executor_result_removals(WriteContext& context, const OperationIndices& indices) {
+  std::set<std::int64_t> ids;
+  for (const std::size_t index : indices) {
+    ids.insert(context.operation<RemoveExecutorResult>(index).id);
+  }
+  return delete_rows(context, kExecutorResultTable, kResultKey, ids);
+}
+
+Status write_executor_groups(WriteContext& context, const OperationIndices& indices) {
+  SqlValues values;
+  for (const std::size_t index : indices) {
+    const ExecutorGroup& row = context.operation<PutExecutorGroup>(index).row;
+    values.insert(values.end(), {value_of(row.group), Value::of_text(row.token)});
+  }
+  return replace_rows(context, kExecutorGroupTable, kExecutorGroupColumns, kExecutorGroupWidth,
+                      values);
+}
+
+Status write_executors(WriteContext& context, const OperationIndices& indices) {
+  SqlValues values;
+  std::set<GroupId> groups;
+  for (const std::size_t index : indices) {
+    const ExecutorRow& row = context.operation<PutExecutor>(index).row;
+    values.insert(values.end(),
+                  {value_of(row.group), Value::of_text(row.address), value_of(row.is_manual),
+                   value_of(row.has_trigger), value_of(row.registered_at)});
+    groups.insert(row.group);
+  }
+  CARILLON_TRY(replace_rows(context, kExecutorTable, kExecutorColumns, kExecutorWidth, values));
+  for (const GroupId group : groups) {
+    CARILLON_TRY(context.db.execute(kServe, SqlValues{value_of(group)}));
+  }
+  return {};
+}
+
+Status write_push_runs(WriteContext& context, const OperationIndices& indices) {
+  SqlValues values;
+  for (const std::size_t index : indices) {
+    const PushRun& row = context.operation<PutPushRun>(index).row;
+    values.insert(values.end(),
+                  {Value::of(row.log_id), value_of(row.group), value_of(row.job),
+                   Value::of(row.attempt), Value::of(row.shard), Value::of(row.shards),
+                   Value::of_text(row.address), Value::of(row.failures), value_of(row.called_at),
+                   Value::of(row.code), message_of(context, row.message)});
+  }
+  return replace_rows(context, kPushRunTable, kPushRunColumns, kPushRunWidth, values);
+}
+
+Status write_routes(WriteContext& context, const OperationIndices& indices) {
+  SqlValues values;
+  std::set<std::int64_t> forgotten;
+  for (const std::size_t index : indices) {
+    const RouteRow& row = context.operation<PutRoute>(index).row;
+    if (row.memory.empty()) {
+      forgotten.insert(row.definition.value);
+      continue;
+    }
+    values.insert(values.end(),
+                  {value_of(row.definition), value_of(row.group), Value::of_text(row.memory)});
+  }
+  CARILLON_TRY(replace_rows(context, kRouteTable, kRouteColumns, kRouteWidth, values));
+  return delete_rows(context, kRouteTable, kDefinitionKey, forgotten);
+}
+
+Status write_executor_results(WriteContext& context, const OperationIndices& indices) {
+  SqlValues values;
+  for (const std::size_t index : indices) {
+    const ExecutorResult& row = context.operation<PutExecutorResult>(index).row;
+    values.insert(values.end(), {Value::of(row.id), Value::of(row.log_id), Value::of(row.code),
+                                 message_of(context, row.message)});
+  }
+  return replace_rows(context, kExecutorResultTable, kExecutorResultColumns, kExecutorResultWidth,
+                      values);
+}
+
+Status write_log(WriteContext& context, const OperationIndices& indices) {
+  for (const std::size_t index : indices) {
+    context.rows.add_log(context.operation<AddLog>(index).entry);
+  }
+  return {};
+}
+
+}  // namespace carillon::jobtracker

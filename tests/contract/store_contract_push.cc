@@ -1,0 +1,92 @@
+#include "tests/contract/store_contract.h"
+
+// The tables of the push side.
+namespace carillon::jobtracker {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST_P(StoreContract, KeepsExecutorsByGroupAndAddress) {
+  const ExecutorGroup group{.group = group_, .token = "t\xC3\xB6ken"};
+  ExecutorRow first{.group = group_, .address = "http://a:1/", .registered_at = kNow};
+  const ExecutorRow second{
+      .group = group_, .address = "http://A:1/", .is_manual = true, .has_trigger = true};
+  committed({PutExecutorGroup{group}, PutExecutor{first}, PutExecutor{second}});
+  const auto known = [this] { return ask<ExecutorsAnswer>(ReadExecutors{}); };
+  EXPECT_THAT(known().groups, ElementsAre(group));
+  EXPECT_THAT(known().executors, ElementsAre(second, first));
+  EXPECT_TRUE(ask<StartAnswer>(ReadStart{}).groups.front().served);
+
+  first.registered_at += 30 * kSecond;
+  committed({PutExecutor{first}, PutExecutor{first}});
+  EXPECT_THAT(known().executors, ElementsAre(second, first));
+  const auto start = ask<StartAnswer>(ReadStart{});
+  EXPECT_THAT(start.executor_groups, ElementsAre(group));
+  EXPECT_THAT(start.executors, ElementsAre(second, first));
+
+  const RemoveExecutor removal{.group = group_, .address = first.address};
+  committed({removal, removal, RemoveExecutor{.group = group_, .address = "unknown"}});
+  EXPECT_THAT(known().executors, ElementsAre(second));
+  // Removals come first, so that who comes again in the same batch is there.
+  committed({PutExecutor{first}, removal});
+  EXPECT_THAT(known().executors, ElementsAre(second, first));
+}
+
+TEST_P(StoreContract, KeepsCallsUntilTheyAreRemoved) {
+  PushRun call{.log_id = 64 * 7 + 1, .group = group_, .job = JobId{7}, .attempt = 2};
+  call.shard = 1;
+  call.shards = 3;
+  call.address = "http://a:1/";
+  call.failures = 1;
+  call.called_at = kNow;
+  PushRun other = call;
+  other.log_id += 64;
+  const auto calls = [this] { return ask<StartAnswer>(ReadStart{}).push_runs; };
+  committed({PutPushRun{other}, PutPushRun{call}});
+  EXPECT_THAT(calls(), ElementsAre(call, other));
+
+  call.code = 500;
+  call.message = std::string(5000, 'x') + "\xFF";
+  committed({PutPushRun{call}});
+  ASSERT_THAT(calls(), ::testing::SizeIs(2));
+  EXPECT_EQ(calls()[0].code, 500);
+  EXPECT_EQ(calls()[0].message.substr(0, 4000), std::string(4000, 'x'));
+  EXPECT_LE(calls()[0].message.size(), 4096U);
+
+  committed({RemovePushRun{call.log_id}, RemovePushRun{call.log_id}, RemovePushRun{1}});
+  EXPECT_THAT(calls(), ElementsAre(other));
+}
+
+TEST_P(StoreContract, KeepsWhatRoutesRemember) {
+  const RouteRow one{.definition = DefinitionId{1}, .group = group_, .memory = "3\n1 2 http://a/"};
+  const RouteRow two{.definition = DefinitionId{2}, .group = group_, .memory = "4"};
+  const auto routes = [this] { return ask<StartAnswer>(ReadStart{}).routes; };
+  committed({PutRoute{two}, PutRoute{one}});
+  EXPECT_THAT(routes(), ElementsAre(one, two));
+  committed({PutRoute{{.definition = DefinitionId{1}, .group = group_}}});
+  EXPECT_THAT(routes(), ElementsAre(two));
+}
+
+TEST_P(StoreContract, KeepsResultsForOtherJobTrackers) {
+  const ExecutorResult first{.id = 1, .log_id = 65, .code = 200, .message = "rows=14"};
+  const ExecutorResult second{
+      .id = 2, .log_id = 66, .code = 500, .message = "bad \xF0\x9F\x98\x80"};
+  committed({PutExecutorResult{second}, PutExecutorResult{first}});
+  const auto results = [this](std::int64_t limit) {
+    return ask<ExecutorResultsAnswer>(ReadExecutorResults{.limit = limit}).rows;
+  };
+  EXPECT_THAT(results(9), ElementsAre(first, second));
+  EXPECT_THAT(results(1), ElementsAre(first));
+  committed({RemoveExecutorResult{1}, RemoveExecutorResult{1}, RemoveExecutorResult{9}});
+  EXPECT_THAT(results(9), ElementsAre(second));
+}
+
+TEST_P(StoreContract, WritesARowOfTheLogThatEndsNoJob) {
+  const LogEntry entry = new_log(new_job());
+  committed({AddLog{entry}});
+  EXPECT_THAT(history(), ElementsAre(entry));
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker
