@@ -130,6 +130,7 @@ Result<ActAnswer> JobClient::trigger(const TaskRef& task, const TriggerOptions& 
   wire::Act request = act_on(wire::Verb::kTrigger, task);
   request.payload = options.payload;
   request.force = options.force;
+  request.addresses = options.addresses;
   return act(*thread_, std::move(request));
 }
 
@@ -139,6 +140,15 @@ Result<ActAnswer> JobClient::kill(const TaskRef& task) {
 
 Result<ActAnswer> JobClient::kill(JobId job) {
   return act(*thread_, {.verb = wire::Verb::kKill, .job_id = job});
+}
+
+Result<ActAnswer> JobClient::add_executors(const std::string& group,
+                                           std::vector<std::string> addresses,
+                                           std::optional<std::string> token) {
+  wire::Act request{.verb = wire::Verb::kAddExecutors, .group = group};
+  request.addresses = std::move(addresses);
+  request.token = std::move(token);
+  return act(*thread_, std::move(request));
 }
 
 Result<RowPage> JobClient::list(const RowFilter& filter) { return query(*thread_, "list", filter); }

@@ -14,6 +14,7 @@
 #include "shared/base/time_text.h"
 #include "shared/job/cron.h"
 #include "shared/job/zone.h"
+#include "shared/wire/spec_words.h"
 
 namespace carillon::cli {
 namespace {
@@ -141,10 +142,11 @@ std::string language_of_first_line(const std::string& source) {
 }
 
 std::string language_of_ending(const std::string& path) {
-  constexpr std::array kEndings{
-      std::pair{".sh", "sh"},   std::pair{".bash", "bash"}, std::pair{".py", "python"},
-      std::pair{".js", "node"}, std::pair{".php", "php"},   std::pair{".pl", "perl"},
-      std::pair{".rb", "ruby"}, std::pair{".lua", "lua"},   std::pair{".ps1", "powershell"}};
+  constexpr std::array kEndings{std::pair{".sh", "sh"},          std::pair{".bash", "bash"},
+                                std::pair{".py", "python"},      std::pair{".js", "node"},
+                                std::pair{".php", "php"},        std::pair{".pl", "perl"},
+                                std::pair{".rb", "ruby"},        std::pair{".lua", "lua"},
+                                std::pair{".ps1", "powershell"}, std::pair{".groovy", "groovy"}};
   for (const auto& [ending, language] : kEndings) {
     if (path.ends_with(ending)) return language;
   }
@@ -259,6 +261,26 @@ Result<std::vector<Child>> children_from(const Configuration& configuration) {
   return children;
 }
 
+Status take_push(const Configuration& configuration, JobSpec& job) {
+  if (configuration.has("dispatch")) {
+    job.dispatch = CARILLON_TRY(parse_dispatch(configuration.text("dispatch")));
+  }
+  CARILLON_TRY(need(configuration, {"route", "block", "address"}, job.dispatch != Dispatch::kPull,
+                    "--dispatch push"));
+  if (configuration.has("route")) {
+    job.push.route = CARILLON_TRY(parse_route(configuration.text("route")));
+  }
+  if (configuration.has("block")) {
+    job.push.block = CARILLON_TRY(parse_block(configuration.text("block")));
+    job.overlap = wire::overlap_of(job.push.block);
+  }
+  job.push.addresses = configuration.list("address");
+  if (configuration.has("route") || configuration.has("block") || !job.push.addresses.empty()) {
+    job.dispatch = Dispatch::kPush;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<JobSpec> job_from_flags(const Configuration& configuration, WallTime now, int input) {
@@ -281,6 +303,7 @@ Result<JobSpec> job_from_flags(const Configuration& configuration, WallTime now,
   job.retries = CARILLON_TRY(retries_from(configuration));
   job.misfire = CARILLON_TRY(misfire_from(configuration));
   job.children = CARILLON_TRY(children_from(configuration));
+  CARILLON_TRY(take_push(configuration, job));
   if (configuration.has("overlap")) {
     job.overlap = CARILLON_TRY(parse_overlap(configuration.text("overlap")));
   }

@@ -8,6 +8,7 @@ constexpr const char* kAbout = "About the job";
 constexpr const char* kWhen = "When it runs";
 constexpr const char* kWhat = "What is run";
 constexpr const char* kHow = "How it is run";
+constexpr const char* kWhere = "On xxl-job executors";
 
 void add(std::vector<Option>& to, const char* section, std::vector<Option> options) {
   for (Option& option : options) {
@@ -198,6 +199,31 @@ std::vector<Option> how_options() {
        .fallback_help = "5s"}};
 }
 
+std::vector<Option> where_options() {
+  return {{.name = "dispatch",
+           .placeholder = "HOW",
+           .help = "push: the job tracker calls an executor of the group, with --handler or "
+                   "--script, and the payload as its parameter; pull: a task tracker takes it.",
+           .fallback_help = "as the group takes its work",
+           .choices = dispatch_words()},
+          {.name = "route",
+           .placeholder = "ROUTE",
+           .help = "Which of the executors is called.",
+           .fallback_help = "FIRST",
+           .choices = route_words()},
+          {.name = "block",
+           .placeholder = "STRATEGY",
+           .help = "What the executor does while the run before has not ended; --overlap follows "
+                   "it unless it is given: queue, skip or cancel_running.",
+           .fallback_help = "SERIAL_EXECUTION",
+           .choices = block_words()},
+          {.name = "address",
+           .kind = OptionKind::kList,
+           .placeholder = "URL",
+           .help = "One of the group's executors: only those given are called.",
+           .fallback_help = "all of the group's"}};
+}
+
 }  // namespace
 
 std::vector<Option> job_options() {
@@ -206,6 +232,7 @@ std::vector<Option> job_options() {
   add(options, kWhen, when_options());
   add(options, kWhat, what_options());
   add(options, kHow, how_options());
+  add(options, kWhere, where_options());
   return options;
 }
 

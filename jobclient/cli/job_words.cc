@@ -37,6 +37,17 @@ Result<Overlap> parse_overlap(std::string_view word) {
   return parse(wire::kOverlapWords, "overlap", word);
 }
 
+std::vector<std::string> dispatch_words() { return words_of(wire::kDispatchWords); }
+Result<Dispatch> parse_dispatch(std::string_view word) {
+  return parse(wire::kDispatchWords, "dispatch", word);
+}
+
+std::vector<std::string> route_words() { return words_of(wire::kRouteWords); }
+Result<Route> parse_route(std::string_view word) { return parse(wire::kRouteWords, "route", word); }
+
+std::vector<std::string> block_words() { return words_of(wire::kBlockWords); }
+Result<Block> parse_block(std::string_view word) { return parse(wire::kBlockWords, "block", word); }
+
 std::vector<std::string> misfire_words() { return words_of(wire::kMisfireWords); }
 Result<MisfirePolicy> parse_misfire(std::string_view word) {
   return parse(wire::kMisfireWords, "misfire", word);

@@ -16,6 +16,15 @@ Result<DstRule> parse_dst_rule(std::string_view word);
 std::vector<std::string> overlap_words();
 Result<Overlap> parse_overlap(std::string_view word);
 
+std::vector<std::string> dispatch_words();
+Result<Dispatch> parse_dispatch(std::string_view word);
+
+std::vector<std::string> route_words();
+Result<Route> parse_route(std::string_view word);
+
+std::vector<std::string> block_words();
+Result<Block> parse_block(std::string_view word);
+
 std::vector<std::string> misfire_words();
 Result<MisfirePolicy> parse_misfire(std::string_view word);
 

@@ -18,6 +18,10 @@ Verb declare_trigger() {
             .placeholder = "TEXT",
             .help =
                 "What this run gets on stdin, at most 1 MiB, instead of the task's own payload."},
+           {.name = "address",
+            .kind = OptionKind::kList,
+            .placeholder = "URL",
+            .help = "Of the group's xxl-job executors, this one; may be given several times."},
            {.name = "force",
             .kind = OptionKind::kSwitch,
             .help = "Run even while another run of the task has not ended."},
@@ -38,6 +42,7 @@ int run_trigger(Context& context) {
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);
   TriggerOptions options{.force = configuration.is_on("force")};
   if (configuration.was_given("payload")) options.payload = configuration.text("payload");
+  options.addresses = configuration.list("address");
   const TaskRef task = context.task();
   const Result<ActAnswer> answer = client.value()->trigger(task, options);
   if (!configuration.is_on("wait")) return print_act_answer(context, task, answer);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "jobtracker/state/executors.h"
 #include "shared/base/assert.h"
 #include "shared/job/retry_delay.h"
 
@@ -22,6 +23,8 @@ LogState state_of(wire::RunOutcome outcome) {
       return LogState::kTimedOut;
     case wire::RunOutcome::kKilled:
       return LogState::kKilled;
+    case wire::RunOutcome::kDiscarded:
+      return LogState::kDiscarded;
   }
   return LogState::kFailed;
 }
@@ -101,7 +104,9 @@ void Completion::end_lost(Executing& entry) {
   WaitingJob again = entry.row.job;
   again.lost += 1;
   LogEntry log = log_of(entry, LogState::kLost);
-  log.message = "its task tracker died or was cut off";
+  const bool is_pushed = is_push_session(entry.row.session);
+  log.message =
+      std::string{is_pushed ? "its executor" : "its task tracker"} + " died or was cut off";
   log.final = false;
   if (!was_lost_too_often(again)) {
     return end(entry, entry.row.session, JobEvent::kLose, std::move(log), std::move(again));
@@ -185,6 +190,7 @@ void Completion::end_by(Executing& entry, SessionId tell, const wire::RunResult&
     }
     case wire::RunOutcome::kFailed:
     case wire::RunOutcome::kKilled:
+    case wire::RunOutcome::kDiscarded:
       break;
   }
   end(entry, tell, entry.row.cancelled ? JobEvent::kCancel : JobEvent::kFail, std::move(log),

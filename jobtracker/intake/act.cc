@@ -24,13 +24,19 @@ std::string word(wire::Verb verb) {
       return "triggered";
     case wire::Verb::kKill:
       return "told to stop";
+    case wire::Verb::kAddExecutors:
+      break;  // Is about no job.
   }
   return {};
 }
 
-// The job of one run that gets another payload.
-Result<std::string> spec_with(JobSpec spec, const std::string& payload) {
-  spec.payload = payload;
+// Whether its run is another than the job's others.
+bool changes_run(const wire::Act& act) { return act.payload || !act.addresses.empty(); }
+
+// The job of one run that gets another payload, or other executors.
+Result<std::string> spec_with(JobSpec spec, const wire::Act& act) {
+  if (act.payload) spec.payload = *act.payload;
+  if (!act.addresses.empty()) spec.push.addresses = act.addresses;
   CARILLON_TRY(spec.validate());
   return wire::encode_spec(spec);
 }
@@ -211,6 +217,8 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
                                          " were executing and are told to stop";
       return cancel_runs(pending, runs, done, {});
     }
+    case wire::Verb::kAddExecutors:
+      return;
   }
   if (!status.ok())
     decline(pending, status.error().code, pending->name() + " " + status.error().message);
@@ -255,8 +263,8 @@ void ActIntake::trigger_definition(const PendingPtr& pending, ActiveDefinition& 
                        ") and its overlap rule is skip (trigger it with --force to run it beside)");
   }
   std::string spec;
-  if (pending->act.payload) {
-    auto changed = spec_with(definition.spec, *pending->act.payload);
+  if (changes_run(pending->act)) {
+    auto changed = spec_with(definition.spec, pending->act);
     if (!changed.ok()) return decline(pending, changed.error().code, changed.error().message);
     spec = std::move(changed).value();
   }
@@ -348,10 +356,10 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
       } else {
         change.to->trigger_time = now;
       }
-      if (pending->act.payload) {
+      if (changes_run(pending->act)) {
         auto spec = wire::decode_spec(job.spec);
         if (!spec.ok()) return decline(pending, ErrorCode::kCorrupt, spec.error().message);
-        auto changed = spec_with(std::move(spec).value(), *pending->act.payload);
+        auto changed = spec_with(std::move(spec).value(), pending->act);
         if (!changed.ok()) return decline(pending, changed.error().code, changed.error().message);
         change.to->spec = std::move(changed).value();
       }
@@ -359,6 +367,8 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
     case wire::Verb::kKill:
       return decline(pending, ErrorCode::kConflict,
                      pending->name() + " is not executing, it waits (cancel it instead)");
+    case wire::Verb::kAddExecutors:
+      return;
   }
   if (executing_.find(job.id) != nullptr) return look_again(pending);  // It is just being claimed.
   std::vector<Operation> operations;

@@ -43,6 +43,16 @@ Status check_count(const std::string& field, std::size_t count, std::size_t max)
                std::to_string(max));
 }
 
+// http://HOST[:PORT][/PATH]
+bool is_http_address(std::string_view address) {
+  constexpr std::string_view kScheme = "http://";
+  if (!address.starts_with(kScheme)) return false;
+  address.remove_prefix(kScheme.size());
+  const std::string_view host = address.substr(0, address.find('/'));
+  return !host.empty() && host.front() != ':' &&
+         address.find_first_of("@?#\\ \"") == std::string_view::npos;
+}
+
 Status check_range(const std::string& field, std::int64_t value, std::int64_t min,
                    std::int64_t max) {
   if (value >= min && value <= max) return {};
@@ -154,7 +164,18 @@ Status check_script(const Run& run) {
   return check_size("script.source", run.script_source.size(), kCommandBytesMax);
 }
 
-Status check_run(const Run& run) {
+// Of a script that an executor runs.
+Status check_glue(const Run& run) {
+  if (glue_type(run.script_language).empty()) {
+    return wrong("script.language is " + shown(run.script_language) +
+                 ", must be one of sh bash python python2 php node powershell groovy (executors "
+                 "run no others)");
+  }
+  if (run.script_source.empty()) return wrong("script.source is empty");
+  return check_size("script.source", run.script_source.size(), kCommandBytesMax);
+}
+
+Status check_run(const Run& run, Dispatch dispatch) {
   struct Given {
     RunKind kind;
     const char* word;
@@ -184,7 +205,7 @@ Status check_run(const Run& run) {
     case RunKind::kShell:
       return check_text("shell", run.shell, kCommandBytesMax);
     case RunKind::kScript:
-      return check_script(run);
+      return dispatch == Dispatch::kPush ? check_glue(run) : check_script(run);
     case RunKind::kHttp:
       return check_http(run.http);
   }
@@ -219,6 +240,30 @@ Status check_params(const JobSpec& spec) {
   // They become the run's environment, for which the system has such a limit.
   CARILLON_TRY(check_size("params", size, kCommandBytesMax));
   return check_variables(spec);
+}
+
+Status check_push(const JobSpec& spec) {
+  if (spec.dispatch != Dispatch::kPush) {
+    if (spec.push == Push{}) return {};
+    return wrong("route, block and addresses go with dispatch push only");
+  }
+  if (spec.run.kind != RunKind::kHandler && spec.run.kind != RunKind::kScript) {
+    return wrong(
+        "dispatch is push, which goes with a handler or a script only (an executor runs "
+        "nothing else)");
+  }
+  if (!spec.params.empty()) {
+    return wrong("params do not go with dispatch push (an executor takes one text: the payload)");
+  }
+  CARILLON_TRY(check_text("payload", spec.payload, kPayloadBytesMax));
+  CARILLON_TRY(check_count("addresses", spec.push.addresses.size(), kAddressesMax));
+  std::set<std::string> given;
+  for (const std::string& address : spec.push.addresses) {
+    CARILLON_TRY(check_address(address));
+    if (!given.insert(address).second)
+      return wrong("address " + shown(address) + " is given twice");
+  }
+  return {};
 }
 
 // The run of an http request has no stdin: what the payload has no place in would be lost.
@@ -264,6 +309,13 @@ Status check_children(const std::vector<Child>& children) {
 
 }  // namespace
 
+Status check_address(std::string_view address) {
+  CARILLON_TRY(check_line("address", address, kAddressBytesMax));
+  if (is_http_address(address)) return {};
+  return wrong("address is " + shown(address) +
+               ", must be like http://10.0.0.7:9999/ (without user, query or fragment)");
+}
+
 Status JobSpec::validate() const {
   CARILLON_TRY(check_line("task_id", task_id, kTaskIdBytesMax));
   CARILLON_TRY(check_name("group", group, kGroupBytesMax));
@@ -274,7 +326,8 @@ Status JobSpec::validate() const {
   CARILLON_TRY(check_schedule(schedule));
   CARILLON_TRY(check_range("priority", priority, 0, kPriorityMax));
   CARILLON_TRY(check_params(*this));
-  CARILLON_TRY(check_run(run));
+  CARILLON_TRY(check_run(run, dispatch));
+  CARILLON_TRY(check_push(*this));
   CARILLON_TRY(check_payload(*this));
   CARILLON_TRY(check_misfire(misfire));
   CARILLON_TRY(check_retries(retries));

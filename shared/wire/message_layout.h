@@ -12,9 +12,9 @@ inline constexpr NumberRange kRange<ErrorCode>{1, 8};
 template <>
 inline constexpr NumberRange kRange<SubmitStatus>{0, 3};
 template <>
-inline constexpr NumberRange kRange<Verb>{0, 4};
+inline constexpr NumberRange kRange<Verb>{0, 5};
 template <>
-inline constexpr NumberRange kRange<RunOutcome>{0, 5};
+inline constexpr NumberRange kRange<RunOutcome>{0, 6};
 template <>
 inline constexpr NumberRange kRange<Stream>{1, 3};
 
@@ -64,9 +64,11 @@ template <>
 struct Layout<Act> {
   static constexpr std::string_view kName = "Act";
   static constexpr std::tuple kSlots{
-      slot("request", &Act::request), slot("verb", &Act::verb),     slot("group", &Act::group),
-      slot("task_id", &Act::task_id), slot("job_id", &Act::job_id), bytes("payload", &Act::payload),
-      slot("force", &Act::force)};
+      slot("request", &Act::request), slot("verb", &Act::verb),
+      slot("group", &Act::group),     slot("task_id", &Act::task_id),
+      slot("job_id", &Act::job_id),   bytes("payload", &Act::payload),
+      slot("force", &Act::force),     slot("addresses", &Act::addresses, kAddressesMax),
+      slot("token", &Act::token)};
 };
 
 template <>

@@ -66,7 +66,14 @@ struct Submitted {
   std::vector<SubmitAnswer> answers{};  // one a job, in order
 };
 
-enum class Verb : int { kCancel = 0, kSuspend = 1, kResume = 2, kTrigger = 3, kKill = 4 };
+enum class Verb : int {
+  kCancel = 0,
+  kSuspend = 1,
+  kResume = 2,
+  kTrigger = 3,
+  kKill = 4,
+  kAddExecutors = 5  // to a group, by hand
+};
 
 struct Act {
   RequestNumber request{};
@@ -76,6 +83,9 @@ struct Act {
   JobId job_id{};
   std::optional<std::string> payload{};  // kTrigger: instead of the job's own
   bool force = false;                    // kTrigger: whatever overlap says
+  // kTrigger: of the job's executors, only these; kAddExecutors: who they are.
+  std::vector<std::string> addresses{};
+  std::optional<std::string> token{};  // kAddExecutors: for calls; none: as it is
 };
 
 struct Acted {
@@ -172,6 +182,7 @@ enum class RunOutcome : int {
   kLater = 3,      // again after `later`, no failure counted
   kTimedOut = 4,   // counts as a failure
   kKilled = 5,     // stopped because it was told to
+  kDiscarded = 6,  // not run, as another run of its job had not ended; for good, and no failure
 };
 
 struct RunResult {

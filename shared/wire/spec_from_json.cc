@@ -109,6 +109,9 @@ struct Draft {
   std::vector<std::string> payloads{};
   std::vector<std::string> for_cron{};
   std::vector<std::string> for_repeating{};
+  std::vector<std::string> for_push{};
+  bool has_block = false;
+  bool has_overlap = false;
 };
 
 // What an object may hold, and how each field is read into a T.
@@ -363,7 +366,27 @@ Status read_params(Draft& draft, const std::string& field, const Json& value) {
   return {};
 }
 
+Status read_dispatch(Draft& draft, const std::string& field, const Json& value) {
+  draft.spec.dispatch = CARILLON_TRY(word(field, value, kDispatchWords));
+  return {};
+}
+
+Status read_push(Draft& draft, const std::string& field, const Json& value) {
+  Push& push = draft.spec.push;
+  if (field == "route") {
+    push.route = CARILLON_TRY(word(field, value, kRouteWords));
+  } else if (field == "block") {
+    push.block = CARILLON_TRY(word(field, value, kBlockWords));
+    draft.has_block = true;
+  } else {
+    push.addresses = CARILLON_TRY(texts(field, value));
+  }
+  draft.for_push.push_back(field);
+  return {};
+}
+
 Status read_overlap(Draft& draft, const std::string& field, const Json& value) {
+  draft.has_overlap = true;
   draft.spec.overlap = CARILLON_TRY(word(field, value, kOverlapWords));
   return {};
 }
@@ -416,10 +439,10 @@ const std::array<FieldReader<Draft>, 39> kJobFields{{
     {"overlap", read_overlap},
     {"misfire", read_misfire},
     {"replace_on_exist", read_yes_or_no<&JobSpec::replace_on_exist>},
-    {"dispatch", refuse_unsupported},
-    {"route", refuse_unsupported},
-    {"block", refuse_unsupported},
-    {"addresses", refuse_unsupported},
+    {"dispatch", read_dispatch},
+    {"route", read_push},
+    {"block", read_push},
+    {"addresses", read_push},
     {"shards", refuse_unsupported},
     {"need_feedback", read_yes_or_no<&JobSpec::need_feedback>},
     {"client_group", read_text<&JobSpec::client_group>},
@@ -445,6 +468,10 @@ Status check_whole(const Draft& draft) {
   if (!repeats && !draft.for_repeating.empty()) {
     return wrong(draft.for_repeating[0] + " does not go with " + schedule +
                  ", only with every and fixed_delay");
+  }
+  const Dispatch dispatch = draft.spec.dispatch;
+  if (dispatch == Dispatch::kPull && !draft.for_push.empty()) {
+    return wrong(draft.for_push[0] + " does not go with dispatch pull, only with push");
   }
   if (!draft.runs.empty()) return {};
   return wrong("nothing to run: give one of command, shell, script, http, handler");
@@ -494,6 +521,8 @@ Result<JobSpec> spec_from_json(std::string_view given) {
   Draft draft{.spec = spec};
   CARILLON_TRY(read_object(draft, "", object, kJobFields));
   CARILLON_TRY(check_whole(draft));
+  if (!draft.for_push.empty()) spec.dispatch = Dispatch::kPush;
+  if (draft.has_block && !draft.has_overlap) spec.overlap = overlap_of(spec.push.block);
   return spec;
 }
 

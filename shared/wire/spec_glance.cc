@@ -45,6 +45,12 @@ SpecGlance glance_at_spec(std::string_view bytes) {
   Reader reader(bytes);
   each_pair(reader, [&](std::string_view key) {
     if (key == "run") return take_kind(reader, seen.kind);
+    if (key == "dispatch") {
+      std::int64_t number = 0;
+      if (!take_integer(reader, number)) return false;
+      seen.is_pushed = number == static_cast<std::int64_t>(Dispatch::kPush);
+      return true;
+    }
     if (key != "start_deadline") return reader.skip();
     std::int64_t microseconds = 0;
     if (!take_integer(reader, microseconds)) return false;

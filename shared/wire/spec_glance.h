@@ -9,10 +9,17 @@ namespace carillon::wire {
 // What a job tracker must know of a job before it hands it out, without decoding all of it.
 struct SpecGlance {
   RunKind kind = RunKind::kHandler;
+  bool is_pushed = false;
   Duration start_deadline{};  // 0: none
 
   bool operator==(const SpecGlance&) const = default;
 };
+
+inline SpecGlance glance_of(const JobSpec& spec) {
+  return {.kind = spec.run.kind,
+          .is_pushed = spec.dispatch == Dispatch::kPush,
+          .start_deadline = spec.start_deadline};
+}
 
 // Of bytes that are no JobSpec it sees what it can; whoever decodes them says what is wrong.
 SpecGlance glance_at_spec(std::string_view bytes);

@@ -18,6 +18,12 @@ template <>
 inline constexpr NumberRange kRange<MisfirePolicy>{0, 2};
 template <>
 inline constexpr NumberRange kRange<RetryBackoff>{0, 1};
+template <>
+inline constexpr NumberRange kRange<Dispatch>{0, 2};
+template <>
+inline constexpr NumberRange kRange<Route>{0, 9};
+template <>
+inline constexpr NumberRange kRange<Block>{0, 2};
 
 template <>
 struct Layout<HttpRequest> {
@@ -74,6 +80,13 @@ struct Layout<Child> {
 };
 
 template <>
+struct Layout<Push> {
+  static constexpr std::string_view kName = "Push";
+  static constexpr std::tuple kSlots{slot("route", &Push::route), slot("block", &Push::block),
+                                     slot("addresses", &Push::addresses, kAddressesMax)};
+};
+
+template <>
 struct Layout<JobSpec> {
   static constexpr std::string_view kName = "JobSpec";
   static constexpr std::tuple kSlots{slot("task_id", &JobSpec::task_id),
@@ -86,6 +99,8 @@ struct Layout<JobSpec> {
                                      slot("params", &JobSpec::params),
                                      bytes("payload", &JobSpec::payload),
                                      slot("run", &JobSpec::run),
+                                     slot("dispatch", &JobSpec::dispatch),
+                                     slot("push", &JobSpec::push),
                                      slot("overlap", &JobSpec::overlap),
                                      slot("misfire", &JobSpec::misfire),
                                      slot("retries", &JobSpec::retries),

@@ -96,6 +96,21 @@ void put_misfire(Json& object, const Misfire& misfire) {
   object["misfire"] = details.size() == 1 ? Json(policy) : std::move(details);
 }
 
+// Overlap is told where it is not what spec_from_json() makes of the rest.
+void put_push(Json& object, const JobSpec& spec) {
+  if (spec.dispatch != Dispatch::kDefault) {
+    object["dispatch"] = word_of(spec.dispatch, kDispatchWords);
+  }
+  const Push& push = spec.push;
+  if (push.route != Route::kFirst) object["route"] = word_of(push.route, kRouteWords);
+  if (push.block != Block::kSerialExecution) object["block"] = word_of(push.block, kBlockWords);
+  if (!push.addresses.empty()) object["addresses"] = push.addresses;
+  const bool has_block = push.block != Block::kSerialExecution;
+  if (spec.overlap != (has_block ? overlap_of(push.block) : Overlap::kSkip)) {
+    object["overlap"] = word_of(spec.overlap, kOverlapWords);
+  }
+}
+
 void put_payload(Json& object, const std::string& payload) {
   if (payload.empty()) return;
   if (is_utf8(payload)) {
@@ -124,7 +139,7 @@ std::string spec_to_json(const JobSpec& spec) {
   if (spec.start_deadline != Duration{}) {
     object["start_deadline"] = format_duration(spec.start_deadline);
   }
-  if (spec.overlap != Overlap::kSkip) object["overlap"] = word_of(spec.overlap, kOverlapWords);
+  put_push(object, spec);
   put_misfire(object, spec.misfire);
   for (const Child& child : spec.children) {
     object["children"].push_back(Json{{"group", child.group}, {"task_id", child.task_id}});

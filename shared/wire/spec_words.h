@@ -30,12 +30,45 @@ inline constexpr Words<MisfirePolicy, 3> kMisfireWords{{{"fire_once", MisfirePol
 inline constexpr Words<RetryBackoff, 2> kBackoffWords{
     {{"fixed", RetryBackoff::kFixed}, {"exponential", RetryBackoff::kExponential}}};
 
+inline constexpr Words<Dispatch, 2> kDispatchWords{
+    {{"pull", Dispatch::kPull}, {"push", Dispatch::kPush}}};
+
+// xxl-job's names.
+inline constexpr Words<Route, 10> kRouteWords{
+    {{"FIRST", Route::kFirst},
+     {"LAST", Route::kLast},
+     {"ROUND", Route::kRound},
+     {"RANDOM", Route::kRandom},
+     {"CONSISTENT_HASH", Route::kConsistentHash},
+     {"LEAST_FREQUENTLY_USED", Route::kLeastFrequentlyUsed},
+     {"LEAST_RECENTLY_USED", Route::kLeastRecentlyUsed},
+     {"FAILOVER", Route::kFailover},
+     {"BUSYOVER", Route::kBusyover},
+     {"SHARDING_BROADCAST", Route::kShardingBroadcast}}};
+
+inline constexpr Words<Block, 3> kBlockWords{{{"SERIAL_EXECUTION", Block::kSerialExecution},
+                                              {"DISCARD_LATER", Block::kDiscardLater},
+                                              {"COVER_EARLY", Block::kCoverEarly}}};
+
 // As a worker's `allow` has them.
 inline constexpr Words<RunKind, 5> kRunWords{{{"handler", RunKind::kHandler},
                                               {"command", RunKind::kCommand},
                                               {"shell", RunKind::kShell},
                                               {"script", RunKind::kScript},
                                               {"http", RunKind::kHttp}}};
+
+// What a job tracker does where xxl-job leaves it to each executor by itself.
+constexpr Overlap overlap_of(Block block) {
+  switch (block) {
+    case Block::kSerialExecution:
+      return Overlap::kQueue;
+    case Block::kDiscardLater:
+      return Overlap::kSkip;
+    case Block::kCoverEarly:
+      return Overlap::kCancelRunning;
+  }
+  return Overlap::kSkip;
+}
 
 // The word for a choice; nothing for one that has none.
 template <class Enum, std::size_t kCount>

@@ -109,6 +109,7 @@ struct ActAnswer {
 struct TriggerOptions {
   std::optional<std::string> payload{};  // instead of the job's own
   bool force = false;                    // whatever its overlap says
+  std::vector<std::string> addresses{};  // of its xxl-job executors, these only
 };
 
 // A row of an answer: names and values, in order. Times are RFC 3339 text, 64-bit ids text too.
@@ -186,6 +187,10 @@ class JobClient {
   // left; the coming fires of a schedule stay.
   Result<ActAnswer> kill(const TaskRef& task);
   Result<ActAnswer> kill(JobId job);
+  // Lists xxl-job executors of a group by hand: these and no others stay in service without
+  // registering. `token` is sent with every call of the group's; none: the one it has.
+  Result<ActAnswer> add_executors(const std::string& group, std::vector<std::string> addresses,
+                                  std::optional<std::string> token = {});
 
   // A page of rows each; the fields of a row stand in docs/protocol.md.
   Result<RowPage> list(const RowFilter& filter = {});       // definitions

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "carillon/result.h"
@@ -21,6 +22,7 @@ inline constexpr std::size_t kCommandBytesMax =
     256 * 1024;  // all of argv, shell line or script source together
 inline constexpr std::size_t kParamsMax = 256;
 inline constexpr std::size_t kChildrenMax = 100;
+inline constexpr std::size_t kAddressesMax = 1000;
 inline constexpr int kPriorityMax = 999;
 inline constexpr int kPriorityDefault = 100;
 
@@ -114,6 +116,43 @@ struct Child {
   bool operator==(const Child&) const = default;
 };
 
+inline constexpr std::size_t kAddressBytesMax = 255;
+// Whether an executor can be called at it: "http://10.0.0.7:9999/".
+Status check_address(std::string_view address);
+
+// How a job reaches who runs it.
+enum class Dispatch : int {
+  kDefault = 0,  // as its group's members take their work
+  kPull = 1,     // task trackers ask for it
+  kPush = 2      // a job tracker calls an xxl-job executor
+};
+
+// Which of a group's executors is called; docs/guide/executors.md says how each one chooses.
+enum class Route : int {
+  kFirst = 0,
+  kLast = 1,
+  kRound = 2,
+  kRandom = 3,
+  kConsistentHash = 4,
+  kLeastFrequentlyUsed = 5,
+  kLeastRecentlyUsed = 6,
+  kFailover = 7,  // the first that answers
+  kBusyover = 8,  // the first that is idle
+  kShardingBroadcast = 9
+};
+
+// What an executor does with a call while the job's one before has not ended there.
+enum class Block : int { kSerialExecution = 0, kDiscardLater = 1, kCoverEarly = 2 };
+
+// Of a job that is pushed.
+struct Push {
+  Route route = Route::kFirst;
+  Block block = Block::kSerialExecution;
+  std::vector<std::string> addresses{};  // these and no others; empty: the group's
+
+  bool operator==(const Push&) const = default;
+};
+
 struct JobSpec {
   std::string
       task_id{};  // the user's own key, unique in its group while it lives; empty: one is made
@@ -126,6 +165,8 @@ struct JobSpec {
   std::map<std::string, std::string> params{};
   std::string payload{};  // opaque bytes for the run, at most kPayloadBytesMax
   Run run{};
+  Dispatch dispatch = Dispatch::kDefault;
+  Push push{};  // kPush only
   Overlap overlap = Overlap::kSkip;
   Misfire misfire{};
   RetryPolicy retries{};

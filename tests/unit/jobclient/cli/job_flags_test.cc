@@ -300,6 +300,21 @@ TEST(JobFlags, RefuseWhatGoesWithSomethingElse) {
             "--misfire-max goes with --misfire fire_all only");
 }
 
+TEST(JobFlags, TakeWhichExecutorsAreCalled) {
+  const JobSpec pushed = job({"--route", "ROUND", "--block", "COVER_EARLY", "--address",
+                              "http://10.0.0.1:9999/", "--address", "http://10.0.0.2:9999/"});
+  EXPECT_EQ(pushed.dispatch, Dispatch::kPush);
+  EXPECT_EQ(pushed.push.route, Route::kRound);
+  EXPECT_EQ(pushed.push.block, Block::kCoverEarly);
+  EXPECT_THAT(pushed.push.addresses, ElementsAre("http://10.0.0.1:9999/", "http://10.0.0.2:9999/"));
+  EXPECT_EQ(pushed.overlap, Overlap::kCancelRunning);
+  EXPECT_EQ(job({"--block", "COVER_EARLY", "--overlap", "queue"}).overlap, Overlap::kQueue);
+  EXPECT_EQ(job({"--dispatch", "push"}).overlap, Overlap::kSkip);
+  EXPECT_EQ(refusal({"--handler", "x", "--dispatch", "pull", "--route", "ROUND"}),
+            "--route goes with --dispatch push only");
+  EXPECT_THAT(refusal({"--handler", "x", "--route", "round"}), HasSubstr("ROUND"));
+}
+
 TEST(JobFlags, RefuseAJobWithNothingToRun) {
   EXPECT_THAT(refusal({"--task-id", "x"}), HasSubstr("what shall be run?"));
 }

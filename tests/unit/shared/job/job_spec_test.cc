@@ -182,6 +182,40 @@ TEST(JobSpecValidate, ChecksWhomToTell) {
   EXPECT_THAT(refusal([](JobSpec& s) { s.client_group = "a b"; }), HasSubstr("client_group is"));
 }
 
+TEST(JobSpecValidate, ChecksWhatIsPushed) {
+  const auto pushed = [](auto change) {
+    return refusal([&](JobSpec& s) {
+      s.run = {.handler = "importOrders"};
+      s.params.clear();
+      s.dispatch = Dispatch::kPush;
+      change(s);
+    });
+  };
+  const auto with = [&](std::vector<std::string> addresses) {
+    return pushed([&](JobSpec& s) { s.push.addresses = std::move(addresses); });
+  };
+  EXPECT_EQ(with({"http://10.0.0.1:9999/", "http://[::1]:80", "http://host/job"}), "none");
+  EXPECT_EQ(with({"http://a/", "http://a/"}), "address 'http://a/' is given twice");
+  for (const char* address : {"https://a/", "a:9999", "http://", "http://:80/", "http://u@a/",
+                              "http://a/?x", "http://a/ b", "http://a/\n"}) {
+    EXPECT_THAT(with({address}), HasSubstr("address ")) << address;
+  }
+  EXPECT_THAT(pushed([](JobSpec& s) { s.run = {.kind = RunKind::kShell, .shell = "true"}; }),
+              HasSubstr("a handler or a script only"));
+  EXPECT_THAT(pushed([](JobSpec& s) { s.params = {{"a", "b"}}; }), HasSubstr("the payload"));
+  EXPECT_THAT(pushed([](JobSpec& s) { s.payload = "\xFF"; }), HasSubstr("payload is not valid"));
+  const auto script = [&](const std::string& language) {
+    return pushed([&](JobSpec& s) {
+      s.run = {.kind = RunKind::kScript, .script_language = language, .script_source = "x"};
+    });
+  };
+  EXPECT_EQ(script("groovy"), "none");
+  EXPECT_EQ(script("pwsh"), "none");
+  EXPECT_THAT(script("perl"), HasSubstr("executors run no others"));
+  EXPECT_THAT(refusal([](JobSpec& s) { s.push.route = Route::kLast; }),
+              HasSubstr("go with dispatch push only"));
+}
+
 TEST(JobSpecValidate, ChecksChildren) {
   const auto with = [](std::vector<Child> children) {
     return refusal([&](JobSpec& s) { s.children = std::move(children); });

@@ -204,6 +204,43 @@ TEST(SpecFromJson, ListsTheWordsOfAChoice) {
   EXPECT_EQ(read(R"({"shell":"x","overlap":"cancel_running"})").overlap, Overlap::kCancelRunning);
 }
 
+TEST(SpecFromJson, TakesWhatIsPushedToExecutors) {
+  const JobSpec spec = read(R"({"handler":"importOrders","payload":"day=1","dispatch":"push",
+    "route":"LEAST_RECENTLY_USED","addresses":["http://10.0.0.1:9999/"]})");
+  EXPECT_EQ(spec.dispatch, Dispatch::kPush);
+  EXPECT_EQ(spec.push.route, Route::kLeastRecentlyUsed);
+  EXPECT_EQ(spec.push.block, Block::kSerialExecution);
+  EXPECT_THAT(spec.push.addresses, ElementsAre("http://10.0.0.1:9999/"));
+  EXPECT_EQ(spec.overlap, Overlap::kSkip);
+  // What only executors know goes to them.
+  EXPECT_EQ(read(R"({"handler":"x","route":"FIRST"})").dispatch, Dispatch::kPush);
+  EXPECT_EQ(read(R"({"handler":"x"})").dispatch, Dispatch::kDefault);
+  EXPECT_EQ(refusal(R"({"handler":"x","dispatch":"pull","route":"FIRST"})"),
+            "route does not go with dispatch pull, only with push");
+}
+
+TEST(SpecFromJson, MakesOverlapFollowABlockStrategyUnlessItIsGiven) {
+  const auto overlap = [](const std::string& fields) {
+    return read(R"({"handler":"x",)" + fields + "}").overlap;
+  };
+  EXPECT_EQ(overlap(R"("block":"SERIAL_EXECUTION")"), Overlap::kQueue);
+  EXPECT_EQ(overlap(R"("block":"DISCARD_LATER")"), Overlap::kSkip);
+  EXPECT_EQ(overlap(R"("block":"COVER_EARLY")"), Overlap::kCancelRunning);
+  EXPECT_EQ(overlap(R"("overlap":"parallel","block":"COVER_EARLY")"), Overlap::kParallel);
+}
+
+TEST(SpecToJson, WritesOfPushWhatSpecFromJsonReads) {
+  for (const Block block : {Block::kSerialExecution, Block::kDiscardLater, Block::kCoverEarly}) {
+    for (int overlap = 0; overlap <= static_cast<int>(Overlap::kParallel); ++overlap) {
+      JobSpec spec{.task_id = "t", .run = {.handler = "x"}};
+      spec.dispatch = Dispatch::kPush;
+      spec.push = {.route = Route::kRound, .block = block, .addresses = {"http://a:1/"}};
+      spec.overlap = static_cast<Overlap>(overlap);
+      EXPECT_EQ(read(spec_to_json(spec)), spec) << spec_to_json(spec);
+    }
+  }
+}
+
 TEST(SpecFromJson, RefusesAnEmptyTaskId) {
   EXPECT_EQ(refusal(R"({"shell":"x","task_id":""})"),
             "task_id is empty (leave it out and one is made)");
@@ -211,7 +248,7 @@ TEST(SpecFromJson, RefusesAnEmptyTaskId) {
 
 TEST(SpecFromJson, SaysWhatIsNotSupportedYet) {
   EXPECT_EQ(refusal(R"({"shell":"x","alarm":[]})"), "alarm is not supported yet");
-  EXPECT_EQ(refusal(R"({"shell":"x","route":"FIRST"})"), "route is not supported yet");
+  EXPECT_EQ(refusal(R"({"shell":"x","shards":2})"), "shards is not supported yet");
 }
 
 TEST(SpecFromJson, SaysWhereTextStopsBeingJson) {

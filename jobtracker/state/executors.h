@@ -1,0 +1,71 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jobtracker/store/push_rows.h"
+
+namespace carillon::jobtracker {
+
+// The claims of an executor group are made in the name of a session of this number: it is the same
+// for each job tracker and after each restart, and no task tracker has one like it.
+constexpr SessionId push_session(GroupId group) { return SessionId{-group.value}; }
+constexpr bool is_push_session(SessionId session) { return session.value < 0; }
+
+// The executor groups, and the executors that are in service, as the store has them.
+// Thread: the loop.
+class Executors {
+ public:
+  // By address. What a text sorts before is called before.
+  using Members = std::map<std::string, ExecutorRow>;
+
+  void put_group(ExecutorGroup group) {
+    const GroupId id = group.group;
+    groups_[id].row = std::move(group);
+  }
+  // Of a group that was put.
+  void put(ExecutorRow row) {
+    Members& members = groups_[row.group].members;
+    std::string address = row.address;
+    members.insert_or_assign(std::move(address), std::move(row));
+  }
+  void remove(GroupId group, const std::string& address) {
+    const auto found = groups_.find(group);
+    if (found != groups_.end()) found->second.members.erase(address);
+  }
+  void clear() { groups_.clear(); }
+
+  bool has(GroupId group) const { return groups_.contains(group); }
+  std::vector<GroupId> groups() const {
+    std::vector<GroupId> all;
+    for (const auto& [id, group] : groups_) all.push_back(id);
+    return all;
+  }
+  const Members& members(GroupId group) const {
+    static const Members kNone;
+    const auto found = groups_.find(group);
+    return found == groups_.end() ? kNone : found->second.members;
+  }
+  const ExecutorRow* find(GroupId group, const std::string& address) const {
+    const Members& all = members(group);
+    const auto found = all.find(address);
+    return found == all.end() ? nullptr : &found->second;
+  }
+  std::string token(GroupId group) const {
+    const auto found = groups_.find(group);
+    return found == groups_.end() ? std::string{} : found->second.row.token;
+  }
+
+ private:
+  struct Group {
+    ExecutorGroup row{};
+    Members members{};
+  };
+
+  std::map<GroupId, Group> groups_;
+};
+
+}  // namespace carillon::jobtracker
