@@ -15,6 +15,9 @@ constexpr Duration kClockPeriod = std::chrono::seconds{1};
 // An answer that took longer says too little of the time.
 constexpr Duration kClockAnswerMax = std::chrono::milliseconds{50};
 
+Error starting_error() {
+  return {ErrorCode::kUnavailable, "the job tracker is starting, try again"};
+}
 Error stopping_error() { return {ErrorCode::kUnavailable, "the job tracker is stopping"}; }
 Error unproven_error() {
   return {ErrorCode::kUnavailable,
@@ -57,12 +60,37 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       dispatcher_(config_.dispatcher, catalog_, executing_, workers_, batcher_, questions, clock_,
                   executor, recurrence_, completion_, *this, log_),
       recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
-      submit_(config_.zone, catalog_, *this, ownership_, recurrence_, batcher_, *this, feedback_,
-              *this, ids_, clock_),
+      pusher_(
+          config_.pusher, catalog_, ownership_, executing_, executors_, workers_, batcher_,
+          completion_, ids_, clock_, random, log_,
+          {.report = [this](Worker& worker,
+                            const wire::Report& message) { completion_.report(worker, message); },
+           .touch = [this](GroupId group) { dispatcher_.touch(group); },
+           .may_call = [this] { return !may_be_fenced(); },
+           .note_trigger =
+               [this](GroupId group, const std::string& address) {
+                 registry_.note_trigger(group, address);
+               }}),
+      registry_(
+          config_.executors, executors_, ownership_, *this, batcher_, clock_, log_,
+          [this](GroupId group) { pusher_.seat(group); },
+          [this](GroupId group, const std::string& address) { pusher_.doubt(group, address); }),
+      submit_(config_.zone, catalog_, executors_, *this, ownership_, recurrence_, batcher_, *this,
+              feedback_, *this, ids_, clock_),
       act_(catalog_, ownership_, executing_, workers_, recurrence_, completion_, batcher_, *this,
            feedback_, *this, *this, ids_, clock_),
-      query_(catalog_, ownership_, executing_, workers_, questions, *this, clock_,
+      query_(catalog_, ownership_, executing_, workers_, executors_, questions, *this, clock_,
              config_.recovery.lease, [this] { return stats(); }) {}
+
+JobTracker::~JobTracker() {
+  if (poster_ != nullptr) poster_->set_receiver(nullptr);
+}
+
+void JobTracker::set_poster(net::Poster& poster) {
+  poster_ = &poster;
+  poster.set_receiver(this);
+  pusher_.set_poster(&poster);
+}
 
 void JobTracker::start(net::ServerTransport& transport) {
   transport_ = &transport;
@@ -86,6 +114,8 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
   feedback_.start(found);
   recovery_.start(found);
   recurrence_.start(found);
+  registry_.start(found);
+  pusher_.start(found);
   every(std::chrono::milliseconds{100}, [this] {
     // It listens to no task tracker any more, or answers none.
     if (stopping_ || may_be_fenced()) return;
@@ -98,6 +128,11 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
   });
   every(config_.beat, [this] { batcher_.beat(); });
   every(std::chrono::milliseconds{200}, [this] { feedback_.run_once(); });
+  every(std::chrono::milliseconds{500}, [this] {
+    if (stopping_ || may_be_fenced()) return;
+    registry_.run_once();
+    pusher_.run_once();
+  });
   every(std::chrono::minutes{1}, [this] { purge(); });
   every(std::chrono::hours{1}, [this] { feedback_.purge(); });
   ready_ = true;
@@ -157,7 +192,10 @@ bool JobTracker::end_turn() {
     return false;
   }
   const bool hands_out = !stopping_ && !may_be_fenced();
-  if (hands_out) dispatcher_.pump();
+  if (hands_out) {
+    dispatcher_.pump();
+    pusher_.flush();
+  }
   completion_.flush();
   const bool has_bulk = take_bulk();
   batcher_.flush(batch_head());
@@ -190,6 +228,10 @@ void JobTracker::on_batch_done(BatchDone done) {
 // ---- messages ----
 
 bool JobTracker::send(const Worker& worker, const wire::Message& message) {
+  if (is_push_session(worker.session)) {
+    pusher_.take(worker, message);
+    return true;
+  }
   return transport_->send(worker.peer, wire::encode({.correlation = 0, .message = message})).ok();
 }
 
@@ -198,6 +240,19 @@ bool JobTracker::deliver(const Asker& asker, wire::Message message) {
       asker.peer, wire::encode({.correlation = asker.correlation, .message = std::move(message)}));
   if (!sent.ok()) log_.debug("an answer could not be sent", "error", sent.error().message);
   return sent.ok();
+}
+
+void JobTracker::on_outcome(net::PostOutcome outcome) {
+  if (ready_) pusher_.on_outcome(std::move(outcome));
+}
+
+void JobTracker::on_executor(ExecutorRequest request, OnStored done) {
+  if (!ready_ || stopping_) return done(stopping_ ? stopping_error() : starting_error());
+  if (auto* registration = std::get_if<ExecutorRegistration>(&request)) {
+    registry_.take(std::move(*registration), std::move(done));
+  } else {
+    pusher_.results(std::get<ExecutorResults>(std::move(request)), std::move(done));
+  }
 }
 
 void JobTracker::on_frame(const net::Peer& peer, std::string_view frame) {
@@ -214,10 +269,7 @@ void JobTracker::take(const net::Peer& peer, std::string_view frame) {
   }
   const Asker asker{peer, decoded.value().correlation};
   if (!ready_ || stopping_) {
-    return answer(asker,
-                  wire::ErrorReply{stopping_ ? stopping_error()
-                                             : Error{ErrorCode::kUnavailable,
-                                                     "the job tracker is starting, try again"}});
+    return answer(asker, wire::ErrorReply{stopping_ ? stopping_error() : starting_error()});
   }
   route(asker, std::move(decoded.value().message), frame.size());
 }
@@ -225,7 +277,10 @@ void JobTracker::take(const net::Peer& peer, std::string_view frame) {
 void JobTracker::route(const Asker& asker, wire::Message message, std::size_t bytes) {
   if (auto* submit = std::get_if<wire::Submit>(&message))
     return submit_.submit(asker, std::move(*submit), bytes);
-  if (auto* act = std::get_if<wire::Act>(&message)) return act_.act(asker, std::move(*act), bytes);
+  if (auto* act = std::get_if<wire::Act>(&message)) {
+    if (act->verb == wire::Verb::kAddExecutors) return on_add_executors(asker, std::move(*act));
+    return act_.act(asker, std::move(*act), bytes);
+  }
   if (auto* fetch = std::get_if<wire::FetchFeedback>(&message))
     return feedback_.fetch(asker, std::move(*fetch));
   if (auto* query = std::get_if<wire::Query>(&message)) return query_.query(asker, *query);
@@ -260,10 +315,34 @@ Worker* JobTracker::worker_of(const Asker& asker, SessionId session) {
   return worker;
 }
 
+// As often as it is sent, it comes to the same.
+void JobTracker::on_add_executors(const Asker& asker, wire::Act message) {
+  Status valid = batcher_.check_room();
+  for (const std::string& address : message.addresses) {
+    if (valid.ok()) valid = check_address(address);
+  }
+  if (valid.ok() && message.token && !is_printable_utf8(*message.token)) {
+    valid = Error{ErrorCode::kInvalidArgument, "the token must be printable text"};
+  }
+  if (!valid.ok()) return answer(asker, wire::ErrorReply{valid.error()});
+  const std::string name = message.group;
+  with_group(name, [this, asker, message = std::move(message)](Result<const Group*> group) {
+    if (!group.ok()) return answer(asker, wire::ErrorReply{group.error()});
+    const std::string said = "group '" + group.value()->name + "' has " +
+                             std::to_string(message.addresses.size()) + " executors by hand";
+    registry_.add(group.value()->id, message.addresses, message.token,
+                  [this, asker, said](const Status& status) {
+                    if (!status.ok()) return answer(asker, wire::ErrorReply{status.error()});
+                    answer(asker, wire::Acted{.message = said});
+                  });
+  });
+}
+
 void JobTracker::on_register(const Asker& asker, wire::Register message) {
-  if (!message.session || message.name.empty()) {
-    return answer(asker, wire::ErrorReply{Error{ErrorCode::kInvalidArgument,
-                                                "a task tracker needs a session and a name"}});
+  if (message.session.value <= 0 || message.name.empty()) {
+    return answer(asker,
+                  wire::ErrorReply{Error{ErrorCode::kInvalidArgument,
+                                         "a task tracker needs a session above 0 and a name"}});
   }
   for (const std::string& text : {message.name, message.address}) {
     if (text.size() <= kNameBytesMax && is_printable_utf8(text)) continue;
@@ -439,6 +518,9 @@ void JobTracker::purge() {
 }
 
 std::vector<Stat> JobTracker::stats() const {
+  const auto executor_groups = static_cast<std::size_t>(
+      std::count_if(workers_.all().begin(), workers_.all().end(),
+                    [](const auto& worker) { return is_push_session(worker.first); }));
   return {{"jobs_submitted_total", submit_.submitted()},
           {"jobs_claimed_total", dispatcher_.claims()},
           {"jobs_handed_out_total", dispatcher_.handed_out()},
@@ -459,7 +541,10 @@ std::vector<Stat> JobTracker::stats() const {
           {"definitions", static_cast<std::int64_t>(catalog_.definitions().size())},
           {"groups", static_cast<std::int64_t>(catalog_.groups().size())},
           {"partitions", static_cast<std::int64_t>(ownership_.owned().count())},
-          {"workers", static_cast<std::int64_t>(workers_.all().size())},
+          {"workers", static_cast<std::int64_t>(workers_.all().size() - executor_groups)},
+          {"executor_calls_total", pusher_.calls()},
+          {"executor_runs_lost_total", pusher_.runs_lost()},
+          {"executor_late_results_total", pusher_.late_results()},
           {"store_away", store_is_away_ ? 1 : 0},
           {"store_full", batcher_.lacks_room() ? 1 : 0}};
 }

@@ -15,15 +15,19 @@
 #include "jobtracker/feedback/feedback_desk.h"
 #include "jobtracker/intake/act.h"
 #include "jobtracker/intake/submit.h"
+#include "jobtracker/push/executor_registry.h"
+#include "jobtracker/push/pusher.h"
 #include "jobtracker/query/query.h"
 #include "jobtracker/recovery/recovery.h"
 #include "jobtracker/recurrence/recurrence.h"
 #include "jobtracker/state/client_link.h"
+#include "jobtracker/state/executors.h"
 #include "jobtracker/state/group_maker.h"
 #include "jobtracker/state/ownership.h"
 #include "jobtracker/store/batcher.h"
 #include "jobtracker/store/beat_watch.h"
 #include "shared/base/random.h"
+#include "shared/net/poster.h"
 #include "shared/net/transport.h"
 
 namespace carillon::jobtracker {
@@ -35,6 +39,8 @@ struct JobTrackerConfig {
   RecurrenceConfig recurrence{};
   RecoveryConfig recovery{};
   FeedbackConfig feedback{};
+  ExecutorRegistryConfig executors{};
+  PusherConfig pusher{};
   // How often a task tracker is told to pull, at least.
   Duration pull_interval = std::chrono::seconds{1};
   // How often the store hears that this tracker lives, when nothing else is written.
@@ -52,6 +58,7 @@ struct JobTrackerConfig {
 //
 // Thread: the loop.
 class JobTracker final : public net::ServerReceiver,
+                         private net::PostReceiver,
                          private JobSink,
                          private WorkerLink,
                          private ClientLink,
@@ -63,6 +70,10 @@ class JobTracker final : public net::ServerReceiver,
              Executor& executor, StoreLane& lane, Questions& questions,
              std::function<void()> on_ready, std::function<void(const Error&)> on_fatal);
 
+  ~JobTracker() override;
+
+  // Without one nothing is pushed to executors; before start().
+  void set_poster(net::Poster& poster);
   // Reads what the store has; frames are answered "not ready" until then.
   void start(net::ServerTransport& transport);
   // Takes nothing new and hands out nothing more; what was taken is still stored and answered.
@@ -78,6 +89,8 @@ class JobTracker final : public net::ServerReceiver,
   bool is_idle() const { return !ready_ || batcher_.is_idle(); }
 
   void on_frame(const net::Peer& peer, std::string_view frame) override;
+  // What xxl-job executors ask.
+  void on_executor(ExecutorRequest request, OnStored done);
   void on_batch_done(BatchDone done);
   void on_read_done(ReadDone done) { batcher_.on_read_done(std::move(done)); }
   void on_cluster(const ClusterView& view);
@@ -113,6 +126,8 @@ class JobTracker final : public net::ServerReceiver,
   }
   bool send(const Worker& worker, const wire::Message& message) override;
   bool deliver(const Asker& asker, wire::Message message) override;
+  void on_outcome(net::PostOutcome outcome) override;
+  void on_hang_up(const std::string& server) override { pusher_.on_hang_up(server); }
   void with_group(const std::string& name, std::function<void(Result<const Group*>)> then) override;
 
   BatchHead batch_head() const;
@@ -121,6 +136,7 @@ class JobTracker final : public net::ServerReceiver,
   void take(const net::Peer& peer, std::string_view frame);
   bool take_bulk();
   void route(const Asker& asker, wire::Message message, std::size_t bytes);
+  void on_add_executors(const Asker& asker, wire::Act message);
   void on_register(const Asker& asker, wire::Register message);
   void seat(const Asker& asker, const wire::Register& message, const Group& group);
   void on_pull(const Asker& asker, const wire::Pull& message);
@@ -137,6 +153,7 @@ class JobTracker final : public net::ServerReceiver,
   Logger log_{"jobtracker"};
   Executor& executor_;
   net::ServerTransport* transport_ = nullptr;
+  net::Poster* poster_ = nullptr;
   std::function<void()> on_ready_;
   std::function<void(const Error&)> on_fatal_;
   bool ready_ = false;
@@ -152,6 +169,7 @@ class JobTracker final : public net::ServerReceiver,
   Ownership ownership_;
   Catalog catalog_;
   ExecutingTable executing_;
+  Executors executors_;
   Workers workers_;
   Batcher batcher_;
   FeedbackDesk feedback_;
@@ -159,6 +177,8 @@ class JobTracker final : public net::ServerReceiver,
   Completion completion_;
   Dispatcher dispatcher_;
   Recovery recovery_;
+  Pusher pusher_;
+  ExecutorRegistry registry_;
   BulkLine bulk_;
   SubmitIntake submit_;
   ActIntake act_;

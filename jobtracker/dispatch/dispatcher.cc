@@ -153,12 +153,13 @@ void Dispatcher::pump_group(GroupId group, Lanes& lanes, WallTime now) {
 
 // Whoever takes a job whose definition is gone finds that out.
 bool Dispatcher::is_for(RunKinds kinds, const std::optional<wire::SpecGlance>& glance) {
-  return !glance || kinds.has(glance->kind);
+  return !glance || kinds.takes(*glance);
 }
 
 void Dispatcher::say_if_nobody_accepts(const WaitingJob& job) {
   const auto glance = catalog_.glance(job);
-  if (!glance || workers_.count(job.group) == 0 || workers_.accepts(job.group, glance->kind) ||
+  if (!glance || glance->is_pushed || workers_.count(job.group) == 0 ||
+      workers_.accepts(job.group, *glance) ||
       !said_nobody_accepts_.insert({job.group, glance->kind}).second)
     return;
   log_.warn("no task tracker of the group accepts this kind of run (--allow), such jobs wait",
@@ -221,12 +222,11 @@ void Dispatcher::take_rows(const Asked& asked, Result<ReadAnswer> answer) {
     due_through = hand_out_key(jobs.back());
     upcoming_through = due_key(jobs.back());
   }
-  const bool takes_all = asked.kinds == RunKinds::all();
   std::erase_if(jobs, [&](const WaitingJob& job) {
     // Rows whose claim is on its way are still in the table; they belong to the claim. So do those
     // that are being changed to who changes them.
     if (executing_.find(job.id) != nullptr || held_.count(job.id) != 0) return true;
-    if (takes_all || is_for(asked.kinds, catalog_.glance(job))) return false;
+    if (is_for(asked.kinds, catalog_.glance(job))) return false;
     say_if_nobody_accepts(job);
     return true;
   });

@@ -49,12 +49,13 @@ struct SubmitIntake::Pending {
   }
 };
 
-SubmitIntake::SubmitIntake(std::string zone, Catalog& catalog, GroupMaker& groups,
-                           const Ownership& ownership, Definitions& definitions, Batcher& batcher,
-                           JobSink& sink, FeedbackSink& feedback, ClientLink& clients,
-                           IdSource& ids, SchedulingClock& clock)
+SubmitIntake::SubmitIntake(std::string zone, Catalog& catalog, const Executors& executors,
+                           GroupMaker& groups, const Ownership& ownership, Definitions& definitions,
+                           Batcher& batcher, JobSink& sink, FeedbackSink& feedback,
+                           ClientLink& clients, IdSource& ids, SchedulingClock& clock)
     : zone_(std::move(zone)),
       catalog_(catalog),
+      executors_(executors),
       groups_(groups),
       ownership_(ownership),
       definitions_(definitions),
@@ -128,7 +129,23 @@ void SubmitIntake::make_groups(const std::shared_ptr<Pending>& pending) {
     });
     return;
   }
+  choose_dispatch(*pending);
   if (!is_elsewhere(pending)) find_replaced(pending);
+}
+
+// What is submitted to executors without saying so is pushed.
+void SubmitIntake::choose_dispatch(Pending& pending) {
+  for (std::size_t i = 0; i < pending.jobs.size(); ++i) {
+    JobSpec& spec = pending.jobs[i];
+    if (pending.is_rejected(i) || spec.dispatch != Dispatch::kDefault) continue;
+    if (!executors_.has(catalog_.group(spec.group)->id)) continue;
+    spec.dispatch = Dispatch::kPush;
+    const Status valid = spec.validate();
+    if (!valid.ok()) {
+      pending.reject(
+          i, "group '" + spec.group + "' is one of xxl-job executors: " + valid.error().message);
+    }
+  }
 }
 
 // True: some of the jobs are another job tracker's, and that was said.
@@ -274,7 +291,11 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
   if (!keyed) spec.task_id = made_task_id(id);
   answer.task_id = spec.task_id;
   answer.tz = spec.schedule.tz;
-  if (!group.served) answer.warning = "no task tracker of group '" + group.name + "' was ever seen";
+  const bool is_pushed = spec.dispatch == Dispatch::kPush;
+  if (is_pushed ? !executors_.has(group.id) : !group.served) {
+    answer.warning = std::string{is_pushed ? "no executor" : "no task tracker"} + " of group '" +
+                     group.name + "' was ever seen";
+  }
   if (const std::string undefined = children_.undefined_of(spec); !undefined.empty()) {
     answer.warning += (answer.warning.empty() ? "" : "; ") + ("not defined yet: " + undefined);
   }

@@ -8,6 +8,7 @@
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/client_link.h"
 #include "jobtracker/state/definitions.h"
+#include "jobtracker/state/executors.h"
 #include "jobtracker/state/feedback_sink.h"
 #include "jobtracker/state/group_maker.h"
 #include "jobtracker/state/id_source.h"
@@ -28,9 +29,10 @@ namespace carillon::jobtracker {
 class SubmitIntake {
  public:
   // `zone`: for cron jobs that name none.
-  SubmitIntake(std::string zone, Catalog& catalog, GroupMaker& groups, const Ownership& ownership,
-               Definitions& definitions, Batcher& batcher, JobSink& sink, FeedbackSink& feedback,
-               ClientLink& clients, IdSource& ids, SchedulingClock& clock);
+  SubmitIntake(std::string zone, Catalog& catalog, const Executors& executors, GroupMaker& groups,
+               const Ownership& ownership, Definitions& definitions, Batcher& batcher,
+               JobSink& sink, FeedbackSink& feedback, ClientLink& clients, IdSource& ids,
+               SchedulingClock& clock);
 
   // `bytes`: of its frame.
   void submit(const Asker& asker, wire::Submit message, std::size_t bytes);
@@ -42,6 +44,7 @@ class SubmitIntake {
   Status check(const JobSpec& spec) const;
   void prepare(const std::shared_ptr<Pending>& pending);
   void make_groups(const std::shared_ptr<Pending>& pending);
+  void choose_dispatch(Pending& pending);
   bool is_elsewhere(const std::shared_ptr<Pending>& pending);
   void say_in_parts(const std::shared_ptr<Pending>& pending);
   void find_replaced(const std::shared_ptr<Pending>& pending);
@@ -58,6 +61,7 @@ class SubmitIntake {
   std::string zone_;
   Catalog& catalog_;
   ChildGraph children_{catalog_};
+  const Executors& executors_;
   GroupMaker& groups_;
   const Ownership& ownership_;
   Definitions& definitions_;

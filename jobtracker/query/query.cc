@@ -60,13 +60,14 @@ wire::ErrorReply error_reply(const Error& error) { return wire::ErrorReply{error
 }  // namespace
 
 QueryDesk::QueryDesk(Catalog& catalog, const Ownership& ownership, ExecutingTable& executing,
-                     Workers& workers, Questions& questions, ClientLink& clients,
-                     SchedulingClock& clock, Duration lease,
+                     Workers& workers, const Executors& executors, Questions& questions,
+                     ClientLink& clients, SchedulingClock& clock, Duration lease,
                      std::function<std::vector<Stat>()> stats)
     : catalog_(catalog),
       ownership_(ownership),
       executing_(executing),
       workers_(workers),
+      executors_(executors),
       questions_(questions),
       clients_(clients),
       clock_(clock),
@@ -277,7 +278,7 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
   if (ActiveDefinition* definition = catalog_.definition(group.value(), message.task_id)) {
     wire::Rows reply;
     reply.rows.push_back(with_spec(definition_row(*definition), definition->row.spec,
-                                   reason(group.value(), definition->spec.run.kind,
+                                   reason(group.value(), wire::glance_of(definition->spec),
                                           definition->row.state == DefinitionState::kQuarantined)));
     return clients_.answer(asker, std::move(reply));
   }
@@ -291,7 +292,7 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
       const auto glance = catalog_.glance(job);
       reply.rows.push_back(
           with_spec(waiting_row(job), job.spec,
-                    glance ? reason(job.group, glance->kind, is_quarantined(job)) : wire::Field{}));
+                    glance ? reason(job.group, *glance, is_quarantined(job)) : wire::Field{}));
     } else if (found.executing) {
       Executing entry{.row = *found.executing,
                       .phase = Phase::kSent,
@@ -434,6 +435,12 @@ void QueryDesk::nodes(const Asker& asker, const wire::Query& message) {
            {"session", std::to_string(node.session.value)},
            {"labels", live != workers_.all().end() ? labels_text(live->second->labels) : ""}});
     }
+    for (const GroupId id : executors_.groups()) {
+      if (group && id != group) continue;
+      for (const auto& [address, row] : executors_.members(id)) {
+        reply.rows.push_back(executor_row(row));
+      }
+    }
     clients_.answer(asker, std::move(reply));
   });
 }
@@ -447,13 +454,16 @@ void QueryDesk::groups(const Asker& asker) {
     for (const auto& [id, entry] : executing_.all()) ++busy[entry.row.job.group];
     wire::Rows reply;
     for (const auto& [id, group] : catalog_.groups()) {
-      reply.rows.push_back({{"group", group.name},
-                            {"name", group.name},
-                            {"kind", std::string("pull")},
-                            {"waiting", counts[id].waiting},
-                            {"executing", busy[id]},
-                            {"due", counts[id].due},
-                            {"nodes", static_cast<std::int64_t>(workers_.count(id))}});
+      const bool is_push = executors_.has(id);
+      reply.rows.push_back(
+          {{"group", group.name},
+           {"name", group.name},
+           {"kind", std::string(is_push ? "push" : "pull")},
+           {"waiting", counts[id].waiting},
+           {"executing", busy[id]},
+           {"due", counts[id].due},
+           {"nodes", static_cast<std::int64_t>(is_push ? executors_.members(id).size()
+                                                       : workers_.count(id))}});
     }
     clients_.answer(asker, std::move(reply));
   });

@@ -8,6 +8,7 @@
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/client_link.h"
 #include "jobtracker/state/executing.h"
+#include "jobtracker/state/executors.h"
 #include "jobtracker/state/ownership.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/state/workers.h"
@@ -25,8 +26,8 @@ using Stat = std::pair<std::string, std::int64_t>;
 class QueryDesk {
  public:
   QueryDesk(Catalog& catalog, const Ownership& ownership, ExecutingTable& executing,
-            Workers& workers, Questions& questions, ClientLink& clients, SchedulingClock& clock,
-            Duration lease, std::function<std::vector<Stat>()> stats);
+            Workers& workers, const Executors& executors, Questions& questions, ClientLink& clients,
+            SchedulingClock& clock, Duration lease, std::function<std::vector<Stat>()> stats);
 
   void query(const Asker& asker, const wire::Query& message);
 
@@ -52,9 +53,9 @@ class QueryDesk {
   wire::Row executing_row(const Executing& entry) const;
   wire::Row waiting_row(const WaitingJob& job) const;
   wire::Row log_row(const LogEntry& entry) const;
-  // Why a job of that kind does not run, where the group's task trackers are the reason.
+  wire::Row executor_row(const ExecutorRow& row) const;
   // Why it does not run.
-  wire::Field reason(GroupId group, RunKind kind, bool in_quarantine) const;
+  wire::Field reason(GroupId group, const wire::SpecGlance& glance, bool in_quarantine) const;
   std::string group_name(GroupId id) const;
   // The group a question names; empty: all (id 0). Otherwise an error for the asker.
   Result<GroupId> group_of(const wire::Query& message) const;
@@ -63,6 +64,7 @@ class QueryDesk {
   const Ownership& ownership_;
   ExecutingTable& executing_;
   Workers& workers_;
+  const Executors& executors_;
   Questions& questions_;
   ClientLink& clients_;
   SchedulingClock& clock_;

@@ -71,16 +71,30 @@ wire::Row QueryDesk::definition_row(ActiveDefinition& definition) const {
           {"owner", definition.spec.owner}};
 }
 
-wire::Field QueryDesk::reason(GroupId group, RunKind kind, bool in_quarantine) const {
+wire::Field QueryDesk::reason(GroupId group, const wire::SpecGlance& glance,
+                              bool in_quarantine) const {
   if (in_quarantine) {
     return "in quarantine: the task tracker died in " + std::to_string(kLostRunsMax) +
            " runs in a row (jobclient resume releases it)";
   }
+  if (glance.is_pushed) {
+    if (!executors_.members(group).empty()) return std::monostate{};
+    return "no executor of group '" + group_name(group) + "' is there";
+  }
   if (workers_.count(group) == 0)
     return "no task tracker of group '" + group_name(group) + "' is there";
-  if (workers_.accepts(group, kind)) return std::monostate{};
+  if (workers_.accepts(group, glance)) return std::monostate{};
   return "no task tracker of group '" + group_name(group) + "' accepts jobs of kind " +
-         std::string(wire::word_of(kind, wire::kRunWords)) + " (see their --allow)";
+         std::string(wire::word_of(glance.kind, wire::kRunWords)) + " (see their --allow)";
+}
+
+wire::Row QueryDesk::executor_row(const ExecutorRow& row) const {
+  return {
+      {"name", group_name(row.group)},  {"kind", std::string("executor")},
+      {"group", group_name(row.group)}, {"address", row.address},
+      {"state", std::string("alive")},  {"threads", std::monostate{}},
+      {"free", std::monostate{}},       {"last_seen", time_field(row.registered_at)},
+      {"session", std::string{}},       {"labels", std::string(row.is_manual ? "by hand" : "")}};
 }
 
 wire::Row QueryDesk::waiting_row(const WaitingJob& job) const {
@@ -102,7 +116,7 @@ wire::Row QueryDesk::executing_row(const Executing& entry) const {
   const WaitingJob& job = entry.row.job;
   const auto session = workers_.all().find(entry.row.session);
   wire::Field lease;
-  if (session != workers_.all().end()) {
+  if (session != workers_.all().end() && !is_push_session(session->first)) {
     const Duration left = lease_ - std::chrono::duration_cast<Duration>(clock_.steady_now() -
                                                                         session->second->heard_at);
     lease = format_time(clock_.now() + left);

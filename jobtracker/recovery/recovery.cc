@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "jobtracker/state/executors.h"
+
 namespace carillon::jobtracker {
 
 Recovery::Recovery(RecoveryConfig config, ExecutingTable& executing, Workers& workers,
@@ -18,7 +20,7 @@ void Recovery::start(const StartAnswer& found) {
   for (const ExecutingJob& row : found.executing) {
     Executing& entry = executing_.put(row, Phase::kSent);
     entry.handed_out_at = row.claimed_at;
-    orphans_.emplace(row.session, clock_.steady_now());
+    if (!is_push_session(row.session)) orphans_.emplace(row.session, clock_.steady_now());
   }
   if (!found.executing.empty()) {
     log_.info("jobs were executing when the last job tracker ended", "jobs", found.executing.size(),
@@ -50,7 +52,8 @@ std::vector<Worker> Recovery::run_once() {
   forgive_own_stall(now);
   std::vector<SessionId> silent;
   for (const auto& [session, worker] : workers_.all()) {
-    if (now - worker->heard_at > config_.lease) silent.push_back(session);
+    const bool is_silent = now - worker->heard_at > config_.lease;
+    if (is_silent && !is_push_session(session)) silent.push_back(session);
   }
   std::vector<Worker> dead;
   for (const SessionId session : silent) {
@@ -65,7 +68,7 @@ std::vector<Worker> Recovery::run_once() {
     take_back_all(session, true);
   }
   for (const SessionId session : executing_.sessions()) {
-    if (workers_.find(session) != nullptr) continue;
+    if (is_push_session(session) || workers_.find(session) != nullptr) continue;
     const auto [since, is_new] = orphans_.emplace(session, now);
     if (is_new) since->second = now - config_.lease;  // Claimed for a worker that died meanwhile.
     if (now - since->second <= config_.lease) continue;

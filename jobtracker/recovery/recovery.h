@@ -28,6 +28,7 @@ struct RecoveryConfig {
 //  - A list of what a worker holds speaks of the hand-outs that it had seen by then, and of those
 //    that were sent before something else that had arrived: the answer to a later pull. How long
 //    ago a hand-out was sent says nothing, for the list may be as old.
+//  - What is pushed to executors is none of its business.
 //
 // Thread: the loop.
 class Recovery {

@@ -69,8 +69,7 @@ std::optional<wire::SpecGlance> Catalog::glance(const WaitingJob& job) const {
   if (!job.spec.empty()) return wire::glance_at_spec(job.spec);
   const auto found = definitions_by_id_.find(job.definition);
   if (found == definitions_by_id_.end()) return std::nullopt;
-  const JobSpec& spec = found->second->spec;
-  return wire::SpecGlance{.kind = spec.run.kind, .start_deadline = spec.start_deadline};
+  return wire::glance_of(found->second->spec);
 }
 
 int Catalog::own_priority(const WaitingJob& job) const {

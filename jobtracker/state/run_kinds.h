@@ -6,11 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "shared/wire/spec_glance.h"
 #include "shared/wire/spec_words.h"
 
 namespace carillon::jobtracker {
 
-// Kinds of run that a task tracker accepts.
+// Kinds of run that a task tracker accepts; or that executors are called for, whatever they run.
 class RunKinds {
  public:
   static RunKinds all() {
@@ -30,8 +31,16 @@ class RunKinds {
     return kinds;
   }
 
+  static RunKinds pushed() {
+    RunKinds kinds;
+    kinds.bits_ = kPushed;
+    return kinds;
+  }
+
   void add(RunKind kind) { bits_ |= bit(kind); }
-  bool has(RunKind kind) const { return (bits_ & bit(kind)) != 0; }
+  bool takes(const wire::SpecGlance& glance) const {
+    return (bits_ & (glance.is_pushed ? kPushed : bit(glance.kind))) != 0;
+  }
 
   bool operator==(const RunKinds&) const = default;
   // Fewer kinds first.
@@ -41,6 +50,8 @@ class RunKinds {
   }
 
  private:
+  static constexpr std::uint32_t kPushed = 1U << 31U;
+
   static std::uint32_t bit(RunKind kind) { return 1U << static_cast<unsigned>(kind); }
 
   std::uint32_t bits_ = 0;

@@ -123,10 +123,10 @@ class Workers {
     }
     return all;
   }
-  // Whether one of the group's workers accepts that kind.
-  bool accepts(GroupId group, RunKind kind) const {
+  // Whether one of the group's workers accepts jobs like that.
+  bool accepts(GroupId group, const wire::SpecGlance& glance) const {
     const auto sets = kinds(group);
-    return std::any_of(sets.begin(), sets.end(), [kind](RunKinds set) { return set.has(kind); });
+    return std::any_of(sets.begin(), sets.end(), [&](RunKinds set) { return set.takes(glance); });
   }
   const std::unordered_map<SessionId, std::unique_ptr<Worker>>& all() const { return workers_; }
   std::size_t count(GroupId group) const {

@@ -43,6 +43,11 @@ class TrackerBundle::FakeQuestions final : public jobtracker::Questions {
 TrackerBundle::TrackerBundle(Options options)
     : random(options.seed), client(1, network, executor, clock), options_(std::move(options)) {
   set_log_level(LogLevel::kOff);
+  executors.on_result = [this](wire::xxl::RunResult result) {
+    jobtracker::ExecutorResults results;
+    results.results.push_back(std::move(result));
+    if (is_up()) tracker().on_executor(std::move(results), [](const Status&) {});
+  };
   if (!options_.start) return;
   start_tracker();
   run_until([this] { return tracker().is_ready(); });
@@ -87,6 +92,7 @@ void TrackerBundle::start_tracker() {
   life_->tracker = std::make_unique<JobTracker>(
       options_.tracker, session, clock, random, life_->executor, *life_->lane, *life_->questions,
       [] {}, [this](const Error& error) { fatal_ = error; });
+  life_->tracker->set_poster(executors);
   if (options_.is_shared) life_->tracker->proven(clock.steady_now());
   life_->tracker->start(network);
 }

@@ -9,6 +9,7 @@
 #include "jobtracker/job_tracker.h"
 #include "jobtracker/store/memory_store.h"
 #include "tests/support/fake_client.h"
+#include "tests/support/fake_executors.h"
 #include "tests/support/fake_lane.h"
 #include "tests/support/fake_network.h"
 #include "tests/support/fake_worker.h"
@@ -85,6 +86,7 @@ class TrackerBundle {
   SeededRandom random;
   jobtracker::MemoryDatabase database;
   FakeNetwork network{executor, clock};
+  FakeExecutors executors{executor, clock};  // who tell each result once
   FakeClient client;
   // Called with the lane of each life, before its first work.
   std::function<void(FakeLane&)> on_lane = [](FakeLane&) {};

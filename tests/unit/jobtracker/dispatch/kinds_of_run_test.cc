@@ -45,6 +45,19 @@ std::string shown_reason(TrackerBundle& bundle, const std::string& task_id) {
   return "no such field";
 }
 
+TEST(KindsOfRun, NoTaskTrackerIsHandedWhatIsPushedToExecutors) {
+  TrackerBundle bundle;
+  bundle.add_worker({.name = "open", .threads = 2});
+  JobSpec pushed = job_now("pushed");
+  pushed.dispatch = Dispatch::kPush;
+  EXPECT_THAT(bundle.submit(pushed).warning, HasSubstr("no executor of group 'default'"));
+  bundle.submit(job_now("pulled"));
+  bundle.run_for(seconds{5});
+  EXPECT_THAT(bundle.runs_of("pulled"), SizeIs(1));
+  EXPECT_THAT(bundle.runs_of("pushed"), IsEmpty());
+  EXPECT_EQ(shown_reason(bundle, "pushed"), "no executor of group 'default' is there");
+}
+
 TEST(KindsOfRun, AJobGoesOnlyToAWorkerThatAcceptsItsKind) {
   TrackerBundle bundle;
   bundle.add_worker({.name = "careful", .threads = 8, .allow = {"handler", "http"}});

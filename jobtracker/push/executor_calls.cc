@@ -1,0 +1,119 @@
+#include "jobtracker/push/executor_calls.h"
+
+#include <chrono>
+#include <utility>
+
+#include "shared/job/run_words.h"
+#include "shared/wire/xxl/read.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+using wire::xxl::BlockStrategy;
+
+// Marks a parsed refusal of the Java executor and those that follow it.
+constexpr std::string_view kDiscardedText = "block strategy effect";
+constexpr std::string_view kNoSuchPathText = "uri-mapping(/run) not found";
+
+std::uint64_t mixed(std::uint64_t value) {  // splitmix64
+  value += 0x9E3779B97F4A7C15U;
+  value = (value ^ (value >> 30U)) * 0xBF58476D1CE4E5B9U;
+  value = (value ^ (value >> 27U)) * 0x94D049BB133111EBU;
+  return value ^ (value >> 31U);
+}
+
+// Executors take a script for changed when this is another number.
+std::int64_t version_of(std::string_view source) {
+  std::uint64_t hash = 14695981039346656037U;  // FNV-1a
+  for (const char c : source) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  return static_cast<std::int64_t>(hash >> 20U);
+}
+
+bool is_array(std::string_view body) {
+  const std::size_t first = body.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && body[first] == '[';
+}
+
+}  // namespace
+
+std::int64_t executor_job(DefinitionId definition, JobId job) {
+  if (definition) return definition.value;
+  constexpr std::uint64_t kRange = 1U << 30U;
+  return static_cast<std::int64_t>(kRange + mixed(static_cast<std::uint64_t>(job.value)) % kRange);
+}
+
+wire::xxl::RunCall run_call_of(const JobSpec& spec, std::int64_t executor_job) {
+  wire::xxl::RunCall call{.job_id = executor_job, .param = spec.payload};
+  switch (spec.push.block) {
+    case Block::kSerialExecution:
+      call.block = BlockStrategy::kSerial;
+      break;
+    case Block::kDiscardLater:
+      call.block = BlockStrategy::kDiscardLater;
+      break;
+    case Block::kCoverEarly:
+      call.block = BlockStrategy::kCoverEarly;
+      break;
+  }
+  call.timeout_s = std::chrono::ceil<std::chrono::seconds>(spec.timeout).count();
+  if (spec.run.kind == RunKind::kScript) {
+    call.glue_type = glue_type(spec.run.script_language);
+    call.glue_source = spec.run.script_source;
+    call.glue_updated_ms = version_of(spec.run.script_source);
+  } else {
+    call.handler = spec.run.handler;
+  }
+  return call;
+}
+
+net::Post post_to(const std::string& address, std::string_view path, std::string body,
+                  const std::string& token, const std::string& app_name, Duration timeout) {
+  net::Post post{.url = address, .body = std::move(body), .timeout = timeout};
+  if (!post.url.ends_with('/')) post.url += '/';
+  post.url += path;
+  post.headers.emplace_back("Content-Type", wire::xxl::kContentType);
+  if (!token.empty()) post.headers.emplace_back(wire::xxl::kTokenHeader, token);
+  post.headers.emplace_back(wire::xxl::kAppNameHeader, app_name);
+  return post;
+}
+
+RunVerdict verdict_on_run(const net::PostOutcome& outcome, Block block) {
+  if (outcome.kind == net::PostOutcome::Kind::kNotSent) {
+    return {.answer = RunAnswer::kNotSent, .reason = outcome.error};
+  }
+  if (outcome.kind == net::PostOutcome::Kind::kUnknown) {
+    return {.answer = RunAnswer::kUnknown, .reason = outcome.error};
+  }
+  const auto reply = wire::xxl::read_reply(outcome.body);
+  if (!reply.ok()) {
+    const std::string status = "HTTP status " + std::to_string(outcome.status);
+    // One executor answers a call that it refuses with the results that it would report.
+    if (is_array(outcome.body)) return {.answer = RunAnswer::kRefused, .reason = "an array"};
+    // What a proxy says instead of it (502, 504) does not tell whether it was asked.
+    const bool is_no_executor = outcome.status >= 300 && outcome.status < 500;
+    if (is_no_executor || outcome.status == 501) {
+      return {.answer = RunAnswer::kRefused, .reason = status};
+    }
+    return {.answer = RunAnswer::kUnknown, .reason = reply.error().message};
+  }
+  if (reply.value().ok()) return {.answer = RunAnswer::kTaken};
+  const std::string& message = reply.value().message;
+  if (message.find(kNoSuchPathText) != std::string::npos) return {.answer = RunAnswer::kOtherPath};
+  if (block == Block::kDiscardLater && message.find(kDiscardedText) != std::string::npos) {
+    return {.answer = RunAnswer::kDiscarded, .reason = message};
+  }
+  return {.answer = RunAnswer::kRefused,
+          .reason = message.empty() ? "code " + std::to_string(reply.value().code) : message};
+}
+
+BeatAnswer answer_to_beat(const net::PostOutcome& outcome) {
+  if (outcome.kind == net::PostOutcome::Kind::kNotSent) {
+    return outcome.is_refused ? BeatAnswer::kGone : BeatAnswer::kSilent;
+  }
+  if (outcome.kind == net::PostOutcome::Kind::kUnknown) return BeatAnswer::kSilent;
+  const auto reply = wire::xxl::read_reply(outcome.body);
+  if (!reply.ok()) return BeatAnswer::kSilent;
+  return reply.value().ok() ? BeatAnswer::kYes : BeatAnswer::kNo;
+}
+
+}  // namespace carillon::jobtracker

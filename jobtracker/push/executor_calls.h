@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "carillon/ids.h"
+#include "carillon/job_spec.h"
+#include "shared/net/poster.h"
+#include "shared/wire/xxl/messages.h"
+
+// What is said to executors, and what their answers mean. Pure functions.
+namespace carillon::jobtracker {
+
+// The number by which executors know a job: its definition's; of a one-shot job, one above those of
+// definitions that hardly another job has.
+std::int64_t executor_job(DefinitionId definition, JobId job);
+
+// All of a call that is the same for each executor and shard.
+wire::xxl::RunCall run_call_of(const JobSpec& spec, std::int64_t executor_job);
+
+// To "http://HOST:PORT/path/" or without the last stroke, which are the same.
+net::Post post_to(const std::string& address, std::string_view path, std::string body,
+                  const std::string& token, const std::string& app_name, Duration timeout);
+
+enum class RunAnswer {
+  kTaken,      // it is queued there, or runs
+  kRefused,    // it is not, and never will
+  kDiscarded,  // likewise, as its block strategy wants it
+  kOtherPath,  // it takes such calls at /trigger
+  kNotSent,    // it does not know of it
+  kUnknown,    // it may know of it
+};
+struct RunVerdict {
+  RunAnswer answer = RunAnswer::kUnknown;
+  std::string reason{};
+};
+RunVerdict verdict_on_run(const net::PostOutcome& outcome, Block block);
+
+// Of /idleBeat and /beat: what the executor says, if it says something.
+enum class BeatAnswer {
+  kYes,    // it is there; or idle
+  kNo,     // it is not well; or busy
+  kGone,   // nobody listens at its port
+  kSilent  // who knows
+};
+BeatAnswer answer_to_beat(const net::PostOutcome& outcome);
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,222 @@
+#include "jobtracker/push/executor_registry.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace carillon::jobtracker {
+namespace {
+
+// A registration that comes so much before its time may be that of a new process.
+constexpr double kRhythm = 0.8;
+// As long as nothing is known of its period.
+constexpr Duration kPeriodLeast = std::chrono::seconds{8};
+constexpr Duration kPeriodMost = std::chrono::seconds{75};
+
+Status check(const ExecutorRegistration& registration) {
+  if (registration.app_name.empty() || registration.address.empty()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "a registration needs registryKey, the app name, and registryValue, the address"};
+  }
+  return check_address(registration.address);
+}
+
+}  // namespace
+
+ExecutorRegistry::ExecutorRegistry(
+    ExecutorRegistryConfig config, Executors& executors, Ownership& ownership, GroupMaker& groups,
+    Batcher& batcher, SchedulingClock& clock, const Logger& log,
+    std::function<void(GroupId)> on_change,
+    std::function<void(GroupId, const std::string& address)> on_doubt)
+    : config_(config),
+      executors_(executors),
+      ownership_(ownership),
+      groups_(groups),
+      batcher_(batcher),
+      clock_(clock),
+      log_(log),
+      on_change_(std::move(on_change)),
+      on_doubt_(std::move(on_doubt)) {}
+
+void ExecutorRegistry::start(const StartAnswer& found) {
+  started_at_ = clock_.now();
+  for (const ExecutorGroup& group : found.executor_groups) executors_.put_group(group);
+  for (const ExecutorRow& row : found.executors) {
+    executors_.put(row);
+    rhythms_[{row.group, row.address}].last = row.registered_at;
+  }
+}
+
+void ExecutorRegistry::take(ExecutorRegistration registration, OnStored done) {
+  if (Status valid = check(registration); !valid.ok()) return done(std::move(valid));
+  if (Status room = batcher_.check_room(); !room.ok()) return done(std::move(room));
+  const std::string name = registration.app_name;
+  groups_.with_group(name, [this, registration = std::move(registration),
+                            done = std::move(done)](Result<const Group*> made) mutable {
+    if (!made.ok()) return done(made.error());
+    const GroupId group = made.value()->id;
+    const ExecutorRow* known = executors_.find(group, registration.address);
+    if (registration.removes) {
+      // Who is listed by hand stays on the list.
+      if (known == nullptr || known->is_manual) return done({});
+      batcher_.post(Urgency::kRequest,
+                    RemoveExecutor{.group = group, .address = registration.address},
+                    [this, done = std::move(done)](Operation& operation, const Outcome&,
+                                                   const Error* refused) {
+                      if (refused != nullptr) return done(*refused);
+                      const auto& gone = std::get<RemoveExecutor>(operation);
+                      log_.info("an executor went", "address", gone.address);
+                      remove(gone.group, gone.address);
+                      done({});
+                    });
+      return;
+    }
+    ExecutorRow row = known != nullptr ? *known : ExecutorRow{.group = group};
+    row.address = std::move(registration.address);
+    row.registered_at = clock_.now();
+    store(std::move(row), !executors_.has(group), std::move(done));
+  });
+}
+
+void ExecutorRegistry::add(GroupId group, const std::vector<std::string>& addresses,
+                           std::optional<std::string> token, OnStored done) {
+  std::vector<Operation> operations;
+  operations.emplace_back(PutExecutorGroup{
+      {.group = group, .token = std::move(token).value_or(executors_.token(group))}});
+  for (const auto& [address, row] : executors_.members(group)) {
+    const bool is_listed =
+        std::find(addresses.begin(), addresses.end(), address) != addresses.end();
+    if (!row.is_manual || is_listed) continue;
+    ExecutorRow left = row;
+    left.is_manual = false;
+    operations.emplace_back(PutExecutor{std::move(left)});
+  }
+  for (const std::string& address : addresses) {
+    const ExecutorRow* known = executors_.find(group, address);
+    ExecutorRow row = known != nullptr ? *known : ExecutorRow{.group = group, .address = address};
+    row.is_manual = true;
+    operations.emplace_back(PutExecutor{std::move(row)});
+  }
+  batcher_.post_unit(
+      Urgency::kRequest, std::move(operations),
+      [this, done = std::move(done)](std::vector<Operation>& stored, const std::vector<Outcome>&,
+                                     const Error* refused) {
+        if (refused != nullptr) return done(*refused);
+        executors_.put_group(std::get<PutExecutorGroup>(stored.front()).row);
+        const GroupId of = std::get<PutExecutorGroup>(stored.front()).row.group;
+        for (Operation& operation : stored) {
+          if (auto* put_one = std::get_if<PutExecutor>(&operation)) put(std::move(put_one->row));
+        }
+        on_change_(of);
+        done({});
+      });
+}
+
+void ExecutorRegistry::store(ExecutorRow row, bool makes_group, OnStored done) {
+  std::vector<Operation> operations;
+  if (makes_group) operations.emplace_back(PutExecutorGroup{{.group = row.group}});
+  operations.emplace_back(PutExecutor{std::move(row)});
+  batcher_.post_unit(
+      Urgency::kRequest, std::move(operations),
+      [this, done = std::move(done)](std::vector<Operation>& stored, const std::vector<Outcome>&,
+                                     const Error* refused) {
+        if (refused != nullptr) return done(*refused);
+        ExecutorRow& stored_row = std::get<PutExecutor>(stored.back()).row;
+        if (!executors_.has(stored_row.group)) executors_.put_group({.group = stored_row.group});
+        put(std::move(stored_row));
+        done({});
+      });
+}
+
+void ExecutorRegistry::put(ExecutorRow row) {
+  const GroupId group = row.group;
+  const bool is_new = executors_.find(group, row.address) == nullptr;
+  if (is_new) log_.info("an executor came", "address", row.address);
+  note(row);
+  executors_.put(std::move(row));
+  on_change_(group);
+}
+
+// Out of rhythm: whoever registers there now may not know what ran there before.
+void ExecutorRegistry::note(const ExecutorRow& row) {
+  Rhythm& rhythm = rhythms_[{row.group, row.address}];
+  const Duration gap = row.registered_at - rhythm.last;
+  if (gap <= Duration{}) return;  // It is what is known.
+  const bool is_first = rhythm.last == WallTime{};
+  rhythm.last = row.registered_at;
+  if (is_first) return;
+  const auto usual = std::chrono::duration_cast<Duration>(rhythm.period * kRhythm);
+  const bool is_early = gap < std::max(usual, rhythm.period == Duration{} ? kPeriodLeast : usual);
+  if (is_early && executors_.find(row.group, row.address) != nullptr) {
+    on_doubt_(row.group, row.address);
+  } else if (gap <= kPeriodMost) {
+    rhythm.period = gap;
+  }
+}
+
+void ExecutorRegistry::remove(GroupId group, const std::string& address) {
+  executors_.remove(group, address);
+  on_change_(group);
+  on_doubt_(group, address);
+}
+
+void ExecutorRegistry::note_trigger(GroupId group, const std::string& address) {
+  const ExecutorRow* known = executors_.find(group, address);
+  if (known == nullptr || known->has_trigger) return;
+  ExecutorRow row = *known;
+  row.has_trigger = true;
+  executors_.put(row);
+  batcher_.post(Urgency::kHousekeeping, PutExecutor{std::move(row)},
+                [](Operation&, const Outcome&, const Error*) {});
+}
+
+void ExecutorRegistry::run_once() {
+  const WallTime now = clock_.now();
+  const WallTime never_before = started_at_ + config_.first_patience;
+  for (const GroupId group : executors_.groups()) {
+    if (!ownership_.has(group) || now < never_before) continue;
+    for (const auto& [address, row] : executors_.members(group)) {
+      const bool is_silent = !row.is_manual && now - row.registered_at > config_.expiry;
+      if (!is_silent || !leaving_.emplace(group, address).second) continue;
+      log_.warn("an executor has not registered any more, it is out of service", "address",
+                address);
+      batcher_.post(Urgency::kHousekeeping, RemoveExecutor{.group = group, .address = address},
+                    [this](Operation& operation, const Outcome&, const Error* refused) {
+                      const auto& gone = std::get<RemoveExecutor>(operation);
+                      leaving_.erase({gone.group, gone.address});
+                      if (refused == nullptr) remove(gone.group, gone.address);
+                    });
+    }
+  }
+  if (!ownership_.are_several() || is_looking_ || now - looked_at_ < config_.look) return;
+  is_looking_ = true;
+  looked_at_ = now;
+  batcher_.ask(ReadExecutors{}, [this](Result<ReadAnswer> answer) {
+    is_looking_ = false;
+    if (answer.ok()) take_all(std::get<ExecutorsAnswer>(answer.value()));
+  });
+}
+
+void ExecutorRegistry::take_all(const ExecutorsAnswer& answer) {
+  std::map<GroupId, std::set<std::string>> stored;
+  for (const ExecutorGroup& group : answer.groups) {
+    stored[group.group];
+    if (!executors_.has(group.group) || executors_.token(group.group) != group.token) {
+      executors_.put_group(group);
+      on_change_(group.group);
+    }
+  }
+  for (const ExecutorRow& row : answer.executors) {
+    stored[row.group].insert(row.address);
+    const ExecutorRow* known = executors_.find(row.group, row.address);
+    if (known == nullptr || *known != row) put(row);
+  }
+  for (const auto& [group, addresses] : stored) {
+    std::vector<std::string> gone;
+    for (const auto& [address, row] : executors_.members(group)) {
+      if (!addresses.contains(address)) gone.push_back(address);
+    }
+    for (const std::string& address : gone) remove(group, address);
+  }
+}
+
+}  // namespace carillon::jobtracker

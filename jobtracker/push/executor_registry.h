@@ -1,0 +1,82 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jobtracker/state/executor_requests.h"
+#include "jobtracker/state/executors.h"
+#include "jobtracker/state/group_maker.h"
+#include "jobtracker/state/ownership.h"
+#include "jobtracker/state/scheduling_clock.h"
+#include "jobtracker/store/batcher.h"
+
+namespace carillon::jobtracker {
+
+struct ExecutorRegistryConfig {
+  // One that registers itself is out of service when it has not done so for so long; three of the
+  // periods in which most do.
+  Duration expiry = std::chrono::seconds{90};
+  // After a start, all that were in service get so long to register, as they had nobody to tell.
+  Duration first_patience = std::chrono::seconds{40};
+  // Where job trackers share a store: how often is looked at what others were told.
+  Duration look = std::chrono::seconds{1};
+};
+
+// Which executors there are: takes registrations for any group, whoever looks after it, stores them
+// and then answers. An app name is a node group, which is made when its first executor comes.
+//
+// Thread: the loop.
+class ExecutorRegistry {
+ public:
+  // `on_change`: the executors of a group are others now. `on_doubt`: it may have been restarted,
+  // or has gone.
+  ExecutorRegistry(ExecutorRegistryConfig config, Executors& executors, Ownership& ownership,
+                   GroupMaker& groups, Batcher& batcher, SchedulingClock& clock, const Logger& log,
+                   std::function<void(GroupId)> on_change,
+                   std::function<void(GroupId, const std::string& address)> on_doubt);
+
+  void start(const StartAnswer& found);
+  void take(ExecutorRegistration registration, OnStored done);
+  // By hand: these and no others stay without registering. The token goes with every call; none:
+  // the one that went so far.
+  void add(GroupId group, const std::vector<std::string>& addresses,
+           std::optional<std::string> token, OnStored done);
+  // It takes such calls at /trigger.
+  void note_trigger(GroupId group, const std::string& address);
+  // Called about each half second: who has not registered goes, and who told others comes.
+  void run_once();
+
+ private:
+  struct Rhythm {
+    WallTime last{};
+    Duration period{};  // between its registrations; 0: not known yet
+  };
+
+  void store(ExecutorRow row, bool makes_group, OnStored done);
+  void put(ExecutorRow row);
+  void remove(GroupId group, const std::string& address);
+  void note(const ExecutorRow& row);
+  void take_all(const ExecutorsAnswer& answer);
+
+  ExecutorRegistryConfig config_;
+  Executors& executors_;
+  Ownership& ownership_;
+  GroupMaker& groups_;
+  Batcher& batcher_;
+  SchedulingClock& clock_;
+  const Logger& log_;
+  std::function<void(GroupId)> on_change_;
+  std::function<void(GroupId, const std::string&)> on_doubt_;
+  std::map<std::pair<GroupId, std::string>, Rhythm> rhythms_;
+  std::set<std::pair<GroupId, std::string>> leaving_;  // on their way out of the store
+  WallTime started_at_{};
+  WallTime looked_at_{};
+  bool is_looking_ = false;
+};
+
+}  // namespace carillon::jobtracker

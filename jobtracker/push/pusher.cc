@@ -1,0 +1,463 @@
+#include "jobtracker/push/pusher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "shared/wire/xxl/write.h"
+
+// What is called, and where. What becomes of it is in pusher_ends.cc.
+namespace carillon::jobtracker {
+namespace {
+
+std::int64_t ms_of(WallTime time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
+}
+
+}  // namespace
+
+Pusher::Pusher(PusherConfig config, Catalog& catalog, const Ownership& ownership,
+               ExecutingTable& executing, const Executors& executors, Workers& workers,
+               Batcher& batcher, TakeBack& ends, IdSource& ids, SchedulingClock& clock,
+               Random& random, const Logger& log, Outside outside)
+    : config_(config),
+      catalog_(catalog),
+      ownership_(ownership),
+      executing_(executing),
+      executors_(executors),
+      workers_(workers),
+      batcher_(batcher),
+      ends_(ends),
+      ids_(ids),
+      clock_(clock),
+      random_(random),
+      log_(log),
+      outside_(std::move(outside)) {}
+
+void Pusher::start(const StartAnswer& found) {
+  // Outcomes of posts of an earlier session of this process mean nothing here.
+  last_call_ = static_cast<std::uint64_t>(ids_.next(clock_.now()));
+  for (const GroupId group : executors_.groups()) seat(group);
+  std::vector<Operation> forgotten;
+  for (const RouteRow& row : found.routes) {
+    if (catalog_.definition(row.definition) != nullptr) {
+      memories_[row.definition] = RouteMemory::from_text(row.memory);
+    } else {
+      forgotten.emplace_back(PutRoute{{.definition = row.definition, .group = row.group}});
+    }
+  }
+  std::map<JobId, std::vector<PushRun>> runs;
+  for (const PushRun& row : found.push_runs) {
+    const Executing* entry = executing_.find(row.job, row.attempt);
+    if (entry != nullptr && is_push_session(entry->row.session)) {
+      runs[row.job].push_back(row);
+    } else {
+      forgotten.emplace_back(RemovePushRun{row.log_id});
+    }
+  }
+  for (const ExecutingJob& row : found.executing) {
+    if (!is_push_session(row.session)) continue;
+    const auto its = runs.find(row.job.id);
+    if (its == runs.end()) {
+      handed_.push_back({row.job.id, row.job.attempt});  // It was not called.
+    } else {
+      restore(*executing_.find(row.job.id), std::move(its->second));
+    }
+  }
+  if (forgotten.empty()) return;
+  batcher_.post_unit(Urgency::kHousekeeping, std::move(forgotten),
+                     [](std::vector<Operation>&, const std::vector<Outcome>&, const Error*) {});
+}
+
+// All that has no result may have been sent.
+void Pusher::restore(const Executing& entry, std::vector<PushRun> rows) {
+  Job& job = add_job(entry);
+  for (PushRun& row : rows) {
+    const std::int64_t log_id = row.log_id;
+    job.runs.push_back(log_id);
+    Run run{.row = std::move(row)};
+    run.phase = run.row.code != 0 ? Phase::kEnded : Phase::kRunning;
+    run.is_doubtful = true;
+    run.grace = config_.resend_grace;
+    const bool fails = run.row.code != 0 && run.row.code != wire::xxl::kSuccess;
+    if (fails && run.row.failures < job.retries.max) run.again_at = clock_.steady_now();
+    runs_.emplace(log_id, std::move(run));
+  }
+  const Run& first = runs_.at(job.runs.front());
+  if (first.row.shards == 1) executing_.find(job.id)->row.node = first.row.address;
+  if (entry.row.cancelled) {
+    kill({.jobs = {{job.id, job.attempt}}, .reason = "cancelled"});
+  } else {
+    end_if_all_have(job);
+  }
+}
+
+// ---- the worker that stands for a group's executors ----
+
+void Pusher::seat(GroupId group) {
+  if (!ownership_.has(group)) return;
+  const SessionId session = push_session(group);
+  if (workers_.find(session) == nullptr) {
+    const Group* known = catalog_.group(group);
+    if (known == nullptr) return;  // Another has made it just now: run_once() comes back to it.
+    Worker worker{.session = session, .name = known->name, .group = group};
+    worker.threads = config_.calls_max;
+    worker.kinds = RunKinds::pushed();
+    worker.handout_last = clock_.now().time_since_epoch().count();
+    workers_.put(std::move(worker));
+  }
+  set_credit(group);
+}
+
+void Pusher::set_credit(GroupId group) {
+  Worker* worker = workers_.find(push_session(group));
+  if (worker == nullptr) return;
+  const bool is_served = poster_ != nullptr && !executors_.members(group).empty();
+  const std::int32_t window = std::max(0, config_.calls_max - calls_of_[group]);
+  worker->take_pull({.session = worker->session,
+                     .number = worker->pull + 1,
+                     .handout_seen = worker->handout_last,
+                     .window = is_served ? window : 0});
+  outside_.touch(group);
+}
+
+void Pusher::take(const Worker& worker, const wire::Message& message) {
+  if (const auto* handed = std::get_if<wire::HandOut>(&message)) {
+    for (const wire::HandedJob& job : handed->jobs) handed_.push_back(job.id);
+    set_credit(worker.group);
+  } else if (const auto* reported = std::get_if<wire::Reported>(&message)) {
+    for (const wire::AttemptId& id : reported->done) confirmed(id);
+  } else if (const auto* stop = std::get_if<wire::Kill>(&message)) {
+    kill(*stop);
+  }
+}
+
+void Pusher::flush() {
+  for (const wire::AttemptId& id : std::exchange(handed_, {})) begin(id);
+}
+
+// ---- from an attempt to its calls ----
+
+Pusher::Job* Pusher::find(JobId id, std::int32_t attempt) {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() || found->second.attempt != attempt ? nullptr : &found->second;
+}
+
+Pusher::Run* Pusher::find_run(std::int64_t log_id) {
+  const auto found = runs_.find(log_id);
+  return found == runs_.end() ? nullptr : &found->second;
+}
+
+Pusher::Job& Pusher::add_job(const Executing& entry) {
+  const WaitingJob& row = entry.row.job;
+  Job job{.group = row.group,
+          .id = row.id,
+          .attempt = row.attempt,
+          .definition = row.definition,
+          .trigger_time = row.trigger_time};
+  std::optional<JobSpec> own;
+  // Without one its definition was removed, and it is only waited for its result.
+  if (const JobSpec* spec = catalog_.spec_of(row, own)) {
+    job.call = run_call_of(*spec, executor_job(row.definition, row.id));
+    job.push = spec->push;
+    job.retries = spec->retries;
+    job.timeout = spec->timeout;
+  }
+  return jobs_.insert_or_assign(row.id, std::move(job)).first->second;
+}
+
+void Pusher::begin(const wire::AttemptId& id) {
+  const Executing* entry = executing_.find(id.job_id, id.attempt);
+  if (entry == nullptr || entry->phase != jobtracker::Phase::kSent) return;
+  if (entry->row.cancelled) return ends_.take_back(id.job_id, false);
+  if (const auto before = jobs_.find(id.job_id); before != jobs_.end()) {
+    confirmed({id.job_id, before->second.attempt});
+  }
+  plan(add_job(*entry));
+}
+
+// Of those that a job names, the ones that are in service.
+std::vector<std::string> Pusher::addresses_of(const Job& job) const {
+  std::vector<std::string> addresses;
+  if (job.push.addresses.empty()) {
+    for (const auto& [address, row] : executors_.members(job.group)) addresses.push_back(address);
+    return addresses;
+  }
+  for (const std::string& address : job.push.addresses) {
+    if (executors_.find(job.group, address) != nullptr) addresses.push_back(address);
+  }
+  return addresses;
+}
+
+// Those that have refused a connection lately come last.
+void Pusher::prefer_the_well(GroupId group, std::vector<std::string>& order) const {
+  if (unwell_.empty()) return;
+  std::stable_partition(order.begin(), order.end(), [&](const std::string& address) {
+    return !unwell_.contains({group, address});
+  });
+}
+
+std::int64_t Pusher::new_log_id(GroupId group) {
+  constexpr std::int64_t kLow = kPartitions - 1;
+  return (ids_.next(clock_.now()) & ~kLow) | partition_of(group);
+}
+
+void Pusher::plan(Job& job) {
+  std::vector<std::string> addresses = addresses_of(job);
+  if (addresses.empty()) {
+    return end_job(job, wire::RunOutcome::kException,
+                   job.push.addresses.empty()
+                       ? "no executor of the group is in service"
+                       : "none of the job's addresses is an executor of its group in service (it "
+                         "has to register, or be listed with jobclient groups add)");
+  }
+  std::vector<Operation> operations;
+  if (job.push.route == Route::kFailover || job.push.route == Route::kBusyover) {
+    prefer_the_well(job.group, addresses);
+    job.to_ask = std::move(addresses);
+    return ask_next(job);
+  }
+  if (job.push.route == Route::kShardingBroadcast) {
+    const auto shards = static_cast<std::int32_t>(addresses.size());
+    for (std::int32_t shard = 0; shard < shards; ++shard) {
+      const std::string& own = addresses[static_cast<std::size_t>(shard)];
+      std::vector<std::string> order = addresses;
+      prefer_the_well(job.group, order);
+      std::rotate(order.begin(), std::find(order.begin(), order.end(), own), order.end());
+      add_run(job, shard, shards, std::move(order), operations);
+    }
+  } else {
+    add_run(job, 0, 1, chosen(job, addresses, operations), operations);
+  }
+  store_runs(job, std::move(operations));
+}
+
+// The order that the job's route gives them, and what the route remembers of that.
+std::vector<std::string> Pusher::chosen(const Job& job, const std::vector<std::string>& addresses,
+                                        std::vector<Operation>& operations) {
+  RouteMemory memory;
+  if (job.definition) memory = memories_[job.definition];
+  const RouteMemory before = memory;
+  auto order = route(job.push.route, job.call.job_id, addresses, memory, random_);
+  if (job.definition && memory != before) {
+    memories_[job.definition] = memory;
+    operations.emplace_back(
+        PutRoute{{.definition = job.definition, .group = job.group, .memory = memory.to_text()}});
+  }
+  prefer_the_well(job.group, order);
+  return order;
+}
+
+void Pusher::add_run(Job& job, std::int32_t shard, std::int32_t shards,
+                     std::vector<std::string> order, std::vector<Operation>& operations) {
+  Run run{.row = {.log_id = new_log_id(job.group), .group = job.group, .job = job.id}};
+  run.row.attempt = job.attempt;
+  run.row.shard = shard;
+  run.row.shards = shards;
+  run.row.address = std::move(order.front());
+  run.row.called_at = clock_.now();
+  run.others.assign(std::make_move_iterator(order.rbegin()),
+                    std::make_move_iterator(order.rend() - 1));
+  job.runs.push_back(run.row.log_id);
+  operations.emplace_back(PutPushRun{run.row});
+  runs_.emplace(run.row.log_id, std::move(run));
+}
+
+void Pusher::store_runs(const Job& job, std::vector<Operation> operations) {
+  batcher_.post_unit(
+      Urgency::kClaim, std::move(operations),
+      [this, id = job.id, attempt = job.attempt](
+          std::vector<Operation>& stored, const std::vector<Outcome>&, const Error* refused) {
+        Job* its = find(id, attempt);
+        if (its == nullptr) return;
+        if (refused != nullptr) {
+          return end_job(*its, wire::RunOutcome::kException,
+                         "its call could not be stored: " + refused->message);
+        }
+        for (const Operation& operation : stored) {
+          const auto* put = std::get_if<PutPushRun>(&operation);
+          Run* run = put == nullptr ? nullptr : find_run(put->row.log_id);
+          if (run == nullptr) continue;
+          run->phase = Phase::kStored;
+          call(*its, *run);
+        }
+      });
+}
+
+// In the place of one that was refused, or is to be done again: what may come of its log id does
+// not count any more.
+void Pusher::replace_run(Job& job, Run& run, std::vector<std::string> order) {
+  const std::int64_t before = run.row.log_id;
+  Run next = std::move(run);
+  runs_.erase(before);
+  next.row.log_id = new_log_id(job.group);
+  next.row.address = std::move(order.front());
+  next.row.called_at = clock_.now();
+  next.row.code = 0;
+  next.row.message.clear();
+  next.others.assign(std::make_move_iterator(order.rbegin()),
+                     std::make_move_iterator(order.rend() - 1));
+  next.phase = Phase::kStoring;
+  next.is_doubtful = next.is_lost = false;
+  next.lost_at.reset();
+  next.again_at.reset();
+  std::replace(job.runs.begin(), job.runs.end(), before, next.row.log_id);
+  std::vector<Operation> operations;
+  operations.emplace_back(RemovePushRun{before});
+  operations.emplace_back(PutPushRun{next.row});
+  runs_.emplace(next.row.log_id, std::move(next));
+  store_runs(job, std::move(operations));
+}
+
+// ---- calls ----
+
+bool Pusher::post(Call call, std::string_view path, std::string body) {
+  if (poster_ == nullptr) return false;
+  const Group* group = catalog_.group(call.group);
+  const std::string own = executors_.token(call.group);
+  net::Post post = post_to(call.address, path, std::move(body), own.empty() ? config_.token : own,
+                           group->name, config_.call_timeout);
+  post.id = ++last_call_;
+  if (!poster_->post(std::move(post))) return false;
+  ++calls_of_[call.group];
+  calls_.emplace(last_call_, std::move(call));
+  return true;
+}
+
+void Pusher::on_outcome(net::PostOutcome outcome) {
+  const auto found = calls_.find(outcome.id);
+  if (found == calls_.end()) return;  // Of an earlier session.
+  const Call call = std::move(found->second);
+  calls_.erase(found);
+  --calls_of_[call.group];
+  if (outcome.kind == net::PostOutcome::Kind::kAnswered) {
+    unwell_.erase({call.group, call.address});
+  } else if (outcome.is_refused) {
+    unwell_.emplace(call.group, call.address);
+  }
+  switch (call.kind) {
+    case Call::Kind::kRun:
+      on_run_answer(call, outcome);
+      break;
+    case Call::Kind::kChoose:
+      on_asked(call, outcome);
+      break;
+    case Call::Kind::kIdle:
+      on_idle_answer(call, outcome);
+      break;
+    case Call::Kind::kThere:
+      if (answer_to_beat(outcome) == BeatAnswer::kGone) doubt(call.group, call.address);
+      break;
+    case Call::Kind::kKill:
+      break;  // The result tells, or there is none.
+  }
+  set_credit(call.group);
+}
+
+// FAILOVER and BUSYOVER: the first that says that it is there, or idle.
+void Pusher::ask_next(Job& job) {
+  const bool is_failover = job.push.route == Route::kFailover;
+  while (!job.to_ask.empty()) {
+    const std::string address = job.to_ask.front();
+    job.to_ask.erase(job.to_ask.begin());
+    if (post({.kind = Call::Kind::kChoose,
+              .group = job.group,
+              .job = job.id,
+              .attempt = job.attempt,
+              .address = address},
+             is_failover ? "beat" : "idleBeat",
+             is_failover ? "{}" : wire::xxl::write_job({.job_id = job.call.job_id})))
+      return;
+  }
+  end_job(job, wire::RunOutcome::kException,
+          is_failover ? "no executor answers" : "no executor is idle");
+}
+
+void Pusher::on_asked(const Call& call, const net::PostOutcome& outcome) {
+  Job* job = find(call.job, call.attempt);
+  if (job == nullptr || job->result) return;
+  if (answer_to_beat(outcome) != BeatAnswer::kYes) return ask_next(*job);
+  std::vector<std::string> order{call.address};
+  std::move(job->to_ask.begin(), job->to_ask.end(), std::back_inserter(order));
+  job->to_ask.clear();
+  std::vector<Operation> operations;
+  add_run(*job, 0, 1, std::move(order), operations);
+  store_runs(*job, std::move(operations));
+}
+
+void Pusher::call(Job& job, Run& run) {
+  if (job.result) return;
+  if (!job.killed.empty()) return end_run(job, run, wire::xxl::kFailure, "it was not called");
+  if (poster_ == nullptr || !outside_.may_call()) return;  // run_once() comes back to it.
+  wire::xxl::RunCall body = job.call;
+  body.log_id = run.row.log_id;
+  body.log_time_ms = ms_of(run.row.called_at);
+  body.shard_index = run.row.shard;
+  body.shard_total = run.row.shards;
+  run.phase = Phase::kCalling;
+  if (run.row.shards == 1) {
+    if (Executing* entry = executing_.find(job.id, job.attempt)) entry->row.node = run.row.address;
+  }
+  const ExecutorRow* executor = executors_.find(job.group, run.row.address);
+  const bool has_trigger = executor != nullptr && executor->has_trigger;
+  ++calls_made_;
+  if (!post({.group = job.group,
+             .job = job.id,
+             .attempt = job.attempt,
+             .log_id = run.row.log_id,
+             .address = run.row.address},
+            has_trigger ? "trigger" : "run", wire::xxl::write_run(body))) {
+    call_next(job, run, "too many calls wait for it");
+  }
+}
+
+void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
+  Job* job = find(made.job, made.attempt);
+  Run* run = find_run(made.log_id);
+  // Its result may have been there first.
+  if (job == nullptr || run == nullptr || run->phase != Phase::kCalling) return;
+  const RunVerdict verdict = verdict_on_run(outcome, job->push.block);
+  const ExecutorRow* executor = executors_.find(job->group, made.address);
+  switch (verdict.answer) {
+    case RunAnswer::kTaken:
+      run->phase = Phase::kRunning;
+      break;
+    case RunAnswer::kUnknown:
+      log_.warn("an executor's answer to a call is missing, the job may run there", "address",
+                made.address, "job", made.job.value, "error", verdict.reason);
+      run->phase = Phase::kRunning;
+      run->is_doubtful = true;
+      run->grace = outcome.is_broken ? config_.result_grace : config_.resend_grace;
+      break;
+    case RunAnswer::kOtherPath:
+      if (executor == nullptr || executor->has_trigger) {
+        call_next(*job, *run, "it takes calls neither at /run nor at /trigger");
+      } else {
+        outside_.note_trigger(job->group, made.address);
+        call(*job, *run);
+      }
+      break;
+    case RunAnswer::kDiscarded:
+      if (run->row.shards > 1) {
+        end_run(*job, *run, wire::xxl::kSuccess, "discarded: " + verdict.reason);
+      } else {
+        run->phase = Phase::kEnded;
+        end_job(*job, wire::RunOutcome::kDiscarded, verdict.reason);
+      }
+      break;
+    case RunAnswer::kRefused:
+    case RunAnswer::kNotSent:
+      call_next(*job, *run, verdict.reason);
+      break;
+  }
+}
+
+void Pusher::call_next(Job& job, Run& run, const std::string& why) {
+  run.refusals += (run.refusals.empty() ? "" : "; ") + run.row.address + ": " + why;
+  if (run.others.empty() || !job.killed.empty()) {
+    return end_run(job, run, wire::xxl::kFailure, "no executor took it: " + run.refusals);
+  }
+  std::vector<std::string> order(run.others.rbegin(), run.others.rend());
+  replace_run(job, run, std::move(order));
+}
+
+}  // namespace carillon::jobtracker

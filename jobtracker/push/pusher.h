@@ -1,0 +1,214 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "jobtracker/push/executor_calls.h"
+#include "jobtracker/push/routes.h"
+#include "jobtracker/state/catalog.h"
+#include "jobtracker/state/executing.h"
+#include "jobtracker/state/executor_requests.h"
+#include "jobtracker/state/executors.h"
+#include "jobtracker/state/id_source.h"
+#include "jobtracker/state/ownership.h"
+#include "jobtracker/state/scheduling_clock.h"
+#include "jobtracker/state/take_back.h"
+#include "jobtracker/state/workers.h"
+#include "jobtracker/store/batcher.h"
+#include "shared/base/random.h"
+#include "shared/net/poster.h"
+
+namespace carillon::jobtracker {
+
+struct PusherConfig {
+  // Sent to the executors of groups that have no token of their own; empty: none.
+  std::string token{};
+  // Calls of a group that may be under way, so that its jobs wait in their table and not in memory.
+  std::int32_t calls_max = 2'000;
+  Duration call_timeout = std::chrono::seconds{3};
+  // A result may still be on its way so long after its executor was found idle.
+  Duration result_grace = std::chrono::seconds{5};
+  // Where it may have been told to nobody, and will be told again: see docs/decisions/0017-push.md.
+  Duration resend_grace = std::chrono::seconds{90};
+  // An executor has so long to end what was killed, or has run out of time.
+  Duration stop_grace = std::chrono::seconds{5};
+  // How often those with runs are asked whether they are there, and doubtful ones for a run.
+  Duration beat = std::chrono::seconds{2};
+};
+
+// Runs the jobs that are pushed: is handed them as a task tracker is, calls executors over HTTP,
+// and reports what became of them. docs/decisions/0017-push.md says by which rules.
+//
+// Thread: the loop.
+class Pusher {
+ public:
+  // What it asks of others, who answer to nobody else about it.
+  struct Outside {
+    std::function<void(Worker&, const wire::Report&)> report;
+    std::function<void(GroupId)> touch;  // a group's credit has changed
+    std::function<bool()> may_call;      // the session is proven
+    std::function<void(GroupId, const std::string& address)> note_trigger;
+  };
+
+  Pusher(PusherConfig config, Catalog& catalog, const Ownership& ownership,
+         ExecutingTable& executing, const Executors& executors, Workers& workers, Batcher& batcher,
+         TakeBack& ends, IdSource& ids, SchedulingClock& clock, Random& random, const Logger& log,
+         Outside outside);
+
+  void set_poster(net::Poster* poster) { poster_ = poster; }
+  // After a restart; what executes and was defined is known by then.
+  void start(const StartAnswer& found);
+
+  // A message for the session of an executor group.
+  void take(const Worker& worker, const wire::Message& message);
+  void results(ExecutorResults results, OnStored done);
+  void on_outcome(net::PostOutcome outcome);
+  void on_hang_up(const std::string& server);
+
+  // The executors of a group are others now.
+  void seat(GroupId group);
+  void doubt(GroupId group, const std::string& address);
+
+  // At the end of a turn: begins what was handed out.
+  void flush();
+  // Called about each half second.
+  void run_once();
+
+  std::int64_t calls() const { return calls_made_; }
+  std::int64_t runs_lost() const { return runs_lost_; }
+  std::int64_t late_results() const { return late_results_; }
+
+ private:
+  enum class Phase : std::uint8_t {
+    kStoring,  // on its way to the store; not called yet
+    kStored,   // to be called
+    kCalling,
+    kRunning,  // it was taken, or may have been
+    kEnded     // its result is known
+  };
+  struct Run {
+    PushRun row{};
+    Phase phase = Phase::kStoring;
+    std::vector<std::string> others{};  // to be called if it is refused, the best last
+    std::string refusals{};
+    bool is_doubtful = false;             // whether it still runs
+    Duration grace{};                     // from when it is found idle
+    std::optional<SteadyTime> lost_at{};  // it was found idle
+    bool is_lost = false;
+    int losses = 0;                        // of this shard, in this life
+    SteadyTime asked_at{};                 // whether it is idle
+    std::optional<SteadyTime> again_at{};  // a shard that failed
+    std::vector<OnStored> told{};          // who waits for its end to be stored
+  };
+  // An attempt.
+  struct Job {
+    GroupId group{};
+    JobId id{};
+    std::int32_t attempt = 0;
+    DefinitionId definition{};
+    WallTime trigger_time{};
+    wire::xxl::RunCall call{};
+    Push push{};
+    RetryPolicy retries{};
+    Duration timeout{};
+    std::vector<std::int64_t> runs{};         // log ids; one, or one for each shard
+    std::vector<std::string> to_ask{};        // FAILOVER, BUSYOVER: the next one first
+    std::optional<wire::RunResult> result{};  // reported, and not confirmed yet
+    SteadyTime reported_at{};
+    std::string killed{};                 // why
+    std::optional<SteadyTime> stop_by{};  // killed: it ends then
+  };
+  // A post under way.
+  struct Call {
+    enum class Kind : std::uint8_t { kRun, kChoose, kIdle, kThere, kKill };
+    Kind kind = Kind::kRun;
+    GroupId group{};
+    JobId job{};
+    std::int32_t attempt = 0;
+    std::int64_t log_id = 0;
+    std::string address{};
+  };
+
+  Job* find(JobId id, std::int32_t attempt);
+  Run* find_run(std::int64_t log_id);
+  std::vector<std::string> addresses_of(const Job& job) const;
+  void prefer_the_well(GroupId group, std::vector<std::string>& order) const;
+  std::int64_t new_log_id(GroupId group);
+
+  void begin(const wire::AttemptId& id);
+  void restore(const Executing& entry, std::vector<PushRun> rows);
+  Job& add_job(const Executing& entry);
+  void plan(Job& job);
+  std::vector<std::string> chosen(const Job& job, const std::vector<std::string>& addresses,
+                                  std::vector<Operation>& operations);
+  void ask_next(Job& job);
+  void on_asked(const Call& call, const net::PostOutcome& outcome);
+  void add_run(Job& job, std::int32_t shard, std::int32_t shards, std::vector<std::string> order,
+               std::vector<Operation>& operations);
+  void store_runs(const Job& job, std::vector<Operation> operations);
+  void call_all(Job& job);
+  void call(Job& job, Run& run);
+  void on_run_answer(const Call& call, const net::PostOutcome& outcome);
+  void call_next(Job& job, Run& run, const std::string& why);
+
+  void replace_run(Job& job, Run& run, std::vector<std::string> order);
+  void end_run(Job& job, Run& run, std::int32_t code, std::string message, OnStored done = {});
+  void end_shard(Job& job, Run& run, LogState state, OnStored done);
+  void retry_shard(Job& job, Run& run);
+  void end_if_all_have(Job& job);
+  void end_job(Job& job, wire::RunOutcome outcome, std::string message);
+  void report(Job& job);
+  void confirmed(const wire::AttemptId& id);
+  void kill(const wire::Kill& message);
+  void send_kill(const Job& job);
+  void lose(Job& job, Run& run);
+
+  void look_at(Job& job, SteadyTime now);
+  void look_at_run(Job& job, Run& run, SteadyTime now);
+  void on_idle_answer(const Call& call, const net::PostOutcome& outcome);
+  void beat(SteadyTime now);
+  void take_inbox();
+  bool post(Call call, std::string_view path, std::string body);
+  void set_credit(GroupId group);
+
+  PusherConfig config_;
+  Catalog& catalog_;
+  const Ownership& ownership_;
+  ExecutingTable& executing_;
+  const Executors& executors_;
+  Workers& workers_;
+  Batcher& batcher_;
+  TakeBack& ends_;
+  IdSource& ids_;
+  SchedulingClock& clock_;
+  Random& random_;
+  const Logger& log_;
+  Outside outside_;
+  net::Poster* poster_ = nullptr;
+
+  std::unordered_map<JobId, Job> jobs_;
+  std::unordered_map<std::int64_t, Run> runs_;  // by log id
+  std::unordered_map<std::uint64_t, Call> calls_;
+  std::uint64_t last_call_ = 0;
+  std::map<GroupId, std::int32_t> calls_of_;  // under way
+  std::map<DefinitionId, RouteMemory> memories_;
+  std::set<std::pair<GroupId, std::string>> unwell_;  // refused a connection lately
+  std::vector<wire::AttemptId> handed_;
+  SteadyTime beaten_at_{};
+  SteadyTime inbox_at_{};
+  bool may_have_inbox_ = true;
+  bool is_reading_inbox_ = false;
+  std::set<std::int64_t> inbox_under_way_;
+  std::int64_t calls_made_ = 0;
+  std::int64_t runs_lost_ = 0;
+  std::int64_t late_results_ = 0;
+};
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,409 @@
+#include <algorithm>
+#include <utility>
+
+#include "jobtracker/push/pusher.h"
+#include "shared/job/retry_delay.h"
+#include "shared/wire/xxl/write.h"
+
+// How calls end: results, kills, time-outs, and executors that are gone.
+namespace carillon::jobtracker {
+namespace {
+
+constexpr std::int64_t kInboxRows = 1'000;
+constexpr Duration kInboxPeriod = std::chrono::milliseconds{500};
+// An end that the store did not take is reported again.
+constexpr Duration kReportAgain = std::chrono::seconds{2};
+
+std::int32_t code_of(std::int64_t code) {
+  const bool is_one = code > 0 && code <= INT32_MAX;
+  return is_one ? static_cast<std::int32_t>(code) : wire::xxl::kFailure;
+}
+
+wire::RunOutcome outcome_of(std::int32_t code) {
+  if (code == wire::xxl::kSuccess) return wire::RunOutcome::kSucceeded;
+  return code == wire::xxl::kTimedOut ? wire::RunOutcome::kTimedOut : wire::RunOutcome::kException;
+}
+
+LogState state_of(std::int32_t code) {
+  if (code == wire::xxl::kSuccess) return LogState::kSucceeded;
+  return code == wire::xxl::kTimedOut ? LogState::kTimedOut : LogState::kFailed;
+}
+
+// Answers who told several results when all of them are stored.
+class Answer {
+ public:
+  explicit Answer(OnStored done) : done_(std::move(done)) {}
+  void expect() { ++left_; }
+  void stored(const Status& status) {
+    if (!status.ok()) status_ = status;
+    if (--left_ == 0) done_(std::move(status_));
+  }
+
+ private:
+  OnStored done_;
+  Status status_{};
+  std::size_t left_ = 0;
+};
+
+}  // namespace
+
+// ---- results ----
+
+void Pusher::results(ExecutorResults results, OnStored done) {
+  auto answer = std::make_shared<Answer>(std::move(done));
+  const auto told = [answer](const Status& status) { answer->stored(status); };
+  answer->expect();  // Until all were looked at.
+  std::vector<Operation> for_others;
+  for (wire::xxl::RunResult& one : results.results) {
+    const std::int32_t code = code_of(one.code);
+    std::string message = std::move(one.message).value_or(std::string{});
+    const auto partition = static_cast<std::size_t>(partition_of_log_id(one.log_id));
+    if (!ownership_.owned().test(partition)) {
+      for_others.emplace_back(PutExecutorResult{{.id = ids_.next(clock_.now()),
+                                                 .log_id = one.log_id,
+                                                 .code = code,
+                                                 .message = std::move(message)}});
+      continue;
+    }
+    Run* run = find_run(one.log_id);
+    if (run == nullptr || run->row.code != 0) {
+      ++late_results_;
+      log_.info("a late result of an executor changes nothing", "log_id", one.log_id, "code", code);
+    }
+    if (run == nullptr) continue;
+    answer->expect();
+    if (run->row.code != 0) {
+      run->told.push_back(told);
+    } else {
+      end_run(jobs_.at(run->row.job), *run, code, std::move(message), told);
+    }
+  }
+  if (!for_others.empty()) {
+    answer->expect();
+    batcher_.post_unit(
+        Urgency::kCompletion, std::move(for_others),
+        [told](std::vector<Operation>&, const std::vector<Outcome>&, const Error* refused) {
+          told(refused != nullptr ? Status{*refused} : Status{});
+        });
+  }
+  told({});
+}
+
+void Pusher::end_run(Job& job, Run& run, std::int32_t code, std::string message, OnStored done) {
+  run.phase = Phase::kEnded;
+  run.row.code = code;
+  run.row.message = std::move(message);
+  const bool is_killed = !job.killed.empty() && code != wire::xxl::kSuccess;
+  if (run.row.shards > 1) {
+    return end_shard(job, run, is_killed ? LogState::kKilled : state_of(code), std::move(done));
+  }
+  if (done) run.told.push_back(std::move(done));
+  if (is_killed) {
+    end_job(job, wire::RunOutcome::kKilled,
+            job.killed + (run.row.message.empty() ? "" : ": " + run.row.message));
+  } else {
+    end_job(job, outcome_of(code), run.row.message);
+  }
+}
+
+void Pusher::end_job(Job& job, wire::RunOutcome outcome, std::string message) {
+  if (job.result) return;
+  const WallTime now = clock_.now();
+  job.result = wire::RunResult{.id = {job.id, job.attempt},
+                               .outcome = outcome,
+                               .message = std::move(message),
+                               .started_at = now,
+                               .ended_at = now};
+  for (const std::int64_t log_id : job.runs) {
+    const Run* run = find_run(log_id);
+    if (run != nullptr) {
+      job.result->started_at = std::min(job.result->started_at, run->row.called_at);
+    }
+  }
+  report(job);
+}
+
+void Pusher::report(Job& job) {
+  Worker* worker = workers_.find(push_session(job.group));
+  if (worker == nullptr) return;
+  job.reported_at = clock_.steady_now();
+  outside_.report(*worker, {.session = worker->session, .results = {*job.result}});
+}
+
+// The attempt has its end in the store, or is another's: nothing of it counts any more.
+void Pusher::confirmed(const wire::AttemptId& id) {
+  Job* job = find(id.job_id, id.attempt);
+  if (job == nullptr) return;
+  std::vector<Operation> operations;
+  std::vector<OnStored> told;
+  for (const std::int64_t log_id : job->runs) {
+    operations.emplace_back(RemovePushRun{log_id});
+    const auto run = runs_.find(log_id);
+    std::move(run->second.told.begin(), run->second.told.end(), std::back_inserter(told));
+    runs_.erase(run);
+  }
+  jobs_.erase(id.job_id);
+  if (!operations.empty()) {
+    batcher_.post_unit(Urgency::kHousekeeping, std::move(operations),
+                       [](std::vector<Operation>&, const std::vector<Outcome>&, const Error*) {});
+  }
+  for (const OnStored& one : told) one({});
+}
+
+// ---- shards ----
+
+void Pusher::end_shard(Job& job, Run& run, LogState state, OnStored done) {
+  const WallTime now = clock_.now();
+  const std::string place =
+      "shard " + std::to_string(run.row.shard) + " of " + std::to_string(run.row.shards);
+  LogEntry entry{.id = ids_.next(now),
+                 .job_id = job.id,
+                 .group = job.group,
+                 .definition = job.definition,
+                 .attempt = job.attempt,
+                 .state = state,
+                 .trigger_time = job.trigger_time,
+                 .started_at = run.row.called_at,
+                 .ended_at = now,
+                 .node = run.row.address,
+                 .message = place + (run.row.message.empty() ? "" : ": " + run.row.message),
+                 .final = false};
+  const Executing* executing = executing_.find(job.id, job.attempt);
+  if (executing != nullptr) entry.task_id = executing->row.job.task_id;
+  const bool is_final = state == LogState::kSucceeded || state == LogState::kKilled ||
+                        run.row.failures >= job.retries.max;
+  if (!is_final) {
+    run.again_at = clock_.steady_now() + retry_delay(job.retries, run.row.failures + 1, random_);
+  }
+  std::vector<Operation> operations;
+  operations.emplace_back(PutPushRun{run.row});
+  operations.emplace_back(AddLog{std::move(entry)});
+  batcher_.post_unit(
+      Urgency::kCompletion, std::move(operations),
+      [this, id = job.id, attempt = job.attempt, done = std::move(done)](
+          std::vector<Operation>&, const std::vector<Outcome>&, const Error* refused) {
+        if (done) done(refused != nullptr ? Status{*refused} : Status{});
+        if (Job* its = find(id, attempt)) end_if_all_have(*its);
+      });
+}
+
+// As its own executor has its data, perhaps, that one first.
+void Pusher::retry_shard(Job& job, Run& run) {
+  std::vector<std::string> order = addresses_of(job);
+  if (order.empty()) {
+    run.again_at = clock_.steady_now() + config_.result_grace;
+    return;
+  }
+  const auto own = std::find(order.begin(), order.end(), run.row.address);
+  if (own != order.end()) std::rotate(order.begin(), own, own + 1);
+  if (run.row.code != 0) ++run.row.failures;  // A lost one has no result.
+  run.refusals.clear();
+  replace_run(job, run, std::move(order));
+}
+
+void Pusher::end_if_all_have(Job& job) {
+  if (job.result || job.runs.empty()) return;
+  std::size_t succeeded = 0;
+  std::string failures;
+  for (const std::int64_t log_id : job.runs) {
+    const Run& run = runs_.at(log_id);
+    if (run.phase != Phase::kEnded || run.again_at) return;
+    if (run.row.code == wire::xxl::kSuccess) {
+      ++succeeded;
+    } else {
+      failures += "; shard " + std::to_string(run.row.shard) + " at " + run.row.address + ": " +
+                  run.row.message;
+    }
+  }
+  std::string message = std::to_string(succeeded) + " of " + std::to_string(job.runs.size()) +
+                        " shards succeeded" + failures;
+  if (failures.empty()) return end_job(job, wire::RunOutcome::kSucceeded, std::move(message));
+  // Each shard has had its own retries.
+  const bool is_killed = !job.killed.empty();
+  end_job(job, is_killed ? wire::RunOutcome::kKilled : wire::RunOutcome::kFailed,
+          is_killed ? job.killed + ": " + message : std::move(message));
+}
+
+// ---- kills ----
+
+void Pusher::kill(const wire::Kill& message) {
+  for (const wire::AttemptId& id : message.jobs) {
+    Job* job = find(id.job_id, id.attempt);
+    if (job == nullptr || job->result) continue;
+    job->killed = message.reason.empty() ? "killed" : message.reason;
+    job->stop_by = clock_.steady_now() + config_.stop_grace;
+    if (job->runs.empty()) {
+      end_job(*job, wire::RunOutcome::kKilled, job->killed + " before it was called");
+      continue;
+    }
+    for (const std::int64_t log_id : job->runs) runs_.at(log_id).again_at.reset();
+    send_kill(*job);
+    if (runs_.at(job->runs.front()).row.shards > 1) end_if_all_have(*job);
+  }
+}
+
+void Pusher::send_kill(const Job& job) {
+  std::set<std::string> addresses;
+  for (const std::int64_t log_id : job.runs) {
+    const Run& run = runs_.at(log_id);
+    if (run.phase == Phase::kCalling || run.phase == Phase::kRunning) {
+      addresses.insert(run.row.address);
+    }
+  }
+  for (const std::string& address : addresses) {
+    // What is not reached is not waited for.
+    (void)post({.kind = Call::Kind::kKill, .group = job.group, .address = address}, "kill",
+               wire::xxl::write_job({.job_id = job.call.job_id}));
+  }
+}
+
+// ---- who is gone ----
+
+void Pusher::doubt(GroupId group, const std::string& address) {
+  const SteadyTime now = clock_.steady_now();
+  for (auto& [log_id, run] : runs_) {
+    const bool is_there = run.row.group == group && run.row.address == address;
+    if (!is_there || run.phase != Phase::kRunning) continue;
+    if (!run.is_doubtful) run.asked_at = SteadyTime{};
+    run.is_doubtful = true;
+    run.grace = config_.result_grace;
+    if (run.lost_at) run.lost_at = std::min(*run.lost_at, now + run.grace);
+  }
+}
+
+// A connection that nobody used was closed: is the executor still there?
+void Pusher::on_hang_up(const std::string&) { beaten_at_ = SteadyTime{}; }
+
+void Pusher::on_idle_answer(const Call& made, const net::PostOutcome& outcome) {
+  Run* run = find_run(made.log_id);
+  if (run == nullptr || run->phase != Phase::kRunning || !run->is_doubtful) return;
+  switch (answer_to_beat(outcome)) {
+    case BeatAnswer::kYes:
+    case BeatAnswer::kGone:
+      if (!run->lost_at) run->lost_at = clock_.steady_now() + run->grace;
+      break;
+    case BeatAnswer::kNo:
+      run->is_doubtful = false;
+      run->lost_at.reset();
+      break;
+    case BeatAnswer::kSilent:
+      break;  // It is asked again.
+  }
+}
+
+void Pusher::lose(Job& job, Run& run) {
+  if (!std::exchange(run.is_lost, true)) {
+    ++runs_lost_;
+    log_.warn("a run is lost: its executor does not know of it", "job", job.id.value, "address",
+              run.row.address);
+  }
+  if (run.row.shards == 1) return ends_.take_back(job.id, true);
+  if (++run.losses >= kLostRunsMax) {
+    return end_run(job, run, wire::xxl::kFailure, "its executor died or was cut off each time");
+  }
+  retry_shard(job, run);
+}
+
+void Pusher::run_once() {
+  const SteadyTime now = clock_.steady_now();
+  for (const GroupId group : executors_.groups()) {
+    if (workers_.find(push_session(group)) == nullptr) seat(group);
+  }
+  std::vector<JobId> all;
+  all.reserve(jobs_.size());
+  for (const auto& [id, job] : jobs_) all.push_back(id);
+  for (const JobId id : all) {
+    const auto found = jobs_.find(id);
+    if (found != jobs_.end()) look_at(found->second, now);
+  }
+  if (now - beaten_at_ >= config_.beat) beat(now);
+  // What others were told may be left of one that has gone.
+  if (ownership_.are_several()) may_have_inbox_ = true;
+  if (may_have_inbox_ && now - inbox_at_ >= kInboxPeriod) take_inbox();
+}
+
+void Pusher::look_at(Job& job, SteadyTime now) {
+  if (job.result) {
+    if (now - job.reported_at >= kReportAgain) report(job);
+    return;
+  }
+  const bool stops = job.stop_by && now >= *job.stop_by;
+  if (stops) job.stop_by.reset();
+  for (const std::int64_t log_id : std::vector<std::int64_t>(job.runs)) {
+    Run* run = find_run(log_id);
+    if (run == nullptr || job.result) continue;
+    if (stops && run->phase != Phase::kEnded) {
+      end_run(job, *run, wire::xxl::kFailure, "its executor did not say that it has stopped");
+    } else {
+      look_at_run(job, *run, now);
+    }
+  }
+}
+
+void Pusher::look_at_run(Job& job, Run& run, SteadyTime now) {
+  if (run.phase == Phase::kEnded && run.again_at && now >= *run.again_at) {
+    return retry_shard(job, run);
+  }
+  if (run.phase == Phase::kStored) return call(job, run);
+  if (run.phase != Phase::kRunning) return;
+  const bool is_over = job.timeout > Duration{} &&
+                       clock_.now() - run.row.called_at >= job.timeout + config_.stop_grace;
+  if (is_over) {
+    send_kill(job);
+    return end_run(job, run, wire::xxl::kTimedOut, "timed out, and its executor did not say so");
+  }
+  if (!run.is_doubtful) return;
+  if (run.lost_at) {
+    if (now >= *run.lost_at) lose(job, run);
+  } else if (now - run.asked_at >= config_.beat) {
+    run.asked_at = now;
+    (void)post({.kind = Call::Kind::kIdle,
+                .group = job.group,
+                .job = job.id,
+                .attempt = job.attempt,
+                .log_id = run.row.log_id,
+                .address = run.row.address},
+               "idleBeat", wire::xxl::write_job({.job_id = job.call.job_id}));
+  }
+}
+
+void Pusher::beat(SteadyTime now) {
+  beaten_at_ = now;
+  std::set<std::pair<GroupId, std::string>> addresses;
+  for (const auto& [log_id, run] : runs_) {
+    if (run.phase == Phase::kRunning) addresses.emplace(run.row.group, run.row.address);
+  }
+  for (const auto& [group, address] : addresses) {
+    (void)post({.kind = Call::Kind::kThere, .group = group, .address = address}, "beat", "{}");
+  }
+}
+
+// ---- results that others were told ----
+
+void Pusher::take_inbox() {
+  if (std::exchange(is_reading_inbox_, true)) return;
+  inbox_at_ = clock_.steady_now();
+  batcher_.ask(ReadExecutorResults{.limit = kInboxRows}, [this](Result<ReadAnswer> answer) {
+    is_reading_inbox_ = false;
+    if (!answer.ok()) return;
+    auto& rows = std::get<ExecutorResultsAnswer>(answer.value()).rows;
+    may_have_inbox_ = !rows.empty();
+    for (ExecutorResult& row : rows) {
+      if (!inbox_under_way_.insert(row.id).second) continue;
+      ExecutorResults one;
+      one.results.push_back(
+          {.log_id = row.log_id, .code = row.code, .message = std::move(row.message)});
+      results(std::move(one), [this, id = row.id](const Status& status) {
+        if (!status.ok()) {
+          inbox_under_way_.erase(id);
+          return;
+        }
+        batcher_.post(
+            Urgency::kHousekeeping, RemoveExecutorResult{id},
+            [this, id](Operation&, const Outcome&, const Error*) { inbox_under_way_.erase(id); });
+      });
+    }
+  });
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "shared/base/clock.h"
+#include "shared/net/poster.h"
+#include "shared/runtime/executor.h"
+#include "shared/wire/xxl/messages.h"
+
+namespace carillon::testing {
+
+// xxl-job executors at their addresses, and the network to them, in virtual time.
+//
+// Thread: the test's.
+class FakeExecutors final : public net::Poster {
+ public:
+  struct Running {
+    wire::xxl::RunCall call{};
+    SteadyTime ends_at{};
+  };
+  struct One {
+    bool is_up = true;          // otherwise its port refuses
+    bool hangs = false;         // takes calls and never answers, nor runs anything
+    bool loses_answer = false;  // runs what it is told, but no answer comes back
+    std::string refuses{};      // answers /run with code 500 and this
+    std::string answers{};      // answers /run with this body
+    bool wants_trigger = false;
+    bool is_silent = false;  // tells no results
+    Duration run_time = std::chrono::milliseconds{100};
+    std::int64_t code = 200;
+    std::string message = "fine";
+
+    std::vector<wire::xxl::RunCall> calls{};
+    std::vector<std::string> paths{};              // of all posts
+    std::map<std::string, std::string> headers{};  // of the last
+    std::map<std::int64_t, Running> running{};     // by log id
+  };
+
+  FakeExecutors(Executor& executor, const Clock& clock) : executor_(executor), clock_(clock) {}
+
+  One& add(const std::string& address);
+  One& at(const std::string& address) { return *ones_.at(address); }
+  // Its process dies, and what it ran with it.
+  void kill(const std::string& address);
+
+  void set_receiver(net::PostReceiver* receiver) override;
+  bool post(net::Post post) override;
+
+  // Where results are told.
+  std::function<void(wire::xxl::RunResult)> on_result = [](const wire::xxl::RunResult&) {};
+
+ private:
+  std::string answer(One& one, const std::string& path, const std::string& body);
+  void end(const std::string& address, std::int64_t log_id, std::int64_t code,
+           const std::string& message);
+
+  Executor& executor_;
+  const Clock& clock_;
+  net::PostReceiver* receiver_ = nullptr;
+  std::uint64_t life_ = 0;  // of the receiver
+  std::map<std::string, std::unique_ptr<One>> ones_;
+};
+
+}  // namespace carillon::testing

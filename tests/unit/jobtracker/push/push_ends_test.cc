@@ -1,0 +1,393 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/jobtracker/push/push_bundle.h"
+
+// Runs that are lost, killed or broadcast, and executors that come and go.
+namespace carillon::jobtracker {
+namespace {
+
+using carillon::testing::states;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+
+// ---- lost runs ----
+
+TEST(Push, TheRunsOfAnExecutorThatDiesAreRunElsewhere) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  auto& two = test.executor(kTwo);
+  test.keep_registering(kOne);
+  test.keep_registering(kTwo);
+  one.run_time = minutes{10};
+  for (int i = 0; i < 100; ++i) test.submit(pushed("job-at-" + std::to_string(i)));
+  test.bundle.run_until([&] { return one.calls.size() == 100; });
+  test.bundle.run_for(seconds{3});
+  test.bundle.executors.kill(kOne);
+  test.bundle.run_for(seconds{10});
+  EXPECT_THAT(two.calls, SizeIs(100));
+  EXPECT_THAT(test.ended("job-at-7"), ElementsAre(LogState::kLost, LogState::kSucceeded));
+  EXPECT_EQ(test.bundle.log("job-at-7")[0].message, "its executor died or was cut off");
+  EXPECT_EQ(test.bundle.stat("executor_runs_lost_total"), 100);
+}
+
+TEST(Push, TheRunsOfAnExecutorThatIsRestartedRunAgain) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  one.run_time = minutes{10};
+  test.submit(pushed("orders"));
+  test.bundle.run_for(seconds{2});
+  // It is back before anybody looks.
+  one.running.clear();
+  one.run_time = seconds{1};
+  EXPECT_TRUE(test.register_at(kOne).ok());
+  ASSERT_TRUE(test.has_ended("orders", seconds{10}));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kLost, LogState::kSucceeded));
+}
+
+TEST(Push, ADoubtfulRunThatIsBusyGoesOn) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  test.keep_registering(kOne);
+  one.run_time = minutes{5};
+  test.submit(pushed("orders"));
+  test.bundle.run_for(seconds{1});
+  EXPECT_TRUE(test.register_at(kOne).ok());
+  ASSERT_TRUE(test.has_ended("orders", minutes{6}));
+  EXPECT_THAT(one.calls, SizeIs(1));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
+}
+
+TEST(Push, ARunOfAnExecutorThatIsOnlySilentGoesOn) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  auto& two = test.executor(kTwo);
+  one.run_time = minutes{3};
+  test.submit(pushed("orders"));
+  test.bundle.run_for(seconds{1});
+  one.hangs = true;  // It is cut off: neither answers, nor registers.
+  test.keep_registering(kTwo);
+  test.bundle.run_for(minutes{2});
+  EXPECT_THAT(two.calls, IsEmpty());
+  one.hangs = false;
+  ASSERT_TRUE(test.has_ended("orders", minutes{2}));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
+}
+
+TEST(Push, ALostRunsLateResultIsRecordedAndChangesNothing) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  auto& two = test.executor(kTwo);
+  two.run_time = minutes{1};
+  one.run_time = minutes{10};
+  test.submit(pushed("orders"));
+  test.bundle.run_until([&] { return one.calls.size() == 1; });
+  test.bundle.executors.kill(kOne);
+  test.bundle.run_until([&] { return two.calls.size() == 1; });
+  EXPECT_TRUE(test.tell({{.log_id = one.calls[0].log_id}}).ok());
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kLost));
+  EXPECT_EQ(test.bundle.stat("executor_late_results_total"), 1);
+}
+
+TEST(Push, ARunWithoutAResultEndsByItsOwnTimeOut) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  test.keep_registering(kOne);
+  one.is_silent = true;
+  one.run_time = minutes{10};
+  JobSpec job = pushed("orders");
+  job.timeout = seconds{20};
+  test.submit(job);
+  test.bundle.run_for(seconds{24});
+  EXPECT_THAT(test.bundle.log("orders"), IsEmpty());
+  ASSERT_TRUE(test.has_ended("orders", seconds{3}));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kTimedOut));
+  test.bundle.run_for(seconds{1});
+  EXPECT_THAT(one.running, IsEmpty()) << "it was told to stop";
+}
+
+// ---- registrations ----
+
+TEST(Push, AnExecutorThatDoesNotRegisterAnyMoreIsNotCalled) {
+  Pushed test;
+  test.executor(kOne);
+  auto& two = test.executor(kTwo);
+  test.keep_registering(kTwo);
+  test.bundle.run_for(seconds{95});
+  EXPECT_THAT(test.bundle.tables().executors, SizeIs(1));
+  test.submit(pushed("orders"));
+  ASSERT_TRUE(test.has_ended("orders"));
+  EXPECT_THAT(two.calls, SizeIs(1));
+  EXPECT_EQ(test.calls_of(kOne), 0U);
+}
+
+TEST(Push, ExecutorsAreAmongTheNodesAndTheirGroupIsPushed) {
+  Pushed test;
+  test.executor(kTwo);
+  test.executor(kOne);
+  const auto text = [](const wire::Row& row, const std::string& wanted) {
+    for (const auto& [name, value] : row) {
+      if (name == wanted && std::holds_alternative<std::string>(value))
+        return std::get<std::string>(value);
+    }
+    return std::string("none");
+  };
+  const auto nodes = test.bundle.query({.what = "nodes", .group = "app"});
+  ASSERT_THAT(nodes, SizeIs(2));
+  EXPECT_EQ(text(nodes[0], "kind"), "executor");
+  EXPECT_EQ(text(nodes[0], "address"), kOne);
+  EXPECT_EQ(text(nodes[1], "address"), kTwo);
+  const auto groups = test.bundle.query({.what = "groups"});
+  ASSERT_THAT(groups, SizeIs(1));
+  EXPECT_EQ(text(groups[0], "kind"), "push");
+  EXPECT_EQ(test.bundle.stat("workers"), 0);
+}
+
+TEST(Push, AnExecutorThatGoesIsNotCalledAnyMore) {
+  Pushed test;
+  test.executor(kOne);
+  test.executor(kTwo);
+  EXPECT_TRUE(test.register_at(kOne, true).ok());
+  test.submit(pushed("orders"));
+  ASSERT_TRUE(test.has_ended("orders"));
+  EXPECT_EQ(test.bundle.log("orders")[0].node, kTwo);
+  EXPECT_TRUE(test.register_at(kOne, true).ok()) << "also when it has gone";
+}
+
+TEST(Push, ARegistrationThatMakesNoSenseIsRefusedByName) {
+  Pushed test;
+  EXPECT_THAT(test.ask(ExecutorRegistration{.app_name = "app"}).error().message,
+              HasSubstr("registryValue"));
+  EXPECT_THAT(test.register_at("ftp://x/").error().message, HasSubstr("address is 'ftp://x/'"));
+  EXPECT_THAT(
+      test.ask(ExecutorRegistration{.app_name = "no/name", .address = kOne}).error().message,
+      HasSubstr("no/name"));
+}
+
+// ---- routes that ask ----
+
+TEST(Push, FailoverCallsTheFirstThatAnswersABeat) {
+  Pushed test;
+  test.executor(kOne);
+  test.executor(kTwo);
+  test.bundle.executors.kill(kOne);
+  test.submit(pushed("orders", Route::kFailover));
+  ASSERT_TRUE(test.has_ended("orders", seconds{1}));
+  EXPECT_EQ(test.bundle.log("orders")[0].node, kTwo);
+  test.bundle.executors.kill(kTwo);
+  test.submit(pushed("more", Route::kFailover));
+  ASSERT_TRUE(test.has_ended("more", seconds{1}));
+  EXPECT_EQ(test.bundle.log("more")[0].message, "no executor answers");
+}
+
+TEST(Push, BusyoverCallsTheFirstThatIsIdle) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  auto& two = test.executor(kTwo);
+  one.run_time = two.run_time = minutes{1};
+  JobSpec job = pushed("orders", Route::kBusyover);
+  job.schedule = {.kind = ScheduleKind::kManual};
+  job.overlap = Overlap::kParallel;
+  test.submit(job);
+  for (int i = 0; i < 3; ++i) {
+    test.bundle.act({.verb = wire::Verb::kTrigger, .group = "app", .task_id = "orders"});
+    test.bundle.run_for(seconds{1});
+  }
+  EXPECT_THAT(one.calls, SizeIs(1));
+  EXPECT_THAT(two.calls, SizeIs(1));
+  ASSERT_THAT(test.bundle.log("orders"), SizeIs(1));
+  EXPECT_EQ(test.bundle.log("orders")[0].message, "no executor is idle");
+}
+
+// ---- kills and blocks ----
+
+TEST(Push, AKilledRunEndsByItsExecutor) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  one.run_time = minutes{10};
+  test.submit(pushed("orders"));
+  test.bundle.run_for(seconds{1});
+  test.bundle.act({.verb = wire::Verb::kKill, .group = "app", .task_id = "orders"});
+  ASSERT_TRUE(test.has_ended("orders", seconds{1}));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kKilled));
+  EXPECT_EQ(test.bundle.log("orders")[0].message, "killed: killed by the admin");
+}
+
+TEST(Push, AKilledRunEndsThoughItsExecutorDoesNotMind) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  one.run_time = minutes{10};
+  one.is_silent = true;
+  test.submit(pushed("orders"));
+  test.bundle.run_for(seconds{1});
+  test.bundle.act({.verb = wire::Verb::kKill, .group = "app", .task_id = "orders"});
+  ASSERT_TRUE(test.has_ended("orders", seconds{6}));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kKilled));
+  EXPECT_THAT(test.bundle.log("orders")[0].message, HasSubstr("did not say that it has stopped"));
+}
+
+TEST(Push, CoverEarlyStopsTheRunBefore) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  test.keep_registering(kOne);
+  one.run_time = seconds{25};
+  JobSpec job = pushed("orders");
+  job.schedule = {.kind = ScheduleKind::kEvery, .interval = seconds{10}, .count = 2};
+  job.push.block = Block::kCoverEarly;
+  job.overlap = Overlap::kCancelRunning;
+  test.submit(job);
+  test.bundle.run_for(minutes{1});
+  EXPECT_THAT(one.calls, SizeIs(2));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kKilled, LogState::kSucceeded));
+}
+
+TEST(Push, ADiscardIsNoFailure) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  auto& two = test.executor(kTwo);
+  one.refuses =
+      "block strategy effect\xEF\xBC\x9A"
+      "Discard Later";
+  JobSpec job = pushed("orders");
+  job.push.block = Block::kDiscardLater;
+  job.retries = {.max = 3, .base = seconds{1}};
+  test.submit(job);
+  ASSERT_TRUE(test.has_ended("orders", seconds{1}));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kDiscarded));
+  EXPECT_THAT(one.calls, SizeIs(1));
+  EXPECT_THAT(two.calls, IsEmpty());
+}
+
+// ---- broadcast ----
+
+TEST(Push, ABroadcastCallsEachExecutorWithItsShard) {
+  Pushed test;
+  std::vector<std::int64_t> shards;
+  for (const std::string& address : {kOne, kTwo, kThree}) test.executor(address);
+  test.submit(pushed("orders", Route::kShardingBroadcast));
+  ASSERT_TRUE(test.has_ended("orders", seconds{1}));
+  std::int64_t shard = 0;
+  for (const std::string& address : {kOne, kTwo, kThree}) {
+    const auto& one = test.bundle.executors.at(address);
+    ASSERT_THAT(one.calls, SizeIs(1));
+    EXPECT_EQ(one.calls[0].shard_index, shard++);
+    EXPECT_EQ(one.calls[0].shard_total, 3);
+  }
+  const auto log = test.bundle.log("orders");
+  ASSERT_THAT(log, SizeIs(4));
+  EXPECT_THAT(states(log), ElementsAre(LogState::kSucceeded, LogState::kSucceeded,
+                                       LogState::kSucceeded, LogState::kSucceeded));
+  EXPECT_EQ(log[0].message, "shard 0 of 3: fine");
+  EXPECT_EQ(log[0].node, kOne);
+  EXPECT_FALSE(log[2].final);
+  EXPECT_TRUE(log[3].final);
+  EXPECT_EQ(log[3].message, "3 of 3 shards succeeded");
+}
+
+TEST(Push, AShardIsRetriedByItselfAlsoAfterARestart) {
+  for (const bool restarts : {false, true}) {
+    Pushed test;
+    auto& one = test.executor(kOne);
+    auto& two = test.executor(kTwo);
+    two.code = 500;
+    two.message = "boom";
+    JobSpec job = pushed("orders", Route::kShardingBroadcast);
+    job.retries = {.max = 1, .base = seconds{10}};
+    test.submit(job);
+    test.bundle.run_for(seconds{2});
+    if (restarts) test.bundle.restart_after(seconds{1});
+    two.code = 200;
+    two.message = "fine";
+    ASSERT_TRUE(test.has_ended("orders", seconds{30}));
+    EXPECT_THAT(one.calls, SizeIs(1)) << restarts;
+    ASSERT_THAT(two.calls, SizeIs(2)) << restarts;
+    EXPECT_EQ(two.calls[1].shard_index, 1);
+    EXPECT_EQ(two.calls[1].shard_total, 2);
+    EXPECT_EQ(test.bundle.log("orders").back().message, "2 of 2 shards succeeded");
+  }
+}
+
+TEST(Push, ABroadcastFailsWithItsShardAndSaysWhich) {
+  Pushed test;
+  test.executor(kOne);
+  test.executor(kTwo).code = 500;
+  JobSpec job = pushed("orders", Route::kShardingBroadcast);
+  test.submit(job);
+  ASSERT_TRUE(test.has_ended("orders", seconds{5}));
+  const LogEntry last = test.bundle.log("orders").back();
+  EXPECT_EQ(last.state, LogState::kFailed);
+  EXPECT_EQ(last.message, "1 of 2 shards succeeded; shard 1 at " + kTwo + ": fine");
+}
+
+TEST(Push, AKilledBroadcastEndsEverywhere) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  auto& two = test.executor(kTwo);
+  one.run_time = two.run_time = minutes{10};
+  test.submit(pushed("orders", Route::kShardingBroadcast));
+  test.bundle.run_for(seconds{1});
+  test.bundle.act({.verb = wire::Verb::kKill, .group = "app", .task_id = "orders"});
+  ASSERT_TRUE(test.has_ended("orders", seconds{2}));
+  EXPECT_THAT(one.running, IsEmpty());
+  EXPECT_THAT(two.running, IsEmpty());
+  EXPECT_EQ(test.bundle.log("orders").back().state, LogState::kKilled);
+}
+
+// ---- by hand ----
+
+TEST(Push, ExecutorsThatAreListedByHandNeedNotRegister) {
+  Pushed test;
+  test.bundle.executors.add(kOne);
+  test.bundle.executors.add(kTwo);
+  const auto list = [&](std::vector<std::string> addresses, std::optional<std::string> token) {
+    wire::Act act{.verb = wire::Verb::kAddExecutors, .group = "app"};
+    act.addresses = std::move(addresses);
+    act.token = std::move(token);
+    return test.bundle.act(std::move(act));
+  };
+  ASSERT_TRUE(std::holds_alternative<wire::Acted>(list({kOne}, "secret")));
+  test.bundle.run_for(minutes{10});
+  test.bundle.restart_after(seconds{1});
+  test.submit(pushed("first"));
+  ASSERT_TRUE(test.has_ended("first"));
+  EXPECT_EQ(test.bundle.log("first")[0].node, kOne);
+  EXPECT_EQ(test.bundle.executors.at(kOne).headers.at("XXL-JOB-ACCESS-TOKEN"), "secret");
+
+  ASSERT_TRUE(std::holds_alternative<wire::Acted>(list({kTwo}, std::nullopt)));
+  test.bundle.run_for(minutes{2});
+  test.submit(pushed("second"));
+  ASSERT_TRUE(test.has_ended("second"));
+  EXPECT_EQ(test.bundle.log("second")[0].node, kTwo) << "the list is another one";
+  EXPECT_EQ(test.bundle.executors.at(kTwo).headers.at("XXL-JOB-ACCESS-TOKEN"), "secret");
+
+  const auto refused = list({"https://x/"}, std::nullopt);
+  ASSERT_TRUE(std::holds_alternative<wire::ErrorReply>(refused));
+  EXPECT_THAT(std::get<wire::ErrorReply>(refused).error.message, HasSubstr("https://x/"));
+}
+
+TEST(Push, ATriggerMayNameTheExecutor) {
+  Pushed test;
+  test.executor(kOne);
+  test.executor(kTwo);
+  JobSpec job = pushed("orders");
+  job.schedule = {.kind = ScheduleKind::kManual};
+  test.submit(job);
+  wire::Act act{.verb = wire::Verb::kTrigger, .group = "app", .task_id = "orders"};
+  act.payload = "day=2";
+  act.addresses = {kTwo};
+  test.bundle.act(act);
+  ASSERT_TRUE(test.has_ended("orders"));
+  EXPECT_EQ(test.bundle.log("orders")[0].node, kTwo);
+  EXPECT_EQ(test.bundle.executors.at(kTwo).calls[0].param, "day=2");
+  EXPECT_EQ(test.bundle.executors.at(kTwo).calls[0].job_id,
+            test.bundle.definition("orders")->id.value);
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker

@@ -1,0 +1,332 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/jobtracker/push/push_bundle.h"
+
+// Jobs that are pushed to executors, from their submission to their end.
+namespace carillon::jobtracker {
+namespace {
+
+using carillon::testing::states;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+
+TEST(Push, AJobIsCalledRunsAndEndsByItsResult) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  JobSpec job = pushed("orders");
+  job.payload = "day=1";
+  job.timeout = milliseconds{1500};
+  job.push.block = Block::kDiscardLater;
+  EXPECT_EQ(test.submit(job).warning, "");
+  ASSERT_TRUE(test.has_ended("orders", seconds{1}));
+
+  ASSERT_THAT(one.calls, SizeIs(1));
+  const wire::xxl::RunCall& call = one.calls[0];
+  EXPECT_EQ(call.handler, "importOrders");
+  EXPECT_EQ(call.param, "day=1");
+  EXPECT_EQ(call.timeout_s, 2);
+  EXPECT_EQ(call.block, wire::xxl::BlockStrategy::kDiscardLater);
+  EXPECT_EQ(call.glue_type, "BEAN");
+  EXPECT_EQ(call.shard_total, 1);
+  EXPECT_GT(call.job_id, 1 << 30);
+  EXPECT_LE(call.job_id, INT32_MAX);
+  EXPECT_EQ(one.headers.at("XXL-JOB-APPNAME"), "app");
+  EXPECT_EQ(one.headers.count("XXL-JOB-ACCESS-TOKEN"), 0U);
+  const auto log = test.bundle.log("orders");
+  ASSERT_THAT(log, SizeIs(1));
+  EXPECT_EQ(log[0].state, LogState::kSucceeded);
+  EXPECT_EQ(log[0].node, kOne);
+  EXPECT_EQ(log[0].message, "fine");
+  EXPECT_EQ(log[0].attempt, 1);
+  test.bundle.run_for(seconds{1});
+  EXPECT_TRUE(test.bundle.is_empty());
+  EXPECT_THAT(test.bundle.tables().push_runs, IsEmpty());
+}
+
+TEST(Push, WhatIsSubmittedToExecutorsIsPushedWithoutSayingSo) {
+  Pushed test;
+  test.executor(kOne);
+  JobSpec job = pushed("orders");
+  job.dispatch = Dispatch::kDefault;
+  EXPECT_EQ(test.submit(job).status, wire::SubmitStatus::kAccepted);
+  EXPECT_TRUE(test.has_ended("orders"));
+  job.run = {.kind = RunKind::kShell, .shell = "true"};
+  EXPECT_THAT(test.submit(job).reason, HasSubstr("is one of xxl-job executors"));
+}
+
+TEST(Push, AScriptIsSentAlong) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  JobSpec job = pushed("script");
+  job.run = {.kind = RunKind::kScript, .script_language = "python", .script_source = "print(1)"};
+  test.submit(job);
+  ASSERT_TRUE(test.has_ended("script"));
+  EXPECT_EQ(one.calls[0].glue_type, "GLUE_PYTHON");
+  EXPECT_EQ(one.calls[0].glue_source, "print(1)");
+  EXPECT_EQ(one.calls[0].handler, "");
+  EXPECT_GT(one.calls[0].glue_updated_ms, 0);
+}
+
+TEST(Push, AJobWaitsUntilAnExecutorRegistersAndIsCalledAtOnce) {
+  Pushed test;
+  EXPECT_THAT(test.submit(pushed("orders")).warning, HasSubstr("no executor of group 'app'"));
+  test.bundle.run_for(minutes{5});
+  EXPECT_THAT(test.bundle.log("orders"), IsEmpty());
+  test.executor(kOne);
+  EXPECT_TRUE(test.has_ended("orders", seconds{1}));
+}
+
+TEST(Push, ADefinitionIsCalledAtEachFireUnderItsOwnNumber) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  test.keep_registering(kOne);
+  JobSpec job = pushed("orders");
+  job.schedule = {.kind = ScheduleKind::kEvery, .interval = seconds{1}};
+  test.submit(job);
+  test.bundle.run_for(seconds{60});
+  EXPECT_NEAR(static_cast<double>(one.calls.size()), 60, 1);
+  for (const auto& call : one.calls)
+    EXPECT_EQ(call.job_id, test.bundle.definition("orders")->id.value);
+  for (const auto& entry : test.bundle.log("orders")) EXPECT_EQ(entry.state, LogState::kSucceeded);
+}
+
+TEST(Push, TheNextAddressIsCalledAtOnceWhenOneRefuses) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  test.executor(kTwo);
+  auto& three = test.executor(kThree);
+  one.refuses = "job handler [importOrders] not found.";
+  test.bundle.executors.kill(kTwo);
+  test.submit(pushed("orders"));
+  ASSERT_TRUE(test.has_ended("orders", seconds{1}));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
+  EXPECT_EQ(test.bundle.log("orders")[0].node, kThree);
+  ASSERT_THAT(three.calls, SizeIs(1));
+  EXPECT_NE(one.calls[0].log_id, three.calls[0].log_id);
+  // A stray result for the call that was refused counts nothing.
+  EXPECT_TRUE(test.tell({{.log_id = one.calls[0].log_id, .code = 500}}).ok());
+  EXPECT_EQ(test.bundle.stat("executor_late_results_total"), 1);
+}
+
+TEST(Push, AnArrayIsARefusal) {
+  Pushed test;
+  test.executor(kOne).answers = R"([{"logId":1,"handleCode":500}])";
+  test.executor(kTwo);
+  test.submit(pushed("orders"));
+  ASSERT_TRUE(test.has_ended("orders", seconds{1}));
+  EXPECT_EQ(test.bundle.log("orders")[0].node, kTwo);
+}
+
+TEST(Push, WhatEveryExecutorRefusesFailsAndIsRetried) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  test.keep_registering(kOne);
+  one.refuses = "job handler [importOrders] not found.";
+  JobSpec job = pushed("orders");
+  job.retries = {.max = 2, .base = seconds{10}};
+  test.submit(job);
+  ASSERT_TRUE(test.has_ended("orders"));
+  EXPECT_THAT(test.ended("orders"),
+              ElementsAre(LogState::kFailed, LogState::kFailed, LogState::kFailed));
+  EXPECT_THAT(
+      test.bundle.log("orders")[2].message,
+      HasSubstr("no executor took it: " + kOne + ": job handler [importOrders] not found."));
+  EXPECT_THAT(one.calls, SizeIs(3));
+}
+
+TEST(Push, ACallWhoseAnswerIsLostIsNotMadeElsewhereAndEndsByItsResult) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  auto& two = test.executor(kTwo);
+  one.loses_answer = true;
+  one.run_time = seconds{20};
+  test.submit(pushed("orders"));
+  ASSERT_TRUE(test.has_ended("orders", seconds{25}));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
+  EXPECT_THAT(one.calls, SizeIs(1));
+  EXPECT_THAT(two.calls, IsEmpty());
+}
+
+TEST(Push, ACallWithoutAReadableAnswerIsNotMadeElsewhere) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  auto& two = test.executor(kTwo);
+  one.answers = "<html>";
+  test.submit(pushed("orders"));
+  test.bundle.run_for(seconds{60});
+  EXPECT_THAT(two.calls, IsEmpty());
+  EXPECT_TRUE(test.tell({{.log_id = one.calls.at(0).log_id}}).ok());
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
+}
+
+TEST(Push, TheFirstResultCountsAndLaterOnesChangeNothing) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  one.is_silent = true;
+  one.run_time = minutes{1};
+  test.submit(pushed("orders"));
+  test.bundle.run_for(seconds{1});
+  const std::int64_t log_id = one.calls.at(0).log_id;
+  EXPECT_TRUE(test.tell({{.log_id = log_id, .code = 200, .message = "first"},
+                         {.log_id = log_id, .code = 500, .message = "second"},
+                         {.log_id = 12345, .code = 500},
+                         {.log_id = -1, .code = 500}})
+                  .ok());
+  EXPECT_TRUE(test.tell({{.log_id = log_id, .code = 500, .message = "third"}}).ok());
+  ASSERT_THAT(test.bundle.log("orders"), SizeIs(1));
+  EXPECT_EQ(test.bundle.log("orders")[0].message, "first");
+  EXPECT_EQ(test.bundle.stat("executor_late_results_total"), 4);
+}
+
+TEST(Push, AFailedRunIsRetriedAndItsCodesAreTold) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  one.code = 502;
+  one.message = "job execute timeout ";
+  JobSpec job = pushed("orders");
+  job.retries = {.max = 1, .base = seconds{1}};
+  test.submit(job);
+  test.bundle.run_until([&] { return one.calls.size() == 1; });
+  test.bundle.run_for(milliseconds{500});
+  one.code = 500;
+  one.message = "boom";
+  ASSERT_TRUE(test.has_ended("orders"));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kTimedOut, LogState::kFailed));
+  EXPECT_EQ(test.bundle.log("orders")[1].message, "boom");
+}
+
+TEST(Push, AnExecutorThatTakesTriggersIsRemembered) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  one.wants_trigger = true;
+  test.submit(pushed("first"));
+  ASSERT_TRUE(test.has_ended("first", seconds{1}));
+  test.bundle.restart_after(seconds{1});
+  test.submit(pushed("second"));
+  ASSERT_TRUE(test.has_ended("second", seconds{5}));
+  EXPECT_THAT(one.paths, ElementsAre("run", "trigger", "trigger"));
+}
+
+TEST(Push, AHangingExecutorDelaysNobodyElse) {
+  Pushed test;
+  test.executor(kOne).hangs = true;
+  test.executor(kTwo);
+  for (int i = 0; i < 200; ++i) {
+    JobSpec job = pushed("job-at-" + std::to_string(i));
+    job.push.addresses = {i % 2 == 0 ? kOne : kTwo};
+    test.submit(job);
+  }
+  test.bundle.run_for(milliseconds{500});
+  EXPECT_EQ(test.calls_of(kTwo), 100U);
+}
+
+TEST(Push, AJobsOwnAddressesMustBeOfItsGroup) {
+  Pushed test;
+  test.executor(kOne);
+  test.bundle.executors.add(kTwo);
+  JobSpec job = pushed("orders");
+  job.push.addresses = {kTwo};
+  test.submit(job);
+  ASSERT_TRUE(test.has_ended("orders"));
+  EXPECT_THAT(test.bundle.log("orders")[0].message, HasSubstr("none of the job's addresses"));
+  EXPECT_EQ(test.calls_of(kTwo), 0U);
+}
+
+TEST(Push, AResultThatAnotherJobTrackerWasToldEndsTheRun) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  one.is_silent = true;
+  one.run_time = minutes{1};
+  test.submit(pushed("orders"));
+  test.bundle.run_for(seconds{1});
+  // As the other stores it, which has died since.
+  Batch batch;
+  batch.operations.emplace_back(PutExecutorResult{
+      {.id = 1, .log_id = one.calls.at(0).log_id, .code = 200, .message = "by another"}});
+  batch.operations.emplace_back(PutExecutorResult{{.id = 2, .log_id = 4711, .code = 200}});
+  ASSERT_TRUE(std::holds_alternative<Committed>(test.bundle.database.apply(batch)));
+  test.bundle.restart_after(seconds{1});
+  ASSERT_TRUE(test.has_ended("orders", seconds{2}));
+  EXPECT_EQ(test.bundle.log("orders")[0].message, "by another");
+  test.bundle.run_for(seconds{2});
+  EXPECT_THAT(test.bundle.tables().executor_results, IsEmpty());
+}
+
+// ---- restarts ----
+
+TEST(Push, ARunGoesOnOverARestartAndIsNotCalledAgain) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  one.run_time = seconds{20};
+  test.submit(pushed("orders"));
+  test.bundle.run_until([&] { return one.calls.size() == 1; });
+  test.bundle.restart_after(seconds{10});
+  test.bundle.run_for(seconds{30});
+  EXPECT_THAT(one.calls, SizeIs(1));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
+  EXPECT_EQ(test.bundle.log("orders")[0].node, kOne);
+}
+
+TEST(Push, WhateverTheMomentOfADeathEachJobRunsAndNoneTwice) {
+  for (int step = 0; step < 60; ++step) {
+    Pushed test;
+    auto& one = test.executor(kOne);
+    test.keep_registering(kOne);
+    one.run_time = seconds{5};
+    test.bundle.client.submit({pushed("orders")});
+    test.bundle.run_for(std::chrono::microseconds{150 * step});
+    const bool commit_lands = step % 2 == 0;
+    test.bundle.restart_after(seconds{1}, commit_lands);
+    test.bundle.run_for(minutes{3});
+    SCOPED_TRACE(step);
+    EXPECT_THAT(one.calls, SizeIs(1)) << test.bundle.story("orders");
+    // What was stored to be called and was not is found lost.
+    ASSERT_FALSE(test.ended("orders").empty());
+    EXPECT_EQ(test.ended("orders").back(), LogState::kSucceeded);
+    EXPECT_THAT(test.bundle.tables().push_runs, IsEmpty());
+  }
+}
+
+TEST(Push, ARunThatWasNeverSentBeforeADeathRunsWhenNobodyKnowsOfIt) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  test.keep_registering(kOne);
+  one.is_silent = true;  // The result was told while nobody was there, and is not told again.
+  test.submit(pushed("orders"));
+  test.bundle.run_until([&] { return one.calls.size() == 1; });
+  test.bundle.restart_after(seconds{1});
+  one.is_silent = false;
+  test.bundle.run_for(seconds{80});
+  EXPECT_THAT(one.calls, SizeIs(1)) << "it may be told again";
+  ASSERT_TRUE(test.has_ended("orders"));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kLost, LogState::kSucceeded));
+}
+
+TEST(Push, ARouteGoesOnAfterARestart) {
+  Pushed test;
+  for (const std::string& address : {kOne, kTwo, kThree}) test.executor(address);
+  JobSpec job = pushed("orders", Route::kRound);
+  job.schedule = {.kind = ScheduleKind::kManual};
+  test.submit(job);
+  std::vector<std::string> nodes;
+  for (int i = 0; i < 6; ++i) {
+    test.bundle.act({.verb = wire::Verb::kTrigger, .group = "app", .task_id = "orders"});
+    test.bundle.run_for(seconds{1});
+    nodes.push_back(test.bundle.log("orders").back().node);
+    if (i == 2) test.bundle.restart_after(milliseconds{100});
+  }
+  EXPECT_THAT((std::vector<std::string>{nodes.begin(), nodes.begin() + 3}),
+              UnorderedElementsAre(kOne, kTwo, kThree));
+  EXPECT_EQ((std::vector<std::string>{nodes.begin(), nodes.begin() + 3}),
+            (std::vector<std::string>{nodes.begin() + 3, nodes.end()}));
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker
