@@ -108,8 +108,8 @@ Verb declare_import_xxl() {
                    .help = "Submit also what is here already or has run here."},
                   {.name = "dispatch",
                    .placeholder = "HOW",
-                   .help = "Who runs the jobs: push, the executors that xxl-job has called, which "
-                           "is not there yet; pull, task trackers of Carillon.",
+                   .help = "Who runs the jobs: push, the executors that xxl-job has called; "
+                           "pull, task trackers of Carillon.",
                    .fallback = "push",
                    .choices = {"push", "pull"}},
                   {.name = "group",

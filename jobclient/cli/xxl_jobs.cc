@@ -10,6 +10,7 @@
 
 #include "shared/base/time_text.h"
 #include "shared/job/cron.h"
+#include "shared/wire/spec_words.h"
 
 namespace carillon::cli {
 namespace {
@@ -53,8 +54,9 @@ bool is_wanted(const XxlOptions& options, const std::string& app_name) {
 // The languages of scripts; xxl-job names them by the interpreter.
 std::string_view language_of(std::string_view glue_type) {
   constexpr std::pair<std::string_view, std::string_view> kLanguages[] = {
-      {"GLUE_SHELL", "bash"}, {"GLUE_PYTHON", "python"}, {"GLUE_PYTHON2", "python2"},
-      {"GLUE_PHP", "php"},    {"GLUE_NODEJS", "node"},   {"GLUE_POWERSHELL", "powershell"}};
+      {"GLUE_SHELL", "bash"},   {"GLUE_PYTHON", "python"}, {"GLUE_PYTHON2", "python2"},
+      {"GLUE_PHP", "php"},      {"GLUE_NODEJS", "node"},   {"GLUE_POWERSHELL", "powershell"},
+      {"GLUE_GROOVY", "groovy"}};
   for (const auto& [glue, language] : kLanguages) {
     if (glue == glue_type) return language;
   }
@@ -122,8 +124,13 @@ class Maker {
     spec.children = children();
     spec.replace_on_exist = options_.replace;
     note_left();
+    if (is_pushed()) {
+      spec.dispatch = Dispatch::kPush;
+      spec.push = CARILLON_TRY(push());
+    } else {
+      CARILLON_TRY(check_pull());
+    }
     CARILLON_TRY(spec.validate());
-    CARILLON_TRY(check_dispatch());
     return spec;
   }
 
@@ -191,11 +198,9 @@ class Maker {
       return Run{.handler = handler};
     }
     const std::string_view language = language_of(row_.glue_type);
-    if (language.empty()) {
-      return wrong("glue type " + row_.glue_type +
-                   (row_.glue_type == "GLUE_GROOVY"
-                        ? " needs an executor in Java: no task tracker runs it"
-                        : " is unknown"));
+    if (language.empty()) return wrong("glue type " + row_.glue_type + " is unknown");
+    if (language == "groovy" && !is_pushed()) {
+      return wrong("glue type GLUE_GROOVY needs an executor in Java: no task tracker runs it");
     }
     Run run{.kind = RunKind::kScript, .script_language = std::string{language}};
     run.script_source = row_.glue_source;
@@ -240,14 +245,28 @@ class Maker {
     }
   }
 
-  Status check_dispatch() {
-    if (options_.dispatch == XxlDispatch::kPush) {
-      return wrong(
-          "jobs for executors of xxl-job are not supported yet (--dispatch pull has task trackers "
-          "run it)");
+  bool is_pushed() const { return options_.dispatch == XxlDispatch::kPush; }
+
+  Result<Push> push() const {
+    Push push;
+    bool is_known = row_.route.empty();
+    for (const auto& [word, route] : wire::kRouteWords) {
+      if (word != row_.route) continue;
+      is_known = true;
+      push.route = route;
     }
+    if (!is_known) return wrong("route " + row_.route + " is unknown");
+    for (const auto& [word, block] : wire::kBlockWords) {
+      if (word == row_.block) push.block = block;
+    }
+    return push;
+  }
+
+  Status check_pull() {
     if (row_.route == "SHARDING_BROADCAST") {
-      return wrong("route SHARDING_BROADCAST: jobs in shards are not supported yet");
+      return wrong(
+          "route SHARDING_BROADCAST: task trackers run no shards (--dispatch push has executors do "
+          "it)");
     }
     // What the others are for, pulling does by itself.
     for (const char* chosen : {"FIRST", "LAST", "CONSISTENT_HASH"}) {
@@ -273,11 +292,10 @@ std::string note_of(const XxlGroup& group, const XxlOptions& options) {
     return "its jobs are for task trackers of node group " + group.app_name +
            " (tasktracker --group " + group.app_name + ")";
   }
-  if (group.is_manual) {
-    return "groups of executors are not supported yet; its addresses were typed in: " +
-           group.addresses;
-  }
-  return "groups of executors are not supported yet";
+  if (!group.is_manual) return "its executors register here once the admin address is changed";
+  std::string command = "jobclient groups add " + group.app_name + " --executor";
+  for (const std::string& address : parts_of(group.addresses)) command += " --address " + address;
+  return "its addresses were typed in, list them here: " + command;
 }
 
 std::string note_of(const XxlUser& user, const Names& names) {

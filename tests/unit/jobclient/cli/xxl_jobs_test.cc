@@ -152,7 +152,27 @@ TEST(XxlJobs, RefusesByNameWhatCannotBe) {
               HasSubstr("SHARDING_BROADCAST"));
   XxlOptions push = xxl_options();
   push.dispatch = XxlDispatch::kPush;
-  EXPECT_THAT(refusal([](XxlJob&) {}, push), HasSubstr("--dispatch pull"));
+  EXPECT_THAT(refusal([](XxlJob& row) { row.route = "NEAREST"; }, push),
+              HasSubstr("route NEAREST is unknown"));
+}
+
+TEST(XxlJobs, ForExecutorsEverythingIsPushedAsItWas) {
+  XxlOptions push = xxl_options();
+  push.dispatch = XxlDispatch::kPush;
+  XxlJob row = xxl_row();
+  row.route = "SHARDING_BROADCAST";
+  row.block = "COVER_EARLY";
+  const XxlEntry entry = xxl_entry(row, push);
+  const JobSpec& job = entry.job.value();
+  EXPECT_EQ(job.dispatch, Dispatch::kPush);
+  EXPECT_EQ(job.push.route, Route::kShardingBroadcast);
+  EXPECT_EQ(job.push.block, Block::kCoverEarly);
+  EXPECT_EQ(job.overlap, Overlap::kCancelRunning);
+  EXPECT_EQ(job.payload, "region=eu");
+  EXPECT_THAT(entry.notes, IsEmpty());
+  row.glue_type = "GLUE_GROOVY";
+  row.glue_source = "class A {}";
+  EXPECT_EQ(xxl_entry(row, push).job.value().run.script_language, "groovy");
 }
 
 TEST(XxlJobs, AScriptKeepsItsSourceAndTheHistoryIsCounted) {
@@ -217,7 +237,9 @@ TEST(XxlJobs, GroupsAndUsersAreNamed) {
   ASSERT_EQ(left.size(), 5u);
   EXPECT_EQ(left[0].name, "billing");
   EXPECT_EQ(left[0].title, "Billing");
-  EXPECT_THAT(left[1].note, HasSubstr("http://m:1/"));
+  EXPECT_THAT(left[0].note, HasSubstr("register here"));
+  EXPECT_THAT(left[1].note,
+              HasSubstr("jobclient groups add mail --executor --address http://m:1/"));
   EXPECT_THAT(left[2].note, HasSubstr("administrator;"));
   EXPECT_THAT(left[3].note, HasSubstr("may use billing, mail, 9;"));
   EXPECT_THAT(left[4].note, HasSubstr("may use no group;"));
