@@ -79,14 +79,40 @@ int Host::open_doors() {
 Status Host::listen() {
   transport_ =
       CARILLON_TRY(net::listen_zmq(loop_, environment_, settings_.listen, settings_.access));
+  CARILLON_TRY(listen_to_executors());
   if (settings_.http.empty()) return {};
-  auto pages = OperationsPages::open(settings_.http, loop_, [this] {
-    auto numbers = tracker() == nullptr ? std::vector<NamedNumber>{} : tracker()->stats();
-    numbers.emplace_back("standing_by", stands_by_ ? 1 : 0);
-    return numbers;
-  });
+  auto pages = OperationsPages::open(
+      settings_.http, loop_,
+      [this] {
+        auto numbers = tracker() == nullptr ? std::vector<NamedNumber>{} : tracker()->stats();
+        numbers.emplace_back("standing_by", stands_by_ ? 1 : 0);
+        return numbers;
+      },
+      settings_.xxl_listen.empty() ? xxl_.get() : nullptr);
   if (!pages.ok()) return pages.error().with_context("--http");
   pages_ = std::move(pages).value();
+  return {};
+}
+
+Status Host::listen_to_executors() {
+  poster_ = CARILLON_TRY(net::HttpPoster::start({}, loop_, clock_));
+  xxl_ = std::make_unique<XxlAdmin>(
+      XxlAdminConfig{.tokens = settings_.xxl_tokens, .closed = settings_.xxl_closed}, loop_, clock_,
+      [this](ExecutorRequest request, OnStored done) {
+        tracker()->on_executor(std::move(request), std::move(done));
+      });
+  if (settings_.xxl_listen.empty() || settings_.xxl_listen == "off") return {};
+  auto server =
+      net::HttpServer::open(settings_.xxl_listen,
+                            {.names = {host_name()},
+                             .any_name = xxl_->asks_for_token(),
+                             .body_max = XxlAdmin::kBodyMax,
+                             .option = "--xxl-listen"},
+                            [this](const net::HttpCall& call, const net::HttpResponder& responder) {
+                              xxl_->call(call, responder);
+                            });
+  if (!server.ok()) return server.error().with_context("--xxl-listen");
+  xxl_server_ = std::move(server).value();
   return {};
 }
 
@@ -96,6 +122,7 @@ void Host::on_signal() {
   // A manager that does not listen is its own problem.
   (void)sd_notify(environment_, "STOPPING=1");
   if (tracker() == nullptr || is_opening_) return loop_.stop();
+  xxl_->set_open(false);
   tracker()->stop();
   if (pages_) pages_->set_ready(false);
   loop_.post_at(clock_.steady_now() + kStopPatience, [this] { loop_.stop(); });
@@ -171,6 +198,7 @@ int Host::begin(OpenedStore opened) {
       [this] { on_ready(); }, on_fatal);
   life_ = std::move(life);
   if (!is_sqlite(settings_)) tracker()->proven(opened.proven);
+  tracker()->set_poster(*poster_);
   tracker()->start(*transport_);
   if (is_known_ready_) room_->receive();  // What comes is kept until it has read its store.
   return 0;
@@ -203,9 +231,11 @@ void Host::on_ready() {
   loop_state_.last_group = tracker()->last_group().value;
   membership_.begin(session_, tracker()->owned(), clock_.steady_now());
   if (pages_) pages_->set_ready(true);
+  xxl_->set_open(true);
   if (std::exchange(is_known_ready_, true)) return room_->pass_to(*tracker());
-  std::printf("jobtracker: ready listen=%s http=%s store=%s\n", transport_->endpoint().c_str(),
-              pages_ ? pages_->url().c_str() : "off", place_.c_str());
+  const std::string xxl = xxl_server_ ? " xxl=" + xxl_server_->url() : "";
+  std::printf("jobtracker: ready listen=%s http=%s%s store=%s\n", transport_->endpoint().c_str(),
+              pages_ ? pages_->url().c_str() : "off", xxl.c_str(), place_.c_str());
   std::fflush(stdout);
   (void)sd_notify(environment_, "READY=1\nSTATUS=serving");  // As above.
 }
@@ -221,6 +251,7 @@ void Host::on_view(const ClusterView& view) {
   if (!change_) return;
   wait_in_room();
   room_->keep();
+  xxl_->set_open(false);
   tracker()->hand_over(*room_);
   patience_ = loop_.post_at(clock_.steady_now() + kStopPatience, [this] { loop_.stop(); });
 }

@@ -7,6 +7,7 @@
 #include "jobtracker/cluster/membership.h"
 #include "jobtracker/cluster_watch.h"
 #include "jobtracker/http/operations_pages.h"
+#include "jobtracker/http/xxl_admin.h"
 #include "jobtracker/job_tracker.h"
 #include "jobtracker/program.h"
 #include "jobtracker/store/store_thread.h"
@@ -14,6 +15,8 @@
 #include "jobtracker/waiting_room.h"
 #include "shared/base/clock.h"
 #include "shared/base/random.h"
+#include "shared/net/http/http_poster.h"
+#include "shared/net/http/http_server.h"
 #include "shared/runtime/chore.h"
 #include "shared/runtime/event_loop.h"
 #include "shared/runtime/life_executor.h"
@@ -52,6 +55,7 @@ class Host {
 
   int open_doors();
   Status listen();
+  Status listen_to_executors();
   void on_signal();
   void wait_in_room();
   Joining joining() const;
@@ -74,6 +78,9 @@ class Host {
   const Logger log_{"jobtracker"};
   EventLoop loop_{clock_};
   std::unique_ptr<net::ServerTransport> transport_;
+  std::unique_ptr<net::Poster> poster_;
+  std::unique_ptr<XxlAdmin> xxl_;
+  std::unique_ptr<net::HttpServer> xxl_server_;  // nullptr: the pages' server passes on to xxl_
   std::unique_ptr<OperationsPages> pages_;
   std::unique_ptr<Signals> signals_;
   Membership membership_{log_};

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "shared/base/time_text.h"
+#include "shared/base/utf8.h"
 #include "shared/job/zone.h"
 #include "shared/net/endpoint.h"
 
@@ -71,7 +72,8 @@ std::vector<Option> network_options() {
        .section = "Network"},
       {.name = "http",
        .placeholder = "HOST:PORT",
-       .help = "Where /healthz, /readyz and /metrics are served; off for nowhere.",
+       .help = "Where /healthz, /readyz and /metrics are served, and xxl-job executors register; "
+               "off for nowhere.",
        .fallback = "127.0.0.1:8080",
        .check = check_http,
        .section = "Network"},
@@ -85,6 +87,54 @@ std::vector<Option> network_options() {
        .help = "Let everybody in who can connect. They can run commands on every task tracker.",
        .section = "Network"},
   };
+}
+
+Status check_xxl_listen(const std::string& text) {
+  return text.empty() ? Status{} : check_http(text);
+}
+
+Status check_token(const std::string& text) {
+  if (!text.empty() && is_printable_utf8(text)) return {};
+  return Error{ErrorCode::kInvalidArgument, "a token is empty or holds control characters"};
+}
+
+std::vector<Option> xxl_options() {
+  return {
+      {.name = "xxl-listen",
+       .placeholder = "HOST:PORT",
+       .help = "Where xxl-job executors register and report, as to an xxl-job admin: /api and "
+               "/xxl-job-admin/api; off for nowhere.",
+       .fallback_help = "the --http address",
+       .check = check_xxl_listen,
+       .section = "xxl-job"},
+      {.name = "xxl-token",
+       .kind = OptionKind::kList,
+       .placeholder = "TOKEN",
+       .help = "Access token of the executors; any of several. Needed off loopback.",
+       .check = check_token,
+       .section = "xxl-job",
+       .secret = true},
+  };
+}
+
+// Whoever registers an executor is sent jobs, and whoever reports a result ends one.
+Status read_xxl(const Configuration& configuration, Settings& settings) {
+  settings.xxl_listen = configuration.text("xxl-listen");
+  settings.xxl_tokens = configuration.list("xxl-token");
+  const std::string& address = settings.xxl_listen.empty() ? settings.http : settings.xxl_listen;
+  if (address.empty() || address == "off") return {};
+  const net::Endpoint endpoint = CARILLON_TRY(net::parse_host_port(address));
+  if (endpoint.is_loopback() || !settings.xxl_tokens.empty() || settings.access.insecure) return {};
+  constexpr const char* kRemedy = " (give the executors' token with --xxl-token, or --insecure)";
+  if (settings.xxl_listen.empty()) {
+    settings.xxl_closed =
+        "this job tracker takes no executors: others than this machine reach it, and it has no "
+        "token" +
+        std::string{kRemedy};
+    return {};
+  }
+  return Error{ErrorCode::kInvalidArgument,
+               "--xxl-listen " + address + " would be open to everybody who reaches it" + kRemedy};
 }
 
 std::vector<Option> schedule_options() {
@@ -156,6 +206,7 @@ Program make_program(const Environment& environment) {
       "loses nothing.";
   append(program.options, store_options(environment));
   append(program.options, network_options());
+  append(program.options, xxl_options());
   append(program.options, schedule_options());
   program.options.push_back({.name = "name",
                              .placeholder = "NAME",
@@ -188,6 +239,7 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
   settings.store_wait = configuration.duration("store-wait");
   settings.access = {.keys = configuration.text("keys"),
                      .insecure = configuration.is_on("insecure")};
+  CARILLON_TRY(read_xxl(configuration, settings));
   settings.log_level = CARILLON_TRY(parse_log_level(configuration.text("log-level")));
 
   JobTrackerConfig& tracker = settings.tracker;
@@ -201,6 +253,7 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
   tracker.recovery.lease = configuration.duration("lease");
   tracker.recurrence.horizon = configuration.duration("pregenerate-horizon");
   tracker.recurrence.period = configuration.duration("pregenerate-period");
+  if (!settings.xxl_tokens.empty()) tracker.pusher.token = settings.xxl_tokens.front();
   tracker.log_retention = configuration.duration("log-retention");
   tracker.dispatcher.preload.capacity =
       static_cast<std::size_t>(configuration.number("preload-capacity"));

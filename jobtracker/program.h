@@ -19,8 +19,11 @@ struct Settings {
   std::string store{};         // sqlite:ABSOLUTE_PATH or mysql://...
   bool default_store = false;  // it lies in the data folder, which is made if it is missing
   std::string listen{};
-  std::string advertise{};  // empty: as it listens
-  std::string http{};       // HOST:PORT; empty: off
+  std::string advertise{};   // empty: as it listens
+  std::string http{};        // HOST:PORT; empty: off
+  std::string xxl_listen{};  // HOST:PORT; empty: where http is; "off": nowhere
+  std::vector<std::string> xxl_tokens{};
+  std::string xxl_closed{};  // why no executor is let in; empty: they are
   Duration store_wait{};
   net::Access access{};
   LogLevel log_level = LogLevel::kInfo;

@@ -48,19 +48,25 @@ std::string to_prometheus_text(const std::vector<NamedNumber>& numbers) {
 }
 
 Result<std::unique_ptr<OperationsPages>> OperationsPages::open(
-    const std::string& address, EventLoop& loop,
-    std::function<std::vector<NamedNumber>()> metrics) {
-  std::unique_ptr<OperationsPages> pages(new OperationsPages(loop, std::move(metrics)));
-  pages->server_ = CARILLON_TRY(
-      net::HttpServer::open(address, {.names = names_of_machine()},
-                            [raw = pages.get()](net::HttpCall call, net::HttpResponder responder) {
-                              raw->answer(call, std::move(responder));
-                            }));
+    const std::string& address, EventLoop& loop, std::function<std::vector<NamedNumber>()> metrics,
+    XxlAdmin* xxl) {
+  std::unique_ptr<OperationsPages> pages(new OperationsPages(loop, std::move(metrics), xxl));
+  net::HttpServerConfig config{.names = names_of_machine()};
+  if (xxl != nullptr) {
+    config.body_max = XxlAdmin::kBodyMax;
+    if (xxl->asks_for_token()) config.any_name_for = XxlAdmin::is_target;
+  }
+  pages->server_ = CARILLON_TRY(net::HttpServer::open(
+      address, std::move(config),
+      [raw = pages.get()](const net::HttpCall& call, const net::HttpResponder& responder) {
+        raw->answer(call, responder);
+      }));
   return pages;
 }
 
-OperationsPages::OperationsPages(EventLoop& loop, std::function<std::vector<NamedNumber>()> metrics)
-    : loop_(loop), metrics_(std::move(metrics)) {
+OperationsPages::OperationsPages(EventLoop& loop, std::function<std::vector<NamedNumber>()> metrics,
+                                 XxlAdmin* xxl)
+    : loop_(loop), metrics_(std::move(metrics)), xxl_(xxl) {
   loop_.watch(asked_.fd(), [this] {
     asked_.clear();
     while (const auto responder = asked_.take()) {
@@ -77,6 +83,7 @@ OperationsPages::~OperationsPages() {
 
 // On the HTTP thread.
 void OperationsPages::answer(const net::HttpCall& call, net::HttpResponder responder) {
+  if (xxl_ != nullptr && XxlAdmin::is_target(call.target)) return xxl_->call(call, responder);
   const std::string path = call.target.substr(0, call.target.find('?'));
   if (call.method != "GET")
     return responder.send({.status = 405, .body = "only GET\n", .headers = {{"Allow", "GET"}}});

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "jobtracker/http/xxl_admin.h"
 #include "shared/net/http/http_server.h"
 #include "shared/runtime/event_loop.h"
 #include "shared/runtime/mailbox.h"
@@ -18,6 +19,7 @@ using NamedNumber = std::pair<std::string, std::int64_t>;
 
 // The pages for whoever operates a job tracker: /healthz (the process lives), /readyz (its store
 // answers and it hands out jobs), /metrics (Prometheus' text format), and / with a list of them.
+// What xxl-job executors call goes on to `xxl`, if there is one.
 // They answer from the moment this is opened, to requests that call the machine by an address or
 // by its own name.
 //
@@ -26,7 +28,7 @@ class OperationsPages {
  public:
   static Result<std::unique_ptr<OperationsPages>> open(
       const std::string& address, EventLoop& loop,
-      std::function<std::vector<NamedNumber>()> metrics);
+      std::function<std::vector<NamedNumber>()> metrics, XxlAdmin* xxl = nullptr);
   ~OperationsPages();
 
   void set_ready(bool ready) { ready_ = ready; }
@@ -34,11 +36,13 @@ class OperationsPages {
   const std::string& url() const { return server_->url(); }
 
  private:
-  OperationsPages(EventLoop& loop, std::function<std::vector<NamedNumber>()> metrics);
+  OperationsPages(EventLoop& loop, std::function<std::vector<NamedNumber>()> metrics,
+                  XxlAdmin* xxl);
   void answer(const net::HttpCall& call, net::HttpResponder responder);
 
   EventLoop& loop_;
   std::function<std::vector<NamedNumber>()> metrics_;
+  XxlAdmin* const xxl_;
   std::atomic<bool> ready_{false};
   Mailbox<net::HttpResponder> asked_{256};
   std::unique_ptr<net::HttpServer> server_;

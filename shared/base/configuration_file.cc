@@ -26,8 +26,9 @@ struct KeysOfProgram {
 // another's declarations, and each checks the whole file. A test compares this with their --help.
 constexpr std::array kPrograms{
     KeysOfProgram{"jobtracker",
-                  "store data store_wait log_retention listen advertise http keys insecure tz "
-                  "lease pregenerate_horizon pregenerate_period preload_capacity name log_level"},
+                  "store data store_wait log_retention listen advertise http keys insecure "
+                  "xxl_listen xxl_token tz lease pregenerate_horizon pregenerate_period "
+                  "preload_capacity name log_level"},
     KeysOfProgram{
         "tasktracker",
         "tracker group threads name label allow drain_timeout kill_grace stop_without_lease "

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""Jobs that are pushed to executors of xxl-job: a job tracker as their admin, and our own task
+tracker as the executor."""
+
+import http.client
+import json
+import pathlib
+import socket
+import threading
+import time
+
+import harness
+from harness import BIN, E2eTest, Program, free_port, slowness, wait_for
+
+APP = "billing"
+TOKEN = "default_token"
+
+
+class SilentServer:
+    """An executor that takes connections and requests, and never answers."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=1000)
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}/"
+        self.connections = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                self.connections.append(self.listener.accept()[0])
+            except OSError:
+                return
+
+    def close(self):
+        self.listener.close()
+        for each in self.connections:
+            each.close()
+
+
+class PushTest(E2eTest):
+    def setUp(self):
+        super().setUp()
+        self.xxl_port = free_port()
+        self.one = self.cluster(tracker=False)
+        self.start_tracker()
+        self.lives = 0
+
+    def start_tracker(self):
+        self.one.start_tracker("--xxl-listen", f"127.0.0.1:{self.xxl_port}", "--xxl-token", TOKEN)
+
+    def start_executor(self, registered=True):
+        self.lives += 1
+        name = f"executor-{self.lives}"
+        executor = Program(
+            [BIN / "tasktracker", "--tracker", "off",
+             "--xxl-admin", f"http://127.0.0.1:{self.xxl_port}/xxl-job-admin",
+             "--xxl-appname", APP, "--xxl-port", 0, "--xxl-token", TOKEN,
+             "--data", self.one.folder / "data" / name],
+            self.one.folder / "logs" / f"{name}.log", self.one.env, "tasktracker")
+        executor.data = self.one.folder / "data" / name
+        self.one.workers.append(executor)
+        executor.address = executor.ready()["xxl"]
+        if registered:
+            wait_for("the registration", lambda: executor.address in self.addresses())
+        return executor
+
+    def addresses(self):
+        return [row["address"] for row in self.one.rows("nodes") if row.get("kind") == "executor"]
+
+    def call(self, path, body, token=TOKEN):
+        """What the job tracker answers an executor."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.xxl_port, timeout=30)
+        try:
+            headers = {"Content-Type": "application/json"}
+            if token is not None:
+                headers["XXL-JOB-ACCESS-TOKEN"] = token
+            connection.request("POST", path, json.dumps(body), headers)
+            answer = connection.getresponse()
+            self.assertEqual(answer.status, 200)
+            return json.loads(answer.read())
+        finally:
+            connection.close()
+
+    def register(self, app, address):
+        answer = self.call("/api/registry", {"registryGroup": "EXECUTOR", "registryKey": app,
+                                             "registryValue": address})
+        self.assertEqual(answer["code"], 200, answer)
+
+    def push(self, task_id, handler, payload="", *flags, group=APP):
+        return self.one.submit("--task-id", task_id, "--group", group, "--dispatch", "push",
+                               "--handler", handler, "--payload", payload, *flags)
+
+    def runs(self, executor):
+        """How many triggers an executor took: each has a log file."""
+        return len(list(pathlib.Path(executor.data, "xxl-job", "log").glob("*/*.log")))
+
+    def test_a_job_is_pushed_and_its_result_is_in_the_history(self):
+        executor = self.start_executor()
+        self.push("hello", "echo", "day=1, 日")
+        ended = self.one.wait_ended("hello")
+        self.assertEqual((ended["state"], ended["attempt"]), ("succeeded", 1))
+        self.assertEqual(ended["node"], executor.address)
+        self.assertEqual(self.runs(executor), 1)
+        self.push("unknown", "nosuch")
+        self.assertEqual(self.one.wait_ended("unknown")["state"], "failed")
+        self.assertIn("nosuch", self.one.history("unknown")[-1]["message"])
+
+    def test_a_schedule_fires_and_an_executor_that_leaves_gets_nothing_more(self):
+        executor = self.start_executor()
+        self.push("every", "echo", "x", "--every", "200ms")
+        wait_for("some runs", lambda: len(self.one.history("every")) >= 5)
+        self.assertEqual(executor.stop(), 0)
+        wait_for("the end of the registration", lambda: not self.addresses())
+        self.assertTrue(all(row["state"] == "succeeded" for row in self.one.history("every")))
+
+    def test_a_job_tracker_that_is_killed_loses_none_and_doubles_none(self):
+        executor = self.start_executor()
+        tasks = [f"task-{i}" for i in range(20)]
+        for task in tasks:
+            self.push(task, "sleep", "3s")
+        wait_for("all of them at the executor", lambda: self.runs(executor) == 20)
+        self.one.tracker.kill()
+        # Results come while it is away.
+        time.sleep(4)
+        self.start_tracker()
+        for task in tasks:
+            ended = self.one.wait_ended(task)
+            self.assertEqual((ended["state"], ended["attempt"]), ("succeeded", 1), task)
+            self.assertEqual(len(self.one.history(task)), 1)
+        self.assertEqual(self.runs(executor), 20)
+        self.assertTrue(self.one.is_idle())
+
+    def test_an_executor_that_hangs_delays_nobody_else(self):
+        silent = SilentServer()
+        self.addCleanup(silent.close)
+        executor = self.start_executor()
+        self.register("stuck", silent.url)
+        stuck = [{"task_id": f"stuck-{i}", "group": "stuck", "dispatch": "push", "handler": "x"}
+                 for i in range(200)]
+        self.one.submit_all(stuck)
+        wait_for("requests that hang", lambda: silent.connections)
+        at = time.monotonic()
+        good = [{"task_id": f"good-{i}", "group": APP, "dispatch": "push", "handler": "echo"}
+                for i in range(200)]
+        self.one.submit_all(good)
+        wait_for("all the others", lambda: len(self.one.history(None, "--group", APP)) == 200)
+        self.assertLess(time.monotonic() - at, 5 * slowness())
+        self.assertTrue(all(row["state"] == "succeeded"
+                            for row in self.one.history(None, "--group", APP)))
+        self.assertEqual(self.runs(executor), 200)
+        self.assertEqual(self.one.history(None, "--group", "stuck"), [])
+
+    def test_the_runs_of_an_executor_that_is_killed_run_elsewhere_within_ten_seconds(self):
+        both = [self.start_executor(), self.start_executor()]
+        tasks = [f"task-{i}" for i in range(5)]
+        for task in tasks:
+            self.push(task, "sleep", "1s", "--route", "LAST")
+            self.push(f"long-{task}", "sleep", "15s", "--route", "LAST")
+        used = max(both, key=lambda each: each.address)
+        wait_for("all of them there", lambda: self.runs(used) == 10)
+        for task in tasks:
+            self.one.wait_ended(task)
+        at = used.kill()
+        other = min(both, key=lambda each: each.address)
+        wait_for("all of them at the other", lambda: self.runs(other) == 5)
+        self.assertLess(time.monotonic() - at, 10 * slowness())
+        for task in tasks:
+            ended = self.one.wait_ended(f"long-{task}", ["succeeded"])
+            self.assertEqual((ended["node"], ended["attempt"]), (other.address, 2))
+            self.assertEqual([row["state"] for row in self.one.history(task)], ["succeeded"])
+
+    def test_who_does_not_know_the_token_registers_nothing(self):
+        body = {"registryGroup": "EXECUTOR", "registryKey": APP,
+                "registryValue": "http://127.0.0.1:1/"}
+        for path in ("/api/registry", "/xxl-job-admin/api/registry"):
+            for token in (None, "", "wrong"):
+                answer = self.call(path, body, token)
+                self.assertEqual((answer["code"], answer["msg"]),
+                                 (500, "The access token is wrong."))
+        self.assertEqual(self.addresses(), [])
+        self.assertIn("a request was refused", self.one.tracker.log())
+
+
+if __name__ == "__main__":
+    harness.main()
