@@ -62,7 +62,7 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
       pusher_(
           config_.pusher, catalog_, ownership_, executing_, executors_, workers_, batcher_,
-          completion_, ids_, clock_, random, log_,
+          completion_, run_logs_, ids_, clock_, random, log_,
           {.report = [this](Worker& worker,
                             const wire::Report& message) { completion_.report(worker, message); },
            .touch = [this](GroupId group) { dispatcher_.touch(group); },
@@ -79,8 +79,8 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
               feedback_, *this, ids_, clock_),
       act_(catalog_, ownership_, executing_, workers_, recurrence_, completion_, batcher_, *this,
            feedback_, *this, *this, ids_, clock_),
-      query_(catalog_, ownership_, executing_, workers_, executors_, questions, *this, clock_,
-             config_.recovery.lease, [this] { return stats(); }) {}
+      query_(catalog_, ownership_, executing_, workers_, executors_, run_logs_, questions, *this,
+             clock_, config_.recovery.lease, [this] { return stats(); }) {}
 
 JobTracker::~JobTracker() {
   if (poster_ != nullptr) poster_->set_receiver(nullptr);
@@ -90,6 +90,7 @@ void JobTracker::set_poster(net::Poster& poster) {
   poster_ = &poster;
   poster.set_receiver(this);
   pusher_.set_poster(&poster);
+  run_logs_.set_poster(&poster);
 }
 
 void JobTracker::start(net::ServerTransport& transport) {
@@ -243,7 +244,7 @@ bool JobTracker::deliver(const Asker& asker, wire::Message message) {
 }
 
 void JobTracker::on_outcome(net::PostOutcome outcome) {
-  if (ready_) pusher_.on_outcome(std::move(outcome));
+  if (ready_ && !run_logs_.on_outcome(outcome)) pusher_.on_outcome(std::move(outcome));
 }
 
 void JobTracker::on_executor(ExecutorRequest request, OnStored done) {

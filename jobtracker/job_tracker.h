@@ -17,6 +17,7 @@
 #include "jobtracker/intake/submit.h"
 #include "jobtracker/push/executor_registry.h"
 #include "jobtracker/push/pusher.h"
+#include "jobtracker/push/run_logs.h"
 #include "jobtracker/query/query.h"
 #include "jobtracker/recovery/recovery.h"
 #include "jobtracker/recurrence/recurrence.h"
@@ -177,6 +178,7 @@ class JobTracker final : public net::ServerReceiver,
   Completion completion_;
   Dispatcher dispatcher_;
   Recovery recovery_;
+  RunLogs run_logs_;
   Pusher pusher_;
   ExecutorRegistry registry_;
   BulkLine bulk_;

@@ -17,8 +17,8 @@ std::int64_t ms_of(WallTime time) {
 
 Pusher::Pusher(PusherConfig config, Catalog& catalog, const Ownership& ownership,
                ExecutingTable& executing, const Executors& executors, Workers& workers,
-               Batcher& batcher, TakeBack& ends, IdSource& ids, SchedulingClock& clock,
-               Random& random, const Logger& log, Outside outside)
+               Batcher& batcher, TakeBack& ends, RunLogs& logs, IdSource& ids,
+               SchedulingClock& clock, Random& random, const Logger& log, Outside outside)
     : config_(config),
       catalog_(catalog),
       ownership_(ownership),
@@ -27,6 +27,7 @@ Pusher::Pusher(PusherConfig config, Catalog& catalog, const Ownership& ownership
       workers_(workers),
       batcher_(batcher),
       ends_(ends),
+      logs_(logs),
       ids_(ids),
       clock_(clock),
       random_(random),
@@ -80,6 +81,7 @@ void Pusher::restore(const Executing& entry, std::vector<PushRun> rows) {
     run.grace = config_.resend_grace;
     const bool fails = run.row.code != 0 && run.row.code != wire::xxl::kSuccess;
     if (fails && run.row.failures < job.retries.max) run.again_at = clock_.steady_now();
+    note_log(job, run);
     runs_.emplace(log_id, std::move(run));
   }
   const Run& first = runs_.at(job.runs.front());
@@ -310,12 +312,16 @@ void Pusher::replace_run(Job& job, Run& run, std::vector<std::string> order) {
 
 // ---- calls ----
 
+std::string Pusher::token_of(GroupId group) const {
+  std::string own = executors_.token(group);
+  return own.empty() ? config_.token : own;
+}
+
 bool Pusher::post(Call call, std::string_view path, std::string body) {
   if (poster_ == nullptr) return false;
   const Group* group = catalog_.group(call.group);
-  const std::string own = executors_.token(call.group);
-  net::Post post = post_to(call.address, path, std::move(body), own.empty() ? config_.token : own,
-                           group->name, config_.call_timeout);
+  net::Post post = post_to(call.address, path, std::move(body), token_of(call.group), group->name,
+                           config_.call_timeout);
   post.id = ++last_call_;
   if (!poster_->post(std::move(post))) return false;
   ++calls_of_[call.group];
@@ -384,6 +390,15 @@ void Pusher::on_asked(const Call& call, const net::PostOutcome& outcome) {
   store_runs(*job, std::move(operations));
 }
 
+void Pusher::note_log(const Job& job, const Run& run) {
+  logs_.note(job.id, job.attempt, run.row.shard,
+             {.log_id = run.row.log_id,
+              .log_time_ms = ms_of(run.row.called_at),
+              .address = run.row.address,
+              .token = token_of(job.group),
+              .app_name = catalog_.group(job.group)->name});
+}
+
 void Pusher::call(Job& job, Run& run) {
   if (job.result) return;
   if (!job.killed.empty()) return end_run(job, run, wire::xxl::kFailure, "it was not called");
@@ -400,6 +415,7 @@ void Pusher::call(Job& job, Run& run) {
   const ExecutorRow* executor = executors_.find(job.group, run.row.address);
   const bool has_trigger = executor != nullptr && executor->has_trigger;
   ++calls_made_;
+  note_log(job, run);
   if (!post({.group = job.group,
              .job = job.id,
              .attempt = job.attempt,

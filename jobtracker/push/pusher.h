@@ -12,6 +12,7 @@
 
 #include "jobtracker/push/executor_calls.h"
 #include "jobtracker/push/routes.h"
+#include "jobtracker/push/run_logs.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executing.h"
 #include "jobtracker/state/executor_requests.h"
@@ -59,8 +60,8 @@ class Pusher {
 
   Pusher(PusherConfig config, Catalog& catalog, const Ownership& ownership,
          ExecutingTable& executing, const Executors& executors, Workers& workers, Batcher& batcher,
-         TakeBack& ends, IdSource& ids, SchedulingClock& clock, Random& random, const Logger& log,
-         Outside outside);
+         TakeBack& ends, RunLogs& logs, IdSource& ids, SchedulingClock& clock, Random& random,
+         const Logger& log, Outside outside);
 
   void set_poster(net::Poster* poster) { poster_ = poster; }
   // After a restart; what executes and was defined is known by then.
@@ -155,6 +156,7 @@ class Pusher {
   void store_runs(const Job& job, std::vector<Operation> operations);
   void call_all(Job& job);
   void call(Job& job, Run& run);
+  void note_log(const Job& job, const Run& run);
   void on_run_answer(const Call& call, const net::PostOutcome& outcome);
   void call_next(Job& job, Run& run, const std::string& why);
 
@@ -175,6 +177,7 @@ class Pusher {
   void on_idle_answer(const Call& call, const net::PostOutcome& outcome);
   void beat(SteadyTime now);
   void take_inbox();
+  std::string token_of(GroupId group) const;
   bool post(Call call, std::string_view path, std::string body);
   void set_credit(GroupId group);
 
@@ -186,6 +189,7 @@ class Pusher {
   Workers& workers_;
   Batcher& batcher_;
   TakeBack& ends_;
+  RunLogs& logs_;
   IdSource& ids_;
   SchedulingClock& clock_;
   Random& random_;

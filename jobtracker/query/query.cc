@@ -60,14 +60,15 @@ wire::ErrorReply error_reply(const Error& error) { return wire::ErrorReply{error
 }  // namespace
 
 QueryDesk::QueryDesk(Catalog& catalog, const Ownership& ownership, ExecutingTable& executing,
-                     Workers& workers, const Executors& executors, Questions& questions,
-                     ClientLink& clients, SchedulingClock& clock, Duration lease,
-                     std::function<std::vector<Stat>()> stats)
+                     Workers& workers, const Executors& executors, ExecutorLogs& logs,
+                     Questions& questions, ClientLink& clients, SchedulingClock& clock,
+                     Duration lease, std::function<std::vector<Stat>()> stats)
     : catalog_(catalog),
       ownership_(ownership),
       executing_(executing),
       workers_(workers),
       executors_(executors),
+      logs_(logs),
       questions_(questions),
       clients_(clients),
       clock_(clock),
@@ -369,6 +370,25 @@ void QueryDesk::job_from_log(const Asker& asker, const wire::Query& message, int
   });
 }
 
+// What a pushed run wrote lies with its executor. False: it is none, or nobody knows where it ran.
+bool QueryDesk::executor_output(const Asker& asker, const ListOutput& question) {
+  return logs_.read(question.job_id, question.after_attempt, question.after_sequence,
+                    [this, asker](Result<ExecutorLogPart> part) {
+                      if (!part.ok()) return clients_.answer(asker, error_reply(part.error()));
+                      ExecutorLogPart& got = part.value();
+                      wire::Rows reply;
+                      reply.next = key_text({got.attempt, got.position});
+                      if (!got.text.empty()) {
+                        reply.rows.push_back({{"attempt", std::int64_t{got.attempt}},
+                                              {"seq", got.position},
+                                              {"stream", std::string("stdout")},
+                                              {"at", format_time(clock_.now())},
+                                              {"text", std::move(got.text)}});
+                      }
+                      clients_.answer(asker, std::move(reply));
+                    });
+}
+
 void QueryDesk::output(const Asker& asker, const wire::Query& message) {
   const auto after = numbers(message.after);
   ListOutput question{.job_id = message.job_id,
@@ -377,6 +397,7 @@ void QueryDesk::output(const Asker& asker, const wire::Query& message) {
     question.after_attempt = static_cast<std::int32_t>(after[0]);
     question.after_sequence = after[1];
   }
+  if (executor_output(asker, question)) return;
   questions_.ask(question, [this, asker, before = message.after](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
     wire::Rows reply;

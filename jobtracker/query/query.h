@@ -8,6 +8,7 @@
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/client_link.h"
 #include "jobtracker/state/executing.h"
+#include "jobtracker/state/executor_logs.h"
 #include "jobtracker/state/executors.h"
 #include "jobtracker/state/ownership.h"
 #include "jobtracker/state/scheduling_clock.h"
@@ -26,8 +27,9 @@ using Stat = std::pair<std::string, std::int64_t>;
 class QueryDesk {
  public:
   QueryDesk(Catalog& catalog, const Ownership& ownership, ExecutingTable& executing,
-            Workers& workers, const Executors& executors, Questions& questions, ClientLink& clients,
-            SchedulingClock& clock, Duration lease, std::function<std::vector<Stat>()> stats);
+            Workers& workers, const Executors& executors, ExecutorLogs& logs, Questions& questions,
+            ClientLink& clients, SchedulingClock& clock, Duration lease,
+            std::function<std::vector<Stat>()> stats);
 
   void query(const Asker& asker, const wire::Query& message);
 
@@ -45,6 +47,7 @@ class QueryDesk {
   void job(const Asker& asker, const wire::Query& message, int tries);
   void job_from_log(const Asker& asker, const wire::Query& message, int tries);
   void output(const Asker& asker, const wire::Query& message);
+  bool executor_output(const Asker& asker, const ListOutput& question);
   void nodes(const Asker& asker, const wire::Query& message);
   void groups(const Asker& asker);
   void stats(const Asker& asker);
@@ -65,6 +68,7 @@ class QueryDesk {
   ExecutingTable& executing_;
   Workers& workers_;
   const Executors& executors_;
+  ExecutorLogs& logs_;
   Questions& questions_;
   ClientLink& clients_;
   SchedulingClock& clock_;

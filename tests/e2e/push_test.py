@@ -170,6 +170,18 @@ class PushTest(E2eTest):
             self.assertEqual((ended["node"], ended["attempt"]), (other.address, 2))
             self.assertEqual([row["state"] for row in self.one.history(task)], ["succeeded"])
 
+    def test_the_log_is_read_at_the_executor(self):
+        self.start_executor()
+        self.push("slow", "sleep", "5s")
+        wait_for("the log of what runs",
+                 lambda: "starts" in self.one.client("logs", "slow", "--group", APP).out)
+        self.assertEqual(self.one.history("slow"), [])
+        self.push("wordy", "echo", "day=1, 日")
+        self.one.wait_ended("wordy")
+        self.assertIn("day=1, 日\n", self.one.client("logs", "wordy", "--group", APP).out)
+        followed = self.one.client("logs", "-f", "slow", "--group", APP)
+        self.assertEqual(followed.out.count("starts"), 1)
+
     def test_who_does_not_know_the_token_registers_nothing(self):
         body = {"registryGroup": "EXECUTOR", "registryKey": APP,
                 "registryValue": "http://127.0.0.1:1/"}

@@ -1,0 +1,125 @@
+#include "jobtracker/push/run_logs.h"
+
+#include <algorithm>
+
+#include "jobtracker/push/executor_calls.h"
+#include "shared/wire/xxl/read.h"
+#include "shared/wire/xxl/write.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+constexpr Duration kTimeout = std::chrono::seconds{10};
+constexpr std::size_t kAnswerMax = 16 * 1024 * 1024;
+constexpr std::size_t kPartMax = 1024 * 1024;
+// A position is a shard and a line of its log.
+constexpr int kLineBits = 40;
+constexpr std::int64_t kLineMask = (std::int64_t{1} << kLineBits) - 1;
+// Ids of its posts, apart from those of calls.
+constexpr std::uint64_t kOwnIds = std::uint64_t{1} << 63;
+
+std::int64_t position_of(std::int32_t shard, std::int64_t line) {
+  return (std::int64_t{shard} << kLineBits) | std::min(line, kLineMask);
+}
+
+Result<wire::xxl::LogPart> part_in(const net::PostOutcome& outcome) {
+  if (outcome.kind != net::PostOutcome::Kind::kAnswered)
+    return Error{ErrorCode::kUnavailable, outcome.error};
+  const wire::xxl::Reply reply = CARILLON_TRY(wire::xxl::read_reply(outcome.body));
+  if (!reply.ok()) return Error{ErrorCode::kUnavailable, reply.message};
+  return wire::xxl::read_log_part(outcome.body);
+}
+
+// Executors send all that there is; it is handed on in parts, of whole lines where they are not
+// longer than one.
+void cut(wire::xxl::LogPart& part, std::int64_t line) {
+  if (part.text.size() <= kPartMax) return;
+  const std::size_t end = part.text.rfind('\n', kPartMax - 1);
+  part.text.resize(end == std::string::npos ? kPartMax : end + 1);
+  const auto lines = std::count(part.text.begin(), part.text.end(), '\n');
+  part.to_line = line + std::max<std::int64_t>(lines, 1);
+}
+
+}  // namespace
+
+void RunLogs::note(JobId job, std::int32_t attempt, std::int32_t shard, Place place) {
+  const Key key{attempt, shard};
+  if (!places_[job].insert_or_assign(key, std::move(place)).second) return;
+  noted_.emplace_back(job, key);
+  if (noted_.size() <= calls_max_) return;
+  const auto& [oldest, its_key] = noted_.front();
+  const auto found = places_.find(oldest);
+  found->second.erase(its_key);
+  if (found->second.empty()) places_.erase(found);
+  noted_.pop_front();
+}
+
+bool RunLogs::read(JobId job, std::int32_t attempt, std::int64_t position,
+                   std::function<void(Result<ExecutorLogPart>)> on_part) {
+  const auto found = places_.find(job);
+  if (poster_ == nullptr || found == places_.end()) return false;
+  const Key wanted{attempt, static_cast<std::int32_t>(position >> kLineBits)};
+  const auto place = found->second.lower_bound(wanted);
+  if (place == found->second.end()) {
+    on_part(ExecutorLogPart{.attempt = attempt, .position = position});
+  } else {
+    ask(job, place, place->first == wanted ? position & kLineMask : 0, std::move(on_part));
+  }
+  return true;
+}
+
+void RunLogs::ask(JobId job, Places::const_iterator place, std::int64_t line,
+                  std::function<void(Result<ExecutorLogPart>)> on_part) {
+  const auto& [key, where] = *place;
+  net::Post post = post_to(
+      where.address, "log",
+      wire::xxl::write_log(
+          {.log_id = where.log_id, .log_time_ms = where.log_time_ms, .from_line = line + 1}),
+      where.token, where.app_name, kTimeout);
+  post.id = kOwnIds | ++last_reading_;
+  post.answer_max = kAnswerMax;
+  const std::uint64_t id = post.id;
+  if (!poster_->post(std::move(post)))
+    return on_part(Error{ErrorCode::kLimit, "too many executors are called just now, try again"});
+  readings_.emplace(id, Reading{.job = job,
+                                .key = key,
+                                .line = line,
+                                .on_part = std::move(on_part),
+                                .address = where.address});
+}
+
+bool RunLogs::on_outcome(const net::PostOutcome& outcome) {
+  const auto found = readings_.find(outcome.id);
+  if (found == readings_.end()) return (outcome.id & kOwnIds) != 0;
+  Reading reading = std::move(found->second);
+  readings_.erase(found);
+  answer(std::move(reading), outcome);
+  return true;
+}
+
+void RunLogs::answer(Reading reading, const net::PostOutcome& outcome) {
+  Result<wire::xxl::LogPart> read = part_in(outcome);
+  if (!read.ok()) {
+    return reading.on_part(
+        read.error().with_context("the log lies with executor " + reading.address));
+  }
+  wire::xxl::LogPart& part = read.value();
+  // Past the end some count on and some do not, and a missing file has a text of its own.
+  cut(part, reading.line);
+  const bool has_more = part.to_line > reading.line && !part.text.empty();
+  if (!has_more) {
+    const auto places = places_.find(reading.job);
+    if (places != places_.end()) {
+      const auto next = places->second.upper_bound(reading.key);
+      if (next != places->second.end()) {
+        return ask(reading.job, next, 0, std::move(reading.on_part));
+      }
+    }
+  }
+  reading.on_part(ExecutorLogPart{
+      .attempt = reading.key.first,
+      .position = position_of(reading.key.second, has_more ? part.to_line : reading.line),
+      .text = has_more ? std::move(part.text) : std::string{}});
+}
+
+}  // namespace carillon::jobtracker

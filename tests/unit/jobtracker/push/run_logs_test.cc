@@ -1,0 +1,166 @@
+#include "jobtracker/push/run_logs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "shared/wire/xxl/read.h"
+#include "shared/wire/xxl/write.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr JobId kLogged{7};
+
+// Keeps what it is to send; a test answers it.
+struct PostBox final : net::Poster {
+  void set_receiver(net::PostReceiver*) override {}
+  bool post(net::Post post) override {
+    if (!takes) return false;
+    posts.push_back(std::move(post));
+    return true;
+  }
+  bool takes = true;
+  std::vector<net::Post> posts;
+};
+
+struct LogReading {
+  LogReading() { logs.set_poster(&box); }
+
+  void begin(std::int32_t attempt, std::int64_t log_id, std::int32_t shard = 0,
+             JobId job = kLogged) {
+    logs.note(job, attempt, shard,
+              {.log_id = log_id,
+               .log_time_ms = 1719999000000,
+               .address = "http://h:1/job/",
+               .token = "tok-1",
+               .app_name = "billing"});
+  }
+  bool read(std::int32_t attempt, std::int64_t position) {
+    part = Error{ErrorCode::kUnavailable, "no part yet"};
+    return logs.read(kLogged, attempt, position,
+                     [this](Result<ExecutorLogPart> got) { part = std::move(got); });
+  }
+  void answer(std::int64_t to_line, const std::string& text) {
+    net::PostOutcome outcome{
+        .id = box.posts.back().id, .kind = net::PostOutcome::Kind::kAnswered, .status = 200};
+    outcome.body = wire::xxl::write_log_reply({.to_line = to_line, .text = text});
+    EXPECT_TRUE(logs.on_outcome(outcome));
+  }
+  wire::xxl::LogCall asked() { return wire::xxl::read_log(box.posts.back().body).value(); }
+
+  PostBox box;
+  RunLogs logs{3};
+  Result<ExecutorLogPart> part = Error{};
+};
+
+TEST(RunLogs, AreReadAtTheExecutor) {
+  LogReading r;
+  r.begin(1, 8812);
+  ASSERT_TRUE(r.read(0, 0));
+  EXPECT_EQ(r.box.posts.at(0).url, "http://h:1/job/log");
+  EXPECT_EQ(r.asked(),
+            (wire::xxl::LogCall{.log_id = 8812, .log_time_ms = 1719999000000, .from_line = 1}));
+  r.answer(2, "a\nb\n");
+  ASSERT_TRUE(r.part.ok());
+  EXPECT_EQ(r.part.value().attempt, 1);
+  EXPECT_EQ(r.part.value().text, "a\nb\n");
+
+  ASSERT_TRUE(r.read(1, r.part.value().position));
+  EXPECT_EQ(r.asked().from_line, 3);
+  // As some say past the end; others say 0, or the line that was asked for.
+  for (const std::int64_t to_line : {2, 0, 3}) {
+    r.read(1, 2);
+    r.answer(to_line, "");
+    ASSERT_TRUE(r.part.ok());
+    EXPECT_EQ(r.part.value().text, "");
+    EXPECT_EQ(r.part.value().position, 2);
+  }
+}
+
+TEST(RunLogs, AreHandedOnInParts) {
+  LogReading r;
+  r.begin(1, 100);
+  const std::string line(999'999, 'x');
+  ASSERT_TRUE(r.read(0, 0));
+  r.answer(3, line + "\n" + line + "\n" + line + "\n");
+  EXPECT_EQ(r.part.value().text, line + "\n");
+  ASSERT_TRUE(r.read(1, r.part.value().position));
+  EXPECT_EQ(r.asked().from_line, 2);
+}
+
+TEST(RunLogs, FollowOneAttemptAfterTheOther) {
+  LogReading r;
+  r.begin(1, 100);
+  r.begin(3, 300);
+  ASSERT_TRUE(r.read(0, 0));
+  r.answer(5, "first\n");
+  ASSERT_TRUE(r.read(1, r.part.value().position));
+  r.answer(5, "");
+  EXPECT_EQ(r.asked().log_id, 300);
+  r.answer(1, "second\n");
+  EXPECT_EQ(r.part.value().attempt, 3);
+  EXPECT_EQ(r.part.value().text, "second\n");
+}
+
+TEST(RunLogs, FollowOneShardAfterTheOther) {
+  LogReading r;
+  r.begin(1, 100, 0);
+  r.begin(1, 101, 1);
+  ASSERT_TRUE(r.read(0, 0));
+  r.answer(1, "zero\n");
+  ASSERT_TRUE(r.read(1, r.part.value().position));
+  r.answer(0, "");
+  r.answer(1, "one\n");
+  EXPECT_EQ(r.part.value().text, "one\n");
+  ASSERT_TRUE(r.read(1, r.part.value().position));
+  EXPECT_EQ(r.asked().log_id, 101);
+  EXPECT_EQ(r.asked().from_line, 2);
+}
+
+TEST(RunLogs, AreThoseOfTheLatestCallOfARun) {
+  LogReading r;
+  r.begin(1, 100);
+  r.begin(1, 101);
+  ASSERT_TRUE(r.read(0, 0));
+  EXPECT_EQ(r.asked().log_id, 101);
+}
+
+TEST(RunLogs, SayWhyTheyCannotBeRead) {
+  LogReading r;
+  r.begin(1, 100);
+  ASSERT_TRUE(r.read(0, 0));
+  EXPECT_TRUE(r.logs.on_outcome({.id = r.box.posts.back().id,
+                                 .kind = net::PostOutcome::Kind::kNotSent,
+                                 .error = "cannot connect"}));
+  EXPECT_THAT(r.part.error().message, HasSubstr("http://h:1/job/: cannot connect"));
+  ASSERT_TRUE(r.read(0, 0));
+  EXPECT_TRUE(r.logs.on_outcome({.id = r.box.posts.back().id,
+                                 .kind = net::PostOutcome::Kind::kAnswered,
+                                 .status = 200,
+                                 .body = R"({"code":500,"msg":"no such log"})"}));
+  EXPECT_THAT(r.part.error().message, HasSubstr("no such log"));
+  r.box.takes = false;
+  ASSERT_TRUE(r.read(0, 0));
+  EXPECT_EQ(r.part.error().code, ErrorCode::kLimit);
+}
+
+TEST(RunLogs, ForgetTheOldest) {
+  LogReading r;
+  for (const std::int64_t job : {7, 8, 9, 10}) r.begin(1, job, 0, JobId{job});
+  EXPECT_FALSE(r.read(0, 0));
+  EXPECT_THAT(r.box.posts, IsEmpty());
+  EXPECT_TRUE(r.logs.read(JobId{8}, 0, 0, [](const Result<ExecutorLogPart>&) {}));
+  EXPECT_THAT(r.box.posts, SizeIs(1));
+}
+
+TEST(RunLogs, LeaveOtherOutcomesToOthers) {
+  LogReading r;
+  EXPECT_FALSE(r.logs.on_outcome({.id = 1}));
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker
