@@ -100,7 +100,8 @@ Status Host::listen_to_executors() {
       XxlAdminConfig{.tokens = settings_.xxl_tokens, .closed = settings_.xxl_closed}, loop_, clock_,
       [this](ExecutorRequest request, OnStored done) {
         tracker()->on_executor(std::move(request), std::move(done));
-      });
+      },
+      [this](const std::string& app_name) { return tracker()->executor_token(app_name); });
   if (settings_.xxl_listen.empty() || settings_.xxl_listen == "off") return {};
   auto server =
       net::HttpServer::open(settings_.xxl_listen,

@@ -247,6 +247,11 @@ void JobTracker::on_outcome(net::PostOutcome outcome) {
   if (ready_ && !run_logs_.on_outcome(outcome)) pusher_.on_outcome(std::move(outcome));
 }
 
+std::string JobTracker::executor_token(const std::string& app_name) const {
+  const Group* group = catalog_.group(app_name);
+  return group == nullptr ? std::string{} : executors_.token(group->id);
+}
+
 void JobTracker::on_executor(ExecutorRequest request, OnStored done) {
   if (!ready_ || stopping_) return done(stopping_ ? stopping_error() : starting_error());
   if (auto* registration = std::get_if<ExecutorRegistration>(&request)) {

@@ -90,6 +90,8 @@ class JobTracker final : public net::ServerReceiver,
   bool is_idle() const { return !ready_ || batcher_.is_idle(); }
 
   void on_frame(const net::Peer& peer, std::string_view frame) override;
+  // The token of an executor group's own; empty: it has none.
+  std::string executor_token(const std::string& app_name) const;
   // What xxl-job executors ask.
   void on_executor(ExecutorRequest request, OnStored done);
   void on_batch_done(BatchDone done);

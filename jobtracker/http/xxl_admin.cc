@@ -98,11 +98,14 @@ struct XxlAdmin::Room {
 
 bool XxlAdmin::is_target(std::string_view target) { return path_below_root(target).has_value(); }
 
-XxlAdmin::XxlAdmin(XxlAdminConfig config, EventLoop& loop, const Clock& clock, OnRequest on_request)
+XxlAdmin::XxlAdmin(XxlAdminConfig config, EventLoop& loop, const Clock& clock, OnRequest on_request,
+                   TokenOf token_of)
     : config_(std::move(config)),
       loop_(loop),
       on_request_(std::move(on_request)),
+      token_of_(std::move(token_of)),
       refusals_(Logger{"jobtracker.xxl"}, clock),
+      false_claims_(Logger{"jobtracker.xxl"}, clock),
       waiting_(kWaitingMax) {
   loop_.watch(waiting_.fd(), [this] {
     waiting_.clear();
@@ -122,7 +125,13 @@ void XxlAdmin::call(const net::HttpCall& call, const net::HttpResponder& respond
   Result<std::optional<ExecutorRequest>> request = read(call, path);
   if (!request.ok()) return refuse(request.error().message);
   if (!request.value()) return answer(responder, {});
+  std::optional<Claim> claim;
+  if (!has_token(call))
+    claim = {.app_name = header(call, wire::xxl::kAppNameHeader),
+             .token = header(call, wire::xxl::kTokenHeader)};
   Waiting waiting{.request = std::move(*request.value()),
+                  .claim = std::move(claim),
+                  .peer = call.peer,
                   .room = std::make_shared<Room>(bytes_, call.body.size()),
                   .responder = responder};
   if (*bytes_ > kWaitingBytesMax || !waiting_.put(std::move(waiting)))
@@ -136,12 +145,21 @@ std::optional<std::string> XxlAdmin::refusal_of(const net::HttpCall& call,
   if (path.empty()) return "invalid request, uri-mapping empty.";
   if (call.body.empty()) return "invalid request, requestBody empty.";
   if (!config_.closed.empty()) return config_.closed;
-  if (config_.tokens.empty()) return std::nullopt;
+  // Who names an app may have its token, which the loop knows.
+  if (has_token(call) || !header(call, wire::xxl::kAppNameHeader).empty()) return std::nullopt;
+  return "The access token is wrong.";
+}
+
+bool XxlAdmin::has_token(const net::HttpCall& call) const {
   const std::string token = header(call, wire::xxl::kTokenHeader);
-  bool is_known = false;
-  for (const std::string& one : config_.tokens) is_known |= is_same_secret(token, one);
-  if (!is_known) return "The access token is wrong.";
-  return std::nullopt;
+  bool is_one = config_.tokens.empty();
+  for (const std::string& one : config_.tokens) is_one |= is_same_secret(token, one);
+  return is_one;
+}
+
+bool XxlAdmin::is_true(const Claim& claim) const {
+  const std::string token = token_of_(claim.app_name);
+  return !token.empty() && is_same_secret(claim.token, token);
 }
 
 Result<std::optional<ExecutorRequest>> XxlAdmin::read(const net::HttpCall& call,
@@ -189,6 +207,12 @@ void XxlAdmin::hand_over() {
   while (is_open_) {
     std::optional<Waiting> next = waiting_.take();
     if (!next) return;
+    if (next->claim && !is_true(*next->claim)) {
+      const std::string why = "invalid request, accessToken or appname invalid.";
+      false_claims_.add(next->peer, why);
+      answer(next->responder, failure(why));
+      continue;
+    }
     on_request_(std::move(next->request),
                 [responder = next->responder, room = next->room](const Status& stored) {
                   answer(responder, stored.ok() ? Reply{} : failure(stored.error().message));

@@ -30,12 +30,16 @@ struct XxlAdminConfig {
 // it says, because that is how they read it. A request is answered when what it says is stored;
 // while there is nobody to store it, it waits.
 //
+// Who names an app (as in dialect D) may come with the token of that app instead of a common one.
+//
 // Whatever is wrong with a request is answered and logged. What waits is bounded.
 //
 // Thread: call() the HTTP server's, all else the loop's.
 class XxlAdmin {
  public:
   using OnRequest = std::function<void(ExecutorRequest request, OnStored done)>;
+  // The token of an app's own; empty: it has none.
+  using TokenOf = std::function<std::string(const std::string& app_name)>;
 
   // Of a request.
   static constexpr std::size_t kBodyMax = 5 * 1024 * 1024;
@@ -43,8 +47,9 @@ class XxlAdmin {
   // Whether a request to this target is for an xxl-job admin.
   static bool is_target(std::string_view target);
 
-  // The references must outlive it. `on_request` is called on the loop.
-  XxlAdmin(XxlAdminConfig config, EventLoop& loop, const Clock& clock, OnRequest on_request);
+  // The references must outlive it. The functions are called on the loop.
+  XxlAdmin(XxlAdminConfig config, EventLoop& loop, const Clock& clock, OnRequest on_request,
+           TokenOf token_of);
   // Requires: nobody calls any more.
   ~XxlAdmin();
   XxlAdmin(const XxlAdmin&) = delete;
@@ -60,13 +65,22 @@ class XxlAdmin {
  private:
   // Room that the requests which wait take.
   struct Room;
+  // By which somebody without one of the tokens wants to be let in.
+  struct Claim {
+    std::string app_name{};
+    std::string token{};
+  };
   struct Waiting {
     ExecutorRequest request{};
+    std::optional<Claim> claim{};
+    std::string peer{};
     std::shared_ptr<Room> room{};
     net::HttpResponder responder;
   };
 
   std::optional<std::string> refusal_of(const net::HttpCall& call, std::string_view path) const;
+  bool has_token(const net::HttpCall& call) const;
+  bool is_true(const Claim& claim) const;
   // What to hand to the loop; nothing where the answer is a success without it.
   Result<std::optional<ExecutorRequest>> read(const net::HttpCall& call, std::string_view path);
   void hand_over();
@@ -74,7 +88,9 @@ class XxlAdmin {
   const XxlAdminConfig config_;
   EventLoop& loop_;
   const OnRequest on_request_;
-  net::RefusalLog refusals_;
+  const TokenOf token_of_;
+  net::RefusalLog refusals_;      // of the HTTP server's thread
+  net::RefusalLog false_claims_;  // of the loop
   std::shared_ptr<std::atomic<std::size_t>> bytes_ = std::make_shared<std::atomic<std::size_t>>(0);
   Mailbox<Waiting> waiting_;
   bool is_open_ = false;

@@ -33,7 +33,9 @@ constexpr const char* kRegistration =
 
 // An admin behind its HTTP server, and a loop that stores what comes.
 struct Admin {
-  explicit Admin(XxlAdminConfig config = {}) : desk(std::move(config), loop, clock, on_request()) {
+  explicit Admin(XxlAdminConfig config = {})
+      : desk(std::move(config), loop, clock, on_request(),
+             [](const std::string& app_name) { return app_name == "billing" ? "own" : ""; }) {
     desk.set_open(true);
   }
 
@@ -198,6 +200,22 @@ TEST(XxlAdmin, AsksForAToken) {
   EXPECT_THAT(a.requests, IsEmpty());
   EXPECT_EQ(message_of(a.post("/api/registry", kRegistration, {{"xxl-job-access-token", "tok-2"}})),
             "");
+}
+
+TEST(XxlAdmin, TakesTheTokenOfAnAppThatIsNamed) {
+  Admin a({.tokens = {"tok-1"}});
+  const auto answer_to = [&](const std::string& app, const std::string& token) {
+    return message_of(a.post("/api/registry", kRegistration,
+                             {{"XXL-JOB-APPNAME", app}, {"XXL-JOB-ACCESS-TOKEN", token}}));
+  };
+  const std::string wrong = "invalid request, accessToken or appname invalid.";
+  EXPECT_EQ(answer_to("billing", "other"), wrong);
+  EXPECT_EQ(answer_to("billing", ""), wrong);
+  EXPECT_EQ(answer_to("unknown", "own"), wrong);
+  EXPECT_EQ(answer_to("unknown", ""), wrong);
+  EXPECT_THAT(a.requests, IsEmpty());
+  EXPECT_EQ(answer_to("billing", "own"), "");
+  EXPECT_EQ(answer_to("billing", "tok-1"), "");
 }
 
 TEST(XxlAdmin, LetsNobodyInWhereItIsClosed) {
