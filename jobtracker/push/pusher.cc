@@ -102,7 +102,7 @@ void Pusher::seat(GroupId group) {
     const Group* known = catalog_.group(group);
     if (known == nullptr) return;  // Another has made it just now: run_once() comes back to it.
     Worker worker{.session = session, .name = known->name, .group = group};
-    worker.threads = config_.calls_max;
+    worker.threads = config_.claims_max;
     worker.kinds = RunKinds::pushed();
     worker.handout_last = clock_.now().time_since_epoch().count();
     workers_.put(std::move(worker));
@@ -114,7 +114,8 @@ void Pusher::set_credit(GroupId group) {
   Worker* worker = workers_.find(push_session(group));
   if (worker == nullptr) return;
   const bool is_served = poster_ != nullptr && !executors_.members(group).empty();
-  const std::int32_t window = std::max(0, config_.calls_max - calls_of_[group]);
+  const auto waiting = static_cast<std::int32_t>(uncalled_[group].size());
+  const std::int32_t window = std::max(0, config_.claims_max - calls_of_[group] - waiting);
   worker->take_pull({.session = worker->session,
                      .number = worker->pull + 1,
                      .handout_seen = worker->handout_last,
@@ -246,6 +247,12 @@ std::vector<std::string> Pusher::chosen(const Job& job, const std::vector<std::s
         PutRoute{{.definition = job.definition, .group = job.group, .memory = memory.to_text()}});
   }
   prefer_the_well(job.group, order);
+  // Another try had better be made elsewhere.
+  const auto failed = failed_at_.find(job.id);
+  if (failed == failed_at_.end()) return order;
+  std::stable_partition(order.begin(), order.end(),
+                        [&](const std::string& address) { return address != failed->second; });
+  failed_at_.erase(failed);
   return order;
 }
 
@@ -280,7 +287,8 @@ void Pusher::store_runs(const Job& job, std::vector<Operation> operations) {
           Run* run = put == nullptr ? nullptr : find_run(put->row.log_id);
           if (run == nullptr) continue;
           run->phase = Phase::kStored;
-          call(*its, *run);
+          uncalled_[its->group].push_back(run->row.log_id);
+          call_waiting(its->group);
         }
       });
 }
@@ -356,31 +364,32 @@ void Pusher::on_outcome(net::PostOutcome outcome) {
     case Call::Kind::kKill:
       break;  // The result tells, or there is none.
   }
+  call_waiting(call.group);
   set_credit(call.group);
 }
 
 // FAILOVER and BUSYOVER: the first that says that it is there, or idle.
 void Pusher::ask_next(Job& job) {
   const bool is_failover = job.push.route == Route::kFailover;
-  while (!job.to_ask.empty()) {
-    const std::string address = job.to_ask.front();
-    job.to_ask.erase(job.to_ask.begin());
-    if (post({.kind = Call::Kind::kChoose,
-              .group = job.group,
-              .job = job.id,
-              .attempt = job.attempt,
-              .address = address},
-             is_failover ? "beat" : "idleBeat",
-             is_failover ? "{}" : wire::xxl::write_job({.job_id = job.call.job_id})))
-      return;
+  if (job.to_ask.empty()) {
+    return end_job(job, wire::RunOutcome::kException,
+                   is_failover ? "no executor answers" : "no executor is idle");
   }
-  end_job(job, wire::RunOutcome::kException,
-          is_failover ? "no executor answers" : "no executor is idle");
+  // Otherwise run_once() comes back to it.
+  job.is_asking = post({.kind = Call::Kind::kChoose,
+                        .group = job.group,
+                        .job = job.id,
+                        .attempt = job.attempt,
+                        .address = job.to_ask.front()},
+                       is_failover ? "beat" : "idleBeat",
+                       is_failover ? "{}" : wire::xxl::write_job({.job_id = job.call.job_id}));
+  if (job.is_asking) job.to_ask.erase(job.to_ask.begin());
 }
 
 void Pusher::on_asked(const Call& call, const net::PostOutcome& outcome) {
   Job* job = find(call.job, call.attempt);
   if (job == nullptr || job->result) return;
+  job->is_asking = false;
   if (answer_to_beat(outcome) != BeatAnswer::kYes) return ask_next(*job);
   std::vector<std::string> order{call.address};
   std::move(job->to_ask.begin(), job->to_ask.end(), std::back_inserter(order));
@@ -399,31 +408,46 @@ void Pusher::note_log(const Job& job, const Run& run) {
               .app_name = catalog_.group(job.group)->name});
 }
 
-void Pusher::call(Job& job, Run& run) {
-  if (job.result) return;
-  if (!job.killed.empty()) return end_run(job, run, wire::xxl::kFailure, "it was not called");
-  if (poster_ == nullptr || !outside_.may_call()) return;  // run_once() comes back to it.
+// Until as many are under way as may be; the outcome of one makes room for the next.
+void Pusher::call_waiting(GroupId group) {
+  std::deque<std::int64_t>& waiting = uncalled_[group];
+  while (!waiting.empty()) {
+    Run* run = find_run(waiting.front());
+    const bool is_due = run != nullptr && run->phase == Phase::kStored;
+    if (is_due && !call(jobs_.at(run->row.job), *run)) return;
+    waiting.pop_front();
+  }
+}
+
+bool Pusher::call(Job& job, Run& run) {
+  if (job.result) return true;
+  if (!job.killed.empty()) {
+    end_run(job, run, wire::xxl::kFailure, "it was not called");
+    return true;
+  }
+  if (calls_of_[job.group] >= config_.calls_max || !outside_.may_call()) return false;
   wire::xxl::RunCall body = job.call;
   body.log_id = run.row.log_id;
   body.log_time_ms = ms_of(run.row.called_at);
   body.shard_index = run.row.shard;
   body.shard_total = run.row.shards;
-  run.phase = Phase::kCalling;
   if (run.row.shards == 1) {
     if (Executing* entry = executing_.find(job.id, job.attempt)) entry->row.node = run.row.address;
   }
   const ExecutorRow* executor = executors_.find(job.group, run.row.address);
   const bool has_trigger = executor != nullptr && executor->has_trigger;
-  ++calls_made_;
-  note_log(job, run);
   if (!post({.group = job.group,
              .job = job.id,
              .attempt = job.attempt,
              .log_id = run.row.log_id,
              .address = run.row.address},
-            has_trigger ? "trigger" : "run", wire::xxl::write_run(body))) {
-    call_next(job, run, "too many calls wait for it");
-  }
+            has_trigger ? "trigger" : "run", wire::xxl::write_run(body)))
+    return false;
+  run.phase = Phase::kCalling;
+  run.sent_at = clock_.now();
+  ++calls_made_;
+  note_log(job, run);
+  return true;
 }
 
 void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
@@ -449,7 +473,8 @@ void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
         call_next(*job, *run, "it takes calls neither at /run nor at /trigger");
       } else {
         outside_.note_trigger(job->group, made.address);
-        call(*job, *run);
+        run->phase = Phase::kStored;
+        uncalled_[job->group].push_front(made.log_id);
       }
       break;
     case RunAnswer::kDiscarded:

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -31,7 +32,9 @@ namespace carillon::jobtracker {
 struct PusherConfig {
   // Sent to the executors of groups that have no token of their own; empty: none.
   std::string token{};
-  // Calls of a group that may be under way, so that its jobs wait in their table and not in memory.
+  // Jobs of a group that are claimed and not answered for, so that the others wait in their table
+  // and not in memory; and calls that may be under way.
+  std::int32_t claims_max = 10'000;
   std::int32_t calls_max = 2'000;
   Duration call_timeout = std::chrono::seconds{3};
   // A result may still be on its way so long after its executor was found idle.
@@ -89,7 +92,7 @@ class Pusher {
  private:
   enum class Phase : std::uint8_t {
     kStoring,  // on its way to the store; not called yet
-    kStored,   // to be called
+    kStored,   // in `uncalled_`
     kCalling,
     kRunning,  // it was taken, or may have been
     kEnded     // its result is known
@@ -97,6 +100,7 @@ class Pusher {
   struct Run {
     PushRun row{};
     Phase phase = Phase::kStoring;
+    WallTime sent_at{};                 // epoch: in an earlier session
     std::vector<std::string> others{};  // to be called if it is refused, the best last
     std::string refusals{};
     bool is_doubtful = false;             // whether it still runs
@@ -119,7 +123,8 @@ class Pusher {
     Push push{};
     RetryPolicy retries{};
     Duration timeout{};
-    std::vector<std::int64_t> runs{};         // log ids; one, or one for each shard
+    std::vector<std::int64_t> runs{};  // log ids; one, or one for each shard
+    bool is_asking = false;
     std::vector<std::string> to_ask{};        // FAILOVER, BUSYOVER: the next one first
     std::optional<wire::RunResult> result{};  // reported, and not confirmed yet
     SteadyTime reported_at{};
@@ -154,8 +159,9 @@ class Pusher {
   void add_run(Job& job, std::int32_t shard, std::int32_t shards, std::vector<std::string> order,
                std::vector<Operation>& operations);
   void store_runs(const Job& job, std::vector<Operation> operations);
-  void call_all(Job& job);
-  void call(Job& job, Run& run);
+  // False: not now.
+  bool call(Job& job, Run& run);
+  void call_waiting(GroupId group);
   void note_log(const Job& job, const Run& run);
   void on_run_answer(const Call& call, const net::PostOutcome& outcome);
   void call_next(Job& job, Run& run, const std::string& why);
@@ -163,6 +169,7 @@ class Pusher {
   void replace_run(Job& job, Run& run, std::vector<std::string> order);
   void end_run(Job& job, Run& run, std::int32_t code, std::string message, OnStored done = {});
   void end_shard(Job& job, Run& run, LogState state, OnStored done);
+  LogEntry log_of_shard(const Job& job, const Run& run, LogState state) const;
   void retry_shard(Job& job, Run& run);
   void end_if_all_have(Job& job);
   void end_job(Job& job, wire::RunOutcome outcome, std::string message);
@@ -201,9 +208,11 @@ class Pusher {
   std::unordered_map<std::int64_t, Run> runs_;  // by log id
   std::unordered_map<std::uint64_t, Call> calls_;
   std::uint64_t last_call_ = 0;
-  std::map<GroupId, std::int32_t> calls_of_;  // under way
+  std::map<GroupId, std::int32_t> calls_of_;              // under way
+  std::map<GroupId, std::deque<std::int64_t>> uncalled_;  // runs that are stored, by log id
   std::map<DefinitionId, RouteMemory> memories_;
   std::set<std::pair<GroupId, std::string>> unwell_;  // refused a connection lately
+  std::map<JobId, std::string> failed_at_;            // where the attempt before failed
   std::vector<wire::AttemptId> handed_;
   SteadyTime beaten_at_{};
   SteadyTime inbox_at_{};

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t kInboxRows = 1'000;
 constexpr Duration kInboxPeriod = std::chrono::milliseconds{500};
+constexpr std::size_t kFailedMax = 10'000;  // whose next try is to be made elsewhere
 // An end that the store did not take is reported again.
 constexpr Duration kReportAgain = std::chrono::seconds{2};
 
@@ -108,6 +109,12 @@ void Pusher::end_run(Job& job, Run& run, std::int32_t code, std::string message,
 
 void Pusher::end_job(Job& job, wire::RunOutcome outcome, std::string message) {
   if (job.result) return;
+  const bool may_be_retried =
+      outcome == wire::RunOutcome::kException || outcome == wire::RunOutcome::kTimedOut;
+  if (may_be_retried && job.retries.max > 0 && job.runs.size() == 1) {
+    if (failed_at_.size() >= kFailedMax) failed_at_.clear();  // It is a preference, no promise.
+    failed_at_[job.id] = runs_.at(job.runs.front()).row.address;
+  }
   const WallTime now = clock_.now();
   job.result = wire::RunResult{.id = {job.id, job.attempt},
                                .outcome = outcome,
@@ -116,9 +123,9 @@ void Pusher::end_job(Job& job, wire::RunOutcome outcome, std::string message) {
                                .ended_at = now};
   for (const std::int64_t log_id : job.runs) {
     const Run* run = find_run(log_id);
-    if (run != nullptr) {
-      job.result->started_at = std::min(job.result->started_at, run->row.called_at);
-    }
+    if (run == nullptr) continue;
+    const WallTime began = run->sent_at == WallTime{} ? run->row.called_at : run->sent_at;
+    job.result->started_at = std::min(job.result->started_at, began);
   }
   report(job);
 }
@@ -152,7 +159,7 @@ void Pusher::confirmed(const wire::AttemptId& id) {
 
 // ---- shards ----
 
-void Pusher::end_shard(Job& job, Run& run, LogState state, OnStored done) {
+LogEntry Pusher::log_of_shard(const Job& job, const Run& run, LogState state) const {
   const WallTime now = clock_.now();
   const std::string place =
       "shard " + std::to_string(run.row.shard) + " of " + std::to_string(run.row.shards);
@@ -170,6 +177,10 @@ void Pusher::end_shard(Job& job, Run& run, LogState state, OnStored done) {
                  .final = false};
   const Executing* executing = executing_.find(job.id, job.attempt);
   if (executing != nullptr) entry.task_id = executing->row.job.task_id;
+  return entry;
+}
+
+void Pusher::end_shard(Job& job, Run& run, LogState state, OnStored done) {
   const bool is_final = state == LogState::kSucceeded || state == LogState::kKilled ||
                         run.row.failures >= job.retries.max;
   if (!is_final) {
@@ -177,7 +188,7 @@ void Pusher::end_shard(Job& job, Run& run, LogState state, OnStored done) {
   }
   std::vector<Operation> operations;
   operations.emplace_back(PutPushRun{run.row});
-  operations.emplace_back(AddLog{std::move(entry)});
+  operations.emplace_back(AddLog{log_of_shard(job, run, state)});
   batcher_.post_unit(
       Urgency::kCompletion, std::move(operations),
       [this, id = job.id, attempt = job.attempt, done = std::move(done)](
@@ -301,6 +312,11 @@ void Pusher::lose(Job& job, Run& run) {
   if (++run.losses >= kLostRunsMax) {
     return end_run(job, run, wire::xxl::kFailure, "its executor died or was cut off each time");
   }
+  run.phase = Phase::kEnded;
+  run.again_at = clock_.steady_now();
+  run.row.message = "its executor died or was cut off";
+  batcher_.post(Urgency::kCompletion, AddLog{log_of_shard(job, run, LogState::kLost)},
+                [](Operation&, const Outcome&, const Error*) {});
   retry_shard(job, run);
 }
 
@@ -308,6 +324,7 @@ void Pusher::run_once() {
   const SteadyTime now = clock_.steady_now();
   for (const GroupId group : executors_.groups()) {
     if (workers_.find(push_session(group)) == nullptr) seat(group);
+    call_waiting(group);
   }
   std::vector<JobId> all;
   all.reserve(jobs_.size());
@@ -327,6 +344,7 @@ void Pusher::look_at(Job& job, SteadyTime now) {
     if (now - job.reported_at >= kReportAgain) report(job);
     return;
   }
+  if (!job.to_ask.empty() && !job.is_asking && job.runs.empty()) return ask_next(job);
   const bool stops = job.stop_by && now >= *job.stop_by;
   if (stops) job.stop_by.reset();
   for (const std::int64_t log_id : std::vector<std::int64_t>(job.runs)) {
@@ -344,7 +362,6 @@ void Pusher::look_at_run(Job& job, Run& run, SteadyTime now) {
   if (run.phase == Phase::kEnded && run.again_at && now >= *run.again_at) {
     return retry_shard(job, run);
   }
-  if (run.phase == Phase::kStored) return call(job, run);
   if (run.phase != Phase::kRunning) return;
   const bool is_over = job.timeout > Duration{} &&
                        clock_.now() - run.row.called_at >= job.timeout + config_.stop_grace;

@@ -1,5 +1,6 @@
 #include "tests/support/fake_executors.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "shared/wire/xxl/read.h"
@@ -34,7 +35,9 @@ void FakeExecutors::set_receiver(net::PostReceiver* receiver) {
 }
 
 bool FakeExecutors::post(net::Post post) {
+  if (takes_no_more) return false;
   const Duration timeout = post.timeout;
+  most_under_way = std::max(most_under_way, ++under_way);
   executor_.post_at(
       clock_.steady_now() + kWay, [this, timeout, life = life_, post = std::move(post)] {
         PostOutcome outcome{.id = post.id};
@@ -63,6 +66,7 @@ bool FakeExecutors::post(net::Post post) {
           }
         }
         executor_.post_at(clock_.steady_now() + takes, [this, life, outcome = std::move(outcome)] {
+          --under_way;
           if (receiver_ != nullptr && life == life_) receiver_->on_outcome(outcome);
         });
       });
@@ -83,6 +87,7 @@ std::string FakeExecutors::answer(One& one, const std::string& path, const std::
     one.calls.push_back(call);
     if (!one.refuses.empty()) return reply(500, one.refuses);
     if (!one.answers.empty()) return one.answers;
+    one.taken.push_back(call);
     one.running[call.log_id] = {.call = call};
     executor_.post_at(clock_.steady_now() + one.run_time,
                       [this, address, log_id = call.log_id, code = one.code,

@@ -35,6 +35,7 @@ class FakeExecutors final : public net::Poster {
     std::string message = "fine";
 
     std::vector<wire::xxl::RunCall> calls{};
+    std::vector<wire::xxl::RunCall> taken{};       // of them
     std::vector<std::string> paths{};              // of all posts
     std::map<std::string, std::string> headers{};  // of the last
     std::map<std::int64_t, Running> running{};     // by log id
@@ -46,6 +47,10 @@ class FakeExecutors final : public net::Poster {
   One& at(const std::string& address) { return *ones_.at(address); }
   // Its process dies, and what it ran with it.
   void kill(const std::string& address);
+
+  bool takes_no_more = false;  // too many posts are under way
+  int under_way = 0;
+  int most_under_way = 0;
 
   void set_receiver(net::PostReceiver* receiver) override;
   bool post(net::Post post) override;

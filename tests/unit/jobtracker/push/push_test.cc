@@ -8,6 +8,7 @@ namespace carillon::jobtracker {
 namespace {
 
 using carillon::testing::states;
+using carillon::testing::TrackerBundle;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
@@ -202,6 +203,18 @@ TEST(Push, AFailedRunIsRetriedAndItsCodesAreTold) {
   EXPECT_EQ(test.bundle.log("orders")[1].message, "boom");
 }
 
+TEST(Push, ARetryIsMadeAtAnotherExecutor) {
+  Pushed test;
+  test.executor(kOne).code = 500;
+  auto& two = test.executor(kTwo);
+  JobSpec job = pushed("orders");
+  job.retries = {.max = 1, .base = seconds{1}};
+  test.submit(job);
+  ASSERT_TRUE(test.has_ended("orders"));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kFailed, LogState::kSucceeded));
+  EXPECT_THAT(two.calls, SizeIs(1));
+}
+
 TEST(Push, AnExecutorThatTakesTriggersIsRemembered) {
   Pushed test;
   auto& one = test.executor(kOne);
@@ -225,6 +238,35 @@ TEST(Push, AHangingExecutorDelaysNobodyElse) {
   }
   test.bundle.run_for(milliseconds{500});
   EXPECT_EQ(test.calls_of(kTwo), 100U);
+}
+
+TEST(Push, AsManyCallsAreUnderWayAsMayBeAndTheOthersFollow) {
+  Pushed test{.bundle =
+                  TrackerBundle({.tracker = {.pusher = {.claims_max = 30, .calls_max = 10}}})};
+  auto& one = test.executor(kOne);
+  std::vector<JobSpec> jobs;
+  for (int i = 0; i < 100; ++i) jobs.push_back(pushed("job-at-" + std::to_string(i)));
+  test.bundle.submit(std::move(jobs));
+  test.bundle.run_for(seconds{5});
+  EXPECT_THAT(one.calls, SizeIs(100));
+  EXPECT_EQ(test.bundle.executors.most_under_way, 10);
+  EXPECT_THAT(test.bundle.log(), SizeIs(100));
+}
+
+TEST(Push, WhatCannotBePostedNowWaitsAndDoesNotFail) {
+  Pushed test;
+  test.executor(kOne);
+  test.bundle.executors.takes_no_more = true;
+  test.submit(pushed("one"));
+  test.submit(pushed("two", Route::kFailover));
+  test.submit(pushed("three", Route::kShardingBroadcast));
+  test.bundle.run_for(seconds{10});
+  EXPECT_THAT(test.bundle.log(), IsEmpty());
+  test.bundle.executors.takes_no_more = false;
+  for (const char* task : {"one", "two", "three"}) {
+    ASSERT_TRUE(test.has_ended(task, seconds{2})) << task;
+    EXPECT_EQ(test.ended(task).back(), LogState::kSucceeded) << task;
+  }
 }
 
 TEST(Push, AJobsOwnAddressesMustBeOfItsGroup) {
