@@ -44,6 +44,7 @@ Status Cluster::start_tracker() {
   tracker_ = CARILLON_TRY(launch("jobtracker", std::move(flags)));
   const std::string ready = CARILLON_TRY(tracker_->read_line(kPatience));
   endpoint_ = CARILLON_TRY(word_of(ready, "listen"));
+  if (auto admin = word_of(ready, "xxl"); admin.ok()) admin_ = std::move(admin).value();
   return {};
 }
 

@@ -40,6 +40,8 @@ class Cluster {
 
   Result<std::unique_ptr<JobClient>> client() const;
   const std::string& endpoint() const { return endpoint_; }
+  // Where xxl-job executors reach it, with --xxl-listen; empty: nowhere.
+  const std::string& admin() const { return admin_; }
   std::string token_file() const;
   const std::string& folder() const { return options_.folder; }
 
@@ -57,6 +59,7 @@ class Cluster {
   const ClusterOptions options_;
   std::map<std::string, std::string> variables_;
   std::string endpoint_{"tcp://127.0.0.1:0"};
+  std::string admin_{};
   int workers_started_ = 0;
   std::unique_ptr<ChildProcess> tracker_{};
   std::vector<std::unique_ptr<ChildProcess>> workers_{};

@@ -42,7 +42,8 @@ struct FirePlan {
   std::vector<std::string> groups{};
   std::int64_t fires = 1000;  // schedules, each of which fires once a second
   std::int64_t seconds = 30;
-  bool spread = false;  // evenly over the second, not all at its start
+  bool spread = false;     // evenly over the second, not all at its start
+  bool is_pushed = false;  // to executors, which are there already
 };
 // How late the fires of a number of seconds were started. Leaves workers and schedules behind.
 Result<Figures> measure_fires(Round& round, const FirePlan& plan);
