@@ -12,19 +12,20 @@ constexpr Duration kLoopStuck = std::chrono::seconds{60};  // longer than any st
 
 Result<std::unique_ptr<ClusterWatch>> ClusterWatch::start(
     const std::string& store, SessionId session, const Clock& clock, const LoopState& state,
-    EventLoop& loop, std::function<void(const ClusterView&)> on_view) {
+    const StoreThread& lane, EventLoop& loop, std::function<void(const ClusterView&)> on_view) {
   auto beat = CARILLON_TRY(MysqlBeat::open(store, session));
   std::unique_ptr<ClusterWatch> watch(
-      new ClusterWatch(clock, state, loop, std::move(beat), std::move(on_view)));
+      new ClusterWatch(clock, state, lane, loop, std::move(beat), std::move(on_view)));
   watch->chore_ = CARILLON_TRY(Chore::start("beat", kLook, [raw = watch.get()] { raw->look(); }));
   return watch;
 }
 
-ClusterWatch::ClusterWatch(const Clock& clock, const LoopState& state, EventLoop& loop,
-                           std::unique_ptr<MysqlBeat> beat,
+ClusterWatch::ClusterWatch(const Clock& clock, const LoopState& state, const StoreThread& lane,
+                           EventLoop& loop, std::unique_ptr<MysqlBeat> beat,
                            std::function<void(const ClusterView&)> on_view)
     : clock_(clock),
       state_(state),
+      lane_(lane),
       loop_(loop),
       beat_(std::move(beat)),
       on_view_(std::move(on_view)) {
@@ -39,14 +40,29 @@ ClusterWatch::~ClusterWatch() {
   loop_.unwatch(views_.fd());
 }
 
-void ClusterWatch::look() {
-  const SteadyTime now = clock_.steady_now();
-  if (now >= next_beat_ && now < state_.turned_at.load() + kLoopStuck) {
-    if (beat_->run_once().ok()) proven_ = now;
-    next_beat_ = now + kBeat;
+void ClusterWatch::beat(SteadyTime now) {
+  const bool is_stuck = now >= state_.turned_at.load() + kLoopStuck || lane_watch_.stands_still();
+  if (now < next_beat_ || is_stuck) return;
+  if (beat_->run_once().ok()) proven_ = now;
+  next_beat_ = now + kBeat;
+}
+
+void ClusterWatch::watch_lane(const ClusterView& view) {
+  const bool stood_still = lane_watch_.stands_still();
+  lane_watch_.saw(lane_.commit_under_way(), view.asked, view.answered);
+  if (lane_watch_.stands_still() == stood_still) return;
+  if (stood_still) {
+    log_.info("the commit has ended, the beat goes on");
+  } else {
+    log_.warn("a commit does not end though the database answers, the beat rests until it does");
   }
+}
+
+void ClusterWatch::look() {
+  beat(clock_.steady_now());
   auto view = beat_->look(clock_, GroupId{std::min(groups_seen_, state_.last_group.load())});
   if (!view.ok()) return;
+  watch_lane(view.value());
   for (const Group& group : view.value().groups) {
     used_.set(static_cast<std::size_t>(partition_of(group.id)));
     groups_seen_ = std::max(groups_seen_, group.id.value);

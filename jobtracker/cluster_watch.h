@@ -5,7 +5,10 @@
 #include <memory>
 #include <string>
 
+#include "jobtracker/store/lane_watch.h"
 #include "jobtracker/store/sql/mysql_store.h"
+#include "jobtracker/store/store_thread.h"
+#include "shared/base/log.h"
 #include "shared/runtime/chore.h"
 #include "shared/runtime/event_loop.h"
 #include "shared/runtime/mailbox.h"
@@ -18,35 +21,40 @@ struct LoopState {
   std::atomic<std::int32_t> last_group{0};  // the highest number that it knows
 };
 
-// Raises the session's beat, as long as the loop turns, because one that is stuck is to be
-// replaced; and looks at the other job trackers in between. A lost connection is the store thread's
-// to tell of.
+// Raises the session's beat, as long as the loop turns and the lane does not stand still, because
+// one that is stuck is to be replaced; and looks at the other job trackers in between. A lost
+// connection is the store thread's to tell of.
 //
 // Thread: the loop; it has one of its own for its connection.
 class ClusterWatch {
  public:
-  // `on_view` is called on the loop.
+  // `lane` must outlive it; `on_view` is called on the loop.
   static Result<std::unique_ptr<ClusterWatch>> start(
       const std::string& store, SessionId session, const Clock& clock, const LoopState& state,
-      EventLoop& loop, std::function<void(const ClusterView&)> on_view);
+      const StoreThread& lane, EventLoop& loop, std::function<void(const ClusterView&)> on_view);
   ~ClusterWatch();
   ClusterWatch(const ClusterWatch&) = delete;
   ClusterWatch& operator=(const ClusterWatch&) = delete;
 
  private:
-  ClusterWatch(const Clock& clock, const LoopState& state, EventLoop& loop,
+  ClusterWatch(const Clock& clock, const LoopState& state, const StoreThread& lane, EventLoop& loop,
                std::unique_ptr<MysqlBeat> beat, std::function<void(const ClusterView&)> on_view);
 
   void look();
+  void beat(SteadyTime now);
+  void watch_lane(const ClusterView& view);
 
   const Clock& clock_;
   const LoopState& state_;
+  const StoreThread& lane_;
   EventLoop& loop_;
   const std::unique_ptr<MysqlBeat> beat_;
   const std::function<void(const ClusterView&)> on_view_;
-  SteadyTime next_beat_{};  // the thread's
-  SteadyTime proven_{};     // likewise
-  Partitions used_{};       // likewise
+  const Logger log_{"jobtracker.cluster"};
+  LaneWatch lane_watch_{};  // the thread's, as what follows
+  SteadyTime next_beat_{};
+  SteadyTime proven_{};
+  Partitions used_{};
   std::int32_t groups_seen_ = 0;
   Mailbox<ClusterView> views_{64};
   std::unique_ptr<Chore> chore_;

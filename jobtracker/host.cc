@@ -179,7 +179,6 @@ int Host::begin(OpenedStore opened) {
   auto life = std::make_unique<Life>(loop_);
   loop_state_.turned_at = clock_.steady_now();
   loop_state_.last_group = 0;
-  if (const Status started = start_chores(*life); !started.ok()) return fail(started.error());
   auto reader = open_reader(settings_);
   if (!reader.ok())
     return exit_with(exit_status_of(reader.error()), "store: " + reader.error().message);
@@ -189,6 +188,7 @@ int Host::begin(OpenedStore opened) {
   auto lane = start_lane(std::move(opened.store));
   if (!lane.ok()) return exit_with(kExitBug, lane.error().message);
   life->lane = std::move(lane).value();
+  if (const Status started = start_chores(*life); !started.ok()) return fail(started.error());
   const auto on_fatal = [this](const Error& error) {
     if (is_opening_) return;  // The opening tells.
     fail(error);
@@ -209,9 +209,9 @@ Status Host::start_chores(Life& life) {
   if (is_sqlite(settings_)) {
     life.checkpoints = CARILLON_TRY(start_checkpoints(sqlite_path(settings_)));
   } else {
-    life.watch =
-        CARILLON_TRY(ClusterWatch::start(settings_.store, session_, clock_, loop_state_, loop_,
-                                         [this](const ClusterView& view) { on_view(view); }));
+    life.watch = CARILLON_TRY(
+        ClusterWatch::start(settings_.store, session_, clock_, loop_state_, *life.lane, loop_,
+                            [this](const ClusterView& view) { on_view(view); }));
   }
   return {};
 }

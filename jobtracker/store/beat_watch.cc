@@ -4,14 +4,8 @@
 #include <utility>
 
 namespace carillon::jobtracker {
-namespace {
-
-constexpr Duration kGapMax = std::chrono::seconds{1};
-
-}  // namespace
-
 void BeatWatch::saw(const std::vector<SessionBeat>& beats, SteadyTime asked, SteadyTime answered) {
-  const bool is_gap = has_seen_ && answered - answered_ > kGapMax;
+  const bool is_gap = has_seen_ && answered - answered_ > kLookGapMax;
   std::map<SessionId, Watched> before = std::exchange(sessions_, {});
   for (const SessionBeat& beat : beats) sessions_[beat.session].beats.push_back(beat);
   for (auto& [session, now] : sessions_) {

@@ -17,6 +17,8 @@ inline constexpr Duration kLook = std::chrono::milliseconds{100};
 // One that was not raised for so long is silent. Longer forgives a slow database; shorter finds a
 // dead job tracker sooner.
 inline constexpr Duration kSilence = std::chrono::milliseconds{1500};
+// Two answers that lie further apart say nothing of what was between them.
+inline constexpr Duration kLookGapMax = std::chrono::seconds{1};
 
 // What a lane of a session last wrote of itself.
 struct SessionBeat {

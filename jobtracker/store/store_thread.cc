@@ -56,6 +56,7 @@ StoreThread::~StoreThread() {
 }
 
 void StoreThread::commit(Batch batch) {
+  commit_under_way_ = ++last_commit_;
   const bool taken = inbox_.put(std::move(batch));
   CARILLON_ASSERT(taken, "one batch is under way at a time, and reads leave room for it");
 }
@@ -87,19 +88,22 @@ void StoreThread::do_batch(Batch batch) {
     if (auto* unknown = std::get_if<Unknown>(&result)) result = settle(batch, std::move(*unknown));
     if (auto* committed = std::get_if<Committed>(&result)) {
       say_back();
-      answer(BatchDone{std::move(batch), std::move(*committed)});
-      return;
+      return end_batch({std::move(batch), std::move(*committed)});
     }
     if (auto* rolled_back = std::get_if<RolledBack>(&result)) {
       if (rolled_back->fenced || !may_pass(rolled_back->error)) {
-        answer(BatchDone{std::move(batch), std::move(*rolled_back)});
-        return;
+        return end_batch({std::move(batch), std::move(*rolled_back)});
       }
       if (!wait_before_retry(rolled_back->error)) return;
     } else {
       return;  // Settling was given up, because the process stops.
     }
   }
+}
+
+void StoreThread::end_batch(BatchDone done) {
+  commit_under_way_ = 0;  // Before the loop, told of this end, begins another one.
+  answer(std::move(done));
 }
 
 CommitResult StoreThread::settle(const Batch& batch, Unknown unknown) {

@@ -43,6 +43,9 @@ class StoreThread final : public StoreLane {
   void commit(Batch batch) override;
   void read(std::uint64_t token, Read question) override;
 
+  // Each commit has a number of its own; 0: none is under way. Thread: any.
+  std::uint64_t commit_under_way() const { return commit_under_way_; }
+
  private:
   struct Question {
     std::uint64_t token = 0;
@@ -54,6 +57,7 @@ class StoreThread final : public StoreLane {
   void ask_more();
   void run();
   void do_batch(Batch batch);
+  void end_batch(BatchDone done);
   // The end of a commit whose outcome was unknown.
   CommitResult settle(const Batch& batch, Unknown unknown);
   void do_read(Question question);
@@ -69,6 +73,8 @@ class StoreThread final : public StoreLane {
   Mailbox<Work> inbox_{kLaneReadsMax + 2};  // the batch under way, and the word to stop
   std::deque<Question> to_ask_;             // reads beyond kLaneReadsMax
   std::size_t asked_ = 0;                   // reads that were not answered yet
+  std::uint64_t last_commit_ = 0;
+  std::atomic<std::uint64_t> commit_under_way_{0};
   Mailbox<LaneAnswer> outbox_{16384};
   std::atomic<bool> stopping_{false};
   Wakeup stop_;

@@ -73,8 +73,8 @@ class ClusterTest(E2eTest):
             sorted(len(groups) for groups in self.groups_of().values()) == counts
             and self.groups_of()))
 
-    def start_cluster(self, trackers=2):
-        self.start(0)
+    def start_cluster(self, trackers=2, database_port=None):
+        self.start(0, database_port)
         workers = self.start_workers()
         for which in range(1, trackers):
             self.start(which)
@@ -163,8 +163,8 @@ class Divided(ClusterTest):
 
 
 class Killed(ClusterTest):
-    def check(self, leave):
-        self.start_cluster()
+    def check(self, leave, database_port=None):
+        self.start_cluster(database_port=database_port)
         victims = self.groups_of()[0]
         long_ones = [f"long-{group}" for group in GROUPS]
         for group in GROUPS:
@@ -197,6 +197,18 @@ class Killed(ClusterTest):
         self.trackers[0].send(signal.SIGCONT)
         self.assertEqual(self.trackers[0].wait(), 3)
         self.assertIn("another job tracker took over", self.trackers[0].log())
+
+    def test_one_whose_commit_hangs_is_replaced_though_the_database_answers_it(self):
+        proxy = faults.Proxy(self.mariadb.port)
+        self.addCleanup(proxy.close)
+
+        def hang(_):
+            proxy.cut_at("COMMIT", faults.HANG)
+            self.assertTrue(proxy.struck.wait(harness.PATIENCE), "nothing was committed")
+
+        self.check(hang, proxy.port)
+        self.assertEqual(self.trackers[0].wait(), 3)
+        self.assertIn("the beat rests", self.trackers[0].log())
 
 
 class CutOff(ClusterTest):
