@@ -11,8 +11,6 @@ namespace carillon {
 namespace {
 
 constexpr const char* kDeniedPrefix = "access denied";
-// Others get their answers so long before the connection goes elsewhere.
-constexpr Duration kElsewhereWait = std::chrono::milliseconds{100};
 constexpr std::size_t kTrackersMax = 64;
 
 // The number of a request that changes something; nullptr for one that only asks.
@@ -64,7 +62,13 @@ Requests::Requests(RequestsConfig config, const Clock& clock, std::int64_t clien
       client_(client),
       make_transport_(std::move(make_transport)),
       trackers_(config_.trackers),
-      away_since_(clock.steady_now()) {}
+      away_since_(clock.steady_now()),
+      lines_(make_transport_, config_.try_next_after,
+             {.on_frame = [this](const std::string& address,
+                                 std::string_view frame) { on_answer(address, frame); },
+              .on_connected = [this](const std::string& address) { on_line_connected(address); },
+              .on_lost = [this](const std::string& address,
+                                const std::string& reason) { on_line_lost(address, reason); }}) {}
 
 Requests::~Requests() {
   if (transport_) transport_->set_receiver(nullptr);
@@ -76,7 +80,6 @@ Status Requests::connect(std::size_t tracker) {
   if (connected_) away_since_ = clock_.steady_now();
   connected_ = false;
   leaving_ = false;
-  elsewhere_.reset();
   tracker_ = tracker;
   try_next_at_.reset();
   transport_ = CARILLON_TRY(make_transport_(trackers_[tracker]));
@@ -134,6 +137,8 @@ void Requests::deliver(wire::Submit submit, Done done) {
 
 void Requests::place(Outstanding outstanding, wire::Message request) {
   const std::uint64_t correlation = ++last_correlation_;
+  outstanding.subject = subject_of(request);
+  outstanding.line = line_for(outstanding.subject);
   outstanding.frame = wire::encode({correlation, std::move(request)});
   const auto placed = outstanding_.emplace(correlation, std::move(outstanding)).first;
   if (placed->second.frame.size() > wire::kFrameBytesMax) {
@@ -143,7 +148,22 @@ void Requests::place(Outstanding outstanding, wire::Message request) {
                      " bytes, at most " + std::to_string(wire::kFrameBytesMax) + " can be sent"});
     return;
   }
-  if (connected_) send(placed->second, clock_.steady_now());
+  if (can_send(placed->second)) send(placed->second, clock_.steady_now());
+}
+
+// Only where nothing about the same is on another way, so that nothing overtakes it.
+std::string Requests::line_for(const std::string& subject) const {
+  const std::string owner = lines_.owner_of(subject);
+  if (owner == trackers_[tracker_] || !lines_.is_connected(owner)) return {};
+  const bool is_alone =
+      std::none_of(outstanding_.begin(), outstanding_.end(), [&](const auto& one) {
+        return one.second.subject == subject && one.second.line != owner && !one.second.is_in_parts;
+      });
+  return is_alone ? owner : std::string{};
+}
+
+bool Requests::can_send(const Outstanding& request) const {
+  return request.line.empty() ? connected_ : lines_.is_connected(request.line);
 }
 
 void Requests::start_unnumbered() {
@@ -163,16 +183,17 @@ void Requests::send(Outstanding& request, SteadyTime now) {
   request.send_at = now + request.resend_after;
   // A transport that is full or just gone keeps nothing: it is sent again later, or over the next
   // connection.
-  if (!transport_->send(request.frame).ok()) return;
+  const Status sent = request.line.empty() ? transport_->send(request.frame)
+                                           : lines_.send(request.line, request.frame);
+  if (!sent.ok()) return;
   request.was_sent = true;
   if (!request.sent_at) request.sent_at = now;
   ++request.open_sendings;
 }
 
 void Requests::send_due(SteadyTime now) {
-  if (!connected_) return;
   for (auto& [correlation, request] : outstanding_) {
-    if (request.is_in_parts || (request.is_elsewhere && elsewhere_)) continue;
+    if (request.is_in_parts || !can_send(request)) continue;
     if (!request.send_at || *request.send_at <= now) send(request, now);
   }
 }
@@ -181,10 +202,10 @@ SteadyTime Requests::give_up_at(bool was_sent, SteadyTime asked_at) const {
   return asked_at + (was_sent || connected_ ? config_.answer_timeout : config_.connect_timeout);
 }
 
-Error Requests::give_up_error(bool was_sent) const {
+Error Requests::give_up_error(bool was_sent, const std::string& line) const {
   if (std::string_view{last_reason_}.starts_with(kDeniedPrefix)) return denied_error();
   if (was_sent) {
-    return {ErrorCode::kTimeout, "no answer from " + trackers_[tracker_] + " within " +
+    return {ErrorCode::kTimeout, "no answer from " + name_of(line) + " within " +
                                      format_duration(config_.answer_timeout) +
                                      ", the job tracker may have taken it (ask before repeating)"};
   }
@@ -214,7 +235,8 @@ void Requests::give_up_due(SteadyTime now) {
   for (const std::uint64_t correlation : late) {
     const auto found = outstanding_.find(correlation);
     if (found == outstanding_.end()) continue;
-    answer(found, unless_taken(found->second, give_up_error(found->second.was_sent)));
+    Outstanding& request = found->second;
+    answer(found, unless_taken(request, give_up_error(request.was_sent, request.line)));
   }
   while (!unnumbered_.empty()) {
     Unnumbered& next = unnumbered_.front();
@@ -228,15 +250,21 @@ void Requests::give_up_due(SteadyTime now) {
 }
 
 void Requests::leave_if_silent(SteadyTime now) {
-  if (!connected_ || leaving_ || trackers_.size() < 2) return;
-  const bool is_silent =
-      std::any_of(outstanding_.begin(), outstanding_.end(), [&](const auto& one) {
-        return one.second.sent_at &&
-               std::max(heard_at_, *one.second.sent_at) + config_.silent_after <= now;
-      });
-  if (!is_silent) return;
-  leaving_ = true;
-  try_next_at_ = now;
+  const bool may_leave = connected_ && !leaving_ && trackers_.size() > 1;
+  for (const auto& [correlation, request] : outstanding_) {
+    if (!is_silent(request, now)) continue;
+    if (!request.line.empty()) {
+      lines_.lose(request.line, "no answer within " + format_duration(config_.silent_after));
+    } else if (may_leave) {
+      leaving_ = true;
+      try_next_at_ = now;
+    }
+  }
+}
+
+bool Requests::is_silent(const Outstanding& request, SteadyTime now) const {
+  const SteadyTime heard = request.line.empty() ? heard_at_ : lines_.heard_at(request.line);
+  return request.sent_at && std::max(heard, *request.sent_at) + config_.silent_after <= now;
 }
 
 bool Requests::needs_tracker() const { return !outstanding_.empty() || held_; }
@@ -296,7 +324,7 @@ void Requests::try_next_tracker(SteadyTime now) {
 void Requests::run_due() {
   const SteadyTime now = clock_.steady_now();
   leave_if_silent(now);
-  go_elsewhere(now);
+  lines_.close_lost(now);
   if (needs_tracker()) try_next_tracker(now);
   send_due(now);
   if (is_away(now)) store_all(give_up_error(false));
@@ -311,9 +339,9 @@ std::optional<SteadyTime> Requests::next_due() const {
   for (const auto& [correlation, request] : outstanding_) {
     consider(give_up_at(request.was_sent, request.asked_at));
     if (request.may_be_stored && !connected_) consider(away_since_ + config_.connect_timeout);
-    if (connected_ && request.send_at) consider(*request.send_at);
+    if (can_send(request) && request.send_at) consider(*request.send_at);
   }
-  if (elsewhere_) consider(is_elsewhere_only() ? SteadyTime{} : elsewhere_latest_);
+  if (const auto lines_due = lines_.next_due()) consider(*lines_due);
   if (!unnumbered_.empty()) {
     consider(give_up_at(false, unnumbered_.front().asked_at));
     const bool is_stored = store_ && is_submit(unnumbered_.front().request);
@@ -339,20 +367,29 @@ void Requests::answer(Table::iterator request, Result<wire::Message> answer) {
 
 void Requests::try_later(Table::iterator found, const Error& refusal) {
   Outstanding& request = found->second;
-  if (request.open_sendings > 0) --request.open_sendings;
   // A tracker that is not ready is not reachable. One that is too busy may take long to say so
   // again: given up before that answer, nobody would know what became of the request.
   const bool is_away = refusal.code == ErrorCode::kUnavailable;
-  if (is_away && trackers_.size() > 1) {
+  if (is_away && !request.line.empty()) {
+    // It looks after that no more, or not yet: it is asked again who does.
+    lines_.forget(request.subject);
+    request.line.clear();
+    request.sent_at.reset();
+  } else if (is_away && trackers_.size() > 1) {
     // The next one is asked at once, the round goes on at an even pace.
-    request.slow_down = config_.slow_down_wait;
+    request.slow_down = Duration{};
     leaving_ = true;
     if (!try_next_at_) try_next_at_ = clock_.steady_now() + config_.refused_wait;
-  } else {
-    request.slow_down = request.slow_down == Duration{}
-                            ? config_.slow_down_wait
-                            : std::min(request.slow_down * 2, config_.resend_after_max);
   }
+  try_again(found, is_away, refusal);
+}
+
+// A while later than the last time, or never, because of `why`.
+void Requests::try_again(Table::iterator found, bool is_away, const Error& why) {
+  Outstanding& request = found->second;
+  request.slow_down = request.slow_down == Duration{}
+                          ? config_.slow_down_wait
+                          : std::min(request.slow_down * 2, config_.resend_after_max);
   request.send_at = clock_.steady_now() + request.slow_down;
   // What another one may have taken is answered by whoever takes that one's place.
   const bool may_be_taken = trackers_.size() > 1 && request.open_sendings > 0;
@@ -360,66 +397,93 @@ void Requests::try_later(Table::iterator found, const Error& refusal) {
       request.asked_at + (is_away && !may_be_taken
                               ? config_.connect_timeout
                               : config_.answer_timeout - 2 * config_.resend_after);
-  if (*request.send_at > last_try) answer(found, unless_taken(request, refusal));
+  if (*request.send_at > last_try) answer(found, unless_taken(request, why));
 }
 
-void Requests::on_frame(std::string_view frame) {
-  heard_at_ = clock_.steady_now();
+void Requests::on_frame(std::string_view frame) { on_answer({}, frame); }
+
+void Requests::on_answer(const std::string& line, std::string_view frame) {
+  const SteadyTime now = clock_.steady_now();
+  if (line.empty()) {
+    heard_at_ = now;
+  } else {
+    lines_.heard(line, now);
+  }
   Result<wire::Envelope> decoded = wire::decode(frame);
   const std::uint64_t correlation =
       decoded.ok() ? decoded.value().correlation : wire::correlation_of(frame);
   const auto found = outstanding_.find(correlation);
   if (found == outstanding_.end()) return;  // The second answer to what was sent twice.
   if (!decoded.ok()) {
-    answer(found, Error{ErrorCode::kCorrupt, "the answer of " + trackers_[tracker_] +
+    answer(found, Error{ErrorCode::kCorrupt, "the answer of " + name_of(line) +
                                                  " cannot be read: " + decoded.error().message});
     return;
   }
-  if (const auto* refused = std::get_if<wire::ErrorReply>(&decoded.value().message)) {
-    if (refused->error.code == ErrorCode::kLimit ||
-        refused->error.code == ErrorCode::kUnavailable) {
-      try_later(found, refused->error);
-    } else {
-      answer(found, refused->error);
-    }
-    return;
-  }
-  leaving_ = false;
-  if (const auto* elsewhere = std::get_if<wire::Elsewhere>(&decoded.value().message))
-    return take_elsewhere(found, *elsewhere);
+  Outstanding& request = found->second;
+  const auto* refused = std::get_if<wire::ErrorReply>(&decoded.value().message);
+  const bool is_for_later = refused && (refused->error.code == ErrorCode::kLimit ||
+                                        refused->error.code == ErrorCode::kUnavailable);
+  const auto* elsewhere = std::get_if<wire::Elsewhere>(&decoded.value().message);
+  if ((is_for_later || elsewhere) && request.open_sendings > 0) --request.open_sendings;
+  if (refused == nullptr && line.empty()) leaving_ = false;
+  // Of an earlier sending; it goes another way by now.
+  if ((is_for_later || elsewhere) && line != request.line) return;
+  if (is_for_later) return try_later(found, refused->error);
+  if (elsewhere) return take_elsewhere(found, *elsewhere);
+  if (refused) return answer(found, refused->error);
   answer(found, std::move(decoded.value().message));
 }
 
 void Requests::take_elsewhere(Table::iterator found, const wire::Elsewhere& elsewhere) {
   if (elsewhere.address.empty()) return send_in_parts(found);
   Outstanding& request = found->second;
-  if (request.open_sendings > 0) --request.open_sendings;
-  request.is_elsewhere = true;
-  const SteadyTime now = clock_.steady_now();
-  if (!elsewhere_) elsewhere_latest_ = now + kElsewhereWait;
-  auto at = std::find(trackers_.begin(), trackers_.end(), elsewhere.address);
-  if (at == trackers_.end()) {
+  lines_.learn(request.subject, elsewhere.address);
+  if (std::find(trackers_.begin(), trackers_.end(), elsewhere.address) == trackers_.end()) {
     if (trackers_.size() >= kTrackersMax) trackers_.pop_back();
-    at = trackers_.insert(trackers_.end(), elsewhere.address);
+    trackers_.push_back(elsewhere.address);
   }
-  elsewhere_ = static_cast<std::size_t>(at - trackers_.begin());
-  // Sent back to whom it comes from: the two do not agree yet.
-  request.send_at = now + config_.refused_wait;
-  if (*elsewhere_ == tracker_) elsewhere_.reset();
+  send_on(found, elsewhere.address);
 }
 
-bool Requests::is_elsewhere_only() const {
-  return std::all_of(outstanding_.begin(), outstanding_.end(), [](const auto& one) {
-    return one.second.is_elsewhere || one.second.is_in_parts;
-  });
+void Requests::send_on(Table::iterator found, const std::string& address) {
+  Outstanding& request = found->second;
+  const SteadyTime now = clock_.steady_now();
+  const bool is_back = address == trackers_[tracker_];
+  if (!is_back) {
+    const Status opened = lines_.open(address, now);
+    if (!opened.ok()) return try_again(found, true, opened.error());
+  }
+  request.line = is_back ? std::string{} : address;
+  request.sent_at.reset();
+  request.resend_after = {};
+  // Two that send it to one another do not agree yet.
+  request.send_at = request.was_sent_on || is_back ? now + config_.refused_wait : now;
+  request.was_sent_on = true;
 }
 
-void Requests::go_elsewhere(SteadyTime now) {
-  if (!connected_ || !elsewhere_ || (!is_elsewhere_only() && now < elsewhere_latest_)) return;
-  const Status connected = connect(*elsewhere_);
-  if (connected.ok()) return;
-  last_reason_ = connected.error().message;
-  try_next_at_ = now + config_.refused_wait;
+void Requests::on_line_connected(const std::string& address) {
+  const SteadyTime now = clock_.steady_now();
+  for (auto& [correlation, request] : outstanding_) {
+    if (request.line == address && !request.is_in_parts) send(request, now);
+  }
+}
+
+void Requests::on_line_lost(const std::string& address, const std::string& reason) {
+  std::vector<std::uint64_t> open;
+  for (const auto& [correlation, request] : outstanding_) {
+    if (request.line == address) open.push_back(correlation);
+  }
+  for (const std::uint64_t correlation : open) {
+    const auto found = outstanding_.find(correlation);
+    if (found == outstanding_.end()) continue;
+    Outstanding& request = found->second;
+    request.line.clear();
+    request.sent_at.reset();
+    request.resend_after = {};
+    try_again(found, true,
+              {ErrorCode::kUnavailable, "job tracker " + address + ", which looks after '" +
+                                            request.subject + "', cannot be reached: " + reason});
+  }
 }
 
 void Requests::send_in_parts(Table::iterator found) {
@@ -480,8 +544,7 @@ void Requests::on_connected() {
   last_reason_.clear();
   denied_in_row_ = 0;
   for (auto& [correlation, request] : outstanding_) {
-    if (request.is_in_parts) continue;
-    request.is_elsewhere = false;
+    if (request.is_in_parts || !request.line.empty()) continue;
     request.resend_after = {};
     request.sent_at.reset();
     send(request, now);
@@ -493,7 +556,6 @@ void Requests::on_disconnected(const std::string& reason) {
   const bool denied = std::string_view{reason}.starts_with(kDeniedPrefix);
   if (connected_) away_since_ = clock_.steady_now();
   connected_ = false;
-  elsewhere_.reset();
   last_reason_ = reason;
   if (denied || trackers_.size() > 1) {
     const SteadyTime soon = clock_.steady_now() + config_.refused_wait;

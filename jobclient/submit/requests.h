@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "jobclient/submit/owner_lines.h"
 #include "shared/base/clock.h"
 #include "shared/net/transport.h"
 #include "shared/wire/messages.h"
@@ -29,9 +30,11 @@
 // restarted has a new token; a second denial ends every request.
 //
 // Of several job trackers each looks after other node groups. One that was asked about another's
-// says whose; the connection then goes there, as soon as nothing else waits for an answer here, and
-// what is open is sent there as it is. A submission for groups of several is sent in parts, a group
-// each, whose numbers follow from its own, so that it may be repeated as a whole.
+// says whose; the request is sent there as it is, over a line of its own (owner_lines.h), as is
+// what is asked about that group later. When that fails, it is asked here again. While something
+// about a group is on one way, nothing about it is sent on another. A submission for groups of
+// several is sent in parts, a group each, whose numbers follow from its own, so that it may be
+// repeated as a whole.
 //
 // With store_with(), a submission that would end with kUnavailable or kTimeout is stored instead,
 // and while no tracker was reachable for connect_timeout, each is stored at once; so it happens
@@ -77,8 +80,7 @@ class Requests final : public net::ClientReceiver {
  public:
   using Done = std::function<void(Result<wire::Message>)>;
   using Store = std::function<void(UnansweredSubmit)>;
-  using MakeTransport =
-      std::function<Result<std::unique_ptr<net::ClientTransport>>(const std::string& tracker)>;
+  using MakeTransport = OwnerLines::MakeTransport;
 
   // `client` numbers the changing requests of this process, 1 .. 2^59-1.
   static Result<std::unique_ptr<Requests>> open(RequestsConfig config, const Clock& clock,
@@ -121,11 +123,13 @@ class Requests final : public net::ClientReceiver {
   struct Outstanding {
     std::string frame{};
     wire::RequestNumber number{};
+    std::string subject{};  // a node group or a client group; empty: several, or none
+    std::string line{};     // to whom it goes; empty: over the connection for everything else
     bool may_be_stored = false;
     SteadyTime asked_at{};
     bool was_sent = false;
-    std::optional<SteadyTime> sent_at{};  // first, over this connection
-    bool is_elsewhere = false;            // says this tracker
+    std::optional<SteadyTime> sent_at{};  // first, over this connection or line
+    bool was_sent_on = false;             // by one job tracker to another
     bool is_in_parts = false;             // its parts are on the way
     int open_sendings = 0;  // neither answered nor refused: the tracker may have taken one
     std::optional<SteadyTime> send_at{};  // when to send it (again); empty: not on this connection
@@ -147,15 +151,21 @@ class Requests final : public net::ClientReceiver {
   void place(Outstanding outstanding, wire::Message request);
   void start_unnumbered();
   bool window_is_open() const;
+  std::string line_for(const std::string& subject) const;
+  bool can_send(const Outstanding& request) const;
   void send(Outstanding& request, SteadyTime now);
   void send_due(SteadyTime now);
   void try_later(Table::iterator request, const Error& refusal);
+  void try_again(Table::iterator request, bool is_away, const Error& why);
   void give_up_due(SteadyTime now);
   void leave_if_silent(SteadyTime now);
+  bool is_silent(const Outstanding& request, SteadyTime now) const;
   void try_next_tracker(SteadyTime now);
+  void on_answer(const std::string& line, std::string_view frame);
   void take_elsewhere(Table::iterator request, const wire::Elsewhere& elsewhere);
-  void go_elsewhere(SteadyTime now);
-  bool is_elsewhere_only() const;
+  void send_on(Table::iterator request, const std::string& address);
+  void on_line_connected(const std::string& address);
+  void on_line_lost(const std::string& address, const std::string& reason);
   void send_in_parts(Table::iterator request);
   SteadyTime give_up_at(bool was_sent, SteadyTime asked_at) const;
   void answer(Table::iterator request, Result<wire::Message> answer);
@@ -166,7 +176,10 @@ class Requests final : public net::ClientReceiver {
   void store_unsent(Unnumbered request);
   void store_all(const Error& why);
   void fail_all(const Error& error);
-  Error give_up_error(bool was_sent) const;
+  Error give_up_error(bool was_sent, const std::string& line = {}) const;
+  const std::string& name_of(const std::string& line) const {
+    return line.empty() ? trackers_[tracker_] : line;
+  }
   static Error unless_taken(const Outstanding& request, const Error& error);
   Error denied_error() const;
 
@@ -179,10 +192,8 @@ class Requests final : public net::ClientReceiver {
   bool held_ = false;
 
   std::unique_ptr<net::ClientTransport> transport_;
-  std::vector<std::string> trackers_;       // those of the configuration, and whom they have named
-  std::size_t tracker_ = 0;                 // which of them
-  std::optional<std::size_t> elsewhere_{};  // whom this one has named
-  SteadyTime elsewhere_latest_{};
+  std::vector<std::string> trackers_;  // those of the configuration, and whom they have named
+  std::size_t tracker_ = 0;            // which of them
   bool connected_ = false;
   SteadyTime away_since_{};  // not connected
   bool leaving_ = false;     // it said "not yet", and there are others
@@ -190,6 +201,8 @@ class Requests final : public net::ClientReceiver {
   SteadyTime heard_at_{};          // anything at all
   std::string last_reason_{};      // why there is no connection, for a person
   std::size_t denied_in_row_ = 0;  // trackers that denied access since the last connection
+
+  OwnerLines lines_;
 
   std::uint64_t last_correlation_ = 0;
   std::int64_t last_sequence_ = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -25,6 +25,7 @@ class FakeConnections {
     return std::unique_ptr<net::ClientTransport>(new Transport(*this, tracker));
   }
 
+  // The newest, unless a tracker is named.
   void connect() {
     current->connected = true;
     current->receiver->on_connected();
@@ -36,6 +37,19 @@ class FakeConnections {
   void reply(std::uint64_t correlation, wire::Message message) {
     current->receiver->on_frame(wire::encode({correlation, std::move(message)}));
   }
+  void connect(const std::string& tracker) {
+    current = open.at(tracker);
+    connect();
+  }
+  void disconnect(const std::string& tracker, const std::string& reason) {
+    current = open.at(tracker);
+    disconnect(reason);
+  }
+  // By the tracker that it was sent to.
+  void reply(const Sent& to, wire::Message message) {
+    open.at(to.tracker)
+        ->receiver->on_frame(wire::encode({to.envelope.correlation, std::move(message)}));
+  }
   // What was sent since the last call.
   std::vector<Sent> take() { return std::exchange(sent, {}); }
 
@@ -43,8 +57,10 @@ class FakeConnections {
     Transport(FakeConnections& its_owner, std::string its_tracker)
         : owner(its_owner), tracker(std::move(its_tracker)) {
       owner.current = this;
+      owner.open[tracker] = this;
     }
     ~Transport() override {
+      if (owner.open[tracker] == this) owner.open.erase(tracker);
       if (owner.current == this) owner.current = nullptr;
     }
     void set_receiver(net::ClientReceiver* to) override { receiver = to; }
@@ -67,6 +83,7 @@ class FakeConnections {
   std::vector<std::string> made{};
   std::vector<Sent> sent{};
   Transport* current = nullptr;
+  std::map<std::string, Transport*> open{};  // the newest with each tracker
   bool is_full = false;
 };
 

@@ -374,21 +374,141 @@ TEST(Requests, GoesWhereItIsSentWithTheSameNumber) {
   EXPECT_EQ(std::get<wire::Acted>(bundle.answers[0]->value()).message, "a is gone");
 }
 
-TEST(Requests, GoesElsewhereWhenNothingElseWaitsForAnAnswerHere) {
-  RequestsBundle bundle;
-  bundle.connections.connect();
-  bundle.act("there");
-  bundle.act("here");
-  const auto sent = bundle.connections.take();
-  bundle.connections.reply(sent[0].envelope.correlation,
-                           wire::Elsewhere{.address = "tcp://127.0.0.1:2"});
-  bundle.pass(milliseconds{50});
-  EXPECT_EQ(bundle.connections.made.size(), 1u);
-  bundle.connections.reply(sent[1].envelope.correlation, wire::Acted{});
+// Two job trackers; the second looks after the group "there", and says so of itself.
+struct TwoOwners : RequestsBundle {
+  static constexpr const char* kHere = "tcp://127.0.0.1:1";
+  static constexpr const char* kThere = "tcp://127.0.0.1:2";
+
+  TwoOwners() { connections.connect(kHere); }
+
+  void act_in(const std::string& group, const std::string& task_id) {
+    ask(wire::Act{.group = group, .task_id = task_id});
+  }
+  // Answers what was sent, as they would: "SENDER: TASK" of each.
+  std::vector<std::string> answer_all() {
+    std::vector<std::string> seen;
+    for (const auto& sent : connections.take()) {
+      const auto& act = std::get<wire::Act>(sent.envelope.message);
+      seen.push_back(sent.tracker + " " + act.task_id);
+      const bool is_owner = (act.group == "there") == (sent.tracker == kThere);
+      if (is_owner) {
+        connections.reply(sent, wire::Acted{.message = act.task_id});
+      } else {
+        connections.reply(sent, wire::Elsewhere{.address = act.group == "there" ? kThere : kHere});
+      }
+    }
+    pass(milliseconds{0});
+    return seen;
+  }
+  // The first request about "there" was sent on, and answered.
+  void know_the_way() {
+    act_in("there", "first");
+    EXPECT_THAT(answer_all(), ElementsAre("tcp://127.0.0.1:1 first"));
+    connections.connect(kThere);
+    EXPECT_THAT(answer_all(), ElementsAre("tcp://127.0.0.1:2 first"));
+    EXPECT_TRUE(answers.back() && answers.back()->ok());
+  }
+};
+
+TEST(Requests, GoElsewhereWhileOthersWaitForAnAnswerHere) {
+  TwoOwners bundle;
+  bundle.act_in("here", "slow");
+  bundle.connections.take();
+  bundle.know_the_way();
+  EXPECT_FALSE(bundle.answers[0]);
+  EXPECT_THAT(bundle.connections.made, ElementsAre(TwoOwners::kHere, TwoOwners::kThere));
+}
+
+TEST(Requests, KeepAConnectionWithEachTrackerThatTheyWereSentTo) {
+  TwoOwners bundle;
+  bundle.know_the_way();
+  for (int i = 0; i < 5; ++i) {
+    bundle.act_in("here", "a");
+    bundle.act_in("there", "b");
+    EXPECT_THAT(bundle.answer_all(), ElementsAre("tcp://127.0.0.1:1 a", "tcp://127.0.0.1:2 b"));
+    bundle.pass(seconds{10});
+  }
+  EXPECT_THAT(bundle.connections.made, ElementsAre(TwoOwners::kHere, TwoOwners::kThere));
+}
+
+TEST(Requests, AboutAGroupGoOneWayAtATime) {
+  TwoOwners bundle;
+  bundle.know_the_way();
+  bundle.connections.disconnect(TwoOwners::kThere, "closed");
   bundle.pass(milliseconds{0});
-  EXPECT_EQ(bundle.connections.made.size(), 2u);
-  bundle.connections.connect();
-  EXPECT_THAT(bundle.take_sequences(), ElementsAre(1));
+  bundle.act_in("there", "a");
+  const auto first = bundle.connections.take();
+  ASSERT_EQ(first.size(), 1u);
+  bundle.act_in("there", "b");
+  bundle.connections.reply(first[0], wire::Elsewhere{.address = TwoOwners::kThere});
+  bundle.connections.connect(TwoOwners::kThere);
+  bundle.act_in("there", "c");
+  EXPECT_THAT(bundle.answer_all(),
+              ElementsAre("tcp://127.0.0.1:1 b", "tcp://127.0.0.1:2 a", "tcp://127.0.0.1:1 c"));
+  EXPECT_THAT(bundle.answer_all(), ElementsAre("tcp://127.0.0.1:2 b", "tcp://127.0.0.1:2 c"));
+}
+
+TEST(Requests, OfALostLineAreAskedHereAgainWithTheSameNumber) {
+  TwoOwners bundle;
+  bundle.know_the_way();
+  bundle.act_in("there", "a");
+  const auto lost = bundle.connections.take();
+  ASSERT_EQ(lost.size(), 1u);
+  EXPECT_EQ(lost[0].tracker, TwoOwners::kThere);
+  bundle.connections.disconnect(TwoOwners::kThere, "closed");
+  bundle.pass(milliseconds{0});
+  bundle.pass(milliseconds{50});
+  const auto again = bundle.connections.take();
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].tracker, TwoOwners::kHere);
+  EXPECT_EQ(std::get<wire::Act>(again[0].envelope.message).request,
+            std::get<wire::Act>(lost[0].envelope.message).request);
+}
+
+TEST(Requests, OfALineThatSaysNothingAreAskedHereAgain) {
+  TwoOwners bundle;
+  bundle.know_the_way();
+  bundle.act_in("there", "a");
+  bundle.pass(milliseconds{2999});
+  for (const auto& sent : bundle.connections.take()) EXPECT_EQ(sent.tracker, TwoOwners::kThere);
+  bundle.pass(milliseconds{1});
+  bundle.pass(milliseconds{50});
+  EXPECT_THAT(bundle.answer_all(), ElementsAre("tcp://127.0.0.1:1 a"));
+}
+
+TEST(Requests, GoWhereTheGroupIsNow) {
+  TwoOwners bundle;
+  bundle.know_the_way();
+  bundle.act_in("there", "a");
+  auto sent = bundle.connections.take();
+  bundle.connections.reply(sent.at(0), wire::Elsewhere{.address = "tcp://127.0.0.1:3"});
+  bundle.pass(milliseconds{0});
+  bundle.connections.connect("tcp://127.0.0.1:3");
+  sent = bundle.connections.take();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].tracker, "tcp://127.0.0.1:3");
+  bundle.connections.reply(sent[0], wire::ErrorReply{{ErrorCode::kUnavailable, "it stops"}});
+  bundle.pass(milliseconds{50});
+  EXPECT_THAT(bundle.answer_all(), ElementsAre("tcp://127.0.0.1:1 a"));
+  EXPECT_THAT(bundle.answer_all(), ElementsAre()) << "no hot loop";
+  bundle.pass(milliseconds{50});
+  EXPECT_THAT(bundle.answer_all(), ElementsAre("tcp://127.0.0.1:2 a"));
+}
+
+TEST(Requests, SayWhichTrackerCannotBeReached) {
+  TwoOwners bundle;
+  bundle.act_in("there", "a");
+  for (int i = 0; i < 200 && !bundle.answers[0]; ++i) {
+    bundle.answer_all();
+    if (bundle.connections.open.contains(TwoOwners::kThere))
+      bundle.connections.disconnect(TwoOwners::kThere, "connection refused");
+    bundle.pass(milliseconds{50});
+  }
+  ASSERT_TRUE(bundle.answers[0]);
+  EXPECT_EQ(bundle.answers[0]->error(),
+            (Error{ErrorCode::kUnavailable,
+                   "job tracker tcp://127.0.0.1:2, which looks after 'there', cannot be reached: "
+                   "connection refused"}));
 }
 
 TEST(Requests, SendsASubmissionInPartsWithTheSameNumbersEachTime) {

@@ -1,0 +1,145 @@
+#include "jobclient/submit/owner_lines.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace carillon {
+namespace {
+
+constexpr std::size_t kLinesMax = 64;       // a cluster has no more job trackers
+constexpr std::size_t kOwnersMax = 10'000;  // nor more node groups
+
+}  // namespace
+
+std::string subject_of(const wire::Message& message) {
+  if (const auto* submit = std::get_if<wire::Submit>(&message)) {
+    const auto& jobs = submit->jobs;
+    const bool is_one = std::all_of(jobs.begin(), jobs.end(), [&](const JobSpec& job) {
+      return job.group == jobs.front().group;
+    });
+    return jobs.empty() || !is_one ? std::string{} : jobs.front().group;
+  }
+  if (const auto* act = std::get_if<wire::Act>(&message)) return act->group;
+  if (const auto* query = std::get_if<wire::Query>(&message)) return query->group;
+  // No node group has such a name.
+  if (const auto* fetch = std::get_if<wire::FetchFeedback>(&message))
+    return "clients " + fetch->client_group;
+  return {};
+}
+
+class OwnerLines::Line final : public net::ClientReceiver {
+ public:
+  Line(const Callbacks& callbacks, std::string address,
+       std::unique_ptr<net::ClientTransport> transport, SteadyTime opened_at)
+      : callbacks_(callbacks),
+        address_(std::move(address)),
+        transport_(std::move(transport)),
+        opened_at_(opened_at) {
+    transport_->set_receiver(this);
+  }
+  ~Line() override { transport_->set_receiver(nullptr); }
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+
+  void on_frame(std::string_view frame) override { callbacks_.on_frame(address_, frame); }
+  void on_connected() override { callbacks_.on_connected(address_); }
+  void on_disconnected(const std::string& reason) override { lose(reason); }
+
+  void lose(const std::string& reason) {
+    if (!lost_) lost_ = reason;
+  }
+  const std::optional<std::string>& lost() const { return lost_; }
+  bool is_connected() const { return !lost_ && transport_->is_connected(); }
+  SteadyTime opened_at() const { return opened_at_; }
+  net::ClientTransport& transport() { return *transport_; }
+
+  SteadyTime heard_at{};
+
+ private:
+  const Callbacks& callbacks_;
+  const std::string address_;
+  const std::unique_ptr<net::ClientTransport> transport_;
+  const SteadyTime opened_at_;
+  std::optional<std::string> lost_{};
+};
+
+OwnerLines::OwnerLines(MakeTransport make_transport, Duration connect_wait, Callbacks callbacks)
+    : make_transport_(std::move(make_transport)),
+      connect_wait_(connect_wait),
+      callbacks_(std::move(callbacks)) {}
+
+OwnerLines::~OwnerLines() = default;
+
+Status OwnerLines::open(const std::string& address, SteadyTime now) {
+  if (lines_.contains(address)) return {};
+  if (lines_.size() >= kLinesMax) {
+    return Error{ErrorCode::kLimit, "there are connections with " + std::to_string(kLinesMax) +
+                                        " job trackers already"};
+  }
+  auto transport = CARILLON_TRY(make_transport_(address));
+  lines_.emplace(address, std::make_unique<Line>(callbacks_, address, std::move(transport), now));
+  return {};
+}
+
+bool OwnerLines::is_connected(const std::string& address) const {
+  const auto found = lines_.find(address);
+  return found != lines_.end() && found->second->is_connected();
+}
+
+Status OwnerLines::send(const std::string& address, std::string frame) {
+  const auto found = lines_.find(address);
+  if (found == lines_.end()) return Error{ErrorCode::kUnavailable, "not connected to " + address};
+  return found->second->transport().send(std::move(frame));
+}
+
+SteadyTime OwnerLines::heard_at(const std::string& address) const {
+  const auto found = lines_.find(address);
+  return found == lines_.end() ? SteadyTime{} : found->second->heard_at;
+}
+
+void OwnerLines::heard(const std::string& address, SteadyTime now) {
+  const auto found = lines_.find(address);
+  if (found != lines_.end()) found->second->heard_at = now;
+}
+
+void OwnerLines::lose(const std::string& address, const std::string& reason) {
+  const auto found = lines_.find(address);
+  if (found != lines_.end()) found->second->lose(reason);
+}
+
+void OwnerLines::close_lost(SteadyTime now) {
+  std::vector<std::pair<std::string, std::string>> lost;
+  for (auto& [address, line] : lines_) {
+    if (!line->is_connected() && now >= line->opened_at() + connect_wait_) line->lose("no answer");
+    if (line->lost()) lost.emplace_back(address, *line->lost());
+  }
+  for (const auto& [address, reason] : lost) {
+    lines_.erase(address);
+    std::erase_if(owners_, [&](const auto& one) { return one.second == address; });
+  }
+  for (const auto& [address, reason] : lost) callbacks_.on_lost(address, reason);
+}
+
+std::optional<SteadyTime> OwnerLines::next_due() const {
+  std::optional<SteadyTime> first;
+  for (const auto& [address, line] : lines_) {
+    if (line->is_connected()) continue;
+    const SteadyTime due = line->lost() ? SteadyTime{} : line->opened_at() + connect_wait_;
+    if (!first || due < *first) first = due;
+  }
+  return first;
+}
+
+void OwnerLines::learn(const std::string& subject, const std::string& address) {
+  if (subject.empty() || (owners_.size() >= kOwnersMax && !owners_.contains(subject))) return;
+  owners_[subject] = address;
+}
+
+std::string OwnerLines::owner_of(const std::string& subject) const {
+  const auto found = owners_.find(subject);
+  return found == owners_.end() ? std::string{} : found->second;
+}
+
+}  // namespace carillon
