@@ -57,8 +57,8 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
                   *this, ids_, clock_, executor, log_),
       completion_(catalog_, executing_, workers_, batcher_, recurrence_, feedback_, *this, ids_,
                   clock_, random, log_),
-      dispatcher_(config_.dispatcher, catalog_, executing_, workers_, batcher_, questions, clock_,
-                  executor, recurrence_, completion_, *this, log_),
+      dispatcher_(config_.dispatcher, session, catalog_, executing_, workers_, batcher_, questions,
+                  clock_, executor, recurrence_, completion_, *this, log_),
       recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
       pusher_(
           config_.pusher, catalog_, ownership_, executing_, executors_, workers_, batcher_,

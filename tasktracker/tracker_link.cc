@@ -100,11 +100,10 @@ void TrackerLink::on_registered(const wire::Registered& registered) {
 void TrackerLink::on_hand_out(wire::HandOut&& hand_out) {
   if (hand_out.session != config_.fetcher.session) return;
   const std::size_t count = hand_out.jobs.size();
-  const std::uint64_t refused = fetcher_.counts().refused;
-  fetcher_.on_hand_out(hand_out, clock_.steady_now());
-  if (fetcher_.counts().refused != refused) {
-    log_.warn("hand-out refused, it answers a pull older than the lease", "tracker",
-              trackers_.endpoint(), "jobs", count);
+  const Status taken = fetcher_.on_hand_out(hand_out, clock_.steady_now());
+  if (!taken.ok()) {
+    log_.warn("hand-out refused", "tracker", trackers_.endpoint(), "jobs", count, "reason",
+              taken.error().message);
   }
   runs_.add(std::move(hand_out.jobs));
 }

@@ -8,11 +8,12 @@
 
 namespace carillon::jobtracker {
 
-Dispatcher::Dispatcher(DispatcherConfig config, Catalog& catalog, ExecutingTable& executing,
-                       Workers& workers, Batcher& batcher, Questions& questions,
-                       SchedulingClock& clock, Executor& executor, Gate& gate, TakeBack& ends,
-                       WorkerLink& link, const Logger& log)
+Dispatcher::Dispatcher(DispatcherConfig config, SessionId session, Catalog& catalog,
+                       ExecutingTable& executing, Workers& workers, Batcher& batcher,
+                       Questions& questions, SchedulingClock& clock, Executor& executor, Gate& gate,
+                       TakeBack& ends, WorkerLink& link, const Logger& log)
     : config_(config),
+      session_(session),
       catalog_(catalog),
       executing_(executing),
       workers_(workers),
@@ -379,7 +380,8 @@ void Dispatcher::send_frame(Worker& worker, std::vector<JobId> jobs) {
   const SteadyTime steady_now = clock_.steady_now();
   wire::HandOut message{.session = worker.session,
                         .number = worker.number_handout(count, steady_now),
-                        .pull = worker.pull};
+                        .pull = worker.pull,
+                        .tracker_session = session_.value};
   worker.reserved -= count;
   const WallTime now = clock_.now();
   for (const JobId id : jobs) {

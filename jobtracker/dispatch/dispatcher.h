@@ -49,9 +49,10 @@ struct DispatcherConfig {
 // Thread: the loop.
 class Dispatcher final : public JobSink {
  public:
-  Dispatcher(DispatcherConfig config, Catalog& catalog, ExecutingTable& executing, Workers& workers,
-             Batcher& batcher, Questions& questions, SchedulingClock& clock, Executor& executor,
-             Gate& gate, TakeBack& ends, WorkerLink& link, const Logger& log);
+  Dispatcher(DispatcherConfig config, SessionId session, Catalog& catalog,
+             ExecutingTable& executing, Workers& workers, Batcher& batcher, Questions& questions,
+             SchedulingClock& clock, Executor& executor, Gate& gate, TakeBack& ends,
+             WorkerLink& link, const Logger& log);
 
   // Starts to look after a group's table.
   void open_group(GroupId group);
@@ -125,6 +126,7 @@ class Dispatcher final : public JobSink {
   wire::HandedJob handed(const Executing& entry) const;
 
   DispatcherConfig config_;
+  const SessionId session_;
   Catalog& catalog_;
   ExecutingTable& executing_;
   Workers& workers_;

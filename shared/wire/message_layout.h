@@ -149,7 +149,8 @@ struct Layout<HandOut> {
   static constexpr std::string_view kName = "HandOut";
   static constexpr std::tuple kSlots{slot("session", &HandOut::session),
                                      slot("number", &HandOut::number), slot("pull", &HandOut::pull),
-                                     slot("jobs", &HandOut::jobs)};
+                                     slot("jobs", &HandOut::jobs),
+                                     slot("tracker_session", &HandOut::tracker_session)};
 };
 
 template <>

@@ -173,6 +173,7 @@ struct HandOut {
   std::int64_t number = 0;  // grows in a worker's session, over restarts of the tracker too
   std::int64_t pull = 0;    // the newest Pull::number known when it was sent
   std::vector<HandedJob> jobs{};
+  std::int64_t tracker_session = 0;  // as of Registered: whose hand-out it is
 };
 
 enum class RunOutcome : int {

@@ -58,7 +58,13 @@ void Fetcher::on_refused(SteadyTime now) {
   registered_at_ = now;
 }
 
-void Fetcher::on_hand_out(wire::HandOut& hand_out, SteadyTime now) {
+Status Fetcher::on_hand_out(wire::HandOut& hand_out, SteadyTime now) {
+  if (hand_out.tracker_session != tracker_session_) {
+    // Nor does it say anything of the credit that the other one has.
+    counts_.refused += hand_out.jobs.size();
+    hand_out.jobs.clear();
+    return Error{ErrorCode::kConflict, "it is of an earlier session of the job tracker"};
+  }
   // The last and not the highest: after a restart the tracker begins again.
   handout_seen_ = hand_out.number;
   credit_ = std::max(0, credit_ - static_cast<int>(hand_out.jobs.size()));
@@ -72,7 +78,7 @@ void Fetcher::on_hand_out(wire::HandOut& hand_out, SteadyTime now) {
     // The next pull tells that they are not held.
     holding_at_ = now;
     pull_now_ = true;
-    return;
+    return Error{ErrorCode::kTimeout, "it answers a pull older than the lease"};
   }
   std::erase_if(hand_out.jobs, [this](const wire::HandedJob& job) {
     const bool is_new = held_.emplace(job.id, false).second;
@@ -84,6 +90,7 @@ void Fetcher::on_hand_out(wire::HandOut& hand_out, SteadyTime now) {
     }
     return !is_new;
   });
+  return {};
 }
 
 void Fetcher::on_finished(const wire::AttemptId& id, Duration run_time) {

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "carillon/result.h"
 #include "carillon/time.h"
 #include "shared/wire/messages.h"
 #include "tasktracker/attempt_hash.h"
@@ -36,7 +37,7 @@ struct FetcherConfig {
 struct FetcherCounts {
   std::uint64_t pulls = 0;
   std::uint64_t handed = 0;            // jobs accepted
-  std::uint64_t refused = 0;           // jobs of hand-outs that answered too old a pull
+  std::uint64_t refused = 0;           // jobs of hand-outs that came too late
   std::uint64_t duplicates = 0;        // jobs held already
   std::uint64_t sessions_unknown = 0;  // times the tracker had forgotten this session
 };
@@ -46,7 +47,8 @@ struct FetcherCounts {
 //
 // The lease counts from the sending of the newest pull that was answered, so it always ends before
 // the tracker's own. A hand-out that answers a pull sent longer ago than the lease is not run: the
-// tracker may have given its jobs to somebody else by now.
+// tracker may have given its jobs to somebody else by now. Nor is one of another session of a job
+// tracker than the one that it is registered with, which may know nothing of its jobs.
 //
 // "Held" is a job from its hand-out until its result was confirmed or it was given back.
 //
@@ -63,8 +65,8 @@ class Fetcher {
   void on_unknown_session();
   // The tracker refused to register this worker.
   void on_refused(SteadyTime now);
-  // Leaves in the message what shall be run.
-  void on_hand_out(wire::HandOut& hand_out, SteadyTime now);
+  // Leaves in the message what shall be run. An error: nothing is, because it came too late.
+  Status on_hand_out(wire::HandOut& hand_out, SteadyTime now);
 
   void on_finished(const wire::AttemptId& id, Duration run_time);
   void on_confirmed(const wire::AttemptId& id);

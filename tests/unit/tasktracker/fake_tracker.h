@@ -55,7 +55,7 @@ class FakeTracker final : public net::ClientTransport {
   }
   // Hands out more than there is room for.
   void push(std::int64_t job, const JobSpec& spec) {
-    wire::HandOut hand_out{.session = session_, .number = ++hand_outs_, .pull = last_pull_.number};
+    wire::HandOut hand_out = next_hand_out();
     hand_out.jobs.push_back({.id = {JobId{job}, 1}, .spec = wire::encode_spec(spec)});
     tell(0, std::move(hand_out));
   }
@@ -113,6 +113,7 @@ class FakeTracker final : public net::ClientTransport {
       registrations.push_back(*registration);
       if (refusal) return tell(correlation, wire::ErrorReply{*refusal});
       session_ = registration->session;
+      if (std::exchange(registered_with_, tracker_session) != tracker_session) sent_.clear();
       knows_session = true;
       tell(correlation,
            wire::Registered{
@@ -179,9 +180,16 @@ class FakeTracker final : public net::ClientTransport {
     tell(correlation, wire::OutputTaken{static_cast<std::int64_t>(output.chunks.size())});
   }
 
+  wire::HandOut next_hand_out() {
+    return {.session = session_,
+            .number = ++hand_outs_,
+            .pull = last_pull_.number,
+            .tracker_session = tracker_session};
+  }
+
   void hand_out() {
     if (!connected_ || credit_ <= 0 || due_.empty()) return;
-    wire::HandOut message{.session = session_, .number = ++hand_outs_, .pull = last_pull_.number};
+    wire::HandOut message = next_hand_out();
     while (credit_ > 0 && !due_.empty()) {
       handed_[due_.front().id.job_id.value] = due_.front();
       message.jobs.push_back(std::move(due_.front()));
@@ -196,6 +204,7 @@ class FakeTracker final : public net::ClientTransport {
   net::ClientReceiver* receiver_ = nullptr;
   bool connected_ = false;
   SessionId session_{};
+  std::int64_t registered_with_ = 0;  // the tracker session
   wire::Pull last_pull_{};
   int credit_ = 0;
   std::int64_t hand_outs_ = 0;

@@ -415,6 +415,25 @@ TEST(Worker, DoesNotHearAJobTrackerThatItHasLeft) {
   EXPECT_THAT(b.tracker().registrations, SizeIs(1));
 }
 
+TEST(Worker, RefusesWhatASessionOfBeforeHandsOutWhenItIsBackAtThatAddress) {
+  TwoAddresses b;
+  b.start_with_a_run("60s");
+  b.next().tracker_session = 6;
+  b.tracker().disconnect();
+  ASSERT_TRUE(b.until([&] { return b.ready == 2; }));
+  b.tracker().refusal = Error{ErrorCode::kUnavailable, "the job tracker is starting"};
+  b.tracker().connect();
+  b.next().disconnect();
+  ASSERT_TRUE(b.until([&] { return b.tracker().registrations.size() == 2; }));
+  b.tracker().push(7, Bundle::handler("noop"));  // It stood on its way since before.
+  b.tracker().refusal.reset();
+  b.tracker().tracker_session = 8;
+  ASSERT_TRUE(b.until([&] { return b.ready == 3; }));
+  b.tracker().submit(9, Bundle::handler("noop"));
+  ASSERT_TRUE(b.until_result(9));
+  EXPECT_EQ(b.tracker().result_of(7), nullptr);
+}
+
 TEST(Worker, DeliversWhatIsLeftToTheNextJobTrackerWhenItStops) {
   TwoAddresses b;
   b.start_with_a_run("200ms");

@@ -20,7 +20,9 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-wire::Registered registered(std::int64_t tracker_session = 100) {
+constexpr std::int64_t kTracker = 100;
+
+wire::Registered registered(std::int64_t tracker_session = kTracker) {
   return {.lease = seconds{3}, .pull_interval = seconds{1}, .tracker_session = tracker_session};
 }
 
@@ -57,10 +59,15 @@ struct FetcherBundle {
   }
   void answer(const wire::Pull& pull) { fetcher.on_pulled({pull.number}, now()); }
   std::vector<wire::HandedJob> hand_out(std::int64_t number, std::int64_t pull,
-                                        std::vector<wire::AttemptId> ids) {
-    wire::HandOut hand_out{.session = SessionId{7}, .number = number, .pull = pull};
+                                        std::vector<wire::AttemptId> ids,
+                                        std::int64_t tracker_session = kTracker) {
+    wire::HandOut hand_out{.session = SessionId{7},
+                           .number = number,
+                           .pull = pull,
+                           .tracker_session = tracker_session};
     for (const wire::AttemptId& each : ids) hand_out.jobs.push_back({.id = each});
-    fetcher.on_hand_out(hand_out, now());
+    const Status taken = fetcher.on_hand_out(hand_out, now());
+    EXPECT_TRUE(taken.ok() || hand_out.jobs.empty());
     return hand_out.jobs;
   }
 };
@@ -186,6 +193,20 @@ TEST(Fetcher, RefusesAHandOutThatAnswersNoPullAtAll) {
   FetcherBundle b;
   b.start();
   EXPECT_THAT(b.hand_out(1, 0, {id(1)}), IsEmpty());
+}
+
+TEST(Fetcher, RefusesAHandOutOfAnEarlierSessionOfTheTrackerHoweverYoungItsPull) {
+  FetcherBundle b;
+  b.start();
+  b.fetcher.on_disconnected();
+  b.fetcher.on_connected();
+  (void)b.take_one<wire::Register>();
+  b.fetcher.on_registered(registered(101), b.now());
+  EXPECT_THAT(b.hand_out(900, 1, {id(1)}), IsEmpty());
+  EXPECT_FALSE(b.fetcher.is_holding(id(1)));
+  EXPECT_EQ(b.fetcher.counts().refused, 1U);
+  EXPECT_EQ(b.take_pull().handout_seen, 0) << "the numbers of the new session are others";
+  EXPECT_THAT(b.hand_out(1, 2, {id(1, 2)}, 101), SizeIs(1));
 }
 
 TEST(Fetcher, PassesOverAnAttemptThatItHolds) {
@@ -386,7 +407,10 @@ class SlowTracker {
   std::optional<wire::HandOut> hand_out() {
     if (credit_ <= 0) return std::nullopt;
     const int jobs = 1 + static_cast<int>(random_.next() % static_cast<std::uint64_t>(credit_));
-    wire::HandOut hand_out{.session = SessionId{7}, .number = ++number_, .pull = newest_pull_};
+    wire::HandOut hand_out{.session = SessionId{7},
+                           .number = ++number_,
+                           .pull = newest_pull_,
+                           .tracker_session = kTracker};
     for (int i = 0; i < jobs; ++i) hand_out.jobs.push_back({.id = id(++last_job_)});
     credit_ -= jobs;
     sent_.emplace_back(number_, jobs);
@@ -427,7 +451,7 @@ TEST_P(CrossingMessages, NeverBringMoreJobsThanThereAreThreads) {
       if (auto hand_out = tracker.hand_out()) to_worker.push_back(std::move(*hand_out));
     }
     if (!to_worker.empty() && random.unit() < 0.4) {
-      b.fetcher.on_hand_out(to_worker.front(), b.now());
+      ASSERT_TRUE(b.fetcher.on_hand_out(to_worker.front(), b.now()).ok());
       for (const wire::HandedJob& job : to_worker.front().jobs) running.push_back(job.id);
       to_worker.pop_front();
     }
