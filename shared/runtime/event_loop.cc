@@ -84,8 +84,7 @@ struct EventLoop::Inside {
 
   std::vector<std::function<void()>> posted;
 
-  HookId last_hook = 0;
-  std::map<HookId, std::shared_ptr<std::function<bool()>>> hooks;
+  std::vector<std::function<bool()>> hooks;
   bool again = false;  // a hook asks for another turn
 };
 
@@ -166,12 +165,8 @@ void EventLoop::Inside::run_posted() {
 
 void EventLoop::Inside::run_hooks() {
   again = false;
-  // A hook may add or remove hooks, itself included.
-  for (auto next = hooks.begin(); next != hooks.end();) {
-    const HookId id = next->first;
-    const auto hook = next->second;
-    if ((*hook)()) again = true;
-    next = hooks.upper_bound(id);
+  for (const auto& hook : hooks) {
+    if (hook()) again = true;
   }
 }
 
@@ -222,13 +217,9 @@ void EventLoop::unwatch(int fd) {
   inside_->watch_of_fd.erase(found);
 }
 
-HookId EventLoop::at_end_of_turn(std::function<bool()> hook) {
-  const HookId id = ++inside_->last_hook;
-  inside_->hooks.emplace(id, std::make_shared<std::function<bool()>>(std::move(hook)));
-  return id;
+void EventLoop::at_end_of_turn(std::function<bool()> hook) {
+  inside_->hooks.push_back(std::move(hook));
 }
-
-void EventLoop::remove_hook(HookId hook) { inside_->hooks.erase(hook); }
 
 void EventLoop::run() {
   while (!inside_->stopping.exchange(false)) inside_->turn(std::nullopt);

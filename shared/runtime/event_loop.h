@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -8,8 +7,6 @@
 #include "shared/runtime/executor.h"
 
 namespace carillon {
-
-using HookId = std::uint64_t;  // never 0
 
 // One thread's loop: file descriptors (epoll), timers (a timerfd, so that they are tens of
 // microseconds late at most, not a millisecond) and posted work.
@@ -34,9 +31,8 @@ class EventLoop final : public Executor {
   void watch(int fd, std::function<void()> on_readable);
   void unwatch(int fd);
 
-  // Called at the end of every turn; true asks for another turn before waiting.
-  HookId at_end_of_turn(std::function<bool()> hook);
-  void remove_hook(HookId hook);
+  // Called at the end of every turn; true asks for another turn before waiting. Not from a hook.
+  void at_end_of_turn(std::function<bool()> hook);
 
   // Until stop(); one that came before is not lost. May be called again.
   void run();

@@ -183,19 +183,6 @@ TEST(EventLoop, TurnsAgainWithoutWaitingWhenAHookAsksForIt) {
   EXPECT_EQ(left, 0);
 }
 
-TEST(EventLoop, CallsARemovedHookNoMoreAlsoWhenItRemovesItself) {
-  LoopBundle b;
-  HookId hook = 0;
-  hook = b.loop.at_end_of_turn([&] {
-    b.seen.push_back("once");
-    b.loop.remove_hook(hook);
-    return false;
-  });
-  b.loop.run_once(Duration{0});
-  b.loop.run_once(Duration{0});
-  EXPECT_THAT(b.seen, ElementsAre("once"));
-}
-
 TEST(EventLoop, DoesNotLoseAStopThatCameBeforeItRan) {
   LoopBundle b;
   b.loop.stop();
