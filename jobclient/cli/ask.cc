@@ -60,6 +60,7 @@ int ask(Context& context, Ask question, RowFilter filter, std::vector<RowColumn>
                       context.around.terminal.out_is_terminal;
   filter.limit = is_cut ? kRowsOnTerminal : context.configuration.number("limit");
   const auto limit = static_cast<std::size_t>(filter.limit);
+  context.say_zone();
   RowOutput output(context.out(), context.style, std::move(columns));
   bool more = true;
   while (more && (limit == 0 || output.count() < limit)) {

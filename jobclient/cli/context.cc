@@ -35,6 +35,11 @@ std::vector<SubmitAnswer> Context::take_delivered() {
   return std::exchange(delivered_, {});
 }
 
+void Context::say_zone() const {
+  if (is_json() || around.zone.ok()) return;
+  err() << "jobclient: times are shown in UTC, " << around.zone.error().message << '\n';
+}
+
 void Context::deliver_stored() {
   // Without a tracker the verb itself says so.
   const Result<FlushAnswer> flushed = client_->flush();

@@ -50,6 +50,8 @@ class Context {
 
   std::ostream& out() const { return around.out; }
   std::ostream& err() const { return around.err; }
+  // To be called before rows are shown: whether their times are in another zone than asked for.
+  void say_zone() const;
   bool is_json() const { return style.format == Format::kJson || style.format == Format::kJsonl; }
 
   // Opened when it is first asked for. What was stored before is delivered then, and people are

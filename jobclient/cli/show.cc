@@ -66,6 +66,7 @@ int run_show(Context& context) {
   if (context.is_json()) {
     context.out() << json_with_spec(row) << '\n';
   } else {
+    context.say_zone();
     print_one_row(context.out(), context.style, with_spec_spread(row));
   }
   return kDone;

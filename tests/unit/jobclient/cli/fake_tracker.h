@@ -129,7 +129,7 @@ class Cli {
         .err = err,
         .input = input_,
         .terminal = terminal,
-        .zone = Zone::load("Europe/Berlin").value(),
+        .zone = zone,
         .user = "ann",
         .open_client =
             [this](const Configuration& configuration, Surroundings::OnDelivered on_delivered) {
@@ -149,6 +149,7 @@ class Cli {
   ManualClock clock;
   Program program = declare_program();
   Terminal terminal{};
+  Result<Zone> zone = Zone::load("Europe/Berlin");
   std::ostringstream out;
   std::ostringstream err;
   int pauses = 0;

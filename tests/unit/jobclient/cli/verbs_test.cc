@@ -97,6 +97,18 @@ TEST(Ask, ReadsEveryPage) {
   EXPECT_EQ(asked[1].after, "2");
 }
 
+TEST(Ask, SaysThatItsTimesAreInUtcWhenTheUsersZoneIsUnknown) {
+  Cli cli(two_pages);
+  cli.zone = Error{ErrorCode::kInvalidArgument, "TZ: time zone 'Nowhere/X' is not known"};
+  EXPECT_EQ(cli.run({"waiting"}), kDone);
+  EXPECT_THAT(cli.out.str(), HasSubstr("08:30:00"));
+  EXPECT_EQ(cli.err.str(),
+            "jobclient: times are shown in UTC, TZ: time zone 'Nowhere/X' is not known\n");
+  cli.err.str("");
+  EXPECT_EQ(cli.run({"waiting", "-o", "json"}), kDone);
+  EXPECT_EQ(cli.err.str(), "");
+}
+
 TEST(Ask, StopsAtTheLimit) {
   Cli cli(two_pages);
   EXPECT_EQ(cli.run({"waiting", "--limit", "3", "-o", "jsonl"}), kDone);
