@@ -106,8 +106,14 @@ class Replay(E2eTest):
                          {"registryGroup": "EXECUTOR", "registryKey": "billing", "registryValue": address})
 
 
+    def test_2_2_0(self):
+        self.replay("2.2.0")
+
     def test_2_4_1(self):
         self.replay("2.4.1")
+
+    def test_3_3_2(self):
+        self.replay("3.3.2")
 
 
 if __name__ == "__main__":
