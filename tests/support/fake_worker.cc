@@ -118,7 +118,7 @@ void FakeWorker::on_message(wire::Message message) {
 }
 
 void FakeWorker::on_hand_out(wire::HandOut hand_out) {
-  fetcher_.on_hand_out(hand_out, clock_.steady_now());
+  (void)fetcher_.on_hand_out(hand_out, clock_.steady_now());  // What is refused is not in it.
   for (const wire::HandedJob& job : hand_out.jobs) start(job);
 }
 
