@@ -95,6 +95,8 @@ class Program {
   std::optional<int> status_{};
 };
 
+constexpr std::int64_t kTrackerSession = 1;
+
 // The least that a worker needs of a job tracker, over a real socket.
 class Server final : public net::ServerReceiver {
  public:
@@ -115,11 +117,14 @@ class Server final : public net::ServerReceiver {
     wire::Message& message = envelope.value().message;
     if (auto* registration = std::get_if<wire::Register>(&message)) {
       registered = *registration;
-      answer(peer, correlation, wire::Registered{seconds{3}, milliseconds{200}, 1});
+      answer(peer, correlation, wire::Registered{seconds{3}, milliseconds{200}, kTrackerSession});
     } else if (auto* pull = std::get_if<wire::Pull>(&message)) {
       answer(peer, correlation, wire::Pulled{pull->number});
       if (to_hand_out) {
-        wire::HandOut hand_out{.session = pull->session, .number = 1, .pull = pull->number};
+        wire::HandOut hand_out{.session = pull->session,
+                               .number = 1,
+                               .pull = pull->number,
+                               .tracker_session = kTrackerSession};
         hand_out.jobs.push_back(std::move(*to_hand_out));
         to_hand_out.reset();
         answer(peer, 0, std::move(hand_out));
