@@ -8,13 +8,8 @@ namespace carillon::sim {
 
 void ClientProcess::start(std::int64_t number) {
   begin_life();
-  auto opened = Requests::open(
-      {.trackers = trackers_}, *this, number,
-      [this](const std::string& tracker) -> Result<std::unique_ptr<net::ClientTransport>> {
-        return network_.connect(*this, tracker);
-      });
-  CARILLON_ASSERT(opened.ok(), "a client of the simulation has a tracker to ask");
-  requests_ = std::move(opened).value();
+  number_ = number;
+  requests_ = open_requests();
   if (disk_) {
     disk_->begin_life();
     stored_ = std::make_unique<StoredSubmits>(
@@ -29,12 +24,30 @@ void ClientProcess::start(std::int64_t number) {
   timer_at_.reset();
 }
 
+std::unique_ptr<Requests> ClientProcess::open_requests() {
+  auto opened = Requests::open(
+      {.trackers = trackers_}, *this, number_,
+      [this](const std::string& tracker) -> Result<std::unique_ptr<net::ClientTransport>> {
+        return network_.connect(*this, tracker);
+      });
+  CARILLON_ASSERT(opened.ok(), "a client of the simulation has a tracker to ask");
+  return std::move(opened).value();
+}
+
+Requests& ClientProcess::listener(const std::string& client_group) {
+  if (!listens_apart_) return *requests_;
+  std::unique_ptr<Requests>& own = listeners_[client_group];
+  if (own == nullptr) own = open_requests();
+  return *own;
+}
+
 void ClientProcess::kill() {
   if (!is_alive()) return;
   end_life();
   if (disk_) disk_->end_life();
   submits_.reset();
   stored_.reset();
+  listeners_.clear();
   requests_.reset();
 }
 
@@ -60,7 +73,7 @@ void ClientProcess::ask(wire::Message request, Requests::Done done) {
 
 void ClientProcess::fetch(wire::FetchFeedback request, Requests::Done done) {
   run([this, request = std::move(request), done = std::move(done)] {
-    requests_->ask(request, steady_now(), done);
+    listener(request.client_group).ask(request, steady_now(), done);
   });
 }
 
@@ -72,9 +85,13 @@ void ClientProcess::end_turn() {
   submits_->flush();
   if (stored_) stored_->start_next();
   std::optional<SteadyTime> due = requests_->next_due();
-  if (stored_) {
-    const std::optional<SteadyTime> stored_due = stored_->next_due();
-    if (stored_due && (!due || *stored_due < *due)) due = stored_due;
+  const auto consider = [&due](std::optional<SteadyTime> other) {
+    if (other && (!due || *other < *due)) due = other;
+  };
+  if (stored_) consider(stored_->next_due());
+  for (const auto& [client_group, requests] : listeners_) {
+    requests->run_due();
+    consider(requests->next_due());
   }
   if (due == timer_at_) return;
   if (timer_ != 0) cancel(timer_);

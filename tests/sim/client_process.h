@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,8 +22,11 @@ namespace carillon::sim {
 class ClientProcess final : public Process {
  public:
   ClientProcess(Timeline& timeline, Network& network, std::string name,
-                std::vector<std::string> trackers)
-      : Process(timeline, std::move(name)), network_(network), trackers_(std::move(trackers)) {}
+                std::vector<std::string> trackers, bool listens_apart)
+      : Process(timeline, std::move(name)),
+        network_(network),
+        trackers_(std::move(trackers)),
+        listens_apart_(listens_apart) {}
   ~ClientProcess() override { kill(); }
   // Submissions are stored there while no tracker is reachable. Before its first life.
   Disk& add_disk(Chance& chance, Random& random) {
@@ -37,7 +41,8 @@ class ClientProcess final : public Process {
 
   void submit(std::vector<JobSpec> jobs, SubmitQueue::Done done);
   void ask(wire::Message request, Requests::Done done);
-  // Likewise, but not counted: a listener always has one open.
+  // Likewise, but not counted: a listener always has one open. Listeners of several job trackers
+  // have connections of their own, because each may have to go elsewhere.
   void fetch(wire::FetchFeedback request, Requests::Done done);
   std::size_t unanswered() const { return unanswered_; }
   const Disk* disk() const { return disk_.get(); }
@@ -47,10 +52,15 @@ class ClientProcess final : public Process {
 
  private:
   void end_turn() override;
+  std::unique_ptr<Requests> open_requests();
+  Requests& listener(const std::string& client_group);
 
   Network& network_;
   const std::vector<std::string> trackers_;
+  const bool listens_apart_;
+  std::int64_t number_ = 0;
   std::unique_ptr<Requests> requests_;
+  std::map<std::string, std::unique_ptr<Requests>> listeners_;  // by client group
   std::unique_ptr<SubmitQueue> submits_;
   std::unique_ptr<Disk> disk_;
   Random* random_ = nullptr;

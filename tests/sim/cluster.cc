@@ -68,23 +68,27 @@ void if_is(std::string_view frame, Then then) {
 
 }  // namespace
 
-Cluster::Cluster(std::uint64_t seed, Broken broken)
+Cluster::Cluster(std::uint64_t seed, int trackers_at_work, Broken broken)
     : chance(seed),
       disk_chance(seed + 2'000'000'011),
       product_random(seed + 1'000'000'007),
       runs(timeline, kLease, by("runs", broken)),
       ledger(timeline, database.tables(), runs, broken),
+      owners(timeline, database.tables(), ledger, by("owners", broken)),
+      groups{"default", "other"},
       broken_(by("cluster", std::move(broken))),
-      seed_(seed) {
+      seed_(seed),
+      at_work_(trackers_at_work) {
   timeline.wall_begin = begin_of(seed);
-  endpoints_.emplace_back("tcp://tracker-0");
-  if (seed % 2 == 1) endpoints_.emplace_back("tcp://tracker-1");
+  if (has_several()) groups.insert(groups.end(), {"mail", "night"});
+  const int processes = has_several() ? at_work_ : static_cast<int>(1 + seed % 2);
+  for (int i = 0; i < processes; ++i) endpoints_.push_back("tcp://tracker-" + std::to_string(i));
   watch_network();
   add_trackers();
   add_workers();
   for (int i = 0; i < 2; ++i) {
-    clients.push_back(std::make_unique<ClientProcess>(timeline, network,
-                                                      "client-" + std::to_string(i), endpoints_));
+    clients.push_back(std::make_unique<ClientProcess>(
+        timeline, network, "client-" + std::to_string(i), endpoints_, has_several()));
   }
   if (seed % 3 == 1) add_disks();
 }
@@ -115,49 +119,86 @@ void Cluster::add_trackers() {
     TrackerOptions options{.name = "tracker-" + std::to_string(i),
                            .endpoint = endpoints_[i],
                            .config = tracker_config(seed_),
-                           .is_watched = has_standbys()};
+                           .is_watched = has_standbys(),
+                           .is_one_of_several = has_several()};
     trackers.push_back(std::make_unique<TrackerProcess>(timeline, network, chance, product_random,
                                                         database, std::move(options)));
-    trackers.back()->on_commit = [this](TrackerProcess& tracker, const jobtracker::Batch& batch,
-                                        const jobtracker::Committed& done) {
-      if (tracker.session() != newest_tracker_)
-        broken_(tracker.name() + " commits though it was fenced");
-      digest.add(static_cast<std::uint64_t>(batch.number));
-      const Commit commit{.batch = batch,
-                          .done = done,
-                          .flushed_at = tracker.flushed_at(),
-                          .was_disturbed = timeline.now() < quiet_from,
-                          .claim_ahead = tracker.options().config.dispatcher.claim_ahead,
-                          .parked_max = tracker.options().config.recurrence.parked_max,
-                          .dead_from = dead_from_,
-                          .dead_until = dead_until_,
-                          .was_clock_set = clock_was_set_since(timeline.now() - minutes{10})};
-      on_commit(tracker, commit);
-      on_stored(commit);
-      ledger.committed(commit);
-      last_commit_ = batch.now;
-      last_commit_at_ = timeline.now();
-      for (const jobtracker::Operation& operation : batch.operations) {
-        const auto* end = std::get_if<jobtracker::End>(&operation);
-        if (end == nullptr || !end->log || end->log->state != jobtracker::LogState::kLost) continue;
-        const RunBook::Run* run = runs.find({end->id, end->attempt});
-        if (run == nullptr || runs.was_silent(tracker.session(), run->session)) continue;
-        broken_("job " + std::to_string(end->id.value) + " attempt " +
-                std::to_string(end->attempt) + " was lost, but " + run->worker +
-                " was heard of all the time");
-      }
-    };
+    TrackerProcess& tracker = *trackers.back();
+    tracker.on_commit = [this](TrackerProcess& one, const jobtracker::Batch& batch,
+                               const jobtracker::Committed& done) { committed(one, batch, done); };
+    if (has_several()) watch_sessions(tracker);
   }
 }
 
-// Two of them accept every kind of run, one handlers only; one is in a group of its own.
+void Cluster::watch_sessions(TrackerProcess& tracker) {
+  tracker.watch.on_begun = [this](const TrackerProcess& one, SessionId session, SessionId before,
+                                  const jobtracker::SessionStart& start) {
+    on_event(one.name() + " begins as session " + std::to_string(session.value) + " with " +
+             std::to_string(start.owned.count()) + " partitions");
+    notice_new_groups();
+    if (timeline.now() >= quiet_from)
+      broken_(one.name() + " divides the node groups anew though nothing has changed");
+    owners.begun(one.name(), session, before, start.owned);
+  };
+  tracker.watch.on_works = [this](SessionId session) { runs.tracker_began(session); };
+  tracker.watch.on_beat = [this](SessionId session) { owners.beat(session); };
+  tracker.watch.on_ended = [this](SessionId session) { owners.ended(session); };
+  // A service manager starts it again.
+  tracker.watch.on_fenced = [this](TrackerProcess& one) {
+    on_event(one.name() + " was fenced");
+    disturbed(Duration{});
+    timeline.at(timeline.now() + chance.between(milliseconds{50}, seconds{1}), [this, &one] {
+      if (!one.is_alive()) one.join();
+    });
+  };
+}
+
+// They are made by whoever first names them, and make shares unequal.
+void Cluster::notice_new_groups() {
+  const std::size_t made = database.tables().groups.size();
+  if (std::exchange(groups_made_, made) != made) disturbed(Duration{});
+}
+
+void Cluster::committed(TrackerProcess& tracker, const jobtracker::Batch& batch,
+                        const jobtracker::Committed& done) {
+  if (has_several()) {
+    notice_new_groups();
+    owners.committed(tracker.name(), tracker.session(), batch, done);
+  } else if (tracker.session() != newest_tracker_) {
+    broken_(tracker.name() + " commits though it was fenced");
+  }
+  digest.add(static_cast<std::uint64_t>(batch.number));
+  const Commit commit{.batch = batch,
+                      .done = done,
+                      .flushed_at = tracker.flushed_at(),
+                      .was_disturbed = timeline.now() < quiet_from,
+                      .claim_ahead = tracker.options().config.dispatcher.claim_ahead,
+                      .parked_max = tracker.options().config.recurrence.parked_max,
+                      .dead_times = has_several() ? owners.dead_times() : dead_times_,
+                      .was_clock_set = clock_was_set_since(timeline.now() - minutes{10})};
+  on_commit(tracker, commit);
+  on_stored(commit);
+  ledger.committed(commit);
+  last_commit_ = batch.now;
+  last_commit_at_ = timeline.now();
+  for (const jobtracker::Operation& operation : batch.operations) {
+    const auto* end = std::get_if<jobtracker::End>(&operation);
+    if (end == nullptr || !end->log || end->log->state != jobtracker::LogState::kLost) continue;
+    const RunBook::Run* run = runs.find({end->id, end->attempt});
+    if (run == nullptr || runs.was_silent(tracker.session(), run->session)) continue;
+    broken_("job " + std::to_string(end->id.value) + " attempt " + std::to_string(end->attempt) +
+            " was lost, but " + run->worker + " was heard of all the time");
+  }
+}
+
+// Two of them accept every kind of run, one handlers only; each other group has one of its own.
 void Cluster::add_workers() {
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 2 + static_cast<int>(groups.size()); ++i) {
     WorkerOptions options{.name = "worker-" + std::to_string(i), .trackers = endpoints_};
     options.threads = 1 + static_cast<int>(chance.below(5));
     options.prefetch_max = seed_ % 3 == 0 ? 16 : 0;
     options.handlers_only = i == 2;
-    if (i == 3) options.group = "other";
+    if (i > 2) options.group = groups[static_cast<std::size_t>(i) - 2];
     workers.push_back(std::make_unique<WorkerProcess>(timeline, network, std::move(options)));
     WorkerProcess& worker = *workers.back();
     worker.watch.on_start = [this, &worker](const wire::HandedJob& job, const JobSpec& spec) {
@@ -197,10 +238,14 @@ void Cluster::dies(WorkerProcess& worker) {
 void Cluster::start_tracker(std::size_t index) {
   TrackerProcess& tracker = *trackers[index];
   if (tracker.is_alive()) tracker.kill(false);
+  if (has_several()) {
+    disturbed(Duration{});
+    on_event(tracker.name() + " starts");
+    return tracker.join();
+  }
   newest_tracker_ = SessionId{++last_session_};
   disturbed(Duration{});
-  dead_from_ = last_commit_;
-  dead_until_ = tracker.wall_now();
+  dead_times_.fill({.from = last_commit_, .until = tracker.wall_now()});
   last_commit_at_ = timeline.now();
   runs.tracker_began(newest_tracker_);
   tracker.start(newest_tracker_);
@@ -221,12 +266,14 @@ void Cluster::stall_database(Duration time) {
   // Shorter, it may pass for the silence of one of them.
   if (time > seconds{1}) {
     database_back_at_ = std::max<SteadyTime>(database_back_at_, timeline.now() + time);
+    owners.database_is_back(database_back_at_);
   }
 }
 
 void Cluster::mend_stores() {
   for (const auto& tracker : trackers) tracker->mend_store();
   database_back_at_ = std::min(database_back_at_, timeline.now());
+  owners.database_is_back(database_back_at_);
 }
 
 // Not before the other was silent for its time while the database answered, and soon after.
@@ -245,7 +292,9 @@ void Cluster::take_over(std::size_t index) {
   start_tracker(index);
 }
 
+// Several go by the database's.
 bool Cluster::clock_was_set_since(SteadyTime when) const {
+  if (has_several()) return false;
   return std::any_of(trackers.begin(), trackers.end(),
                      [when](const auto& one) { return one->was_set_since(when); });
 }
@@ -262,11 +311,24 @@ void Cluster::start_client(ClientProcess& client) {
   on_client(client);
 }
 
-TrackerProcess* Cluster::active() {
+std::vector<TrackerProcess*> Cluster::active() {
+  std::vector<TrackerProcess*> all;
   for (const auto& tracker : trackers) {
-    if (tracker->is_alive() && tracker->session() == newest_tracker_) return tracker.get();
+    if (!tracker->is_alive()) continue;
+    if (has_several() || tracker->session() == newest_tracker_) all.push_back(tracker.get());
   }
-  return nullptr;
+  return all;
+}
+
+TrackerProcess* Cluster::any_active() {
+  const auto all = active();
+  if (all.empty()) return nullptr;
+  return all.size() == 1 ? all.front() : all[chance.below(all.size())];
+}
+
+bool Cluster::looks_after(const TrackerProcess& tracker, GroupId group) const {
+  return has_several() ? owners.owns(tracker.session(), group)
+                       : tracker.session() == newest_tracker_;
 }
 
 std::vector<WorkerProcess*> Cluster::live_workers() {
@@ -289,7 +351,7 @@ void Cluster::watch_network() {
   };
   network.on_server_takes = [this](Process& process, std::string_view frame) {
     const SessionId tracker = static_cast<TrackerProcess&>(process).session();
-    if (!tracker) return;  // It stands by.
+    if (!tracker) return;  // It does not work.
     if_is<wire::Pull>(frame, [&](const wire::Pull& pull) { runs.heard(tracker, pull.session); });
     if_is<wire::Register>(frame,
                           [&](const wire::Register& one) { runs.heard(tracker, one.session); });
@@ -324,7 +386,13 @@ void Cluster::check_sent(TrackerProcess& tracker, std::string_view frame) {
       broken_(who + " says that it acted on job " + std::to_string(acted.job_id.value) +
               ", which is not stored");
   });
+  // Before another one may take its place, it stops.
+  const bool is_gone = has_several() && tracker.works() && !owners.works(tracker.session());
+  if_is<wire::Pulled>(frame, [&](const wire::Pulled&) {
+    if (is_gone) broken_(who + " gives a lease though it was fenced");
+  });
   if_is<wire::HandOut>(frame, [&](const wire::HandOut& hand_out) {
+    if (is_gone) broken_(who + " hands out jobs though it was fenced");
     for (const wire::HandedJob& handed : hand_out.jobs) {
       const Ledger::Job* job = ledger.find(handed.id.job_id);
       const std::string name = "job " + std::to_string(handed.id.job_id.value) + " attempt " +
@@ -333,26 +401,28 @@ void Cluster::check_sent(TrackerProcess& tracker, std::string_view frame) {
                               job->row.attempt == handed.id.attempt &&
                               job->session == hand_out.session;
       // One that was fenced may not know it yet; its workers refuse or are adopted.
-      if (!is_claimed && tracker.session() == newest_tracker_)
+      if (!is_claimed && (has_several() || tracker.session() == newest_tracker_))
         broken_(who + " hands out " + name + ", which is not claimed so");
       // Another tracker's clock may have said when it is due.
-      if (is_claimed && jobtracker::due_time(job->row) > tracker.wall_now() + Duration{1000} &&
-          !tracker.was_set_since(timeline.now() - minutes{10}))
+      if (is_claimed &&
+          jobtracker::due_time(job->row) > tracker.scheduling_now() + Duration{1000} &&
+          (has_several() || !tracker.was_set_since(timeline.now() - minutes{10})))
         broken_(who + " hands out " + name + " before its time");
     }
   });
   if_is<wire::Reported>(frame, [&](const wire::Reported& reported) {
     if (!disks.empty()) confirmed_.insert(reported.done.begin(), reported.done.end());
   });
-  if (tracker.session() != newest_tracker_) return;  // It does not know of what others claimed.
   if_is<wire::Reported>(frame, [&](const wire::Reported& reported) {
     for (const wire::AttemptId& id : reported.done) {
       const Ledger::Job* job = ledger.find(id.job_id);
       const bool is_open = job != nullptr && job->place == Ledger::Place::kExecuting &&
                            job->row.attempt == id.attempt;
       const RunBook::Run* run = runs.find(id);
-      // A claim of one session may be confirmed to another that told of it too late.
-      if (is_open && run != nullptr && run->session == job->session)
+      // Of what others claimed it does not know; and a claim of one session may be confirmed to
+      // another that told of it too late.
+      const bool is_own = is_open && looks_after(tracker, job->row.group);
+      if (is_own && run != nullptr && run->session == job->session)
         broken_(who + " confirms job " + std::to_string(id.job_id.value) + " attempt " +
                 std::to_string(id.attempt) + ", whose end is not stored");
     }

@@ -9,6 +9,7 @@
 
 #include "tests/sim/client_process.h"
 #include "tests/sim/ledger.h"
+#include "tests/sim/owners.h"
 #include "tests/sim/tracker_process.h"
 #include "tests/sim/worker_process.h"
 
@@ -22,18 +23,21 @@ inline constexpr const char* kPoison = "poison";
 // Thread: the simulation's.
 class Cluster {
  public:
-  Cluster(std::uint64_t seed, Broken broken);
+  // `trackers`: so many job trackers are at work together.
+  Cluster(std::uint64_t seed, int trackers, Broken broken);
 
   // One of them, started where it was down.
   void start_tracker(std::size_t index);
+  bool has_several() const { return at_work_ > 1; }
   // In some worlds the second one stands by, and whoever has died after it.
-  bool has_standbys() const { return seed_ % 6 == 1; }
+  bool has_standbys() const { return !has_several() && seed_ % 6 == 1; }
   void stand_by(std::size_t index);
   void start_worker(WorkerProcess& worker);
   void start_client(ClientProcess& client);
 
-  // The tracker that opened the store last, if it lives.
-  TrackerProcess* active();
+  // Those at work: of several all that live, otherwise who opened the store last, if it lives.
+  std::vector<TrackerProcess*> active();
+  TrackerProcess* any_active();
   std::vector<WorkerProcess*> live_workers();
 
   Chance chance;
@@ -45,7 +49,9 @@ class Cluster {
   jobtracker::MemoryDatabase database;
   RunBook runs;
   Ledger ledger;
-  std::vector<Disk*> disks;  // of workers and of a client; in some worlds
+  Owners owners;                    // where there are several
+  std::vector<std::string> groups;  // of jobs and task trackers
+  std::vector<Disk*> disks;         // of workers and of a client; in some worlds
   std::vector<std::unique_ptr<TrackerProcess>> trackers;
   std::vector<std::unique_ptr<WorkerProcess>> workers;
   std::vector<std::unique_ptr<ClientProcess>> clients;
@@ -73,6 +79,11 @@ class Cluster {
  private:
   void watch_network();
   void add_trackers();
+  void watch_sessions(TrackerProcess& tracker);
+  void notice_new_groups();
+  void committed(TrackerProcess& tracker, const jobtracker::Batch& batch,
+                 const jobtracker::Committed& done);
+  bool looks_after(const TrackerProcess& tracker, GroupId group) const;
   void add_workers();
   void add_disks();
   void take_over(std::size_t index);
@@ -81,6 +92,7 @@ class Cluster {
 
   const Broken broken_;
   const std::uint64_t seed_;
+  const int at_work_;
   std::vector<std::string> endpoints_;
   std::int64_t last_session_ = 0;
   std::set<wire::AttemptId> confirmed_;  // to anybody, by anybody
@@ -88,8 +100,8 @@ class Cluster {
   WallTime last_commit_{};
   SteadyTime last_commit_at_{};
   SteadyTime database_back_at_{};
-  WallTime dead_from_{};
-  WallTime dead_until_{};
+  DeadTimes dead_times_{};
+  std::size_t groups_made_ = 0;
 };
 
 }  // namespace carillon::sim

@@ -25,7 +25,7 @@ Process& Faults::any_process() {
 
 void Faults::something_fails() {
   Chance& chance = cluster_.chance;
-  TrackerProcess* tracker = cluster_.active();
+  TrackerProcess* tracker = cluster_.any_active();
   const std::vector<WorkerProcess*> workers = cluster_.live_workers();
   switch (chance.below(14)) {
     case 0:
@@ -56,7 +56,9 @@ void Faults::something_fails() {
 void Faults::tracker_comes_back(const TrackerProcess& tracker, Duration after) {
   cluster_.timeline.at(cluster_.timeline.now() + after, [this, &tracker] {
     // Otherwise another took its place.
-    if (cluster_.active() != nullptr && !cluster_.has_standbys()) return;
+    const bool is_missing =
+        cluster_.has_several() ? !tracker.is_alive() : cluster_.active().empty();
+    if (!is_missing && !cluster_.has_standbys()) return;
     for (std::size_t i = 0; i < cluster_.trackers.size(); ++i) {
       if (cluster_.trackers[i].get() != &tracker) continue;
       cluster_.has_standbys() ? cluster_.stand_by(i) : cluster_.start_tracker(i);
@@ -91,11 +93,21 @@ void Faults::tracker_fails(TrackerProcess& tracker) {
 }
 
 // While the one before goes on, stands still or is gone; it comes to know when it wants to commit.
+// Of several one goes for minutes, while the others work on without it.
 void Faults::another_takes_over() {
+  if (cluster_.has_several()) {
+    TrackerProcess* const tracker = cluster_.any_active();
+    if (cluster_.active().size() < 2) return;
+    const Duration down = cluster_.chance.between(minutes{1}, minutes{4});
+    count("tracker is gone for minutes", {});
+    cluster_.chance.one_in(2) ? tracker->leave() : tracker->kill(cluster_.chance.one_in(2));
+    cluster_.disturbed(seconds{10});
+    return tracker_comes_back(*tracker, down);
+  }
   count("tracker is taken over", {});
   const std::size_t next = cluster_.chance.below(cluster_.trackers.size());
-  if (cluster_.chance.one_in(2) && cluster_.active() != nullptr) {
-    cluster_.active()->pause(cluster_.chance.between(milliseconds{10}, seconds{9}));
+  if (cluster_.chance.one_in(2) && cluster_.any_active() != nullptr) {
+    cluster_.any_active()->pause(cluster_.chance.between(milliseconds{10}, seconds{9}));
   }
   cluster_.start_tracker(next);
 }
@@ -181,7 +193,7 @@ void Faults::network_fails() {
       return cluster_.network.cut(process);
     case 1: {
       count("network is parted", time);
-      const Process* other = chance.one_in(2) ? nullptr : cluster_.active();
+      const Process* other = chance.one_in(2) ? nullptr : cluster_.any_active();
       return cluster_.network.part(process, other == &process ? nullptr : other, time);
     }
     case 2:
@@ -210,7 +222,10 @@ void Faults::stop() {
   for (Disk* disk : cluster_.disks) disk->mend();
   cluster_.mend_stores();
   cluster_.timeline.at(cluster_.timeline.now() + seconds{100}, [this] {
-    if (cluster_.active() == nullptr) cluster_.start_tracker(0);
+    if (cluster_.active().empty() && !cluster_.has_several()) cluster_.start_tracker(0);
+    for (std::size_t i = 0; i < cluster_.trackers.size() && cluster_.has_several(); ++i) {
+      if (!cluster_.trackers[i]->is_alive()) cluster_.start_tracker(i);
+    }
     for (const auto& worker : cluster_.workers) {
       if (!worker->is_alive()) cluster_.start_worker(*worker);
     }

@@ -246,7 +246,7 @@ void Ledger::take(const Commit&, const jobtracker::AddDefinition& added, const O
   if (!spec.ok()) return broken_("task " + row.task_id + " is stored without a description");
   check_submission(spec.value());
   if (++keys_[{row.group, row.task_id}] > 1) broken_("task " + row.task_id + " was taken");
-  definitions_[row.id] = {.row = row, .spec = std::move(spec).value()};
+  definitions_[row.id] = {.row = row, .spec = std::move(spec).value(), .since = timeline_.now()};
   fires_.add(row, definitions_.at(row.id).spec);
   if (added.first) add(*added.first, false);
 }
@@ -332,8 +332,10 @@ void Ledger::check_lateness(const Commit& commit, const Job& job, WallTime claim
   const auto definition = definitions_.find(job.row.definition);
   if (definition == definitions_.end() || job.by_act || job.row.triggered) return;
   const Misfire& misfire = definition->second.spec.misfire;
-  const bool was_missed = trigger > commit.dead_from + kOrderSlack &&
-                          trigger < commit.dead_until - misfire.threshold - kOrderSlack;
+  const auto partition = static_cast<std::size_t>(jobtracker::partition_of(job.row.group));
+  const DeadTime& dead = commit.dead_times.at(partition);
+  const bool was_missed =
+      trigger > dead.from + kOrderSlack && trigger < dead.until - misfire.threshold - kOrderSlack;
   if (misfire.policy == MisfirePolicy::kSkip && was_missed && !commit.was_clock_set) {
     broken(job, "it was missed, is not to run then, and is claimed");
   }
@@ -403,6 +405,9 @@ void Ledger::take(const Commit& commit, const jobtracker::End& ended, const Outc
   const bool was_started = ended.log && ended.log->attempt > 0;
   job.ran = job.ran || was_started;
   for (const WaitingJob& run : ended.children) add(run, true);
+  for (const jobtracker::InboxRow& row : ended.relayed) {
+    inbox_[row.id] = {.row = row, .since = timeline_.now()};
+  }
   if (ended.again) return place(job, *ended.again);
   const auto definition = definitions_.find(job.row.definition);
   if (definition != definitions_.end() && !job.by_act) definition->second.last_ended = ended.id;
@@ -469,19 +474,52 @@ void Ledger::check_told(const Job& job, const LogEntry& log) {
 // A success sets off a run of each of its children, or says of which it does not, and why.
 void Ledger::check_children(const Job& job, const jobtracker::End& ended) {
   const bool has_succeeded = ended.log && ended.log->state == LogState::kSucceeded;
-  if (!has_succeeded && !ended.children.empty()) {
-    broken(job, "it has not succeeded, and sets off another");
-  }
+  const auto is_child = [&](GroupId group, const std::string& task_id) {
+    const std::string& name = tables_.groups.at(group).name;
+    return std::any_of(job.children.begin(), job.children.end(), [&](const Child& child) {
+      return child.group == name && child.task_id == task_id;
+    });
+  };
+  const std::size_t set_off = ended.children.size() + ended.relayed.size();
+  if (!has_succeeded && set_off > 0) broken(job, "it has not succeeded, and sets off another");
   for (const WaitingJob& run : ended.children) {
-    const bool is_child =
-        std::any_of(job.children.begin(), job.children.end(),
-                    [&run](const Child& child) { return child.task_id == run.task_id; });
-    if (!is_child || !run.triggered) broken(job, "it sets off " + run.task_id);
+    if (!is_child(run.group, run.task_id) || !run.triggered) {
+      broken(job, "it sets off " + run.task_id);
+    }
   }
-  const bool are_all = ended.children.size() == job.children.size();
+  for (const jobtracker::InboxRow& row : ended.relayed) {
+    if (!is_child(row.group, row.task_id)) broken(job, "it has " + row.task_id + " set off");
+  }
+  const bool are_all = set_off == job.children.size();
   if (has_succeeded && !is_void(job) && !are_all &&
       ended.log->message.find("not triggered: ") == std::string::npos) {
     broken(job, "it has succeeded, and does not set off its children");
+  }
+}
+
+// Once, and with the run in the same batch; it may be that none is to be set off any more.
+void Ledger::take(const Commit& commit, const jobtracker::RemoveInbox& remove,
+                  const Outcome& outcome) {
+  if (outcome.kind != OutcomeKind::kDone) return;
+  const auto found = inbox_.find(remove.id);
+  if (found == inbox_.end()) return broken_("a child is set off a second time");
+  const jobtracker::InboxRow row = found->second.row;
+  inbox_.erase(found);
+  const auto is_run = [&row](const Operation& operation) {
+    const auto* added = std::get_if<jobtracker::AddJob>(&operation);
+    return added != nullptr && added->job.triggered && added->job.group == row.group &&
+           added->job.task_id == row.task_id;
+  };
+  const bool is_set_off =
+      std::any_of(commit.batch.operations.begin(), commit.batch.operations.end(), is_run);
+  const bool may_be = std::any_of(definitions_.begin(), definitions_.end(), [&](const auto& one) {
+    const DefinitionFacts& facts = one.second;
+    const bool was_known = facts.since + kOrderSlack < commit.flushed_at && !commit.was_disturbed;
+    return was_known && facts.row.group == row.group && facts.row.task_id == row.task_id &&
+           facts.row.state == DefinitionState::kActive && facts.spec.overlap != Overlap::kSkip;
+  });
+  if (may_be && !is_set_off) {
+    broken_("task " + row.task_id + " is a child of a run that succeeded, and is not set off");
   }
 }
 
@@ -645,6 +683,10 @@ void Ledger::check() {
     broken_("the store has " + std::to_string(tables_.definitions.size()) + " definitions and " +
             std::to_string(tables_.keys.size()) + " task ids; committed were " +
             std::to_string(definitions_.size()) + " and " + std::to_string(keys_.size()));
+  }
+  if (inbox_.size() != tables_.inbox.size()) {
+    broken_("the store has " + std::to_string(tables_.inbox.size()) +
+            " children to set off; committed were " + std::to_string(inbox_.size()));
   }
   for (const auto& [id, facts] : definitions_) fires_.check(id, facts.row.generated_through);
 }

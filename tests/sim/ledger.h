@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <deque>
 #include <map>
 #include <optional>
@@ -11,6 +12,7 @@
 
 #include "jobtracker/store/batch.h"
 #include "jobtracker/store/memory_tables.h"
+#include "jobtracker/store/partitions.h"
 #include "shared/wire/messages.h"
 #include "tests/sim/broken.h"
 #include "tests/sim/fires.h"
@@ -24,6 +26,13 @@ struct WorkerFacts {
   bool handlers_only = false;
 };
 
+// No tracker ran from the last commit of an earlier session to the start of this one.
+struct DeadTime {
+  WallTime from{};
+  WallTime until{};
+};
+using DeadTimes = std::array<DeadTime, jobtracker::kPartitions>;  // of each partition
+
 // A commit, and who made it.
 struct Commit {
   const jobtracker::Batch& batch;
@@ -32,9 +41,7 @@ struct Commit {
   bool was_disturbed = false;  // its tracker stood still, or its clock was set, lately
   Duration claim_ahead{};
   std::size_t parked_max = 0;
-  // No tracker ran from the last commit of an earlier session to the start of this one.
-  WallTime dead_from{};
-  WallTime dead_until{};
+  const DeadTimes& dead_times;
   bool was_clock_set = false;  // since a while before
 };
 
@@ -65,6 +72,7 @@ class Ledger {
   struct DefinitionFacts {
     jobtracker::Definition row{};
     JobSpec spec{};
+    SteadyTime since{};
     bool was_acted_on = false;
     std::int64_t runs = 0;         // that have ended, but for those triggered by users
     std::int64_t passed_over = 0;  // likewise, unstarted
@@ -94,6 +102,12 @@ class Ledger {
   const std::unordered_map<JobId, Job>& jobs() const { return jobs_; }
   const std::map<DefinitionId, DefinitionFacts>& definitions() const { return definitions_; }
   std::int64_t ended() const { return ended_count_; }
+  // A run of a child that is to be set off by who looks after its group.
+  struct Relayed {
+    jobtracker::InboxRow row{};
+    SteadyTime since{};
+  };
+  const std::map<std::int64_t, Relayed>& inbox() const { return inbox_; }
 
   // That the store has just what was committed, and that every fire has its outcome so far.
   void check();
@@ -113,6 +127,8 @@ class Ledger {
   void take(const Commit& commit, const jobtracker::AddExecuting& add,
             const jobtracker::Outcome& outcome);
   void take(const Commit& commit, const jobtracker::CancelExecuting& cancel,
+            const jobtracker::Outcome& outcome);
+  void take(const Commit& commit, const jobtracker::RemoveInbox& remove,
             const jobtracker::Outcome& outcome);
   template <class Other>
   void take(const Commit&, const Other&, const jobtracker::Outcome&) {}
@@ -148,6 +164,7 @@ class Ledger {
   std::map<DefinitionId, std::set<JobId>> of_definition_;
   std::map<std::pair<GroupId, std::string>, int> keys_;  // held by so many
   std::map<GroupId, std::map<jobtracker::HandOutKey, JobId>> in_order_;
+  std::map<std::int64_t, Relayed> inbox_;
   std::unordered_set<JobId> ended_;
   std::deque<std::pair<SteadyTime, JobId>> ended_at_;
   std::int64_t ended_count_ = 0;

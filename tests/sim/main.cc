@@ -13,11 +13,14 @@ namespace carillon::sim {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: carillon-sim [--seed N] [--hours H] [--seeds COUNT] [--quiet] [--watch TASK]\n"
+    "usage: carillon-sim [--seed N] [--hours H] [--seeds COUNT] [--trackers COUNT] [--quiet] "
+    "[--watch TASK]\n"
     "\n"
     "Simulates a whole cluster for H hours (1) of virtual time from seed N (1), or from COUNT "
     "seeds\n"
     "from N on, each with users and faults, and checks throughout that every promise is kept.\n"
+    "With --trackers, so many job trackers share the database; otherwise one is at work at a "
+    "time.\n"
     "With --watch, tells each step of that task. A seed always gives the same simulation, which "
     "its digest shows.\n"
     "Exit status: 0 all promises were kept, 1 one was not, 2 wrong usage.\n";
@@ -26,6 +29,7 @@ struct Options {
   std::uint64_t seed = 1;
   std::uint64_t seeds = 1;
   int hours = 1;
+  int trackers = 1;
   bool quiet = false;
   std::string watch{};
 };
@@ -52,7 +56,9 @@ bool read_options(int argc, char** argv, Options& options) {
     const bool is_read = flag == "--seed"    ? read_number(argv[i], options.seed)
                          : flag == "--seeds" ? read_number(argv[i], options.seeds)
                          : flag == "--hours" ? read_number(argv[i], options.hours)
-                                             : false;
+                         : flag == "--trackers"
+                             ? read_number(argv[i], options.trackers) && options.trackers <= 64
+                             : false;
     if (!is_read) return false;
   }
   return true;
@@ -89,7 +95,7 @@ int run(const Options& options) {
   int counted = 0;
   int failed = 0;
   for (std::uint64_t seed = options.seed; seed < options.seed + options.seeds; ++seed) {
-    World world(seed, options.hours);
+    World world(seed, options.trackers, options.hours);
     if (!options.watch.empty()) {
       world.watch(options.watch,
                   [](const std::string& line) { std::printf("%s\n", line.c_str()); });
@@ -112,8 +118,10 @@ int run(const Options& options) {
     for (const std::string& what : broken) std::printf("  %s\n", what.c_str());
     if (!broken.empty()) {
       ++failed;
-      std::printf("  again: carillon-sim --seed %llu --hours %d\n",
-                  static_cast<unsigned long long>(seed), options.hours);
+      const std::string several =
+          options.trackers > 1 ? " --trackers " + std::to_string(options.trackers) : "";
+      std::printf("  again: carillon-sim --seed %llu --hours %d%s\n",
+                  static_cast<unsigned long long>(seed), options.hours, several.c_str());
     }
     std::fflush(stdout);
   }

@@ -4,10 +4,7 @@
 
 namespace carillon::sim {
 
-WallTime Process::wall_now() const {
-  return timeline_.wall_begin +
-         std::chrono::duration_cast<Duration>(timeline_.now().time_since_epoch()) + ahead_;
-}
+WallTime Process::wall_now() const { return timeline_.wall_now() + ahead_; }
 
 TimerId Process::post_at(SteadyTime when, std::function<void()> work) {
   return timeline_.at(when, [this, life = life_, work = std::move(work)]() mutable {

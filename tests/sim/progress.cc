@@ -1,6 +1,7 @@
 #include "tests/sim/progress.h"
 
 #include <algorithm>
+#include <map>
 
 #include "shared/base/time_text.h"
 #include "shared/job/schedule.h"
@@ -27,28 +28,55 @@ void Progress::broken(JobId id, const Ledger::Job& job, const std::string& what)
 
 void Progress::check() {
   if (cluster_.timeline.pending() > kPendingMax) broken_("work piles up in the simulation");
-  TrackerProcess* tracker = cluster_.active();
-  if (tracker == nullptr) {
-    const bool is_quiet = cluster_.timeline.now() >= cluster_.quiet_from;
+  const std::vector<TrackerProcess*> trackers = cluster_.active();
+  const bool is_quiet = cluster_.timeline.now() >= cluster_.quiet_from;
+  if (trackers.empty()) {
     if (is_quiet && cluster_.has_standbys()) broken_("no job tracker works, though one stands by");
     return;
   }
-  check_bounds(*tracker);
-  if (cluster_.timeline.now() < cluster_.quiet_from) return;
-  if (!tracker->is_ready()) {
-    return broken_(tracker->name() + " is not ready though nothing is wrong");
+  for (TrackerProcess* tracker : trackers) {
+    if (tracker->works()) check_bounds(*tracker);
+    if (is_quiet && !tracker->is_ready()) {
+      return broken_(tracker->name() + " is not ready though nothing is wrong");
+    }
   }
+  if (!is_quiet) return;
+  if (cluster_.has_several()) check_owners(trackers);
+  const WallTime now = trackers.front()->scheduling_now();
   const bool was_set = cluster_.clock_was_set_since(cluster_.timeline.now() - minutes{10});
   for (const auto& [id, job] : cluster_.ledger.jobs()) {
     if (job.since + kWaitsMax >= cluster_.timeline.now()) continue;
     if (job.place == Ledger::Place::kExecuting) {
       check_executing(id, job);
     } else if (!was_set) {
-      check_waiting(id, job, *tracker);
+      check_waiting(id, job, now);
     }
   }
-  if (!was_set) check_schedules(*tracker);
+  if (!was_set) check_schedules(now);
   check_disks();
+}
+
+// Each partition has an owner who works, in shares as equal as they can be, and what is to be set
+// off elsewhere was set off.
+void Progress::check_owners(const std::vector<TrackerProcess*>& trackers) {
+  std::map<SessionId, int> shares;  // of used partitions
+  for (const TrackerProcess* tracker : trackers) shares[tracker->session()] = 0;
+  for (const SessionId owner : cluster_.owners.all()) {
+    if (!shares.contains(owner)) return broken_("a partition has no owner who works");
+  }
+  for (const auto& [id, group] : cluster_.database.tables().groups) {
+    const auto partition = static_cast<std::size_t>(jobtracker::partition_of(id));
+    ++shares.at(cluster_.owners.all().at(partition));
+  }
+  const auto [least, most] = std::minmax_element(
+      shares.begin(), shares.end(),
+      [](const auto& one, const auto& other) { return one.second < other.second; });
+  if (most->second - least->second > 1) broken_("the node groups are not shared out evenly");
+  for (const auto& [id, relayed] : cluster_.ledger.inbox()) {
+    if (relayed.since + kWaitsMax < cluster_.timeline.now()) {
+      broken_("task " + relayed.row.task_id + " is to be set off elsewhere, and is not");
+    }
+  }
 }
 
 // What could not be delivered, now can be.
@@ -78,8 +106,7 @@ void Progress::check_executing(JobId id, const Ledger::Job& job) {
   }
 }
 
-void Progress::check_waiting(JobId id, const Ledger::Job& job, const TrackerProcess& tracker) {
-  const WallTime now = tracker.wall_now();
+void Progress::check_waiting(JobId id, const Ledger::Job& job, WallTime now) {
   if (job.row.suspended || jobtracker::due_time(job.row) + kWaitsMax + kClocksDiffer >= now) return;
   if (job.place == Ledger::Place::kDelayed) return broken(id, job, "is due, and still delayed");
   const WallTime latest = job.row.trigger_time + job.start_deadline + kWaitsMax + kClocksDiffer;
@@ -119,12 +146,12 @@ const WorkerProcess* Progress::idle_worker(const Ledger::Job& job) {
   return nullptr;
 }
 
-void Progress::check_schedules(const TrackerProcess& tracker) {
+void Progress::check_schedules(WallTime now) {
   for (const auto& [id, facts] : cluster_.ledger.definitions()) {
     const bool has_fires =
         facts.row.kind != ScheduleKind::kManual && facts.row.state == DefinitionState::kActive;
     const WallTime next = cluster_.ledger.next_fire(id).value_or(facts.row.next_fire);
-    if (!has_fires || next + minutes{2} > tracker.wall_now()) continue;
+    if (!has_fires || next + minutes{2} > now) continue;
     const bool is_open = std::any_of(
         cluster_.ledger.jobs().begin(), cluster_.ledger.jobs().end(),
         [definition = id](const auto& one) { return one.second.row.definition == definition; });

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "tests/sim/cluster.h"
 
 namespace carillon::sim {
@@ -17,8 +19,9 @@ class Progress {
 
  private:
   void check_executing(JobId id, const Ledger::Job& job);
-  void check_waiting(JobId id, const Ledger::Job& job, const TrackerProcess& tracker);
-  void check_schedules(const TrackerProcess& tracker);
+  void check_waiting(JobId id, const Ledger::Job& job, WallTime now);
+  void check_schedules(WallTime now);
+  void check_owners(const std::vector<TrackerProcess*>& trackers);
   void check_bounds(TrackerProcess& tracker);
   void check_disks();
   bool waits_for_another(JobId id, const Ledger::Job& job) const;

@@ -19,6 +19,10 @@ class Timeline {
   using Work = std::function<void()>;
 
   SteadyTime now() const { return now_; }
+  // True time.
+  WallTime wall_now() const {
+    return wall_begin + std::chrono::duration_cast<Duration>(now_.time_since_epoch());
+  }
 
   TimerId at(SteadyTime when, Work work) {
     std::uint64_t slot = works_.size();

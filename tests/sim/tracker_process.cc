@@ -10,6 +10,7 @@ using jobtracker::BatchDone;
 using jobtracker::Committed;
 using jobtracker::JobTracker;
 using jobtracker::ReadDone;
+using jobtracker::SessionStart;
 using std::chrono::microseconds;
 
 // Remembers when the loop let go of the batch under way.
@@ -18,10 +19,10 @@ class TrackerProcess::Lane final : public jobtracker::StoreLane {
   explicit Lane(TrackerProcess& process) : process_(process) {}
   void commit(Batch batch) override {
     process_.flushed_at_ = process_.timeline_.now();
-    process_.lane_->commit(std::move(batch));
+    process_.life_->lane->commit(std::move(batch));
   }
   void read(std::uint64_t token, jobtracker::Read question) override {
-    process_.lane_->read(token, std::move(question));
+    process_.life_->lane->read(token, std::move(question));
   }
 
  private:
@@ -34,11 +35,11 @@ class TrackerProcess::Questions final : public jobtracker::Questions {
   explicit Questions(TrackerProcess& process) : process_(process), reader_(process.database_) {}
   void ask(jobtracker::Read question,
            std::function<void(Result<jobtracker::ReadAnswer>)> on_answer) override {
-    const Duration time = process_.chance_.between(microseconds{100}, microseconds{5000});
-    process_.post_at(process_.timeline_.now() + time,
-                     [this, question = std::move(question), on_answer = std::move(on_answer)] {
-                       on_answer(reader_.read(question));
-                     });
+    process_.life_->executor.post_at(
+        process_.timeline_.now() + process_.work_time(),
+        [this, question = std::move(question), on_answer = std::move(on_answer)] {
+          on_answer(reader_.read(question));
+        });
   }
 
  private:
@@ -48,60 +49,61 @@ class TrackerProcess::Questions final : public jobtracker::Questions {
 
 void TrackerProcess::start(SessionId session) {
   begin_life();
-  session_ = session;
   was_fenced_ = false;
   is_leaving_ = false;
   transport_ = network_.listen(*this, options_.endpoint);
-  store_ = std::make_unique<WatchedStore>(
-      database_, jobtracker::StoreSession{.session = session, .name = options_.name}, *this,
+  life_ = std::make_unique<Life>(*this, session);
+  fill_life({});
+  if (options_.is_watched) life_->tracker->proven(timeline_.now());
+  life_->tracker->start(*transport_);
+}
+
+void TrackerProcess::fill_life(const std::optional<SessionStart>& start) {
+  Life& life = *life_;
+  const jobtracker::StoreSession session{.session = life.session, .name = options_.name};
+  life.store = std::make_unique<WatchedStore>(
+      database_, session, start, *this, timeline_,
       [this](const Batch& batch, const Committed& done) { on_commit(*this, batch, done); });
   testing::FakeLane::Answers answers{
-      .on_batch = [this](BatchDone done) { tracker_->on_batch_done(std::move(done)); },
-      .on_read = [this](ReadDone done) { tracker_->on_read_done(std::move(done)); },
-      .on_health = [this](bool is_away) { tracker_->on_store_health(is_away); }};
-  lane_ = std::make_unique<testing::FakeLane>(*store_, *this, *this, std::move(answers));
-  lane_->work_time = [this] { return chance_.between(microseconds{100}, microseconds{5000}); };
-  lane_->answer_time = [this] { return chance_.between(microseconds{10}, microseconds{1000}); };
-  lane_->away_until = away_until_;
-  timed_lane_ = std::make_unique<Lane>(*this);
-  questions_ = std::make_unique<Questions>(*this);
-  tracker_ = std::make_unique<JobTracker>(
-      options_.config, session, *this, random_, *this, *timed_lane_, *questions_, [] {},
-      [this](const Error&) { was_fenced_ = true; });
-  if (options_.is_watched) tracker_->proven(timeline_.now());
-  tracker_->start(*transport_);
+      .on_batch = [&life](BatchDone done) { life.tracker->on_batch_done(std::move(done)); },
+      .on_read = [&life](ReadDone done) { life.tracker->on_read_done(std::move(done)); },
+      .on_health = [&life](bool is_away) { life.tracker->on_store_health(is_away); }};
+  life.lane =
+      std::make_unique<testing::FakeLane>(*life.store, life.executor, *this, std::move(answers));
+  life.lane->work_time = [this] { return work_time(); };
+  life.lane->answer_time = [this] { return chance_.between(microseconds{10}, microseconds{1000}); };
+  life.lane->away_until = away_until_;
+  life.timed_lane = std::make_unique<Lane>(*this);
+  life.questions = std::make_unique<Questions>(*this);
+  life.tracker = std::make_unique<JobTracker>(
+      options_.config, life.session, *this, random_, life.executor, *life.timed_lane,
+      *life.questions, [this] { on_ready(); },
+      [this](const Error&) {
+        // One that opens the store for its next session is told there.
+        if (!is_opening_) was_fenced_ = true;
+      });
 }
 
 void TrackerProcess::stand_by(std::function<void()> take_over) {
   begin_life();
-  session_ = {};
   stands_by_since_ = timeline_.now();
   transport_ = network_.listen(*this, options_.endpoint);
   room_ = std::make_unique<jobtracker::WaitingRoom>(*transport_);
-  watch_ = {};
+  others_ = {};
   take_over_ = std::move(take_over);
   look();
 }
 
 void TrackerProcess::look() {
   const SteadyTime asked = timeline_.now();
-  post_at(asked + chance_.between(microseconds{100}, microseconds{5000}),
-          [this, asked] { see(asked); });
+  post_at(asked + work_time(), [this, asked] { see(asked); });
 }
 
 void TrackerProcess::see(SteadyTime asked) {
   if (timeline_.now() < away_until_)
     return (void)post_at(away_until_, [this, asked] { see(asked); });
-  std::vector<jobtracker::SessionBeat> beats;
-  for (const auto& [lane, row] : database_.tables().trackers) {
-    beats.push_back({.session = lane.first,
-                     .lane = lane.second,
-                     .name = row.name,
-                     .batch = row.batch,
-                     .at = row.beat});
-  }
-  watch_.saw(beats, asked, timeline_.now());
-  if (!watch_.are_all_silent()) {
+  others_.saw(database_.look(GroupId{}).beats, asked, timeline_.now());
+  if (!others_.are_all_silent()) {
     post_at(std::max<SteadyTime>(timeline_.now(), asked + jobtracker::kLook), [this] { look(); });
   } else {
     timeline_.at(timeline_.now(), take_over_);  // That ends this life.
@@ -110,41 +112,43 @@ void TrackerProcess::see(SteadyTime asked) {
 
 // As the real loop: a hook that asks for it gets another turn before time goes on.
 void TrackerProcess::end_turn() {
-  if (stands_by()) return;
-  if (was_fenced_) return kill(false);
-  while (tracker_->end_turn()) continue;
-  if (is_leaving_ && tracker_->is_idle()) kill(false);
+  if (was_fenced_) return die_fenced();
+  if (!works() || is_opening_) return;
+  while (life_->tracker->end_turn()) continue;
+  if (!life_->tracker->is_idle()) return;
+  if (is_leaving_) return end();
+  if (change_) open();
 }
 
 void TrackerProcess::kill(bool commit_lands) {
   if (!is_alive()) return;
-  if (commit_lands && lane_) lane_->finish_unanswered();
+  if (commit_lands && life_) life_->lane->finish_unanswered();
   end_life();
   room_.reset();
   transport_.reset();
-  tracker_.reset();
-  questions_.reset();
-  timed_lane_.reset();
-  lane_.reset();
-  store_.reset();
+  life_.reset();
 }
 
 void TrackerProcess::leave() {
-  if (!tracker_) return;
+  if (!works()) return options_.is_one_of_several && is_alive() ? end() : void();
   is_leaving_ = true;
-  run([this] { tracker_->stop(); });
+  run([this] {
+    if (is_opening_) return end();
+    life_->tracker->stop();
+    if (options_.is_one_of_several) post_at(timeline_.now() + kPatience, [this] { end(); });
+  });
 }
 
 void TrackerProcess::stall_store(Duration time) {
   away_until_ = std::max<SteadyTime>(away_until_, timeline_.now() + time);
-  if (lane_) lane_->away_until = away_until_;
+  if (life_) life_->lane->away_until = away_until_;
 }
 
 void TrackerProcess::mend_store() {
   away_until_ = {};
-  if (!lane_) return;
-  lane_->away_until = {};
-  store_->mend();
+  if (!life_) return;
+  life_->lane->away_until = {};
+  life_->store->mend();
 }
 
 }  // namespace carillon::sim

@@ -3,12 +3,15 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "jobtracker/cluster/membership.h"
 #include "jobtracker/job_tracker.h"
 #include "jobtracker/store/beat_watch.h"
 #include "jobtracker/store/memory_store.h"
 #include "jobtracker/waiting_room.h"
+#include "shared/runtime/life_executor.h"
 #include "tests/sim/chance.h"
 #include "tests/sim/network.h"
 #include "tests/sim/watched_store.h"
@@ -21,10 +24,11 @@ struct TrackerOptions {
   std::string endpoint{};
   jobtracker::JobTrackerConfig config{};
   bool is_watched = false;  // by one that stands by
+  bool is_one_of_several = false;
 };
 
 // A job tracker with its lane to the database that all of them share: all of it but its transport,
-// its threads and SQL.
+// its threads and SQL. It works alone (start, stand_by), or is one of several (join).
 //
 // Thread: the simulation's.
 class TrackerProcess final : public Process {
@@ -44,6 +48,8 @@ class TrackerProcess final : public Process {
   // Watches whoever works on the database, answers that it does not serve, and calls `take_over`
   // once the other is silent.
   void stand_by(std::function<void()> take_over);
+  // Works beside the others, as one session after the other, as jobtracker/host.h does.
+  void join();
   // kill -9. `commit_lands`: what its COMMIT has begun is on disk all the same.
   void kill(bool commit_lands);
   // SIGTERM: it stores and answers what it has taken, and stops.
@@ -51,53 +57,113 @@ class TrackerProcess final : public Process {
 
   // ---- faults of its way to the database ----
   void stall_store(Duration time);
-  void fill_store(Duration time) { store_->fill_until(timeline_.now() + time); }
-  void fail_store(WatchedStore::Fault fault) { store_->fail_next(fault); }
+  void fill_store(Duration time) {
+    if (life_) life_->store->fill_until(timeline_.now() + time);
+  }
+  void fail_store(WatchedStore::Fault fault) {
+    if (life_) life_->store->fail_next(fault);
+  }
   void mend_store();
 
   const TrackerOptions& options() const { return options_; }
-  SessionId session() const { return session_; }
-  // Another took its place; it has stopped deciding.
-  bool was_fenced() const { return was_fenced_; }
-  jobtracker::JobTracker& tracker() { return *tracker_; }
-  bool is_ready() const { return tracker_ && tracker_->is_ready(); }
-  bool stands_by() const { return room_ != nullptr; }
+  // As which it works; 0: it does not.
+  SessionId session() const { return life_ ? life_->session : SessionId{}; }
+  jobtracker::JobTracker& tracker() { return *life_->tracker; }
+  bool works() const { return life_ != nullptr; }
+  bool is_ready() const { return works() && life_->tracker->is_ready(); }
+  bool stands_by() const { return !works() && room_ != nullptr; }
   bool was_stalled_since(SteadyTime when) const { return away_until_ >= when; }
   SteadyTime stands_by_since() const { return stands_by_since_; }
   // When the loop handed its batch to the lane.
   SteadyTime flushed_at() const { return flushed_at_; }
+  // By which it decides what is due: its machine's clock, or the database's that it shares.
+  WallTime scheduling_now() const {
+    return options_.is_one_of_several ? timeline_.wall_now() : wall_now();
+  }
 
+  // What becomes of the sessions of one of several.
+  struct Watch {
+    // It is noted in the database, with what it owns; `before`: in whose place.
+    std::function<void(TrackerProcess&, SessionId session, SessionId before,
+                       const jobtracker::SessionStart&)>
+        on_begun{};
+    std::function<void(SessionId)> on_works{};  // and decides from now on
+    std::function<void(SessionId)> on_beat{};
+    std::function<void(SessionId)> on_ended{};         // it says so itself
+    std::function<void(TrackerProcess&)> on_fenced{};  // it has come to know, and its process ends
+  };
+  Watch watch;
   std::function<void(TrackerProcess&, const jobtracker::Batch&, const jobtracker::Committed&)>
       on_commit;
 
  private:
   class Lane;
   class Questions;
+  // Of one session.
+  struct Life {
+    Life(Executor& outer, SessionId own) : executor(outer), session(own) {}
+    LifeExecutor executor;
+    const SessionId session;
+    std::unique_ptr<WatchedStore> store{};
+    std::unique_ptr<testing::FakeLane> lane{};
+    std::unique_ptr<jobtracker::StoreLane> timed_lane{};
+    std::unique_ptr<jobtracker::Questions> questions{};
+    std::unique_ptr<jobtracker::JobTracker> tracker{};
+    // Of its look at the others.
+    SteadyTime next_beat{};
+    SteadyTime proven{};
+    jobtracker::Partitions used{};
+    std::int32_t groups_seen = 0;
+  };
+
+  static constexpr Duration kPatience = std::chrono::seconds{5};  // as it stops, or makes way
 
   void end_turn() override;
+  void fill_life(const std::optional<jobtracker::SessionStart>& start);
   void look();
   void see(SteadyTime asked);
+  Duration work_time() {
+    return chance_.between(std::chrono::microseconds{100}, std::chrono::microseconds{5000});
+  }
+
+  // ---- one of several ----
+  // Does that on the database as soon as it answers.
+  void reach_database(std::function<void()> then);
+  void open();
+  void watch_others();
+  void begin_session(jobtracker::SessionPlan plan);
+  void work_as(SessionId session, const jobtracker::SessionStart& start, SteadyTime proven);
+  void on_ready();
+  void look_around();
+  void look_at_others(SteadyTime began);
+  void on_view(const jobtracker::ClusterView& view);
+  void end();
+  void die_fenced();
 
   Network& network_;
   Chance& chance_;
   Random& random_;
   jobtracker::MemoryDatabase& database_;
   const TrackerOptions options_;
-  SessionId session_{};
+  const Logger log_{"jobtracker"};
   SteadyTime flushed_at_{};
   SteadyTime away_until_{};  // the database, for this process
   bool was_fenced_ = false;
   bool is_leaving_ = false;
   std::unique_ptr<net::ServerTransport> transport_;
-  std::unique_ptr<jobtracker::WaitingRoom> room_;  // while it stands by
-  jobtracker::BeatWatch watch_;
+  std::unique_ptr<jobtracker::WaitingRoom> room_;  // while it does not serve
+  jobtracker::BeatWatch others_;
   std::function<void()> take_over_;
   SteadyTime stands_by_since_{};
-  std::unique_ptr<WatchedStore> store_;
-  std::unique_ptr<testing::FakeLane> lane_;
-  std::unique_ptr<jobtracker::StoreLane> timed_lane_;
-  std::unique_ptr<jobtracker::Questions> questions_;
-  std::unique_ptr<jobtracker::JobTracker> tracker_;
+  std::unique_ptr<Life> life_;
+  // One of several.
+  std::optional<jobtracker::Membership> membership_{};
+  bool is_opening_ = false;
+  bool is_known_ready_ = false;
+  std::optional<jobtracker::OwnershipChange> change_{};  // this session makes way for another
+  TimerId patience_ = 0;
+  SessionId next_{};   // that is to begin
+  SessionId begun_{};  // that has, and this process was not told yet
 };
 
 }  // namespace carillon::sim

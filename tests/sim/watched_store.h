@@ -2,9 +2,12 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
 #include <utility>
+#include <variant>
 
 #include "jobtracker/store/memory_store.h"
+#include "tests/sim/timeline.h"
 
 namespace carillon::sim {
 
@@ -17,12 +20,17 @@ class WatchedStore final : public jobtracker::Store {
   using Fault = jobtracker::MemoryFault;
   using OnCommit = std::function<void(const jobtracker::Batch&, const jobtracker::Committed&)>;
 
+  // `start`: of a session that has begun beside others; the database's clock is followed then.
   WatchedStore(jobtracker::MemoryDatabase& database, const jobtracker::StoreSession& session,
-               const Clock& clock, OnCommit on_commit)
+               const std::optional<jobtracker::SessionStart>& start, const Clock& clock,
+               const Timeline& timeline, OnCommit on_commit)
       : database_(database),
         session_(session),
         clock_(clock),
-        store_(database, session, clock),
+        timeline_(timeline),
+        is_shared_(start.has_value()),
+        store_(start ? jobtracker::MemoryStore(database, session, clock, *start)
+                     : jobtracker::MemoryStore(database, session, clock)),
         on_commit_(std::move(on_commit)) {}
 
   // What the next calls do instead, each once.
@@ -60,11 +68,18 @@ class WatchedStore final : public jobtracker::Store {
 
   Result<jobtracker::ReadAnswer> read(const jobtracker::Read& question) override {
     if (next_fault()) return away();
-    return store_.read(question);
+    auto answer = store_.read(question);
+    if (is_shared_ && answer.ok()) show_clock(answer.value());
+    return answer;
   }
 
  private:
   static Error away() { return {ErrorCode::kUnavailable, "the database is away"}; }
+  void show_clock(jobtracker::ReadAnswer& answer) const {
+    const jobtracker::ClockAnswer clock{.shows = timeline_.wall_now(), .at = timeline_.now()};
+    if (auto* asked = std::get_if<jobtracker::ClockAnswer>(&answer)) *asked = clock;
+    if (auto* start = std::get_if<jobtracker::StartAnswer>(&answer)) start->clock = clock;
+  }
   std::optional<Fault> next_fault() {
     if (faults_.empty()) return std::nullopt;
     const Fault fault = faults_.front();
@@ -75,6 +90,8 @@ class WatchedStore final : public jobtracker::Store {
   jobtracker::MemoryDatabase& database_;
   const jobtracker::StoreSession session_;
   const Clock& clock_;
+  const Timeline& timeline_;
+  const bool is_shared_;
   SteadyTime full_until_{};
   jobtracker::MemoryStore store_;
   OnCommit on_commit_;

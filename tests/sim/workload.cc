@@ -69,6 +69,13 @@ ClientProcess& Workload::client() {
   return *cluster_.clients[cluster_.chance.below(cluster_.clients.size())];
 }
 
+// Where they are few, most of the time the first.
+std::string Workload::any_group() {
+  const std::vector<std::string>& groups = cluster_.groups;
+  if (groups.size() > 2) return groups[cluster_.chance.below(groups.size())];
+  return groups[cluster_.chance.one_in(6) ? 1 : 0];
+}
+
 void Workload::submit_steady() {
   Chance& chance = cluster_.chance;
   for (const Overlap overlap : kOverlaps) {
@@ -107,11 +114,9 @@ void Workload::choose_schedule(JobSpec& job) {
     case 4:
     case 5:
       job.schedule.kind = ScheduleKind::kAt;
-      job.schedule.at =
-          cluster_.timeline.wall_begin +
-          std::chrono::duration_cast<Duration>(cluster_.timeline.now().time_since_epoch()) +
-          chance.between(Duration{},
-                         chance.one_in(4) ? Duration{minutes{25}} : Duration{minutes{3}});
+      job.schedule.at = cluster_.timeline.wall_now() +
+                        chance.between(Duration{}, chance.one_in(4) ? Duration{minutes{25}}
+                                                                    : Duration{minutes{3}});
       job.task_id = acted;
       return;
     case 6:
@@ -168,7 +173,9 @@ void Workload::choose_children(JobSpec& job) {
   }
   number += chance.below(kActedOnTasks / 2);
   for (; number < kActedOnTasks && job.children.size() < 2; number += 1 + chance.below(9)) {
-    job.children.push_back({.task_id = acted_on(number)});
+    Child child{.task_id = acted_on(number)};
+    if (cluster_.has_several()) child.group = any_group();
+    job.children.push_back(std::move(child));
   }
 }
 
@@ -178,7 +185,7 @@ JobSpec Workload::something() {
   choose_schedule(job);
   choose_rules(job);
   choose_children(job);
-  if (cluster_.chance.one_in(6)) job.group = "other";
+  job.group = any_group();
   if (job.task_id.starts_with("alone-")) job.replace_on_exist = false;
   return job;
 }
@@ -207,6 +214,10 @@ void Workload::submit(std::vector<JobSpec> jobs) {
   asked.submit(std::move(jobs), [this, kinds, tasks](Result<std::vector<SubmitAnswer>> answers) {
     if (!answers.ok()) return take_refusal(answers.error());
     for (std::size_t i = 0; i < kinds.size(); ++i) {
+      const std::string& task = answers.value()[i].task_id;
+      if (!tasks[i].second.empty() && task != tasks[i].second) {
+        broken_("task " + tasks[i].second + " is answered with what became of " + task);
+      }
       Asked& asked_of = asked_[tasks[i]];
       if (answers.value()[i].status == SubmitStatus::kStored) {
         ++asked_of.stored;
@@ -255,7 +266,7 @@ void Workload::act_on_something() {
   Chance& chance = cluster_.chance;
   // Runs are shorter than the time between two acts, so most that is to be killed is gone.
   wire::Act act{.verb = static_cast<wire::Verb>(chance.below(5)),
-                .group = "default",
+                .group = cluster_.groups.front(),
                 .task_id = acted_on(chance.below(kActedOnTasks))};
   if (act.verb == wire::Verb::kKill || chance.one_in(4)) {
     for (const auto& [id, row] : cluster_.database.tables().executing) {
@@ -263,8 +274,8 @@ void Workload::act_on_something() {
       act.task_id = row.job.task_id;
       act.group = cluster_.database.tables().groups.at(row.job.group).name;
     }
-  } else if (chance.one_in(6)) {
-    act.group = "other";
+  } else {
+    act.group = any_group();
   }
   act.force = chance.one_in(3);
   if (act.verb == wire::Verb::kTrigger && chance.one_in(3)) act.payload = "by hand";

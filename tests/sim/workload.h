@@ -33,6 +33,7 @@ class Workload {
 
  private:
   JobSpec something();
+  std::string any_group();
   void choose_schedule(JobSpec& job);
   void choose_rules(JobSpec& job);
   void choose_children(JobSpec& job);

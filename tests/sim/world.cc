@@ -19,9 +19,9 @@ constexpr std::size_t kBrokenMax = 20;
 
 }  // namespace
 
-World::World(std::uint64_t seed, int length_h)
+World::World(std::uint64_t seed, int trackers, int length_h)
     : hours_(length_h),
-      cluster_(seed, [this](const std::string& what) { broken(what); }),
+      cluster_(seed, trackers, [this](const std::string& what) { broken(what); }),
       workload_(cluster_, statistics_,
                 by("workload", [this](const std::string& what) { broken(what); })),
       faults_(cluster_, statistics_),
@@ -36,10 +36,7 @@ World::World(std::uint64_t seed, int length_h)
   };
 }
 
-std::string World::now() const {
-  const auto since = cluster_.timeline.now().time_since_epoch();
-  return format_time(cluster_.timeline.wall_begin + std::chrono::duration_cast<Duration>(since));
-}
+std::string World::now() const { return format_time(cluster_.timeline.wall_now()); }
 
 void World::broken(const std::string& what) {
   if (broken_.size() < kBrokenMax) broken_.push_back(now() + "  " + what);
@@ -106,6 +103,9 @@ void World::checks_go_on() {
 
 const std::vector<std::string>& World::run() {
   cluster_.start_tracker(0);
+  for (std::size_t i = 1; i < cluster_.trackers.size() && cluster_.has_several(); ++i) {
+    cluster_.start_tracker(i);
+  }
   if (cluster_.has_standbys()) cluster_.stand_by(1);
   for (const auto& worker : cluster_.workers) cluster_.start_worker(*worker);
   for (const auto& client : cluster_.clients) cluster_.start_client(*client);

@@ -20,7 +20,7 @@ namespace carillon::sim {
 // Thread: the simulation's.
 class World {
  public:
-  World(std::uint64_t seed, int length_h);
+  World(std::uint64_t seed, int trackers, int length_h);
 
   // Tells each step of a task, or of a job by its id, and what went wrong around it.
   void watch(const std::string& name, const std::function<void(const std::string&)>& tell);

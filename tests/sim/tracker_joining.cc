@@ -1,0 +1,186 @@
+// One of several job trackers: it joins those that are at work, and becomes another session
+// whenever partitions come or go. The order of steps is that of jobtracker/host.h and
+// jobtracker/cluster_watch.h, whose threads are events here; who takes what, and who is silent, is
+// decided by the product's own parts.
+#include <algorithm>
+#include <utility>
+
+#include "tests/sim/tracker_process.h"
+
+namespace carillon::sim {
+
+using jobtracker::SessionPlan;
+using jobtracker::SessionStart;
+using std::chrono::seconds;
+
+namespace {
+
+// A beat, or a look, that takes longer is none.
+constexpr Duration kQuick = seconds{3};
+
+}  // namespace
+
+void TrackerProcess::join() {
+  begin_life();
+  was_fenced_ = false;
+  is_leaving_ = false;
+  is_known_ready_ = false;
+  change_.reset();
+  patience_ = 0;
+  membership_.emplace(log_);
+  transport_ = network_.listen(*this, options_.endpoint);
+  room_ = std::make_unique<jobtracker::WaitingRoom>(*transport_);
+  open();
+}
+
+void TrackerProcess::reach_database(std::function<void()> then) {
+  post_at(timeline_.now() + work_time(), [this, then = std::move(then)] {
+    if (timeline_.now() >= away_until_) return then();
+    post_at(away_until_, then);
+  });
+}
+
+// ---- a session begins ----
+
+void TrackerProcess::open() {
+  is_opening_ = true;
+  if (patience_ != 0) cancel(std::exchange(patience_, 0));
+  next_ = SessionId{static_cast<std::int64_t>(random_.next() >> 2) + 1};
+  if (change_) {
+    return begin_session({.silent = change_->silent,
+                          .before = session(),
+                          .wanted = change_->wanted,
+                          .address = options_.endpoint});
+  }
+  others_ = {};
+  watch_others();
+}
+
+void TrackerProcess::watch_others() {
+  reach_database([this, asked = timeline_.now()] {
+    others_.saw(database_.look(GroupId{}).beats, asked, timeline_.now());
+    if (others_.is_settled())
+      return begin_session({.silent = others_.silent_beats(), .address = options_.endpoint});
+    post_at(timeline_.now() + jobtracker::kLook, [this] { watch_others(); });
+  });
+}
+
+void TrackerProcess::begin_session(SessionPlan plan) {
+  reach_database([this, plan = std::move(plan), asked = timeline_.now()]() mutable {
+    const auto begun =
+        database_.begin_session({.session = next_, .name = name()}, wall_now(), plan);
+    if (begun.ok()) {
+      begun_ = next_;
+      watch.on_begun(*this, next_, plan.before, begun.value());
+      post_at(timeline_.now() + work_time(),
+              [this, start = begun.value(), asked] { work_as(next_, start, asked); });
+      return;
+    }
+    if (begun.error().code != ErrorCode::kConflict) {
+      was_fenced_ = true;
+      return;
+    }
+    // Who has a place fences nobody the second time; who has none watches again.
+    plan.silent.emplace();
+    post_at(timeline_.now() + jobtracker::kLook, [this, plan] {
+      if (plan.before) return begin_session(plan);
+      others_ = {};
+      watch_others();
+    });
+  });
+}
+
+void TrackerProcess::work_as(SessionId session, const SessionStart& start, SteadyTime proven) {
+  is_opening_ = false;
+  begun_ = {};
+  change_.reset();
+  life_ = std::make_unique<Life>(*this, session);
+  fill_life(start);
+  watch.on_works(session);
+  look_around();
+  life_->tracker->proven(proven);
+  life_->tracker->start(*transport_);
+  if (is_known_ready_) room_->receive();  // What comes is kept until it has read its store.
+}
+
+void TrackerProcess::on_ready() {
+  if (!options_.is_one_of_several) return;
+  membership_->begin(session(), life_->tracker->owned(), timeline_.now());
+  if (std::exchange(is_known_ready_, true)) room_->pass_to(*life_->tracker);
+}
+
+// ---- it beats, and looks at the others ----
+
+void TrackerProcess::look_around() {
+  const SteadyTime began = timeline_.now();
+  if (began < life_->next_beat) return look_at_others(began);
+  life_->next_beat = began + jobtracker::kBeat;
+  reach_database([this, began, own = session()] {
+    if (own != session()) return;
+    const bool is_late = timeline_.now() > began + kQuick;
+    if (is_late || !database_.raise_beat(own)) return look_at_others(began);
+    watch.on_beat(own);
+    life_->executor.post_at(timeline_.now() + work_time(), [this, began] {
+      life_->proven = began;
+      look_at_others(began);
+    });
+  });
+}
+
+void TrackerProcess::look_at_others(SteadyTime began) {
+  reach_database([this, began, asked = timeline_.now(), own = session()] {
+    if (own != session()) return;
+    const std::int32_t known = life_->tracker->last_group().value;
+    auto view = database_.look(GroupId{std::min(life_->groups_seen, known)});
+    view.asked = asked;
+    life_->executor.post_at(timeline_.now() + work_time(), [this, began, view]() mutable {
+      for (const jobtracker::Group& group : view.groups) {
+        life_->used.set(static_cast<std::size_t>(jobtracker::partition_of(group.id)));
+        life_->groups_seen = std::max(life_->groups_seen, group.id.value);
+      }
+      view.used = life_->used;
+      view.answered = timeline_.now();
+      view.proven = life_->proven;
+      life_->executor.post_at(began + jobtracker::kLook, [this] { look_around(); });
+      if (view.answered <= view.asked + kQuick) on_view(view);
+    });
+  });
+}
+
+// ---- and makes way for the next ----
+
+void TrackerProcess::on_view(const jobtracker::ClusterView& view) {
+  life_->tracker->on_cluster(view);
+  if (!life_->tracker->is_ready() || is_leaving_ || change_) return;
+  change_ = membership_->saw(view);
+  if (!change_) return;
+  room_.reset();
+  room_ = std::make_unique<jobtracker::WaitingRoom>(*transport_);
+  room_->keep();
+  life_->tracker->hand_over(*room_);
+  patience_ = post_at(timeline_.now() + kPatience, [this] {
+    patience_ = 0;
+    if (!is_opening_ && !is_leaving_) open();
+  });
+}
+
+// ---- it ends ----
+
+// As it stops, or is stopped.
+void TrackerProcess::end() {
+  if (options_.is_one_of_several && timeline_.now() >= away_until_) {
+    for (const SessionId one : {session(), begun_}) {
+      if (!one) continue;
+      database_.end_session(one);
+      watch.on_ended(one);
+    }
+  }
+  kill(false);
+}
+
+void TrackerProcess::die_fenced() {
+  kill(false);
+  if (watch.on_fenced) watch.on_fenced(*this);
+}
+
+}  // namespace carillon::sim
