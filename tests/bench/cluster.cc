@@ -37,14 +37,15 @@ Result<std::unique_ptr<ChildProcess>> Cluster::launch(const std::string& program
                               .log = options_.folder + "/" + program + ".log"});
 }
 
-Status Cluster::start_tracker() {
+Status Cluster::start_tracker(const std::vector<std::string>& more_flags) {
   std::vector<std::string> flags{"--store", options_.store, "--listen", endpoint_,
                                  "--http",  "off",          "--tz",     "UTC"};
+  flags.insert(flags.end(), more_flags.begin(), more_flags.end());
   flags.insert(flags.end(), options_.tracker_flags.begin(), options_.tracker_flags.end());
   tracker_ = CARILLON_TRY(launch("jobtracker", std::move(flags)));
   const std::string ready = CARILLON_TRY(tracker_->read_line(kPatience));
   endpoint_ = CARILLON_TRY(word_of(ready, "listen"));
-  if (auto admin = word_of(ready, "xxl"); admin.ok()) admin_ = std::move(admin).value();
+  if (auto xxl = word_of(ready, "xxl"); xxl.ok()) xxl_url_ = std::move(xxl).value();
   return {};
 }
 

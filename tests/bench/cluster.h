@@ -27,7 +27,7 @@ class Cluster {
   Cluster(ClusterOptions options, const Environment& environment);
 
   // Returns when the job tracker is ready. After kill_tracker() it gets the same port again.
-  Status start_tracker();
+  Status start_tracker(const std::vector<std::string>& more_flags = {});
   void kill_tracker();  // SIGKILL
 
   // Task trackers, one more of each group in turn. start_workers() returns as soon as the processes
@@ -40,8 +40,8 @@ class Cluster {
 
   Result<std::unique_ptr<JobClient>> client() const;
   const std::string& endpoint() const { return endpoint_; }
-  // Where xxl-job executors reach it, with --xxl-listen; empty: nowhere.
-  const std::string& admin() const { return admin_; }
+  // Where executors of xxl-job register, if it was started with --xxl-listen; else empty.
+  const std::string& xxl_url() const { return xxl_url_; }
   std::string token_file() const;
   const std::string& folder() const { return options_.folder; }
 
@@ -59,7 +59,7 @@ class Cluster {
   const ClusterOptions options_;
   std::map<std::string, std::string> variables_;
   std::string endpoint_{"tcp://127.0.0.1:0"};
-  std::string admin_{};
+  std::string xxl_url_{};
   int workers_started_ = 0;
   std::unique_ptr<ChildProcess> tracker_{};
   std::vector<std::unique_ptr<ChildProcess>> workers_{};

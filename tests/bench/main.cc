@@ -25,9 +25,9 @@ constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 
 std::vector<Workload> all_workloads() {
-  return {limit_workload(),    submit_workload(),  drain_workload(),      flow_workload(),
-          overload_workload(), latency_workload(), cron_workload(),       burst_workload(),
-          backlog_workload(),  recover_workload(), cron_parse_workload(), push_workload()};
+  return {limit_workload(),    submit_workload(),  drain_workload(),   flow_workload(),
+          overload_workload(), latency_workload(), cron_workload(),    burst_workload(),
+          backlog_workload(),  push_workload(),    recover_workload(), cron_parse_workload()};
 }
 
 Program make_program(const std::vector<Workload>& workloads) {
@@ -118,13 +118,11 @@ Result<Report> measure(const Workload& workload, const Configuration& flags,
   const std::string run = std::to_string(clock.wall_now().time_since_epoch().count());
   for (std::int64_t round = 1; round <= warm_up + flags.number("repeat"); ++round) {
     const std::string url = CARILLON_TRY(store->next_url());
-    ClusterOptions options{.bin = flags.text("bin").empty() ? own_folder() : flags.text("bin"),
-                           .store = url,
-                           .folder = folder.path().string(),
-                           .tracker_flags = flags.list("tracker-flag")};
-    if (workload.has_executors) {
-      options.tracker_flags.insert(options.tracker_flags.end(), {"--xxl-listen", "127.0.0.1:0"});
-    }
+    const ClusterOptions options{
+        .bin = flags.text("bin").empty() ? own_folder() : flags.text("bin"),
+        .store = url,
+        .folder = folder.path().string(),
+        .tracker_flags = flags.list("tracker-flag")};
     Cluster cluster(options, environment);
     Round each{.flags = flags,
                .clock = clock,

@@ -92,6 +92,14 @@ JobSpec noop_job(const std::vector<std::string>& groups, std::int64_t number) {
   return job;
 }
 
+JobSpec pushed_job(const std::vector<std::string>& groups, std::int64_t number) {
+  JobSpec job = noop_job(groups, number);
+  job.dispatch = Dispatch::kPush;
+  job.push.route = Route::kRound;
+  job.overlap = Overlap::kParallel;
+  return job;
+}
+
 Result<std::vector<JobId>> submit_all(JobClient& client, std::vector<JobSpec> jobs) {
   std::vector<JobId> ids(jobs.size());
   Mutex mutex;

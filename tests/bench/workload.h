@@ -36,7 +36,6 @@ struct Workload {
   // Fails if a job was lost or ended twice: a wrong system has no speed.
   Result<Figures> (*run)(Round& round) = nullptr;
   bool starts_tracker = false;  // by itself, or never
-  bool has_executors = false;   // the job tracker listens for them
   bool has_store = true;        // without one no figure says what a commit survives
   int warm_up = 0;              // rounds that do not count; 0 where it warms up by itself
 };
@@ -55,6 +54,9 @@ Status start_workers(const Round& round, const std::vector<std::string>& groups)
 // A job for now of the handler `noop`, with 100 bytes of payload. Groups and priorities, of which
 // there are five, are mixed by `number`.
 JobSpec noop_job(const std::vector<std::string>& groups, std::int64_t number);
+
+// Such a job for an executor of xxl-job, called whether its run before has ended or not.
+JobSpec pushed_job(const std::vector<std::string>& groups, std::int64_t number);
 
 // Submits all of them and gives their ids; an error unless every one is accepted.
 Result<std::vector<JobId>> submit_all(JobClient& client, std::vector<JobSpec> jobs);

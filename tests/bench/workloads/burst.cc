@@ -23,13 +23,16 @@ Result<Figures> run(Round& round) {
 
 Result<Figures> measure_burst(Round& round, const BurstPlan& plan) {
   const auto client = CARILLON_TRY(round.cluster.client());
-  CARILLON_TRY(start_workers(round, plan.groups));
-  CARILLON_TRY(round.cluster.await_workers());
+  if (!plan.push) {
+    CARILLON_TRY(start_workers(round, plan.groups));
+    CARILLON_TRY(round.cluster.await_workers());
+  }
   const std::int64_t ended_before = CARILLON_TRY(read_counter(*client, kEnded));
   const WallTime due = round.clock.wall_now() + plan.lead;
   std::vector<JobSpec> specs;
   for (std::int64_t i = 0; i < plan.jobs; ++i) {
-    JobSpec& job = specs.emplace_back(noop_job(plan.groups, i));
+    JobSpec& job =
+        specs.emplace_back(plan.push ? pushed_job(plan.groups, i) : noop_job(plan.groups, i));
     job.schedule.kind = ScheduleKind::kAt;
     job.schedule.at = due;
   }

@@ -57,9 +57,9 @@ Result<Seen> read_window(JobClient& client, const std::vector<std::string>& grou
 std::vector<JobSpec> make_schedules(const FirePlan& plan, WallTime base) {
   std::vector<JobSpec> specs;
   for (std::int64_t i = 0; i < plan.fires; ++i) {
-    JobSpec& job = specs.emplace_back(noop_job(plan.groups, i));
+    JobSpec& job =
+        specs.emplace_back(plan.push ? pushed_job(plan.groups, i) : noop_job(plan.groups, i));
     job.task_id = std::string{kTaskPrefix} + std::to_string(i);
-    if (plan.is_pushed) job.dispatch = Dispatch::kPush;
     if (plan.spread) {
       job.schedule.kind = ScheduleKind::kEvery;
       job.schedule.interval = kSecond;
@@ -93,8 +93,10 @@ Result<Figures> run(Round& round) {
 
 Result<Figures> measure_fires(Round& round, const FirePlan& plan) {
   const auto client = CARILLON_TRY(round.cluster.client());
-  if (!plan.is_pushed) CARILLON_TRY(start_workers(round, plan.groups));
-  CARILLON_TRY(round.cluster.await_workers());
+  if (!plan.push) {
+    CARILLON_TRY(start_workers(round, plan.groups));
+    CARILLON_TRY(round.cluster.await_workers());
+  }
   const WallTime base = std::chrono::ceil<std::chrono::seconds>(round.clock.wall_now());
   CARILLON_TRY(submit_all(*client, make_schedules(plan, base)));
   Window window{.from = std::chrono::ceil<std::chrono::seconds>(round.clock.wall_now() + kSettle)};

@@ -24,6 +24,7 @@ struct BurstPlan {
   std::vector<std::string> groups{};
   std::int64_t jobs = 10'000;
   Duration lead = std::chrono::seconds{8};  // from the first submission until they are due
+  bool push = false;                        // as in FirePlan
 };
 // Jobs that are all due at one instant.
 Result<Figures> measure_burst(Round& round, const BurstPlan& plan);
@@ -42,8 +43,8 @@ struct FirePlan {
   std::vector<std::string> groups{};
   std::int64_t fires = 1000;  // schedules, each of which fires once a second
   std::int64_t seconds = 30;
-  bool spread = false;     // evenly over the second, not all at its start
-  bool is_pushed = false;  // to executors, which are there already
+  bool spread = false;  // evenly over the second, not all at its start
+  bool push = false;    // to executors of xxl-job that are there; else task trackers are started
 };
 // How late the fires of a number of seconds were started. Leaves workers and schedules behind.
 Result<Figures> measure_fires(Round& round, const FirePlan& plan);
