@@ -16,9 +16,6 @@ constexpr Duration kSayAgain = std::chrono::minutes{1};
 // With so many requests that wait for a read, more of a bulk load would only wait with them.
 constexpr std::size_t kHeldForBulk = 32;
 
-// Over so long it is seen whether jobs that run take much of the store.
-constexpr Duration kWindow = std::chrono::milliseconds{100};
-
 // What clients and workers can make large.
 std::size_t bytes_of(const Operation& operation) {
   if (const auto* job = std::get_if<AddJob>(&operation)) return job->job.spec.size();
@@ -147,6 +144,16 @@ std::array<Urgency, kUrgencies> Batcher::order() const {
   return order;
 }
 
+bool Batcher::may_go(Urgency urgency) const {
+  if (urgency == Urgency::kBulk && bulk_room_.is_used_up()) return false;
+  return !waiting_[static_cast<std::size_t>(urgency)].empty();
+}
+
+void Batcher::weigh(Urgency urgency, std::size_t rows) {
+  if (urgency == Urgency::kClaim || urgency == Urgency::kCompletion) bulk_room_.ran(rows);
+  if (urgency == Urgency::kBulk) bulk_room_.took(rows);
+}
+
 void Batcher::flush(const BatchHead& head) {
   if (is_busy_ || clock_.steady_now() < not_before_) return;
   if (pending_rows_ == 0 && !wants_beat_) return;
@@ -156,7 +163,7 @@ void Batcher::flush(const BatchHead& head) {
   batch.recovered = head.recovered;
   batch.now = head.now;
   const std::size_t limit = limit_once_ != 0 ? limit_once_ : limit_;
-  weigh_runs();
+  bulk_room_.make_batch(clock_.steady_now(), limit_, config_.rows_time_aim);
   batch.operations.reserve(std::min(pending_rows_, limit));
   std::size_t filled = 0;
   std::set<std::pair<std::int64_t, std::int64_t>> numbers;
@@ -164,15 +171,12 @@ void Batcher::flush(const BatchHead& head) {
   for (std::size_t at = 0; at < kUrgencies && filled < limit; ++at) {
     auto& queue = waiting_[static_cast<std::size_t>(order[at])];
     // Each leaves an eighth to the less urgent, so that nothing waits for ever.
-    const bool others_wait = std::any_of(
-        order.begin() + at + 1, order.end(),
-        [this](Urgency other) { return !waiting_[static_cast<std::size_t>(other)].empty(); });
+    const bool others_wait = std::any_of(order.begin() + at + 1, order.end(),
+                                         [this](Urgency other) { return may_go(other); });
     const std::size_t through = limit - (others_wait ? (limit - filled) / 8 : 0);
     std::size_t& credit = credit_[static_cast<std::size_t>(order[at])];
     const std::size_t units_before = in_flight_.size();
-    const std::size_t filled_before = filled;
-    const bool is_bulk = order[at] == Urgency::kBulk;
-    while (!queue.empty()) {
+    while (may_go(order[at])) {
       Unit& unit = queue.front();
       // A resend waits for the batch after its first copy's, and is answered from that.
       if (unit.request && !numbers.emplace(unit.request->client, unit.request->sequence).second) {
@@ -181,10 +185,7 @@ void Batcher::flush(const BatchHead& head) {
       const std::size_t size = unit.operations.size();
       const bool is_first = in_flight_.empty();
       if (!is_first && filled + unit.rows > through + credit) break;
-      if (is_bulk && runs_weigh_) {
-        if (bulk_room_ <= 0) break;
-        bulk_room_ -= static_cast<std::int64_t>(unit.rows);
-      }
+      if (!std::exchange(unit.is_weighed, true)) weigh(order[at], unit.rows);
       filled += unit.rows;
       if (unit.request) {
         unit.request->first_operation = batch.operations.size();
@@ -199,9 +200,7 @@ void Batcher::flush(const BatchHead& head) {
       credit = 0;
     }
     // A unit larger than what is left to it goes too some day.
-    if (!queue.empty() && in_flight_.size() == units_before) credit += limit / 16;
-    if (order[at] == Urgency::kClaim || order[at] == Urgency::kCompletion)
-      ran(filled - filled_before);
+    if (may_go(order[at]) && in_flight_.size() == units_before) credit += limit / 16;
   }
   if (in_flight_.empty() && !wants_beat_) return;
   in_flight_rows_ = filled;
@@ -209,25 +208,6 @@ void Batcher::flush(const BatchHead& head) {
   is_busy_ = true;
   sent_at_ = clock_.steady_now();
   lane_.commit(std::move(batch));
-}
-
-// While jobs that run take an eighth of the store's time or more, longer batches of a bulk load
-// would keep threads waiting for their next jobs. So then the backlog grows by no more than a
-// quarter of what runs: a job that runs makes two rows, one that is submitted one.
-void Batcher::ran(std::size_t rows) {
-  ran_rows_ += rows;
-  bulk_room_ = std::min(bulk_room_ + static_cast<std::int64_t>(rows * 5 / 8),
-                        static_cast<std::int64_t>(limit_));
-}
-
-void Batcher::weigh_runs() {
-  const SteadyTime now = clock_.steady_now();
-  const auto took = std::chrono::duration_cast<Duration>(now - weighed_at_);
-  if (took < kWindow) return;
-  const auto batches = static_cast<std::size_t>(took / config_.rows_time_aim);
-  runs_weigh_ = 8 * ran_rows_ >= batches * limit_;
-  weighed_at_ = now;
-  ran_rows_ = 0;
 }
 
 bool Batcher::on_batch_done(BatchDone done, const BatchHead& next) {

@@ -9,6 +9,7 @@
 
 #include "carillon/result.h"
 #include "jobtracker/store/batch.h"
+#include "jobtracker/store/bulk_room.h"
 #include "jobtracker/store/reads.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
@@ -154,15 +155,16 @@ class Batcher {
     std::size_t rows = 0;  // that it writes, about; never 0
     std::size_t bytes = 0;
     SteadyTime since{};
-    OnOutcome on_outcome{};  // a single operation
+    bool is_weighed = false;  // in bulk_room_, also when it is sent again
+    OnOutcome on_outcome{};   // a single operation
     OnUnit on_unit{};
     OnRequest on_request{};
   };
 
   void enqueue(Urgency urgency, Unit unit);
   std::array<Urgency, kUrgencies> order() const;
-  void ran(std::size_t rows);
-  void weigh_runs();
+  bool may_go(Urgency urgency) const;
+  void weigh(Urgency urgency, std::size_t rows);
   void deliver(std::vector<Unit>& units, Batch& batch, const Committed& committed);
   void deliver_unit(Unit& unit, std::vector<Operation> operations, const Outcome* outcomes,
                     const RequestOutcome* request);
@@ -178,10 +180,7 @@ class Batcher {
   const Logger& log_;
   std::deque<Unit> waiting_[kUrgencies];
   std::array<std::size_t, kUrgencies> credit_{};  // rows, for a unit that did not fit lately
-  SteadyTime weighed_at_{};
-  std::size_t ran_rows_ = 0;  // of claims and ends, since then
-  bool runs_weigh_ = false;
-  std::int64_t bulk_room_ = 0;   // rows; below 0: so many too many went
+  BulkRoom bulk_room_{};
   std::vector<Unit> in_flight_;  // their operations are in the batch under way
   std::size_t in_flight_rows_ = 0;
   bool is_busy_ = false;

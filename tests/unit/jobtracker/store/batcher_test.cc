@@ -448,11 +448,11 @@ TEST(Batcher, LetsABulkLoadGrowTheBacklogSlowlyWhileJobsRunThatTakeMuchOfTheStor
       if (!bundle.lane.batches.empty()) bundle.commit(bundle.take());
     }
   };
-  run_batches(20, 200);
+  run_batches(20, 400);
   const auto before = stored();
-  run_batches(40, 200);
-  EXPECT_GE(stored() - before, 20 * 200) << "a steady load is never held up";
-  EXPECT_LE(stored() - before, 20 * 200 * 5 / 4 + 100);
+  run_batches(40, 400);
+  EXPECT_GE(stored() - before, 20 * 400) << "a steady load is never held up";
+  EXPECT_LE(stored() - before, 20 * 400 * 5 / 4 + 100);
 
   run_batches(20, 10);
   const auto with_few = stored();
