@@ -39,7 +39,7 @@ Status check_disk(const std::string& path) {
   return Error{ErrorCode::kInvalidArgument,
                folder +
                    " is in memory (tmpfs): nothing measured there is durable, name a folder "
-                   "on a disk with --store sqlite:PATH or TMPDIR"};
+                   "on a disk with TMPDIR or --store sqlite:PATH"};
 }
 
 }  // namespace
@@ -76,6 +76,7 @@ Status BenchStore::prepare() {
     settings = {"--innodb-flush-log-at-trx-commit=1", "--innodb-buffer-pool-size=1G",
                 "--innodb-log-file-size=512M"};
   }
+  CARILLON_TRY(check_disk(folder_.file("")));  // The server's folder lies beside it.
   server_ = CARILLON_TRY(testing::MariadbServer::start(std::move(settings)));
   CARILLON_TRY(server_->create_database("bench"));
   durability_ = CARILLON_TRY(durability_of(server_->url("bench")));
