@@ -1,5 +1,6 @@
 // What the store alone does with our statements and our sizes of batches: the yardstick for what a
 // job tracker makes of it.
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -179,7 +180,12 @@ class Step {
 
 Result<Figures> run(Round& round) {
   const std::int64_t jobs = round.flags.number("jobs") / kJobsOfARequest * kJobsOfARequest;
-  const auto store = CARILLON_TRY(DirectStore::open(round.store_url, round.clock));
+  jobtracker::BatcherConfig config;
+  if (round.flags.number("rows-max") > 0) {
+    config.rows_max = static_cast<std::size_t>(round.flags.number("rows-max"));
+    config.rows_min = std::min(config.rows_min, config.rows_max);
+  }
+  const auto store = CARILLON_TRY(DirectStore::open(round.store_url, round.clock, config));
   std::vector<GroupId> groups;
   for (const char* which : {"-1", "-2"}) {
     groups.push_back(CARILLON_TRY(store->make_group(round.group + which)));
@@ -205,14 +211,22 @@ Result<Figures> run(Round& round) {
 }  // namespace
 
 Workload limit_workload() {
-  Verb verb{.name = "limit",
-            .summary = "What the store alone does: the yardstick",
-            .description =
-                "Drives the store with the statements and batch sizes of a job tracker, in one "
-                "thread and without any other program: adds jobs, then claims and ends them, then "
-                "all of it at once. Only the time in the store counts."};
+  Verb verb{
+      .name = "limit",
+      .summary = "What the store alone does: the yardstick",
+      .description =
+          "Drives the store with the statements of a job tracker and its bound on a batch, in "
+          "one thread and without any other program: adds jobs, then claims and ends them, "
+          "then all of it at once. Only the time in the store counts. Here all batches are "
+          "full; --rows-max makes them as large as those of another run."};
   verb.options = {jobs_option("200000")};
   verb.options.front().min = kJobsOfARequest;
+  verb.options.push_back({.name = "rows-max",
+                          .kind = OptionKind::kNumber,
+                          .placeholder = "N",
+                          .help = "Operations of a commit at most; 0: a job tracker's bound.",
+                          .fallback = "0",
+                          .max = 8192});
   return {.verb = std::move(verb), .run = run, .starts_tracker = true, .warm_up = 1};
 }
 

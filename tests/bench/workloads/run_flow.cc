@@ -12,6 +12,8 @@ namespace {
 
 constexpr const char* kEnded = "attempts_ended_total";
 constexpr const char* kSlowedDown = "requests_slowed_down_total";
+constexpr const char* kCommits = "commits_total";
+constexpr const char* kOperations = "operations_committed_total";
 constexpr Duration kPatience = std::chrono::seconds{60};
 constexpr Duration kBetweenProbes = std::chrono::milliseconds{20};
 constexpr int kProberThreads = 2;
@@ -46,11 +48,16 @@ Result<FlowSeen> run_flow(Round& round, const FlowPlan& plan) {
 
   const std::int64_t accepted_from = feeder->accepted_so_far();
   const std::int64_t ended_from = CARILLON_TRY(read_counter(*client, kEnded));
+  const std::int64_t commits_from = CARILLON_TRY(read_counter(*client, kCommits));
+  const std::int64_t operations_from = CARILLON_TRY(read_counter(*client, kOperations));
   Meter meter(round);
   CARILLON_TRY(probe_until(round.clock.steady_now() + std::chrono::seconds{plan.seconds}, round,
                            prober.get(), samples));
   meter.stop();
   const std::int64_t ended = CARILLON_TRY(read_counter(*client, kEnded)) - ended_from;
+  const std::int64_t commits = CARILLON_TRY(read_counter(*client, kCommits)) - commits_from;
+  const std::int64_t operations =
+      CARILLON_TRY(read_counter(*client, kOperations)) - operations_from;
   const std::int64_t accepted = feeder->accepted_so_far() - accepted_from;
 
   FlowSeen seen;
@@ -68,6 +75,8 @@ Result<FlowSeen> run_flow(Round& round, const FlowPlan& plan) {
   seen.ended_per_second = static_cast<double>(ended) / seconds(meter.elapsed());
   seen.accepted_per_second = static_cast<double>(accepted) / seconds(meter.elapsed());
   if (prober) add_samples(seen.probes, "", samples);
+  seen.cost.push_back({"operations of a commit", "",
+                       static_cast<double>(operations) / static_cast<double>(commits)});
   meter.add_to(seen.cost, static_cast<std::size_t>(ended));
   seen.others_percent = meter.others_percent();
   return seen;
