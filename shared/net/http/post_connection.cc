@@ -6,6 +6,8 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/connect.hpp>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include "shared/base/assert.h"
@@ -41,6 +43,19 @@ std::string request_text(const HttpUrl& url, const WaitingPost& waiting) {
   return text;
 }
 
+// Of a machine that is gone nothing comes, not even the end of a connection: it is asked.
+void notice_silence(int fd) {
+  constexpr int kAskAfterSeconds = 15;
+  constexpr int kAskEverySeconds = 5;
+  constexpr int kAskTimes = 3;
+  const int on = 1;
+  // What does not work is noticed later.
+  (void)::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  (void)::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &kAskAfterSeconds, sizeof kAskAfterSeconds);
+  (void)::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &kAskEverySeconds, sizeof kAskEverySeconds);
+  (void)::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &kAskTimes, sizeof kAskTimes);
+}
+
 bool is_broken_by_peer(const error_code& failure) {
   return failure == boost::asio::error::eof || failure == boost::asio::error::connection_reset ||
          failure == boost::asio::error::broken_pipe;
@@ -72,6 +87,7 @@ void PostConnection::on_connected(const error_code& failure) {
   }
   error_code ignored;  // Slower requests, no wrong ones.
   socket_.set_option(tcp::no_delay(true), ignored);
+  notice_silence(socket_.native_handle());
   is_connecting_ = false;
   reuse_until_ = server_.parts().clock.steady_now() + server_.parts().config.reuse_max;
   read();
