@@ -98,10 +98,15 @@ Status Host::listen_to_executors() {
   poster_ = CARILLON_TRY(net::HttpPoster::start({}, loop_, clock_));
   xxl_ = std::make_unique<XxlAdmin>(
       XxlAdminConfig{.tokens = settings_.xxl_tokens, .closed = settings_.xxl_closed}, loop_, clock_,
-      [this](ExecutorRequest request, OnStored done) {
-        tracker()->on_executor(std::move(request), std::move(done));
-      },
-      [this](const std::string& app_name) { return tracker()->executor_token(app_name); });
+      XxlAdmin::Desk{
+          .take =
+              [this](ExecutorRequest request, OnStored done) {
+                tracker()->on_executor(std::move(request), std::move(done));
+              },
+          .manage = [this](const ManageJob& call,
+                           OnManaged done) { tracker()->manage(call, std::move(done)); },
+          .token_of =
+              [this](const std::string& app_name) { return tracker()->executor_token(app_name); }});
   if (settings_.xxl_listen.empty() || settings_.xxl_listen == "off") return {};
   auto server =
       net::HttpServer::open(settings_.xxl_listen,

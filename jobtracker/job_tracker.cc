@@ -24,6 +24,11 @@ Error unproven_error() {
           "the job tracker cannot reach its store, another one may have taken over"};
 }
 
+// By which a job tracker's own requests go; each of its sessions has another.
+std::int64_t client_number_of(SessionId session) {
+  return (session.value & ((std::int64_t{1} << 59) - 1)) | 1;
+}
+
 }  // namespace
 
 Status JobTrackerConfig::validate() const {
@@ -60,6 +65,10 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       dispatcher_(config_.dispatcher, session, catalog_, executing_, workers_, batcher_, questions,
                   clock_, executor, recurrence_, completion_, *this, log_),
       recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
+      management_(catalog_, client_number_of(session),
+                  [this](const Asker& asker, wire::Message message) {
+                    route(asker, std::move(message), 0);
+                  }),
       pusher_(
           config_.pusher, catalog_, ownership_, executing_, executors_, workers_, batcher_,
           completion_, run_logs_, ids_, clock_, random, log_,
@@ -237,6 +246,10 @@ bool JobTracker::send(const Worker& worker, const wire::Message& message) {
 }
 
 bool JobTracker::deliver(const Asker& asker, wire::Message message) {
+  if (Management::is_asker(asker)) {
+    management_.hear(asker, std::move(message));
+    return true;
+  }
   const Status sent = transport_->send(
       asker.peer, wire::encode({.correlation = asker.correlation, .message = std::move(message)}));
   if (!sent.ok()) log_.debug("an answer could not be sent", "error", sent.error().message);
@@ -259,6 +272,11 @@ void JobTracker::on_executor(ExecutorRequest request, OnStored done) {
   } else {
     pusher_.results(std::get<ExecutorResults>(std::move(request)), std::move(done));
   }
+}
+
+void JobTracker::manage(const ManageJob& call, OnManaged done) {
+  if (!ready_ || stopping_) return done(stopping_ ? stopping_error() : starting_error());
+  management_.take(call, std::move(done));
 }
 
 void JobTracker::on_frame(const net::Peer& peer, std::string_view frame) {

@@ -15,6 +15,7 @@
 #include "jobtracker/feedback/feedback_desk.h"
 #include "jobtracker/intake/act.h"
 #include "jobtracker/intake/submit.h"
+#include "jobtracker/management.h"
 #include "jobtracker/push/executor_registry.h"
 #include "jobtracker/push/pusher.h"
 #include "jobtracker/push/run_logs.h"
@@ -94,6 +95,7 @@ class JobTracker final : public net::ServerReceiver,
   std::string executor_token(const std::string& app_name) const;
   // What xxl-job executors ask.
   void on_executor(ExecutorRequest request, OnStored done);
+  void manage(const ManageJob& call, OnManaged done);
   void on_batch_done(BatchDone done);
   void on_read_done(ReadDone done) { batcher_.on_read_done(std::move(done)); }
   void on_cluster(const ClusterView& view);
@@ -180,6 +182,7 @@ class JobTracker final : public net::ServerReceiver,
   Completion completion_;
   Dispatcher dispatcher_;
   Recovery recovery_;
+  Management management_;
   RunLogs run_logs_;
   Pusher pusher_;
   ExecutorRegistry registry_;

@@ -1,6 +1,7 @@
 #include "jobtracker/http/xxl_admin.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "shared/base/secret.h"
@@ -52,6 +53,21 @@ Reply failure(std::string message) {
   return {.code = wire::xxl::kFailure, .message = std::move(message)};
 }
 
+std::optional<ManageJob::Verb> verb_of(std::string_view path) {
+  using Verb = ManageJob::Verb;
+  constexpr std::array<std::pair<std::string_view, Verb>, 6> kVerbs{
+      {{"addJob", Verb::kAdd},
+       {"updateJob", Verb::kUpdate},
+       {"removeJob", Verb::kRemove},
+       {"startJob", Verb::kStart},
+       {"stopJob", Verb::kStop},
+       {"triggerJob", Verb::kTrigger}}};
+  for (const auto& [name, verb] : kVerbs) {
+    if (name == path) return verb;
+  }
+  return std::nullopt;
+}
+
 Status check_app_name(const std::string& name) {
   constexpr std::string_view kFurther = "._-";
   const bool is_fine =
@@ -98,12 +114,10 @@ struct XxlAdmin::Room {
 
 bool XxlAdmin::is_target(std::string_view target) { return path_below_root(target).has_value(); }
 
-XxlAdmin::XxlAdmin(XxlAdminConfig config, EventLoop& loop, const Clock& clock, OnRequest on_request,
-                   TokenOf token_of)
+XxlAdmin::XxlAdmin(XxlAdminConfig config, EventLoop& loop, const Clock& clock, Desk desk)
     : config_(std::move(config)),
       loop_(loop),
-      on_request_(std::move(on_request)),
-      token_of_(std::move(token_of)),
+      desk_(std::move(desk)),
       refusals_(Logger{"jobtracker.xxl"}, clock),
       false_claims_(Logger{"jobtracker.xxl"}, clock),
       waiting_(kWaitingMax) {
@@ -122,7 +136,7 @@ void XxlAdmin::call(const net::HttpCall& call, const net::HttpResponder& respond
   };
   const std::string_view path = path_below_root(call.target).value_or("");
   if (const auto why = refusal_of(call, path)) return refuse(*why);
-  Result<std::optional<ExecutorRequest>> request = read(call, path);
+  Result<std::optional<Request>> request = read(call, path);
   if (!request.ok()) return refuse(request.error().message);
   if (!request.value()) return answer(responder, {});
   std::optional<Claim> claim;
@@ -158,12 +172,12 @@ bool XxlAdmin::has_token(const net::HttpCall& call) const {
 }
 
 bool XxlAdmin::is_true(const Claim& claim) const {
-  const std::string token = token_of_(claim.app_name);
+  const std::string token = desk_.token_of(claim.app_name);
   return !token.empty() && is_same_secret(claim.token, token);
 }
 
-Result<std::optional<ExecutorRequest>> XxlAdmin::read(const net::HttpCall& call,
-                                                      std::string_view path) {
+Result<std::optional<XxlAdmin::Request>> XxlAdmin::read(const net::HttpCall& call,
+                                                        std::string_view path) {
   const auto unreadable = [](const Error& error) {
     return error.with_context("openapi invoke error");
   };
@@ -174,9 +188,16 @@ Result<std::optional<ExecutorRequest>> XxlAdmin::read(const net::HttpCall& call,
     if (list.value().refused > 0)
       refusals_.add(call.peer, std::to_string(list.value().refused) +
                                    " results of a callback make no sense: " + list.value().why);
-    if (list.value().results.empty()) return std::optional<ExecutorRequest>{};
-    return std::optional<ExecutorRequest>{
-        ExecutorResults{.results = std::move(list.value().results)}};
+    if (list.value().results.empty()) return std::optional<Request>{};
+    return std::optional<Request>{ExecutorResults{.results = std::move(list.value().results)}};
+  }
+  if (const auto verb = verb_of(path)) {
+    std::string app_name = header(call, wire::xxl::kAppNameHeader);
+    if (app_name.empty()) return refused("invalid request, accessToken or appname is empty.");
+    auto job = wire::xxl::read_managed_job(call.body);
+    if (!job.ok()) return unreadable(job.error());
+    return std::optional<Request>{
+        ManageJob{.verb = *verb, .app_name = std::move(app_name), .job = std::move(job).value()}};
   }
   if (path != "registry" && path != "registryRemove")
     return refused("invalid request, uri-mapping(" + std::string{path} + ") not found.");
@@ -186,10 +207,10 @@ Result<std::optional<ExecutorRequest>> XxlAdmin::read(const net::HttpCall& call,
   if (registration.group.empty() || registration.app_name.empty() || registration.address.empty())
     return refused("Illegal Argument.");
   // Admins register among themselves by the same call.
-  if (registration.group != "EXECUTOR") return std::optional<ExecutorRequest>{};
+  if (registration.group != "EXECUTOR") return std::optional<Request>{};
   CARILLON_TRY(check_app_name(registration.app_name));
   CARILLON_TRY(check_address(registration.address));
-  return std::optional<ExecutorRequest>{
+  return std::optional<Request>{
       ExecutorRegistration{.removes = path == "registryRemove",
                            .app_name = std::move(registration.app_name),
                            .address = std::move(registration.address),
@@ -213,10 +234,17 @@ void XxlAdmin::hand_over() {
       answer(next->responder, failure(why));
       continue;
     }
-    on_request_(std::move(next->request),
-                [responder = next->responder, room = next->room](const Status& stored) {
-                  answer(responder, stored.ok() ? Reply{} : failure(stored.error().message));
-                });
+    const auto say = [responder = next->responder,
+                      room = next->room](const Result<std::string>& to) {
+      answer(responder, to.ok() ? Reply{.message = to.value()} : failure(to.error().message));
+    };
+    if (auto* managed = std::get_if<ManageJob>(&next->request)) {
+      desk_.manage(std::move(*managed), say);
+    } else {
+      desk_.take(std::get<ExecutorRequest>(std::move(next->request)), [say](const Status& stored) {
+        say(stored.ok() ? Result<std::string>{std::string{}} : Result<std::string>{stored.error()});
+      });
+    }
   }
 }
 

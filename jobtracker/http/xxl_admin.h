@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "jobtracker/state/executor_requests.h"
@@ -26,7 +27,8 @@ struct XxlAdminConfig {
 };
 
 // What xxl-job's executors call: /api/registry, /api/registryRemove and /api/callback, also under
-// /xxl-job-admin, in all dialects. The answer is JSON with a code, under HTTP status 200 whatever
+// /xxl-job-admin, in all dialects; and addJob, updateJob, removeJob, startJob, stopJob and
+// triggerJob of dialect D. The answer is JSON with a code, under HTTP status 200 whatever
 // it says, because that is how they read it. A request is answered when what it says is stored;
 // while there is nobody to store it, it waits.
 //
@@ -37,9 +39,13 @@ struct XxlAdminConfig {
 // Thread: call() the HTTP server's, all else the loop's.
 class XxlAdmin {
  public:
-  using OnRequest = std::function<void(ExecutorRequest request, OnStored done)>;
-  // The token of an app's own; empty: it has none.
-  using TokenOf = std::function<std::string(const std::string& app_name)>;
+  // Who does what is asked for; called on the loop.
+  struct Desk {
+    std::function<void(ExecutorRequest request, OnStored done)> take;
+    std::function<void(ManageJob call, OnManaged done)> manage;
+    // The token of an app's own; empty: it has none.
+    std::function<std::string(const std::string& app_name)> token_of;
+  };
 
   // Of a request.
   static constexpr std::size_t kBodyMax = 5 * 1024 * 1024;
@@ -47,9 +53,8 @@ class XxlAdmin {
   // Whether a request to this target is for an xxl-job admin.
   static bool is_target(std::string_view target);
 
-  // The references must outlive it. The functions are called on the loop.
-  XxlAdmin(XxlAdminConfig config, EventLoop& loop, const Clock& clock, OnRequest on_request,
-           TokenOf token_of);
+  // The references must outlive it.
+  XxlAdmin(XxlAdminConfig config, EventLoop& loop, const Clock& clock, Desk desk);
   // Requires: nobody calls any more.
   ~XxlAdmin();
   XxlAdmin(const XxlAdmin&) = delete;
@@ -70,8 +75,9 @@ class XxlAdmin {
     std::string app_name{};
     std::string token{};
   };
+  using Request = std::variant<ExecutorRequest, ManageJob>;
   struct Waiting {
-    ExecutorRequest request{};
+    Request request{};
     std::optional<Claim> claim{};
     std::string peer{};
     std::shared_ptr<Room> room{};
@@ -82,13 +88,12 @@ class XxlAdmin {
   bool has_token(const net::HttpCall& call) const;
   bool is_true(const Claim& claim) const;
   // What to hand to the loop; nothing where the answer is a success without it.
-  Result<std::optional<ExecutorRequest>> read(const net::HttpCall& call, std::string_view path);
+  Result<std::optional<Request>> read(const net::HttpCall& call, std::string_view path);
   void hand_over();
 
   const XxlAdminConfig config_;
   EventLoop& loop_;
-  const OnRequest on_request_;
-  const TokenOf token_of_;
+  const Desk desk_;
   net::RefusalLog refusals_;      // of the HTTP server's thread
   net::RefusalLog false_claims_;  // of the loop
   std::shared_ptr<std::atomic<std::size_t>> bytes_ = std::make_shared<std::atomic<std::size_t>>(0);

@@ -68,13 +68,15 @@ class PushTest(E2eTest):
     def addresses(self):
         return [row["address"] for row in self.one.rows("nodes") if row.get("kind") == "executor"]
 
-    def call(self, path, body, token=TOKEN):
+    def call(self, path, body, token=TOKEN, app=None):
         """What the job tracker answers an executor."""
         connection = http.client.HTTPConnection("127.0.0.1", self.xxl_port, timeout=30)
         try:
             headers = {"Content-Type": "application/json"}
             if token is not None:
                 headers["XXL-JOB-ACCESS-TOKEN"] = token
+            if app is not None:
+                headers["XXL-JOB-APPNAME"] = app
             connection.request("POST", path, json.dumps(body), headers)
             answer = connection.getresponse()
             self.assertEqual(answer.status, 200)
@@ -181,6 +183,40 @@ class PushTest(E2eTest):
         self.assertIn("day=1, 日\n", self.one.client("logs", "wordy", "--group", APP).out)
         followed = self.one.client("logs", "-f", "slow", "--group", APP)
         self.assertEqual(followed.out.count("starts"), 1)
+
+    def manage(self, verb, app=APP, **fields):
+        answer = self.call(f"/api/{verb}", fields, app=app)
+        self.assertEqual(answer["code"], 200, answer)
+        return answer["data"]
+
+    def test_an_executor_manages_the_jobs_of_its_app(self):
+        executor = self.start_executor()
+
+        def state():
+            return {row["description"]: row["state"] for row in self.one.rows("list")}
+
+        job = int(self.manage("addJob", jobGroup=1, name="Hourly", author="ann", scheduleType="CRON",
+                              scheduleConf="0 0 * * * ?", executorHandler="echo", executorParam="a",
+                              glueType="BEAN", executorRouteStrategy="FIRST"))
+        self.assertEqual(state(), {"Hourly": "suspended"})
+        self.manage("startJob", id=job)
+        self.assertEqual(state(), {"Hourly": "active"})
+        self.manage("triggerJob", id=job, executorParam="by hand", addressList=executor.address)
+        ended = wait_for("the run", self.one.history)
+        self.assertEqual(ended[0]["state"], "succeeded")
+        self.assertIn("by hand", self.one.client("logs", "--job", ended[0]["job_id"]).out)
+        self.manage("stopJob", id=job)
+        self.manage("updateJob", id=job, name="Daily", author="ann", scheduleType="CRON",
+                    scheduleConf="0 0 3 * * ?", executorHandler="echo")
+        self.assertEqual(state(), {"Daily": "suspended"})
+        answer = self.call("/api/removeJob", {"id": job}, app="other")
+        self.assertEqual((answer["code"], answer["msg"]), (500, f"job {job} of other is not there"))
+        self.manage("removeJob", id=job)
+        self.assertEqual(state(), {})
+        answer = self.call("/api/addJob", {"scheduleType": "CRON", "scheduleConf": "nonsense",
+                                           "executorHandler": "echo"}, app=APP)
+        self.assertEqual(answer["code"], 500)
+        self.assertIn("nonsense", answer["msg"])
 
     def test_who_does_not_know_the_token_registers_nothing(self):
         body = {"registryGroup": "EXECUTOR", "registryKey": APP,

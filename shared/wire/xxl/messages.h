@@ -79,6 +79,26 @@ struct RunResult {
   bool operator==(const RunResult&) const = default;
 };
 
+// /api/addJob, updateJob, removeJob, startJob, stopJob and triggerJob, of D; each gives some of it.
+struct ManagedJob {
+  std::int64_t id = 0;
+  std::string name{};
+  std::string author{};
+  std::string schedule_type{};  // NONE, CRON, FIX_RATE
+  std::string schedule_conf{};  // a cron expression, or seconds
+  std::string misfire{};
+  std::string route{};
+  std::string handler{};
+  std::optional<std::string> param{};
+  std::string block{};
+  std::int64_t timeout_s = 0;
+  std::int64_t retries = 0;
+  std::string glue_type{};
+  std::string glue_source{};
+  std::string addresses{};  // of triggerJob; with commas between
+  bool operator==(const ManagedJob&) const = default;
+};
+
 // The answer to anything; the parts that are the same for all.
 struct Reply {
   std::int64_t code = kSuccess;

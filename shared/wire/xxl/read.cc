@@ -212,6 +212,28 @@ Result<Registration> read_registration(std::string_view body) {
   return fields.end(std::move(registration));
 }
 
+Result<ManagedJob> read_managed_job(std::string_view body) {
+  Document document;
+  Fields fields(CARILLON_TRY(Document::parse(document, body)));
+  ManagedJob job;
+  job.id = fields.number("id", 0);
+  job.name = fields.text("name", "");
+  job.author = fields.text("author", "");
+  job.schedule_type = fields.text("scheduleType", "");
+  job.schedule_conf = fields.text("scheduleConf", "");
+  job.misfire = fields.text("misfireStrategy", "");
+  job.route = fields.text("executorRouteStrategy", "");
+  job.handler = fields.text("executorHandler", "");
+  job.param = fields.text("executorParam");
+  job.block = fields.text("executorBlockStrategy", "");
+  job.timeout_s = fields.number("executorTimeout", 0);
+  job.retries = fields.number("executorFailRetryCount", 0);
+  job.glue_type = fields.text("glueType", "");
+  job.glue_source = fields.text("glueSource", "");
+  job.addresses = fields.text("addressList", "");
+  return fields.end(std::move(job));
+}
+
 Result<ResultList> read_results(std::string_view body) {
   Document document;
   element root = CARILLON_TRY(Document::parse(document, body));

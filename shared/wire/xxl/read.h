@@ -19,6 +19,7 @@ Result<RunCall> read_run(std::string_view body);
 Result<JobCall> read_job(std::string_view body);
 Result<LogCall> read_log(std::string_view body);
 Result<Registration> read_registration(std::string_view body);
+Result<ManagedJob> read_managed_job(std::string_view body);
 // Results that came in one request, and what is wrong with the first of the elements that are none.
 struct ResultList {
   std::vector<RunResult> results{};

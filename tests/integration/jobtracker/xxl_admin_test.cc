@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -33,19 +34,27 @@ constexpr const char* kRegistration =
 
 // An admin behind its HTTP server, and a loop that stores what comes.
 struct Admin {
-  explicit Admin(XxlAdminConfig config = {})
-      : desk(std::move(config), loop, clock, on_request(),
-             [](const std::string& app_name) { return app_name == "billing" ? "own" : ""; }) {
+  explicit Admin(XxlAdminConfig config = {}) : desk(std::move(config), loop, clock, functions()) {
     desk.set_open(true);
   }
 
-  XxlAdmin::OnRequest on_request() {
-    return [this](ExecutorRequest request, OnStored done) {
-      requests.push_back(std::move(request));
-      if (forgets) return;
-      if (is_slow) return waiting.push_back(std::move(done));
-      done(stored);
-    };
+  XxlAdmin::Desk functions() {
+    return {.take =
+                [this](ExecutorRequest request, OnStored done) {
+                  requests.push_back(std::move(request));
+                  if (forgets) return;
+                  if (is_slow) return waiting.push_back(std::move(done));
+                  done(stored);
+                },
+            .manage =
+                [this](ManageJob call, const OnManaged& done) {
+                  calls.push_back(std::move(call));
+                  done(managed);
+                },
+            .token_of =
+                [](const std::string& app_name) {
+                  return std::string{app_name == "billing" ? "own" : ""};
+                }};
   }
 
   // The answer to a request, while the loop runs.
@@ -80,6 +89,8 @@ struct Admin {
   SystemClock clock;
   EventLoop loop{clock};
   std::vector<ExecutorRequest> requests;
+  std::vector<ManageJob> calls;
+  Result<std::string> managed = std::string{};
   std::deque<OnStored> waiting;
   Status stored{};
   bool is_slow = false;
@@ -287,6 +298,37 @@ TEST(XxlAdmin, HasNothingToStoreOfSomeRequests) {
                                                R"("registryValue":"http://h:1"})")),
             "");
   EXPECT_THAT(a.requests, IsEmpty());
+}
+
+TEST(XxlAdmin, TakesTheCallsThatManageJobs) {
+  using Verb = ManageJob::Verb;
+  const std::map<std::string, Verb> verbs{
+      {"addJob", Verb::kAdd},     {"updateJob", Verb::kUpdate}, {"removeJob", Verb::kRemove},
+      {"startJob", Verb::kStart}, {"stopJob", Verb::kStop},     {"triggerJob", Verb::kTrigger}};
+  for (const auto& [path, verb] : verbs) {
+    SCOPED_TRACE(path);
+    Admin a({.tokens = {"tok-1"}});
+    const auto reply = a.post("/api/" + path, R"({"id":12,"executorParam":"p"})",
+                              {{"XXL-JOB-ACCESS-TOKEN", "tok-1"}, {"XXL-JOB-APPNAME", "billing"}});
+    EXPECT_EQ(message_of(reply), "");
+    ASSERT_EQ(a.calls.size(), 1U);
+    EXPECT_EQ(a.calls[0].verb, verb);
+    EXPECT_EQ(a.calls[0].app_name, "billing");
+    EXPECT_EQ(a.calls[0].job, (wire::xxl::ManagedJob{.id = 12, .param = "p"}));
+  }
+}
+
+TEST(XxlAdmin, SaysWhatBecameOfACallThatManagesJobs) {
+  Admin a;
+  const std::map<std::string, std::string> app{{"XXL-JOB-APPNAME", "billing"}};
+  a.managed = std::string{"17"};
+  EXPECT_EQ(a.post("/api/addJob", "{}", app).body,
+            R"({"code":200,"msg":"17","content":null,"data":"17"})");
+  a.managed = Error{ErrorCode::kNotFound, "job 3 of billing is not there"};
+  EXPECT_EQ(message_of(a.post("/api/stopJob", R"({"id":3})", app)),
+            "job 3 of billing is not there");
+  EXPECT_EQ(message_of(a.post("/api/stopJob", R"({"id":3})")),
+            "invalid request, accessToken or appname is empty.");
 }
 
 TEST(XxlAdmin, RefusesBodiesThatAreTooLarge) {

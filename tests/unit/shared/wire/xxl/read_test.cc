@@ -120,6 +120,31 @@ TEST(ReadResults, RefusesWhatIsNoListOfResults) {
   EXPECT_THAT(read_results(std::string(100'000, '[')).error().message, HasSubstr("is no JSON"));
 }
 
+TEST(ReadManagedJob, TakesWhatIsGiven) {
+  const auto job = read_managed_job(
+      R"({"id":12,"jobGroup":3,"name":"Import","author":"ann","alarmEmail":null,)"
+      R"("scheduleType":"CRON","scheduleConf":"0 0 2 * * ?","misfireStrategy":"DO_NOTHING",)"
+      R"("executorRouteStrategy":"ROUND","executorHandler":"import","executorParam":"x",)"
+      R"("executorBlockStrategy":"COVER_EARLY","executorTimeout":5,"executorFailRetryCount":2,)"
+      R"("glueType":"BEAN","glueSource":"","glueRemark":"r","addressList":"http://a,http://b"})");
+  ASSERT_TRUE(job.ok()) << job.error().message;
+  EXPECT_EQ(job.value(), (ManagedJob{.id = 12,
+                                     .name = "Import",
+                                     .author = "ann",
+                                     .schedule_type = "CRON",
+                                     .schedule_conf = "0 0 2 * * ?",
+                                     .misfire = "DO_NOTHING",
+                                     .route = "ROUND",
+                                     .handler = "import",
+                                     .param = "x",
+                                     .block = "COVER_EARLY",
+                                     .timeout_s = 5,
+                                     .retries = 2,
+                                     .glue_type = "BEAN",
+                                     .addresses = "http://a,http://b"}));
+  EXPECT_EQ(read_managed_job("{}").value(), ManagedJob{});
+}
+
 // Each is a success of an executor or admin that somebody runs.
 TEST(ReadReply, TakesEverySuccess) {
   for (const char* body :

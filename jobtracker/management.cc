@@ -1,0 +1,172 @@
+#include "jobtracker/management.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include "jobtracker/push/managed_spec.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+// No connection has this name: those of ZeroMQ that begin with 0 have five bytes.
+const std::string kPeer{"\0management", 11};
+// As `jobclient import xxl-job` names the jobs of an xxl-job admin.
+constexpr const char* kPrefix = "xxl-";
+// Requests of one client that may be unanswered at a time.
+constexpr std::size_t kAskedMax = wire::kRequestWindow;
+
+Error refusal_in(const wire::Message& answer) {
+  if (const auto* error = std::get_if<wire::ErrorReply>(&answer)) return error->error;
+  if (const auto* other = std::get_if<wire::Elsewhere>(&answer))
+    return {ErrorCode::kUnavailable, "the job tracker at " + other->address + " looks after it"};
+  return {ErrorCode::kUnavailable, "the answer makes no sense"};
+}
+
+std::vector<std::string> parts_of(std::string_view list) {
+  std::vector<std::string> parts;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    if (comma > 0) parts.emplace_back(list.substr(0, comma));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return parts;
+}
+
+// 0: of another origin.
+std::int64_t number_in(std::string_view task_id) {
+  if (!task_id.starts_with(kPrefix)) return 0;
+  task_id.remove_prefix(std::string_view{kPrefix}.size());
+  std::int32_t number = 0;
+  const char* const end = task_id.data() + task_id.size();
+  const auto parsed = std::from_chars(task_id.data(), end, number);
+  return parsed.ec == std::errc{} && parsed.ptr == end ? number : 0;
+}
+
+}  // namespace
+
+Management::Management(Catalog& catalog, std::int64_t client,
+                       std::function<void(const Asker&, wire::Message)> route)
+    : catalog_(catalog), client_(client), route_(std::move(route)) {}
+
+bool Management::is_asker(const Asker& asker) { return asker.peer == kPeer; }
+
+void Management::take(const ManageJob& call, OnManaged done) {
+  using Verb = ManageJob::Verb;
+  if (asked_.size() >= kAskedMax)
+    return done(Error{ErrorCode::kLimit, "Too many requests, please try again later."});
+  if (call.verb == Verb::kAdd) return add(call, std::move(done));
+  const auto found = find(call);
+  if (!found.ok()) return done(found.error());
+  const ActiveDefinition& definition = *found.value();
+  if (call.verb == Verb::kUpdate) return update(call, definition, std::move(done));
+  wire::Act message{
+      .request = next_number(), .group = call.app_name, .task_id = definition.row.task_id};
+  switch (call.verb) {
+    case Verb::kRemove:
+      message.verb = wire::Verb::kCancel;
+      break;
+    case Verb::kStart:
+      message.verb = wire::Verb::kResume;
+      break;
+    case Verb::kStop:
+      message.verb = wire::Verb::kSuspend;
+      break;
+    default:
+      message.verb = wire::Verb::kTrigger;
+      message.payload = call.job.param;
+      message.addresses = parts_of(call.job.addresses);
+  }
+  act(std::move(message), "", std::move(done));
+}
+
+// A new job is stopped, as xxl-job has it.
+void Management::add(const ManageJob& call, OnManaged done) {
+  Result<JobSpec> spec = managed_spec(call.job, call.app_name);
+  if (!spec.ok()) return done(spec.error());
+  const std::string number = std::to_string(free_number());
+  spec.value().task_id = kPrefix + number;
+  submit(std::move(spec).value(),
+         [this, number, done = std::move(done)](Result<wire::SubmitAnswer> answer) mutable {
+           if (!answer.ok()) return done(answer.error());
+           act({.request = next_number(),
+                .verb = wire::Verb::kSuspend,
+                .group = answer.value().group,
+                .task_id = answer.value().task_id},
+               number, std::move(done));
+         });
+}
+
+std::int64_t Management::free_number() {
+  std::int64_t highest = last_number_;  // It may be on its way into the store.
+  for (const auto& [id, definition] : catalog_.definitions()) {
+    highest = std::max(highest, number_in(definition->row.task_id));
+  }
+  return last_number_ = highest + 1;
+}
+
+void Management::update(const ManageJob& call, const ActiveDefinition& definition, OnManaged done) {
+  Result<JobSpec> spec = managed_spec(call.job, call.app_name, &definition.spec);
+  if (!spec.ok()) return done(spec.error());
+  spec.value().task_id = definition.row.task_id;
+  spec.value().replace_on_exist = true;
+  const bool was_stopped = definition.row.state == DefinitionState::kSuspended;
+  submit(std::move(spec).value(),
+         [this, was_stopped, done = std::move(done)](Result<wire::SubmitAnswer> answer) mutable {
+           if (!answer.ok()) return done(answer.error());
+           if (!was_stopped) return done(std::string{});
+           act({.request = next_number(),
+                .verb = wire::Verb::kSuspend,
+                .group = answer.value().group,
+                .task_id = answer.value().task_id},
+               "", std::move(done));
+         });
+}
+
+Result<const ActiveDefinition*> Management::find(const ManageJob& call) {
+  const std::string number = std::to_string(call.job.id);
+  const Group* group = catalog_.group(call.app_name);
+  const ActiveDefinition* definition =
+      group == nullptr ? nullptr : catalog_.definition(group->id, kPrefix + number);
+  if (definition == nullptr)
+    return Error{ErrorCode::kNotFound, "job " + number + " of " + call.app_name + " is not there"};
+  return definition;
+}
+
+void Management::submit(JobSpec spec, std::function<void(Result<wire::SubmitAnswer>)> on_answer) {
+  wire::Submit message{.request = next_number()};
+  message.jobs.push_back(std::move(spec));
+  ask(std::move(message), [on_answer = std::move(on_answer)](const wire::Message& answer) {
+    const auto* submitted = std::get_if<wire::Submitted>(&answer);
+    if (submitted == nullptr || submitted->answers.empty()) return on_answer(refusal_in(answer));
+    const wire::SubmitAnswer& one = submitted->answers.front();
+    if (one.status != wire::SubmitStatus::kAccepted)
+      return on_answer(Error{ErrorCode::kInvalidArgument, one.reason});
+    on_answer(one);
+  });
+}
+
+void Management::act(wire::Act message, std::string text, OnManaged done) {
+  ask(std::move(message),
+      [text = std::move(text), done = std::move(done)](const wire::Message& answer) {
+        if (std::holds_alternative<wire::Acted>(answer)) return done(text);
+        done(refusal_in(answer));
+      });
+}
+
+void Management::ask(wire::Message message, OnAnswer on_answer) {
+  const std::uint64_t number = ++last_;
+  asked_.emplace(number, std::move(on_answer));
+  route_({.peer = kPeer, .correlation = number}, std::move(message));
+}
+
+void Management::hear(const Asker& asker, wire::Message answer) {
+  const auto found = asked_.find(asker.correlation);
+  if (found == asked_.end()) return;
+  const OnAnswer on_answer = std::move(found->second);
+  asked_.erase(found);
+  on_answer(std::move(answer));
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "jobtracker/state/catalog.h"
+#include "jobtracker/state/client_link.h"
+#include "jobtracker/state/executor_requests.h"
+#include "shared/wire/messages.h"
+
+namespace carillon::jobtracker {
+
+// Does what executors want done with jobs (xxl-job's addJob and so on), by the same requests that
+// job clients make. The job with the number 17 is the task "xxl-17" of the app's group, as it is
+// when it was imported from xxl-job. Executors manage the jobs of their own app.
+//
+// Thread: the loop.
+class Management {
+ public:
+  // `client` is the number by which its requests go; `route` takes them, and their answers come to
+  // hear().
+  Management(Catalog& catalog, std::int64_t client,
+             std::function<void(const Asker&, wire::Message)> route);
+
+  void take(const ManageJob& call, OnManaged done);
+
+  // Whether it was the one who asked.
+  static bool is_asker(const Asker& asker);
+  void hear(const Asker& asker, wire::Message answer);
+
+ private:
+  using OnAnswer = std::function<void(wire::Message)>;
+
+  void add(const ManageJob& call, OnManaged done);
+  void update(const ManageJob& call, const ActiveDefinition& definition, OnManaged done);
+  void submit(JobSpec spec, std::function<void(Result<wire::SubmitAnswer>)> on_answer);
+  void act(wire::Act message, std::string text, OnManaged done);
+  std::int64_t free_number();
+  Result<const ActiveDefinition*> find(const ManageJob& call);
+  void ask(wire::Message message, OnAnswer on_answer);
+  wire::RequestNumber next_number() { return {.client = client_, .sequence = ++sequence_}; }
+
+  Catalog& catalog_;
+  const std::int64_t client_;
+  const std::function<void(const Asker&, wire::Message)> route_;
+  std::int64_t sequence_ = 0;
+  std::int64_t last_number_ = 0;  // of a job that was added
+  std::uint64_t last_ = 0;
+  std::map<std::uint64_t, OnAnswer> asked_;
+};
+
+}  // namespace carillon::jobtracker

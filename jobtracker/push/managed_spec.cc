@@ -1,0 +1,90 @@
+#include "jobtracker/push/managed_spec.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <optional>
+
+#include "shared/job/run_words.h"
+#include "shared/wire/spec_words.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr Duration kRetryAfter = seconds{10};  // about when xxl-job tries again
+
+Error wrong(const std::string& field, const std::string& value, const std::string& must) {
+  return {ErrorCode::kInvalidArgument, field + " is '" + value + "', must be " + must};
+}
+
+template <class Enum, std::size_t kCount>
+Result<Enum> choice(const std::string& field, const std::string& word,
+                    const wire::Words<Enum, kCount>& words, Enum fallback) {
+  if (word.empty()) return fallback;
+  for (const auto& [known, value] : words) {
+    if (known == word) return value;
+  }
+  return wrong(field, word, "one of xxl-job's, as " + std::string{words.front().first});
+}
+
+Result<Schedule> schedule_of(const wire::xxl::ManagedJob& job) {
+  if (job.schedule_type.empty() || job.schedule_type == "NONE")
+    return Schedule{.kind = ScheduleKind::kManual};
+  const std::string& conf = job.schedule_conf;
+  if (job.schedule_type == "CRON") return Schedule{.kind = ScheduleKind::kCron, .cron = conf};
+  if (job.schedule_type != "FIX_RATE")
+    return wrong("scheduleType", job.schedule_type, "NONE, CRON or FIX_RATE");
+  std::int64_t rate = 0;
+  const auto parsed = std::from_chars(conf.data(), conf.data() + conf.size(), rate);
+  if (parsed.ec != std::errc{} || parsed.ptr != conf.data() + conf.size() || rate < 1 ||
+      rate > INT32_MAX)
+    return wrong("scheduleConf", conf, "a number of seconds");
+  return Schedule{.kind = ScheduleKind::kEvery, .interval = seconds{rate}};
+}
+
+Result<Run> run_of(const wire::xxl::ManagedJob& job, const JobSpec* before) {
+  if (before != nullptr && before->run.kind == RunKind::kScript) return before->run;
+  if (job.glue_type.empty() || job.glue_type == "BEAN") {
+    if (job.handler.empty()) return wrong("executorHandler", "", "the name of a handler");
+    return Run{.handler = job.handler};
+  }
+  // The first that is called so, in the order of preference.
+  for (const char* language :
+       {"bash", "python", "python2", "php", "node", "powershell", "groovy"}) {
+    if (glue_type(language) != job.glue_type) continue;
+    return Run{
+        .kind = RunKind::kScript, .script_language = language, .script_source = job.glue_source};
+  }
+  return wrong("glueType", job.glue_type, "BEAN or a kind of script, as GLUE_SHELL");
+}
+
+}  // namespace
+
+Result<JobSpec> managed_spec(const wire::xxl::ManagedJob& job, const std::string& group,
+                             const JobSpec* before) {
+  JobSpec spec;
+  if (before != nullptr) spec = *before;
+  spec.group = group;
+  spec.dispatch = Dispatch::kPush;
+  spec.description = job.name;
+  spec.owner = job.author;
+  spec.schedule = CARILLON_TRY(schedule_of(job));
+  spec.run = CARILLON_TRY(run_of(job, before));
+  spec.payload = job.param.value_or("");
+  spec.push.route =
+      CARILLON_TRY(choice("executorRouteStrategy", job.route, wire::kRouteWords, Route::kFirst));
+  spec.push.block = CARILLON_TRY(
+      choice("executorBlockStrategy", job.block, wire::kBlockWords, Block::kSerialExecution));
+  spec.overlap = wire::overlap_of(spec.push.block);
+  spec.misfire.policy =
+      job.misfire == "FIRE_ONCE_NOW" ? MisfirePolicy::kFireOnce : MisfirePolicy::kSkip;
+  spec.timeout = seconds{std::clamp<std::int64_t>(job.timeout_s, 0, INT32_MAX)};
+  spec.retries.max = static_cast<int>(std::clamp<std::int64_t>(job.retries, 0, INT32_MAX));
+  spec.retries.base = kRetryAfter;
+  CARILLON_TRY(spec.validate());
+  return spec;
+}
+
+}  // namespace carillon::jobtracker

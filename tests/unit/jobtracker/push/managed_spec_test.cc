@@ -1,0 +1,95 @@
+#include "jobtracker/push/managed_spec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace carillon::jobtracker {
+namespace {
+
+using ::testing::HasSubstr;
+using wire::xxl::ManagedJob;
+
+TEST(ManagedSpec, IsAPushJobWithWhatXxlJobSays) {
+  const auto spec = managed_spec({.name = "Import",
+                                  .author = "ann",
+                                  .schedule_type = "CRON",
+                                  .schedule_conf = "0 0 2 * * ?",
+                                  .misfire = "FIRE_ONCE_NOW",
+                                  .route = "ROUND",
+                                  .handler = "import",
+                                  .param = "day=1",
+                                  .block = "COVER_EARLY",
+                                  .timeout_s = 5,
+                                  .retries = 2,
+                                  .glue_type = "BEAN"},
+                                 "billing");
+  ASSERT_TRUE(spec.ok()) << spec.error().message;
+  EXPECT_EQ(spec.value().group, "billing");
+  EXPECT_EQ(spec.value().description, "Import");
+  EXPECT_EQ(spec.value().owner, "ann");
+  EXPECT_EQ(spec.value().dispatch, Dispatch::kPush);
+  EXPECT_EQ(spec.value().schedule.cron, "0 0 2 * * ?");
+  EXPECT_EQ(spec.value().run.handler, "import");
+  EXPECT_EQ(spec.value().payload, "day=1");
+  EXPECT_EQ(spec.value().push.route, Route::kRound);
+  EXPECT_EQ(spec.value().push.block, Block::kCoverEarly);
+  EXPECT_EQ(spec.value().overlap, Overlap::kCancelRunning);
+  EXPECT_EQ(spec.value().misfire.policy, MisfirePolicy::kFireOnce);
+  EXPECT_EQ(spec.value().timeout, std::chrono::seconds{5});
+  EXPECT_EQ(spec.value().retries.max, 2);
+}
+
+TEST(ManagedSpec, KnowsTheOtherSchedulesAndScripts) {
+  const auto every = managed_spec({.schedule_type = "FIX_RATE",
+                                   .schedule_conf = "30",
+                                   .glue_type = "GLUE_SHELL",
+                                   .glue_source = "echo 1"},
+                                  "billing");
+  ASSERT_TRUE(every.ok()) << every.error().message;
+  EXPECT_EQ(every.value().schedule.interval, std::chrono::seconds{30});
+  EXPECT_EQ(every.value().run.kind, RunKind::kScript);
+  EXPECT_EQ(every.value().run.script_language, "bash");
+  const auto manual = managed_spec({.schedule_type = "NONE", .handler = "x"}, "billing");
+  ASSERT_TRUE(manual.ok()) << manual.error().message;
+  EXPECT_EQ(manual.value().schedule.kind, ScheduleKind::kManual);
+}
+
+TEST(ManagedSpec, KeepsTheScriptAndTheChildrenOfWhatItChanges) {
+  JobSpec before;
+  before.run = {.kind = RunKind::kScript, .script_language = "python", .script_source = "print(1)"};
+  before.children = {{.group = "billing", .task_id = "next"}};
+  const auto spec = managed_spec(
+      {.name = "New", .schedule_type = "NONE", .handler = "ignored", .glue_type = "BEAN"},
+      "billing", &before);
+  ASSERT_TRUE(spec.ok()) << spec.error().message;
+  EXPECT_EQ(spec.value().run, before.run);
+  EXPECT_EQ(spec.value().children, before.children);
+  EXPECT_EQ(spec.value().description, "New");
+}
+
+struct RefusedJob {
+  ManagedJob job;
+  const char* why;
+};
+
+class ManagedSpecRefusal : public ::testing::TestWithParam<RefusedJob> {};
+
+TEST_P(ManagedSpecRefusal, NamesTheField) {
+  const auto spec = managed_spec(GetParam().job, "billing");
+  ASSERT_FALSE(spec.ok());
+  EXPECT_THAT(spec.error().message, HasSubstr(GetParam().why));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Jobs, ManagedSpecRefusal,
+    ::testing::Values(RefusedJob{{.schedule_type = "FIX_DELAY", .handler = "x"}, "scheduleType"},
+                      RefusedJob{
+                          {.schedule_type = "FIX_RATE", .schedule_conf = "1x", .handler = "x"},
+                          "scheduleConf is '1x'"},
+                      RefusedJob{{}, "executorHandler"},
+                      RefusedJob{{.route = "NEAREST", .handler = "x"}, "executorRouteStrategy"},
+                      RefusedJob{{.handler = "x", .block = "x"}, "executorBlockStrategy"},
+                      RefusedJob{{.glue_type = "GLUE_COBOL"}, "glueType"}));
+
+}  // namespace
+}  // namespace carillon::jobtracker
