@@ -278,13 +278,14 @@ void ActIntake::trigger_definition(const PendingPtr& pending, ActiveDefinition& 
     if (ActiveDefinition* found = catalog_.definition(id)) --found->triggers_under_way;
     answer(outcome, refused);
   };
-  batcher_.post_request(Urgency::kRequest, std::move(request.number), std::move(operations),
-                        std::move(request.on_request),
-                        [this](std::vector<Operation>& done, const std::vector<Outcome>& outcomes,
-                               const Error* refused) {
-                          if (refused == nullptr && outcomes.front().kind == OutcomeKind::kDone)
-                            sink_.offer(std::move(std::get<AddJob>(done.front()).job));
-                        });
+  batcher_.post_request(
+      Urgency::kRequest, std::move(request.number), std::move(operations),
+      std::move(request.on_request),
+      [this](std::vector<Operation>& done, const std::vector<Outcome>& outcomes,
+             const Error* refused) {
+        if (refused == nullptr && outcomes.front().kind == OutcomeKind::kDone)
+          definitions_.offer_triggered(std::move(std::get<AddJob>(done.front()).job));
+      });
 }
 
 // ---- one-shot jobs, and single occurrences by job id ----

@@ -92,11 +92,26 @@ void Recurrence::take_relayed(const InboxRow& row) {
                           const Error* refused) {
         taken_inbox_.erase(id);
         if (done.size() < 2) return;
-        std::vector<WaitingJob> runs;
-        runs.push_back(std::move(std::get<AddJob>(done.back()).job));
-        was_set_off(std::move(runs),
-                    refused == nullptr && outcomes.back().kind == OutcomeKind::kDone);
+        WaitingJob run = std::move(std::get<AddJob>(done.back()).job);
+        const DefinitionId definition_id = run.definition;
+        if (ActiveDefinition* found = catalog_.definition(definition_id)) {
+          --found->triggers_under_way;
+        }
+        if (refused == nullptr && outcomes.back().kind == OutcomeKind::kDone) {
+          offer_triggered(std::move(run));
+        } else {
+          remove_if_over(definition_id);
+        }
       });
+}
+
+// A change of the definition that is under way makes void what waited before it, and is written
+// before this run, which it must not take out of memory.
+void Recurrence::offer_triggered(WaitingJob run) {
+  const DefinitionId id = run.definition;
+  const auto offer = [this, run = std::move(run)] { sink_.offer(run); };
+  when_settled(
+      id, [offer](ActiveDefinition&) { offer(); }, offer);
 }
 
 void Recurrence::was_set_off(std::vector<WaitingJob> runs, bool done) {

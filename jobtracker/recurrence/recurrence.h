@@ -86,6 +86,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   ChangeDefinition begin_removal(DefinitionId id, LogEntry log) override;
   void end_removal(const ChangeDefinition& operation, bool done) override;
   WaitingJob triggered(const ActiveDefinition& definition, std::string spec, bool forced) override;
+  void offer_triggered(WaitingJob run) override;
   void hold_promotion() override { ++promotion_held_; }
   void release_promotion() override;
   WallTime horizon_end() const override { return clock_.now() + config_.horizon; }

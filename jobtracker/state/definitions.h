@@ -46,6 +46,8 @@ class Definitions {
   // An occurrence off the schedule's grid, due now and ahead of everything in its group.
   virtual WaitingJob triggered(const ActiveDefinition& definition, std::string spec,
                                bool forced) = 0;
+  // Such a one was stored: it is offered, after what is changed of its definition meanwhile.
+  virtual void offer_triggered(WaitingJob run) = 0;
   // Nothing leaves the delayed table for its group's between these, so that a job that is just
   // being suspended is not promoted.
   virtual void hold_promotion() = 0;

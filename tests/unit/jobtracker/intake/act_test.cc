@@ -531,6 +531,18 @@ TEST(Act, ARunTriggeredWhileItsJobIsSuspendedGoesOnThoughItIsResumed) {
   EXPECT_THAT(states(bundle.log("a")), ElementsAre(LogState::kFailed, LogState::kSucceeded));
 }
 
+TEST(Act, ARunTriggeredAsItsJobIsRemovedDoesNotStay) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  bundle.submit(job_cron("a", "0 0 * * * ?"));
+  // While this one is on its way to the store, the two that follow gather for one batch.
+  bundle.client.submit({job_now("b")});
+  bundle.client.act({.verb = Verb::kTrigger, .group = "default", .task_id = "a"});
+  bundle.client.act({.verb = Verb::kCancel, .group = "default", .task_id = "a"});
+  bundle.run_for(seconds{10});
+  EXPECT_TRUE(bundle.is_empty()) << bundle.story("a");
+}
+
 TEST(Act, TriggerRunsAheadOfEverythingAndLeavesTheNextFireWhereItIs) {
   TrackerBundle bundle;
   const WallTime next = std::chrono::floor<hours>(bundle.now()) + hours{1};
