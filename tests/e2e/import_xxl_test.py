@@ -148,11 +148,20 @@ class ImportXxl(E2eTest):
             self.assertEqual([(row["name"], row["status"]) for row in rows],
                              [("mail", "left"), ("x3", status), ("x7", status)])
 
-    def test_refuses_jobs_for_executors_by_name(self):
-        cluster = self.cluster("sqlite", tracker=False)
-        rows = self.import_xxl(cluster, self.database("2.4")).lines()
-        self.assertEqual({row["status"] for row in rows if row["kind"] == "job"}, {"refused"})
-        self.assertIn("jobs for executors of xxl-job are not supported yet", rows[-1]["note"])
+    def test_takes_jobs_for_the_executors_that_there_are(self):
+        cluster = self.cluster("sqlite")
+        url = self.database("2.4")
+        for status in ("accepted", "duplicate"):
+            rows = self.import_xxl(cluster, url, "--apply", status=0).lines()
+            jobs = {row["name"]: row for row in rows if row["kind"] == "job"}
+            self.assertEqual({row["status"] for row in jobs.values()}, {status})
+        self.assertEqual([(jobs[name]["group"], jobs[name]["route"], jobs[name]["block"])
+                          for name in ("xxl-1", "xxl-4", "xxl-7")],
+                         [("billing", "ROUND", "SERIAL_EXECUTION"),
+                          ("billing", "SHARDING_BROADCAST", "SERIAL_EXECUTION"),
+                          ("mail", "ROUND", "COVER_EARLY")])
+        first = cluster.client("-o", "json", "show", "xxl-1", "--group", "billing").json()
+        self.assertEqual((first["spec"]["dispatch"], first["spec"]["handler"]), ("push", "echo"))
 
     def test_sees_by_the_fires_that_xxl_job_has_planned_that_the_zone_is_another(self):
         cluster = self.cluster("sqlite", tracker=False)
