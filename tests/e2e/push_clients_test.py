@@ -152,7 +152,8 @@ class Pushed:
     def test_one_of_two_is_gone_and_no_fire_fails(self):
         gone, other = self.start(), self.start()
         gone.kill()
-        self.push("each", "echo", "x", "--every", "300ms", "--count", 10, "--route", "ROUND")
+        self.push("each", "echo", "x", "--every", "300ms", "--count", 10, "--overlap", "queue",
+                  "--route", "ROUND")
         wait_for("ten ends", lambda: len(self.states("each")) == 10)
         self.assertEqual(set(self.states("each")), {"succeeded"})
         self.assertEqual(len(self.runs(other)), 10)
