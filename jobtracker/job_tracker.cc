@@ -82,7 +82,10 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
                }}),
       registry_(
           config_.executors, executors_, ownership_, *this, batcher_, clock_, log_,
-          [this](GroupId group) { pusher_.seat(group); },
+          [this](GroupId group, const std::string& address) {
+            pusher_.seat(group);
+            if (!address.empty()) pusher_.is_well(group, address);
+          },
           [this](GroupId group, const std::string& address) { pusher_.doubt(group, address); }),
       submit_(config_.zone, catalog_, executors_, *this, ownership_, recurrence_, batcher_, *this,
               feedback_, *this, ids_, clock_),

@@ -25,7 +25,7 @@ Status check(const ExecutorRegistration& registration) {
 ExecutorRegistry::ExecutorRegistry(
     ExecutorRegistryConfig config, Executors& executors, Ownership& ownership, GroupMaker& groups,
     Batcher& batcher, SchedulingClock& clock, const Logger& log,
-    std::function<void(GroupId)> on_change,
+    std::function<void(GroupId, const std::string& address)> on_change,
     std::function<void(GroupId, const std::string& address)> on_doubt)
     : config_(config),
       executors_(executors),
@@ -70,6 +70,11 @@ void ExecutorRegistry::take(ExecutorRegistration registration, OnStored done) {
                     });
       return;
     }
+    if (known == nullptr && executors_.members(group).size() >= kAddressesMax) {
+      return done(Error{ErrorCode::kLimit, "there are " + std::to_string(kAddressesMax) +
+                                               " executors of '" + made.value()->name +
+                                               "', which is as many as may be"});
+    }
     ExecutorRow row = known != nullptr ? *known : ExecutorRow{.group = group};
     row.address = std::move(registration.address);
     row.registered_at = clock_.now();
@@ -106,7 +111,7 @@ void ExecutorRegistry::add(GroupId group, const std::vector<std::string>& addres
         for (Operation& operation : stored) {
           if (auto* put_one = std::get_if<PutExecutor>(&operation)) put(std::move(put_one->row));
         }
-        on_change_(of);
+        on_change_(of, {});
         done({});
       });
 }
@@ -132,8 +137,9 @@ void ExecutorRegistry::put(ExecutorRow row) {
   const bool is_new = executors_.find(group, row.address) == nullptr;
   if (is_new) log_.info("an executor came", "address", row.address);
   note(row);
+  const std::string address = row.address;
   executors_.put(std::move(row));
-  on_change_(group);
+  on_change_(group, address);
 }
 
 // Out of rhythm: whoever registers there now may not know what ran there before.
@@ -155,7 +161,8 @@ void ExecutorRegistry::note(const ExecutorRow& row) {
 
 void ExecutorRegistry::remove(GroupId group, const std::string& address) {
   executors_.remove(group, address);
-  on_change_(group);
+  rhythms_.erase({group, address});
+  on_change_(group, {});
   on_doubt_(group, address);
 }
 
@@ -202,7 +209,7 @@ void ExecutorRegistry::take_all(const ExecutorsAnswer& answer) {
     stored[group.group];
     if (!executors_.has(group.group) || executors_.token(group.group) != group.token) {
       executors_.put_group(group);
-      on_change_(group.group);
+      on_change_(group.group, {});
     }
   }
   for (const ExecutorRow& row : answer.executors) {

@@ -33,11 +33,11 @@ struct ExecutorRegistryConfig {
 // Thread: the loop.
 class ExecutorRegistry {
  public:
-  // `on_change`: the executors of a group are others now. `on_doubt`: it may have been restarted,
-  // or has gone.
+  // `on_change`: the executors of a group are others now; where it names one, that has registered.
+  // `on_doubt`: it may have been restarted, or has gone.
   ExecutorRegistry(ExecutorRegistryConfig config, Executors& executors, Ownership& ownership,
                    GroupMaker& groups, Batcher& batcher, SchedulingClock& clock, const Logger& log,
-                   std::function<void(GroupId)> on_change,
+                   std::function<void(GroupId, const std::string& address)> on_change,
                    std::function<void(GroupId, const std::string& address)> on_doubt);
 
   void start(const StartAnswer& found);
@@ -70,7 +70,7 @@ class ExecutorRegistry {
   Batcher& batcher_;
   SchedulingClock& clock_;
   const Logger& log_;
-  std::function<void(GroupId)> on_change_;
+  std::function<void(GroupId, const std::string&)> on_change_;
   std::function<void(GroupId, const std::string&)> on_doubt_;
   std::map<std::pair<GroupId, std::string>, Rhythm> rhythms_;
   std::set<std::pair<GroupId, std::string>> leaving_;  // on their way out of the store

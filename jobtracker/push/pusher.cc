@@ -97,6 +97,9 @@ void Pusher::restore(const Executing& entry, std::vector<PushRun> rows) {
 
 void Pusher::seat(GroupId group) {
   if (!ownership_.has(group)) return;
+  std::erase_if(unwell_, [&](const auto& one) {
+    return one.first == group && executors_.find(group, one.second) == nullptr;
+  });
   const SessionId session = push_session(group);
   if (workers_.find(session) == nullptr) {
     const Group* known = catalog_.group(group);
@@ -114,8 +117,7 @@ void Pusher::set_credit(GroupId group) {
   Worker* worker = workers_.find(push_session(group));
   if (worker == nullptr) return;
   const bool is_served = poster_ != nullptr && !executors_.members(group).empty();
-  const auto waiting = static_cast<std::int32_t>(uncalled_[group].size());
-  const std::int32_t window = std::max(0, config_.claims_max - calls_of_[group] - waiting);
+  const std::int32_t window = std::max(0, config_.claims_max - busy_of_[group]);
   worker->take_pull({.session = worker->session,
                      .number = worker->pull + 1,
                      .handout_seen = worker->handout_last,
@@ -191,7 +193,7 @@ std::vector<std::string> Pusher::addresses_of(const Job& job) const {
   return addresses;
 }
 
-// Those that have refused a connection lately come last.
+// Those that nobody was at lately, or that did not answer, come last.
 void Pusher::prefer_the_well(GroupId group, std::vector<std::string>& order) const {
   if (unwell_.empty()) return;
   std::stable_partition(order.begin(), order.end(), [&](const std::string& address) {
@@ -285,10 +287,7 @@ void Pusher::store_runs(const Job& job, std::vector<Operation> operations) {
         for (const Operation& operation : stored) {
           const auto* put = std::get_if<PutPushRun>(&operation);
           Run* run = put == nullptr ? nullptr : find_run(put->row.log_id);
-          if (run == nullptr) continue;
-          run->phase = Phase::kStored;
-          uncalled_[its->group].push_back(run->row.log_id);
-          call_waiting(its->group);
+          if (run != nullptr && run->phase == Phase::kStoring) get_in_line(*run);
         }
       });
 }
@@ -332,7 +331,8 @@ bool Pusher::post(Call call, std::string_view path, std::string body) {
                            config_.call_timeout);
   post.id = ++last_call_;
   if (!poster_->post(std::move(post))) return false;
-  ++calls_of_[call.group];
+  ++lines_[call.place()].calls;
+  ++busy_of_[call.group];
   calls_.emplace(last_call_, std::move(call));
   return true;
 }
@@ -342,11 +342,12 @@ void Pusher::on_outcome(net::PostOutcome outcome) {
   if (found == calls_.end()) return;  // Of an earlier session.
   const Call call = std::move(found->second);
   calls_.erase(found);
-  --calls_of_[call.group];
+  --lines_[call.place()].calls;
+  --busy_of_[call.group];
   if (outcome.kind == net::PostOutcome::Kind::kAnswered) {
-    unwell_.erase({call.group, call.address});
-  } else if (outcome.is_refused) {
-    unwell_.emplace(call.group, call.address);
+    unwell_.erase(call.place());
+  } else {
+    unwell_.insert(call.place());
   }
   switch (call.kind) {
     case Call::Kind::kRun:
@@ -364,7 +365,7 @@ void Pusher::on_outcome(net::PostOutcome outcome) {
     case Call::Kind::kKill:
       break;  // The result tells, or there is none.
   }
-  call_waiting(call.group);
+  call_waiting(call.place());
   set_credit(call.group);
 }
 
@@ -408,15 +409,27 @@ void Pusher::note_log(const Job& job, const Run& run) {
               .app_name = catalog_.group(job.group)->name});
 }
 
+void Pusher::get_in_line(const Run& run) {
+  runs_.at(run.row.log_id).phase = Phase::kStored;
+  const Place place{run.row.group, run.row.address};
+  lines_[place].waiting.push_back(run.row.log_id);
+  ++busy_of_[place.first];
+  call_waiting(place);
+}
+
 // Until as many are under way as may be; the outcome of one makes room for the next.
-void Pusher::call_waiting(GroupId group) {
-  std::deque<std::int64_t>& waiting = uncalled_[group];
+void Pusher::call_waiting(const Place& place) {
+  const auto found = lines_.find(place);
+  if (found == lines_.end()) return;
+  std::deque<std::int64_t>& waiting = found->second.waiting;
   while (!waiting.empty()) {
     Run* run = find_run(waiting.front());
     const bool is_due = run != nullptr && run->phase == Phase::kStored;
     if (is_due && !call(jobs_.at(run->row.job), *run)) return;
     waiting.pop_front();
+    --busy_of_[place.first];
   }
+  if (found->second.calls == 0) lines_.erase(found);
 }
 
 bool Pusher::call(Job& job, Run& run) {
@@ -425,7 +438,18 @@ bool Pusher::call(Job& job, Run& run) {
     end_run(job, run, wire::xxl::kFailure, "it was not called");
     return true;
   }
-  if (calls_of_[job.group] >= config_.calls_max || !outside_.may_call()) return false;
+  const Place place{job.group, run.row.address};
+  const bool is_elsewhere_better =
+      unwell_.contains(place) &&
+      std::any_of(run.others.begin(), run.others.end(), [&](const std::string& address) {
+        return !unwell_.contains({job.group, address});
+      });
+  if (is_elsewhere_better) {
+    call_next(job, run, "it does not answer");
+    return true;
+  }
+  const Line& line = lines_[place];
+  if (line.calls >= config_.calls_max || !outside_.may_call()) return false;
   wire::xxl::RunCall body = job.call;
   body.log_id = run.row.log_id;
   body.log_time_ms = ms_of(run.row.called_at);
@@ -473,8 +497,7 @@ void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
         call_next(*job, *run, "it takes calls neither at /run nor at /trigger");
       } else {
         outside_.note_trigger(job->group, made.address);
-        run->phase = Phase::kStored;
-        uncalled_[job->group].push_front(made.log_id);
+        get_in_line(*run);
       }
       break;
     case RunAnswer::kDiscarded:

@@ -33,9 +33,9 @@ struct PusherConfig {
   // Sent to the executors of groups that have no token of their own; empty: none.
   std::string token{};
   // Jobs of a group that are claimed and not answered for, so that the others wait in their table
-  // and not in memory; and calls that may be under way.
+  // and not in memory; and calls of one executor that may be under way.
   std::int32_t claims_max = 10'000;
-  std::int32_t calls_max = 2'000;
+  std::size_t calls_max = 1'000;
   Duration call_timeout = std::chrono::seconds{3};
   // A result may still be on its way so long after its executor was found idle.
   Duration result_grace = std::chrono::seconds{5};
@@ -76,8 +76,9 @@ class Pusher {
   void on_outcome(net::PostOutcome outcome);
   void on_hang_up(const std::string& server);
 
-  // The executors of a group are others now.
+  // The executors of a group are others now; it has registered, and may be well again.
   void seat(GroupId group);
+  void is_well(GroupId group, const std::string& address) { unwell_.erase({group, address}); }
   void doubt(GroupId group, const std::string& address);
 
   // At the end of a turn: begins what was handed out.
@@ -92,7 +93,7 @@ class Pusher {
  private:
   enum class Phase : std::uint8_t {
     kStoring,  // on its way to the store; not called yet
-    kStored,   // in `uncalled_`
+    kStored,   // waits in its executor's line
     kCalling,
     kRunning,  // it was taken, or may have been
     kEnded     // its result is known
@@ -131,6 +132,12 @@ class Pusher {
     std::string killed{};                 // why
     std::optional<SteadyTime> stop_by{};  // killed: it ends then
   };
+  using Place = std::pair<GroupId, std::string>;  // an executor's, by its address
+  // To one executor.
+  struct Line {
+    std::size_t calls = 0;               // under way
+    std::deque<std::int64_t> waiting{};  // runs that are stored, by log id
+  };
   // A post under way.
   struct Call {
     enum class Kind : std::uint8_t { kRun, kChoose, kIdle, kThere, kKill };
@@ -140,6 +147,8 @@ class Pusher {
     std::int32_t attempt = 0;
     std::int64_t log_id = 0;
     std::string address{};
+
+    Place place() const { return {group, address}; }
   };
 
   Job* find(JobId id, std::int32_t attempt);
@@ -161,7 +170,8 @@ class Pusher {
   void store_runs(const Job& job, std::vector<Operation> operations);
   // False: not now.
   bool call(Job& job, Run& run);
-  void call_waiting(GroupId group);
+  void get_in_line(const Run& run);
+  void call_waiting(const Place& place);
   void note_log(const Job& job, const Run& run);
   void on_run_answer(const Call& call, const net::PostOutcome& outcome);
   void call_next(Job& job, Run& run, const std::string& why);
@@ -208,13 +218,14 @@ class Pusher {
   std::unordered_map<std::int64_t, Run> runs_;  // by log id
   std::unordered_map<std::uint64_t, Call> calls_;
   std::uint64_t last_call_ = 0;
-  std::map<GroupId, std::int32_t> calls_of_;              // under way
-  std::map<GroupId, std::deque<std::int64_t>> uncalled_;  // runs that are stored, by log id
+  std::map<Place, Line> lines_;              // that are not empty
+  std::map<GroupId, std::int32_t> busy_of_;  // calls and runs in all lines of a group
   std::map<DefinitionId, RouteMemory> memories_;
-  std::set<std::pair<GroupId, std::string>> unwell_;  // refused a connection lately
-  std::map<JobId, std::string> failed_at_;            // where the attempt before failed
+  std::set<Place> unwell_;                  // nobody was there, or answered, lately
+  std::map<JobId, std::string> failed_at_;  // where the attempt before failed
   std::vector<wire::AttemptId> handed_;
   SteadyTime beaten_at_{};
+  SteadyTime tidied_at_{};
   SteadyTime inbox_at_{};
   bool may_have_inbox_ = true;
   bool is_reading_inbox_ = false;

@@ -10,6 +10,7 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr std::int64_t kInboxRows = 1'000;
+constexpr Duration kTidyPeriod = std::chrono::minutes{1};
 constexpr Duration kInboxPeriod = std::chrono::milliseconds{500};
 constexpr std::size_t kFailedMax = 10'000;  // whose next try is to be made elsewhere
 // An end that the store did not take is reported again.
@@ -324,8 +325,10 @@ void Pusher::run_once() {
   const SteadyTime now = clock_.steady_now();
   for (const GroupId group : executors_.groups()) {
     if (workers_.find(push_session(group)) == nullptr) seat(group);
-    call_waiting(group);
   }
+  std::vector<Place> places;
+  for (const auto& [place, line] : lines_) places.push_back(place);
+  for (const Place& place : places) call_waiting(place);
   std::vector<JobId> all;
   all.reserve(jobs_.size());
   for (const auto& [id, job] : jobs_) all.push_back(id);
@@ -334,6 +337,11 @@ void Pusher::run_once() {
     if (found != jobs_.end()) look_at(found->second, now);
   }
   if (now - beaten_at_ >= config_.beat) beat(now);
+  if (now - tidied_at_ >= kTidyPeriod) {
+    tidied_at_ = now;
+    std::erase_if(memories_,
+                  [&](const auto& one) { return catalog_.definition(one.first) == nullptr; });
+  }
   // What others were told may be left of one that has gone.
   if (ownership_.are_several()) may_have_inbox_ = true;
   if (may_have_inbox_ && now - inbox_at_ >= kInboxPeriod) take_inbox();

@@ -160,6 +160,21 @@ TEST(Push, AnExecutorThatGoesIsNotCalledAnyMore) {
   EXPECT_TRUE(test.register_at(kOne, true).ok()) << "also when it has gone";
 }
 
+TEST(Push, AGroupHasAsManyExecutorsAsMayBe) {
+  Pushed test;
+  wire::Act list{.verb = wire::Verb::kAddExecutors, .group = "app"};
+  for (int i = 1; i <= 1000; ++i) {
+    list.addresses.push_back("http://10.0.1.1:" + std::to_string(i) + "/");
+  }
+  test.bundle.act(list);
+  const Status refused = test.register_at(kOne);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kLimit);
+  EXPECT_EQ(refused.error().message,
+            "there are 1000 executors of 'app', which is as many as may be");
+  EXPECT_TRUE(test.register_at("http://10.0.1.1:7/").ok()) << "it is one of them";
+}
+
 TEST(Push, ARegistrationThatMakesNoSenseIsRefusedByName) {
   Pushed test;
   EXPECT_THAT(test.ask(ExecutorRegistration{.app_name = "app"}).error().message,

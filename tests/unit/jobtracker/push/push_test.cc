@@ -269,6 +269,37 @@ TEST(Push, WhatCannotBePostedNowWaitsAndDoesNotFail) {
   }
 }
 
+TEST(Push, AHangingExecutorOfTheSameGroupDelaysNobodyElse) {
+  Pushed test;
+  test.executor(kOne).hangs = true;
+  auto& two = test.executor(kTwo);
+  JobSpec job = pushed("", Route::kRound);
+  // 2000 a second: after the first time-outs none is for the one that hangs.
+  for (int i = 0; i < 100; ++i) {
+    test.bundle.submit(std::vector<JobSpec>(200, job));
+    test.bundle.run_for(milliseconds{100});
+  }
+  test.bundle.run_for(seconds{1});
+  EXPECT_GE(two.calls.size(), 16'000U);
+}
+
+TEST(Push, AnExecutorThatWasGoneIsCalledAgainWhenItRegisters) {
+  Pushed test;
+  test.executor(kOne);
+  test.executor(kTwo);
+  test.bundle.executors.kill(kOne);
+  test.submit(pushed("first"));
+  ASSERT_TRUE(test.has_ended("first"));
+  test.bundle.executors.at(kOne).is_up = true;
+  test.submit(pushed("second"));
+  ASSERT_TRUE(test.has_ended("second"));
+  EXPECT_EQ(test.bundle.log("second")[0].node, kTwo);
+  EXPECT_TRUE(test.register_at(kOne).ok());
+  test.submit(pushed("third"));
+  ASSERT_TRUE(test.has_ended("third"));
+  EXPECT_EQ(test.bundle.log("third")[0].node, kOne);
+}
+
 TEST(Push, AJobsOwnAddressesMustBeOfItsGroup) {
   Pushed test;
   test.executor(kOne);
