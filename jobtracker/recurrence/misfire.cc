@@ -178,8 +178,10 @@ void Recurrence::recover_with(DefinitionId id, const OccurrencesAnswer& found) {
     std::sort(missed->rows.begin(), missed->rows.end(),
               [](const auto& a, const auto& b) { return a.trigger_time < b.trigger_time; });
     missed->through = row.generated_through;
-    // A single run that goes on passes its fires over itself, when it ends.
-    const bool goes_on = is_single(definition) && !definition.running.empty();
+    // A single run that goes on passes its fires over itself, when it ends; but not one that was
+    // triggered while the regular one waits.
+    const bool goes_on =
+        is_single(definition) && !definition.running.empty() && missed->rows.empty();
     if (row.state == DefinitionState::kActive && !goes_on) {
       if (row.next_fire > row.generated_through) {
         missed->next = row.next_fire;

@@ -405,6 +405,26 @@ TEST(Misfire, AScheduleGoesOnBehindATriggeredRunThatWaitedForItsRetry) {
   }
 }
 
+TEST(Misfire, WhatTheRegularRunMissedIsCountedAlsoWhileATriggeredOneGoesOn) {
+  TrackerBundle bundle;
+  bool fails = false;
+  bundle.add_worker().behaviour = [&fails](const auto&, const auto&) {
+    return FakeRun{.outcome = fails ? wire::RunOutcome::kException : wire::RunOutcome::kSucceeded};
+  };
+  JobSpec job = job_every("a", seconds{30});
+  job.misfire.policy = MisfirePolicy::kSkip;
+  job.retries = {.max = 5, .base = minutes{3}};
+  bundle.submit(job);
+  bundle.run_for(seconds{5});
+  fails = true;
+  bundle.act(wire::Verb::kTrigger, "a");
+  bundle.run_for(seconds{1});
+  ASSERT_THAT(bundle.runs_of("a"), SizeIs(2));
+  bundle.restart_after(minutes{2});
+  bundle.run_for(seconds{10});
+  EXPECT_EQ(missed(bundle, "a"), 4) << bundle.story("a");
+}
+
 TEST(Misfire, ACountIsOfRunsAlsoOverADownTime) {
   for (const MisfirePolicy policy :
        {MisfirePolicy::kFireOnce, MisfirePolicy::kSkip, MisfirePolicy::kFireAll}) {
