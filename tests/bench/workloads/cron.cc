@@ -121,6 +121,20 @@ Result<Figures> measure_fires(Round& round, const FirePlan& plan) {
   return figures;
 }
 
+std::vector<Option> fire_options() {
+  return {{.name = "fires",
+           .kind = OptionKind::kNumber,
+           .placeholder = "N",
+           .help = "Schedules, and so fires a second.",
+           .fallback = "1000",
+           .min = 1,
+           .max = 1'000'000},
+          seconds_option("How long the fires are watched.", "60"),
+          {.name = "spread",
+           .kind = OptionKind::kSwitch,
+           .help = "Fires come evenly over the second, not all at its start."}};
+}
+
 Workload cron_workload() {
   Verb verb{.name = "cron",
             .summary = "Lateness of schedules that fire every second",
@@ -128,18 +142,8 @@ Workload cron_workload() {
                 "Submits schedules, lets them fire for a while and reads the lateness "
                 "of every fire from the history: from its time to its start. Fails if "
                 "a fire is missing or there twice."};
-  verb.options = worker_options();
-  verb.options.push_back({.name = "fires",
-                          .kind = OptionKind::kNumber,
-                          .placeholder = "N",
-                          .help = "Schedules, and so fires a second.",
-                          .fallback = "1000",
-                          .min = 1,
-                          .max = 1'000'000});
-  verb.options.push_back(seconds_option("How long the fires are watched.", "60"));
-  verb.options.push_back({.name = "spread",
-                          .kind = OptionKind::kSwitch,
-                          .help = "Fires come evenly over the second, not all at its start."});
+  verb.options = fire_options();
+  for (const Option& option : worker_options()) verb.options.push_back(option);
   return {.verb = std::move(verb), .run = run};
 }
 

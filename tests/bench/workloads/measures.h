@@ -46,6 +46,8 @@ struct FirePlan {
   bool spread = false;  // evenly over the second, not all at its start
   bool push = false;    // to executors of xxl-job that are there; else task trackers are started
 };
+// --fires, --seconds and --spread.
+std::vector<Option> fire_options();
 // How late the fires of a number of seconds were started. Leaves workers and schedules behind.
 Result<Figures> measure_fires(Round& round, const FirePlan& plan);
 

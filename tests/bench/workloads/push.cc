@@ -37,17 +37,7 @@ Workload push_workload() {
                 "As cron and burst, but the jobs are pushed to an executor of xxl-job in this "
                 "program, which reports a success at once. Lateness is from a fire's time to its "
                 "call. Fails if a fire is missing or there twice, or was called for twice."};
-  verb.options.push_back({.name = "fires",
-                          .kind = OptionKind::kNumber,
-                          .placeholder = "N",
-                          .help = "Schedules, and so calls a second.",
-                          .fallback = "1000",
-                          .min = 1,
-                          .max = 1'000'000});
-  verb.options.push_back(seconds_option("How long the fires are watched.", "60"));
-  verb.options.push_back({.name = "spread",
-                          .kind = OptionKind::kSwitch,
-                          .help = "Fires come evenly over the second, not all at its start."});
+  verb.options = fire_options();
   verb.options.push_back({.name = "addresses",
                           .kind = OptionKind::kNumber,
                           .placeholder = "N",
