@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""What becomes of pushed jobs when the job tracker or an executor is killed. It prints how long each
+recovery took; what it asserts of time is generous, as machines may be busy."""
+
+import collections
+import datetime
+import sys
+import time
+
+import accounts
+import harness
+from harness import BIN, SOURCE, E2eTest, Program, free_port, wait_for
+
+APP = "billing"
+TOKEN = "default_token"
+AWAY = 10  # seconds that a killed job tracker stays away
+RECOVERED = 60  # seconds within which all goes on, however busy the machine is
+
+Call = collections.namedtuple("Call", "at log_id job")
+
+
+def say(text):
+    print(f"  {text}", file=sys.stderr)
+
+
+class PushFailureTest(E2eTest):
+    def setUp(self):
+        super().setUp()
+        self.xxl_port = free_port()
+        self.one = self.cluster(tracker=False)
+        self.start_tracker()
+
+    def start_tracker(self):
+        self.one.start_tracker("--xxl-listen", f"127.0.0.1:{self.xxl_port}", "--xxl-token", TOKEN)
+
+    def start_executor(self, port=None):
+        """With a port: at the address of one that was killed."""
+        port = port or free_port()
+        notes = self.one.folder / f"notes-{port}"
+        executor = Program(
+            [sys.executable, SOURCE / "tests/e2e/minimal_executor.py",
+             f"http://127.0.0.1:{self.xxl_port}", APP, port, TOKEN, notes],
+            self.one.folder / "logs" / f"executor-{port}.log", self.one.env, "executor")
+        executor.port, executor.notes = port, notes
+        self.one.workers.append(executor)
+        executor.address = executor.ready()["xxl"]
+        return executor
+
+    def calls(self, executor):
+        lines = executor.notes.read_text("utf-8").splitlines()
+        return [Call(float(at), int(log_id), int(job))
+                for at, log_id, job in (line.split(" ") for line in lines)]
+
+    def pushed(self, task, run_ms, **fields):
+        return {"task_id": task, "group": APP, "dispatch": "push", "handler": "wait",
+                "payload": str(run_ms), **fields}
+
+    def of_each_task(self):
+        rows = collections.defaultdict(list)
+        for row in self.one.history():
+            rows[row["task_id"]].append(row)
+        return rows
+
+    def test_every_fire_has_its_outcome_when_the_job_tracker_was_away(self):
+        executor = self.start_executor()
+        tasks = [f"task-{number}" for number in range(200)]
+        self.one.submit_all([self.pushed(task, 0, cron="* * * * * ?") for task in tasks])
+        wait_for("five seconds of fires", lambda: len(self.calls(executor)) >= 1000)
+        self.one.tracker.kill()
+        time.sleep(AWAY)
+        before = len(self.calls(executor))
+        started = time.time()
+        self.start_tracker()
+        ready = time.time()
+        wait_for("calls", lambda: len(self.calls(executor)) > before, RECOVERED, 0.01)
+        first = self.calls(executor)[before].at
+        wait_for("all schedules to fire again", lambda: len(
+            {call.job for call in self.calls(executor)[before:]}) == len(tasks), RECOVERED)
+        wait_for("some seconds more", lambda: len(self.calls(executor)) >= before + 1000, RECOVERED)
+        say(f"the job tracker is ready {ready - started:.2f} s after its start, "
+            f"the first fire comes after {first - started:.2f} s")
+        for task in tasks:
+            self.one.client("suspend", task, "--group", APP)
+        wait_for("nothing to be under way", self.one.is_idle, 200)
+
+        wrong = []
+        outcomes = collections.Counter()
+        for task, rows in self.of_each_task().items():
+            begin, end = accounts.first_and_last_run(rows)
+            fires = list(accounts.every_seconds(1, begin - accounts.SECOND, end))
+            ends = [row for row in rows if accounts.instant(row["trigger_time"]) <= end]
+            wrong += [f"{task}: {line}" for line in accounts.account(fires, ends)]
+            self.assertLess(begin.timestamp(), started - AWAY)
+            self.assertGreater(end.timestamp(), started)
+            for row in rows:
+                outcomes[row["state"]] += int(row["count"])
+        self.assertEqual(wrong, [])
+        self.assertEqual(set(outcomes) - {"succeeded", "missed", "skipped", "lost", "cancelled"}, set())
+        log_ids = [call.log_id for call in self.calls(executor)]
+        self.assertEqual(len(log_ids), len(set(log_ids)))
+        say(f"outcomes: {dict(outcomes)}")
+
+    def test_a_burst_in_which_the_job_tracker_is_killed_ends_to_the_last_job(self):
+        executor = self.start_executor()
+        tasks = [f"task-{number}" for number in range(2000)]
+        at = accounts.now() + datetime.timedelta(seconds=4)
+        self.one.submit_all([self.pushed(task, 200, at=at.isoformat()) for task in tasks])
+        wait_for("the burst to begin", lambda: len(self.calls(executor)) >= 50, pause=0.001)
+        self.one.tracker.kill()
+        started = time.monotonic()
+        self.start_tracker()
+        # What was stored and perhaps not sent is lost when its result has had 90 s.
+        wait_for("every job to end", self.one.is_idle, 90 + 3 * RECOVERED, 1)
+        say(f"all had ended {time.monotonic() - started:.1f} s after the start")
+        rows = self.of_each_task()
+        self.assertEqual(set(rows), set(tasks))
+        states = {task: sorted(row["state"] for row in ended) for task, ended in rows.items()}
+        self.assertEqual({task: each for task, each in states.items() if each not in (
+            ["succeeded"], ["lost", "succeeded"])}, {})
+        lost = [task for task, each in states.items() if "lost" in each]
+        calls = self.calls(executor)
+        self.assertEqual(len(calls), len({call.log_id for call in calls}))
+        # One that the executor has taken is not given to it again.
+        self.assertEqual(len(calls), len(tasks))
+        say(f"{len(lost)} were stored and not sent, and sent anew")
+
+    def test_what_an_executor_ran_when_it_was_killed_runs_again(self):
+        executor = self.start_executor()
+        tasks = [f"task-{number}" for number in range(100)]
+        self.one.submit_all([self.pushed(task, 20_000) for task in tasks])
+        wait_for("all of them to run", lambda: len(self.calls(executor)) == len(tasks))
+        executor.kill()
+        again = self.start_executor(executor.port)
+        restarted = time.time()
+        wait_for("all of them to run again",
+                 lambda: len(self.calls(again)) == 2 * len(tasks), RECOVERED)
+        say(f"all 100 ran again {self.calls(again)[-1].at - restarted:.1f} s after the restart")
+        for task in tasks:
+            self.one.wait_ended(task, ["succeeded"])
+        for task, rows in self.of_each_task().items():
+            self.assertEqual([(row["state"], row["attempt"]) for row in rows],
+                             [("succeeded", 2), ("lost", 1)], task)
+
+    def test_no_fire_fails_when_one_of_two_executors_goes(self):
+        both = [self.start_executor(), self.start_executor()]
+        self.one.submit_all([self.pushed(f"task-{number}", 0, cron="* * * * * ?", route="ROUND")
+                             for number in range(50)])
+        wait_for("fires at both", lambda: all(len(self.calls(each)) >= 100 for each in both))
+        both[0].kill()
+        gone = time.time()
+        calls = len(self.calls(both[1]))
+        wait_for("ten seconds of fires at the other",
+                 lambda: len(self.calls(both[1])) >= calls + 500, RECOVERED)
+        for number in range(50):
+            self.one.client("suspend", f"task-{number}", "--group", APP)
+        wait_for("nothing to be under way", self.one.is_idle, 200)
+        rows = self.one.history()
+        states = collections.Counter(row["state"] for row in rows)
+        # Only what it was running when it was killed is lost, and runs again.
+        self.assertEqual(set(states) - {"succeeded", "lost", "skipped", "cancelled"}, set())
+        late = [float(row["lateness_ms"]) for row in rows if row["state"] == "succeeded"
+                and accounts.instant(row["trigger_time"]).timestamp() > gone + 1]
+        say(f"fires after one executor was gone: {len(late)}, the latest by {max(late):.0f} ms")
+
+
+if __name__ == "__main__":
+    harness.main()
