@@ -56,10 +56,12 @@ void take_partitions(const std::vector<LaneNote>& lanes, const PartitionNotes& p
     const auto owner = owners.find(now.owner);
     const bool lives = owner != owners.end() && !beginning.leaving.contains(now.owner);
     if (lives && found != partitions.end()) continue;
-    // One that was still recovering hides nothing of what was missed before it.
-    if (owner != owners.end() && owner->second->alive_before == WallTime{} &&
-        owner->second->beat.batch > 0) {
-      now.alive_before = std::max(now.alive_before, owner->second->beat.at);
+    // Its last word counts, also where the clock of one before it was ahead. One that was still
+    // recovering hides nothing of what was missed before it.
+    if (owner != owners.end() && owner->second->beat.batch > 0) {
+      const WallTime word = owner->second->beat.at;
+      const bool has_recovered = owner->second->alive_before == WallTime{};
+      now.alive_before = has_recovered ? word : std::min(now.alive_before, word);
     }
     const bool is_ours = plan.wanted.test(static_cast<std::size_t>(partition));
     now.owner = is_ours ? session.session : SessionId{};

@@ -99,6 +99,26 @@ TEST_P(StoreContract, ASessionThatHadNotRecoveredHidesNothingOfWhatWasMissedBefo
   EXPECT_EQ(ask<StartAnswer>(ReadStart{}).last_alive, kNow + 100 * kSecond);
 }
 
+TEST_P(StoreContract, AClockThatWasAheadHidesNothingOfWhatIsMissedLater) {
+  now_ = kNow + 100 * kSecond;
+  committed({});
+  now_ = kNow;
+  recovered_ = false;
+  open_session();
+  committed({});
+  open_session();
+  EXPECT_EQ(ask<StartAnswer>(ReadStart{}).last_alive, kNow);
+
+  now_ = kNow + 100 * kSecond;
+  recovered_ = true;
+  committed({});
+  now_ = kNow + kSecond;
+  open_session();
+  committed({});
+  open_session();
+  EXPECT_EQ(ask<StartAnswer>(ReadStart{}).last_alive, kNow + kSecond);
+}
+
 TEST_P(StoreContract, SettlesACommitWhoseAnswerWasLost) {
   committed({});
   const auto job = new_job();
