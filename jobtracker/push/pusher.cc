@@ -307,6 +307,7 @@ void Pusher::replace_run(Job& job, Run& run, std::vector<std::string> order) {
                      std::make_move_iterator(order.rend() - 1));
   next.phase = Phase::kStoring;
   next.is_doubtful = next.is_lost = false;
+  next.asked_every = {};
   next.lost_at.reset();
   next.again_at.reset();
   std::replace(job.runs.begin(), job.runs.end(), before, next.row.log_id);

@@ -110,6 +110,7 @@ class Pusher {
     bool is_lost = false;
     int losses = 0;                        // of this shard, in this life
     SteadyTime asked_at{};                 // whether it is idle
+    Duration asked_every{};                // zero: at once
     std::optional<SteadyTime> again_at{};  // a shard that failed
     std::vector<OnStored> told{};          // who waits for its end to be stored
   };

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::int64_t kInboxRows = 1'000;
 constexpr Duration kTidyPeriod = std::chrono::minutes{1};
+// How often an executor is asked for a run that it has once called busy.
+constexpr Duration kAskSeldom = std::chrono::minutes{1};
 constexpr Duration kInboxPeriod = std::chrono::milliseconds{500};
 constexpr std::size_t kFailedMax = 10'000;  // whose next try is to be made elsewhere
 // An end that the store did not take is reported again.
@@ -276,7 +278,7 @@ void Pusher::doubt(GroupId group, const std::string& address) {
   for (auto& [log_id, run] : runs_) {
     const bool is_there = run.row.group == group && run.row.address == address;
     if (!is_there || run.phase != Phase::kRunning) continue;
-    if (!run.is_doubtful) run.asked_at = SteadyTime{};
+    run.asked_every = {};
     run.is_doubtful = true;
     run.grace = config_.result_grace;
     if (run.lost_at) run.lost_at = std::min(*run.lost_at, now + run.grace);
@@ -295,7 +297,9 @@ void Pusher::on_idle_answer(const Call& made, const net::PostOutcome& outcome) {
       if (!run->lost_at) run->lost_at = clock_.steady_now() + run->grace;
       break;
     case BeatAnswer::kNo:
-      run->is_doubtful = false;
+      // With this run, or with another of the job that it was told since: it is asked again.
+      run->asked_every = std::min(2 * run->asked_every, kAskSeldom);
+      run->grace = config_.resend_grace;
       run->lost_at.reset();
       break;
     case BeatAnswer::kSilent:
@@ -380,8 +384,9 @@ void Pusher::look_at_run(Job& job, Run& run, SteadyTime now) {
   if (!run.is_doubtful) return;
   if (run.lost_at) {
     if (now >= *run.lost_at) lose(job, run);
-  } else if (now - run.asked_at >= config_.beat) {
+  } else if (now - run.asked_at >= run.asked_every) {
     run.asked_at = now;
+    run.asked_every = std::max(run.asked_every, config_.beat);
     (void)post({.kind = Call::Kind::kIdle,
                 .group = job.group,
                 .job = job.id,

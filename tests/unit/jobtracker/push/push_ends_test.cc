@@ -64,6 +64,21 @@ TEST(Push, ADoubtfulRunThatIsBusyGoesOn) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
 }
 
+TEST(Push, ARunThatIsLostIsFoundThoughAnotherOfItsJobKeptItsExecutorBusy) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  test.executor(kTwo).refuses = "no";
+  test.keep_registering(kOne);
+  one.run_time = minutes{1};
+  test.submit(pushed("orders", Route::kShardingBroadcast));
+  ASSERT_TRUE(test.bundle.run_until([&] { return one.running.size() == 2; }));
+  one.running.erase(one.taken[0].log_id);
+  EXPECT_TRUE(test.register_at(kOne).ok());
+  ASSERT_TRUE(test.has_ended("orders"));
+  EXPECT_THAT(one.taken, SizeIs(3));
+  EXPECT_EQ(test.ended("orders").back(), LogState::kSucceeded);
+}
+
 TEST(Push, ARunOfAnExecutorThatIsOnlySilentGoesOn) {
   Pushed test;
   auto& one = test.executor(kOne);
