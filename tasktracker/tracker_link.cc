@@ -54,7 +54,9 @@ void TrackerLink::on_frame(std::string_view frame) {
 void TrackerLink::receive(wire::Envelope&& envelope) {
   const SteadyTime now = clock_.steady_now();
   std::visit(Overloaded{
-                 [&](wire::Registered& registered) { on_registered(registered); },
+                 [&](wire::Registered& registered) {
+                   if (envelope.correlation == register_correlation_) on_registered(registered);
+                 },
                  [&](wire::Pulled& pulled) {
                    trackers_.stay();
                    fetcher_.on_pulled(pulled, now);

@@ -11,7 +11,8 @@ constexpr double kMeanShare = 1.0 / 16;  // of the newest run in the mean
 
 }  // namespace
 
-Fetcher::Fetcher(FetcherConfig config) : config_(std::move(config)) {}
+Fetcher::Fetcher(FetcherConfig config)
+    : config_(std::move(config)), register_again_(config_.register_again) {}
 
 void Fetcher::on_connected() { state_ = State::kMustRegister; }
 
@@ -20,6 +21,7 @@ void Fetcher::on_disconnected() { state_ = State::kDisconnected; }
 void Fetcher::on_registered(const wire::Registered& registered, SteadyTime now) {
   if (state_ != State::kRegistering) return;
   state_ = State::kRegistered;
+  register_again_ = config_.register_again;
   lease_ = std::max<Duration>(registered.lease, std::chrono::milliseconds{10});
   pull_interval_ =
       std::clamp<Duration>(registered.pull_interval, std::chrono::milliseconds{1}, lease_);
@@ -34,7 +36,7 @@ void Fetcher::on_registered(const wire::Registered& registered, SteadyTime now) 
   // earlier registration, with a hand-out on its way that names a pull before them.
   given_up_ = pull_number_;
   pull_now_ = true;
-  holding_at_ = now + config_.holding_interval;  // The registration has just told.
+  holding_at_ = now;  // What was refused since it registered is not held.
 }
 
 void Fetcher::on_pulled(const wire::Pulled& pulled, SteadyTime now) {
@@ -67,6 +69,11 @@ Status Fetcher::on_hand_out(wire::HandOut& hand_out, SteadyTime now) {
   }
   // The last and not the highest: after a restart the tracker begins again.
   handout_seen_ = hand_out.number;
+  if (state_ != State::kRegistered) {
+    counts_.refused += hand_out.jobs.size();
+    hand_out.jobs.clear();
+    return Error{ErrorCode::kConflict, "it crossed a registration"};
+  }
   credit_ = std::max(0, credit_ - static_cast<int>(hand_out.jobs.size()));
   forget_old_pulls(now);
   const bool in_time = std::any_of(pulls_.begin(), pulls_.end(), [&](const SentPull& sent) {
@@ -147,7 +154,7 @@ bool Fetcher::must_register(SteadyTime now) const {
     case State::kMustRegister:
       return true;
     case State::kRegistering:
-      return now >= registered_at_ + config_.register_again;
+      return now >= registered_at_ + register_again_;
     case State::kRefused:
       return now >= registered_at_ + config_.refused_again;
     case State::kRegistered:
@@ -185,7 +192,7 @@ std::optional<SteadyTime> Fetcher::next_time() const {
     case State::kMustRegister:
       return SteadyTime{};
     case State::kRegistering:
-      return registered_at_ + config_.register_again;
+      return registered_at_ + register_again_;
     case State::kRefused:
       return registered_at_ + config_.refused_again;
     case State::kRegistered:
@@ -214,6 +221,9 @@ std::vector<wire::Held> Fetcher::everything_held(
 }
 
 wire::Register Fetcher::make_register(SteadyTime now, const std::vector<wire::AttemptId>& waiting) {
+  register_again_ = state_ == State::kRegistering
+                        ? std::min(2 * register_again_, config_.register_again_max)
+                        : config_.register_again;
   state_ = State::kRegistering;
   registered_at_ = now;
   return {.session = config_.session,

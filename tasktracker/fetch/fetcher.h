@@ -28,7 +28,8 @@ struct FetcherConfig {
   int prefetch_max = 512;                                  // more hides a longer way to the tracker
   Duration prefetch_work = std::chrono::milliseconds{10};  // fetched ahead for each thread
   Duration answer_wait = std::chrono::milliseconds{20};    // then a pull counts as unanswered
-  Duration register_again = std::chrono::seconds{1};       // while nobody answers
+  Duration register_again = std::chrono::seconds{1};  // while nobody answers; doubled each time
+  Duration register_again_max = std::chrono::seconds{8};
   Duration refused_again = std::chrono::milliseconds{250};  // after a refusal: it may stand by
   Duration holding_interval = std::chrono::seconds{1};
 };
@@ -48,7 +49,8 @@ struct FetcherCounts {
 // The lease counts from the sending of the newest pull that was answered, so it always ends before
 // the tracker's own. A hand-out that answers a pull sent longer ago than the lease is not run: the
 // tracker may have given its jobs to somebody else by now. Nor is one of another session of a job
-// tracker than the one that it is registered with, which may know nothing of its jobs.
+// tracker than the one that it is registered with, which may know nothing of its jobs; nor one that
+// comes while a registration is not answered, which has told that they are not held.
 //
 // "Held" is a job from its hand-out until its result was confirmed or it was given back.
 //
@@ -59,6 +61,7 @@ class Fetcher {
 
   void on_connected();
   void on_disconnected();
+  // The answer to the newest registration; those before list what is out of date.
   void on_registered(const wire::Registered& registered, SteadyTime now);
   void on_pulled(const wire::Pulled& pulled, SteadyTime now);
   // The tracker does not know this session, or not any more.
@@ -123,6 +126,7 @@ class Fetcher {
   bool taking_ = true;
   std::int64_t register_number_ = 0;
   SteadyTime registered_at_{};  // kRegistering, kRefused: when it was last tried
+  Duration register_again_;     // kRegistering: and when it is tried again
   Duration lease_ = std::chrono::seconds{3};
   Duration pull_interval_ = std::chrono::seconds{1};
   std::int64_t tracker_session_ = 0;

@@ -87,6 +87,25 @@ TEST(Fetcher, RegistersAtOnceWhenConnectedAndAgainWhenNobodyAnswers) {
   EXPECT_THAT(b.take(), IsEmpty());
   b.clock.advance(seconds{1});
   (void)b.take_one<wire::Register>();
+  // It may be slow, and each makes the answer to the one before worthless.
+  b.clock.advance(seconds{1});
+  EXPECT_THAT(b.take(), IsEmpty());
+  b.clock.advance(seconds{1});
+  (void)b.take_one<wire::Register>();
+}
+
+// The registration does not list its jobs, so whoever reads that may give them to somebody else.
+TEST(Fetcher, RefusesAHandOutThatCrossesARegistration) {
+  FetcherBundle b;
+  b.start();
+  b.fetcher.on_unknown_session();
+  (void)b.take_one<wire::Register>();
+  EXPECT_THAT(b.hand_out(5, 1, {id(1)}), IsEmpty());
+  b.fetcher.on_registered(registered(), b.now());
+  const wire::Pull pull = b.take_pull();
+  EXPECT_EQ(pull.handout_seen, 5);
+  ASSERT_TRUE(pull.holding.has_value());
+  EXPECT_THAT(*pull.holding, IsEmpty());
 }
 
 TEST(Fetcher, AsksForAsManyJobsAsItHasThreadsOnceRegistered) {
@@ -123,9 +142,9 @@ TEST(Fetcher, SaysWhichPullWasAnsweredLast) {
   EXPECT_EQ(b.take_pull().answered, 2);
 }
 
-// Of two registrations the answer to the first is taken for that of the second, and a hand-out that
-// was sent after it, and before the pulls in between had come, is still on its way.
-TEST(Fetcher, ALateAnswerToARegistrationDoesNotAnswerThePullsSinceThen) {
+// A hand-out that was sent after the answer, and before the pulls in between had come, is still on
+// its way.
+TEST(Fetcher, ARegistrationDoesNotAnswerThePullsBeforeIt) {
   FetcherBundle b;
   b.start();
   for (int i = 0; i < 2; ++i) {
