@@ -66,9 +66,11 @@ void Worker::route_news(SteadyTime now) {
 // Others may have a thread free for what waits here for long; but nobody takes it while the
 // tracker cannot be reached.
 void Worker::give_back_old(SteadyTime now) {
-  if (now < tick_at_) return;
-  tick_at_ = now + config_.tick;
   const bool leaving = phase_ != Phase::kWorking;
+  // A hand-out that was on its way when this worker was told to stop must not be there at its end.
+  const bool tick = now >= tick_at_;
+  if (!tick && !leaving) return;
+  if (tick) tick_at_ = now + config_.tick;
   link_.give_back_refused(now, leaving);
   std::vector<wire::AttemptId> old = runs_.take_back(
       leaving ? std::nullopt : std::optional<SteadyTime>{now - config_.give_back_after});
@@ -102,7 +104,6 @@ void Worker::obey_stop(SteadyTime now) {
     log_.info("stopping", "running", unfinished(), "drain", format_duration(Duration{wanted}));
     enter(Phase::kDraining, until);
     runs_.close();
-    tick_at_ = {};  // What waits goes back at once.
   } else if (phase_ == Phase::kDraining) {
     phase_until_ = std::min(phase_until_, until);
   } else if (phase_ == Phase::kEnding && wanted == 0) {
@@ -145,7 +146,7 @@ void Worker::advance_stop(SteadyTime now) {
     enter(Phase::kLeaving, says_bye ? now + config_.deliver_wait / 2 : now);
   }
   if (phase_ == Phase::kLeaving) {
-    if (unfinished() == 0 && !link_.is_gone() && now < phase_until_) return;
+    if (!link_.is_gone() && now < phase_until_) return;
     enter(Phase::kStopped, now);
     log_.info("stopped", "unfinished", unfinished());
     if (callbacks_.on_stopped) callbacks_.on_stopped();

@@ -114,7 +114,7 @@ class LoadedTest(E2eTest):
         self.assertEqual(len(finals), len(set(finals)), "a job ended twice")
         for task, step in STEPS.items():
             rows = [row for row in history if row["task_id"] == task]
-            first, last = accounts.first_and_last_run(rows)
+            first, last = accounts.first_end_and_last_run(rows)
             fires = accounts.every_seconds(step, first - accounts.SECOND, accounts.now())
             wrong = accounts.account(fires, rows, last)
             if wrong:
@@ -149,6 +149,24 @@ class Kills:
         time.sleep(2)
         self.end_schedules(cluster)
         self.check(cluster, load)
+
+    def test_workers_that_are_stopped_in_turn_lose_no_run(self):
+        cluster = self.cluster(self.store)
+        for _ in range(2):
+            self.start_worker(cluster)
+        load = Load(cluster)
+        for _ in range(5):
+            time.sleep(self.random.uniform(0.2, 1.0))
+            leaving = cluster.workers.pop(0)
+            self.start_worker(cluster)
+            self.assertEqual(leaving.stop(), 0)
+        load.finish()
+        wait_for("all to end", cluster.is_idle, patience=240, pause=0.3)
+        self.assertEqual(load.failures, [])
+        history = cluster.history()
+        self.assertEqual({row["state"] for row in history}, {"succeeded"})
+        self.assertEqual({row["task_id"] for row in history}, load.accepted)
+        self.assertEqual(len(history), len(load.accepted))
 
     def test_a_dead_workers_jobs_start_elsewhere_within_the_bound_as_the_next_attempt(self):
         cluster = self.cluster(self.store)

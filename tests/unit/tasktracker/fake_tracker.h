@@ -62,6 +62,8 @@ class FakeTracker final : public net::ClientTransport {
   void say_that_it_stops() {
     tell(0, wire::ErrorReply{{ErrorCode::kUnavailable, "the job tracker is stopping"}});
   }
+  // A report that was heard while it did not.
+  void confirm(std::int64_t job) { tell(0, wire::Reported{.done = {{JobId{job}, 1}}}); }
   void kill(std::int64_t job) {
     tell(0, wire::Kill{.jobs = {{JobId{job}, 1}}, .reason = "by ann"});
   }

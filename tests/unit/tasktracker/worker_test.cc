@@ -256,6 +256,22 @@ TEST(Worker, FinishesWhatRunsAndGivesBackTheRestBeforeItLeaves) {
   EXPECT_TRUE(b.tracker().said_bye);
 }
 
+// Nobody may wait for a lease because a hand-out crossed the stop.
+TEST(Worker, GivesBackWhatIsHandedOutWhileItDeliversItsLastResult) {
+  Bundle b;
+  b.start();
+  b.tracker().confirms = false;
+  b.tracker().submit(1, Bundle::handler("noop"));
+  ASSERT_TRUE(b.until_result(1));
+  b.worker->request_stop(seconds{30});
+  b.loop.run_once(milliseconds{0});
+  b.tracker().push(2, Bundle::handler("noop"));
+  b.tracker().confirm(1);
+  ASSERT_TRUE(b.until([&] { return b.stopped; }));
+  EXPECT_THAT(b.tracker().given_back, ElementsAre(wire::AttemptId{JobId{2}, 1}));
+  EXPECT_TRUE(b.tracker().said_bye);
+}
+
 TEST(Worker, AsksForALaterRunOfWhatDoesNotEndInTime) {
   Bundle b;
   b.start();
