@@ -82,10 +82,11 @@ ATTEMPT_STATES = {"succeeded", "failed", "timed_out", "killed", "lost", "later",
 RANGE_STATES = {"skipped", "missed", "expired", "cancelled"}
 
 
-def first_and_last_run(rows):
+def first_end_and_last_run(rows):
     """The trigger times between which a task's history can be held to account."""
-    own = [instant(row["trigger_time"]) for row in rows if row["attempt"]]
-    return min(own), max(own)
+    # Its first fires may all have been missed.
+    return (min(instant(row["trigger_time"]) for row in rows),
+            max(instant(row["trigger_time"]) for row in rows if row["attempt"]))
 
 
 def account(expected, rows, through=None):

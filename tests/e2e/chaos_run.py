@@ -222,6 +222,7 @@ class Chaos:
         self.lives = 0
         self.under_way = []  # (when to go on, fault, member)
         self.began = time.monotonic()
+        self.scheduled_at = None  # the schedules are there from then on, or from before
 
     # ---- the cluster
 
@@ -268,6 +269,7 @@ class Chaos:
         schedules = [{**schedule, "group": SCHEDULE_GROUPS[schedule["task_id"]], "shell": run_of("")}
                      for schedule in SCHEDULES]
         self.client("submit", "--stdin", stdin="".join(json.dumps(one) + "\n" for one in schedules))
+        self.scheduled_at = accounts.now()
         self.clients = [Client(self, number) for number in range(CLIENTS)]
 
     def close(self):
@@ -485,12 +487,12 @@ class Chaos:
             self.say(f"  {count:4} {name}")
         return wrong
 
-    @staticmethod
-    def account_of_fires(history):
+    def account_of_fires(self, history):
         wrong = []
         for task, step in STEPS.items():
             rows = [row for row in history if row["task_id"] == task]
-            first, last = accounts.first_and_last_run(rows)
-            fires = accounts.every_seconds(step, first - accounts.SECOND, accounts.now())
+            first, last = accounts.first_end_and_last_run(rows)
+            fires = accounts.every_seconds(step, min(self.scheduled_at, first - accounts.SECOND),
+                                           accounts.now())
             wrong.extend(f"{task}: {problem}" for problem in accounts.account(fires, rows, last))
         return wrong

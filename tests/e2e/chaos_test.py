@@ -25,7 +25,8 @@ class Short(E2eTest):
             chaos.start()
             chaos.strike(20)
             chaos.settle()
-            self.assertEqual(chaos.account(), [])
+            wrong = chaos.account()
+            self.assertFalse(wrong, "\n".join(wrong))
         except BaseException:
             for log in sorted(self.folder.glob("*.log")):
                 print(f"---- {log.name}\n{log.read_text('utf-8', 'replace')[-harness.LOG_TAIL:]}",

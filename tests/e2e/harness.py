@@ -13,6 +13,7 @@ import contextlib
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -56,9 +57,13 @@ def slowness():
 
 
 def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
+    """One that no outgoing connection is given: a program that is started again finds it free."""
+    first_given = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        port = random.randrange(10_000, max(first_given, 11_000))
+        with socket.socket() as taken, contextlib.suppress(OSError):
+            taken.bind(("127.0.0.1", port))
+            return port
 
 
 def exit_status(code):
@@ -262,7 +267,7 @@ class Cluster:
         self.mariadb = None if store == "sqlite" else store
         self.database = None
         self.flags = list(map(str, flags))
-        self.port = 0
+        self.port = free_port()
         self.tracker = None
         self.workers = []
         self.lives = 0  # of workers so far

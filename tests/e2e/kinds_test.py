@@ -121,7 +121,7 @@ class Kinds:
         wait_for("its end", self.one.is_idle)
         rows = self.one.history("skip")
         self.assertTrue([row for row in rows if row["state"] == "skipped" and row["count"] >= 2])
-        first, last = accounts.first_and_last_run(rows)
+        first, last = accounts.first_end_and_last_run(rows)
         demanded = accounts.every_seconds(1, first - accounts.SECOND, accounts.now())
         self.assertEqual(accounts.account(demanded, rows, last), [])
 

@@ -47,7 +47,7 @@ class Watch:
 
     def problems(self):
         """Between the first and the last fire that has an outcome, every second has one."""
-        first, last = accounts.first_and_last_run(self.rows)
+        first, last = accounts.first_end_and_last_run(self.rows)
         # One that was claimed ahead of its time may be called off just before it.
         fires = accounts.every_seconds(1, first - accounts.SECOND, self.ended + accounts.SECOND)
         wrong = accounts.account(fires, self.rows, last)

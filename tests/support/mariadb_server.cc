@@ -1,5 +1,6 @@
 #include "tests/support/mariadb_server.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -19,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "shared/base/random.h"
 #include "shared/sql/mysql/mysql_connection.h"
 
 namespace carillon::testing {
@@ -72,14 +74,21 @@ sockaddr_in loopback(std::uint16_t port) {
   return address;
 }
 
+// One that no outgoing connection is given: a server that is started again finds it free.
 std::uint16_t free_port() {
-  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  auto address = loopback(0);
-  socklen_t length = sizeof address;
-  ::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length);
-  ::close(listener);
-  return ntohs(address.sin_port);
+  int first_given = 32'768;
+  std::ifstream{"/proc/sys/net/ipv4/ip_local_port_range"} >> first_given;
+  const double ports = std::max(first_given, 11'000) - 10'000;
+  SystemRandom random;
+  for (;;) {
+    const auto port = static_cast<std::uint16_t>(10'000 + random.unit() * ports);
+    const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const auto address = loopback(port);
+    const bool is_free =
+        ::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    ::close(listener);
+    if (is_free) return port;
+  }
 }
 
 // A server that is ready greets whoever connects.
