@@ -107,9 +107,14 @@ Result<Report> measure(const Workload& workload, const Configuration& flags,
   const SystemClock clock;
   const testing::TempFolder folder;
   const auto store = CARILLON_TRY(BenchStore::open(flags.text("store"), folder));
+  std::string durability = workload.has_store ? store->durability() : "";
+  // How a file is opened is up to the program, and nobody else sees it.
+  if (!flags.text("bin").empty() && store->kind() == "sqlite" && workload.has_store) {
+    durability += " if " + flags.text("bin") + " opens it as this build does";
+  }
   Report report{.workload = workload.verb.name,
                 .store = workload.has_store ? store->kind() : "",
-                .durability = workload.has_store ? store->durability() : "",
+                .durability = std::move(durability),
                 .settings = settings_of(workload, flags),
                 .machine = describe_machine()};
   const std::int64_t warm_up =

@@ -48,7 +48,7 @@ void Meter::add_to(Figures& figures, std::size_t jobs) const {
     figures.push_back({"jobtracker cpu", "us/job", per_job(tracker)});
   }
   if (ended_.workers.cpu > Duration{}) {
-    figures.push_back({"tasktrackers cpu", "us/job", per_job(workers)});
+    figures.push_back({"tasktrackers cpu, all", "us/job", per_job(workers)});
   }
   if (ended_.store.cpu > Duration{}) figures.push_back({"mariadb cpu", "us/job", per_job(store)});
   figures.push_back({"benchmark cpu", "us/job", per_job(self)});
@@ -57,7 +57,7 @@ void Meter::add_to(Figures& figures, std::size_t jobs) const {
     figures.push_back({name, "MiB", static_cast<double>(usage.peak_memory_kib) / 1024});
   };
   add_memory("jobtracker memory, peak", ended_.tracker);
-  add_memory("tasktracker memory, peak", ended_.workers);
+  add_memory("tasktracker memory, peak of the largest", ended_.workers);
   add_memory("mariadb memory, peak", ended_.store);
   figures.push_back({"others had of the cpu", "%", others_percent()});
 }

@@ -15,7 +15,7 @@ NAMES = {
     "flow": {"flow, maximum": "flow"},
     "burst": {"first started": "burst first", "last started": "burst last"},
 }
-CPU = ("jobtracker cpu", "tasktrackers cpu", "mariadb cpu")
+CPU = ("jobtracker cpu", "tasktrackers cpu, all", "mariadb cpu")
 
 
 def flags_of(workload, options):
