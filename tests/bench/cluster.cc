@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <stdlib.h>
+
 namespace carillon::bench {
 namespace {
 
@@ -17,6 +19,12 @@ Result<std::string> word_of(const std::string& line, const std::string& name) {
   return line.substr(begin, line.find(' ', begin) - begin);
 }
 
+std::string by_comma(const std::vector<std::string>& endpoints) {
+  std::string all;
+  for (const std::string& endpoint : endpoints) all += (all.empty() ? "" : ",") + endpoint;
+  return all;
+}
+
 }  // namespace
 
 Cluster::Cluster(ClusterOptions options, const Environment& environment)
@@ -27,6 +35,7 @@ Cluster::Cluster(ClusterOptions options, const Environment& environment)
   }
   variables_["XDG_RUNTIME_DIR"] = options_.folder;
   variables_["XDG_STATE_HOME"] = options_.folder;
+  ::setenv("XDG_RUNTIME_DIR", options_.folder.c_str(), 1);
 }
 
 Result<std::unique_ptr<ChildProcess>> Cluster::launch(const std::string& program,
@@ -49,6 +58,25 @@ Status Cluster::start_tracker(const std::vector<std::string>& more_flags) {
   return {};
 }
 
+Status Cluster::add_tracker() {
+  const std::string name = "tracker-" + std::to_string(trackers());
+  std::vector<std::string> flags{
+      "--store",  options_.store,      "--name", name,  "--data", options_.folder + "/" + name,
+      "--listen", "tcp://127.0.0.1:0", "--http", "off", "--tz",   "UTC"};
+  flags.insert(flags.end(), options_.tracker_flags.begin(), options_.tracker_flags.end());
+  Other& other = others_.emplace_back();
+  other.process = CARILLON_TRY(launch("jobtracker", std::move(flags)));
+  const std::string ready = CARILLON_TRY(other.process->read_line(kPatience));
+  other.endpoint = CARILLON_TRY(word_of(ready, "listen"));
+  return {};
+}
+
+std::vector<std::string> Cluster::endpoints() const {
+  std::vector<std::string> all{endpoint_};
+  for (const Other& other : others_) all.push_back(other.endpoint);
+  return all;
+}
+
 void Cluster::kill_tracker() {
   killed_trackers_ = tracker_usage();
   tracker_.reset();
@@ -56,7 +84,7 @@ void Cluster::kill_tracker() {
 
 Status Cluster::start_workers(int count, int threads, const std::vector<std::string>& groups) {
   for (int i = 0; i < count; ++i) {
-    std::vector<std::string> flags{"--tracker", endpoint_,
+    std::vector<std::string> flags{"--tracker", by_comma(endpoints()),
                                    "--group",   groups[static_cast<std::size_t>(i) % groups.size()],
                                    "--threads", std::to_string(threads),
                                    "--name",    "bench-" + std::to_string(++workers_started_)};
@@ -72,13 +100,12 @@ Status Cluster::await_workers() {
   return {};
 }
 
-std::string Cluster::token_file() const {
-  return options_.folder + "/carillon/" + endpoint_.substr(endpoint_.rfind(':') + 1) + ".token";
+Result<std::unique_ptr<JobClient>> Cluster::client() const {
+  return JobClient::open({.trackers = endpoints(), .outbox = OutboxUse::kOff});
 }
 
-Result<std::unique_ptr<JobClient>> Cluster::client() const {
-  return JobClient::open(
-      {.trackers = {endpoint_}, .token_file = token_file(), .outbox = OutboxUse::kOff});
+Result<std::unique_ptr<JobClient>> Cluster::client_of(std::size_t tracker) const {
+  return JobClient::open({.trackers = {endpoints().at(tracker)}, .outbox = OutboxUse::kOff});
 }
 
 Status Cluster::stop_workers() {
@@ -96,11 +123,15 @@ void Cluster::kill_oldest_worker() {
 
 Status Cluster::stop() {
   CARILLON_TRY(stop_workers());
+  for (const Other& other : others_) CARILLON_TRY(other.process->stop());
+  others_.clear();
   return tracker_ ? tracker_->stop() : Status{};
 }
 
 Usage Cluster::tracker_usage() const {
-  return tracker_ ? killed_trackers_ + tracker_->usage() : killed_trackers_;
+  Usage all = tracker_ ? killed_trackers_ + tracker_->usage() : killed_trackers_;
+  for (const Other& other : others_) all = all + other.process->usage();
+  return all;
 }
 
 Usage Cluster::worker_usage() const {

@@ -18,17 +18,22 @@ struct ClusterOptions {
   std::vector<std::string> tracker_flags{};  // more flags for the job tracker
 };
 
-// A job tracker on a free port of 127.0.0.1 and any number of task trackers, as processes of their
-// own with our defaults: what is measured is what a user gets. All are killed with it.
+// A job tracker on a free port of 127.0.0.1, more of them beside it, and any number of task
+// trackers, as processes of their own with our defaults: what is measured is what a user gets. All
+// are killed with it.
 //
 // Thread: the one that started it; clients may be used anywhere.
 class Cluster {
  public:
+  // Clients of this process look for the job trackers' tokens in its folder from then on.
   Cluster(ClusterOptions options, const Environment& environment);
 
   // Returns when the job tracker is ready. After kill_tracker() it gets the same port again.
   Status start_tracker(const std::vector<std::string>& more_flags = {});
   void kill_tracker();  // SIGKILL
+  // Another one on the same store, which has to be MariaDB. Task trackers and clients that begin
+  // later know of it.
+  Status add_tracker();
 
   // Task trackers, one more of each group in turn. start_workers() returns as soon as the processes
   // run; await_workers() when each has registered.
@@ -39,10 +44,12 @@ class Cluster {
   void kill_oldest_worker();
 
   Result<std::unique_ptr<JobClient>> client() const;
+  // That knows of one only; its stats are that one's. 0: the first.
+  Result<std::unique_ptr<JobClient>> client_of(std::size_t tracker) const;
+  std::size_t trackers() const { return 1 + others_.size(); }
   const std::string& endpoint() const { return endpoint_; }
   // Where executors of xxl-job register, if it was started with --xxl-listen; else empty.
   const std::string& xxl_url() const { return xxl_url_; }
-  std::string token_file() const;
   const std::string& folder() const { return options_.folder; }
 
   // SIGTERM to all that run, workers first. An unclean end of one is an error.
@@ -53,8 +60,14 @@ class Cluster {
   Usage worker_usage() const;
 
  private:
+  struct Other {
+    std::unique_ptr<ChildProcess> process{};
+    std::string endpoint{};
+  };
+
   Result<std::unique_ptr<ChildProcess>> launch(const std::string& program,
                                                std::vector<std::string> arguments) const;
+  std::vector<std::string> endpoints() const;
 
   const ClusterOptions options_;
   std::map<std::string, std::string> variables_;
@@ -62,6 +75,7 @@ class Cluster {
   std::string xxl_url_{};
   int workers_started_ = 0;
   std::unique_ptr<ChildProcess> tracker_{};
+  std::vector<Other> others_{};
   std::vector<std::unique_ptr<ChildProcess>> workers_{};
   std::size_t awaited_ = 0;  // of workers_, from the front
   Usage killed_trackers_{};

@@ -21,7 +21,6 @@ Result<std::unique_ptr<Prober>> Prober::open(const Round& round, const std::stri
   prober->client_ = CARILLON_TRY(round.cluster.client());
   TaskTrackerOptions options{.trackers = {round.cluster.endpoint()}, .group = group};
   options.threads = threads;
-  options.token_file = round.cluster.token_file();
   options.on_ready = [raw = prober.get()](const std::string&) { raw->ready_.signal(); };
   prober->worker_ = CARILLON_TRY(TaskTracker::open(options));
   CARILLON_TRY(prober->worker_->handle("noop", [raw = prober.get()](JobContext&) {

@@ -15,6 +15,7 @@ Workload limit_workload();
 Workload overload_workload();
 Workload push_workload();
 Workload recover_workload();
+Workload scale_workload();
 Workload submit_workload();
 
 }  // namespace carillon::bench
