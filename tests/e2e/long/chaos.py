@@ -5,7 +5,7 @@ minutes something is killed, frozen, restarted or cut off; the database too.
 Ends with a report: what was submitted, run and recorded, which runs were repeated and why, and whatever
 does not add up; exit status 1 if anything does not. Not a part of ctest; run it by hand:
 
-  tests/e2e/long/chaos.py --minutes 10 [--seed N] [--keep FOLDER]
+  build/release/bin/carillon-chaos --minutes 10 [--seed N] [--keep FOLDER]
 """
 
 import argparse
