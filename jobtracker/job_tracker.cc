@@ -333,6 +333,7 @@ void JobTracker::route(const Asker& asker, wire::Message message, std::size_t by
 Worker* JobTracker::worker_of(const Asker& asker, SessionId session) {
   Worker* worker = workers_.find(session);
   if (worker == nullptr) {
+    recovery_.heard(session);
     answer(asker,
            wire::ErrorReply{Error{ErrorCode::kNotFound, "session " + std::to_string(session.value) +
                                                             " is not known, register"}});
@@ -386,6 +387,7 @@ void JobTracker::on_register(const Asker& asker, wire::Register message) {
     if (may_be_fenced()) {
       // Whoever registers again has given up what it asked for.
       if (Worker* before = workers_.find(message.session)) before->forget_pulls();
+      recovery_.heard(message.session);
       return answer(asker, wire::ErrorReply{unproven_error()});
     }
     seat(asker, message, *group.value());

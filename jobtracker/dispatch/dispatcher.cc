@@ -359,7 +359,8 @@ void Dispatcher::send_ready() {
     for (const JobId id : jobs) {
       const Executing* entry = executing_.find(id);
       if (entry == nullptr || entry->phase != Phase::kHeld) continue;
-      if (!has_spec(*entry)) {
+      // Its cancel may have been stored with its claim.
+      if (entry->row.cancelled || !has_spec(*entry)) {
         ends_.cancel_unsent(id);
         continue;
       }

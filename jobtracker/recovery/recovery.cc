@@ -47,6 +47,11 @@ void Recovery::reconcile(const Worker& worker, std::int64_t handout_seen, std::i
   }
 }
 
+void Recovery::heard(SessionId session) {
+  const auto orphan = orphans_.find(session);
+  if (orphan != orphans_.end()) orphan->second = clock_.steady_now();
+}
+
 std::vector<Worker> Recovery::run_once() {
   const SteadyTime now = clock_.steady_now();
   forgive_own_stall(now);

@@ -22,7 +22,7 @@ struct RecoveryConfig {
 //    is lost and runs again as a new attempt, without counting a failure.
 //  - After a restart of the job tracker, what is executing waits for its worker to register again.
 //    It adopts what it holds; what it does not hold never reached it and goes back at once. A
-//    worker that does not come within a lease is dead.
+//    worker that is not heard of for a lease is dead, then as well.
 //  - A job tracker that itself stood still (suspended, or without a processor) gives everybody a
 //    whole lease before it calls anyone dead.
 //  - A list of what a worker holds speaks of the hand-outs that it had seen by then, and of those
@@ -42,6 +42,9 @@ class Recovery {
   // The worker says all that it held when it had seen that hand-out, and the answer to that pull.
   void reconcile(const Worker& worker, std::int64_t handout_seen, std::int64_t answered,
                  const std::vector<wire::Held>& holding);
+
+  // One who has yet to register again lives.
+  void heard(SessionId session);
 
   // Called each 100 ms. The task trackers that were found dead; they are erased from the workers.
   std::vector<Worker> run_once();

@@ -75,7 +75,10 @@ void Fires::go_on_at(DefinitionId id, WallTime after, WallTime next) {
 std::optional<WallTime> Fires::next(DefinitionId id, WallTime after) {
   const auto found = schedules_.find(id);
   if (found == schedules_.end()) return std::nullopt;
-  return found->second.grid.next(after);
+  Schedule& schedule = found->second;
+  WallTime fire = schedule.grid.next(after);
+  while (schedule.closed.contains(fire)) fire = schedule.grid.next(fire);
+  return fire;
 }
 
 void Fires::check(DefinitionId id, WallTime generated_through) {

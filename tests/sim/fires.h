@@ -31,6 +31,7 @@ class Fires {
   // No fires are expected between the two.
   void go_on_at(DefinitionId id, WallTime after, WallTime next);
   void check(DefinitionId id, WallTime generated_through);
+  // That has no outcome yet.
   std::optional<WallTime> next(DefinitionId id, WallTime after);
 
  private:

@@ -193,7 +193,10 @@ void Ledger::end(JobId id, const LogEntry* log) {
           (log->state == LogState::kSkipped || log->state == LogState::kCancelled) &&
           (facts.spec.overlap == Overlap::kQueueOne ||
            facts.spec.overlap == Overlap::kCancelRunning);
-      if (!job.ran && log != nullptr && !is_single && !made_way) ++facts.passed_over;
+      const bool was_claimed = job.place == Place::kExecuting;  // and called off before it began
+      if (!job.ran && log != nullptr && !is_single && !made_way && !was_claimed) {
+        ++facts.passed_over;
+      }
     }
     if (!job.by_act) {
       if (log != nullptr) {
@@ -448,7 +451,7 @@ void Ledger::check_end(const Commit& commit, const Job& job, const jobtracker::E
     if (is_void(job) && ended.again->version == job.row.version && job.cancelled) {
       broken(job, "it was cancelled, and goes on");
     }
-    return check_again(job, *ended.again, log, commit.batch.now);
+    return check_again(commit, job, *ended.again, log);
   }
   if (log.state == LogState::kLost && !is_void(job))
     broken(job, "it was lost, and does not run again");
@@ -523,8 +526,8 @@ void Ledger::take(const Commit& commit, const jobtracker::RemoveInbox& remove,
   }
 }
 
-void Ledger::check_again(const Job& job, const WaitingJob& again, const LogEntry& log,
-                         WallTime now) {
+void Ledger::check_again(const Commit& commit, const Job& job, const WaitingJob& again,
+                         const LogEntry& log) {
   const bool failed = log.state == LogState::kFailed || log.state == LogState::kTimedOut;
   const int lost = log.state == LogState::kLost ? job.row.lost + 1 : 0;
   if (again.failures != job.row.failures + (failed ? 1 : 0)) {
@@ -549,8 +552,9 @@ void Ledger::check_again(const Job& job, const WaitingJob& again, const LogEntry
     if (!again.not_before || *again.not_before < log.ended_at + wait) {
       broken(job, "it is tried again too early");
     }
-    if (again.not_before && *again.not_before > now + 2 * wait + std::chrono::seconds{1} &&
-        job.retries.jitter == 0) {
+    const WallTime latest = commit.batch.now + 2 * wait + std::chrono::seconds{1};
+    if (again.not_before && *again.not_before > latest && job.retries.jitter == 0 &&
+        !commit.was_clock_set) {
       broken(job, "it is tried again too late");
     }
   }

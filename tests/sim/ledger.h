@@ -140,8 +140,8 @@ class Ledger {
   void check_end(const Commit& commit, const Job& job, const jobtracker::End& end);
   void check_children(const Job& job, const jobtracker::End& end);
   void check_told(const Job& job, const jobtracker::LogEntry& log);
-  void check_again(const Job& job, const jobtracker::WaitingJob& again,
-                   const jobtracker::LogEntry& log, WallTime now);
+  void check_again(const Commit& commit, const Job& job, const jobtracker::WaitingJob& again,
+                   const jobtracker::LogEntry& log);
   void check_order(const Commit& commit, const Job& job, const jobtracker::Claim& claim);
   void check_overlap(const Job& job);
   void check_lateness(const Commit& commit, const Job& job, WallTime claimed_at);

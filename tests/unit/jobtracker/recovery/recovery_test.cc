@@ -116,6 +116,27 @@ TEST(Recovery, JobsOfAWorkerThatNeverComesBackRunAfterOneLease) {
   EXPECT_EQ(bundle.runs()[1].id.attempt, 2);
 }
 
+// The answers to its pulls, and its registration, are long on their way.
+TEST(Recovery, AWorkerThatIsHeardOfAfterARestartIsNotDeadThoughItHasYetToRegister) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  runs_take(worker, hours{1});
+  bundle.submit(job_now("a"));
+  bundle.run_for(seconds{2});
+  bundle.kill_tracker();
+  worker.cut_off(seconds{6});
+  bundle.start_tracker();
+  bundle.add_worker({.name = "second"});
+  const net::Peer peer = bundle.network.connect({.on_frame = [](auto) {}});
+  for (std::int64_t number = 100; number < 106; ++number) {
+    const wire::Pull pull{.session = worker.session(), .number = number};
+    bundle.network.send_to_server(peer, wire::encode({0, pull}));
+    bundle.run_for(seconds{1});
+  }
+  bundle.run_for(seconds{10});
+  EXPECT_THAT(bundle.runs(), SizeIs(1)) << bundle.story("a");
+}
+
 TEST(Recovery, TheGridOfASkipDefinitionGoesOnAfterItsWorkerAndTrackerDied) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();

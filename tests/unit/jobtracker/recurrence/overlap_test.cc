@@ -16,12 +16,14 @@ using carillon::testing::job_fixed_delay;
 using carillon::testing::job_manual;
 using carillon::testing::job_now;
 using carillon::testing::RunRecord;
+using carillon::testing::states;
 using carillon::testing::TrackerBundle;
 using carillon::testing::triggers;
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -155,6 +157,26 @@ TEST(Overlap, CancelRunningStopsTheRunAndStartsTheNext) {
     EXPECT_EQ(bundle.log("a").front().state, LogState::kKilled);
     EXPECT_TRUE(bundle.log("a").front().final) << "its retries are void";
   }
+}
+
+// Its claim and its cancel are stored together.
+TEST(Overlap, CancelRunningCallsOffWhatIsJustBeingClaimed) {
+  TrackerBundle bundle;
+  bundle.add_worker({.threads = 8});
+  JobSpec job = job_every("a", seconds{10});
+  job.overlap = Overlap::kCancelRunning;
+  bundle.submit(job);
+  bundle.run_for(seconds{5});
+  ASSERT_THAT(bundle.runs_of("a"), SizeIs(1));
+  const WallTime first = bundle.runs_of("a")[0].trigger_time;
+  bundle.run_to(first + seconds{9});
+  bundle.lane().away_until = bundle.clock.steady_now() + seconds{15};
+  bundle.client.submit({job_now("under way")});
+  bundle.run_to(first + seconds{28});
+  EXPECT_THAT(triggers(bundle.runs_of("a")), ElementsAre(first, first + seconds{20}))
+      << bundle.story("a");
+  EXPECT_THAT(states(bundle.log("a")),
+              ElementsAre(LogState::kSucceeded, LogState::kCancelled, LogState::kSucceeded));
 }
 
 TEST(Overlap, CancelRunningEndsARunThatWaitsForItsRetry) {
