@@ -22,6 +22,10 @@ constexpr Duration kLease = seconds{3};
 constexpr Duration kTakesOver = seconds{3};
 // After a disturbance has ended it takes so long until all is as if it had not been.
 constexpr Duration kSettles = seconds{30};
+// A commit that is to hang has begun by then, if there is anything to commit.
+constexpr Duration kHangs = seconds{5};
+// One whose commit hangs is replaced by then.
+constexpr Duration kReplaced = seconds{15};
 
 // A little before something happens to the clocks or the calendar somewhere; or not.
 WallTime begin_of(std::uint64_t seed) {
@@ -139,6 +143,10 @@ void Cluster::watch_sessions(TrackerProcess& tracker) {
     if (timeline.now() >= quiet_from)
       broken_(one.name() + " divides the node groups anew though nothing has changed");
     owners.begun(one.name(), session, before, start.owned);
+    // Who fences one ends its connection.
+    for (const auto& other : trackers) {
+      if (other->works() && !owners.works(other->session())) other->hang_commits({});
+    }
   };
   tracker.watch.on_works = [this](SessionId session) { runs.tracker_began(session); };
   tracker.watch.on_beat = [this](SessionId session) { owners.beat(session); };
@@ -178,16 +186,21 @@ void Cluster::committed(TrackerProcess& tracker, const jobtracker::Batch& batch,
                       .was_clock_set = clock_was_set_since(timeline.now() - minutes{10})};
   on_commit(tracker, commit);
   on_stored(commit);
+  check_lost(tracker, batch);
   ledger.committed(commit);
   last_commit_ = batch.now;
   last_commit_at_ = timeline.now();
+}
+
+// Only what was with a worker that was not heard of for a lease.
+void Cluster::check_lost(const TrackerProcess& tracker, const jobtracker::Batch& batch) const {
   for (const jobtracker::Operation& operation : batch.operations) {
     const auto* end = std::get_if<jobtracker::End>(&operation);
     if (end == nullptr || !end->log || end->log->state != jobtracker::LogState::kLost) continue;
-    const RunBook::Run* run = runs.find({end->id, end->attempt});
-    if (run == nullptr || runs.was_silent(tracker.session(), run->session)) continue;
+    const Ledger::Job* job = ledger.find(end->id);
+    if (job == nullptr || runs.was_silent(tracker.session(), job->session)) continue;
     broken_("job " + std::to_string(end->id.value) + " attempt " + std::to_string(end->attempt) +
-            " was lost, but " + run->worker + " was heard of all the time");
+            " was lost, but " + end->log->node + " was heard of all the time");
   }
 }
 
@@ -274,6 +287,21 @@ void Cluster::mend_stores() {
   for (const auto& tracker : trackers) tracker->mend_store();
   database_back_at_ = std::min(database_back_at_, timeline.now());
   owners.database_is_back(database_back_at_);
+}
+
+void Cluster::hang_commits(TrackerProcess& tracker, Duration time) {
+  tracker.hang_commits(time);
+  timeline.at(timeline.now() + kHangs, [this, &tracker, quiet = quiet_from] {
+    const SessionId session = tracker.session();
+    const std::uint64_t commit = tracker.commit_under_way();
+    timeline.at(timeline.now() + kReplaced, [this, &tracker, session, commit, quiet] {
+      const bool hangs = commit != 0 && tracker.session() == session &&
+                         tracker.commit_under_way() == commit && owners.works(session);
+      const bool was_disturbed = quiet_from != quiet || active().size() < 2;
+      if (hangs && !was_disturbed)
+        broken_("a commit of " + tracker.name() + " hangs, and nobody takes over");
+    });
+  });
 }
 
 // Not before the other was silent for its time while the database answered, and soon after.

@@ -73,6 +73,8 @@ class Cluster {
   // Nobody gets an answer of the database.
   void stall_database(Duration time);
   void mend_stores();
+  // The commits of one of several, though the database answers all: another one takes over.
+  void hang_commits(TrackerProcess& tracker, Duration time);
   // That of a tracker; their times cannot be compared over that.
   bool clock_was_set_since(SteadyTime when) const;
 
@@ -88,6 +90,7 @@ class Cluster {
   void add_disks();
   void take_over(std::size_t index);
   void dies(WorkerProcess& worker);
+  void check_lost(const TrackerProcess& tracker, const jobtracker::Batch& batch) const;
   void check_sent(TrackerProcess& tracker, std::string_view frame);
 
   const Broken broken_;

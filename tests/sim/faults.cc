@@ -105,6 +105,9 @@ void Faults::another_takes_over() {
     return tracker_comes_back(*tracker, down);
   }
   count("tracker is taken over", {});
+  // Nobody takes the store from one that lives and does not know, unless he has watched it.
+  TrackerProcess* const before = cluster_.any_active();
+  if (before != nullptr && before->was_stalled_since(cluster_.timeline.now())) before->kill(false);
   const std::size_t next = cluster_.chance.below(cluster_.trackers.size());
   if (cluster_.chance.one_in(2) && cluster_.any_active() != nullptr) {
     cluster_.any_active()->pause(cluster_.chance.between(milliseconds{10}, seconds{9}));
@@ -117,6 +120,11 @@ void Faults::store_fails(TrackerProcess& tracker) {
   const Duration time = chance.between(milliseconds{50}, seconds{9});
   switch (chance.below(6)) {
     case 0:
+      if (cluster_.has_several() && chance.one_in(2)) {
+        count("commit hangs", seconds{10});
+        return cluster_.hang_commits(
+            tracker, chance.one_in(3) ? chance.between(seconds{25}, minutes{4}) : time);
+      }
       count("store stands still", time);
       return tracker.stall_store(time);
     case 1:

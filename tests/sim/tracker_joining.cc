@@ -113,7 +113,7 @@ void TrackerProcess::on_ready() {
 
 void TrackerProcess::look_around() {
   const SteadyTime began = timeline_.now();
-  if (began < life_->next_beat) return look_at_others(began);
+  if (began < life_->next_beat || life_->lane_watch.stands_still()) return look_at_others(began);
   life_->next_beat = began + jobtracker::kBeat;
   reach_database([this, began, own = session()] {
     if (own != session()) return;
@@ -134,6 +134,7 @@ void TrackerProcess::look_at_others(SteadyTime began) {
     auto view = database_.look(GroupId{std::min(life_->groups_seen, known)});
     view.asked = asked;
     life_->executor.post_at(timeline_.now() + work_time(), [this, began, view]() mutable {
+      life_->lane_watch.saw(life_->lane->commit_under_way(), view.asked, timeline_.now());
       for (const jobtracker::Group& group : view.groups) {
         life_->used.set(static_cast<std::size_t>(jobtracker::partition_of(group.id)));
         life_->groups_seen = std::max(life_->groups_seen, group.id.value);

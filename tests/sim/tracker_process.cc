@@ -148,6 +148,7 @@ void TrackerProcess::mend_store() {
   away_until_ = {};
   if (!life_) return;
   life_->lane->away_until = {};
+  life_->lane->hangs_until = {};
   life_->store->mend();
 }
 

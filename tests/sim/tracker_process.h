@@ -9,6 +9,7 @@
 #include "jobtracker/cluster/membership.h"
 #include "jobtracker/job_tracker.h"
 #include "jobtracker/store/beat_watch.h"
+#include "jobtracker/store/lane_watch.h"
 #include "jobtracker/store/memory_store.h"
 #include "jobtracker/waiting_room.h"
 #include "shared/runtime/life_executor.h"
@@ -57,6 +58,11 @@ class TrackerProcess final : public Process {
 
   // ---- faults of its way to the database ----
   void stall_store(Duration time);
+  // Its commits, while the database answers its looks, and others.
+  void hang_commits(Duration time) {
+    if (life_) life_->lane->hangs_until = timeline_.now() + time;
+  }
+  std::uint64_t commit_under_way() const { return life_ ? life_->lane->commit_under_way() : 0; }
   void fill_store(Duration time) {
     if (life_) life_->store->fill_until(timeline_.now() + time);
   }
@@ -110,6 +116,7 @@ class TrackerProcess final : public Process {
     std::unique_ptr<jobtracker::Questions> questions{};
     std::unique_ptr<jobtracker::JobTracker> tracker{};
     // Of its look at the others.
+    jobtracker::LaneWatch lane_watch{};
     SteadyTime next_beat{};
     SteadyTime proven{};
     jobtracker::Partitions used{};

@@ -32,6 +32,7 @@ void FakeLane::put(Work work) {
 void FakeLane::begin_next() {
   is_busy_ = !work_.empty();
   if (!is_busy_) return;
+  if (std::holds_alternative<Batch>(work_.front())) commit_under_way_ = ++last_commit_;
   executor_.post_at(clock_.steady_now() + work_time(), [this] { do_first(); });
 }
 
@@ -41,7 +42,12 @@ void FakeLane::do_first() {
     executor_.post_at(away_until, [this] { do_first(); });
     return;
   }
-  if (const auto* batch = std::get_if<Batch>(&work_.front())) return do_batch(*batch);
+  if (const auto* batch = std::get_if<Batch>(&work_.front())) {
+    if (clock_.steady_now() >= hangs_until) return do_batch(*batch);
+    const SteadyTime soon = clock_.steady_now() + kRetry;
+    executor_.post_at(std::min(hangs_until, soon), [this] { do_first(); });
+    return;
+  }
   const auto& question = std::get<Question>(work_.front());
   auto found = store_.read(question.read);
   if (!found.ok() && may_pass(found.error())) return try_again(kRetry, [this] { do_first(); });
@@ -76,6 +82,7 @@ void FakeLane::settle(const Batch& batch, Unknown unknown) {
 
 void FakeLane::batch_done(std::variant<Committed, RolledBack> result) {
   say_health(false);
+  commit_under_way_ = 0;
   answer(answers_.on_batch,
          BatchDone{std::move(std::get<Batch>(work_.front())), std::move(result)});
   work_.pop_front();

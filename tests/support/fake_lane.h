@@ -36,11 +36,16 @@ class FakeLane final : public jobtracker::StoreLane {
   // COMMIT has left.
   void finish_unanswered();
 
+  // Each commit has a number of its own; 0: none is under way.
+  std::uint64_t commit_under_way() const { return commit_under_way_; }
+
   // Until it is done, and from there until the loop hears of it.
   std::function<Duration()> work_time = [] { return std::chrono::microseconds{500}; };
   std::function<Duration()> answer_time = [] { return std::chrono::microseconds{50}; };
   // Nothing is done before.
   SteadyTime away_until{};
+  // No commit ends before, though the store answers others.
+  SteadyTime hangs_until{};
   // Called before each commit, for tests that look at batches.
   std::function<void(const jobtracker::Batch&)> on_commit = [](const jobtracker::Batch&) {};
 
@@ -69,6 +74,8 @@ class FakeLane final : public jobtracker::StoreLane {
   std::deque<Work> work_;
   bool is_busy_ = false;
   bool is_away_ = false;
+  std::uint64_t last_commit_ = 0;
+  std::uint64_t commit_under_way_ = 0;
   SteadyTime last_answer_{};
 };
 
