@@ -219,7 +219,13 @@ Result<RetryPolicy> retries_from(const Configuration& configuration) {
   CARILLON_TRY(need(configuration, {"retry-cap"}, retries.policy == RetryBackoff::kExponential,
                     "--retry-policy exponential"));
   if (configuration.has("retry-base")) retries.base = configuration.duration("retry-base");
-  if (configuration.has("retry-cap")) retries.cap = configuration.duration("retry-cap");
+  if (configuration.has("retry-cap")) {
+    retries.cap = configuration.duration("retry-cap");
+    if (retries.cap < retries.base) {
+      return wrong("--retry-cap is " + format_duration(retries.cap) +
+                   ", must be at least --retry-base, which is " + format_duration(retries.base));
+    }
+  }
   if (configuration.has("retry-jitter")) {
     const std::string& text = configuration.text("retry-jitter");
     const char* end = text.data() + text.size();

@@ -20,7 +20,7 @@ constexpr int kRetriesMax = 10'000;
 constexpr Duration kIntervalLeast = std::chrono::milliseconds{1};
 constexpr Duration kDurationMost = std::chrono::hours{24 * 366 * 100};
 constexpr WallTime kTimeFirst{};
-constexpr WallTime kTimeLast = std::chrono::sys_days{std::chrono::year{9999} / 12 / 31};
+constexpr WallTime kTimeEnd = std::chrono::sys_days{std::chrono::year{2200} / 1 / 1};
 constexpr std::string_view kNameCharacters =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
 
@@ -88,8 +88,8 @@ Status check_duration(const std::string& field, Duration value, Duration min) {
 }
 
 Status check_time(const std::string& field, WallTime time) {
-  if (time >= kTimeFirst && time <= kTimeLast) return {};
-  return wrong(field + " must be in the years 1970 to 9999");
+  if (time >= kTimeFirst && time < kTimeEnd) return {};
+  return wrong(field + " must be in the years 1970 to 2199");
 }
 
 Status check_absent(bool is_given, const std::string& field, const std::string& kind) {

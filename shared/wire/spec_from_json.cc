@@ -23,7 +23,9 @@ using Json = nlohmann::ordered_json;
 Error wrong(const std::string& problem) { return {ErrorCode::kInvalidArgument, problem}; }
 
 Error wrong_type(const std::string& field, const Json& value, const std::string& wanted) {
-  return wrong(field + " is " + value.type_name() + ", must be " + wanted);
+  const bool is_short = value.is_number() || value.is_boolean();
+  return wrong(field + " is " + (is_short ? value.dump() : value.type_name()) + ", must be " +
+               wanted);
 }
 
 Result<std::string> text(const std::string& field, const Json& value) {
@@ -318,7 +320,16 @@ Status read_payload(Draft& draft, const std::string& field, const Json& value) {
 
 Status read_retries(Draft& draft, const std::string& field, const Json& value) {
   RetryPolicy& retries = draft.spec.retries;
-  if (value.is_object()) return read_object(retries, "retries.", value, kRetryFields);
+  if (value.is_object()) {
+    CARILLON_TRY(read_object(retries, "retries.", value, kRetryFields));
+    if (!value.contains("cap")) return {};
+    if (retries.policy != RetryBackoff::kExponential) {
+      return wrong("retries.cap does not go with retries.policy fixed, only with exponential");
+    }
+    if (retries.cap >= retries.base) return {};
+    return wrong("retries.cap is " + format_duration(retries.cap) +
+                 ", must be at least retries.base, which is " + format_duration(retries.base));
+  }
   if (!value.is_number_integer()) return wrong_type(field, value, "a whole number or an object");
   retries.max = CARILLON_TRY(small_number(field, value));
   return {};
@@ -326,7 +337,16 @@ Status read_retries(Draft& draft, const std::string& field, const Json& value) {
 
 Status read_misfire(Draft& draft, const std::string& field, const Json& value) {
   Misfire& misfire = draft.spec.misfire;
-  if (value.is_object()) return read_object(misfire, "misfire.", value, kMisfireFields);
+  if (value.is_object()) {
+    CARILLON_TRY(read_object(misfire, "misfire.", value, kMisfireFields));
+    if (misfire.policy == MisfirePolicy::kFireAll) return {};
+    for (const char* detail : {"max", "window"}) {
+      if (!value.contains(detail)) continue;
+      return wrong("misfire." + std::string{detail} + " does not go with misfire.policy " +
+                   std::string{word_of(misfire.policy, kMisfireWords)} + ", only with fire_all");
+    }
+    return {};
+  }
   if (!value.is_string()) return wrong_type(field, value, "a word or an object");
   misfire.policy = CARILLON_TRY(word(field, value, kMisfireWords));
   return {};

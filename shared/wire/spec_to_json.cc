@@ -78,7 +78,8 @@ void put_retries(Json& object, const RetryPolicy& retries) {
   Json details{{"max", retries.max}};
   if (retries.policy != standard.policy) details["policy"] = word_of(retries.policy, kBackoffWords);
   if (retries.base != standard.base) details["base"] = format_duration(retries.base);
-  if (retries.cap != standard.cap) details["cap"] = format_duration(retries.cap);
+  const bool is_capped = retries.policy == RetryBackoff::kExponential;
+  if (is_capped && retries.cap != standard.cap) details["cap"] = format_duration(retries.cap);
   if (retries.jitter != standard.jitter) details["jitter"] = retries.jitter;
   object["retries"] = details.size() == 1 ? Json(retries.max) : std::move(details);
 }
@@ -88,8 +89,10 @@ void put_misfire(Json& object, const Misfire& misfire) {
   if (misfire == standard) return;
   const auto policy = word_of(misfire.policy, kMisfireWords);
   Json details{{"policy", policy}};
-  if (misfire.max != standard.max) details["max"] = misfire.max;
-  if (misfire.window != standard.window) details["window"] = format_duration(misfire.window);
+  const bool is_bounded = misfire.policy == MisfirePolicy::kFireAll;
+  if (is_bounded && misfire.max != standard.max) details["max"] = misfire.max;
+  if (is_bounded && misfire.window != standard.window)
+    details["window"] = format_duration(misfire.window);
   if (misfire.threshold != standard.threshold) {
     details["threshold"] = format_duration(misfire.threshold);
   }

@@ -298,6 +298,9 @@ TEST(JobFlags, RefuseWhatGoesWithSomethingElse) {
             "--retry-jitter goes with --retries only");
   EXPECT_EQ(refusal({"--handler", "x", "--misfire-max", "1"}),
             "--misfire-max goes with --misfire fire_all only");
+  EXPECT_EQ(refusal({"--handler", "x", "--retries", "3", "--retry-policy", "exponential",
+                     "--retry-cap", "1s"}),
+            "--retry-cap is 1s, must be at least --retry-base, which is 30s");
 }
 
 TEST(JobFlags, TakeWhichExecutorsAreCalled) {

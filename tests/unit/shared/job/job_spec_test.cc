@@ -89,7 +89,7 @@ TEST(JobSpecValidate, ChecksTheSchedule) {
             "an interval does not go with at");
   EXPECT_EQ(
       refusal([](JobSpec& s) { s.schedule = {.kind = ScheduleKind::kAt, .at = WallTime::max()}; }),
-      "at must be in the years 1970 to 9999");
+      "at must be in the years 1970 to 2199");
   EXPECT_EQ(refusal([](JobSpec& s) {
               s.schedule = {.kind = ScheduleKind::kCron, .cron = "@daily", .tz = "Asia/Shanghai"};
             }),

@@ -148,6 +148,14 @@ TEST(SpecFromJson, RefusesContradictions) {
             "tz does not go with every, only with cron");
   EXPECT_EQ(refusal(R"({"shell":"x","count":3})"),
             "count does not go with now, only with every and fixed_delay");
+  EXPECT_EQ(refusal(R"({"shell":"x","every":"1s","misfire":{"max":3}})"),
+            "misfire.max does not go with misfire.policy fire_once, only with fire_all");
+  EXPECT_EQ(refusal(R"({"shell":"x","every":"1s","misfire":{"window":"1h","policy":"skip"}})"),
+            "misfire.window does not go with misfire.policy skip, only with fire_all");
+  EXPECT_EQ(refusal(R"({"shell":"x","retries":{"max":3,"cap":"1h"}})"),
+            "retries.cap does not go with retries.policy fixed, only with exponential");
+  EXPECT_EQ(refusal(R"({"shell":"x","retries":{"max":3,"policy":"exponential","cap":"1s"}})"),
+            "retries.cap is 1s, must be at least retries.base, which is 30s");
   EXPECT_EQ(refusal(R"({"task_id":"t"})"),
             "nothing to run: give one of command, shell, script, http, handler");
 }
@@ -173,14 +181,13 @@ TEST(SpecFromJson, NamesTheTaskThatIsRefusedWhereItIsKnown) {
 }
 
 TEST(SpecFromJson, NamesTheFieldOfAWrongType) {
-  EXPECT_EQ(refusal(R"({"shell":5})"), "shell is number, must be text");
+  EXPECT_EQ(refusal(R"({"shell":5})"), "shell is 5, must be text");
   EXPECT_EQ(refusal(R"({"command":"echo"})"), "command is string, must be a list of texts");
-  EXPECT_EQ(refusal(R"({"command":["echo",1]})"), "a part of command is number, must be text");
-  EXPECT_EQ(refusal(R"({"shell":"x","params":{"a":1}})"), "params.a is number, must be text");
-  EXPECT_EQ(refusal(R"({"shell":"x","priority":1.5})"),
-            "priority is number, must be a whole number");
+  EXPECT_EQ(refusal(R"({"command":["echo",1]})"), "a part of command is 1, must be text");
+  EXPECT_EQ(refusal(R"({"shell":"x","params":{"a":1}})"), "params.a is 1, must be text");
+  EXPECT_EQ(refusal(R"({"shell":"x","priority":1.5})"), "priority is 1.5, must be a whole number");
   EXPECT_EQ(refusal(R"({"shell":"x","timeout":5})"),
-            "timeout is number, must be a duration like \"30s\"");
+            "timeout is 5, must be a duration like \"30s\"");
   EXPECT_EQ(refusal(R"({"shell":"x","replace_on_exist":"yes"})"),
             "replace_on_exist is string, must be true or false");
   EXPECT_EQ(refusal(R"({"shell":"x","now":false})"), "now is false, must be true or left out");
@@ -291,6 +298,16 @@ TEST(SpecToJson, WritesWhatSpecFromJsonReads) {
   spec.schedule = {.kind = ScheduleKind::kManual};
   spec.run = {.kind = RunKind::kHandler, .handler = "noop"};
   EXPECT_EQ(read(spec_to_json(spec)), spec);
+}
+
+TEST(SpecToJson, LeavesOutWhatHasNoMeaning) {
+  JobSpec spec{.task_id = "t"};
+  spec.run = {.kind = RunKind::kHandler, .handler = "noop"};
+  spec.misfire = {.policy = MisfirePolicy::kSkip, .max = 4, .window = hours{3}};
+  spec.retries = {.max = 3, .cap = hours{2}};
+  const JobSpec told = read(spec_to_json(spec));
+  EXPECT_EQ(told.misfire, Misfire{.policy = MisfirePolicy::kSkip});
+  EXPECT_EQ(told.retries, RetryPolicy{.max = 3});
 }
 
 TEST(SpecToJson, WritesTimesWithMilliseconds) {
