@@ -69,6 +69,11 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
                   [this](const Asker& asker, wire::Message message) {
                     route(asker, std::move(message), 0);
                   }),
+      run_logs_([this](const RunLogs::Place& place) -> std::optional<RunLogs::Caller> {
+        if (executors_.find(place.group, place.address) == nullptr) return std::nullopt;
+        return RunLogs::Caller{.token = executors_.token_to_send(place.group, config_.pusher.token),
+                               .app_name = catalog_.group(place.group)->name};
+      }),
       pusher_(
           config_.pusher, catalog_, ownership_, executing_, executors_, workers_, batcher_,
           completion_, run_logs_, ids_, clock_, random, log_,

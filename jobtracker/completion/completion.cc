@@ -144,7 +144,8 @@ LogEntry Completion::log_of(const Executing& entry, LogState state) const {
                   .trigger_time = job.trigger_time,
                   .started_at = entry.handed_out_at,
                   .ended_at = now,
-                  .node = entry.row.node};
+                  .node = entry.row.node,
+                  .executor_log = entry.executor_log};
 }
 
 // A job that was cancelled, or whose definition was edited, suspended or removed since, is not

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "jobtracker/state/id_source.h"
 #include "shared/job/run_words.h"
 #include "shared/wire/xxl/read.h"
 
@@ -40,6 +41,11 @@ std::int64_t executor_job(DefinitionId definition, JobId job) {
   if (definition) return definition.value;
   constexpr std::uint64_t kRange = 1U << 30U;
   return static_cast<std::int64_t>(kRange + mixed(static_cast<std::uint64_t>(job.value)) % kRange);
+}
+
+std::int64_t log_time_ms(std::int64_t log_id) {
+  const Duration since_epoch = IdSource::time_of(log_id).time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
 }
 
 wire::xxl::RunCall run_call_of(const JobSpec& spec, std::int64_t executor_job) {

@@ -16,6 +16,9 @@ namespace carillon::jobtracker {
 // definitions that hardly another job has.
 std::int64_t executor_job(DefinitionId definition, JobId job);
 
+// The time that an executor is told with a log id, and files its log under.
+std::int64_t log_time_ms(std::int64_t log_id);
+
 // All of a call that is the same for each executor and shard.
 wire::xxl::RunCall run_call_of(const JobSpec& spec, std::int64_t executor_job);
 

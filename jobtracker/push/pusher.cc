@@ -7,14 +7,6 @@
 
 // What is called, and where. What becomes of it is in pusher_ends.cc.
 namespace carillon::jobtracker {
-namespace {
-
-std::int64_t ms_of(WallTime time) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
-}
-
-}  // namespace
-
 Pusher::Pusher(PusherConfig config, Catalog& catalog, const Ownership& ownership,
                ExecutingTable& executing, const Executors& executors, Workers& workers,
                Batcher& batcher, TakeBack& ends, RunLogs& logs, IdSource& ids,
@@ -84,8 +76,7 @@ void Pusher::restore(const Executing& entry, std::vector<PushRun> rows) {
     note_log(job, run);
     runs_.emplace(log_id, std::move(run));
   }
-  const Run& first = runs_.at(job.runs.front());
-  if (first.row.shards == 1) executing_.find(job.id)->row.node = first.row.address;
+  name_run(job, runs_.at(job.runs.front()));
   if (entry.row.cancelled) {
     kill({.jobs = {{job.id, job.attempt}}, .reason = "cancelled"});
   } else {
@@ -320,15 +311,11 @@ void Pusher::replace_run(Job& job, Run& run, std::vector<std::string> order) {
 
 // ---- calls ----
 
-std::string Pusher::token_of(GroupId group) const {
-  std::string own = executors_.token(group);
-  return own.empty() ? config_.token : own;
-}
-
 bool Pusher::post(Call call, std::string_view path, std::string body) {
   if (poster_ == nullptr) return false;
   const Group* group = catalog_.group(call.group);
-  net::Post post = post_to(call.address, path, std::move(body), token_of(call.group), group->name,
+  net::Post post = post_to(call.address, path, std::move(body),
+                           executors_.token_to_send(call.group, config_.token), group->name,
                            config_.call_timeout);
   post.id = ++last_call_;
   if (!poster_->post(std::move(post))) return false;
@@ -403,11 +390,15 @@ void Pusher::on_asked(const Call& call, const net::PostOutcome& outcome) {
 
 void Pusher::note_log(const Job& job, const Run& run) {
   logs_.note(job.id, job.attempt, run.row.shard,
-             {.log_id = run.row.log_id,
-              .log_time_ms = ms_of(run.row.called_at),
-              .address = run.row.address,
-              .token = token_of(job.group),
-              .app_name = catalog_.group(job.group)->name});
+             {.log_id = run.row.log_id, .group = job.group, .address = run.row.address});
+}
+
+// An attempt that is one run goes by its executor's name.
+void Pusher::name_run(const Job& job, const Run& run) {
+  Executing* entry = executing_.find(job.id, job.attempt);
+  if (entry == nullptr || run.row.shards > 1) return;
+  entry->row.node = run.row.address;
+  entry->executor_log = run.row.log_id;
 }
 
 void Pusher::get_in_line(const Run& run) {
@@ -453,12 +444,10 @@ bool Pusher::call(Job& job, Run& run) {
   if (line.calls >= config_.calls_max || !outside_.may_call()) return false;
   wire::xxl::RunCall body = job.call;
   body.log_id = run.row.log_id;
-  body.log_time_ms = ms_of(run.row.called_at);
+  body.log_time_ms = log_time_ms(run.row.log_id);
   body.shard_index = run.row.shard;
   body.shard_total = run.row.shards;
-  if (run.row.shards == 1) {
-    if (Executing* entry = executing_.find(job.id, job.attempt)) entry->row.node = run.row.address;
-  }
+  name_run(job, run);
   const ExecutorRow* executor = executors_.find(job.group, run.row.address);
   const bool has_trigger = executor != nullptr && executor->has_trigger;
   if (!post({.group = job.group,

@@ -174,6 +174,7 @@ class Pusher {
   void get_in_line(const Run& run);
   void call_waiting(const Place& place);
   void note_log(const Job& job, const Run& run);
+  void name_run(const Job& job, const Run& run);
   void on_run_answer(const Call& call, const net::PostOutcome& outcome);
   void call_next(Job& job, Run& run, const std::string& why);
 
@@ -195,7 +196,6 @@ class Pusher {
   void on_idle_answer(const Call& call, const net::PostOutcome& outcome);
   void beat(SteadyTime now);
   void take_inbox();
-  std::string token_of(GroupId group) const;
   bool post(Call call, std::string_view path, std::string body);
   void set_credit(GroupId group);
 

@@ -177,7 +177,8 @@ LogEntry Pusher::log_of_shard(const Job& job, const Run& run, LogState state) co
                  .ended_at = now,
                  .node = run.row.address,
                  .message = place + (run.row.message.empty() ? "" : ": " + run.row.message),
-                 .final = false};
+                 .final = false,
+                 .executor_log = run.row.log_id};
   const Executing* executing = executing_.find(job.id, job.attempt);
   if (executing != nullptr) entry.task_id = executing->row.job.task_id;
   return entry;

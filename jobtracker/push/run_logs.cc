@@ -68,14 +68,34 @@ bool RunLogs::read(JobId job, std::int32_t attempt, std::int64_t position,
   return true;
 }
 
+// Of each attempt's calls the oldest first, as shards are numbered.
+bool RunLogs::recall(JobId job, const std::vector<LogEntry>& history) {
+  std::map<std::int32_t, std::map<std::int64_t, Place>> calls;  // by attempt and log id
+  for (const LogEntry& entry : history) {
+    if (entry.executor_log == 0) continue;
+    calls[entry.attempt][entry.executor_log] = {
+        .log_id = entry.executor_log, .group = entry.group, .address = entry.node};
+  }
+  for (auto& [attempt, its] : calls) {
+    std::int32_t shard = 0;
+    for (auto& [log_id, place] : its) note(job, attempt, shard++, std::move(place));
+  }
+  return !calls.empty();
+}
+
 void RunLogs::ask(JobId job, Places::const_iterator place, std::int64_t line,
                   std::function<void(Result<ExecutorLogPart>)> on_part) {
   const auto& [key, where] = *place;
-  net::Post post = post_to(
-      where.address, "log",
-      wire::xxl::write_log(
-          {.log_id = where.log_id, .log_time_ms = where.log_time_ms, .from_line = line + 1}),
-      where.token, where.app_name, kTimeout);
+  const std::optional<Caller> caller = caller_(where);
+  if (!caller) {
+    return on_part(Error{ErrorCode::kUnavailable, "the log lies with executor " + where.address +
+                                                      ", which is not in service"});
+  }
+  net::Post post = post_to(where.address, "log",
+                           wire::xxl::write_log({.log_id = where.log_id,
+                                                 .log_time_ms = log_time_ms(where.log_id),
+                                                 .from_line = line + 1}),
+                           caller->token, caller->app_name, kTimeout);
   post.id = kOwnIds | ++last_reading_;
   post.answer_max = kAnswerMax;
   const std::uint64_t id = post.id;

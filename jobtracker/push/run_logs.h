@@ -4,9 +4,11 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "jobtracker/state/executor_logs.h"
 #include "shared/net/poster.h"
@@ -14,7 +16,8 @@
 namespace carillon::jobtracker {
 
 // Where the latest calls of executors were, so that what their runs write can be read there. Those
-// of older ones are forgotten, and of an earlier process but those that were under way.
+// of older ones are forgotten, and of an earlier process but those that were under way: where they
+// were stands in the history.
 //
 // Thread: the loop.
 class RunLogs final : public ExecutorLogs {
@@ -22,13 +25,19 @@ class RunLogs final : public ExecutorLogs {
   // One call, with which a run began.
   struct Place {
     std::int64_t log_id = 0;
-    std::int64_t log_time_ms = 0;
+    GroupId group{};
     std::string address{};
+  };
+  // As whom an executor is called.
+  struct Caller {
     std::string token{};
     std::string app_name{};
   };
 
-  explicit RunLogs(std::size_t calls_max = 20'000) : calls_max_(calls_max) {}
+  // `caller`: nothing for an executor that is not in service, which is not called.
+  explicit RunLogs(std::function<std::optional<Caller>(const Place&)> caller,
+                   std::size_t calls_max = 20'000)
+      : caller_(std::move(caller)), calls_max_(calls_max) {}
 
   void set_poster(net::Poster* poster) { poster_ = poster; }
 
@@ -37,6 +46,7 @@ class RunLogs final : public ExecutorLogs {
 
   bool read(JobId job, std::int32_t attempt, std::int64_t position,
             std::function<void(Result<ExecutorLogPart>)> on_part) override;
+  bool recall(JobId job, const std::vector<LogEntry>& history) override;
 
   // Whether it was one of its own.
   bool on_outcome(const net::PostOutcome& outcome);
@@ -57,6 +67,7 @@ class RunLogs final : public ExecutorLogs {
            std::function<void(Result<ExecutorLogPart>)> on_part);
   void answer(Reading reading, const net::PostOutcome& outcome);
 
+  const std::function<std::optional<Caller>(const Place&)> caller_;
   const std::size_t calls_max_;
   net::Poster* poster_ = nullptr;
   std::unordered_map<JobId, Places> places_;

@@ -18,6 +18,7 @@ namespace {
 constexpr std::int64_t kPageDefault = 400;
 constexpr std::int64_t kPageMax = 400;
 constexpr int kJobTries = 3;
+constexpr std::int64_t kCallsMax = 1'000;  // of a job, whose logs are read
 
 std::int64_t page_of(const wire::Query& message) {
   return message.limit <= 0 ? kPageDefault : std::min(message.limit, kPageMax);
@@ -398,22 +399,40 @@ void QueryDesk::output(const Asker& asker, const wire::Query& message) {
     question.after_sequence = after[1];
   }
   if (executor_output(asker, question)) return;
-  questions_.ask(question, [this, asker, before = message.after](Result<ReadAnswer> answer) {
-    if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
-    wire::Rows reply;
-    reply.next = before;
-    for (OutputRow& chunk : std::get<OutputAnswer>(answer.value()).rows) {
-      reply.next = key_text({chunk.attempt, chunk.sequence});
-      reply.rows.push_back({{"attempt", std::int64_t{chunk.attempt}},
-                            {"seq", chunk.sequence},
-                            {"stream", std::string(chunk.stream == 2   ? "stderr"
-                                                   : chunk.stream == 3 ? "log"
-                                                                       : "stdout")},
-                            {"at", format_time(chunk.at)},
-                            {"text", std::move(chunk.bytes)}});
-    }
-    clients_.answer(asker, std::move(reply));
-  });
+  questions_.ask(question,
+                 [this, asker, question, before = message.after](Result<ReadAnswer> answer) {
+                   if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
+                   wire::Rows reply;
+                   reply.next = before;
+                   std::vector<OutputRow>& chunks = std::get<OutputAnswer>(answer.value()).rows;
+                   if (chunks.empty()) return output_of_ended(asker, question, std::move(reply));
+                   for (OutputRow& chunk : chunks) {
+                     reply.next = key_text({chunk.attempt, chunk.sequence});
+                     reply.rows.push_back({{"attempt", std::int64_t{chunk.attempt}},
+                                           {"seq", chunk.sequence},
+                                           {"stream", std::string(chunk.stream == 2   ? "stderr"
+                                                                  : chunk.stream == 3 ? "log"
+                                                                                      : "stdout")},
+                                           {"at", format_time(chunk.at)},
+                                           {"text", std::move(chunk.bytes)}});
+                   }
+                   clients_.answer(asker, std::move(reply));
+                 });
+}
+
+// None is stored: it may have been pushed, and have ended before anybody here knew of it.
+void QueryDesk::output_of_ended(const Asker& asker, const ListOutput& question, wire::Rows none) {
+  if (executors_.groups().empty() || executing_.find(question.job_id) != nullptr)
+    return clients_.answer(asker, std::move(none));
+  questions_.ask(
+      ListHistory{.job_id = question.job_id, .limit = kCallsMax},
+      [this, asker, question, none = std::move(none)](Result<ReadAnswer> answer) mutable {
+        if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
+        const auto& history = std::get<HistoryAnswer>(answer.value()).entries;
+        const bool was_pushed = logs_.recall(question.job_id, history);
+        if (was_pushed && executor_output(asker, question)) return;
+        clients_.answer(asker, std::move(none));
+      });
 }
 
 void QueryDesk::nodes(const Asker& asker, const wire::Query& message) {

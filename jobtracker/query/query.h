@@ -48,6 +48,7 @@ class QueryDesk {
   void job_from_log(const Asker& asker, const wire::Query& message, int tries);
   void output(const Asker& asker, const wire::Query& message);
   bool executor_output(const Asker& asker, const ListOutput& question);
+  void output_of_ended(const Asker& asker, const ListOutput& question, wire::Rows none);
   void nodes(const Asker& asker, const wire::Query& message);
   void groups(const Asker& asker);
   void stats(const Asker& asker);

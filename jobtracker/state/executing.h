@@ -22,7 +22,8 @@ struct Executing {
   std::int64_t handout = 0;  // the hand-out that carried it; 0: of an earlier life of this tracker
   std::int64_t pull = 0;     // the newest pull of its worker when it was sent
   WallTime handed_out_at{};
-  int cancels = 0;  // on their way to the store
+  std::int64_t executor_log = 0;  // the log id of its call, where it has one and is no broadcast
+  int cancels = 0;                // on their way to the store
 };
 
 // The executing table, in memory: all of it, as the store has it, and what is on its way.

@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "carillon/ids.h"
 #include "carillon/result.h"
+#include "jobtracker/store/rows.h"
 
 namespace carillon::jobtracker {
 
@@ -25,6 +27,8 @@ class ExecutorLogs {
   // where a run of this job was, and `on_part` is not called.
   virtual bool read(JobId job, std::int32_t attempt, std::int64_t position,
                     std::function<void(Result<ExecutorLogPart>)> on_part) = 0;
+  // Where the runs of a job were, as its history says. False: none of them was an executor's.
+  virtual bool recall(JobId job, const std::vector<LogEntry>& history) = 0;
 };
 
 }  // namespace carillon::jobtracker

@@ -59,6 +59,12 @@ class Executors {
     return found == groups_.end() ? std::string{} : found->second.row.token;
   }
 
+  // With calls; a group without one of its own goes by the job tracker's.
+  std::string token_to_send(GroupId group, const std::string& fallback) const {
+    std::string own = token(group);
+    return own.empty() ? fallback : own;
+  }
+
  private:
   struct Group {
     ExecutorGroup row{};

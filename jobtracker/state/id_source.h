@@ -22,9 +22,13 @@ class IdSource {
 
   // Ids of an earlier time are smaller, but for those of a time when many were given.
   static std::int64_t first_of(WallTime time) {
-    constexpr WallTime kStart = std::chrono::sys_days{std::chrono::year{2024} / 1 / 1};
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time - kStart).count();
-    return std::max<std::int64_t>(ms, 0) << 22;
+    return std::max<std::int64_t>(ms, 0) << kMsShift;
+  }
+
+  // When an id was given, to the millisecond.
+  static WallTime time_of(std::int64_t id) {
+    return kStart + std::chrono::milliseconds{id >> kMsShift};
   }
 
   std::int64_t next(WallTime now) {
@@ -42,6 +46,9 @@ class IdSource {
   std::int64_t high() const { return high_; }
 
  private:
+  static constexpr WallTime kStart = std::chrono::sys_days{std::chrono::year{2024} / 1 / 1};
+  static constexpr int kMsShift = 22;
+
   std::int64_t high_;
   std::int64_t number_;
 };

@@ -141,7 +141,8 @@ struct LogEntry {
   std::optional<std::int32_t> exit_code{};
   std::string message{};
   std::int64_t count = 1;
-  bool final = true;  // no further attempt follows
+  bool final = true;              // no further attempt follows
+  std::int64_t executor_log = 0;  // the log id of its call of an executor; 0: there was none
   // No column of the log: the client group, in lower case, that a copy of this row is queued for.
   std::string feedback_to{};
 

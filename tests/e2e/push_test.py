@@ -183,6 +183,10 @@ class PushTest(E2eTest):
         self.assertIn("day=1, 日\n", self.one.client("logs", "wordy", "--group", APP).out)
         followed = self.one.client("logs", "-f", "slow", "--group", APP)
         self.assertEqual(followed.out.count("starts"), 1)
+        # Of what has ended the history says where it was.
+        self.one.tracker.kill()
+        self.start_tracker()
+        self.assertIn("day=1, 日\n", self.one.client("logs", "wordy", "--group", APP).out)
 
     def manage(self, verb, app=APP, **fields):
         answer = self.call(f"/api/{verb}", fields, app=app)

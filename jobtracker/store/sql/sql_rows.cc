@@ -114,7 +114,7 @@ LogEntry end_of(const Row& row) {
 void append_log(SqlValues& values, const LogEntry& entry, std::string_view message) {
   append_end(values, entry, message);
   values.insert(values.end(), {Value::of(entry.count), value_of(entry.final),
-                               Value::of(bucket_of(entry.task_id))});
+                               Value::of(bucket_of(entry.task_id)), Value::of(entry.executor_log)});
 }
 
 void append_feedback(SqlValues& values, const LogEntry& entry, std::string_view message) {
@@ -191,6 +191,7 @@ LogEntry log_of(const Row& row) {
   LogEntry entry = end_of(row);
   entry.count = row.integer(13);
   entry.final = flag(row, 14);
+  entry.executor_log = row.integer(16);
   return entry;
 }
 

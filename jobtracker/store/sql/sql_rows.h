@@ -35,8 +35,8 @@ inline constexpr std::string_view kDefinitionColumns =
 inline constexpr int kDefinitionWidth = 16;
 inline constexpr std::string_view kLogColumns =
     "log_id, job_id, group_id, task_id, definition_id, attempt, state, trigger_time_us, "
-    "started_us, ended_us, node, exit_code, message, fires, final, bucket";
-inline constexpr int kLogWidth = 16;
+    "started_us, ended_us, node, exit_code, message, fires, final, bucket, executor_log_id";
+inline constexpr int kLogWidth = 17;
 inline constexpr std::string_view kFeedbackColumns =
     "feedback_id, job_id, group_id, task_id, definition_id, attempt, state, trigger_time_us, "
     "started_us, ended_us, node, exit_code, message, client_group";

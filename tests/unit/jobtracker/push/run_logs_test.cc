@@ -9,6 +9,7 @@
 namespace carillon::jobtracker {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -33,11 +34,7 @@ struct LogReading {
   void begin(std::int32_t attempt, std::int64_t log_id, std::int32_t shard = 0,
              JobId job = kLogged) {
     logs.note(job, attempt, shard,
-              {.log_id = log_id,
-               .log_time_ms = 1719999000000,
-               .address = "http://h:1/job/",
-               .token = "tok-1",
-               .app_name = "billing"});
+              {.log_id = log_id, .group = GroupId{1}, .address = "http://h:1/job/"});
   }
   bool read(std::int32_t attempt, std::int64_t position) {
     part = Error{ErrorCode::kUnavailable, "no part yet"};
@@ -53,7 +50,12 @@ struct LogReading {
   wire::xxl::LogCall asked() { return wire::xxl::read_log(box.posts.back().body).value(); }
 
   PostBox box;
-  RunLogs logs{3};
+  bool is_in_service = true;
+  RunLogs logs{[this](const RunLogs::Place&) {
+                 const RunLogs::Caller caller{.token = "tok-1", .app_name = "billing"};
+                 return is_in_service ? std::optional{caller} : std::nullopt;
+               },
+               3};
   Result<ExecutorLogPart> part = Error{};
 };
 
@@ -63,7 +65,7 @@ TEST(RunLogs, AreReadAtTheExecutor) {
   ASSERT_TRUE(r.read(0, 0));
   EXPECT_EQ(r.box.posts.at(0).url, "http://h:1/job/log");
   EXPECT_EQ(r.asked(),
-            (wire::xxl::LogCall{.log_id = 8812, .log_time_ms = 1719999000000, .from_line = 1}));
+            (wire::xxl::LogCall{.log_id = 8812, .log_time_ms = 1704067200000, .from_line = 1}));
   r.answer(2, "a\nb\n");
   ASSERT_TRUE(r.part.ok());
   EXPECT_EQ(r.part.value().attempt, 1);
@@ -129,6 +131,27 @@ TEST(RunLogs, AreThoseOfTheLatestCallOfARun) {
   EXPECT_EQ(r.asked().log_id, 101);
 }
 
+TEST(RunLogs, AreRecalledFromTheHistory) {
+  LogReading r;
+  const auto entry = [](std::int32_t attempt, std::int64_t log_id, const std::string& node) {
+    return LogEntry{.job_id = kLogged, .attempt = attempt, .node = node, .executor_log = log_id};
+  };
+  EXPECT_FALSE(r.logs.recall(kLogged, {entry(1, 0, "worker-1")}));
+  EXPECT_FALSE(r.read(0, 0));
+  // The newest first, as a history is.
+  EXPECT_TRUE(r.logs.recall(kLogged, {entry(2, 0, ""), entry(2, 301, "http://h:3"),
+                                      entry(2, 300, "http://h:2"), entry(1, 100, "http://h:1")}));
+  ASSERT_TRUE(r.read(0, 0));
+  r.answer(0, "");
+  r.answer(0, "");
+  r.answer(1, "last\n");
+  EXPECT_EQ(r.part.value().attempt, 2);
+  EXPECT_EQ(r.part.value().text, "last\n");
+  std::vector<std::string> urls;
+  for (const net::Post& post : r.box.posts) urls.push_back(post.url);
+  EXPECT_THAT(urls, ElementsAre("http://h:1/log", "http://h:2/log", "http://h:3/log"));
+}
+
 TEST(RunLogs, SayWhyTheyCannotBeRead) {
   LogReading r;
   r.begin(1, 100);
@@ -146,6 +169,9 @@ TEST(RunLogs, SayWhyTheyCannotBeRead) {
   r.box.takes = false;
   ASSERT_TRUE(r.read(0, 0));
   EXPECT_EQ(r.part.error().code, ErrorCode::kLimit);
+  r.is_in_service = false;
+  ASSERT_TRUE(r.read(0, 0));
+  EXPECT_THAT(r.part.error().message, HasSubstr("http://h:1/job/, which is not in service"));
 }
 
 TEST(RunLogs, ForgetTheOldest) {
