@@ -24,20 +24,18 @@ Pusher::Pusher(PusherConfig config, Catalog& catalog, const Ownership& ownership
       clock_(clock),
       random_(random),
       log_(log),
-      outside_(std::move(outside)) {}
+      outside_(std::move(outside)),
+      choice_(catalog, executors, random),
+      inbox_(ownership, batcher, ids, clock, [this](ExecutorResults told, OnStored done) {
+        results(std::move(told), std::move(done));
+      }) {}
 
 void Pusher::start(const StartAnswer& found) {
   // Outcomes of posts of an earlier session of this process mean nothing here.
   last_call_ = static_cast<std::uint64_t>(ids_.next(clock_.now()));
   for (const GroupId group : executors_.groups()) seat(group);
   std::vector<Operation> forgotten;
-  for (const RouteRow& row : found.routes) {
-    if (catalog_.definition(row.definition) != nullptr) {
-      memories_[row.definition] = RouteMemory::from_text(row.memory);
-    } else {
-      forgotten.emplace_back(PutRoute{{.definition = row.definition, .group = row.group}});
-    }
-  }
+  choice_.start(found.routes, forgotten);
   std::map<JobId, std::vector<PushRun>> runs;
   for (const PushRun& row : found.push_runs) {
     const Executing* entry = executing_.find(row.job, row.attempt);
@@ -88,9 +86,7 @@ void Pusher::restore(const Executing& entry, std::vector<PushRun> rows) {
 
 void Pusher::seat(GroupId group) {
   if (!ownership_.has(group)) return;
-  std::erase_if(unwell_, [&](const auto& one) {
-    return one.first == group && executors_.find(group, one.second) == nullptr;
-  });
+  choice_.forget_gone(group);
   const SessionId session = push_session(group);
   if (workers_.find(session) == nullptr) {
     const Group* known = catalog_.group(group);
@@ -171,34 +167,13 @@ void Pusher::begin(const wire::AttemptId& id) {
   plan(add_job(*entry));
 }
 
-// Of those that a job names, the ones that are in service.
-std::vector<std::string> Pusher::addresses_of(const Job& job) const {
-  std::vector<std::string> addresses;
-  if (job.push.addresses.empty()) {
-    for (const auto& [address, row] : executors_.members(job.group)) addresses.push_back(address);
-    return addresses;
-  }
-  for (const std::string& address : job.push.addresses) {
-    if (executors_.find(job.group, address) != nullptr) addresses.push_back(address);
-  }
-  return addresses;
-}
-
-// Those that nobody was at lately, or that did not answer, come last.
-void Pusher::prefer_the_well(GroupId group, std::vector<std::string>& order) const {
-  if (unwell_.empty()) return;
-  std::stable_partition(order.begin(), order.end(), [&](const std::string& address) {
-    return !unwell_.contains({group, address});
-  });
-}
-
 std::int64_t Pusher::new_log_id(GroupId group) {
   constexpr std::int64_t kLow = kPartitions - 1;
   return (ids_.next(clock_.now()) & ~kLow) | partition_of(group);
 }
 
 void Pusher::plan(Job& job) {
-  std::vector<std::string> addresses = addresses_of(job);
+  std::vector<std::string> addresses = choice_.all_for(job);
   if (addresses.empty()) {
     return end_job(job, wire::RunOutcome::kException,
                    job.push.addresses.empty()
@@ -208,7 +183,7 @@ void Pusher::plan(Job& job) {
   }
   std::vector<Operation> operations;
   if (job.push.route == Route::kFailover || job.push.route == Route::kBusyover) {
-    prefer_the_well(job.group, addresses);
+    choice_.prefer_the_well(job.group, addresses);
     job.to_ask = std::move(addresses);
     return ask_next(job);
   }
@@ -217,36 +192,14 @@ void Pusher::plan(Job& job) {
     for (std::int32_t shard = 0; shard < shards; ++shard) {
       const std::string& own = addresses[static_cast<std::size_t>(shard)];
       std::vector<std::string> order = addresses;
-      prefer_the_well(job.group, order);
+      choice_.prefer_the_well(job.group, order);
       std::rotate(order.begin(), std::find(order.begin(), order.end(), own), order.end());
       add_run(job, shard, shards, std::move(order), operations);
     }
   } else {
-    add_run(job, 0, 1, chosen(job, addresses, operations), operations);
+    add_run(job, 0, 1, choice_.by_route(job, addresses, operations), operations);
   }
   store_runs(job, std::move(operations));
-}
-
-// The order that the job's route gives them, and what the route remembers of that.
-std::vector<std::string> Pusher::chosen(const Job& job, const std::vector<std::string>& addresses,
-                                        std::vector<Operation>& operations) {
-  RouteMemory memory;
-  if (job.definition) memory = memories_[job.definition];
-  const RouteMemory before = memory;
-  auto order = route(job.push.route, job.call.job_id, addresses, memory, random_);
-  if (job.definition && memory != before) {
-    memories_[job.definition] = memory;
-    operations.emplace_back(
-        PutRoute{{.definition = job.definition, .group = job.group, .memory = memory.to_text()}});
-  }
-  prefer_the_well(job.group, order);
-  // Another try had better be made elsewhere.
-  const auto failed = failed_at_.find(job.id);
-  if (failed == failed_at_.end()) return order;
-  std::stable_partition(order.begin(), order.end(),
-                        [&](const std::string& address) { return address != failed->second; });
-  failed_at_.erase(failed);
-  return order;
 }
 
 void Pusher::add_run(Job& job, std::int32_t shard, std::int32_t shards,
@@ -333,9 +286,9 @@ void Pusher::on_outcome(net::PostOutcome outcome) {
   --lines_[call.place()].calls;
   --busy_of_[call.group];
   if (outcome.kind == net::PostOutcome::Kind::kAnswered) {
-    unwell_.erase(call.place());
+    choice_.set_well(call.group, call.address);
   } else {
-    unwell_.insert(call.place());
+    choice_.set_unwell(call.group, call.address);
   }
   switch (call.kind) {
     case Call::Kind::kRun:
@@ -430,17 +383,16 @@ bool Pusher::call(Job& job, Run& run) {
     end_run(job, run, wire::xxl::kFailure, "it was not called");
     return true;
   }
-  const Place place{job.group, run.row.address};
   const bool is_elsewhere_better =
-      unwell_.contains(place) &&
+      choice_.is_unwell(job.group, run.row.address) &&
       std::any_of(run.others.begin(), run.others.end(), [&](const std::string& address) {
-        return !unwell_.contains({job.group, address});
+        return !choice_.is_unwell(job.group, address);
       });
   if (is_elsewhere_better) {
     call_next(job, run, "it does not answer");
     return true;
   }
-  const Line& line = lines_[place];
+  const Line& line = lines_[{job.group, run.row.address}];
   if (line.calls >= config_.calls_max || !outside_.may_call()) return false;
   wire::xxl::RunCall body = job.call;
   body.log_id = run.row.log_id;

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "jobtracker/push/executor_calls.h"
-#include "jobtracker/push/routes.h"
+#include "jobtracker/push/executor_choice.h"
+#include "jobtracker/push/pushed_job.h"
+#include "jobtracker/push/result_inbox.h"
 #include "jobtracker/push/run_logs.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executing.h"
@@ -78,7 +80,7 @@ class Pusher {
 
   // The executors of a group are others now; it has registered, and may be well again.
   void seat(GroupId group);
-  void is_well(GroupId group, const std::string& address) { unwell_.erase({group, address}); }
+  void is_well(GroupId group, const std::string& address) { choice_.set_well(group, address); }
   void doubt(GroupId group, const std::string& address);
 
   // At the end of a turn: begins what was handed out.
@@ -91,48 +93,9 @@ class Pusher {
   std::int64_t late_results() const { return late_results_; }
 
  private:
-  enum class Phase : std::uint8_t {
-    kStoring,  // on its way to the store; not called yet
-    kStored,   // waits in its executor's line
-    kCalling,
-    kRunning,  // it was taken, or may have been
-    kEnded     // its result is known
-  };
-  struct Run {
-    PushRun row{};
-    Phase phase = Phase::kStoring;
-    WallTime sent_at{};                 // epoch: in an earlier session
-    std::vector<std::string> others{};  // to be called if it is refused, the best last
-    std::string refusals{};
-    bool is_doubtful = false;             // whether it still runs
-    Duration grace{};                     // from when it is found idle
-    std::optional<SteadyTime> lost_at{};  // it was found idle
-    bool is_lost = false;
-    int losses = 0;                        // of this shard, in this life
-    SteadyTime asked_at{};                 // whether it is idle
-    Duration asked_every{};                // zero: at once
-    std::optional<SteadyTime> again_at{};  // a shard that failed
-    std::vector<OnStored> told{};          // who waits for its end to be stored
-  };
-  // An attempt.
-  struct Job {
-    GroupId group{};
-    JobId id{};
-    std::int32_t attempt = 0;
-    DefinitionId definition{};
-    WallTime trigger_time{};
-    wire::xxl::RunCall call{};
-    Push push{};
-    RetryPolicy retries{};
-    Duration timeout{};
-    std::vector<std::int64_t> runs{};  // log ids; one, or one for each shard
-    bool is_asking = false;
-    std::vector<std::string> to_ask{};        // FAILOVER, BUSYOVER: the next one first
-    std::optional<wire::RunResult> result{};  // reported, and not confirmed yet
-    SteadyTime reported_at{};
-    std::string killed{};                 // why
-    std::optional<SteadyTime> stop_by{};  // killed: it ends then
-  };
+  using Phase = RunPhase;
+  using Run = PushedRun;
+  using Job = PushedJob;
   using Place = std::pair<GroupId, std::string>;  // an executor's, by its address
   // To one executor.
   struct Line {
@@ -154,16 +117,12 @@ class Pusher {
 
   Job* find(JobId id, std::int32_t attempt);
   Run* find_run(std::int64_t log_id);
-  std::vector<std::string> addresses_of(const Job& job) const;
-  void prefer_the_well(GroupId group, std::vector<std::string>& order) const;
   std::int64_t new_log_id(GroupId group);
 
   void begin(const wire::AttemptId& id);
   void restore(const Executing& entry, std::vector<PushRun> rows);
   Job& add_job(const Executing& entry);
   void plan(Job& job);
-  std::vector<std::string> chosen(const Job& job, const std::vector<std::string>& addresses,
-                                  std::vector<Operation>& operations);
   void ask_next(Job& job);
   void on_asked(const Call& call, const net::PostOutcome& outcome);
   void add_run(Job& job, std::int32_t shard, std::int32_t shards, std::vector<std::string> order,
@@ -195,7 +154,6 @@ class Pusher {
   void look_at_run(Job& job, Run& run, SteadyTime now);
   void on_idle_answer(const Call& call, const net::PostOutcome& outcome);
   void beat(SteadyTime now);
-  void take_inbox();
   bool post(Call call, std::string_view path, std::string body);
   void set_credit(GroupId group);
 
@@ -215,22 +173,17 @@ class Pusher {
   Outside outside_;
   net::Poster* poster_ = nullptr;
 
+  ExecutorChoice choice_;
+  ResultInbox inbox_;
   std::unordered_map<JobId, Job> jobs_;
   std::unordered_map<std::int64_t, Run> runs_;  // by log id
   std::unordered_map<std::uint64_t, Call> calls_;
   std::uint64_t last_call_ = 0;
   std::map<Place, Line> lines_;              // that are not empty
   std::map<GroupId, std::int32_t> busy_of_;  // calls and runs in all lines of a group
-  std::map<DefinitionId, RouteMemory> memories_;
-  std::set<Place> unwell_;                  // nobody was there, or answered, lately
-  std::map<JobId, std::string> failed_at_;  // where the attempt before failed
   std::vector<wire::AttemptId> handed_;
   SteadyTime beaten_at_{};
   SteadyTime tidied_at_{};
-  SteadyTime inbox_at_{};
-  bool may_have_inbox_ = true;
-  bool is_reading_inbox_ = false;
-  std::set<std::int64_t> inbox_under_way_;
   std::int64_t calls_made_ = 0;
   std::int64_t runs_lost_ = 0;
   std::int64_t late_results_ = 0;

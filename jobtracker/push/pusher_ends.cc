@@ -9,12 +9,9 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr std::int64_t kInboxRows = 1'000;
 constexpr Duration kTidyPeriod = std::chrono::minutes{1};
 // How often an executor is asked for a run that it has once called busy.
 constexpr Duration kAskSeldom = std::chrono::minutes{1};
-constexpr Duration kInboxPeriod = std::chrono::milliseconds{500};
-constexpr std::size_t kFailedMax = 10'000;  // whose next try is to be made elsewhere
 // An end that the store did not take is reported again.
 constexpr Duration kReportAgain = std::chrono::seconds{2};
 
@@ -57,16 +54,13 @@ void Pusher::results(ExecutorResults results, OnStored done) {
   auto answer = std::make_shared<Answer>(std::move(done));
   const auto told = [answer](const Status& status) { answer->stored(status); };
   answer->expect();  // Until all were looked at.
-  std::vector<Operation> for_others;
+  std::vector<wire::xxl::RunResult> for_others;
   for (wire::xxl::RunResult& one : results.results) {
     const std::int32_t code = code_of(one.code);
-    std::string message = std::move(one.message).value_or(std::string{});
     const auto partition = static_cast<std::size_t>(partition_of_log_id(one.log_id));
     if (!ownership_.owned().test(partition)) {
-      for_others.emplace_back(PutExecutorResult{{.id = ids_.next(clock_.now()),
-                                                 .log_id = one.log_id,
-                                                 .code = code,
-                                                 .message = std::move(message)}});
+      one.code = code;
+      for_others.push_back(std::move(one));
       continue;
     }
     Run* run = find_run(one.log_id);
@@ -79,16 +73,13 @@ void Pusher::results(ExecutorResults results, OnStored done) {
     if (run->row.code != 0) {
       run->told.push_back(told);
     } else {
-      end_run(jobs_.at(run->row.job), *run, code, std::move(message), told);
+      end_run(jobs_.at(run->row.job), *run, code, std::move(one.message).value_or(std::string{}),
+              told);
     }
   }
   if (!for_others.empty()) {
     answer->expect();
-    batcher_.post_unit(
-        Urgency::kCompletion, std::move(for_others),
-        [told](std::vector<Operation>&, const std::vector<Outcome>&, const Error* refused) {
-          told(refused != nullptr ? Status{*refused} : Status{});
-        });
+    inbox_.put(std::move(for_others), told);
   }
   told({});
 }
@@ -115,8 +106,7 @@ void Pusher::end_job(Job& job, wire::RunOutcome outcome, std::string message) {
   const bool may_be_retried =
       outcome == wire::RunOutcome::kException || outcome == wire::RunOutcome::kTimedOut;
   if (may_be_retried && job.retries.max > 0 && job.runs.size() == 1) {
-    if (failed_at_.size() >= kFailedMax) failed_at_.clear();  // It is a preference, no promise.
-    failed_at_[job.id] = runs_.at(job.runs.front()).row.address;
+    choice_.failed_at(job.id, runs_.at(job.runs.front()).row.address);
   }
   const WallTime now = clock_.now();
   job.result = wire::RunResult{.id = {job.id, job.attempt},
@@ -204,7 +194,7 @@ void Pusher::end_shard(Job& job, Run& run, LogState state, OnStored done) {
 
 // As its own executor has its data, perhaps, that one first.
 void Pusher::retry_shard(Job& job, Run& run) {
-  std::vector<std::string> order = addresses_of(job);
+  std::vector<std::string> order = choice_.all_for(job);
   if (order.empty()) {
     run.again_at = clock_.steady_now() + config_.result_grace;
     return;
@@ -344,12 +334,9 @@ void Pusher::run_once() {
   if (now - beaten_at_ >= config_.beat) beat(now);
   if (now - tidied_at_ >= kTidyPeriod) {
     tidied_at_ = now;
-    std::erase_if(memories_,
-                  [&](const auto& one) { return catalog_.definition(one.first) == nullptr; });
+    choice_.tidy();
   }
-  // What others were told may be left of one that has gone.
-  if (ownership_.are_several()) may_have_inbox_ = true;
-  if (may_have_inbox_ && now - inbox_at_ >= kInboxPeriod) take_inbox();
+  inbox_.run_once();
 }
 
 void Pusher::look_at(Job& job, SteadyTime now) {
@@ -407,34 +394,6 @@ void Pusher::beat(SteadyTime now) {
   for (const auto& [group, address] : addresses) {
     (void)post({.kind = Call::Kind::kThere, .group = group, .address = address}, "beat", "{}");
   }
-}
-
-// ---- results that others were told ----
-
-void Pusher::take_inbox() {
-  if (std::exchange(is_reading_inbox_, true)) return;
-  inbox_at_ = clock_.steady_now();
-  batcher_.ask(ReadExecutorResults{.limit = kInboxRows}, [this](Result<ReadAnswer> answer) {
-    is_reading_inbox_ = false;
-    if (!answer.ok()) return;
-    auto& rows = std::get<ExecutorResultsAnswer>(answer.value()).rows;
-    may_have_inbox_ = !rows.empty();
-    for (ExecutorResult& row : rows) {
-      if (!inbox_under_way_.insert(row.id).second) continue;
-      ExecutorResults one;
-      one.results.push_back(
-          {.log_id = row.log_id, .code = row.code, .message = std::move(row.message)});
-      results(std::move(one), [this, id = row.id](const Status& status) {
-        if (!status.ok()) {
-          inbox_under_way_.erase(id);
-          return;
-        }
-        batcher_.post(
-            Urgency::kHousekeeping, RemoveExecutorResult{id},
-            [this, id](Operation&, const Outcome&, const Error*) { inbox_under_way_.erase(id); });
-      });
-    }
-  });
 }
 
 }  // namespace carillon::jobtracker

@@ -1,0 +1,77 @@
+#include "jobtracker/push/executor_choice.h"
+
+#include <algorithm>
+
+namespace carillon::jobtracker {
+namespace {
+
+constexpr std::size_t kFailedMax = 10'000;  // whose next try is to be made elsewhere
+
+}  // namespace
+
+void ExecutorChoice::start(const std::vector<RouteRow>& rows, std::vector<Operation>& operations) {
+  for (const RouteRow& row : rows) {
+    if (catalog_.definition(row.definition) != nullptr) {
+      memories_[row.definition] = RouteMemory::from_text(row.memory);
+    } else {
+      operations.emplace_back(PutRoute{{.definition = row.definition, .group = row.group}});
+    }
+  }
+}
+
+std::vector<std::string> ExecutorChoice::all_for(const PushedJob& job) const {
+  std::vector<std::string> addresses;
+  if (job.push.addresses.empty()) {
+    for (const auto& [address, row] : executors_.members(job.group)) addresses.push_back(address);
+    return addresses;
+  }
+  for (const std::string& address : job.push.addresses) {
+    if (executors_.find(job.group, address) != nullptr) addresses.push_back(address);
+  }
+  return addresses;
+}
+
+std::vector<std::string> ExecutorChoice::by_route(const PushedJob& job,
+                                                  const std::vector<std::string>& addresses,
+                                                  std::vector<Operation>& operations) {
+  RouteMemory memory;
+  if (job.definition) memory = memories_[job.definition];
+  const RouteMemory before = memory;
+  auto order = route(job.push.route, job.call.job_id, addresses, memory, random_);
+  if (job.definition && memory != before) {
+    memories_[job.definition] = memory;
+    operations.emplace_back(
+        PutRoute{{.definition = job.definition, .group = job.group, .memory = memory.to_text()}});
+  }
+  prefer_the_well(job.group, order);
+  const auto failed = failed_at_.find(job.id);
+  if (failed == failed_at_.end()) return order;
+  std::stable_partition(order.begin(), order.end(),
+                        [&](const std::string& address) { return address != failed->second; });
+  failed_at_.erase(failed);
+  return order;
+}
+
+void ExecutorChoice::prefer_the_well(GroupId group, std::vector<std::string>& order) const {
+  if (unwell_.empty()) return;
+  std::stable_partition(order.begin(), order.end(),
+                        [&](const std::string& address) { return !is_unwell(group, address); });
+}
+
+void ExecutorChoice::failed_at(JobId job, const std::string& address) {
+  if (failed_at_.size() >= kFailedMax) failed_at_.clear();  // It is a preference, no promise.
+  failed_at_[job] = address;
+}
+
+void ExecutorChoice::forget_gone(GroupId group) {
+  std::erase_if(unwell_, [&](const auto& one) {
+    return one.first == group && executors_.find(group, one.second) == nullptr;
+  });
+}
+
+void ExecutorChoice::tidy() {
+  std::erase_if(memories_,
+                [&](const auto& one) { return catalog_.definition(one.first) == nullptr; });
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jobtracker/push/pushed_job.h"
+#include "jobtracker/push/routes.h"
+#include "jobtracker/state/catalog.h"
+#include "jobtracker/state/executors.h"
+#include "jobtracker/store/batch.h"
+#include "shared/base/random.h"
+
+namespace carillon::jobtracker {
+
+// Which executors a job is called at, the best first: as its route says, but those that nobody was
+// at lately, or that did not answer, last, and where an attempt failed not for the next one.
+//
+// Thread: the loop.
+class ExecutorChoice {
+ public:
+  // The references must outlive it.
+  ExecutorChoice(Catalog& catalog, const Executors& executors, Random& random)
+      : catalog_(catalog), executors_(executors), random_(random) {}
+
+  // What routes remembered before a restart; removes what nobody needs any more.
+  void start(const std::vector<RouteRow>& rows, std::vector<Operation>& operations);
+
+  // Those in service that a job may be called at, in the order of their addresses.
+  std::vector<std::string> all_for(const PushedJob& job) const;
+  // In the order of its route, with what that remembers of it to be stored. Requires: one of
+  // CONSISTENT_HASH and the like, which asks nobody before.
+  std::vector<std::string> by_route(const PushedJob& job, const std::vector<std::string>& addresses,
+                                    std::vector<Operation>& operations);
+  void prefer_the_well(GroupId group, std::vector<std::string>& order) const;
+
+  void set_well(GroupId group, const std::string& address) { unwell_.erase({group, address}); }
+  void set_unwell(GroupId group, const std::string& address) { unwell_.emplace(group, address); }
+  bool is_unwell(GroupId group, const std::string& address) const {
+    return !unwell_.empty() && unwell_.contains({group, address});
+  }
+  // Another try of the job had better be made elsewhere.
+  void failed_at(JobId job, const std::string& address);
+
+  // The executors of a group are others now.
+  void forget_gone(GroupId group);
+  // Now and then: definitions may be gone.
+  void tidy();
+
+ private:
+  Catalog& catalog_;
+  const Executors& executors_;
+  Random& random_;
+  std::map<DefinitionId, RouteMemory> memories_;
+  std::set<std::pair<GroupId, std::string>> unwell_;
+  std::map<JobId, std::string> failed_at_;
+};
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <vector>
+
+#include "jobtracker/state/executor_requests.h"
+#include "jobtracker/state/id_source.h"
+#include "jobtracker/state/ownership.h"
+#include "jobtracker/state/scheduling_clock.h"
+#include "jobtracker/store/batcher.h"
+
+namespace carillon::jobtracker {
+
+// Results that executors tell a job tracker which does not look after their runs: stored for the
+// one that does, which takes them from the store.
+//
+// Thread: the loop.
+class ResultInbox {
+ public:
+  using Take = std::function<void(ExecutorResults, OnStored)>;
+
+  // `take`: takes results of runs of this job tracker. The references must outlive it.
+  ResultInbox(const Ownership& ownership, Batcher& batcher, IdSource& ids, SchedulingClock& clock,
+              Take take);
+
+  // For another job tracker.
+  void put(std::vector<wire::xxl::RunResult> results, OnStored done);
+  // Called about each half second: takes what others have stored for this one.
+  void run_once();
+
+ private:
+  const Ownership& ownership_;
+  Batcher& batcher_;
+  IdSource& ids_;
+  SchedulingClock& clock_;
+  const Take take_;
+  SteadyTime read_at_{};
+  bool may_have_some_ = true;
+  bool is_reading_ = false;
+  std::set<std::int64_t> under_way_;
+};
+
+}  // namespace carillon::jobtracker
