@@ -87,6 +87,11 @@ void Pusher::restore(const Executing& entry, std::vector<PushRun> rows) {
 void Pusher::seat(GroupId group) {
   if (!ownership_.has(group)) return;
   choice_.forget_gone(group);
+  const auto has_gone = [&](const Place& place) {
+    return place.first == group && executors_.find(group, place.second) == nullptr;
+  };
+  std::erase_if(honest_, has_gone);
+  std::erase_if(tried_at_, [&](const auto& one) { return has_gone(one.first); });
   const SessionId session = push_session(group);
   if (workers_.find(session) == nullptr) {
     const Group* known = catalog_.group(group);
@@ -426,6 +431,7 @@ void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
   switch (verdict.answer) {
     case RunAnswer::kTaken:
       run->phase = Phase::kRunning;
+      run->asked_at = clock_.steady_now();
       break;
     case RunAnswer::kUnknown:
       log_.warn("an executor's answer to a call is missing, the job may run there", "address",

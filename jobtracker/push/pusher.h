@@ -152,6 +152,7 @@ class Pusher {
 
   void look_at(Job& job, SteadyTime now);
   void look_at_run(Job& job, Run& run, SteadyTime now);
+  bool is_time_to_ask(const Run& run, SteadyTime now);
   void on_idle_answer(const Call& call, const net::PostOutcome& outcome);
   void beat(SteadyTime now);
   bool post(Call call, std::string_view path, std::string body);
@@ -181,6 +182,8 @@ class Pusher {
   std::uint64_t last_call_ = 0;
   std::map<Place, Line> lines_;              // that are not empty
   std::map<GroupId, std::int32_t> busy_of_;  // calls and runs in all lines of a group
+  std::set<Place> honest_;                   // have called themselves busy
+  std::map<Place, SteadyTime> tried_at_;     // whether they do, of others
   std::vector<wire::AttemptId> handed_;
   SteadyTime beaten_at_{};
   SteadyTime tidied_at_{};

@@ -10,7 +10,8 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr Duration kTidyPeriod = std::chrono::minutes{1};
-// How often an executor is asked for a run that it has once called busy.
+constexpr Duration kBeatLeast = std::chrono::milliseconds{50};  // between two beats
+// How often an executor is asked for a run of which there is no doubt.
 constexpr Duration kAskSeldom = std::chrono::minutes{1};
 // An end that the store did not take is reported again.
 constexpr Duration kReportAgain = std::chrono::seconds{2};
@@ -276,25 +277,32 @@ void Pusher::doubt(GroupId group, const std::string& address) {
   }
 }
 
-// A connection that nobody used was closed: is the executor still there?
-void Pusher::on_hang_up(const std::string&) { beaten_at_ = SteadyTime{}; }
+// A connection that nobody used was closed: is the executor still there? At once, as one that was
+// restarted may be there again in a moment.
+void Pusher::on_hang_up(const std::string&) {
+  const SteadyTime now = clock_.steady_now();
+  if (now - beaten_at_ < kBeatLeast) {
+    beaten_at_ = SteadyTime{};
+  } else {
+    beat(now);
+  }
+}
 
 void Pusher::on_idle_answer(const Call& made, const net::PostOutcome& outcome) {
+  const BeatAnswer answer = answer_to_beat(outcome);
+  if (answer == BeatAnswer::kNo) honest_.insert(made.place());
   Run* run = find_run(made.log_id);
-  if (run == nullptr || run->phase != Phase::kRunning || !run->is_doubtful) return;
-  switch (answer_to_beat(outcome)) {
-    case BeatAnswer::kYes:
-    case BeatAnswer::kGone:
-      if (!run->lost_at) run->lost_at = clock_.steady_now() + run->grace;
-      break;
-    case BeatAnswer::kNo:
-      // With this run, or with another of the job that it was told since: it is asked again.
-      run->asked_every = std::min(2 * run->asked_every, kAskSeldom);
-      run->grace = config_.resend_grace;
-      run->lost_at.reset();
-      break;
-    case BeatAnswer::kSilent:
-      break;  // It is asked again.
+  if (run == nullptr || run->phase != Phase::kRunning || answer == BeatAnswer::kSilent) return;
+  const bool is_gone = answer == BeatAnswer::kGone;
+  if (is_gone && !run->is_doubtful) return doubt(made.group, made.address);
+  run->asked_every = std::clamp(2 * run->asked_every, config_.beat, kAskSeldom);
+  if (answer == BeatAnswer::kNo) {
+    // With this run, or with another of the job that it was told since.
+    run->grace = config_.resend_grace;
+    run->lost_at.reset();
+  } else if (!run->lost_at && (run->is_doubtful || honest_.contains(made.place()))) {
+    const Duration grace = run->is_doubtful ? run->grace : config_.resend_grace;
+    run->lost_at = clock_.steady_now() + grace;
   }
 }
 
@@ -369,12 +377,9 @@ void Pusher::look_at_run(Job& job, Run& run, SteadyTime now) {
     send_kill(job);
     return end_run(job, run, wire::xxl::kTimedOut, "timed out, and its executor did not say so");
   }
-  if (!run.is_doubtful) return;
-  if (run.lost_at) {
-    if (now >= *run.lost_at) lose(job, run);
-  } else if (now - run.asked_at >= run.asked_every) {
+  if (run.lost_at && now >= *run.lost_at) return lose(job, run);
+  if (is_time_to_ask(run, now)) {
     run.asked_at = now;
-    run.asked_every = std::max(run.asked_every, config_.beat);
     (void)post({.kind = Call::Kind::kIdle,
                 .group = job.group,
                 .job = job.id,
@@ -383,6 +388,19 @@ void Pusher::look_at_run(Job& job, Run& run, SteadyTime now) {
                 .address = run.row.address},
                "idleBeat", wire::xxl::write_job({.job_id = job.call.job_id}));
   }
+}
+
+// Who has never called itself busy may call itself idle always: it is tried with one run now and
+// then, and its word does not count before.
+bool Pusher::is_time_to_ask(const Run& run, SteadyTime now) {
+  if (run.is_doubtful || run.lost_at) return now - run.asked_at >= run.asked_every;
+  if (now - run.asked_at < config_.beat) return false;
+  const Place place{run.row.group, run.row.address};
+  if (honest_.contains(place)) return now - run.asked_at >= kAskSeldom;
+  SteadyTime& tried_at = tried_at_[place];
+  const bool is_time = now - tried_at >= config_.beat;
+  if (is_time) tried_at = now;
+  return is_time;
 }
 
 void Pusher::beat(SteadyTime now) {

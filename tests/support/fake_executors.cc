@@ -27,6 +27,10 @@ FakeExecutors::One& FakeExecutors::add(const std::string& address) {
 void FakeExecutors::kill(const std::string& address) {
   at(address).is_up = false;
   at(address).running.clear();
+  executor_.post_at(clock_.steady_now() + kWay, [this, address, life = life_] {
+    const std::string server = address.substr(0, address.size() - 1);
+    if (receiver_ != nullptr && life == life_) receiver_->on_hang_up(server);
+  });
 }
 
 void FakeExecutors::set_receiver(net::PostReceiver* receiver) {
@@ -99,7 +103,7 @@ std::string FakeExecutors::answer(One& one, const std::string& path, const std::
   for (const auto& [log_id, running] : one.running) {
     if (running.call.job_id == job) its.push_back(log_id);
   }
-  if (path == "idleBeat") return reply(its.empty() ? 200 : 500);
+  if (path == "idleBeat") return reply(its.empty() || one.says_idle ? 200 : 500);
   for (const std::int64_t log_id : its) {
     executor_.post_at(clock_.steady_now() + kWay, [this, address, log_id] {
       end(address, log_id, 500, "killed by the admin");

@@ -6,8 +6,9 @@
 
 #include "tests/unit/jobtracker/push/push_bundle.h"
 
-// Executors that die, come back, refuse, hang, lose answers and tell results late and twice, and a
-// job tracker that is killed again and again, at random from a seed.
+// Executors that die, come back, refuse, hang, lose answers, call themselves idle and tell results
+// late, twice, otherwise and of runs that are not, and a job tracker that is killed again and
+// again, at random from a seed.
 namespace carillon::jobtracker {
 namespace {
 
@@ -24,6 +25,8 @@ class Chaos {
     }
     test_.bundle.executors.on_result = [this](wire::xxl::RunResult result) {
       if (below(5) == 0) tell(result);
+      if (below(10) == 0) tell({.log_id = result.log_id, .code = 500, .message = "or not"});
+      if (below(10) == 0) tell({.log_id = result.log_id + below(1000), .message = "whose?"});
       tell(std::move(result));
     };
   }
@@ -82,13 +85,14 @@ class Chaos {
     const std::string address = any();
     auto& one = test_.bundle.executors.at(address);
     one.run_time = milliseconds{below(12'000)};
+    one.says_idle = below(6) == 0;
     one.code = below(4) == 0 ? 500 : 200;
     switch (below(9)) {
       case 0:
         return test_.bundle.executors.kill(address);
       case 1:
-        one.running.clear();  // Restarted.
-        return heal(address);
+        test_.bundle.executors.kill(address);
+        return restart_soon(address);
       case 2:
         one.loses_answer = true;
         return;
@@ -103,6 +107,11 @@ class Chaos {
       default:
         return heal(address);
     }
+  }
+
+  void restart_soon(const std::string& address) {
+    test_.bundle.executor.post_at(test_.bundle.clock.steady_now() + milliseconds{10 + below(1000)},
+                                  [this, address] { heal(address); });
   }
 
   void heal(const std::string& address) {

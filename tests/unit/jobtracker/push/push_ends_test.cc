@@ -79,6 +79,31 @@ TEST(Push, ARunThatIsLostIsFoundThoughAnotherOfItsJobKeptItsExecutorBusy) {
   EXPECT_EQ(test.ended("orders").back(), LogState::kSucceeded);
 }
 
+TEST(Push, ARunThatAnHonestExecutorForgotIsFoundThoughNothingWasSeenOfIt) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  test.keep_registering(kOne);
+  one.run_time = minutes{10};
+  test.submit(pushed("orders"));
+  test.bundle.run_for(seconds{10});
+  one.running.clear();
+  one.run_time = seconds{1};
+  ASSERT_TRUE(test.has_ended("orders", minutes{3}));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kLost, LogState::kSucceeded));
+}
+
+TEST(Push, ARunOfAnExecutorThatAlwaysCallsItselfIdleGoesOn) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  one.says_idle = true;
+  test.keep_registering(kOne);
+  one.run_time = minutes{10};
+  test.submit(pushed("orders"));
+  ASSERT_TRUE(test.has_ended("orders", minutes{11}));
+  EXPECT_THAT(one.calls, SizeIs(1));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
+}
+
 TEST(Push, ARunOfAnExecutorThatIsOnlySilentGoesOn) {
   Pushed test;
   auto& one = test.executor(kOne);
