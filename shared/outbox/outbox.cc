@@ -9,6 +9,7 @@
 
 #include "shared/base/assert.h"
 #include "shared/base/log.h"
+#include "shared/base/utf8.h"
 
 namespace carillon::outbox {
 namespace {
@@ -30,6 +31,18 @@ std::optional<int> slot_number(const std::string& name) {
     return std::nullopt;
   }
   return number;
+}
+
+// One spelling for all that are the same place without asking anybody.
+std::string usual_spelling(const std::string& address) {
+  constexpr std::string_view kLocalhost = "//localhost";
+  std::string usual = lower_ascii(address);
+  const std::size_t start = usual.find(kLocalhost);
+  const std::size_t end = start + kLocalhost.size();
+  const bool is_whole =
+      start != std::string::npos && (end == usual.size() || usual[end] == ':' || usual[end] == '/');
+  if (is_whole) usual.replace(start, kLocalhost.size(), "//127.0.0.1");
+  return usual;
 }
 
 std::vector<int> slots_in(const std::string& folder) {
@@ -73,16 +86,31 @@ void Outbox::adopt(int number) {
     }
     return;
   }
-  if (!is_for_us(*slot.value()) || slot.value()->entries() == 0) return;
+  if (slot.value()->entries() == 0) return;
+  if (!is_for_us(*slot.value())) return tell_of_others(*slot.value());
   logger().debug("slot of an outbox adopted", "folder", config_.folder, "slot", number, "entries",
                  slot.value()->entries());
   slots_.insert(place, std::move(slot).value());
 }
 
 bool Outbox::is_for_us(const Slot& slot) const {
-  return std::find_first_of(slot.addresses().begin(), slot.addresses().end(),
-                            config_.addresses.begin(),
-                            config_.addresses.end()) != slot.addresses().end();
+  const std::vector<std::string>& theirs = slot.addresses();
+  const std::vector<std::string>& ours = config_.addresses;
+  return std::find_first_of(theirs.begin(), theirs.end(), ours.begin(), ours.end(),
+                            [](const std::string& one, const std::string& other) {
+                              return usual_spelling(one) == usual_spelling(other);
+                            }) != theirs.end();
+}
+
+void Outbox::tell_of_others(const Slot& slot) {
+  if (!told_of_.insert(slot.number()).second) return;
+  std::string addresses;
+  for (const std::string& address : slot.addresses()) {
+    addresses += (addresses.empty() ? "" : ",") + address;
+  }
+  logger().warn(
+      "what is stored for other addresses is not delivered, name one of them to deliver it",
+      "addresses", addresses, "entries", slot.entries(), "folder", config_.folder);
 }
 
 Status Outbox::make_folder() const {

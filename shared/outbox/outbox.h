@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 //
 // A process that starts adopts every slot that nobody holds, whoever wrote it and under whatever
 // name, if what lies in it is for one of the same addresses: so nothing is left behind by a crash.
+// What lies there for others stays, and is said in the log. `localhost` is 127.0.0.1, in any case.
 // It writes into the first of those, or into a slot of its own, made when it is needed. Slots that
 // were delivered are let go.
 //
@@ -58,6 +60,7 @@ class Outbox {
   Result<Slot*> own();
   Status make_folder() const;
   bool is_for_us(const Slot& slot) const;
+  void tell_of_others(const Slot& slot);
   Slot* find(const EntryId& id);
   std::size_t room_for(const std::vector<Entry>& entries, Status& status) const;
   Status change(Work& work, std::size_t add);
@@ -68,6 +71,7 @@ class Outbox {
   const Clock& clock_;
   std::vector<std::unique_ptr<Slot>> slots_;  // by number
   Slot* own_ = nullptr;
+  std::set<int> told_of_;  // slots for other addresses
 };
 
 }  // namespace carillon::outbox

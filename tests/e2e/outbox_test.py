@@ -113,11 +113,21 @@ class Submissions(E2eTest):
         self.store("ours")
         other = self.cluster()
         other.env["HOME"] = self.c.env["HOME"]
-        self.assertEqual(other.client("-o", "jsonl", "flush").lines(), [])
+        flushed = other.client("-o", "jsonl", "flush")
+        self.assertEqual(flushed.lines(), [])
+        self.assertIn("what is stored for other addresses is not delivered", flushed.err)
+        self.assertIn(f"addresses=tcp://127.0.0.1:{self.c.port}  entries=1", flushed.err)
         self.assertEqual(entries(self.outbox), 1)
         self.c.start_tracker()
         self.assertEqual([answer["task_id"] for answer in self.c.client("-o", "jsonl", "flush").lines()],
                          ["ours"])
+
+    def test_what_was_stored_for_localhost_is_for_127_0_0_1(self):
+        self.store("ours")
+        self.c.start_tracker()
+        flushed = self.c.client("-o", "jsonl", "flush",
+                                env={"CARILLON_TRACKER": f"tcp://localhost:{self.c.port}"})
+        self.assertEqual([answer["task_id"] for answer in flushed.lines()], ["ours"])
 
     def test_deliveries_that_are_killed_in_the_middle_submit_each_job_once(self):
         seed = int(os.environ.get("CARILLON_SEED", random.randrange(1_000_000)))

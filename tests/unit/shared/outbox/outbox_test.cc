@@ -161,6 +161,20 @@ TEST(Outbox, LeavesEntriesForOtherAddressesAlone) {
   EXPECT_THAT(b.bodies(other), ElementsAre("for elsewhere")) << "one address in common is enough";
 }
 
+TEST(Outbox, KnowsAnAddressInAnotherSpelling) {
+  OutboxBundle b;
+  {
+    Outbox spelled(b.config("tcp://LocalHost:1"), b.clock);
+    b.add(spelled, {"for here"});
+  }
+  {
+    Outbox other(b.config("tcp://localhost.example:1"), b.clock);
+    EXPECT_THAT(b.bodies(other), IsEmpty());
+  }
+  auto outbox = b.open();
+  EXPECT_THAT(b.bodies(*outbox), ElementsAre("for here"));
+}
+
 TEST(Outbox, RemovesItsFileWhenItIsClosedEmpty) {
   OutboxBundle b;
   auto outbox = b.open();
