@@ -9,8 +9,9 @@
 namespace carillon::tasktracker {
 namespace {
 
-constexpr std::size_t kUnconfirmedMax = 16 * 1024;  // results
-constexpr std::size_t kReportsKnown = 64;           // messages whose refusal is understood
+constexpr std::size_t kUnconfirmedMax = 16 * 1024;          // results
+constexpr Duration kSentAwayMax = std::chrono::seconds{3};  // then it is said
+constexpr std::size_t kReportsKnown = 64;                   // messages whose refusal is understood
 
 template <class... Calls>
 struct Overloaded : Calls... {
@@ -73,10 +74,7 @@ void TrackerLink::receive(wire::Envelope&& envelope) {
                  },
                  [&](wire::Kill& kill) { on_kill(kill); },
                  [&](wire::Gone&) { gone_ = true; },
-                 [&](wire::Elsewhere& elsewhere) {
-                   trackers_.leave_for(elsewhere.address);
-                   fetcher_.on_refused(now);
-                 },
+                 [&](wire::Elsewhere& elsewhere) { on_elsewhere(elsewhere.address, now); },
                  [&](wire::ErrorReply& reply) { on_error(envelope.correlation, reply.error); },
                  [&](auto&) {
                    log_.warn("message that a job tracker does not send", "tracker",
@@ -94,9 +92,24 @@ void TrackerLink::on_registered(const wire::Registered& registered) {
   output_.forget_sent();
   output_correlation_ = 0;
   last_refusal_.clear();
+  sent_away_at_.reset();
+  said_owner_.clear();
   outbox_.look_again();
   log_.info("registered", "tracker", trackers_.endpoint(), "held", fetcher_.held());
   on_ready_(trackers_.endpoint());
+}
+
+void TrackerLink::on_elsewhere(const std::string& owner, SteadyTime now) {
+  const std::string from = trackers_.endpoint();
+  trackers_.leave_for(owner);
+  fetcher_.on_refused(now);
+  if (!sent_away_at_) sent_away_at_ = now;
+  if (now < *sent_away_at_ + kSentAwayMax || owner == said_owner_) return;
+  log_.warn(
+      "another job tracker looks after this group, and is not reached: no jobs until it is "
+      "(name it in --tracker)",
+      "tracker", from, "owner", owner, "group", config_.fetcher.group);
+  said_owner_ = owner;
 }
 
 void TrackerLink::on_hand_out(wire::HandOut&& hand_out) {

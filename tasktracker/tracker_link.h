@@ -86,6 +86,7 @@ class TrackerLink final : public net::ClientReceiver {
   std::uint64_t send(wire::Message message);
   void receive(wire::Envelope&& envelope);
   void on_registered(const wire::Registered& registered);
+  void on_elsewhere(const std::string& owner, SteadyTime now);
   void on_hand_out(wire::HandOut&& hand_out);
   void on_kill(const wire::Kill& kill);
   void on_error(std::uint64_t correlation, const Error& error);
@@ -120,6 +121,8 @@ class TrackerLink final : public net::ClientReceiver {
   std::deque<std::pair<std::uint64_t, std::int64_t>>
       reports_{};  // the newest: correlation, message
   std::string last_refusal_{};
+  std::optional<SteadyTime> sent_away_at_{};  // first, since it was registered
+  std::string said_owner_{};
   bool gone_ = false;
 };
 

@@ -125,6 +125,17 @@ class Divided(ClusterTest):
             self.client("cancel", "--group", group, f"tick-{group}", which=1)
         self.assertEqual(self.client("-o", "jsonl", "list", which=0).lines(), [])
 
+    def test_a_worker_that_does_not_reach_the_owner_of_its_group_says_whom_to_name(self):
+        self.start_cluster()
+        group = self.groups_of()[0][0]
+        said = f"owner={self.address(0)}  group={group}"
+        stray = self.one.start_worker("--tracker", self.address(1), "--group", group, wait=False)
+        wait_for("it to be said", lambda: said in stray.log())
+        self.assertIn("(name it in --tracker)", stray.log())
+        time.sleep(2)  # It is sent away several times meanwhile.
+        self.assertEqual(stray.log().count(said), 1)
+        self.assertEqual(stray.stop(), 0)
+
     def test_one_submission_for_many_groups_is_answered_in_order(self):
         self.start_cluster()
         tasks = [f"job-{number}" for number in range(20)]
