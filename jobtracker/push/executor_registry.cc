@@ -48,7 +48,6 @@ void ExecutorRegistry::start(const StartAnswer& found) {
 
 void ExecutorRegistry::take(ExecutorRegistration registration, OnStored done) {
   if (Status valid = check(registration); !valid.ok()) return done(std::move(valid));
-  if (Status room = batcher_.check_room(); !room.ok()) return done(std::move(room));
   const std::string name = registration.app_name;
   groups_.with_group(name, [this, registration = std::move(registration),
                             done = std::move(done)](Result<const Group*> made) mutable {
@@ -70,10 +69,14 @@ void ExecutorRegistry::take(ExecutorRegistration registration, OnStored done) {
                     });
       return;
     }
-    if (known == nullptr && executors_.members(group).size() >= kAddressesMax) {
-      return done(Error{ErrorCode::kLimit, "there are " + std::to_string(kAddressesMax) +
-                                               " executors of '" + made.value()->name +
-                                               "', which is as many as may be"});
+    if (known == nullptr) {
+      if (executors_.members(group).size() >= kAddressesMax) {
+        return done(Error{ErrorCode::kLimit, "there are " + std::to_string(kAddressesMax) +
+                                                 " executors of '" + made.value()->name +
+                                                 "', which is as many as may be"});
+      }
+      // Those in service have room at any time: overload must not take them out of it.
+      if (Status room = batcher_.check_room(); !room.ok()) return done(std::move(room));
     }
     ExecutorRow row = known != nullptr ? *known : ExecutorRow{.group = group};
     row.address = std::move(registration.address);

@@ -200,6 +200,22 @@ TEST(Push, AnExecutorThatGoesIsNotCalledAnyMore) {
   EXPECT_TRUE(test.register_at(kOne, true).ok()) << "also when it has gone";
 }
 
+TEST(Push, ExecutorsInServiceRegisterAlsoWhenThereIsTooMuchToStore) {
+  using carillon::testing::TrackerBundle;
+  Pushed test{.bundle = TrackerBundle({.tracker = {.batcher = {.pending_max = 1}}})};
+  test.executor(kOne);
+  std::vector<Status> answers;
+  for (const std::string& address : {kOne, kTwo, kOne}) {
+    test.bundle.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = address},
+                                      [&](Status status) { answers.push_back(std::move(status)); });
+  }
+  ASSERT_THAT(answers, SizeIs(1)) << "of the one that is new";
+  EXPECT_EQ(answers[0].error().code, ErrorCode::kLimit);
+  test.bundle.run_for(seconds{1});
+  ASSERT_THAT(answers, SizeIs(3));
+  EXPECT_TRUE(answers[1].ok() && answers[2].ok());
+}
+
 TEST(Push, AGroupHasAsManyExecutorsAsMayBe) {
   Pushed test;
   wire::Act list{.verb = wire::Verb::kAddExecutors, .group = "app"};
