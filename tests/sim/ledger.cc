@@ -273,6 +273,10 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeWaiting& change,
     broken(job, "it ended as if it had run, and had not");
   }
   if (change.log && change.log->state == LogState::kSkipped) check_skipped(commit, job);
+  if (change.log && change.log->state == LogState::kExpired && !commit.was_clock_set &&
+      commit.batch.now + kOrderSlack < job.row.trigger_time + job.start_deadline) {
+    broken(job, "it has expired, and has time left");
+  }
   if (change.log && !job.row.definition) check_told(job, *change.log);
   end(job.row.id, change.log ? &*change.log : nullptr);
 }

@@ -8,6 +8,7 @@
 namespace carillon::jobtracker {
 namespace {
 
+using carillon::testing::job_at;
 using carillon::testing::job_now;
 using carillon::testing::TrackerBundle;
 using std::chrono::microseconds;
@@ -39,6 +40,22 @@ TEST(Stop, AnswersWhatIsOnItsWayToTheStoreAndTakesNothingNew) {
   EXPECT_EQ(bundle.client.answer_to(late), nullptr) << "it was told to come again";
   EXPECT_THAT(bundle.waiting(), SizeIs(2));
   EXPECT_THAT(bundle.waiting("a"), SizeIs(1)) << "nothing is handed out any more";
+}
+
+struct Nobody final : net::ServerReceiver {
+  void on_frame(const net::Peer&, std::string_view) override {}
+};
+
+TEST(Stop, OneThatMakesWayHandsOutNothingMore) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  bundle.run_for(seconds{2});
+  bundle.submit(job_at("a", bundle.now() + seconds{3}));
+  Nobody next;
+  bundle.tracker().hand_over(next);
+  bundle.run_for(seconds{10});
+  EXPECT_THAT(bundle.runs(), IsEmpty());
+  EXPECT_THAT(bundle.waiting("a"), SizeIs(1));
 }
 
 TEST(Stop, IsToldToTaskTrackersAtOnce) {

@@ -167,6 +167,20 @@ TEST(Recovery, AHandOutThatWasLostGoesBackAndRunsOnce) {
   EXPECT_EQ(bundle.log("a").back().state, LogState::kSucceeded);
 }
 
+TEST(Recovery, AHandOutThatCrossesAGoodbyeIsNoLostRun) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  bundle.run_for(seconds{1});
+  worker.lose_frames(true);
+  bundle.submit(job_now("a"));
+  bundle.run_for(milliseconds{100});
+  worker.leave();
+  bundle.add_worker({.name = "second"});
+  bundle.run_for(seconds{2});
+  ASSERT_THAT(bundle.runs_of("a"), SizeIs(1)) << bundle.story("a");
+  EXPECT_THAT(states(bundle.log("a")), ::testing::ElementsAre(LogState::kSucceeded));
+}
+
 TEST(Recovery, LostHandOutsDoNotUseUpAWorkersCredit) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 2});

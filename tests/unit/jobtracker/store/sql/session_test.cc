@@ -177,6 +177,23 @@ TEST(Session, EachPartitionHasOneOwnerWhoeverComesGoesOrDies) {
   EXPECT_GT(store.last_session, 50);
 }
 
+TEST(Session, OneThatMakesWayFencesNobodyWhoHasWrittenSinceHeWasWatched) {
+  SharedStore store;
+  store.begin(SessionId{});
+  store.begin(SessionId{});
+  store.living.at(SessionId{2}).is_silent = true;
+  const SessionPlan plan{.silent = store.silent(), .before = SessionId{1}};
+  ASSERT_TRUE(store.proves(SessionId{2}));
+  const auto begun = begin_session(*store.db, SharedStore::named(SessionId{9}), store.now, plan);
+  ASSERT_FALSE(begun.ok());
+  EXPECT_EQ(begun.error().code, ErrorCode::kConflict);
+  const auto in_memory =
+      store.memory.begin_session(SharedStore::named(SessionId{9}), store.now, plan);
+  ASSERT_FALSE(in_memory.ok());
+  EXPECT_EQ(in_memory.error().code, ErrorCode::kConflict);
+  store.check();
+}
+
 TEST(Session, OneThatWasFencedIsNotFollowed) {
   SharedStore store;
   store.begin(SessionId{});
