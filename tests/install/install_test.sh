@@ -65,6 +65,11 @@ done
 
 "$folder/consumer/consumer" "$address" || { tail -n 30 "$folder/jobtracker.log" >&2; fail "consumer"; }
 
+# As the README says it: programs of the build on the PATH, the package in a folder of the system.
+PATH="$build_folder/bin:$PATH" cmake -S "$source_folder/examples/submit" -B "$folder/on-path" -G Ninja \
+  -DCMAKE_INSTALL_PREFIX="$prefix" >"$folder/on-path.log" 2>&1 ||
+  { cat "$folder/on-path.log" >&2; fail "the package is not found beside the build's programs"; }
+
 for name in submit worker; do build "$source_folder/examples/$name" "example-$name"; done
 
 submitted=$("$folder/example-submit/example_submit" "$address") || fail "examples/submit failed"
