@@ -15,10 +15,12 @@ double percentile(std::vector<double> values, double share) {
   return *place;
 }
 
-Spread spread_of(const std::vector<double>& values) {
+Spread spread_of(std::vector<double> values) {
   if (values.empty()) return {};
-  const auto [min, max] = std::minmax_element(values.begin(), values.end());
-  return {.median = percentile(values, 0.5), .min = *min, .max = *max};
+  std::sort(values.begin(), values.end());
+  // Of an even number the mean of the two in the middle.
+  const double median = (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+  return {.median = median, .min = values.front(), .max = values.back()};
 }
 
 }  // namespace carillon::bench

@@ -15,7 +15,7 @@ struct Spread {
   double min = 0;
   double max = 0;
 };
-Spread spread_of(const std::vector<double>& values);
+Spread spread_of(std::vector<double> values);
 
 inline double seconds(Duration duration) { return static_cast<double>(duration.count()) / 1e6; }
 inline double milliseconds(Duration duration) {

@@ -25,6 +25,7 @@ TEST(Statistics, ASpreadIsTheMedianBetweenTheExtremes) {
   EXPECT_EQ(spread.median, 20);
   EXPECT_EQ(spread.min, 10);
   EXPECT_EQ(spread.max, 30);
+  EXPECT_EQ(spread_of({40, 10, 20, 30}).median, 25);
 }
 
 }  // namespace
