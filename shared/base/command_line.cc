@@ -146,7 +146,10 @@ Error unknown_verb(const Program& program, const std::vector<std::string>& argum
 Error unknown_flag(const Program& program, const Verb* verb, const std::string& argument) {
   const std::string flag = argument.substr(0, argument.find('='));
   std::vector<std::string> known{"--help", "--version", "--config", "--completion"};
-  for (const Option& option : program.options) known.push_back("--" + option.name);
+  for (const Option& option : program.options) {
+    // Nobody is led to switch protection off by a slip.
+    if (option.name != "insecure") known.push_back("--" + option.name);
+  }
   std::string help = program.name + " --help";
   if (verb != nullptr) {
     for (const Option& option : verb->options) known.push_back("--" + option.name);
