@@ -495,15 +495,17 @@ void QueryDesk::groups(const Asker& asker) {
     wire::Rows reply;
     for (const auto& [id, group] : catalog_.groups()) {
       const bool is_push = executors_.has(id);
-      reply.rows.push_back(
-          {{"group", group.name},
-           {"name", group.name},
-           {"kind", std::string(is_push ? "push" : "pull")},
-           {"waiting", counts[id].waiting},
-           {"executing", busy[id]},
-           {"due", counts[id].due},
-           {"nodes", static_cast<std::int64_t>(is_push ? executors_.members(id).size()
-                                                       : workers_.count(id))}});
+      // What only its owner has in memory stays empty.
+      const bool is_ours = ownership_.has(id);
+      const auto nodes =
+          static_cast<std::int64_t>(is_push ? executors_.members(id).size() : workers_.count(id));
+      reply.rows.push_back({{"group", group.name},
+                            {"name", group.name},
+                            {"kind", std::string(is_push ? "push" : "pull")},
+                            {"waiting", counts[id].waiting},
+                            {"executing", is_ours ? wire::Field{busy[id]} : wire::Field{}},
+                            {"due", counts[id].due},
+                            {"nodes", is_ours ? wire::Field{nodes} : wire::Field{}}});
     }
     clients_.answer(asker, std::move(reply));
   });

@@ -109,8 +109,11 @@ class Divided(ClusterTest):
                    for which in range(2)]
         self.assertEqual(claimed, [4, 4])
         for which in range(2):
-            names = {row["group"] for row in self.client("-o", "jsonl", "groups", which=which).lines()}
-            self.assertLessEqual(set(GROUPS), names)
+            rows = self.client("-o", "jsonl", "groups", which=which).lines()
+            self.assertLessEqual(set(GROUPS), {row["group"] for row in rows})
+            # Only its owner can count a group's task trackers, and half of them are not this one's.
+            counted = [row["nodes"] for row in rows if row["group"] in GROUPS]
+            self.assertEqual(sum(nodes is None for nodes in counted), len(GROUPS) // 2)
 
     def test_a_schedule_is_seen_and_stopped_from_everywhere(self):
         self.start_cluster()
