@@ -34,6 +34,7 @@ struct SubmitIntake::Pending {
   std::unordered_set<std::size_t> replacing{};                // answers
   std::optional<JobId> claimed{};                             // before it was stored
   std::vector<std::size_t> with_children{};                   // answers, definitions only
+  ChildGraph::Foreign foreign_children{};
 
   bool is_rejected(std::size_t index) const { return !reply.answers[index].reason.empty(); }
   bool may_replace(std::size_t index) const {
@@ -203,7 +204,23 @@ void SubmitIntake::find_replaced(const std::shared_ptr<Pending>& pending) {
     });
     return;
   }
-  add(pending);
+  read_children(pending);
+}
+
+void SubmitIntake::read_children(const std::shared_ptr<Pending>& pending) {
+  std::vector<Child> children;
+  for (std::size_t i = 0; i < pending->jobs.size(); ++i) {
+    const std::vector<Child>& some = pending->jobs[i].children;
+    if (!pending->is_rejected(i)) children.insert(children.end(), some.begin(), some.end());
+  }
+  children_.read_foreign(children, [this, pending](Result<ChildGraph::Foreign> foreign) {
+    if (!foreign.ok()) {
+      batcher_.release(pending->bytes);
+      return clients_.answer(pending->asker, wire::ErrorReply{foreign.error()});
+    }
+    pending->foreign_children = std::move(foreign.value());
+    add(pending);
+  });
 }
 
 // True: a definition that is to be replaced is just being changed, and add() comes after that.
@@ -296,7 +313,8 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
     answer.warning = std::string{is_pushed ? "no executor" : "no task tracker"} + " of group '" +
                      group.name + "' was ever seen";
   }
-  if (const std::string undefined = children_.undefined_of(spec); !undefined.empty()) {
+  if (const std::string undefined = children_.undefined_of(spec, pending.foreign_children);
+      !undefined.empty()) {
     answer.warning += (answer.warning.empty() ? "" : "; ") + ("not defined yet: " + undefined);
   }
   const bool is_one_shot =
@@ -329,7 +347,7 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
 bool SubmitIntake::add_definition(Pending& pending, std::size_t index) {
   JobSpec& spec = pending.jobs[index];
   wire::SubmitAnswer& answer = pending.reply.answers[index];
-  if (const Status status = children_.check(spec); !status.ok()) {
+  if (const Status status = children_.check(spec, pending.foreign_children); !status.ok()) {
     pending.reject(index, status.error().message);
     return false;
   }

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "jobtracker/intake/child_graph.h"
 #include "jobtracker/state/catalog.h"
+#include "jobtracker/state/child_graph.h"
 #include "jobtracker/state/client_link.h"
 #include "jobtracker/state/definitions.h"
 #include "jobtracker/state/executors.h"
@@ -48,6 +48,7 @@ class SubmitIntake {
   bool is_elsewhere(const std::shared_ptr<Pending>& pending);
   void say_in_parts(const std::shared_ptr<Pending>& pending);
   void find_replaced(const std::shared_ptr<Pending>& pending);
+  void read_children(const std::shared_ptr<Pending>& pending);
   bool waits_for_replaced(const std::shared_ptr<Pending>& pending);
   void take_out_replaced(Pending& pending);
   void end_replaced(Pending& pending);
@@ -60,12 +61,12 @@ class SubmitIntake {
 
   std::string zone_;
   Catalog& catalog_;
-  ChildGraph children_{catalog_};
   const Executors& executors_;
   GroupMaker& groups_;
   const Ownership& ownership_;
   Definitions& definitions_;
   Batcher& batcher_;
+  ChildGraph children_{catalog_, ownership_, batcher_};
   JobSink& sink_;
   FeedbackSink& feedback_;
   ClientLink& clients_;

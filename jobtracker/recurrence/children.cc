@@ -13,7 +13,10 @@ constexpr std::int64_t kTakenAtOnce = 1000;
 
 }  // namespace
 
-std::string Recurrence::why_not_set_off(const ActiveDefinition* definition) const {
+// A loop is refused when it is submitted, but submissions to several job trackers at a time may
+// have closed one that none of them could see.
+std::string Recurrence::why_not_set_off(const ActiveDefinition* definition,
+                                        const ChildGraph::Foreign& foreign) const {
   if (definition == nullptr) return "is not defined";
   switch (definition->row.state) {
     case DefinitionState::kEnded:
@@ -24,8 +27,11 @@ std::string Recurrence::why_not_set_off(const ActiveDefinition* definition) cons
     case DefinitionState::kSuspended:
       break;
   }
-  if (definition->spec.overlap != Overlap::kSkip || definition->running.empty()) return {};
-  return "was running already";
+  if (definition->spec.overlap == Overlap::kSkip && !definition->running.empty())
+    return "was running already";
+  if (definition->spec.children.empty()) return {};
+  const Status status = children_.check(definition->spec, foreign);
+  return status.ok() ? std::string{} : "is not set off: " + status.error().message;
 }
 
 SetOff Recurrence::set_off(const WaitingJob& job) {
@@ -44,7 +50,7 @@ SetOff Recurrence::set_off(const WaitingJob& job) {
     }
     ActiveDefinition* definition =
         group == nullptr ? nullptr : catalog_.definition(group->id, child.task_id);
-    const std::string why_not = why_not_set_off(definition);
+    const std::string why_not = why_not_set_off(definition, {});
     if (why_not.empty()) {
       WaitingJob run = triggered(*definition, {}, false);
       run.priority = definition->spec.priority;
@@ -73,26 +79,48 @@ void Recurrence::take_inbox() {
 }
 
 void Recurrence::take_relayed(const InboxRow& row) {
-  ActiveDefinition* definition = catalog_.definition(row.group, row.task_id);
-  const std::string why_not = why_not_set_off(definition);
+  const ActiveDefinition* definition = catalog_.definition(row.group, row.task_id);
+  const std::vector<Child> none;
+  children_.read_foreign(definition == nullptr ? none : definition->spec.children,
+                         [this, row](const Result<ChildGraph::Foreign>& foreign) {
+                           if (foreign.ok()) {
+                             const ActiveDefinition* found =
+                                 catalog_.definition(row.group, row.task_id);
+                             end_relayed(row, why_not_set_off(found, foreign.value()));
+                           } else {
+                             taken_inbox_.erase(row.id);  // The next look comes soon.
+                           }
+                         });
+}
+
+void Recurrence::end_relayed(const InboxRow& row, const std::string& why_not) {
   std::vector<Operation> operations;
   operations.emplace_back(RemoveInbox{.id = row.id});
   if (why_not.empty()) {
+    ActiveDefinition* definition = catalog_.definition(row.group, row.task_id);
     WaitingJob run = triggered(*definition, {}, false);
     run.priority = definition->spec.priority;
     ++definition->triggers_under_way;
     operations.emplace_back(AddJob{.job = std::move(run)});
   } else {
-    log_.warn("a child of another job tracker's job is not triggered", "task", row.task_id,
-              "reason", why_not);
+    const WallTime now = clock_.now();
+    operations.emplace_back(
+        AddLog{.entry = {.id = ids_.next(now),
+                         .group = row.group,
+                         .task_id = row.task_id,
+                         .state = LogState::kSkipped,
+                         .trigger_time = now,
+                         .ended_at = now,
+                         .message = "not triggered by the success of another: " + why_not}});
   }
   batcher_.post_unit(
       Urgency::kCompletion, std::move(operations),
       [this, id = row.id](std::vector<Operation>& done, const std::vector<Outcome>& outcomes,
                           const Error* refused) {
         taken_inbox_.erase(id);
-        if (done.size() < 2) return;
-        WaitingJob run = std::move(std::get<AddJob>(done.back()).job);
+        auto* added = std::get_if<AddJob>(&done.back());
+        if (added == nullptr) return;
+        WaitingJob run = std::move(added->job);
         const DefinitionId definition_id = run.definition;
         if (ActiveDefinition* found = catalog_.definition(definition_id)) {
           --found->triggers_under_way;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "jobtracker/state/catalog.h"
+#include "jobtracker/state/child_graph.h"
 #include "jobtracker/state/definitions.h"
 #include "jobtracker/state/executing.h"
 #include "jobtracker/state/feedback_sink.h"
@@ -159,7 +160,9 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
 
   // children.cc
   void take_relayed(const InboxRow& row);
-  std::string why_not_set_off(const ActiveDefinition* definition) const;
+  void end_relayed(const InboxRow& row, const std::string& why_not);
+  std::string why_not_set_off(const ActiveDefinition* definition,
+                              const ChildGraph::Foreign& foreign) const;
 
   bool admit_one_shot(WaitingJob& job, WallTime now);
   void end_one_shot(WaitingJob job);
@@ -196,6 +199,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   const Ownership& ownership_;
   ExecutingTable& executing_;
   Batcher& batcher_;
+  ChildGraph children_{catalog_, ownership_, batcher_};
   JobSink& sink_;
   FeedbackSink& feedback_;
   RunStopper& stopper_;

@@ -115,6 +115,16 @@ class MemoryReads {
     return ReadAnswer{std::move(answer)};
   }
 
+  Result<ReadAnswer> operator()(const ReadDefinition& ask) const {
+    CARILLON_TRY(group_table(ask.group));
+    DefinitionAnswer answer;
+    for (const auto& [id, definition] : tables_.definitions) {
+      if (definition.group == ask.group && definition.task_id == ask.task_id)
+        answer.definition = definition;
+    }
+    return ReadAnswer{std::move(answer)};
+  }
+
   Result<ReadAnswer> operator()(const ReadOccurrences& ask) const {
     const WaitingTable* table = CARILLON_TRY(group_table(ask.group));
     OccurrencesAnswer answer{.waiting = table->of_definition(ask.definition, ask.limit)};

@@ -86,6 +86,15 @@ struct FindAnswer {
   std::optional<ExecutingJob> executing{};
 };
 
+// Also of groups that others look after.
+struct ReadDefinition {
+  GroupId group{};
+  std::string task_id{};
+};
+struct DefinitionAnswer {
+  std::optional<Definition> definition{};
+};
+
 // The jobs of a definition that wait or execute, at most `limit`.
 struct ReadOccurrences {
   DefinitionId definition{};
@@ -188,18 +197,18 @@ struct NodesAnswer {
   std::vector<NodeRow> nodes{};
 };
 
-using Read =
-    std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelayed, Find, ReadOccurrences,
-                 ReadFeedback, ReadInbox, ReadExecutors, ReadExecutorResults, MakeGroup,
-                 ListWaiting, ListExecuting, ListHistory, ListOutput, CountWaiting, ListNodes>;
+using Read = std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelayed, Find,
+                          ReadDefinition, ReadOccurrences, ReadFeedback, ReadInbox, ReadExecutors,
+                          ReadExecutorResults, MakeGroup, ListWaiting, ListExecuting, ListHistory,
+                          ListOutput, CountWaiting, ListNodes>;
 // ReadDue, ReadUpcoming, ReadDelayed, ListWaiting: JobsAnswer. ReadOccurrences: OccurrencesAnswer.
 struct OccurrencesAnswer {
   std::vector<WaitingJob> waiting{};
   std::vector<ExecutingJob> executing{};
 };
-using ReadAnswer =
-    std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, OccurrencesAnswer,
-                 FeedbackAnswer, InboxAnswer, ExecutorsAnswer, ExecutorResultsAnswer, GroupAnswer,
-                 ExecutingAnswer, HistoryAnswer, OutputAnswer, CountAnswer, NodesAnswer>;
+using ReadAnswer = std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, DefinitionAnswer,
+                                OccurrencesAnswer, FeedbackAnswer, InboxAnswer, ExecutorsAnswer,
+                                ExecutorResultsAnswer, GroupAnswer, ExecutingAnswer, HistoryAnswer,
+                                OutputAnswer, CountAnswer, NodesAnswer>;
 
 }  // namespace carillon::jobtracker

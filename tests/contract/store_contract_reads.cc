@@ -55,6 +55,7 @@ TEST_P(StoreContract, DoesNotKnowAGroupThatWasNotMade) {
   for (const Read& question :
        {Read{ReadDue{.group = none, .limit = 1}}, Read{ReadUpcoming{.group = none, .limit = 1}},
         Read{ListWaiting{.group = none, .limit = 1}}, Read{Find{.group = none, .task_id = "x"}},
+        Read{ReadDefinition{.group = none, .task_id = "x"}},
         Read{ReadOccurrences{.group = none, .limit = 1}}}) {
     const auto answer = store_->read(question);
     ASSERT_FALSE(answer.ok()) << question.index();
@@ -202,6 +203,18 @@ TEST_P(StoreReads, FindsJobsByTheirMadeUpTaskIdAndByTheirNumber) {
   EXPECT_EQ(ask<FindAnswer>(Find{.job_id = keyed.id}).waiting, keyed);
   EXPECT_EQ(ask<FindAnswer>(Find{.group = group_, .job_id = keyed.id}).waiting, keyed);
   EXPECT_FALSE(ask<FindAnswer>(Find{.group = make_group("other"), .job_id = keyed.id}).waiting);
+}
+
+TEST_P(StoreReads, ReadsADefinitionByItsTaskId) {
+  const auto hourly = new_definition("hourly");
+  committed({AddDefinition{hourly, {}}, AddJob{new_keyed_job("job")}});
+  const auto read = [&](GroupId group, const std::string& task_id) {
+    return ask<DefinitionAnswer>(ReadDefinition{.group = group, .task_id = task_id}).definition;
+  };
+  EXPECT_EQ(read(group_, "hourly"), hourly);
+  EXPECT_FALSE(read(group_, "job"));
+  EXPECT_FALSE(read(group_, "nobody"));
+  EXPECT_FALSE(read(make_group("other"), "hourly"));
 }
 
 TEST_P(StoreReads, ReadsTheOccurrencesOfADefinition) {

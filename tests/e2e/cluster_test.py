@@ -163,17 +163,66 @@ class Divided(ClusterTest):
         self.assertEqual(sorted(told), sorted(tasks))
         self.assertEqual(self.one.number("SELECT COUNT(*) FROM lts_feedback_queue"), 0)
 
+    def submit_parent(self, group, task, child_group, child, **more):
+        spec = {"task_id": task, "group": group, "manual": True, "shell": KEEP_STAMPS,
+                "overlap": "parallel", "children": [{"group": child_group, "task_id": child}]}
+        return self.client("-o", "jsonl", "submit", "--stdin", stdin=json.dumps(spec) + "\n",
+                           **more)
+
+    def test_a_loop_over_groups_of_two_job_trackers_is_refused(self):
+        self.start_cluster()
+        (here, there), (elsewhere, _) = self.groups_of().values()
+        first = self.submit_parent(here, "a", elsewhere, "b").lines()[0]
+        self.assertIn(f"not defined yet: {elsewhere}/b", first["warning"])
+        second = self.submit_parent(elsewhere, "b", there, "c").lines()[0]
+        self.assertIn(f"not defined yet: {there}/c", second["warning"])
+        refused = self.submit_parent(there, "c", here, "a", status=1).lines()[0]
+        self.assertIn(f"children make a loop: {there}/c > {here}/a > {elsewhere}/b > {there}/c",
+                      refused["reason"])
+        again = self.submit_parent(elsewhere, "before", here, "a").lines()[0]
+        self.assertNotIn("warning", again)
+
+    def test_a_loop_that_was_stored_all_the_same_is_not_run_round(self):
+        # As two submissions at the same time may store it, each before the other is to be seen.
+        self.start_cluster()
+        (here, _), (elsewhere, _) = self.groups_of().values()
+
+        def rename(old, new):
+            for tracker in self.trackers[:2]:
+                tracker.kill()
+            for table in ("lts_repeat_job_queue", "lts_task_id"):
+                self.one.write(f"UPDATE {table} SET task_id = '{new}' WHERE task_id = '{old}'")
+            for which in range(2):
+                self.start(which)
+            self.wait_divided([2, 2])
+
+        self.submit_parent(here, "a", elsewhere, "b")
+        rename("a", "hidden")
+        self.submit_parent(elsewhere, "b", here, "a")
+        rename("hidden", "a")
+        self.client("trigger", "a", "--group", here)
+        wait_for("the loop to be noticed", lambda: any(
+            "children make a loop: " in row["message"]
+            for row in self.client("-o", "jsonl", "history").lines()))
+        self.check_each_ran_once(["a"])
+
     def test_a_success_triggers_children_of_every_group(self):
         self.start_cluster()
         for group in GROUPS:
             self.submit(group, f"child-of-{group}", more=["--manual"])
         children = [{"group": group, "task_id": f"child-of-{group}"} for group in GROUPS]
+        children += [{"group": group, "task_id": "nobody"} for group in GROUPS]
         parent = {"task_id": "parent", "group": GROUPS[0], "shell": KEEP_STAMPS, "children": children}
         self.client("submit", "--stdin", stdin=json.dumps(parent) + "\n")
         wait_for("the children", lambda: len(self.read_stamps()) == 5)
         time.sleep(1)
         self.check_each_ran_once(["parent", *(f"child-of-{group}" for group in GROUPS)])
         self.assertEqual(self.one.number("SELECT COUNT(*) FROM lts_inbox"), 0)
+        own = next(groups for groups in self.groups_of().values() if GROUPS[0] in groups)
+        left_out = self.client("-o", "jsonl", "history", "--task-id", "nobody").lines()
+        self.assertEqual(sorted(row["group"] for row in left_out), sorted(set(GROUPS) - set(own)))
+        self.assertEqual({row["message"] for row in left_out},
+                         {"not triggered by the success of another: is not defined"})
 
 
 class Killed(ClusterTest):

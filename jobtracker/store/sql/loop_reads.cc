@@ -235,6 +235,19 @@ Result<ReadAnswer> SqlReads::read(const Find& ask) {
   return ReadAnswer{std::move(answer)};
 }
 
+Result<ReadAnswer> SqlReads::read(const ReadDefinition& ask) {
+  DefinitionAnswer answer;
+  const ReadAnswer holder = CARILLON_TRY(read(Find{.group = ask.group, .task_id = ask.task_id}));
+  const DefinitionId id = std::get<FindAnswer>(holder).definition;
+  for (const std::string_view table : {kCronTable, kRepeatTable}) {
+    if (!id) break;
+    CARILLON_TRY(db_.query(select_from(kDefinitionColumns, table, " WHERE definition_id = ?"),
+                           SqlValues{value_of(id)},
+                           [&](const sql::Row& row) { answer.definition = definition_of(row); }));
+  }
+  return ReadAnswer{std::move(answer)};
+}
+
 Result<ReadAnswer> SqlReads::read(const ReadOccurrences& ask) {
   OccurrencesAnswer answer;
   const std::string_view table = CARILLON_TRY(groups_.table_of(db_, ask.group));

@@ -32,6 +32,7 @@ class SqlReads {
   Result<ReadAnswer> read(const ReadUpcoming& ask);
   Result<ReadAnswer> read(const ReadDelayed& ask);
   Result<ReadAnswer> read(const Find& ask);
+  Result<ReadAnswer> read(const ReadDefinition& ask);
   Result<ReadAnswer> read(const ReadOccurrences& ask);
   Result<ReadAnswer> read(const ReadFeedback& ask);
   Result<ReadAnswer> read(const ReadInbox& ask);

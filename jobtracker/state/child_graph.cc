@@ -1,9 +1,11 @@
-#include "jobtracker/intake/child_graph.h"
+#include "jobtracker/state/child_graph.h"
 
 #include <algorithm>
 #include <deque>
+#include <set>
 
 #include "shared/base/utf8.h"
+#include "shared/wire/codec.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -21,18 +23,65 @@ const ActiveDefinition* ChildGraph::definition_of(const Task& task) const {
   return group == nullptr ? nullptr : catalog_.definition(group->id, task.second);
 }
 
-std::vector<ChildGraph::Task> ChildGraph::children_of(const Task& task) const {
+std::vector<ChildGraph::Task> ChildGraph::children_of(const Task& task,
+                                                      const Foreign& foreign) const {
   std::vector<Task> all;
   const auto add = [&all](const std::vector<Child>& children) {
     for (const Child& child : children) all.push_back(task_of(child.group, child.task_id));
   };
   if (const ActiveDefinition* definition = definition_of(task)) add(definition->spec.children);
+  if (const auto read = foreign.find(task); read != foreign.end() && read->second) {
+    add(*read->second);
+  }
   const auto [first, last] = under_way_.equal_range(task);
   for (auto one = first; one != last; ++one) add(one->second);
   return all;
 }
 
-Status ChildGraph::check(const JobSpec& spec) const {
+struct ChildGraph::Walk {
+  Foreign foreign{};
+  std::set<Task> found{};
+  std::deque<Task> to_look_at{};
+  OnForeign then{};
+
+  void find(Task task) {
+    if (found.insert(task).second) to_look_at.push_back(std::move(task));
+  }
+};
+
+void ChildGraph::read_foreign(const std::vector<Child>& children, OnForeign then) {
+  if (children.empty() || ownership_.has_all()) return then(Foreign{});
+  auto walk = std::make_shared<Walk>();
+  walk->then = std::move(then);
+  for (const Child& child : children) walk->find(task_of(child.group, child.task_id));
+  go_on(walk);
+}
+
+void ChildGraph::go_on(const std::shared_ptr<Walk>& walk) {
+  while (!walk->to_look_at.empty() && walk->found.size() <= kDescendantsMax) {
+    const Task task = std::move(walk->to_look_at.front());
+    walk->to_look_at.pop_front();
+    const Group* group = catalog_.group(task.first);
+    if (group == nullptr || ownership_.has(group->id)) {
+      for (Task& child : children_of(task, {})) walk->find(std::move(child));
+      continue;
+    }
+    const ReadDefinition question{.group = group->id, .task_id = task.second};
+    return batcher_.ask(question, [this, walk, task](Result<ReadAnswer> answer) {
+      if (!answer.ok()) return walk->then(answer.error());
+      auto& children = walk->foreign[task];
+      if (const auto& found = std::get<DefinitionAnswer>(answer.value()).definition) {
+        auto spec = wire::decode_spec(found->spec);
+        children = spec.ok() ? std::move(spec.value().children) : std::vector<Child>{};
+        for (const Child& child : *children) walk->find(task_of(child.group, child.task_id));
+      }
+      go_on(walk);
+    });
+  }
+  walk->then(std::move(walk->foreign));
+}
+
+Status ChildGraph::check(const JobSpec& spec, const Foreign& foreign) const {
   const Task self = task_of(spec.group, spec.task_id);
   std::map<Task, Task> parents;  // of each descendant, the one that it was found by
   std::deque<Task> to_look_at;
@@ -48,7 +97,7 @@ Status ChildGraph::check(const JobSpec& spec) const {
     }
     const Task task = std::move(to_look_at.front());
     to_look_at.pop_front();
-    for (const Task& child : children_of(task)) find(child, task);
+    for (const Task& child : children_of(task, foreign)) find(child, task);
   }
   if (!parents.contains(self)) return {};
   std::string loop = self.first + "/" + self.second;
@@ -59,10 +108,12 @@ Status ChildGraph::check(const JobSpec& spec) const {
   return Error{ErrorCode::kInvalidArgument, "children make a loop: " + loop};
 }
 
-std::string ChildGraph::undefined_of(const JobSpec& spec) const {
+std::string ChildGraph::undefined_of(const JobSpec& spec, const Foreign& foreign) const {
   std::string names;
   for (const Child& child : spec.children) {
-    if (definition_of(task_of(child.group, child.task_id)) != nullptr) continue;
+    const Task task = task_of(child.group, child.task_id);
+    const auto read = foreign.find(task);
+    if (definition_of(task) != nullptr || (read != foreign.end() && read->second)) continue;
     names += (names.empty() ? "" : ", ") + child.group + "/" + child.task_id;
     if (names.size() > 200) return names + " ...";
   }

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jobtracker/state/catalog.h"
+#include "jobtracker/state/ownership.h"
+#include "jobtracker/store/batcher.h"
+
+namespace carillon::jobtracker {
+
+// Which definition triggers which: none must trigger itself, by whatever way. Children need not be
+// defined yet, so each new definition is checked against all that are there and all that are just
+// being stored. Those of groups that other job trackers look after are read from the store.
+//
+// Thread: the loop.
+class ChildGraph {
+ public:
+  using Task = std::pair<std::string, std::string>;  // group in lower case, task id
+  // What was read of other job trackers' definitions: their children. None: it is not defined.
+  using Foreign = std::map<Task, std::optional<std::vector<Child>>>;
+  using OnForeign = std::function<void(Result<Foreign>)>;
+
+  ChildGraph(Catalog& catalog, const Ownership& ownership, Batcher& batcher)
+      : catalog_(catalog), ownership_(ownership), batcher_(batcher) {}
+
+  // Reads what these lead to. At once if there is nothing to read.
+  void read_foreign(const std::vector<Child>& children, OnForeign then);
+
+  // kInvalidArgument: names the loop that this definition closes; or it has more descendants than
+  // can be looked through.
+  Status check(const JobSpec& spec, const Foreign& foreign) const;
+  // Those of its children that are not defined by now, for a person; empty: none.
+  std::string undefined_of(const JobSpec& spec, const Foreign& foreign) const;
+
+  // A definition is on its way to the store. Each begin() is followed by an end().
+  void begin(const JobSpec& spec);
+  void end(const std::string& group, const std::string& task_id);
+
+ private:
+  struct Walk;
+
+  static Task task_of(const std::string& group, const std::string& task_id);
+  const ActiveDefinition* definition_of(const Task& task) const;
+  std::vector<Task> children_of(const Task& task, const Foreign& foreign) const;
+  void go_on(const std::shared_ptr<Walk>& walk);
+
+  Catalog& catalog_;
+  const Ownership& ownership_;
+  Batcher& batcher_;
+  std::multimap<Task, std::vector<Child>> under_way_;
+};
+
+}  // namespace carillon::jobtracker
