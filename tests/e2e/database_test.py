@@ -42,11 +42,12 @@ class Database(LoadedTest):
         wait_for("it to be back", lambda: "the store is back" in cluster.tracker.log())
         self.finish(cluster, load, cluster.tracker)
 
-    def test_it_stands_still_for_five_seconds(self):
+    def test_it_stands_still_for_ten_seconds(self):
         cluster, load = self.loaded()
         time.sleep(self.random.uniform(1.0, 2.5))
         self.mariadb.server.send(signal.SIGSTOP)
-        time.sleep(5)
+        self.addCleanup(self.mariadb.server.send, signal.SIGCONT)
+        time.sleep(10)
         self.mariadb.server.send(signal.SIGCONT)
         time.sleep(1)
         self.finish(cluster, load, cluster.tracker)

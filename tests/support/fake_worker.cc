@@ -149,8 +149,8 @@ void FakeWorker::finish(const wire::AttemptId& id, const FakeRun& run) {
   unconfirmed_[id] = {.id = id,
                       .outcome = run.outcome,
                       .message = run.message,
-                      .started_at = record.started_wall,
-                      .ended_at = clock_.wall_now(),
+                      .started_at = record.started_wall + config_.clock_ahead,
+                      .ended_at = clock_.wall_now() + config_.clock_ahead,
                       .later = run.later};
   running_.erase(found);
   fetcher_.on_finished(id, took);

@@ -23,6 +23,7 @@ struct FakeWorkerConfig {
   int threads = 2;
   SessionId session{};
   std::vector<std::string> allow{};  // kinds of run it accepts; empty: all
+  Duration clock_ahead{};            // of its machine, before everybody else's
 };
 
 // How a fake run goes.

@@ -97,5 +97,36 @@ TEST(Outage, AClockThatIsSetByAnHourEitherWayKillsNobodyAndRepeatsNothing) {
   }
 }
 
+TEST(Outage, AClockThatIsSetBackStopsSchedulesUntilItHasCaughtUp) {
+  OutageBundle bundle;
+  const WallTime before = bundle.now();
+  bundle.clock.set_wall(before - hours{1});
+  bundle.run_for(seconds{10});
+  const std::size_t ran = bundle.runs_of("tick").size();
+  bundle.run_to(before - seconds{10});
+  EXPECT_EQ(bundle.runs_of("tick").size(), ran) << "each fire once, though its time comes twice";
+  bundle.run_to(before + minutes{1});
+  EXPECT_GE(bundle.runs_of("tick").size(), ran + 50);
+  bundle.expect_nothing_doubled();
+}
+
+TEST(Outage, ATaskTrackersClockThatIsAnHourOffIsSeenInTheHistoryOnly) {
+  for (const Duration off : {Duration{hours{1}}, -Duration{hours{1}}}) {
+    SCOPED_TRACE(off.count());
+    TrackerBundle bundle;
+    runs_take(bundle.add_worker({.threads = 8, .clock_ahead = off}), milliseconds{100});
+    bundle.submit(job_every("tick", seconds{1}));
+    bundle.run_for(minutes{1});
+    EXPECT_GE(bundle.runs_of("tick").size(), 59u) << bundle.story("tick");
+    EXPECT_EQ(bundle.stat("workers_lost_total"), 0);
+    for (const LogEntry& entry : bundle.log("tick")) {
+      EXPECT_EQ(entry.state, LogState::kSucceeded);
+      EXPECT_GE(entry.started_at, entry.trigger_time + off);
+      EXPECT_LE(entry.started_at, entry.trigger_time + off + seconds{1});
+      EXPECT_LE(entry.ended_at, bundle.now());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace carillon::testing

@@ -142,6 +142,24 @@ TEST(Misfire, FireAllKeepsToItsMaxAndWindow) {
 }
 
 // The tracker dies once more before everything has its outcome.
+// The fire came three minutes before there was a job tracker again.
+TEST(Misfire, BeginsWithTheJobsOwnThreshold) {
+  for (const bool is_missed : {false, true}) {
+    TrackerBundle bundle;
+    bundle.add_worker();
+    JobSpec job = job_every("a", hours{1});
+    job.schedule.first = bundle.now() + minutes{10};
+    job.misfire = {.policy = MisfirePolicy::kSkip,
+                   .threshold = is_missed ? minutes{2} : minutes{4}};
+    bundle.submit(job);
+    bundle.run_for(minutes{1});
+    bundle.restart_after(minutes{12});
+    bundle.run_for(minutes{1});
+    EXPECT_THAT(bundle.runs(), SizeIs(is_missed ? 0 : 1)) << bundle.story("a");
+    EXPECT_EQ(missed(bundle, "a"), is_missed ? 1 : 0);
+  }
+}
+
 TEST_P(AfterDownTime, EveryFireHasOneOutcomeAlsoAfterACrashInTheRecovery) {
   constexpr int kJobs = 40;
   for (const int moment : {2, 5, 10, 15, 20, 25, 30, 60, 200}) {
