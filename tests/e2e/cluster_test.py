@@ -163,6 +163,21 @@ class Divided(ClusterTest):
         self.assertEqual(sorted(told), sorted(tasks))
         self.assertEqual(self.one.number("SELECT COUNT(*) FROM lts_feedback_queue"), 0)
 
+    def test_a_group_that_was_given_away_and_came_back_is_recovered_and_told_of(self):
+        workers = self.start_cluster()
+        group = self.groups_of()[1][0]
+        self.assertEqual(self.trackers[1].stop(), 0)
+        wait_for("the first to have all again", lambda: len(self.groups_of()[0]) == len(GROUPS))
+        self.submit(group, "long", f"{KEEP_STAMPS}; sleep 2",
+                    more=["--need-feedback", "--client-group", "billing"])
+        wait_for("it to run", lambda: len(self.read_stamps()) == 1)
+        workers[GROUPS.index(group)].kill()
+        self.one.start_worker("--tracker", self.all, "--group", group, threads=4,
+                              env={"STAMPS": str(self.stamps)})
+        row, = self.client("-o", "jsonl", "feedback", "--client-group", "billing", "--limit", 1).lines()
+        self.assertEqual((row["task_id"], row["state"], row["attempt"]), ("long", "succeeded", 2))
+        self.assertEqual([task for task, _ in self.read_stamps()], ["long", "long"])
+
     def submit_parent(self, group, task, child_group, child, **more):
         spec = {"task_id": task, "group": group, "manual": True, "shell": KEEP_STAMPS,
                 "overlap": "parallel", "children": [{"group": child_group, "task_id": child}]}
