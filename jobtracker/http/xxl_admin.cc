@@ -7,6 +7,7 @@
 #include "shared/base/secret.h"
 #include "shared/base/utf8.h"
 #include "shared/net/http_url.h"
+#include "shared/net/metadata_address.h"
 #include "shared/wire/xxl/read.h"
 #include "shared/wire/xxl/write.h"
 
@@ -79,20 +80,14 @@ Status check_app_name(const std::string& name) {
   return refused("registryKey is no app name: 1 to 64 letters, digits, '.', '_' and '-'");
 }
 
-// A cloud's secrets lie at a link-local address; no executor does.
-bool is_link_local(const std::string& host) {
-  const std::string text = lower_ascii(host);
-  return text.starts_with("169.254.") || text.starts_with("fe80:") ||
-         text.find("ffff:169.254.") != std::string::npos;
-}
-
 Status check_address(const std::string& address) {
   if (address.size() > kAddressBytesMax || !is_printable_utf8(address))
     return refused("registryValue is longer than " + std::to_string(kAddressBytesMax) +
                    " bytes or holds control characters");
   const net::HttpUrl url = CARILLON_TRY(net::parse_http_url(address));
-  if (is_link_local(url.host))
-    return refused("registryValue '" + address + "' is a link-local address, which is not called");
+  if (net::is_metadata_address(url.host))
+    return refused("registryValue '" + address +
+                   "' is a link-local or metadata address, which is not called");
   return {};
 }
 

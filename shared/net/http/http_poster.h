@@ -22,14 +22,13 @@ struct HttpPosterConfig {
   // How long after an answer its connection is used again. Longer spares connecting; too long meets
   // servers that are just closing what is idle, and nobody knows whether they took a request.
   Duration reuse_max = std::chrono::seconds{4};
-  // Link-local addresses, where clouds tell each machine its secrets, are not called.
-  bool allow_link_local = false;
 };
 
 // Sends over http, with connections that are kept open, on a thread of its own. Each server has
 // connections and a line of its own, so that one that hangs delays no other.
 //
-// A request that was written on a connection which then broke is never sent again by itself.
+// A request that was written on a connection which then broke is never sent again by itself. What
+// is_metadata_address() is not called, whatever a name resolves to.
 //
 // Thread: the loop's, inside and out.
 class HttpPoster final : public Poster {

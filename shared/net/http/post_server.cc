@@ -5,22 +5,13 @@
 
 #include <boost/asio/ip/address.hpp>
 
+#include "shared/net/metadata_address.h"
+
 namespace carillon::net {
 namespace {
 
 using boost::asio::ip::tcp;
 using boost::system::error_code;
-
-bool is_link_local(const boost::asio::ip::address& address) {
-  const auto is_v4 = [](const boost::asio::ip::address_v4& v4) {
-    return (v4.to_uint() >> 16) == 0xA9FE;  // 169.254
-  };
-  if (address.is_v4()) return is_v4(address.to_v4());
-  const boost::asio::ip::address_v6 v6 = address.to_v6();
-  if (v6.is_v4_mapped())
-    return is_v4(boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, v6));
-  return v6.is_link_local();
-}
 
 }  // namespace
 
@@ -121,10 +112,11 @@ void PostServer::on_resolved(const Endpoints& found, const std::string& failure)
   is_resolving_ = false;
   std::string why = failure;
   for (const tcp::endpoint& endpoint : found) {
-    if (parts_.config.allow_link_local || !is_link_local(endpoint.address())) {
-      endpoints_.push_back(endpoint);
+    const std::string address = endpoint.address().to_string();
+    if (is_metadata_address(address)) {
+      why = address + " is a link-local or metadata address, which is not called";
     } else {
-      why = endpoint.address().to_string() + " is a link-local address, which is not called";
+      endpoints_.push_back(endpoint);
     }
   }
   if (!endpoints_.empty()) return connect_more();

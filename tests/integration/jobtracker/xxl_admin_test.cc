@@ -276,7 +276,11 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCall{"/api/registry",
                     R"({"registryGroup":"EXECUTOR","registryKey":"a",)"
                     R"("registryValue":"http://[::ffff:169.254.169.254]/"})",
-                    "link-local"}));
+                    "link-local"},
+        RefusedCall{"/api/registry",
+                    R"({"registryGroup":"EXECUTOR","registryKey":"a",)"
+                    R"("registryValue":"http://100.100.100.200/latest/meta-data/"})",
+                    "metadata address"}));
 
 TEST(XxlAdmin, RefusesWhatIsNoPost) {
   Admin a;

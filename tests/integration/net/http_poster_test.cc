@@ -195,6 +195,8 @@ TEST(HttpPoster, SaysThatNothingWasSentToAnAddressThatIsNotCalled) {
   EXPECT_THAT(error_of("http://169.254.169.254/latest/meta-data"), HasSubstr("link-local"));
   EXPECT_THAT(error_of("http://[fe80::1]:9999"), HasSubstr("link-local"));
   EXPECT_THAT(error_of("http://[::ffff:169.254.169.254]"), HasSubstr("link-local"));
+  EXPECT_THAT(error_of("http://2852039166/"), HasSubstr("link-local"));
+  EXPECT_THAT(error_of("http://100.100.100.200/"), HasSubstr("metadata"));
   EXPECT_THAT(error_of("http://no-such-host.invalid:9999"), StartsWith("cannot connect to"));
   const PostOutcome split = p.outcome_of({.id = ++id,
                                           .url = "http://127.0.0.1:1",

@@ -1,0 +1,30 @@
+#include "shared/net/metadata_address.h"
+
+#include <gtest/gtest.h>
+
+namespace carillon::net {
+namespace {
+
+TEST(MetadataAddress, IsLinkLocalOrOneOfSomeClouds) {
+  for (const char* host : {"169.254.169.254", "169.254.0.23", "fe80::1", "FE80::1", "fe80::1%eth0",
+                           "::ffff:169.254.169.254", "::ffff:a9fe:a9fe", "100.100.100.200",
+                           "192.0.0.192", "fd00:ec2::254"}) {
+    EXPECT_TRUE(is_metadata_address(host)) << host;
+  }
+}
+
+TEST(MetadataAddress, MayBeWrittenAsANumber) {
+  for (const char* host : {"2852039166", "0xA9FEA9FE", "0251.0376.0251.0376", "169.254.43518"}) {
+    EXPECT_TRUE(is_metadata_address(host)) << host;
+  }
+}
+
+TEST(MetadataAddress, IsNoOtherAddressAndNoName) {
+  for (const char* host : {"", "10.1.2.3", "127.0.0.1", "169.253.1.1", "100.100.100.201", "::1",
+                           "fd00:ec2::253", "fec0::1", "169.254.example.com", "h"}) {
+    EXPECT_FALSE(is_metadata_address(host)) << host;
+  }
+}
+
+}  // namespace
+}  // namespace carillon::net
