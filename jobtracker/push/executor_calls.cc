@@ -1,6 +1,9 @@
 #include "jobtracker/push/executor_calls.h"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "jobtracker/state/id_source.h"
@@ -12,8 +15,11 @@ namespace {
 
 using wire::xxl::BlockStrategy;
 
-// Marks a parsed refusal of the Java executor and those that follow it.
-constexpr std::string_view kDiscardedText = "block strategy effect";
+// By which executors refuse what DISCARD_LATER discards: of the Java executor and those that follow
+// it, pyxxl, xxl-job-executor-go, and xxl-job of npm.
+constexpr std::array<std::string_view, 4> kDiscardedTexts{
+    "block strategy effect", "is already executing and this has been discarded",
+    "There are tasks running", "There is already have a same job is running"};
 constexpr std::string_view kNoSuchPathText = "uri-mapping(/run) not found";
 
 std::uint64_t mixed(std::uint64_t value) {  // splitmix64
@@ -30,9 +36,23 @@ std::int64_t version_of(std::string_view source) {
   return static_cast<std::int64_t>(hash >> 20U);
 }
 
-bool is_array(std::string_view body) {
+// One executor answers a call that it refuses with the results that it would report. Nothing: it is
+// no array.
+std::optional<std::string> refusal_in_array(std::string_view body) {
   const std::size_t first = body.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && body[first] == '[';
+  if (first == std::string_view::npos || body[first] != '[') return std::nullopt;
+  const auto list = wire::xxl::read_results(body);
+  if (!list.ok() || list.value().results.empty()) return "an array";
+  return list.value().results.front().message.value_or("an array");
+}
+
+RunVerdict refusal(std::string message, Block block) {
+  const bool is_discard =
+      block == Block::kDiscardLater &&
+      std::any_of(kDiscardedTexts.begin(), kDiscardedTexts.end(),
+                  [&](std::string_view text) { return message.find(text) != std::string::npos; });
+  return {.answer = is_discard ? RunAnswer::kDiscarded : RunAnswer::kRefused,
+          .reason = std::move(message)};
 }
 
 }  // namespace
@@ -93,8 +113,7 @@ RunVerdict verdict_on_run(const net::PostOutcome& outcome, Block block) {
   const auto reply = wire::xxl::read_reply(outcome.body);
   if (!reply.ok()) {
     const std::string status = "HTTP status " + std::to_string(outcome.status);
-    // One executor answers a call that it refuses with the results that it would report.
-    if (is_array(outcome.body)) return {.answer = RunAnswer::kRefused, .reason = "an array"};
+    if (auto message = refusal_in_array(outcome.body)) return refusal(std::move(*message), block);
     // What a proxy says instead of it (502, 504) does not tell whether it was asked.
     const bool is_no_executor = outcome.status >= 300 && outcome.status < 500;
     if (is_no_executor || outcome.status == 501) {
@@ -105,11 +124,7 @@ RunVerdict verdict_on_run(const net::PostOutcome& outcome, Block block) {
   if (reply.value().ok()) return {.answer = RunAnswer::kTaken};
   const std::string& message = reply.value().message;
   if (message.find(kNoSuchPathText) != std::string::npos) return {.answer = RunAnswer::kOtherPath};
-  if (block == Block::kDiscardLater && message.find(kDiscardedText) != std::string::npos) {
-    return {.answer = RunAnswer::kDiscarded, .reason = message};
-  }
-  return {.answer = RunAnswer::kRefused,
-          .reason = message.empty() ? "code " + std::to_string(reply.value().code) : message};
+  return refusal(message.empty() ? "code " + std::to_string(reply.value().code) : message, block);
 }
 
 BeatAnswer answer_to_beat(const net::PostOutcome& outcome) {

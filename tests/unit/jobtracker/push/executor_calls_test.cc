@@ -1,0 +1,69 @@
+#include "jobtracker/push/executor_calls.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace carillon::jobtracker {
+namespace {
+
+using ::testing::HasSubstr;
+using Kind = net::PostOutcome::Kind;
+
+RunVerdict verdict(const std::string& body, Block block = Block::kSerialExecution,
+                   int status = 200) {
+  return verdict_on_run({.kind = Kind::kAnswered, .status = status, .body = body}, block);
+}
+
+// As each library words it: Java, pyxxl, Go (an array), npm's xxl-job.
+class DiscardedRun : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(DiscardedRun, IsTakenForOneOnlyWhereItsJobWantsIt) {
+  EXPECT_EQ(verdict(GetParam(), Block::kDiscardLater).answer, RunAnswer::kDiscarded);
+  EXPECT_EQ(verdict(GetParam(), Block::kSerialExecution).answer, RunAnswer::kRefused);
+  EXPECT_EQ(verdict(GetParam(), Block::kCoverEarly).answer, RunAnswer::kRefused);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Executors, DiscardedRun,
+    ::testing::Values(
+        R"({"code":500,"msg":"block strategy effect：Discard Later"})",
+        R"({"code":500,"msg":"The same job [RunData(jobId=7)] is already executing and this has been discarded."})",
+        R"([{"logId":1,"logDateTim":2,"executeResult":{"code":500,"msg":"There are tasks running"},)"
+        R"("handleCode":500,"handleMsg":"There are tasks running"}])",
+        R"({"code":500,"msg":"There is already have a same job is running."})"));
+
+TEST(RunVerdict, IsARefusalForAnyOtherReasonThoughTheJobDiscards) {
+  for (const char* body : {R"({"code":500,"msg":"job handler [echo] not found."})",
+                           R"({"code":500})", R"([{"logId":1,"handleCode":500}])", "[]", "[7",
+                           R"([{"logId":1,"handleCode":500,"handleMsg":"Task not registered"}])"}) {
+    SCOPED_TRACE(body);
+    EXPECT_EQ(verdict(body, Block::kDiscardLater).answer, RunAnswer::kRefused);
+  }
+}
+
+TEST(RunVerdict, SaysWhatARefusalInAnArraySays) {
+  EXPECT_EQ(verdict(R"([{"logId":1,"handleCode":500,"handleMsg":"Task not registered"}])").reason,
+            "Task not registered");
+  EXPECT_EQ(verdict("[]").reason, "an array");
+}
+
+TEST(RunVerdict, IsUnknownWhereTheAnswerCannotBeRead) {
+  for (const char* body : {"", "ok", "<html>", "{}", R"({"msg":"fine"})", R"({"code":"so-so"})"}) {
+    SCOPED_TRACE(body);
+    EXPECT_EQ(verdict(body).answer, RunAnswer::kUnknown);
+    EXPECT_EQ(verdict(body, Block::kSerialExecution, 502).answer, RunAnswer::kUnknown);
+  }
+}
+
+TEST(RunVerdict, IsARefusalWhereNoExecutorIsBehindTheAddress) {
+  for (const int status : {302, 400, 404, 405, 501}) {
+    const RunVerdict found = verdict("<html>", Block::kSerialExecution, status);
+    EXPECT_EQ(found.answer, RunAnswer::kRefused) << status;
+    EXPECT_THAT(found.reason, HasSubstr(std::to_string(status)));
+  }
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker
