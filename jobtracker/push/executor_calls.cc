@@ -127,6 +127,11 @@ RunVerdict verdict_on_run(const net::PostOutcome& outcome, Block block) {
   return refusal(message.empty() ? "code " + std::to_string(reply.value().code) : message, block);
 }
 
+bool says_it_was_killed(std::string_view message) {
+  return message.find("Job Task: ") != std::string_view::npos &&
+         message.find(" is killed.") != std::string_view::npos;
+}
+
 BeatAnswer answer_to_beat(const net::PostOutcome& outcome) {
   if (outcome.kind == net::PostOutcome::Kind::kNotSent) {
     return outcome.is_refused ? BeatAnswer::kGone : BeatAnswer::kSilent;

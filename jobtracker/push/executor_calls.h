@@ -40,6 +40,9 @@ struct RunVerdict {
 };
 RunVerdict verdict_on_run(const net::PostOutcome& outcome, Block block);
 
+// One client reports a run that it was told to kill as a success, in words of its own.
+bool says_it_was_killed(std::string_view message);
+
 // Of /idleBeat and /beat: what the executor says, if it says something.
 enum class BeatAnswer {
   kYes,    // it is there; or idle

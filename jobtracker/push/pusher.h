@@ -138,6 +138,7 @@ class Pusher {
   void call_next(Job& job, Run& run, const std::string& why);
 
   void replace_run(Job& job, Run& run, std::vector<std::string> order);
+  void note_late(std::int64_t log_id, std::int32_t code);
   void end_run(Job& job, Run& run, std::int32_t code, std::string message, OnStored done = {});
   void end_shard(Job& job, Run& run, LogState state, OnStored done);
   LogEntry log_of_shard(const Job& job, const Run& run, LogState state) const;
@@ -190,6 +191,7 @@ class Pusher {
   std::int64_t calls_made_ = 0;
   std::int64_t runs_lost_ = 0;
   std::int64_t late_results_ = 0;
+  SteadyTime late_quiet_until_{};
 };
 
 }  // namespace carillon::jobtracker

@@ -15,6 +15,8 @@ constexpr Duration kBeatLeast = std::chrono::milliseconds{50};  // between two b
 constexpr Duration kAskSeldom = std::chrono::minutes{1};
 // An end that the store did not take is reported again.
 constexpr Duration kReportAgain = std::chrono::seconds{2};
+// Between two lines about late results.
+constexpr Duration kLateQuiet = std::chrono::seconds{10};
 
 std::int32_t code_of(std::int64_t code) {
   const bool is_one = code > 0 && code <= INT32_MAX;
@@ -66,8 +68,7 @@ void Pusher::results(ExecutorResults results, OnStored done) {
     }
     Run* run = find_run(one.log_id);
     if (run == nullptr || run->row.code != 0) {
-      ++late_results_;
-      log_.info("a late result of an executor changes nothing", "log_id", one.log_id, "code", code);
+      note_late(one.log_id, code);
     }
     if (run == nullptr) continue;
     answer->expect();
@@ -85,7 +86,18 @@ void Pusher::results(ExecutorResults results, OnStored done) {
   told({});
 }
 
+// Whoever tells a thousand a second fills no disk.
+void Pusher::note_late(std::int64_t log_id, std::int32_t code) {
+  ++late_results_;
+  const SteadyTime now = clock_.steady_now();
+  if (now < late_quiet_until_) return;
+  late_quiet_until_ = now + kLateQuiet;
+  log_.info("a late result of an executor changes nothing", "log_id", log_id, "code", code,
+            "so_far", late_results_);
+}
+
 void Pusher::end_run(Job& job, Run& run, std::int32_t code, std::string message, OnStored done) {
+  if (!job.killed.empty() && says_it_was_killed(message)) code = wire::xxl::kFailure;
   run.phase = Phase::kEnded;
   run.row.code = code;
   run.row.message = std::move(message);

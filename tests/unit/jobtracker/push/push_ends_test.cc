@@ -303,6 +303,36 @@ TEST(Push, AKilledRunEndsThoughItsExecutorDoesNotMind) {
   EXPECT_THAT(test.bundle.log("orders")[0].message, HasSubstr("did not say that it has stopped"));
 }
 
+TEST(Push, AKilledRunIsNoSuccessThoughItsExecutorSaysSo) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  one.run_time = minutes{10};
+  one.is_silent = true;
+  test.submit(pushed("orders"));
+  test.bundle.run_for(seconds{1});
+  test.bundle.act({.verb = wire::Verb::kKill, .group = "app", .task_id = "orders"});
+  ASSERT_TRUE(test.tell({{.log_id = one.taken.at(0).log_id,
+                          .code = 200,
+                          .message = R"("Job Task: 7 is killed.")"}})
+                  .ok());
+  ASSERT_TRUE(test.has_ended("orders", seconds{1}));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kKilled));
+}
+
+TEST(Push, ARunThatSucceededBeforeItsKillDidSucceed) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  one.run_time = minutes{10};
+  one.is_silent = true;
+  test.submit(pushed("orders"));
+  test.bundle.run_for(seconds{1});
+  test.bundle.act({.verb = wire::Verb::kKill, .group = "app", .task_id = "orders"});
+  ASSERT_TRUE(
+      test.tell({{.log_id = one.taken.at(0).log_id, .code = 200, .message = "rows=14"}}).ok());
+  ASSERT_TRUE(test.has_ended("orders", seconds{1}));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
+}
+
 TEST(Push, CoverEarlyStopsTheRunBefore) {
   Pushed test;
   auto& one = test.executor(kOne);
