@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "jobtracker/state/id_source.h"
+#include "jobtracker/store/partitions.h"
 #include "shared/job/run_words.h"
 #include "shared/wire/xxl/read.h"
 
@@ -14,6 +15,8 @@ namespace carillon::jobtracker {
 namespace {
 
 using wire::xxl::BlockStrategy;
+
+constexpr std::int64_t kLogIdsAMillisecond = 64;
 
 // By which executors refuse what DISCARD_LATER discards: of the Java executor and those that follow
 // it, pyxxl, xxl-job-executor-go, and xxl-job of npm.
@@ -63,8 +66,16 @@ std::int64_t executor_job(DefinitionId definition, JobId job) {
   return static_cast<std::int64_t>(kRange + mixed(static_cast<std::uint64_t>(job.value)) % kRange);
 }
 
+std::int64_t next_log_id(std::int64_t last, std::int64_t id, GroupId group) {
+  const std::int64_t first = IdSource::ms_of(id) * kLogIdsAMillisecond;
+  return std::max(last / kPartitions + 1, first) * kPartitions + partition_of(group);
+}
+
 std::int64_t log_time_ms(std::int64_t log_id) {
-  const Duration since_epoch = IdSource::time_of(log_id).time_since_epoch();
+  // An older version gave ids like those of jobs.
+  const std::int64_t ms =
+      log_id > kLogIdMax ? IdSource::ms_of(log_id) : log_id / (kLogIdsAMillisecond * kPartitions);
+  const Duration since_epoch = IdSource::at(ms).time_since_epoch();
   return std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
 }
 

@@ -16,6 +16,10 @@ namespace carillon::jobtracker {
 // definitions that hardly another job has.
 std::int64_t executor_job(DefinitionId definition, JobId job);
 
+// The log id of a call: greater than `last`, as late as `id`, and of the group's partition. Of each
+// millisecond there are 64; a burst takes some of those to come.
+std::int64_t next_log_id(std::int64_t last, std::int64_t id, GroupId group);
+
 // The time that an executor is told with a log id, and files its log under.
 std::int64_t log_time_ms(std::int64_t log_id);
 

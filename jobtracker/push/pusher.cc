@@ -64,6 +64,7 @@ void Pusher::restore(const Executing& entry, std::vector<PushRun> rows) {
   Job& job = add_job(entry);
   for (PushRun& row : rows) {
     const std::int64_t log_id = row.log_id;
+    if (log_id <= kLogIdMax) last_log_ = std::max(last_log_, log_id);
     job.runs.push_back(log_id);
     Run run{.row = std::move(row)};
     run.phase = run.row.code != 0 ? Phase::kEnded : Phase::kRunning;
@@ -173,8 +174,8 @@ void Pusher::begin(const wire::AttemptId& id) {
 }
 
 std::int64_t Pusher::new_log_id(GroupId group) {
-  constexpr std::int64_t kLow = kPartitions - 1;
-  return (ids_.next(clock_.now()) & ~kLow) | partition_of(group);
+  last_log_ = next_log_id(last_log_, ids_.next(clock_.now()), group);
+  return last_log_;
 }
 
 void Pusher::plan(Job& job) {

@@ -192,6 +192,7 @@ class Pusher {
   std::int64_t runs_lost_ = 0;
   std::int64_t late_results_ = 0;
   SteadyTime late_quiet_until_{};
+  std::int64_t last_log_ = 0;  // id of a call
 };
 
 }  // namespace carillon::jobtracker

@@ -26,10 +26,9 @@ class IdSource {
     return std::max<std::int64_t>(ms, 0) << kMsShift;
   }
 
-  // When an id was given, to the millisecond.
-  static WallTime time_of(std::int64_t id) {
-    return kStart + std::chrono::milliseconds{id >> kMsShift};
-  }
+  // When an id was given, in milliseconds since 2024; and when that is.
+  static constexpr std::int64_t ms_of(std::int64_t id) { return id >> kMsShift; }
+  static WallTime at(std::int64_t ms) { return kStart + std::chrono::milliseconds{ms}; }
 
   std::int64_t next(WallTime now) {
     const std::int64_t least = std::max(high_ + 1, first_of(now));

@@ -15,7 +15,9 @@ inline constexpr std::int32_t kPartitions = 64;
 
 constexpr std::int32_t partition_of(GroupId group) { return group.value % kPartitions; }
 
-// Log ids of calls of executors carry that of their group.
+// Log ids of calls of executors carry that of their group. They are not larger than what executors
+// in JavaScript can tell from its neighbours.
+inline constexpr std::int64_t kLogIdMax = (std::int64_t{1} << 53) - 1;
 constexpr std::int32_t partition_of_log_id(std::int64_t log_id) {
   return static_cast<std::int32_t>(log_id & (kPartitions - 1));
 }

@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "jobtracker/state/id_source.h"
+#include "jobtracker/store/partitions.h"
+
 namespace carillon::jobtracker {
 namespace {
 
@@ -63,6 +66,27 @@ TEST(RunVerdict, IsARefusalWhereNoExecutorIsBehindTheAddress) {
     EXPECT_EQ(found.answer, RunAnswer::kRefused) << status;
     EXPECT_THAT(found.reason, HasSubstr(std::to_string(status)));
   }
+}
+
+TEST(LogIds, GrowWithTimeAndInABurstAheadOfIt) {
+  const WallTime noon =
+      std::chrono::sys_days{std::chrono::year{2026} / 11 / 22} + std::chrono::hours{12};
+  const std::int64_t id = IdSource::first_of(noon);
+  const GroupId group{70};
+  std::int64_t last = next_log_id(0, id, group);
+  EXPECT_EQ(partition_of_log_id(last), partition_of(group));
+  EXPECT_EQ(log_time_ms(last), 1795348800000);
+  for (int i = 1; i <= 64; ++i) {
+    const std::int64_t next = next_log_id(last, id, group);
+    ASSERT_GT(next, last);
+    last = next;
+  }
+  EXPECT_EQ(log_time_ms(last), 1795348800001);
+  EXPECT_LT(last, kLogIdMax);
+}
+
+TEST(LogIds, OfAnOlderVersionHaveTheirTime) {
+  EXPECT_EQ(log_time_ms(std::int64_t{91281600000} << 22), 1704067200000 + 91281600000);
 }
 
 }  // namespace

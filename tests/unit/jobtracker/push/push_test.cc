@@ -1,3 +1,6 @@
+#include <set>
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -380,6 +383,27 @@ TEST(Push, ARunThatWasNeverSentBeforeADeathRunsWhenNobodyKnowsOfIt) {
   EXPECT_THAT(one.calls, SizeIs(1)) << "it may be told again";
   ASSERT_TRUE(test.has_ended("orders"));
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kLost, LogState::kSucceeded));
+}
+
+TEST(Push, LogIdsAreNumbersThatJavaScriptKnowsAndNoneComesTwice) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  test.keep_registering(kOne);
+  one.run_time = seconds{1};
+  for (int life = 0; life < 2; ++life) {
+    for (int i = 0; i < 300; ++i) {
+      test.submit(pushed("task-" + std::to_string(life) + "-" + std::to_string(i)));
+    }
+    test.bundle.run_for(milliseconds{10});
+    test.bundle.restart_after(milliseconds{10});
+    test.bundle.run_for(seconds{10});
+  }
+  std::set<std::int64_t> ids;
+  for (const auto& call : one.calls) ids.insert(call.log_id);
+  EXPECT_GE(ids.size(), 600U);
+  EXPECT_EQ(ids.size(), one.calls.size());
+  EXPECT_GT(*ids.begin(), 0);
+  EXPECT_LT(*ids.rbegin(), std::int64_t{1} << 53);
 }
 
 TEST(Push, ARouteGoesOnAfterARestart) {

@@ -65,7 +65,7 @@ TEST(RunLogs, AreReadAtTheExecutor) {
   ASSERT_TRUE(r.read(0, 0));
   EXPECT_EQ(r.box.posts.at(0).url, "http://h:1/job/log");
   EXPECT_EQ(r.asked(),
-            (wire::xxl::LogCall{.log_id = 8812, .log_time_ms = 1704067200000, .from_line = 1}));
+            (wire::xxl::LogCall{.log_id = 8812, .log_time_ms = 1704067200002, .from_line = 1}));
   r.answer(2, "a\nb\n");
   ASSERT_TRUE(r.part.ok());
   EXPECT_EQ(r.part.value().attempt, 1);
