@@ -14,8 +14,11 @@ packages_of() {
     inside { print $1 }' "$list"
 }
 
+# Itself, or another package that provides it: as npm comes with some packages of nodejs.
 is_installed() {
-  [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+  [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ] ||
+    dpkg-query -W -f='${db:Status-Status}, ${Provides},\n' |
+    grep "^installed,.* $1[, ]" >/dev/null
 }
 
 install_packages() {

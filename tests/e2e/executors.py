@@ -23,6 +23,8 @@ INSTALL_PATIENCE = 600  # seconds, of each command
 class Kind:
     """One library in one version. `dialect`: of xxl-job's protocol, A to D."""
 
+    path = ""  # of the address that it registers
+
     def __init__(self, name, dialect, tools, sources):
         self.name = name
         self.dialect = dialect
@@ -64,7 +66,7 @@ class Kind:
         program = Program([*self.argv(), admin_url, app, port, token, folder / "logs"],
                           folder / f"{self.name}-{port}.log", env, self.name)
         program.port = port
-        program.address = f"http://127.0.0.1:{port}"
+        program.address = f"http://127.0.0.1:{port}{self.path}"
         return program
 
     def _fingerprint(self):
@@ -118,9 +120,24 @@ class Pyxxl(Kind):
         return [self.folder / "venv/bin/python", "-W", "ignore", self.sources[1]]
 
 
+class Node(Kind):
+    path = "/job"
+
+    def __init__(self):
+        super().__init__("node", "B", ["npm", "node"], ["node/package.json", "node/executor.mjs"])
+
+    def steps(self):
+        return [(["cp", *self.sources, self.folder], self.folder),
+                (["npm", "install", "--no-audit", "--no-fund", "--silent"], self.folder)]
+
+    def argv(self):
+        return ["node", self.folder / "executor.mjs"]
+
+
 JAVA_2_2_0 = Java("2.2.0", "A", "v2_2")
 JAVA_2_4_1 = Java("2.4.1", "B", "annotated")
 JAVA_3_3_2 = Java("3.3.2", "C", "annotated")
 GO = Go()
 PYXXL = Pyxxl()
-ALL = [JAVA_2_2_0, JAVA_2_4_1, JAVA_3_3_2, GO, PYXXL]
+NODE = Node()
+ALL = [JAVA_2_2_0, JAVA_2_4_1, JAVA_3_3_2, GO, PYXXL, NODE]

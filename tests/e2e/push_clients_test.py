@@ -179,5 +179,10 @@ class Pyxxl(Pushed, E2eTest):
     kind = executors.PYXXL
 
 
+class Node(Pushed, E2eTest):
+    kind = executors.NODE
+    reports_again = False
+
+
 if __name__ == "__main__":
     harness.main()

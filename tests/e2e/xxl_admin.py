@@ -120,14 +120,14 @@ class Admin:
 
     def ask(self, path, body, address=None, headers=None, method="POST"):
         """The JSON of an executor's answer."""
-        host = (address or self.addresses[-1]).split("//")[1].rstrip("/")
+        host, _, root = (address or self.addresses[-1]).split("//")[1].rstrip("/").partition("/")
         if headers is None:
             headers = {"XXL-JOB-ACCESS-TOKEN": self.token} if self.token else {}
             if self.dialect == "D":
                 headers["XXL-JOB-APPNAME"] = APP
         connection = http.client.HTTPConnection(host, timeout=30)
         try:
-            connection.request(method, path, body if isinstance(body, str) else json.dumps(body),
+            connection.request(method, f"/{root}{path}" if root else path, body if isinstance(body, str) else json.dumps(body),
                                {"Content-Type": "application/json;charset=UTF-8", **headers})
             answer = connection.getresponse()
             assert answer.status == 200, answer.status
