@@ -95,7 +95,7 @@ Status Host::listen() {
 }
 
 Status Host::listen_to_executors() {
-  poster_ = CARILLON_TRY(net::HttpPoster::start({}, loop_, clock_));
+  poster_ = CARILLON_TRY(net::HttpPoster::start({.ca_file = settings_.xxl_ca}, loop_, clock_));
   xxl_ = std::make_unique<XxlAdmin>(
       XxlAdminConfig{.tokens = settings_.xxl_tokens, .closed = settings_.xxl_closed}, loop_, clock_,
       XxlAdmin::Desk{

@@ -114,6 +114,12 @@ std::vector<Option> xxl_options() {
        .check = check_token,
        .section = "xxl-job",
        .secret = true},
+      {.name = "xxl-ca",
+       .placeholder = "FILE",
+       .help =
+           "Certificates, in PEM, of those who sign the ones of executors at https:// addresses.",
+       .fallback_help = "those that the system trusts",
+       .section = "xxl-job"},
   };
 }
 
@@ -121,6 +127,7 @@ std::vector<Option> xxl_options() {
 Status read_xxl(const Configuration& configuration, Settings& settings) {
   settings.xxl_listen = configuration.text("xxl-listen");
   settings.xxl_tokens = configuration.list("xxl-token");
+  settings.xxl_ca = configuration.text("xxl-ca");
   const std::string& address = settings.xxl_listen.empty() ? settings.http : settings.xxl_listen;
   if (address.empty() || address == "off") return {};
   const net::Endpoint endpoint = CARILLON_TRY(net::parse_host_port(address));

@@ -23,6 +23,7 @@ struct Settings {
   std::string http{};        // HOST:PORT; empty: off
   std::string xxl_listen{};  // HOST:PORT; empty: where http is; "off": nowhere
   std::vector<std::string> xxl_tokens{};
+  std::string xxl_ca{};      // of the executors' certificates; empty: whom the system trusts
   std::string xxl_closed{};  // why no executor is let in; empty: they are
   Duration store_wait{};
   net::Access access{};

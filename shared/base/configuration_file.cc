@@ -27,7 +27,7 @@ struct KeysOfProgram {
 constexpr std::array kPrograms{
     KeysOfProgram{"jobtracker",
                   "store data store_wait log_retention listen advertise http keys insecure "
-                  "xxl_listen xxl_token tz lease pregenerate_horizon pregenerate_period "
+                  "xxl_listen xxl_token xxl_ca tz lease pregenerate_horizon pregenerate_period "
                   "preload_capacity name log_level"},
     KeysOfProgram{
         "tasktracker",

@@ -43,11 +43,11 @@ Status check_count(const std::string& field, std::size_t count, std::size_t max)
                std::to_string(max));
 }
 
-// http://HOST[:PORT][/PATH]
+// http[s]://HOST[:PORT][/PATH]
 bool is_http_address(std::string_view address) {
-  constexpr std::string_view kScheme = "http://";
-  if (!address.starts_with(kScheme)) return false;
-  address.remove_prefix(kScheme.size());
+  const std::size_t scheme = address.starts_with("https") ? 5 : 4;
+  if (!address.starts_with("http") || !address.substr(scheme).starts_with("://")) return false;
+  address.remove_prefix(scheme + 3);
   const std::string_view host = address.substr(0, address.find('/'));
   return !host.empty() && host.front() != ':' &&
          address.find_first_of("@?#\\ \"") == std::string_view::npos;

@@ -16,7 +16,7 @@ namespace carillon::net {
 // A POST to be sent.
 struct Post {
   std::uint64_t id = 0;  // the caller's own, which the outcome carries
-  std::string url{};     // "http://HOST:PORT/path"
+  std::string url{};     // "http://HOST:PORT/path", or https
   std::vector<std::pair<std::string, std::string>> headers{};
   std::string body{};
   Duration timeout{};  // until the whole answer is there, waiting for a connection included

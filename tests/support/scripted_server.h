@@ -18,6 +18,7 @@ class Conversation {
 
   // The how many-th connection it is, from 1.
   int number() const { return number_; }
+  int fd() const { return fd_; }
   // The next whole request, head and body; empty when the other end has closed.
   std::string read_request();
   void write(std::string_view bytes) const;

@@ -24,10 +24,7 @@ bool breaks_line(const std::string& text) {
   return text.find_first_of("\r\n") != std::string::npos;
 }
 
-Status check(const Post& post, const HttpUrl& url) {
-  if (url.scheme != "http")
-    return Error{ErrorCode::kInvalidArgument,
-                 url.server() + " is not called: only http:// is spoken"};
+Status check(const Post& post) {
   for (const auto& [name, value] : post.headers) {
     if (breaks_line(name) || breaks_line(value))
       return Error{ErrorCode::kInvalidArgument, "header " + name + " holds a line break"};
@@ -40,7 +37,7 @@ Status check(const Post& post, const HttpUrl& url) {
 // What the thread does.
 class HttpPoster::Worker {
  public:
-  Worker(const HttpPosterConfig& config, const Clock& clock, Mailbox<Sent>& posts,
+  Worker(const HttpPosterConfig& config, TlsContext tls, const Clock& clock, Mailbox<Sent>& posts,
          Mailbox<Heard>& outcomes, Mailbox<std::string>& hang_ups)
       : parts_{.config = config,
                .clock = clock,
@@ -49,7 +46,8 @@ class HttpPoster::Worker {
                      const bool taken = outcomes.put(Heard{turn, std::move(outcome)});
                      CARILLON_ASSERT(taken, "there is room for as many as may be under way");
                    },
-               .on_hang_up = [&hang_ups](std::string server) { hang_ups.put(std::move(server)); }},
+               .on_hang_up = [&hang_ups](std::string server) { hang_ups.put(std::move(server)); },
+               .tls = std::move(tls)},
         posts_(posts),
         posted_(parts_.io, ::dup(posts.fd())),
         timer_(parts_.io) {}
@@ -73,7 +71,7 @@ class HttpPoster::Worker {
 
   void take(Sent sent) {
     auto url = parse_http_url(sent.post.url);
-    const Status fine = url.ok() ? check(sent.post, url.value()) : Status{url.error()};
+    const Status fine = url.ok() ? check(sent.post) : Status{url.error()};
     if (!fine.ok()) {
       return parts_.on_outcome(
           sent.turn,
@@ -112,18 +110,21 @@ class HttpPoster::Worker {
 
 Result<std::unique_ptr<HttpPoster>> HttpPoster::start(HttpPosterConfig config, EventLoop& loop,
                                                       const Clock& clock) {
-  std::unique_ptr<HttpPoster> poster(new HttpPoster(config, loop, clock));
+  TlsContext tls = CARILLON_TRY(TlsContext::open(config.ca_file, config.ca_option));
+  std::unique_ptr<HttpPoster> poster(
+      new HttpPoster(std::move(config), std::move(tls), loop, clock));
   poster->thread_ =
       CARILLON_TRY(Thread::start("http-poster", [raw = poster->worker_.get()] { raw->run(); }));
   return poster;
 }
 
-HttpPoster::HttpPoster(HttpPosterConfig config, EventLoop& loop, const Clock& clock)
-    : config_(config),
+HttpPoster::HttpPoster(HttpPosterConfig config, TlsContext tls, EventLoop& loop, const Clock& clock)
+    : config_(std::move(config)),
       loop_(loop),
       posts_(config.posts_max),
       outcomes_(config.posts_max),
-      worker_(std::make_unique<Worker>(config_, clock, posts_, outcomes_, hang_ups_)) {
+      worker_(
+          std::make_unique<Worker>(config_, std::move(tls), clock, posts_, outcomes_, hang_ups_)) {
   loop_.watch(outcomes_.fd(), [this] { hear(); });
   loop_.watch(hang_ups_.fd(), [this] {
     hang_ups_.clear();

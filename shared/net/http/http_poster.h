@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "carillon/result.h"
 #include "shared/base/clock.h"
@@ -13,6 +14,8 @@
 
 namespace carillon::net {
 
+class TlsContext;
+
 struct HttpPosterConfig {
   // Posts under way, those that wait for a connection included. More is more memory.
   std::size_t posts_max = 16'384;
@@ -22,10 +25,13 @@ struct HttpPosterConfig {
   // How long after an answer its connection is used again. Longer spares connecting; too long meets
   // servers that are just closing what is idle, and nobody knows whether they took a request.
   Duration reuse_max = std::chrono::seconds{4};
+  // Who signs the certificates of https servers: a file in PEM; empty: whom the system trusts.
+  std::string ca_file{};
+  std::string ca_option = "--xxl-ca";  // sets it, as an error says
 };
 
-// Sends over http, with connections that are kept open, on a thread of its own. Each server has
-// connections and a line of its own, so that one that hangs delays no other.
+// Sends over http and https, with connections that are kept open, on a thread of its own. Each
+// server has connections and a line of its own, so that one that hangs delays no other.
 //
 // A request that was written on a connection which then broke is never sent again by itself. What
 // is_metadata_address() is not called, whatever a name resolves to.
@@ -33,7 +39,7 @@ struct HttpPosterConfig {
 // Thread: the loop's, inside and out.
 class HttpPoster final : public Poster {
  public:
-  // The references must outlive it.
+  // The references must outlive it. kInvalidArgument: `ca_file` holds no certificates.
   static Result<std::unique_ptr<HttpPoster>> start(HttpPosterConfig config, EventLoop& loop,
                                                    const Clock& clock);
   // What is under way is cut off and has no outcome.
@@ -54,7 +60,7 @@ class HttpPoster final : public Poster {
     PostOutcome outcome{};
   };
 
-  HttpPoster(HttpPosterConfig config, EventLoop& loop, const Clock& clock);
+  HttpPoster(HttpPosterConfig config, TlsContext tls, EventLoop& loop, const Clock& clock);
   void hear();
 
   const HttpPosterConfig config_;

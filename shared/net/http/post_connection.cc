@@ -6,6 +6,7 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/connect.hpp>
+#include <boost/asio/post.hpp>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -88,13 +89,38 @@ void PostConnection::on_connected(const error_code& failure) {
   error_code ignored;  // Slower requests, no wrong ones.
   socket_.set_option(tcp::no_delay(true), ignored);
   notice_silence(socket_.native_handle());
+  if (server_.url().scheme != "https") return on_ready();
+  tls_.emplace(server_.parts().tls, socket_.native_handle(), server_.url().host);
+  shake_hands();
+}
+
+void PostConnection::shake_hands() {
+  const TlsStream::Step step = tls_->handshake();
+  if (step == TlsStream::Step::kDone) return on_ready();
+  if (step == TlsStream::Step::kWantsRead || step == TlsStream::Step::kWantsWrite)
+    return await(step, &PostConnection::shake_hands);
+  const std::string why = step == TlsStream::Step::kEnd ? "it closed" : tls_->error();
+  close();
+  server_.on_connect_failed(why, false);
+}
+
+void PostConnection::on_ready() {
   is_connecting_ = false;
   reuse_until_ = server_.parts().clock.steady_now() + server_.parts().config.reuse_max;
   read();
   server_.on_connected();
 }
 
+void PostConnection::await(TlsStream::Step step, void (PostConnection::*next)()) {
+  const auto what =
+      step == TlsStream::Step::kWantsWrite ? tcp::socket::wait_write : tcp::socket::wait_read;
+  socket_.async_wait(what, [self = shared_from_this(), next](const error_code& stopped) {
+    if (!stopped && !self->is_closed_) ((*self).*next)();
+  });
+}
+
 bool PostConnection::is_quiet() {
+  if (tls_) return tls_->is_quiet();
   char byte = 0;
   const auto got = ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
@@ -113,8 +139,7 @@ void PostConnection::send(WaitingPost waiting) {
 void PostConnection::write() {
   while (written_ < request_.size()) {
     error_code failure;
-    written_ += socket_.write_some(
-        boost::asio::buffer(request_.data() + written_, request_.size() - written_), failure);
+    written_ += write_some(failure);
     if (failure == boost::asio::error::would_block) {
       socket_.async_wait(tcp::socket::wait_write,
                          [self = shared_from_this()](const error_code& stopped) {
@@ -127,7 +152,40 @@ void PostConnection::write() {
   }
 }
 
+std::size_t PostConnection::write_some(error_code& failure) {
+  const char* const rest = request_.data() + written_;
+  const std::size_t size = request_.size() - written_;
+  if (!tls_) return socket_.write_some(boost::asio::buffer(rest, size), failure);
+  const TlsStream::Moved moved = tls_->write(rest, size);
+  if (moved.step == TlsStream::Step::kWantsWrite)
+    failure = boost::asio::error::would_block;
+  else if (moved.step != TlsStream::Step::kDone)
+    failure = boost::asio::error::connection_aborted;
+  return moved.bytes;
+}
+
+void PostConnection::read_tls() {
+  const TlsStream::Moved moved = tls_->read(bytes_.data(), bytes_.size());
+  switch (moved.step) {
+    case TlsStream::Step::kDone:
+      return on_read({}, moved.bytes);
+    case TlsStream::Step::kWantsRead:
+    case TlsStream::Step::kWantsWrite:
+      return await(moved.step, &PostConnection::read_tls);
+    case TlsStream::Step::kEnd:
+      return on_end(boost::asio::error::eof);
+    case TlsStream::Step::kBroken:
+      return on_end(boost::asio::error::connection_reset);
+  }
+}
+
 void PostConnection::read() {
+  if (tls_) {
+    if (!tls_->has_more()) return await(TlsStream::Step::kWantsRead, &PostConnection::read_tls);
+    return boost::asio::post(socket_.get_executor(), [self = shared_from_this()] {
+      if (!self->is_closed_) self->read_tls();
+    });
+  }
   socket_.async_read_some(
       boost::asio::buffer(bytes_),
       [self = shared_from_this()](const error_code& failure, std::size_t bytes) {
@@ -213,6 +271,7 @@ void PostConnection::look_at_time(SteadyTime now) {
 
 void PostConnection::close() {
   if (std::exchange(is_closed_, true)) return;
+  if (tls_) tls_->shut_down();
   error_code ignored;  // It is gone either way.
   socket_.close(ignored);
   server_.forget(*this);

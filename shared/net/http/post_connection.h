@@ -12,6 +12,7 @@
 
 #include "carillon/time.h"
 #include "shared/net/http/answer_reader.h"
+#include "shared/net/http/tls_stream.h"
 #include "shared/net/poster.h"
 
 namespace carillon::net {
@@ -26,8 +27,8 @@ struct WaitingPost {
 
 class PostServer;
 
-// One connection to a server, for one post after the other. It always reads, so that it notices
-// at once when the other end closes.
+// One connection to a server, for one post after the other; over TLS where its address is https.
+// It always reads, so that it notices at once when the other end closes.
 //
 // Thread: the poster's. Once closed it says nothing more to its server.
 class PostConnection : public std::enable_shared_from_this<PostConnection> {
@@ -52,7 +53,14 @@ class PostConnection : public std::enable_shared_from_this<PostConnection> {
 
  private:
   void on_connected(const boost::system::error_code& failure);
+  void shake_hands();
+  void on_ready();
   void read();
+  void read_tls();
+  // Goes on with `next` when the socket is ready for what `step` wants.
+  void await(TlsStream::Step step, void (PostConnection::*next)());
+  // As many bytes as go at once; would_block: none just now.
+  std::size_t write_some(boost::system::error_code& failure);
   void on_read(const boost::system::error_code& failure, std::size_t bytes);
   void on_end(const boost::system::error_code& failure);
   void write();
@@ -61,6 +69,7 @@ class PostConnection : public std::enable_shared_from_this<PostConnection> {
 
   PostServer& server_;
   boost::asio::ip::tcp::socket socket_;
+  std::optional<TlsStream> tls_{};
   std::array<char, 4096> bytes_{};
   bool is_connecting_ = true;
   bool is_closed_ = false;

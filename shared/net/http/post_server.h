@@ -13,6 +13,7 @@
 #include "shared/base/clock.h"
 #include "shared/net/http/http_poster.h"
 #include "shared/net/http/post_connection.h"
+#include "shared/net/http/tls_stream.h"
 #include "shared/net/http_url.h"
 
 namespace carillon::net {
@@ -23,6 +24,7 @@ struct PosterParts {
   const Clock& clock;
   std::function<void(std::uint64_t turn, PostOutcome outcome)> on_outcome;
   std::function<void(const std::string& server)> on_hang_up;
+  TlsContext tls;
   std::size_t connections = 0;
   // Above what its sockets belong to.
   boost::asio::io_context io{1};
@@ -68,7 +70,7 @@ class PostServer {
 
   PosterParts& parts_;
   const HttpUrl url_;
-  const std::string name_;  // "http://HOST:PORT"
+  const std::string name_;  // "http://HOST:PORT" or "https://HOST:PORT"
   Endpoints endpoints_{};   // empty: to be found out
   bool is_resolving_ = false;
   std::deque<WaitingPost> line_{};

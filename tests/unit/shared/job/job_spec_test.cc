@@ -194,10 +194,10 @@ TEST(JobSpecValidate, ChecksWhatIsPushed) {
   const auto with = [&](std::vector<std::string> addresses) {
     return pushed([&](JobSpec& s) { s.push.addresses = std::move(addresses); });
   };
-  EXPECT_EQ(with({"http://10.0.0.1:9999/", "http://[::1]:80", "http://host/job"}), "none");
+  EXPECT_EQ(with({"http://10.0.0.1:9999/", "http://[::1]:80", "https://host/job"}), "none");
   EXPECT_EQ(with({"http://a/", "http://a/"}), "address 'http://a/' is given twice");
-  for (const char* address : {"https://a/", "a:9999", "http://", "http://:80/", "http://u@a/",
-                              "http://a/?x", "http://a/ b", "http://a/\n"}) {
+  for (const char* address : {"ftp://a/", "a:9999", "http:/a", "http", "https://", "https://:80/",
+                              "http://u@a/", "http://a/?x", "http://a/ b", "http://a/\n"}) {
     EXPECT_THAT(with({address}), HasSubstr("address ")) << address;
   }
   EXPECT_THAT(pushed([](JobSpec& s) { s.run = {.kind = RunKind::kShell, .shell = "true"}; }),

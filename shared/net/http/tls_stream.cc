@@ -1,0 +1,148 @@
+#include "shared/net/http/tls_stream.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <openssl/err.h>
+#include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
+
+#include "shared/base/assert.h"
+
+namespace carillon::net {
+namespace {
+
+// The first error of this thread's queue, which is empty afterwards.
+std::string queued_error(const std::string& otherwise) {
+  const unsigned long code = ERR_get_error();
+  ERR_clear_error();
+  const char* const reason = code == 0 ? nullptr : ERR_reason_error_string(code);
+  return reason == nullptr ? otherwise : reason;
+}
+
+int length(std::size_t size) {
+  return static_cast<int>(std::min<std::size_t>(size, std::numeric_limits<int>::max()));
+}
+
+bool is_address(const std::string& host) {
+  std::array<unsigned char, sizeof(in6_addr)> ignored{};
+  return ::inet_pton(AF_INET, host.c_str(), ignored.data()) == 1 ||
+         ::inet_pton(AF_INET6, host.c_str(), ignored.data()) == 1;
+}
+
+}  // namespace
+
+Result<TlsContext> TlsContext::open(const std::string& ca_file, std::string option) {
+  TlsContext context{std::move(option)};
+  context.context_.reset(SSL_CTX_new(TLS_client_method()));
+  SSL_CTX* const raw = context.get();
+  if (raw == nullptr) {
+    return Error{ErrorCode::kUnavailable, "TLS cannot be used: " + queued_error("out of memory")};
+  }
+  SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION);
+  SSL_CTX_set_options(raw, SSL_OP_NO_RENEGOTIATION);
+  SSL_CTX_set_mode(raw, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nullptr);
+  if (ca_file.empty()) {
+    SSL_CTX_set_default_verify_paths(raw);  // Without any, no certificate is trusted.
+  } else if (SSL_CTX_load_verify_locations(raw, ca_file.c_str(), nullptr) != 1) {
+    return Error{ErrorCode::kInvalidArgument,
+                 context.option_ + " " + ca_file +
+                     " holds no certificates in PEM: " + queued_error("it cannot be read")};
+  }
+  return context;
+}
+
+TlsStream::TlsStream(const TlsContext& context, int fd, const std::string& host)
+    : context_(context), ssl_(SSL_new(context.get())) {
+  CARILLON_ASSERT(ssl_ != nullptr, "there is memory for a connection");
+  SSL_set_connect_state(ssl_.get());
+  is_broken_ = SSL_set_fd(ssl_.get(), fd) != 1;
+  if (is_address(host)) {
+    X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl_.get()), host.c_str());
+  } else {
+    std::string name = host;  // SSL_set_tlsext_host_name() is a macro with a cast in C's style.
+    SSL_ctrl(ssl_.get(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name.data());
+    SSL_set1_host(ssl_.get(), host.c_str());
+  }
+}
+
+TlsStream::Step TlsStream::step_of(int returned) {
+  const int errno_then = errno;
+  switch (SSL_get_error(ssl_.get(), returned)) {
+    case SSL_ERROR_WANT_READ:
+      return Step::kWantsRead;
+    case SSL_ERROR_WANT_WRITE:
+      return Step::kWantsWrite;
+    case SSL_ERROR_ZERO_RETURN:
+      return Step::kEnd;
+    case SSL_ERROR_SYSCALL:
+      error_ = errno_then == 0 ? "the connection was closed"
+                               : std::system_category().message(errno_then);
+      break;
+    default:
+      error_ = queued_error("a mistake in TLS");
+  }
+  is_broken_ = true;
+  return Step::kBroken;
+}
+
+TlsStream::Step TlsStream::handshake() {
+  if (is_broken_) return Step::kBroken;
+  ERR_clear_error();
+  errno = 0;
+  const int returned = SSL_do_handshake(ssl_.get());
+  if (returned == 1) return Step::kDone;
+  const Step step = step_of(returned);
+  const long verdict = SSL_get_verify_result(ssl_.get());
+  if (step == Step::kBroken && verdict != X509_V_OK) {
+    error_ = std::string{"its certificate is not trusted: "} +
+             X509_verify_cert_error_string(verdict) + " (" + context_.option() +
+             " names who signs them)";
+  }
+  return step;
+}
+
+TlsStream::Moved TlsStream::read(char* into, std::size_t size) {
+  if (is_broken_) return {};
+  ERR_clear_error();
+  errno = 0;
+  const int returned = SSL_read(ssl_.get(), into, length(size));
+  if (returned > 0) return {Step::kDone, static_cast<std::size_t>(returned)};
+  return {step_of(returned), 0};
+}
+
+TlsStream::Moved TlsStream::write(const char* from, std::size_t size) {
+  if (is_broken_) return {};
+  ERR_clear_error();
+  errno = 0;
+  const int returned = SSL_write(ssl_.get(), from, length(size));
+  if (returned > 0) return {Step::kDone, static_cast<std::size_t>(returned)};
+  return {step_of(returned), 0};
+}
+
+bool TlsStream::has_more() const { return SSL_pending(ssl_.get()) > 0; }
+
+bool TlsStream::is_quiet() {
+  if (is_broken_) return false;
+  ERR_clear_error();
+  errno = 0;
+  char byte = 0;
+  const int returned = SSL_peek(ssl_.get(), &byte, 1);
+  return returned <= 0 && step_of(returned) == Step::kWantsRead;
+}
+
+void TlsStream::shut_down() {
+  if (is_broken_ || SSL_is_init_finished(ssl_.get()) != 1) return;
+  ERR_clear_error();
+  (void)SSL_shutdown(ssl_.get());  // The socket is closed after it either way.
+  ERR_clear_error();
+}
+
+}  // namespace carillon::net
