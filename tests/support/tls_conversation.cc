@@ -31,7 +31,8 @@ std::shared_ptr<X509> new_certificate(EVP_PKEY* key, const std::string& names) {
       X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, names.c_str());
   X509_add_ext(made.get(), whom, -1);
   X509_EXTENSION_free(whom);
-  if (X509_sign(made.get(), key, EVP_sha256()) == 0) abort_with("cannot make a certificate", names.c_str());
+  if (X509_sign(made.get(), key, EVP_sha256()) == 0)
+    abort_with("cannot make a certificate", names.c_str());
   return made;
 }
 
