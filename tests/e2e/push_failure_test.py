@@ -86,10 +86,9 @@ class PushFailureTest(E2eTest):
         wrong = []
         outcomes = collections.Counter()
         for task, rows in self.of_each_task().items():
-            begin, end = accounts.first_and_last_run(rows)
-            fires = list(accounts.every_seconds(1, begin - accounts.SECOND, end))
-            ends = [row for row in rows if accounts.instant(row["trigger_time"]) <= end]
-            wrong += [f"{task}: {line}" for line in accounts.account(fires, ends)]
+            begin, end = accounts.first_end_and_last_run(rows)
+            fires = accounts.every_seconds(1, begin - accounts.SECOND, accounts.now())
+            wrong += [f"{task}: {line}" for line in accounts.account(fires, rows, end)]
             self.assertLess(begin.timestamp(), started - AWAY)
             self.assertGreater(end.timestamp(), started)
             for row in rows:
