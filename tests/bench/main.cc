@@ -148,7 +148,8 @@ int run(int argc, char** argv) {
   const std::vector<Workload> workloads = all_workloads();
   const Environment environment = Environment::of_process();
   // What is set for other programs, CARILLON_STORE say, is not what is to be filled with jobs.
-  const auto parsed = parse_configuration(make_program(workloads), {argv + 1, argv + argc}, Environment{});
+  const auto parsed =
+      parse_configuration(make_program(workloads), {argv + 1, argv + argc}, Environment{});
   if (!parsed.ok()) {
     std::fprintf(stderr, "carillon-bench: %s\n", parsed.error().message.c_str());
     return kExitUsage;
