@@ -10,6 +10,7 @@
 #include "jobtracker/store/sql/sqlite_store.h"
 #include "shared/base/host_name.h"
 #include "shared/net/endpoint.h"
+#include "shared/net/http/curl_courier.h"
 #include "shared/net/zmq/zmq_transport.h"
 #include "shared/runtime/sd_notify.h"
 
@@ -79,6 +80,10 @@ int Host::open_doors() {
 Status Host::listen() {
   transport_ =
       CARILLON_TRY(net::listen_zmq(loop_, environment_, settings_.listen, settings_.access));
+  auto courier =
+      net::CurlCourier::start({.smtp = settings_.smtp, .from = settings_.smtp_from}, loop_, clock_);
+  if (!courier.ok()) return courier.error().with_context("--smtp");
+  courier_ = std::move(courier).value();
   CARILLON_TRY(listen_to_executors());
   if (settings_.http.empty()) return {};
   auto pages = OperationsPages::open(
@@ -205,6 +210,7 @@ int Host::begin(OpenedStore opened) {
   life_ = std::move(life);
   if (!is_sqlite(settings_)) tracker()->proven(opened.proven);
   tracker()->set_poster(*poster_);
+  tracker()->set_courier(*courier_);
   tracker()->start(*transport_);
   if (is_known_ready_) room_->receive();  // What comes is kept until it has read its store.
   return 0;

@@ -15,6 +15,7 @@
 #include "jobtracker/waiting_room.h"
 #include "shared/base/clock.h"
 #include "shared/base/random.h"
+#include "shared/net/courier.h"
 #include "shared/net/http/http_poster.h"
 #include "shared/net/http/http_server.h"
 #include "shared/runtime/chore.h"
@@ -79,6 +80,7 @@ class Host {
   EventLoop loop_{clock_};
   std::unique_ptr<net::ServerTransport> transport_;
   std::unique_ptr<net::Poster> poster_;
+  std::unique_ptr<net::Courier> courier_;
   std::unique_ptr<XxlAdmin> xxl_;
   std::unique_ptr<net::HttpServer> xxl_server_;  // nullptr: the pages' server passes on to xxl_
   std::unique_ptr<OperationsPages> pages_;

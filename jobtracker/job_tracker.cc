@@ -34,6 +34,7 @@ std::int64_t client_number_of(SessionId session) {
 Status JobTrackerConfig::validate() const {
   CARILLON_TRY(batcher.validate());
   CARILLON_TRY(recurrence.validate());
+  CARILLON_TRY(alarms.validate());
   if (recovery.lease < pull_interval * 2) {
     return Error{ErrorCode::kInvalidArgument,
                  "lease is " + format_duration(recovery.lease) + ", must be at least " +
@@ -58,10 +59,11 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       clock_(clock, log_),
       batcher_(config_.batcher, lane, clock, log_),
       feedback_(config_.feedback, catalog_, ownership_, batcher_, *this, clock_, log_),
+      alarms_(config_.alarms, catalog_, ownership_, batcher_, ids_, clock_, log_),
       recurrence_(config_.recurrence, catalog_, ownership_, executing_, batcher_, *this, feedback_,
                   *this, ids_, clock_, executor, log_),
-      completion_(catalog_, executing_, workers_, batcher_, recurrence_, feedback_, *this, ids_,
-                  clock_, random, log_),
+      completion_(catalog_, executing_, workers_, batcher_, recurrence_, feedback_, alarms_, *this,
+                  ids_, clock_, random, log_),
       dispatcher_(config_.dispatcher, session, catalog_, executing_, workers_, batcher_, questions,
                   clock_, executor, recurrence_, completion_, *this, log_),
       recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
@@ -130,6 +132,7 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
     if (ownership_.has(group.id)) dispatcher_.open_group(group.id);
   }
   feedback_.start(found);
+  alarms_.start(found);
   recovery_.start(found);
   recurrence_.start(found);
   registry_.start(found);
@@ -150,6 +153,7 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
     if (stopping_ || may_be_fenced()) return;
     registry_.run_once();
     pusher_.run_once();
+    alarms_.run_once();
   });
   every(std::chrono::minutes{1}, [this] { purge(); });
   every(std::chrono::hours{1}, [this] { feedback_.purge(); });
@@ -565,6 +569,10 @@ std::vector<Stat> JobTracker::stats() const {
           {"feedback_taken_total", feedback_.taken()},
           {"feedback_dropped_total", feedback_.dropped()},
           {"feedback_waiting", feedback_.waiting()},
+          {"alarms_sent_total", alarms_.sent()},
+          {"alarm_tries_failed_total", alarms_.failed()},
+          {"alarms_dropped_total", alarms_.dropped()},
+          {"alarms_waiting", alarms_.waiting()},
           {"bad_frames_total", bad_frames_},
           {"requests_slowed_down_total", batcher_.slowed_down()},
           {"commits_total", batcher_.commits()},

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "jobtracker/alarm/alarm_desk.h"
 #include "jobtracker/bulk_line.h"
 #include "jobtracker/completion/completion.h"
 #include "jobtracker/dispatch/dispatcher.h"
@@ -29,6 +30,7 @@
 #include "jobtracker/store/batcher.h"
 #include "jobtracker/store/beat_watch.h"
 #include "shared/base/random.h"
+#include "shared/net/courier.h"
 #include "shared/net/poster.h"
 #include "shared/net/transport.h"
 
@@ -41,6 +43,7 @@ struct JobTrackerConfig {
   RecurrenceConfig recurrence{};
   RecoveryConfig recovery{};
   FeedbackConfig feedback{};
+  AlarmConfig alarms{};
   ExecutorRegistryConfig executors{};
   PusherConfig pusher{};
   // How often a task tracker is told to pull, at least.
@@ -76,6 +79,8 @@ class JobTracker final : public net::ServerReceiver,
 
   // Without one nothing is pushed to executors; before start().
   void set_poster(net::Poster& poster);
+  // Without one no alarms are raised; before start().
+  void set_courier(net::Courier& courier) { alarms_.set_courier(courier); }
   // Reads what the store has; frames are answered "not ready" until then.
   void start(net::ServerTransport& transport);
   // Takes nothing new and hands out nothing more; what was taken is still stored and answered.
@@ -178,6 +183,7 @@ class JobTracker final : public net::ServerReceiver,
   Workers workers_;
   Batcher batcher_;
   FeedbackDesk feedback_;
+  AlarmDesk alarms_;
   Recurrence recurrence_;
   Completion completion_;
   Dispatcher dispatcher_;

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "shared/base/host_name.h"
 #include "shared/base/time_text.h"
 #include "shared/base/utf8.h"
 #include "shared/job/zone.h"
@@ -144,6 +145,45 @@ Status read_xxl(const Configuration& configuration, Settings& settings) {
                "--xxl-listen " + address + " would be open to everybody who reaches it" + kRemedy};
 }
 
+Status check_recipient(const std::string& recipient) { return check_alarm_recipient(recipient); }
+
+Status check_sender(const std::string& address) {
+  if (address.find("://") == std::string::npos) return check_alarm_recipient(address);
+  return Error{ErrorCode::kInvalidArgument, "not a mail address, like carillon@example.com"};
+}
+
+std::vector<Option> alarm_options() {
+  return {
+      {.name = "alarm",
+       .kind = OptionKind::kList,
+       .placeholder = "TO",
+       .help = "Who is told of jobs that have failed for good and name nobody themselves: a mail "
+               "address, or a URL that gets a POST.",
+       .check = check_recipient,
+       .section = "Alarms",
+       .secret = true},
+      {.name = "alarm-interval",
+       .kind = OptionKind::kDuration,
+       .placeholder = "TIME",
+       .help = "Between two messages of a node group to a recipient; what fails meanwhile is told "
+               "in one.",
+       .fallback = "1m",
+       .section = "Alarms"},
+      {.name = "smtp",
+       .placeholder = "URL",
+       .help = "Mail server: smtp://[USER:PASSWORD@]HOST[:PORT], or smtps://.",
+       .fallback_help = "no mails are sent",
+       .section = "Alarms",
+       .secret = true},
+      {.name = "smtp-from",
+       .placeholder = "ADDRESS",
+       .help = "Sender of mails.",
+       .fallback = "carillon@" + host_name(),
+       .check = check_sender,
+       .section = "Alarms"},
+  };
+}
+
 std::vector<Option> schedule_options() {
   return {
       {.name = "tz",
@@ -214,6 +254,7 @@ Program make_program(const Environment& environment) {
   append(program.options, store_options(environment));
   append(program.options, network_options());
   append(program.options, xxl_options());
+  append(program.options, alarm_options());
   append(program.options, schedule_options());
   program.options.push_back({.name = "name",
                              .placeholder = "NAME",
@@ -261,6 +302,10 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
   tracker.recurrence.horizon = configuration.duration("pregenerate-horizon");
   tracker.recurrence.period = configuration.duration("pregenerate-period");
   if (!settings.xxl_tokens.empty()) tracker.pusher.token = settings.xxl_tokens.front();
+  tracker.alarms.recipients = configuration.list("alarm");
+  tracker.alarms.interval = configuration.duration("alarm-interval");
+  settings.smtp = configuration.text("smtp");
+  settings.smtp_from = configuration.text("smtp-from");
   tracker.log_retention = configuration.duration("log-retention");
   tracker.dispatcher.preload.capacity =
       static_cast<std::size_t>(configuration.number("preload-capacity"));

@@ -25,6 +25,8 @@ struct Settings {
   std::vector<std::string> xxl_tokens{};
   std::string xxl_ca{};      // of the executors' certificates; empty: whom the system trusts
   std::string xxl_closed{};  // why no executor is let in; empty: they are
+  std::string smtp{};        // empty: no mail
+  std::string smtp_from{};
   Duration store_wait{};
   net::Access access{};
   LogLevel log_level = LogLevel::kInfo;

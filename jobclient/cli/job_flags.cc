@@ -298,6 +298,7 @@ Result<JobSpec> job_from_flags(const Configuration& configuration, WallTime now,
               .priority = static_cast<int>(configuration.number("priority")),
               .need_feedback = configuration.is_on("need-feedback"),
               .client_group = configuration.text("client-group"),
+              .alarm = configuration.list("alarm"),
               .replace_on_exist = configuration.is_on("replace-on-exist")};
   job.schedule = CARILLON_TRY(schedule_from(configuration, now));
   for (const std::string& param : configuration.list("param")) {

@@ -34,6 +34,13 @@ std::vector<Option> about_options() {
            .placeholder = "TAG,...",
            .help = "Words to find it by.",
            .by_comma = true},
+          {.name = "alarm",
+           .kind = OptionKind::kList,
+           .placeholder = "TO,...",
+           .help = "Who is told when it has failed for good: mail addresses and URLs; none for "
+                   "nobody.",
+           .fallback_help = "whom the job tracker tells",
+           .by_comma = true},
           {.name = "replace-on-exist",
            .kind = OptionKind::kSwitch,
            .help = "Replace a job of the same id that is waiting or defined."}};

@@ -122,6 +122,7 @@ class Maker {
     spec.misfire.policy =
         row_.misfire == "FIRE_ONCE_NOW" ? MisfirePolicy::kFireOnce : MisfirePolicy::kSkip;
     spec.children = children();
+    spec.alarm = alarm();
     spec.replace_on_exist = options_.replace;
     note_left();
     if (is_pushed()) {
@@ -233,11 +234,23 @@ class Maker {
     return children;
   }
 
-  void note_left() {
-    if (!trimmed(row_.alarm_email).empty()) {
-      note("alarm e-mail to " + std::string{trimmed(row_.alarm_email)} +
-           " is left out: alarms are not supported yet");
+  std::vector<std::string> alarm() {
+    std::vector<std::string> recipients;
+    for (std::string& address : parts_of(row_.alarm_email)) {
+      if (std::find(recipients.begin(), recipients.end(), address) != recipients.end()) continue;
+      if (!check_alarm_recipient(address).ok()) {
+        note("alarm e-mail '" + address + "' is no address: left out");
+      } else if (recipients.size() == kAlarmRecipientsMax) {
+        note("alarm e-mail to " + address + " is left out: a job has at most " +
+             std::to_string(kAlarmRecipientsMax));
+      } else {
+        recipients.push_back(std::move(address));
+      }
     }
+    return recipients;
+  }
+
+  void note_left() {
     const auto versions = database_.versions.find(row_.id);
     if (row_.glue_type != "BEAN" && versions != database_.versions.end()) {
       note("of its script the current version is taken over; " + std::to_string(versions->second) +

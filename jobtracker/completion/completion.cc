@@ -29,17 +29,26 @@ LogState state_of(wire::RunOutcome outcome) {
   return LogState::kFailed;
 }
 
+// Whether an attempt's end is a failure that nothing follows, of the job or of its definition.
+bool raises_alarm(JobEvent event, const LogEntry& log, const std::optional<WaitingJob>& again) {
+  if (again) return event != JobEvent::kGiveBack && was_lost_too_often(*again);
+  return event == JobEvent::kFail &&
+         (log.state == LogState::kFailed || log.state == LogState::kTimedOut);
+}
+
 }  // namespace
 
 Completion::Completion(Catalog& catalog, ExecutingTable& executing, Workers& workers,
-                       Batcher& batcher, RunEnd& run_end, FeedbackSink& feedback, WorkerLink& link,
-                       IdSource& ids, SchedulingClock& clock, Random& random, const Logger& log)
+                       Batcher& batcher, RunEnd& run_end, FeedbackSink& feedback, AlarmSink& alarms,
+                       WorkerLink& link, IdSource& ids, SchedulingClock& clock, Random& random,
+                       const Logger& log)
     : catalog_(catalog),
       executing_(executing),
       workers_(workers),
       batcher_(batcher),
       run_end_(run_end),
       feedback_(feedback),
+      alarms_(alarms),
       link_(link),
       ids_(ids),
       clock_(clock),
@@ -214,6 +223,7 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
     log->message = children.note + (log->message.empty() ? "" : "; ") + log->message;
   }
   if (ending.is_final && log) feedback_.address(*log, job);
+  if (log && raises_alarm(event, *log, again)) alarms_.address(*log, job);
   std::vector<Operation> operations;
   operations.emplace_back(End{.id = job.id,
                               .attempt = job.attempt,
@@ -241,6 +251,7 @@ void Completion::on_ended(const Ending& ending, std::vector<Operation>& operatio
   auto& end = std::get<End>(operations.front());
   const bool is_done = refused == nullptr && outcomes.front().kind == OutcomeKind::kDone;
   run_end_.was_set_off(std::move(end.children), is_done);
+  if (end.log) alarms_.settled(*end.log);
   if (refused != nullptr) {
     log_.error("the end of a job could not be stored", "job", job.id.value, "task", job.task_id,
                "error", refused->message);

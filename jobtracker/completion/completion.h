@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "jobtracker/state/alarm_sink.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executing.h"
 #include "jobtracker/state/feedback_sink.h"
@@ -33,6 +34,8 @@ namespace carillon::jobtracker {
 // goes into quarantine with that transaction, a definition by RunEnd::runs_again() after it. Any
 // other end of an attempt begins the count again.
 //
+// A failure after which nothing is tried again raises an alarm, and so does a quarantine.
+//
 // A report of an attempt that is not executing (any more) is confirmed, counted and logged, and
 // changes nothing.
 //
@@ -40,8 +43,8 @@ namespace carillon::jobtracker {
 class Completion final : public TakeBack {
  public:
   Completion(Catalog& catalog, ExecutingTable& executing, Workers& workers, Batcher& batcher,
-             RunEnd& run_end, FeedbackSink& feedback, WorkerLink& link, IdSource& ids,
-             SchedulingClock& clock, Random& random, const Logger& log);
+             RunEnd& run_end, FeedbackSink& feedback, AlarmSink& alarms, WorkerLink& link,
+             IdSource& ids, SchedulingClock& clock, Random& random, const Logger& log);
 
   void report(Worker& worker, const wire::Report& message);
   void give_back(Worker& worker, const wire::GiveBack& message);
@@ -79,6 +82,7 @@ class Completion final : public TakeBack {
   Batcher& batcher_;
   RunEnd& run_end_;
   FeedbackSink& feedback_;
+  AlarmSink& alarms_;
   WorkerLink& link_;
   IdSource& ids_;
   SchedulingClock& clock_;

@@ -127,6 +127,11 @@ struct RemoveInbox {
   std::int64_t id = 0;
 };
 
+// An alarm was delivered, or is given up: all its lines go.
+struct RemoveAlarm {
+  std::int64_t alarm = 0;
+};
+
 // Inserts or replaces, by its key; PutExecutor marks its group as served. A route without a memory
 // is removed.
 struct PutExecutorGroup {
@@ -164,9 +169,9 @@ struct AddLog {
 
 using Operation =
     std::variant<ChangeWaiting, End, ChangeDefinition, Claim, AddDefinition, AddExecuting, AddJob,
-                 CancelExecuting, AddOutput, PutNode, RemoveFeedback, RemoveInbox, RemoveExecutor,
-                 RemovePushRun, RemoveExecutorResult, PutExecutorGroup, PutExecutor, PutPushRun,
-                 PutRoute, PutExecutorResult, AddLog, Purge>;
+                 CancelExecuting, AddOutput, PutNode, RemoveFeedback, RemoveInbox, RemoveAlarm,
+                 RemoveExecutor, RemovePushRun, RemoveExecutorResult, PutExecutorGroup, PutExecutor,
+                 PutPushRun, PutRoute, PutExecutorResult, AddLog, Purge>;
 
 enum class OutcomeKind : std::uint8_t {
   kDone = 0,

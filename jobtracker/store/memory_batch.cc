@@ -168,6 +168,13 @@ Status MemoryBatch::insert_log(const LogEntry& entry) {
   kept.message = std::string{storable_message(entry.message, storage)};
   if (!kept.feedback_to.empty()) put(tables_.feedback, {kept.feedback_to, kept.id}, kept);
   kept.feedback_to.clear();
+  for (AlarmMark& mark : std::exchange(kept.alarms, {})) {
+    AlarmRow row{.mark = std::move(mark), .entry = kept};
+    row.entry.count = 1;
+    row.entry.final = true;
+    row.entry.executor_log = 0;
+    put(tables_.alarms, {row.mark.alarm, row.mark.line}, std::move(row));
+  }
   put(tables_.log, entry.id, std::move(kept));
   return {};
 }
@@ -407,6 +414,14 @@ Result<Outcome> MemoryBatch::apply(const AddLog& add) {
 Result<Outcome> MemoryBatch::apply(const RemoveInbox& remove) {
   put(tables_.inbox, remove.id, std::nullopt);
   return done();
+}
+
+Result<Outcome> MemoryBatch::apply(const RemoveAlarm& remove) {
+  while (true) {
+    const auto line = tables_.alarms.lower_bound({remove.alarm, 0});
+    if (line == tables_.alarms.end() || line->first.first != remove.alarm) return done();
+    put(tables_.alarms, std::pair{line->first}, std::nullopt);
+  }
 }
 
 Result<Outcome> MemoryBatch::apply(const RemoveFeedback& remove) {

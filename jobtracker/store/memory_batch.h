@@ -33,6 +33,7 @@ class MemoryBatch {
   Result<Outcome> apply(const PutNode& put);
   Result<Outcome> apply(const RemoveFeedback& remove);
   Result<Outcome> apply(const RemoveInbox& remove);
+  Result<Outcome> apply(const RemoveAlarm& remove);
   Result<Outcome> apply(const RemoveExecutor& remove);
   Result<Outcome> apply(const RemovePushRun& remove);
   Result<Outcome> apply(const RemoveExecutorResult& remove);

@@ -53,6 +53,7 @@ class MemoryReads {
     answer.executors = rows_of(tables_.executors);
     answer.push_runs = rows_of(tables_.push_runs);
     answer.routes = rows_of(tables_.routes);
+    answer.alarms = rows_of(tables_.alarms);
     return ReadAnswer{std::move(answer)};
   }
 

@@ -48,6 +48,7 @@ struct StartAnswer {
   std::vector<ExecutorRow> executors{};
   std::vector<PushRun> push_runs{};
   std::vector<RouteRow> routes{};
+  std::vector<AlarmRow> alarms{};  // by alarm and line
 };
 
 // The best waiting jobs of a group that are due at `now`, in the order of hand-out, after `after`.

@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "carillon/ids.h"
 #include "carillon/job_spec.h"
@@ -125,6 +126,16 @@ enum class LogState : int {
 };
 const char* to_string(LogState state);
 
+// That somebody is to be told of an end: by a line of a message, which may stand for several ends.
+struct AlarmMark {
+  std::int64_t alarm = 0;  // the message
+  std::int32_t line = 0;
+  std::int64_t failures = 0;  // that the line stands for
+  std::string recipient{};    // a mail address or a URL
+
+  bool operator==(const AlarmMark&) const = default;
+};
+
 // A row of the job log. Attempt 0: no attempt was made; `count` fires are meant.
 struct LogEntry {
   std::int64_t id = 0;  // time-ordered
@@ -145,8 +156,18 @@ struct LogEntry {
   std::int64_t executor_log = 0;  // the log id of its call of an executor; 0: there was none
   // No column of the log: the client group, in lower case, that a copy of this row is queued for.
   std::string feedback_to{};
+  // Nor these: the lines of alarms that a copy of this row is written as.
+  std::vector<AlarmMark> alarms{};
 
   bool operator==(const LogEntry&) const = default;
+};
+
+// A line of an alarm, as the last one of its failures ended.
+struct AlarmRow {
+  AlarmMark mark{};
+  LogEntry entry{};
+
+  bool operator==(const AlarmRow&) const = default;
 };
 
 struct OutputRow {

@@ -43,6 +43,26 @@ Status check_count(const std::string& field, std::size_t count, std::size_t max)
                std::to_string(max));
 }
 
+// LOCAL@DOMAIN as it may stand in a mail's head, without quotes and comments.
+bool is_mail_address(std::string_view text) {
+  const std::size_t at = text.find('@');
+  constexpr std::string_view kNever = " \t<>()[],;:\\\"";
+  return at != std::string_view::npos && at > 0 && at + 1 < text.size() &&
+         text.find('@', at + 1) == std::string_view::npos && text.front() != '-' &&
+         text.find_first_of(kNever) == std::string_view::npos;
+}
+
+bool is_webhook(std::string_view text) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!text.starts_with(scheme)) continue;
+    text.remove_prefix(scheme.size());
+    const std::string_view host = text.substr(0, text.find_first_of("/?#"));
+    return !host.empty() && host.front() != ':' &&
+           text.find_first_of("\\ \"<>") == std::string_view::npos;
+  }
+  return false;
+}
+
 // http[s]://HOST[:PORT][/PATH]
 bool is_http_address(std::string_view address) {
   const std::size_t scheme = address.starts_with("https") ? 5 : 4;
@@ -266,6 +286,20 @@ Status check_push(const JobSpec& spec) {
   return {};
 }
 
+Status check_alarm(const std::vector<std::string>& recipients) {
+  CARILLON_TRY(check_count("alarm", recipients.size(), kAlarmRecipientsMax));
+  if (recipients.size() == 1 && recipients.front() == kNoAlarm) return {};
+  std::set<std::string_view> given;
+  for (const std::string& recipient : recipients) {
+    if (recipient == kNoAlarm)
+      return wrong("alarm 'none' stands by itself, give it alone or leave it out");
+    CARILLON_TRY(check_alarm_recipient(recipient));
+    if (!given.insert(recipient).second)
+      return wrong("alarm recipient " + shown(recipient) + " is given twice, give it once");
+  }
+  return {};
+}
+
 // The run of an http request has no stdin: what the payload has no place in would be lost.
 Status check_payload(const JobSpec& spec) {
   CARILLON_TRY(check_size("payload", spec.payload.size(), kPayloadBytesMax));
@@ -309,6 +343,14 @@ Status check_children(const std::vector<Child>& children) {
 
 }  // namespace
 
+Status check_alarm_recipient(std::string_view recipient) {
+  CARILLON_TRY(check_line("an alarm recipient", recipient, kAlarmRecipientBytesMax));
+  if (is_mail_address(recipient) || is_webhook(recipient)) return {};
+  return wrong("alarm recipient " + shown(recipient) +
+               " is neither a mail address, like ops@example.com, nor a URL, like "
+               "https://chat.example.com/hook");
+}
+
 Status check_address(std::string_view address) {
   CARILLON_TRY(check_line("address", address, kAddressBytesMax));
   if (is_http_address(address)) return {};
@@ -332,6 +374,7 @@ Status JobSpec::validate() const {
   CARILLON_TRY(check_misfire(misfire));
   CARILLON_TRY(check_retries(retries));
   CARILLON_TRY(check_children(children));
+  CARILLON_TRY(check_alarm(alarm));
   if (!client_group.empty()) {
     CARILLON_TRY(check_name("client_group", client_group, kGroupBytesMax));
   } else if (need_feedback) {

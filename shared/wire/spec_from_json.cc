@@ -371,8 +371,9 @@ Status read_duration(Draft& draft, const std::string& field, const Json& value) 
   return {};
 }
 
-Status read_tags(Draft& draft, const std::string& field, const Json& value) {
-  draft.spec.tags = CARILLON_TRY(texts(field, value));
+template <std::vector<std::string> JobSpec::*kMember>
+Status read_texts(Draft& draft, const std::string& field, const Json& value) {
+  draft.spec.*kMember = CARILLON_TRY(texts(field, value));
   return {};
 }
 
@@ -433,7 +434,7 @@ const std::array<FieldReader<Draft>, 39> kJobFields{{
     {"group", read_text<&JobSpec::group>},
     {"description", read_text<&JobSpec::description>},
     {"owner", read_text<&JobSpec::owner>},
-    {"tags", read_tags},
+    {"tags", read_texts<&JobSpec::tags>},
     {"now", read_schedule},
     {"at", read_schedule},
     {"cron", read_schedule},
@@ -467,7 +468,7 @@ const std::array<FieldReader<Draft>, 39> kJobFields{{
     {"need_feedback", read_yes_or_no<&JobSpec::need_feedback>},
     {"client_group", read_text<&JobSpec::client_group>},
     {"children", read_children},
-    {"alarm", refuse_unsupported},
+    {"alarm", read_texts<&JobSpec::alarm>},
 }};
 
 Status check_one_of(const std::vector<std::string>& given) {

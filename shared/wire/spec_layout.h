@@ -109,7 +109,8 @@ struct Layout<JobSpec> {
                                      slot("replace_on_exist", &JobSpec::replace_on_exist),
                                      slot("children", &JobSpec::children, kChildrenMax),
                                      slot("need_feedback", &JobSpec::need_feedback),
-                                     slot("client_group", &JobSpec::client_group)};
+                                     slot("client_group", &JobSpec::client_group),
+                                     slot("alarm", &JobSpec::alarm, kAlarmRecipientsMax)};
 };
 
 }  // namespace carillon::wire

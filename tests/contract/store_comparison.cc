@@ -95,6 +95,12 @@ class BatchSource {
                    .message = std::string(below(30), static_cast<char>(below(256))),
                    .count = static_cast<std::int64_t>(below(5))};
     if (chance(50)) entry.exit_code = static_cast<std::int32_t>(below(256)) - 128;
+    if (chance(10)) {
+      entry.alarms.push_back({.alarm = static_cast<std::int64_t>(below(40)) + 1,
+                              .line = static_cast<std::int32_t>(below(4)),
+                              .failures = static_cast<std::int64_t>(below(9)) + 1,
+                              .recipient = "ops@example.com"});
+    }
     return entry;
   }
 
@@ -231,6 +237,8 @@ class BatchSource {
     if (kind < 90) return change_definition(*definition);
     if (kind < 94) return CancelExecuting{known->id, known->attempt};
     if (kind < 96) return add_output();
+    if (kind < 97 && chance(50))
+      return RemoveAlarm{.alarm = static_cast<std::int64_t>(below(40)) + 1};
     if (kind < 97) {
       const std::int64_t* relayed = any(relayed_);
       return RemoveInbox{.id = relayed == nullptr ? 0 : *relayed};
@@ -296,6 +304,7 @@ void compare_rows(Store& reference, Store& store, WallTime now,
   EXPECT_TRUE(start.definitions == other_start.definitions) << "definitions";
   EXPECT_TRUE(start.executing == other_start.executing) << "executing";
   EXPECT_TRUE(start.retries == other_start.retries) << "retries";
+  EXPECT_TRUE(start.alarms == other_start.alarms) << "alarms";
   EXPECT_EQ(start.definition_high, other_start.definition_high);
   ASSERT_EQ(start.groups.size(), other_start.groups.size());
   for (std::size_t i = 0; i < start.groups.size(); ++i) {

@@ -91,7 +91,6 @@ class ImportXxl(E2eTest):
                 if version > "2.2":
                     self.assertEqual((jobs[6]["schedule"], jobs[6]["state"]), ("manual", "active"))
                     self.assertEqual(jobs[7]["schedule"], "every 1m")
-                    self.assertIn("alarm e-mail to ops@example.com", jobs[7]["note"])
 
     def test_takes_the_jobs_and_the_second_time_nothing(self):
         url = self.database("2.4")

@@ -93,6 +93,7 @@ void TrackerBundle::start_tracker() {
       options_.tracker, session, clock, random, life_->executor, *life_->lane, *life_->questions,
       [] {}, [this](const Error& error) { fatal_ = error; });
   life_->tracker->set_poster(executors);
+  life_->tracker->set_courier(courier);
   if (options_.is_shared) life_->tracker->proven(clock.steady_now());
   life_->tracker->start(network);
 }

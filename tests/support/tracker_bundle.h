@@ -9,6 +9,7 @@
 #include "jobtracker/job_tracker.h"
 #include "jobtracker/store/memory_store.h"
 #include "tests/support/fake_client.h"
+#include "tests/support/fake_courier.h"
 #include "tests/support/fake_executors.h"
 #include "tests/support/fake_lane.h"
 #include "tests/support/fake_network.h"
@@ -87,6 +88,7 @@ class TrackerBundle {
   jobtracker::MemoryDatabase database;
   FakeNetwork network{executor, clock};
   FakeExecutors executors{executor, clock};  // who tell each result once
+  FakeCourier courier{executor, clock};
   FakeClient client;
   // Called with the lane of each life, before its first work.
   std::function<void(FakeLane&)> on_lane = [](FakeLane&) {};

@@ -57,6 +57,7 @@ Status write_new_executing(WriteContext& context, const OperationIndices& indice
 Status write_output(WriteContext& context, const OperationIndices& indices);
 Status write_nodes(WriteContext& context, const OperationIndices& indices);
 Status write_feedback_removals(WriteContext& context, const OperationIndices& indices);
+Status write_alarm_removals(WriteContext& context, const OperationIndices& indices);
 Status write_inbox_removals(WriteContext& context, const OperationIndices& indices);
 Status write_executor_removals(WriteContext& context, const OperationIndices& indices);
 Status write_push_run_removals(WriteContext& context, const OperationIndices& indices);

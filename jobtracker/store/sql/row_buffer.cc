@@ -22,8 +22,9 @@ Status insert(sql::Connection& db, std::string_view table, std::string_view colu
 
 void RowBuffer::clear() {
   for (auto& [group, values] : waiting_) values.clear();
-  for (SqlValues* values : {&delayed_, &executing_, &cron_, &repeat_, &keys_.added, &keys_.freed,
-                            &delayed_keys_.added, &delayed_keys_.freed, &log_, &feedback_}) {
+  for (SqlValues* values :
+       {&delayed_, &executing_, &cron_, &repeat_, &keys_.added, &keys_.freed, &delayed_keys_.added,
+        &delayed_keys_.freed, &log_, &feedback_, &alarms_}) {
     values->clear();
   }
   kept_.clear();
@@ -76,6 +77,7 @@ void RowBuffer::add_log(const LogEntry& entry) {
   if (message.data() == storage.data() && !message.empty()) message = keep(std::move(storage));
   append_log(log_, entry, message);
   if (!entry.feedback_to.empty()) append_feedback(feedback_, entry, message);
+  for (const AlarmMark& mark : entry.alarms) append_alarm(alarms_, entry, mark, message);
 }
 
 Status RowBuffer::flush(sql::Connection& db, GroupCatalog& groups) {
@@ -100,7 +102,13 @@ Status RowBuffer::flush(sql::Connection& db, GroupCatalog& groups) {
 
 Status RowBuffer::flush_log(sql::Connection& db) {
   CARILLON_TRY(insert(db, "lts_job_log", kLogColumns, kLogWidth, log_));
-  return insert(db, kFeedbackTable, kFeedbackColumns, kFeedbackWidth, feedback_);
+  CARILLON_TRY(insert(db, kFeedbackTable, kFeedbackColumns, kFeedbackWidth, feedback_));
+  if (alarms_.empty()) return {};
+  CARILLON_TRY(
+      db.insert_rows(joined({"REPLACE INTO ", kAlarmTable, " (", kAlarmColumns, ") VALUES"}),
+                     kAlarmWidth, alarms_));
+  alarms_.clear();
+  return {};
 }
 
 }  // namespace carillon::jobtracker

@@ -40,7 +40,8 @@ class RowBuffer {
   std::string_view keep(std::string text) { return kept_.emplace_back(std::move(text)); }
   const LogEntry& keep(LogEntry entry) { return kept_log_.emplace_back(std::move(entry)); }
 
-  // Frees the keys, then inserts everything but log rows and the feedback that is a copy of them.
+  // Frees the keys, then inserts everything but log rows, and feedback and alarms, which are copies
+  // of them.
   Status flush(sql::Connection& db, GroupCatalog& groups);
   Status flush_log(sql::Connection& db);
 
@@ -59,6 +60,7 @@ class RowBuffer {
   Keys delayed_keys_{};
   SqlValues log_{};
   SqlValues feedback_{};
+  SqlValues alarms_{};
   std::deque<std::string> kept_{};
   std::deque<LogEntry> kept_log_{};
 };

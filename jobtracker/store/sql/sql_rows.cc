@@ -81,7 +81,7 @@ void append_definition(SqlValues& values, const Definition& definition, std::str
 
 namespace {
 
-// How an attempt ended, as the log and the feedback begin.
+// How an attempt ended, as the log, the feedback and the alarms begin.
 void append_end(SqlValues& values, const LogEntry& entry, std::string_view message) {
   values.insert(
       values.end(),
@@ -120,6 +120,13 @@ void append_log(SqlValues& values, const LogEntry& entry, std::string_view messa
 void append_feedback(SqlValues& values, const LogEntry& entry, std::string_view message) {
   append_end(values, entry, message);
   values.push_back(Value::of_text(entry.feedback_to));
+}
+
+void append_alarm(SqlValues& values, const LogEntry& entry, const AlarmMark& mark,
+                  std::string_view message) {
+  append_end(values, entry, message);
+  values.insert(values.end(), {Value::of(mark.alarm), Value::of(mark.line),
+                               Value::of(mark.failures), Value::of_text(mark.recipient)});
 }
 
 void append_output(SqlValues& values, const OutputRow& row) {
@@ -199,6 +206,14 @@ LogEntry feedback_of(const Row& row) {
   LogEntry entry = end_of(row);
   entry.feedback_to = text_at(row, 13);
   return entry;
+}
+
+AlarmRow alarm_of(const Row& row) {
+  return {.mark = {.alarm = row.integer(13),
+                   .line = small(row, 14),
+                   .failures = row.integer(15),
+                   .recipient = text_at(row, 16)},
+          .entry = end_of(row)};
 }
 
 OutputRow output_of(const Row& row) {

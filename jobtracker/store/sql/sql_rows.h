@@ -41,6 +41,10 @@ inline constexpr std::string_view kFeedbackColumns =
     "feedback_id, job_id, group_id, task_id, definition_id, attempt, state, trigger_time_us, "
     "started_us, ended_us, node, exit_code, message, client_group";
 inline constexpr int kFeedbackWidth = 14;
+inline constexpr std::string_view kAlarmColumns =
+    "log_id, job_id, group_id, task_id, definition_id, attempt, state, trigger_time_us, "
+    "started_us, ended_us, node, exit_code, message, alarm_id, line, failures, recipient";
+inline constexpr int kAlarmWidth = 17;
 inline constexpr std::string_view kOutputColumns =
     "job_id, attempt, sequence, stream, at_us, bytes";
 inline constexpr int kOutputWidth = 6;
@@ -72,6 +76,7 @@ inline constexpr std::string_view kCronTable = "lts_cron_job_queue";
 inline constexpr std::string_view kRepeatTable = "lts_repeat_job_queue";
 inline constexpr std::string_view kTaskIdTable = "lts_task_id";
 inline constexpr std::string_view kFeedbackTable = "lts_feedback_queue";
+inline constexpr std::string_view kAlarmTable = "lts_alarm";
 inline constexpr std::string_view kDelayedTaskIdTable = "lts_delayed_task_id";
 
 // Where the definitions of a kind are kept.
@@ -105,6 +110,8 @@ void append_definition(SqlValues& values, const Definition& definition, std::str
 // `message` is what the log keeps of entry.message.
 void append_log(SqlValues& values, const LogEntry& entry, std::string_view message);
 void append_feedback(SqlValues& values, const LogEntry& entry, std::string_view message);
+void append_alarm(SqlValues& values, const LogEntry& entry, const AlarmMark& mark,
+                  std::string_view message);
 void append_output(SqlValues& values, const OutputRow& row);
 void append_node(SqlValues& values, const NodeRow& node);
 
@@ -115,6 +122,7 @@ ExecutingJob executing_of(const sql::Row& row);
 Definition definition_of(const sql::Row& row);
 LogEntry log_of(const sql::Row& row);
 LogEntry feedback_of(const sql::Row& row);
+AlarmRow alarm_of(const sql::Row& row);
 OutputRow output_of(const sql::Row& row);
 NodeRow node_of(const sql::Row& row);
 ExecutorGroup executor_group_of(const sql::Row& row);

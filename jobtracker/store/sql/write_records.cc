@@ -3,7 +3,7 @@
 
 #include "jobtracker/store/sql/batch_writer.h"
 
-// Output, nodes and feedback, and what goes away with age.
+// Output, nodes, feedback and alarms, and what goes away with age.
 namespace carillon::jobtracker {
 namespace {
 
@@ -13,6 +13,7 @@ constexpr std::string_view kIgnoreMysql = "INSERT IGNORE INTO lts_job_output (";
 constexpr std::string_view kIgnoreSqlite = "INSERT OR IGNORE INTO lts_job_output (";
 constexpr std::string_view kReplaceNodes = "REPLACE INTO lts_node (";
 constexpr std::string_view kDeleteInbox = "DELETE FROM lts_inbox WHERE inbox_id = ?";
+constexpr std::string_view kDeleteAlarm = "DELETE FROM lts_alarm WHERE alarm_id = ?";
 constexpr std::string_view kValues = ") VALUES";
 constexpr std::string_view kServe =
     "UPDATE lts_node_group SET served = 1 WHERE group_id = ? AND served = 0";
@@ -123,6 +124,17 @@ Status write_inbox_removals(WriteContext& context, const OperationIndices& indic
     context.current = index;
     CARILLON_TRY(context.db.execute(
         kDeleteInbox, SqlValues{Value::of(context.operation<RemoveInbox>(index).id)}));
+  }
+  return {};
+}
+
+Status write_alarm_removals(WriteContext& context, const OperationIndices& indices) {
+  // What this batch has added to them goes, too.
+  CARILLON_TRY(context.rows.flush_log(context.db));
+  for (const std::size_t index : indices) {
+    context.current = index;
+    CARILLON_TRY(context.db.execute(
+        kDeleteAlarm, SqlValues{Value::of(context.operation<RemoveAlarm>(index).alarm)}));
   }
   return {};
 }

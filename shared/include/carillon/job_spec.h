@@ -116,6 +116,13 @@ struct Child {
   bool operator==(const Child&) const = default;
 };
 
+inline constexpr std::size_t kAlarmRecipientsMax = 10;
+inline constexpr std::size_t kAlarmRecipientBytesMax = 512;
+// The alarm recipient that stands for nobody.
+inline constexpr std::string_view kNoAlarm = "none";
+// Whether an alarm can go there: a mail address, "ops@example.com", or a URL of http or https.
+Status check_alarm_recipient(std::string_view recipient);
+
 inline constexpr std::size_t kAddressBytesMax = 255;
 // Whether an executor can be called at it: "http://10.0.0.7:9999/".
 Status check_address(std::string_view address);
@@ -175,6 +182,9 @@ struct JobSpec {
   std::vector<Child> children{};  // triggered when a run succeeds; nothing is passed on to them
   bool need_feedback = false;     // the clients of client_group are told how each run ends
   std::string client_group{};     // the job clients that share what they are told
+  // Who is told when it has failed for good: mail addresses and URLs. Empty: whom the job tracker
+  // tells; only kNoAlarm: nobody.
+  std::vector<std::string> alarm{};
   bool replace_on_exist = false;  // a job with this task id that is waiting or defined is replaced
 
   // Whether a job tracker can take it, apart from what only the tracker knows (zone, groups,

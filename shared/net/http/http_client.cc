@@ -6,6 +6,8 @@
 
 #include <curl/curl.h>
 
+#include "shared/net/http/curl_library.h"
+
 namespace carillon::net {
 namespace {
 
@@ -132,12 +134,6 @@ Error failure_of(CURLcode code, const char* detail) {
     default:
       return {ErrorCode::kUnavailable, why};
   }
-}
-
-// libcurl wants to be told once, before any thread uses it.
-bool is_curl_ready() {
-  static const bool kReady = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
-  return kReady;
 }
 
 }  // namespace

@@ -60,6 +60,21 @@ TEST(JobSpecValidate, ChecksPriorityAndSizes) {
             "description has 4097 bytes, at most 4096");
   EXPECT_EQ(refusal([](JobSpec& s) { s.tags.resize(257, "t"); }),
             "tags has 257 entries, at most 256");
+  EXPECT_EQ(refusal([](JobSpec& s) { s.alarm.resize(11, "a@b"); }),
+            "alarm has 11 entries, at most 10");
+  EXPECT_EQ(refusal([](JobSpec& s) { s.alarm = {"ops"}; }),
+            "alarm recipient 'ops' is neither a mail address, like ops@example.com, nor a URL, "
+            "like https://chat.example.com/hook");
+  EXPECT_EQ(refusal([](JobSpec& s) { s.alarm = {"a@b\r\nBcc: c@d"}; }).substr(0, 24),
+            "an alarm recipient must ");
+  EXPECT_EQ(refusal([](JobSpec& s) {
+              s.alarm = {"a@b", "none"};
+            }),
+            "alarm 'none' stands by itself, give it alone or leave it out");
+  EXPECT_EQ(refusal([](JobSpec& s) {
+              s.alarm = {"a@b", "a@b"};
+            }),
+            "alarm recipient 'a@b' is given twice, give it once");
   EXPECT_EQ(refusal([](JobSpec& s) {
               for (int i = 0; i < 257; ++i) s.params["p" + std::to_string(i)] = "v";
             }),

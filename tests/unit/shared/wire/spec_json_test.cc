@@ -254,7 +254,6 @@ TEST(SpecFromJson, RefusesAnEmptyTaskId) {
 }
 
 TEST(SpecFromJson, SaysWhatIsNotSupportedYet) {
-  EXPECT_EQ(refusal(R"({"shell":"x","alarm":[]})"), "alarm is not supported yet");
   EXPECT_EQ(refusal(R"({"shell":"x","shards":2})"), "shards is not supported yet");
 }
 

@@ -1,0 +1,245 @@
+#include "jobtracker/alarm/alarm_desk.h"
+
+#include <algorithm>
+
+#include "jobtracker/store/names.h"
+#include "shared/base/time_text.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+bool is_url(const std::string& recipient) { return recipient.find("://") != std::string::npos; }
+
+// For the log: what comes after the host of a URL may be a secret.
+std::string shown(const std::string& recipient) {
+  if (!is_url(recipient)) return recipient;
+  const std::size_t host = recipient.find("://") + 3;
+  const std::string rest = recipient.substr(host, recipient.find_first_of("/?#", host) - host);
+  return recipient.substr(0, host) + rest.substr(rest.rfind('@') + 1);
+}
+
+}  // namespace
+
+Status AlarmConfig::validate() const {
+  for (const std::string& recipient : recipients) CARILLON_TRY(check_alarm_recipient(recipient));
+  if (interval >= gather) return {};
+  return Error{ErrorCode::kInvalidArgument, "alarm-interval is " + format_duration(interval) +
+                                                ", must be at least " + format_duration(gather)};
+}
+
+AlarmDesk::AlarmDesk(AlarmConfig config, Catalog& catalog, const Ownership& ownership,
+                     Batcher& batcher, IdSource& ids, SchedulingClock& clock, const Logger& log)
+    : config_(std::move(config)),
+      catalog_(catalog),
+      ownership_(ownership),
+      batcher_(batcher),
+      ids_(ids),
+      clock_(clock),
+      log_(log) {}
+
+AlarmDesk::~AlarmDesk() {
+  if (courier_ != nullptr) courier_->set_receiver(nullptr);
+}
+
+void AlarmDesk::set_courier(net::Courier& courier) {
+  courier_ = &courier;
+  courier.set_receiver(
+      [this](std::uint64_t id, const Status& status) { on_delivered(id, status); });
+}
+
+// What an earlier session left may have been sent already: nothing is added to it.
+void AlarmDesk::start(const StartAnswer& found) {
+  const SteadyTime now = clock_.steady_now();
+  for (const AlarmRow& row : found.alarms) {
+    if (!ownership_.has(row.entry.group)) continue;
+    Channel& channel = channels_[{row.entry.group, row.mark.recipient}];
+    if (channel.messages.empty() || channel.messages.back().id != row.mark.alarm) {
+      channel.messages.push_back({.id = row.mark.alarm, .is_closed = true});
+      channel.not_before = now + config_.gather;
+      ++messages_;
+    }
+    channel.messages.back().lines.push_back(row);
+  }
+}
+
+// ---- failures ----
+
+std::vector<std::string> AlarmDesk::recipients_of(const WaitingJob& job) const {
+  std::optional<JobSpec> own;
+  const JobSpec* spec = catalog_.spec_of(job, own, "alarm");
+  if (spec == nullptr || spec->alarm.empty()) return config_.recipients;
+  if (spec->alarm.front() == kNoAlarm) return {};
+  return spec->alarm;
+}
+
+bool AlarmDesk::can_be_told(const std::string& recipient) {
+  if (is_url(recipient) || courier_->takes_mail()) return true;
+  ++dropped_;
+  if (!std::exchange(said_no_mail_, true))
+    log_.warn("alarms by mail are not sent: there is no mail server (--smtp)", "recipient",
+              recipient);
+  return false;
+}
+
+// Null: too many wait.
+AlarmDesk::Message* AlarmDesk::open_message(const Key& key, WallTime now) {
+  const auto found = channels_.find(key);
+  if (found != channels_.end() && !found->second.messages.empty() &&
+      !found->second.messages.back().is_closed)
+    return &found->second.messages.back();
+  if (messages_ >= config_.messages_max) return nullptr;
+  Channel& channel = channels_[key];
+  if (channel.messages.empty())
+    channel.not_before = std::max(channel.not_before, clock_.steady_now() + config_.gather);
+  ++messages_;
+  return &channel.messages.emplace_back(Message{.id = ids_.next(now)});
+}
+
+AlarmRow& AlarmDesk::line_for(Message& message, const LogEntry& entry) {
+  auto& lines = message.lines;
+  const std::size_t jobs = std::min(lines.size(), kAlarmLines);
+  for (std::size_t i = 0; i < jobs; ++i) {
+    if (lines[i].entry.task_id == entry.task_id) return lines[i];
+  }
+  if (lines.size() <= kAlarmLines)
+    lines.push_back({.mark = {.alarm = message.id, .line = static_cast<std::int32_t>(jobs)}});
+  return lines.back();
+}
+
+void AlarmDesk::address(LogEntry& entry, const WaitingJob& job) {
+  if (courier_ == nullptr) return;
+  for (const std::string& recipient : recipients_of(job)) {
+    if (!can_be_told(recipient)) continue;
+    Message* message = open_message({entry.group, recipient}, entry.ended_at);
+    if (message == nullptr) {
+      ++dropped_;
+      entry.message = "no alarm, too many wait" + std::string{entry.message.empty() ? "" : "; "} +
+                      entry.message;
+      if (!std::exchange(was_full_, true))
+        log_.error("too many alarms wait to be delivered, no more are kept", "waiting", messages_);
+      continue;
+    }
+    AlarmRow& line = line_for(*message, entry);
+    line.mark.recipient = recipient;
+    ++line.mark.failures;
+    line.entry = entry;
+    line.entry.alarms.clear();
+    std::string storage;
+    line.entry.message = std::string{storable_message(entry.message, storage)};
+    entry.alarms.push_back(line.mark);
+    ++message->unsettled;
+  }
+}
+
+void AlarmDesk::settled(const LogEntry& entry) {
+  for (const AlarmMark& mark : entry.alarms) {
+    const auto found = channels_.find({entry.group, mark.recipient});
+    if (found == channels_.end()) continue;
+    for (Message& message : found->second.messages) {
+      if (message.id == mark.alarm) --message.unsettled;
+    }
+  }
+}
+
+// ---- messages ----
+
+void AlarmDesk::run_once() {
+  if (courier_ == nullptr) return;
+  const SteadyTime now = clock_.steady_now();
+  for (auto& [key, channel] : channels_) {
+    if (channel.messages.empty() || channel.is_sending || now < channel.not_before) continue;
+    Message& first = channel.messages.front();
+    first.is_closed = true;
+    // It is told of nothing that may not be so yet.
+    if (first.unsettled == 0) send(key, channel);
+  }
+  std::erase_if(channels_, [&](const auto& one) {
+    return one.second.messages.empty() && now >= one.second.not_before;
+  });
+}
+
+wire::AlarmMessage AlarmDesk::content_of(const Message& message, GroupId group) {
+  const Group* known = catalog_.group(group);
+  wire::AlarmMessage content{.id = message.id, .group = known == nullptr ? "" : known->name};
+  for (const AlarmRow& row : message.lines) {
+    if (static_cast<std::size_t>(row.mark.line) == kAlarmLines) {
+      content.others = row.mark.failures;
+      continue;
+    }
+    const LogEntry& entry = row.entry;
+    wire::AlarmLine line{.task_id = entry.task_id,
+                         .failures = row.mark.failures,
+                         .job_id = entry.job_id,
+                         .attempt = entry.attempt,
+                         .state = to_string(entry.state),
+                         .trigger_time = entry.trigger_time,
+                         .started_at = entry.started_at,
+                         .ended_at = entry.ended_at,
+                         .node = entry.node,
+                         .exit_code = entry.exit_code,
+                         .message = entry.message};
+    if (const ActiveDefinition* definition = catalog_.definition(entry.definition)) {
+      line.description = definition->spec.description;
+      line.owner = definition->spec.owner;
+    }
+    content.jobs.push_back(std::move(line));
+  }
+  return content;
+}
+
+void AlarmDesk::send(const Key& key, Channel& channel) {
+  const Message& message = channel.messages.front();
+  const wire::AlarmMessage content = content_of(message, key.first);
+  net::Delivery delivery{.id = static_cast<std::uint64_t>(message.id), .to = key.second};
+  if (is_url(key.second)) {
+    delivery.body = wire::alarm_json(content);
+  } else {
+    delivery.subject = wire::alarm_subject(content);
+    delivery.body = wire::alarm_text(content);
+  }
+  channel.is_sending = courier_->send(std::move(delivery));
+}
+
+void AlarmDesk::on_delivered(std::uint64_t id, const Status& status) {
+  const auto found = std::find_if(channels_.begin(), channels_.end(), [&](const auto& one) {
+    return one.second.is_sending && one.second.messages.front().id == static_cast<std::int64_t>(id);
+  });
+  if (found == channels_.end()) return;
+  Channel& channel = found->second;
+  const SteadyTime now = clock_.steady_now();
+  channel.is_sending = false;
+  if (status.ok()) {
+    ++sent_;
+    channel.wait = {};
+    channel.not_before = now + config_.interval;
+    return remove_first(channel);
+  }
+  ++failed_;
+  const WallTime last =
+      std::max_element(channel.messages.front().lines.begin(), channel.messages.front().lines.end(),
+                       [](const AlarmRow& one, const AlarmRow& other) {
+                         return one.entry.ended_at < other.entry.ended_at;
+                       })
+          ->entry.ended_at;
+  if (clock_.now() - last > config_.give_up) {
+    ++dropped_;
+    log_.error("an alarm could not be delivered and is given up", "recipient",
+               shown(found->first.second), "error", status.error().message);
+    return remove_first(channel);
+  }
+  channel.wait = std::clamp(channel.wait * 2, config_.retry_least, config_.retry_most);
+  channel.not_before = now + channel.wait;
+  log_.warn("an alarm could not be delivered, trying again", "recipient",
+            shown(found->first.second), "in", format_duration(channel.wait), "error",
+            status.error().message);
+}
+
+void AlarmDesk::remove_first(Channel& channel) {
+  batcher_.post(Urgency::kHousekeeping, RemoveAlarm{channel.messages.front().id},
+                [](Operation&, const Outcome&, const Error*) {});
+  channel.messages.pop_front();
+  --messages_;
+  was_full_ = false;
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,359 @@
+#include "shared/net/http/curl_courier.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <curl/curl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "shared/base/assert.h"
+#include "shared/base/time_text.h"
+#include "shared/base/utf8.h"
+#include "shared/net/http/curl_library.h"
+#include "shared/wire/base64.h"
+
+namespace carillon::net {
+namespace {
+
+constexpr long kPerHostMax = 4;
+constexpr long kConnectMs = 10'000;
+constexpr int kPollMs = 1000;
+
+struct Closer {
+  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+  void operator()(curl_mime* mime) const { curl_mime_free(mime); }
+  void operator()(CURLU* url) const { curl_url_cleanup(url); }
+  void operator()(char* text) const { curl_free(text); }
+};
+template <class T>
+using Owned = std::unique_ptr<T, Closer>;
+
+bool is_mail(const std::string& to) { return to.find("://") == std::string::npos; }
+
+// ---- the mail server's address ----
+
+struct SmtpUrl {
+  std::string host{};
+  bool has_password = false;
+
+  bool is_loopback() const {
+    return host == "localhost" || host == "[::1]" || host.starts_with("127.");
+  }
+};
+
+Result<SmtpUrl> parse_smtp(const std::string& text) {
+  const auto wrong = [](const std::string& why) {
+    return Error{ErrorCode::kInvalidArgument,
+                 why + " (write smtp://HOST[:PORT] or smtps://USER:PASSWORD@HOST[:PORT])"};
+  };
+  const Owned<CURLU> url(curl_url());
+  if (!url || curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK)
+    return wrong("not an address of a mail server");
+  const auto part = [&](CURLUPart which) {
+    char* found = nullptr;
+    const bool is_there = curl_url_get(url.get(), which, &found, 0) == CURLUE_OK;
+    const Owned<char> owned(found);
+    return is_there ? std::string{found} : std::string{};
+  };
+  const std::string scheme = part(CURLUPART_SCHEME);
+  if (scheme != "smtp" && scheme != "smtps")
+    return wrong("scheme '" + scheme + "' is not that of a mail server");
+  const std::string path = part(CURLUPART_PATH);
+  if (path.size() > 1 || !part(CURLUPART_QUERY).empty()) return wrong("a mail server has no path");
+  return SmtpUrl{.host = part(CURLUPART_HOST), .has_password = !part(CURLUPART_PASSWORD).empty()};
+}
+
+// ---- what a mail looks like ----
+
+// As it may stand in a head: words of base64 where it is not plain ASCII (RFC 2047).
+std::string encoded_words(std::string_view text) {
+  constexpr std::size_t kWordBytes = 45;
+  const bool is_plain = text.find_first_not_of(
+                            " !\"#$%&'()*+,-./0123456789:;<>@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`"
+                            "abcdefghijklmnopqrstuvwxyz{|}~") == std::string_view::npos;
+  if (is_plain) return std::string{text};
+  std::string words;
+  while (!text.empty()) {
+    std::size_t size = 0;
+    while (size < text.size()) {
+      const std::size_t bytes = std::max<std::size_t>(1, first_character(text.substr(size)).bytes);
+      if (size + bytes > kWordBytes) break;
+      size += bytes;
+    }
+    words += (words.empty() ? "=?UTF-8?B?" : " =?UTF-8?B?") +
+             wire::to_base64(text.substr(0, size)) + "?=";
+    text.remove_prefix(size);
+  }
+  return words;
+}
+
+// RFC 5322: "Sun, 22 Nov 2026 08:00:00 +0000".
+std::string mail_date(WallTime now) {
+  constexpr const char* kDays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  constexpr const char* kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const auto day = std::chrono::floor<std::chrono::days>(now);
+  const std::chrono::year_month_day date{day};
+  const std::string time = format_time(now).substr(11, 8);
+  return std::string{kDays[std::chrono::weekday{day}.c_encoding()]} + ", " +
+         std::to_string(static_cast<unsigned>(date.day())) + " " +
+         kMonths[static_cast<unsigned>(date.month()) - 1] + " " +
+         std::to_string(static_cast<int>(date.year())) + " " + time + " +0000";
+}
+
+std::string with_crlf(std::string_view text) {
+  std::string lines;
+  for (const char c : text) {
+    if (c == '\r') continue;
+    if (c == '\n') lines += '\r';
+    lines += c;
+  }
+  return lines;
+}
+
+// ---- where it may go ----
+
+bool is_link_local(const sockaddr* address) {
+  constexpr std::uint32_t kV4 = 0xA9FE;  // 169.254
+  if (address->sa_family == AF_INET) {
+    const auto* v4 = reinterpret_cast<const sockaddr_in*>(address);
+    return (ntohl(v4->sin_addr.s_addr) >> 16) == kV4;
+  }
+  if (address->sa_family != AF_INET6) return false;
+  const auto* v6 = reinterpret_cast<const sockaddr_in6*>(address);
+  const std::uint8_t* bytes = v6->sin6_addr.s6_addr;
+  if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) return bytes[12] == 0xA9 && bytes[13] == 0xFE;
+  return IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr);
+}
+
+curl_socket_t open_socket(void* refused, curlsocktype, curl_sockaddr* address) {
+  if (is_link_local(&address->addr)) {
+    *static_cast<bool*>(refused) = true;
+    return CURL_SOCKET_BAD;
+  }
+  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+std::size_t drop(const char*, std::size_t, std::size_t size, void*) { return size; }
+
+}  // namespace
+
+// What the thread does.
+class CurlCourier::Worker {
+ public:
+  Worker(const CourierConfig& config, bool needs_tls, const Clock& clock, Mailbox<Sent>& sent,
+         Mailbox<Heard>& heard)
+      : config_(config),
+        needs_tls_(needs_tls),
+        clock_(clock),
+        sent_(sent),
+        heard_(heard),
+        multi_(curl_multi_init()) {
+    curl_multi_setopt(multi_, CURLMOPT_MAX_HOST_CONNECTIONS, kPerHostMax);
+  }
+  ~Worker() {
+    for (const auto& [easy, transfer] : transfers_) curl_multi_remove_handle(multi_, easy);
+    transfers_.clear();
+    curl_multi_cleanup(multi_);
+  }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  void run() {
+    while (!stopped_) {
+      sent_.clear();
+      while (auto sent = sent_.take()) begin(std::move(*sent));
+      int running = 0;
+      curl_multi_perform(multi_, &running);
+      int left = 0;
+      while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
+        if (message->msg == CURLMSG_DONE) end(message->easy_handle, message->data.result);
+      }
+      curl_waitfd posted{.fd = sent_.fd(), .events = CURL_WAIT_POLLIN, .revents = 0};
+      curl_multi_poll(multi_, &posted, 1, kPollMs, nullptr);
+    }
+  }
+  void stop() {
+    stopped_ = true;
+    curl_multi_wakeup(multi_);
+  }
+
+ private:
+  struct Transfer {
+    Sent sent{};
+    Owned<CURL> easy{};
+    Owned<curl_slist> head{};
+    Owned<curl_slist> recipients{};
+    Owned<curl_mime> mime{};
+    char detail[CURL_ERROR_SIZE] = "";
+    bool is_refused = false;
+  };
+
+  void begin(Sent sent) {
+    auto transfer = std::make_unique<Transfer>();
+    transfer->sent = std::move(sent);
+    transfer->easy.reset(curl_easy_init());
+    CURL* easy = transfer->easy.get();
+    CARILLON_ASSERT(easy != nullptr, "there is memory for a few more");
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, kConnectMs);
+    curl_easy_setopt(
+        easy, CURLOPT_TIMEOUT_MS,
+        static_cast<long>(std::chrono::ceil<std::chrono::milliseconds>(config_.timeout).count()));
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->detail);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, drop);
+    if (is_mail(transfer->sent.delivery.to)) {
+      set_mail(*transfer);
+    } else {
+      set_post(*transfer);
+    }
+    curl_multi_add_handle(multi_, easy);
+    transfers_.emplace(easy, std::move(transfer));
+  }
+
+  static void add(Owned<curl_slist>& list, const std::string& line) {
+    curl_slist* grown = curl_slist_append(list.get(), line.c_str());
+    CARILLON_ASSERT(grown != nullptr, "there is memory for a line");
+    (void)list.release();
+    list.reset(grown);
+  }
+
+  void set_post(Transfer& transfer) const {
+    CURL* easy = transfer.easy.get();
+    const Delivery& delivery = transfer.sent.delivery;
+    add(transfer.head, "Content-Type: application/json");
+    add(transfer.head, "Expect:");
+    curl_easy_setopt(easy, CURLOPT_URL, delivery.to.c_str());
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_USERAGENT, "carillon");
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer.head.get());
+    curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                     static_cast<curl_off_t>(delivery.body.size()));
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, delivery.body.c_str());
+    if (config_.allow_link_local) return;
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, &transfer.is_refused);
+  }
+
+  void set_mail(Transfer& transfer) const {
+    CURL* easy = transfer.easy.get();
+    const Delivery& delivery = transfer.sent.delivery;
+    const std::string domain = config_.from.substr(config_.from.find('@') + 1);
+    add(transfer.head, "From: Carillon <" + config_.from + ">");
+    add(transfer.head, "To: <" + delivery.to + ">");
+    add(transfer.head, "Subject: " + encoded_words(delivery.subject));
+    add(transfer.head, "Date: " + mail_date(clock_.wall_now()));
+    add(transfer.head, "Message-ID: <carillon-" + std::to_string(delivery.id) + "@" + domain + ">");
+    add(transfer.head, "Auto-Submitted: auto-generated");
+    add(transfer.recipients, "<" + delivery.to + ">");
+    transfer.mime.reset(curl_mime_init(easy));
+    curl_mimepart* part = curl_mime_addpart(transfer.mime.get());
+    const std::string text = with_crlf(delivery.body);
+    curl_mime_data(part, text.data(), text.size());
+    curl_mime_type(part, "text/plain; charset=utf-8");
+    curl_mime_encoder(part, "quoted-printable");
+    curl_easy_setopt(easy, CURLOPT_URL, config_.smtp.c_str());
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "smtp,smtps");
+    curl_easy_setopt(easy, CURLOPT_USE_SSL,
+                     static_cast<long>(needs_tls_ ? CURLUSESSL_ALL : CURLUSESSL_TRY));
+    curl_easy_setopt(easy, CURLOPT_MAIL_FROM, ("<" + config_.from + ">").c_str());
+    curl_easy_setopt(easy, CURLOPT_MAIL_RCPT, transfer.recipients.get());
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer.head.get());
+    curl_easy_setopt(easy, CURLOPT_MIMEPOST, transfer.mime.get());
+  }
+
+  void end(CURL* easy, CURLcode code) {
+    const auto found = transfers_.find(easy);
+    CARILLON_ASSERT(found != transfers_.end(), "what ends was begun here");
+    const std::unique_ptr<Transfer> transfer = std::move(found->second);
+    transfers_.erase(found);
+    const bool taken = heard_.put({.turn = transfer->sent.turn,
+                                   .id = transfer->sent.delivery.id,
+                                   .status = status_of(*transfer, code)});
+    CARILLON_ASSERT(taken, "there is room for as many as may be under way");
+    curl_multi_remove_handle(multi_, easy);
+  }
+
+  static Status status_of(const Transfer& transfer, CURLcode code) {
+    if (transfer.is_refused)
+      return Error{ErrorCode::kDenied, "its address is link-local, which gets nothing"};
+    if (code != CURLE_OK) {
+      const char* why = *transfer.detail != '\0' ? transfer.detail : curl_easy_strerror(code);
+      return Error{ErrorCode::kUnavailable, why};
+    }
+    if (is_mail(transfer.sent.delivery.to)) return {};
+    long status = 0;
+    curl_easy_getinfo(transfer.easy.get(), CURLINFO_RESPONSE_CODE, &status);
+    if (status >= 200 && status <= 299) return {};
+    return Error{ErrorCode::kUnavailable, "answered with status " + std::to_string(status)};
+  }
+
+  const CourierConfig& config_;
+  const bool needs_tls_;
+  const Clock& clock_;
+  Mailbox<Sent>& sent_;
+  Mailbox<Heard>& heard_;
+  CURLM* multi_;
+  std::atomic<bool> stopped_ = false;
+  std::map<CURL*, std::unique_ptr<Transfer>> transfers_{};
+};
+
+Result<std::unique_ptr<CurlCourier>> CurlCourier::start(CourierConfig config, EventLoop& loop,
+                                                        const Clock& clock) {
+  if (!is_curl_ready()) return Error{ErrorCode::kUnavailable, "the HTTP library does not start"};
+  bool needs_tls = false;
+  if (!config.smtp.empty()) {
+    const SmtpUrl smtp = CARILLON_TRY(parse_smtp(config.smtp));
+    needs_tls = smtp.has_password && !smtp.is_loopback();
+  }
+  std::unique_ptr<CurlCourier> courier(new CurlCourier(std::move(config), loop));
+  courier->worker_ =
+      std::make_unique<Worker>(courier->config_, needs_tls, clock, courier->sent_, courier->heard_);
+  courier->thread_ =
+      CARILLON_TRY(Thread::start("courier", [raw = courier->worker_.get()] { raw->run(); }));
+  return courier;
+}
+
+CurlCourier::CurlCourier(CourierConfig config, EventLoop& loop)
+    : config_(std::move(config)),
+      loop_(loop),
+      sent_(config_.deliveries_max),
+      heard_(config_.deliveries_max) {
+  loop_.watch(heard_.fd(), [this] { hear(); });
+}
+
+CurlCourier::~CurlCourier() {
+  if (worker_) worker_->stop();
+  if (thread_) thread_->join();
+  loop_.unwatch(heard_.fd());
+}
+
+void CurlCourier::set_receiver(OnDelivered receiver) {
+  receiver_ = std::move(receiver);
+  ++turn_;
+}
+
+bool CurlCourier::send(Delivery delivery) {
+  if (under_way_ == config_.deliveries_max) return false;
+  const bool taken = sent_.put(Sent{turn_, std::move(delivery)});
+  CARILLON_ASSERT(taken, "there is room for as many as may be under way");
+  ++under_way_;
+  return true;
+}
+
+void CurlCourier::hear() {
+  heard_.clear();
+  while (auto heard = heard_.take()) {
+    --under_way_;
+    if (receiver_ && heard->turn == turn_) receiver_(heard->id, heard->status);
+  }
+}
+
+}  // namespace carillon::net

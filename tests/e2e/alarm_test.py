@@ -1,0 +1,224 @@
+"""People are told of failures, by mail and by a POST, on both stores: once each, also when the job
+tracker is killed before, and when a mail server is dead."""
+
+import base64
+import contextlib
+import email
+import email.policy
+import http.server
+import json
+import socket
+import socketserver
+import threading
+
+import harness
+from harness import BothStores, E2eTest, wait_for
+
+
+class _Server:
+    """A server of a test's own, in threads that end with the process."""
+
+    def __init__(self, server):
+        self.server = server
+        self.port = server.server_address[1]
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class _TcpServer(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+    daemon_threads = True
+
+
+class MailServer(_Server):
+    """Speaks as much SMTP as is needed to take mails."""
+
+    def __init__(self, port=0):
+        sink = self
+        self.mails = []  # (recipients, message)
+        self.logins = []
+
+        class Handler(socketserver.StreamRequestHandler):
+            def say(self, line):
+                self.wfile.write(line.encode() + b"\r\n")
+
+            def handle(self):
+                with contextlib.suppress(ConnectionError):
+                    self.talk()
+
+            def talk(self):
+                self.say("220 sink")
+                recipients = []
+                while line := self.rfile.readline().decode().strip():
+                    word = line.upper().split(" ", 1)[0]
+                    if word == "EHLO":
+                        self.say("250-sink")
+                        self.say("250 AUTH PLAIN")
+                    elif word == "AUTH":
+                        words = line.split(" ")
+                        if len(words) < 3:
+                            self.say("334 ")
+                            words.append(self.rfile.readline().decode().strip())
+                        sink.logins.append(base64.b64decode(words[2]).decode().split("\0")[1:])
+                        self.say("235 fine")
+                    elif word == "RCPT":
+                        recipients.append(line.split("<")[1].split(">")[0])
+                        self.say("250 fine")
+                    elif word == "DATA":
+                        self.say("354 go on")
+                        data = b""
+                        while (part := self.rfile.readline()) != b".\r\n":
+                            data += part[1:] if part.startswith(b".") else part
+                        sink.mails.append((recipients, email.message_from_bytes(
+                            data, policy=email.policy.default)))
+                        self.say("250 taken")
+                    elif word == "QUIT":
+                        self.say("221 bye")
+                        return
+                    else:
+                        self.say("250 fine")
+
+        super().__init__(_TcpServer(("127.0.0.1", port), Handler))
+
+    def texts(self):
+        return [message.get_body(("plain",)).get_content() for _, message in self.mails]
+
+
+class Hook(_Server):
+    """Takes POSTs; answers 500 while `is_broken`."""
+
+    def __init__(self):
+        hook = self
+        self.posts = []  # (path, body)
+        self.refused = 0
+        self.is_broken = False
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                if hook.is_broken:
+                    hook.refused += 1
+                else:
+                    hook.posts.append((self.path, json.loads(body)))
+                self.send_response(500 if hook.is_broken else 204)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        super().__init__(http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler))
+
+    def url(self, path="/hook"):
+        return f"http://127.0.0.1:{self.port}{path}"
+
+    def told(self):
+        return [job["task_id"] for _, body in list(self.posts) for job in body["jobs"]]
+
+    def failures(self):
+        return sum(body["failures"] for _, body in list(self.posts))
+
+
+class Alarms:
+    def sink(self, make, *args):
+        sink = make(*args)
+        self.addCleanup(sink.close)
+        return sink
+
+    def owed(self, one):
+        return one.number("SELECT COUNT(*) FROM lts_alarm")
+
+    def wait_nothing_owed(self, one):
+        wait_for("nothing to be owed", lambda: self.owed(one) == 0)
+
+    def test_a_failure_is_told_by_mail_and_to_a_url(self):
+        mails, hook = self.sink(MailServer), self.sink(Hook)
+        one = self.cluster(self.store, workers=1, flags=[
+            "--smtp", f"smtp://ann:secret@127.0.0.1:{mails.port}",
+            "--smtp-from", "scheduler@example.com", "--alarm", hook.url("/all")])
+        one.client("submit", "--task-id", "nächtlich", "--alarm",
+                   f"ops@example.com,{hook.url('/own')}", "--shell", "echo hin; exit 76")
+        one.client("submit", "--task-id", "default", "--shell", "exit 76")
+        one.client("submit", "--task-id", "quiet", "--alarm", "none", "--shell", "exit 76")
+        one.client("submit", "--task-id", "fine", "--shell", "true")
+        for task_id in ("nächtlich", "default", "quiet", "fine"):
+            one.wait_ended(task_id)
+        wait_for("all messages", lambda: mails.mails and len(hook.posts) >= 2)
+        self.wait_nothing_owed(one)
+        recipients, mail = mails.mails[0]
+        self.assertEqual(recipients, ["ops@example.com"])
+        self.assertEqual(mail["Subject"], "[carillon] default: 1 failure of nächtlich")
+        self.assertEqual(mail["From"].addresses[0].addr_spec, "scheduler@example.com")
+        self.assertRegex(mail["Message-ID"], "^<carillon-[0-9]+@example.com>$")
+        self.assertIsNotNone(mail["Date"].datetime)
+        self.assertIn("nächtlich: failed", mails.texts()[0])
+        self.assertIn("  exit      76", mails.texts()[0])
+        self.assertEqual(mails.logins, [["ann", "secret"]])
+        self.assertEqual({path: [job["task_id"] for job in body["jobs"]]
+                          for path, body in hook.posts},
+                         {"/own": ["nächtlich"], "/all": ["default"]})
+        self.assertEqual(dict(hook.posts)["/own"]["jobs"][0]["exit_code"], 76)
+        self.assertEqual(one.stats()["alarms_sent_total"], 3)
+
+    def test_a_kill_between_the_failure_and_its_message_loses_nothing(self):
+        hook = self.sink(Hook)
+        hook.is_broken = True
+        one = self.cluster(self.store, workers=1,
+                           flags=["--alarm", hook.url(), "--alarm-interval", "2s"])
+        one.client("submit", "--task-id", "a", "--shell", "exit 76")
+        wait_for("the failure to be stored", lambda: self.owed(one) == 1)
+        one.tracker.kill()
+        one.start_tracker()
+        wait_for("a try that fails", lambda: hook.refused >= 1)
+        one.tracker.kill()
+        hook.is_broken = False
+        one.start_tracker()
+        self.wait_nothing_owed(one)
+        # One that was under way when the hook was mended may have come, too.
+        self.assertEqual(set(hook.told()), {"a"})
+        self.assertEqual(len({body["alarm_id"] for _, body in hook.posts}), 1)
+        self.assertEqual(hook.posts[0][1]["failures"], 1)
+
+    def test_a_storm_is_a_few_messages_that_count_it(self):
+        hook = self.sink(Hook)
+        one = self.cluster(self.store, flags=["--alarm", hook.url(), "--alarm-interval", "3s"])
+        one.start_worker(threads=4)
+        one.submit_all([{"task_id": f"job-{i}", "shell": "exit 76"} for i in range(200)])
+        wait_for("all failures to be told", lambda: hook.failures() >= 200)
+        self.wait_nothing_owed(one)
+        self.assertEqual(hook.failures(), 200)
+        self.assertLessEqual(max(len(body["jobs"]) for _, body in hook.posts), 20)
+        self.assertLess(len(hook.posts), 40)
+
+    def test_a_dead_mail_server_delays_nothing_else(self):
+        hook = self.sink(Hook)
+        dead = socket.create_server(("127.0.0.1", 0))  # takes connections, and never says a word
+        self.addCleanup(dead.close)
+        port = dead.getsockname()[1]
+        one = self.cluster(self.store, workers=1, flags=["--smtp", f"smtp://127.0.0.1:{port}"])
+        one.client("submit", "--task-id", "a", "--alarm", f"ops@example.com,{hook.url()}",
+                   "--shell", "exit 76")
+        wait_for("the other recipient to be told", lambda: hook.told() == ["a"])
+        one.client("submit", "--task-id", "b", "--wait", "--shell", "true")
+        wait_for("the mail alone to be owed", lambda: self.owed(one) == 1)
+        one.tracker.kill()
+        dead.close()
+        mails = self.sink(MailServer, port)
+        one.start_tracker()
+        wait_for("the mail", lambda: mails.mails)
+        self.wait_nothing_owed(one)
+        self.assertEqual(hook.told(), ["a"])
+
+
+class AlarmsOnSqlite(Alarms, BothStores, E2eTest):
+    store_name = "sqlite"
+
+
+class AlarmsOnMariadb(Alarms, BothStores, E2eTest):
+    store_name = "mariadb"
+
+
+if __name__ == "__main__":
+    harness.main()
