@@ -47,12 +47,7 @@ Result<std::unique_ptr<ChildProcess>> Cluster::launch(const std::string& program
 }
 
 Status Cluster::start_tracker(const std::vector<std::string>& more_flags) {
-  std::vector<std::string> flags{"--store", options_.store, "--listen", endpoint_,
-                                 "--http",  "off",          "--tz",     "UTC"};
-  flags.insert(flags.end(), more_flags.begin(), more_flags.end());
-  flags.insert(flags.end(), options_.tracker_flags.begin(), options_.tracker_flags.end());
-  tracker_ = CARILLON_TRY(launch("jobtracker", std::move(flags)));
-  const std::string ready = CARILLON_TRY(tracker_->read_line(kPatience));
+  const std::string ready = CARILLON_TRY(launch_tracker(tracker_, endpoint_, more_flags));
   endpoint_ = CARILLON_TRY(word_of(ready, "listen"));
   if (auto xxl = word_of(ready, "xxl"); xxl.ok()) xxl_url_ = std::move(xxl).value();
   return {};
@@ -60,15 +55,23 @@ Status Cluster::start_tracker(const std::vector<std::string>& more_flags) {
 
 Status Cluster::add_tracker() {
   const std::string name = "tracker-" + std::to_string(trackers());
-  std::vector<std::string> flags{
-      "--store",  options_.store,      "--name", name,  "--data", options_.folder + "/" + name,
-      "--listen", "tcp://127.0.0.1:0", "--http", "off", "--tz",   "UTC"};
-  flags.insert(flags.end(), options_.tracker_flags.begin(), options_.tracker_flags.end());
   Other& other = others_.emplace_back();
-  other.process = CARILLON_TRY(launch("jobtracker", std::move(flags)));
-  const std::string ready = CARILLON_TRY(other.process->read_line(kPatience));
+  const std::string ready =
+      CARILLON_TRY(launch_tracker(other.process, "tcp://127.0.0.1:0",
+                                  {"--name", name, "--data", options_.folder + "/" + name}));
   other.endpoint = CARILLON_TRY(word_of(ready, "listen"));
   return {};
+}
+
+Result<std::string> Cluster::launch_tracker(std::unique_ptr<ChildProcess>& process,
+                                            const std::string& listen,
+                                            const std::vector<std::string>& more_flags) const {
+  std::vector<std::string> flags{"--store", options_.store, "--listen", listen,
+                                 "--http",  "off",          "--tz",     "UTC"};
+  flags.insert(flags.end(), more_flags.begin(), more_flags.end());
+  flags.insert(flags.end(), options_.tracker_flags.begin(), options_.tracker_flags.end());
+  process = CARILLON_TRY(launch("jobtracker", std::move(flags)));
+  return process->read_line(kPatience);
 }
 
 std::vector<std::string> Cluster::endpoints() const {

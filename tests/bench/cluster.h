@@ -67,6 +67,10 @@ class Cluster {
 
   Result<std::unique_ptr<ChildProcess>> launch(const std::string& program,
                                                std::vector<std::string> arguments) const;
+  // Gives its ready line.
+  Result<std::string> launch_tracker(std::unique_ptr<ChildProcess>& process,
+                                     const std::string& listen,
+                                     const std::vector<std::string>& more_flags) const;
   std::vector<std::string> endpoints() const;
 
   const ClusterOptions options_;

@@ -93,12 +93,17 @@ Result<std::int64_t> read_counter(JobClient& client, const std::string& name) {
 
 Status await_counter(JobClient& client, const std::string& name, std::int64_t least,
                      Duration patience) {
+  return await_count(name, least, patience, [&] { return read_counter(client, name); });
+}
+
+Status await_count(const std::string& name, std::int64_t least, Duration patience,
+                   const std::function<Result<std::int64_t>()>& read) {
   const SystemClock clock;
   Wakeup pause;
   std::int64_t last = -1;
   SteadyTime moved_at = clock.steady_now();
   while (true) {
-    const std::int64_t now = CARILLON_TRY(read_counter(client, name));
+    const std::int64_t now = CARILLON_TRY(read());
     if (now >= least) return {};
     if (now != last) moved_at = clock.steady_now();
     last = now;

@@ -37,5 +37,8 @@ Result<std::int64_t> read_counter(JobClient& client, const std::string& name);
 // without any progress.
 Status await_counter(JobClient& client, const std::string& name, std::int64_t least,
                      Duration patience);
+// The same of what `read` gives.
+Status await_count(const std::string& name, std::int64_t least, Duration patience,
+                   const std::function<Result<std::int64_t>()>& read);
 
 }  // namespace carillon::bench

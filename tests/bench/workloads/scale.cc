@@ -12,7 +12,6 @@ namespace {
 
 constexpr const char* kEnded = "attempts_ended_total";
 constexpr Duration kPatience = std::chrono::seconds{30};
-constexpr Duration kPoll = std::chrono::milliseconds{20};
 // Who owns too much gives it two seconds after the last change, half of the difference at a time.
 constexpr Duration kUntilEven = std::chrono::seconds{10};
 
@@ -29,25 +28,6 @@ std::int64_t sum(const std::vector<std::int64_t>& numbers) {
   std::int64_t all = 0;
   for (const std::int64_t number : numbers) all += number;
   return all;
-}
-
-// An error after `kPatience` without any progress.
-Result<std::vector<std::int64_t>> await_ends(const Round& round, const Clients& trackers,
-                                             std::int64_t least) {
-  std::int64_t last = -1;
-  SteadyTime moved_at = round.clock.steady_now();
-  while (true) {
-    std::vector<std::int64_t> ended = CARILLON_TRY(ended_by(trackers));
-    const std::int64_t now = sum(ended);
-    if (now >= least) return ended;
-    if (now != last) moved_at = round.clock.steady_now();
-    last = now;
-    if (round.clock.steady_now() > moved_at + kPatience) {
-      return Error{ErrorCode::kTimeout,
-                   std::to_string(now) + " of " + std::to_string(least) + " jobs have ended"};
-    }
-    pause(kPoll);
-  }
 }
 
 Result<Figures> run(Round& round) {
@@ -79,7 +59,12 @@ Result<Figures> run(Round& round) {
   Meter meter(round);
   CARILLON_TRY(start_workers(round, groups));
   const auto jobs = static_cast<std::int64_t>(submitted.size());
-  std::vector<std::int64_t> ended = CARILLON_TRY(await_ends(round, trackers, sum(before) + jobs));
+  std::vector<std::int64_t> ended = before;
+  const auto read = [&]() -> Result<std::int64_t> {
+    ended = CARILLON_TRY(ended_by(trackers));
+    return sum(ended);
+  };
+  CARILLON_TRY(await_count(kEnded, sum(before) + jobs, kPatience, read));
   meter.stop();
   CARILLON_TRY(check_jobs(*client, groups, submitted));
 
