@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include <arpa/inet.h>
 #include <curl/curl.h>
+#include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,6 +15,7 @@
 #include "shared/base/time_text.h"
 #include "shared/base/utf8.h"
 #include "shared/net/http/curl_library.h"
+#include "shared/net/metadata_address.h"
 #include "shared/wire/base64.h"
 
 namespace carillon::net {
@@ -119,21 +120,14 @@ std::string with_crlf(std::string_view text) {
 
 // ---- where it may go ----
 
-bool is_link_local(const sockaddr* address) {
-  constexpr std::uint32_t kV4 = 0xA9FE;  // 169.254
-  if (address->sa_family == AF_INET) {
-    const auto* v4 = reinterpret_cast<const sockaddr_in*>(address);
-    return (ntohl(v4->sin_addr.s_addr) >> 16) == kV4;
-  }
-  if (address->sa_family != AF_INET6) return false;
-  const auto* v6 = reinterpret_cast<const sockaddr_in6*>(address);
-  const std::uint8_t* bytes = v6->sin6_addr.s6_addr;
-  if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) return bytes[12] == 0xA9 && bytes[13] == 0xFE;
-  return IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr);
+std::string text_of(const sockaddr& address, socklen_t size) {
+  char text[NI_MAXHOST] = "";
+  if (::getnameinfo(&address, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0) return {};
+  return text;
 }
 
 curl_socket_t open_socket(void* refused, curlsocktype, curl_sockaddr* address) {
-  if (is_link_local(&address->addr)) {
+  if (is_metadata_address(text_of(address->addr, address->addrlen))) {
     *static_cast<bool*>(refused) = true;
     return CURL_SOCKET_BAD;
   }
@@ -237,7 +231,6 @@ class CurlCourier::Worker {
     curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
                      static_cast<curl_off_t>(delivery.body.size()));
     curl_easy_setopt(easy, CURLOPT_POSTFIELDS, delivery.body.c_str());
-    if (config_.allow_link_local) return;
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, &transfer.is_refused);
   }
@@ -283,7 +276,8 @@ class CurlCourier::Worker {
 
   static Status status_of(const Transfer& transfer, CURLcode code) {
     if (transfer.is_refused)
-      return Error{ErrorCode::kDenied, "its address is link-local, which gets nothing"};
+      return Error{ErrorCode::kDenied,
+                   "its address is a link-local or metadata address, which is not called"};
     if (code != CURLE_OK) {
       const char* why = *transfer.detail != '\0' ? transfer.detail : curl_easy_strerror(code);
       return Error{ErrorCode::kUnavailable, why};

@@ -19,11 +19,10 @@ struct CourierConfig {
   std::string from{};  // the sender's address
   Duration timeout = std::chrono::seconds{30};  // of one delivery
   std::size_t deliveries_max = 256;             // under way
-  // Link-local addresses, where clouds tell each machine its secrets, get nothing.
-  bool allow_link_local = false;
 };
 
-// Delivers by libcurl, on a thread of its own; a host that hangs delays only what goes to it.
+// Delivers by libcurl, on a thread of its own; a host that hangs delays only what goes to it. Where
+// is_metadata_address(), nothing is posted.
 //
 // A mail server that offers STARTTLS is spoken to that way. With a password it is a must, but on
 // this machine.
