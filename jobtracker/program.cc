@@ -213,7 +213,7 @@ std::vector<Option> schedule_options() {
        .kind = OptionKind::kNumber,
        .placeholder = "JOBS",
        .help = "Waiting jobs of a group that are held in memory; the others stay in the table.",
-       .fallback = "10000",
+       .fallback = "30000",
        .min = 100,
        .max = 10'000'000,
        .section = "Scheduling"},

@@ -140,7 +140,7 @@ void Dispatcher::pump_group(GroupId group, Lanes& lanes, WallTime now) {
     }
     // Ahead of their time, as long as a thread stays free for what comes due before.
     while (!lane.preload.has_due() && lane.preload.soonest() != nullptr &&
-           due_time(*lane.preload.soonest()) <= now + config_.claim_ahead) {
+           due_time(*lane.preload.soonest()) <= now + claim_ahead(kinds)) {
       Worker* worker = workers_.next_with_credit(group, kinds, 2);
       if (worker == nullptr) break;
       WaitingJob job = lane.preload.take_soonest();
@@ -148,7 +148,7 @@ void Dispatcher::pump_group(GroupId group, Lanes& lanes, WallTime now) {
       if (gate_.admit(job, now)) claim(std::move(job), *worker, now);
     }
     refill(group, kinds, lane, now);
-    set_timer(group, lane);
+    set_timer(group, kinds, lane);
   }
 }
 
@@ -418,12 +418,17 @@ wire::HandedJob Dispatcher::handed(const Executing& entry) const {
   return handed;
 }
 
-void Dispatcher::set_timer(GroupId group, Lane& lane) {
+Duration Dispatcher::claim_ahead(RunKinds kinds) const {
+  return kinds == RunKinds::pushed() ? config_.push_claim_ahead : config_.claim_ahead;
+}
+
+void Dispatcher::set_timer(GroupId group, RunKinds kinds, Lane& lane) {
   const auto next = lane.preload.next_due_time();
   if (!next) return;
   // Two occasions: to claim ahead, and, where no thread was free for that, to be due.
   const WallTime now = clock_.now();
-  const WallTime at = *next - config_.claim_ahead > now ? *next - config_.claim_ahead : *next;
+  const WallTime ahead = *next - claim_ahead(kinds);
+  const WallTime at = ahead > now ? ahead : *next;
   if (lane.timer != 0 && lane.timer_at <= at && lane.timer_at > now) return;
   if (lane.timer != 0) executor_.cancel(lane.timer);
   lane.timer_at = at;

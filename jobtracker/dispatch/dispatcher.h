@@ -27,6 +27,9 @@ struct DispatcherConfig {
   // How long before its time a job is claimed, so that nothing waits for the disk when it is due.
   // Longer hides a slower store; a claimed job keeps one of its worker's free threads meanwhile.
   Duration claim_ahead = std::chrono::milliseconds{50};
+  // Likewise of those that are pushed, where nobody's thread is kept: the calls themselves are
+  // stored when they are due, and many claims at the same time would delay them.
+  Duration push_claim_ahead = std::chrono::milliseconds{300};
   // What is asked of the store at a time: rows at most, and about as many bytes of their specs.
   std::int64_t refill = 5'000;
   std::int64_t refill_bytes = 8 * 1024 * 1024;
@@ -120,7 +123,8 @@ class Dispatcher final : public JobSink {
   void make_ready(Executing& entry);
   void send_ready();
   void send_frame(Worker& worker, std::vector<JobId> jobs);
-  void set_timer(GroupId group, Lane& lane);
+  Duration claim_ahead(RunKinds kinds) const;
+  void set_timer(GroupId group, RunKinds kinds, Lane& lane);
   void drop_timer(Lane& lane);
   bool has_spec(const Executing& entry) const;
   wire::HandedJob handed(const Executing& entry) const;

@@ -101,9 +101,8 @@ WaitingJob Preload::take_best() {
 }
 
 const WaitingJob* Preload::soonest() const {
-  if (starts_.empty()) return nullptr;
+  if (starts_.empty() || is_cut()) return nullptr;
   const auto& [due, priority, id] = *starts_.begin();
-  if (upcoming_bound_ && upcoming_bound_->first <= due) return nullptr;
   return &upcoming_.at({due, id});
 }
 

@@ -15,8 +15,9 @@
 namespace carillon::jobtracker {
 
 struct PreloadConfig {
-  // Jobs in memory, due and upcoming each; more means fewer refills and more memory.
-  std::size_t capacity = 10'000;
+  // Jobs in memory, due and upcoming each; more means fewer refills and more memory. Of more that
+  // come due at one instant none is claimed ahead.
+  std::size_t capacity = 30'000;
   // Of the specs held, due and upcoming each: with large payloads the capacity is smaller.
   std::size_t bytes_max = 32 * 1024 * 1024;
 };
@@ -70,7 +71,8 @@ class Preload {
   void due_failed() { due_asked_ = false; }
 
   bool needs_upcoming_refill() const {
-    return upcoming_bound_ && !upcoming_asked_ && is_low(upcoming_.size(), upcoming_bytes_);
+    if (!upcoming_bound_ || upcoming_asked_) return false;
+    return is_low(upcoming_.size(), upcoming_bytes_) || (is_cut() && has_room());
   }
   DueKey ask_upcoming();
   void upcoming_loaded(std::vector<WaitingJob> jobs, std::optional<DueKey> through, WallTime now);
@@ -100,6 +102,14 @@ class Preload {
   void remember(const WaitingJob& job, const Place& place);
   void let_go(const WaitingJob& job);
   WaitingJob take_upcoming(std::map<DueKey, WaitingJob>::iterator place);
+  // The rest of the soonest instant may be in the table only.
+  bool is_cut() const {
+    return upcoming_bound_ && !starts_.empty() &&
+           upcoming_bound_->first <= std::get<WallTime>(*starts_.begin());
+  }
+  bool has_room() const {
+    return upcoming_.size() < config_.capacity && upcoming_bytes_ < config_.bytes_max;
+  }
   bool is_low(std::size_t jobs, std::size_t bytes) const {
     return jobs < config_.capacity / 5 && bytes < config_.bytes_max / 5;
   }

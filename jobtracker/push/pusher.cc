@@ -49,7 +49,8 @@ void Pusher::start(const StartAnswer& found) {
     if (!is_push_session(row.session)) continue;
     const auto its = runs.find(row.job.id);
     if (its == runs.end()) {
-      handed_.push_back({row.job.id, row.job.attempt});  // It was not called.
+      // It was not called, and may not be due yet, or be suspended by now.
+      ends_.take_back(row.job.id, false);
     } else {
       restore(*executing_.find(row.job.id), std::move(its->second));
     }

@@ -267,6 +267,19 @@ TEST(Preload, HasNoSoonestOfAnInstantThatIsNotWhollyInMemory) {
   EXPECT_TRUE(bundle.preload.is_due_complete(kStart + seconds{5}));
 }
 
+TEST(Preload, ReadsTheRestOfTheInstantThatIsNextIfThereIsRoom) {
+  PreloadBundle bundle(10);
+  bundle.add(job(1, 100, kStart + seconds{5}));
+  for (int id = 2; id <= 9; ++id) bundle.add(job(id, 100 - id, kStart + seconds{6}));
+  bundle.settle();
+  EXPECT_EQ(bundle.preload.upcoming_size(), 7U);
+  bundle.claim(bundle.preload.take_soonest().id);
+  EXPECT_EQ(bundle.preload.soonest(), nullptr);
+  bundle.settle();
+  ASSERT_NE(bundle.preload.soonest(), nullptr);
+  EXPECT_EQ(bundle.preload.soonest()->id, JobId{9});
+}
+
 // Random work against the table itself: whenever the preload has no question open, its best is the
 // best of all that is due; and whatever happened, everything comes out in the end.
 void run_at_random(std::uint64_t seed) {

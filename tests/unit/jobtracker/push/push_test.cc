@@ -385,6 +385,45 @@ TEST(Push, ARunThatWasNeverSentBeforeADeathRunsWhenNobodyKnowsOfIt) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kLost, LogState::kSucceeded));
 }
 
+TEST(Push, WhatWasClaimedAheadIsCalledAtItsTimeAlsoAfterADeath) {
+  for (const bool dies : {false, true}) {
+    Pushed test;
+    auto& one = test.executor(kOne);
+    JobSpec job = pushed("orders");
+    const WallTime due = test.bundle.now() + seconds{2};
+    job.schedule = {.kind = ScheduleKind::kAt, .at = due};
+    test.submit(job);
+    test.bundle.run_to(due - milliseconds{200});
+    EXPECT_THAT(test.bundle.tables().executing, SizeIs(1));
+    if (dies) test.bundle.restart_after(milliseconds{50});
+    test.bundle.run_to(due - milliseconds{1});
+    EXPECT_THAT(one.calls, IsEmpty());
+    test.bundle.run_to(due + milliseconds{20});
+    EXPECT_THAT(one.calls, SizeIs(1));
+    ASSERT_TRUE(test.has_ended("orders"));
+    EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
+  }
+}
+
+TEST(Push, WhatWasClaimedAheadAndIsSuspendedIsNotCalled) {
+  for (const bool dies : {false, true}) {
+    Pushed test;
+    auto& one = test.executor(kOne);
+    JobSpec job = pushed("orders");
+    job.schedule = {.kind = ScheduleKind::kEvery, .interval = minutes{10}};
+    job.schedule.first = test.bundle.now() + seconds{2};
+    const WallTime due = *job.schedule.first;
+    test.submit(job);
+    test.bundle.run_to(due - milliseconds{200});
+    EXPECT_THAT(test.bundle.tables().executing, SizeIs(1));
+    test.bundle.act(wire::Act{.verb = wire::Verb::kSuspend, .group = "app", .task_id = "orders"});
+    if (dies) test.bundle.restart_after(seconds{1});
+    test.bundle.run_for(minutes{5});
+    EXPECT_THAT(one.calls, IsEmpty());
+    EXPECT_THAT(test.bundle.tables().executing, IsEmpty());
+  }
+}
+
 TEST(Push, LogIdsAreNumbersThatJavaScriptKnowsAndNoneComesTwice) {
   Pushed test;
   auto& one = test.executor(kOne);
