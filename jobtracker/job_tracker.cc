@@ -83,10 +83,8 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
                             const wire::Report& message) { completion_.report(worker, message); },
            .touch = [this](GroupId group) { dispatcher_.touch(group); },
            .may_call = [this] { return !may_be_fenced(); },
-           .note_trigger =
-               [this](GroupId group, const std::string& address) {
-                 registry_.note_trigger(group, address);
-               }}),
+           .learn = [this](GroupId group, const std::string& address,
+                           bool ExecutorRow::*fact) { registry_.learn(group, address, fact); }}),
       registry_(
           config_.executors, executors_, ownership_, *this, batcher_, clock_, log_,
           [this](GroupId group, const std::string& address) {

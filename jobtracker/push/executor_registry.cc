@@ -169,11 +169,11 @@ void ExecutorRegistry::remove(GroupId group, const std::string& address) {
   on_doubt_(group, address);
 }
 
-void ExecutorRegistry::note_trigger(GroupId group, const std::string& address) {
+void ExecutorRegistry::learn(GroupId group, const std::string& address, bool ExecutorRow::*fact) {
   const ExecutorRow* known = executors_.find(group, address);
-  if (known == nullptr || known->has_trigger) return;
+  if (known == nullptr || known->*fact) return;
   ExecutorRow row = *known;
-  row.has_trigger = true;
+  row.*fact = true;
   executors_.put(row);
   batcher_.post(Urgency::kHousekeeping, PutExecutor{std::move(row)},
                 [](Operation&, const Outcome&, const Error*) {});

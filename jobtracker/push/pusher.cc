@@ -60,7 +60,8 @@ void Pusher::start(const StartAnswer& found) {
                      [](std::vector<Operation>&, const std::vector<Outcome>&, const Error*) {});
 }
 
-// All that has no result may have been sent.
+// All that has no result may have been sent. What was taken by who always calls itself idle runs as
+// it did before.
 void Pusher::restore(const Executing& entry, std::vector<PushRun> rows) {
   Job& job = add_job(entry);
   for (PushRun& row : rows) {
@@ -69,7 +70,7 @@ void Pusher::restore(const Executing& entry, std::vector<PushRun> rows) {
     job.runs.push_back(log_id);
     Run run{.row = std::move(row)};
     run.phase = run.row.code != 0 ? Phase::kEnded : Phase::kRunning;
-    run.is_doubtful = true;
+    run.is_doubtful = !run.row.is_taken || is_honest({run.row.group, run.row.address});
     run.grace = config_.resend_grace;
     const bool fails = run.row.code != 0 && run.row.code != wire::xxl::kSuccess;
     if (fails && run.row.failures < job.retries.max) run.again_at = clock_.steady_now();
@@ -92,7 +93,7 @@ void Pusher::seat(GroupId group) {
   const auto has_gone = [&](const Place& place) {
     return place.first == group && executors_.find(group, place.second) == nullptr;
   };
-  std::erase_if(honest_, has_gone);
+  std::erase_if(suspects_, has_gone);
   std::erase_if(tried_at_, [&](const auto& one) { return has_gone(one.first); });
   const SessionId session = push_session(group);
   if (workers_.find(session) == nullptr) {
@@ -254,6 +255,7 @@ void Pusher::replace_run(Job& job, Run& run, std::vector<std::string> order) {
   next.row.called_at = clock_.now();
   next.row.code = 0;
   next.row.message.clear();
+  next.row.is_taken = false;
   next.others.assign(std::make_move_iterator(order.rbegin()),
                      std::make_move_iterator(order.rend() - 1));
   next.phase = Phase::kStoring;
@@ -446,7 +448,7 @@ void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
       if (executor == nullptr || executor->has_trigger) {
         call_next(*job, *run, "it takes calls neither at /run nor at /trigger");
       } else {
-        outside_.note_trigger(job->group, made.address);
+        outside_.learn(job->group, made.address, &ExecutorRow::has_trigger);
         get_in_line(*run);
       }
       break;

@@ -60,7 +60,8 @@ class Pusher {
     std::function<void(Worker&, const wire::Report&)> report;
     std::function<void(GroupId)> touch;  // a group's credit has changed
     std::function<bool()> may_call;      // the session is proven
-    std::function<void(GroupId, const std::string& address)> note_trigger;
+    // What was seen of an executor.
+    std::function<void(GroupId, const std::string& address, bool ExecutorRow::*fact)> learn;
   };
 
   Pusher(PusherConfig config, Catalog& catalog, const Ownership& ownership,
@@ -153,7 +154,9 @@ class Pusher {
 
   void look_at(Job& job, SteadyTime now);
   void look_at_run(Job& job, Run& run, SteadyTime now);
+  bool is_honest(const Place& place) const;
   bool is_time_to_ask(const Run& run, SteadyTime now);
+  void keep_taken(Run& run);
   void on_idle_answer(const Call& call, const net::PostOutcome& outcome);
   void beat(SteadyTime now);
   bool post(Call call, std::string_view path, std::string body);
@@ -183,8 +186,8 @@ class Pusher {
   std::uint64_t last_call_ = 0;
   std::map<Place, Line> lines_;              // that are not empty
   std::map<GroupId, std::int32_t> busy_of_;  // calls and runs in all lines of a group
-  std::set<Place> honest_;                   // have called themselves busy
-  std::map<Place, SteadyTime> tried_at_;     // whether they do, of others
+  std::set<Place> suspects_;  // called themselves idle of a run that was taken, and never busy
+  std::map<Place, SteadyTime> tried_at_;  // whether they do, of others
   std::vector<wire::AttemptId> handed_;
   SteadyTime beaten_at_{};
   SteadyTime tidied_at_{};

@@ -13,6 +13,8 @@ constexpr Duration kTidyPeriod = std::chrono::minutes{1};
 constexpr Duration kBeatLeast = std::chrono::milliseconds{50};  // between two beats
 // How often an executor is asked for a run of which there is no doubt.
 constexpr Duration kAskSeldom = std::chrono::minutes{1};
+// When one that has never called itself busy is first asked for a run.
+constexpr Duration kAskFirst = std::chrono::milliseconds{500};
 // An end that the store did not take is reported again.
 constexpr Duration kReportAgain = std::chrono::seconds{2};
 // Between two lines about late results.
@@ -302,7 +304,11 @@ void Pusher::on_hang_up(const std::string&) {
 
 void Pusher::on_idle_answer(const Call& made, const net::PostOutcome& outcome) {
   const BeatAnswer answer = answer_to_beat(outcome);
-  if (answer == BeatAnswer::kNo) honest_.insert(made.place());
+  const Place place = made.place();
+  if (answer == BeatAnswer::kNo) {
+    suspects_.erase(place);
+    outside_.learn(place.first, place.second, &ExecutorRow::is_honest);
+  }
   Run* run = find_run(made.log_id);
   if (run == nullptr || run->phase != Phase::kRunning || answer == BeatAnswer::kSilent) return;
   const bool is_gone = answer == BeatAnswer::kGone;
@@ -312,7 +318,9 @@ void Pusher::on_idle_answer(const Call& made, const net::PostOutcome& outcome) {
     // With this run, or with another of the job that it was told since.
     run->grace = config_.resend_grace;
     run->lost_at.reset();
-  } else if (!run->lost_at && (run->is_doubtful || honest_.contains(made.place()))) {
+  } else if (!run->is_doubtful && !is_honest(place)) {
+    suspects_.insert(place);
+  } else if (!run->lost_at) {
     const Duration grace = run->is_doubtful ? run->grace : config_.resend_grace;
     run->lost_at = clock_.steady_now() + grace;
   }
@@ -390,6 +398,8 @@ void Pusher::look_at_run(Job& job, Run& run, SteadyTime now) {
     return end_run(job, run, wire::xxl::kTimedOut, "timed out, and its executor did not say so");
   }
   if (run.lost_at && now >= *run.lost_at) return lose(job, run);
+  const bool is_suspect = suspects_.contains({run.row.group, run.row.address});
+  if (is_suspect && !run.row.is_taken && !run.is_doubtful) keep_taken(run);
   if (is_time_to_ask(run, now)) {
     run.asked_at = now;
     (void)post({.kind = Call::Kind::kIdle,
@@ -402,13 +412,25 @@ void Pusher::look_at_run(Job& job, Run& run, SteadyTime now) {
   }
 }
 
+bool Pusher::is_honest(const Place& place) const {
+  const ExecutorRow* executor = executors_.find(place.first, place.second);
+  return executor != nullptr && executor->is_honest;
+}
+
+// So that its executor's word is not enough after a restart either.
+void Pusher::keep_taken(Run& run) {
+  run.row.is_taken = true;
+  batcher_.post(Urgency::kClaim, PutPushRun{run.row},
+                [](Operation&, const Outcome&, const Error*) {});
+}
+
 // Who has never called itself busy may call itself idle always: it is tried with one run now and
 // then, and its word does not count before.
 bool Pusher::is_time_to_ask(const Run& run, SteadyTime now) {
   if (run.is_doubtful || run.lost_at) return now - run.asked_at >= run.asked_every;
-  if (now - run.asked_at < config_.beat) return false;
+  if (now - run.asked_at < kAskFirst) return false;
   const Place place{run.row.group, run.row.address};
-  if (honest_.contains(place)) return now - run.asked_at >= kAskSeldom;
+  if (is_honest(place)) return now - run.asked_at >= kAskSeldom;
   SteadyTime& tried_at = tried_at_[place];
   const bool is_time = now - tried_at >= config_.beat;
   if (is_time) tried_at = now;

@@ -24,6 +24,7 @@ struct ExecutorRow {
   bool is_manual = false;    // listed by hand: it need not register, and does not expire
   bool has_trigger = false;  // takes calls at /trigger, as it refused /run
   WallTime registered_at{};  // last; epoch: never
+  bool is_honest = false;    // has called itself busy, so that its word counts when it says idle
 
   bool operator==(const ExecutorRow&) const = default;
 };
@@ -41,6 +42,8 @@ struct PushRun {
   WallTime called_at{};
   std::int32_t code = 0;  // of its result; 0: none yet
   std::string message{};
+  // Its executor took it, and has never called itself busy: its word that it is idle is not enough.
+  bool is_taken = false;
 
   bool operator==(const PushRun&) const = default;
 };

@@ -19,6 +19,7 @@ TEST_P(StoreContract, KeepsExecutorsByGroupAndAddress) {
   EXPECT_TRUE(ask<StartAnswer>(ReadStart{}).groups.front().served);
 
   first.registered_at += 30 * kSecond;
+  first.is_honest = true;
   committed({PutExecutor{first}, PutExecutor{first}});
   EXPECT_THAT(known().executors, ElementsAre(second, first));
   const auto start = ask<StartAnswer>(ReadStart{});
@@ -43,6 +44,7 @@ TEST_P(StoreContract, KeepsCallsUntilTheyAreRemoved) {
   PushRun other = call;
   other.log_id += 64;
   const auto calls = [this] { return ask<StartAnswer>(ReadStart{}).push_runs; };
+  other.is_taken = true;
   committed({PutPushRun{other}, PutPushRun{call}});
   EXPECT_THAT(calls(), ElementsAre(call, other));
 

@@ -246,7 +246,8 @@ ExecutorRow executor_of(const Row& row) {
           .address = text_at(row, 1),
           .is_manual = flag(row, 2),
           .has_trigger = flag(row, 3),
-          .registered_at = time_at(row, 4)};
+          .registered_at = time_at(row, 4),
+          .is_honest = flag(row, 5)};
 }
 
 PushRun push_run_of(const Row& row) {
@@ -260,7 +261,8 @@ PushRun push_run_of(const Row& row) {
           .failures = small(row, 7),
           .called_at = time_at(row, 8),
           .code = small(row, 9),
-          .message = text_at(row, 10)};
+          .message = text_at(row, 10),
+          .is_taken = flag(row, 11)};
 }
 
 RouteRow route_of(const Row& row) {

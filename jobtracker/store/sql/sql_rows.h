@@ -55,11 +55,13 @@ inline constexpr int kNodeWidth = 8;
 inline constexpr std::string_view kExecutorGroupColumns = "group_id, token";
 inline constexpr int kExecutorGroupWidth = 2;
 inline constexpr std::string_view kExecutorColumns =
-    "group_id, address, manual, has_trigger, registered_us";
-inline constexpr int kExecutorWidth = 5;
+    "group_id, address, manual, has_trigger, registered_us, honest";
+inline constexpr int kExecutorWidth = 6;
 inline constexpr std::string_view kPushRunColumns =
-    "log_id, group_id, job_id, attempt, shard, shards, address, failures, called_us, code, message";
-inline constexpr int kPushRunWidth = 11;
+    "log_id, group_id, job_id, attempt, shard, shards, address, failures, called_us, code, "
+    "message, "
+    "taken";
+inline constexpr int kPushRunWidth = 12;
 inline constexpr std::string_view kRouteColumns = "definition_id, group_id, memory";
 inline constexpr int kRouteWidth = 3;
 inline constexpr std::string_view kExecutorResultColumns = "result_id, log_id, code, message";

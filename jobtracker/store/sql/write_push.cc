@@ -90,9 +90,9 @@ Status write_executors(WriteContext& context, const OperationIndices& indices) {
   std::set<GroupId> groups;
   for (const std::size_t index : indices) {
     const ExecutorRow& row = context.operation<PutExecutor>(index).row;
-    values.insert(values.end(),
-                  {value_of(row.group), Value::of_text(row.address), value_of(row.is_manual),
-                   value_of(row.has_trigger), value_of(row.registered_at)});
+    values.insert(values.end(), {value_of(row.group), Value::of_text(row.address),
+                                 value_of(row.is_manual), value_of(row.has_trigger),
+                                 value_of(row.registered_at), value_of(row.is_honest)});
     groups.insert(row.group);
   }
   CARILLON_TRY(replace_rows(context, kExecutorTable, kExecutorColumns, kExecutorWidth, values));
@@ -110,7 +110,7 @@ Status write_push_runs(WriteContext& context, const OperationIndices& indices) {
                   {Value::of(row.log_id), value_of(row.group), value_of(row.job),
                    Value::of(row.attempt), Value::of(row.shard), Value::of(row.shards),
                    Value::of_text(row.address), Value::of(row.failures), value_of(row.called_at),
-                   Value::of(row.code), message_of(context, row.message)});
+                   Value::of(row.code), message_of(context, row.message), value_of(row.is_taken)});
   }
   return replace_rows(context, kPushRunTable, kPushRunColumns, kPushRunWidth, values);
 }

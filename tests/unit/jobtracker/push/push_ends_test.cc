@@ -104,6 +104,56 @@ TEST(Push, ARunOfAnExecutorThatAlwaysCallsItselfIdleGoesOn) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
 }
 
+TEST(Push, ARunOfAnExecutorThatAlwaysCallsItselfIdleGoesOnOverARestart) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  one.says_idle = true;
+  test.keep_registering(kOne);
+  one.run_time = minutes{10};
+  test.submit(pushed("orders"));
+  test.bundle.run_for(seconds{5});
+  test.submit(pushed("bills"));
+  test.bundle.run_for(seconds{1});
+  test.bundle.restart_after(seconds{10});
+  test.bundle.run_for(minutes{2});
+  test.bundle.restart_after(seconds{10});
+  ASSERT_TRUE(test.has_ended("bills", minutes{11}));
+  EXPECT_THAT(one.calls, SizeIs(2));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
+  EXPECT_THAT(test.ended("bills"), ElementsAre(LogState::kSucceeded));
+}
+
+TEST(Push, ARunOfAnExecutorThatAlwaysCallsItselfIdleIsLostWhenItDies) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  one.says_idle = true;
+  test.keep_registering(kOne);
+  one.run_time = minutes{10};
+  test.executor(kTwo).run_time = seconds{1};
+  test.keep_registering(kTwo);
+  test.submit(pushed("orders"));
+  test.bundle.run_for(seconds{5});
+  test.bundle.restart_after(seconds{10});
+  test.bundle.executors.kill(kOne);
+  ASSERT_TRUE(test.has_ended("orders", minutes{3}));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kLost, LogState::kSucceeded));
+}
+
+TEST(Push, ARunThatAnHonestExecutorEndedWhileNobodyListenedIsFound) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  test.keep_registering(kOne);
+  one.run_time = seconds{20};
+  test.submit(pushed("orders"));
+  test.bundle.run_for(seconds{10});
+  EXPECT_TRUE(test.bundle.tables().executors.begin()->second.is_honest);
+  one.is_silent = true;
+  test.bundle.restart_after(seconds{20});
+  one.is_silent = false;
+  ASSERT_TRUE(test.has_ended("orders"));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kLost, LogState::kSucceeded));
+}
+
 TEST(Push, ARunOfAnExecutorThatIsOnlySilentGoesOn) {
   Pushed test;
   auto& one = test.executor(kOne);

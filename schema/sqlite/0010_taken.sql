@@ -1,0 +1,4 @@
+-- Whose word counts when an executor says that it is idle: 1 has called itself busy before.
+ALTER TABLE lts_executor ADD COLUMN honest INTEGER NOT NULL DEFAULT 0;
+-- 1: its executor took it, and has never called itself busy.
+ALTER TABLE lts_push_run ADD COLUMN taken INTEGER NOT NULL DEFAULT 0;
