@@ -143,6 +143,11 @@ std::vector<Option> xxl_options() {
                "to be on this machine and no scripts are run, unless --insecure.",
        .section = "xxl-job",
        .secret = true},
+      {.name = "xxl-ca",
+       .placeholder = "FILE",
+       .help = "Certificates, in PEM, of those who sign the ones of admins at https:// addresses.",
+       .fallback_help = "those that the system trusts",
+       .section = "xxl-job"},
       {.name = "xxl-log-path",
        .placeholder = "DIR",
        .help = "Folder for the log files of runs, DIR/yyyy-MM-dd/LOG_ID.log.",
@@ -217,8 +222,8 @@ Program make_program(const Environment& environment) {
 namespace {
 
 Result<XxlOptions> read_xxl(const Configuration& configuration) {
-  for (const char* name :
-       {"xxl-appname", "xxl-port", "xxl-address", "xxl-token", "xxl-log-path", "xxl-log-days"}) {
+  for (const char* name : {"xxl-appname", "xxl-port", "xxl-address", "xxl-token", "xxl-ca",
+                           "xxl-log-path", "xxl-log-days"}) {
     if (configuration.was_given(name) && !configuration.was_given("xxl-admin")) {
       return Error{ErrorCode::kInvalidArgument,
                    configuration.source(name) +
@@ -231,6 +236,7 @@ Result<XxlOptions> read_xxl(const Configuration& configuration) {
                     .port = static_cast<int>(configuration.number("xxl-port")),
                     .address = configuration.text("xxl-address"),
                     .token = configuration.text("xxl-token"),
+                    .ca = configuration.text("xxl-ca"),
                     .log_path = configuration.text("xxl-log-path"),
                     .log_days = static_cast<int>(configuration.number("xxl-log-days"))};
 }

@@ -112,14 +112,18 @@ Result<Config> make_config(const TaskTrackerOptions& options) {
   return config;
 }
 
-Result<tasktracker::HttpAnswer> send_http(const HttpRequest& request, Duration timeout,
-                                          std::size_t body_max,
-                                          const std::atomic<bool>& cancelled) {
-  net::HttpReply reply = CARILLON_TRY(net::send_http(request, timeout, body_max, cancelled));
-  return tasktracker::HttpAnswer{.status = reply.status,
-                                 .headers = std::move(reply.headers),
-                                 .body = std::move(reply.body),
-                                 .body_cut = reply.body_cut};
+// `ca_file` as net::send_http() has it.
+tasktracker::HttpSend http_with(std::string ca_file) {
+  return [ca_file = std::move(ca_file)](
+             const HttpRequest& request, Duration timeout, std::size_t body_max,
+             const std::atomic<bool>& cancelled) -> Result<tasktracker::HttpAnswer> {
+    net::HttpReply reply =
+        CARILLON_TRY(net::send_http(request, timeout, body_max, cancelled, ca_file));
+    return tasktracker::HttpAnswer{.status = reply.status,
+                                   .headers = std::move(reply.headers),
+                                   .body = std::move(reply.body),
+                                   .body_cut = reply.body_cut};
+  };
 }
 
 class Inside final : public TaskTracker {
@@ -151,7 +155,8 @@ class Inside final : public TaskTracker {
   const TaskTrackerOptions options_;
   const SystemClock clock_;
   const Environment environment_;
-  const tasktracker::HttpSend http_ = send_http;
+  const tasktracker::HttpSend http_ = http_with({});  // of jobs
+  const tasktracker::HttpSend admin_http_ = http_with(options_.xxl.ca);
   tasktracker::Handlers handlers_;
   tasktracker::HandlersHooks hooks_;
   const Logger log_{"worker"};
@@ -192,14 +197,15 @@ Status Inside::connect(const Config& config) {
 }
 
 Status Inside::serve_xxl(const Config& config) {
-  executor_ =
-      CARILLON_TRY(tasktracker::XxlExecutor::open({.options = options_.xxl,
-                                                   .node = options_.name,
-                                                   .data = data_folder(),
-                                                   .allow = config.runner.allow,
-                                                   .insecure = options_.insecure,
-                                                   .process = config.runner.process},
-                                                  handlers_, hooks_, environment_, http_, clock_));
+  if (!options_.xxl.ca.empty()) CARILLON_TRY(net::check_ca_file(options_.xxl.ca, "--xxl-ca"));
+  executor_ = CARILLON_TRY(tasktracker::XxlExecutor::open({.options = options_.xxl,
+                                                           .node = options_.name,
+                                                           .data = data_folder(),
+                                                           .allow = config.runner.allow,
+                                                           .insecure = options_.insecure,
+                                                           .process = config.runner.process},
+                                                          handlers_, hooks_, environment_,
+                                                          admin_http_, clock_));
   return {};
 }
 

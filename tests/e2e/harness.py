@@ -56,6 +56,17 @@ def slowness():
     return min(3.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
 
 
+def make_certificate(path):
+    """One for 127.0.0.1 that has signed itself, with its key in the same file."""
+    path = str(path)
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+                    "-nodes", "-days", "2", "-subj", "/CN=test", "-addext",
+                    "subjectAltName=IP:127.0.0.1", "-keyout", path + ".key", "-out", path],
+                   check=True, capture_output=True)
+    with open(path, "a", encoding="ascii") as both, open(path + ".key", encoding="ascii") as key:
+        both.write(key.read())
+
+
 def free_port():
     """One that no outgoing connection is given: a program that is started again finds it free."""
     first_given = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])

@@ -6,13 +6,12 @@ import http.server
 import json
 import socket
 import ssl
-import subprocess
 import tempfile
 import threading
 import time
 
 import harness
-from harness import E2eTest, free_port, wait_for
+from harness import E2eTest, free_port, make_certificate, wait_for
 
 APP = "billing"
 TOKEN = "tok-1"
@@ -252,12 +251,7 @@ class Https(LiarTest):
         self.certificate = folder.name + "/one.pem"
         self.stranger = folder.name + "/two.pem"
         for path in (self.certificate, self.stranger):
-            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-                            "-nodes", "-days", "2", "-subj", "/CN=test", "-addext",
-                            "subjectAltName=IP:127.0.0.1", "-keyout", path + ".key", "-out", path],
-                           check=True, capture_output=True)
-            with open(path, "a", encoding="ascii") as both, open(path + ".key", encoding="ascii") as key:
-                both.write(key.read())
+            make_certificate(path)
         self.flags = ["--xxl-ca", self.certificate]
         super().setUp()
 

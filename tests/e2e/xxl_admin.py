@@ -7,6 +7,7 @@ and only from who names its token and app; C and D answer with `data`.
 import http.client
 import http.server
 import json
+import ssl
 import threading
 import time
 
@@ -17,7 +18,9 @@ TOKEN = "default_token"
 
 
 class Admin:
-    def __init__(self, dialect="B", token=TOKEN, root="/xxl-job-admin"):
+    def __init__(self, dialect="B", token=TOKEN, root="/xxl-job-admin", certificate=None):
+        """`certificate`: a file with it and its key, for https."""
+        self.certificate = certificate
         self.dialect = dialect
         self.token = token
         self.root = root
@@ -36,7 +39,7 @@ class Admin:
 
     @property
     def url(self):
-        return f"http://127.0.0.1:{self.port}{self.root}"
+        return f"http{'s' if self.certificate else ''}://127.0.0.1:{self.port}{self.root}"
 
     @property
     def payload(self):
@@ -84,6 +87,12 @@ class Admin:
                 pass  # an executor that was killed
 
         self.server = Server(("127.0.0.1", self.port), Handler)
+        if self.certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(self.certificate)
+            # The handshake takes place where a connection is served, not where it is accepted.
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True,
+                                                     do_handshake_on_connect=False)
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
     def stop(self):

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import harness
-from harness import BIN, E2eTest, Program, wait_for
+from harness import BIN, E2eTest, Program, make_certificate, wait_for
 from xxl_admin import APP, TOKEN, Admin
 
 
@@ -174,6 +174,36 @@ class C(Dialects, ExecutorTest):
 
 class D(Dialects, ExecutorTest):
     dialect = "D"
+
+
+class Https(ExecutorTest):
+    """An admin at an https:// address."""
+
+    def setUp(self):
+        super().setUp()
+        self.certificate = self.one.folder / "admin.pem"
+        make_certificate(self.certificate)
+        self.admin = Admin(certificate=self.certificate)
+        self.addCleanup(self.admin.stop)
+
+    def test_it_registers_with_whom_it_trusts_only(self):
+        stranger = self.one.folder / "stranger.pem"
+        make_certificate(stranger)
+        for flags in ((), ("--xxl-ca", stranger)):
+            executor = self.start(*flags, registered=False)
+            wait_for("its complaint", lambda: "certificate" in executor.log())
+            self.assertEqual(self.admin.calls, [])
+            executor.kill()
+        self.start("--xxl-ca", self.certificate)
+        self.assertEqual(self.run_job(handler="echo", param="safe")["handleCode"], 200)
+
+    def test_a_file_without_certificates_is_refused_by_name(self):
+        empty = self.one.folder / "empty.pem"
+        empty.write_text("")
+        done = subprocess.run([BIN / "tasktracker", *map(str, self.flags("--xxl-ca", empty))],
+                              capture_output=True, text=True, timeout=60, env=self.one.env)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(f"--xxl-ca {empty} holds no certificates in PEM", done.stderr)
 
 
 class Scripts(ExecutorTest):

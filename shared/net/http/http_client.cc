@@ -7,6 +7,7 @@
 #include <curl/curl.h>
 
 #include "shared/net/http/curl_library.h"
+#include "shared/net/http/tls_stream.h"
 
 namespace carillon::net {
 namespace {
@@ -139,7 +140,7 @@ Error failure_of(CURLcode code, const char* detail) {
 }  // namespace
 
 Result<HttpReply> send_http(const HttpRequest& request, Duration timeout, std::size_t body_max,
-                            const std::atomic<bool>& cancelled) {
+                            const std::atomic<bool>& cancelled, const std::string& ca_file) {
   const Easy easy(is_curl_ready() ? curl_easy_init() : nullptr);
   if (!easy) return Error{ErrorCode::kUnavailable, "the HTTP library does not start"};
 
@@ -149,6 +150,8 @@ Result<HttpReply> send_http(const HttpRequest& request, Duration timeout, std::s
   curl_easy_setopt(easy.get(), CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy.get(), CURLOPT_CONNECTTIMEOUT_MS, kConnectMs);
   curl_easy_setopt(easy.get(), CURLOPT_TIMEOUT_MS, static_cast<long>(timeout_ms));
+
+  if (!ca_file.empty()) curl_easy_setopt(easy.get(), CURLOPT_CAINFO, ca_file.c_str());
 
   Receiving receiving{.body_max = body_max};
   char detail[CURL_ERROR_SIZE] = "";
@@ -165,6 +168,11 @@ Result<HttpReply> send_http(const HttpRequest& request, Duration timeout, std::s
   curl_easy_getinfo(easy.get(), CURLINFO_RESPONSE_CODE, &status);
   receiving.reply.status = static_cast<int>(status);
   return std::move(receiving.reply);
+}
+
+Status check_ca_file(const std::string& ca_file, const std::string& option) {
+  CARILLON_TRY(TlsContext::open(ca_file, option));
+  return {};
 }
 
 }  // namespace carillon::net

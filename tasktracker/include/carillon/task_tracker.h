@@ -33,7 +33,10 @@ struct XxlOptions {
   // How the admin is to call this executor; empty: "http://IP:PORT/" with the address from which
   // this machine reaches the first admin.
   std::string address{};
-  std::string token{};     // the admin's; calls without it are refused. Empty: see `insecure`
+  std::string token{};  // the admin's; calls without it are refused. Empty: see `insecure`
+  // Who signs the certificates of admins at https:// addresses: a file in PEM; empty: whom the
+  // system trusts.
+  std::string ca{};
   std::string log_path{};  // for log files of runs; empty: xxl-job/log in the folder for data
   int log_days = 30;       // that they are kept; 0: for ever
 };
