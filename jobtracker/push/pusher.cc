@@ -155,9 +155,10 @@ Pusher::Job& Pusher::add_job(const Executing& entry) {
           .definition = row.definition,
           .trigger_time = row.trigger_time};
   std::optional<JobSpec> own;
+  job.call.job_id = executor_job(row.definition, row.id);
   // Without one its definition was removed, and it is only waited for its result.
   if (const JobSpec* spec = catalog_.spec_of(row, own)) {
-    job.call = run_call_of(*spec, executor_job(row.definition, row.id));
+    job.call = run_call_of(*spec, job.call.job_id);
     job.push = spec->push;
     job.retries = spec->retries;
     job.timeout = spec->timeout;

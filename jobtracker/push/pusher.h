@@ -140,6 +140,7 @@ class Pusher {
 
   void replace_run(Job& job, Run& run, std::vector<std::string> order);
   void note_late(std::int64_t log_id, std::int32_t code);
+  void confirm_late(OnStored told);
   void end_run(Job& job, Run& run, std::int32_t code, std::string message, OnStored done = {});
   void end_shard(Job& job, Run& run, LogState state, OnStored done);
   LogEntry log_of_shard(const Job& job, const Run& run, LogState state) const;

@@ -72,8 +72,11 @@ void Pusher::results(ExecutorResults results, OnStored done) {
     if (run == nullptr || run->row.code != 0) {
       note_late(one.log_id, code);
     }
-    if (run == nullptr) continue;
     answer->expect();
+    if (run == nullptr) {
+      confirm_late(told);
+      continue;
+    }
     if (run->row.code != 0) {
       run->told.push_back(told);
     } else {
@@ -86,6 +89,16 @@ void Pusher::results(ExecutorResults results, OnStored done) {
     inbox_.put(std::move(for_others), told);
   }
   told({});
+}
+
+// Whoever has lost the store knows of no run, and must not take another's result: what is stored
+// next proves that it has not.
+void Pusher::confirm_late(OnStored told) {
+  batcher_.post_unit(Urgency::kHousekeeping, {},
+                     [told = std::move(told)](std::vector<Operation>&, const std::vector<Outcome>&,
+                                              const Error* refused) {
+                       told(refused != nullptr ? Status{*refused} : Status{});
+                     });
 }
 
 // Whoever tells a thousand a second fills no disk.
