@@ -72,13 +72,15 @@ void if_is(std::string_view frame, Then then) {
 
 }  // namespace
 
-Cluster::Cluster(std::uint64_t seed, int trackers_at_work, Broken broken)
+Cluster::Cluster(std::uint64_t seed, int trackers_at_work, bool push, Broken broken)
     : chance(seed),
       disk_chance(seed + 2'000'000'011),
       product_random(seed + 1'000'000'007),
       runs(timeline, kLease, by("runs", broken)),
       ledger(timeline, database.tables(), runs, broken),
       owners(timeline, database.tables(), ledger, by("owners", broken)),
+      push_chance(seed + 3'000'000'019),
+      pushed(timeline, database.tables(), runs, by("pushed", broken)),
       groups{"default", "other"},
       broken_(by("cluster", std::move(broken))),
       seed_(seed),
@@ -95,6 +97,42 @@ Cluster::Cluster(std::uint64_t seed, int trackers_at_work, Broken broken)
         timeline, network, "client-" + std::to_string(i), endpoints_, has_several()));
   }
   if (seed % 3 == 1) add_disks();
+  if (push) add_executors();
+}
+
+// Of one app that keep their promises, but that one tells each result once; and of one that never
+// call themselves busy.
+void Cluster::add_executors() {
+  ledger.on_pushed_end = [this](const Commit& commit, const Ledger::Job& job,
+                                const jobtracker::LogEntry& log,
+                                bool is_void) { pushed.check_end(commit, job, log, is_void); };
+  for (const auto& tracker : trackers) {
+    executor_network.add(*tracker, [this, one = tracker.get()] {
+      return has_several() ? owners.works(one->session()) : one->session() == newest_tracker_;
+    });
+  }
+  for (int i = 0; i < 5; ++i) {
+    const std::string number = std::to_string(i);
+    executors.push_back(std::make_unique<ExecutorProcess>(
+        timeline, push_chance, pushed,
+        [this](ExecutorProcess& from, const jobtracker::ExecutorRequest& request,
+               std::function<void(bool)> done) {
+          executor_network.tell(from, request, std::move(done));
+        },
+        ExecutorOptions{.name = "executor-" + number,
+                        .app = i < 3 ? kHonestApp : kLyingApp,
+                        .address = "http://executor-" + number + ":9999/",
+                        .is_liar = i >= 3,
+                        .is_forgetful = i == 2}));
+    executor_network.add(*executors.back());
+  }
+}
+
+bool Cluster::has_executor(GroupId group) const {
+  return std::any_of(executors.begin(), executors.end(), [&](const auto& one) {
+    return one->is_alive() && !one->is_paused() &&
+           database.tables().executors.contains({group, one->options().address});
+  });
 }
 
 // Of each task tracker, and of one of the clients.
@@ -181,9 +219,16 @@ void Cluster::committed(TrackerProcess& tracker, const jobtracker::Batch& batch,
                       .flushed_at = tracker.flushed_at(),
                       .was_disturbed = timeline.now() < quiet_from,
                       .claim_ahead = tracker.options().config.dispatcher.claim_ahead,
+                      .push_claim_ahead = tracker.options().config.dispatcher.push_claim_ahead,
                       .parked_max = tracker.options().config.recurrence.parked_max,
                       .dead_times = has_several() ? owners.dead_times() : dead_times_,
                       .was_clock_set = clock_was_set_since(timeline.now() - minutes{10})};
+  for (const jobtracker::Operation& operation : batch.operations) {
+    const auto* put = std::get_if<jobtracker::PutExecutorGroup>(&operation);
+    if (put == nullptr) continue;
+    ledger.worker_came(jobtracker::push_session(put->row.group),
+                       {.group = database.tables().groups.at(put->row.group).name});
+  }
   on_commit(tracker, commit);
   on_stored(commit);
   check_lost(tracker, batch);
@@ -196,8 +241,13 @@ void Cluster::committed(TrackerProcess& tracker, const jobtracker::Batch& batch,
 void Cluster::check_lost(const TrackerProcess& tracker, const jobtracker::Batch& batch) const {
   for (const jobtracker::Operation& operation : batch.operations) {
     const auto* end = std::get_if<jobtracker::End>(&operation);
-    if (end == nullptr || !end->log || end->log->state != jobtracker::LogState::kLost) continue;
+    if (end == nullptr) continue;
     const Ledger::Job* job = ledger.find(end->id);
+    if (job != nullptr && jobtracker::is_push_session(job->session)) {
+      pushed.check_lost({end->id, end->attempt}, end->log);
+      continue;
+    }
+    if (!end->log || end->log->state != jobtracker::LogState::kLost) continue;
     if (job == nullptr || runs.was_silent(tracker.session(), job->session)) continue;
     broken_("job " + std::to_string(end->id.value) + " attempt " + std::to_string(end->attempt) +
             " was lost, but " + end->log->node + " was heard of all the time");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/sim/client_process.h"
+#include "tests/sim/executor_network.h"
 #include "tests/sim/ledger.h"
 #include "tests/sim/owners.h"
 #include "tests/sim/tracker_process.h"
@@ -18,13 +19,17 @@ namespace carillon::sim {
 // The handler whose runs take their process with them.
 inline constexpr const char* kPoison = "poison";
 
+// Groups of executors.
+inline constexpr const char* kHonestApp = "app";
+inline constexpr const char* kLyingApp = "lying-app";
+
 // Every process of a world, the network between them and the database, and what is known of them.
 //
 // Thread: the simulation's.
 class Cluster {
  public:
-  // `trackers`: so many job trackers are at work together.
-  Cluster(std::uint64_t seed, int trackers, Broken broken);
+  // `trackers`: so many job trackers are at work together. `push`: there are executors of xxl-job.
+  Cluster(std::uint64_t seed, int trackers, bool push, Broken broken);
 
   // One of them, started where it was down.
   void start_tracker(std::size_t index);
@@ -39,6 +44,8 @@ class Cluster {
   std::vector<TrackerProcess*> active();
   TrackerProcess* any_active();
   std::vector<WorkerProcess*> live_workers();
+  // In service, well, and within reach.
+  bool has_executor(GroupId group) const;
 
   Chance chance;
   Chance disk_chance;  // apart, so that worlds without disks are as they were
@@ -49,12 +56,16 @@ class Cluster {
   jobtracker::MemoryDatabase database;
   RunBook runs;
   Ledger ledger;
-  Owners owners;                    // where there are several
+  Owners owners;       // where there are several
+  Chance push_chance;  // apart likewise
+  PushedRuns pushed;
+  ExecutorNetwork executor_network{timeline, push_chance, pushed};
   std::vector<std::string> groups;  // of jobs and task trackers
   std::vector<Disk*> disks;         // of workers and of a client; in some worlds
   std::vector<std::unique_ptr<TrackerProcess>> trackers;
   std::vector<std::unique_ptr<WorkerProcess>> workers;
   std::vector<std::unique_ptr<ClientProcess>> clients;
+  std::vector<std::unique_ptr<ExecutorProcess>> executors;
 
   // Called with each commit, before the ledger has it.
   std::function<void(const TrackerProcess&, const Commit&)> on_commit = [](const auto&,
@@ -69,6 +80,7 @@ class Cluster {
   std::function<RunPlan(const wire::HandedJob&, const JobSpec&)> plan;
   // Nothing is asked of order and progress before: something was just disturbed.
   SteadyTime quiet_from{};
+  SteadyTime executors_quiet_from{};  // of runs of executors
   void disturbed(Duration time);
   // Nobody gets an answer of the database.
   void stall_database(Duration time);
@@ -88,6 +100,7 @@ class Cluster {
   bool looks_after(const TrackerProcess& tracker, GroupId group) const;
   void add_workers();
   void add_disks();
+  void add_executors();
   void take_over(std::size_t index);
   void dies(WorkerProcess& worker);
   void check_lost(const TrackerProcess& tracker, const jobtracker::Batch& batch) const;

@@ -228,6 +228,10 @@ void Faults::disk_fails() {
 void Faults::stop() {
   cluster_.network.heal();
   for (Disk* disk : cluster_.disks) disk->mend();
+  for (const auto& executor : cluster_.executors) {
+    executor->faults = {};
+    executor->start();
+  }
   cluster_.mend_stores();
   cluster_.timeline.at(cluster_.timeline.now() + seconds{100}, [this] {
     if (cluster_.active().empty() && !cluster_.has_several()) cluster_.start_tracker(0);

@@ -16,6 +16,7 @@ class Faults {
 
   void something_fails();
   void disk_fails();
+  void executor_fails();
   // Everything works again, and nothing fails any more.
   void stop();
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "jobtracker/state/executors.h"
 #include "shared/wire/codec.h"
 
 namespace carillon::sim {
@@ -292,7 +293,9 @@ void Ledger::take(const Commit& commit, const jobtracker::Claim& claim, const Ou
     broken(job, "it was claimed though each of its runs was lost");
   }
   if (row.attempt != job.row.attempt + 1) broken(job, "its attempt did not go up by one");
-  if (jobtracker::due_time(row) > claim.to.claimed_at + commit.claim_ahead + Duration{1000}) {
+  const Duration ahead =
+      jobtracker::is_push_session(claim.to.session) ? commit.push_claim_ahead : commit.claim_ahead;
+  if (jobtracker::due_time(row) > claim.to.claimed_at + ahead + Duration{1000}) {
     broken(job, "it was claimed before its time");
   }
   const auto worker = workers_.find(claim.to.session);
@@ -440,6 +443,8 @@ void Ledger::check_end(const Commit& commit, const Job& job, const jobtracker::E
   const RunBook::Run* run = runs_.find({job.row.id, job.row.attempt});
   if (log.attempt == 0) {
     if (!is_void(job)) broken(job, "it ended without a run, and nobody had cancelled it");
+  } else if (jobtracker::is_push_session(job.session)) {
+    on_pushed_end(commit, job, log, is_void(job));
   } else if (log.state != LogState::kLost && (run == nullptr || !run->outcome)) {
     const bool was_killed = log.state == LogState::kKilled && run == nullptr;  // before it began
     if (!was_killed) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -40,6 +41,7 @@ struct Commit {
   SteadyTime flushed_at{};     // when the loop let go of it
   bool was_disturbed = false;  // its tracker stood still, or its clock was set, lately
   Duration claim_ahead{};
+  Duration push_claim_ahead{};
   std::size_t parked_max = 0;
   const DeadTimes& dead_times;
   bool was_clock_set = false;  // since a while before
@@ -87,6 +89,10 @@ class Ledger {
         runs_(runs),
         fires_(by("fires", broken)),
         broken_(by("ledger", broken)) {}
+
+  // Judges the end of a pushed attempt in place of the book of runs.
+  std::function<void(const Commit&, const Job&, const jobtracker::LogEntry&, bool is_void)>
+      on_pushed_end;
 
   void worker_came(SessionId session, WorkerFacts facts) { workers_[session] = std::move(facts); }
   void committed(const Commit& commit);

@@ -14,13 +14,14 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: carillon-sim [--seed N] [--hours H] [--seeds COUNT] [--trackers COUNT] [--quiet] "
-    "[--watch TASK]\n"
+    "[--push] [--watch TASK]\n"
     "\n"
     "Simulates a whole cluster for H hours (1) of virtual time from seed N (1), or from COUNT "
     "seeds\n"
     "from N on, each with users and faults, and checks throughout that every promise is kept.\n"
     "With --trackers, so many job trackers share the database; otherwise one is at work at a "
     "time.\n"
+    "With --push, there are executors of xxl-job too, and jobs that are pushed to them.\n"
     "With --watch, tells each step of that task. A seed always gives the same simulation, which "
     "its digest shows.\n"
     "Exit status: 0 all promises were kept, 1 one was not, 2 wrong usage.\n";
@@ -31,6 +32,7 @@ struct Options {
   int hours = 1;
   int trackers = 1;
   bool quiet = false;
+  bool push = false;
   std::string watch{};
 };
 
@@ -46,6 +48,10 @@ bool read_options(int argc, char** argv, Options& options) {
     const std::string_view flag = argv[i];
     if (flag == "--quiet") {
       options.quiet = true;
+      continue;
+    }
+    if (flag == "--push") {
+      options.push = true;
       continue;
     }
     if (++i == argc) return false;
@@ -95,7 +101,7 @@ int run(const Options& options) {
   int counted = 0;
   int failed = 0;
   for (std::uint64_t seed = options.seed; seed < options.seed + options.seeds; ++seed) {
-    World world(seed, options.trackers, options.hours);
+    World world(seed, options.trackers, options.push, options.hours);
     if (!options.watch.empty()) {
       world.watch(options.watch,
                   [](const std::string& line) { std::printf("%s\n", line.c_str()); });
@@ -109,17 +115,21 @@ int run(const Options& options) {
       Statistics::add(all.faults, hour.faults);
     }
     if (!options.quiet || !broken.empty()) {
-      std::printf("seed %llu: %d h, %lld jobs ended, %lld runs, %zu frames, digest %016llx, %s\n",
-                  static_cast<unsigned long long>(seed), options.hours,
-                  static_cast<long long>(world.jobs_ended()), static_cast<long long>(world.runs()),
-                  world.frames(), static_cast<unsigned long long>(world.digest()),
-                  broken.empty() ? "every promise was kept" : "BROKEN");
+      std::printf(
+          "seed %llu: %d h, %lld jobs ended, %lld runs (%lld pushed), %zu frames, digest %016llx, "
+          "%s\n",
+          static_cast<unsigned long long>(seed), options.hours,
+          static_cast<long long>(world.jobs_ended()), static_cast<long long>(world.runs()),
+          static_cast<long long>(world.pushed_runs()), world.frames(),
+          static_cast<unsigned long long>(world.digest()),
+          broken.empty() ? "every promise was kept" : "BROKEN");
     }
     for (const std::string& what : broken) std::printf("  %s\n", what.c_str());
     if (!broken.empty()) {
       ++failed;
       const std::string several =
-          options.trackers > 1 ? " --trackers " + std::to_string(options.trackers) : "";
+          (options.trackers > 1 ? " --trackers " + std::to_string(options.trackers) : "") +
+          (options.push ? " --push" : "");
       std::printf("  again: carillon-sim --seed %llu --hours %d%s\n",
                   static_cast<unsigned long long>(seed), options.hours, several.c_str());
     }

@@ -91,6 +91,14 @@ void Progress::check_disks() {
 }
 
 void Progress::check_executing(JobId id, const Ledger::Job& job) {
+  if (jobtracker::is_push_session(job.session)) {
+    const SteadyTime now = cluster_.timeline.now();
+    // Each restart of a job tracker gives executors time to tell.
+    const bool is_quiet =
+        now >= cluster_.executors_quiet_from && now >= cluster_.quiet_from + minutes{3};
+    if (is_quiet) cluster_.pushed.check_executing({id, job.row.attempt}, job);
+    return;
+  }
   const auto workers = cluster_.live_workers();
   const bool lives = std::any_of(workers.begin(), workers.end(), [&](const auto* worker) {
     return worker->session() == job.session;
@@ -114,8 +122,12 @@ void Progress::check_waiting(JobId id, const Ledger::Job& job, WallTime now) {
     return broken(id, job, "waits beyond its start deadline");
   }
   const WorkerProcess* idle = idle_worker(job);
-  if (idle == nullptr || waits_for_another(id, job)) return;
-  broken(id, job, "waits though " + idle->name() + " has a thread free");
+  const bool has_executor = cluster_.timeline.now() >= cluster_.executors_quiet_from &&
+                            cluster_.has_executor(job.row.group);
+  if ((idle == nullptr && !has_executor) || waits_for_another(id, job)) return;
+  broken(id, job,
+         "waits though " +
+             (idle == nullptr ? "an executor is there" : idle->name() + " has a thread free"));
 }
 
 bool Progress::waits_for_another(JobId id, const Ledger::Job& job) const {

@@ -82,6 +82,7 @@ void TrackerProcess::fill_life(const std::optional<SessionStart>& start) {
         // One that opens the store for its next session is told there.
         if (!is_opening_) was_fenced_ = true;
       });
+  if (poster != nullptr) life.tracker->set_poster(*poster);
 }
 
 void TrackerProcess::stand_by(std::function<void()> take_over) {

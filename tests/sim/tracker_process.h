@@ -12,6 +12,7 @@
 #include "jobtracker/store/lane_watch.h"
 #include "jobtracker/store/memory_store.h"
 #include "jobtracker/waiting_room.h"
+#include "shared/net/poster.h"
 #include "shared/runtime/life_executor.h"
 #include "tests/sim/chance.h"
 #include "tests/sim/network.h"
@@ -99,6 +100,8 @@ class TrackerProcess final : public Process {
     std::function<void(TrackerProcess&)> on_fenced{};  // it has come to know, and its process ends
   };
   Watch watch;
+  // By which it calls executors; none: nothing is pushed.
+  net::Poster* poster = nullptr;
   std::function<void(TrackerProcess&, const jobtracker::Batch&, const jobtracker::Committed&)>
       on_commit;
 

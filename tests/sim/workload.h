@@ -26,6 +26,8 @@ class Workload {
   void submit_steady();
   void submit_something();
   void act_on_something();
+  void push_something();
+  void act_on_something_pushed();
   // So that it ends: everything there is.
   void cancel_everything();
 

@@ -19,9 +19,9 @@ constexpr std::size_t kBrokenMax = 20;
 
 }  // namespace
 
-World::World(std::uint64_t seed, int trackers, int length_h)
+World::World(std::uint64_t seed, int trackers, bool push, int length_h)
     : hours_(length_h),
-      cluster_(seed, trackers, [this](const std::string& what) { broken(what); }),
+      cluster_(seed, trackers, push, [this](const std::string& what) { broken(what); }),
       workload_(cluster_, statistics_,
                 by("workload", [this](const std::string& what) { broken(what); })),
       faults_(cluster_, statistics_),
@@ -90,6 +90,27 @@ void World::disk_faults_go_on() {
   });
 }
 
+void World::pushing_goes_on() {
+  const Duration wait = cluster_.push_chance.between(Duration{}, seconds{8});
+  cluster_.timeline.at(cluster_.timeline.now() + wait, [this] {
+    if (is_ending_) return;
+    workload_.push_something();
+    if (cluster_.push_chance.one_in(3)) workload_.act_on_something_pushed();
+    pushing_goes_on();
+  });
+}
+
+void World::executor_faults_go_on() {
+  Chance& chance = cluster_.push_chance;
+  const Duration wait = chance.one_in(8) ? chance.between(minutes{5}, minutes{8})
+                                         : chance.between(Duration{}, seconds{50});
+  cluster_.timeline.at(cluster_.timeline.now() + wait, [this] {
+    if (is_ending_) return;
+    faults_.executor_fails();
+    executor_faults_go_on();
+  });
+}
+
 void World::checks_go_on() {
   cluster_.timeline.at(cluster_.timeline.now() + seconds{10}, [this] {
     cluster_.ledger.check();
@@ -114,6 +135,12 @@ const std::vector<std::string>& World::run() {
   users_go_on();
   faults_go_on();
   if (!cluster_.disks.empty()) disk_faults_go_on();
+  if (!cluster_.executors.empty()) {
+    for (const auto& executor : cluster_.executors) executor->start();
+    run_for(seconds{1});
+    pushing_goes_on();
+    executor_faults_go_on();
+  }
   checks_go_on();
   for (int hour = 0; hour < hours_; ++hour) {
     if (hour > 0) statistics_.next_hour();

@@ -20,7 +20,7 @@ namespace carillon::sim {
 // Thread: the simulation's.
 class World {
  public:
-  World(std::uint64_t seed, int trackers, int length_h);
+  World(std::uint64_t seed, int trackers, bool push, int length_h);
 
   // Tells each step of a task, or of a job by its id, and what went wrong around it.
   void watch(const std::string& name, const std::function<void(const std::string&)>& tell);
@@ -32,6 +32,7 @@ class World {
   std::uint64_t digest() const { return cluster_.digest.value(); }
   std::int64_t jobs_ended() const { return cluster_.ledger.ended(); }
   std::int64_t runs() const { return cluster_.runs.runs(); }
+  std::int64_t pushed_runs() const { return cluster_.pushed.count(); }
   std::size_t frames() const { return cluster_.network.frames(); }
 
  private:
@@ -39,6 +40,8 @@ class World {
   void users_go_on();
   void faults_go_on();
   void disk_faults_go_on();
+  void pushing_goes_on();
+  void executor_faults_go_on();
   void checks_go_on();
   void run_for(Duration time);
   std::string now() const;

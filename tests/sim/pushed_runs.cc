@@ -1,0 +1,145 @@
+#include "tests/sim/pushed_runs.h"
+
+namespace carillon::sim {
+
+using jobtracker::LogState;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+namespace {
+
+// A call is remembered so long.
+constexpr Duration kKept = hours{1};
+// A job tracker ends what overran its time-out by so much, less what clocks differ by.
+constexpr Duration kOverrun = seconds{4};
+// It has asked for each run, waited for its result and ended it.
+constexpr Duration kFound = minutes{4};
+
+std::string text(const wire::AttemptId& id) {
+  return "job " + std::to_string(id.job_id.value) + " attempt " + std::to_string(id.attempt);
+}
+
+LogState state_of(wire::RunOutcome outcome) {
+  if (outcome == wire::RunOutcome::kSucceeded) return LogState::kSucceeded;
+  return outcome == wire::RunOutcome::kTimedOut ? LogState::kTimedOut : LogState::kFailed;
+}
+
+}  // namespace
+
+void PushedRuns::is_called(const std::string& address, const wire::xxl::RunCall& call, bool works) {
+  const auto row = tables_.push_runs.find(call.log_id);
+  if (row == tables_.push_runs.end() || row->second.address != address) {
+    // Whoever lost the database may not know it yet.
+    if (works) broken_("log id " + std::to_string(call.log_id) + " is called and not stored");
+    return;
+  }
+  const wire::AttemptId id{row->second.job, row->second.attempt};
+  const bool is_new = calls_
+                          .emplace(call.log_id, Call{.id = id,
+                                                     .address = address,
+                                                     .job = call.job_id,
+                                                     .timeout = seconds{call.timeout_s},
+                                                     .called = timeline_.now(),
+                                                     .planned_at = row->second.called_at})
+                          .second;
+  if (!is_new) return broken_(text(id) + " is called twice by one log id");
+  last_[id] = call.log_id;
+  order_.emplace_back(timeline_.now(), call.log_id);
+  while (order_.front().first + kKept < timeline_.now()) {
+    const auto oldest = calls_.find(order_.front().second);
+    const auto last = last_.find(oldest->second.id);
+    if (last != last_.end() && last->second == oldest->first) last_.erase(last);
+    calls_.erase(oldest);
+    order_.pop_front();
+  }
+}
+
+bool PushedRuns::begins(const std::string& address, const wire::xxl::RunCall& call) {
+  const auto found = calls_.find(call.log_id);
+  if (found == calls_.end()) return false;
+  Call& one = found->second;
+  if (one.has_begun) broken_(text(one.id) + " comes twice by one log id");
+  one.has_begun = true;
+  ++count_;
+  runs_.began(one.id, {.worker = address});
+  return true;
+}
+
+void PushedRuns::ended(std::int64_t log_id, std::optional<wire::RunOutcome> outcome) {
+  Call& one = calls_.at(log_id);
+  one.ended = timeline_.now();
+  runs_.ended(one.id, outcome);
+}
+
+void PushedRuns::says_idle(const std::string& address, std::int64_t job) {
+  for (auto& [log_id, one] : calls_) {
+    if (one.address == address && one.job == job && !one.ended) one.was_denied = true;
+  }
+}
+
+// With its end, beside the run, or for the job tracker that it belongs to.
+void PushedRuns::was_taken(std::int64_t log_id) const {
+  const auto found = calls_.find(log_id);
+  if (found == calls_.end() || has_ended(log_id)) return;
+  for (const auto& [result_id, result] : tables_.executor_results) {
+    if (result.log_id == log_id) return;
+  }
+  broken_("the result of " + text(found->second.id) + " is answered 200, and is not stored");
+}
+
+bool PushedRuns::has_ended(std::int64_t log_id) const {
+  const auto row = tables_.push_runs.find(log_id);
+  if (row == tables_.push_runs.end() || row->second.code != 0) return true;
+  const auto executing = tables_.executing.find(row->second.job);
+  return executing == tables_.executing.end() ||
+         executing->second.job.attempt != row->second.attempt;
+}
+
+const PushedRuns::Call* PushedRuns::last_of(const wire::AttemptId& id) const {
+  const auto last = last_.find(id);
+  return last == last_.end() ? nullptr : &calls_.at(last->second);
+}
+
+void PushedRuns::check_end(const Commit& commit, const Ledger::Job& job,
+                           const jobtracker::LogEntry& log, bool is_void) const {
+  if (log.state == LogState::kLost) return;  // That is check_lost()'s.
+  const wire::AttemptId id{job.row.id, job.row.attempt};
+  const Call* call = last_of(id);
+  const RunBook::Run* run = runs_.find(id);
+  const bool is_told = run != nullptr && run->outcome && state_of(*run->outcome) == log.state;
+  if (is_told || (log.state == LogState::kKilled && is_void)) return;
+  if (log.state == LogState::kFailed && run == nullptr) return;  // Nobody took it.
+  const bool overran =
+      log.state == LogState::kTimedOut && call != nullptr && call->timeout > Duration{} &&
+      (commit.was_clock_set || commit.batch.now - call->planned_at >= call->timeout + kOverrun);
+  if (overran) return;
+  broken_(text(id) + " of " + job.row.task_id + " ended as " + to_string(log.state) + " (" +
+          log.message + "), but " +
+          (run == nullptr ? "never ran"
+           : !run->ended  ? "goes on at " + run->worker
+           : run->outcome ? std::string("its run as ") + to_string(state_of(*run->outcome))
+                          : "died with " + run->worker));
+}
+
+void PushedRuns::check_lost(const wire::AttemptId& id,
+                            const std::optional<jobtracker::LogEntry>& log) const {
+  const Call* call = last_of(id);
+  if (!log && call != nullptr) {
+    return broken_(text(id) + " is given back as if " + call->address + " had not been called");
+  }
+  if (!log || log->state != LogState::kLost) return;
+  if (call == nullptr || !call->has_begun || call->ended || call->was_denied) return;
+  broken_(text(id) + " was lost, but " + call->address + " runs it and never said otherwise");
+}
+
+void PushedRuns::check_executing(const wire::AttemptId& id, const Ledger::Job& job) const {
+  const Call* call = last_of(id);
+  const bool goes_on = call != nullptr && call->has_begun && !call->ended;
+  const SteadyTime since = call == nullptr ? job.since : call->ended.value_or(call->called);
+  if (!goes_on && since + kFound < timeline_.now()) {
+    broken_(text(id) + " of " + job.row.task_id + " executes, and no executor runs it");
+  }
+}
+
+}  // namespace carillon::sim

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "jobtracker/store/memory_tables.h"
+#include "shared/wire/xxl/messages.h"
+#include "tests/sim/ledger.h"
+
+namespace carillon::sim {
+
+// What executors were told to run and really ran, and whether the job tracker may end it so: a call
+// is on disk before it is made and made once; a run is lost only when its executor, asked, did not
+// know of it; what is answered 200 is stored; and whatever has ended is stored as it was.
+//
+// Thread: the simulation's.
+class PushedRuns {
+ public:
+  PushedRuns(const Timeline& timeline, const jobtracker::MemoryTables& tables, RunBook& runs,
+             Broken broken)
+      : timeline_(timeline), tables_(tables), runs_(runs), broken_(std::move(broken)) {}
+
+  // It leaves a job tracker; `works`: one that may.
+  void is_called(const std::string& address, const wire::xxl::RunCall& call, bool works);
+  // An executor takes it. False: nobody knows what it is of.
+  bool begins(const std::string& address, const wire::xxl::RunCall& call);
+  // None: it died with its executor.
+  void ended(std::int64_t log_id, std::optional<wire::RunOutcome> outcome);
+  // An executor says of a job that none of its runs is there.
+  void says_idle(const std::string& address, std::int64_t job);
+  // Its result is answered 200.
+  void was_taken(std::int64_t log_id) const;
+  bool knows(std::int64_t log_id) const { return calls_.contains(log_id); }
+  // As the store has it.
+  bool has_ended(std::int64_t log_id) const;
+
+  void check_end(const Commit& commit, const Ledger::Job& job, const jobtracker::LogEntry& log,
+                 bool is_void) const;
+  // It is lost, or, without a row in the log, given back.
+  void check_lost(const wire::AttemptId& id, const std::optional<jobtracker::LogEntry>& log) const;
+  // So long after its end, and with nothing wrong since, it does not execute any more.
+  void check_executing(const wire::AttemptId& id, const Ledger::Job& job) const;
+
+  std::int64_t count() const { return count_; }
+
+ private:
+  struct Call {
+    wire::AttemptId id{};
+    std::string address{};
+    std::int64_t job = 0;  // as executors know it
+    Duration timeout{};
+    SteadyTime called{};
+    WallTime planned_at{};  // from then on its time counts
+    bool has_begun = false;
+    bool was_denied = false;
+    std::optional<SteadyTime> ended{};
+  };
+
+  const Call* last_of(const wire::AttemptId& id) const;
+
+  const Timeline& timeline_;
+  const jobtracker::MemoryTables& tables_;
+  RunBook& runs_;
+  Broken broken_;
+  std::map<std::int64_t, Call> calls_;  // by log id
+  std::map<wire::AttemptId, std::int64_t> last_;
+  std::deque<std::pair<SteadyTime, std::int64_t>> order_;
+  std::int64_t count_ = 0;
+};
+
+}  // namespace carillon::sim
