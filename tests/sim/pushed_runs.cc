@@ -110,6 +110,8 @@ void PushedRuns::check_end(const Commit& commit, const Ledger::Job& job,
   const bool is_told = run != nullptr && run->outcome && state_of(*run->outcome) == log.state;
   if (is_told || (log.state == LogState::kKilled && is_void)) return;
   if (log.state == LogState::kFailed && run == nullptr) return;  // Nobody took it.
+  // It may have been called, as far as the next job tracker knew.
+  if (log.state == LogState::kTimedOut && call == nullptr) return;
   const bool overran =
       log.state == LogState::kTimedOut && call != nullptr && call->timeout > Duration{} &&
       (commit.was_clock_set || commit.batch.now - call->planned_at >= call->timeout + kOverrun);
