@@ -17,8 +17,16 @@ struct OwnershipChange {
 };
 
 // Watches the other job trackers on the store, and decides when to take partitions and when to
-// give some away: takes at once what falls to it, and gives when nothing else has changed for a
-// while.
+// give some away.
+//
+// - Who lives is who is not silent: whose beat has changed within the time that BeatWatch says.
+// - Some partition has no owner who lives: what falls to this one by an even division is taken at
+//   once, with those fenced who are silent; what falls to others, and they leave, is taken later.
+// - Otherwise, once nothing has changed for two seconds: it gives half of what it has more than
+//   whoever has the least. Nobody is given anything by name; it is nobody's, and taken as above.
+//
+// All see the same a little apart, and may decide otherwise: the store lets one take, see
+// session_plan.h. To change what it owns is to make way for the next session; see begin().
 //
 // Thread: the loop. Pure: what was seen comes in, what to do goes out.
 class Membership {
