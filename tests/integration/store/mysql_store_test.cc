@@ -109,7 +109,7 @@ TEST_F(MysqlStoreTest, StandsByWhileAnotherJobTrackerWorksAndMigratesNothing) {
                   ->query("SELECT MAX(version) FROM lts_schema", {},
                           [&](const sql::Row& row) { version = row.integer(0); })
                   .ok());
-  EXPECT_EQ(version, 8);
+  EXPECT_EQ(version, 9);
 }
 
 TEST_F(MysqlStoreTest, FencesASessionThatHasGoneSilent) {
