@@ -346,7 +346,6 @@ Worker* JobTracker::worker_of(const Asker& asker, SessionId session) {
                                                             " is not known, register"}});
     return nullptr;
   }
-  worker->peer = asker.peer;
   return worker;
 }
 
@@ -412,13 +411,14 @@ void JobTracker::seat(const Asker& asker, const wire::Register& message, const G
   worker.heard_at = clock_.steady_now();
   worker.registered = message.number;
   worker.started_at = clock_.now();
-  // Grows over restarts of this tracker too, so that a worker's "seen" never covers a new hand-out.
-  worker.handout_last = worker.started_at.time_since_epoch().count();
+  // Ids grow, over restarts of this tracker too, and faster than hand-outs are numbered: so a
+  // worker's "seen" never covers a new hand-out, and no new one passes for one that comes again.
+  worker.handout_last = ids_.next(clock_.now());
   // What it was handed before it registered, it says here; what it did not get goes back.
   std::int64_t handout_seen = worker.handout_last;
   if (const Worker* before = workers_.find(message.session)) {
-    // What an old one lists, overtaken by another over a newer connection, is long out of date.
-    if (message.number != 0 && message.number < before->registered) return;
+    // What one lists that another has overtaken, or that comes again, is long out of date.
+    if (message.number != 0 && message.number <= before->registered) return;
     worker.started_at = before->started_at;
     worker.handout_last = before->handout_last;
     handout_seen = before->handout_last;
@@ -468,12 +468,16 @@ void JobTracker::on_pull(const Asker& asker, const wire::Pull& message) {
   if (worker == nullptr) return;
   worker->heard_at = clock_.steady_now();
   const bool is_first = !worker->has_asked();
+  // An old one was overtaken, or comes again; what is newest came over the connection that stands.
+  const bool is_newest = message.number > worker->pull;
+  if (is_newest) worker->peer = asker.peer;
   worker->take_pull(message);
   if (is_first) dispatcher_.send_held(worker->session);
   worker->forget_unseen(clock_.steady_now() - 2 * config_.recovery.lease);
   // What it asks for counts, but it gets no lease.
   if (may_be_fenced()) return answer(asker, wire::ErrorReply{unproven_error()});
   answer(asker, wire::Pulled{.number = message.number});
+  if (!is_newest) return;
   if (message.holding) {
     recovery_.reconcile(*worker, message.handout_seen, message.answered, *message.holding);
   }

@@ -86,6 +86,7 @@ void TrackerLink::receive(wire::Envelope&& envelope) {
 
 void TrackerLink::on_registered(const wire::Registered& registered) {
   trackers_.stay();
+  if (fetcher_.is_registered()) return;  // It comes a second time.
   fetcher_.on_registered(registered, clock_.steady_now());
   // Whatever was on its way may have been lost with the connection or the session before.
   reporter_.forget_sent();

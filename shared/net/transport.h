@@ -7,7 +7,7 @@
 #include "carillon/result.h"
 
 // Frames between a job tracker and those who talk to it. A frame arrives whole or not at all; it
-// may be lost when a connection breaks; frames between two peers keep their order.
+// may be lost when a connection breaks, or come again; frames between two peers keep their order.
 //
 // Thread: the event loop that the transport was opened on.
 namespace carillon::net {

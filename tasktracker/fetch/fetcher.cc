@@ -67,7 +67,11 @@ Status Fetcher::on_hand_out(wire::HandOut& hand_out, SteadyTime now) {
     hand_out.jobs.clear();
     return Error{ErrorCode::kConflict, "it is of an earlier session of the job tracker"};
   }
-  // The last and not the highest: after a restart the tracker begins again.
+  if (hand_out.number <= handout_seen_) {
+    counts_.duplicates += hand_out.jobs.size();
+    hand_out.jobs.clear();
+    return Error{ErrorCode::kConflict, "it comes a second time"};
+  }
   handout_seen_ = hand_out.number;
   if (state_ != State::kRegistered) {
     counts_.refused += hand_out.jobs.size();

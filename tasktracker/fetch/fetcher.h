@@ -44,7 +44,7 @@ struct FetcherCounts {
 };
 
 // Decides when to register and when to ask for how many jobs; refuses hand-outs that came too late;
-// knows everything that is held, whichever job tracker handed it out.
+// knows everything that is held, whichever job tracker handed it out. What comes again is nothing.
 //
 // The lease counts from the sending of the newest pull that was answered, so it always ends before
 // the tracker's own. A hand-out that answers a pull sent longer ago than the lease is not run: the

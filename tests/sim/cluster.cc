@@ -75,6 +75,7 @@ void if_is(std::string_view frame, Then then) {
 Cluster::Cluster(std::uint64_t seed, int trackers_at_work, bool push, Broken broken)
     : chance(seed),
       disk_chance(seed + 2'000'000'011),
+      repeat_chance(seed + 3'000'000'019),
       product_random(seed + 1'000'000'007),
       runs(timeline, kLease, by("runs", broken)),
       ledger(timeline, database.tables(), runs, broken),

@@ -37,6 +37,8 @@ class Cluster {
   // In some worlds the second one stands by, and whoever has died after it.
   bool has_standbys() const { return !has_several() && seed_ % 6 == 1; }
   void stand_by(std::size_t index);
+  // In some, frames are repeated.
+  bool has_repeats() const { return seed_ % 7 % 4 == 0; }
   void start_worker(WorkerProcess& worker);
   void start_client(ClientProcess& client);
 
@@ -48,11 +50,13 @@ class Cluster {
   bool has_executor(GroupId group) const;
 
   Chance chance;
-  Chance disk_chance;  // apart, so that worlds without disks are as they were
+  // Apart, so that worlds without disks, or frames that are repeated, are as they were.
+  Chance disk_chance;
+  Chance repeat_chance;
   Timeline timeline;
   Digest digest;
   SeededRandom product_random;  // what the product draws
-  Network network{timeline, chance, digest};
+  Network network{timeline, chance, repeat_chance, digest};
   jobtracker::MemoryDatabase database;
   RunBook runs;
   Ledger ledger;

@@ -15,12 +15,12 @@ void Faults::count(const std::string& type, Duration time) {
   cluster_.disturbed(time);
 }
 
-Process& Faults::any_process() {
+Process& Faults::any_process(Chance& chance) {
   std::vector<Process*> all;
   for (const auto& one : cluster_.trackers) all.push_back(one.get());
   for (const auto& one : cluster_.workers) all.push_back(one.get());
   for (const auto& one : cluster_.clients) all.push_back(one.get());
-  return *all[cluster_.chance.below(all.size())];
+  return *all[chance.below(all.size())];
 }
 
 void Faults::something_fails() {
@@ -47,7 +47,7 @@ void Faults::something_fails() {
     case 9:
       return client_fails(*cluster_.clients[chance.below(cluster_.clients.size())]);
     case 10:
-      return clock_is_set(any_process());
+      return clock_is_set(any_process(chance));
     default:
       return network_fails();
   }
@@ -193,7 +193,7 @@ void Faults::clock_is_set(Process& process) {
 
 void Faults::network_fails() {
   Chance& chance = cluster_.chance;
-  const Process& process = any_process();
+  const Process& process = any_process(chance);
   const Duration time = chance.between(milliseconds{10}, seconds{9});
   switch (chance.below(5)) {
     case 0:
@@ -223,6 +223,13 @@ void Faults::disk_fails() {
   }
   count("disk fails", seconds{20});
   disk.fail_next(1 + static_cast<int>(chance.below(6)));
+}
+
+void Faults::frames_are_repeated() {
+  Chance& chance = cluster_.repeat_chance;
+  const Duration time = chance.between(seconds{1}, seconds{30});
+  count("frames are repeated", time);
+  cluster_.network.repeat_frames(any_process(chance), chance.one_in(2), time);
 }
 
 void Faults::stop() {

@@ -17,6 +17,7 @@ class Faults {
   void something_fails();
   void disk_fails();
   void executor_fails();
+  void frames_are_repeated();
   // Everything works again, and nothing fails any more.
   void stop();
 
@@ -29,7 +30,7 @@ class Faults {
   void client_fails(ClientProcess& client);
   void network_fails();
   void clock_is_set(Process& process);
-  Process& any_process();
+  Process& any_process(Chance& chance);
   void count(const std::string& type, Duration time);
 
   Cluster& cluster_;

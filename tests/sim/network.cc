@@ -10,13 +10,18 @@ namespace {
 constexpr Duration kPatience = std::chrono::seconds{4};
 // A server notices so late, at most, that a peer is gone.
 constexpr Duration kNoticedMax = std::chrono::seconds{1};
+// A frame comes again so late, at most.
+constexpr Duration kAgainMax = std::chrono::seconds{2};
 
 }  // namespace
 
 class Network::Server final : public net::ServerTransport {
  public:
   Server(Network& network, Process& process, std::string endpoint)
-      : network_(network), process_(process), endpoint_(std::move(endpoint)) {
+      : network_(network),
+        process_(process),
+        endpoint_(std::move(endpoint)),
+        life_(++network.last_life_) {
     network_.servers_[endpoint_] = this;
   }
   ~Server() override {
@@ -43,6 +48,7 @@ class Network::Server final : public net::ServerTransport {
   std::string endpoint() const override { return endpoint_; }
 
   Process& process() { return process_; }
+  std::uint64_t life() const { return life_; }
   void take(const net::Peer& peer, std::string_view frame) {
     if (receiver_ == nullptr) return;
     if (network_.on_server_takes) network_.on_server_takes(process_, frame);
@@ -55,6 +61,7 @@ class Network::Server final : public net::ServerTransport {
   Network& network_;
   Process& process_;
   const std::string endpoint_;
+  const std::uint64_t life_;
   net::ServerReceiver* receiver_ = nullptr;
 };
 
@@ -135,19 +142,45 @@ SteadyTime Network::passes_at(const Process* one, const Process* other) {
   return at;
 }
 
-bool Network::loses(const Process* from, const Process* to) {
-  return std::any_of(losses_.begin(), losses_.end(), [&](const Loss& loss) {
-    return timeline_.now() < loss.until && loss.process == (loss.to_it ? to : from);
+bool Network::is_under(const std::vector<Spell>& spells, const Process* from,
+                       const Process* to) const {
+  return std::any_of(spells.begin(), spells.end(), [&](const Spell& spell) {
+    return timeline_.now() < spell.until && spell.process == (spell.to_it ? to : from);
   });
+}
+
+SteadyTime Network::cast(std::vector<Spell>& spells, const Process& process, bool to_it,
+                         Duration time) {
+  std::erase_if(spells, [this](const Spell& one) { return one.until <= timeline_.now(); });
+  const SteadyTime until = timeline_.now() + time;
+  spells.push_back({.process = &process, .to_it = to_it, .until = until});
+  return until;
+}
+
+std::optional<SteadyTime> Network::comes_again(const Process* from, const Process* to,
+                                               SteadyTime at) {
+  if (!is_under(repeats_, from, to) || !repeat_chance_.one_in(2)) return std::nullopt;
+  const Duration most = repeat_chance_.one_in(2) ? latency_max : kAgainMax;
+  return at + repeat_chance_.between(Duration{}, most);
 }
 
 void Network::to_server(const LinePtr& line, std::string frame) {
   ++frames_;
   digest_.add(static_cast<std::uint64_t>(timeline_.now().time_since_epoch().count()));
   digest_.add(frame);
-  if (loses(line->client_process, line->server_process)) return;
+  if (is_under(losses_, line->client_process, line->server_process)) return;
   line->to_server =
       std::max(line->to_server, passes_at(line->client_process, line->server_process) + latency());
+  if (const auto again = comes_again(line->client_process, line->server_process, line->to_server)) {
+    // Whatever has become of the connection by then, but to that life of the server only.
+    timeline_.at(*again, [this, line, life = line->server_life, frame] {
+      line->server_process->run([this, line, life, frame] {
+        const auto server = servers_.find(line->endpoint);
+        if (server != servers_.end() && server->second->life() == life)
+          server->second->take(line->peer + " again", frame);
+      });
+    });
+  }
   timeline_.at(line->to_server, [line, frame = std::move(frame)]() mutable {
     if (line->server == nullptr || (line->client == nullptr && !line->comes_late)) return;
     line->server->process().run([line, frame = std::move(frame)] {
@@ -159,10 +192,16 @@ void Network::to_server(const LinePtr& line, std::string frame) {
 void Network::to_client(const LinePtr& line, std::string frame) {
   ++frames_;
   digest_.add(frame);
-  if (loses(line->server_process, line->client_process)) return;
+  if (is_under(losses_, line->server_process, line->client_process)) return;
   line->to_client =
       std::max(line->to_client, passes_at(line->client_process, line->server_process) + latency());
-  timeline_.at(line->to_client, [this, line, frame = std::move(frame)]() mutable {
+  if (const auto again = comes_again(line->server_process, line->client_process, line->to_client))
+    to_client_at(line, *again, frame);
+  to_client_at(line, line->to_client, std::move(frame));
+}
+
+void Network::to_client_at(const LinePtr& line, SteadyTime when, std::string frame) {
+  timeline_.at(when, [this, line, frame = std::move(frame)]() mutable {
     if (line->client == nullptr) return;
     line->client->process().run([this, line, frame = std::move(frame)] {
       if (line->client == nullptr || line->client->receiver() == nullptr) return;
@@ -205,6 +244,8 @@ void Network::try_to_connect(Client& client) {
     if (passes > timeline_.now()) return;  // heal() or the end of the parting tries again.
     const LinePtr line = std::make_shared<Line>();
     line->peer = "p" + std::to_string(++last_line_);
+    line->endpoint = client.endpoint();
+    line->server_life = server.life();
     line->client_process = &client.process();
     line->server_process = &server.process();
     line->client = &client;
@@ -253,14 +294,16 @@ void Network::part(const Process& process, const Process* other, Duration time) 
 }
 
 void Network::lose_frames(const Process& process, bool to_it, Duration time) {
-  std::erase_if(losses_, [this](const Loss& one) { return one.until <= timeline_.now(); });
-  const SteadyTime until = timeline_.now() + time;
-  losses_.push_back({.process = &process, .to_it = to_it, .until = until});
+  const SteadyTime until = cast(losses_, process, to_it, time);
   for (const LinePtr& line : lines_of(process)) {
     timeline_.at(until, [this, line] {
       if (line->client != nullptr) break_line(line, "timed out");
     });
   }
+}
+
+void Network::repeat_frames(const Process& process, bool to_it, Duration time) {
+  cast(repeats_, process, to_it, time);
 }
 
 void Network::slow_down(Duration more, Duration time) {
@@ -271,6 +314,7 @@ void Network::slow_down(Duration more, Duration time) {
 void Network::heal() {
   partings_.clear();
   losses_.clear();
+  repeats_.clear();
   slower_until_ = {};
   try_all();
 }

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -18,13 +19,15 @@ namespace carillon::sim {
 // Between processes. Frames of one connection keep their order, as the port promises; all else may
 // happen: they come late, not at all, or, when a connection breaks, after those of the next one;
 // whoever was not answered sends again, so what came late comes twice. A side may be cut off with
-// its connections standing, and a server may not notice that a peer is gone.
+// its connections standing, and a server may not notice that a peer is gone. Something between the
+// two may repeat frames.
 //
 // Thread: the simulation's.
 class Network {
  public:
-  Network(Timeline& timeline, Chance& chance, Digest& digest)
-      : timeline_(timeline), chance_(chance), digest_(digest) {}
+  // `repeat_chance`: what frames draw that are repeated.
+  Network(Timeline& timeline, Chance& chance, Chance& repeat_chance, Digest& digest)
+      : timeline_(timeline), chance_(chance), repeat_chance_(repeat_chance), digest_(digest) {}
 
   std::unique_ptr<net::ServerTransport> listen(Process& server, const std::string& endpoint);
   std::unique_ptr<net::ClientTransport> connect(Process& client, const std::string& endpoint);
@@ -37,6 +40,9 @@ class Network {
   void part(const Process& process, const Process* other, Duration time);
   // Frames to, or from, a process are lost, though its connections stand; then they break.
   void lose_frames(const Process& process, bool to_it, Duration time);
+  // Many frames to, or from, a process come a second time, later than some that were sent after
+  // them: to a client over its connection, to a server as if over another one.
+  void repeat_frames(const Process& process, bool to_it, Duration time);
   // Every frame takes so much longer at most.
   void slow_down(Duration more, Duration time);
   void heal();
@@ -59,6 +65,8 @@ class Network {
   // A connection.
   struct Line {
     net::Peer peer{};
+    std::string endpoint{};
+    std::uint64_t server_life = 0;
     Process* client_process = nullptr;
     Process* server_process = nullptr;
     Client* client = nullptr;  // null: it is gone, or has another line
@@ -73,7 +81,8 @@ class Network {
     const Process* other = nullptr;  // null: everybody
     SteadyTime until{};
   };
-  struct Loss {
+  // Of frames to, or from, a process.
+  struct Spell {
     const Process* process = nullptr;
     bool to_it = false;
     SteadyTime until{};
@@ -83,7 +92,12 @@ class Network {
   void to_server(const LinePtr& line, std::string frame);
   void to_client(const LinePtr& line, std::string frame);
   void break_line(const LinePtr& line, const std::string& reason);
-  bool loses(const Process* from, const Process* to);
+  void to_client_at(const LinePtr& line, SteadyTime when, std::string frame);
+  bool is_under(const std::vector<Spell>& spells, const Process* from, const Process* to) const;
+  // Begins one, without those that are over.
+  SteadyTime cast(std::vector<Spell>& spells, const Process& process, bool to_it, Duration time);
+  // When a frame that comes at that time comes again, if it does.
+  std::optional<SteadyTime> comes_again(const Process* from, const Process* to, SteadyTime at);
   // When a frame sent now can pass; now, unless the two are parted.
   SteadyTime passes_at(const Process* one, const Process* other);
   void try_to_connect(Client& client);
@@ -92,14 +106,17 @@ class Network {
 
   Timeline& timeline_;
   Chance& chance_;
+  Chance& repeat_chance_;
   Digest& digest_;
   std::map<std::string, Server*> servers_;
   std::set<std::pair<std::uint64_t, Client*>> clients_;  // by age, so that a replay is the same
   std::map<std::uint64_t, LinePtr> lines_;
   std::vector<Parting> partings_;
-  std::vector<Loss> losses_;
+  std::vector<Spell> losses_;
+  std::vector<Spell> repeats_;
   Duration slower_{};
   SteadyTime slower_until_{};
+  std::uint64_t last_life_ = 0;
   std::uint64_t last_line_ = 0;
   std::uint64_t last_client_ = 0;
   std::size_t frames_ = 0;

@@ -111,6 +111,15 @@ void World::executor_faults_go_on() {
   });
 }
 
+void World::repeats_go_on() {
+  const Duration wait = cluster_.repeat_chance.between(Duration{}, minutes{2});
+  cluster_.timeline.at(cluster_.timeline.now() + wait, [this] {
+    if (is_ending_) return;
+    faults_.frames_are_repeated();
+    repeats_go_on();
+  });
+}
+
 void World::checks_go_on() {
   cluster_.timeline.at(cluster_.timeline.now() + seconds{10}, [this] {
     cluster_.ledger.check();
@@ -141,6 +150,7 @@ const std::vector<std::string>& World::run() {
     pushing_goes_on();
     executor_faults_go_on();
   }
+  if (cluster_.has_repeats()) repeats_go_on();
   checks_go_on();
   for (int hour = 0; hour < hours_; ++hour) {
     if (hour > 0) statistics_.next_hour();

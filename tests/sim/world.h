@@ -42,6 +42,7 @@ class World {
   void disk_faults_go_on();
   void pushing_goes_on();
   void executor_faults_go_on();
+  void repeats_go_on();
   void checks_go_on();
   void run_for(Duration time);
   std::string now() const;

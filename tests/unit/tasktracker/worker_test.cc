@@ -299,9 +299,9 @@ TEST(Worker, StopsWithoutAnyTracker) {
   EXPECT_TRUE(b.until([&] { return b.stopped; }));
 }
 
-// Two addresses; the worker works for the first, and runs job 1 of it.
+// Two addresses, each of a session of its own; the worker works for the first, and runs its job 1.
 struct TwoAddresses : Bundle {
-  TwoAddresses() : Bundle(Options{.threads = 2, .trackers = 2}) {}
+  TwoAddresses() : Bundle(Options{.threads = 2, .trackers = 2}) { next().tracker_session = 6; }
 
   FakeTracker& next() { return *trackers.at(1); }
   void start_with_a_run(const std::string& duration) {
@@ -434,7 +434,6 @@ TEST(Worker, DoesNotHearAJobTrackerThatItHasLeft) {
 TEST(Worker, RefusesWhatASessionOfBeforeHandsOutWhenItIsBackAtThatAddress) {
   TwoAddresses b;
   b.start_with_a_run("60s");
-  b.next().tracker_session = 6;
   b.tracker().disconnect();
   ASSERT_TRUE(b.until([&] { return b.ready == 2; }));
   b.tracker().refusal = Error{ErrorCode::kUnavailable, "the job tracker is starting"};

@@ -254,6 +254,51 @@ TEST(Recovery, ARegistrationThatWasOvertakenIsNotBelieved) {
   EXPECT_THAT(bundle.runs(), SizeIs(1)) << bundle.story("a");
 }
 
+// It lists nothing, for it is as old as the worker.
+TEST(Recovery, ARegistrationThatComesAgainIsNotBelieved) {
+  for (const bool is_same_connection : {true, false}) {
+    SCOPED_TRACE(is_same_connection);
+    TrackerBundle bundle;
+    auto& worker = bundle.add_worker({.name = "first"});
+    runs_take(worker, seconds{30});
+    bundle.run_for(seconds{1});
+    bundle.submit(job_now("a"));
+    bundle.run_for(seconds{2});
+    const wire::Register again{.session = worker.session(),
+                               .name = "first",
+                               .group = "default",
+                               .threads = 2,
+                               .number = 1};
+    if (is_same_connection) {
+      worker.send(again);
+    } else {
+      const net::Peer other = bundle.network.connect({.on_frame = [](auto) {}});
+      bundle.network.send_to_server(other, wire::encode({0, again}));
+    }
+    runs_take(bundle.add_worker({.name = "other"}), seconds{30});
+    bundle.run_for(seconds{10});
+    EXPECT_THAT(bundle.runs(), SizeIs(1)) << bundle.story("a");
+  }
+}
+
+// What a worker sent comes again over a connection of which it does not know.
+TEST(Recovery, ThePullThatComesAgainDoesNotLeadHandOutsAstray) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  bundle.run_for(seconds{2});
+  const net::Peer other = bundle.network.connect({.on_frame = [](auto) {}});
+  for (const wire::Message& again :
+       {wire::Message{wire::Pull{.session = worker.session(), .number = 1, .window = 2}},
+        wire::Message{wire::Report{.session = worker.session()}},
+        wire::Message{wire::GiveBack{.session = worker.session()}}}) {
+    bundle.network.send_to_server(other, wire::encode({0, again}));
+  }
+  bundle.run_for(milliseconds{10});
+  bundle.submit(job_now("a"));
+  bundle.run_for(milliseconds{100});
+  EXPECT_THAT(worker.runs(), SizeIs(1)) << "the next pull is not waited for";
+}
+
 TEST(Recovery, AFrozenWorkerRefusesWhatAnswersAnOldPull) {
   TrackerBundle bundle;
   auto& frozen = bundle.add_worker({.name = "frozen"});

@@ -237,6 +237,18 @@ TEST(Fetcher, PassesOverAnAttemptThatItHolds) {
   EXPECT_EQ(b.fetcher.unfinished(), 2);
 }
 
+TEST(Fetcher, TakesAHandOutOnceThoughItComesAgainAfterItsJobWasConfirmed) {
+  FetcherBundle b;
+  b.start();
+  (void)b.hand_out(1, 1, {id(1)});
+  b.fetcher.on_finished(id(1), milliseconds{1});
+  b.fetcher.on_confirmed(id(1));
+  EXPECT_THAT(b.hand_out(1, 1, {id(1)}), IsEmpty());
+  EXPECT_EQ(b.fetcher.counts().duplicates, 1U);
+  EXPECT_EQ(b.fetcher.held(), 0U);
+  EXPECT_THAT(b.hand_out(2, 1, {id(2)}), SizeIs(1));
+}
+
 TEST(Fetcher, PullsAtOnceWhenAThreadBecomesFree) {
   FetcherBundle b;
   b.start();
