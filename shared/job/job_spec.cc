@@ -327,6 +327,35 @@ Status check_misfire(const Misfire& misfire) {
   return check_duration("misfire.threshold", misfire.threshold, Duration{0});
 }
 
+// What two fields say differently would be kept by one of them only.
+Status check_overlap(const JobSpec& spec) {
+  const bool keeps_newest =
+      spec.overlap == Overlap::kQueueOne || spec.overlap == Overlap::kCancelRunning;
+  if (keeps_newest && spec.misfire.policy == MisfirePolicy::kFireAll) {
+    return wrong(
+        "misfire.policy fire_all does not go with overlap queue_one or cancel_running, of which "
+        "only the newest fire runs (choose fire_once, or overlap queue)");
+  }
+  const ScheduleKind kind = spec.schedule.kind;
+  const bool fires_once = kind == ScheduleKind::kNow || kind == ScheduleKind::kAt;
+  // What is pushed has that of its block.
+  const bool is_given = spec.overlap != Overlap::kSkip && spec.dispatch != Dispatch::kPush;
+  return check_absent(fires_once && is_given, "overlap",
+                      word_of(kind) + ", which fires once (leave it out)");
+}
+
+Status check_feedback(const JobSpec& spec) {
+  if (spec.client_group.empty()) {
+    if (!spec.need_feedback) return {};
+    return wrong("need_feedback is given, but no client_group (whose clients are to be told?)");
+  }
+  CARILLON_TRY(check_name("client_group", spec.client_group, kGroupBytesMax));
+  if (spec.need_feedback) return {};
+  return wrong(
+      "client_group is given, but not need_feedback (give both and its clients are told, or leave "
+      "it out)");
+}
+
 Status check_children(const std::vector<Child>& children) {
   CARILLON_TRY(check_count("children", children.size(), kChildrenMax));
   std::set<std::pair<std::string, std::string>> given;
@@ -375,11 +404,8 @@ Status JobSpec::validate() const {
   CARILLON_TRY(check_retries(retries));
   CARILLON_TRY(check_children(children));
   CARILLON_TRY(check_alarm(alarm));
-  if (!client_group.empty()) {
-    CARILLON_TRY(check_name("client_group", client_group, kGroupBytesMax));
-  } else if (need_feedback) {
-    return wrong("need_feedback is given, but no client_group (whose clients are to be told?)");
-  }
+  CARILLON_TRY(check_overlap(*this));
+  CARILLON_TRY(check_feedback(*this));
   CARILLON_TRY(check_duration("timeout", timeout, Duration{0}));
   return check_duration("start_deadline", start_deadline, Duration{0});
 }

@@ -22,6 +22,16 @@ constexpr std::array kVerbs{"cancel", "suspend", "resume", "trigger", "kill"};
 constexpr std::string_view kActedOn = "acted-";
 constexpr std::size_t kActedOnTasks = 50;
 
+// What is refused, as it contradicts itself, is made good.
+void reconcile(JobSpec& job) {
+  const bool keeps_newest =
+      job.overlap == Overlap::kQueueOne || job.overlap == Overlap::kCancelRunning;
+  if (keeps_newest && job.misfire.policy == MisfirePolicy::kFireAll)
+    job.misfire.policy = MisfirePolicy::kFireOnce;
+  const ScheduleKind kind = job.schedule.kind;
+  if (kind == ScheduleKind::kNow || kind == ScheduleKind::kAt) job.overlap = Overlap::kSkip;
+}
+
 std::string acted_on(std::size_t number) { return std::string(kActedOn) + std::to_string(number); }
 
 struct CronSchedule {
@@ -88,6 +98,7 @@ void Workload::submit_steady() {
       job.misfire.policy = policy;
       job.schedule.kind = ScheduleKind::kEvery;
       job.schedule.interval = chance.between(seconds{13}, seconds{40});
+      reconcile(job);
       submit({job});
       job.task_id = "cron-" + job.task_id;
       const CronSchedule& cron = kCrons[chance.below(kCrons.size())];
@@ -161,6 +172,7 @@ void Workload::choose_rules(JobSpec& job) {
   job.need_feedback = chance.one_in(6);
   if (job.need_feedback) job.client_group = chance.one_of({"billing", "ops"});
   if (chance.one_in(100) && job.overlap != Overlap::kParallel) job.run = {.handler = kPoison};
+  reconcile(job);
 }
 
 // Of higher numbers than its own, so that there are no loops.

@@ -156,12 +156,14 @@ TEST(JobFlags, TakeRepetitions) {
 }
 
 TEST(JobFlags, TakeHowItIsRun) {
-  const JobSpec made = job(
-      {"--priority", "5", "--timeout", "1m", "--start-deadline", "2h", "--overlap", "parallel"});
+  const JobSpec made = job({"--manual", "--priority", "5", "--timeout", "1m", "--start-deadline",
+                            "2h", "--overlap", "parallel"});
   EXPECT_EQ(made.priority, 5);
   EXPECT_EQ(made.timeout, minutes{1});
   EXPECT_EQ(made.start_deadline, hours{2});
   EXPECT_EQ(made.overlap, Overlap::kParallel);
+  EXPECT_THAT(refusal({"--handler", "noop", "--overlap", "parallel"}),
+              HasSubstr("overlap does not go with now"));
 }
 
 TEST(JobFlags, TakeRetries) {

@@ -192,9 +192,46 @@ TEST(JobSpecValidate, ChecksRetriesMisfireAndTimes) {
 }
 
 TEST(JobSpecValidate, ChecksWhomToTell) {
-  EXPECT_EQ(refusal([](JobSpec& s) { s.client_group = "billing"; }), "none");
+  EXPECT_EQ(refusal([](JobSpec& s) {
+              s.need_feedback = true;
+              s.client_group = "billing";
+            }),
+            "none");
+  EXPECT_THAT(refusal([](JobSpec& s) { s.client_group = "billing"; }),
+              HasSubstr("client_group is given, but not need_feedback"));
   EXPECT_THAT(refusal([](JobSpec& s) { s.need_feedback = true; }), HasSubstr("no client_group"));
   EXPECT_THAT(refusal([](JobSpec& s) { s.client_group = "a b"; }), HasSubstr("client_group is"));
+}
+
+TEST(JobSpecValidate, RefusesAnOverlapThatContradictsTheRest) {
+  for (const Overlap overlap : {Overlap::kQueueOne, Overlap::kCancelRunning}) {
+    EXPECT_THAT(refusal([overlap](JobSpec& s) {
+                  s.schedule = {.kind = ScheduleKind::kEvery, .interval = seconds{1}};
+                  s.overlap = overlap;
+                  s.misfire.policy = MisfirePolicy::kFireAll;
+                }),
+                HasSubstr("misfire.policy fire_all does not go with overlap queue_one"));
+  }
+  EXPECT_EQ(refusal([](JobSpec& s) {
+              s.schedule = {.kind = ScheduleKind::kEvery, .interval = seconds{1}};
+              s.overlap = Overlap::kQueue;
+              s.misfire.policy = MisfirePolicy::kFireAll;
+            }),
+            "none");
+  EXPECT_EQ(refusal([](JobSpec& s) { s.overlap = Overlap::kParallel; }),
+            "overlap does not go with now, which fires once (leave it out)");
+  EXPECT_EQ(refusal([](JobSpec& s) {
+              s.schedule = {.kind = ScheduleKind::kAt, .at = WallTime{seconds{1}}};
+              s.overlap = Overlap::kQueue;
+            }),
+            "overlap does not go with at, which fires once (leave it out)");
+  EXPECT_EQ(refusal([](JobSpec& s) {
+              s.run = {.kind = RunKind::kHandler, .handler = "noop"};
+              s.dispatch = Dispatch::kPush;
+              s.overlap = Overlap::kQueue;
+            }),
+            "none")
+      << "it follows the block";
 }
 
 TEST(JobSpecValidate, ChecksWhatIsPushed) {
