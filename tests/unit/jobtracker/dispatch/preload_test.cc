@@ -217,6 +217,18 @@ TEST(Preload, AForgottenRowIsGoneAndComesBackOnlyByAnOffer) {
   EXPECT_TRUE(bundle.preload.has_due());
 }
 
+TEST(Preload, ARowThatIsOfferedAgainWhenItHasComeDueHasOnePlace) {
+  PreloadBundle bundle(10);
+  bundle.settle();
+  const WaitingJob row = job(1, 100, kStart + seconds{1});
+  bundle.preload.offer(row, bundle.now);
+  bundle.now += seconds{2};
+  bundle.preload.offer(row, bundle.now);
+  bundle.preload.forget(row.id);
+  bundle.preload.advance(bundle.now);
+  EXPECT_FALSE(bundle.preload.has_due());
+}
+
 TEST(Preload, ForgetsWhatADefinitionHasAndNothingElse) {
   PreloadBundle bundle(10);
   bundle.settle();
