@@ -121,9 +121,10 @@ void Faults::store_fails(TrackerProcess& tracker) {
   switch (chance.below(6)) {
     case 0:
       if (cluster_.has_several() && chance.one_in(2)) {
-        count("commit hangs", seconds{10});
-        return cluster_.hang_commits(
-            tracker, chance.one_in(3) ? chance.between(seconds{25}, minutes{4}) : time);
+        const Duration hang = chance.one_in(3) ? chance.between(seconds{25}, minutes{4}) : time;
+        const bool has_others = cluster_.active().size() > 1;  // who take its place
+        count("commit hangs", has_others ? seconds{10} : hang);
+        return cluster_.hang_commits(tracker, hang);
       }
       count("store stands still", time);
       return tracker.stall_store(time);
