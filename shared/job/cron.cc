@@ -45,6 +45,13 @@ std::optional<WallTime> Cron::next(WallTime after, const Zone& zone, DstRule rul
     const std::optional<LocalTime> match = fields_.first_at_or_after(local);
     if (match && (span.is_last() || *match < span.local_end())) return span.to_instant(*match);
     if (span.is_last()) return std::nullopt;
+    if (match && !repeats && *match - span.local_end() > kOffsetChangeMax) {
+      // Nothing matches before `match`, so the spans until shortly before it need no look.
+      from = span.to_instant(*match) - kOffsetChangeMax;
+      span = zone.span_at(from);
+      if (span.is_last() || *match < span.local_end()) return span.to_instant(*match);
+      continue;
+    }
 
     const ZoneSpan following = zone.span_at(span.end);
     const bool goes_back = following.local_begin() < span.local_end();
@@ -53,8 +60,7 @@ std::optional<WallTime> Cron::next(WallTime after, const Zone& zone, DstRule rul
       return following.begin;
     }
     from = following.begin;
-    // Nothing matches before `match`, so the spans until shortly before it need no look, unless
-    // the next one shows once more what lies before `local`.
+    // As above, unless the next one shows once more what lies before `local`.
     if (match && !(repeats && goes_back)) {
       from = std::max(from, span.to_instant(*match) - kOffsetChangeMax);
     }
