@@ -217,6 +217,7 @@ bool JobTracker::end_turn() {
     pusher_.flush();
   }
   completion_.flush();
+  batcher_.flush(batch_head());
   const bool has_bulk = take_bulk();
   batcher_.flush(batch_head());
   return has_bulk || (hands_out && dispatcher_.has_work());

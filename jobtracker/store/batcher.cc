@@ -123,6 +123,8 @@ Error Batcher::slow_down() {
 }
 
 bool Batcher::wants_bulk() const {
+  // The lane's next batch must not wait until a large request is read.
+  if (is_busy_ && clock_.steady_now() > sent_at_ + config_.rows_time_aim / 2) return false;
   if (held_requests_ >= kHeldForBulk) return false;
   std::size_t rows = 0;
   for (const Unit& unit : waiting_[static_cast<std::size_t>(Urgency::kBulk)]) {

@@ -123,7 +123,8 @@ class Batcher {
   // kLimit: a request that comes now is to come later; it is counted.
   Status check_room();
   Error slow_down();
-  // Whether so little of bulk loads waits, for the lane or a read, that the lane may soon be idle.
+  // Whether so little of bulk loads waits, for the lane or a read, that the lane may soon be idle,
+  // and there is time to read one before the lane needs its next batch.
   bool wants_bulk() const;
   std::int64_t slowed_down() const { return slowed_down_; }
   std::size_t pending_rows() const { return pending_rows_; }

@@ -6,7 +6,7 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr std::int64_t kEighths = 8;
+constexpr std::int64_t kHalves = 2;
 constexpr std::int64_t kNoBound = std::numeric_limits<std::int64_t>::max() / 2;
 // Claims and ends come in waves, of which a batch may see none; this is several.
 constexpr Duration kWindow = std::chrono::milliseconds{100};
@@ -19,17 +19,17 @@ void BulkRoom::make_batch(SteadyTime now, std::size_t limit, Duration time) {
   const auto rows = static_cast<std::int64_t>(limit);
   const std::int64_t could = rows * (passed / time);
   // More than could be written, to bound nothing that would not hold up what runs.
-  const std::int64_t left = ran_ == 0 ? kNoBound / kEighths : could * 3 / 2 - 7 * ran_;
-  room_ = std::max(std::min(room_, kEighths * rows), kEighths * left);
+  const std::int64_t left = ran_ == 0 ? kNoBound / kHalves : could * 3 / 2 - 7 * ran_;
+  room_ = std::max(std::min(room_, kHalves * rows), kHalves * left);
   weighed_at_ = now;
   ran_ = 0;
 }
 
 void BulkRoom::ran(std::size_t rows) {
   ran_ += static_cast<std::int64_t>(rows);
-  room_ += 5 * static_cast<std::int64_t>(rows);
+  room_ += static_cast<std::int64_t>(rows);
 }
 
-void BulkRoom::took(std::size_t rows) { room_ -= kEighths * static_cast<std::int64_t>(rows); }
+void BulkRoom::took(std::size_t rows) { room_ -= kHalves * static_cast<std::int64_t>(rows); }
 
 }  // namespace carillon::jobtracker

@@ -14,7 +14,7 @@ namespace carillon::jobtracker {
 //
 // Jobs that run take rows too, two each. While those are up to a tenth of what the store's
 // statements can write, nothing is bounded; from there on what may come with them shrinks, down to
-// five eighths of them: then the backlog grows by a quarter of what runs.
+// half of them: then as many jobs are stored as run, and the backlog does not grow.
 //
 // Thread: the loop.
 class BulkRoom {
@@ -30,7 +30,7 @@ class BulkRoom {
  private:
   SteadyTime weighed_at_{};
   std::int64_t ran_ = 0;   // since then
-  std::int64_t room_ = 1;  // in eighths of a row
+  std::int64_t room_ = 1;  // in halves of a row
 };
 
 }  // namespace carillon::jobtracker
