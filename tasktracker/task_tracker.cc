@@ -103,6 +103,7 @@ Result<Config> make_config(const TaskTrackerOptions& options) {
   config.worker.fetcher.version = CARILLON_VERSION;
   config.worker.fetcher.threads = options.threads;
   config.runner.node = options.name;
+  config.runner.group = options.group;
   config.runner.data = options.data;
   config.runner.process.kill_grace = options.kill_grace;
   config.worker.kill_grace = options.kill_grace;

@@ -61,7 +61,7 @@ Result<std::string> spec_with(JobSpec spec, const wire::Act& act) {
   if (act.payload) spec.payload = *act.payload;
   if (!act.addresses.empty()) spec.push.addresses = act.addresses;
   CARILLON_TRY(spec.validate());
-  return wire::encode_spec(spec);
+  return wire::encode_spec_of_row(spec);
 }
 
 }  // namespace
@@ -381,7 +381,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
         change.to->trigger_time = now;
       }
       if (changes_run(pending->act)) {
-        auto spec = wire::decode_spec(job.spec);
+        auto spec = catalog_.whole_spec(job);
         if (!spec.ok()) return decline(pending, ErrorCode::kCorrupt, spec.error().message);
         auto changed = spec_with(std::move(spec).value(), pending->act);
         if (!changed.ok()) return decline(pending, changed.error().code, changed.error().message);

@@ -326,7 +326,7 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
     operation.job.priority = spec.priority;
     operation.job.trigger_time = spec.schedule.kind == ScheduleKind::kNow ? now : spec.schedule.at;
     operation.job.delayed = operation.job.trigger_time > definitions_.horizon_end();
-    operation.job.spec = wire::encode_spec(spec);
+    operation.job.spec = wire::encode_spec_of_row(spec);
     answer.job_id = id;
     // Whatever was asked for before it comes first.
     const bool may_start = pending.jobs.size() == 1 && batcher_.is_idle();

@@ -272,10 +272,14 @@ void QueryDesk::history(const Asker& asker, const wire::Query& message) {
 void QueryDesk::show(const Asker& asker, const wire::Query& message) {
   const auto group = group_of(message);
   if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
-  const auto with_spec = [](wire::Row row, const std::string& spec, wire::Field reason) {
+  const auto with_spec = [](wire::Row row, std::string spec, wire::Field reason) {
     row.emplace_back("reason", std::move(reason));
-    row.emplace_back("spec", spec);
+    row.emplace_back("spec", std::move(spec));
     return row;
+  };
+  const auto spec_of = [this](const WaitingJob& job) {
+    const auto spec = catalog_.whole_spec(job);
+    return spec.ok() ? wire::encode_spec(spec.value()) : job.spec;
   };
   if (ActiveDefinition* definition = catalog_.definition(group.value(), message.task_id)) {
     wire::Rows reply;
@@ -285,7 +289,7 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
     return clients_.answer(asker, std::move(reply));
   }
   Find question{.group = group.value(), .task_id = message.task_id, .job_id = message.job_id};
-  questions_.ask(question, [this, asker, message, with_spec](Result<ReadAnswer> answer) {
+  questions_.ask(question, [this, asker, message, with_spec, spec_of](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
     const auto& found = std::get<FindAnswer>(answer.value());
     wire::Rows reply;
@@ -293,7 +297,7 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
       const WaitingJob& job = *found.waiting;
       const auto glance = catalog_.glance(job);
       reply.rows.push_back(
-          with_spec(waiting_row(job), job.spec,
+          with_spec(waiting_row(job), spec_of(job),
                     glance ? reason(job.group, *glance, is_quarantined(job)) : wire::Field{}));
     } else if (found.executing) {
       Executing entry{.row = *found.executing,
@@ -301,7 +305,7 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
                       .handed_out_at = found.executing->claimed_at};
       wire::Row row = executing_row(entry);
       row.emplace_back("state", std::string("executing"));
-      reply.rows.push_back(with_spec(std::move(row), found.executing->job.spec, {}));
+      reply.rows.push_back(with_spec(std::move(row), spec_of(found.executing->job), {}));
     } else {
       return clients_.answer(
           asker, error_reply({ErrorCode::kNotFound,

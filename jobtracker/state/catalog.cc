@@ -90,6 +90,15 @@ const JobSpec* Catalog::spec_of(const WaitingJob& job, std::optional<JobSpec>& o
   return spec.ok() ? &own.emplace(std::move(spec).value()) : nullptr;
 }
 
+Result<JobSpec> Catalog::whole_spec(const WaitingJob& job) const {
+  JobSpec spec = CARILLON_TRY(wire::decode_spec(job.spec));
+  spec.task_id = job.task_id;
+  if (const auto group = groups_.find(job.group); group != groups_.end()) {
+    spec.group = group->second.name;
+  }
+  return spec;
+}
+
 DefinitionId Catalog::next_definition_id() {
   ++definition_high_;
   if (number_) definition_high_ += (*number_ - definition_high_) & (kPartitions - 1);

@@ -68,11 +68,14 @@ class Catalog {
   // How the job is to be run, as its own spec or its definition's says; none: its definition is
   // gone.
   std::optional<wire::SpecGlance> glance(const WaitingJob& job) const;
-  // The job's spec: its definition's, as it is by now, or its own, which is decoded into `own`.
+  // The job's spec: its definition's, as it is by now, or its own, which is decoded into `own`,
+  // without what its row says.
   // Null where its definition is gone or its own cannot be read. `field`: only that is wanted, and
   // an own spec that does not name it is not decoded: null, too.
   const JobSpec* spec_of(const WaitingJob& job, std::optional<JobSpec>& own,
                          std::string_view field = {}) const;
+  // The job's own spec with what its row says. kCorrupt, kInvalidArgument: it cannot be read.
+  Result<JobSpec> whole_spec(const WaitingJob& job) const;
   // As it was submitted, also of a run that was triggered by hand and so stands before all others.
   int own_priority(const WaitingJob& job) const;
 

@@ -31,4 +31,8 @@ bool is_submit(std::string_view frame);
 std::string encode_spec(const JobSpec& spec);
 Result<JobSpec> decode_spec(std::string_view bytes);
 
+// The same without the task id and the group, for where they stand beside it. The spec is as it was
+// when this returns.
+std::string encode_spec_of_row(JobSpec& spec);
+
 }  // namespace carillon::wire

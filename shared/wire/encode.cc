@@ -1,6 +1,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <msgpack.hpp>
@@ -150,6 +151,15 @@ std::string encode_spec(const JobSpec& spec) {
   encoder.reserve(spec.payload.size() + 192);
   encoder.put(spec);
   return encoder.take();
+}
+
+std::string encode_spec_of_row(JobSpec& spec) {
+  std::string task_id = std::exchange(spec.task_id, {});
+  std::string group = std::exchange(spec.group, kDefaults<JobSpec>.group);
+  std::string bytes = encode_spec(spec);
+  spec.task_id = std::move(task_id);
+  spec.group = std::move(group);
+  return bytes;
 }
 
 }  // namespace carillon::wire

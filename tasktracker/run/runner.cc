@@ -137,7 +137,7 @@ Result<RunRequest> Runner::read(wire::HandedJob&& job) const {
   return RunRequest{.job = {.task_id = std::move(job.task_id),
                             .job_id = job.id.job_id,
                             .attempt = job.id.attempt,
-                            .group = std::move(spec.group),
+                            .group = config_.group,
                             .node = config_.node,
                             .trigger_time = job.trigger_time,
                             .params = std::move(spec.params),

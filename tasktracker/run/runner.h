@@ -23,6 +23,7 @@ Result<RunKind> parse_run_kind(std::string_view word);
 
 struct RunnerConfig {
   std::string node{};         // CARILLON_NODE
+  std::string group{};        // CARILLON_GROUP
   std::set<RunKind> allow{};  // kinds of run that it accepts
   std::string data{};         // where scripts are kept while they run; empty: TMPDIR
   ProcessLimits process{};

@@ -111,10 +111,9 @@ TEST(Command, FindsTheJobInItsEnvironment) {
   JobSpec spec = CommandBundle::shell(
       "echo \"$CARILLON_TASK_ID/$CARILLON_JOB_ID/$CARILLON_ATTEMPT/$CARILLON_GROUP/"
       "$CARILLON_NODE/$CARILLON_PARAM_MAIL_TO/$CARILLON_TRIGGER_TIME\"");
-  spec.group = "ops";
   spec.params["mail-to"] = "ann";
   (void)b.run(spec);
-  EXPECT_EQ(b.output(), "t1/1/1/ops/host-1/ann/1970-01-01T00:00:00.000Z\n");
+  EXPECT_EQ(b.output(), "t1/1/1/default/host-1/ann/1970-01-01T00:00:00.000Z\n");
 }
 
 TEST(Command, StartsWithPlainSignalsAndNoDescriptorsOfTheWorker) {

@@ -49,8 +49,10 @@ struct WorkerBundle {
       list.push_back(
           {.endpoint = "tracker-" + std::to_string(i), .transport = std::move(transport)});
     }
-    const RunnerConfig runner_config{
-        .node = "host-1", .allow = options.allow, .process = {.kill_grace = options.kill_grace}};
+    const RunnerConfig runner_config{.node = "host-1",
+                                     .group = "default",
+                                     .allow = options.allow,
+                                     .process = {.kill_grace = options.kill_grace}};
     runner = std::make_unique<Runner>(runner_config, handlers, environment, http, clock);
     pool = std::make_unique<RunPool>(RunPoolConfig{.threads = options.threads}, *runner, clock,
                                      [this] { loop.wake(); });

@@ -111,6 +111,9 @@ TEST(Codec, GivesBackEveryJob) {
 
 TEST(Codec, LeavesOutWhatIsAsByDefault) {
   EXPECT_EQ(hex(encode_spec(JobSpec{})), "80");
+  JobSpec of_row{.task_id = "report", .group = "mail"};
+  EXPECT_EQ(hex(encode_spec_of_row(of_row)), "80") << "the row says both";
+  EXPECT_EQ(of_row, (JobSpec{.task_id = "report", .group = "mail"}));
   EXPECT_EQ(hex(encode({5, Register{}})),
             "94010705"
             "80");
