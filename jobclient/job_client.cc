@@ -151,6 +151,10 @@ Result<ActAnswer> JobClient::add_executors(const std::string& group,
   return act(*thread_, std::move(request));
 }
 
+Result<ActAnswer> JobClient::split_group(const std::string& group, std::int32_t parts) {
+  return act(*thread_, {.verb = wire::Verb::kSplitGroup, .group = group, .parts = parts});
+}
+
 Result<RowPage> JobClient::list(const RowFilter& filter) { return query(*thread_, "list", filter); }
 
 Result<RowPage> JobClient::waiting(const RowFilter& filter) {

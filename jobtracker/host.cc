@@ -211,6 +211,8 @@ int Host::begin(OpenedStore opened) {
   if (!is_sqlite(settings_)) tracker()->proven(opened.proven);
   tracker()->set_poster(*poster_);
   tracker()->set_courier(*courier_);
+  if (!is_sqlite(settings_)) tracker()->set_splitting(begin_split());
+  if (const auto split = std::exchange(split_, std::nullopt)) tracker()->split_first(*split);
   tracker()->start(*transport_);
   if (is_known_ready_) room_->receive();  // What comes is kept until it has read its store.
   return 0;
@@ -259,13 +261,31 @@ void Host::on_view(const ClusterView& view) {
   tracker()->on_cluster(view);
   if (!tracker()->is_ready() || stopped_ || change_) return;
   loop_state_.last_group = tracker()->last_group().value;
-  change_ = membership_.saw(view);
-  if (!change_) return;
+  if (auto change = membership_.saw(view)) make_way(std::move(*change));
+}
+
+void Host::make_way(OwnershipChange change) {
+  change_ = std::move(change);
   wait_in_room();
   room_->keep();
   xxl_->set_open(false);
   tracker()->hand_over(*room_);
   patience_ = loop_.post_at(clock_.steady_now() + kStopPatience, [this] { loop_.stop(); });
+}
+
+// Whoever has asked for it is answered by the session that has done it.
+JobTracker::BeginSplit Host::begin_split() {
+  return [this](const GroupSplit& split, const net::Peer& peer, const std::string& frame) {
+    loop_.post([this, split, peer, frame] {
+      if (stopped_) return;
+      if (!change_ && tracker() != nullptr && tracker()->is_ready()) {  // Else the next is asked.
+        log_.info("a node group is split", "group", split.group, "parts", split.parts);
+        split_ = split;
+        make_way({.wanted = tracker()->owned()});
+      }
+      room_->on_frame(peer, frame);
+    });
+  };
 }
 
 bool Host::end_turn() {

@@ -67,6 +67,8 @@ class Host {
   Result<std::unique_ptr<StoreThread>> start_lane(std::unique_ptr<Store> store);
   void on_ready();
   void on_view(const ClusterView& view);
+  void make_way(OwnershipChange change);
+  JobTracker::BeginSplit begin_split();
   bool end_turn();
   void turn_on();
   int fail(const Error& error);
@@ -95,6 +97,7 @@ class Host {
   bool stands_by_ = false;
   bool is_opening_ = false;
   bool is_known_ready_ = false;
+  std::optional<GroupSplit> split_{};        // the next session does it first
   std::optional<OwnershipChange> change_{};  // this session is to make way for another
   TimerId patience_ = 0;
   int status_ = 0;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "jobtracker/store/names.h"
 #include "shared/base/time_text.h"
 #include "shared/base/utf8.h"
 #include "shared/wire/codec.h"
@@ -10,7 +11,6 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr std::int64_t kPurgeRows = 1000;
-constexpr std::size_t kNameBytesMax = 200;
 constexpr Duration kClockPeriod = std::chrono::seconds{1};
 // An answer that took longer says too little of the time.
 constexpr Duration kClockAnswerMax = std::chrono::milliseconds{50};
@@ -19,9 +19,10 @@ Error starting_error() {
   return {ErrorCode::kUnavailable, "the job tracker is starting, try again"};
 }
 Error stopping_error() { return {ErrorCode::kUnavailable, "the job tracker is stopping"}; }
-Error unproven_error() {
-  return {ErrorCode::kUnavailable,
-          "the job tracker cannot reach its store, another one may have taken over"};
+
+Error split_group_error(const Group& group) {
+  return {ErrorCode::kInvalidArgument,
+          "group '" + group.name + "' was split, xxl-job executors need another one"};
 }
 
 // By which a job tracker's own requests go; each of its sessions has another.
@@ -113,6 +114,11 @@ void JobTracker::set_poster(net::Poster& poster) {
 void JobTracker::start(net::ServerTransport& transport) {
   transport_ = &transport;
   transport.set_receiver(this);
+  if (split_first_) {
+    batcher_.ask(SplitGroup{.split = *split_first_}, [this](Result<ReadAnswer> answer) {
+      if (!answer.ok()) split_error_ = answer.error();
+    });
+  }
   batcher_.ask(ReadStart{}, [this](Result<ReadAnswer> answer) { on_started(std::move(answer)); });
 }
 
@@ -120,7 +126,7 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
   if (!answer.ok()) return on_fatal_(answer.error());
   const auto& found = std::get<StartAnswer>(answer.value());
   ids_ = IdSource(found.id_high, found.number.value_or(0));
-  ownership_.begin(found.owned);
+  ownership_.begin(found.owned, found.epochs);
   if (found.clock.shows) {
     clock_.follow(*found.clock.shows, found.clock.at);
     every(kClockPeriod, [this] { follow_store_clock(); });
@@ -170,6 +176,11 @@ void JobTracker::on_cluster(const ClusterView& view) {
   if ((view.inbox & ownership_.owned()).any()) recurrence_.take_inbox();
   for (const Group& group : view.groups) {
     if (catalog_.group(group.id) != nullptr) continue;
+    // Made beside others of higher numbers, it may not have been seen. The next look comes soon.
+    const auto part = part_named(group.name);
+    if (part && catalog_.group(part->whole) == nullptr) {
+      return with_group(part->whole, [](const Result<const Group*>&) {});
+    }
     catalog_.put_group(group);
     if (ownership_.has(group.id)) dispatcher_.open_group(group.id);
   }
@@ -279,6 +290,8 @@ std::string JobTracker::executor_token(const std::string& app_name) const {
 void JobTracker::on_executor(ExecutorRequest request, OnStored done) {
   if (!ready_ || stopping_) return done(stopping_ ? stopping_error() : starting_error());
   if (auto* registration = std::get_if<ExecutorRegistration>(&request)) {
+    const Group* group = catalog_.group(registration->app_name);
+    if (group != nullptr && catalog_.parts(group->id) > 1) return done(split_group_error(*group));
     registry_.take(std::move(*registration), std::move(done));
   } else {
     pusher_.results(std::get<ExecutorResults>(std::move(request)), std::move(done));
@@ -314,6 +327,7 @@ void JobTracker::route(const Asker& asker, wire::Message message, std::size_t by
     return submit_.submit(asker, std::move(*submit), bytes);
   if (auto* act = std::get_if<wire::Act>(&message)) {
     if (act->verb == wire::Verb::kAddExecutors) return on_add_executors(asker, std::move(*act));
+    if (act->verb == wire::Verb::kSplitGroup) return on_split(asker, std::move(*act));
     return act_.act(asker, std::move(*act), bytes);
   }
   if (auto* fetch = std::get_if<wire::FetchFeedback>(&message))
@@ -326,7 +340,10 @@ void JobTracker::route(const Asker& asker, wire::Message message, std::size_t by
     return on_output(asker, std::move(*output));
   if (auto* bye = std::get_if<wire::Bye>(&message)) return on_bye(asker, *bye);
   if (auto* report = std::get_if<wire::Report>(&message)) {
-    if (Worker* worker = worker_of(asker, report->session)) completion_.report(*worker, *report);
+    if (Worker* worker = worker_of(asker, report->session)) {
+      leave_others(*worker, *report);
+      completion_.report(*worker, *report);
+    }
     return;
   }
   if (auto* back = std::get_if<wire::GiveBack>(&message)) {
@@ -336,18 +353,6 @@ void JobTracker::route(const Asker& asker, wire::Message message, std::size_t by
   ++bad_frames_;
   answer(asker, wire::ErrorReply{Error{ErrorCode::kInvalidArgument,
                                        "a job tracker does not take this type of message"}});
-}
-
-Worker* JobTracker::worker_of(const Asker& asker, SessionId session) {
-  Worker* worker = workers_.find(session);
-  if (worker == nullptr) {
-    recovery_.heard(session);
-    answer(asker,
-           wire::ErrorReply{Error{ErrorCode::kNotFound, "session " + std::to_string(session.value) +
-                                                            " is not known, register"}});
-    return nullptr;
-  }
-  return worker;
 }
 
 // As often as it is sent, it comes to the same.
@@ -363,6 +368,9 @@ void JobTracker::on_add_executors(const Asker& asker, wire::Act message) {
   const std::string name = message.group;
   with_group(name, [this, asker, message = std::move(message)](Result<const Group*> group) {
     if (!group.ok()) return answer(asker, wire::ErrorReply{group.error()});
+    if (catalog_.parts(group.value()->id) > 1) {
+      return answer(asker, wire::ErrorReply{split_group_error(*group.value())});
+    }
     const std::string said = "group '" + group.value()->name + "' has " +
                              std::to_string(message.addresses.size()) + " executors by hand";
     registry_.add(group.value()->id, message.addresses, message.token,
@@ -373,151 +381,45 @@ void JobTracker::on_add_executors(const Asker& asker, wire::Act message) {
   });
 }
 
-void JobTracker::on_register(const Asker& asker, wire::Register message) {
-  if (message.session.value <= 0 || message.name.empty()) {
-    return answer(asker,
-                  wire::ErrorReply{Error{ErrorCode::kInvalidArgument,
-                                         "a task tracker needs a session above 0 and a name"}});
+// What waits is stored first, and what the group's parts know is read anew: by the next session.
+void JobTracker::on_split(const Asker& asker, wire::Act message) {
+  const auto refuse = [&](ErrorCode code, const std::string& why) {
+    answer(asker, wire::ErrorReply{Error{code, why}});
+  };
+  const Group* group = catalog_.group(message.group);
+  if (group == nullptr)
+    return refuse(ErrorCode::kNotFound, "there is no group '" + message.group + "'");
+  if (!is_parts(message.parts)) {
+    return refuse(ErrorCode::kInvalidArgument, "a group has 1, 2, 4, 8, 16, 32 or 64 parts, not " +
+                                                   std::to_string(message.parts));
   }
-  for (const std::string& text : {message.name, message.address}) {
-    if (text.size() <= kNameBytesMax && is_printable_utf8(text)) continue;
-    return answer(asker, wire::ErrorReply{Error{ErrorCode::kInvalidArgument,
-                                                "a task tracker's name and address are at most " +
-                                                    std::to_string(kNameBytesMax) +
-                                                    " bytes of printable text"}});
+  const std::int32_t parts = catalog_.parts(group->id);
+  const std::string named = "group '" + group->name + "' has " + std::to_string(parts) +
+                            (parts == 1 ? " part" : " parts");
+  if (parts == message.parts) {
+    split_error_.reset();  // Its answer was lost.
+    return answer(asker, wire::Acted{.message = named});
   }
-  const std::string name = message.group;
-  with_group(name, [this, asker, message = std::move(message)](Result<const Group*> group) {
-    if (!group.ok()) return answer(asker, wire::ErrorReply{group.error()});
-    const GroupId id = group.value()->id;
-    if (!ownership_.has(id)) return answer(asker, ownership_.elsewhere(id));
-    if (may_be_fenced()) {
-      // Whoever registers again has given up what it asked for.
-      if (Worker* before = workers_.find(message.session)) before->forget_pulls();
-      recovery_.heard(message.session);
-      return answer(asker, wire::ErrorReply{unproven_error()});
-    }
-    seat(asker, message, *group.value());
-  });
-}
-
-void JobTracker::seat(const Asker& asker, const wire::Register& message, const Group& group) {
-  Worker worker{
-      .session = message.session, .peer = asker.peer, .name = message.name, .group = group.id};
-  worker.address = message.address;
-  worker.threads = message.threads;
-  worker.kinds = RunKinds::of(message.allow);
-  worker.labels = message.labels;
-  worker.version = message.version;
-  worker.heard_at = clock_.steady_now();
-  worker.registered = message.number;
-  worker.started_at = clock_.now();
-  // Ids grow, over restarts of this tracker too, and faster than hand-outs are numbered: so a
-  // worker's "seen" never covers a new hand-out, and no new one passes for one that comes again.
-  worker.handout_last = ids_.next(clock_.now());
-  // What it was handed before it registered, it says here; what it did not get goes back.
-  std::int64_t handout_seen = worker.handout_last;
-  if (const Worker* before = workers_.find(message.session)) {
-    // What one lists that another has overtaken, or that comes again, is long out of date.
-    if (message.number != 0 && message.number <= before->registered) return;
-    worker.started_at = before->started_at;
-    worker.handout_last = before->handout_last;
-    handout_seen = before->handout_last;
-    if (before->peer == asker.peer) {
-      // The connection stands, so a hand-out may have crossed this message: the pulls will tell.
-      handout_seen = before->handout_seen;
-      worker.pull = before->pull;
-      worker.handout_seen = before->handout_seen;
-      worker.unseen = before->unseen;
-      worker.unseen_jobs = before->unseen_jobs;
-    }
-  } else {
-    log_.info("a task tracker came", "node", message.name, "group", group.name, "threads",
-              message.threads);
+  if (parts > 1) {
+    return refuse(ErrorCode::kConflict,
+                  named + ", and is split once only (make another group, and move its jobs there)");
   }
-  // Claims may be under way for it since before it was believed dead.
-  for (const JobId id : executing_.of_session(message.session)) {
-    const Phase phase = executing_.find(id)->phase;
-    if (phase == Phase::kClaiming || phase == Phase::kHeld) ++worker.reserved;
+  if (!ownership_.has(group->id)) return answer(asker, ownership_.elsewhere(group->id, parts));
+  if (executors_.has(group->id)) {
+    return answer(asker, wire::ErrorReply{executors_error(*group)});
   }
-  Worker& seated = workers_.put(std::move(worker));
-  answer(asker, wire::Registered{.lease = config_.recovery.lease,
-                                 .pull_interval = config_.pull_interval,
-                                 .tracker_session = session_.value});
-  recovery_.reconcile(seated, handout_seen, 0, message.holding);
-  act_.stop_again(message.holding);
-  put_node(seated, true);
-  dispatcher_.touch(group.id);
-}
-
-void JobTracker::put_node(const Worker& worker, bool alive) {
-  NodeRow row{.session = worker.session,
-              .name = worker.name,
-              .group = worker.group,
-              .address = worker.address,
-              .threads = worker.threads};
-  row.started_at = worker.started_at;
-  row.last_seen = clock_.now();
-  row.alive = alive;
-  catalog_.mark_served(worker.group);
-  batcher_.post(Urgency::kHousekeeping, PutNode{.node = std::move(row)},
-                [](Operation&, const Outcome&, const Error*) {});
-}
-
-void JobTracker::on_pull(const Asker& asker, const wire::Pull& message) {
-  Worker* worker = worker_of(asker, message.session);
-  if (worker == nullptr) return;
-  worker->heard_at = clock_.steady_now();
-  const bool is_first = !worker->has_asked();
-  // An old one was overtaken, or comes again; what is newest came over the connection that stands.
-  const bool is_newest = message.number > worker->pull;
-  if (is_newest) worker->peer = asker.peer;
-  worker->take_pull(message);
-  if (is_first) dispatcher_.send_held(worker->session);
-  worker->forget_unseen(clock_.steady_now() - 2 * config_.recovery.lease);
-  // What it asks for counts, but it gets no lease.
-  if (may_be_fenced()) return answer(asker, wire::ErrorReply{unproven_error()});
-  answer(asker, wire::Pulled{.number = message.number});
-  if (!is_newest) return;
-  if (message.holding) {
-    recovery_.reconcile(*worker, message.handout_seen, message.answered, *message.holding);
+  if (split_error_) {
+    const Error why = *std::exchange(split_error_, std::nullopt);
+    return refuse(why.code, why.message);
   }
-  dispatcher_.touch(worker->group);
-}
-
-void JobTracker::on_output(const Asker& asker, wire::Output message) {
-  if (worker_of(asker, message.session) == nullptr) return;
-  if (message.chunks.empty() || batcher_.is_full())
-    return answer(asker, wire::OutputTaken{.chunks = 0});
-  // One at a time: a resend of what is on its way to the store would only be stored twice.
-  if (!output_under_way_.insert(message.session).second) return;
-  std::vector<Operation> rows;
-  rows.reserve(message.chunks.size());
-  for (wire::OutputChunk& chunk : message.chunks) {
-    rows.emplace_back(AddOutput{.row = {.job_id = chunk.id.job_id,
-                                        .attempt = chunk.id.attempt,
-                                        .sequence = chunk.sequence,
-                                        .stream = static_cast<int>(chunk.stream),
-                                        .at = chunk.at,
-                                        .bytes = std::move(chunk.bytes)}});
+  if (!begin_split_) {
+    return refuse(ErrorCode::kInvalidArgument,
+                  "a group is split among job trackers that share a MariaDB or MySQL database; "
+                  "this one works alone");
   }
-  batcher_.post_unit(
-      Urgency::kRequest, std::move(rows),
-      [this, asker, session = message.session](std::vector<Operation>& done,
-                                               const std::vector<Outcome>&, const Error* refused) {
-        output_under_way_.erase(session);
-        if (refused != nullptr) log_.error("output could not be stored", "error", refused->message);
-        answer(asker, wire::OutputTaken{.chunks = static_cast<std::int64_t>(done.size())});
-      });
-}
-
-void JobTracker::on_bye(const Asker& asker, const wire::Bye& message) {
-  if (const Worker* worker = workers_.find(message.session)) {
-    log_.info("a task tracker went", "node", worker->name);
-    put_node(*worker, false);
-    recovery_.leave(message.session);
-  }
-  answer(asker, wire::Gone{});
+  const GroupSplit split{.group = group->name, .parts = message.parts};
+  begin_split_(split, asker.peer,
+               wire::encode({.correlation = asker.correlation, .message = std::move(message)}));
 }
 
 // ---- groups ----

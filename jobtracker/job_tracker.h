@@ -29,6 +29,7 @@
 #include "jobtracker/state/ownership.h"
 #include "jobtracker/store/batcher.h"
 #include "jobtracker/store/beat_watch.h"
+#include "jobtracker/store/group_parts.h"
 #include "shared/base/random.h"
 #include "shared/net/courier.h"
 #include "shared/net/poster.h"
@@ -77,6 +78,13 @@ class JobTracker final : public net::ServerReceiver,
 
   ~JobTracker() override;
 
+  // A group is split by the next session of this process, which is to be begun then: the request is
+  // to be given to it once more. Without that, groups cannot be split; before start().
+  using BeginSplit =
+      std::function<void(const GroupSplit& split, const net::Peer& peer, std::string frame)>;
+  void set_splitting(BeginSplit begin) { begin_split_ = std::move(begin); }
+  // This session was begun for that; before start().
+  void split_first(GroupSplit split) { split_first_ = std::move(split); }
   // Without one nothing is pushed to executors; before start().
   void set_poster(net::Poster& poster);
   // Without one no alarms are raised; before start().
@@ -147,11 +155,13 @@ class JobTracker final : public net::ServerReceiver,
   bool take_bulk();
   void route(const Asker& asker, wire::Message message, std::size_t bytes);
   void on_add_executors(const Asker& asker, wire::Act message);
+  void on_split(const Asker& asker, wire::Act message);
   void on_register(const Asker& asker, wire::Register message);
   void seat(const Asker& asker, const wire::Register& message, const Group& group);
   void on_pull(const Asker& asker, const wire::Pull& message);
   void on_output(const Asker& asker, wire::Output message);
   void on_bye(const Asker& asker, const wire::Bye& message);
+  void leave_others(const Worker& worker, wire::Report& report) const;
   Worker* worker_of(const Asker& asker, SessionId session);
   void put_node(const Worker& worker, bool alive);
   void every(Duration period, std::function<void()> work);
@@ -170,6 +180,9 @@ class JobTracker final : public net::ServerReceiver,
   bool stopping_ = false;
   bool store_is_away_ = false;
   std::optional<SteadyTime> proven_at_{};
+  BeginSplit begin_split_{};
+  std::optional<GroupSplit> split_first_{};
+  std::optional<Error> split_error_{};
   bool is_asking_clock_ = false;
   std::int64_t bad_frames_ = 0;
   std::set<SessionId> output_under_way_;  // whose output is on its way to the store

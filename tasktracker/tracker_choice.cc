@@ -26,7 +26,10 @@ class TrackerChoice::Line final : public net::ClientReceiver {
   Line& operator=(const Line&) = delete;
 
   void on_frame(std::string_view frame) override { choice_.on_frame(*this, frame); }
-  void on_connected() override { said_away_ = false; }
+  void on_connected() override {
+    said_away_ = false;
+    choice_.on_connected(*this);
+  }
   void on_disconnected(const std::string& reason) override {
     if (reason.starts_with("access denied")) {
       choice_.log_.error("not let in, trying again and again", "tracker", address_.endpoint,
@@ -69,11 +72,46 @@ Status TrackerChoice::send(std::string frame) {
   return lines_[chosen_]->transport().send(std::move(frame));
 }
 
+void TrackerChoice::speak_with_all(std::vector<net::ClientReceiver*> receivers) {
+  CARILLON_ASSERT(receivers.size() == lines_.size(), "each address has somebody who hears it");
+  receivers_ = std::move(receivers);
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    const bool knows = has_chosen_ && i == chosen_;
+    if (!knows && is_connected(i)) receivers_[i]->on_connected();
+  }
+}
+
+bool TrackerChoice::is_connected(std::size_t at) const {
+  return lines_[at]->transport().is_connected();
+}
+
+const std::string& TrackerChoice::endpoint(std::size_t at) const { return lines_[at]->endpoint(); }
+
+Status TrackerChoice::send(std::size_t at, std::string frame) {
+  return lines_[at]->transport().send(std::move(frame));
+}
+
+// Null: it is not heard.
+net::ClientReceiver* TrackerChoice::receiver_of(const Line& line) const {
+  if (receivers_.empty()) {
+    return has_chosen_ && &line == lines_[chosen_].get() ? &receiver_ : nullptr;
+  }
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    if (lines_[i].get() == &line) return receivers_[i];
+  }
+  return nullptr;
+}
+
 void TrackerChoice::on_frame(const Line& from, std::string_view frame) {
-  if (has_chosen_ && &from == lines_[chosen_].get()) receiver_.on_frame(frame);
+  if (net::ClientReceiver* receiver = receiver_of(from)) receiver->on_frame(frame);
+}
+
+void TrackerChoice::on_connected(const Line& from) {
+  if (!receivers_.empty()) receiver_of(from)->on_connected();
 }
 
 void TrackerChoice::on_disconnected(const Line& from, const std::string& reason) {
+  if (!receivers_.empty()) return receiver_of(from)->on_disconnected(reason);
   if (!has_chosen_ || &from != lines_[chosen_].get()) return;
   has_chosen_ = false;
   receiver_.on_disconnected(reason);
@@ -100,6 +138,7 @@ std::optional<std::size_t> TrackerChoice::next_connected() const {
 }
 
 void TrackerChoice::choose(SteadyTime now) {
+  if (!receivers_.empty()) return;
   if (has_chosen_ && (!leaving_ || now < chosen_at_ + stay_min())) return;
   const std::optional<std::size_t> next = next_connected();
   if (!next) return;
@@ -111,7 +150,7 @@ void TrackerChoice::choose(SteadyTime now) {
 }
 
 std::optional<SteadyTime> TrackerChoice::next_time() const {
-  if (!has_chosen_ || !leaving_ || !next_connected()) return std::nullopt;
+  if (!receivers_.empty() || !has_chosen_ || !leaving_ || !next_connected()) return std::nullopt;
   return chosen_at_ + stay_min();
 }
 

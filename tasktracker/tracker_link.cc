@@ -4,7 +4,9 @@
 #include <utility>
 #include <variant>
 
+#include "shared/job/bucket.h"
 #include "shared/wire/codec.h"
+#include "tasktracker/fetch/shares.h"
 
 namespace carillon::tasktracker {
 namespace {
@@ -12,6 +14,8 @@ namespace {
 constexpr std::size_t kUnconfirmedMax = 16 * 1024;          // results
 constexpr Duration kSentAwayMax = std::chrono::seconds{3};  // then it is said
 constexpr std::size_t kReportsKnown = 64;                   // messages whose refusal is understood
+
+constexpr Duration kLookAgain = std::chrono::milliseconds{10};  // for whom results are
 
 template <class... Calls>
 struct Overloaded : Calls... {
@@ -26,103 +30,244 @@ TrackerLink::TrackerLink(TrackerLinkConfig config, std::vector<TrackerAddress> a
       runs_(runs),
       clock_(clock),
       on_ready_(std::move(on_ready)),
-      trackers_(std::move(addresses), *this),
-      fetcher_(config_.fetcher),
+      talks_(make_talks()),
+      trackers_(std::move(addresses), home()),
       output_(config_.output),
       reporter_(config_.reporter, output_),
       outbox_(std::move(outbox)) {}
 
-void TrackerLink::on_connected() {
-  heard_at_ = clock_.steady_now();
-  said_silent_ = false;
-  fetcher_.on_connected();
+std::vector<std::unique_ptr<TrackerLink::Talk>> TrackerLink::make_talks() {
+  std::vector<std::unique_ptr<Talk>> talks;
+  talks.push_back(std::make_unique<Talk>(*this, Fetcher(config_.fetcher)));
+  return talks;
 }
 
-void TrackerLink::on_disconnected(const std::string&) { fetcher_.on_disconnected(); }
+void TrackerLink::on_connected(Talk& talk) {
+  talk.heard_at = clock_.steady_now();
+  talk.said_silent = false;
+  talk.fetcher.on_connected();
+}
 
-void TrackerLink::on_frame(std::string_view frame) {
-  heard_at_ = clock_.steady_now();
-  if (std::exchange(said_silent_, false)) trackers_.stay();
+void TrackerLink::on_frame(Talk& talk, std::string_view frame) {
+  talk.heard_at = clock_.steady_now();
+  if (std::exchange(talk.said_silent, false)) trackers_.stay();
   Result<wire::Envelope> envelope = wire::decode(frame);
   if (!envelope.ok()) {
-    log_.warn("frame from the job tracker not understood", "tracker", trackers_.endpoint(),
-              "reason", envelope.error().message);
+    log_.warn("frame from the job tracker not understood", "tracker", endpoint_of(talk), "reason",
+              envelope.error().message);
     return;
   }
-  receive(std::move(envelope).value());
+  receive(talk, std::move(envelope).value());
 }
 
-void TrackerLink::receive(wire::Envelope&& envelope) {
+void TrackerLink::receive(Talk& talk, wire::Envelope&& envelope) {
   const SteadyTime now = clock_.steady_now();
-  std::visit(Overloaded{
-                 [&](wire::Registered& registered) {
-                   if (envelope.correlation == register_correlation_) on_registered(registered);
-                 },
-                 [&](wire::Pulled& pulled) {
-                   trackers_.stay();
-                   fetcher_.on_pulled(pulled, now);
-                 },
-                 [&](wire::HandOut& hand_out) { on_hand_out(std::move(hand_out)); },
-                 [&](wire::Reported& reported) {
-                   reporter_.on_reported(reported);
-                   for (const wire::AttemptId& id : reported.done) fetcher_.on_confirmed(id);
-                 },
-                 [&](wire::OutputTaken& taken) {
-                   // An answer to an older message says nothing about what was sent again.
-                   if (envelope.correlation == output_correlation_)
-                     output_.on_taken(taken.chunks, now);
-                 },
-                 [&](wire::Kill& kill) { on_kill(kill); },
-                 [&](wire::Gone&) { gone_ = true; },
-                 [&](wire::Elsewhere& elsewhere) { on_elsewhere(elsewhere.address, now); },
-                 [&](wire::ErrorReply& reply) { on_error(envelope.correlation, reply.error); },
-                 [&](auto&) {
-                   log_.warn("message that a job tracker does not send", "tracker",
-                             trackers_.endpoint());
-                 },
-             },
-             envelope.message);
+  std::visit(
+      Overloaded{
+          [&](wire::Registered& registered) {
+            if (envelope.correlation == talk.register_correlation) on_registered(talk, registered);
+          },
+          [&](wire::Pulled& pulled) {
+            trackers_.stay();
+            talk.fetcher.on_pulled(pulled, now);
+          },
+          [&](wire::HandOut& hand_out) { on_hand_out(talk, std::move(hand_out)); },
+          [&](wire::Reported& reported) {
+            reporter_.on_reported(reported);
+            for (const wire::AttemptId& id : reported.done) talk.fetcher.on_confirmed(id);
+          },
+          [&](wire::OutputTaken& taken) {
+            // An answer to an older message says nothing about what was sent again.
+            if (envelope.correlation == output_correlation_) output_.on_taken(taken.chunks, now);
+          },
+          [&](wire::Kill& kill) { on_kill(kill); },
+          [&](wire::Gone&) { talk.gone = true; },
+          [&](wire::Elsewhere& elsewhere) { on_elsewhere(talk, elsewhere); },
+          [&](wire::ErrorReply& reply) { on_error(talk, envelope.correlation, reply.error); },
+          [&](auto&) {
+            log_.warn("message that a job tracker does not send", "tracker", endpoint_of(talk));
+          },
+      },
+      envelope.message);
 }
 
-void TrackerLink::on_registered(const wire::Registered& registered) {
+void TrackerLink::on_registered(Talk& talk, const wire::Registered& registered) {
   trackers_.stay();
-  if (fetcher_.is_registered()) return;  // It comes a second time.
-  fetcher_.on_registered(registered, clock_.steady_now());
+  if (talk.fetcher.is_registered()) return;  // It comes a second time.
+  talk.fetcher.on_registered(registered, clock_.steady_now());
+  if (registered.parts > 1 && !is_split()) split(registered.parts);
+  if (is_split()) take_parts(talk, registered);
   // Whatever was on its way may have been lost with the connection or the session before.
   reporter_.forget_sent();
   output_.forget_sent();
   output_correlation_ = 0;
-  last_refusal_.clear();
+  talk.last_refusal.clear();
   sent_away_at_.reset();
   said_owner_.clear();
   outbox_.look_again();
-  log_.info("registered", "tracker", trackers_.endpoint(), "held", fetcher_.held());
-  on_ready_(trackers_.endpoint());
+  log_.info("registered", "tracker", endpoint_of(talk), "held", talk.fetcher.held());
+  on_ready_(endpoint_of(talk));
 }
 
-void TrackerLink::on_elsewhere(const std::string& owner, SteadyTime now) {
-  const std::string from = trackers_.endpoint();
-  trackers_.leave_for(owner);
-  fetcher_.on_refused(now);
+void TrackerLink::on_elsewhere(Talk& talk, const wire::Elsewhere& elsewhere) {
+  const SteadyTime now = clock_.steady_now();
+  const std::string from = endpoint_of(talk);
+  trackers_.leave_for(elsewhere.address);
+  talk.fetcher.on_refused(now);
+  if (elsewhere.parts > 1 && !is_split()) split(elsewhere.parts);
+  lose_parts(talk);
   if (!sent_away_at_) sent_away_at_ = now;
-  if (now < *sent_away_at_ + kSentAwayMax || owner == said_owner_) return;
+  if (now < *sent_away_at_ + kSentAwayMax || elsewhere.address == said_owner_) return;
   log_.warn(
       "another job tracker looks after this group, and is not reached: no jobs until it is "
       "(name it in --tracker)",
-      "tracker", from, "owner", owner, "group", config_.fetcher.group);
-  said_owner_ = owner;
+      "tracker", from, "owner", elsewhere.address, "group", config_.fetcher.group);
+  said_owner_ = elsewhere.address;
 }
 
-void TrackerLink::on_hand_out(wire::HandOut&& hand_out) {
+void TrackerLink::on_hand_out(Talk& talk, wire::HandOut&& hand_out) {
   if (hand_out.session != config_.fetcher.session) return;
+  const SteadyTime now = clock_.steady_now();
+  if (is_split()) {
+    const std::size_t others = std::erase_if(hand_out.jobs, [&](const wire::HandedJob& job) {
+      return owner_of(bucket_of(job.task_id)) != &talk;
+    });
+    if (others > 0) {
+      log_.warn("jobs refused, another job tracker looks after their part", "tracker",
+                endpoint_of(talk), "jobs", others);
+      talk.fetcher.on_others_hand_out(others, now);
+    }
+  }
   const std::size_t count = hand_out.jobs.size();
-  const Status taken = fetcher_.on_hand_out(hand_out, clock_.steady_now());
+  const Status taken = talk.fetcher.on_hand_out(hand_out, now);
   if (!taken.ok()) {
-    log_.warn("hand-out refused", "tracker", trackers_.endpoint(), "jobs", count, "reason",
+    log_.warn("hand-out refused", "tracker", endpoint_of(talk), "jobs", count, "reason",
               taken.error().message);
   }
   runs_.add(std::move(hand_out.jobs));
 }
+
+// ---- several job trackers at a time ----
+
+// The one that is spoken with stays; each of the others is spoken with from now on.
+void TrackerLink::split(std::int32_t parts) {
+  log_.info("the node group has parts, which several job trackers may look after", "group",
+            config_.fetcher.group, "parts", parts, "trackers", trackers_.count());
+  parts_.resize(static_cast<std::size_t>(std::clamp(parts, 1, kPartsMax)));
+  std::vector<net::ClientReceiver*> receivers;
+  home().line = trackers_.chosen();
+  for (std::size_t i = 0; i < trackers_.count(); ++i) {
+    if (i == trackers_.chosen()) {
+      receivers.push_back(&home());
+      continue;
+    }
+    talks_.push_back(std::make_unique<Talk>(*this, Fetcher(config_.fetcher, home().fetcher)));
+    talks_.back()->line = i;
+    receivers.push_back(talks_.back().get());
+  }
+  trackers_.speak_with_all(std::move(receivers));
+}
+
+// Of two that say that they look after a part the one with the higher epoch does: it has taken the
+// part from the other.
+void TrackerLink::take_parts(Talk& talk, const wire::Registered& registered) {
+  lose_parts(talk);
+  for (const wire::OwnedPart& owned : registered.owned) {
+    if (owned.part < 0 || static_cast<std::size_t>(owned.part) >= parts_.size()) continue;
+    PartOwner& owner = parts_[static_cast<std::size_t>(owned.part)];
+    if (owned.epoch >= owner.epoch) owner = {.epoch = owned.epoch, .talk = &talk};
+  }
+}
+
+void TrackerLink::lose_parts(const Talk& talk) {
+  for (PartOwner& owner : parts_) {
+    if (owner.talk == &talk) owner.talk = nullptr;
+  }
+}
+
+// Null: nobody is known, or there is nobody to be reached.
+TrackerLink::Talk* TrackerLink::owner_of(int bucket) {
+  if (!is_split()) return home().fetcher.is_registered() ? &home() : nullptr;
+  if (bucket < 0) return registered_one();
+  const auto part = part_of_bucket(bucket, static_cast<std::int32_t>(parts_.size()));
+  Talk* owner = parts_[static_cast<std::size_t>(part)].talk;
+  return owner != nullptr && owner->fetcher.is_registered() ? owner : nullptr;
+}
+
+TrackerLink::Talk* TrackerLink::registered_one() {
+  for (const auto& talk : talks_) {
+    if (talk->fetcher.is_registered()) return talk.get();
+  }
+  return nullptr;
+}
+
+bool TrackerLink::is_registered() const {
+  return std::any_of(talks_.begin(), talks_.end(),
+                     [](const auto& talk) { return talk->fetcher.is_registered(); });
+}
+
+bool TrackerLink::is_connected(const Talk& talk) const {
+  return talk.line ? trackers_.is_connected(*talk.line) : trackers_.is_connected();
+}
+
+const std::string& TrackerLink::endpoint_of(const Talk& talk) const {
+  return talk.line ? trackers_.endpoint(*talk.line) : trackers_.endpoint();
+}
+
+// It is the same job tracker as another one, by another address: it has this worker once.
+bool TrackerLink::is_twin(Talk& talk) {
+  if (talk.twin != nullptr) {
+    const Fetcher& twin = talk.twin->fetcher;
+    if (twin.is_registered() && twin.tracker_session() == talk.twin_session) return true;
+    talk.twin = nullptr;
+    if (is_connected(talk)) on_connected(talk);
+    return false;
+  }
+  if (!talk.fetcher.is_registered()) return false;
+  for (const auto& other : talks_) {
+    if (other.get() == &talk || !other->fetcher.is_registered() || other->twin != nullptr ||
+        other->fetcher.tracker_session() != talk.fetcher.tracker_session())
+      continue;
+    talk.twin = other.get();
+    talk.twin_session = other->fetcher.tracker_session();
+    talk.fetcher.on_disconnected();
+    for (PartOwner& owner : parts_) {
+      if (owner.talk == &talk) owner.talk = other.get();
+    }
+    return true;
+  }
+  return false;
+}
+
+void TrackerLink::set_taking(bool taking) {
+  for (const auto& talk : talks_) talk->fetcher.set_taking(taking);
+}
+
+bool TrackerLink::has_lease(SteadyTime now) const {
+  if (!is_split()) return home().fetcher.has_lease(now);
+  return std::all_of(parts_.begin(), parts_.end(), [&](const PartOwner& owner) {
+    return owner.talk == nullptr || owner.talk->fetcher.has_lease(now);
+  });
+}
+
+bool TrackerLink::is_gone() const {
+  return std::all_of(talks_.begin(), talks_.end(),
+                     [](const auto& talk) { return talk->gone || !talk->fetcher.is_registered(); });
+}
+
+void TrackerLink::set_shares(SteadyTime now) {
+  std::vector<Talk*> talks;
+  std::vector<Claimant> claimants;
+  for (const auto& talk : talks_) {
+    if (!talk->fetcher.is_registered()) continue;
+    talks.push_back(talk.get());
+    claimants.push_back({.owed = talk->fetcher.owed(), .is_hungry = talk->fetcher.is_hungry(now)});
+  }
+  const std::vector<int> all = shares(home().fetcher.room(), unfinished() == 0, claimants, now);
+  for (std::size_t i = 0; i < talks.size(); ++i) talks[i]->fetcher.set_share(all[i]);
+}
+
+// ---- with each ----
 
 void TrackerLink::on_kill(const wire::Kill& kill) {
   const std::string reason =
@@ -140,20 +285,20 @@ void TrackerLink::on_kill(const wire::Kill& kill) {
   }
 }
 
-void TrackerLink::on_error(std::uint64_t correlation, const Error& error) {
+void TrackerLink::on_error(Talk& talk, std::uint64_t correlation, const Error& error) {
   const SteadyTime now = clock_.steady_now();
-  if (correlation == register_correlation_) {
+  if (correlation == talk.register_correlation) {
     trackers_.leave();
-    fetcher_.on_refused(now);
-    if (error.message == last_refusal_) return;
+    talk.fetcher.on_refused(now);
+    if (error.message == talk.last_refusal) return;
     if (error.code == ErrorCode::kUnavailable) {
       log_.info("the job tracker does not take workers yet, trying again and again", "tracker",
-                trackers_.endpoint(), "reason", error.message);
+                endpoint_of(talk), "reason", error.message);
     } else {
       log_.error("the job tracker does not take this worker, trying again and again", "tracker",
-                 trackers_.endpoint(), "reason", error.message);
+                 endpoint_of(talk), "reason", error.message);
     }
-    last_refusal_ = error.message;
+    talk.last_refusal = error.message;
     return;
   }
   if (on_rejected(correlation, error)) return;
@@ -161,14 +306,13 @@ void TrackerLink::on_error(std::uint64_t correlation, const Error& error) {
   if (error.code == ErrorCode::kUnavailable) trackers_.leave();
   if (error.code == ErrorCode::kNotFound) {
     // Each of several messages on their way is answered so.
-    if (!fetcher_.is_registered()) return;
+    if (!talk.fetcher.is_registered()) return;
     log_.warn("the job tracker has forgotten this worker, registering again", "tracker",
-              trackers_.endpoint());
-    fetcher_.on_unknown_session();
-  } else if (error.message != last_refusal_) {
-    log_.warn("refused by the job tracker", "tracker", trackers_.endpoint(), "reason",
-              error.message);
-    last_refusal_ = error.message;
+              endpoint_of(talk));
+    talk.fetcher.on_unknown_session();
+  } else if (error.message != talk.last_refusal) {
+    log_.warn("refused by the job tracker", "tracker", endpoint_of(talk), "reason", error.message);
+    talk.last_refusal = error.message;
   }
 }
 
@@ -190,26 +334,32 @@ bool TrackerLink::on_rejected(std::uint64_t correlation, const Error& error) {
   if (report == reports_.end()) return false;
   for (const wire::AttemptId& id : reporter_.on_rejected(report->second, error.message)) {
     give_up(id, "result");
-    fetcher_.on_confirmed(id);
+    home().fetcher.on_confirmed(id);
   }
   return true;
 }
 
 void TrackerLink::on_ended(Ended&& ended, SteadyTime now) {
-  fetcher_.on_finished(ended.result.id, ended.run_time);
+  ended.result.bucket = home().fetcher.bucket_of(ended.result.id);
+  home().fetcher.on_finished(ended.result.id, ended.run_time);
   reporter_.add(std::move(ended.result), now);
 }
 
 void TrackerLink::give_back(std::vector<wire::AttemptId> ids) {
-  fetcher_.on_given_back(ids);
-  to_give_back_.insert(to_give_back_.end(), ids.begin(), ids.end());
+  // To whom nobody gives back, registers it: it is not named then.
+  for (const wire::AttemptId& id : ids) {
+    const int bucket = home().fetcher.bucket_of(id);
+    Talk* owner = is_split() ? owner_of(bucket) : &home();
+    if (owner != nullptr) owner->to_give_back.push_back(id);
+  }
+  for (const auto& talk : talks_) talk->fetcher.on_given_back(ids);
 }
 
 void TrackerLink::on_refused(const wire::AttemptId& id, SteadyTime now) {
   if (refused_.empty()) {
     refused_at_ = now;
     log_.warn("handed a job of a kind that this worker does not accept (--allow), it goes back",
-              "tracker", trackers_.endpoint(), "job", id.job_id.value);
+              "job", id.job_id.value);
   }
   refused_.push_back(id);
 }
@@ -229,12 +379,12 @@ void TrackerLink::flush(SteadyTime now) {
 // costs a write while all is well.
 void TrackerLink::keep(SteadyTime now) {
   if (!outbox_.is_in_use()) return;
-  if (!fetcher_.is_registered() || reporter_.is_stalled(now) || output_.is_stalled(now)) {
+  if (!is_registered() || reporter_.is_stalled(now) || output_.is_stalled(now)) {
     (void)keep_all();  // The disk is not waited for here.
   }
   for (const outbox::EntryId& id : output_.take_settled()) outbox_.forget(id);
   for (const outbox::EntryId& id : reporter_.take_settled()) outbox_.forget(id);
-  if (fetcher_.is_registered()) outbox_.want_left();
+  if (is_registered()) outbox_.want_left();
   outbox_.turn(now);
 }
 
@@ -254,58 +404,84 @@ void TrackerLink::report_left(SteadyTime now) {
 }
 
 void TrackerLink::send_all(SteadyTime now) {
-  watch_silence(now);
+  sent_at_ = now;
+  for (const auto& talk : talks_) watch_silence(*talk, now);
   trackers_.choose(now);
-  if (!trackers_.is_connected()) {
-    // Whoever registers again does not name them.
-    to_give_back_.clear();
-    return;
+  if (is_split()) set_shares(now);
+  for (const auto& talk : talks_) {
+    if (is_split() && is_twin(*talk)) continue;
+    if (!is_connected(*talk)) {
+      // Whoever registers again does not name them.
+      talk->to_give_back.clear();
+      continue;
+    }
+    if (talk->fetcher.is_registered()) send_reports(*talk, now);
+    send_messages(*talk, now);
   }
-  if (fetcher_.is_registered()) {
-    // Output before results, results before the room that they make.
-    if (std::optional<wire::Output> output = output_.next_message(config_.fetcher.session, now)) {
-      output_correlation_ = send(std::move(*output));
-    }
-    while (std::optional<wire::Report> report =
-               reporter_.next_message(config_.fetcher.session, now)) {
-      reports_.emplace_back(send(std::move(*report)), reporter_.last_message());
-      if (reports_.size() > kReportsKnown) reports_.pop_front();
-    }
-    if (!to_give_back_.empty()) {
-      send(wire::GiveBack{.session = config_.fetcher.session,
-                          .jobs = std::exchange(to_give_back_, {})});
+}
+
+void TrackerLink::send_reports(Talk& talk, SteadyTime now) {
+  const SessionId session = config_.fetcher.session;
+  // Output before results, results before the room that they make. Anyone takes output.
+  if (registered_one() == &talk) {
+    if (std::exchange(output_talk_, &talk) != &talk) output_.forget_sent();
+    if (std::optional<wire::Output> output = output_.next_message(session, now)) {
+      output_correlation_ = send(talk, std::move(*output));
     }
   }
-  fetcher_.take_messages(now, messages_, [this] { return runs_.waiting(); });
+  const Reporter::Takes takes = [&](const wire::RunResult& result) {
+    return owner_of(result.bucket) == &talk;
+  };
+  while (std::optional<wire::Report> report =
+             reporter_.next_message(session, now, is_split() ? takes : Reporter::Takes{})) {
+    reports_.emplace_back(send(talk, std::move(*report)), reporter_.last_message());
+    if (reports_.size() > kReportsKnown) reports_.pop_front();
+  }
+  if (talk.to_give_back.empty()) return;
+  send(talk, wire::GiveBack{.session = session, .jobs = std::exchange(talk.to_give_back, {})});
+}
+
+void TrackerLink::send_messages(Talk& talk, SteadyTime now) {
+  talk.fetcher.take_messages(now, messages_, [this] { return runs_.waiting(); });
   for (wire::Message& message : messages_) {
     const bool registers = std::holds_alternative<wire::Register>(message);
-    if (registers) to_give_back_.clear();
-    const std::uint64_t correlation = send(std::move(message));
-    if (registers) register_correlation_ = correlation;
+    if (registers) talk.to_give_back.clear();
+    const std::uint64_t correlation = send(talk, std::move(message));
+    if (registers) talk.register_correlation = correlation;
   }
   messages_.clear();
 }
 
-void TrackerLink::watch_silence(SteadyTime now) {
-  if (!trackers_.is_connected() || said_silent_ || now < silent_at()) return;
-  said_silent_ = true;
+void TrackerLink::watch_silence(Talk& talk, SteadyTime now) {
+  if (!is_connected(talk) || talk.said_silent || now < talk.heard_at + talk.fetcher.lease()) return;
+  talk.said_silent = true;
+  if (talk.twin != nullptr) return;
   log_.warn("no answer for a whole lease, what runs goes on and nothing new is taken", "tracker",
-            trackers_.endpoint(), "held", fetcher_.held());
+            endpoint_of(talk), "held", talk.fetcher.held());
   trackers_.leave();
 }
 
 std::optional<SteadyTime> TrackerLink::next_time() const {
   std::optional<SteadyTime> next = outbox_.next_time();
-  if (!trackers_.is_connected()) return next;
   const auto consider = [&next](std::optional<SteadyTime> time) {
     if (time && (!next || *time < *next)) next = time;
   };
-  consider(fetcher_.next_time());
-  consider(trackers_.next_time());
-  if (!said_silent_) consider(silent_at());
-  if (!fetcher_.is_registered()) return next;
+  for (const auto& talk : talks_) {
+    if (!is_connected(*talk) || talk->twin != nullptr) continue;
+    consider(talk->fetcher.next_time());
+    if (is_split() && talk->fetcher.is_hungry(sent_at_)) consider(talk->fetcher.hungry_until());
+    if (!talk->said_silent) consider(talk->heard_at + talk->fetcher.lease());
+  }
+  if (!is_split()) {
+    if (!trackers_.is_connected()) return next;
+    consider(trackers_.next_time());
+  }
+  if (!is_registered()) return next;
   consider(output_.next_time());
-  consider(reporter_.next_time());
+  if (auto results = reporter_.next_time()) {
+    // Some may have nobody to go to just now.
+    consider(is_split() ? std::max<SteadyTime>(*results, sent_at_ + kLookAgain) : *results);
+  }
   return next;
 }
 
@@ -315,19 +491,26 @@ bool TrackerLink::is_congested() const {
 }
 
 bool TrackerLink::is_quiet() const {
-  return reporter_.unconfirmed() == 0 && output_.empty() && to_give_back_.empty() &&
-         refused_.empty();
+  return reporter_.unconfirmed() == 0 && output_.empty() && refused_.empty() &&
+         std::all_of(talks_.begin(), talks_.end(),
+                     [](const auto& talk) { return talk->to_give_back.empty(); });
 }
 
 void TrackerLink::say_bye() {
-  if (fetcher_.is_registered()) send(wire::Bye{.session = config_.fetcher.session});
+  for (const auto& talk : talks_) {
+    if (talk->fetcher.is_registered()) {
+      send(*talk, wire::Bye{.session = config_.fetcher.session});
+    }
+  }
 }
 
-std::uint64_t TrackerLink::send(wire::Message message) {
+std::uint64_t TrackerLink::send(const Talk& talk, wire::Message message) {
   wire::Envelope envelope{.correlation = ++last_correlation_, .message = std::move(message)};
   // Nobody there, or somebody who does not read: everything that matters is sent again until it
   // is answered.
-  (void)trackers_.send(wire::encode(envelope));
+  std::string frame = wire::encode(envelope);
+  (void)(talk.line ? trackers_.send(*talk.line, std::move(frame))
+                   : trackers_.send(std::move(frame)));
   return envelope.correlation;
 }
 

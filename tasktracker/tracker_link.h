@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -32,6 +33,10 @@ struct TrackerLinkConfig {
 // A worker's conversation with its job tracker: takes the frames apart, brings each message to
 // whom it is for, and sends what they have to say at the end of a turn. Decides nothing.
 //
+// Once it is told that its node group was split, it speaks with all job trackers that it has the
+// address of, each of which may look after some of the parts: it registers with each, has a lease
+// and a share of the threads with each, and reports to whoever looks after the job's part by then.
+//
 // When another job tracker takes the place of the one before, the session goes on: it is told of
 // everything that is held, and gets the results and the output that were not confirmed.
 //
@@ -39,7 +44,7 @@ struct TrackerLinkConfig {
 // earlier sessions have left there is reported for them.
 //
 // Thread: the loop.
-class TrackerLink final : public net::ClientReceiver {
+class TrackerLink final {
  public:
   using OnReady = std::function<void(const std::string& endpoint)>;
 
@@ -48,10 +53,6 @@ class TrackerLink final : public net::ClientReceiver {
               const Clock& clock, ReportOutbox outbox, OnReady on_ready);
   TrackerLink(const TrackerLink&) = delete;
   TrackerLink& operator=(const TrackerLink&) = delete;
-
-  void on_frame(std::string_view frame) override;
-  void on_connected() override;
-  void on_disconnected(const std::string& reason) override;
 
   void on_ended(Ended&& ended, SteadyTime now);
   void on_output(std::vector<wire::OutputChunk>& chunks) { output_.add(chunks); }
@@ -66,8 +67,11 @@ class TrackerLink final : public net::ClientReceiver {
   // When to flush again, if nothing happens before.
   std::optional<SteadyTime> next_time() const;
 
-  Fetcher& fetcher() { return fetcher_; }
-  const Fetcher& fetcher() const { return fetcher_; }
+  int unfinished() const { return home().fetcher.unfinished(); }
+  // Whether any jobs are wanted at all.
+  void set_taking(bool taking);
+  // With all that have handed something out.
+  bool has_lease(SteadyTime now) const;
   // So much waits for the tracker, or so little room is on disk, that nothing more should be run
   // for it.
   bool is_congested() const;
@@ -79,23 +83,68 @@ class TrackerLink final : public net::ClientReceiver {
 
   void say_bye();
   // The tracker has answered, or there is nobody to answer.
-  bool is_gone() const { return gone_ || !fetcher_.is_registered(); }
+  bool is_gone() const;
 
  private:
+  // With one job tracker.
+  struct Talk final : net::ClientReceiver {
+    Talk(TrackerLink& its_link, Fetcher its_fetcher)
+        : link(its_link), fetcher(std::move(its_fetcher)) {}
+    void on_frame(std::string_view frame) override { link.on_frame(*this, frame); }
+    void on_connected() override { link.on_connected(*this); }
+    void on_disconnected(const std::string&) override { fetcher.on_disconnected(); }
+
+    TrackerLink& link;
+    Fetcher fetcher;
+    std::optional<std::size_t> line{};  // none: with whoever is chosen
+    SteadyTime heard_at{};              // anything at all, over this connection
+    bool said_silent = false;
+    std::uint64_t register_correlation = 0;
+    std::string last_refusal{};
+    bool gone = false;
+    std::vector<wire::AttemptId> to_give_back{};
+    // The same job tracker by another address, and its session.
+    const Talk* twin = nullptr;
+    std::int64_t twin_session = 0;
+  };
+  // Who looks after a part of the group, as far as it was said.
+  struct PartOwner {
+    std::int64_t epoch = -1;
+    Talk* talk = nullptr;
+  };
+
+  std::vector<std::unique_ptr<Talk>> make_talks();
+  Talk& home() { return *talks_.front(); }
+  const Talk& home() const { return *talks_.front(); }
+  bool is_split() const { return !parts_.empty(); }
+  void split(std::int32_t parts);
+  void take_parts(Talk& talk, const wire::Registered& registered);
+  void lose_parts(const Talk& talk);
+  bool is_twin(Talk& talk);
+  Talk* owner_of(int bucket);
+  Talk* registered_one();
+  bool is_registered() const;
+  bool is_connected(const Talk& talk) const;
+  const std::string& endpoint_of(const Talk& talk) const;
+
   // Returns the correlation of what was sent.
-  std::uint64_t send(wire::Message message);
-  void receive(wire::Envelope&& envelope);
-  void on_registered(const wire::Registered& registered);
-  void on_elsewhere(const std::string& owner, SteadyTime now);
-  void on_hand_out(wire::HandOut&& hand_out);
+  std::uint64_t send(const Talk& talk, wire::Message message);
+  void on_frame(Talk& talk, std::string_view frame);
+  void on_connected(Talk& talk);
+  void receive(Talk& talk, wire::Envelope&& envelope);
+  void on_registered(Talk& talk, const wire::Registered& registered);
+  void on_hand_out(Talk& talk, wire::HandOut&& hand_out);
+  void on_elsewhere(Talk& talk, const wire::Elsewhere& elsewhere);
   void on_kill(const wire::Kill& kill);
-  void on_error(std::uint64_t correlation, const Error& error);
+  void on_error(Talk& talk, std::uint64_t correlation, const Error& error);
   bool on_rejected(std::uint64_t correlation, const Error& error);
-  void watch_silence(SteadyTime now);
+  void watch_silence(Talk& talk, SteadyTime now);
+  void set_shares(SteadyTime now);
   void send_all(SteadyTime now);
+  void send_reports(Talk& talk, SteadyTime now);
+  void send_messages(Talk& talk, SteadyTime now);
   void keep(SteadyTime now);
   void report_left(SteadyTime now);
-  SteadyTime silent_at() const { return heard_at_ + fetcher_.lease(); }
 
   const TrackerLinkConfig config_;
   Runs& runs_;
@@ -103,27 +152,24 @@ class TrackerLink final : public net::ClientReceiver {
   const Logger log_{"tracker"};
   const OnReady on_ready_;
 
+  std::vector<std::unique_ptr<Talk>> talks_;  // of a split group one an address; else one
+  std::vector<PartOwner> parts_;              // none: the group was not split, as far as is known
   TrackerChoice trackers_;
-  SteadyTime heard_at_{};  // anything at all, over this connection
-  bool said_silent_ = false;
 
-  Fetcher fetcher_;
   OutputQueue output_;
   Reporter reporter_;
   ReportOutbox outbox_;
-  std::vector<wire::AttemptId> to_give_back_{};
   std::vector<wire::AttemptId> refused_{};
   SteadyTime refused_at_{};                // the first of them
   std::vector<wire::Message> messages_{};  // kept for its memory
   std::uint64_t last_correlation_ = 0;
-  std::uint64_t register_correlation_ = 0;
   std::uint64_t output_correlation_ = 0;
+  const Talk* output_talk_ = nullptr;  // whom output went to last
+  SteadyTime sent_at_{};               // when all were looked at last
   std::deque<std::pair<std::uint64_t, std::int64_t>>
-      reports_{};  // the newest: correlation, message
-  std::string last_refusal_{};
+      reports_{};                             // the newest: correlation, message
   std::optional<SteadyTime> sent_away_at_{};  // first, since it was registered
   std::string said_owner_{};
-  bool gone_ = false;
 };
 
 }  // namespace carillon::tasktracker

@@ -43,7 +43,7 @@ void Worker::end_turn() {
   obey_stop(now);
   route_news(now);
   give_back_old(now);
-  link_.fetcher().set_taking(phase_ == Phase::kWorking && !link_.is_congested());
+  link_.set_taking(phase_ == Phase::kWorking && !link_.is_congested());
   if (config_.stop_without_lease) watch_lease(now);
   // After the goodbye nothing is said any more: it would bring this session back to life.
   if (phase_ != Phase::kLeaving) link_.flush(now);
@@ -82,7 +82,7 @@ void Worker::give_back_old(SteadyTime now) {
 // What waits here is not begun, what runs is told to stop; each once, for nothing new comes without
 // a lease. Whoever has the job by then is told that it is to run again.
 void Worker::watch_lease(SteadyTime now) {
-  const bool has_lease = link_.fetcher().has_lease(now);
+  const bool has_lease = link_.has_lease(now);
   const bool has_ended = std::exchange(had_lease_, has_lease) && !has_lease;
   if (!has_ended || unfinished() == 0) return;
   log_.warn("the lease has ended, what runs is stopped (--stop-without-lease)", "jobs",

@@ -64,7 +64,7 @@ class Worker {
   void advance_stop(SteadyTime now);
   void enter(Phase phase, SteadyTime until);
   void set_timer(SteadyTime now);
-  int unfinished() const { return link_.fetcher().unfinished(); }
+  int unfinished() const { return link_.unfinished(); }
 
   const WorkerConfig config_;
   Executor& executor_;

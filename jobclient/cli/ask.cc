@@ -243,7 +243,8 @@ int run_groups(Context& context) {
               {"waiting", Kind::kNumber},
               {"executing", Kind::kNumber},
               {"due", Kind::kNumber},
-              {"nodes", Kind::kNumber}},
+              {"nodes", Kind::kNumber},
+              {"parts", Kind::kNumber, true}},
              "no node group is known");
 }
 

@@ -5,6 +5,7 @@
 #include "jobclient/cli/feedback.h"
 #include "jobclient/cli/flush.h"
 #include "jobclient/cli/groups_add.h"
+#include "jobclient/cli/groups_split.h"
 #include "jobclient/cli/help.h"
 #include "jobclient/cli/import_crontab.h"
 #include "jobclient/cli/import_lts.h"
@@ -42,6 +43,7 @@ constexpr CliVerb kVerbs[] = {{declare_submit, run_submit},
                               {declare_nodes, run_nodes},
                               {declare_groups, run_groups},
                               {declare_groups_add, run_groups_add},
+                              {declare_groups_split, run_groups_split},
                               {declare_stats, run_stats},
                               {declare_trigger, run_trigger},
                               {declare_cancel, run_cancel},

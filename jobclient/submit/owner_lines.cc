@@ -5,28 +5,27 @@
 #include <variant>
 #include <vector>
 
+#include "shared/job/bucket.h"
+
 namespace carillon {
 namespace {
 
 constexpr std::size_t kLinesMax = 64;       // a cluster has no more job trackers
 constexpr std::size_t kOwnersMax = 10'000;  // nor more node groups
 
+// The node group of all jobs; empty: there are several.
+std::string group_of(const std::vector<JobSpec>& jobs) {
+  const bool is_one = std::all_of(jobs.begin(), jobs.end(), [&](const JobSpec& job) {
+    return job.group == jobs.front().group;
+  });
+  return jobs.empty() || !is_one ? std::string{} : jobs.front().group;
+}
+
 }  // namespace
 
-std::string subject_of(const wire::Message& message) {
-  if (const auto* submit = std::get_if<wire::Submit>(&message)) {
-    const auto& jobs = submit->jobs;
-    const bool is_one = std::all_of(jobs.begin(), jobs.end(), [&](const JobSpec& job) {
-      return job.group == jobs.front().group;
-    });
-    return jobs.empty() || !is_one ? std::string{} : jobs.front().group;
-  }
-  if (const auto* act = std::get_if<wire::Act>(&message)) return act->group;
-  if (const auto* query = std::get_if<wire::Query>(&message)) return query->group;
-  // No node group has such a name.
-  if (const auto* fetch = std::get_if<wire::FetchFeedback>(&message))
-    return "clients " + fetch->client_group;
-  return {};
+std::string part_subject(const std::string& group, std::int32_t parts, const std::string& task_id) {
+  if (parts <= 1 || task_id.empty()) return group;
+  return group + "/" + std::to_string(part_of_bucket(bucket_of(task_id), parts));
 }
 
 class OwnerLines::Line final : public net::ClientReceiver {
@@ -130,6 +129,35 @@ std::optional<SteadyTime> OwnerLines::next_due() const {
     if (!first || due < *first) first = due;
   }
   return first;
+}
+
+std::string OwnerLines::subject_of(const wire::Message& message) const {
+  const auto part = [this](const std::string& group, const std::string& task_id) {
+    const auto found = parts_.find(group);
+    return found == parts_.end() ? group : part_subject(group, found->second, task_id);
+  };
+  if (const auto* submit = std::get_if<wire::Submit>(&message)) {
+    const std::string group = group_of(submit->jobs);
+    if (!parts_.contains(group)) return group;
+    const std::string first = part(group, submit->jobs.front().task_id);
+    const bool is_one =
+        std::all_of(submit->jobs.begin(), submit->jobs.end(),
+                    [&](const JobSpec& job) { return part(group, job.task_id) == first; });
+    return is_one ? first : group;
+  }
+  if (const auto* act = std::get_if<wire::Act>(&message)) return part(act->group, act->task_id);
+  if (const auto* query = std::get_if<wire::Query>(&message)) {
+    return query->what == "show" ? part(query->group, query->task_id) : query->group;
+  }
+  // No node group has such a name.
+  if (const auto* fetch = std::get_if<wire::FetchFeedback>(&message))
+    return "clients " + fetch->client_group;
+  return {};
+}
+
+void OwnerLines::learn_parts(const std::string& group, std::int32_t parts) {
+  if (!is_parts(parts) || parts_.size() >= kOwnersMax) return;
+  parts_[group] = parts;
 }
 
 void OwnerLines::learn(const std::string& subject, const std::string& address) {

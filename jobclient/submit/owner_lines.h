@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -15,8 +16,8 @@
 
 namespace carillon {
 
-// The node group or the client group that a message is about; empty: several, or none.
-std::string subject_of(const wire::Message& message);
+// The part of a node group of so many that a task id is of, by a name that no group has.
+std::string part_subject(const std::string& group, std::int32_t parts, const std::string& task_id);
 
 // Connections with the job trackers that were named as those who look after something, beside the
 // one that everything else goes over; and who looks after what, as far as it was said.
@@ -56,6 +57,11 @@ class OwnerLines {
   // When to call that, if nothing happens before.
   std::optional<SteadyTime> next_due() const;
 
+  // The node group, the part of it, or the client group that a message is about; empty: several, or
+  // none.
+  std::string subject_of(const wire::Message& message) const;
+  // It was said that the node group has so many parts.
+  void learn_parts(const std::string& group, std::int32_t parts);
   // It was said that this job tracker looks after `subject`.
   void learn(const std::string& subject, const std::string& address);
   void forget(const std::string& subject) { owners_.erase(subject); }
@@ -70,6 +76,7 @@ class OwnerLines {
   const Callbacks callbacks_;
   std::map<std::string, std::unique_ptr<Line>> lines_;  // by address
   std::map<std::string, std::string> owners_;           // addresses by subject
+  std::map<std::string, std::int32_t> parts_;           // of node groups that were split
 };
 
 }  // namespace carillon

@@ -25,9 +25,9 @@ bool is_submit(const wire::Message& message) {
 }
 
 // The number of a part of a submission: the same whenever it is sent in parts.
-wire::RequestNumber part_of(wire::RequestNumber whole, const std::string& group) {
+wire::RequestNumber part_of(wire::RequestNumber whole, const std::string& subject) {
   auto hash = static_cast<std::uint64_t>(whole.client);
-  for (const char c : group) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  for (const char c : subject) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
   return {static_cast<std::int64_t>(hash >> 5) | 1, whole.sequence};
 }
 
@@ -137,7 +137,7 @@ void Requests::deliver(wire::Submit submit, Done done) {
 
 void Requests::place(Outstanding outstanding, wire::Message request) {
   const std::uint64_t correlation = ++last_correlation_;
-  outstanding.subject = subject_of(request);
+  outstanding.subject = lines_.subject_of(request);
   outstanding.line = line_for(outstanding.subject);
   outstanding.frame = wire::encode({correlation, std::move(request)});
   const auto placed = outstanding_.emplace(correlation, std::move(outstanding)).first;
@@ -435,14 +435,23 @@ void Requests::on_answer(const std::string& line, std::string_view frame) {
 }
 
 void Requests::take_elsewhere(Table::iterator found, const wire::Elsewhere& elsewhere) {
-  if (elsewhere.address.empty()) return send_in_parts(found);
   Outstanding& request = found->second;
+  learn_parts(request, elsewhere.parts);
+  if (elsewhere.address.empty()) return send_in_parts(found, elsewhere.parts);
   lines_.learn(request.subject, elsewhere.address);
   if (std::find(trackers_.begin(), trackers_.end(), elsewhere.address) == trackers_.end()) {
     if (trackers_.size() >= kTrackersMax) trackers_.pop_back();
     trackers_.push_back(elsewhere.address);
   }
   send_on(found, elsewhere.address);
+}
+
+// What is known of the group's parts tells better whom it is about.
+void Requests::learn_parts(Outstanding& request, std::int32_t parts) {
+  if (parts <= 1 || request.subject.find('/') != std::string::npos) return;
+  lines_.learn_parts(request.subject, parts);
+  const auto message = wire::decode(request.frame);
+  if (message.ok()) request.subject = lines_.subject_of(message.value().message);
 }
 
 void Requests::send_on(Table::iterator found, const std::string& address) {
@@ -486,7 +495,7 @@ void Requests::on_line_lost(const std::string& address, const std::string& reaso
   }
 }
 
-void Requests::send_in_parts(Table::iterator found) {
+void Requests::send_in_parts(Table::iterator found, std::int32_t group_parts) {
   auto whole = wire::decode(found->second.frame);
   auto* submit = whole.ok() ? std::get_if<wire::Submit>(&whole.value().message) : nullptr;
   if (submit == nullptr) {
@@ -504,8 +513,10 @@ void Requests::send_in_parts(Table::iterator found) {
   pending->correlation = found->first;
   std::map<std::string, std::pair<wire::Submit, std::vector<std::size_t>>> parts;
   for (std::size_t i = 0; i < submit->jobs.size(); ++i) {
-    auto& [part, places] = parts[submit->jobs[i].group];
-    part.request = part_of(submit->request, submit->jobs[i].group);
+    const std::string subject =
+        part_subject(submit->jobs[i].group, group_parts, submit->jobs[i].task_id);
+    auto& [part, places] = parts[subject];
+    part.request = part_of(submit->request, subject);
     places.push_back(i);
     part.jobs.push_back(std::move(submit->jobs[i]));
   }

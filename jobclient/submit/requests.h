@@ -34,7 +34,7 @@
 // what is asked about that group later. When that fails, it is asked here again. While something
 // about a group is on one way, nothing about it is sent on another. A submission for groups of
 // several is sent in parts, a group each, whose numbers follow from its own, so that it may be
-// repeated as a whole.
+// repeated as a whole. Likewise one for a group that was split: a part each.
 //
 // With store_with(), a submission that would end with kUnavailable or kTimeout is stored instead,
 // and while no tracker was reachable for connect_timeout, each is stored at once; so it happens
@@ -166,7 +166,8 @@ class Requests final : public net::ClientReceiver {
   void send_on(Table::iterator request, const std::string& address);
   void on_line_connected(const std::string& address);
   void on_line_lost(const std::string& address, const std::string& reason);
-  void send_in_parts(Table::iterator request);
+  void send_in_parts(Table::iterator request, std::int32_t group_parts);
+  void learn_parts(Outstanding& request, std::int32_t parts);
   SteadyTime give_up_at(bool was_sent, SteadyTime asked_at) const;
   void answer(Table::iterator request, Result<wire::Message> answer);
   bool needs_tracker() const;

@@ -159,7 +159,7 @@ void AlarmDesk::run_once() {
 }
 
 wire::AlarmMessage AlarmDesk::content_of(const Message& message, GroupId group) {
-  const Group* known = catalog_.group(group);
+  const Group* known = catalog_.whole_of(group);
   wire::AlarmMessage content{.id = message.id, .group = known == nullptr ? "" : known->name};
   for (const AlarmRow& row : message.lines) {
     if (static_cast<std::size_t>(row.mark.line) == kAlarmLines) {

@@ -90,12 +90,12 @@ void Dispatcher::reload_all() {
 
 void Dispatcher::pump() {
   const WallTime now = clock_.now();
-  for (const GroupId group : std::exchange(touched_, {})) {
-    const auto found = lanes_.find(group);
-    if (found == lanes_.end()) continue;
-    match_lanes(group, found->second);
-    pump_group(group, found->second, now);
-  }
+  const std::set<GroupId> touched = std::exchange(touched_, {});
+  // Parts of a group share the credit of its workers: another one begins each time.
+  const auto begin = touched.upper_bound(began_with_);
+  for (auto group = begin; group != touched.end(); ++group) pump_group(*group, now);
+  for (auto group = touched.begin(); group != begin; ++group) pump_group(*group, now);
+  if (!touched.empty()) began_with_ = begin != touched.end() ? *begin : *touched.begin();
   send_ready();
 }
 
@@ -127,7 +127,11 @@ void Dispatcher::match_lanes(GroupId group, Lanes& lanes) {
 }
 
 // Those that accept the fewest kinds choose first: the others can run what is left.
-void Dispatcher::pump_group(GroupId group, Lanes& lanes, WallTime now) {
+void Dispatcher::pump_group(GroupId group, WallTime now) {
+  const auto found = lanes_.find(group);
+  if (found == lanes_.end()) return;
+  Lanes& lanes = found->second;
+  match_lanes(group, lanes);
   for (auto& [kinds, lane] : lanes) {
     lane.preload.advance(now);
     refill(group, kinds, lane, now);
@@ -164,7 +168,7 @@ void Dispatcher::say_if_nobody_accepts(const WaitingJob& job) {
       !said_nobody_accepts_.insert({job.group, glance->kind}).second)
     return;
   log_.warn("no task tracker of the group accepts this kind of run (--allow), such jobs wait",
-            "group", catalog_.group(job.group)->name, "kind",
+            "group", catalog_.whole_of(job.group)->name, "kind",
             wire::word_of(glance->kind, wire::kRunWords), "task", job.task_id);
 }
 

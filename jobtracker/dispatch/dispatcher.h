@@ -108,7 +108,7 @@ class Dispatcher final : public JobSink {
   Lane new_lane();
   Lane* lane_of(const Asked& asked);
   void match_lanes(GroupId group, Lanes& lanes);
-  void pump_group(GroupId group, Lanes& lanes, WallTime now);
+  void pump_group(GroupId group, WallTime now);
   static bool is_for(RunKinds kinds, const std::optional<wire::SpecGlance>& glance);
   void say_if_nobody_accepts(const WaitingJob& job);
   void drop_from_others(Lanes& lanes, const Lane& taker, JobId id);
@@ -146,6 +146,7 @@ class Dispatcher final : public JobSink {
   std::uint64_t last_generation_ = 0;
   std::multiset<JobId> held_;  // once for each that changes their row
   std::set<GroupId> touched_;
+  GroupId began_with_{};                                       // of those that were touched last
   std::set<std::pair<GroupId, RunKind>> said_nobody_accepts_;  // since the group's lanes changed
   std::unordered_map<SessionId, std::vector<JobId>> ready_;    // to be sent in this turn
   std::int64_t claims_ = 0;

@@ -188,7 +188,7 @@ void FeedbackDesk::give_rows(const std::string& client_group,
 }
 
 wire::FeedbackEntry FeedbackDesk::entry_of(const LogEntry& entry) const {
-  const Group* group = catalog_.group(entry.group);
+  const Group* group = catalog_.whole_of(entry.group);
   return {.id = entry.id,
           .job_id = entry.job_id,
           .task_id = entry.task_id,

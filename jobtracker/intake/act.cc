@@ -48,7 +48,8 @@ std::string word(wire::Verb verb) {
     case wire::Verb::kKill:
       return "told to stop";
     case wire::Verb::kAddExecutors:
-      break;  // Is about no job.
+    case wire::Verb::kSplitGroup:
+      break;  // Are about no job.
   }
   return {};
 }
@@ -113,9 +114,12 @@ void ActIntake::act(const Asker& asker, wire::Act message, std::size_t bytes) {
     const Group* group = catalog_.group(act.group);
     if (group == nullptr)
       return refuse(pending, ErrorCode::kNotFound, "there is no group '" + act.group + "'");
-    if (!ownership_.has(group->id)) return clients_.answer(asker, ownership_.elsewhere(group->id));
-    pending->group = group->id;
-    if (ActiveDefinition* definition = catalog_.definition(group->id, act.task_id)) {
+    pending->group = catalog_.part(group->id, act.task_id);
+    if (!ownership_.has(pending->group)) {
+      return clients_.answer(asker,
+                             ownership_.elsewhere(pending->group, catalog_.parts(group->id)));
+    }
+    if (ActiveDefinition* definition = catalog_.definition(pending->group, act.task_id)) {
       return act_on_definition(pending, *definition);
     }
   }
@@ -241,6 +245,7 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
       return cancel_runs(pending, runs, done, {});
     }
     case wire::Verb::kAddExecutors:
+    case wire::Verb::kSplitGroup:
       return;
   }
   if (!status.ok())
@@ -318,7 +323,7 @@ void ActIntake::act_on_job(const PendingPtr& pending, FindAnswer found) {
                         : found.executing ? found.executing->job.group
                                           : GroupId{};
   if (group && !ownership_.has(group))
-    return clients_.answer(pending->asker, ownership_.elsewhere(group));
+    return clients_.answer(pending->asker, ownership_.elsewhere(group, 1));
   if (found.waiting && found.waiting->definition) {
     return decline(pending, ErrorCode::kInvalidArgument,
                    pending->name() + " is a run of task '" + found.waiting->task_id +
@@ -392,6 +397,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
       return decline(pending, ErrorCode::kConflict,
                      pending->name() + " is not executing, it waits (cancel it instead)");
     case wire::Verb::kAddExecutors:
+    case wire::Verb::kSplitGroup:
       return;
   }
   if (executing_.find(job.id) != nullptr) return look_again(pending);  // It is just being claimed.

@@ -149,39 +149,59 @@ void SubmitIntake::choose_dispatch(Pending& pending) {
   }
 }
 
+GroupId SubmitIntake::part_of(const std::string& group, const std::string& task_id) const {
+  return catalog_.part(catalog_.group(group)->id, task_id);
+}
+
+// Where the job is to go; one without a task id goes where we like, as long as there is a place of
+// ours.
+GroupId SubmitIntake::place_of(const JobSpec& spec) const {
+  if (!spec.task_id.empty()) return part_of(spec.group, spec.task_id);
+  const auto parts = catalog_.parts_of(catalog_.group(spec.group)->id);
+  const auto ours = std::find_if(parts.begin(), parts.end(),
+                                 [this](GroupId part) { return ownership_.has(part); });
+  return ours == parts.end() ? parts.front() : *ours;
+}
+
 // True: some of the jobs are another job tracker's, and that was said.
 bool SubmitIntake::is_elsewhere(const std::shared_ptr<Pending>& pending) {
   if (ownership_.has_all()) return false;
   std::optional<GroupId> other;
+  std::optional<GroupId> first;
   bool is_one_group = true;
+  bool is_one_part = true;
   for (std::size_t i = 0; i < pending->jobs.size(); ++i) {
     if (pending->is_rejected(i)) continue;
     if (pending->jobs[i].group != pending->jobs.front().group) is_one_group = false;
-    const GroupId group = catalog_.group(pending->jobs[i].group)->id;
-    if (!ownership_.has(group)) other = group;
+    const GroupId place = place_of(pending->jobs[i]);
+    if (!first) first = place;
+    if (place != *first) is_one_part = false;
+    if (!ownership_.has(place)) other = place;
   }
   if (!other) return false;
   batcher_.release(pending->bytes);
-  if (is_one_group) {
-    clients_.answer(pending->asker, ownership_.elsewhere(*other));
+  const std::int32_t parts = is_one_group ? catalog_.parts(catalog_.whole_of(*other)->id) : 1;
+  if (is_one_group && is_one_part) {
+    clients_.answer(pending->asker, ownership_.elsewhere(*other, parts));
   } else {
-    say_in_parts(pending);
+    say_in_parts(pending, {.parts = parts == 1 ? 0 : parts});
   }
   return true;
 }
 
 // But it may have been done as a whole when it was sent first: the store knows. The parts have
 // numbers of their own, so that this one is used up.
-void SubmitIntake::say_in_parts(const std::shared_ptr<Pending>& pending) {
+void SubmitIntake::say_in_parts(const std::shared_ptr<Pending>& pending,
+                                const wire::Elsewhere& said) {
   pending->jobs = {};
   NumberedRequest number{.client = pending->request.client,
                          .sequence = pending->request.sequence,
-                         .answer = wire::encode({.correlation = 0, .message = wire::Elsewhere{}})};
+                         .answer = wire::encode({.correlation = 0, .message = said})};
   batcher_.post_request(Urgency::kRequest, std::move(number), {},
-                        [this, pending](const RequestOutcome& outcome, const Error* refused) {
+                        [this, pending, said](const RequestOutcome& outcome, const Error* refused) {
                           if (refused != nullptr || outcome.answered_before)
                             return answer(*pending, outcome, refused);
-                          clients_.answer(pending->asker, wire::Elsewhere{});
+                          clients_.answer(pending->asker, said);
                         },
                         {});
 }
@@ -192,7 +212,7 @@ void SubmitIntake::find_replaced(const std::shared_ptr<Pending>& pending) {
     const std::size_t index = pending->next_replaced++;
     const JobSpec& spec = pending->jobs[index];
     if (!pending->may_replace(index)) continue;
-    const Find question{.group = catalog_.group(spec.group)->id, .task_id = spec.task_id};
+    const Find question{.group = part_of(spec.group, spec.task_id), .task_id = spec.task_id};
     batcher_.ask(question, [this, pending, index](Result<ReadAnswer> answer) {
       if (answer.ok()) {
         auto& found = std::get<FindAnswer>(answer.value());
@@ -229,7 +249,7 @@ bool SubmitIntake::waits_for_replaced(const std::shared_ptr<Pending>& pending) {
     if (!pending->may_replace(i)) continue;
     const JobSpec& spec = pending->jobs[i];
     const ActiveDefinition* definition =
-        catalog_.definition(catalog_.group(spec.group)->id, spec.task_id);
+        catalog_.definition(part_of(spec.group, spec.task_id), spec.task_id);
     if (definition == nullptr || !definition->is_changing) continue;
     definitions_.when_free(definition->row.id, [this, pending] { add(pending); });
     return true;
@@ -244,7 +264,7 @@ void SubmitIntake::take_out_replaced(Pending& pending) {
     if (!pending.may_replace(index)) continue;
     pending.replacing.insert(index);
     const wire::SubmitAnswer& answer = pending.reply.answers[index];
-    const GroupId group = catalog_.group(answer.group)->id;
+    const GroupId group = part_of(answer.group, answer.task_id);
     const WallTime now = clock_.now();
     LogEntry log{.id = ids_.next(now),
                  .group = group,
@@ -304,8 +324,14 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
   const Group& group = *catalog_.group(spec.group);
   const WallTime now = clock_.now();
   const bool keyed = !spec.task_id.empty();
-  const JobId id = ids_.next_job(now);
+  JobId id = ids_.next_job(now);
   if (!keyed) spec.task_id = made_task_id(id);
+  GroupId place = catalog_.part(group.id, spec.task_id);
+  while (!keyed && !ownership_.has(place)) {  // Another made one is of a place of ours.
+    id = ids_.next_job(now);
+    spec.task_id = made_task_id(id);
+    place = catalog_.part(group.id, spec.task_id);
+  }
   answer.task_id = spec.task_id;
   answer.tz = spec.schedule.tz;
   const bool is_pushed = spec.dispatch == Dispatch::kPush;
@@ -321,7 +347,7 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
       spec.schedule.kind == ScheduleKind::kNow || spec.schedule.kind == ScheduleKind::kAt;
   if (is_one_shot) {
     AddJob operation{
-        .job = WaitingJob{.id = id, .group = group.id, .task_id = spec.task_id, .keyed = keyed}};
+        .job = WaitingJob{.id = id, .group = place, .task_id = spec.task_id, .keyed = keyed}};
     operation.job.kind = spec.schedule.kind;
     operation.job.priority = spec.priority;
     operation.job.trigger_time = spec.schedule.kind == ScheduleKind::kNow ? now : spec.schedule.at;
@@ -353,8 +379,8 @@ bool SubmitIntake::add_definition(Pending& pending, std::size_t index) {
   }
   const bool has_children = !spec.children.empty();
   if (has_children) children_.begin(spec);
-  auto planned =
-      definitions_.plan(std::move(spec), catalog_.group(answer.group)->id, answer.task_id, true);
+  auto planned = definitions_.plan(std::move(spec), part_of(answer.group, answer.task_id),
+                                   answer.task_id, true);
   if (!planned.ok()) {
     if (has_children) children_.end(answer.group, answer.task_id);
     pending.reject(index, planned.error().message);
@@ -407,7 +433,7 @@ void SubmitIntake::answer(Pending& pending, const RequestOutcome& outcome, const
   if (outcome.answered_before) {
     auto first = wire::decode(outcome.answer);
     if (first.ok() && std::holds_alternative<wire::Elsewhere>(first.value().message))
-      return clients_.answer(pending.asker, wire::Elsewhere{});
+      return clients_.answer(pending.asker, std::move(first.value().message));
     if (outcome.answer.empty() || !first.ok() ||
         !std::holds_alternative<wire::Submitted>(first.value().message)) {
       return clients_.answer(

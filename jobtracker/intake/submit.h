@@ -46,7 +46,9 @@ class SubmitIntake {
   void make_groups(const std::shared_ptr<Pending>& pending);
   void choose_dispatch(Pending& pending);
   bool is_elsewhere(const std::shared_ptr<Pending>& pending);
-  void say_in_parts(const std::shared_ptr<Pending>& pending);
+  void say_in_parts(const std::shared_ptr<Pending>& pending, const wire::Elsewhere& said);
+  GroupId part_of(const std::string& group, const std::string& task_id) const;
+  GroupId place_of(const JobSpec& spec) const;
   void find_replaced(const std::shared_ptr<Pending>& pending);
   void read_children(const std::shared_ptr<Pending>& pending);
   bool waits_for_replaced(const std::shared_ptr<Pending>& pending);

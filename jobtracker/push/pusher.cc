@@ -112,6 +112,7 @@ void Pusher::seat(GroupId group) {
     const Group* known = catalog_.group(group);
     if (known == nullptr) return;  // Another has made it just now: run_once() comes back to it.
     Worker worker{.session = session, .name = known->name, .group = group};
+    worker.parts = {group};
     worker.threads = config_.claims_max;
     worker.kinds = RunKinds::pushed();
     worker.handout_last = clock_.now().time_since_epoch().count();

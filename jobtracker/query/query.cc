@@ -95,15 +95,31 @@ void QueryDesk::query(const Asker& asker, const wire::Query& message) {
 // What is in the memory of the group's owner only.
 bool QueryDesk::is_elsewhere(const Asker& asker, const wire::Query& message) {
   const Group* group = message.group.empty() ? nullptr : catalog_.group(message.group);
-  if (group == nullptr || ownership_.has(group->id)) return false;
-  const bool is_its_owners = message.what == "list" || message.what == "executing" ||
-                             message.what == "show" || message.what == "nodes";
-  if (is_its_owners) clients_.answer(asker, ownership_.elsewhere(group->id));
-  return is_its_owners;
+  if (group == nullptr) return false;
+  const std::int32_t parts = catalog_.parts(group->id);
+  GroupId owned = group->id;
+  if (message.what == "show") {
+    owned = catalog_.part(group->id, message.task_id);
+  } else if (message.what != "nodes" &&
+             (parts > 1 || (message.what != "list" && message.what != "executing"))) {
+    return false;
+  }
+  if (ownership_.has(owned)) return false;
+  clients_.answer(asker, ownership_.elsewhere(owned, parts));
+  return true;
+}
+
+std::vector<GroupId> QueryDesk::parts_of(GroupId group) const {
+  return group ? catalog_.parts_of(group) : std::vector<GroupId>{};
+}
+
+// Of all, where no group is named.
+bool QueryDesk::is_in_memory(GroupId group) const {
+  return ownership_.has_all() || (group && ownership_.has_all(catalog_.parts_of(group)));
 }
 
 std::string QueryDesk::group_name(GroupId id) const {
-  const Group* group = catalog_.group(id);
+  const Group* group = catalog_.whole_of(id);
   return group == nullptr ? std::string{} : group->name;
 }
 
@@ -118,30 +134,31 @@ Result<GroupId> QueryDesk::group_of(const wire::Query& message) const {
 void QueryDesk::list(const Asker& asker, const wire::Query& message) {
   const auto group = group_of(message);
   if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
-  if (ownership_.has_all() || group.value()) {
+  if (is_in_memory(group.value())) {
     Definitions all;
     for (const auto& [id, definition] : catalog_.definitions()) all.emplace(id, definition.get());
     return clients_.answer(asker, definitions_page(message, group.value(), all));
   }
   // Those of the other job trackers are read from the store.
-  questions_.ask(ReadStart{}, [this, asker, message](Result<ReadAnswer> answer) {
-    if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
-    std::deque<ActiveDefinition> others;
-    Definitions all;
-    for (Definition& row : std::get<StartAnswer>(answer.value()).definitions) {
-      ActiveDefinition* ours = catalog_.definition(row.id);
-      auto spec = wire::decode_spec(row.spec);
-      if (ours != nullptr) all.emplace(row.id, ours);
-      if (ours != nullptr || !spec.ok()) continue;
-      auto schedule = CompiledSchedule::compile(spec.value().schedule, row.created_at);
-      if (!schedule.ok()) continue;
-      others.push_back({.row = std::move(row),
-                        .spec = std::move(spec).value(),
-                        .schedule = std::move(schedule).value()});
-      all.emplace(others.back().row.id, &others.back());
-    }
-    clients_.answer(asker, definitions_page(message, GroupId{}, all));
-  });
+  questions_.ask(
+      ReadStart{}, [this, asker, message, group = group.value()](Result<ReadAnswer> answer) {
+        if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
+        std::deque<ActiveDefinition> others;
+        Definitions all;
+        for (Definition& row : std::get<StartAnswer>(answer.value()).definitions) {
+          ActiveDefinition* ours = catalog_.definition(row.id);
+          auto spec = wire::decode_spec(row.spec);
+          if (ours != nullptr) all.emplace(row.id, ours);
+          if (ours != nullptr || !spec.ok()) continue;
+          auto schedule = CompiledSchedule::compile(spec.value().schedule, row.created_at);
+          if (!schedule.ok()) continue;
+          others.push_back({.row = std::move(row),
+                            .spec = std::move(spec).value(),
+                            .schedule = std::move(schedule).value()});
+          all.emplace(others.back().row.id, &others.back());
+        }
+        clients_.answer(asker, definitions_page(message, group, all));
+      });
 }
 
 wire::Rows QueryDesk::definitions_page(const wire::Query& message, GroupId group,
@@ -149,9 +166,10 @@ wire::Rows QueryDesk::definitions_page(const wire::Query& message, GroupId group
   const auto after = numbers(message.after);
   const DefinitionId from{after.empty() ? 0 : static_cast<std::int32_t>(after.front())};
   wire::Rows reply;
+  const auto parts = parts_of(group);
   const std::int64_t limit = page_of(message);
   for (auto at = definitions.upper_bound(from); at != definitions.end(); ++at) {
-    if (group && at->second->row.group != group) continue;
+    if (!is_of(parts, at->second->row.group)) continue;
     if (!is_of_task(message, at->second->row.task_id)) continue;
     reply.rows.push_back(definition_row(*at->second));
     if (static_cast<std::int64_t>(reply.rows.size()) < limit) continue;
@@ -181,8 +199,7 @@ void QueryDesk::waiting(const Asker& asker, const wire::Query& message) {
     question.group = catalog_.groups().begin()->first;
   }
   if (!question.group) return clients_.answer(asker, wire::Rows{});
-  const bool all_groups = !group.value();
-  questions_.ask(question, [this, asker, message, question, all_groups,
+  questions_.ask(question, [this, asker, message, question, group = group.value(),
                             rows_max](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
     const auto& jobs = std::get<JobsAnswer>(answer.value()).jobs;
@@ -199,12 +216,22 @@ void QueryDesk::waiting(const Asker& asker, const wire::Query& message) {
                              due_time(*last).time_since_epoch().count(), last->id.value});
     } else if (!question.delayed) {
       reply.next = key_text({question.group.value, 1, 0, 0, 0});
-    } else if (all_groups) {
-      const auto next = catalog_.groups().upper_bound(question.group);
-      if (next != catalog_.groups().end()) reply.next = key_text({next->first.value, 0, 0, 0, 0});
+    } else if (const GroupId next = next_group(group, question.group)) {
+      reply.next = key_text({next.value, 0, 0, 0, 0});
     }
     clients_.answer(asker, std::move(reply));
   });
+}
+
+// The one whose waiting jobs are listed after those of `last`; 0: that was all.
+GroupId QueryDesk::next_group(GroupId named, GroupId last) const {
+  if (!named) {
+    const auto next = catalog_.groups().upper_bound(last);
+    return next == catalog_.groups().end() ? GroupId{} : next->first;
+  }
+  const auto parts = catalog_.parts_of(named);
+  const auto at = std::find(parts.begin(), parts.end(), last);
+  return at == parts.end() || at + 1 == parts.end() ? GroupId{} : *(at + 1);
 }
 
 void QueryDesk::executing(const Asker& asker, const wire::Query& message) {
@@ -213,22 +240,24 @@ void QueryDesk::executing(const Asker& asker, const wire::Query& message) {
   const auto after = numbers(message.after);
   const JobId from{after.empty() ? 0 : after.front()};
   const auto limit = static_cast<std::size_t>(page_of(message));
+  const auto parts = parts_of(group.value());
   std::map<JobId, const Executing*> page;
   for (const auto& [id, entry] : executing_.all()) {
-    if (id <= from || (group.value() && entry.row.job.group != group.value()) ||
+    if (id <= from || !is_of(parts, entry.row.job.group) ||
         !is_of_task(message, entry.row.job.task_id) || entry.phase == Phase::kClaiming)
       continue;
     page.emplace(id, &entry);
     if (page.size() > limit) page.erase(std::prev(page.end()));
   }
-  if (ownership_.has_all() || group.value()) {
+  if (is_in_memory(group.value())) {
     wire::Rows reply;
     for (const auto& [id, entry] : page) reply.rows.push_back(executing_row(*entry));
     if (page.size() == limit) reply.next = key_text({page.rbegin()->first.value});
     return clients_.answer(asker, std::move(reply));
   }
   // Those of the other job trackers are read from the store, with less to say of them.
-  const ListExecuting question{.after = from, .limit = static_cast<std::int64_t>(limit)};
+  const ListExecuting question{
+      .groups = parts, .after = from, .limit = static_cast<std::int64_t>(limit)};
   questions_.ask(question, [this, asker, message, question](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
     const auto& jobs = std::get<ExecutingAnswer>(answer.value()).jobs;
@@ -252,7 +281,7 @@ void QueryDesk::history(const Asker& asker, const wire::Query& message) {
   const auto group = group_of(message);
   if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
   const auto after = numbers(message.after);
-  ListHistory question{.group = group.value(),
+  ListHistory question{.groups = parts_of(group.value()),
                        .task_id = message.task_id,
                        .job_id = message.job_id,
                        .since = WallTime{Duration{message.since_us}},
@@ -281,14 +310,15 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
     const auto spec = catalog_.whole_spec(job);
     return spec.ok() ? wire::encode_spec(spec.value()) : job.spec;
   };
-  if (ActiveDefinition* definition = catalog_.definition(group.value(), message.task_id)) {
+  const GroupId part = catalog_.part(group.value(), message.task_id);
+  if (ActiveDefinition* definition = catalog_.definition(part, message.task_id)) {
     wire::Rows reply;
     reply.rows.push_back(with_spec(definition_row(*definition), definition->row.spec,
-                                   reason(group.value(), wire::glance_of(definition->spec),
+                                   reason(part, wire::glance_of(definition->spec),
                                           definition->row.state == DefinitionState::kQuarantined)));
     return clients_.answer(asker, std::move(reply));
   }
-  Find question{.group = group.value(), .task_id = message.task_id, .job_id = message.job_id};
+  Find question{.group = part, .task_id = message.task_id, .job_id = message.job_id};
   questions_.ask(question, [this, asker, message, with_spec, spec_of](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
     const auto& found = std::get<FindAnswer>(answer.value());
@@ -492,24 +522,37 @@ void QueryDesk::nodes(const Asker& asker, const wire::Query& message) {
 void QueryDesk::groups(const Asker& asker) {
   questions_.ask(CountWaiting{.now = clock_.now()}, [this, asker](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
+    const auto whole = [this](GroupId part) {
+      const Group* group = catalog_.whole_of(part);
+      return group == nullptr ? part : group->id;
+    };
     std::map<GroupId, CountAnswer::PerGroup> counts;
-    for (const auto& one : std::get<CountAnswer>(answer.value()).groups) counts[one.group] = one;
+    for (const auto& one : std::get<CountAnswer>(answer.value()).groups) {
+      counts[whole(one.group)].waiting += one.waiting;
+      counts[whole(one.group)].due += one.due;
+    }
     std::map<GroupId, std::int64_t> busy;
-    for (const auto& [id, entry] : executing_.all()) ++busy[entry.row.job.group];
+    for (const auto& [id, entry] : executing_.all()) ++busy[whole(entry.row.job.group)];
     wire::Rows reply;
     for (const auto& [id, group] : catalog_.groups()) {
+      if (whole(id) != id) continue;
+      const auto parts = catalog_.parts_of(id);
+      const auto part = std::find_if(parts.begin(), parts.end(),
+                                     [this](GroupId one) { return ownership_.has(one); });
       const bool is_push = executors_.has(id);
       // What only its owner has in memory stays empty.
-      const bool is_ours = ownership_.has(id);
+      const bool is_ours = ownership_.has_all(parts);
       const auto nodes =
-          static_cast<std::int64_t>(is_push ? executors_.members(id).size() : workers_.count(id));
+          static_cast<std::int64_t>(is_push ? executors_.members(id).size()
+                                            : workers_.count(part == parts.end() ? id : *part));
       reply.rows.push_back({{"group", group.name},
                             {"name", group.name},
                             {"kind", std::string(is_push ? "push" : "pull")},
                             {"waiting", counts[id].waiting},
                             {"executing", is_ours ? wire::Field{busy[id]} : wire::Field{}},
                             {"due", counts[id].due},
-                            {"nodes", is_ours ? wire::Field{nodes} : wire::Field{}}});
+                            {"nodes", part != parts.end() ? wire::Field{nodes} : wire::Field{}},
+                            {"parts", static_cast<std::int64_t>(parts.size())}});
     }
     clients_.answer(asker, std::move(reply));
   });

@@ -61,6 +61,10 @@ class QueryDesk {
   // Why it does not run.
   wire::Field reason(GroupId group, const wire::SpecGlance& glance, bool in_quarantine) const;
   std::string group_name(GroupId id) const;
+  // Its parts; none: no group is named.
+  std::vector<GroupId> parts_of(GroupId group) const;
+  bool is_in_memory(GroupId group) const;
+  GroupId next_group(GroupId named, GroupId last) const;
   // The group a question names; empty: all (id 0). Otherwise an error for the asker.
   Result<GroupId> group_of(const wire::Query& message) const;
 

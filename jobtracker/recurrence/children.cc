@@ -43,13 +43,13 @@ SetOff Recurrence::set_off(const WaitingJob& job) {
   if (spec == nullptr) return all;
   for (const Child& child : spec->children) {
     const Group* group = catalog_.group(child.group);
-    if (group != nullptr && !ownership_.has(group->id)) {
+    const GroupId part = group == nullptr ? GroupId{} : catalog_.part(group->id, child.task_id);
+    if (part && !ownership_.has(part)) {
       all.relayed.push_back(
-          {.id = ids_.next(clock_.now()), .group = group->id, .task_id = child.task_id});
+          {.id = ids_.next(clock_.now()), .group = part, .task_id = child.task_id});
       continue;
     }
-    ActiveDefinition* definition =
-        group == nullptr ? nullptr : catalog_.definition(group->id, child.task_id);
+    ActiveDefinition* definition = catalog_.definition(part, child.task_id);
     const std::string why_not = why_not_set_off(definition, {});
     if (why_not.empty()) {
       WaitingJob run = triggered(*definition, {}, false);
@@ -79,25 +79,35 @@ void Recurrence::take_inbox() {
 }
 
 void Recurrence::take_relayed(const InboxRow& row) {
-  const ActiveDefinition* definition = catalog_.definition(row.group, row.task_id);
+  // Whoever relayed it may not have known yet that its group was split.
+  const GroupId part = catalog_.part(row.group, row.task_id);
+  if (!ownership_.has(part)) return pass_on(row, part);
+  const ActiveDefinition* definition = catalog_.definition(part, row.task_id);
   const std::vector<Child> none;
   children_.read_foreign(definition == nullptr ? none : definition->spec.children,
-                         [this, row](const Result<ChildGraph::Foreign>& foreign) {
+                         [this, row, part](const Result<ChildGraph::Foreign>& foreign) {
                            if (foreign.ok()) {
-                             const ActiveDefinition* found =
-                                 catalog_.definition(row.group, row.task_id);
-                             end_relayed(row, why_not_set_off(found, foreign.value()));
+                             const ActiveDefinition* found = catalog_.definition(part, row.task_id);
+                             end_relayed(row, part, why_not_set_off(found, foreign.value()));
                            } else {
                              taken_inbox_.erase(row.id);  // The next look comes soon.
                            }
                          });
 }
 
-void Recurrence::end_relayed(const InboxRow& row, const std::string& why_not) {
+void Recurrence::pass_on(const InboxRow& row, GroupId part) {
+  std::vector<Operation> operations;
+  operations.emplace_back(RemoveInbox{.id = row.id, .to = part});
+  batcher_.post_unit(Urgency::kCompletion, std::move(operations),
+                     [this, id = row.id](std::vector<Operation>&, const std::vector<Outcome>&,
+                                         const Error*) { taken_inbox_.erase(id); });
+}
+
+void Recurrence::end_relayed(const InboxRow& row, GroupId part, const std::string& why_not) {
   std::vector<Operation> operations;
   operations.emplace_back(RemoveInbox{.id = row.id});
   if (why_not.empty()) {
-    ActiveDefinition* definition = catalog_.definition(row.group, row.task_id);
+    ActiveDefinition* definition = catalog_.definition(part, row.task_id);
     WaitingJob run = triggered(*definition, {}, false);
     run.priority = definition->spec.priority;
     ++definition->triggers_under_way;
@@ -106,7 +116,7 @@ void Recurrence::end_relayed(const InboxRow& row, const std::string& why_not) {
     const WallTime now = clock_.now();
     operations.emplace_back(
         AddLog{.entry = {.id = ids_.next(now),
-                         .group = row.group,
+                         .group = part,
                          .task_id = row.task_id,
                          .state = LogState::kSkipped,
                          .trigger_time = now,

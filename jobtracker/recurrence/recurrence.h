@@ -160,7 +160,8 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
 
   // children.cc
   void take_relayed(const InboxRow& row);
-  void end_relayed(const InboxRow& row, const std::string& why_not);
+  void pass_on(const InboxRow& row, GroupId part);
+  void end_relayed(const InboxRow& row, GroupId part, const std::string& why_not);
   std::string why_not_set_off(const ActiveDefinition* definition,
                               const ChildGraph::Foreign& foreign) const;
 

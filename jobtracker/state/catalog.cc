@@ -1,6 +1,8 @@
 #include "jobtracker/state/catalog.h"
 
+#include "jobtracker/store/names.h"
 #include "jobtracker/store/partitions.h"
+#include "shared/base/assert.h"
 #include "shared/base/utf8.h"
 #include "shared/wire/codec.h"
 
@@ -14,8 +16,42 @@ WallTime ActiveDefinition::coming_fire(WallTime now) {
 }
 
 void Catalog::put_group(const Group& group) {
-  groups_by_name_[lower_ascii(group.name)] = group.id;
   groups_[group.id] = group;
+  const auto part = part_named(group.name);
+  if (!part) {
+    groups_by_name_[lower_ascii(group.name)] = group.id;
+    return;
+  }
+  const Group* whole = this->group(part->whole);
+  CARILLON_ASSERT(whole != nullptr, "a group has a lower number than its parts");
+  std::vector<GroupId>& parts = splits_[whole->id];
+  const auto at = static_cast<std::size_t>(part->number);
+  if (parts.size() <= at) parts.resize(at + 1, whole->id);
+  parts[at] = group.id;
+  wholes_[group.id] = whole->id;
+}
+
+std::vector<GroupId> Catalog::parts_of(GroupId whole) const {
+  const auto found = splits_.find(whole);
+  return found == splits_.end() ? std::vector{whole} : found->second;
+}
+
+std::int32_t Catalog::parts(GroupId whole) const {
+  const auto found = splits_.find(whole);
+  return found == splits_.end() ? 1 : static_cast<std::int32_t>(found->second.size());
+}
+
+GroupId Catalog::part(GroupId whole, std::int32_t bucket) const {
+  const auto found = splits_.find(whole);
+  if (found == splits_.end()) return whole;
+  const auto& parts = found->second;
+  return parts[static_cast<std::size_t>(
+      part_of_bucket(bucket, static_cast<std::int32_t>(parts.size())))];
+}
+
+const Group* Catalog::whole_of(GroupId part) const {
+  const auto found = wholes_.find(part);
+  return group(found == wholes_.end() ? part : found->second);
 }
 
 const Group* Catalog::group(GroupId id) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "jobtracker/store/rows.h"
+#include "shared/job/bucket.h"
 #include "shared/job/schedule.h"
 #include "shared/wire/spec_glance.h"
 
@@ -57,6 +58,18 @@ class Catalog {
   const std::map<GroupId, Group>& groups() const { return groups_; }
   void mark_served(GroupId id);
 
+  // A group that was split is several, each with a row and a table of its own: the first is itself,
+  // the others are known to nobody by name. These are the places that know; all else takes a part
+  // for a group.
+  std::vector<GroupId> parts_of(GroupId whole) const;  // itself, where it is one
+  std::int32_t parts(GroupId whole) const;             // how many
+  GroupId part(GroupId whole, std::int32_t bucket) const;
+  GroupId part(GroupId whole, const std::string& task_id) const {
+    return splits_.empty() ? whole : part(whole, bucket_of(task_id));
+  }
+  // The group that it is a part of, or is.
+  const Group* whole_of(GroupId part) const;
+
   ActiveDefinition& put_definition(Definition row, JobSpec spec, CompiledSchedule schedule);
   void remove_definition(DefinitionId id);
   ActiveDefinition* definition(DefinitionId id);
@@ -90,6 +103,8 @@ class Catalog {
  private:
   std::map<GroupId, Group> groups_;
   std::unordered_map<std::string, GroupId> groups_by_name_;  // lower case
+  std::map<GroupId, std::vector<GroupId>> splits_;           // groups of several parts, in order
+  std::map<GroupId, GroupId> wholes_;                        // of all parts but the first
   std::map<DefinitionId, std::unique_ptr<ActiveDefinition>> definitions_;
   std::unordered_map<DefinitionId, ActiveDefinition*> definitions_by_id_;  // looked up all the time
   std::map<std::pair<GroupId, std::string>, DefinitionId> definitions_by_task_;

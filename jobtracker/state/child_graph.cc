@@ -20,7 +20,8 @@ ChildGraph::Task ChildGraph::task_of(const std::string& group, const std::string
 
 const ActiveDefinition* ChildGraph::definition_of(const Task& task) const {
   const Group* group = catalog_.group(task.first);
-  return group == nullptr ? nullptr : catalog_.definition(group->id, task.second);
+  if (group == nullptr) return nullptr;
+  return catalog_.definition(catalog_.part(group->id, task.second), task.second);
 }
 
 std::vector<ChildGraph::Task> ChildGraph::children_of(const Task& task,
@@ -62,11 +63,12 @@ void ChildGraph::go_on(const std::shared_ptr<Walk>& walk) {
     const Task task = std::move(walk->to_look_at.front());
     walk->to_look_at.pop_front();
     const Group* group = catalog_.group(task.first);
-    if (group == nullptr || ownership_.has(group->id)) {
+    const GroupId part = group == nullptr ? GroupId{} : catalog_.part(group->id, task.second);
+    if (group == nullptr || ownership_.has(part)) {
       for (Task& child : children_of(task, {})) walk->find(std::move(child));
       continue;
     }
-    const ReadDefinition question{.group = group->id, .task_id = task.second};
+    const ReadDefinition question{.group = part, .task_id = task.second};
     return batcher_.ask(question, [this, walk, task](Result<ReadAnswer> answer) {
       if (!answer.ok()) return walk->then(answer.error());
       auto& children = walk->foreign[task];

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "jobtracker/store/cluster_view.h"
 #include "jobtracker/store/partitions.h"
@@ -14,7 +18,11 @@ namespace carillon::jobtracker {
 // Thread: the loop.
 class Ownership {
  public:
-  void begin(Partitions owned) { owned_ = owned; }
+  // `epochs`: of the partitions.
+  void begin(Partitions owned, std::map<std::int32_t, std::int64_t> epochs) {
+    owned_ = owned;
+    epochs_ = std::move(epochs);
+  }
   void saw(const ClusterView& view) {
     std::map<SessionId, std::string> addresses;
     for (const ClusterView::Tracker& one : view.trackers) addresses[one.session] = one.address;
@@ -30,26 +38,37 @@ class Ownership {
   bool has_client_group(const std::string& name) const {
     return owned_.test(static_cast<std::size_t>(partition_of_client_group(name)));
   }
+  bool has_all(const std::vector<GroupId>& parts) const {
+    return std::all_of(parts.begin(), parts.end(), [this](GroupId part) { return has(part); });
+  }
+  std::int64_t epoch(GroupId part) const {
+    const auto found = epochs_.find(partition_of(part));
+    return found == epochs_.end() ? 0 : found->second;
+  }
   bool has_all() const { return owned_.all(); }
   bool are_several() const { return are_several_; }
   const Partitions& owned() const { return owned_; }
   // For who asks about a group that is another's. Between two owners it has none: come again.
-  wire::Message elsewhere(GroupId group) const { return elsewhere(partition_of(group)); }
+  // `parts`: how many the group has that it is about.
+  wire::Message elsewhere(GroupId group, std::int32_t parts) const {
+    return elsewhere(partition_of(group), parts == 1 ? 0 : parts);
+  }
   wire::Message elsewhere(const std::string& client_group) const {
-    return elsewhere(partition_of_client_group(client_group));
+    return elsewhere(partition_of_client_group(client_group), 0);
   }
 
  private:
-  wire::Message elsewhere(std::int32_t partition) const {
+  wire::Message elsewhere(std::int32_t partition, std::int32_t parts) const {
     const auto at = static_cast<std::size_t>(partition);
     if (!addresses_[at].empty() && !owned_.test(at)) {
-      return wire::Elsewhere{.address = addresses_[at]};
+      return wire::Elsewhere{.address = addresses_[at], .parts = parts};
     }
     return wire::ErrorReply{
         Error{ErrorCode::kUnavailable, "no job tracker looks after that just now, try again"}};
   }
 
   Partitions owned_ = all_partitions();
+  std::map<std::int32_t, std::int64_t> epochs_{};
   std::array<std::string, kPartitions> addresses_{};
   bool are_several_ = false;
 };

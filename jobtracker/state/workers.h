@@ -27,6 +27,7 @@ struct Worker {
   std::string name{};
   std::string address{};
   GroupId group{};
+  std::vector<GroupId> parts{};  // of the group, whose jobs it gets here: all that are ours
   std::int32_t threads = 1;
   RunKinds kinds = RunKinds::all();
   std::map<std::string, std::string> labels{};
@@ -90,7 +91,9 @@ class Workers {
     auto& place = workers_[session];
     if (place) remove_from_group(*place);
     place = std::make_unique<Worker>(std::move(worker));
-    members_[{place->group, place->kinds}].workers.push_back(place.get());
+    for (const GroupId part : place->parts) {
+      members_[{part, place->kinds}].workers.push_back(place.get());
+    }
     return *place;
   }
   Worker* find(SessionId session) {
@@ -142,9 +145,11 @@ class Workers {
   };
 
   void remove_from_group(const Worker& worker) {
-    const auto found = members_.find({worker.group, worker.kinds});
-    std::erase(found->second.workers, &worker);
-    if (found->second.workers.empty()) members_.erase(found);
+    for (const GroupId part : worker.parts) {
+      const auto found = members_.find({part, worker.kinds});
+      std::erase(found->second.workers, &worker);
+      if (found->second.workers.empty()) members_.erase(found);
+    }
   }
 
   std::unordered_map<SessionId, std::unique_ptr<Worker>> workers_;

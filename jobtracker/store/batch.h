@@ -125,6 +125,7 @@ struct Purge {
 // Who looks after the group has triggered it, or cannot.
 struct RemoveInbox {
   std::int64_t id = 0;
+  GroupId to{};  // it is of that group, and stays for who looks after it
 };
 
 // An alarm was delivered, or is given up: all its lines go.

@@ -412,7 +412,14 @@ Result<Outcome> MemoryBatch::apply(const AddLog& add) {
 }
 
 Result<Outcome> MemoryBatch::apply(const RemoveInbox& remove) {
-  put(tables_.inbox, remove.id, std::nullopt);
+  const auto found = tables_.inbox.find(remove.id);
+  if (remove.to && found != tables_.inbox.end()) {
+    InboxRow row = found->second;
+    row.group = remove.to;
+    put(tables_.inbox, remove.id, std::optional{std::move(row)});
+  } else {
+    put(tables_.inbox, remove.id, std::nullopt);
+  }
   return done();
 }
 

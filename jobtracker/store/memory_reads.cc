@@ -164,6 +164,10 @@ class MemoryReads {
     return Error{ErrorCode::kInvalidArgument, "a read-only store makes no groups"};
   }
 
+  Result<ReadAnswer> operator()(const SplitGroup&) const {
+    return Error{ErrorCode::kInvalidArgument, "a read-only store splits no groups"};
+  }
+
   Result<ReadAnswer> operator()(const ListWaiting& ask) const {
     if (ask.delayed) {
       const auto after = ask.after.value_or(HandOutKey{0, WallTime::min(), JobId{}});
@@ -184,7 +188,7 @@ class MemoryReads {
     ExecutingAnswer answer;
     for (auto next = tables_.executing.upper_bound(ask.after);
          next != tables_.executing.end() && !is_full(answer.jobs, ask.limit); ++next) {
-      if (!ask.group || next->second.job.group == ask.group) answer.jobs.push_back(next->second);
+      if (is_of(ask.groups, next->second.job.group)) answer.jobs.push_back(next->second);
     }
     return ReadAnswer{std::move(answer)};
   }
@@ -196,7 +200,7 @@ class MemoryReads {
       const LogEntry& entry = next->second;
       if (entry.id <= ask.job_id.value) break;  // Ids grow: a job's rows are all above its id.
       if (ask.before_id != 0 && entry.id >= ask.before_id) continue;
-      if (ask.group && entry.group != ask.group) continue;
+      if (!is_of(ask.groups, entry.group)) continue;
       if (!ask.task_id.empty() && entry.task_id != ask.task_id) continue;
       if (ask.job_id && entry.job_id != ask.job_id) continue;
       if (entry.ended_at >= ask.since) answer.entries.push_back(entry);

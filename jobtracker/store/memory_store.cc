@@ -4,6 +4,7 @@
 
 #include "jobtracker/store/names.h"
 #include "shared/base/utf8.h"
+#include "shared/job/bucket.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -117,6 +118,50 @@ Result<Group> MemoryDatabase::make_group(const std::string& name, WallTime now) 
   return group;
 }
 
+Result<Group> MemoryDatabase::split_group(const GroupSplit& split, const Partitions& owned,
+                                          WallTime now) {
+  std::vector<Group> groups;
+  for (const auto& [id, group] : tables_.groups) groups.push_back(group);
+  const auto plan = CARILLON_TRY(plan_split(groups, split, owned, now));
+  const GroupId whole = plan.whole.id;
+  if (tables_.executor_groups.contains(whole)) return executors_error(plan.whole);
+  for (const NewPart& part : plan.parts) {
+    const GroupId id = part.group.id;
+    tables_.groups.emplace(id, part.group);
+    const auto is_its = [&](GroupId group, const std::string& task_id) {
+      return group == whole && part.takes(bucket_of(task_id));
+    };
+    WaitingTable& to = tables_.waiting[id];
+    for (auto [job_id, job] : std::map(tables_.waiting.at(whole).all())) {
+      if (!is_its(whole, job.task_id)) continue;
+      tables_.waiting.at(whole).erase(job_id);
+      job.group = id;
+      to.insert(job);
+    }
+    for (auto [job_id, job] : std::map(tables_.delayed.all())) {
+      if (!is_its(job.group, job.task_id)) continue;
+      tables_.delayed.erase(job_id);
+      job.group = id;
+      tables_.delayed.insert(job);
+    }
+    for (auto& [job_id, row] : tables_.executing) {
+      if (is_its(row.job.group, row.job.task_id)) row.job.group = id;
+    }
+    for (auto& [definition_id, row] : tables_.definitions) {
+      if (is_its(row.group, row.task_id)) row.group = id;
+    }
+    for (auto& [inbox_id, row] : tables_.inbox) {
+      if (is_its(row.group, row.task_id)) row.group = id;
+    }
+    for (const auto& [key, holder] : std::map(tables_.keys)) {
+      if (!is_its(key.first, key.second)) continue;
+      tables_.keys.erase(key);
+      tables_.keys.emplace(std::pair{id, key.second}, holder);
+    }
+  }
+  return plan.whole;
+}
+
 MemoryStore::MemoryStore(MemoryDatabase& database, const StoreSession& session, const Clock& clock)
     : database_(database),
       session_(session),
@@ -181,6 +226,11 @@ Result<ReadAnswer> MemoryStore::read(const Read& question) {
     auto group = CARILLON_TRY(database_.make_group(make->name, clock_.wall_now()));
     return ReadAnswer{GroupAnswer{std::move(group)}};
   }
+  if (const auto* ask = std::get_if<SplitGroup>(&question)) {
+    if (database_.tracker(session_) == nullptr) return fenced_error(session_);
+    auto group = CARILLON_TRY(database_.split_group(ask->split, start_.owned, clock_.wall_now()));
+    return ReadAnswer{GroupAnswer{std::move(group)}};
+  }
   auto answer = CARILLON_TRY(database_.read(question, start_.owned));
   if (auto* clock = std::get_if<ClockAnswer>(&answer)) *clock = read_clock();
   if (auto* start = std::get_if<StartAnswer>(&answer)) {
@@ -188,6 +238,7 @@ Result<ReadAnswer> MemoryStore::read(const Read& question) {
     start->id_high = start_.id_high;
     start->last_alive = start_.last_alive;
     start->last_alive_of = start_.last_alive_of;
+    start->epochs = start_.epochs;
     start->owned = start_.owned;
     if (is_shared_) start->number = start_.number;
     keep_owned(*start);
@@ -196,7 +247,7 @@ Result<ReadAnswer> MemoryStore::read(const Read& question) {
 }
 
 Result<ReadAnswer> MemoryReader::read(const Read& question) {
-  if (std::holds_alternative<MakeGroup>(question)) {
+  if (std::holds_alternative<MakeGroup>(question) || std::holds_alternative<SplitGroup>(question)) {
     return Error{ErrorCode::kInvalidArgument, "a read-only store makes no groups"};
   }
   return database_.read(question);

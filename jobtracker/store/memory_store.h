@@ -52,6 +52,8 @@ class MemoryDatabase {
   // `owned`: what is read for the loop is of the groups of these partitions.
   Result<ReadAnswer> read(const Read& question, Partitions owned = all_partitions()) const;
   Result<Group> make_group(const std::string& name, WallTime now);
+  // Not while an apply() may be taken back.
+  Result<Group> split_group(const GroupSplit& split, const Partitions& owned, WallTime now);
 
   // It has a clock of its own from now on, by so much ahead of those who ask.
   void set_clock_ahead(Duration by) { clock_ahead_ = by; }

@@ -6,6 +6,7 @@
 
 #include "carillon/job_spec.h"
 #include "shared/base/utf8.h"
+#include "shared/job/bucket.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -55,6 +56,22 @@ bool is_group_table(std::string_view table) {
          std::all_of(table.begin(), table.end(), is_table_character);
 }
 
+std::string part_name(std::string_view whole, std::int32_t number) {
+  return std::string{whole} + "/" + std::to_string(number);
+}
+
+std::optional<PartName> part_named(std::string_view name) {
+  const auto slash = name.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = name.substr(slash + 1);
+  PartName part{.whole = std::string{name.substr(0, slash)}};
+  const auto [end, failure] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), part.number);
+  const bool fine = failure == std::errc{} && end == digits.data() + digits.size() &&
+                    part.number > 0 && part.number < kPartsMax;
+  return fine ? std::optional{part} : std::nullopt;
+}
+
 std::string made_task_id(JobId id) {
   return std::string{kMadeTaskIdPrefix} + std::to_string(id.value);
 }
@@ -68,14 +85,6 @@ std::optional<JobId> job_of_task_id(std::string_view task_id) {
     return std::nullopt;
   }
   return JobId{number};
-}
-
-int bucket_of(std::string_view task_id) {
-  std::uint64_t hash = 0xCBF29CE484222325U;
-  for (const char c : task_id) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
-  }
-  return static_cast<int>(hash % kBuckets);
 }
 
 std::string_view storable_message(std::string_view message, std::string& storage) {

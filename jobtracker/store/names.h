@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -13,7 +14,6 @@ namespace carillon::jobtracker {
 
 inline constexpr std::size_t kGroupsMax = 10'000;
 inline constexpr std::size_t kLogMessageBytesMax = 4096;
-inline constexpr int kBuckets = 64;
 
 // Group names are unique without regard to case. 1 to 64 characters of [A-Za-z0-9._-].
 Status check_group_name(std::string_view name);
@@ -27,13 +27,18 @@ std::string new_group_table(std::string_view group_name,
 // Whether a text may stand as a group's table in SQL. The only way a name gets into a statement.
 bool is_group_table(std::string_view table);
 
+// A part of a split group, but the first, is named "NAME/1" and so on, which nobody can name.
+struct PartName {
+  std::string whole{};
+  std::int32_t number = 0;
+};
+std::string part_name(std::string_view whole, std::int32_t number);
+std::optional<PartName> part_named(std::string_view name);  // none: it is no such name
+
 // The task id of a job for which none was chosen: "job-<id>".
 std::string made_task_id(JobId id);
 // The job that a made-up task id names.
 std::optional<JobId> job_of_task_id(std::string_view task_id);
-
-// A job's bucket: FNV-1a of its task id, modulo kBuckets.
-int bucket_of(std::string_view task_id);
 
 // What the log keeps of a message: valid UTF-8, bytes that are none replaced, cut at a character to
 // kLogMessageBytesMax. Nothing that a run says can make its end impossible to store. The answer is

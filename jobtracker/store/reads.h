@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "jobtracker/store/group_parts.h"
 #include "jobtracker/store/partitions.h"
 #include "jobtracker/store/push_rows.h"
 #include "jobtracker/store/rows.h"
@@ -40,7 +41,8 @@ struct StartAnswer {
   WallTime last_alive{};
   // Of partitions where that is another time.
   std::map<std::int32_t, WallTime> last_alive_of{};
-  Partitions owned = all_partitions();  // all else that is of groups is of theirs
+  std::map<std::int32_t, std::int64_t> epochs{};  // of the partitions that are looked after
+  Partitions owned = all_partitions();            // all else that is of groups is of theirs
   // Told apart by it from other sessions that work on the store now; none: there can be no others.
   std::optional<std::int32_t> number{};
   ClockAnswer clock{};
@@ -139,6 +141,10 @@ struct ExecutorResultsAnswer {
 struct MakeGroup {
   std::string name{};
 };
+// Splits a group; asked before anything is known of it. The answer is the group itself.
+struct SplitGroup {
+  GroupSplit split{};
+};
 struct GroupAnswer {
   Group group{};
 };
@@ -152,7 +158,7 @@ struct ListWaiting {
   std::int64_t limit = 0;
 };
 struct ListExecuting {
-  GroupId group{};  // 0: all
+  std::vector<GroupId> groups{};  // none: all
   JobId after{};
   std::int64_t limit = 0;
 };
@@ -161,9 +167,9 @@ struct ExecutingAnswer {
 };
 // Newest first.
 struct ListHistory {
-  GroupId group{};        // 0: all
-  std::string task_id{};  // empty: all
-  JobId job_id{};         // 0: all; rows with a smaller id are not looked at
+  std::vector<GroupId> groups{};  // none: all
+  std::string task_id{};          // empty: all
+  JobId job_id{};                 // 0: all; rows with a smaller id are not looked at
   WallTime since{};
   std::int64_t before_id = 0;  // page: log rows with a smaller id; 0: from the newest
   std::int64_t limit = 0;
@@ -200,8 +206,8 @@ struct NodesAnswer {
 
 using Read = std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelayed, Find,
                           ReadDefinition, ReadOccurrences, ReadFeedback, ReadInbox, ReadExecutors,
-                          ReadExecutorResults, MakeGroup, ListWaiting, ListExecuting, ListHistory,
-                          ListOutput, CountWaiting, ListNodes>;
+                          ReadExecutorResults, MakeGroup, SplitGroup, ListWaiting, ListExecuting,
+                          ListHistory, ListOutput, CountWaiting, ListNodes>;
 // ReadDue, ReadUpcoming, ReadDelayed, ListWaiting: JobsAnswer. ReadOccurrences: OccurrencesAnswer.
 struct OccurrencesAnswer {
   std::vector<WaitingJob> waiting{};

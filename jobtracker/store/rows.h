@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -190,6 +191,11 @@ struct Group {
 
   bool operator==(const Group&) const = default;
 };
+
+// None: of any.
+inline bool is_of(const std::vector<GroupId>& groups, GroupId group) {
+  return groups.empty() || std::find(groups.begin(), groups.end(), group) != groups.end();
+}
 
 // A child that is to be triggered by who looks after its group.
 struct InboxRow {

@@ -67,6 +67,7 @@ void take_partitions(const std::vector<LaneNote>& lanes, const PartitionNotes& p
     now.owner = is_ours ? session.session : SessionId{};
     beginning.noted[partition] = now;
     if (!is_ours) continue;
+    start.epochs[partition] = ++beginning.noted[partition].epoch;
     start.owned.set(static_cast<std::size_t>(partition));
     start.last_alive_of[partition] = now.alive_before;
     start.last_alive = std::max(start.last_alive, now.alive_before);

@@ -35,6 +35,7 @@ struct SessionStart {
   // As StartAnswer has them.
   WallTime last_alive{};
   std::map<std::int32_t, WallTime> last_alive_of{};
+  std::map<std::int32_t, std::int64_t> epochs{};
   Partitions owned{};
   std::int32_t number = 0;
 
@@ -53,6 +54,7 @@ struct LaneNote {
 struct PartitionNote {
   SessionId owner{};  // 0: nobody
   WallTime alive_before{};
+  std::int64_t epoch = 0;  // raised by each who takes it
 };
 using PartitionNotes = std::map<std::int32_t, PartitionNote>;
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "shared/job/bucket.h"
 #include "shared/wire/layout.h"
 #include "shared/wire/messages.h"
 #include "shared/wire/spec_layout.h"
@@ -12,7 +13,7 @@ inline constexpr NumberRange kRange<ErrorCode>{1, 8};
 template <>
 inline constexpr NumberRange kRange<SubmitStatus>{0, 3};
 template <>
-inline constexpr NumberRange kRange<Verb>{0, 5};
+inline constexpr NumberRange kRange<Verb>{0, 6};
 template <>
 inline constexpr NumberRange kRange<RunOutcome>{0, 6};
 template <>
@@ -68,7 +69,7 @@ struct Layout<Act> {
       slot("group", &Act::group),     slot("task_id", &Act::task_id),
       slot("job_id", &Act::job_id),   bytes("payload", &Act::payload),
       slot("force", &Act::force),     slot("addresses", &Act::addresses, kAddressesMax),
-      slot("token", &Act::token)};
+      slot("token", &Act::token),     slot("parts", &Act::parts)};
 };
 
 template <>
@@ -112,11 +113,19 @@ struct Layout<Register> {
 };
 
 template <>
+struct Layout<OwnedPart> {
+  static constexpr std::string_view kName = "OwnedPart";
+  static constexpr std::tuple kSlots{slot("part", &OwnedPart::part),
+                                     slot("epoch", &OwnedPart::epoch)};
+};
+
+template <>
 struct Layout<Registered> {
   static constexpr std::string_view kName = "Registered";
-  static constexpr std::tuple kSlots{slot("lease", &Registered::lease),
-                                     slot("pull_interval", &Registered::pull_interval),
-                                     slot("tracker_session", &Registered::tracker_session)};
+  static constexpr std::tuple kSlots{
+      slot("lease", &Registered::lease), slot("pull_interval", &Registered::pull_interval),
+      slot("tracker_session", &Registered::tracker_session), slot("parts", &Registered::parts),
+      slot("owned", &Registered::owned, kPartsMax)};
 };
 
 template <>
@@ -162,7 +171,8 @@ struct Layout<RunResult> {
                                      slot("message", &RunResult::message),
                                      slot("started_at", &RunResult::started_at),
                                      slot("ended_at", &RunResult::ended_at),
-                                     slot("later", &RunResult::later)};
+                                     slot("later", &RunResult::later),
+                                     slot("bucket", &RunResult::bucket)};
 };
 
 template <>
@@ -261,7 +271,8 @@ struct Layout<Feedback> {
 template <>
 struct Layout<Elsewhere> {
   static constexpr std::string_view kName = "Elsewhere";
-  static constexpr std::tuple kSlots{slot("address", &Elsewhere::address)};
+  static constexpr std::tuple kSlots{slot("address", &Elsewhere::address),
+                                     slot("parts", &Elsewhere::parts)};
 };
 
 }  // namespace carillon::wire

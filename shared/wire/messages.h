@@ -72,7 +72,8 @@ enum class Verb : int {
   kResume = 2,
   kTrigger = 3,
   kKill = 4,
-  kAddExecutors = 5  // to a group, by hand
+  kAddExecutors = 5,  // to a group, by hand
+  kSplitGroup = 6     // into parts
 };
 
 struct Act {
@@ -86,6 +87,7 @@ struct Act {
   // kTrigger: of the job's executors, only these; kAddExecutors: who they are.
   std::vector<std::string> addresses{};
   std::optional<std::string> token{};  // kAddExecutors: for calls; none: as it is
+  std::int32_t parts = 0;              // kSplitGroup: so many: 2, 4, 8, 16, 32 or 64
 };
 
 struct Acted {
@@ -140,10 +142,20 @@ struct Register {
   std::int64_t number = 0;      // counts from 1; 0: not said
 };
 
+// A part of a node group that the answering job tracker looks after.
+struct OwnedPart {
+  std::int32_t part = 0;
+  std::int64_t epoch = 0;  // of two that say so, the one with the higher does
+};
+
 struct Registered {
   Duration lease{};                  // a session not heard of for so long is dead
   Duration pull_interval{};          // pull at least this often
   std::int64_t tracker_session = 0;  // another one than before: the job tracker was restarted
+  // Of a group that was split: how many parts it has, and those of this job tracker. The others are
+  // to be had from others, where a task tracker registers likewise.
+  std::int32_t parts = 0;
+  std::vector<OwnedPart> owned{};
 };
 
 // Renews the lease, and replaces the credit: the tracker may have handed out up to `window` jobs
@@ -194,6 +206,8 @@ struct RunResult {
   WallTime started_at{};
   WallTime ended_at{};
   Duration later{};
+  std::int32_t bucket =
+      -1;  // of its task id: to whose part of a split group it belongs; -1: unsaid
 };
 
 struct Report {
@@ -287,9 +301,10 @@ struct Feedback {
 
 // Nothing was done; it is to be sent to that job tracker, as it is. Without an address: the message
 // is about node groups of several job trackers, and is to be sent in parts, one for each node
-// group, numbered anew.
+// group, numbered anew; where it is about one group that was split, one for each part of that.
 struct Elsewhere {
-  std::string address{};  // "tcp://host-2:35001"
+  std::string address{};   // "tcp://host-2:35001"
+  std::int32_t parts = 0;  // of the node group, if it was split; see shared/job/bucket.h
 };
 
 // ---- either way ----

@@ -4,6 +4,9 @@
 #include <unordered_set>
 #include <utility>
 
+#include "shared/job/bucket.h"
+#include "tasktracker/attempt_hash.h"
+
 namespace carillon::tasktracker {
 namespace {
 
@@ -12,7 +15,15 @@ constexpr double kMeanShare = 1.0 / 16;  // of the newest run in the mean
 }  // namespace
 
 Fetcher::Fetcher(FetcherConfig config)
-    : config_(std::move(config)), register_again_(config_.register_again) {}
+    : config_(std::move(config)),
+      register_again_(config_.register_again),
+      holdings_(std::make_shared<Holdings>()) {}
+
+Fetcher::Fetcher(FetcherConfig config, const Fetcher& other)
+    : config_(std::move(config)),
+      taking_(other.taking_),
+      register_again_(config_.register_again),
+      holdings_(other.holdings_) {}
 
 void Fetcher::on_connected() { state_ = State::kMustRegister; }
 
@@ -29,9 +40,11 @@ void Fetcher::on_registered(const wire::Registered& registered, SteadyTime now) 
     // It counts its hand-outs from 1 again, and has answered nothing.
     handout_seen_ = 0;
     answered_ = 0;
+    credit_ = 0;
+    older_credit_ = 0;
   }
   tracker_session_ = registered.tracker_session;
-  credit_ = 0;
+  older_credit_ = std::max(older_credit_, std::exchange(credit_, 0));
   // They may have been lost. That they were answered is not said: this may be the late answer to an
   // earlier registration, with a hand-out on its way that names a pull before them.
   given_up_ = pull_number_;
@@ -42,6 +55,7 @@ void Fetcher::on_registered(const wire::Registered& registered, SteadyTime now) 
 void Fetcher::on_pulled(const wire::Pulled& pulled, SteadyTime now) {
   if (pulled.number <= answered_ || pulled.number > pull_number_) return;
   answered_ = pulled.number;
+  if (answered_ == pull_number_) older_credit_ = 0;
   forget_old_pulls(now);
   for (const SentPull& sent : pulls_) {
     if (sent.number == pulled.number) lease_from_ = sent.at;
@@ -79,22 +93,23 @@ Status Fetcher::on_hand_out(wire::HandOut& hand_out, SteadyTime now) {
     return Error{ErrorCode::kConflict, "it crossed a registration"};
   }
   credit_ = std::max(0, credit_ - static_cast<int>(hand_out.jobs.size()));
+  older_credit_ = std::max(0, older_credit_ - static_cast<int>(hand_out.jobs.size()));
+  if (credit_ == 0) used_up_at_ = now;
   forget_old_pulls(now);
   const bool in_time = std::any_of(pulls_.begin(), pulls_.end(), [&](const SentPull& sent) {
     return sent.number == hand_out.pull;
   });
   if (!in_time) {
-    counts_.refused += hand_out.jobs.size();
+    on_others_hand_out(hand_out.jobs.size(), now);
     hand_out.jobs.clear();
-    // The next pull tells that they are not held.
-    holding_at_ = now;
-    pull_now_ = true;
     return Error{ErrorCode::kTimeout, "it answers a pull older than the lease"};
   }
   std::erase_if(hand_out.jobs, [this](const wire::HandedJob& job) {
-    const bool is_new = held_.emplace(job.id, false).second;
+    const bool is_new =
+        holdings_->jobs.emplace(job.id, Holdings::Job{.bucket = carillon::bucket_of(job.task_id)})
+            .second;
     if (is_new) {
-      ++unfinished_;
+      ++holdings_->unfinished;
       ++counts_.handed;
     } else {
       ++counts_.duplicates;
@@ -104,32 +119,45 @@ Status Fetcher::on_hand_out(wire::HandOut& hand_out, SteadyTime now) {
   return {};
 }
 
+// The next pull tells that they are not held.
+void Fetcher::on_others_hand_out(std::size_t jobs, SteadyTime now) {
+  counts_.refused += jobs;
+  holding_at_ = now;
+  pull_now_ = true;
+}
+
+int Fetcher::bucket_of(const wire::AttemptId& id) const {
+  const auto found = holdings_->jobs.find(id);
+  return found == holdings_->jobs.end() ? -1 : found->second.bucket;
+}
+
 void Fetcher::on_finished(const wire::AttemptId& id, Duration run_time) {
-  const auto found = held_.find(id);
-  if (found == held_.end() || found->second) return;
-  found->second = true;
-  --unfinished_;
+  const auto found = holdings_->jobs.find(id);
+  if (found == holdings_->jobs.end() || found->second.is_finished) return;
+  found->second.is_finished = true;
+  --holdings_->unfinished;
   // Runs of less than a microsecond count as one.
   const auto micros = static_cast<double>(std::max<std::int64_t>(run_time.count(), 1));
-  mean_run_us_ = mean_run_us_ == 0 ? micros : mean_run_us_ + (micros - mean_run_us_) * kMeanShare;
+  double& mean = holdings_->mean_run_us;
+  mean = mean == 0 ? micros : mean + (micros - mean) * kMeanShare;
 }
 
 void Fetcher::on_confirmed(const wire::AttemptId& id) {
-  const auto found = held_.find(id);
+  const auto found = holdings_->jobs.find(id);
   // A tracker may confirm what it knows to have ended otherwise; what runs is still held then.
-  if (found != held_.end() && found->second) held_.erase(found);
+  if (found != holdings_->jobs.end() && found->second.is_finished) holdings_->jobs.erase(found);
 }
 
 void Fetcher::on_given_back(const std::vector<wire::AttemptId>& ids) {
   for (const wire::AttemptId& id : ids) {
-    const auto found = held_.find(id);
-    if (found == held_.end() || found->second) continue;
-    held_.erase(found);
-    --unfinished_;
+    const auto found = holdings_->jobs.find(id);
+    if (found == holdings_->jobs.end() || found->second.is_finished) continue;
+    holdings_->jobs.erase(found);
+    --holdings_->unfinished;
   }
   // What runs takes longer than what ran before: nothing is fetched ahead until that changes.
   const auto long_run = static_cast<double>(config_.prefetch_work.count() * config_.threads + 1);
-  mean_run_us_ = std::max(mean_run_us_, long_run);
+  holdings_->mean_run_us = std::max(holdings_->mean_run_us, long_run);
   pull_now_ = true;
 }
 
@@ -141,14 +169,14 @@ void Fetcher::set_taking(bool taking) {
 bool Fetcher::has_lease(SteadyTime now) const { return lease_from_ && now < *lease_from_ + lease_; }
 
 int Fetcher::prefetch() const {
-  if (mean_run_us_ == 0) return 0;
+  if (holdings_->mean_run_us == 0) return 0;
   const double jobs =
-      config_.threads * static_cast<double>(config_.prefetch_work.count()) / mean_run_us_;
+      config_.threads * static_cast<double>(config_.prefetch_work.count()) / holdings_->mean_run_us;
   return static_cast<int>(std::min<double>(jobs, config_.prefetch_max));
 }
 
 int Fetcher::window() const {
-  return taking_ ? std::max(0, config_.threads + prefetch() - unfinished_) : 0;
+  return taking_ ? std::max(0, std::min(room(), share_.value_or(room()))) : 0;
 }
 
 bool Fetcher::must_register(SteadyTime now) const {
@@ -176,8 +204,10 @@ bool Fetcher::is_worth_a_pull() const {
   if (wanted > credit_) {
     // A thread without work is urgent. As long as the queue feeds them all, a quarter is soon
     // enough.
-    return unfinished_ < config_.threads || wanted - credit_ >= std::max(1, capacity / 4);
+    return unfinished() < config_.threads || wanted - credit_ >= std::max(1, capacity / 4);
   }
+  // Another one waits for what this one does not use.
+  if (share_ && wanted < credit_) return wanted == 0 || credit_ - wanted >= capacity / 4;
   return credit_ - wanted > config_.threads + prefetch() / 4;
 }
 
@@ -215,9 +245,9 @@ std::vector<wire::Held> Fetcher::everything_held(
   const std::unordered_set<wire::AttemptId, AttemptHash> not_started(waiting.begin(),
                                                                      waiting.end());
   std::vector<wire::Held> all;
-  all.reserve(held_.size());
-  for (const auto& [id, finished] : held_) {
-    all.push_back({.id = id, .started = finished || !not_started.contains(id)});
+  all.reserve(held());
+  for (const auto& [id, job] : holdings_->jobs) {
+    all.push_back({.id = id, .started = job.is_finished || !not_started.contains(id)});
   }
   std::sort(all.begin(), all.end(),
             [](const wire::Held& one, const wire::Held& other) { return one.id < other.id; });
@@ -239,15 +269,17 @@ wire::Register Fetcher::make_register(SteadyTime now, const std::vector<wire::At
           .version = config_.version,
           .holding = everything_held(waiting),
           .address = config_.address,
-          .number = ++register_number_};
+          .number = ++holdings_->registers};
 }
 
 wire::Pull Fetcher::make_pull(SteadyTime now, std::optional<std::vector<wire::AttemptId>> waiting) {
   forget_old_pulls(now);
   pull_now_ = false;
   pulled_at_ = now;
+  older_credit_ = std::max(older_credit_, credit_);
   credit_ = window();
-  pulls_.push_back({.number = ++pull_number_, .at = now});
+  pull_number_ = ++holdings_->pulls;
+  pulls_.push_back({.number = pull_number_, .at = now});
   ++counts_.pulls;
   wire::Pull pull{.session = config_.session,
                   .number = pull_number_,

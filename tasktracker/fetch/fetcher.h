@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -12,7 +13,7 @@
 #include "carillon/result.h"
 #include "carillon/time.h"
 #include "shared/wire/messages.h"
-#include "tasktracker/attempt_hash.h"
+#include "tasktracker/fetch/holdings.h"
 
 namespace carillon::tasktracker {
 
@@ -52,12 +53,12 @@ struct FetcherCounts {
 // tracker than the one that it is registered with, which may know nothing of its jobs; nor one that
 // comes while a registration is not answered, which has told that they are not held.
 //
-// "Held" is a job from its hand-out until its result was confirmed or it was given back.
-//
 // Thread: the loop. Pure: time and messages come in as values, messages to send go out.
 class Fetcher {
  public:
   explicit Fetcher(FetcherConfig config);
+  // With another job tracker, beside `other`: what is held is one for both.
+  Fetcher(FetcherConfig config, const Fetcher& other);
 
   void on_connected();
   void on_disconnected();
@@ -74,6 +75,18 @@ class Fetcher {
   void on_finished(const wire::AttemptId& id, Duration run_time);
   void on_confirmed(const wire::AttemptId& id);
   void on_given_back(const std::vector<wire::AttemptId>& ids);
+
+  // A hand-out of it was not run: it is to be told what is held.
+  void on_others_hand_out(std::size_t jobs, SteadyTime now);
+
+  // No more than so many are asked for; none: as many as there is room for.
+  void set_share(std::optional<int> share) { share_ = share; }
+  // Jobs that its tracker may hand out yet, whatever it is told now.
+  int owed() const { return is_registered() ? std::max(credit_, older_credit_) : 0; }
+  // Its tracker has lately handed out all that it was allowed.
+  bool is_hungry(SteadyTime now) const { return used_up_at_ && now < hungry_until(); }
+  SteadyTime hungry_until() const { return *used_up_at_ + kHungry; }  // Requires: it was hungry.
+  std::int64_t tracker_session() const { return tracker_session_; }
 
   // Whether any jobs are wanted at all.
   void set_taking(bool taking);
@@ -94,16 +107,22 @@ class Fetcher {
   std::optional<SteadyTime> next_time() const;
 
   bool is_registered() const { return state_ == State::kRegistered; }
-  bool is_holding(const wire::AttemptId& id) const { return held_.contains(id); }
-  std::size_t held() const { return held_.size(); }
+  bool is_holding(const wire::AttemptId& id) const { return holdings_->jobs.contains(id); }
+  std::size_t held() const { return holdings_->jobs.size(); }
+  // Of its task id; -1: it is not held.
+  int bucket_of(const wire::AttemptId& id) const;
   // Handed out and not finished: in the queue or on a thread.
-  int unfinished() const { return unfinished_; }
+  int unfinished() const { return holdings_->unfinished; }
+  // Jobs that there is room for, whoever hands them out.
+  int room() const { return config_.threads + prefetch() - holdings_->unfinished; }
   bool has_lease(SteadyTime now) const;
   Duration lease() const { return lease_; }
   int prefetch() const;
   const FetcherCounts& counts() const { return counts_; }
 
  private:
+  static constexpr Duration kHungry = std::chrono::milliseconds{200};
+
   enum class State { kDisconnected, kMustRegister, kRegistering, kRefused, kRegistered };
   struct SentPull {
     std::int64_t number = 0;
@@ -124,7 +143,6 @@ class Fetcher {
   const FetcherConfig config_;
   State state_ = State::kDisconnected;
   bool taking_ = true;
-  std::int64_t register_number_ = 0;
   SteadyTime registered_at_{};  // kRegistering, kRefused: when it was last tried
   Duration register_again_;     // kRegistering: and when it is tried again
   Duration lease_ = std::chrono::seconds{3};
@@ -140,11 +158,13 @@ class Fetcher {
   bool pull_now_ = false;
   SteadyTime holding_at_{};
   std::int64_t handout_seen_ = 0;
-  int credit_ = 0;  // jobs that the tracker may still hand out without another pull
+  int credit_ = 0;        // jobs that the tracker may still hand out without another pull
+  int older_credit_ = 0;  // and until it has answered the newest pull
+  std::optional<int> share_{};
+  std::optional<SteadyTime> used_up_at_{};
 
-  std::unordered_map<wire::AttemptId, bool, AttemptHash> held_{};  // true: finished
-  int unfinished_ = 0;
-  double mean_run_us_ = 0;  // 0: not measured
+  // Shared with the Fetchers of the worker's other job trackers.
+  const std::shared_ptr<Holdings> holdings_;
   FetcherCounts counts_{};
 };
 

@@ -91,7 +91,8 @@ void Reporter::replace(Entry& entry, const std::string& why) {
             .outcome = wire::RunOutcome::kFailed,
             .message = clean_text("the job tracker refused its result: " + why, config_.text_max),
             .started_at = result.started_at,
-            .ended_at = result.ended_at};
+            .ended_at = result.ended_at,
+            .bucket = result.bucket};
   entry.replaced = true;
 }
 
@@ -118,7 +119,8 @@ void Reporter::resend_late(SteadyTime now) {
   }
 }
 
-std::optional<wire::Report> Reporter::next_message(SessionId session, SteadyTime now) {
+std::optional<wire::Report> Reporter::next_message(SessionId session, SteadyTime now,
+                                                   const Takes& takes) {
   resend_late(now);
   std::erase_if(for_output_, [&](const wire::AttemptId& id) {
     const auto found = results_.find(id);
@@ -131,12 +133,17 @@ std::optional<wire::Report> Reporter::next_message(SessionId session, SteadyTime
   wire::Report report{.session = session};
   const std::int64_t message = last_message_ + 1;
   std::size_t bytes = 0;
+  std::deque<wire::AttemptId> others;
   while (!to_send_.empty() && report.results.size() < config_.results_max &&
          bytes < config_.message_bytes) {
     const wire::AttemptId id = to_send_.front();
     to_send_.pop_front();
     const auto found = results_.find(id);
     if (found == results_.end()) continue;  // Confirmed before it was sent again.
+    if (takes && !takes(found->second.result)) {
+      others.push_back(id);
+      continue;
+    }
     if (report.results.empty()) report.origin = found->second.origin;
     const bool alone = found->second.alone && !report.results.empty();
     if (alone || found->second.origin != report.origin) {
@@ -151,6 +158,7 @@ std::optional<wire::Report> Reporter::next_message(SessionId session, SteadyTime
     sent_.push_back({.id = id, .again_at = now + config_.resend_after});
     if (found->second.alone) break;
   }
+  to_send_.insert(to_send_.begin(), others.begin(), others.end());
   if (report.results.empty()) return std::nullopt;
   last_message_ = message;
   return report;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -70,7 +71,10 @@ class Reporter {
   void forget_sent();
 
   // The next message to send now, if any; ask until there is none.
-  std::optional<wire::Report> next_message(SessionId session, SteadyTime now);
+  // `takes`: which results the one takes whom it is for; the others keep their places.
+  using Takes = std::function<bool(const wire::RunResult&)>;
+  std::optional<wire::Report> next_message(SessionId session, SteadyTime now,
+                                           const Takes& takes = {});
   // When to ask for messages again, if nothing happens before.
   std::optional<SteadyTime> next_time() const;
 

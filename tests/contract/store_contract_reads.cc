@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "shared/job/bucket.h"
 #include "tests/contract/store_contract.h"
 
 // Groups, and every question that can be asked.
@@ -19,6 +20,67 @@ TEST_P(StoreContract, MakesAGroupOnceWhateverItsCase) {
   EXPECT_EQ(ask<GroupAnswer>(MakeGroup{"mail.eu"}).group, first);
   EXPECT_EQ(ask<GroupAnswer>(MakeGroup{"MAIL.EU"}).group, first);
   EXPECT_EQ(ask<GroupAnswer>(MakeGroup{"Mail.EU"}).group, first);
+}
+
+TEST_P(StoreContract, SplitsAGroupWithEverythingInIt) {
+  std::vector<Operation> adds;
+  std::vector<std::string> tasks;
+  const auto name = [&](const char* kind, int i) {
+    tasks.push_back(std::string{kind} + "-" + std::to_string(i));
+    return tasks.back();
+  };
+  for (int i = 0; i < 16; ++i) {
+    adds.push_back(AddJob{new_keyed_job(name("waiting", i))});
+    auto delayed = new_keyed_job(name("delayed", i));
+    delayed.delayed = true;
+    delayed.trigger_time = kNow + 3600 * kSecond;
+    adds.push_back(AddJob{delayed});
+    adds.push_back(AddExecuting{claimed(new_keyed_job(name("executing", i)))});
+    adds.push_back(AddDefinition{.definition = new_definition(name("defined", i))});
+  }
+  committed(std::move(adds));
+  const GroupId other = make_group("other");
+  const auto found_of = [&](GroupId group, const std::string& task) {
+    const auto found = ask<FindAnswer>(Find{.group = group, .task_id = task});
+    return found.waiting || found.executing || found.definition;
+  };
+
+  const auto whole = ask<GroupAnswer>(SplitGroup{{.group = "DEFAULT", .parts = 4}}).group;
+  EXPECT_EQ(whole.id, group_);
+  const auto start = ask<StartAnswer>(ReadStart{});
+  ASSERT_THAT(start.groups, SizeIs(5));
+  EXPECT_EQ(start.groups[1].id, other);
+  std::vector<GroupId> parts{group_};
+  for (std::size_t i = 2; i < 5; ++i) {
+    parts.push_back(start.groups[i].id);
+    EXPECT_EQ(start.groups[i].name, "default/" + std::to_string(i - 1));
+  }
+  for (const std::string& task : tasks) {
+    const auto its = static_cast<std::size_t>(part_of_bucket(bucket_of(task), 4));
+    for (std::size_t part = 0; part < 4; ++part) {
+      EXPECT_EQ(found_of(parts[part], task), part == its) << task << " in part " << part;
+    }
+  }
+  std::size_t waiting_rows = 0;
+  std::size_t delayed_rows = 0;
+  for (const GroupId part : parts) {
+    waiting_rows += waiting(part).size();
+    delayed_rows += waiting(part, true).size();
+  }
+  EXPECT_EQ(waiting_rows, 16U);
+  EXPECT_EQ(delayed_rows, 16U);
+  EXPECT_THAT(ask<ExecutingAnswer>(ListExecuting{.groups = parts, .limit = 100}).jobs, SizeIs(16));
+
+  const auto again = store_->read(SplitGroup{{.group = "default", .parts = 4}});
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().code, ErrorCode::kInvalidArgument);
+  // What is done with a part from then on, is done with it alone.
+  const auto kept = std::find_if(tasks.begin(), tasks.end(), [](const std::string& task) {
+    return part_of_bucket(bucket_of(task), 4) == 3;
+  });
+  auto twice = new_keyed_job(*kept);
+  twice.group = parts[3];
+  EXPECT_THAT(outcomes({AddJob{twice}}), ElementsAre(OutcomeKind::kTaken));
 }
 
 TEST_P(StoreContract, GivesGroupsOfSimilarNamesTablesOfTheirOwn) {
@@ -250,12 +312,15 @@ TEST_P(StoreReads, ListsExecutingJobsPageByPage) {
   committed(std::move(adds));
   committed(std::move(claims));
 
-  const auto list = [&](GroupId group, JobId after, std::int64_t limit) {
-    return ask<ExecutingAnswer>(ListExecuting{.group = group, .after = after, .limit = limit}).jobs;
+  const auto list = [&](std::vector<GroupId> groups, JobId after, std::int64_t limit) {
+    return ask<ExecutingAnswer>(
+               ListExecuting{.groups = std::move(groups), .after = after, .limit = limit})
+        .jobs;
   };
   EXPECT_EQ(list({}, {}, 100), all);
   EXPECT_THAT(list({}, all[3].job.id, 2), ElementsAre(all[4], all[5]));
-  EXPECT_THAT(list(other, all[3].job.id, 10), ElementsAre(all[6], all[9]));
+  EXPECT_THAT(list({other}, all[3].job.id, 10), ElementsAre(all[6], all[9]));
+  EXPECT_EQ(list({other, all[1].job.group}, {}, 100), all);
 }
 
 TEST_P(StoreReads, ListsHistoryNewestFirstAndFiltered) {
@@ -282,7 +347,7 @@ TEST_P(StoreReads, ListsHistoryNewestFirstAndFiltered) {
   EXPECT_THAT(list({.limit = 2}), ElementsAre(all[0], all[1]));
   EXPECT_THAT(list({.before_id = all[1].id, .limit = 2}), ElementsAre(all[2], all[3]));
   EXPECT_THAT(list({.since = kNow + 10 * kSecond}), ElementsAre(all[0], all[1]));
-  EXPECT_THAT(list({.group = other, .task_id = "even"}), ElementsAre(all[5], all[11]));
+  EXPECT_THAT(list({.groups = {other}, .task_id = "even"}), ElementsAre(all[5], all[11]));
   EXPECT_THAT(list({.job_id = all[4].job_id}), ElementsAre(all[4]));
   EXPECT_THAT(list({.task_id = "even "}), IsEmpty());
 }

@@ -192,6 +192,10 @@ class JobClient {
   Result<ActAnswer> add_executors(const std::string& group, std::vector<std::string> addresses,
                                   std::optional<std::string> token = {});
 
+  // Splits a node group into so many parts, 2, 4, 8, 16, 32 or 64, which several job trackers may
+  // look after; order of hand-out is within a part. It is not undone.
+  Result<ActAnswer> split_group(const std::string& group, std::int32_t parts);
+
   // A page of rows each; the fields of a row stand in docs/protocol.md.
   Result<RowPage> list(const RowFilter& filter = {});       // definitions
   Result<RowPage> waiting(const RowFilter& filter = {});    // jobs to run

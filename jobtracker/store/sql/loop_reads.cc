@@ -287,6 +287,10 @@ Result<ReadAnswer> SqlReads::read(const ReadInbox& ask) {
   return ReadAnswer{std::move(answer)};
 }
 
+Result<ReadAnswer> SqlReads::read(const SplitGroup&) {
+  return Error{ErrorCode::kInvalidArgument, "a read-only store splits no groups"};
+}
+
 Result<ReadAnswer> SqlReads::read(const MakeGroup&) {
   return Error{ErrorCode::kInvalidArgument, "a read-only store makes no groups"};
 }

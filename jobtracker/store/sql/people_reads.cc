@@ -35,6 +35,14 @@ constexpr std::string_view kCountDelayed =
     "SELECT group_id, COUNT(*) FROM (SELECT group_id FROM lts_delayed_job_queue LIMIT ?) AS some "
     "GROUP BY group_id";
 
+// A condition that rows are of one of the groups; none: of any.
+std::string and_group_in(const std::vector<GroupId>& groups) {
+  if (groups.empty()) return {};
+  std::string sql = " AND group_id IN (?";
+  for (std::size_t i = 1; i < groups.size(); ++i) sql += ", ?";
+  return sql + ")";
+}
+
 }  // namespace
 
 Result<ReadAnswer> SqlReads::read(const ListWaiting& ask) {
@@ -67,19 +75,19 @@ Result<ReadAnswer> SqlReads::read(const ListWaiting& ask) {
 Result<ReadAnswer> SqlReads::read(const ListExecuting& ask) {
   ExecutingAnswer answer;
   SqlValues values{value_of(ask.after)};
-  if (ask.group) values.push_back(value_of(ask.group));
+  for (const GroupId group : ask.groups) values.push_back(value_of(group));
   values.push_back(Value::of(ask.limit));
-  CARILLON_TRY(db_.query(
-      joined({"SELECT ", kExecutingColumns, " FROM ", kExecutingTable, " WHERE job_id > ?",
-              ask.group ? kAndGroup : "", " ORDER BY job_id LIMIT ?"}),
-      values, [&](const sql::Row& row) { answer.jobs.push_back(executing_of(row)); }));
+  CARILLON_TRY(
+      db_.query(joined({"SELECT ", kExecutingColumns, " FROM ", kExecutingTable,
+                        " WHERE job_id > ?", and_group_in(ask.groups), " ORDER BY job_id LIMIT ?"}),
+                values, [&](const sql::Row& row) { answer.jobs.push_back(executing_of(row)); }));
   return ReadAnswer{std::move(answer)};
 }
 
 Result<ReadAnswer> SqlReads::read(const ListHistory& ask) {
   HistoryAnswer answer;
   const std::string sql =
-      joined({"SELECT ", kLogColumns, kLogRange, ask.group ? kAndGroup : "",
+      joined({"SELECT ", kLogColumns, kLogRange, and_group_in(ask.groups),
               ask.task_id.empty() ? "" : kAndTask, ask.job_id ? kAndJob : "", kNewestFirst});
   std::int64_t before =
       ask.before_id != 0 ? ask.before_id : std::numeric_limits<std::int64_t>::max();
@@ -101,7 +109,7 @@ Result<ReadAnswer> SqlReads::read(const ListHistory& ask) {
     // Results may come late, but not so late that a whole piece is older than a row before it.
     if (rows == 0 || newest < ask.since) break;
     SqlValues values{Value::of(first), Value::of(before), value_of(ask.since)};
-    if (ask.group) values.push_back(value_of(ask.group));
+    for (const GroupId group : ask.groups) values.push_back(value_of(group));
     if (!ask.task_id.empty()) values.push_back(Value::of_text(ask.task_id));
     if (ask.job_id) values.push_back(value_of(ask.job_id));
     values.push_back(Value::of(wanted));

@@ -28,9 +28,9 @@ constexpr std::string_view kInsertTracker =
     "(session_id, lane, name, batch, id_high, beat_us, alive_before_us, ended, number, address) "
     "VALUES (?, ?, ?, 0, ?, ?, ?, 0, ?, ?)";
 constexpr std::string_view kSelectPartitions =
-    "SELECT partition_id, owner, alive_before_us FROM lts_partition";
+    "SELECT partition_id, owner, alive_before_us, epoch FROM lts_partition";
 constexpr std::string_view kReplacePartition =
-    "REPLACE INTO lts_partition (partition_id, owner, alive_before_us) VALUES (?, ?, ?)";
+    "REPLACE INTO lts_partition (partition_id, owner, alive_before_us, epoch) VALUES (?, ?, ?, ?)";
 constexpr std::string_view kSelectInbox = "SELECT DISTINCT group_id % 64 FROM lts_inbox";
 constexpr std::string_view kSelectNewGroups =
     "SELECT group_id, name, table_name, served, created_us FROM lts_node_group "
@@ -98,7 +98,8 @@ Result<PartitionNotes> read_partitions(sql::Connection& db) {
   PartitionNotes notes;
   CARILLON_TRY(db.query(kSelectPartitions, {}, [&](const sql::Row& row) {
     notes[static_cast<std::int32_t>(row.integer(0))] = {.owner = SessionId{row.integer(1)},
-                                                        .alive_before = wall_time(row.integer(2))};
+                                                        .alive_before = wall_time(row.integer(2)),
+                                                        .epoch = row.integer(3)};
   }));
   return notes;
 }
@@ -136,8 +137,9 @@ Result<std::optional<SessionStart>> try_begin(sql::Connection& db, const StoreSe
     return std::optional<SessionStart>{};
   }
   for (const auto& [partition, note] : beginning.noted) {
-    CARILLON_TRY(db.execute(kReplacePartition, SqlValues{Value::of(partition), value_of(note.owner),
-                                                         value_of(note.alive_before)}));
+    CARILLON_TRY(db.execute(kReplacePartition,
+                            SqlValues{Value::of(partition), value_of(note.owner),
+                                      value_of(note.alive_before), Value::of(note.epoch)}));
   }
   for (const auto& [one, beats] : beginning.leaving) {
     CARILLON_TRY(db.execute(kDeleteSession, SqlValues{value_of(one)}));

@@ -38,7 +38,8 @@ class SqlReads {
   Result<ReadAnswer> read(const ReadInbox& ask);
   Result<ReadAnswer> read(const ReadExecutors& ask);
   Result<ReadAnswer> read(const ReadExecutorResults& ask);
-  Result<ReadAnswer> read(const MakeGroup& ask);  // refused: it is no read
+  Result<ReadAnswer> read(const MakeGroup& ask);
+  Result<ReadAnswer> read(const SplitGroup& ask);  // refused: it is no read
   Result<ReadAnswer> read(const ListWaiting& ask);
   Result<ReadAnswer> read(const ListExecuting& ask);
   Result<ReadAnswer> read(const ListHistory& ask);

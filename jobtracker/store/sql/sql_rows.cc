@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "jobtracker/store/names.h"
+#include "shared/job/bucket.h"
 
 namespace carillon::jobtracker {
 namespace {

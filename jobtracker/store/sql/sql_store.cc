@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "jobtracker/store/sql/batch_writer.h"
+#include "jobtracker/store/sql/group_split.h"
 #include "jobtracker/store/sql/schema_migration.h"
 #include "jobtracker/store/sql/sql_reads.h"
 
@@ -20,6 +21,15 @@ Error for_reader(Error error) {
     error.code = ErrorCode::kUnavailable;
   }
   return error;
+}
+
+// Statements are given up after a while, and with them the connection.
+constexpr int kSplitsLostMax = 3;
+
+Error too_large_to_split(const GroupSplit& split) {
+  return {ErrorCode::kLimit, "group '" + split.group +
+                                 "' could not be split, the connection was lost each time: check "
+                                 "the database, or split it when fewer jobs wait"};
 }
 
 }  // namespace
@@ -145,6 +155,16 @@ Result<ReadAnswer> SqlStore::answer(const Read& question) {
     auto group = CARILLON_TRY(groups_.make(*db, make->name, clock_.wall_now()));
     return ReadAnswer{GroupAnswer{std::move(group)}};
   }
+  if (const auto* ask = std::get_if<SplitGroup>(&question)) {
+    if (splits_lost_ == kSplitsLostMax) return too_large_to_split(ask->split);
+    auto group =
+        split_group(*db, groups_, options_.session, start_.owned, ask->split, clock_.wall_now());
+    if (!group.ok()) {
+      if (is_lost(group.error())) ++splits_lost_;
+      return group.error();
+    }
+    return ReadAnswer{GroupAnswer{std::move(group).value()}};
+  }
   if (std::holds_alternative<ReadClock>(question)) {
     const auto clock = CARILLON_TRY(read_clock(*db));
     return ReadAnswer{clock};
@@ -154,6 +174,7 @@ Result<ReadAnswer> SqlStore::answer(const Read& question) {
     start->id_high = start_.id_high;
     start->last_alive = start_.last_alive;
     start->last_alive_of = start_.last_alive_of;
+    start->epochs = start_.epochs;
     start->owned = start_.owned;
     if (db->dialect() == sql::Dialect::kMysql) start->number = start_.number;
     keep_owned(*start);

@@ -78,6 +78,7 @@ class SqlStore final : public Store {
   SessionStart start_;
   GroupCatalog groups_{};
   RowBuffer rows_{};
+  int splits_lost_ = 0;  // with their connections
 };
 
 // A read-only connection and its questions; opened again when it is lost.

@@ -12,6 +12,7 @@ using sql::Value;
 constexpr std::string_view kIgnoreMysql = "INSERT IGNORE INTO lts_job_output (";
 constexpr std::string_view kIgnoreSqlite = "INSERT OR IGNORE INTO lts_job_output (";
 constexpr std::string_view kReplaceNodes = "REPLACE INTO lts_node (";
+constexpr std::string_view kMoveInbox = "UPDATE lts_inbox SET group_id = ? WHERE inbox_id = ?";
 constexpr std::string_view kDeleteInbox = "DELETE FROM lts_inbox WHERE inbox_id = ?";
 constexpr std::string_view kDeleteAlarm = "DELETE FROM lts_alarm WHERE alarm_id = ?";
 constexpr std::string_view kValues = ") VALUES";
@@ -122,8 +123,13 @@ Status write_feedback_removals(WriteContext& context, const OperationIndices& in
 Status write_inbox_removals(WriteContext& context, const OperationIndices& indices) {
   for (const std::size_t index : indices) {
     context.current = index;
-    CARILLON_TRY(context.db.execute(
-        kDeleteInbox, SqlValues{Value::of(context.operation<RemoveInbox>(index).id)}));
+    const auto& remove = context.operation<RemoveInbox>(index);
+    if (remove.to) {
+      CARILLON_TRY(
+          context.db.execute(kMoveInbox, SqlValues{value_of(remove.to), Value::of(remove.id)}));
+    } else {
+      CARILLON_TRY(context.db.execute(kDeleteInbox, SqlValues{Value::of(remove.id)}));
+    }
   }
   return {};
 }

@@ -56,7 +56,9 @@ class FakeTracker final : public net::ClientTransport {
   // Hands out more than there is room for.
   void push(std::int64_t job, const JobSpec& spec) {
     wire::HandOut hand_out = next_hand_out();
-    hand_out.jobs.push_back({.id = {JobId{job}, 1}, .spec = wire::encode_spec(spec)});
+    hand_out.jobs.push_back({.id = {JobId{job}, 1},
+                             .task_id = "t" + std::to_string(job),
+                             .spec = wire::encode_spec(spec)});
     tell(0, std::move(hand_out));
   }
   void say_that_it_stops() {
@@ -94,6 +96,9 @@ class FakeTracker final : public net::ClientTransport {
   bool is_silent = false;          // reads nothing, but the connection stands
   Duration lease = std::chrono::seconds{3};
   std::int64_t tracker_session = 5;
+  std::int32_t parts = 0;  // of the node group
+  std::vector<wire::OwnedPart> owned{};
+  bool sends_elsewhere = false;  // it looks after none of them
   std::vector<wire::RunResult> results{};
   std::vector<wire::OutputChunk> chunks{};
   std::vector<wire::AttemptId> given_back{};
@@ -114,12 +119,16 @@ class FakeTracker final : public net::ClientTransport {
     if (auto* registration = std::get_if<wire::Register>(&envelope.message)) {
       registrations.push_back(*registration);
       if (refusal) return tell(correlation, wire::ErrorReply{*refusal});
+      if (sends_elsewhere)
+        return tell(correlation, wire::Elsewhere{.address = "elsewhere", .parts = parts});
       session_ = registration->session;
       if (std::exchange(registered_with_, tracker_session) != tracker_session) sent_.clear();
       knows_session = true;
-      tell(correlation,
-           wire::Registered{
-               .lease = lease, .pull_interval = lease / 3, .tracker_session = tracker_session});
+      tell(correlation, wire::Registered{.lease = lease,
+                                         .pull_interval = lease / 3,
+                                         .tracker_session = tracker_session,
+                                         .parts = parts,
+                                         .owned = owned});
       return;
     }
     if (!knows_session) {

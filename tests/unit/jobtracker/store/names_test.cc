@@ -38,17 +38,6 @@ TEST(Names, ReadsTheJobOfAMadeUpTaskId) {
   }
 }
 
-TEST(Names, SpreadsTaskIdsOverAllBuckets) {
-  std::set<int> buckets;
-  for (int i = 0; i < 1000; ++i) buckets.insert(bucket_of("task-" + std::to_string(i)));
-  EXPECT_EQ(buckets.size(), static_cast<std::size_t>(kBuckets));
-  EXPECT_EQ(*buckets.begin(), 0);
-  EXPECT_EQ(*buckets.rbegin(), kBuckets - 1);
-  // Stored rows depend on these: they never change.
-  EXPECT_EQ(bucket_of("nightly"), 10);
-  EXPECT_EQ(bucket_of(""), 37);
-}
-
 std::string stored(const std::string& message) {
   std::string storage;
   return std::string{storable_message(message, storage)};

@@ -71,6 +71,7 @@ TEST(ProtocolPage, ListsTheFieldsOfWhatMessagesHold) {
   b.expect_section<SubmitAnswer>();
   b.expect_section<Held>();
   b.expect_section<HandedJob>();
+  b.expect_section<OwnedPart>();
   b.expect_section<RunResult>();
   b.expect_section<OutputChunk>();
   b.expect_section<FeedbackEntry>();

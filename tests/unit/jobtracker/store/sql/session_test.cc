@@ -89,6 +89,8 @@ struct SharedStore {
     for (std::int32_t i = 0; i < kPartitions; ++i) {
       if (!start.value().owned.test(static_cast<std::size_t>(i))) continue;
       EXPECT_EQ(start.value().last_alive_of.at(i), last_alive[i]) << "partition " << i;
+      // Whoever takes it is told from all who had it before.
+      EXPECT_EQ(start.value().epochs.at(i), ++epochs[i]) << "partition " << i;
     }
     living[session] = {.owned = start.value().owned,
                        .number = start.value().number,
@@ -150,6 +152,7 @@ struct SharedStore {
   std::int64_t last_session = 0;
   std::map<SessionId, Session> living{};  // that were not fenced
   std::map<std::int32_t, WallTime> last_alive{};
+  std::map<std::int32_t, std::int64_t> epochs{};
 };
 
 TEST(Session, EachPartitionHasOneOwnerWhoeverComesGoesOrDies) {

@@ -1,0 +1,38 @@
+#include "jobclient/cli/groups_split.h"
+
+#include "jobclient/cli/act.h"
+
+namespace carillon::cli {
+
+Verb declare_groups_split() {
+  return {.name = "groups split",
+          .summary = "Spread a large node group over several job trackers",
+          .description =
+              "For a group whose jobs are more than one job tracker can do. It gets parts, each "
+              "with a share of the task ids, which the job trackers of one database divide among "
+              "themselves; the order of jobs is kept within a part only. It cannot be undone, nor "
+              "done again with another number. Each task tracker of the group needs the addresses "
+              "of all job trackers.",
+          .options = {{.name = "parts",
+                       .kind = OptionKind::kNumber,
+                       .placeholder = "N",
+                       .help = "So many: 2, 4, 8, 16, 32 or 64; some for each job tracker.",
+                       .fallback = "4",
+                       .min = 2,
+                       .max = 64}},
+          .positionals = {{.name = "GROUP", .help = "The node group."}},
+          .examples = "  jobclient groups split mail --parts 8\n",
+          .section = "Act on jobs"};
+}
+
+int run_groups_split(Context& context) {
+  const auto client = context.client();
+  if (!client.ok()) return context.fail(kWrongInput, client.error().message);
+  const Configuration& configuration = context.configuration;
+  return print_act_answer(
+      context, {"", ""},
+      client.value()->split_group(configuration.text("GROUP"),
+                                  static_cast<std::int32_t>(configuration.number("parts"))));
+}
+
+}  // namespace carillon::cli

@@ -1,0 +1,198 @@
+// What task trackers say to a job tracker.
+#include <utility>
+
+#include "jobtracker/job_tracker.h"
+#include "shared/base/utf8.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+constexpr std::size_t kNameBytesMax = 200;
+
+Error unproven_error() {
+  return {ErrorCode::kUnavailable,
+          "the job tracker cannot reach its store, another one may have taken over"};
+}
+
+}  // namespace
+
+// What belongs to a part of the group that another one looks after is for that one.
+void JobTracker::leave_others(const Worker& worker, wire::Report& report) const {
+  if (catalog_.parts(worker.group) == 1) return;
+  std::erase_if(report.results, [&](const wire::RunResult& result) {
+    const bool is_said = result.bucket >= 0 && result.bucket < kBuckets;
+    return is_said && !ownership_.has(catalog_.part(worker.group, result.bucket));
+  });
+}
+
+Worker* JobTracker::worker_of(const Asker& asker, SessionId session) {
+  Worker* worker = workers_.find(session);
+  if (worker == nullptr) {
+    recovery_.heard(session);
+    answer(asker,
+           wire::ErrorReply{Error{ErrorCode::kNotFound, "session " + std::to_string(session.value) +
+                                                            " is not known, register"}});
+    return nullptr;
+  }
+  return worker;
+}
+
+void JobTracker::on_register(const Asker& asker, wire::Register message) {
+  if (message.session.value <= 0 || message.name.empty()) {
+    return answer(asker,
+                  wire::ErrorReply{Error{ErrorCode::kInvalidArgument,
+                                         "a task tracker needs a session above 0 and a name"}});
+  }
+  for (const std::string& text : {message.name, message.address}) {
+    if (text.size() <= kNameBytesMax && is_printable_utf8(text)) continue;
+    return answer(asker, wire::ErrorReply{Error{ErrorCode::kInvalidArgument,
+                                                "a task tracker's name and address are at most " +
+                                                    std::to_string(kNameBytesMax) +
+                                                    " bytes of printable text"}});
+  }
+  const std::string name = message.group;
+  with_group(name, [this, asker, message = std::move(message)](Result<const Group*> group) {
+    if (!group.ok()) return answer(asker, wire::ErrorReply{group.error()});
+    const auto parts = catalog_.parts_of(group.value()->id);
+    if (std::none_of(parts.begin(), parts.end(), [this](GroupId id) { return ownership_.has(id); }))
+      return answer(asker, ownership_.elsewhere(parts.front(), catalog_.parts(parts.front())));
+    if (may_be_fenced()) {
+      // Whoever registers again has given up what it asked for.
+      if (Worker* before = workers_.find(message.session)) before->forget_pulls();
+      recovery_.heard(message.session);
+      return answer(asker, wire::ErrorReply{unproven_error()});
+    }
+    seat(asker, message, *group.value());
+  });
+}
+
+void JobTracker::seat(const Asker& asker, const wire::Register& message, const Group& group) {
+  Worker worker{
+      .session = message.session, .peer = asker.peer, .name = message.name, .group = group.id};
+  wire::Registered registered{.lease = config_.recovery.lease,
+                              .pull_interval = config_.pull_interval,
+                              .tracker_session = session_.value};
+  const auto parts = catalog_.parts_of(group.id);
+  if (parts.size() > 1) registered.parts = static_cast<std::int32_t>(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!ownership_.has(parts[i])) continue;
+    worker.parts.push_back(parts[i]);
+    if (parts.size() == 1) continue;
+    registered.owned.push_back(
+        {.part = static_cast<std::int32_t>(i), .epoch = ownership_.epoch(parts[i])});
+  }
+  worker.address = message.address;
+  worker.threads = message.threads;
+  worker.kinds = RunKinds::of(message.allow);
+  worker.labels = message.labels;
+  worker.version = message.version;
+  worker.heard_at = clock_.steady_now();
+  worker.registered = message.number;
+  worker.started_at = clock_.now();
+  // Ids grow, over restarts of this tracker too, and faster than hand-outs are numbered: so a
+  // worker's "seen" never covers a new hand-out, and no new one passes for one that comes again.
+  worker.handout_last = ids_.next(clock_.now());
+  // What it was handed before it registered, it says here; what it did not get goes back.
+  std::int64_t handout_seen = worker.handout_last;
+  if (const Worker* before = workers_.find(message.session)) {
+    // What one lists that another has overtaken, or that comes again, is long out of date.
+    if (message.number != 0 && message.number <= before->registered) return;
+    worker.started_at = before->started_at;
+    worker.handout_last = before->handout_last;
+    handout_seen = before->handout_last;
+    if (before->peer == asker.peer) {
+      // The connection stands, so a hand-out may have crossed this message: the pulls will tell.
+      handout_seen = before->handout_seen;
+      worker.pull = before->pull;
+      worker.handout_seen = before->handout_seen;
+      worker.unseen = before->unseen;
+      worker.unseen_jobs = before->unseen_jobs;
+    }
+  } else {
+    log_.info("a task tracker came", "node", message.name, "group", group.name, "threads",
+              message.threads);
+  }
+  // Claims may be under way for it since before it was believed dead.
+  for (const JobId id : executing_.of_session(message.session)) {
+    const Phase phase = executing_.find(id)->phase;
+    if (phase == Phase::kClaiming || phase == Phase::kHeld) ++worker.reserved;
+  }
+  Worker& seated = workers_.put(std::move(worker));
+  answer(asker, std::move(registered));
+  recovery_.reconcile(seated, handout_seen, 0, message.holding);
+  act_.stop_again(message.holding);
+  put_node(seated, true);
+  for (const GroupId part : seated.parts) dispatcher_.touch(part);
+}
+
+void JobTracker::put_node(const Worker& worker, bool alive) {
+  NodeRow row{.session = worker.session,
+              .name = worker.name,
+              .group = worker.group,
+              .address = worker.address,
+              .threads = worker.threads};
+  row.started_at = worker.started_at;
+  row.last_seen = clock_.now();
+  row.alive = alive;
+  catalog_.mark_served(worker.group);
+  batcher_.post(Urgency::kHousekeeping, PutNode{.node = std::move(row)},
+                [](Operation&, const Outcome&, const Error*) {});
+}
+
+void JobTracker::on_pull(const Asker& asker, const wire::Pull& message) {
+  Worker* worker = worker_of(asker, message.session);
+  if (worker == nullptr) return;
+  worker->heard_at = clock_.steady_now();
+  const bool is_first = !worker->has_asked();
+  // An old one was overtaken, or comes again; what is newest came over the connection that stands.
+  const bool is_newest = message.number > worker->pull;
+  if (is_newest) worker->peer = asker.peer;
+  worker->take_pull(message);
+  if (is_first) dispatcher_.send_held(worker->session);
+  worker->forget_unseen(clock_.steady_now() - 2 * config_.recovery.lease);
+  // What it asks for counts, but it gets no lease.
+  if (may_be_fenced()) return answer(asker, wire::ErrorReply{unproven_error()});
+  answer(asker, wire::Pulled{.number = message.number});
+  if (!is_newest) return;
+  if (message.holding) {
+    recovery_.reconcile(*worker, message.handout_seen, message.answered, *message.holding);
+  }
+  for (const GroupId part : worker->parts) dispatcher_.touch(part);
+}
+
+void JobTracker::on_output(const Asker& asker, wire::Output message) {
+  if (worker_of(asker, message.session) == nullptr) return;
+  if (message.chunks.empty() || batcher_.is_full())
+    return answer(asker, wire::OutputTaken{.chunks = 0});
+  // One at a time: a resend of what is on its way to the store would only be stored twice.
+  if (!output_under_way_.insert(message.session).second) return;
+  std::vector<Operation> rows;
+  rows.reserve(message.chunks.size());
+  for (wire::OutputChunk& chunk : message.chunks) {
+    rows.emplace_back(AddOutput{.row = {.job_id = chunk.id.job_id,
+                                        .attempt = chunk.id.attempt,
+                                        .sequence = chunk.sequence,
+                                        .stream = static_cast<int>(chunk.stream),
+                                        .at = chunk.at,
+                                        .bytes = std::move(chunk.bytes)}});
+  }
+  batcher_.post_unit(
+      Urgency::kRequest, std::move(rows),
+      [this, asker, session = message.session](std::vector<Operation>& done,
+                                               const std::vector<Outcome>&, const Error* refused) {
+        output_under_way_.erase(session);
+        if (refused != nullptr) log_.error("output could not be stored", "error", refused->message);
+        answer(asker, wire::OutputTaken{.chunks = static_cast<std::int64_t>(done.size())});
+      });
+}
+
+void JobTracker::on_bye(const Asker& asker, const wire::Bye& message) {
+  if (const Worker* worker = workers_.find(message.session)) {
+    log_.info("a task tracker went", "node", worker->name);
+    put_node(*worker, false);
+    recovery_.leave(message.session);
+  }
+  answer(asker, wire::Gone{});
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "shared/wire/messages.h"
+#include "tasktracker/attempt_hash.h"
+
+namespace carillon::tasktracker {
+
+// Everything that a worker holds, whoever handed it out: one for all of its Fetchers.
+//
+// "Held" is a job from its hand-out until its result was confirmed or it was given back.
+//
+// Thread: the loop.
+struct Holdings {
+  struct Job {
+    bool is_finished = false;
+    int bucket = 0;  // of its task id
+  };
+  std::unordered_map<wire::AttemptId, Job, AttemptHash> jobs{};
+  int unfinished = 0;
+  double mean_run_us = 0;  // 0: not measured
+  // Counted over all job trackers, so that one knows which of two messages is the later.
+  std::int64_t registers = 0;
+  std::int64_t pulls = 0;
+};
+
+}  // namespace carillon::tasktracker

@@ -1,0 +1,185 @@
+"""One node group split into parts, over several job trackers: what was there goes on, and a dead job
+tracker's parts go on elsewhere."""
+
+import collections
+import datetime
+import json
+import threading
+import time
+
+import accounts
+import harness
+from cluster_test import BOUND, ClusterTest
+from harness import slowness, wait_for
+
+GROUP = "large"
+PARTS = 4
+STAMP = 'echo "$CARILLON_TASK_ID $(date +%s.%N)" >> "$STAMPS"'
+
+
+def part_of(task, parts=PARTS):
+    """As docs/protocol.md says."""
+    number = 0xCBF29CE484222325
+    for byte in task.encode():
+        number = (number ^ byte) * 0x100000001B3 % 2**64
+    return number % 64 * parts // 64
+
+
+class PartsTest(ClusterTest):
+    def owners(self):
+        """Of each part, the number of its job tracker here."""
+        rows = self.one.sql("SELECT g.name, t.name FROM lts_node_group g "
+                            "JOIN lts_partition p ON p.partition_id = g.group_id % 64 "
+                            "JOIN lts_tracker t ON t.session_id = p.owner AND t.lane = 0 "
+                            f"WHERE t.ended = 0 AND g.name LIKE '{GROUP}%'")
+        return {int(name.partition("/")[2] or 0): int(tracker.rsplit("-", 1)[1])
+                for name, tracker in rows}
+
+    def wait_spread(self, counts):
+        def spread():
+            owners = self.owners()
+            return sorted(collections.Counter(owners.values()).values()) == counts and owners
+        return wait_for("the parts to be divided", spread)
+
+    def start_group(self, trackers=3, workers=4):
+        self.start(0)
+        started = [self.one.start_worker("--tracker", self.all, "--group", GROUP, threads=2,
+                                         env={"STAMPS": str(self.stamps)}) for _ in range(workers)]
+        for which in range(1, trackers):
+            self.start(which)
+        return started
+
+    def split(self, parts=PARTS, **kwargs):
+        return self.client("groups", "split", GROUP, "--parts", parts, **kwargs)
+
+    def submit_lines(self, jobs, which=None, status=0):
+        text = "".join(json.dumps({"group": GROUP, "shell": STAMP} | job) + "\n" for job in jobs)
+        return self.client("-o", "jsonl", "submit", "--stdin", stdin=text, which=which,
+                           status=status).lines()
+
+
+class Split(PartsTest):
+    def test_a_group_is_split_while_it_works(self):
+        self.start_group()
+        running = [f"running-{number}" for number in range(6)]
+        for task in running:
+            self.submit(GROUP, task, f"{STAMP}; sleep 4")
+        wait_for("them to run", lambda: len(self.read_stamps()) == len(running))
+        at = (accounts.now() + datetime.timedelta(seconds=8)).isoformat()
+        later = [f"later-{number}" for number in range(20)]
+        self.submit_lines([{"task_id": task, "at": at} for task in later])
+        waiting = [f"waiting-{number}" for number in range(40)]
+        self.submit_lines([{"task_id": task} for task in waiting])
+        far = [f"far-{number}" for number in range(10)]
+        self.submit_lines([{"task_id": task, "at": "2099-01-01T00:00:00Z"} for task in far])
+        held = [f"manual-{number}" for number in range(10)]
+        self.submit_lines([{"task_id": task, "manual": True} for task in held])
+
+        said = self.split(which=1)
+        self.assertIn(f"group '{GROUP}' has {PARTS} parts", said.out)
+        self.assertIn(f"has {PARTS} parts", self.split(which=2).out)  # Again is as well.
+        self.assertIn("is split once only", self.split(parts=8, status=1).err)
+        self.wait_spread([1, 1, 2])
+
+        # A task id is taken, whoever is asked.
+        answers = self.submit_lines([{"task_id": task} for task in far + held], which=2, status=1)
+        self.assertEqual({answer["status"] for answer in answers}, {"duplicate"})
+        for which in range(3):
+            rows = self.client("-o", "jsonl", "list", "--group", GROUP, which=which).lines()
+            self.assertEqual(sorted(row["task_id"] for row in rows), sorted(held))
+            self.assertEqual({row["group"] for row in rows}, {GROUP})
+            shown = self.client("-o", "json", "show", "--group", GROUP, far[which], which=which).json()
+            self.assertEqual(shown["state"], "delayed")
+            groups = self.client("-o", "jsonl", "groups", which=which).lines()
+            self.assertEqual([(row["group"], row["parts"]) for row in groups], [(GROUP, PARTS)])
+        for number, task in enumerate(far):
+            self.client("cancel", "--group", GROUP, task, which=number % 3)
+        for number, task in enumerate(held):
+            self.client("trigger", "--group", GROUP, task, which=number % 3)
+        wait_for("all to end", self.is_idle)
+        self.assertEqual(sorted(task for task, _ in self.read_stamps()),
+                         sorted(running + later + waiting + held))
+        history = self.client("-o", "jsonl", "history", "--group", GROUP, "--limit", 0).lines()
+        ended = collections.Counter(row["state"] for row in history)
+        self.assertEqual(ended, {"succeeded": len(running + later + waiting + held),
+                                 "cancelled": len(far)})
+
+    def test_children_are_found_in_every_part(self):
+        self.start_group()
+        self.submit(GROUP, "first")
+        self.split()
+        self.wait_spread([1, 1, 2])
+        children = [f"child-{number}" for number in range(8)]
+        self.assertEqual({part_of(child) for child in children}, set(range(PARTS)))
+        self.submit_lines([{"task_id": child, "manual": True} for child in children])
+        parent = {"task_id": "parent",
+                  "children": [{"group": GROUP, "task_id": child} for child in children]}
+        self.submit_lines([parent])
+        wait_for("the children", lambda: len(self.read_stamps()) == len(children) + 2)
+        self.check_each_ran_once(["first", "parent", *children])
+
+    def test_one_job_tracker_alone_splits_nothing_on_sqlite(self):
+        one = self.cluster()
+        one.start_worker("--group", GROUP)
+        refused = one.client("groups", "split", GROUP, status=1)
+        self.assertIn("share a MariaDB or MySQL database", refused.err)
+
+
+class Killed(PartsTest):
+    def test_each_job_runs_once_and_the_parts_of_the_dead_go_on_within_the_bound(self):
+        self.start_group()
+        self.submit(GROUP, "first")
+        self.split()
+        owners = self.wait_spread([1, 1, 2])
+        victim = owners[0]
+        done, tasks, failures = threading.Event(), ["first"], []
+
+        def submit(name, which):
+            number = 0
+            while not done.is_set():
+                number += 1
+                some = [f"{name}-{number}-{place}" for place in range(10)]
+                lines = "".join(json.dumps({"group": GROUP, "task_id": task, "shell": STAMP}) + "\n"
+                                for task in some)
+                # Of which one is asked first is whom it turns to.
+                order = ",".join(self.address((which + place) % 3) for place in range(3))
+                answer = self.one.client("--connect-timeout", "20s", "submit", "--stdin", stdin=lines,
+                                         status=None, env={"CARILLON_TRACKER": order})
+                if answer.status == 0:
+                    tasks.extend(some)
+                else:
+                    failures.append(repr(answer))
+
+        users = [threading.Thread(target=submit, args=(f"user{which}", which)) for which in range(2)]
+        for user in users:
+            user.start()
+        try:
+            wait_for("some jobs", lambda: len(self.read_stamps()) > 60)
+            due = [task for task in (f"due-{number}" for number in range(60))
+                   if owners[part_of(task)] == victim]
+            at = (accounts.now() + datetime.timedelta(seconds=2)).isoformat()
+            self.submit_lines([{"task_id": task, "at": at, "priority": 0} for task in due])
+            load_before = slowness()
+            left_at = time.time()
+            self.trackers[victim].kill()
+            wait_for("its jobs", lambda: set(due) <= {task for task, _ in self.read_stamps()},
+                     pause=0.02)
+            before = len(self.read_stamps())
+            wait_for("more jobs", lambda: len(self.read_stamps()) > before + 40)
+        finally:
+            done.set()
+            for user in users:
+                user.join()
+        slowest = max(at - left_at for task, at in self.read_stamps() if task in due)
+        allowed = BOUND * max(load_before, slowness())
+        print(f"its jobs started after {slowest:.2f} s (allowed {allowed:.1f} s)", flush=True)
+        self.assertLess(slowest, allowed)
+        self.assertEqual(failures, [])
+        self.check_each_ran_once(tasks + due)
+        states = collections.Counter(
+            row["state"] for row in self.client("-o", "jsonl", "history", "--limit", 0).lines())
+        self.assertEqual(set(states), {"succeeded"})
+
+
+if __name__ == "__main__":
+    harness.main()
