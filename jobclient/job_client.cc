@@ -1,6 +1,7 @@
 #include "carillon/job_client.h"
 
 #include <array>
+#include <charconv>
 
 #include "jobclient/submit/client_thread.h"
 #include "shared/base/assert.h"
@@ -33,6 +34,7 @@ Result<RowPage> query(ClientThread& thread, std::string what, const RowFilter& f
                       .task_id = filter.task_id,
                       .job_id = filter.job_id,
                       .since_us = filter.since ? filter.since->time_since_epoch().count() : 0,
+                      .until_us = filter.until ? filter.until->time_since_epoch().count() : 0,
                       .limit = filter.limit,
                       .after = filter.after};
   wire::Rows rows = CARILLON_TRY(as<wire::Rows>(thread.ask_and_wait(std::move(request))));
@@ -153,6 +155,36 @@ Result<ActAnswer> JobClient::add_executors(const std::string& group,
 
 Result<ActAnswer> JobClient::split_group(const std::string& group, std::int32_t parts) {
   return act(*thread_, {.verb = wire::Verb::kSplitGroup, .group = group, .parts = parts});
+}
+
+Result<std::int64_t> JobClient::clean_history(const CleanRule& rule) {
+  wire::Act step{.verb = wire::Verb::kCleanHistory, .group = rule.group, .task_id = rule.task_id};
+  if (rule.ended_before) step.until_us = rule.ended_before->time_since_epoch().count();
+  if (rule.keep) {
+    // The last row that stays, which is the page key of the history up to it.
+    RowFilter newest{.group = rule.group, .task_id = rule.task_id};
+    for (std::int64_t left = *rule.keep; left > 0;) {
+      newest.limit = left;
+      RowPage page = CARILLON_TRY(history(newest));
+      if (page.next.empty()) return 0;
+      left -= static_cast<std::int64_t>(page.rows.size());
+      newest.after = std::move(page.next);
+    }
+    const char* end = newest.after.data() + newest.after.size();
+    if (std::from_chars(newest.after.data(), end, step.before).ptr != end)
+      return Error{ErrorCode::kCorrupt, "the job tracker's page key is not a row's number"};
+  }
+  std::int64_t removed = 0;
+  do {
+    const auto acted = CARILLON_TRY(as<wire::Acted>(thread_->ask_and_wait(wire::Message{step})));
+    removed += acted.count;
+    step.after = acted.next;
+  } while (step.after != 0);
+  return removed;
+}
+
+Result<RowPage> JobClient::counts(const RowFilter& filter) {
+  return query(*thread_, "counts", filter);
 }
 
 Result<RowPage> JobClient::list(const RowFilter& filter) { return query(*thread_, "list", filter); }

@@ -20,11 +20,6 @@ Error starting_error() {
 }
 Error stopping_error() { return {ErrorCode::kUnavailable, "the job tracker is stopping"}; }
 
-Error split_group_error(const Group& group) {
-  return {ErrorCode::kInvalidArgument,
-          "group '" + group.name + "' was split, xxl-job executors need another one"};
-}
-
 // By which a job tracker's own requests go; each of its sessions has another.
 std::int64_t client_number_of(SessionId session) {
   return (session.value & ((std::int64_t{1} << 59) - 1)) | 1;
@@ -328,6 +323,7 @@ void JobTracker::route(const Asker& asker, wire::Message message, std::size_t by
   if (auto* act = std::get_if<wire::Act>(&message)) {
     if (act->verb == wire::Verb::kAddExecutors) return on_add_executors(asker, std::move(*act));
     if (act->verb == wire::Verb::kSplitGroup) return on_split(asker, std::move(*act));
+    if (act->verb == wire::Verb::kCleanHistory) return on_clean_history(asker, *act);
     return act_.act(asker, std::move(*act), bytes);
   }
   if (auto* fetch = std::get_if<wire::FetchFeedback>(&message))
@@ -353,73 +349,6 @@ void JobTracker::route(const Asker& asker, wire::Message message, std::size_t by
   ++bad_frames_;
   answer(asker, wire::ErrorReply{Error{ErrorCode::kInvalidArgument,
                                        "a job tracker does not take this type of message"}});
-}
-
-// As often as it is sent, it comes to the same.
-void JobTracker::on_add_executors(const Asker& asker, wire::Act message) {
-  Status valid = batcher_.check_room();
-  for (const std::string& address : message.addresses) {
-    if (valid.ok()) valid = check_address(address);
-  }
-  if (valid.ok() && message.token && !is_printable_utf8(*message.token)) {
-    valid = Error{ErrorCode::kInvalidArgument, "the token must be printable text"};
-  }
-  if (!valid.ok()) return answer(asker, wire::ErrorReply{valid.error()});
-  const std::string name = message.group;
-  with_group(name, [this, asker, message = std::move(message)](Result<const Group*> group) {
-    if (!group.ok()) return answer(asker, wire::ErrorReply{group.error()});
-    if (catalog_.parts(group.value()->id) > 1) {
-      return answer(asker, wire::ErrorReply{split_group_error(*group.value())});
-    }
-    const std::string said = "group '" + group.value()->name + "' has " +
-                             std::to_string(message.addresses.size()) + " executors by hand";
-    registry_.add(group.value()->id, message.addresses, message.token,
-                  [this, asker, said](const Status& status) {
-                    if (!status.ok()) return answer(asker, wire::ErrorReply{status.error()});
-                    answer(asker, wire::Acted{.message = said});
-                  });
-  });
-}
-
-// What waits is stored first, and what the group's parts know is read anew: by the next session.
-void JobTracker::on_split(const Asker& asker, wire::Act message) {
-  const auto refuse = [&](ErrorCode code, const std::string& why) {
-    answer(asker, wire::ErrorReply{Error{code, why}});
-  };
-  const Group* group = catalog_.group(message.group);
-  if (group == nullptr)
-    return refuse(ErrorCode::kNotFound, "there is no group '" + message.group + "'");
-  if (!is_parts(message.parts)) {
-    return refuse(ErrorCode::kInvalidArgument, "a group has 1, 2, 4, 8, 16, 32 or 64 parts, not " +
-                                                   std::to_string(message.parts));
-  }
-  const std::int32_t parts = catalog_.parts(group->id);
-  const std::string named = "group '" + group->name + "' has " + std::to_string(parts) +
-                            (parts == 1 ? " part" : " parts");
-  if (parts == message.parts) {
-    split_error_.reset();  // Its answer was lost.
-    return answer(asker, wire::Acted{.message = named});
-  }
-  if (parts > 1) {
-    return refuse(ErrorCode::kConflict,
-                  named + ", and is split once only (make another group, and move its jobs there)");
-  }
-  if (!ownership_.has(group->id)) return answer(asker, ownership_.elsewhere(group->id, parts));
-  if (executors_.has(group->id)) {
-    return answer(asker, wire::ErrorReply{executors_error(*group)});
-  }
-  if (split_error_) {
-    const Error why = *std::exchange(split_error_, std::nullopt);
-    return refuse(why.code, why.message);
-  }
-  if (!begin_split_) {
-    return refuse(ErrorCode::kInvalidArgument,
-                  "a group is split among job trackers that share a MariaDB or MySQL database; "
-                  "this one works alone");
-  }
-  const GroupSplit split{.group = group->name, .parts = message.parts};
-  begin_split_(split, asker.peer,
-               wire::encode({.correlation = asker.correlation, .message = std::move(message)}));
 }
 
 // ---- groups ----
@@ -453,6 +382,7 @@ void JobTracker::purge() {
   const WallTime now = clock_.now();
   Purge operation{.log_before = now - config_.log_retention,
                   .clients_before = now - config_.client_retention,
+                  .counts_before = now - config_.count_retention,
                   .limit = kPurgeRows};
   batcher_.post(Urgency::kHousekeeping, operation,
                 [this](Operation&, const Outcome& outcome, const Error*) {

@@ -53,6 +53,8 @@ struct JobTrackerConfig {
   Duration beat = kBeat;
   // How long ended jobs stay in the log, with their output.
   Duration log_retention = std::chrono::hours{24 * 7};
+  // How long it is remembered how much the log had.
+  Duration count_retention = std::chrono::hours{24 * 400};
   // How long a client's last requests are remembered after them.
   Duration client_retention = std::chrono::hours{24 * 7};
 
@@ -156,6 +158,7 @@ class JobTracker final : public net::ServerReceiver,
   void route(const Asker& asker, wire::Message message, std::size_t bytes);
   void on_add_executors(const Asker& asker, wire::Act message);
   void on_split(const Asker& asker, wire::Act message);
+  void on_clean_history(const Asker& asker, const wire::Act& message);
   void on_register(const Asker& asker, wire::Register message);
   void seat(const Asker& asker, const wire::Register& message, const Group& group);
   void on_pull(const Asker& asker, const wire::Pull& message);

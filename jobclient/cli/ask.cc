@@ -248,13 +248,13 @@ int run_groups(Context& context) {
              "no node group is known");
 }
 
-Result<WallTime> parse_since(const std::string& text, WallTime now) {
+Result<WallTime> parse_since(const std::string& text, WallTime now, const std::string& option) {
   const Result<Duration> ago = parse_duration(text);
   if (ago.ok()) return now - ago.value();
   const Result<WallTime> time = parse_time(text);
   if (time.ok()) return time.value();
   return Error{ErrorCode::kInvalidArgument,
-               "--since '" + text +
+               "--" + option + " '" + text +
                    "' is neither a duration nor a time (write 1h, or 2026-11-21T08:00:00Z)"};
 }
 

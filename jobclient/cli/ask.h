@@ -20,7 +20,8 @@ int run_history(Context& context);
 int run_nodes(Context& context);
 int run_groups(Context& context);
 
-// "1h" as so long before `now`, or RFC 3339.
-Result<WallTime> parse_since(const std::string& text, WallTime now);
+// "1h" as so long before `now`, or RFC 3339. `option` names it in an error.
+Result<WallTime> parse_since(const std::string& text, WallTime now,
+                             const std::string& option = "since");
 
 }  // namespace carillon::cli

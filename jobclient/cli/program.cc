@@ -2,6 +2,7 @@
 
 #include "jobclient/cli/act.h"
 #include "jobclient/cli/ask.h"
+#include "jobclient/cli/clean.h"
 #include "jobclient/cli/feedback.h"
 #include "jobclient/cli/flush.h"
 #include "jobclient/cli/groups_add.h"
@@ -13,6 +14,7 @@
 #include "jobclient/cli/keys.h"
 #include "jobclient/cli/logs.h"
 #include "jobclient/cli/next.h"
+#include "jobclient/cli/report.h"
 #include "jobclient/cli/show.h"
 #include "jobclient/cli/submit.h"
 #include "jobclient/cli/trigger.h"
@@ -44,12 +46,14 @@ constexpr CliVerb kVerbs[] = {{declare_submit, run_submit},
                               {declare_groups, run_groups},
                               {declare_groups_add, run_groups_add},
                               {declare_groups_split, run_groups_split},
+                              {declare_report, run_report},
                               {declare_stats, run_stats},
                               {declare_trigger, run_trigger},
                               {declare_cancel, run_cancel},
                               {declare_suspend, run_suspend},
                               {declare_resume, run_resume},
                               {declare_kill, run_kill},
+                              {declare_clean, run_clean},
                               {declare_next, run_next},
                               {declare_keys_new, run_keys_new},
                               {declare_help, nullptr},

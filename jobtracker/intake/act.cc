@@ -49,6 +49,7 @@ std::string word(wire::Verb verb) {
       return "told to stop";
     case wire::Verb::kAddExecutors:
     case wire::Verb::kSplitGroup:
+    case wire::Verb::kCleanHistory:
       break;  // Are about no job.
   }
   return {};
@@ -246,6 +247,7 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
     }
     case wire::Verb::kAddExecutors:
     case wire::Verb::kSplitGroup:
+    case wire::Verb::kCleanHistory:
       return;
   }
   if (!status.ok())
@@ -398,6 +400,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
                      pending->name() + " is not executing, it waits (cancel it instead)");
     case wire::Verb::kAddExecutors:
     case wire::Verb::kSplitGroup:
+    case wire::Verb::kCleanHistory:
       return;
   }
   if (executing_.find(job.id) != nullptr) return look_again(pending);  // It is just being claimed.

@@ -88,6 +88,7 @@ void QueryDesk::query(const Asker& asker, const wire::Query& message) {
   if (message.what == "nodes") return nodes(asker, message);
   if (message.what == "groups") return groups(asker);
   if (message.what == "stats") return stats(asker);
+  if (message.what == "counts") return counts(asker, message);
   clients_.answer(
       asker, error_reply({ErrorCode::kInvalidArgument, "unknown question '" + message.what + "'"}));
 }
@@ -107,6 +108,11 @@ bool QueryDesk::is_elsewhere(const Asker& asker, const wire::Query& message) {
   if (ownership_.has(owned)) return false;
   clients_.answer(asker, ownership_.elsewhere(owned, parts));
   return true;
+}
+
+GroupId QueryDesk::whole(GroupId part) const {
+  const Group* group = catalog_.whole_of(part);
+  return group == nullptr ? part : group->id;
 }
 
 std::vector<GroupId> QueryDesk::parts_of(GroupId group) const {
@@ -522,10 +528,6 @@ void QueryDesk::nodes(const Asker& asker, const wire::Query& message) {
 void QueryDesk::groups(const Asker& asker) {
   questions_.ask(CountWaiting{.now = clock_.now()}, [this, asker](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
-    const auto whole = [this](GroupId part) {
-      const Group* group = catalog_.whole_of(part);
-      return group == nullptr ? part : group->id;
-    };
     std::map<GroupId, CountAnswer::PerGroup> counts;
     for (const auto& one : std::get<CountAnswer>(answer.value()).groups) {
       counts[whole(one.group)].waiting += one.waiting;

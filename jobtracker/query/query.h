@@ -51,6 +51,7 @@ class QueryDesk {
   void output_of_ended(const Asker& asker, const ListOutput& question, wire::Rows none);
   void nodes(const Asker& asker, const wire::Query& message);
   void groups(const Asker& asker);
+  void counts(const Asker& asker, const wire::Query& message);
   void stats(const Asker& asker);
 
   wire::Row definition_row(ActiveDefinition& definition) const;
@@ -63,6 +64,7 @@ class QueryDesk {
   std::string group_name(GroupId id) const;
   // Its parts; none: no group is named.
   std::vector<GroupId> parts_of(GroupId group) const;
+  GroupId whole(GroupId part) const;  // that it is a part of, or is
   bool is_in_memory(GroupId group) const;
   GroupId next_group(GroupId named, GroupId last) const;
   // The group a question names; empty: all (id 0). Otherwise an error for the asker.

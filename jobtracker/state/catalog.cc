@@ -129,9 +129,7 @@ const JobSpec* Catalog::spec_of(const WaitingJob& job, std::optional<JobSpec>& o
 Result<JobSpec> Catalog::whole_spec(const WaitingJob& job) const {
   JobSpec spec = CARILLON_TRY(wire::decode_spec(job.spec));
   spec.task_id = job.task_id;
-  if (const auto group = groups_.find(job.group); group != groups_.end()) {
-    spec.group = group->second.name;
-  }
+  if (const Group* group = whole_of(job.group)) spec.group = group->name;
   return spec;
 }
 

@@ -119,6 +119,18 @@ struct RemoveFeedback {
 struct Purge {
   WallTime log_before{};
   WallTime clients_before{};
+  WallTime counts_before{};  // what is counted of the log; all of it, it is little
+  std::int64_t limit = 1000;
+};
+
+// Deletes rows of the log, with the output of their attempts, but none of a job that waits or
+// executes. Of the rows between `after` and `before` it looks at the oldest `limit`. The outcome's
+// `count` says how many rows went, `next` after which row to go on; 0: that was all.
+struct CleanLog {
+  std::vector<GroupId> groups{};  // none: of all
+  std::string task_id{};          // empty: of all
+  std::int64_t after = 0;
+  std::int64_t before = 0;
   std::int64_t limit = 1000;
 };
 
@@ -172,7 +184,7 @@ using Operation =
     std::variant<ChangeWaiting, End, ChangeDefinition, Claim, AddDefinition, AddExecuting, AddJob,
                  CancelExecuting, AddOutput, PutNode, RemoveFeedback, RemoveInbox, RemoveAlarm,
                  RemoveExecutor, RemovePushRun, RemoveExecutorResult, PutExecutorGroup, PutExecutor,
-                 PutPushRun, PutRoute, PutExecutorResult, AddLog, Purge>;
+                 PutPushRun, PutRoute, PutExecutorResult, AddLog, Purge, CleanLog>;
 
 enum class OutcomeKind : std::uint8_t {
   kDone = 0,
@@ -185,7 +197,8 @@ struct Outcome {
   OutcomeKind kind = OutcomeKind::kDone;
   JobId existing_job{};                // kTaken
   DefinitionId existing_definition{};  // kTaken
-  std::int64_t count = 0;              // Purge, RemoveFeedback, ChangeDefinition
+  std::int64_t count = 0;              // Purge, CleanLog, RemoveFeedback, ChangeDefinition
+  std::int64_t next = 0;               // CleanLog
 
   bool operator==(const Outcome&) const = default;
 };

@@ -64,6 +64,11 @@ Error executors_error(const Group& group) {
                  "is one of xxl-job executors, which is not split");
 }
 
+Error split_group_error(const Group& group) {
+  return {ErrorCode::kInvalidArgument,
+          "group '" + group.name + "' was split, xxl-job executors need another one"};
+}
+
 Result<SplitPlan> plan_split(const std::vector<Group>& groups, const GroupSplit& split,
                              const Partitions& owned, WallTime now) {
   CARILLON_ASSERT(is_parts(split.parts), "whoever asks has looked how many parts there may be");

@@ -40,7 +40,8 @@ struct SplitPlan {
 Result<SplitPlan> plan_split(const std::vector<Group>& groups, const GroupSplit& split,
                              const Partitions& owned, WallTime now);
 
-// Why it is not split.
+// Why it is not split, and why one that was split gets no executors.
 Error executors_error(const Group& group);
+Error split_group_error(const Group& group);
 
 }  // namespace carillon::jobtracker

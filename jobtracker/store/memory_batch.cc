@@ -108,12 +108,13 @@ void MemoryBatch::store_requests() {
     const NumberedRequest& request = batch_.requests[i];
     const auto first =
         committed_.outcomes.begin() + static_cast<std::ptrdiff_t>(request.first_operation);
-    put(tables_.answers, {request.client, slot_of(request.sequence)},
-        StoredAnswer{
-            .sequence = request.sequence,
-            .answer = request.answer,
-            .outcomes = {first, first + static_cast<std::ptrdiff_t>(request.operation_count)},
-            .at = batch_.now});
+    StoredAnswer stored{
+        .sequence = request.sequence,
+        .answer = request.answer,
+        .outcomes = {first, first + static_cast<std::ptrdiff_t>(request.operation_count)},
+        .at = batch_.now};
+    for (Outcome& outcome : stored.outcomes) outcome.next = 0;
+    put(tables_.answers, {request.client, slot_of(request.sequence)}, std::move(stored));
   }
 }
 
@@ -174,6 +175,12 @@ Status MemoryBatch::insert_log(const LogEntry& entry) {
     row.entry.final = true;
     row.entry.executor_log = 0;
     put(tables_.alarms, {row.mark.alarm, row.mark.line}, std::move(row));
+  }
+  if (entry.count != 0) {
+    const std::tuple key{count_slot_of(entry.ended_at), entry.group, entry.state, entry.final};
+    const auto counted = tables_.log_counts.find(key);
+    const std::int64_t before = counted == tables_.log_counts.end() ? 0 : counted->second;
+    put(tables_.log_counts, key, before + entry.count);
   }
   put(tables_.log, entry.id, std::move(kept));
   return {};
@@ -449,6 +456,40 @@ Result<Outcome> MemoryBatch::apply(const RemoveFeedback& remove) {
   }
 }
 
+// With the output of its attempt.
+void MemoryBatch::remove_log(const LogEntry& entry) {
+  put(tables_.log, entry.id, std::nullopt);
+  for (auto next = tables_.output.lower_bound({entry.job_id, entry.attempt, 0});
+       next != tables_.output.end() && next->second.job_id == entry.job_id &&
+       next->second.attempt == entry.attempt;) {
+    const auto key = (next++)->first;
+    put(tables_.output, key, std::nullopt);
+  }
+}
+
+bool MemoryBatch::is_live(JobId id) const {
+  if (tables_.executing.contains(id) || tables_.delayed.find(id) != nullptr) return true;
+  return std::any_of(tables_.waiting.begin(), tables_.waiting.end(),
+                     [&](const auto& one) { return one.second.find(id) != nullptr; });
+}
+
+Result<Outcome> MemoryBatch::apply(const CleanLog& clean) {
+  Outcome outcome;
+  std::int64_t rows = 0;
+  std::vector<LogEntry> gone;
+  for (auto at = tables_.log.upper_bound(clean.after);
+       at != tables_.log.end() && at->first < clean.before && rows < clean.limit; ++at) {
+    const LogEntry& entry = at->second;
+    outcome.next = ++rows == clean.limit ? entry.id : 0;
+    const bool fits = is_of(clean.groups, entry.group) &&
+                      (clean.task_id.empty() || entry.task_id == clean.task_id);
+    if (fits && !is_live(entry.job_id)) gone.push_back(entry);
+  }
+  for (const LogEntry& entry : gone) remove_log(entry);
+  outcome.count = static_cast<std::int64_t>(gone.size());
+  return outcome;
+}
+
 Result<Outcome> MemoryBatch::apply(const Purge& purge) {
   Outcome outcome;
   const auto full = [&](std::int64_t count) { return count >= purge.limit; };
@@ -457,14 +498,8 @@ Result<Outcome> MemoryBatch::apply(const Purge& purge) {
   while (!full(rows) && !tables_.log.empty()) {
     const LogEntry oldest = tables_.log.begin()->second;
     if (oldest.ended_at >= purge.log_before) break;
-    put(tables_.log, oldest.id, std::nullopt);
+    remove_log(oldest);
     ++rows;
-    for (auto next = tables_.output.lower_bound({oldest.job_id, oldest.attempt, 0});
-         next != tables_.output.end() && next->second.job_id == oldest.job_id &&
-         next->second.attempt == oldest.attempt;) {
-      const auto key = (next++)->first;
-      put(tables_.output, key, std::nullopt);
-    }
   }
   outcome.count += rows;
 
@@ -488,6 +523,11 @@ Result<Outcome> MemoryBatch::apply(const Purge& purge) {
   }
   for (const SessionId session : nodes) put(tables_.nodes, session, std::nullopt);
   outcome.count += static_cast<std::int64_t>(nodes.size());
+  while (!tables_.log_counts.empty() &&
+         std::get<0>(tables_.log_counts.begin()->first) < purge.counts_before) {
+    const auto oldest = tables_.log_counts.begin()->first;
+    put(tables_.log_counts, oldest, std::nullopt);
+  }
   return outcome;
 }
 

@@ -44,11 +44,14 @@ class MemoryBatch {
   Result<Outcome> apply(const PutExecutorResult& put_result);
   Result<Outcome> apply(const AddLog& add);
   Result<Outcome> apply(const Purge& purge);
+  Result<Outcome> apply(const CleanLog& clean);
 
   Result<WaitingTable*> group_table(GroupId group);
   Status insert_waiting(WaitingJob job);
   void erase_waiting(WaitingTable& table, JobId id);
   Status insert_log(const LogEntry& entry);
+  void remove_log(const LogEntry& entry);
+  bool is_live(JobId id) const;
   void serve(GroupId group);
   std::optional<Outcome> take_key(const WaitingJob& job);
   void free_key(GroupId group, const std::string& task_id, const KeyHolder& holder);

@@ -208,6 +208,21 @@ class MemoryReads {
     return ReadAnswer{std::move(answer)};
   }
 
+  Result<ReadAnswer> operator()(const CountLog& ask) const {
+    std::map<std::tuple<GroupId, LogState, bool>, std::int64_t> sums;
+    for (const auto& [key, ends] : tables_.log_counts) {
+      const auto& [slot, group, state, final] = key;
+      const bool fits = slot >= ask.from && slot < ask.until && is_of(ask.groups, group);
+      if (fits) sums[{group, state, final}] += ends;
+    }
+    LogCountAnswer answer;
+    for (const auto& [key, ends] : sums) {
+      const auto& [group, state, final] = key;
+      answer.counts.push_back({.group = group, .state = state, .final = final, .ends = ends});
+    }
+    return ReadAnswer{std::move(answer)};
+  }
+
   Result<ReadAnswer> operator()(const ListOutput& ask) const {
     OutputAnswer answer;
     for (auto next =

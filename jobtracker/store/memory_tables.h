@@ -76,6 +76,8 @@ struct MemoryTables {
   DefinitionId definition_high{};
   std::map<std::pair<GroupId, std::string>, KeyHolder> keys{};
   std::map<std::int64_t, LogEntry> log{};
+  // By slot, group, state and finality.
+  std::map<std::tuple<WallTime, GroupId, LogState, bool>, std::int64_t> log_counts{};
   std::map<std::int64_t, InboxRow> inbox{};
   std::map<GroupId, ExecutorGroup> executor_groups{};
   std::map<std::pair<GroupId, std::string>, ExecutorRow> executors{};

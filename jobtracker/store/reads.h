@@ -199,6 +199,16 @@ struct CountAnswer {
   };
   std::vector<PerGroup> groups{};
 };
+// What the log had from `from` on, before `until`, by group, state and finality; also of rows that
+// are not there any more. In half hours (kCountSlot).
+struct CountLog {
+  WallTime from{};
+  WallTime until{};
+  std::vector<GroupId> groups{};  // none: all
+};
+struct LogCountAnswer {
+  std::vector<LogCount> counts{};
+};
 struct ListNodes {};
 struct NodesAnswer {
   std::vector<NodeRow> nodes{};
@@ -207,7 +217,7 @@ struct NodesAnswer {
 using Read = std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelayed, Find,
                           ReadDefinition, ReadOccurrences, ReadFeedback, ReadInbox, ReadExecutors,
                           ReadExecutorResults, MakeGroup, SplitGroup, ListWaiting, ListExecuting,
-                          ListHistory, ListOutput, CountWaiting, ListNodes>;
+                          ListHistory, ListOutput, CountWaiting, CountLog, ListNodes>;
 // ReadDue, ReadUpcoming, ReadDelayed, ListWaiting: JobsAnswer. ReadOccurrences: OccurrencesAnswer.
 struct OccurrencesAnswer {
   std::vector<WaitingJob> waiting{};
@@ -216,6 +226,6 @@ struct OccurrencesAnswer {
 using ReadAnswer = std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, DefinitionAnswer,
                                 OccurrencesAnswer, FeedbackAnswer, InboxAnswer, ExecutorsAnswer,
                                 ExecutorResultsAnswer, GroupAnswer, ExecutingAnswer, HistoryAnswer,
-                                OutputAnswer, CountAnswer, NodesAnswer>;
+                                OutputAnswer, CountAnswer, LogCountAnswer, NodesAnswer>;
 
 }  // namespace carillon::jobtracker

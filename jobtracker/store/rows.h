@@ -171,6 +171,22 @@ struct AlarmRow {
   bool operator==(const AlarmRow&) const = default;
 };
 
+// Rows of the log are counted by the half hour in which they ended.
+inline constexpr Duration kCountSlot = std::chrono::minutes{30};
+inline WallTime count_slot_of(WallTime time) {
+  return WallTime{time.time_since_epoch() - time.time_since_epoch() % kCountSlot};
+}
+
+// How many ends the log had of a kind.
+struct LogCount {
+  GroupId group{};
+  LogState state = LogState::kSucceeded;
+  bool final = true;
+  std::int64_t ends = 0;
+
+  bool operator==(const LogCount&) const = default;
+};
+
 struct OutputRow {
   JobId job_id{};
   std::int32_t attempt = 0;

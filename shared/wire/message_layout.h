@@ -13,7 +13,7 @@ inline constexpr NumberRange kRange<ErrorCode>{1, 8};
 template <>
 inline constexpr NumberRange kRange<SubmitStatus>{0, 3};
 template <>
-inline constexpr NumberRange kRange<Verb>{0, 6};
+inline constexpr NumberRange kRange<Verb>{0, 7};
 template <>
 inline constexpr NumberRange kRange<RunOutcome>{0, 6};
 template <>
@@ -69,14 +69,17 @@ struct Layout<Act> {
       slot("group", &Act::group),     slot("task_id", &Act::task_id),
       slot("job_id", &Act::job_id),   bytes("payload", &Act::payload),
       slot("force", &Act::force),     slot("addresses", &Act::addresses, kAddressesMax),
-      slot("token", &Act::token),     slot("parts", &Act::parts)};
+      slot("token", &Act::token),     slot("parts", &Act::parts),
+      slot("after", &Act::after),     slot("before", &Act::before),
+      slot("until", &Act::until_us)};
 };
 
 template <>
 struct Layout<Acted> {
   static constexpr std::string_view kName = "Acted";
   static constexpr std::tuple kSlots{slot("job_id", &Acted::job_id),
-                                     slot("message", &Acted::message)};
+                                     slot("message", &Acted::message), slot("count", &Acted::count),
+                                     slot("next", &Acted::next)};
 };
 
 template <>
@@ -85,8 +88,8 @@ struct Layout<Query> {
   static constexpr std::tuple kSlots{
       slot("what", &Query::what),       slot("group", &Query::group),
       slot("task_id", &Query::task_id), slot("job_id", &Query::job_id),
-      slot("since", &Query::since_us),  slot("limit", &Query::limit),
-      slot("after", &Query::after)};
+      slot("since", &Query::since_us),  slot("until", &Query::until_us),
+      slot("limit", &Query::limit),     slot("after", &Query::after)};
 };
 
 template <>

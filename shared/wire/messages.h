@@ -73,7 +73,8 @@ enum class Verb : int {
   kTrigger = 3,
   kKill = 4,
   kAddExecutors = 5,  // to a group, by hand
-  kSplitGroup = 6     // into parts
+  kSplitGroup = 6,    // into parts
+  kCleanHistory = 7   // of a task, a group, or all
 };
 
 struct Act {
@@ -88,20 +89,29 @@ struct Act {
   std::vector<std::string> addresses{};
   std::optional<std::string> token{};  // kAddExecutors: for calls; none: as it is
   std::int32_t parts = 0;              // kSplitGroup: so many: 2, 4, 8, 16, 32 or 64
+  // kCleanHistory: of rows after this one (0: from the first) and before that (0: to the last),
+  // what ended before `until_us` (0: whenever).
+  std::int64_t after = 0;
+  std::int64_t before = 0;
+  std::int64_t until_us = 0;
 };
 
 struct Acted {
-  JobId job_id{};         // kTrigger: the occurrence made
-  std::string message{};  // what happened, for a person
+  JobId job_id{};          // kTrigger: the occurrence made
+  std::string message{};   // what happened, for a person
+  std::int64_t count = 0;  // kCleanHistory: rows that went
+  std::int64_t next = 0;   // kCleanHistory: where to go on; 0: that was all
 };
 
 // Asks for rows. Which fields a row has stands in docs/protocol.md, by `what`.
 struct Query {
   std::string what{};  // list waiting executing history show nodes groups stats output job
+                       // counts
   std::string group{};
   std::string task_id{};
   JobId job_id{};
-  std::int64_t since_us = 0;  // history: ended later than this; 0: no bound
+  std::int64_t since_us = 0;  // history: ended later than this; 0: no bound. counts: from here
+  std::int64_t until_us = 0;  // counts: up to here
   std::int64_t limit = 0;     // 0: the tracker's default
   std::string after{};        // the `next` of the answer before, to go on
 };

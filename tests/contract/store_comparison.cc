@@ -250,8 +250,15 @@ class BatchSource {
                       .last_seen = now_,
                       .alive = chance(70)}};
     }
+    if (chance(30)) {
+      return CleanLog{.groups = chance(50) ? std::vector{group()} : std::vector<GroupId>{},
+                      .task_id = chance(30) ? "task " + std::to_string(below(kTaskIds)) : "",
+                      .before = last_id_ - static_cast<std::int64_t>(below(2000)),
+                      .limit = static_cast<std::int64_t>(below(300)) + 1};
+    }
     return Purge{.log_before = now_ - 300 * kSecond,
                  .clients_before = now_ - 300 * kSecond,
+                 .counts_before = now_ - 30'000 * kSecond,
                  .limit = static_cast<std::int64_t>(below(30)) + 1};
   }
 
@@ -341,6 +348,11 @@ void compare_rows(Store& reference, Store& store, WallTime now,
   EXPECT_TRUE(ask<HistoryAnswer>(reference, ListHistory{.limit = kAll}).entries ==
               ask<HistoryAnswer>(store, ListHistory{.limit = kAll}).entries)
       << "log";
+  const CountLog counted{.from = now - std::chrono::hours{24},
+                         .until = now + std::chrono::hours{24}};
+  EXPECT_TRUE(ask<LogCountAnswer>(reference, counted).counts ==
+              ask<LogCountAnswer>(store, counted).counts)
+      << "counts";
   EXPECT_TRUE(ask<NodesAnswer>(reference, ListNodes{}).nodes ==
               ask<NodesAnswer>(store, ListNodes{}).nodes)
       << "nodes";

@@ -126,9 +126,18 @@ struct RowFilter {
   std::string group{};              // empty: every group
   std::string task_id{};            // empty: every task
   JobId job_id{};                   // 0: every job
-  std::optional<WallTime> since{};  // history: ended later than this
+  std::optional<WallTime> since{};  // history: ended later than this; counts: from here on
+  std::optional<WallTime> until{};  // counts: before this
   std::int64_t limit = 0;           // at most so many rows; 0: as the tracker likes
   std::string after{};              // the `next` of the page before, to go on
+};
+
+// What goes from the history.
+struct CleanRule {
+  std::string group{};                     // empty: of every group
+  std::string task_id{};                   // empty: of every task
+  std::optional<WallTime> ended_before{};  // only what did
+  std::optional<std::int64_t> keep{};      // but not the newest so many rows
 };
 
 struct RowPage {
@@ -195,6 +204,9 @@ class JobClient {
   // Splits a node group into so many parts, 2, 4, 8, 16, 32 or 64, which several job trackers may
   // look after; order of hand-out is within a part. It is not undone.
   Result<ActAnswer> split_group(const std::string& group, std::int32_t parts);
+  // Deletes from the history, with what the runs wrote; how many rows went. Rows of a job that
+  // waits or runs stay. Step by step: after an error some may be gone.
+  Result<std::int64_t> clean_history(const CleanRule& rule);
 
   // A page of rows each; the fields of a row stand in docs/protocol.md.
   Result<RowPage> list(const RowFilter& filter = {});       // definitions
@@ -203,6 +215,8 @@ class JobClient {
   Result<RowPage> history(const RowFilter& filter = {});    // what ended, newest first
   Result<RowPage> nodes(const RowFilter& filter = {});
   Result<RowPage> groups(const RowFilter& filter = {});
+  // How many ended, by group, in whole half hours; also of rows that the history has forgotten.
+  Result<RowPage> counts(const RowFilter& filter);
   // One row with all there is to know; its field `spec` is the job as a JSON object.
   Result<RowPage> show(const TaskRef& task);
   Result<RowPage> stats();         // one row of counters

@@ -36,7 +36,8 @@ constexpr std::array<Write, std::variant_size_v<Operation>> kWrites = {
     write_routes,
     write_executor_results,
     write_log,
-    write_purges};
+    write_purges,
+    write_cleanings};
 
 }  // namespace
 

@@ -27,6 +27,11 @@ constexpr std::string_view kSelectLogBounds =
     "WHERE log_id > ? AND log_id < ? ORDER BY log_id DESC LIMIT ?) AS newest";
 constexpr std::string_view kLogRange =
     " FROM lts_job_log WHERE log_id >= ? AND log_id < ? AND ended_us >= ?";
+constexpr std::string_view kCountLog =
+    "SELECT group_id, state, final, CAST(SUM(ends) AS SIGNED) FROM lts_log_count "
+    "WHERE slot_us >= ? AND slot_us < ?";
+constexpr std::string_view kByKindOfEnd =
+    " GROUP BY group_id, state, final ORDER BY group_id, state, final";
 constexpr std::string_view kNewestFirst = " ORDER BY log_id DESC LIMIT ?";
 constexpr std::string_view kOutputOfJob =
     " FROM lts_job_output WHERE job_id = ? AND attempt >= ? AND (attempt > ? OR sequence > ?) "
@@ -159,6 +164,21 @@ Result<ReadAnswer> SqlReads::read(const CountWaiting& ask) {
     answer.groups.push_back(
         {.group = group.id, .waiting = waiting + delayed[group.id], .due = due_rows});
   }
+  return ReadAnswer{std::move(answer)};
+}
+
+Result<ReadAnswer> SqlReads::read(const CountLog& ask) {
+  SqlValues values{value_of(ask.from), value_of(ask.until)};
+  for (const GroupId group : ask.groups) values.push_back(value_of(group));
+  LogCountAnswer answer;
+  CARILLON_TRY(db_.query(joined({kCountLog, and_group_in(ask.groups), kByKindOfEnd}), values,
+                         [&](const sql::Row& row) {
+                           answer.counts.push_back(
+                               {.group = GroupId{static_cast<std::int32_t>(row.integer(0))},
+                                .state = static_cast<LogState>(row.integer(1)),
+                                .final = row.integer(2) != 0,
+                                .ends = row.integer(3)});
+                         }));
   return ReadAnswer{std::move(answer)};
 }
 

@@ -7,6 +7,11 @@ namespace {
 
 using sql::Value;
 
+constexpr std::string_view kInsertCounts =
+    "INSERT INTO lts_log_count (group_id, slot_us, state, final, ends) VALUES (?, ?, ?, ?, ?)";
+constexpr std::string_view kAddCountMysql = " ON DUPLICATE KEY UPDATE ends = ends + VALUES(ends)";
+constexpr std::string_view kAddCountSqlite =
+    " ON CONFLICT (group_id, slot_us, state, final) DO UPDATE SET ends = ends + excluded.ends";
 constexpr std::string_view kFreedKeyColumns[] = {"group_id", "task_id", "job_id"};
 
 Status insert(sql::Connection& db, std::string_view table, std::string_view columns, int width,
@@ -27,6 +32,7 @@ void RowBuffer::clear() {
         &delayed_keys_.freed, &log_, &feedback_, &alarms_}) {
     values->clear();
   }
+  counts_.clear();
   kept_.clear();
   kept_log_.clear();
 }
@@ -76,6 +82,8 @@ void RowBuffer::add_log(const LogEntry& entry) {
   std::string_view message = storable_message(entry.message, storage);
   if (message.data() == storage.data() && !message.empty()) message = keep(std::move(storage));
   append_log(log_, entry, message);
+  if (entry.count != 0)
+    counts_[{entry.group, count_slot_of(entry.ended_at), entry.state, entry.final}] += entry.count;
   if (!entry.feedback_to.empty()) append_feedback(feedback_, entry, message);
   for (const AlarmMark& mark : entry.alarms) append_alarm(alarms_, entry, mark, message);
 }
@@ -100,7 +108,33 @@ Status RowBuffer::flush(sql::Connection& db, GroupCatalog& groups) {
   return insert(db, kExecutingTable, kExecutingColumns, kExecutingWidth, executing_);
 }
 
+// In lists of few lengths, so that few statements are prepared: rows of no ends fill them up.
+Status RowBuffer::flush_counts(sql::Connection& db) {
+  constexpr std::size_t kRowsMax = 64;
+  const std::string_view add =
+      db.dialect() == sql::Dialect::kMysql ? kAddCountMysql : kAddCountSqlite;
+  for (auto next = counts_.begin(); next != counts_.end();) {
+    SqlValues values;
+    std::size_t rows = 0;
+    const auto append = [&](const auto& key, std::int64_t ends) {
+      const auto& [group, slot, state, final] = key;
+      values.insert(values.end(),
+                    {value_of(group), value_of(slot), Value::of(static_cast<std::int64_t>(state)),
+                     value_of(final), Value::of(ends)});
+      ++rows;
+    };
+    for (; next != counts_.end() && rows < kRowsMax; ++next) append(next->first, next->second);
+    while ((rows & (rows - 1)) != 0) append(std::prev(next)->first, 0);
+    std::string statement{kInsertCounts};
+    for (std::size_t i = 1; i < rows; ++i) statement += ", (?, ?, ?, ?, ?)";
+    CARILLON_TRY(db.execute(statement.append(add), values));
+  }
+  counts_.clear();
+  return {};
+}
+
 Status RowBuffer::flush_log(sql::Connection& db) {
+  CARILLON_TRY(flush_counts(db));
   CARILLON_TRY(insert(db, "lts_job_log", kLogColumns, kLogWidth, log_));
   CARILLON_TRY(insert(db, kFeedbackTable, kFeedbackColumns, kFeedbackWidth, feedback_));
   if (alarms_.empty()) return {};

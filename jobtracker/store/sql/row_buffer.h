@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <tuple>
 
 #include "jobtracker/store/sql/group_catalog.h"
 #include "jobtracker/store/sql/sql_rows.h"
@@ -40,12 +41,14 @@ class RowBuffer {
   std::string_view keep(std::string text) { return kept_.emplace_back(std::move(text)); }
   const LogEntry& keep(LogEntry entry) { return kept_log_.emplace_back(std::move(entry)); }
 
-  // Frees the keys, then inserts everything but log rows, and feedback and alarms, which are copies
-  // of them.
+  // Frees the keys, then inserts everything but log rows, and what is made of them: feedback,
+  // alarms and counts.
   Status flush(sql::Connection& db, GroupCatalog& groups);
   Status flush_log(sql::Connection& db);
 
  private:
+  Status flush_counts(sql::Connection& db);
+
   struct Keys {
     SqlValues added{};
     SqlValues freed{};
@@ -61,6 +64,8 @@ class RowBuffer {
   SqlValues log_{};
   SqlValues feedback_{};
   SqlValues alarms_{};
+  // Ends by group, slot, state and finality.
+  std::map<std::tuple<GroupId, WallTime, LogState, bool>, std::int64_t> counts_{};
   std::deque<std::string> kept_{};
   std::deque<LogEntry> kept_log_{};
 };

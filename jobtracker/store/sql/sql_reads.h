@@ -45,6 +45,7 @@ class SqlReads {
   Result<ReadAnswer> read(const ListHistory& ask);
   Result<ReadAnswer> read(const ListOutput& ask);
   Result<ReadAnswer> read(const CountWaiting& ask);
+  Result<ReadAnswer> read(const CountLog& ask);
   Result<ReadAnswer> read(const ListNodes& ask);
 
   Result<std::vector<WaitingJob>> due(GroupId group, WallTime now,

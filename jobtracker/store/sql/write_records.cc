@@ -15,6 +15,7 @@ constexpr std::string_view kReplaceNodes = "REPLACE INTO lts_node (";
 constexpr std::string_view kMoveInbox = "UPDATE lts_inbox SET group_id = ? WHERE inbox_id = ?";
 constexpr std::string_view kDeleteInbox = "DELETE FROM lts_inbox WHERE inbox_id = ?";
 constexpr std::string_view kDeleteAlarm = "DELETE FROM lts_alarm WHERE alarm_id = ?";
+constexpr std::string_view kDeleteCounts = "DELETE FROM lts_log_count WHERE slot_us < ?";
 constexpr std::string_view kValues = ") VALUES";
 constexpr std::string_view kServe =
     "UPDATE lts_node_group SET served = 1 WHERE group_id = ? AND served = 0";
@@ -157,6 +158,7 @@ Status write_purges(WriteContext& context, const OperationIndices& indices) {
                                          purge.limit, "lts_client", kSlotColumn));
     count += CARILLON_TRY(purge_selected(context.db, kSelectOldNodes, purge.log_before, purge.limit,
                                          "lts_node", kSessionColumn));
+    CARILLON_TRY(context.db.execute(kDeleteCounts, SqlValues{value_of(purge.counts_before)}));
   }
   return {};
 }

@@ -1,0 +1,111 @@
+// What people do that is about no single job: groups of executors, the history.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "jobtracker/job_tracker.h"
+#include "shared/base/utf8.h"
+#include "shared/wire/codec.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+constexpr std::int64_t kCleanRows = 2000;
+
+}  // namespace
+
+// As often as it is sent, it comes to the same.
+void JobTracker::on_add_executors(const Asker& asker, wire::Act message) {
+  Status valid = batcher_.check_room();
+  for (const std::string& address : message.addresses) {
+    if (valid.ok()) valid = check_address(address);
+  }
+  if (valid.ok() && message.token && !is_printable_utf8(*message.token)) {
+    valid = Error{ErrorCode::kInvalidArgument, "the token must be printable text"};
+  }
+  if (!valid.ok()) return answer(asker, wire::ErrorReply{valid.error()});
+  const std::string name = message.group;
+  with_group(name, [this, asker, message = std::move(message)](Result<const Group*> group) {
+    if (!group.ok()) return answer(asker, wire::ErrorReply{group.error()});
+    if (catalog_.parts(group.value()->id) > 1) {
+      return answer(asker, wire::ErrorReply{split_group_error(*group.value())});
+    }
+    const std::string said = "group '" + group.value()->name + "' has " +
+                             std::to_string(message.addresses.size()) + " executors by hand";
+    registry_.add(group.value()->id, message.addresses, message.token,
+                  [this, asker, said](const Status& status) {
+                    if (!status.ok()) return answer(asker, wire::ErrorReply{status.error()});
+                    answer(asker, wire::Acted{.message = said});
+                  });
+  });
+}
+
+// What waits is stored first, and what the group's parts know is read anew: by the next session.
+void JobTracker::on_split(const Asker& asker, wire::Act message) {
+  const auto refuse = [&](ErrorCode code, const std::string& why) {
+    answer(asker, wire::ErrorReply{Error{code, why}});
+  };
+  const Group* group = catalog_.group(message.group);
+  if (group == nullptr)
+    return refuse(ErrorCode::kNotFound, "there is no group '" + message.group + "'");
+  if (!is_parts(message.parts)) {
+    return refuse(ErrorCode::kInvalidArgument, "a group has 1, 2, 4, 8, 16, 32 or 64 parts, not " +
+                                                   std::to_string(message.parts));
+  }
+  const std::int32_t parts = catalog_.parts(group->id);
+  const std::string named = "group '" + group->name + "' has " + std::to_string(parts) +
+                            (parts == 1 ? " part" : " parts");
+  if (parts == message.parts) {
+    split_error_.reset();  // Its answer was lost.
+    return answer(asker, wire::Acted{.message = named});
+  }
+  if (parts > 1) {
+    return refuse(ErrorCode::kConflict,
+                  named + ", and is split once only (make another group, and move its jobs there)");
+  }
+  if (!ownership_.has(group->id)) return answer(asker, ownership_.elsewhere(group->id, parts));
+  if (executors_.has(group->id)) {
+    return answer(asker, wire::ErrorReply{executors_error(*group)});
+  }
+  if (split_error_) {
+    const Error why = *std::exchange(split_error_, std::nullopt);
+    return refuse(why.code, why.message);
+  }
+  if (!begin_split_) {
+    return refuse(ErrorCode::kInvalidArgument,
+                  "a group is split among job trackers that share a MariaDB or MySQL database; "
+                  "this one works alone");
+  }
+  const GroupSplit split{.group = group->name, .parts = message.parts};
+  begin_split_(split, asker.peer,
+               wire::encode({.correlation = asker.correlation, .message = std::move(message)}));
+}
+
+void JobTracker::on_clean_history(const Asker& asker, const wire::Act& message) {
+  if (const Status room = batcher_.check_room(); !room.ok())
+    return answer(asker, wire::ErrorReply{room.error()});
+  CleanLog clean{.task_id = message.task_id, .after = message.after, .limit = kCleanRows};
+  clean.before = message.before > 0 ? message.before : std::numeric_limits<std::int64_t>::max();
+  // Nothing has ended after this moment, whatever time is named.
+  const WallTime until = std::max(WallTime{}, WallTime{Duration{message.until_us}});
+  if (message.until_us != 0 && until < clock_.now())
+    clean.before = std::min(clean.before, IdSource::first_of(until));
+  if (!message.group.empty()) {
+    const Group* group = catalog_.group(message.group);
+    if (group == nullptr) {
+      return answer(asker, wire::ErrorReply{Error{ErrorCode::kNotFound,
+                                                  "there is no group '" + message.group + "'"}});
+    }
+    clean.groups = catalog_.parts_of(group->id);
+  }
+  batcher_.post(Urgency::kHousekeeping, std::move(clean),
+                [this, asker](Operation&, const Outcome& outcome, const Error* refused) {
+                  if (refused != nullptr) return answer(asker, wire::ErrorReply{*refused});
+                  answer(asker,
+                         wire::Acted{.message = std::to_string(outcome.count) + " rows removed",
+                                     .count = outcome.count,
+                                     .next = outcome.next});
+                });
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,91 @@
+#include <set>
+
+#include "jobtracker/store/sql/batch_writer.h"
+
+// What people have deleted from the log.
+namespace carillon::jobtracker {
+namespace {
+
+using sql::Value;
+
+constexpr std::string_view kSelectLog =
+    "SELECT log_id, job_id, group_id, task_id, attempt FROM lts_job_log "
+    "WHERE log_id > ? AND log_id < ? ORDER BY log_id LIMIT ?";
+constexpr std::string_view kLogKey[] = {"log_id"};
+constexpr std::string_view kAttemptKey[] = {"job_id", "attempt"};
+
+struct LogKey {
+  std::int64_t id = 0;
+  std::int64_t job = 0;
+  std::int64_t attempt = 0;
+};
+
+// Adds to `live` those of the jobs that stand in the table.
+Status find_live(sql::Connection& db, std::string_view table, std::span<const Value> jobs,
+                 std::set<std::int64_t>& live) {
+  return in_lists(jobs, [&](std::string_view list, std::span<const Value> chunk) {
+    return db.query(joined({"SELECT job_id FROM ", table, " WHERE job_id IN ", list}), chunk,
+                    [&](const sql::Row& row) { live.insert(row.integer(0)); });
+  });
+}
+
+Status clean(WriteContext& context, const CleanLog& clean, Outcome& outcome) {
+  std::vector<LogKey> keys;
+  std::set<std::int64_t> jobs;
+  std::set<GroupId> groups;
+  std::int64_t rows = 0;
+  std::int64_t last = 0;
+  CARILLON_TRY(context.db.query(
+      kSelectLog,
+      SqlValues{Value::of(clean.after), Value::of(clean.before), Value::of(clean.limit)},
+      [&](const sql::Row& row) {
+        ++rows;
+        last = row.integer(0);
+        const GroupId group{static_cast<std::int32_t>(row.integer(2))};
+        if (!is_of(clean.groups, group)) return;
+        if (!clean.task_id.empty() && row.bytes(3) != clean.task_id) return;
+        keys.push_back({.id = last, .job = row.integer(1), .attempt = row.integer(4)});
+        jobs.insert(keys.back().job);
+        groups.insert(group);
+      }));
+  outcome.next = rows == clean.limit ? last : 0;
+  SqlValues ids;
+  for (const std::int64_t job : jobs) ids.push_back(Value::of(job));
+  std::set<std::int64_t> live;
+  CARILLON_TRY(find_live(context.db, kExecutingTable, ids, live));
+  CARILLON_TRY(find_live(context.db, kDelayedTable, ids, live));
+  for (const GroupId group : groups) {
+    const std::string_view table = CARILLON_TRY(context.table_of(group));
+    CARILLON_TRY(find_live(context.db, table, ids, live));
+  }
+  SqlValues log;
+  std::set<std::pair<std::int64_t, std::int64_t>> attempts;
+  for (const LogKey& key : keys) {
+    if (live.contains(key.job)) continue;
+    log.push_back(Value::of(key.id));
+    if (key.attempt > 0) attempts.insert({key.job, key.attempt});
+    ++outcome.count;
+  }
+  SqlValues output;
+  for (const auto& [job, attempt] : attempts) {
+    output.push_back(Value::of(job));
+    output.push_back(Value::of(attempt));
+  }
+  CARILLON_TRY(context.db.delete_rows("lts_job_log", kLogKey, log));
+  CARILLON_TRY(context.db.delete_rows("lts_job_output", kAttemptKey, output));
+  return {};
+}
+
+}  // namespace
+
+Status write_cleanings(WriteContext& context, const OperationIndices& indices) {
+  // It sees what its own batch has written, too.
+  CARILLON_TRY(context.rows.flush_log(context.db));
+  for (const std::size_t index : indices) {
+    context.current = index;
+    CARILLON_TRY(clean(context, context.operation<CleanLog>(index), context.outcomes[index]));
+  }
+  return {};
+}
+
+}  // namespace carillon::jobtracker

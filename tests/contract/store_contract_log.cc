@@ -1,0 +1,127 @@
+#include "tests/contract/store_contract.h"
+
+// What is counted of the log, and what people delete from it.
+namespace carillon::jobtracker {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr std::int64_t kAllRows = 1'000'000'000;
+
+TEST_P(StoreContract, CountsTheLogByHalfHoursAlsoWhatWasPurged) {
+  const GroupId other = make_group("other");
+  const auto ended = [&](LogState state, WallTime at, std::int64_t count = 1, bool final = true) {
+    LogEntry entry = new_log(new_job());
+    entry.state = state;
+    entry.ended_at = at;
+    entry.count = count;
+    entry.final = final;
+    return entry;
+  };
+  LogEntry elsewhere = ended(LogState::kFailed, kNow);
+  elsewhere.group = other;
+  committed({AddLog{ended(LogState::kSucceeded, kNow)}, AddLog{elsewhere},
+             AddLog{ended(LogState::kFailed, kNow + 1799 * kSecond, 1, false)}});
+  committed({AddLog{ended(LogState::kSucceeded, kNow + 60 * kSecond)},
+             AddLog{ended(LogState::kMissed, kNow + 60 * kSecond, 7)},
+             AddLog{ended(LogState::kSucceeded, kNow + 1800 * kSecond)}});
+  const auto counts = [this](WallTime from, WallTime until, std::vector<GroupId> groups = {}) {
+    return ask<LogCountAnswer>(CountLog{.from = from, .until = until, .groups = groups}).counts;
+  };
+  const WallTime half = kNow + kCountSlot;
+  const LogCount succeeded{.group = group_, .state = LogState::kSucceeded, .ends = 2};
+  const LogCount retried{.group = group_, .state = LogState::kFailed, .final = false, .ends = 1};
+  const LogCount missed{.group = group_, .state = LogState::kMissed, .ends = 7};
+  const LogCount failed{.group = other, .state = LogState::kFailed, .ends = 1};
+  EXPECT_THAT(counts(kNow, half), ElementsAre(succeeded, retried, missed, failed));
+  EXPECT_THAT(counts(kNow, half, {other}), ElementsAre(failed));
+  const LogCount later{.group = group_, .state = LogState::kSucceeded, .ends = 1};
+  EXPECT_THAT(counts(half, half + kCountSlot), ElementsAre(later));
+
+  committed({Purge{.log_before = half + kCountSlot, .limit = 100}});
+  EXPECT_THAT(history(), IsEmpty());
+  EXPECT_THAT(counts(kNow, half), SizeIs(4));
+  committed({Purge{.counts_before = half}});
+  EXPECT_THAT(counts(kNow, half), IsEmpty());
+  EXPECT_THAT(counts(half, half + kCountSlot), ElementsAre(later));
+}
+
+TEST_P(StoreContract, CountsManyKindsOfEndsInOneBatch) {
+  std::vector<Operation> adds;
+  for (int state = 0; state <= static_cast<int>(LogState::kCancelled); ++state) {
+    for (int slot = 0; slot < 13; ++slot) {
+      LogEntry entry = new_log(new_job());
+      entry.state = static_cast<LogState>(state);
+      entry.ended_at = kNow + slot * kCountSlot;
+      adds.push_back(AddLog{entry});
+    }
+  }
+  committed(std::move(adds));
+  std::int64_t all = 0;
+  const CountLog question{.from = kNow, .until = kNow + 13 * kCountSlot};
+  for (const LogCount& one : ask<LogCountAnswer>(question).counts) all += one.ends;
+  EXPECT_EQ(all, 11 * 13);
+}
+
+TEST_P(StoreContract, CleansTheLogOfAGroupOrATaskStepByStep) {
+  const GroupId other = make_group("other");
+  std::vector<LogEntry> entries;
+  std::vector<Operation> adds;
+  for (int i = 0; i < 6; ++i) {
+    LogEntry entry = new_log(new_job());
+    entry.attempt = 1;
+    entry.task_id = i % 2 == 0 ? "even" : "odd";
+    if (i == 5) entry.group = other;
+    entries.push_back(entry);
+    adds.push_back(AddOutput{{.job_id = entry.job_id, .attempt = 1, .sequence = 1}});
+    adds.push_back(AddLog{entry});
+  }
+  committed(std::move(adds));
+  const auto step = [this](CleanLog clean) {
+    const Outcome outcome = committed({clean}).outcomes.front();
+    return std::pair{outcome.count, outcome.next};
+  };
+  CleanLog odd{.groups = {group_}, .task_id = "odd", .before = kAllRows, .limit = 3};
+  EXPECT_EQ(step(odd), std::pair(std::int64_t{1}, entries[2].id));
+  odd.after = entries[2].id;
+  EXPECT_EQ(step(odd), std::pair(std::int64_t{1}, entries[5].id));
+  odd.after = entries[5].id;
+  EXPECT_EQ(step(odd), std::pair(std::int64_t{0}, std::int64_t{0}));
+  EXPECT_THAT(history(), ElementsAre(entries[5], entries[4], entries[2], entries[0]));
+  const auto output_of = [&](const LogEntry& entry) {
+    return ask<OutputAnswer>(ListOutput{.job_id = entry.job_id, .limit = 10}).rows;
+  };
+  EXPECT_THAT(output_of(entries[1]), IsEmpty());
+  EXPECT_THAT(output_of(entries[2]), SizeIs(1));
+
+  EXPECT_EQ(step({.before = entries[4].id, .limit = 100}).first, 2);
+  EXPECT_THAT(history(), ElementsAre(entries[5], entries[4]));
+  EXPECT_EQ(step({.before = kAllRows, .limit = 100}).first, 2);
+  EXPECT_THAT(history(), IsEmpty());
+}
+
+TEST_P(StoreContract, CleansNothingOfJobsThatWaitOrExecute) {
+  const WaitingJob waits = new_job();
+  const WaitingJob later = delayed_one(new_job());
+  const WaitingJob ended = new_job();
+  const ExecutingJob runs = running(new_job());
+  committed({AddJob{waits}, AddJob{later}});
+  std::vector<LogEntry> entries;
+  for (const WaitingJob& job : {waits, later, runs.job, ended}) {
+    LogEntry entry = new_log(job);
+    entry.attempt = 1;
+    entry.final = false;
+    entries.push_back(entry);
+    committed({AddLog{entry}});
+  }
+  const CleanLog all{.before = kAllRows, .limit = 100};
+  EXPECT_EQ(committed({all}).outcomes.front().count, 1);
+  EXPECT_THAT(history(), ElementsAre(entries[2], entries[1], entries[0]));
+  committed({End{.id = runs.job.id, .attempt = runs.job.attempt, .group = group_}});
+  EXPECT_EQ(committed({all}).outcomes.front().count, 1);
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker
