@@ -71,6 +71,14 @@ std::int64_t next_log_id(std::int64_t last, std::int64_t id, GroupId group) {
   return std::max(last / kPartitions + 1, first) * kPartitions + partition_of(group);
 }
 
+WallTime id_time_of_next_log(std::int64_t last) {
+  return IdSource::at((last / kPartitions + 1) / kLogIdsAMillisecond);
+}
+
+std::int64_t last_log_id_of(std::int64_t id) {
+  return ((IdSource::ms_of(id) + 1) * kLogIdsAMillisecond - 1) * kPartitions;
+}
+
 std::int64_t log_time_ms(std::int64_t log_id) {
   // An older version gave ids like those of jobs.
   const std::int64_t ms =

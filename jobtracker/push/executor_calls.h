@@ -19,6 +19,10 @@ std::int64_t executor_job(DefinitionId definition, JobId job);
 // The log id of a call: greater than `last`, as late as `id`, and of the group's partition. Of each
 // millisecond there are 64; a burst takes some of those to come.
 std::int64_t next_log_id(std::int64_t last, std::int64_t id, GroupId group);
+// An id of that time is as late as the log id that follows `last`.
+WallTime id_time_of_next_log(std::int64_t last);
+// No log id of the id's millisecond is greater.
+std::int64_t last_log_id_of(std::int64_t id);
 
 // The time that an executor is told with a log id, and files its log under.
 std::int64_t log_time_ms(std::int64_t log_id);

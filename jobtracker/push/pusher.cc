@@ -45,6 +45,7 @@ Pusher::Pusher(PusherConfig config, Catalog& catalog, const Ownership& ownership
 void Pusher::start(const StartAnswer& found) {
   // Outcomes of posts of an earlier session of this process mean nothing here.
   last_call_ = static_cast<std::uint64_t>(ids_.next(clock_.now()));
+  last_log_ = last_log_id_of(ids_.high());
   for (const GroupId group : executors_.groups()) seat(group);
   std::vector<Operation> forgotten;
   choice_.start(found.routes, forgotten);
@@ -190,7 +191,9 @@ void Pusher::begin(const wire::AttemptId& id) {
 }
 
 std::int64_t Pusher::new_log_id(GroupId group) {
-  last_log_ = next_log_id(last_log_, ids_.next(clock_.now()), group);
+  // Ids are never behind, so that the next session, which knows the highest one, repeats no log id.
+  const WallTime now = std::max(clock_.now(), id_time_of_next_log(last_log_));
+  last_log_ = next_log_id(last_log_, ids_.next(now), group);
   return last_log_;
 }
 

@@ -350,6 +350,24 @@ TEST(Push, ARunGoesOnOverARestartAndIsNotCalledAgain) {
   EXPECT_EQ(test.bundle.log("orders")[0].node, kOne);
 }
 
+TEST(Push, NoLogIdComesTwiceThoughTimeStandsStillOverRestarts) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  const WallTime then = test.bundle.now();
+  for (int session = 0; session < 4; ++session) {
+    test.keep_registering(kOne);
+    for (int i = 0; i < 100; ++i) test.submit(pushed("orders " + std::to_string(i)));
+    test.bundle.run_until([&] { return one.calls.size() == 100U * (session + 1U); });
+    test.bundle.run_for(seconds{5});
+    ASSERT_THAT(test.bundle.tables().push_runs, IsEmpty()) << "nothing tells the next session";
+    test.bundle.clock.set_wall(then - minutes{session});
+    test.bundle.restart_after(milliseconds{50});
+  }
+  std::set<std::int64_t> ids;
+  for (const auto& call : one.calls) ids.insert(call.log_id);
+  EXPECT_THAT(ids, SizeIs(400));
+}
+
 TEST(Push, WhateverTheMomentOfADeathEachJobRunsAndNoneTwice) {
   for (int step = 0; step < 60; ++step) {
     Pushed test;
