@@ -50,15 +50,17 @@ class Moving(E2eTest):
         for task in tasks:
             one.client("suspend", task, "--group", "billing")
         wait_for("the last ends", one.is_idle)
+        # A fire that was claimed ahead of its time and called off with the suspend has a row, and no attempt.
+        runs = {task: [row for row in one.history(task) if row["attempt"] > 0] for task in tasks}
         for task, seconds in tasks.items():
-            rows = sorted(one.history(task), key=lambda row: row["trigger_time"])
+            rows = sorted(runs[task], key=lambda row: row["trigger_time"])
             self.assertEqual({row["state"] for row in rows}, {"succeeded"}, rows)
             times = [datetime.datetime.fromisoformat(row["trigger_time"]) for row in rows]
             self.assertEqual({(later - earlier).total_seconds() for earlier, later in zip(times, times[1:])},
                              {seconds}, times)
         ran = [line.split()[2] for line in executor.lines() if line.startswith("runs ")]
         for task, param in (("xxl-12", "cron"), ("xxl-14", "rate"), ("xxl-17", "shard")):
-            self.assertEqual(ran.count(param), len(one.history(task)))
+            self.assertEqual(ran.count(param), len(runs[task]))
         self.assertNotIn("stopped", ran)
         self.assertIn("script got a b 0 1", one.client("logs", "xxl-15", "--group", "billing").out)
 
