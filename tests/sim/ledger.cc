@@ -105,9 +105,9 @@ void Ledger::check_requests(const Commit& commit) {
 }
 
 // Likewise whatever number it was sent with. Each describes itself.
-void Ledger::check_submission(const JobSpec& spec) {
+void Ledger::check_submission(const std::string& task_id, const JobSpec& spec) {
   if (spec.description.empty() || submissions_.insert(spec.description).second) return;
-  broken_("task " + spec.task_id + " was submitted once, and is stored twice: " + spec.description);
+  broken_("task " + task_id + " was submitted once, and is stored twice: " + spec.description);
 }
 
 void Ledger::committed(const Commit& commit) {
@@ -131,7 +131,7 @@ Ledger::Job* Ledger::add(const WaitingJob& row, bool by_act) {
   }
   const auto definition = definitions_.find(row.definition);
   const auto spec = row.spec.empty() ? Result<JobSpec>{Error{}} : wire::decode_spec(row.spec);
-  if (spec.ok() && !row.definition) check_submission(spec.value());
+  if (spec.ok() && !row.definition) check_submission(row.task_id, spec.value());
   if (spec.ok()) {
     job.retries = spec.value().retries;
     job.kind = spec.value().run.kind;
@@ -248,7 +248,7 @@ void Ledger::take(const Commit&, const jobtracker::AddDefinition& added, const O
   if (outcome.kind != OutcomeKind::kDone) return;
   auto spec = wire::decode_spec(row.spec);
   if (!spec.ok()) return broken_("task " + row.task_id + " is stored without a description");
-  check_submission(spec.value());
+  check_submission(row.task_id, spec.value());
   if (++keys_[{row.group, row.task_id}] > 1) broken_("task " + row.task_id + " was taken");
   definitions_[row.id] = {.row = row, .spec = std::move(spec).value(), .since = timeline_.now()};
   fires_.add(row, definitions_.at(row.id).spec);

@@ -153,7 +153,7 @@ class Ledger {
   void check_lateness(const Commit& commit, const Job& job, WallTime claimed_at);
   void check_skipped(const Commit& commit, const Job& job);
   void check_requests(const Commit& commit);
-  void check_submission(const JobSpec& spec);
+  void check_submission(const std::string& task_id, const JobSpec& spec);
   std::optional<GroupId> group_of(const std::string& name) const;
   bool key_is_held(GroupId group, const std::string& task_id) const;
   bool is_void(const Job& job) const;
