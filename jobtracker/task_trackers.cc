@@ -144,10 +144,8 @@ void JobTracker::on_pull(const Asker& asker, const wire::Pull& message) {
   if (worker == nullptr) return;
   worker->heard_at = clock_.steady_now();
   const bool is_first = !worker->has_asked();
-  // An old one was overtaken, or comes again; what is newest came over the connection that stands.
-  const bool is_newest = message.number > worker->pull;
-  if (is_newest) worker->peer = asker.peer;
-  worker->take_pull(message);
+  const bool is_newest = worker->take_pull(message);
+  if (is_newest) worker->peer = asker.peer;  // It came over the connection that stands.
   if (is_first) dispatcher_.send_held(worker->session);
   worker->forget_unseen(clock_.steady_now() - 2 * config_.recovery.lease);
   // What it asks for counts, but it gets no lease.

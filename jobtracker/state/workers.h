@@ -52,12 +52,14 @@ struct Worker {
   std::int32_t credit() const { return window - unseen_jobs - reserved; }
 
   bool has_asked() const { return pull != 0; }
-  void take_pull(const wire::Pull& message) {
-    if (message.number <= pull) return;  // An old one, overtaken.
+  // False: an old one, which was overtaken, or one that comes again.
+  bool take_pull(const wire::Pull& message) {
+    if (message.number <= pull) return false;
     pull = message.number;
     window = message.window;
     handout_seen = std::max(handout_seen, message.handout_seen);
     while (!unseen.empty() && unseen.begin()->first <= message.handout_seen) forget_first_unseen();
+    return true;
   }
   void forget_pulls() {
     pull = 0;
