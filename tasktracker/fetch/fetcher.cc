@@ -12,6 +12,9 @@ namespace {
 
 constexpr double kMeanShare = 1.0 / 16;  // of the newest run in the mean
 
+// Short runs in a row after which no long one is expected among those that are fetched ahead.
+constexpr int kManyShort = 4096;
+
 }  // namespace
 
 Fetcher::Fetcher(FetcherConfig config)
@@ -140,6 +143,8 @@ void Fetcher::on_finished(const wire::AttemptId& id, Duration run_time) {
   const auto micros = static_cast<double>(std::max<std::int64_t>(run_time.count(), 1));
   double& mean = holdings_->mean_run_us;
   mean = mean == 0 ? micros : mean + (micros - mean) * kMeanShare;
+  int& short_runs = holdings_->short_runs;
+  short_runs = run_time < config_.prefetch_work ? std::min(short_runs + 1, kManyShort) : 0;
 }
 
 void Fetcher::on_confirmed(const wire::AttemptId& id) {
@@ -158,6 +163,7 @@ void Fetcher::on_given_back(const std::vector<wire::AttemptId>& ids) {
   // What runs takes longer than what ran before: nothing is fetched ahead until that changes.
   const auto long_run = static_cast<double>(config_.prefetch_work.count() * config_.threads + 1);
   holdings_->mean_run_us = std::max(holdings_->mean_run_us, long_run);
+  holdings_->short_runs = 0;
   pull_now_ = true;
 }
 
@@ -172,7 +178,9 @@ int Fetcher::prefetch() const {
   if (holdings_->mean_run_us == 0) return 0;
   const double jobs =
       config_.threads * static_cast<double>(config_.prefetch_work.count()) / holdings_->mean_run_us;
-  return static_cast<int>(std::min<double>(jobs, config_.prefetch_max));
+  const bool many_short = holdings_->short_runs == kManyShort;
+  return static_cast<int>(
+      std::min<double>(jobs, many_short ? config_.prefetch_max_short : config_.prefetch_max));
 }
 
 int Fetcher::window() const {

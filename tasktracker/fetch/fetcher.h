@@ -27,6 +27,7 @@ struct FetcherConfig {
   std::string version{};
   int threads = 1;
   int prefetch_max = 512;                                  // more hides a longer way to the tracker
+  int prefetch_max_short = 1024;                           // once no run was long lately
   Duration prefetch_work = std::chrono::milliseconds{10};  // fetched ahead for each thread
   Duration answer_wait = std::chrono::milliseconds{20};    // then a pull counts as unanswered
   Duration register_again = std::chrono::seconds{1};  // while nobody answers; doubled each time

@@ -21,6 +21,7 @@ struct Holdings {
   std::unordered_map<wire::AttemptId, Job, AttemptHash> jobs{};
   int unfinished = 0;
   double mean_run_us = 0;  // 0: not measured
+  int short_runs = 0;      // in a row
   // Counted over all job trackers, so that one knows which of two messages is the later.
   std::int64_t registers = 0;
   std::int64_t pulls = 0;

@@ -302,6 +302,32 @@ TEST(Fetcher, FetchesNoMoreThanTheMaximumAhead) {
   EXPECT_EQ(b.fetcher.prefetch(), 512);
 }
 
+// Jobs of its own, one after the other.
+void run_short_ones(FetcherBundle& b, int count) {
+  for (int i = 0; i < count; ++i) {
+    (void)b.hand_out(10 + i, 1, {id(1000 + i)});
+    b.fetcher.on_finished(id(1000 + i), Duration{0});
+  }
+}
+
+TEST(Fetcher, FetchesMoreAheadOnceNoRunWasLongForManyRuns) {
+  FetcherBundle b;
+  b.start();
+  run_short_ones(b, 4095);
+  EXPECT_EQ(b.fetcher.prefetch(), 512);
+  (void)b.hand_out(9000, 1, {id(1), id(2)});
+  b.fetcher.on_finished(id(1), Duration{0});
+  EXPECT_EQ(b.fetcher.prefetch(), 1024);
+  // As long as all that is fetched ahead may take: from there on one is long.
+  b.fetcher.on_finished(id(2), milliseconds{10});
+  (void)b.hand_out(9001, 1, {id(3)});
+  for (int i = 0; i < 100; ++i) {
+    (void)b.hand_out(9002 + i, 1, {id(20000 + i)});
+    b.fetcher.on_finished(id(20000 + i), Duration{0});
+  }
+  EXPECT_EQ(b.fetcher.prefetch(), 512);
+}
+
 TEST(Fetcher, WaitsWithThePullAsLongAsTheQueueFeedsTheThreads) {
   FetcherBundle b;
   b.start();
