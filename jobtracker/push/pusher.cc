@@ -297,6 +297,7 @@ bool Pusher::post(Call call, std::string_view path, std::string body) {
                            executors_.token_to_send(call.group, config_.token), group->name,
                            config_.call_timeout);
   post.id = ++last_call_;
+  post.may_wait = call.kind == Call::Kind::kRun;
   if (!poster_->post(std::move(post))) return false;
   ++lines_[call.place()].calls;
   ++busy_of_[call.group];
@@ -449,6 +450,8 @@ void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
   if (job == nullptr || run == nullptr || run->phase != Phase::kCalling) return;
   const RunVerdict verdict = verdict_on_run(outcome, job->push.block);
   const ExecutorRow* executor = executors_.find(job->group, made.address);
+  // It may have waited for a connection, but was not sent earlier than that.
+  run->sent_at = std::max(run->sent_at, clock_.now() - config_.call_timeout);
   switch (verdict.answer) {
     case RunAnswer::kTaken:
       run->phase = Phase::kRunning;
@@ -477,8 +480,14 @@ void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
         end_job(*job, wire::RunOutcome::kDiscarded, verdict.reason);
       }
       break;
-    case RunAnswer::kRefused:
     case RunAnswer::kNotSent:
+      // Its executor is slow, or hangs: another one takes it if there is one that is well.
+      if (outcome.is_crowded && executor != nullptr) {
+        get_in_line(*run);
+        break;
+      }
+      [[fallthrough]];
+    case RunAnswer::kRefused:
       call_next(*job, *run, verdict.reason);
       break;
   }

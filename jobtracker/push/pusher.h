@@ -35,10 +35,10 @@ struct PusherConfig {
   // Sent to the executors of groups that have no token of their own; empty: none.
   std::string token{};
   // Jobs of a group that are claimed and not answered for, so that the others wait in their table
-  // and not in memory; and calls of one executor that may be under way.
+  // and not in memory; and calls of one executor that may be under way, or wait for a connection.
   std::int32_t claims_max = 10'000;
   std::size_t calls_max = 1'000;
-  Duration call_timeout = std::chrono::seconds{3};
+  Duration call_timeout = std::chrono::seconds{3};  // for the answer, from when a call is sent
   // A result may still be on its way so long after its executor was found idle.
   Duration result_grace = std::chrono::seconds{5};
   // Where it may have been told to nobody, and will be told again: see docs/decisions/0017-push.md.
@@ -160,6 +160,7 @@ class Pusher {
   void keep_taken(Run& run);
   void on_idle_answer(const Call& call, const net::PostOutcome& outcome);
   void beat(SteadyTime now);
+  static WallTime began_at(const Run& run);
   bool post(Call call, std::string_view path, std::string body);
   void set_credit(GroupId group);
 

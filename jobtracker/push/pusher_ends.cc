@@ -145,10 +145,13 @@ void Pusher::end_job(Job& job, wire::RunOutcome outcome, std::string message) {
   for (const std::int64_t log_id : job.runs) {
     const Run* run = find_run(log_id);
     if (run == nullptr) continue;
-    const WallTime began = run->sent_at == WallTime{} ? run->row.called_at : run->sent_at;
-    job.result->started_at = std::min(job.result->started_at, began);
+    job.result->started_at = std::min(job.result->started_at, began_at(*run));
   }
   report(job);
+}
+
+WallTime Pusher::began_at(const Run& run) {
+  return run.sent_at == WallTime{} ? run.row.called_at : run.sent_at;
 }
 
 void Pusher::report(Job& job) {
@@ -191,7 +194,7 @@ LogEntry Pusher::log_of_shard(const Job& job, const Run& run, LogState state) co
                  .attempt = job.attempt,
                  .state = state,
                  .trigger_time = job.trigger_time,
-                 .started_at = run.row.called_at,
+                 .started_at = began_at(run),
                  .ended_at = now,
                  .node = run.row.address,
                  .message = place + (run.row.message.empty() ? "" : ": " + run.row.message),
@@ -404,8 +407,8 @@ void Pusher::look_at_run(Job& job, Run& run, SteadyTime now) {
     return retry_shard(job, run);
   }
   if (run.phase != Phase::kRunning) return;
-  const bool is_over = job.timeout > Duration{} &&
-                       clock_.now() - run.row.called_at >= job.timeout + config_.stop_grace;
+  const bool is_over =
+      job.timeout > Duration{} && clock_.now() - began_at(run) >= job.timeout + config_.stop_grace;
   if (is_over) {
     send_kill(job);
     return end_run(job, run, wire::xxl::kTimedOut, "timed out, and its executor did not say so");

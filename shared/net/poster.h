@@ -20,6 +20,9 @@ struct Post {
   std::vector<std::pair<std::string, std::string>> headers{};
   std::string body{};
   Duration timeout{};  // until the whole answer is there, waiting for a connection included
+  // It lets others pass while all connections are taken, and its time begins when it is sent, as
+  // long as its server answers somebody now and then.
+  bool may_wait = false;
   std::size_t answer_max = 64 * 1024;  // bytes of its body
 };
 
@@ -37,6 +40,7 @@ struct PostOutcome {
   std::string body{};
   std::string error{};      // why it was not answered
   bool is_refused = false;  // kNotSent, because nobody listens at that port
+  bool is_crowded = false;  // kNotSent, because no connection became free
   bool is_broken = false;   // kUnknown, because the other end closed or reset the connection
 };
 

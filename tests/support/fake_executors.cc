@@ -52,6 +52,12 @@ bool FakeExecutors::post(net::Post post) {
           outcome.kind = PostOutcome::Kind::kNotSent;
           outcome.is_refused = true;
           outcome.error = "connection refused";
+        } else if (post.may_wait && found->second->crowded > 0) {
+          --found->second->crowded;
+          outcome.kind = PostOutcome::Kind::kNotSent;
+          outcome.is_crowded = true;
+          outcome.error = "no connection became free in time";
+          takes = timeout;
         } else {
           One& one = *found->second;
           const std::string path = post.url.substr(stroke + 1);

@@ -25,6 +25,7 @@ class FakeExecutors final : public net::Poster {
   struct One {
     bool is_up = true;          // otherwise its port refuses
     bool hangs = false;         // takes calls and never answers, nor runs anything
+    int crowded = 0;            // of so many calls to come: no connection becomes free
     bool loses_answer = false;  // runs what it is told, but no answer comes back
     std::string refuses{};      // answers /run with code 500 and this
     std::string answers{};      // answers /run with this body

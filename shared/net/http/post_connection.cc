@@ -132,6 +132,9 @@ void PostConnection::send(WaitingPost waiting) {
   written_ = 0;
   answer_.emplace(waiting.post.answer_max);
   waiting_ = std::move(waiting);
+  if (waiting_->post.may_wait) {
+    waiting_->deadline = server_.parts().clock.steady_now() + waiting_->post.timeout;
+  }
   write();
 }
 
@@ -245,7 +248,7 @@ void PostConnection::finish() {
     close();
   }
   server_.parts().on_outcome(turn, std::move(outcome));
-  server_.on_free();
+  server_.on_answer();
 }
 
 void PostConnection::fail(PostOutcome outcome) {

@@ -21,8 +21,8 @@ namespace carillon::net {
 struct WaitingPost {
   std::uint64_t turn = 0;
   Post post{};
-  std::string path{};  // "/run"
-  SteadyTime deadline{};
+  std::string path{};     // "/run"
+  SteadyTime deadline{};  // of what may wait: for being sent, then for its answer
 };
 
 class PostServer;

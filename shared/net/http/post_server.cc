@@ -21,7 +21,12 @@ PostServer::PostServer(PosterParts& parts, HttpUrl url)
 PostServer::~PostServer() { parts_.connections -= connections_.size(); }
 
 void PostServer::add(WaitingPost waiting) {
-  line_.push_back(std::move(waiting));
+  const auto before = waiting.post.may_wait
+                          ? line_.end()
+                          : std::find_if(line_.begin(), line_.end(), [](const WaitingPost& other) {
+                              return other.post.may_wait;
+                            });
+  line_.insert(before, std::move(waiting));
   serve();
 }
 
@@ -41,7 +46,10 @@ void PostServer::on_connect_failed(const std::string& why, bool is_refused) {
   serve();
 }
 
-void PostServer::on_free() { serve(); }
+void PostServer::on_answer() {
+  answered_at_ = parts_.clock.steady_now();
+  serve();
+}
 
 void PostServer::forget(const PostConnection& connection) {
   if (connection.is_connecting()) --connecting_;
@@ -131,17 +139,25 @@ void PostServer::look_at_time(SteadyTime now) {
   serve();
 }
 
+bool PostServer::is_late(const WaitingPost& one, SteadyTime now) const {
+  if (one.deadline > now) return false;
+  return !one.post.may_wait || answered_at_ + one.post.timeout <= now;
+}
+
 void PostServer::end_late(SteadyTime now) {
-  const auto is_late = [&](const WaitingPost& one) { return one.deadline <= now; };
-  if (std::none_of(line_.begin(), line_.end(), is_late)) return;
-  const std::string why = is_resolving_ || connections_.size() == connecting_
-                              ? "cannot connect to " + name_ + ": no answer in time"
-                              : "no connection to " + name_ + " became free in time";
+  const auto is_any = [&](const WaitingPost& one) { return is_late(one, now); };
+  if (std::none_of(line_.begin(), line_.end(), is_any)) return;
+  // Without a connection of its own, those of other servers may have taken all that there may be.
+  const bool is_crowded = !is_resolving_ && (connecting_ == 0 || connections_.size() > connecting_);
+  const std::string why = is_crowded ? "no connection to " + name_ + " became free in time"
+                                     : "cannot connect to " + name_ + ": no answer in time";
   std::deque<WaitingPost> all = std::exchange(line_, {});
   for (WaitingPost& one : all) {
-    if (is_late(one)) {
-      parts_.on_outcome(one.turn,
-                        {.id = one.post.id, .kind = PostOutcome::Kind::kNotSent, .error = why});
+    if (is_late(one, now)) {
+      parts_.on_outcome(one.turn, {.id = one.post.id,
+                                   .kind = PostOutcome::Kind::kNotSent,
+                                   .error = why,
+                                   .is_crowded = is_crowded});
     } else {
       line_.push_back(std::move(one));
     }

@@ -52,7 +52,8 @@ class PostServer {
   const std::string& name() const { return name_; }
   void on_connected();
   void on_connect_failed(const std::string& why, bool is_refused);
-  void on_free();
+  void on_free() { serve(); }
+  void on_answer();
   void add_first(WaitingPost waiting);
   void forget(const PostConnection& connection);
 
@@ -66,6 +67,7 @@ class PostServer {
   void on_resolved(const Endpoints& found, const std::string& failure);
   void end_late(SteadyTime now);
   void close_idle(SteadyTime now);
+  bool is_late(const WaitingPost& one, SteadyTime now) const;
   void fail_first(const std::string& why, bool is_refused = false);
 
   PosterParts& parts_;
@@ -73,6 +75,7 @@ class PostServer {
   const std::string name_;  // "http://HOST:PORT" or "https://HOST:PORT"
   Endpoints endpoints_{};   // empty: to be found out
   bool is_resolving_ = false;
+  SteadyTime answered_at_{};  // any post
   std::deque<WaitingPost> line_{};
   std::vector<std::shared_ptr<PostConnection>> connections_{};
   std::size_t connecting_ = 0;

@@ -182,6 +182,44 @@ TEST(HttpPoster, SaysThatNothingWasSentWhereNoConnectionIsFree) {
   EXPECT_THAT(p.outcomes, Not(Contains(::testing::Key(1U))));
 }
 
+TEST(HttpPoster, LetsWhatMayWaitDoSoForAServerThatIsOnlySlow) {
+  std::vector<std::string> requests;
+  ScriptedServer slow([&](Conversation& conversation) {
+    while (true) {
+      const std::string request = conversation.read_request();
+      if (request.empty()) return;
+      requests.push_back(request);
+      std::this_thread::sleep_for(milliseconds{250});
+      conversation.answer("{\"code\":200}");
+    }
+  });
+  Posting p({.connections_per_server = 1});
+  // The last one waits longer than an answer may take.
+  for (std::uint64_t id = 0; id < 20; ++id) {
+    ASSERT_TRUE(p.poster->post(
+        {.id = id, .url = slow.url(), .body = "{}", .timeout = seconds{3}, .may_wait = true}));
+  }
+  EXPECT_EQ(p.outcome_of(100, slow.url() + "/passes").kind, Kind::kAnswered);
+  p.run_until([&] { return p.outcomes.size() == 21; });
+  EXPECT_THAT(requests.back(), Not(HasSubstr("/passes")));
+  for (const auto& [id, outcome] : p.outcomes) {
+    EXPECT_EQ(outcome.kind, Kind::kAnswered) << id << ": " << outcome.error;
+  }
+}
+
+TEST(HttpPoster, DoesNotLetAnythingWaitForAServerThatHangs) {
+  ScriptedServer hanging(never_answer);
+  Posting p({.connections_per_server = 1});
+  ASSERT_TRUE(p.post(1, hanging.url()));
+  const PostOutcome second = p.outcome_of({.id = 2,
+                                           .url = hanging.url(),
+                                           .body = "{}",
+                                           .timeout = milliseconds{300},
+                                           .may_wait = true});
+  EXPECT_EQ(second.kind, Kind::kNotSent);
+  EXPECT_TRUE(second.is_crowded);
+}
+
 TEST(HttpPoster, SaysThatNothingWasSentToAnAddressThatIsNotCalled) {
   Posting p;
   std::uint64_t id = 0;

@@ -272,6 +272,55 @@ TEST(Push, WhatCannotBePostedNowWaitsAndDoesNotFail) {
   }
 }
 
+TEST(Push, WhatFindsNoFreeConnectionWaitsAndDoesNotFail) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  one.crowded = 150;  // each of them three times
+  for (int i = 0; i < 50; ++i) test.submit(pushed("job-at-" + std::to_string(i)));
+  test.bundle.run_for(seconds{30});
+  EXPECT_THAT(one.calls, SizeIs(50));
+  for (const auto& entry : test.bundle.log()) EXPECT_EQ(entry.state, LogState::kSucceeded);
+  EXPECT_THAT(test.bundle.log(), SizeIs(50));
+}
+
+TEST(Push, WhatFindsNoFreeConnectionIsCalledElsewhereIfThereIsOne) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  auto& two = test.executor(kTwo);
+  one.crowded = 1000;
+  test.submit(pushed("orders"));
+  ASSERT_TRUE(test.has_ended("orders", seconds{5}));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
+  EXPECT_THAT(one.calls, IsEmpty());
+  EXPECT_THAT(two.calls, SizeIs(1));
+}
+
+TEST(Push, WhatFindsNoFreeConnectionAtOneThatLeavesFails) {
+  Pushed test;
+  test.executor(kOne).crowded = 1000;
+  test.submit(pushed("orders"));
+  test.bundle.run_for(seconds{10});
+  EXPECT_THAT(test.bundle.log("orders"), IsEmpty());
+  EXPECT_TRUE(test.register_at(kOne, true).ok());
+  ASSERT_TRUE(test.has_ended("orders", seconds{10}));
+  EXPECT_THAT(test.bundle.log("orders")[0].message, HasSubstr("no connection became free"));
+}
+
+TEST(Push, ARunsTimeBeginsWhenItIsSent) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  one.run_time = seconds{2};
+  test.keep_registering(kOne);
+  JobSpec job = pushed("orders");
+  job.timeout = seconds{3};
+  test.bundle.executors.takes_no_more = true;
+  test.submit(job);
+  test.bundle.run_for(seconds{30});
+  test.bundle.executors.takes_no_more = false;
+  ASSERT_TRUE(test.has_ended("orders", seconds{20}));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
+}
+
 TEST(Push, AHangingExecutorOfTheSameGroupDelaysNobodyElse) {
   Pushed test;
   test.executor(kOne).hangs = true;
