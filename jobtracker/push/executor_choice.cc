@@ -44,12 +44,16 @@ std::vector<std::string> ExecutorChoice::by_route(const PushedJob& job,
         PutRoute{{.definition = job.definition, .group = job.group, .memory = memory.to_text()}});
   }
   prefer_the_well(job.group, order);
-  const auto failed = failed_at_.find(job.id);
-  if (failed == failed_at_.end()) return order;
+  prefer_another(job.id, order);
+  return order;
+}
+
+void ExecutorChoice::prefer_another(JobId job, std::vector<std::string>& order) {
+  const auto failed = failed_at_.find(job);
+  if (failed == failed_at_.end()) return;
   std::stable_partition(order.begin(), order.end(),
                         [&](const std::string& address) { return address != failed->second; });
   failed_at_.erase(failed);
-  return order;
 }
 
 void ExecutorChoice::prefer_the_well(GroupId group, std::vector<std::string>& order) const {

@@ -35,6 +35,8 @@ class ExecutorChoice {
   std::vector<std::string> by_route(const PushedJob& job, const std::vector<std::string>& addresses,
                                     std::vector<Operation>& operations);
   void prefer_the_well(GroupId group, std::vector<std::string>& order) const;
+  // To the one where the attempt before failed, which comes last.
+  void prefer_another(JobId job, std::vector<std::string>& order);
 
   void set_well(GroupId group, const std::string& address) { unwell_.erase({group, address}); }
   void set_unwell(GroupId group, const std::string& address) { unwell_.emplace(group, address); }

@@ -209,6 +209,7 @@ void Pusher::plan(Job& job) {
   std::vector<Operation> operations;
   if (job.push.route == Route::kFailover || job.push.route == Route::kBusyover) {
     choice_.prefer_the_well(job.group, addresses);
+    choice_.prefer_another(job.id, addresses);
     job.to_ask = std::move(addresses);
     return ask_next(job);
   }

@@ -207,15 +207,18 @@ TEST(Push, AFailedRunIsRetriedAndItsCodesAreTold) {
 }
 
 TEST(Push, ARetryIsMadeAtAnotherExecutor) {
-  Pushed test;
-  test.executor(kOne).code = 500;
-  auto& two = test.executor(kTwo);
-  JobSpec job = pushed("orders");
-  job.retries = {.max = 1, .base = seconds{1}};
-  test.submit(job);
-  ASSERT_TRUE(test.has_ended("orders"));
-  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kFailed, LogState::kSucceeded));
-  EXPECT_THAT(two.calls, SizeIs(1));
+  for (const Route route : {Route::kFirst, Route::kFailover, Route::kBusyover}) {
+    SCOPED_TRACE(static_cast<int>(route));
+    Pushed test;
+    test.executor(kOne).code = 500;
+    auto& two = test.executor(kTwo);
+    JobSpec job = pushed("orders", route);
+    job.retries = {.max = 1, .base = seconds{1}};
+    test.submit(job);
+    ASSERT_TRUE(test.has_ended("orders"));
+    EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kFailed, LogState::kSucceeded));
+    EXPECT_THAT(two.calls, SizeIs(1));
+  }
 }
 
 TEST(Push, AnExecutorThatTakesTriggersIsRemembered) {
