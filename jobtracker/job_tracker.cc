@@ -79,8 +79,8 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
                             const wire::Report& message) { completion_.report(worker, message); },
            .touch = [this](GroupId group) { dispatcher_.touch(group); },
            .may_call = [this] { return !may_be_fenced(); },
-           .learn = [this](GroupId group, const std::string& address,
-                           bool ExecutorRow::*fact) { registry_.learn(group, address, fact); }}),
+           .learn = [this](GroupId group, const std::string& address, bool ExecutorRow::*fact,
+                           bool is_so) { registry_.learn(group, address, fact, is_so); }}),
       registry_(
           config_.executors, executors_, ownership_, *this, batcher_, clock_, log_,
           [this](GroupId group, const std::string& address) {

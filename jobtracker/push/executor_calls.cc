@@ -23,7 +23,8 @@ constexpr std::int64_t kLogIdsAMillisecond = 64;
 constexpr std::array<std::string_view, 4> kDiscardedTexts{
     "block strategy effect", "is already executing and this has been discarded",
     "There are tasks running", "There is already have a same job is running"};
-constexpr std::string_view kNoSuchPathText = "uri-mapping(/run) not found";
+constexpr std::array<std::string_view, 2> kNoSuchPathTexts{"uri-mapping(/run) not found",
+                                                           "uri-mapping(/trigger) not found"};
 
 std::uint64_t mixed(std::uint64_t value) {  // splitmix64
   value += 0x9E3779B97F4A7C15U;
@@ -49,11 +50,15 @@ std::optional<std::string> refusal_in_array(std::string_view body) {
   return list.value().results.front().message.value_or("an array");
 }
 
+template <class Texts>
+bool holds_any(const std::string& message, const Texts& texts) {
+  return std::any_of(texts.begin(), texts.end(), [&](std::string_view text) {
+    return message.find(text) != std::string::npos;
+  });
+}
+
 RunVerdict refusal(std::string message, Block block) {
-  const bool is_discard =
-      block == Block::kDiscardLater &&
-      std::any_of(kDiscardedTexts.begin(), kDiscardedTexts.end(),
-                  [&](std::string_view text) { return message.find(text) != std::string::npos; });
+  const bool is_discard = block == Block::kDiscardLater && holds_any(message, kDiscardedTexts);
   return {.answer = is_discard ? RunAnswer::kDiscarded : RunAnswer::kRefused,
           .reason = std::move(message)};
 }
@@ -142,7 +147,7 @@ RunVerdict verdict_on_run(const net::PostOutcome& outcome, Block block) {
   }
   if (reply.value().ok()) return {.answer = RunAnswer::kTaken};
   const std::string& message = reply.value().message;
-  if (message.find(kNoSuchPathText) != std::string::npos) return {.answer = RunAnswer::kOtherPath};
+  if (holds_any(message, kNoSuchPathTexts)) return {.answer = RunAnswer::kOtherPath};
   return refusal(message.empty() ? "code " + std::to_string(reply.value().code) : message, block);
 }
 

@@ -38,7 +38,7 @@ enum class RunAnswer {
   kTaken,      // it is queued there, or runs
   kRefused,    // it is not, and never will
   kDiscarded,  // likewise, as its block strategy wants it
-  kOtherPath,  // it takes such calls at /trigger
+  kOtherPath,  // it takes such calls at /trigger instead of /run, or the other way round
   kNotSent,    // it does not know of it
   kUnknown,    // it may know of it
 };

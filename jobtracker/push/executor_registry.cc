@@ -169,11 +169,12 @@ void ExecutorRegistry::remove(GroupId group, const std::string& address) {
   on_doubt_(group, address);
 }
 
-void ExecutorRegistry::learn(GroupId group, const std::string& address, bool ExecutorRow::*fact) {
+void ExecutorRegistry::learn(GroupId group, const std::string& address, bool ExecutorRow::*fact,
+                             bool is_so) {
   const ExecutorRow* known = executors_.find(group, address);
-  if (known == nullptr || known->*fact) return;
+  if (known == nullptr || known->*fact == is_so) return;
   ExecutorRow row = *known;
-  row.*fact = true;
+  row.*fact = is_so;
   executors_.put(row);
   batcher_.post(Urgency::kHousekeeping, PutExecutor{std::move(row)},
                 [](Operation&, const Outcome&, const Error*) {});

@@ -46,8 +46,8 @@ class ExecutorRegistry {
   // the one that went so far.
   void add(GroupId group, const std::vector<std::string>& addresses,
            std::optional<std::string> token, OnStored done);
-  // What was seen of it: that it takes calls at /trigger, or has called itself busy.
-  void learn(GroupId group, const std::string& address, bool ExecutorRow::*fact);
+  // What was seen of it: whether it takes calls at /trigger, or that it has called itself busy.
+  void learn(GroupId group, const std::string& address, bool ExecutorRow::*fact, bool is_so);
   // Called about each half second: who has not registered goes, and who told others comes.
   void run_once();
 

@@ -31,6 +31,7 @@ struct PushedRun {
   WallTime sent_at{};                 // epoch: in an earlier session
   std::vector<std::string> others{};  // to be called if it is refused, the best last
   std::string refusals{};
+  bool is_at_other_path = false;        // the executor knew not the first one
   bool is_doubtful = false;             // whether it still runs
   Duration grace{};                     // from when it is found idle
   std::optional<SteadyTime> lost_at{};  // it was found idle

@@ -277,7 +277,7 @@ void Pusher::replace_run(Job& job, Run& run, std::vector<std::string> order) {
   next.others.assign(std::make_move_iterator(order.rbegin()),
                      std::make_move_iterator(order.rend() - 1));
   next.phase = Phase::kStoring;
-  next.is_doubtful = next.is_lost = false;
+  next.is_doubtful = next.is_lost = next.is_at_other_path = false;
   next.asked_every = {};
   next.lost_at.reset();
   next.again_at.reset();
@@ -434,7 +434,8 @@ bool Pusher::call(Job& job, Run& run) {
              .job = job.id,
              .attempt = job.attempt,
              .log_id = run.row.log_id,
-             .address = run.row.address},
+             .address = run.row.address,
+             .is_trigger = has_trigger},
             has_trigger ? "trigger" : "run", wire::xxl::write_run(body)))
     return false;
   run.phase = Phase::kCalling;
@@ -466,10 +467,10 @@ void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
       run->grace = outcome.is_broken ? config_.result_grace : config_.resend_grace;
       break;
     case RunAnswer::kOtherPath:
-      if (executor == nullptr || executor->has_trigger) {
+      if (executor == nullptr || std::exchange(run->is_at_other_path, true)) {
         call_next(*job, *run, "it takes calls neither at /run nor at /trigger");
       } else {
-        outside_.learn(job->group, made.address, &ExecutorRow::has_trigger);
+        outside_.learn(job->group, made.address, &ExecutorRow::has_trigger, !made.is_trigger);
         get_in_line(*run);
       }
       break;

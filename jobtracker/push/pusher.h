@@ -61,7 +61,8 @@ class Pusher {
     std::function<void(GroupId)> touch;  // a group's credit has changed
     std::function<bool()> may_call;      // the session is proven
     // What was seen of an executor.
-    std::function<void(GroupId, const std::string& address, bool ExecutorRow::*fact)> learn;
+    std::function<void(GroupId, const std::string& address, bool ExecutorRow::*fact, bool is_so)>
+        learn;
   };
 
   Pusher(PusherConfig config, Catalog& catalog, const Ownership& ownership,
@@ -112,6 +113,7 @@ class Pusher {
     std::int32_t attempt = 0;
     std::int64_t log_id = 0;
     std::string address{};
+    bool is_trigger = false;  // kRun: at /trigger
 
     Place place() const { return {group, address}; }
   };

@@ -323,7 +323,7 @@ void Pusher::on_idle_answer(const Call& made, const net::PostOutcome& outcome) {
   const Place place = made.place();
   if (answer == BeatAnswer::kNo) {
     suspects_.erase(place);
-    outside_.learn(place.first, place.second, &ExecutorRow::is_honest);
+    outside_.learn(place.first, place.second, &ExecutorRow::is_honest, true);
   }
   Run* run = find_run(made.log_id);
   if (run == nullptr || run->phase != Phase::kRunning || answer == BeatAnswer::kSilent) return;

@@ -22,7 +22,7 @@ struct ExecutorRow {
   GroupId group{};
   std::string address{};     // as it was given, never rewritten
   bool is_manual = false;    // listed by hand: it need not register, and does not expire
-  bool has_trigger = false;  // takes calls at /trigger, as it refused /run
+  bool has_trigger = false;  // takes calls at /trigger, as it did not know /run
   WallTime registered_at{};  // last; epoch: never
   bool is_honest = false;    // has called itself busy, so that its word counts when it says idle
 

@@ -85,8 +85,8 @@ bool FakeExecutors::post(net::Post post) {
 
 std::string FakeExecutors::answer(One& one, const std::string& path, const std::string& body) {
   if (path == "beat") return reply(200);
-  if (path == "run" && one.wants_trigger) {
-    return reply(500, "invalid request, uri-mapping(/run) not found.");
+  if (path == one.lacks) {
+    return reply(500, "invalid request, uri-mapping(/" + path + ") not found.");
   }
   std::string address;
   for (const auto& [known, other] : ones_) {

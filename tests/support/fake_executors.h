@@ -29,9 +29,9 @@ class FakeExecutors final : public net::Poster {
     bool loses_answer = false;  // runs what it is told, but no answer comes back
     std::string refuses{};      // answers /run with code 500 and this
     std::string answers{};      // answers /run with this body
-    bool wants_trigger = false;
-    bool says_idle = false;  // whatever it runs
-    bool is_silent = false;  // tells no results
+    std::string lacks{};        // "run" or "trigger": knows no such path
+    bool says_idle = false;     // whatever it runs
+    bool is_silent = false;     // tells no results
     Duration run_time = std::chrono::milliseconds{100};
     std::int64_t code = 200;
     std::string message = "fine";

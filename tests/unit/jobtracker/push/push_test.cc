@@ -224,13 +224,38 @@ TEST(Push, ARetryIsMadeAtAnotherExecutor) {
 TEST(Push, AnExecutorThatTakesTriggersIsRemembered) {
   Pushed test;
   auto& one = test.executor(kOne);
-  one.wants_trigger = true;
+  one.lacks = "run";
   test.submit(pushed("first"));
   ASSERT_TRUE(test.has_ended("first", seconds{1}));
   test.bundle.restart_after(seconds{1});
   test.submit(pushed("second"));
   ASSERT_TRUE(test.has_ended("second", seconds{5}));
   EXPECT_THAT(one.paths, ElementsAre("run", "trigger", "trigger"));
+}
+
+TEST(Push, AnExecutorThatTakesTriggersNoMoreIsRememberedToo) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  one.lacks = "run";
+  test.submit(pushed("first"));
+  ASSERT_TRUE(test.has_ended("first", seconds{1}));
+  one.lacks = "trigger";
+  test.submit(pushed("second"));
+  ASSERT_TRUE(test.has_ended("second", seconds{5}));
+  test.bundle.restart_after(seconds{1});
+  test.submit(pushed("third"));
+  ASSERT_TRUE(test.has_ended("third", seconds{5}));
+  EXPECT_EQ(test.ended("third").back(), LogState::kSucceeded);
+  EXPECT_THAT(one.paths, ElementsAre("run", "trigger", "trigger", "run", "run"));
+}
+
+TEST(Push, ManyCallsAtOnceLearnThePathOfAnExecutor) {
+  Pushed test;
+  test.executor(kOne).lacks = "run";
+  for (int i = 0; i < 20; ++i) test.bundle.client.submit({pushed("job-at-" + std::to_string(i))});
+  test.bundle.run_for(seconds{5});
+  EXPECT_THAT(test.bundle.log(), SizeIs(20));
+  for (const auto& entry : test.bundle.log()) EXPECT_EQ(entry.state, LogState::kSucceeded);
 }
 
 TEST(Push, AHangingExecutorDelaysNobodyElse) {
