@@ -338,13 +338,14 @@ Result<Parsed> parse_configuration(const Program& program,
     return parsed;
   }
   std::string path = line.config;
-  if (path.empty()) path = environment.get(environment_name("config")).value_or("");
+  const Environment read = program.reads_environment ? environment : Environment{};
+  if (path.empty()) path = read.get(environment_name("config")).value_or("");
   FileValues file;
   if (!path.empty()) {
     file = CARILLON_TRY(read_configuration_file(path, program.name));
     CARILLON_TRY(check_file_keys(program, file, path));
   }
-  ConfigurationReader reader{line, environment, file, path};
+  ConfigurationReader reader{line, read, file, path};
   parsed.configuration = CARILLON_TRY(reader.read(program));
   return parsed;
 }

@@ -79,6 +79,7 @@ struct Program {
   std::vector<Option> options{};  // a program with verbs takes them before and after the verb
   std::vector<Verb> verbs{};      // empty: a program without verbs; otherwise one must be given
   std::string examples{};
+  bool reads_environment = true;  // and --help names the variables
 };
 
 // Where a value came from.

@@ -173,7 +173,8 @@ void append_common_options(std::string& out, const Program& program) {
   append_heading(out, "Always");
   append_entry(out, "--config FILE",
                "Read settings from this TOML file. Its keys are the flags with _ for -" +
-                   file_example(program) + ".\n[CARILLON_CONFIG]");
+                   file_example(program) + "." +
+                   (program.reads_environment ? "\n[CARILLON_CONFIG]" : ""));
   append_entry(out, "-h, --help", "Show this text.");
   append_entry(out, "--version", "Show the version.");
   append_entry(out, "--completion SHELL",
@@ -190,7 +191,7 @@ std::string help_text(const Program& program, const Verb* verb) {
     append_options(out, verb->options, false);
     std::vector<Option> shared = program.options;
     for (Option& option : shared) option.section = "Options of every verb";
-    append_options(out, shared, true);
+    append_options(out, shared, program.reads_environment);
     append_examples(out, verb->examples);
     return out;
   }
@@ -200,7 +201,7 @@ std::string help_text(const Program& program, const Verb* verb) {
     append_wrapped(out, program.description, 0, 0);
   }
   append_verbs(out, program.verbs);
-  append_options(out, program.options, true);
+  append_options(out, program.options, program.reads_environment);
   append_common_options(out, program);
   append_examples(out, program.examples);
   if (program.verbs.empty()) {

@@ -120,6 +120,18 @@ TEST(Configuration, LeavesVariablesOfOthersAlone) {
   EXPECT_EQ(good({}, {{"CARILLON_TASK_ID", "nightly"}, {"CARILLON_CI", "1"}}).text("store"), "");
 }
 
+TEST(Configuration, LeavesTheEnvironmentAloneIfTheProgramSaysSo) {
+  Program program = server();
+  program.reads_environment = false;
+  const Environment environment{{{"CARILLON_THREADS", "8"}, {"CARILLON_CONFIG", "/no/such"}}};
+  const auto parsed = parse_configuration(program, {"--help"}, environment);
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_THAT(*parsed.value().print, Not(HasSubstr("CARILLON_")));
+  const auto settings = parse_configuration(program, {"--threads", "2"}, environment);
+  ASSERT_TRUE(settings.ok());
+  EXPECT_EQ(settings.value().configuration.number("threads"), 2);
+}
+
 TEST_F(ConfigurationFileTest, TakesEveryKindFromTheFile) {
   const Configuration settings = good_file(
       "listen = \"tcp://*:2\"\nlease = \"10s\"\nthreads = 3\ninsecure = true\n"
