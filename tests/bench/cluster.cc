@@ -36,6 +36,7 @@ Cluster::Cluster(ClusterOptions options, const Environment& environment)
   variables_["XDG_RUNTIME_DIR"] = options_.folder;
   variables_["XDG_STATE_HOME"] = options_.folder;
   ::setenv("XDG_RUNTIME_DIR", options_.folder.c_str(), 1);
+  ::setenv("XDG_STATE_HOME", options_.folder.c_str(), 1);
 }
 
 Result<std::unique_ptr<ChildProcess>> Cluster::launch(const std::string& program,
@@ -66,8 +67,8 @@ Status Cluster::add_tracker() {
 Result<std::string> Cluster::launch_tracker(std::unique_ptr<ChildProcess>& process,
                                             const std::string& listen,
                                             const std::vector<std::string>& more_flags) const {
-  std::vector<std::string> flags{"--store", options_.store, "--listen", listen,
-                                 "--http",  "off",          "--tz",     "UTC"};
+  std::vector<std::string> flags{"--store", options_.store, "--listen",
+                                 listen,    "--http",       "127.0.0.1:0"};
   flags.insert(flags.end(), more_flags.begin(), more_flags.end());
   flags.insert(flags.end(), options_.tracker_flags.begin(), options_.tracker_flags.end());
   process = CARILLON_TRY(launch("jobtracker", std::move(flags)));
@@ -104,11 +105,11 @@ Status Cluster::await_workers() {
 }
 
 Result<std::unique_ptr<JobClient>> Cluster::client() const {
-  return JobClient::open({.trackers = endpoints(), .outbox = OutboxUse::kOff});
+  return JobClient::open({.trackers = endpoints()});
 }
 
 Result<std::unique_ptr<JobClient>> Cluster::client_of(std::size_t tracker) const {
-  return JobClient::open({.trackers = {endpoints().at(tracker)}, .outbox = OutboxUse::kOff});
+  return JobClient::open({.trackers = {endpoints().at(tracker)}});
 }
 
 Status Cluster::stop_workers() {

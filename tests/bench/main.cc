@@ -38,7 +38,9 @@ Program make_program(const std::vector<Workload>& workloads) {
       .description =
           "Starts a job tracker and task trackers of its own, on free ports and with our defaults, "
           "runs a workload and checks that every job ended exactly once. What else runs on the "
-          "machine changes the figures; how much that was is printed with them."};
+          "machine changes the figures; how much that was is printed with them.",
+      // What is set for other programs, CARILLON_STORE say, is not what is to be filled with jobs.
+      .reads_environment = false};
   program.options = {
       {.name = "store",
        .placeholder = "URL",
@@ -147,9 +149,8 @@ Result<Report> measure(const Workload& workload, const Configuration& flags,
 int run(int argc, char** argv) {
   const std::vector<Workload> workloads = all_workloads();
   const Environment environment = Environment::of_process();
-  // What is set for other programs, CARILLON_STORE say, is not what is to be filled with jobs.
   const auto parsed =
-      parse_configuration(make_program(workloads), {argv + 1, argv + argc}, Environment{});
+      parse_configuration(make_program(workloads), {argv + 1, argv + argc}, environment);
   if (!parsed.ok()) {
     std::fprintf(stderr, "carillon-bench: %s\n", parsed.error().message.c_str());
     return kExitUsage;
