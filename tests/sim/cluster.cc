@@ -432,8 +432,9 @@ void Cluster::watch_network() {
     const SessionId tracker = static_cast<TrackerProcess&>(process).session();
     if (!tracker) return;  // It does not work.
     if_is<wire::Pull>(frame, [&](const wire::Pull& pull) { runs.heard(tracker, pull.session); });
-    if_is<wire::Register>(frame,
-                          [&](const wire::Register& one) { runs.heard(tracker, one.session); });
+    if_is<wire::Register>(frame, [&](const wire::Register& one) {
+      runs.registered(tracker, one.session, one.number);
+    });
   };
   network.on_client_sends = [this](Process&, std::string_view frame) {
     if_is<wire::Pull>(

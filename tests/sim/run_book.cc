@@ -77,6 +77,13 @@ void RunBook::heard(SessionId tracker, SessionId worker) {
   heard.last = timeline_.now();
 }
 
+void RunBook::registered(SessionId tracker, SessionId worker, std::int64_t number) {
+  const auto found = heard_.find({tracker, worker});
+  if (found != heard_.end() && number <= found->second.registered) return;
+  heard(tracker, worker);
+  heard_.at({tracker, worker}).registered = number;
+}
+
 bool RunBook::was_silent(SessionId tracker, SessionId worker) const {
   const SteadyTime now = timeline_.now();
   const auto found = heard_.find({tracker, worker});

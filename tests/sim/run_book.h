@@ -44,6 +44,8 @@ class RunBook {
   // A tracker, by its own session, has begun; it has heard of a worker.
   void tracker_began(SessionId tracker) { began_[tracker] = timeline_.now(); }
   void heard(SessionId tracker, SessionId worker);
+  // Nothing is heard of a worker by a Register that comes again.
+  void registered(SessionId tracker, SessionId worker, std::int64_t number);
   // That tracker did not hear of it for a lease at some time of the last minute.
   bool was_silent(SessionId tracker, SessionId worker) const;
 
@@ -57,7 +59,8 @@ class RunBook {
   };
   struct Heard {
     SteadyTime last{};
-    SteadyTime silence_ended{};  // the last of a lease or longer
+    SteadyTime silence_ended{};   // the last of a lease or longer
+    std::int64_t registered = 0;  // the highest Register::number
   };
 
   const Timeline& timeline_;
