@@ -50,8 +50,13 @@ bool Recurrence::admit(WaitingJob& job, WallTime now) {
     const bool is_free =
         definition->running.empty() || job.forced || definition->spec.overlap == Overlap::kParallel;
     if (!is_free && job.trigger_time > now) {
-      // It was to be claimed ahead of its time, and until then the run before may end.
-      executor_.post_at(clock_.steady_at(job.trigger_time), [this, job] { sink_.offer(job); });
+      // It was to be claimed ahead of its time, and until then the run before may end. When the
+      // clock is set all rows are read again: this one does not come a second time.
+      sink_.hold(job.group, job.id);
+      executor_.post_at(clock_.steady_at(job.trigger_time), [this, job] {
+        sink_.release(job.id);
+        sink_.offer(job);
+      });
       return false;
     }
     if (!is_free) {

@@ -214,6 +214,17 @@ TEST(Overlap, CancelRunningGoesOnBehindATriggeredRunThatEndedARetry) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
+TEST(Overlap, AFireThatWaitsForItsTimeIsPassedByOnceWhenTheClockIsSetAhead) {
+  TrackerBundle bundle({.tracker = {.dispatcher = {.claim_ahead = seconds{1}}}});
+  runs_take(bundle.add_worker({.threads = 8}), minutes{1});
+  bundle.submit(counted(milliseconds{400}, 5, Overlap::kQueueOne));
+  bundle.run_for(seconds{3});
+  bundle.clock.set_wall(bundle.now() + seconds{30});
+  bundle.run_for(minutes{10});
+  EXPECT_THAT(bundle.runs_of("a"), SizeIs(5)) << bundle.story("a");
+  EXPECT_TRUE(bundle.is_empty());
+}
+
 TEST(Overlap, ParallelRunsEveryFireAtItsTime) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 8});
