@@ -151,6 +151,8 @@ void XxlAdmin::call(const net::HttpCall& call, const net::HttpResponder& respond
 std::optional<std::string> XxlAdmin::refusal_of(const net::HttpCall& call,
                                                 std::string_view path) const {
   if (call.method != "POST") return "invalid request, HttpMethod not support.";
+  if (path.empty() && wire::xxl::is_hessian(call.body))
+    return std::string{wire::xxl::kSpeaksHessian};
   if (path.empty()) return "invalid request, uri-mapping empty.";
   if (call.body.empty()) return "invalid request, requestBody empty.";
   if (!config_.closed.empty()) return config_.closed;

@@ -138,6 +138,9 @@ RunVerdict verdict_on_run(const net::PostOutcome& outcome, Block block) {
   if (!reply.ok()) {
     const std::string status = "HTTP status " + std::to_string(outcome.status);
     if (auto message = refusal_in_array(outcome.body)) return refusal(std::move(*message), block);
+    if (wire::xxl::is_hessian(outcome.body)) {
+      return {.answer = RunAnswer::kRefused, .reason = std::string{wire::xxl::kSpeaksHessian}};
+    }
     // What a proxy says instead of it (502, 504) does not tell whether it was asked.
     const bool is_no_executor = outcome.status >= 300 && outcome.status < 500;
     if (is_no_executor || outcome.status == 501) {

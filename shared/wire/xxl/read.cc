@@ -1,5 +1,7 @@
 #include "shared/wire/xxl/read.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -166,6 +168,17 @@ Result<RunResult> result_of(const element& value) {
 }
 
 }  // namespace
+
+bool is_hessian(std::string_view body) {
+  // How calls, answers and envelopes of its versions 1 and 2 begin.
+  constexpr std::array<std::string_view, 5> kBeginnings{"c\x01", "c\x02", "r\x01", "r\x02",
+                                                        "H\x02"};
+  const bool begins_so = std::any_of(kBeginnings.begin(), kBeginnings.end(),
+                                     [&](std::string_view one) { return body.starts_with(one); });
+  // An answer without an envelope: text has no such byte.
+  const bool is_bare_answer = body.size() > 1 && body[0] == 'R' && (body[1] & 0xF8) == 0;
+  return begins_so || is_bare_answer || body.find("com.xxl.rpc.") != std::string_view::npos;
+}
 
 Result<RunCall> read_run(std::string_view body) {
   Document document;

@@ -15,6 +15,11 @@
 // Thread: any.
 namespace carillon::wire::xxl {
 
+// Bytes of Hessian, which xxl-job spoke before 2.2 (by way of xxl-rpc), and nobody does here.
+bool is_hessian(std::string_view body);
+inline constexpr std::string_view kSpeaksHessian =
+    "it speaks Hessian (xxl-job before 2.2), which is not supported: update xxl-job-core";
+
 Result<RunCall> read_run(std::string_view body);
 Result<JobCall> read_job(std::string_view body);
 Result<LogCall> read_log(std::string_view body);

@@ -254,6 +254,9 @@ INSTANTIATE_TEST_SUITE_P(
     Calls, XxlAdminRefusal,
     ::testing::Values(
         RefusedCall{"/api/", "{}", "invalid request, uri-mapping empty."},
+        RefusedCall{"/xxl-job-admin/api", "C0,com.xxl.rpc.remoting.net.params.XxlRpcRequest\x9b",
+                    "it speaks Hessian (xxl-job before 2.2), which is not supported"},
+        RefusedCall{"/xxl-job-admin/api", "c\x02m", "update xxl-job-core"},
         RefusedCall{"/api/registry", "", "invalid request, requestBody empty."},
         RefusedCall{"/api/nope", "{}", "invalid request, uri-mapping(nope) not found."},
         RefusedCall{"/api/registry", "{", "openapi invoke error: the body is no JSON"},

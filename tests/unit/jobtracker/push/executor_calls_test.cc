@@ -60,6 +60,20 @@ TEST(RunVerdict, IsUnknownWhereTheAnswerCannotBeRead) {
   }
 }
 
+TEST(RunVerdict, IsARefusalByNameOfAnExecutorThatSpeaksHessian) {
+  using namespace std::string_literals;
+  for (const std::string& body :
+       {"H\x02\x00R\x91"s, "H\x02\x00"s + "FH"s, "r\x01\x00S\x00\x02okz"s, "R\x02ok"s,
+        "C0,com.xxl.rpc.remoting.net.params.XxlRpcResponse\x93\x09requestId"s}) {
+    SCOPED_TRACE(body);
+    EXPECT_EQ(verdict(body).answer, RunAnswer::kRefused);
+    EXPECT_THAT(verdict(body).reason, HasSubstr("speaks Hessian (xxl-job before 2.2)"));
+  }
+  for (const char* body : {"Refused\n", "HTTP is fine", "run", "R"}) {
+    EXPECT_EQ(verdict(body).answer, RunAnswer::kUnknown) << body;
+  }
+}
+
 TEST(RunVerdict, IsARefusalWhereNoExecutorIsBehindTheAddress) {
   for (const int status : {302, 400, 404, 405, 501}) {
     const RunVerdict found = verdict("<html>", Block::kSerialExecution, status);
