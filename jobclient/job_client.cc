@@ -157,6 +157,27 @@ Result<ActAnswer> JobClient::split_group(const std::string& group, std::int32_t 
   return act(*thread_, {.verb = wire::Verb::kSplitGroup, .group = group, .parts = parts});
 }
 
+Result<ActAnswer> JobClient::set_script(const TaskRef& task, const Script& script) {
+  wire::Act request = act_on(wire::Verb::kSetScript, task);
+  request.payload = script.source;
+  request.language = script.language;
+  request.remark = script.remark;
+  request.script_version = script.version;
+  return act(*thread_, std::move(request));
+}
+
+Result<ActAnswer> JobClient::restore_script(const TaskRef& task, const std::string& version,
+                                            const std::string& remark) {
+  const RowPage page = CARILLON_TRY(script(task, version));
+  if (page.rows.empty())
+    return Error{ErrorCode::kCorrupt, "the job tracker answered without a version of the script"};
+  const Row& row = page.rows.front();
+  return set_script(
+      task, {.language = field_text(row, "language"),
+             .source = field_text(row, "source"),
+             .remark = remark.empty() ? "as of version " + field_text(row, "version") : remark});
+}
+
 Result<std::int64_t> JobClient::clean_history(const CleanRule& rule) {
   wire::Act step{.verb = wire::Verb::kCleanHistory, .group = rule.group, .task_id = rule.task_id};
   if (rule.ended_before) step.until_us = rule.ended_before->time_since_epoch().count();
@@ -214,6 +235,15 @@ Result<RowPage> JobClient::show(const TaskRef& task) {
       CARILLON_TRY(query(*thread_, "show", {.group = task.group, .task_id = task.task_id}));
   for (Row& row : page.rows) CARILLON_TRY(make_spec_readable(row));
   return page;
+}
+
+Result<RowPage> JobClient::scripts(const TaskRef& task) {
+  return query(*thread_, "scripts", {.group = task.group, .task_id = task.task_id});
+}
+
+Result<RowPage> JobClient::script(const TaskRef& task, const std::string& version) {
+  return query(*thread_, "script",
+               {.group = task.group, .task_id = task.task_id, .after = version});
 }
 
 Result<RowPage> JobClient::stats() { return query(*thread_, "stats", {}); }

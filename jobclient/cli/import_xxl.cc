@@ -33,7 +33,8 @@ std::vector<TakenJob> jobs_of(const std::vector<XxlEntry>& entries) {
     jobs.push_back({.task_id = entry.task_id,
                     .job = entry.job,
                     .is_suspended = entry.is_suspended,
-                    .notes = entry.notes});
+                    .notes = entry.notes,
+                    .scripts = entry.scripts});
   }
   return jobs;
 }

@@ -15,6 +15,7 @@
 #include "jobclient/cli/logs.h"
 #include "jobclient/cli/next.h"
 #include "jobclient/cli/report.h"
+#include "jobclient/cli/scripts.h"
 #include "jobclient/cli/show.h"
 #include "jobclient/cli/submit.h"
 #include "jobclient/cli/trigger.h"
@@ -37,6 +38,8 @@ constexpr CliVerb kVerbs[] = {{declare_submit, run_submit},
                               {declare_import_xxl, run_import_xxl},
                               {declare_list, run_list},
                               {declare_show, run_show},
+                              {declare_scripts_list, run_scripts_list},
+                              {declare_scripts_show, run_scripts_show},
                               {declare_waiting, run_waiting},
                               {declare_executing, run_executing},
                               {declare_history, run_history},
@@ -53,6 +56,8 @@ constexpr CliVerb kVerbs[] = {{declare_submit, run_submit},
                               {declare_suspend, run_suspend},
                               {declare_resume, run_resume},
                               {declare_kill, run_kill},
+                              {declare_scripts_set, run_scripts_set},
+                              {declare_scripts_restore, run_scripts_restore},
                               {declare_clean, run_clean},
                               {declare_next, run_next},
                               {declare_keys_new, run_keys_new},

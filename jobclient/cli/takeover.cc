@@ -60,6 +60,7 @@ Status Takeover::apply() {
   for (std::size_t i = 0; i < answers.size(); ++i) outcomes_[places[i]] = outcome_of(answers[i]);
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     if (jobs_[i].is_suspended && jobs_[i].job.ok()) CARILLON_TRY(compare_state(*client, i));
+    if (jobs_[i].job.ok()) CARILLON_TRY(keep_scripts(*client, i));
   }
   return {};
 }
@@ -154,6 +155,22 @@ Result<Takeover::Outcome> Takeover::submit_suspended(JobClient& client, const Jo
     outcome.notes.push_back(suspended.error().message + " (jobclient suspend does it)");
   }
   return outcome;
+}
+
+// Also of one that was here: an import may have broken off between the two.
+Status Takeover::keep_scripts(JobClient& client, std::size_t i) {
+  const JobSpec& job = jobs_[i].job.value();
+  for (const Script& script : jobs_[i].scripts) {
+    const Result<ActAnswer> kept =
+        client.set_script({.task_id = job.task_id, .group = job.group}, script);
+    if (kept.ok()) continue;
+    const ErrorCode code = kept.error().code;
+    if (code == ErrorCode::kNotFound || code == ErrorCode::kConflict) return {};  // Another job.
+    if (code != ErrorCode::kInvalidArgument) return kept.error();
+    outcomes_[i].notes.push_back("an earlier version of its script is left out: " +
+                                 kept.error().message);
+  }
+  return {};
 }
 
 // Of one that was here: somebody may have resumed it, or an import broke off before it was

@@ -21,6 +21,7 @@ struct TakenJob {
   Result<JobSpec> job = Error{};     // or why it is not taken over
   bool is_suspended = false;         // there, and shall be here
   std::vector<std::string> notes{};  // what differs
+  std::vector<Script> scripts{};     // what its script was before, the oldest first
 };
 
 // The database that the verb's URL names; "-" reads the URL from stdin.
@@ -58,6 +59,7 @@ class Takeover {
   static Outcome outcome_of(const SubmitAnswer& answer);
   static Result<bool> has_run(JobClient& client, const JobSpec& job);
   static Result<Outcome> submit_suspended(JobClient& client, const JobSpec& job);
+  Status keep_scripts(JobClient& client, std::size_t i);
   Status compare_state(JobClient& client, std::size_t i);
   std::ptrdiff_t count(const std::string& status) const;
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "shared/base/time_text.h"
+#include "shared/base/utf8.h"
 #include "shared/job/cron.h"
 #include "shared/wire/spec_words.h"
 
@@ -124,7 +125,7 @@ class Maker {
     spec.children = children();
     spec.alarm = alarm();
     spec.replace_on_exist = options_.replace;
-    note_left();
+    if (spec.run.kind == RunKind::kScript) take_scripts(spec.run);
     if (is_pushed()) {
       spec.dispatch = Dispatch::kPush;
       spec.push = CARILLON_TRY(push());
@@ -204,9 +205,7 @@ class Maker {
       return wrong("glue type GLUE_GROOVY needs an executor in Java: no task tracker runs it");
     }
     Run run{.kind = RunKind::kScript, .script_language = std::string{language}};
-    run.script_source = row_.glue_source;
-    // As xxl-job does it when a script is stored there.
-    if (row_.glue_type == "GLUE_SHELL") std::erase(run.script_source, '\r');
+    run.script_source = source_of(row_.glue_type, row_.glue_source);
     return run;
   }
 
@@ -250,11 +249,31 @@ class Maker {
     return recipients;
   }
 
-  void note_left() {
-    const auto versions = database_.versions.find(row_.id);
-    if (row_.glue_type != "BEAN" && versions != database_.versions.end()) {
-      note("of its script the current version is taken over; " + std::to_string(versions->second) +
-           " in its history " + (versions->second == 1 ? "is" : "are") + " left out");
+  static std::string source_of(const std::string& glue_type, std::string source) {
+    // As xxl-job does it when a script is stored there.
+    if (glue_type == "GLUE_SHELL") std::erase(source, '\r');
+    return source;
+  }
+
+  // The versions before the one in use; that one's remark is the job's.
+  void take_scripts(Run& used) {
+    const auto found = database_.scripts.find(row_.id);
+    if (found == database_.scripts.end()) return;
+    std::int64_t version = 0;
+    for (const XxlScript& one : found->second) {
+      const std::string_view language = language_of(one.glue_type);
+      version = std::max(version + 1, one.saved_s * 1000);
+      if (language.empty() || one.source.empty()) continue;
+      entry_.scripts.push_back({.language = std::string{language},
+                                .source = source_of(one.glue_type, one.source),
+                                .remark = is_printable_utf8(one.remark) ? one.remark : "",
+                                .version = version});
+    }
+    if (entry_.scripts.empty()) return;
+    const Script& newest = entry_.scripts.back();
+    if (newest.source == used.script_source && newest.language == used.script_language) {
+      used.script_remark = newest.remark;
+      entry_.scripts.pop_back();
     }
   }
 

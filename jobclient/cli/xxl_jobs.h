@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "carillon/job_client.h"
 #include "carillon/job_spec.h"
 #include "carillon/result.h"
 #include "jobclient/cli/xxl_rows.h"
@@ -39,6 +40,7 @@ struct XxlEntry {
   std::string schedule{};            // in a few words
   bool is_suspended = false;         // stopped in xxl-job
   std::vector<std::string> notes{};  // what differs
+  std::vector<Script> scripts{};     // what its script was before, the oldest first
 };
 
 std::vector<XxlEntry> read_xxl_jobs(const XxlDatabase& database, const XxlOptions& options);

@@ -154,9 +154,20 @@ Status read_users(const Tables& tables, std::vector<XxlUser>& users) {
                      });
 }
 
-Status read_versions(const Tables& tables, std::map<std::int64_t, std::int64_t>& versions) {
-  return tables.each("xxl_job_logglue", {{"job_id"}}, "",
-                     [&versions](const sql::Row& row) { ++versions[row.integer(0)]; });
+Status read_scripts(const Tables& tables, std::map<std::int64_t, std::vector<XxlScript>>& scripts) {
+  constexpr const char* kSaved = "CAST(COALESCE(UNIX_TIMESTAMP(update_time), 0) AS SIGNED)";
+  return tables.each(
+      "xxl_job_logglue",
+      {{"job_id"}, {"glue_type"}, {"glue_source"}, {"glue_remark"}, {"", nullptr, kSaved}},
+      "ORDER BY id", [&scripts](const sql::Row& row) {
+        Reader from(row);
+        std::vector<XxlScript>& some = scripts[from.number()];
+        XxlScript script{.glue_type = from.text()};
+        script.source = from.text();
+        script.remark = from.text();
+        script.saved_s = from.number();
+        some.push_back(std::move(script));
+      });
 }
 
 }  // namespace
@@ -172,7 +183,7 @@ Result<XxlDatabase> read_xxl_job(sql::Connection& database) {
   CARILLON_TRY(read_groups(tables, read.groups));
   CARILLON_TRY(read_jobs(tables, read.jobs));
   CARILLON_TRY(read_users(tables, read.users));
-  CARILLON_TRY(read_versions(tables, read.versions));
+  CARILLON_TRY(read_scripts(tables, read.scripts));
   return read;
 }
 

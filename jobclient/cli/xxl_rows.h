@@ -51,11 +51,19 @@ struct XxlUser {
   std::string groups{};  // ids by comma that it may use
 };
 
+// A script that was stored for a job.
+struct XxlScript {
+  std::string glue_type{};
+  std::string source{};
+  std::string remark{};
+  std::int64_t saved_s = 0;  // in seconds since 1970; 0: nobody knows
+};
+
 struct XxlDatabase {
   std::vector<XxlGroup> groups{};
   std::vector<XxlJob> jobs{};
   std::vector<XxlUser> users{};
-  std::map<std::int64_t, std::int64_t> versions{};  // how many a job's script has in its history
+  std::map<std::int64_t, std::vector<XxlScript>> scripts{};  // of a job, the oldest first
 };
 
 // By id. kNotFound when there is no table of xxl-job, kInvalidArgument when one has not the columns

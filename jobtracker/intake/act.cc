@@ -26,6 +26,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "jobtracker/intake/script_change.h"
 #include "shared/wire/codec.h"
 
 namespace carillon::jobtracker {
@@ -47,6 +48,8 @@ std::string word(wire::Verb verb) {
       return "triggered";
     case wire::Verb::kKill:
       return "told to stop";
+    case wire::Verb::kSetScript:
+      return "has another script";
     case wire::Verb::kAddExecutors:
     case wire::Verb::kSplitGroup:
     case wire::Verb::kCleanHistory:
@@ -245,6 +248,8 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
                                          " were executing and are told to stop";
       return cancel_runs(pending, runs, done, {});
     }
+    case wire::Verb::kSetScript:
+      return set_script(pending, definition);
     case wire::Verb::kAddExecutors:
     case wire::Verb::kSplitGroup:
     case wire::Verb::kCleanHistory:
@@ -276,6 +281,26 @@ void ActIntake::cancel_definition(const PendingPtr& pending, ActiveDefinition& d
   const Status status = definitions_.remove(definition.row.id, std::move(log), std::move(request));
   if (!status.ok())
     decline(pending, status.error().code, pending->name() + " " + status.error().message);
+}
+
+// Runs that begin from now on have it, also those that wait for their retry.
+void ActIntake::set_script(const PendingPtr& pending, ActiveDefinition& definition) {
+  const std::int64_t version = pending->act.script_version;
+  Result<Run> script = changed_script(definition.spec, pending->act, clock_.now());
+  if (!script.ok())
+    return decline(pending, script.error().code, pending->name() + ": " + script.error().message);
+  if (version == 0) {
+    return definitions_.set_script(
+        definition.row.id, std::move(script).value(),
+        for_request(pending, pending->name() + " " + word(pending->act.verb)));
+  }
+  ForRequest request = for_request(pending, "version " + std::to_string(version) +
+                                                " of the script of " + pending->name() + " kept");
+  std::vector<Operation> operations{PutScript{.definition = definition.row.id,
+                                              .script = version_of(script.value(), version),
+                                              .is_old = true}};
+  batcher_.post_request(Urgency::kRequest, std::move(request.number), std::move(operations),
+                        std::move(request.on_request), {});
 }
 
 void ActIntake::trigger_definition(const PendingPtr& pending, ActiveDefinition& definition) {
@@ -398,6 +423,9 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
     case wire::Verb::kKill:
       return decline(pending, ErrorCode::kConflict,
                      pending->name() + " is not executing, it waits (cancel it instead)");
+    case wire::Verb::kSetScript:
+      return decline(pending, ErrorCode::kConflict,
+                     pending->name() + " runs once (submit it again with replace_on_exist)");
     case wire::Verb::kAddExecutors:
     case wire::Verb::kSplitGroup:
     case wire::Verb::kCleanHistory:

@@ -41,6 +41,7 @@ class ActIntake final : public RunStopper {
 
   void act_on_definition(const PendingPtr& pending, ActiveDefinition& definition);
   void cancel_definition(const PendingPtr& pending, ActiveDefinition& definition);
+  void set_script(const PendingPtr& pending, ActiveDefinition& definition);
   void trigger_definition(const PendingPtr& pending, ActiveDefinition& definition);
   void act_on_job(const PendingPtr& pending, FindAnswer found);
   void act_on_waiting(const PendingPtr& pending, WaitingJob job);

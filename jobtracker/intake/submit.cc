@@ -260,7 +260,8 @@ bool SubmitIntake::waits_for_replaced(const std::shared_ptr<Pending>& pending) {
 // In the same transaction as the new jobs, so that a resend removes nothing, and a job is never
 // gone before the one that replaces it is there.
 void SubmitIntake::take_out_replaced(Pending& pending) {
-  for (const std::size_t index : pending.answer_of) {
+  for (std::size_t operation = 0; operation < pending.answer_of.size(); ++operation) {
+    const std::size_t index = pending.answer_of[operation];
     if (!pending.may_replace(index)) continue;
     pending.replacing.insert(index);
     const wire::SubmitAnswer& answer = pending.reply.answers[index];
@@ -277,6 +278,9 @@ void SubmitIntake::take_out_replaced(Pending& pending) {
       if (definition->is_changing) continue;  // By another job of this message.
       log.definition = definition->row.id;
       pending.removals.push_back(definitions_.begin_removal(definition->row.id, std::move(log)));
+      if (const auto next = pending.definitions.find(operation);
+          next != pending.definitions.end() && next->second.spec.run.kind == RunKind::kScript)
+        pending.removals.back().scripts_to = next->second.operation.definition.id;
       pending.operations.emplace_back(pending.removals.back());
     } else if (const auto found = pending.replaced.find(index); found != pending.replaced.end()) {
       log.job_id = found->second.from.id;
@@ -285,6 +289,14 @@ void SubmitIntake::take_out_replaced(Pending& pending) {
       found->second.log = std::move(log);
       pending.operations.emplace_back(found->second);
     }
+  }
+}
+
+void SubmitIntake::keep_scripts(Pending& pending) {
+  for (const auto& [operation, made] : pending.definitions) {
+    if (made.spec.run.kind != RunKind::kScript) continue;
+    pending.operations.emplace_back(PutScript{.definition = made.operation.definition.id,
+                                              .script = version_of(made.spec.run, clock_.now())});
   }
 }
 
@@ -303,6 +315,7 @@ void SubmitIntake::add(const std::shared_ptr<Pending>& pending) {
   }
   submitted_ += static_cast<std::int64_t>(pending->operations.size());
   take_out_replaced(*pending);
+  keep_scripts(*pending);
   NumberedRequest number{.client = pending->request.client,
                          .sequence = pending->request.sequence,
                          .answer = wire::encode({.correlation = 0, .message = pending->reply})};
@@ -402,7 +415,7 @@ void SubmitIntake::take_in(Pending& pending, std::vector<Operation>& operations,
         sink_.forget(removed->from.group, removed->from.id);
         feedback_.was_stored(*removed->log);
       }
-    } else {
+    } else if (std::holds_alternative<ChangeDefinition>(operations[i])) {
       std::erase_if(pending.removals, [&](const ChangeDefinition& removal) {
         if (removal.id != std::get<ChangeDefinition>(operations[i]).id) return false;
         definitions_.end_removal(removal, outcomes[i].kind == OutcomeKind::kDone);

@@ -52,6 +52,7 @@ class SubmitIntake {
   void find_replaced(const std::shared_ptr<Pending>& pending);
   void read_children(const std::shared_ptr<Pending>& pending);
   bool waits_for_replaced(const std::shared_ptr<Pending>& pending);
+  void keep_scripts(Pending& pending);
   void take_out_replaced(Pending& pending);
   void end_replaced(Pending& pending);
   void add(const std::shared_ptr<Pending>& pending);

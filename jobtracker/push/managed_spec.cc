@@ -54,8 +54,10 @@ Result<Run> run_of(const wire::xxl::ManagedJob& job, const JobSpec* before) {
   for (const char* language :
        {"bash", "python", "python2", "php", "node", "powershell", "groovy"}) {
     if (glue_type(language) != job.glue_type) continue;
-    return Run{
-        .kind = RunKind::kScript, .script_language = language, .script_source = job.glue_source};
+    return Run{.kind = RunKind::kScript,
+               .script_language = language,
+               .script_source = job.glue_source,
+               .script_remark = job.glue_remark};
   }
   return wrong("glueType", job.glue_type, "BEAN or a kind of script, as GLUE_SHELL");
 }

@@ -89,6 +89,7 @@ void QueryDesk::query(const Asker& asker, const wire::Query& message) {
   if (message.what == "groups") return groups(asker);
   if (message.what == "stats") return stats(asker);
   if (message.what == "counts") return counts(asker, message);
+  if (message.what == "scripts" || message.what == "script") return scripts(asker, message);
   clients_.answer(
       asker, error_reply({ErrorCode::kInvalidArgument, "unknown question '" + message.what + "'"}));
 }
@@ -99,7 +100,7 @@ bool QueryDesk::is_elsewhere(const Asker& asker, const wire::Query& message) {
   if (group == nullptr) return false;
   const std::int32_t parts = catalog_.parts(group->id);
   GroupId owned = group->id;
-  if (message.what == "show") {
+  if (message.what == "show" || message.what == "scripts" || message.what == "script") {
     owned = catalog_.part(group->id, message.task_id);
   } else if (message.what != "nodes" &&
              (parts > 1 || (message.what != "list" && message.what != "executing"))) {

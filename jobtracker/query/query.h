@@ -52,6 +52,7 @@ class QueryDesk {
   void nodes(const Asker& asker, const wire::Query& message);
   void groups(const Asker& asker);
   void counts(const Asker& asker, const wire::Query& message);
+  void scripts(const Asker& asker, const wire::Query& message);
   void stats(const Asker& asker);
 
   wire::Row definition_row(ActiveDefinition& definition) const;

@@ -141,6 +141,34 @@ Status Recurrence::suspend(DefinitionId id, ForRequest request) {
   return {};
 }
 
+void Recurrence::set_script(DefinitionId id, Run script, ForRequest request) {
+  when_settled(
+      id,
+      [this, script, request](ActiveDefinition& definition) {
+        JobSpec spec = definition.spec;
+        const WallTime now = clock_.now();
+        // The one that it has is a version, too, when it was submitted to an older program.
+        std::vector<Operation> with;
+        with.emplace_back(
+            PutScript{.definition = definition.row.id, .script = version_of(spec.run, now)});
+        with.emplace_back(
+            PutScript{.definition = definition.row.id, .script = version_of(script, now)});
+        spec.run = script;
+        ChangeDefinition operation = change_of(definition);
+        operation.expected_generated_through.reset();
+        operation.to->spec = wire::encode_spec(spec);
+        operation.spec_changed = true;
+        change(
+            definition, std::move(operation), std::move(with),
+            [this, script](const ChangeDefinition& changed, const Outcome& outcome) {
+              ActiveDefinition* found = catalog_.definition(changed.id);
+              if (found != nullptr && outcome.kind == OutcomeKind::kDone) found->spec.run = script;
+            },
+            request);
+      },
+      [request] { request.on_request({}, &kGone); });
+}
+
 ChangeDefinition Recurrence::suspension(const ActiveDefinition& definition, DefinitionState state,
                                         std::string message) {
   ChangeDefinition operation = change_of(definition);

@@ -82,6 +82,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   void added(NewDefinition added) override;
   Status suspend(DefinitionId id, ForRequest request) override;
   Status resume(DefinitionId id, ForRequest request) override;
+  void set_script(DefinitionId id, Run script, ForRequest request) override;
   Status remove(DefinitionId id, LogEntry log, ForRequest request) override;
   void when_free(DefinitionId id, std::function<void()> then) override;
   ChangeDefinition begin_removal(DefinitionId id, LogEntry log) override;

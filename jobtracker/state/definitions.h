@@ -23,6 +23,19 @@ struct ForRequest {
   OnRequest on_request{};
 };
 
+// A script as it is kept, from that number on.
+inline ScriptVersion version_of(const Run& run, std::int64_t number) {
+  return {.version = number,
+          .language = run.script_language,
+          .source = run.script_source,
+          .remark = run.script_remark};
+}
+inline ScriptVersion version_of(const Run& run, WallTime saved) {
+  const auto number =
+      std::chrono::duration_cast<std::chrono::milliseconds>(saved.time_since_epoch());
+  return version_of(run, number.count());
+}
+
 // Changes of definitions, for those who act on them.
 // Thread: the loop.
 class Definitions {
@@ -35,6 +48,8 @@ class Definitions {
   // These answer the request in any case; kConflict at once where the state does not allow it.
   virtual Status suspend(DefinitionId id, ForRequest request) = 0;
   virtual Status resume(DefinitionId id, ForRequest request) = 0;
+  // Gives a definition that runs a script another one; always answers the request.
+  virtual void set_script(DefinitionId id, Run script, ForRequest request) = 0;
   // `log`: how the removal is logged; with fires that are due and have not run, it is for those.
   virtual Status remove(DefinitionId id, LogEntry log, ForRequest request) = 0;
   // For those who remove it in a transaction of their own. `then` comes when no change of it is

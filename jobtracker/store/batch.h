@@ -51,8 +51,9 @@ struct ChangeDefinition {
   std::int32_t expected_version = 0;
   std::optional<WallTime> expected_generated_through{};  // for generation, which must not repeat
   std::optional<Definition> to{};                        // empty: removed, its key freed
-  bool spec_changed = false;                             // otherwise the stored spec stays as it is
-  bool void_waiting = false;                             // its occurrences that wait are deleted
+  DefinitionId scripts_to{};  // removed: whose its scripts' versions are now; 0: they go
+  bool spec_changed = false;  // otherwise the stored spec stays as it is
+  bool void_waiting = false;  // its occurrences that wait are deleted
   // The log row for those of them that were due by its end and had never been claimed: it gets
   // their number and the time of the first. With none it is written as it is, unless it counts 0.
   // Each that was claimed before gets such a row of its own, as it is a run that waits for its
@@ -180,11 +181,20 @@ struct AddLog {
   LogEntry entry{};
 };
 
+// Keeps a version of a definition's script. What the newest has already, without another remark, is
+// no new version; a new one whose number is not above the newest gets the next. Nothing happens
+// where the definition is not there.
+struct PutScript {
+  DefinitionId definition{};
+  ScriptVersion script{};
+  bool is_old = false;  // it comes among those before it; nothing happens if its number is there
+};
+
 using Operation =
     std::variant<ChangeWaiting, End, ChangeDefinition, Claim, AddDefinition, AddExecuting, AddJob,
                  CancelExecuting, AddOutput, PutNode, RemoveFeedback, RemoveInbox, RemoveAlarm,
                  RemoveExecutor, RemovePushRun, RemoveExecutorResult, PutExecutorGroup, PutExecutor,
-                 PutPushRun, PutRoute, PutExecutorResult, AddLog, Purge, CleanLog>;
+                 PutPushRun, PutRoute, PutExecutorResult, PutScript, AddLog, Purge, CleanLog>;
 
 enum class OutcomeKind : std::uint8_t {
   kDone = 0,
@@ -198,7 +208,7 @@ struct Outcome {
   JobId existing_job{};                // kTaken
   DefinitionId existing_definition{};  // kTaken
   std::int64_t count = 0;              // Purge, CleanLog, RemoveFeedback, ChangeDefinition
-  std::int64_t next = 0;               // CleanLog
+  std::int64_t next = 0;               // CleanLog; not kept with the answer of a request
 
   bool operator==(const Outcome&) const = default;
 };

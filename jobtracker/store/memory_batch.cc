@@ -246,6 +246,11 @@ Result<Outcome> MemoryBatch::apply(const ChangeDefinition& change) {
   } else {
     put(tables_.definitions, change.id, std::nullopt);
     free_key(before.group, before.task_id, {.definition = before.id});
+    for (ScriptVersion& script : scripts_of(change.id)) {
+      const std::int64_t version = script.version;
+      put(tables_.scripts, {change.id, version}, std::nullopt);
+      if (change.scripts_to) put(tables_.scripts, {change.scripts_to, version}, std::move(script));
+    }
   }
   Outcome outcome = done();
   const bool uncounts = change.to && change.uncounts_voided;
@@ -454,6 +459,35 @@ Result<Outcome> MemoryBatch::apply(const RemoveFeedback& remove) {
     if (!is_old) return outcome;
     take_out(first->first.second);
   }
+}
+
+// The newest first.
+std::vector<ScriptVersion> MemoryBatch::scripts_of(DefinitionId id) const {
+  std::vector<ScriptVersion> versions;
+  for (auto at = tables_.scripts.lower_bound({id, 0});
+       at != tables_.scripts.end() && at->first.first == id; ++at) {
+    versions.insert(versions.begin(), at->second);
+  }
+  return versions;
+}
+
+Result<Outcome> MemoryBatch::apply(const PutScript& put_script) {
+  const DefinitionId id = put_script.definition;
+  if (!tables_.definitions.contains(id)) return done();
+  const std::vector<ScriptVersion> versions = scripts_of(id);
+  ScriptVersion script = put_script.script;
+  if (put_script.is_old) {
+    if (tables_.scripts.contains({id, script.version})) return done();
+  } else if (!versions.empty()) {
+    const ScriptVersion& newest = versions.front();
+    if (is_no_new_version(script, newest)) return done();
+    script.version = std::max(script.version, newest.version + 1);
+  }
+  put(tables_.scripts, {id, script.version}, script);
+  const std::vector<ScriptVersion> all = scripts_of(id);
+  for (std::size_t i = kScriptVersionsMax; i < all.size(); ++i)
+    put(tables_.scripts, {id, all[i].version}, std::nullopt);
+  return done();
 }
 
 // With the output of its attempt.

@@ -42,6 +42,7 @@ class MemoryBatch {
   Result<Outcome> apply(const PutPushRun& put_run);
   Result<Outcome> apply(const PutRoute& put_route);
   Result<Outcome> apply(const PutExecutorResult& put_result);
+  Result<Outcome> apply(const PutScript& put_script);
   Result<Outcome> apply(const AddLog& add);
   Result<Outcome> apply(const Purge& purge);
   Result<Outcome> apply(const CleanLog& clean);
@@ -51,6 +52,7 @@ class MemoryBatch {
   void erase_waiting(WaitingTable& table, JobId id);
   Status insert_log(const LogEntry& entry);
   void remove_log(const LogEntry& entry);
+  std::vector<ScriptVersion> scripts_of(DefinitionId id) const;
   bool is_live(JobId id) const;
   void serve(GroupId group);
   std::optional<Outcome> take_key(const WaitingJob& job);

@@ -223,6 +223,14 @@ class MemoryReads {
     return ReadAnswer{std::move(answer)};
   }
 
+  Result<ReadAnswer> operator()(const ListScripts& ask) const {
+    ScriptsAnswer answer;
+    for (const auto& [key, script] : tables_.scripts) {
+      if (key.first == ask.definition) answer.versions.insert(answer.versions.begin(), script);
+    }
+    return ReadAnswer{std::move(answer)};
+  }
+
   Result<ReadAnswer> operator()(const ListOutput& ask) const {
     OutputAnswer answer;
     for (auto next =

@@ -74,6 +74,7 @@ struct MemoryTables {
   std::map<JobId, ExecutingJob> executing{};
   std::map<DefinitionId, Definition> definitions{};
   DefinitionId definition_high{};
+  std::map<std::pair<DefinitionId, std::int64_t>, ScriptVersion> scripts{};  // by version
   std::map<std::pair<GroupId, std::string>, KeyHolder> keys{};
   std::map<std::int64_t, LogEntry> log{};
   // By slot, group, state and finality.

@@ -199,6 +199,13 @@ struct CountAnswer {
   };
   std::vector<PerGroup> groups{};
 };
+// Of a definition, the newest first.
+struct ListScripts {
+  DefinitionId definition{};
+};
+struct ScriptsAnswer {
+  std::vector<ScriptVersion> versions{};
+};
 // What the log had from `from` on, before `until`, by group, state and finality; also of rows that
 // are not there any more. In half hours (kCountSlot).
 struct CountLog {
@@ -217,15 +224,16 @@ struct NodesAnswer {
 using Read = std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelayed, Find,
                           ReadDefinition, ReadOccurrences, ReadFeedback, ReadInbox, ReadExecutors,
                           ReadExecutorResults, MakeGroup, SplitGroup, ListWaiting, ListExecuting,
-                          ListHistory, ListOutput, CountWaiting, CountLog, ListNodes>;
+                          ListHistory, ListOutput, CountWaiting, CountLog, ListScripts, ListNodes>;
 // ReadDue, ReadUpcoming, ReadDelayed, ListWaiting: JobsAnswer. ReadOccurrences: OccurrencesAnswer.
 struct OccurrencesAnswer {
   std::vector<WaitingJob> waiting{};
   std::vector<ExecutingJob> executing{};
 };
-using ReadAnswer = std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, DefinitionAnswer,
-                                OccurrencesAnswer, FeedbackAnswer, InboxAnswer, ExecutorsAnswer,
-                                ExecutorResultsAnswer, GroupAnswer, ExecutingAnswer, HistoryAnswer,
-                                OutputAnswer, CountAnswer, LogCountAnswer, NodesAnswer>;
+using ReadAnswer =
+    std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, DefinitionAnswer,
+                 OccurrencesAnswer, FeedbackAnswer, InboxAnswer, ExecutorsAnswer,
+                 ExecutorResultsAnswer, GroupAnswer, ExecutingAnswer, HistoryAnswer, OutputAnswer,
+                 CountAnswer, LogCountAnswer, ScriptsAnswer, NodesAnswer>;
 
 }  // namespace carillon::jobtracker

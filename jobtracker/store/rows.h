@@ -112,6 +112,23 @@ struct Definition {
   bool operator==(const Definition&) const = default;
 };
 
+// A text that the script of a definition has, or had.
+struct ScriptVersion {
+  std::int64_t version = 0;  // when it was stored, in ms since 1970, or a little later
+  std::string language{};
+  std::string source{};
+  std::string remark{};
+
+  bool operator==(const ScriptVersion&) const = default;
+};
+// Whether that is what the newest has already.
+inline bool is_no_new_version(const ScriptVersion& script, const ScriptVersion& newest) {
+  return script.source == newest.source && script.language == newest.language &&
+         (script.remark.empty() || script.remark == newest.remark);
+}
+// The newest so many of a definition are kept.
+inline constexpr std::int64_t kScriptVersionsMax = 30;
+
 enum class LogState : int {
   kSucceeded = 0,
   kFailed = 1,

@@ -173,6 +173,12 @@ Status check_http(const HttpRequest& http) {
   return check_size("http.body", http.body.size(), kPayloadBytesMax);
 }
 
+Status check_source(const Run& run) {
+  if (run.script_source.empty()) return wrong("script.source is empty");
+  CARILLON_TRY(check_size("script.source", run.script_source.size(), kCommandBytesMax));
+  return check_line("script.remark", run.script_remark, kRemarkBytesMax);
+}
+
 Status check_script(const Run& run) {
   if (script_language(run.script_language).empty()) {
     std::string known;
@@ -180,8 +186,7 @@ Status check_script(const Run& run) {
     return wrong("script.language is " + shown(run.script_language) + ", must be one of" + known +
                  " (another interpreter can be run as a command)");
   }
-  if (run.script_source.empty()) return wrong("script.source is empty");
-  return check_size("script.source", run.script_source.size(), kCommandBytesMax);
+  return check_source(run);
 }
 
 // Of a script that an executor runs.
@@ -191,8 +196,7 @@ Status check_glue(const Run& run) {
                  ", must be one of sh bash python python2 php node powershell groovy (executors "
                  "run no others)");
   }
-  if (run.script_source.empty()) return wrong("script.source is empty");
-  return check_size("script.source", run.script_source.size(), kCommandBytesMax);
+  return check_source(run);
 }
 
 Status check_run(const Run& run, Dispatch dispatch) {
@@ -205,7 +209,8 @@ Status check_run(const Run& run, Dispatch dispatch) {
       {RunKind::kHandler, "handler", !run.handler.empty()},
       {RunKind::kCommand, "command", !run.command.empty()},
       {RunKind::kShell, "shell", !run.shell.empty()},
-      {RunKind::kScript, "script", !run.script_language.empty() || !run.script_source.empty()},
+      {RunKind::kScript, "script",
+       !run.script_language.empty() || !run.script_source.empty() || !run.script_remark.empty()},
       {RunKind::kHttp, "http", run.http != HttpRequest{}},
   };
   for (const Given& given : all) {

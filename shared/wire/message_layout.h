@@ -13,7 +13,7 @@ inline constexpr NumberRange kRange<ErrorCode>{1, 8};
 template <>
 inline constexpr NumberRange kRange<SubmitStatus>{0, 3};
 template <>
-inline constexpr NumberRange kRange<Verb>{0, 7};
+inline constexpr NumberRange kRange<Verb>{0, 8};
 template <>
 inline constexpr NumberRange kRange<RunOutcome>{0, 6};
 template <>
@@ -71,7 +71,8 @@ struct Layout<Act> {
       slot("force", &Act::force),     slot("addresses", &Act::addresses, kAddressesMax),
       slot("token", &Act::token),     slot("parts", &Act::parts),
       slot("after", &Act::after),     slot("before", &Act::before),
-      slot("until", &Act::until_us)};
+      slot("until", &Act::until_us),  slot("language", &Act::language),
+      slot("remark", &Act::remark),   slot("script_version", &Act::script_version)};
 };
 
 template <>

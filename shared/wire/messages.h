@@ -74,7 +74,8 @@ enum class Verb : int {
   kKill = 4,
   kAddExecutors = 5,  // to a group, by hand
   kSplitGroup = 6,    // into parts
-  kCleanHistory = 7   // of a task, a group, or all
+  kCleanHistory = 7,  // of a task, a group, or all
+  kSetScript = 8      // of a definition
 };
 
 struct Act {
@@ -83,8 +84,9 @@ struct Act {
   std::string group{};
   std::string task_id{};  // empty where job_id names the job (kKill)
   JobId job_id{};
-  std::optional<std::string> payload{};  // kTrigger: instead of the job's own
-  bool force = false;                    // kTrigger: whatever overlap says
+  // kTrigger: instead of the job's own; kSetScript: its source
+  std::optional<std::string> payload{};
+  bool force = false;  // kTrigger: whatever overlap says
   // kTrigger: of the job's executors, only these; kAddExecutors: who they are.
   std::vector<std::string> addresses{};
   std::optional<std::string> token{};  // kAddExecutors: for calls; none: as it is
@@ -94,6 +96,11 @@ struct Act {
   std::int64_t after = 0;
   std::int64_t before = 0;
   std::int64_t until_us = 0;
+  // kSetScript: empty: as it is; what the version is; 0: it is used from now on, otherwise the
+  // number of a version that was used elsewhere before, and is only kept.
+  std::string language{};
+  std::string remark{};
+  std::int64_t script_version = 0;
 };
 
 struct Acted {
@@ -106,14 +113,15 @@ struct Acted {
 // Asks for rows. Which fields a row has stands in docs/protocol.md, by `what`.
 struct Query {
   std::string what{};  // list waiting executing history show nodes groups stats output job
-                       // counts
+                       // counts scripts script
   std::string group{};
   std::string task_id{};
   JobId job_id{};
   std::int64_t since_us = 0;  // history: ended later than this; 0: no bound. counts: from here
   std::int64_t until_us = 0;  // counts: up to here
   std::int64_t limit = 0;     // 0: the tracker's default
-  std::string after{};        // the `next` of the answer before, to go on
+  // The `next` of the answer before, to go on; script: which version, empty: that in use.
+  std::string after{};
 };
 
 using Field = std::variant<std::monostate, bool, std::int64_t, double, std::string>;

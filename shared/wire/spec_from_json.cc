@@ -195,7 +195,7 @@ const std::array<FieldReader<Misfire>, 4> kMisfireFields{{
      }},
 }};
 
-const std::array<FieldReader<Run>, 2> kScriptFields{{
+const std::array<FieldReader<Run>, 3> kScriptFields{{
     {"language",
      [](Run& run, const std::string& field, const Json& value) -> Status {
        run.script_language = CARILLON_TRY(text(field, value));
@@ -204,6 +204,11 @@ const std::array<FieldReader<Run>, 2> kScriptFields{{
     {"source",
      [](Run& run, const std::string& field, const Json& value) -> Status {
        run.script_source = CARILLON_TRY(text(field, value));
+       return {};
+     }},
+    {"remark",
+     [](Run& run, const std::string& field, const Json& value) -> Status {
+       run.script_remark = CARILLON_TRY(text(field, value));
        return {};
      }},
 }};

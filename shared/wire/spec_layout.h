@@ -42,6 +42,7 @@ struct Layout<Run> {
                                      slot("shell", &Run::shell),
                                      slot("language", &Run::script_language),
                                      slot("source", &Run::script_source),
+                                     slot("remark", &Run::script_remark),
                                      slot("http", &Run::http)};
 };
 

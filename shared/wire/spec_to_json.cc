@@ -65,6 +65,7 @@ void put_run(Json& object, const Run& run) {
       return;
     case RunKind::kScript:
       object["script"] = Json{{"language", run.script_language}, {"source", run.script_source}};
+      if (!run.script_remark.empty()) object["script"]["remark"] = run.script_remark;
       return;
     case RunKind::kHttp:
       object["http"] = http_object(run.http);

@@ -243,6 +243,13 @@ class BatchSource {
       const std::int64_t* relayed = any(relayed_);
       return RemoveInbox{.id = relayed == nullptr ? 0 : *relayed};
     }
+    if (kind < 98) {
+      return PutScript{.definition = definition->id,
+                       .script = {.version = static_cast<std::int64_t>(below(1000)),
+                                  .language = "bash",
+                                  .source = "script " + std::to_string(below(5))},
+                       .is_old = chance(30)};
+    }
     if (kind < 99) {
       return PutNode{{.session = SessionId{static_cast<std::int64_t>(below(6)) + 1},
                       .name = "worker",
@@ -309,6 +316,12 @@ void compare_rows(Store& reference, Store& store, WallTime now,
   const auto start = ask<StartAnswer>(reference, ReadStart{});
   const auto other_start = ask<StartAnswer>(store, ReadStart{});
   EXPECT_TRUE(start.definitions == other_start.definitions) << "definitions";
+  for (const Definition& definition : start.definitions) {
+    const ListScripts question{.definition = definition.id};
+    EXPECT_TRUE(ask<ScriptsAnswer>(reference, question).versions ==
+                ask<ScriptsAnswer>(store, question).versions)
+        << "scripts of " << definition.task_id;
+  }
   EXPECT_TRUE(start.executing == other_start.executing) << "executing";
   EXPECT_TRUE(start.retries == other_start.retries) << "retries";
   EXPECT_TRUE(start.alarms == other_start.alarms) << "alarms";

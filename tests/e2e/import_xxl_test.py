@@ -33,9 +33,12 @@ def fill(version):
                 executor_block_strategy="DISCARD_LATER")
     rows += job(id=3, job_group=2, name="a script", glue_type="GLUE_SHELL",
                 glue_source="echo \"got $(cat)\"\r\n", executor_param="a b", schedule_conf="0 0 0 1 1 ?")
-    for number in range(3):
+    for number in range(2):
         rows += xxl_tables.insert("xxl_job_logglue", job_id=3, glue_type="GLUE_SHELL",
-                                  glue_source="exit 1", glue_remark=f"version {number}")
+                                  glue_source=f"exit {number}", glue_remark=f"version {number}",
+                                  update_time=f"2024-01-0{number + 1} 10:00:00")
+    rows += xxl_tables.insert("xxl_job_logglue", job_id=3, glue_type="GLUE_SHELL",
+                              glue_source="echo \"got $(cat)\"\r\n", glue_remark="说 it")
     rows += job(id=4, job_group=1, name="sharded", executor_handler="echo",
                 executor_route_strategy="SHARDING_BROADCAST")
     rows += job(id=5, job_group=1, name="groovy", glue_type="GLUE_GROOVY", glue_source="class X {}")
@@ -85,7 +88,7 @@ class ImportXxl(E2eTest):
                 self.assertEqual((jobs[1]["schedule"], jobs[1]["tz"]), ("0 30 2 * * ?", ZONE))
                 self.assertEqual((jobs[1]["note"], jobs[1]["state"]), ("", "active"))
                 self.assertEqual((jobs[2]["state"], jobs[2]["block"]), ("suspended", "DISCARD_LATER"))
-                self.assertIn("3 in its history are left out", jobs[3]["note"])
+                self.assertNotIn("left out", jobs[3]["note"])
                 self.assertEqual([number for number, row in jobs.items() if row["status"] == "refused"],
                                  [4, 5])
                 if version > "2.2":
@@ -128,6 +131,15 @@ class ImportXxl(E2eTest):
                       again.err)
         self.assertIn("xxl-2: is suspended in xxl-job and active here", again.err)
         self.assertEqual({row["task_id"] for row in cluster.rows("list")}, defined.keys() - {"xxl-7"})
+
+        versions = cluster.rows("scripts", "list", "xxl-3", "--group", "mail")
+        self.assertEqual([(row["remark"], row["used"]) for row in versions],
+                         [("说 it", True), ("version 1", False), ("version 0", False)])
+        cluster.client("scripts", "restore", "xxl-3", "--group", "mail", "--number",
+                       str(versions[2]["version"]))
+        self.assertEqual(cluster.client("scripts", "show", "xxl-3", "--group", "mail").out, "exit 0")
+        cluster.client("scripts", "restore", "xxl-3", "--group", "mail", "--number",
+                       str(versions[0]["version"]))
 
         # They run.
         for group in ("billing", "mail"):

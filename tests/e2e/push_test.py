@@ -222,6 +222,44 @@ class PushTest(E2eTest):
         self.assertEqual(answer["code"], 500)
         self.assertIn("nonsense", answer["msg"])
 
+    def test_a_changed_script_replaces_the_thread_and_goes_back(self):
+        executor = self.start_executor()
+        script = self.one.folder / "script.sh"
+
+        def write(text):
+            script.write_text(text)
+            return ["--file", str(script), "--group", APP]
+
+        def run(text):
+            """Triggers a run and waits until it has ended and written so."""
+            before = {row["job_id"] for row in self.one.history("glue")}
+            job = self.one.client("-o", "json", "trigger", "glue", "--group", APP).json()["job_id"]
+            wait_for("its end", lambda: any(row["job_id"] == job and row["job_id"] not in before
+                                            for row in self.one.history("glue")))
+            self.assertIn(text, self.one.client("logs", "--job", job).out)
+
+        script.write_text("echo first; sleep 600\n")
+        self.one.submit("--task-id", "glue", "--group", APP, "--dispatch", "push", "--manual",
+                        "--overlap", "parallel", "--language", "bash", "--script", str(script))
+        long = self.one.client("-o", "json", "trigger", "glue", "--group", APP).json()["job_id"]
+        wait_for("the first run", lambda: self.runs(executor) == 1)
+        self.one.client("scripts", "set", "glue", *write("echo second\n"), "--remark", "shorter")
+        run("second")
+        # The executor has ended what ran before it took the new script.
+        ended = wait_for("the end of the first run", lambda: [
+            row for row in self.one.history("glue") if row["job_id"] == long])
+        self.assertNotEqual(ended[0]["state"], "succeeded")
+        versions = self.one.client("-o", "jsonl", "scripts", "list", "glue", "--group", APP).lines()
+        self.assertEqual([(row["remark"], row["used"]) for row in versions],
+                         [("shorter", True), ("", False)])
+        self.one.client("scripts", "set", "glue", *write("echo third\n"))
+        run("third")
+        self.one.client("scripts", "restore", "glue", "--group", APP, "--number",
+                        str(versions[0]["version"]))
+        run("second")
+        self.assertEqual(self.one.client("scripts", "show", "glue", "--group", APP).out,
+                         "echo second\n")
+
     def test_who_does_not_know_the_token_registers_nothing(self):
         body = {"registryGroup": "EXECUTOR", "registryKey": APP,
                 "registryValue": "http://127.0.0.1:1/"}

@@ -132,6 +132,15 @@ struct RowFilter {
   std::string after{};              // the `next` of the page before, to go on
 };
 
+// A version of a task's script.
+struct Script {
+  std::string language{};  // empty: as it is
+  std::string source{};
+  std::string remark{};      // what is new in it, for people
+  std::int64_t version = 0;  // 0: it is used from now on; otherwise it was used elsewhere, at that
+                             // time in ms since 1970, and is only kept
+};
+
 // What goes from the history.
 struct CleanRule {
   std::string group{};                     // empty: of every group
@@ -204,6 +213,14 @@ class JobClient {
   // Splits a node group into so many parts, 2, 4, 8, 16, 32 or 64, which several job trackers may
   // look after; order of hand-out is within a part. It is not undone.
   Result<ActAnswer> split_group(const std::string& group, std::int32_t parts);
+
+  // Gives a defined task that runs a script another one. The runs that begin from now on have it,
+  // also those that wait for their retry; the newest 30 versions are kept.
+  Result<ActAnswer> set_script(const TaskRef& task, const Script& script);
+  // An earlier version is the newest one again, under a number of its own.
+  Result<ActAnswer> restore_script(const TaskRef& task, const std::string& version,
+                                   const std::string& remark = {});
+
   // Deletes from the history, with what the runs wrote; how many rows went. Rows of a job that
   // waits or runs stay. Step by step: after an error some may be gone.
   Result<std::int64_t> clean_history(const CleanRule& rule);
@@ -219,6 +236,9 @@ class JobClient {
   Result<RowPage> counts(const RowFilter& filter);
   // One row with all there is to know; its field `spec` is the job as a JSON object.
   Result<RowPage> show(const TaskRef& task);
+  // The versions of its script, newest first; one of them, or that in use, with its `source`.
+  Result<RowPage> scripts(const TaskRef& task);
+  Result<RowPage> script(const TaskRef& task, const std::string& version = {});
   Result<RowPage> stats();         // one row of counters
   Result<RowPage> job(JobId job);  // one row: its state, and `done` once it has ended
   // What a job wrote: by job_id, or the newest of task_id. `next` is always given, to ask again

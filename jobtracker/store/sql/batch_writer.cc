@@ -35,6 +35,7 @@ constexpr std::array<Write, std::variant_size_v<Operation>> kWrites = {
     write_push_runs,
     write_routes,
     write_executor_results,
+    write_scripts,
     write_log,
     write_purges,
     write_cleanings};

@@ -32,6 +32,9 @@ constexpr std::string_view kCountLog =
     "WHERE slot_us >= ? AND slot_us < ?";
 constexpr std::string_view kByKindOfEnd =
     " GROUP BY group_id, state, final ORDER BY group_id, state, final";
+constexpr std::string_view kScripts =
+    "SELECT version, language, remark, source FROM lts_script WHERE definition_id = ? "
+    "ORDER BY version DESC";
 constexpr std::string_view kNewestFirst = " ORDER BY log_id DESC LIMIT ?";
 constexpr std::string_view kOutputOfJob =
     " FROM lts_job_output WHERE job_id = ? AND attempt >= ? AND (attempt > ? OR sequence > ?) "
@@ -179,6 +182,17 @@ Result<ReadAnswer> SqlReads::read(const CountLog& ask) {
                                 .final = row.integer(2) != 0,
                                 .ends = row.integer(3)});
                          }));
+  return ReadAnswer{std::move(answer)};
+}
+
+Result<ReadAnswer> SqlReads::read(const ListScripts& ask) {
+  ScriptsAnswer answer;
+  CARILLON_TRY(db_.query(kScripts, SqlValues{value_of(ask.definition)}, [&](const sql::Row& row) {
+    answer.versions.push_back({.version = row.integer(0),
+                               .language = std::string{row.bytes(1)},
+                               .source = std::string{row.bytes(3)},
+                               .remark = std::string{row.bytes(2)}});
+  }));
   return ReadAnswer{std::move(answer)};
 }
 

@@ -46,6 +46,7 @@ class SqlReads {
   Result<ReadAnswer> read(const ListOutput& ask);
   Result<ReadAnswer> read(const CountWaiting& ask);
   Result<ReadAnswer> read(const CountLog& ask);
+  Result<ReadAnswer> read(const ListScripts& ask);
   Result<ReadAnswer> read(const ListNodes& ask);
 
   Result<std::vector<WaitingJob>> due(GroupId group, WallTime now,

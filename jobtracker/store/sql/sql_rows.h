@@ -67,6 +67,7 @@ inline constexpr int kRouteWidth = 3;
 inline constexpr std::string_view kExecutorResultColumns = "result_id, log_id, code, message";
 inline constexpr int kExecutorResultWidth = 4;
 
+inline constexpr std::string_view kScriptTable = "lts_script";
 inline constexpr std::string_view kExecutorGroupTable = "lts_executor_group";
 inline constexpr std::string_view kExecutorTable = "lts_executor";
 inline constexpr std::string_view kPushRunTable = "lts_push_run";

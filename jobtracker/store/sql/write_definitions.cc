@@ -27,6 +27,8 @@ constexpr std::string_view kWhereVersion = " WHERE definition_id = ? AND version
 constexpr std::string_view kAndGenerated = " AND generated_through_us = ?";
 constexpr std::string_view kDeleteKey =
     "DELETE FROM lts_task_id WHERE group_id = ? AND task_id = ? AND definition_id = ?";
+constexpr std::string_view kMoveScripts =
+    "UPDATE lts_script SET definition_id = ? WHERE definition_id = ?";
 constexpr std::string_view kSelectDue = "SELECT COUNT(*), MIN(trigger_time_us) FROM ";
 constexpr std::string_view kDueOfDefinition =
     " WHERE definition_id = ? AND trigger_time_us <= ? AND attempt = 0";
@@ -144,6 +146,12 @@ Result<bool> remove_definition(WriteContext& context, const ChangeDefinition& ch
         kDeleteKey,
         SqlValues{value_of(stored->group), key_of_task(context.db.dialect(), stored->task_id),
                   value_of(stored->id)}));
+    if (change.scripts_to) {
+      CARILLON_TRY(context.db.execute(kMoveScripts,
+                                      SqlValues{value_of(change.scripts_to), value_of(change.id)}));
+    } else {
+      CARILLON_TRY(delete_definition(context, kScriptTable, change.id));
+    }
     return true;
   }
   return false;

@@ -17,7 +17,8 @@ namespace carillon {
 inline constexpr std::size_t kPayloadBytesMax = 1024 * 1024;
 inline constexpr std::size_t kTaskIdBytesMax = 200;
 inline constexpr std::size_t kGroupBytesMax = 64;
-inline constexpr std::size_t kTextBytesMax = 4096;  // description, owner, a tag, a cron expression
+inline constexpr std::size_t kTextBytesMax = 4096;   // description, owner, a tag, a cron expression
+inline constexpr std::size_t kRemarkBytesMax = 512;  // of a version of a script
 inline constexpr std::size_t kCommandBytesMax =
     256 * 1024;  // all of argv, shell line or script source together
 inline constexpr std::size_t kParamsMax = 256;
@@ -70,6 +71,7 @@ struct Run {
   std::string shell{};                 // kShell: a line for /bin/sh -c
   std::string script_language{};       // kScript: sh, bash, python, node, php, perl, ruby ...
   std::string script_source{};         // kScript
+  std::string script_remark{};         // kScript: what this version of it is, for people
   HttpRequest http{};                  // kHttp
 
   bool operator==(const Run&) const = default;

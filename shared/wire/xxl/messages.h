@@ -95,6 +95,7 @@ struct ManagedJob {
   std::int64_t retries = 0;
   std::string glue_type{};
   std::string glue_source{};
+  std::string glue_remark{};
   std::string addresses{};  // of triggerJob; with commas between
   bool operator==(const ManagedJob&) const = default;
 };

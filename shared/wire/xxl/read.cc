@@ -243,6 +243,7 @@ Result<ManagedJob> read_managed_job(std::string_view body) {
   job.retries = fields.number("executorFailRetryCount", 0);
   job.glue_type = fields.text("glueType", "");
   job.glue_source = fields.text("glueSource", "");
+  job.glue_remark = fields.text("glueRemark", "");
   job.addresses = fields.text("addressList", "");
   return fields.end(std::move(job));
 }

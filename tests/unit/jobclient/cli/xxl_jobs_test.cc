@@ -175,17 +175,29 @@ TEST(XxlJobs, ForExecutorsEverythingIsPushedAsItWas) {
   EXPECT_EQ(xxl_entry(row, push).job.value().run.script_language, "groovy");
 }
 
-TEST(XxlJobs, AScriptKeepsItsSourceAndTheHistoryIsCounted) {
+TEST(XxlJobs, AScriptKeepsItsSourceAndItsVersions) {
   XxlJob row = xxl_row();
   row.glue_type = "GLUE_SHELL";
   row.glue_source = "#!/bin/bash\r\necho $1\r\n";
   XxlDatabase database = xxl_database({row});
-  database.versions[17] = 3;
+  database.scripts[17] = {{.glue_type = "GLUE_PYTHON", .source = "print(1)", .saved_s = 1000},
+                          {.glue_type = "GLUE_NONE", .source = "?", .saved_s = 1000},
+                          {.glue_type = "GLUE_SHELL", .source = "a\r\n", .remark = "try"},
+                          {.glue_type = "GLUE_SHELL",
+                           .source = "#!/bin/bash\necho $1\n",
+                           .remark = "says it",
+                           .saved_s = 2000}};
   const XxlEntry entry = read_xxl_jobs(database, xxl_options()).at(0);
+  EXPECT_EQ(entry.job.value().run.script_remark, "says it");
+  ASSERT_EQ(entry.scripts.size(), 2u);
+  EXPECT_EQ(entry.scripts[0].language, "python");
+  EXPECT_EQ(entry.scripts[0].version, 1'000'000);
+  EXPECT_EQ(entry.scripts[1].source, "a\n");
+  EXPECT_EQ(entry.scripts[1].remark, "try");
+  EXPECT_EQ(entry.scripts[1].version, 1'000'002);
   EXPECT_EQ(entry.job.value().run.script_language, "bash");
   EXPECT_EQ(entry.job.value().run.script_source, "#!/bin/bash\necho $1\n");
-  EXPECT_THAT(entry.notes, ElementsAre(HasSubstr("3 in its history are left out"),
-                                       HasSubstr("the parameter on its stdin")));
+  EXPECT_THAT(entry.notes, ElementsAre(HasSubstr("the parameter on its stdin")));
   const std::pair<const char*, const char*> languages[] = {{"GLUE_PYTHON", "python"},
                                                            {"GLUE_PYTHON2", "python2"},
                                                            {"GLUE_PHP", "php"},

@@ -294,6 +294,8 @@ TEST(SpecToJson, WritesWhatSpecFromJsonReads) {
   spec.schedule = {.kind = ScheduleKind::kAt, .at = WallTime{seconds{1'700'000'000}}};
   spec.run = {.kind = RunKind::kScript, .script_language = "sh", .script_source = "ls"};
   EXPECT_EQ(read(spec_to_json(spec)), spec);
+  spec.run.script_remark = "lists them";
+  EXPECT_EQ(read(spec_to_json(spec)), spec);
   spec.schedule = {.kind = ScheduleKind::kManual};
   spec.run = {.kind = RunKind::kHandler, .handler = "noop"};
   EXPECT_EQ(read(spec_to_json(spec)), spec);

@@ -76,13 +76,13 @@ TEST_F(SqliteStoreTest, RefusesAStoreThatIsOpenAndNamesTheProcess) {
 
 TEST_F(SqliteStoreTest, RefusesANewerSchemaAndChangesNothing) {
   ASSERT_TRUE(open().ok());
-  ASSERT_TRUE(connect()->execute("INSERT INTO lts_schema VALUES (13, 0)", {}).ok());
+  ASSERT_TRUE(connect()->execute("INSERT INTO lts_schema VALUES (14, 0)", {}).ok());
 
   const auto error = refused(path_);
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(error.message, "store sqlite:" + path_ +
-                               " has schema 13, this program knows up to 12: install a newer "
+                               " has schema 14, this program knows up to 13: install a newer "
                                "carillon");
   EXPECT_EQ(text(*connect(), "SELECT COUNT(*) FROM lts_tracker WHERE session_id = 2"), "0");
 }
@@ -128,6 +128,7 @@ TEST_F(SqliteStoreTest, BringsTheTablesOfGroupsUpToDate) {
                                "DROP TABLE lts_executor_result;\n"
                                "DROP TABLE lts_alarm;\n"
                                "DROP TABLE lts_log_count;\n"
+                               "DROP TABLE lts_script;\n"
                                "ALTER TABLE lts_job_log DROP COLUMN executor_log_id;\n"
                                "ALTER TABLE lts_tracker DROP COLUMN number;\n"
                                "ALTER TABLE lts_tracker DROP COLUMN address;\n"

@@ -141,6 +141,7 @@ TEST(ReadManagedJob, TakesWhatIsGiven) {
                                      .timeout_s = 5,
                                      .retries = 2,
                                      .glue_type = "BEAN",
+                                     .glue_remark = "r",
                                      .addresses = "http://a,http://b"}));
   EXPECT_EQ(read_managed_job("{}").value(), ManagedJob{});
 }

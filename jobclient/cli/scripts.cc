@@ -1,0 +1,135 @@
+#include "jobclient/cli/scripts.h"
+
+#include "jobclient/cli/act.h"
+#include "jobclient/cli/job_flags.h"
+
+namespace carillon::cli {
+namespace {
+
+Verb declare(const char* name, const char* summary, const char* description,
+             std::vector<Option> options, const char* examples, const char* section) {
+  options.insert(options.begin(), group_option(true, "The node group of the task."));
+  return {
+      .name = name,
+      .summary = summary,
+      .description = description,
+      .options = std::move(options),
+      .positionals = {{.name = "TASK_ID", .help = "The task, by the id it was submitted with."}},
+      .examples = examples,
+      .section = section};
+}
+
+Option remark_option() {
+  return {.name = "remark", .placeholder = "TEXT", .help = "What is new in it, for people."};
+}
+
+}  // namespace
+
+Verb declare_scripts_list() {
+  return declare("scripts list", "The versions of a task's script",
+                 "The newest 30, newest first. A version is kept whenever a task with a script is "
+                 "submitted, replaced or given another script.",
+                 {}, "  jobclient scripts list nightly --group ops\n", "See what is going on");
+}
+
+Verb declare_scripts_show() {
+  return declare("scripts show", "The text of a task's script",
+                 "That of the version in use, or of another one.",
+                 {{.name = "number",
+                   .placeholder = "N",
+                   .help = "This version, as scripts list shows it.",
+                   .fallback_help = "that in use"}},
+                 "  jobclient scripts show nightly --group ops > nightly.sh\n",
+                 "See what is going on");
+}
+
+Verb declare_scripts_set() {
+  Verb verb = declare(
+      "scripts set", "Give a task another script",
+      "Runs that begin from now on have it, also those that wait for their retry; a run "
+      "that is under way goes on. The task stays as it is in all else.",
+      {{.name = "file", .placeholder = "FILE", .help = "Where the text is; - reads it from stdin."},
+       {.name = "language",
+        .placeholder = "NAME",
+        .help = "What it is written in, like bash, python or node.",
+        .fallback_help = "as before"},
+       remark_option()},
+      "  jobclient scripts set nightly --file nightly.sh --remark 'skips empty files'\n",
+      "Act on jobs");
+  return verb;
+}
+
+Verb declare_scripts_restore() {
+  return declare(
+      "scripts restore", "Go back to an earlier version of a task's script",
+      "Its text is the newest version then, under a new number.",
+      {{.name = "number", .placeholder = "N", .help = "The version, as scripts list shows it."},
+       remark_option()},
+      "  jobclient scripts restore nightly --number 1795363140123\n", "Act on jobs");
+}
+
+int run_scripts_list(Context& context) {
+  using Kind = RowColumn::Kind;
+  const auto client = context.client();
+  if (!client.ok()) return context.fail(kWrongInput, client.error().message);
+  const Result<RowPage> page = client.value()->scripts(context.task());
+  if (!page.ok()) return context.fail(page.error());
+  RowOutput output(context.out(), context.style,
+                   {{"version", Kind::kKey},
+                    {"saved_at", Kind::kTime},
+                    {"language"},
+                    {"bytes", Kind::kNumber},
+                    {"used"},
+                    {"remark"}});
+  for (const Row& row : page.value().rows) output.add(row);
+  output.finish();
+  return kDone;
+}
+
+int run_scripts_show(Context& context) {
+  const auto client = context.client();
+  if (!client.ok()) return context.fail(kWrongInput, client.error().message);
+  const Result<RowPage> page =
+      client.value()->script(context.task(), context.configuration.text("number"));
+  if (!page.ok()) return context.fail(page.error());
+  for (const Row& row : page.value().rows) {
+    if (context.is_json()) {
+      print_one_row(context.out(), context.style, row);
+    } else {
+      context.out() << field_text(row, "source");
+    }
+  }
+  return kDone;
+}
+
+int run_scripts_set(Context& context) {
+  const Configuration& configuration = context.configuration;
+  const std::string& path = configuration.text("file");
+  if (path.empty())
+    return context.fail(kWrongInput, "where is the script? (--file FILE, - for stdin)");
+  Result<std::string> source = read_file(path, kCommandBytesMax, context.around.input);
+  if (!source.ok()) return context.fail(kWrongInput, source.error().message);
+  const auto client = context.client();
+  if (!client.ok()) return context.fail(kWrongInput, client.error().message);
+  const TaskRef task = context.task();
+  return print_act_answer(
+      context, task,
+      client.value()->set_script(task, {.language = configuration.text("language"),
+                                        .source = std::move(source).value(),
+                                        .remark = configuration.text("remark")}));
+}
+
+int run_scripts_restore(Context& context) {
+  const Configuration& configuration = context.configuration;
+  const std::string& version = configuration.text("number");
+  if (version.empty())
+    return context.fail(kWrongInput,
+                        "which version? (--number N, as jobclient scripts list shows it)");
+  const auto client = context.client();
+  if (!client.ok()) return context.fail(kWrongInput, client.error().message);
+  const TaskRef task = context.task();
+  return print_act_answer(
+      context, task, client.value()->restore_script(task, version, configuration.text("remark")));
+}
+
+}  // namespace carillon::cli
