@@ -60,10 +60,11 @@ class Help(unittest.TestCase):
                     self.assertEqual(done.stdout, run(program, "--help").stdout)
 
     def test_every_verb_explains_itself(self):
-        verbs = re.findall(r"^  (\w+(?: crontab| lts)?) {2,}", run("jobclient", "--help").stdout, re.M)
-        self.assertIn("submit", verbs)
-        self.assertIn("import crontab", verbs)
-        self.assertIn("import lts", verbs)
+        verbs = re.findall(r"^  ([a-z][\w-]*(?: [a-z][\w-]*)*) {2,}", run("jobclient", "--help").stdout,
+                           re.M)
+        for verb in ("submit", "groups add", "groups split", "import crontab", "import lts",
+                     "import xxl-job", "keys new"):
+            self.assertIn(verb, verbs)
         for verb in set(verbs) - {"help"}:
             with self.subTest(verb):
                 done = run("jobclient", *verb.split(), "--help")
