@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """An executor of xxl-job that waits instead of working, and notes each run that it is told.
 
-  minimal_executor.py ADMIN_URL APP PORT TOKEN NOTES
+  minimal_executor.py ADMIN_URL APP PORT TOKEN NOTES [ANSWER_MS]
 
 A run takes as many milliseconds as its parameter says. A line of NOTES is the wall time in seconds,
-the log id and the job's number, written before the call is answered. Results are told until the
+the log id and the job's number, written before the call is answered, ANSWER_MS milliseconds after it
+came. Results are told until the
 admin has taken them; what runs when the process is killed is forgotten.
 """
 
@@ -20,7 +21,8 @@ RETRY_PERIOD = 0.5
 
 
 class Executor:
-    def __init__(self, admin, app, port, token, notes):
+    def __init__(self, admin, app, port, token, notes, answer_ms=0):
+        self.answer_delay = int(answer_ms) / 1000
         self.admin, self.app, self.port, self.token = admin, app, port, token
         self.notes = open(notes, "a", buffering=1, encoding="utf-8")
         self.running = collections.Counter()  # by the job's number
@@ -69,7 +71,10 @@ class Executor:
                 first, *lines = head.split("\r\n")
                 headers = dict(line.lower().split(": ", 1) for line in lines if line)
                 body = json.loads(await reader.readexactly(int(headers["content-length"])))
-                answer = json.dumps(self.answer(first.split(" ")[1].rsplit("/", 1)[1], body)).encode()
+                path = first.split(" ")[1].rsplit("/", 1)[1]
+                answer = json.dumps(self.answer(path, body)).encode()
+                if path == "run" and self.answer_delay:
+                    await asyncio.sleep(self.answer_delay)
                 writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
                              b"Content-Length: %d\r\n\r\n%s" % (len(answer), answer))
                 await writer.drain()
@@ -98,8 +103,8 @@ class Executor:
 
 
 async def main():
-    admin, app, port, token, notes = sys.argv[1:]
-    await Executor(admin, app, int(port), token, notes).serve()
+    admin, app, port, token, notes, *answer_ms = sys.argv[1:]
+    await Executor(admin, app, int(port), token, notes, *answer_ms).serve()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What becomes of pushed jobs when the job tracker or an executor is killed. It prints how long each
+"""What becomes of pushed jobs when the job tracker or an executor is killed, hangs or is slow. It prints how long each
 recovery took; what it asserts of time is generous, as machines may be busy."""
 
 import collections
@@ -9,7 +9,8 @@ import time
 
 import accounts
 import harness
-from harness import BIN, SOURCE, E2eTest, Program, free_port, wait_for
+from harness import BIN, SOURCE, E2eTest, Program, free_port, slowness, wait_for
+from silent_server import SilentServer
 
 APP = "billing"
 TOKEN = "default_token"
@@ -33,13 +34,13 @@ class PushFailureTest(E2eTest):
     def start_tracker(self):
         self.one.start_tracker("--xxl-listen", f"127.0.0.1:{self.xxl_port}", "--xxl-token", TOKEN)
 
-    def start_executor(self, port=None):
+    def start_executor(self, port=None, answer_ms=0):
         """With a port: at the address of one that was killed."""
         port = port or free_port()
         notes = self.one.folder / f"notes-{port}"
         executor = Program(
             [sys.executable, SOURCE / "tests/e2e/minimal_executor.py",
-             f"http://127.0.0.1:{self.xxl_port}", APP, port, TOKEN, notes],
+             f"http://127.0.0.1:{self.xxl_port}", APP, port, TOKEN, notes, answer_ms],
             self.one.folder / "logs" / f"executor-{port}.log", self.one.env, "executor")
         executor.port, executor.notes = port, notes
         self.one.workers.append(executor)
@@ -51,8 +52,8 @@ class PushFailureTest(E2eTest):
         return [Call(float(at), int(log_id), int(job))
                 for at, log_id, job in (line.split(" ") for line in lines)]
 
-    def pushed(self, task, run_ms, **fields):
-        return {"task_id": task, "group": APP, "dispatch": "push", "handler": "wait",
+    def pushed(self, task, run_ms, group=APP, **fields):
+        return {"task_id": task, "group": group, "dispatch": "push", "handler": "wait",
                 "payload": str(run_ms), **fields}
 
     def of_each_task(self):
@@ -160,6 +161,48 @@ class PushFailureTest(E2eTest):
         late = [float(row["lateness_ms"]) for row in rows if row["state"] == "succeeded"
                 and accounts.instant(row["trigger_time"]).timestamp() > gone + 1]
         say(f"fires after one executor was gone: {len(late)}, the latest by {max(late):.0f} ms")
+
+    def test_a_burst_at_a_slow_executor_waits_and_none_of_it_fails(self):
+        executor = self.start_executor(answer_ms=1000)
+        tasks = [f"task-{number}" for number in range(600)]
+        at = accounts.now() + datetime.timedelta(seconds=3)
+        self.one.submit_all([self.pushed(task, 0, at=at.isoformat()) for task in tasks])
+        wait_for("every job to end", lambda: len(self.one.history()) >= len(tasks), 3 * RECOVERED, 0.5)
+        self.assertEqual({task: [row["state"] for row in rows]
+                          for task, rows in self.of_each_task().items()},
+                         {task: ["succeeded"] for task in tasks})
+        self.assertEqual(len(self.calls(executor)), len(tasks))
+
+    def test_an_executor_that_never_answers_delays_none_of_a_thousand_fires_a_second(self):
+        silent = SilentServer()
+        self.addCleanup(silent.close)
+        self.one.client("groups", "add", "stuck", "--executor", "--address", silent.url)
+        fires = {"every": "1s", "count": 10, "overlap": "parallel", "misfire": "fire_all"}
+        self.one.submit_all([self.pushed(f"stuck-{number}", 0, **fires, group="stuck")
+                             for number in range(100)])
+        wait_for("requests that hang", lambda: silent.connections)
+        executor = self.start_executor()
+        busy = slowness()
+        tasks = [f"task-{number}" for number in range(1000)]
+        self.one.submit_all([self.pushed(task, 0, **fires) for task in tasks])
+        wait_for("ten fires of each", lambda: len(self.calls(executor)) >= 10 * len(tasks),
+                 3 * RECOVERED)
+
+        def ended():
+            rows = self.one.history(None, "--group", APP)
+            return rows if len(rows) >= 10 * len(tasks) else None
+
+        rows = wait_for("their results", ended, 3 * RECOVERED, 1)
+        self.assertEqual(collections.Counter(row["state"] for row in rows),
+                         {"succeeded": 10 * len(tasks)})
+        of_each = collections.Counter(call.job for call in self.calls(executor))
+        self.assertEqual((len(of_each), set(of_each.values())), (len(tasks), {10}))
+        late = sorted(float(row["lateness_ms"]) for row in rows)
+        say(f"lateness beside one that hangs: p50 {late[len(late) // 2]:.0f} ms, "
+            f"p99 {late[len(late) * 99 // 100]:.0f} ms, the most {late[-1]:.0f} ms")
+        self.assertLess(late[-1], 10_000 * max(busy, slowness()))
+        # It was called, may run what it was told, and what waits for it has not failed.
+        self.assertEqual(self.one.history(None, "--group", "stuck"), [])
 
 
 if __name__ == "__main__":
