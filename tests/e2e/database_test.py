@@ -3,9 +3,11 @@
 The job tracker survives it without a restart, and no worker dies: so every job runs exactly once.
 """
 
+import collections
 import signal
 import time
 
+import accounts
 import faults
 import harness
 from harness import wait_for
@@ -41,6 +43,33 @@ class Database(LoadedTest):
         self.mariadb.start()
         wait_for("it to be back", lambda: "the store is back" in cluster.tracker.log())
         self.finish(cluster, load, cluster.tracker)
+
+    def test_it_is_gone_for_a_minute(self):
+        cluster = self.cluster(self.mariadb)
+        self.start_worker(cluster)
+        cluster.submit("--task-id", "before", "--shell", f"sleep 40; {accounts.NOTE}")
+        wait_for("it to run", lambda: cluster.rows("executing"))
+        tracker = cluster.tracker
+        self.mariadb.server.kill()
+        began = time.monotonic()
+        answer = cluster.submit("--task-id", "during", "--shell", accounts.NOTE, status=None,
+                                patience=2 * harness.PATIENCE)
+        self.assertNotEqual(answer.status, 0)
+        self.assertIn("no answer from", answer.err + answer.out)
+        self.assertGreater(time.monotonic() - began, 29)
+        time.sleep(max(0.0, began + 60 - time.monotonic()))
+        self.mariadb.start()
+        wait_for("it to be back", lambda: "the store is back" in tracker.log())
+        cluster.submit("--task-id", "after", "--shell", accounts.NOTE)
+        for task in ("before", "after"):
+            self.assertEqual(cluster.wait_ended(task)["state"], "succeeded")
+        wait_for("all to end", cluster.is_idle)
+        runs = collections.Counter(run.task_id for run in accounts.notes(self.notes))
+        self.assertEqual((runs["before"], runs["after"]), (1, 1))
+        self.assertLessEqual(runs["during"], 1, "its answer was a time-out")
+        self.assertIs(cluster.tracker, tracker)
+        self.assertTrue(tracker.is_running(), "the job tracker was not restarted")
+        self.assertEqual([row for row in cluster.history() if row["state"] == "lost"], [])
 
     def test_it_stands_still_for_ten_seconds(self):
         cluster, load = self.loaded()

@@ -436,6 +436,12 @@ class FullDisk(E2eTest):
         ready = tracker.ready()
         cluster.port = int(ready["listen"].rsplit(":", 1)[1])
         self.assertEqual(self.get(ready["http"] + "/readyz")[0], 200)
+        # It runs until the disk is full, and ends then.
+        gate, ended = self.folder / "gate", self.folder / "ended"
+        cluster.start_worker("--group", "slow")
+        cluster.submit("--task-id", "slow", "--group", "slow", "--shell",
+                       f"until [ -e {gate} ]; do sleep 0.1; done; echo done > {ended}")
+        wait_for("the slow job to run", lambda: cluster.rows("executing"))
         # Most of it is something else, which can be removed.
         ballast = f"/proc/{tracker.pid}/root{cluster.data}/ballast"
         with open(ballast, "wb") as file:
@@ -461,6 +467,16 @@ class FullDisk(E2eTest):
         status, text = self.get(ready["http"] + "/readyz")
         self.assertEqual((status, "no room" in text), (503, True))
         self.assertEqual(cluster.stats()["store_full"], 1)
+        filler = f"{ballast}-2"
+        with self.assertRaises(OSError), open(filler, "wb", buffering=0) as file:
+            while True:
+                file.write(b"x" * 4096)
+        gate.touch()
+        wait_for("the slow job to end", ended.exists)
+        time.sleep(1)  # Its result is on its way, or has been refused.
+        self.assertEqual(os.statvfs(filler).f_bavail, 0)
+        self.assertTrue(tracker.is_running())
+        os.unlink(filler)
         os.unlink(ballast)
         wait_for("room again", lambda: cluster.client(
             "submit", "--task-id", "after", "--", "true", status=None).status == DONE)
@@ -469,6 +485,8 @@ class FullDisk(E2eTest):
             self.assertEqual(cluster.wait_ended(task)["state"], "succeeded")
         self.assertEqual(self.get(ready["http"] + "/readyz")[0], 200)
         self.assertIn("the store has room again", tracker.log())
+        self.assertEqual(cluster.wait_ended("slow")["state"], "succeeded")
+        self.assertEqual([row["attempt"] for row in cluster.history("slow")], [1])
         self.assertEqual(cluster.client("logs", accepted[0]).out.strip(), "50000")
         self.assertEqual(tracker.stop(), 0)
 
