@@ -157,6 +157,10 @@ Result<ActAnswer> JobClient::split_group(const std::string& group, std::int32_t 
   return act(*thread_, {.verb = wire::Verb::kSplitGroup, .group = group, .parts = parts});
 }
 
+Result<ActAnswer> JobClient::remove_executor_group(const std::string& group) {
+  return act(*thread_, {.verb = wire::Verb::kRemoveGroup, .group = group});
+}
+
 Result<ActAnswer> JobClient::set_script(const TaskRef& task, const Script& script) {
   wire::Act request = act_on(wire::Verb::kSetScript, task);
   request.payload = script.source;

@@ -5,6 +5,8 @@
 
 #include "jobtracker/job_tracker.h"
 #include "shared/base/utf8.h"
+#include "shared/net/http_url.h"
+#include "shared/net/metadata_address.h"
 #include "shared/wire/codec.h"
 
 namespace carillon::jobtracker {
@@ -12,13 +14,22 @@ namespace {
 
 constexpr std::int64_t kCleanRows = 2000;
 
+Status check_executor(const std::string& address) {
+  CARILLON_TRY(check_address(address));
+  const net::HttpUrl url = CARILLON_TRY(net::parse_http_url(address));
+  if (!net::is_metadata_address(url.host)) return {};
+  return Error{ErrorCode::kInvalidArgument, "address '" + address +
+                                                "' is a link-local or metadata address, which is "
+                                                "not called"};
+}
+
 }  // namespace
 
 // As often as it is sent, it comes to the same.
 void JobTracker::on_add_executors(const Asker& asker, wire::Act message) {
   Status valid = batcher_.check_room();
   for (const std::string& address : message.addresses) {
-    if (valid.ok()) valid = check_address(address);
+    if (valid.ok()) valid = check_executor(address);
   }
   if (valid.ok() && message.token && !is_printable_utf8(*message.token)) {
     valid = Error{ErrorCode::kInvalidArgument, "the token must be printable text"};
@@ -79,6 +90,53 @@ void JobTracker::on_split(const Asker& asker, wire::Act message) {
   const GroupSplit split{.group = group->name, .parts = message.parts};
   begin_split_(split, asker.peer,
                wire::encode({.correlation = asker.correlation, .message = std::move(message)}));
+}
+
+void JobTracker::on_remove_group(const Asker& asker, const wire::Act& message) {
+  const auto refuse = [&](ErrorCode code, const std::string& why) {
+    answer(asker, wire::ErrorReply{Error{code, why}});
+  };
+  if (const Status room = batcher_.check_room(); !room.ok())
+    return answer(asker, wire::ErrorReply{room.error()});
+  const Group* group = catalog_.group(message.group);
+  if (group == nullptr)
+    return refuse(ErrorCode::kNotFound, "there is no group '" + message.group + "'");
+  if (!ownership_.has(group->id))
+    return answer(asker, ownership_.elsewhere(group->id, catalog_.parts(group->id)));
+  if (!executors_.has(group->id)) {
+    return refuse(ErrorCode::kInvalidArgument,
+                  "group '" + group->name +
+                      "' is not one of xxl-job executors (one of task trackers needs no removal)");
+  }
+  batcher_.ask(CountWaiting{.now = clock_.now()},
+               [this, asker, id = group->id](Result<ReadAnswer> counted) {
+                 if (!counted.ok()) return answer(asker, wire::ErrorReply{counted.error()});
+                 remove_group(asker, id, std::get<CountAnswer>(counted.value()));
+               });
+}
+
+void JobTracker::remove_group(const Asker& asker, GroupId id, const CountAnswer& counted) {
+  std::int64_t waiting = 0;
+  for (const auto& one : counted.groups) waiting += one.group == id ? one.waiting : 0;
+  const auto executing =
+      std::count_if(executing_.all().begin(), executing_.all().end(),
+                    [id](const auto& one) { return one.second.row.job.group == id; });
+  const auto& definitions = catalog_.definitions();
+  const auto defined = std::count_if(definitions.begin(), definitions.end(),
+                                     [id](const auto& one) { return one.second->row.group == id; });
+  const std::string name = catalog_.group(id)->name;
+  if (waiting + executing + defined > 0) {
+    return answer(asker, wire::ErrorReply{Error{
+                             ErrorCode::kConflict,
+                             "group '" + name + "' has jobs: " + std::to_string(defined) +
+                                 " defined, " + std::to_string(waiting) + " waiting, " +
+                                 std::to_string(executing) + " executing (cancel them first)"}});
+  }
+  registry_.remove_group(id, [this, asker, id, name](const Status& status) {
+    if (!status.ok()) return answer(asker, wire::ErrorReply{status.error()});
+    catalog_.mark_served(id, false);
+    answer(asker, wire::Acted{.message = "group '" + name + "' removed"});
+  });
 }
 
 void JobTracker::on_clean_history(const Asker& asker, const wire::Act& message) {

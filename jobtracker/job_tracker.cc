@@ -323,6 +323,7 @@ void JobTracker::route(const Asker& asker, wire::Message message, std::size_t by
   if (auto* act = std::get_if<wire::Act>(&message)) {
     if (act->verb == wire::Verb::kAddExecutors) return on_add_executors(asker, std::move(*act));
     if (act->verb == wire::Verb::kSplitGroup) return on_split(asker, std::move(*act));
+    if (act->verb == wire::Verb::kRemoveGroup) return on_remove_group(asker, *act);
     if (act->verb == wire::Verb::kCleanHistory) return on_clean_history(asker, *act);
     return act_.act(asker, std::move(*act), bytes);
   }

@@ -6,6 +6,7 @@
 #include "jobclient/cli/feedback.h"
 #include "jobclient/cli/flush.h"
 #include "jobclient/cli/groups_add.h"
+#include "jobclient/cli/groups_remove.h"
 #include "jobclient/cli/groups_split.h"
 #include "jobclient/cli/help.h"
 #include "jobclient/cli/import_crontab.h"
@@ -48,6 +49,7 @@ constexpr CliVerb kVerbs[] = {{declare_submit, run_submit},
                               {declare_nodes, run_nodes},
                               {declare_groups, run_groups},
                               {declare_groups_add, run_groups_add},
+                              {declare_groups_remove, run_groups_remove},
                               {declare_groups_split, run_groups_split},
                               {declare_report, run_report},
                               {declare_stats, run_stats},

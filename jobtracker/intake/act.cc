@@ -53,6 +53,7 @@ std::string word(wire::Verb verb) {
     case wire::Verb::kAddExecutors:
     case wire::Verb::kSplitGroup:
     case wire::Verb::kCleanHistory:
+    case wire::Verb::kRemoveGroup:
       break;  // Are about no job.
   }
   return {};
@@ -253,6 +254,7 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
     case wire::Verb::kAddExecutors:
     case wire::Verb::kSplitGroup:
     case wire::Verb::kCleanHistory:
+    case wire::Verb::kRemoveGroup:
       return;
   }
   if (!status.ok())
@@ -429,6 +431,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
     case wire::Verb::kAddExecutors:
     case wire::Verb::kSplitGroup:
     case wire::Verb::kCleanHistory:
+    case wire::Verb::kRemoveGroup:
       return;
   }
   if (executing_.find(job.id) != nullptr) return look_again(pending);  // It is just being claimed.

@@ -119,6 +119,23 @@ void ExecutorRegistry::add(GroupId group, const std::vector<std::string>& addres
       });
 }
 
+void ExecutorRegistry::remove_group(GroupId group, OnStored done) {
+  batcher_.post(
+      Urgency::kRequest, RemoveExecutorGroup{.group = group},
+      [this, done = std::move(done)](Operation& operation, const Outcome&, const Error* refused) {
+        if (refused != nullptr) return done(*refused);
+        forget(std::get<RemoveExecutorGroup>(operation).group);
+        done({});
+      });
+}
+
+void ExecutorRegistry::forget(GroupId group) {
+  const Executors::Members members = executors_.members(group);
+  executors_.remove_group(group);
+  for (const auto& [address, row] : members) remove(group, address);
+  on_change_(group, {});
+}
+
 void ExecutorRegistry::store(ExecutorRow row, bool makes_group, OnStored done) {
   std::vector<Operation> operations;
   if (makes_group) operations.emplace_back(PutExecutorGroup{{.group = row.group}});
@@ -227,6 +244,9 @@ void ExecutorRegistry::take_all(const ExecutorsAnswer& answer) {
       if (!addresses.contains(address)) gone.push_back(address);
     }
     for (const std::string& address : gone) remove(group, address);
+  }
+  for (const GroupId group : executors_.groups()) {
+    if (!stored.contains(group)) forget(group);
   }
 }
 

@@ -46,6 +46,8 @@ class ExecutorRegistry {
   // the one that went so far.
   void add(GroupId group, const std::vector<std::string>& addresses,
            std::optional<std::string> token, OnStored done);
+  // The group is one of executors no more, until one registers again.
+  void remove_group(GroupId group, OnStored done);
   // What was seen of it: whether it takes calls at /trigger, or that it has called itself busy.
   void learn(GroupId group, const std::string& address, bool ExecutorRow::*fact, bool is_so);
   // Called about each half second: who has not registered goes, and who told others comes.
@@ -60,6 +62,7 @@ class ExecutorRegistry {
   void store(ExecutorRow row, bool makes_group, OnStored done);
   void put(ExecutorRow row);
   void remove(GroupId group, const std::string& address);
+  void forget(GroupId group);
   void note(const ExecutorRow& row);
   void take_all(const ExecutorsAnswer& answer);
 

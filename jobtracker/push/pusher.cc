@@ -109,6 +109,7 @@ void Pusher::seat(GroupId group) {
   std::erase_if(suspects_, has_gone);
   std::erase_if(tried_at_, [&](const auto& one) { return has_gone(one.first); });
   const SessionId session = push_session(group);
+  if (!executors_.has(group)) return workers_.erase(session);
   if (workers_.find(session) == nullptr) {
     const Group* known = catalog_.group(group);
     if (known == nullptr) return;  // Another has made it just now: run_once() comes back to it.

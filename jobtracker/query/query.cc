@@ -4,6 +4,7 @@
 #include <charconv>
 #include <deque>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -537,6 +538,9 @@ void QueryDesk::groups(const Asker& asker) {
     std::map<GroupId, std::int64_t> busy;
     for (const auto& [id, entry] : executing_.all()) ++busy[whole(entry.row.job.group)];
     wire::Rows reply;
+    std::set<GroupId> defined;
+    for (const auto& [id, definition] : catalog_.definitions())
+      defined.insert(whole(definition->row.group));
     for (const auto& [id, group] : catalog_.groups()) {
       if (whole(id) != id) continue;
       const auto parts = catalog_.parts_of(id);
@@ -548,6 +552,9 @@ void QueryDesk::groups(const Asker& asker) {
       const auto nodes =
           static_cast<std::int64_t>(is_push ? executors_.members(id).size()
                                             : workers_.count(part == parts.end() ? id : *part));
+      const bool is_of_use = group.served || is_push || nodes > 0 || counts[id].waiting > 0 ||
+                             busy[id] > 0 || defined.contains(id) || !is_ours;
+      if (!is_of_use) continue;
       reply.rows.push_back({{"group", group.name},
                             {"name", group.name},
                             {"kind", std::string(is_push ? "push" : "pull")},

@@ -64,9 +64,9 @@ const Group* Catalog::group(const std::string& name) const {
   return found == groups_by_name_.end() ? nullptr : group(found->second);
 }
 
-void Catalog::mark_served(GroupId id) {
+void Catalog::mark_served(GroupId id, bool served) {
   const auto found = groups_.find(id);
-  if (found != groups_.end()) found->second.served = true;
+  if (found != groups_.end()) found->second.served = served;
 }
 
 ActiveDefinition& Catalog::put_definition(Definition row, JobSpec spec, CompiledSchedule schedule) {

@@ -56,7 +56,7 @@ class Catalog {
   // Groups are the same whatever their case.
   const Group* group(const std::string& name) const;
   const std::map<GroupId, Group>& groups() const { return groups_; }
-  void mark_served(GroupId id);
+  void mark_served(GroupId id, bool served = true);
 
   // A group that was split is several, each with a row and a table of its own: the first is itself,
   // the others are known to nobody by name. These are the places that know; all else takes a part

@@ -36,6 +36,7 @@ class Executors {
     const auto found = groups_.find(group);
     if (found != groups_.end()) found->second.members.erase(address);
   }
+  void remove_group(GroupId group) { groups_.erase(group); }
   void clear() { groups_.clear(); }
 
   bool has(GroupId group) const { return groups_.contains(group); }

@@ -190,11 +190,17 @@ struct PutScript {
   bool is_old = false;  // it comes among those before it; nothing happens if its number is there
 };
 
+// An executor group is none any more, its executors are gone; nobody serves it.
+struct RemoveExecutorGroup {
+  GroupId group{};
+};
+
 using Operation =
     std::variant<ChangeWaiting, End, ChangeDefinition, Claim, AddDefinition, AddExecuting, AddJob,
                  CancelExecuting, AddOutput, PutNode, RemoveFeedback, RemoveInbox, RemoveAlarm,
-                 RemoveExecutor, RemovePushRun, RemoveExecutorResult, PutExecutorGroup, PutExecutor,
-                 PutPushRun, PutRoute, PutExecutorResult, PutScript, AddLog, Purge, CleanLog>;
+                 RemoveExecutor, RemoveExecutorGroup, RemovePushRun, RemoveExecutorResult,
+                 PutExecutorGroup, PutExecutor, PutPushRun, PutRoute, PutExecutorResult, PutScript,
+                 AddLog, Purge, CleanLog>;
 
 enum class OutcomeKind : std::uint8_t {
   kDone = 0,

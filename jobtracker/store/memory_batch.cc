@@ -490,6 +490,21 @@ Result<Outcome> MemoryBatch::apply(const PutScript& put_script) {
   return done();
 }
 
+Result<Outcome> MemoryBatch::apply(const RemoveExecutorGroup& remove) {
+  put(tables_.executor_groups, remove.group, std::nullopt);
+  for (auto next = tables_.executors.lower_bound({remove.group, {}});
+       next != tables_.executors.end() && next->first.first == remove.group;) {
+    const auto key = (next++)->first;
+    put(tables_.executors, key, std::nullopt);
+  }
+  if (const auto group = tables_.groups.find(remove.group); group != tables_.groups.end()) {
+    Group unserved = group->second;
+    unserved.served = false;
+    put(tables_.groups, remove.group, std::move(unserved));
+  }
+  return done();
+}
+
 // With the output of its attempt.
 void MemoryBatch::remove_log(const LogEntry& entry) {
   put(tables_.log, entry.id, std::nullopt);

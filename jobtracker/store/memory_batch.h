@@ -42,6 +42,7 @@ class MemoryBatch {
   Result<Outcome> apply(const PutPushRun& put_run);
   Result<Outcome> apply(const PutRoute& put_route);
   Result<Outcome> apply(const PutExecutorResult& put_result);
+  Result<Outcome> apply(const RemoveExecutorGroup& remove);
   Result<Outcome> apply(const PutScript& put_script);
   Result<Outcome> apply(const AddLog& add);
   Result<Outcome> apply(const Purge& purge);

@@ -13,7 +13,7 @@ inline constexpr NumberRange kRange<ErrorCode>{1, 8};
 template <>
 inline constexpr NumberRange kRange<SubmitStatus>{0, 3};
 template <>
-inline constexpr NumberRange kRange<Verb>{0, 8};
+inline constexpr NumberRange kRange<Verb>{0, 9};
 template <>
 inline constexpr NumberRange kRange<RunOutcome>{0, 6};
 template <>

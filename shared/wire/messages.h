@@ -75,7 +75,8 @@ enum class Verb : int {
   kAddExecutors = 5,  // to a group, by hand
   kSplitGroup = 6,    // into parts
   kCleanHistory = 7,  // of a task, a group, or all
-  kSetScript = 8      // of a definition
+  kSetScript = 8,     // of a definition
+  kRemoveGroup = 9    // of executors, without jobs
 };
 
 struct Act {

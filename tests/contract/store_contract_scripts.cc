@@ -82,5 +82,21 @@ TEST_P(StoreContract, VersionsGoWithTheirDefinitionOrToTheOneThatReplacesIt) {
   EXPECT_THAT(versions(second), IsEmpty());
 }
 
+TEST_P(StoreContract, AGroupOfExecutorsIsRemovedWithThem) {
+  const GroupId other = make_group("other");
+  const ExecutorGroup group{.group = other};
+  const ExecutorRow stays{.group = other, .address = "http://a:1/", .registered_at = kNow};
+  committed({PutExecutorGroup{{.group = group_, .token = "t"}},
+             PutExecutor{{.group = group_, .address = "http://a:1/"}},
+             PutExecutor{{.group = group_, .address = "http://b:1/"}}, PutExecutorGroup{group},
+             PutExecutor{stays}});
+  committed({RemoveExecutorGroup{.group = group_}, RemoveExecutorGroup{.group = group_}});
+  const auto known = ask<ExecutorsAnswer>(ReadExecutors{});
+  EXPECT_THAT(known.groups, ElementsAre(group));
+  EXPECT_THAT(known.executors, ElementsAre(stays));
+  for (const Group& one : ask<StartAnswer>(ReadStart{}).groups)
+    EXPECT_EQ(one.served, one.id == other) << one.name;
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker

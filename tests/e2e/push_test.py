@@ -237,6 +237,19 @@ class PushTest(E2eTest):
         self.assertEqual(self.one.client("scripts", "show", "glue", "--group", APP).out,
                          "echo second\n")
 
+    def test_a_group_without_jobs_is_removed(self):
+        self.one.client("groups", "add", "spare", "--executor", "--address", "http://127.0.0.1:1/")
+        self.one.submit("--task-id", "later", "--group", "spare", "--handler", "echo", "--at", "+1h")
+        refused = self.one.client("groups", "remove", "spare", status=None)
+        self.assertNotEqual(refused.status, 0)
+        self.assertIn("0 defined, 1 waiting, 0 executing", refused.err)
+        self.one.client("cancel", "later", "--group", "spare")
+        self.one.client("groups", "remove", "spare")
+        self.assertNotIn("spare", [row["group"] for row in self.one.rows("groups")])
+        refused = self.one.client("groups", "add", "spare", "--executor", "--address",
+                                  "http://169.254.169.254/", status=None)
+        self.assertIn("link-local or metadata address", refused.err)
+
     def test_who_does_not_know_the_token_registers_nothing(self):
         body = {"registryGroup": "EXECUTOR", "registryKey": APP,
                 "registryValue": "http://127.0.0.1:1/"}

@@ -213,6 +213,8 @@ class JobClient {
   // Splits a node group into so many parts, 2, 4, 8, 16, 32 or 64, which several job trackers may
   // look after; order of hand-out is within a part. It is not undone.
   Result<ActAnswer> split_group(const std::string& group, std::int32_t parts);
+  // Such a group without jobs is one no more, until an executor of it registers again.
+  Result<ActAnswer> remove_executor_group(const std::string& group);
 
   // Gives a defined task that runs a script another one. The runs that begin from now on have it,
   // also those that wait for their retry; the newest 30 versions are kept.

@@ -28,6 +28,7 @@ constexpr std::array<Write, std::variant_size_v<Operation>> kWrites = {
     write_inbox_removals,
     write_alarm_removals,
     write_executor_removals,
+    write_executor_group_removals,
     write_push_run_removals,
     write_executor_result_removals,
     write_executor_groups,

@@ -67,6 +67,7 @@ Status write_executors(WriteContext& context, const OperationIndices& indices);
 Status write_push_runs(WriteContext& context, const OperationIndices& indices);
 Status write_routes(WriteContext& context, const OperationIndices& indices);
 Status write_executor_results(WriteContext& context, const OperationIndices& indices);
+Status write_executor_group_removals(WriteContext& context, const OperationIndices& indices);
 Status write_scripts(WriteContext& context, const OperationIndices& indices);
 Status write_log(WriteContext& context, const OperationIndices& indices);
 Status write_purges(WriteContext& context, const OperationIndices& indices);

@@ -12,6 +12,7 @@ using sql::Value;
 constexpr std::string_view kReplace = "REPLACE INTO ";
 constexpr std::string_view kServe =
     "UPDATE lts_node_group SET served = 1 WHERE group_id = ? AND served = 0";
+constexpr std::string_view kUnserve = "UPDATE lts_node_group SET served = 0 WHERE group_id = ?";
 constexpr std::string_view kExecutorKey[] = {"group_id", "address"};
 constexpr std::string_view kLogIdKey[] = {"log_id"};
 constexpr std::string_view kResultKey[] = {"result_id"};
@@ -57,6 +58,19 @@ Status write_executor_removals(WriteContext& context, const OperationIndices& in
   }
   CARILLON_TRY(context.db.delete_rows(kExecutorTable, kExecutorKey, values));
   return {};
+}
+
+Status write_executor_group_removals(WriteContext& context, const OperationIndices& indices) {
+  constexpr std::string_view kGroupKey[] = {"group_id"};
+  std::set<std::int64_t> ids;
+  for (const std::size_t index : indices) {
+    ids.insert(context.operation<RemoveExecutorGroup>(index).group.value);
+  }
+  CARILLON_TRY(delete_rows(context, kExecutorTable, kGroupKey, ids));
+  for (const std::int64_t id : ids) {
+    CARILLON_TRY(context.db.execute(kUnserve, SqlValues{Value::of(id)}));
+  }
+  return delete_rows(context, kExecutorGroupTable, kGroupKey, ids);
 }
 
 Status write_push_run_removals(WriteContext& context, const OperationIndices& indices) {

@@ -5,7 +5,7 @@
 
 #include "tests/unit/jobclient/cli/fake_tracker.h"
 
-// The verbs scripts list, show, set and restore.
+// The verbs scripts list, show, set and restore, and groups remove.
 namespace carillon::cli {
 namespace {
 
@@ -66,6 +66,15 @@ TEST(ScriptVerbs, RestoreSendsTheEarlierTextAgain) {
   EXPECT_EQ(acts[0].remark, "as of version 1795362011554");
   EXPECT_EQ(acts[0].script_version, 0);
   EXPECT_EQ(cli.run({"scripts", "restore", "nightly"}), kWrongInput);
+}
+
+TEST(GroupsRemove, NamesTheGroup) {
+  Cli cli(one_version);
+  EXPECT_EQ(cli.run({"groups", "remove", "billing"}), kDone);
+  const auto acts = cli.tracker.asked<wire::Act>();
+  ASSERT_EQ(acts.size(), 1u);
+  EXPECT_EQ(acts[0].verb, wire::Verb::kRemoveGroup);
+  EXPECT_EQ(acts[0].group, "billing");
 }
 
 }  // namespace

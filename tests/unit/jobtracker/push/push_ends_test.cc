@@ -520,6 +520,41 @@ TEST(Push, ExecutorsThatAreListedByHandNeedNotRegister) {
   const auto refused = list({"ftp://x/"}, std::nullopt);
   ASSERT_TRUE(std::holds_alternative<wire::ErrorReply>(refused));
   EXPECT_THAT(std::get<wire::ErrorReply>(refused).error.message, HasSubstr("ftp://x/"));
+  const auto metadata = list({"http://169.254.169.254/"}, std::nullopt);
+  ASSERT_TRUE(std::holds_alternative<wire::ErrorReply>(metadata));
+  EXPECT_THAT(std::get<wire::ErrorReply>(metadata).error.message,
+              HasSubstr("'http://169.254.169.254/' is a link-local or metadata address"));
+}
+
+TEST(Push, AGroupIsRemovedOnceItHasNoJobs) {
+  Pushed test;
+  test.executor(kOne);
+  const auto remove = [&](const std::string& group) -> std::string {
+    const wire::Message answer =
+        test.bundle.act({.verb = wire::Verb::kRemoveGroup, .group = group});
+    if (const auto* acted = std::get_if<wire::Acted>(&answer)) return acted->message;
+    return std::get<wire::ErrorReply>(answer).error.message;
+  };
+  JobSpec job = pushed("orders");
+  job.schedule = {.kind = ScheduleKind::kManual};
+  test.submit(job);
+  EXPECT_EQ(remove("app"),
+            "group 'app' has jobs: 1 defined, 0 waiting, 0 executing (cancel them first)");
+  test.bundle.act({.verb = wire::Verb::kCancel, .group = "app", .task_id = "orders"});
+  EXPECT_EQ(test.bundle.query({.what = "groups"}).size(), 1u);
+  EXPECT_EQ(remove("app"), "group 'app' removed");
+  EXPECT_TRUE(test.bundle.query({.what = "groups"}).empty());
+  EXPECT_TRUE(test.bundle.query({.what = "nodes"}).empty());
+  test.bundle.restart_after(seconds{1});
+  test.bundle.run_for(seconds{1});
+  EXPECT_TRUE(test.bundle.query({.what = "groups"}).empty());
+  EXPECT_THAT(remove("app"), HasSubstr("not one of xxl-job executors"));
+  EXPECT_EQ(remove("nowhere"), "there is no group 'nowhere'");
+  // Who registers makes it again.
+  ASSERT_TRUE(test.register_at(kOne).ok());
+  test.submit(pushed("again"));
+  ASSERT_TRUE(test.has_ended("again"));
+  EXPECT_EQ(test.bundle.log("again")[0].state, LogState::kSucceeded);
 }
 
 TEST(Push, ATriggerMayNameTheExecutor) {
