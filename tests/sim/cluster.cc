@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "shared/base/assert.h"
 #include "shared/wire/codec.h"
 
 namespace carillon::sim {
@@ -72,7 +73,7 @@ void if_is(std::string_view frame, Then then) {
 
 }  // namespace
 
-Cluster::Cluster(std::uint64_t seed, int trackers_at_work, bool push, Broken broken)
+Cluster::Cluster(std::uint64_t seed, int trackers_at_work, int parts, bool push, Broken broken)
     : chance(seed),
       disk_chance(seed + 2'000'000'011),
       repeat_chance(seed + 3'000'000'019),
@@ -85,11 +86,13 @@ Cluster::Cluster(std::uint64_t seed, int trackers_at_work, bool push, Broken bro
       groups{"default", "other"},
       broken_(by("cluster", std::move(broken))),
       seed_(seed),
-      at_work_(trackers_at_work) {
+      at_work_(trackers_at_work),
+      parts_(parts) {
   timeline.wall_begin = begin_of(seed);
   if (has_several()) groups.insert(groups.end(), {"mail", "night"});
   const int processes = has_several() ? at_work_ : static_cast<int>(1 + seed % 2);
   for (int i = 0; i < processes; ++i) endpoints_.push_back("tcp://tracker-" + std::to_string(i));
+  if (parts_ > 1) split_group();
   watch_network();
   add_trackers();
   add_workers();
@@ -134,6 +137,15 @@ bool Cluster::has_executor(GroupId group) const {
     return one->is_alive() && !one->is_paused() &&
            database.tables().executors.contains({group, one->options().address});
   });
+}
+
+// Before anybody works: its parts have job trackers like all groups.
+void Cluster::split_group() {
+  const auto made = database.make_group(groups.front(), timeline.wall_now());
+  const auto split = database.split_group({.group = groups.front(), .parts = parts_},
+                                          jobtracker::all_partitions(), timeline.wall_now());
+  CARILLON_ASSERT(made.ok() && split.ok(), "an empty store takes every group");
+  groups_made_ = database.tables().groups.size();
 }
 
 // Of each task tracker, and of one of the clients.
@@ -269,12 +281,17 @@ void Cluster::add_workers() {
       RunPlan planned = plan(job, spec);
       on_event(worker.name() + " begins job " + std::to_string(job.id.job_id.value) + " attempt " +
                std::to_string(job.id.attempt) + " of " + job.task_id);
-      runs.began(job.id,
-                 {.session = worker.session(), .worker = worker.name(), .later = planned.later});
+      const bool has_parts = parts_of(worker.options().group) > 1;
+      runs.began(job.id, {.session = worker.session(),
+                          .worker = worker.name(),
+                          .later = planned.later,
+                          .has_several_leases = has_parts});
       if (spec.run.handler == kPoison) dies(worker);
       const auto& options_of = worker.options();
+      // What one had claimed before it was told to leave room for another comes all the same.
+      const int asked_for = options_of.threads * (has_parts ? at_work_ : 1);
       if (options_of.prefetch_max == 0 &&
-          worker.unfinished() >= static_cast<std::size_t>(options_of.threads)) {
+          worker.unfinished() >= static_cast<std::size_t>(asked_for)) {
         broken_(worker.name() + " was given more than it asked for");
       }
       return planned;

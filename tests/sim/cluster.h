@@ -28,8 +28,9 @@ inline constexpr const char* kLyingApp = "lying-app";
 // Thread: the simulation's.
 class Cluster {
  public:
-  // `trackers`: so many job trackers are at work together. `push`: there are executors of xxl-job.
-  Cluster(std::uint64_t seed, int trackers, bool push, Broken broken);
+  // `trackers`: so many job trackers are at work together. `parts`: the first group was split into
+  // so many. `push`: there are executors of xxl-job.
+  Cluster(std::uint64_t seed, int trackers, int parts, bool push, Broken broken);
 
   // One of them, started where it was down.
   void start_tracker(std::size_t index);
@@ -37,6 +38,8 @@ class Cluster {
   // In some worlds the second one stands by, and whoever has died after it.
   bool has_standbys() const { return !has_several() && seed_ % 6 == 1; }
   void stand_by(std::size_t index);
+  // How many parts a node group has: the first may have been split.
+  int parts_of(const std::string& group) const { return group == groups.front() ? parts_ : 1; }
   // In some, frames are repeated.
   bool has_repeats() const { return seed_ % 7 % 4 == 0; }
   void start_worker(WorkerProcess& worker);
@@ -95,6 +98,7 @@ class Cluster {
   bool clock_was_set_since(SteadyTime when) const;
 
  private:
+  void split_group();
   void watch_network();
   void add_trackers();
   void watch_sessions(TrackerProcess& tracker);
@@ -113,6 +117,7 @@ class Cluster {
   const Broken broken_;
   const std::uint64_t seed_;
   const int at_work_;
+  const int parts_;
   std::vector<std::string> endpoints_;
   std::int64_t last_session_ = 0;
   std::set<wire::AttemptId> confirmed_;  // to anybody, by anybody

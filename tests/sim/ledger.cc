@@ -6,6 +6,7 @@
 
 #include "jobtracker/state/executors.h"
 #include "shared/wire/codec.h"
+#include "tests/sim/parts.h"
 
 namespace carillon::sim {
 
@@ -57,16 +58,8 @@ bool Ledger::key_is_held(GroupId group, const std::string& task_id) const {
   return keys_.contains({group, task_id});
 }
 
-std::optional<GroupId> Ledger::group_of(const std::string& name) const {
-  for (const auto& [id, row] : tables_.groups) {
-    if (row.name == name) return id;
-  }
-  return std::nullopt;
-}
-
 bool Ledger::defines(const std::string& group, const std::string& task_id) const {
-  const auto id = group_of(group);
-  return id && key_is_held(*id, task_id);
+  return key_is_held(part_of(tables_, group, task_id), task_id);
 }
 
 std::optional<WallTime> Ledger::next_fire(DefinitionId id) {
@@ -74,17 +67,17 @@ std::optional<WallTime> Ledger::next_fire(DefinitionId id) {
 }
 
 bool Ledger::shows(wire::Verb verb, const std::string& group, const std::string& task_id) const {
-  const auto id = group_of(group);
+  const GroupId id = part_of(tables_, group, task_id);
   if (!id) return false;
   const bool is_suspended = verb == wire::Verb::kSuspend;
   for (const auto& [definition, facts] : definitions_) {
-    if (facts.row.group != *id || facts.row.task_id != task_id) continue;
+    if (facts.row.group != id || facts.row.task_id != task_id) continue;
     if (verb == wire::Verb::kCancel) return false;
     if (!is_suspended && verb != wire::Verb::kResume) return true;
     return (facts.row.state == DefinitionState::kSuspended) == is_suspended;
   }
   for (const auto& [job_id, job] : jobs_) {
-    if (job.row.group != *id || job.row.task_id != task_id || job.row.definition) continue;
+    if (job.row.group != id || job.row.task_id != task_id || job.row.definition) continue;
     if (verb == wire::Verb::kCancel || verb == wire::Verb::kKill) return job.cancelled;
     if (is_suspended || verb == wire::Verb::kResume) return job.row.suspended == is_suspended;
   }
@@ -302,7 +295,7 @@ void Ledger::take(const Commit& commit, const jobtracker::Claim& claim, const Ou
   if (worker == workers_.end()) {
     broken(job, "it was claimed for a session that never came");
   } else {
-    if (tables_.groups.at(row.group).name != worker->second.group) {
+    if (group_name(tables_, row.group) != worker->second.group) {
       broken(job, "it was claimed for a worker of another group");
     }
     if (worker->second.handlers_only && job.kind != RunKind::kHandler) {
@@ -487,7 +480,7 @@ void Ledger::check_told(const Job& job, const LogEntry& log) {
 void Ledger::check_children(const Job& job, const jobtracker::End& ended) {
   const bool has_succeeded = ended.log && ended.log->state == LogState::kSucceeded;
   const auto is_child = [&](GroupId group, const std::string& task_id) {
-    const std::string& name = tables_.groups.at(group).name;
+    const std::string name = group_name(tables_, group);
     return std::any_of(job.children.begin(), job.children.end(), [&](const Child& child) {
       return child.group == name && child.task_id == task_id;
     });

@@ -154,7 +154,6 @@ class Ledger {
   void check_skipped(const Commit& commit, const Job& job);
   void check_requests(const Commit& commit);
   void check_submission(const std::string& task_id, const JobSpec& spec);
-  std::optional<GroupId> group_of(const std::string& name) const;
   bool key_is_held(GroupId group, const std::string& task_id) const;
   bool is_void(const Job& job) const;
   void broken(const Job& job, const std::string& what) const;

@@ -7,14 +7,15 @@
 #include <string_view>
 #include <vector>
 
+#include "shared/job/bucket.h"
 #include "tests/sim/world.h"
 
 namespace carillon::sim {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: carillon-sim [--seed N] [--hours H] [--seeds COUNT] [--trackers COUNT] [--quiet] "
-    "[--push] [--watch TASK]\n"
+    "usage: carillon-sim [--seed N] [--hours H] [--seeds COUNT] [--trackers COUNT] [--parts COUNT] "
+    "[--push] [--quiet] [--watch TASK]\n"
     "\n"
     "Simulates a whole cluster for H hours (1) of virtual time from seed N (1), or from COUNT "
     "seeds\n"
@@ -22,6 +23,7 @@ constexpr const char* kUsage =
     "With --trackers, so many job trackers share the database; otherwise one is at work at a "
     "time.\n"
     "With --push, there are executors of xxl-job too, and jobs that are pushed to them.\n"
+    "With --parts, 2, 4, 8, 16, 32 or 64, a node group of theirs is split into so many.\n"
     "With --watch, tells each step of that task. A seed always gives the same simulation, which "
     "its digest shows.\n"
     "Exit status: 0 all promises were kept, 1 one was not, 2 wrong usage.\n";
@@ -31,6 +33,7 @@ struct Options {
   std::uint64_t seeds = 1;
   int hours = 1;
   int trackers = 1;
+  int parts = 1;
   bool quiet = false;
   bool push = false;
   std::string watch{};
@@ -59,15 +62,16 @@ bool read_options(int argc, char** argv, Options& options) {
       options.watch = argv[i];
       continue;
     }
-    const bool is_read = flag == "--seed"    ? read_number(argv[i], options.seed)
-                         : flag == "--seeds" ? read_number(argv[i], options.seeds)
-                         : flag == "--hours" ? read_number(argv[i], options.hours)
-                         : flag == "--trackers"
-                             ? read_number(argv[i], options.trackers) && options.trackers <= 64
-                             : false;
+    const bool is_read =
+        flag == "--seed"       ? read_number(argv[i], options.seed)
+        : flag == "--seeds"    ? read_number(argv[i], options.seeds)
+        : flag == "--hours"    ? read_number(argv[i], options.hours)
+        : flag == "--trackers" ? read_number(argv[i], options.trackers) && options.trackers <= 64
+        : flag == "--parts"    ? read_number(argv[i], options.parts) && is_parts(options.parts)
+                               : false;
     if (!is_read) return false;
   }
-  return true;
+  return options.parts == 1 || options.trackers > 1;
 }
 
 // How much hours differ in that which decides whether they count.
@@ -101,7 +105,7 @@ int run(const Options& options) {
   int counted = 0;
   int failed = 0;
   for (std::uint64_t seed = options.seed; seed < options.seed + options.seeds; ++seed) {
-    World world(seed, options.trackers, options.push, options.hours);
+    World world(seed, options.trackers, options.parts, options.push, options.hours);
     if (!options.watch.empty()) {
       world.watch(options.watch,
                   [](const std::string& line) { std::printf("%s\n", line.c_str()); });
@@ -129,6 +133,7 @@ int run(const Options& options) {
       ++failed;
       const std::string several =
           (options.trackers > 1 ? " --trackers " + std::to_string(options.trackers) : "") +
+          (options.parts > 1 ? " --parts " + std::to_string(options.parts) : "") +
           (options.push ? " --push" : "");
       std::printf("  again: carillon-sim --seed %llu --hours %d%s\n",
                   static_cast<unsigned long long>(seed), options.hours, several.c_str());

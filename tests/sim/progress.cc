@@ -5,6 +5,7 @@
 
 #include "shared/base/time_text.h"
 #include "shared/job/schedule.h"
+#include "tests/sim/parts.h"
 
 namespace carillon::sim {
 
@@ -147,8 +148,7 @@ bool Progress::waits_for_another(JobId id, const Ledger::Job& job) const {
 }
 
 const WorkerProcess* Progress::idle_worker(const Ledger::Job& job) {
-  const auto& groups = cluster_.database.tables().groups;
-  const std::string& group = groups.at(job.row.group).name;
+  const std::string group = group_name(cluster_.database.tables(), job.row.group);
   for (const WorkerProcess* worker : cluster_.live_workers()) {
     const WorkerOptions& options = worker->options();
     const bool fits =
@@ -176,8 +176,10 @@ void Progress::check_schedules(WallTime now) {
 
 void Progress::check_bounds(TrackerProcess& tracker) {
   const auto& config = tracker.options().config;
+  int lanes = 0;  // As many at most, of due ones and of upcoming ones each.
+  for (const auto& worker : cluster_.workers) lanes += cluster_.parts_of(worker->options().group);
   const auto most =
-      static_cast<std::int64_t>(2 * config.dispatcher.preload.capacity * cluster_.workers.size());
+      static_cast<std::int64_t>(2 * config.dispatcher.preload.capacity) * std::int64_t{lanes};
   for (const auto& [name, value] : tracker.tracker().stats()) {
     if (name == "jobs_in_memory" && value > most) {
       broken_(std::to_string(value) + " jobs are in memory, " + std::to_string(most) + " may be");

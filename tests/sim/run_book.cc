@@ -23,7 +23,7 @@ void RunBook::began(const wire::AttemptId& id, Run run) {
     const auto& [other_id, one] = *other;
     if (other_id == id) {
       broken_(text(id) + " was begun twice, by " + one.worker + " and " + run.worker);
-    } else if (!one.ended && has_lease(one)) {
+    } else if (!one.ended && !one.has_several_leases && has_lease(one)) {
       broken_(text(id) + " begins at " + run.worker + " while " + one.worker + " runs attempt " +
               std::to_string(other_id.attempt) + " and has a lease");
     } else if (other_id.attempt > id.attempt && one.session != run.session) {

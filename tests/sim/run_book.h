@@ -26,6 +26,8 @@ class RunBook {
     std::optional<wire::RunOutcome> outcome{};  // none: it died with its process
     Duration later{};
     int lease = 0;  // the session's, unbroken since the run began
+    // It works for several job trackers at a time, with a lease of each.
+    bool has_several_leases = false;
   };
 
   RunBook(const Timeline& timeline, Duration lease, Broken broken)

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "shared/job/schedule.h"
+#include "tests/sim/parts.h"
 
 namespace carillon::sim {
 
@@ -284,7 +285,7 @@ void Workload::act_on_something() {
     for (const auto& [id, row] : cluster_.database.tables().executing) {
       if (!row.job.task_id.starts_with(kActedOn) || chance.one_in(2)) continue;
       act.task_id = row.job.task_id;
-      act.group = cluster_.database.tables().groups.at(row.job.group).name;
+      act.group = group_name(cluster_.database.tables(), row.job.group);
     }
   } else {
     act.group = any_group();
@@ -320,26 +321,26 @@ void Workload::cancel_everything() {
   const auto& tables = cluster_.database.tables();
   for (const auto& [key, holder] : tables.keys) {
     act({.verb = wire::Verb::kCancel,
-         .group = tables.groups.at(key.first).name,
+         .group = group_name(tables, key.first),
          .task_id = key.second});
   }
   for (const auto& [id, row] : tables.executing) {
     act({.verb = wire::Verb::kCancel,
-         .group = tables.groups.at(row.job.group).name,
+         .group = group_name(tables, row.job.group),
          .task_id = row.job.task_id});
   }
   for (const auto& [group, table] : tables.waiting) {
     for (const auto& [id, row] : table.all()) {
       if (row.definition) continue;
       act({.verb = wire::Verb::kCancel,
-           .group = tables.groups.at(group).name,
+           .group = group_name(tables, group),
            .task_id = row.task_id});
     }
   }
   for (const auto& [id, row] : tables.delayed.all()) {
     if (row.definition) continue;
     act({.verb = wire::Verb::kCancel,
-         .group = tables.groups.at(row.group).name,
+         .group = group_name(tables, row.group),
          .task_id = row.task_id});
   }
 }

@@ -19,9 +19,9 @@ constexpr std::size_t kBrokenMax = 20;
 
 }  // namespace
 
-World::World(std::uint64_t seed, int trackers, bool push, int length_h)
+World::World(std::uint64_t seed, int trackers, int parts, bool push, int length_h)
     : hours_(length_h),
-      cluster_(seed, trackers, push, [this](const std::string& what) { broken(what); }),
+      cluster_(seed, trackers, parts, push, [this](const std::string& what) { broken(what); }),
       workload_(cluster_, statistics_,
                 by("workload", [this](const std::string& what) { broken(what); })),
       faults_(cluster_, statistics_),

@@ -20,7 +20,8 @@ namespace carillon::sim {
 // Thread: the simulation's.
 class World {
  public:
-  World(std::uint64_t seed, int trackers, bool push, int length_h);
+  // With several parts the first node group was split.
+  World(std::uint64_t seed, int trackers, int parts, bool push, int length_h);
 
   // Tells each step of a task, or of a job by its id, and what went wrong around it.
   void watch(const std::string& name, const std::function<void(const std::string&)>& tell);
