@@ -34,7 +34,9 @@ std::vector<int> shares(int room, bool is_idle, const std::vector<Claimant>& cla
   }
   room = std::max(room, 0);
   if (hungry.empty()) {
-    deal(room, others, 0, all);
+    // Where there is not one for each, another has it each second: its jobs may be those that wait.
+    const bool is_short = room < static_cast<int>(others.size());
+    deal(room, others, is_short ? turn / kTurns : 0, all);
   } else {
     const bool is_others_turn = turn % kTurns == 0 && !others.empty();
     const int reserved = is_others_turn ? std::min(room, static_cast<int>(others.size())) : 0;

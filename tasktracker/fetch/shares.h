@@ -14,8 +14,9 @@ struct Claimant {
 
 // How many jobs each may be allowed, of `room` in all: so many that with what the others may still
 // hand out nothing is too much. Without work for anyone each has some, so that a job starts at
-// once; whoever has work gets what the others do not use, but for a moment each second, in which
-// they may show that they have some, too.
+// once, or one after the other for a second, where there is not one for each; whoever has work gets
+// what the others do not use, but for a moment each second, in which they may show that they have
+// some, too.
 //
 // While nothing is held (`is_idle`) by a worker with fewer threads than job trackers, each has one:
 // what comes too much is given back.

@@ -25,6 +25,16 @@ TEST(Shares, AreEvenWhileNobodyHasWork) {
   EXPECT_THAT(shares(8, true, {}, kUsual), IsEmpty());
 }
 
+// A run may take long, and nobody knows of others' jobs.
+TEST(Shares, OfAThreadThatIsFreeBesideARunEachHasASecondInTurn) {
+  std::vector<int> had(3);
+  for (int second = 0; second < 3; ++second) {
+    const auto all = shares(1, false, {{}, {}, {}}, kUsual + std::chrono::seconds{second});
+    for (std::size_t i = 0; i < had.size(); ++i) had[i] += all[i];
+  }
+  EXPECT_THAT(had, ElementsAre(1, 1, 1));
+}
+
 TEST(Shares, GoToWhoeverHasWork) {
   EXPECT_THAT(shares(8, false, {{.is_hungry = true}, {}, {}}, kUsual), ElementsAre(8, 0, 0));
   const auto two = shares(8, false, {{.is_hungry = true}, {.is_hungry = true}, {}}, kUsual);
