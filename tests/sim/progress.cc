@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "shared/base/time_text.h"
 #include "shared/job/schedule.h"
@@ -60,15 +61,16 @@ void Progress::check() {
 // Each partition has an owner who works, in shares as equal as they can be, and what is to be set
 // off elsewhere was set off.
 void Progress::check_owners(const std::vector<TrackerProcess*>& trackers) {
-  std::map<SessionId, int> shares;  // of used partitions
+  std::map<SessionId, int> shares;
   for (const TrackerProcess* tracker : trackers) shares[tracker->session()] = 0;
   for (const SessionId owner : cluster_.owners.all()) {
     if (!shares.contains(owner)) return broken_("a partition has no owner who works");
   }
+  std::set<std::size_t> used;
   for (const auto& [id, group] : cluster_.database.tables().groups) {
-    const auto partition = static_cast<std::size_t>(jobtracker::partition_of(id));
-    ++shares.at(cluster_.owners.all().at(partition));
+    used.insert(static_cast<std::size_t>(jobtracker::partition_of(id)));
   }
+  for (const std::size_t partition : used) ++shares.at(cluster_.owners.all().at(partition));
   const auto [least, most] = std::minmax_element(
       shares.begin(), shares.end(),
       [](const auto& one, const auto& other) { return one.second < other.second; });
