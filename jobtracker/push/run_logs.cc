@@ -12,6 +12,7 @@ namespace {
 constexpr Duration kTimeout = std::chrono::seconds{10};
 constexpr std::size_t kAnswerMax = 16 * 1024 * 1024;
 constexpr std::size_t kPartMax = 1024 * 1024;
+constexpr std::string_view kLeftOut = " [the rest of this line is left out]\n";
 // A position is a shard and a line of its log.
 constexpr int kLineBits = 40;
 constexpr std::int64_t kLineMask = (std::int64_t{1} << kLineBits) - 1;
@@ -25,18 +26,28 @@ std::int64_t position_of(std::int32_t shard, std::int64_t line) {
 Result<wire::xxl::LogPart> part_in(const net::PostOutcome& outcome) {
   if (outcome.kind != net::PostOutcome::Kind::kAnswered)
     return Error{ErrorCode::kUnavailable, outcome.error};
+  // So much is no refusal, and what says that may be behind it.
+  if (outcome.is_cut) return wire::xxl::read_log_part(wire::xxl::end_cut_text(outcome.body));
   const wire::xxl::Reply reply = CARILLON_TRY(wire::xxl::read_reply(outcome.body));
   if (!reply.ok()) return Error{ErrorCode::kUnavailable, reply.message};
   return wire::xxl::read_log_part(outcome.body);
 }
 
-// Executors send all that there is; it is handed on in parts, of whole lines where they are not
-// longer than one.
+// Executors send all that there is; it is handed on in parts of whole lines. Of a line that is
+// longer than one, the beginning.
 void cut(wire::xxl::LogPart& part, std::int64_t line) {
-  if (part.text.size() <= kPartMax) return;
-  const std::size_t end = part.text.rfind('\n', kPartMax - 1);
-  part.text.resize(end == std::string::npos ? kPartMax : end + 1);
-  const auto lines = std::count(part.text.begin(), part.text.end(), '\n');
+  std::string& text = part.text;
+  if (text.size() > kPartMax) {
+    if (const std::size_t end = text.rfind('\n', kPartMax - 1); end != std::string::npos) {
+      text.resize(end + 1);
+    } else {
+      std::size_t kept = kPartMax - kLeftOut.size();
+      while ((text[kept] & 0xC0) == 0x80) --kept;  // within a character
+      text.resize(kept);
+      text += kLeftOut;
+    }
+  }
+  const auto lines = std::count(text.begin(), text.end(), '\n');
   part.to_line = line + std::max<std::int64_t>(lines, 1);
 }
 
@@ -98,6 +109,7 @@ void RunLogs::ask(JobId job, Places::const_iterator place, std::int64_t line,
                            caller->token, caller->app_name, kTimeout);
   post.id = kOwnIds | ++last_reading_;
   post.answer_max = kAnswerMax;
+  post.cuts_answer = true;
   const std::uint64_t id = post.id;
   if (!poster_->post(std::move(post)))
     return on_part(Error{ErrorCode::kLimit, "too many executors are called just now, try again"});
@@ -125,7 +137,7 @@ void RunLogs::answer(Reading reading, const net::PostOutcome& outcome) {
   }
   wire::xxl::LogPart& part = read.value();
   // Past the end some count on and some do not, and a missing file has a text of its own.
-  cut(part, reading.line);
+  if (outcome.is_cut || part.text.size() > kPartMax) cut(part, reading.line);
   const bool has_more = part.to_line > reading.line && !part.text.empty();
   if (!has_more) {
     const auto places = places_.find(reading.job);

@@ -24,6 +24,7 @@ struct Post {
   // long as its server answers somebody now and then.
   bool may_wait = false;
   std::size_t answer_max = 64 * 1024;  // bytes of its body
+  bool cuts_answer = false;            // a larger one is cut there, otherwise it is none
 };
 
 // What became of a Post.
@@ -38,6 +39,7 @@ struct PostOutcome {
   Kind kind = Kind::kUnknown;
   int status = 0;
   std::string body{};
+  bool is_cut = false;      // kAnswered, and more than so many bytes
   std::string error{};      // why it was not answered
   bool is_refused = false;  // kNotSent, because nobody listens at that port
   bool is_crowded = false;  // kNotSent, because no connection became free

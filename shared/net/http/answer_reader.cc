@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/error.hpp>
+
+#include "shared/base/utf8.h"
 
 namespace carillon::net {
 namespace {
@@ -28,8 +32,18 @@ std::size_t end_of_head(std::string_view text) {
   return std::string_view::npos;
 }
 
+bool is_length_above(std::string_view line, std::size_t most) {
+  constexpr std::string_view kName = "content-length:";
+  if (lower_ascii(line.substr(0, kName.size())) != kName) return false;
+  line.remove_prefix(std::min(line.find_first_of("0123456789"), line.size()));
+  std::size_t length = 0;
+  const auto parsed = std::from_chars(line.data(), line.data() + line.size(), length);
+  return parsed.ec == std::errc::result_out_of_range || length > most;
+}
+
 // With each line ended by CR LF, and the blank after the status, which not every server sends.
-std::string normalized(std::string_view head) {
+// Without a length above `length_max`: the body goes on to the end of the connection then.
+std::string normalized(std::string_view head, std::size_t length_max) {
   constexpr std::size_t kStatusLineMin = std::string_view{"HTTP/1.1 200"}.size();
   std::string lines;
   lines.reserve(head.size() + 16);
@@ -37,6 +51,7 @@ std::string normalized(std::string_view head) {
     std::string_view line = head.substr(0, head.find('\n'));
     head.remove_prefix(line.size() + 1);
     if (line.ends_with('\r')) line.remove_suffix(1);
+    if (is_length_above(line, length_max)) continue;
     const bool is_bare_status = lines.empty() && line.size() == kStatusLineMin;
     lines += line;
     if (is_bare_status) lines += ' ';
@@ -47,13 +62,15 @@ std::string normalized(std::string_view head) {
 
 }  // namespace
 
-AnswerReader::AnswerReader(std::size_t body_max) : body_max_(body_max) { begin(); }
+AnswerReader::AnswerReader(std::size_t body_max, bool cuts) : body_max_(body_max), cuts_(cuts) {
+  begin();
+}
 
 void AnswerReader::begin() {
   parser_.emplace();
   parser_->eager(true);
   parser_->header_limit(2 * kHeadBytesMax);  // The head is measured here, as it was sent.
-  parser_->body_limit(body_max_);
+  parser_->body_limit(cuts_ ? std::numeric_limits<std::uint64_t>::max() : body_max_);
   head_.clear();
 }
 
@@ -74,7 +91,8 @@ Status AnswerReader::take_head(std::string_view bytes) {
     return no_answer("the head of the answer is larger than " + std::to_string(kHeadBytesMax) +
                      " bytes");
   if (end == std::string::npos) return {};
-  const std::string lines = normalized(std::string_view{head_}.substr(0, end));
+  const std::string lines =
+      normalized(std::string_view{head_}.substr(0, end), cuts_ ? body_max_ : std::string::npos);
   const std::string rest = head_.substr(end);
   CARILLON_TRY(feed(lines));
   if (!parser_->is_header_done()) return no_answer("the answer is no HTTP: it has no status");
@@ -93,6 +111,7 @@ Status AnswerReader::feed(std::string_view bytes) {
     if (failure) return refusal(failure);
   }
   rest_.erase(0, used);
+  is_cut_ = cuts_ && parser_->get().body().size() > body_max_;
   has_surplus_ = parser_->is_done() && !rest_.empty();
   return {};
 }
@@ -113,13 +132,19 @@ Error AnswerReader::refusal(const beast::error_code& failure) const {
   return no_answer("the answer is no HTTP: " + failure.message());
 }
 
-bool AnswerReader::is_done() const { return parser_->is_done(); }
+bool AnswerReader::is_done() const { return is_cut_ || parser_->is_done(); }
 
 int AnswerReader::status() const { return static_cast<int>(parser_->get().result_int()); }
 
-std::string AnswerReader::take_body() { return std::move(parser_->get().body()); }
+std::string AnswerReader::take_body() {
+  std::string body = std::move(parser_->get().body());
+  if (is_cut_) body.resize(body_max_);
+  return body;
+}
 
-bool AnswerReader::keeps_alive() const { return parser_->keep_alive() && !has_surplus_; }
+bool AnswerReader::keeps_alive() const {
+  return !is_cut_ && parser_->keep_alive() && !has_surplus_;
+}
 
 std::optional<int> AnswerReader::keep_alive_seconds() const {
   constexpr std::string_view kName = "timeout=";

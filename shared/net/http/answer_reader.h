@@ -20,7 +20,8 @@ namespace carillon::net {
 // Thread: the owner's.
 class AnswerReader {
  public:
-  explicit AnswerReader(std::size_t body_max);
+  // `cuts`: of a larger body it reads the first `body_max` bytes, and that is no error.
+  explicit AnswerReader(std::size_t body_max, bool cuts = false);
 
   // An error is final: this is no HTTP answer, or it is too large.
   Status take(std::string_view bytes);
@@ -33,6 +34,7 @@ class AnswerReader {
   // Requires: is_done().
   int status() const;
   std::string take_body();
+  bool is_cut() const { return is_cut_; }
   // Whether another request may follow on the connection.
   bool keeps_alive() const;
   // For how many seconds the server says that it keeps an idle connection.
@@ -47,10 +49,12 @@ class AnswerReader {
   Error refusal(const boost::beast::error_code& failure) const;
 
   const std::size_t body_max_;
+  const bool cuts_;
   std::optional<Parser> parser_;
   std::string head_{};  // until it is whole
   std::string rest_{};  // of the body, what the parser waits to see more of
   bool is_begun_ = false;
+  bool is_cut_ = false;
   bool has_surplus_ = false;
 };
 

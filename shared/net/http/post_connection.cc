@@ -130,7 +130,7 @@ void PostConnection::send(WaitingPost waiting) {
   CARILLON_ASSERT(is_idle() && !is_closed_, "a connection carries one post at a time");
   request_ = request_text(server_.url(), waiting);
   written_ = 0;
-  answer_.emplace(waiting.post.answer_max);
+  answer_.emplace(waiting.post.answer_max, waiting.post.cuts_answer);
   waiting_ = std::move(waiting);
   if (waiting_->post.may_wait) {
     waiting_->deadline = server_.parts().clock.steady_now() + waiting_->post.timeout;
@@ -232,7 +232,8 @@ void PostConnection::finish() {
   PostOutcome outcome{.id = waiting_->post.id,
                       .kind = PostOutcome::Kind::kAnswered,
                       .status = answer_->status(),
-                      .body = answer_->take_body()};
+                      .body = answer_->take_body(),
+                      .is_cut = answer_->is_cut()};
   const std::uint64_t turn = waiting_->turn;
   const bool may_follow = answer_->keeps_alive() && written_ == request_.size();
   const auto seconds = answer_->keep_alive_seconds();

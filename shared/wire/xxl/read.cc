@@ -284,6 +284,31 @@ Result<Reply> read_reply(std::string_view body) {
   return read;
 }
 
+std::string end_cut_text(std::string_view body) {
+  std::string closing;  // of what is open, the innermost last
+  bool is_text = false;
+  std::size_t line = 0;  // the end of the last one in the text; 0: there is none
+  std::size_t letter = 0;
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    const char c = body[i];
+    if (c == '"') {
+      is_text = !is_text;
+      line = letter = 0;
+    } else if (is_text && c == '\\') {
+      if (++i < body.size() && body[i] == 'n') line = i + 1;
+    } else if (is_text) {
+      if (static_cast<unsigned char>(c) < 0x80) letter = i + 1;
+    } else if (c == '{' || c == '[') {
+      closing += c == '{' ? '}' : ']';
+    } else if ((c == '}' || c == ']') && !closing.empty()) {
+      closing.pop_back();
+    }
+  }
+  const std::size_t end = line > 0 ? line : letter;
+  if (end == 0) return std::string{body};
+  return std::string{body.substr(0, end)} + '"' + std::string{closing.rbegin(), closing.rend()};
+}
+
 Result<LogPart> read_log_part(std::string_view body) {
   Document document;
   Fields fields(CARILLON_TRY(Document::parse(document, body)));

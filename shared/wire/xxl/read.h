@@ -36,6 +36,9 @@ Result<ResultList> read_results(std::string_view body);
 
 // A reply without a code, one that is no object and one that is no JSON are refused, and quoted.
 Result<Reply> read_reply(std::string_view body);
+// JSON that was cut off within a text, made whole: that text ends with its last whole line, or
+// where it has none with its last letter of ASCII. Anything else stays as it is.
+std::string end_cut_text(std::string_view body);
 // Of a reply to /log, whose code is 200.
 Result<LogPart> read_log_part(std::string_view body);
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "shared/base/utf8.h"
 #include "shared/wire/xxl/read.h"
 #include "shared/wire/xxl/write.h"
 
@@ -10,6 +11,7 @@ namespace carillon::jobtracker {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -40,6 +42,15 @@ struct LogReading {
     part = Error{ErrorCode::kUnavailable, "no part yet"};
     return logs.read(kLogged, attempt, position,
                      [this](Result<ExecutorLogPart> got) { part = std::move(got); });
+  }
+  // As long as its log: the part of an answer that was taken.
+  void answer_cut(std::string body) {
+    EXPECT_TRUE(box.posts.back().cuts_answer);
+    EXPECT_TRUE(logs.on_outcome({.id = box.posts.back().id,
+                                 .kind = net::PostOutcome::Kind::kAnswered,
+                                 .status = 200,
+                                 .body = std::move(body),
+                                 .is_cut = true}));
   }
   void answer(std::int64_t to_line, const std::string& text) {
     net::PostOutcome outcome{
@@ -92,6 +103,48 @@ TEST(RunLogs, AreHandedOnInParts) {
   EXPECT_EQ(r.part.value().text, line + "\n");
   ASSERT_TRUE(r.read(1, r.part.value().position));
   EXPECT_EQ(r.asked().from_line, 2);
+}
+
+TEST(RunLogs, OfALineThatIsLongerThanAPartTheBeginningIsHandedOn) {
+  LogReading r;
+  r.begin(1, 100);
+  std::string line;
+  while (line.size() < 1'500'000) line += "日";
+  for (const char* before : {"", "x", "xy"}) {
+    ASSERT_TRUE(r.read(0, 0));
+    r.answer(2, before + line + "\nnext\n");
+    ASSERT_TRUE(r.part.ok());
+    const std::string& text = r.part.value().text;
+    EXPECT_TRUE(is_utf8(text));
+    EXPECT_THAT(text, EndsWith("日 [the rest of this line is left out]\n"));
+    EXPECT_GT(text.size(), 1'000'000U);
+    EXPECT_LE(text.size(), 1024U * 1024U);
+  }
+  ASSERT_TRUE(r.read(1, r.part.value().position));
+  EXPECT_EQ(r.asked().from_line, 2);
+  r.answer(2, "next\n");
+  EXPECT_EQ(r.part.value().text, "next\n");
+}
+
+TEST(RunLogs, OfAnEndlessLogWhatCameIsHandedOn) {
+  LogReading r;
+  r.begin(1, 100);
+  const std::string head =
+      R"({"code":200,"msg":null,"content":{"fromLineNum":1,"toLineNum":900000,"logContent":")";
+  ASSERT_TRUE(r.read(0, 0));
+  r.answer_cut(head + R"(first\nsecond \"2\"\nthi\)");
+  ASSERT_TRUE(r.part.ok()) << r.part.error().message;
+  EXPECT_EQ(r.part.value().text, "first\nsecond \"2\"\n");
+  ASSERT_TRUE(r.read(1, r.part.value().position));
+  EXPECT_EQ(r.asked().from_line, 3);
+  // One endless line.
+  r.answer_cut(head + std::string(2'000'000, 'x') + "\xE6");
+  ASSERT_TRUE(r.part.ok()) << r.part.error().message;
+  EXPECT_THAT(r.part.value().text, EndsWith("xx [the rest of this line is left out]\n"));
+  ASSERT_TRUE(r.read(1, r.part.value().position));
+  EXPECT_EQ(r.asked().from_line, 4);
+  r.answer_cut("<html>");
+  EXPECT_THAT(r.part.error().message, HasSubstr("no JSON"));
 }
 
 TEST(RunLogs, FollowOneAttemptAfterTheOther) {

@@ -46,6 +46,29 @@ TEST(AnswerReader, ReadsChunks) {
   }
 }
 
+TEST(AnswerReader, CutsWhatIsTooLargeWhereItMay) {
+  const std::string body(50, 'x');
+  for (const std::string& answer :
+       {"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n" + body,
+        "HTTP/1.1 200 OK\r\ncontent-length:99999999999999999999999\r\n\r\n" + body,
+        "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999\r\n\r\n" + body,
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n32\r\n" + body}) {
+    SCOPED_TRACE(answer);
+    AnswerReader reader(40, true);
+    ASSERT_TRUE(take_slowly(reader, answer).ok());
+    ASSERT_TRUE(reader.is_done());
+    EXPECT_TRUE(reader.is_cut());
+    EXPECT_EQ(reader.take_body(), body.substr(0, 40));
+    EXPECT_FALSE(reader.keeps_alive());
+  }
+  AnswerReader reader(50, true);
+  ASSERT_TRUE(reader.take("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n" + body).ok());
+  ASSERT_TRUE(reader.is_done());
+  EXPECT_FALSE(reader.is_cut());
+  EXPECT_EQ(reader.take_body(), body);
+  EXPECT_TRUE(reader.keeps_alive());
+}
+
 TEST(AnswerReader, ReadsToTheEndOfTheConnection) {
   AnswerReader reader(kBodyMax);
   ASSERT_TRUE(take_slowly(reader, "HTTP/1.0 404 Not Found\r\n\r\nno such page").ok());
