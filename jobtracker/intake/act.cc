@@ -1,26 +1,3 @@
-// What each verb does, and to what.
-//
-// A task id means the definition of that name where there is one, otherwise the one job that has
-// it; a job id means one job. Runs of a definition that wait are acted on by its task id only.
-//
-//           a definition               a job that waits           a job that executes
-//   cancel  goes, with all that waits  ends, with a row in the    is not tried again, and its run
-//           of it; its runs are told   log                        is told to stop
-//           to stop
-//   suspend fires no more; what waits  waits until it is resumed  refused; claimed ahead and not
-//           of it goes                                            sent yet, it goes back suspended
-//   resume  fires again, from now on   is due as it was           refused
-//   trigger gets one run more, now     runs next, at the best     refused
-//                                      priority
-//   kill    its runs are told to stop  refused                    as cancel
-//
-// What is in quarantine can only be resumed or cancelled.
-//
-// Each is one numbered request: sent again it is answered as the first time, also when by now it
-// would be refused. What is claimed, or ends, between the look at the row and the change is a
-// conflict of the store, and nothing has happened; what is just being claimed is looked at again.
-// The row is held back from the dispatcher meanwhile. Who runs the job is told to stop after the
-// commit, and again at each registration, as that word may be lost.
 #include "jobtracker/intake/act.h"
 
 #include <algorithm>

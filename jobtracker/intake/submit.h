@@ -25,6 +25,17 @@ namespace carillon::jobtracker {
 //
 // A message's jobs are one numbered request: a resend is answered as the first time.
 //
+// A task id is taken in its group while a job of that name waits, executes or is defined. Another
+// with it is a duplicate, unless it may replace (replace_on_exist): then a definition, with all
+// that waits of it, or a one-shot job that waits goes in the transaction that brings the new job.
+// Runs of a replaced definition go on and are not tried again; a one-shot job that executes is
+// never replaced.
+//
+// Jobs go to the part of their group that their task id says; one without a task id gets one that
+// is of a part of ours. If any job is another job tracker's, nothing is taken: the client is told
+// whose (Elsewhere) or, of a group in parts, to send each part by itself. A message that was taken
+// as a whole when it was sent first is answered as then.
+//
 // Thread: the loop.
 class SubmitIntake {
  public:

@@ -49,6 +49,17 @@ struct RecurrenceConfig {
 // once. An occurrence stands in its group's table ten minutes ahead at the most; before that, in
 // the delayed table.
 //
+// What becomes of a fire that comes while a run before it has not ended, its retries included, is
+// the overlap's to say (admission.cc); it is decided when the fire is due, not when it is made:
+//   parallel        it runs beside it
+//   skip            it is skipped, and the next one is the first of the grid after the end
+//   queue           it waits, in their order; beyond a cap it is skipped
+//   queue_one       it waits, and of those that wait all but the latest are skipped
+//   cancel_running  as queue_one, and the run before is told to stop; its retries are void
+// What is triggered obeys it too, but waits where `skip` would skip it; with force it runs at once.
+// A count is of runs: what is skipped, expires or is voided before it ran does not count, and
+// another takes its place.
+//
 // Invariants, all kept by the transaction that writes the rows:
 //  - generated_through is the latest fire that has, or had, an occurrence; a repeat of a generation
 //    conflicts with it and does nothing.
