@@ -111,7 +111,8 @@ Status Host::listen_to_executors() {
           .manage = [this](const ManageJob& call,
                            OnManaged done) { tracker()->manage(call, std::move(done)); },
           .token_of =
-              [this](const std::string& app_name) { return tracker()->executor_token(app_name); }});
+              [this](const std::string& app_name) { return tracker()->executor_token(app_name); },
+          .apps_of_run = [this](std::int64_t log_id) { return tracker()->apps_of_run(log_id); }});
   if (settings_.xxl_listen.empty() || settings_.xxl_listen == "off") return {};
   auto server =
       net::HttpServer::open(settings_.xxl_listen,

@@ -282,6 +282,15 @@ std::string JobTracker::executor_token(const std::string& app_name) const {
   return group == nullptr ? std::string{} : executors_.token(group->id);
 }
 
+std::vector<std::string> JobTracker::apps_of_run(std::int64_t log_id) const {
+  std::vector<std::string> names;
+  for (const GroupId group : pusher_.groups_of_run(log_id)) {
+    const Group* known = catalog_.group(group);
+    if (known != nullptr) names.push_back(known->name);
+  }
+  return names;
+}
+
 void JobTracker::on_executor(ExecutorRequest request, OnStored done) {
   if (!ready_ || stopping_) return done(stopping_ ? stopping_error() : starting_error());
   if (auto* registration = std::get_if<ExecutorRegistration>(&request)) {

@@ -108,6 +108,8 @@ class JobTracker final : public net::ServerReceiver,
   void on_frame(const net::Peer& peer, std::string_view frame) override;
   // The token of an executor group's own; empty: it has none.
   std::string executor_token(const std::string& app_name) const;
+  // Whose run has this log id; of one that another job tracker looks after: whose it may be.
+  std::vector<std::string> apps_of_run(std::int64_t log_id) const;
   // What xxl-job executors ask.
   void on_executor(ExecutorRequest request, OnStored done);
   void manage(const ManageJob& call, OnManaged done);

@@ -134,12 +134,10 @@ void XxlAdmin::call(const net::HttpCall& call, const net::HttpResponder& respond
   Result<std::optional<Request>> request = read(call, path);
   if (!request.ok()) return refuse(request.error().message);
   if (!request.value()) return answer(responder, {});
-  std::optional<Claim> claim;
-  if (!has_token(call))
-    claim = {.app_name = header(call, wire::xxl::kAppNameHeader),
-             .token = header(call, wire::xxl::kTokenHeader)};
   Waiting waiting{.request = std::move(*request.value()),
-                  .claim = std::move(claim),
+                  .caller = {.has_common_token = has_common_token(call),
+                             .app_name = header(call, wire::xxl::kAppNameHeader),
+                             .token = header(call, wire::xxl::kTokenHeader)},
                   .peer = call.peer,
                   .room = std::make_shared<Room>(bytes_, call.body.size()),
                   .responder = responder};
@@ -157,20 +155,54 @@ std::optional<std::string> XxlAdmin::refusal_of(const net::HttpCall& call,
   if (call.body.empty()) return "invalid request, requestBody empty.";
   if (!config_.closed.empty()) return config_.closed;
   // Who names an app may have its token, which the loop knows.
-  if (has_token(call) || !header(call, wire::xxl::kAppNameHeader).empty()) return std::nullopt;
+  const bool may_be_let_in = config_.tokens.empty() || has_common_token(call) ||
+                             !header(call, wire::xxl::kAppNameHeader).empty();
+  if (may_be_let_in) return std::nullopt;
   return "The access token is wrong.";
 }
 
-bool XxlAdmin::has_token(const net::HttpCall& call) const {
+bool XxlAdmin::has_common_token(const net::HttpCall& call) const {
   const std::string token = header(call, wire::xxl::kTokenHeader);
-  bool is_one = config_.tokens.empty();
+  bool is_one = false;
   for (const std::string& one : config_.tokens) is_one |= is_same_secret(token, one);
   return is_one;
 }
 
-bool XxlAdmin::is_true(const Claim& claim) const {
-  const std::string token = desk_.token_of(claim.app_name);
-  return !token.empty() && is_same_secret(claim.token, token);
+bool XxlAdmin::may_speak_for(const Caller& caller, const std::string& app_name) const {
+  if (caller.has_common_token) return true;
+  const std::string token = desk_.token_of(app_name);
+  if (!token.empty()) return is_same_secret(caller.token, token);
+  // Who was let in by the token of an app speaks for that one only.
+  return config_.tokens.empty() &&
+         (caller.app_name == app_name || desk_.token_of(caller.app_name).empty());
+}
+
+bool XxlAdmin::may_end(const Caller& caller, std::int64_t log_id) const {
+  if (caller.has_common_token) return true;
+  const std::vector<std::string> apps = desk_.apps_of_run(log_id);
+  return apps.empty() || std::any_of(apps.begin(), apps.end(), [&](const std::string& app) {
+           return may_speak_for(caller, app);
+         });
+}
+
+std::optional<std::string> XxlAdmin::refusal_of(Waiting& waiting) {
+  const Caller& caller = waiting.caller;
+  if (!caller.app_name.empty() && !may_speak_for(caller, caller.app_name))
+    return "invalid request, accessToken or appname invalid.";
+  auto* const request = std::get_if<ExecutorRequest>(&waiting.request);
+  if (request == nullptr) return std::nullopt;
+  if (const auto* registration = std::get_if<ExecutorRegistration>(request)) {
+    if (may_speak_for(caller, registration->app_name)) return std::nullopt;
+    return "The access token is not that of '" + registration->app_name + "'.";
+  }
+  const std::size_t foreign =
+      std::erase_if(std::get<ExecutorResults>(*request).results,
+                    [&](const auto& one) { return !may_end(caller, one.log_id); });
+  if (foreign > 0)
+    false_claims_.add(waiting.peer, std::to_string(foreign) +
+                                        " results of a callback are of runs of another app: its "
+                                        "access token is needed");
+  return std::nullopt;
 }
 
 Result<std::optional<XxlAdmin::Request>> XxlAdmin::read(const net::HttpCall& call,
@@ -207,13 +239,9 @@ Result<std::optional<XxlAdmin::Request>> XxlAdmin::read(const net::HttpCall& cal
   if (registration.group != "EXECUTOR") return std::optional<Request>{};
   CARILLON_TRY(check_app_name(registration.app_name));
   CARILLON_TRY(check_address(registration.address));
-  return std::optional<Request>{
-      ExecutorRegistration{.removes = path == "registryRemove",
-                           .app_name = std::move(registration.app_name),
-                           .address = std::move(registration.address),
-                           .token = header(call, wire::xxl::kAppNameHeader).empty()
-                                        ? std::string{}
-                                        : header(call, wire::xxl::kTokenHeader)}};
+  return std::optional<Request>{ExecutorRegistration{.removes = path == "registryRemove",
+                                                     .app_name = std::move(registration.app_name),
+                                                     .address = std::move(registration.address)}};
 }
 
 void XxlAdmin::set_open(bool is_open) {
@@ -225,10 +253,9 @@ void XxlAdmin::hand_over() {
   while (is_open_) {
     std::optional<Waiting> next = waiting_.take();
     if (!next) return;
-    if (next->claim && !is_true(*next->claim)) {
-      const std::string why = "invalid request, accessToken or appname invalid.";
-      false_claims_.add(next->peer, why);
-      answer(next->responder, failure(why));
+    if (const auto why = refusal_of(*next)) {
+      false_claims_.add(next->peer, *why);
+      answer(next->responder, failure(*why));
       continue;
     }
     const auto say = [responder = next->responder,

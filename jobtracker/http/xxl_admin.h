@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -32,7 +33,9 @@ struct XxlAdminConfig {
 // it says, because that is how they read it. A request is answered when what it says is stored;
 // while there is nobody to store it, it waits.
 //
-// Who names an app (as in dialect D) may come with the token of that app instead of a common one.
+// Who names an app (as in dialect D) may come with the token of that app instead of a common one,
+// and speaks for no other app then. An app that has a token is spoken for with that, or with a
+// common one. A result of a run that somebody may not speak for is as one of nobody's run.
 //
 // Whatever is wrong with a request is answered and logged. What waits is bounded.
 //
@@ -45,6 +48,8 @@ class XxlAdmin {
     std::function<void(ManageJob call, OnManaged done)> manage;
     // The token of an app's own; empty: it has none.
     std::function<std::string(const std::string& app_name)> token_of;
+    // Whose run this may be; none: nobody's.
+    std::function<std::vector<std::string>(std::int64_t log_id)> apps_of_run;
   };
 
   // Of a request.
@@ -70,23 +75,27 @@ class XxlAdmin {
  private:
   // Room that the requests which wait take.
   struct Room;
-  // By which somebody without one of the tokens wants to be let in.
-  struct Claim {
-    std::string app_name{};
+  // Who asks, by the headers.
+  struct Caller {
+    bool has_common_token = false;
+    std::string app_name{};  // empty: none is named
     std::string token{};
   };
   using Request = std::variant<ExecutorRequest, ManageJob>;
   struct Waiting {
     Request request{};
-    std::optional<Claim> claim{};
+    Caller caller{};
     std::string peer{};
     std::shared_ptr<Room> room{};
     net::HttpResponder responder;
   };
 
   std::optional<std::string> refusal_of(const net::HttpCall& call, std::string_view path) const;
-  bool has_token(const net::HttpCall& call) const;
-  bool is_true(const Claim& claim) const;
+  bool has_common_token(const net::HttpCall& call) const;
+  bool may_speak_for(const Caller& caller, const std::string& app_name) const;
+  bool may_end(const Caller& caller, std::int64_t log_id) const;
+  // Why nothing of it is taken. What the caller may not say is taken out of it.
+  std::optional<std::string> refusal_of(Waiting& waiting);
   // What to hand to the loop; nothing where the answer is a success without it.
   Result<std::optional<Request>> read(const net::HttpCall& call, std::string_view path);
   void hand_over();

@@ -77,6 +77,8 @@ class Pusher {
   // A message for the session of an executor group.
   void take(const Worker& worker, const wire::Message& message);
   void results(ExecutorResults results, OnStored done);
+  // Of which group the run is; where another job tracker knows that, each of which it may be.
+  std::vector<GroupId> groups_of_run(std::int64_t log_id) const;
   void on_outcome(net::PostOutcome outcome);
   void on_hang_up(const std::string& server);
 

@@ -91,6 +91,18 @@ void Pusher::results(ExecutorResults results, OnStored done) {
   told({});
 }
 
+std::vector<GroupId> Pusher::groups_of_run(std::int64_t log_id) const {
+  const std::int32_t partition = partition_of_log_id(log_id);
+  if (ownership_.owned().test(static_cast<std::size_t>(partition))) {
+    const auto found = runs_.find(log_id);
+    if (found == runs_.end()) return {};
+    return {found->second.row.group};
+  }
+  std::vector<GroupId> groups = executors_.groups();
+  std::erase_if(groups, [&](GroupId group) { return partition_of(group) != partition; });
+  return groups;
+}
+
 // Whoever has lost the store knows of no run, and must not take another's result: what is stored
 // next proves that it has not.
 void Pusher::confirm_late(OnStored told) {

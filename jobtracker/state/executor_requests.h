@@ -15,7 +15,6 @@ struct ExecutorRegistration {
   bool removes = false;
   std::string app_name{};
   std::string address{};
-  std::string token{};  // where it named its app with it, as in dialect D
 };
 
 // How runs ended.

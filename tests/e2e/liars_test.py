@@ -71,19 +71,18 @@ class Executor:
 
 
 class LiarTest(E2eTest):
-    flags = ()
+    flags = ("--xxl-token", TOKEN)
 
     def setUp(self):
         super().setUp()
         self.port = free_port()
-        self.one = self.cluster(flags=["--xxl-listen", f"127.0.0.1:{self.port}", "--xxl-token", TOKEN,
-                                       *self.flags])
+        self.one = self.cluster(flags=["--xxl-listen", f"127.0.0.1:{self.port}", *self.flags])
 
-    def send(self, path, body, token=TOKEN):
+    def send(self, path, body, token=TOKEN, **headers):
         """Status and text of the answer to bytes that an executor, or somebody else, sends."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=harness.PATIENCE)
         try:
-            connection.request("POST", path, body, {"XXL-JOB-ACCESS-TOKEN": token})
+            connection.request("POST", path, body, {"XXL-JOB-ACCESS-TOKEN": token, **headers})
             answer = connection.getresponse()
             return answer.status, answer.read().decode()
         finally:
@@ -242,6 +241,45 @@ class Harm(LiarTest):
         self.assertLess(len(self.one.tracker.log().splitlines()), 100)
 
 
+class Apps(LiarTest):
+    """Groups that have tokens of their own, under a job tracker that has none."""
+
+    flags = ()
+    OTHER = "mail"
+
+    def ask(self, path, body, app, token):
+        status, text = self.send(path, json.dumps(body), token, **({"XXL-JOB-APPNAME": app} if app else {}))
+        self.assertEqual(status, 200)
+        return json.loads(text)["code"]
+
+    def test_an_app_is_spoken_for_by_its_own_token_only(self):
+        executors = {app: Executor() for app in (APP, self.OTHER)}
+        for app, executor in executors.items():
+            self.addCleanup(executor.close)
+            self.one.client("groups", "add", app, "--executor", "--address", executor.address,
+                            "--token", f"secret-{app}")
+        intruder = {"registryGroup": "EXECUTOR", "registryKey": APP, "registryValue": "http://127.0.0.1:9/"}
+        job = {"name": "x", "scheduleType": "NONE", "executorHandler": "x"}
+        for app, token in ((APP, "wrong"), (APP, ""), (None, "wrong"), (None, ""),
+                           (self.OTHER, f"secret-{self.OTHER}"), (self.OTHER, f"secret-{APP}")):
+            with self.subTest(app=app, token=token):
+                self.assertEqual(self.ask("/api/registry", intruder, app, token), 500)
+                if app == APP:
+                    self.assertEqual(self.ask("/api/addJob", job, app, token), 500)
+        self.push("mine")
+        log_id = self.run_of(executors[APP])["logId"]
+        for app, token in ((self.OTHER, f"secret-{self.OTHER}"), (None, ""), (None, "wrong")):
+            result = [{"logId": log_id, "handleCode": 500, "handleMsg": "stolen"}]
+            self.assertEqual(self.ask("/api/callback", result, app, token), 200)
+        self.assertEqual(self.one.history("mine"), [])
+        result = [{"logId": log_id, "handleCode": 200, "handleMsg": "done"}]
+        self.assertEqual(self.ask("/api/callback", result, None, f"secret-{APP}"), 200)
+        row = self.one.wait_ended("mine")
+        self.assertEqual((row["state"], row["message"]), ("succeeded", "done"))
+        self.assertEqual(sorted(row["address"] for row in self.one.rows("nodes")),
+                         sorted(each.address for each in executors.values()))
+
+
 class Https(LiarTest):
     """Executors at https:// addresses."""
 
@@ -252,7 +290,7 @@ class Https(LiarTest):
         self.stranger = folder.name + "/two.pem"
         for path in (self.certificate, self.stranger):
             make_certificate(path)
-        self.flags = ["--xxl-ca", self.certificate]
+        self.flags = (*self.flags, "--xxl-ca", self.certificate)
         super().setUp()
 
     def test_only_whose_certificate_is_vouched_for_is_called(self):

@@ -52,8 +52,16 @@ struct Admin {
                   done(managed);
                 },
             .token_of =
-                [](const std::string& app_name) {
-                  return std::string{app_name == "billing" ? "own" : ""};
+                [this](const std::string& app_name) {
+                  return std::string{app_name == "billing" ? token_of_billing : ""};
+                },
+            .apps_of_run =
+                [](std::int64_t log_id) {
+                  std::vector<std::string> apps;
+                  if (log_id == 1) apps = {"billing"};
+                  if (log_id == 2) apps = {"mail"};
+                  if (log_id == 12) apps = {"billing", "mail"};
+                  return apps;
                 }};
   }
 
@@ -93,6 +101,7 @@ struct Admin {
   Result<std::string> managed = std::string{};
   std::deque<OnStored> waiting;
   Status stored{};
+  std::string token_of_billing;
   bool is_slow = false;
   bool forgets = false;
   XxlAdmin desk;
@@ -132,14 +141,6 @@ TEST(XxlAdmin, TakesTheEndOfARegistration) {
   Admin a;
   EXPECT_EQ(message_of(a.post("/api/registryRemove", kRegistration)), "");
   EXPECT_TRUE(a.registration().removes);
-}
-
-TEST(XxlAdmin, KeepsTheTokenOfOneThatNamesItsApp) {
-  Admin a({.tokens = {"tok-1"}});
-  EXPECT_EQ(message_of(a.post("/api/registry", kRegistration,
-                              {{"XXL-JOB-ACCESS-TOKEN", "tok-1"}, {"XXL-JOB-APPNAME", "billing"}})),
-            "");
-  EXPECT_EQ(a.registration().token, "tok-1");
 }
 
 TEST(XxlAdmin, TakesResultsInEveryDialect) {
@@ -215,6 +216,7 @@ TEST(XxlAdmin, AsksForAToken) {
 
 TEST(XxlAdmin, TakesTheTokenOfAnAppThatIsNamed) {
   Admin a({.tokens = {"tok-1"}});
+  a.token_of_billing = "own";
   const auto answer_to = [&](const std::string& app, const std::string& token) {
     return message_of(a.post("/api/registry", kRegistration,
                              {{"XXL-JOB-APPNAME", app}, {"XXL-JOB-ACCESS-TOKEN", token}}));
@@ -227,6 +229,60 @@ TEST(XxlAdmin, TakesTheTokenOfAnAppThatIsNamed) {
   EXPECT_THAT(a.requests, IsEmpty());
   EXPECT_EQ(answer_to("billing", "own"), "");
   EXPECT_EQ(answer_to("billing", "tok-1"), "");
+}
+
+TEST(XxlAdmin, AsksForTheTokenOfAnAppWhereNoneIsCommon) {
+  const std::string wrong = "invalid request, accessToken or appname invalid.";
+  const std::string not_its = "The access token is not that of 'billing'.";
+  Admin a;
+  a.token_of_billing = "own";
+  const auto answer_to = [&](std::map<std::string, std::string> headers) {
+    return message_of(a.post("/api/registry", kRegistration, std::move(headers)));
+  };
+  EXPECT_EQ(answer_to({{"XXL-JOB-APPNAME", "billing"}, {"XXL-JOB-ACCESS-TOKEN", "other"}}), wrong);
+  EXPECT_EQ(answer_to({{"XXL-JOB-APPNAME", "billing"}}), wrong);
+  EXPECT_EQ(answer_to({{"XXL-JOB-APPNAME", "mail"}}), not_its);
+  EXPECT_EQ(answer_to({}), not_its);
+  EXPECT_EQ(message_of(a.post("/api/addJob", "{}", {{"XXL-JOB-APPNAME", "billing"}})), wrong);
+  EXPECT_THAT(a.requests, IsEmpty());
+  EXPECT_THAT(a.calls, IsEmpty());
+  EXPECT_EQ(answer_to({{"XXL-JOB-ACCESS-TOKEN", "own"}}), "");
+  EXPECT_EQ(answer_to({{"XXL-JOB-APPNAME", "billing"}, {"XXL-JOB-ACCESS-TOKEN", "own"}}), "");
+}
+
+TEST(XxlAdmin, LetsTheTokenOfAnAppSpeakForThatAppOnly) {
+  for (const std::vector<std::string>& tokens :
+       {std::vector<std::string>{}, std::vector<std::string>{"tok-1"}}) {
+    SCOPED_TRACE(tokens.size());
+    Admin a({.tokens = tokens});
+    a.token_of_billing = "own";
+    const std::map<std::string, std::string> billing{{"XXL-JOB-APPNAME", "billing"},
+                                                     {"XXL-JOB-ACCESS-TOKEN", "own"}};
+    for (const char* path : {"/api/registry", "/api/registryRemove"}) {
+      EXPECT_EQ(message_of(a.post(path,
+                                  R"({"registryGroup":"EXECUTOR","registryKey":"mail",)"
+                                  R"("registryValue":"http://10.6.6.6:1/"})",
+                                  billing)),
+                "The access token is not that of 'mail'.");
+    }
+    EXPECT_THAT(a.requests, IsEmpty());
+    EXPECT_EQ(message_of(a.post("/api/callback",
+                                R"([{"logId":1,"handleCode":200},{"logId":2,"handleCode":200},)"
+                                R"({"logId":12,"handleCode":200},{"logId":3,"handleCode":200}])",
+                                billing)),
+              "");
+    EXPECT_THAT(a.results(), ElementsAre(RunResult{.log_id = 1}, RunResult{.log_id = 12},
+                                         RunResult{.log_id = 3}));
+  }
+}
+
+TEST(XxlAdmin, LetsNobodyWithoutTheTokenOfAnAppEndItsRuns) {
+  Admin a;
+  a.token_of_billing = "own";
+  EXPECT_EQ(message_of(a.post("/api/callback",
+                              R"([{"logId":1,"handleCode":200},{"logId":2,"handleCode":200}])")),
+            "");
+  EXPECT_THAT(a.results(), ElementsAre(RunResult{.log_id = 2}));
 }
 
 TEST(XxlAdmin, LetsNobodyInWhereItIsClosed) {
