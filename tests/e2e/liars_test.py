@@ -135,6 +135,27 @@ class Lies(LiarTest):
         rows = self.one.history("once")
         self.assertEqual([(row["state"], row["message"]) for row in rows], [("failed", "no luck")])
 
+    def test_a_result_counts_whatever_its_time_and_message_are(self):
+        executor = self.executor()
+        cases = {
+            "time": ({"logDateTim": "2026-01-01 00:00:00", "handleMsg": "done"}, "done"),
+            "object": ({"handleMsg": {"rows": 14}}, '{"rows":14}'),
+            "number": ({"handleMsg": 14}, "14"),
+            "null": ({"handleMsg": None}, ""),
+            "surrogate": ({"handleMsg": "bad \udce9 name"}, "bad \ufffd name"),
+        }
+        log_ids = {}
+        for number, name in enumerate(cases):
+            self.push(name)
+            log_ids[name] = self.run_of(executor, number)["logId"]
+        results = [{"logId": log_ids[name], "handleCode": 200, **fields}
+                   for name, (fields, _) in cases.items()]
+        self.assertEqual(self.say("/api/callback", results)["code"], 200)
+        for name, (_, message) in cases.items():
+            with self.subTest(name):
+                row = self.one.wait_ended(name)
+                self.assertEqual((row["state"], row["message"]), ("succeeded", message))
+
     def test_what_is_refused_goes_elsewhere_and_what_cannot_be_read_does_not(self):
         liar, other = self.pair()
         trap = self.executor()

@@ -73,7 +73,7 @@ struct Registration {
 // How a trigger ended: an element of /api/callback.
 struct RunResult {
   std::int64_t log_id = 0;
-  std::int64_t log_time_ms = 0;
+  std::int64_t log_time_ms = 0;  // for an official admin; not read
   std::int64_t code = kSuccess;
   std::optional<std::string> message{};
   bool operator==(const RunResult&) const = default;

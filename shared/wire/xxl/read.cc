@@ -4,12 +4,15 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include <simdjson.h>
+
+#include "shared/base/utf8.h"
 
 namespace carillon::wire::xxl {
 namespace {
@@ -65,6 +68,40 @@ std::optional<std::int64_t> number_in(const element& value) {
     default:
       return std::nullopt;
   }
+}
+
+// Some executors cut a message in the middle of a character, which must not cost the results beside
+// it: with U+FFFD for what is no character, raw or escaped.
+std::string repaired(std::string_view body) {
+  constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+  constexpr std::size_t kEscapeBytes = 6;  // of \uXXXX
+  const auto unit_at = [&](std::size_t at) -> std::optional<std::uint32_t> {
+    if (body.size() - at < kEscapeBytes || body.substr(at, 2) != "\\u") return std::nullopt;
+    std::uint32_t unit = 0;
+    const char* const end = body.data() + at + kEscapeBytes;
+    const auto read = std::from_chars(body.data() + at + 2, end, unit, 16);
+    if (read.ec != std::errc{} || read.ptr != end) return std::nullopt;
+    return unit;
+  };
+  std::string fixed;
+  fixed.reserve(body.size());
+  std::size_t at = 0;
+  while (at < body.size()) {
+    if (const auto unit = unit_at(at); unit && *unit >= 0xd800 && *unit < 0xe000) {
+      const auto next = unit_at(at + kEscapeBytes);
+      const bool is_pair = *unit < 0xdc00 && next && *next >= 0xdc00 && *next < 0xe000;
+      fixed += is_pair ? body.substr(at, 2 * kEscapeBytes) : kReplacement;
+      at += (is_pair ? 2 : 1) * kEscapeBytes;
+    } else if (body[at] == '\\') {
+      fixed += body.substr(at, 2);
+      at += 2;
+    } else {
+      const std::size_t bytes = first_character(body.substr(at)).bytes;
+      fixed += bytes == 0 ? kReplacement : body.substr(at, bytes);
+      at += std::max<std::size_t>(bytes, 1);
+    }
+  }
+  return fixed;
 }
 
 std::optional<std::string> text_in(const element& value) {
@@ -126,6 +163,14 @@ class Fields {
     return text(name).value_or(fallback);
   }
 
+  // Whatever it is, as it was written.
+  std::optional<std::string> any_text(std::string_view name) {
+    const std::optional<element> value = find(name);
+    if (!value) return std::nullopt;
+    std::optional<std::string> text = text_in(*value);
+    return text ? std::move(text) : simdjson::minify(*value);
+  }
+
   // The time of a trigger, under either of its names.
   std::int64_t log_time() {
     const std::optional<std::int64_t> old_name = number("logDateTim");
@@ -151,15 +196,15 @@ BlockStrategy block_of(const std::string& word) {
 
 Result<RunResult> result_of(const element& value) {
   Fields fields(value);
-  RunResult result{.log_id = fields.needed_number("logId"), .log_time_ms = fields.log_time()};
+  RunResult result{.log_id = fields.needed_number("logId")};
   const std::optional<std::int64_t> code = fields.number("handleCode");
   if (code) {
     result.code = *code;
-    result.message = fields.text("handleMsg");
+    result.message = fields.any_text("handleMsg");
   } else if (const std::optional<element> nested = fields.find("executeResult")) {
     Fields inner(*nested);
     result.code = inner.needed_number("code");
-    result.message = inner.text("msg");
+    result.message = inner.any_text("msg");
     result = CARILLON_TRY(inner.end(std::move(result)));
   } else {
     (void)fields.needed_number("handleCode");  // Only for its error.
@@ -250,7 +295,9 @@ Result<ManagedJob> read_managed_job(std::string_view body) {
 
 Result<ResultList> read_results(std::string_view body) {
   Document document;
-  element root = CARILLON_TRY(Document::parse(document, body));
+  Result<element> parsed = Document::parse(document, body);
+  if (!parsed.ok()) parsed = Document::parse(document, repaired(body));
+  element root = CARILLON_TRY(std::move(parsed));
   if (root.is_object()) {
     Fields fields(root);
     const std::optional<element> list = fields.find("callbackList");

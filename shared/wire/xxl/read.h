@@ -31,7 +31,8 @@ struct ResultList {
   std::size_t refused = 0;
   std::string why{};
 };
-// An array, or an object with a callbackList.
+// An array, or an object with a callbackList. Of a time nothing is read, and a message may be
+// anything; what is no character is U+FFFD.
 Result<ResultList> read_results(std::string_view body);
 
 // A reply without a code, one that is no object and one that is no JSON are refused, and quoted.

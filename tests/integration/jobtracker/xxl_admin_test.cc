@@ -144,7 +144,7 @@ TEST(XxlAdmin, TakesTheEndOfARegistration) {
 }
 
 TEST(XxlAdmin, TakesResultsInEveryDialect) {
-  const RunResult expected{.log_id = 8812, .log_time_ms = 5, .code = 200, .message = "rows=14"};
+  const RunResult expected{.log_id = 8812, .code = 200, .message = "rows=14"};
   for (
       const char* body :
       {R"([{"logId":8812,"logDateTim":5,"executeResult":{"code":200,"msg":"rows=14"}}])",

@@ -88,17 +88,12 @@ TEST(ReadResults, TakesEveryDialect) {
   const auto both = read_results(
       R"([{"logId":1,"handleCode":500,"handleMsg":"x","executeResult":{"code":200}}])");
   ASSERT_TRUE(a.ok() && b.ok() && d.ok() && both.ok());
-  EXPECT_THAT(a.value().results,
-              ElementsAre(RunResult{.log_id = 8812, .log_time_ms = 1719999000000, .code = 200}));
-  EXPECT_THAT(
-      b.value().results,
-      ElementsAre(
-          RunResult{
-              .log_id = 8812, .log_time_ms = 1719999000000, .code = 200, .message = "rows=14"},
-          RunResult{.log_id = 8813, .log_time_ms = 1719999000000, .code = 502}));
+  EXPECT_THAT(a.value().results, ElementsAre(RunResult{.log_id = 8812, .code = 200}));
+  EXPECT_THAT(b.value().results,
+              ElementsAre(RunResult{.log_id = 8812, .code = 200, .message = "rows=14"},
+                          RunResult{.log_id = 8813, .code = 502}));
   EXPECT_THAT(d.value().results,
-              ElementsAre(RunResult{
-                  .log_id = 8812, .log_time_ms = 1719999000000, .code = 500, .message = "no"}));
+              ElementsAre(RunResult{.log_id = 8812, .code = 500, .message = "no"}));
   EXPECT_THAT(both.value().results,
               ElementsAre(RunResult{.log_id = 1, .code = 500, .message = "x"}));
 }
@@ -111,6 +106,41 @@ TEST(ReadResults, TakesTheOthersWhereSomeMakeNoSense) {
   EXPECT_THAT(list.value().results, ElementsAre(RunResult{.log_id = 2, .code = 200}));
   EXPECT_EQ(list.value().refused, 5U);
   EXPECT_EQ(list.value().why, "handleCode is missing");
+}
+
+TEST(ReadResults, TakesAnyTimeAndAnyMessage) {
+  const auto list = read_results(
+      R"([{"logId":1,"logDateTim":"2026-01-01 00:00:00","handleCode":200,"handleMsg":{"rows": 14}},)"
+      R"({"logId":2,"logDateTime":{},"handleCode":200,"handleMsg":["a", null]},)"
+      R"({"logId":3,"handleCode":500,"handleMsg":1.5},{"logId":4,"handleCode":500,"handleMsg":null},)"
+      R"({"logId":5,"executeResult":{"code":200,"msg":{"a":true}}}])");
+  ASSERT_TRUE(list.ok()) << list.error().message;
+  EXPECT_EQ(list.value().refused, 0U);
+  EXPECT_THAT(list.value().results,
+              ElementsAre(RunResult{.log_id = 1, .message = R"({"rows":14})"},
+                          RunResult{.log_id = 2, .message = R"(["a",null])"},
+                          RunResult{.log_id = 3, .code = 500, .message = "1.5"},
+                          RunResult{.log_id = 4, .code = 500},
+                          RunResult{.log_id = 5, .message = R"({"a":true})"}));
+}
+
+TEST(ReadResults, ReplacesWhatIsNoCharacter) {
+  struct Case {
+    const char* message;
+    const char* expected;
+  };
+  for (const auto& [message, expected] :
+       {Case{R"(bad \udce9 name)", "bad \uFFFD name"}, Case{R"(\ud83d)", "\uFFFD"},
+        Case{R"(\uD83D\n)", "\uFFFD\n"}, Case{R"(\ud83d\ud83d\ude00)", "\uFFFD\U0001F600"},
+        Case{R"(\ude00\ud83d)", "\uFFFD\uFFFD"}, Case{R"(\\udce9 \udce9)", "\\udce9 \uFFFD"},
+        Case{"cut \xe4\xb8", "cut \uFFFD\uFFFD"}, Case{"\xff\xc3\xa9", "\uFFFD\u00E9"}}) {
+    SCOPED_TRACE(message);
+    const auto list = read_results(std::string{R"([{"logId":1,"handleCode":200,"handleMsg":")"} +
+                                   message + R"("},{"logId":2,"handleCode":500}])");
+    ASSERT_TRUE(list.ok()) << list.error().message;
+    EXPECT_THAT(list.value().results, ElementsAre(RunResult{.log_id = 1, .message = expected},
+                                                  RunResult{.log_id = 2, .code = 500}));
+  }
 }
 
 TEST(ReadResults, RefusesWhatIsNoListOfResults) {
