@@ -26,19 +26,26 @@ constexpr std::size_t kAddressBytesMax = 512;
 Error refused(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
 // Clients put the path behind an address that may end in a slash.
-std::string_view without_double_slash(std::string_view target) {
-  while (target.starts_with("//")) target.remove_prefix(1);
-  return target;
+std::string with_single_slashes(std::string_view path) {
+  std::string single;
+  for (const char c : path) {
+    if (c != '/' || !single.ends_with('/')) single += c;
+  }
+  return single;
 }
 
-std::optional<std::string_view> path_below_root(std::string_view target) {
-  target = without_double_slash(target.substr(0, target.find('?')));
+std::optional<std::string> path_below_root(std::string_view target) {
+  const std::string path = with_single_slashes(target.substr(0, target.find('?')));
   for (const std::string_view root : {kRoot, kOldRoot}) {
     // "/api" alone is an empty path.
-    if (target == root.substr(0, root.size() - 1)) return std::string_view{};
-    if (target.starts_with(root)) return target.substr(root.size());
+    if (path == root.substr(0, root.size() - 1)) return std::string{};
+    if (path.starts_with(root)) return path.substr(root.size());
   }
   return std::nullopt;
+}
+
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
 std::string header(const net::HttpCall& call, std::string_view name) {
@@ -129,7 +136,7 @@ void XxlAdmin::call(const net::HttpCall& call, const net::HttpResponder& respond
     refusals_.add(call.peer, why);
     answer(responder, failure(why));
   };
-  const std::string_view path = path_below_root(call.target).value_or("");
+  const std::string path = path_below_root(call.target).value_or("");
   if (const auto why = refusal_of(call, path)) return refuse(*why);
   Result<std::optional<Request>> request = read(call, path);
   if (!request.ok()) return refuse(request.error().message);
@@ -152,7 +159,7 @@ std::optional<std::string> XxlAdmin::refusal_of(const net::HttpCall& call,
   if (path.empty() && wire::xxl::is_hessian(call.body))
     return std::string{wire::xxl::kSpeaksHessian};
   if (path.empty()) return "invalid request, uri-mapping empty.";
-  if (call.body.empty()) return "invalid request, requestBody empty.";
+  if (is_blank(call.body)) return "invalid request, requestBody empty.";
   if (!config_.closed.empty()) return config_.closed;
   // Who names an app may have its token, which the loop knows.
   const bool may_be_let_in = config_.tokens.empty() || has_common_token(call) ||

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -20,11 +21,18 @@ bool is_metadata_v4(std::uint32_t address) {
 bool is_metadata_v6(const in6_addr& address) {
   constexpr std::array<std::uint8_t, 16> kAmazon{0xFD, 0x00, 0x0E, 0xC2, 0, 0, 0,    0,
                                                  0,    0,    0,    0,    0, 0, 0x02, 0x54};
+  // What stands before an address of version 4: mapped, compatible, and of NAT64 and 6to4 gateways.
+  constexpr std::array<std::uint8_t, 12> kNat64{0x00, 0x64, 0xFF, 0x9B};
+  constexpr std::array<std::uint8_t, 2> k6to4{0x20, 0x02};
   const auto* const bytes = static_cast<const std::uint8_t*>(address.s6_addr);
-  if (IN6_IS_ADDR_V4MAPPED(&address)) {
-    return is_metadata_v4(std::uint32_t{bytes[12]} << 24U | std::uint32_t{bytes[13]} << 16U |
-                          std::uint32_t{bytes[14]} << 8U | std::uint32_t{bytes[15]});
-  }
+  const auto v4_at = [&](std::size_t at) {
+    return std::uint32_t{bytes[at]} << 24U | std::uint32_t{bytes[at + 1]} << 16U |
+           std::uint32_t{bytes[at + 2]} << 8U | std::uint32_t{bytes[at + 3]};
+  };
+  const bool ends_in_v4 = IN6_IS_ADDR_V4MAPPED(&address) || IN6_IS_ADDR_V4COMPAT(&address) ||
+                          std::equal(kNat64.begin(), kNat64.end(), bytes);
+  if (ends_in_v4) return is_metadata_v4(v4_at(12));
+  if (std::equal(k6to4.begin(), k6to4.end(), bytes)) return is_metadata_v4(v4_at(2));
   return IN6_IS_ADDR_LINKLOCAL(&address) || std::equal(kAmazon.begin(), kAmazon.end(), bytes);
 }
 

@@ -245,7 +245,7 @@ class Harm(LiarTest):
             self.assertEqual(status, 200)
             self.assertIn(why, text)
         for address in ("http://169.254.169.254/latest/meta-data/", "http://[fe80::1]/", "http://2852039166/",
-                        "http://100.100.100.200/", "file:///etc/passwd", "http://user@10.0.0.1/",
+                        "http://100.100.100.200/", "http://[64:ff9b::a9fe:a9fe]/", "http://[::169.254.169.254]/", "file:///etc/passwd", "http://user@10.0.0.1/",
                         "http://10.0.0.1/\r\nX: y"):
             self.assertEqual(self.register(address)["code"], 500, address)
         for _ in range(300):

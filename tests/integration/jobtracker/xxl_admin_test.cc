@@ -125,7 +125,8 @@ std::string message_of(const net::HttpReply& reply) {
 
 TEST(XxlAdmin, TakesARegistrationOnBothRoots) {
   for (const char* path :
-       {"/api/registry", "/xxl-job-admin/api/registry", "//api/registry", "/api/registry?x=1"}) {
+       {"/api/registry", "/xxl-job-admin/api/registry", "//api/registry", "/api/registry?x=1",
+        "/xxl-job-admin//api/registry", "//xxl-job-admin///api//registry"}) {
     SCOPED_TRACE(path);
     Admin a;
     const auto reply = a.post(path, kRegistration);
@@ -314,6 +315,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "it speaks Hessian (xxl-job before 2.2), which is not supported"},
         RefusedCall{"/xxl-job-admin/api", "c\x02m", "update xxl-job-core"},
         RefusedCall{"/api/registry", "", "invalid request, requestBody empty."},
+        RefusedCall{"/api/registry", " \r\n\t", "invalid request, requestBody empty."},
         RefusedCall{"/api/nope", "{}", "invalid request, uri-mapping(nope) not found."},
         RefusedCall{"/api/registry", "{", "openapi invoke error: the body is no JSON"},
         RefusedCall{"/api/callback", "7", "openapi invoke error: the results are no JSON array"},
@@ -406,6 +408,7 @@ TEST(XxlAdmin, KnowsWhatIsMeantForIt) {
   EXPECT_TRUE(XxlAdmin::is_target("/api/registry"));
   EXPECT_TRUE(XxlAdmin::is_target("/api"));
   EXPECT_TRUE(XxlAdmin::is_target("/xxl-job-admin/api/callback"));
+  EXPECT_TRUE(XxlAdmin::is_target("/xxl-job-admin//api/callback"));
   EXPECT_FALSE(XxlAdmin::is_target("/apis"));
   EXPECT_FALSE(XxlAdmin::is_target("/metrics"));
   EXPECT_FALSE(XxlAdmin::is_target("/xxl-job-admin/"));
