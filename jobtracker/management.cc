@@ -24,16 +24,6 @@ Error refusal_in(const wire::Message& answer) {
   return {ErrorCode::kUnavailable, "the answer makes no sense"};
 }
 
-std::vector<std::string> parts_of(std::string_view list) {
-  std::vector<std::string> parts;
-  while (!list.empty()) {
-    const std::size_t comma = std::min(list.find(','), list.size());
-    if (comma > 0) parts.emplace_back(list.substr(0, comma));
-    list.remove_prefix(std::min(comma + 1, list.size()));
-  }
-  return parts;
-}
-
 // 0: of another origin.
 std::int64_t number_in(std::string_view task_id) {
   if (!task_id.starts_with(kPrefix)) return 0;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "shared/job/run_words.h"
 #include "shared/wire/spec_words.h"
@@ -14,6 +15,10 @@ namespace {
 using std::chrono::seconds;
 
 constexpr Duration kRetryAfter = seconds{10};  // about when xxl-job tries again
+
+// A fire that was missed.
+constexpr wire::Words<MisfirePolicy, 2> kMisfireWords{
+    {{"DO_NOTHING", MisfirePolicy::kSkip}, {"FIRE_ONCE_NOW", MisfirePolicy::kFireOnce}}};
 
 Error wrong(const std::string& field, const std::string& value, const std::string& must) {
   return {ErrorCode::kInvalidArgument, field + " is '" + value + "', must be " + must};
@@ -62,7 +67,32 @@ Result<Run> run_of(const wire::xxl::ManagedJob& job, const JobSpec* before) {
   return wrong("glueType", job.glue_type, "BEAN or a kind of script, as GLUE_SHELL");
 }
 
+Result<std::vector<std::string>> alarm_of(const std::string& list) {
+  std::vector<std::string> recipients;
+  for (std::string& address : parts_of(list)) {
+    if (const Status valid = check_alarm_recipient(address); !valid.ok())
+      return valid.error().with_context("alarmEmail");
+    if (std::find(recipients.begin(), recipients.end(), address) == recipients.end())
+      recipients.push_back(std::move(address));
+  }
+  return recipients;
+}
+
 }  // namespace
+
+std::vector<std::string> parts_of(std::string_view list) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  std::vector<std::string> parts;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    const std::string_view part = list.substr(0, comma);
+    const std::size_t begin = part.find_first_not_of(kBlanks);
+    if (begin != std::string_view::npos)
+      parts.emplace_back(part.substr(begin, part.find_last_not_of(kBlanks) - begin + 1));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return parts;
+}
 
 Result<JobSpec> managed_spec(const wire::xxl::ManagedJob& job, const std::string& group,
                              const JobSpec* before) {
@@ -72,6 +102,7 @@ Result<JobSpec> managed_spec(const wire::xxl::ManagedJob& job, const std::string
   spec.dispatch = Dispatch::kPush;
   spec.description = job.name;
   spec.owner = job.author;
+  if (job.alarm_email) spec.alarm = CARILLON_TRY(alarm_of(*job.alarm_email));
   spec.schedule = CARILLON_TRY(schedule_of(job));
   spec.run = CARILLON_TRY(run_of(job, before));
   spec.payload = job.param.value_or("");
@@ -81,7 +112,7 @@ Result<JobSpec> managed_spec(const wire::xxl::ManagedJob& job, const std::string
       choice("executorBlockStrategy", job.block, wire::kBlockWords, Block::kSerialExecution));
   spec.overlap = wire::overlap_of(spec.push.block);
   spec.misfire.policy =
-      job.misfire == "FIRE_ONCE_NOW" ? MisfirePolicy::kFireOnce : MisfirePolicy::kSkip;
+      CARILLON_TRY(choice("misfireStrategy", job.misfire, kMisfireWords, MisfirePolicy::kSkip));
   spec.timeout = seconds{std::clamp<std::int64_t>(job.timeout_s, 0, INT32_MAX)};
   spec.retries.max = static_cast<int>(std::clamp<std::int64_t>(job.retries, 0, INT32_MAX));
   spec.retries.base = kRetryAfter;

@@ -84,8 +84,9 @@ struct ManagedJob {
   std::int64_t id = 0;
   std::string name{};
   std::string author{};
-  std::string schedule_type{};  // NONE, CRON, FIX_RATE
-  std::string schedule_conf{};  // a cron expression, or seconds
+  std::optional<std::string> alarm_email{};  // with commas between
+  std::string schedule_type{};               // NONE, CRON, FIX_RATE
+  std::string schedule_conf{};               // a cron expression, or seconds
   std::string misfire{};
   std::string route{};
   std::string handler{};

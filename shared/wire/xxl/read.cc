@@ -277,6 +277,7 @@ Result<ManagedJob> read_managed_job(std::string_view body) {
   job.id = fields.number("id", 0);
   job.name = fields.text("name", "");
   job.author = fields.text("author", "");
+  job.alarm_email = fields.text("alarmEmail");
   job.schedule_type = fields.text("scheduleType", "");
   job.schedule_conf = fields.text("scheduleConf", "");
   job.misfire = fields.text("misfireStrategy", "");

@@ -6,27 +6,32 @@
 namespace carillon::jobtracker {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using wire::xxl::ManagedJob;
 
 TEST(ManagedSpec, IsAPushJobWithWhatXxlJobSays) {
-  const auto spec = managed_spec({.name = "Import",
-                                  .author = "ann",
-                                  .schedule_type = "CRON",
-                                  .schedule_conf = "0 0 2 * * ?",
-                                  .misfire = "FIRE_ONCE_NOW",
-                                  .route = "ROUND",
-                                  .handler = "import",
-                                  .param = "day=1",
-                                  .block = "COVER_EARLY",
-                                  .timeout_s = 5,
-                                  .retries = 2,
-                                  .glue_type = "BEAN"},
-                                 "billing");
+  const auto spec =
+      managed_spec({.name = "Import",
+                    .author = "ann",
+                    .alarm_email = "ann@example.com, ,bob@example.com,ann@example.com",
+                    .schedule_type = "CRON",
+                    .schedule_conf = "0 0 2 * * ?",
+                    .misfire = "FIRE_ONCE_NOW",
+                    .route = "ROUND",
+                    .handler = "import",
+                    .param = "day=1",
+                    .block = "COVER_EARLY",
+                    .timeout_s = 5,
+                    .retries = 2,
+                    .glue_type = "BEAN"},
+                   "billing");
   ASSERT_TRUE(spec.ok()) << spec.error().message;
   EXPECT_EQ(spec.value().group, "billing");
   EXPECT_EQ(spec.value().description, "Import");
   EXPECT_EQ(spec.value().owner, "ann");
+  EXPECT_THAT(spec.value().alarm, ElementsAre("ann@example.com", "bob@example.com"));
   EXPECT_EQ(spec.value().dispatch, Dispatch::kPush);
   EXPECT_EQ(spec.value().schedule.cron, "0 0 2 * * ?");
   EXPECT_EQ(spec.value().run.handler, "import");
@@ -67,6 +72,17 @@ TEST(ManagedSpec, KeepsTheScriptAndTheChildrenOfWhatItChanges) {
   EXPECT_EQ(spec.value().description, "New");
 }
 
+TEST(ManagedSpec, KeepsTheAlarmsOfWhatItChangesUnlessOthersAreGiven) {
+  JobSpec before;
+  before.alarm = {"http://hooks.example/1"};
+  const auto kept = managed_spec({.handler = "x"}, "billing", &before);
+  ASSERT_TRUE(kept.ok()) << kept.error().message;
+  EXPECT_EQ(kept.value().alarm, before.alarm);
+  const auto none = managed_spec({.alarm_email = "", .handler = "x"}, "billing", &before);
+  ASSERT_TRUE(none.ok()) << none.error().message;
+  EXPECT_THAT(none.value().alarm, IsEmpty());
+}
+
 struct RefusedJob {
   ManagedJob job;
   const char* why;
@@ -82,14 +98,16 @@ TEST_P(ManagedSpecRefusal, NamesTheField) {
 
 INSTANTIATE_TEST_SUITE_P(
     Jobs, ManagedSpecRefusal,
-    ::testing::Values(RefusedJob{{.schedule_type = "FIX_DELAY", .handler = "x"}, "scheduleType"},
-                      RefusedJob{
-                          {.schedule_type = "FIX_RATE", .schedule_conf = "1x", .handler = "x"},
-                          "scheduleConf is '1x'"},
-                      RefusedJob{{}, "executorHandler"},
-                      RefusedJob{{.route = "NEAREST", .handler = "x"}, "executorRouteStrategy"},
-                      RefusedJob{{.handler = "x", .block = "x"}, "executorBlockStrategy"},
-                      RefusedJob{{.glue_type = "GLUE_COBOL"}, "glueType"}));
+    ::testing::Values(
+        RefusedJob{{.schedule_type = "FIX_DELAY", .handler = "x"}, "scheduleType"},
+        RefusedJob{{.schedule_type = "FIX_RATE", .schedule_conf = "1x", .handler = "x"},
+                   "scheduleConf is '1x'"},
+        RefusedJob{{}, "executorHandler"},
+        RefusedJob{{.misfire = "NONSENSE", .handler = "x"}, "misfireStrategy is 'NONSENSE'"},
+        RefusedJob{{.alarm_email = "ann@example.com,nobody", .handler = "x"}, "alarmEmail: "},
+        RefusedJob{{.route = "NEAREST", .handler = "x"}, "executorRouteStrategy"},
+        RefusedJob{{.handler = "x", .block = "x"}, "executorBlockStrategy"},
+        RefusedJob{{.glue_type = "GLUE_COBOL"}, "glueType"}));
 
 }  // namespace
 }  // namespace carillon::jobtracker

@@ -152,7 +152,7 @@ TEST(ReadResults, RefusesWhatIsNoListOfResults) {
 
 TEST(ReadManagedJob, TakesWhatIsGiven) {
   const auto job = read_managed_job(
-      R"({"id":12,"jobGroup":3,"name":"Import","author":"ann","alarmEmail":null,)"
+      R"({"id":12,"jobGroup":3,"name":"Import","author":"ann","alarmEmail":"a@b",)"
       R"("scheduleType":"CRON","scheduleConf":"0 0 2 * * ?","misfireStrategy":"DO_NOTHING",)"
       R"("executorRouteStrategy":"ROUND","executorHandler":"import","executorParam":"x",)"
       R"("executorBlockStrategy":"COVER_EARLY","executorTimeout":5,"executorFailRetryCount":2,)"
@@ -161,6 +161,7 @@ TEST(ReadManagedJob, TakesWhatIsGiven) {
   EXPECT_EQ(job.value(), (ManagedJob{.id = 12,
                                      .name = "Import",
                                      .author = "ann",
+                                     .alarm_email = "a@b",
                                      .schedule_type = "CRON",
                                      .schedule_conf = "0 0 2 * * ?",
                                      .misfire = "DO_NOTHING",
