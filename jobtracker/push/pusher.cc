@@ -39,7 +39,7 @@ Pusher::Pusher(PusherConfig config, Catalog& catalog, const Ownership& ownership
       outside_(std::move(outside)),
       choice_(catalog, executors, random),
       inbox_(ownership, batcher, ids, clock, [this](ExecutorResults told, OnStored done) {
-        results(std::move(told), std::move(done));
+        take_results(std::move(told), std::move(done));
       }) {}
 
 void Pusher::start(const StartAnswer& found) {

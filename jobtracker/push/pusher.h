@@ -76,6 +76,7 @@ class Pusher {
 
   // A message for the session of an executor group.
   void take(const Worker& worker, const wire::Message& message);
+  // What an executor told this job tracker.
   void results(ExecutorResults results, OnStored done);
   // Of which group the run is; where another job tracker knows that, each of which it may be.
   std::vector<GroupId> groups_of_run(std::int64_t log_id) const;
@@ -143,6 +144,7 @@ class Pusher {
   void call_next(Job& job, Run& run, const std::string& why);
 
   void replace_run(Job& job, Run& run, std::vector<std::string> order);
+  void take_results(ExecutorResults results, OnStored done);
   void note_late(std::int64_t log_id, std::int32_t code);
   void confirm_late(OnStored told);
   void end_run(Job& job, Run& run, std::int32_t code, std::string message, OnStored done = {});

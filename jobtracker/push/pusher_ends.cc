@@ -56,6 +56,12 @@ class Answer {
 // ---- results ----
 
 void Pusher::results(ExecutorResults results, OnStored done) {
+  inbox_.after_others([this, results = std::move(results), done = std::move(done)]() mutable {
+    take_results(std::move(results), std::move(done));
+  });
+}
+
+void Pusher::take_results(ExecutorResults results, OnStored done) {
   auto answer = std::make_shared<Answer>(std::move(done));
   const auto told = [answer](const Status& status) { answer->stored(status); };
   answer->expect();  // Until all were looked at.

@@ -25,12 +25,18 @@ class ResultInbox {
   ResultInbox(const Ownership& ownership, Batcher& batcher, IdSource& ids, SchedulingClock& clock,
               Take take);
 
+  // Calls `then` once what others were told before now is taken, so that the first result counts
+  // whomever it was told; at once where there are no others.
+  void after_others(std::function<void()> then);
   // For another job tracker.
   void put(std::vector<wire::xxl::RunResult> results, OnStored done);
   // Called about each half second: takes what others have stored for this one.
   void run_once();
 
  private:
+  void read();
+  void take_all(std::vector<ExecutorResult> rows);
+
   const Ownership& ownership_;
   Batcher& batcher_;
   IdSource& ids_;
@@ -40,6 +46,7 @@ class ResultInbox {
   bool may_have_some_ = true;
   bool is_reading_ = false;
   std::set<std::int64_t> under_way_;
+  std::vector<std::function<void()>> after_next_;  // for the next reading
 };
 
 }  // namespace carillon::jobtracker

@@ -412,6 +412,26 @@ TEST(Push, AResultThatAnotherJobTrackerWasToldEndsTheRun) {
   EXPECT_THAT(test.bundle.tables().executor_results, IsEmpty());
 }
 
+TEST(Push, AResultThatAnotherJobTrackerWasToldBeforeCounts) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  one.is_silent = true;
+  one.run_time = minutes{1};
+  test.submit(pushed("orders"));
+  test.bundle.run_for(seconds{1});
+  ClusterView view{.trackers = {{.session = SessionId{1}}, {.session = SessionId{2}}},
+                   .proven = test.bundle.clock.steady_now()};
+  test.bundle.tracker().on_cluster(view);
+  const std::int64_t log_id = one.calls.at(0).log_id;
+  Batch batch;
+  batch.operations.emplace_back(
+      PutExecutorResult{{.id = 1, .log_id = log_id, .code = 500, .message = "told another"}});
+  ASSERT_TRUE(std::holds_alternative<Committed>(test.bundle.database.apply(batch)));
+  ASSERT_TRUE(test.tell({{.log_id = log_id, .code = 200, .message = "told the owner"}}).ok());
+  ASSERT_TRUE(test.has_ended("orders", seconds{2}));
+  EXPECT_EQ(test.bundle.log("orders")[0].message, "told another");
+}
+
 // ---- restarts ----
 
 TEST(Push, ARunGoesOnOverARestartAndIsNotCalledAgain) {
