@@ -8,9 +8,10 @@ Verb declare_groups_add() {
   return {.name = "groups add",
           .summary = "List xxl-job executors of a group by hand",
           .description =
-              "Executors that register themselves need not be listed. Those listed, and no others, "
-              "stay in service without registering. A group of task trackers makes itself when the "
-              "first one comes.",
+              "Executors that register themselves need not be listed. A group that has a list is "
+              "called at its addresses only, in their order, whoever registers; the list replaces "
+              "the one before, and without an address who registers is called again. A group of "
+              "task trackers makes itself when the first one comes.",
           .options = {{.name = "executor",
                        .kind = OptionKind::kSwitch,
                        .help = "The group is one of xxl-job executors."},

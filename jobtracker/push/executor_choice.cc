@@ -20,11 +20,8 @@ void ExecutorChoice::start(const std::vector<RouteRow>& rows, std::vector<Operat
 }
 
 std::vector<std::string> ExecutorChoice::all_for(const PushedJob& job) const {
+  if (job.push.addresses.empty()) return executors_.addresses(job.group);
   std::vector<std::string> addresses;
-  if (job.push.addresses.empty()) {
-    for (const auto& [address, row] : executors_.members(job.group)) addresses.push_back(address);
-    return addresses;
-  }
   for (const std::string& address : job.push.addresses) {
     if (executors_.find(job.group, address) != nullptr) addresses.push_back(address);
   }

@@ -28,7 +28,7 @@ class ExecutorChoice {
   // What routes remembered before a restart; removes what nobody needs any more.
   void start(const std::vector<RouteRow>& rows, std::vector<Operation>& operations);
 
-  // Those in service that a job may be called at, in the order of their addresses.
+  // Those in service that a job may be called at, in the order in which they are called in turn.
   std::vector<std::string> all_for(const PushedJob& job) const;
   // In the order of its route, with what that remembers of it to be stored. Requires: one of
   // CONSISTENT_HASH and the like, which asks nobody before.

@@ -69,6 +69,10 @@ void ExecutorRegistry::take(ExecutorRegistration registration, OnStored done) {
                     });
       return;
     }
+    if (executors_.are_listed(group) && (known == nullptr || !known->is_manual)) {
+      note_unlisted(group, registration.address);
+      return done({});
+    }
     if (known == nullptr) {
       if (executors_.members(group).size() >= kAddressesMax) {
         return done(Error{ErrorCode::kLimit, "there are " + std::to_string(kAddressesMax) +
@@ -91,17 +95,22 @@ void ExecutorRegistry::add(GroupId group, const std::vector<std::string>& addres
   operations.emplace_back(PutExecutorGroup{
       {.group = group, .token = std::move(token).value_or(executors_.token(group))}});
   for (const auto& [address, row] : executors_.members(group)) {
-    const bool is_listed =
-        std::find(addresses.begin(), addresses.end(), address) != addresses.end();
-    if (!row.is_manual || is_listed) continue;
-    ExecutorRow left = row;
-    left.is_manual = false;
-    operations.emplace_back(PutExecutor{std::move(left)});
+    if (std::find(addresses.begin(), addresses.end(), address) != addresses.end()) continue;
+    if (!addresses.empty()) {
+      operations.emplace_back(RemoveExecutor{.group = group, .address = address});
+    } else if (row.is_manual) {
+      ExecutorRow left = row;  // It may be one that registers.
+      left.is_manual = false;
+      left.place = 0;
+      operations.emplace_back(PutExecutor{std::move(left)});
+    }
   }
+  std::int32_t place = 0;
   for (const std::string& address : addresses) {
     const ExecutorRow* known = executors_.find(group, address);
     ExecutorRow row = known != nullptr ? *known : ExecutorRow{.group = group, .address = address};
     row.is_manual = true;
+    row.place = ++place;
     operations.emplace_back(PutExecutor{std::move(row)});
   }
   batcher_.post_unit(
@@ -113,6 +122,7 @@ void ExecutorRegistry::add(GroupId group, const std::vector<std::string>& addres
         const GroupId of = std::get<PutExecutorGroup>(stored.front()).row.group;
         for (Operation& operation : stored) {
           if (auto* put_one = std::get_if<PutExecutor>(&operation)) put(std::move(put_one->row));
+          if (auto* gone = std::get_if<RemoveExecutor>(&operation)) remove(of, gone->address);
         }
         on_change_(of, {});
         done({});
@@ -160,6 +170,14 @@ void ExecutorRegistry::put(ExecutorRow row) {
   const std::string address = row.address;
   executors_.put(std::move(row));
   on_change_(group, address);
+}
+
+// As under xxl-job whoever registers in such a group is told that all is well, and not called.
+void ExecutorRegistry::note_unlisted(GroupId group, const std::string& address) {
+  const bool is_new = unlisted_.size() < kAddressesMax && unlisted_.emplace(group, address).second;
+  if (!is_new) return;
+  log_.warn("an executor registered that is not on its group's list: it is not called", "group",
+            group.value, "address", address);
 }
 
 // Out of rhythm: whoever registers there now may not know what ran there before.

@@ -42,8 +42,8 @@ class ExecutorRegistry {
 
   void start(const StartAnswer& found);
   void take(ExecutorRegistration registration, OnStored done);
-  // By hand: these and no others stay without registering. The token goes with every call; none:
-  // the one that went so far.
+  // By hand: these, in this order, and no others, whoever registers; no address: who registers. The
+  // token goes with every call; none: the one that went so far.
   void add(GroupId group, const std::vector<std::string>& addresses,
            std::optional<std::string> token, OnStored done);
   // The group is one of executors no more, until one registers again.
@@ -64,6 +64,7 @@ class ExecutorRegistry {
   void remove(GroupId group, const std::string& address);
   void forget(GroupId group);
   void note(const ExecutorRow& row);
+  void note_unlisted(GroupId group, const std::string& address);
   void take_all(const ExecutorsAnswer& answer);
 
   ExecutorRegistryConfig config_;
@@ -76,7 +77,8 @@ class ExecutorRegistry {
   std::function<void(GroupId, const std::string&)> on_change_;
   std::function<void(GroupId, const std::string&)> on_doubt_;
   std::map<std::pair<GroupId, std::string>, Rhythm> rhythms_;
-  std::set<std::pair<GroupId, std::string>> leaving_;  // on their way out of the store
+  std::set<std::pair<GroupId, std::string>> unlisted_;  // have registered in vain, and it was said
+  std::set<std::pair<GroupId, std::string>> leaving_;   // on their way out of the store
   WallTime started_at_{};
   WallTime looked_at_{};
   bool is_looking_ = false;

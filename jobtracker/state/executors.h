@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,7 +21,7 @@ constexpr bool is_push_session(SessionId session) { return session.value < 0; }
 // Thread: the loop.
 class Executors {
  public:
-  // By address. What a text sorts before is called before.
+  // By address.
   using Members = std::map<std::string, ExecutorRow>;
 
   void put_group(ExecutorGroup group) {
@@ -49,6 +51,21 @@ class Executors {
     static const Members kNone;
     const auto found = groups_.find(group);
     return found == groups_.end() ? kNone : found->second.members;
+  }
+  // Whether they are listed by hand, and so no others.
+  bool are_listed(GroupId group) const {
+    const Members& all = members(group);
+    return std::any_of(all.begin(), all.end(),
+                       [](const auto& member) { return member.second.is_manual; });
+  }
+  // As they are called in turn: as they are listed, else as texts sort.
+  std::vector<std::string> addresses(GroupId group) const {
+    std::vector<std::pair<std::int32_t, std::string>> places;
+    for (const auto& [address, row] : members(group)) places.emplace_back(row.place, address);
+    std::sort(places.begin(), places.end());
+    std::vector<std::string> addresses;
+    for (auto& [place, address] : places) addresses.push_back(std::move(address));
+    return addresses;
   }
   const ExecutorRow* find(GroupId group, const std::string& address) const {
     const Members& all = members(group);

@@ -25,6 +25,7 @@ struct ExecutorRow {
   bool has_trigger = false;  // takes calls at /trigger, as it did not know /run
   WallTime registered_at{};  // last; epoch: never
   bool is_honest = false;    // has called itself busy, so that its word counts when it says idle
+  std::int32_t place = 0;    // in the list, where it is listed
 
   bool operator==(const ExecutorRow&) const = default;
 };

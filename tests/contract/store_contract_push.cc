@@ -10,8 +10,11 @@ using ::testing::IsEmpty;
 TEST_P(StoreContract, KeepsExecutorsByGroupAndAddress) {
   const ExecutorGroup group{.group = group_, .token = "t\xC3\xB6ken"};
   ExecutorRow first{.group = group_, .address = "http://a:1/", .registered_at = kNow};
-  const ExecutorRow second{
-      .group = group_, .address = "http://A:1/", .is_manual = true, .has_trigger = true};
+  const ExecutorRow second{.group = group_,
+                           .address = "http://A:1/",
+                           .is_manual = true,
+                           .has_trigger = true,
+                           .place = 1000};
   committed({PutExecutorGroup{group}, PutExecutor{first}, PutExecutor{second}});
   const auto known = [this] { return ask<ExecutorsAnswer>(ReadExecutors{}); };
   EXPECT_THAT(known().groups, ElementsAre(group));

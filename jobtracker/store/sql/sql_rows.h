@@ -55,8 +55,8 @@ inline constexpr int kNodeWidth = 8;
 inline constexpr std::string_view kExecutorGroupColumns = "group_id, token";
 inline constexpr int kExecutorGroupWidth = 2;
 inline constexpr std::string_view kExecutorColumns =
-    "group_id, address, manual, has_trigger, registered_us, honest";
-inline constexpr int kExecutorWidth = 6;
+    "group_id, address, manual, has_trigger, registered_us, honest, place";
+inline constexpr int kExecutorWidth = 7;
 inline constexpr std::string_view kPushRunColumns =
     "log_id, group_id, job_id, attempt, shard, shards, address, failures, called_us, code, "
     "message, "

@@ -104,9 +104,10 @@ Status write_executors(WriteContext& context, const OperationIndices& indices) {
   std::set<GroupId> groups;
   for (const std::size_t index : indices) {
     const ExecutorRow& row = context.operation<PutExecutor>(index).row;
-    values.insert(values.end(), {value_of(row.group), Value::of_text(row.address),
-                                 value_of(row.is_manual), value_of(row.has_trigger),
-                                 value_of(row.registered_at), value_of(row.is_honest)});
+    values.insert(values.end(),
+                  {value_of(row.group), Value::of_text(row.address), value_of(row.is_manual),
+                   value_of(row.has_trigger), value_of(row.registered_at), value_of(row.is_honest),
+                   Value::of(std::int64_t{row.place})});
     groups.insert(row.group);
   }
   CARILLON_TRY(replace_rows(context, kExecutorTable, kExecutorColumns, kExecutorWidth, values));

@@ -87,7 +87,7 @@ TEST_F(MysqlStoreTest, DoesNotWatchASessionThatEndedCleanly) {
 TEST_F(MysqlStoreTest, StandsByWhileAnotherJobTrackerWorksAndMigratesNothing) {
   auto first = open(url_);
   ASSERT_TRUE(first.ok()) << first.error().message;
-  run("DELETE FROM lts_schema WHERE version = 13");
+  run("DELETE FROM lts_schema WHERE version = 14");
   looks_max_ = 8;
   std::atomic<bool> stop = false;
   std::thread beating{[&] {
@@ -109,7 +109,7 @@ TEST_F(MysqlStoreTest, StandsByWhileAnotherJobTrackerWorksAndMigratesNothing) {
                   ->query("SELECT MAX(version) FROM lts_schema", {},
                           [&](const sql::Row& row) { version = row.integer(0); })
                   .ok());
-  EXPECT_EQ(version, 12);
+  EXPECT_EQ(version, 13);
 }
 
 TEST_F(MysqlStoreTest, FencesASessionThatHasGoneSilent) {
@@ -276,12 +276,12 @@ TEST_F(MysqlStoreTest, RefusesAWrongPasswordAMissingDatabaseAndAWrongUrl) {
 
 TEST_F(MysqlStoreTest, RefusesANewerSchemaAndChangesNothing) {
   ASSERT_TRUE(open(url_).ok());
-  run("INSERT INTO lts_schema VALUES (14, 0)");
+  run("INSERT INTO lts_schema VALUES (15, 0)");
 
   const auto error = refused(url_);
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(error.message, HasSubstr("has schema 14, this program knows up to 13"));
+  EXPECT_THAT(error.message, HasSubstr("has schema 15, this program knows up to 14"));
 }
 
 TEST_F(MysqlStoreTest, RefusesADatabaseOfLtsAndChangesNothing) {

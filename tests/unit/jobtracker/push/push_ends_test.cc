@@ -268,11 +268,13 @@ TEST(Push, ExecutorsInServiceRegisterAlsoWhenThereIsTooMuchToStore) {
 
 TEST(Push, AGroupHasAsManyExecutorsAsMayBe) {
   Pushed test;
-  wire::Act list{.verb = wire::Verb::kAddExecutors, .group = "app"};
+  int registered = 0;
   for (int i = 1; i <= 1000; ++i) {
-    list.addresses.push_back("http://10.0.1.1:" + std::to_string(i) + "/");
+    const std::string address = "http://10.0.1.1:" + std::to_string(i) + "/";
+    test.bundle.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = address},
+                                      [&](const Status& status) { registered += status.ok(); });
   }
-  test.bundle.act(list);
+  ASSERT_TRUE(test.bundle.run_until([&] { return registered == 1000; }));
   const Status refused = test.register_at(kOne);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kLimit);
@@ -555,6 +557,41 @@ TEST(Push, AGroupIsRemovedOnceItHasNoJobs) {
   test.submit(pushed("again"));
   ASSERT_TRUE(test.has_ended("again"));
   EXPECT_EQ(test.bundle.log("again")[0].state, LogState::kSucceeded);
+}
+
+TEST(Push, AListedGroupIsCalledInTheOrderOfItsListAndNobodyElseIs) {
+  Pushed test;
+  test.executor(kThree);  // before there is a list
+  for (const std::string& address : {kOne, kTwo}) test.bundle.executors.add(address);
+  const auto list = [&](std::vector<std::string> addresses) {
+    wire::Act act{.verb = wire::Verb::kAddExecutors, .group = "app"};
+    act.addresses = std::move(addresses);
+    return test.bundle.act(std::move(act));
+  };
+  ASSERT_TRUE(std::holds_alternative<wire::Acted>(list({kTwo, kOne})));
+  ASSERT_TRUE(test.register_at(kThree).ok()) << "under xxl-job it is answered, and not called";
+  ASSERT_TRUE(test.register_at(kOne).ok());
+  for (const char* task : {"before", "after"}) {
+    SCOPED_TRACE(task);
+    JobSpec shards = pushed(std::string{"shards-"} + task, Route::kShardingBroadcast);
+    test.submit(std::move(shards));
+    test.submit(pushed(task));
+    ASSERT_TRUE(test.has_ended(task));
+    EXPECT_EQ(test.bundle.log(task)[0].node, kTwo) << "it is the first of the list";
+    ASSERT_TRUE(test.has_ended(std::string{"shards-"} + task));
+    test.bundle.restart_after(seconds{1});
+    test.bundle.run_for(seconds{1});
+  }
+  EXPECT_EQ(test.calls_of(kThree), 0U);
+
+  // Without a list who registers is called.
+  ASSERT_TRUE(std::holds_alternative<wire::Acted>(list({})));
+  ASSERT_TRUE(test.register_at(kThree).ok());
+  test.bundle.run_for(minutes{2});
+  ASSERT_TRUE(test.register_at(kThree).ok());
+  test.submit(pushed("registered"));
+  ASSERT_TRUE(test.has_ended("registered"));
+  EXPECT_EQ(test.bundle.log("registered")[0].node, kThree);
 }
 
 TEST(Push, ATriggerMayNameTheExecutor) {

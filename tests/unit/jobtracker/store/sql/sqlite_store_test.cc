@@ -76,13 +76,13 @@ TEST_F(SqliteStoreTest, RefusesAStoreThatIsOpenAndNamesTheProcess) {
 
 TEST_F(SqliteStoreTest, RefusesANewerSchemaAndChangesNothing) {
   ASSERT_TRUE(open().ok());
-  ASSERT_TRUE(connect()->execute("INSERT INTO lts_schema VALUES (14, 0)", {}).ok());
+  ASSERT_TRUE(connect()->execute("INSERT INTO lts_schema VALUES (15, 0)", {}).ok());
 
   const auto error = refused(path_);
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(error.message, "store sqlite:" + path_ +
-                               " has schema 14, this program knows up to 13: install a newer "
+                               " has schema 15, this program knows up to 14: install a newer "
                                "carillon");
   EXPECT_EQ(text(*connect(), "SELECT COUNT(*) FROM lts_tracker WHERE session_id = 2"), "0");
 }
