@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "jobclient/cli/program.h"
+#include "shared/base/folders.h"
 #include "shared/sql/mysql/mysql_connection.h"
 
 namespace carillon::cli {
@@ -47,6 +48,7 @@ int run(int argc, char** argv) {
   const Environment environment = Environment::of_process();
   const Program program = declare_program();
   const SystemClock clock;
+  const Result<std::string> default_data = state_folder(environment, "jobclient");
   const Surroundings around{
       .program = program,
       .clock = clock,
@@ -56,6 +58,7 @@ int run(int argc, char** argv) {
       .terminal = Terminal::of_process(environment),
       .zone = local_zone(environment),
       .user = user_name(),
+      .state_folder = default_data.ok() ? default_data.value() : "",
       .open_client =
           [](const Configuration& configuration, Surroundings::OnDelivered on_delivered) {
             JobClientOptions options = client_options(configuration);

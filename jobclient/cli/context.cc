@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "jobclient/cli/text_width.h"
+#include "jobclient/submit/stored_submits.h"
 
 namespace carillon::cli {
 
@@ -25,9 +26,22 @@ Result<JobClient*> Context::client_as_it_is() {
 
 Result<JobClient*> Context::client() {
   if (client_) return client_.get();
+  remind_of_refused();
   CARILLON_TRY(client_as_it_is());
-  deliver_stored();
+  // Without a tracker the verb itself says so.
+  (void)client_->flush();
+  tell_delivered();
   return client_.get();
+}
+
+void Context::close_client() {
+  client_.reset();
+  tell_delivered();
+}
+
+std::string Context::data_folder() const {
+  const std::string given = configuration.text("data");
+  return given.empty() ? around.state_folder : given;
 }
 
 std::vector<SubmitAnswer> Context::take_delivered() {
@@ -40,17 +54,29 @@ void Context::say_zone() const {
   err() << "jobclient: times are shown in UTC, " << around.zone.error().message << '\n';
 }
 
-void Context::deliver_stored() {
-  // Without a tracker the verb itself says so.
-  const Result<FlushAnswer> flushed = client_->flush();
+void Context::remind_of_refused() {
+  std::size_t refused = 0;
+  visit_refused_submits(data_folder(), around.clock, [&](const std::vector<SubmitAnswer>& answers) {
+    refused += answers.size();
+    return false;
+  });
+  if (refused == 0) return;
+  err() << "jobclient: stored jobs that were not accepted: " << refused
+        << " (see them with `jobclient flush`)" << std::endl;
+}
+
+void Context::tell_delivered() {
+  std::size_t accepted = 0;
   for (const SubmitAnswer& answer : take_delivered()) {
-    if (answer.status == SubmitStatus::kAccepted) continue;
+    if (answer.status == SubmitStatus::kAccepted) {
+      ++accepted;
+      continue;
+    }
     err() << "jobclient: stored job '" << one_line(answer.task_id) << "' of group '"
-          << one_line(answer.group) << "' was not accepted: " << one_line(answer.reason) << '\n';
+          << one_line(answer.group) << "' was not accepted: " << one_line(answer.reason)
+          << " (kept until `jobclient flush` shows it)\n";
   }
-  if (flushed.ok() && flushed.value().accepted > 0) {
-    err() << "jobclient: stored jobs that were delivered: " << flushed.value().accepted << '\n';
-  }
+  if (accepted > 0) err() << "jobclient: stored jobs that were delivered: " << accepted << '\n';
   err().flush();
 }
 

@@ -31,6 +31,7 @@ struct Surroundings {
   Terminal terminal{};
   Result<Zone> zone = Zone::utc();  // of this machine, or why it is not known
   std::string user{};               // who runs jobclient
+  std::string state_folder{};       // --data where none is given; empty: there is none
   // `on_delivered` as in JobClientOptions.
   using OnDelivered = std::function<void(const SubmitAnswer&)>;
   std::function<Result<std::unique_ptr<JobClient>>(const Configuration&, OnDelivered)>
@@ -59,8 +60,12 @@ class Context {
   Result<JobClient*> client();
   // The same, but nothing is delivered unless it is asked to.
   Result<JobClient*> client_as_it_is();
+  // Ends the client. People are told of what else was delivered.
+  void close_client();
   // What became of stored jobs since the last call.
   std::vector<SubmitAnswer> take_delivered();
+  // Where jobs are stored; empty: nowhere.
+  std::string data_folder() const;
 
   // Says "jobclient: verb: message" on stderr, and answers `status`.
   int fail(int status, const std::string& message);
@@ -73,7 +78,8 @@ class Context {
   TaskRef task() const;
 
  private:
-  void deliver_stored();
+  void remind_of_refused();
+  void tell_delivered();
 
   Mutex mutex_;  // the client's thread tells of what was delivered
   std::vector<SubmitAnswer> delivered_ CARILLON_GUARDED_BY(mutex_){};

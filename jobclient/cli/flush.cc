@@ -1,16 +1,30 @@
 #include "jobclient/cli/flush.h"
 
+#include <set>
+#include <tuple>
+
 #include "jobclient/cli/submit.h"
+#include "jobclient/submit/stored_submits.h"
 
 namespace carillon::cli {
+namespace {
+
+using RefusedJob = std::tuple<std::string, std::string, std::string>;
+
+RefusedJob refused_job(const SubmitAnswer& answer) {
+  return {answer.group, answer.task_id, answer.reason};
+}
+
+}  // namespace
 
 Verb declare_flush() {
   return {.name = "flush",
           .summary = "Deliver what was stored while no job tracker was reachable",
           .description =
               "Submits what `submit --offline`, or a program that uses the library, has stored for "
-              "this job tracker, in order, and prints an answer for each job. Every other verb "
-              "does the same first, and only tells what was not accepted.",
+              "this job tracker, in order, and prints an answer for each job; also for those that "
+              "earlier calls delivered and that were not accepted, which are forgotten then. Every "
+              "other verb delivers first too, and only tells what was not accepted.",
           .examples = "  jobclient flush\n",
           .section = "Submit"};
 }
@@ -20,15 +34,32 @@ int run_flush(Context& context) {
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);
   const Result<FlushAnswer> flushed = client.value()->flush();
   RowOutput output(context.out(), context.style, {});
-  bool all_accepted = true;
-  for (const SubmitAnswer& answer : context.take_delivered()) {
-    if (answer.status != SubmitStatus::kAccepted) all_accepted = false;
+  const auto show = [&](const SubmitAnswer& answer) {
     if (context.style.format == Format::kJson) {
       output.add(answer_row(answer));
     } else {
       print_answer(context, answer);
     }
+  };
+  bool all_accepted = true;
+  std::multiset<RefusedJob> shown;
+  for (const SubmitAnswer& answer : context.take_delivered()) {
+    show(answer);
+    if (answer.status == SubmitStatus::kAccepted) continue;
+    all_accepted = false;
+    shown.insert(refused_job(answer));
   }
+  context.close_client();
+  visit_refused_submits(context.data_folder(), context.around.clock,
+                        [&](const std::vector<SubmitAnswer>& refused) {
+                          all_accepted = false;
+                          for (const SubmitAnswer& answer : refused) {
+                            const auto known = shown.find(refused_job(answer));
+                            known == shown.end() ? show(answer) : (void)shown.erase(known);
+                          }
+                          context.out().flush();
+                          return bool{context.out()};
+                        });
   if (context.style.format == Format::kJson) output.finish();
   if (!flushed.ok()) return context.fail(flushed.error());
   return all_accepted ? kDone : kRefused;

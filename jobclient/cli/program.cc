@@ -164,7 +164,9 @@ int run_program(const std::vector<std::string>& arguments, const Environment& en
   Context context(parsed.value().configuration, around);
   for (std::size_t i = 0; i < std::size(kVerbs); ++i) {
     if (around.program.verbs[i].name == context.configuration.verb()) {
-      return kVerbs[i].run(context);
+      const int status = kVerbs[i].run(context);
+      context.close_client();
+      return status;
     }
   }
   abort_with("a verb without anything to run", context.configuration.verb().c_str());

@@ -71,10 +71,9 @@ Result<std::unique_ptr<ClientThread>> ClientThread::start(const JobClientOptions
 
 Status ClientThread::open_outbox() {
   auto outbox = std::make_unique<outbox::Outbox>(
-      outbox::OutboxConfig{
-          .folder = options_.data.empty() ? "" : options_.data + "/outbox/submissions",
-          .addresses = options_.trackers,
-          .bytes_max = options_.outbox_bytes_max},
+      outbox::OutboxConfig{.folder = submissions_folder(options_.data),
+                           .addresses = options_.trackers,
+                           .bytes_max = options_.outbox_bytes_max},
       clock_);
   const std::int64_t entries = outbox->entries();
   const std::int64_t last_id = outbox->last_id();

@@ -5,6 +5,7 @@
 
 #include "jobclient/submit/submit_queue.h"
 #include "shared/base/time_text.h"
+#include "shared/outbox/outbox.h"
 #include "shared/wire/codec.h"
 
 namespace carillon {
@@ -30,7 +31,39 @@ Result<std::vector<JobSpec>> jobs_of(const std::string& frame) {
   return std::move(submit->jobs);
 }
 
+// An answer for each job of a stored Submit, or one where it cannot be read.
+std::vector<SubmitAnswer> refusals_of(const std::string& frame, const std::string& reason) {
+  auto jobs = jobs_of(frame);
+  if (!jobs.ok()) return {{.status = SubmitStatus::kRejected, .reason = reason}};
+  std::vector<SubmitAnswer> answers;
+  for (JobSpec& job : jobs.value()) {
+    answers.push_back({.task_id = std::move(job.task_id),
+                       .group = std::move(job.group),
+                       .status = SubmitStatus::kRejected,
+                       .reason = reason});
+  }
+  return answers;
+}
+
 }  // namespace
+
+std::string submissions_folder(const std::string& data) {
+  return data.empty() ? "" : data + "/outbox/submissions";
+}
+
+void visit_refused_submits(const std::string& data, const Clock& clock,
+                           const std::function<bool(const std::vector<SubmitAnswer>&)>& show) {
+  if (data.empty()) return;
+  outbox::visit_set_aside(
+      submissions_folder(data), clock, [&show](const std::vector<outbox::SetAside>& set_aside) {
+        std::vector<SubmitAnswer> answers;
+        for (const outbox::SetAside& one : set_aside) {
+          auto refused = refusals_of(one.body, one.reason);
+          std::move(refused.begin(), refused.end(), std::back_inserter(answers));
+        }
+        return show(answers);
+      });
+}
 
 StoredSubmits::StoredSubmits(outbox::Lane& lane, std::int64_t entries, std::int64_t last_id,
                              Requests& requests, const Clock& clock, Random& random,
@@ -154,6 +187,7 @@ void StoredSubmits::prepare_delivery() {
   outbox::Entry& first = page_.front();
   message_ = {};
   in_message_ = 0;
+  jobs_in_entry_.clear();
   const bool is_numbered = first.sequence != 0;
   if (is_numbered && first.sent_at != WallTime{} && now - first.sent_at > kAnswerIsSafe) {
     in_message_ = 1;
@@ -174,6 +208,7 @@ void StoredSubmits::prepare_delivery() {
                       bytes + entry.body.size() <= kSubmitBytesAim;
     if (in_message_ > 0 && !fits) break;
     bytes += entry.body.size();
+    jobs_in_entry_.push_back(jobs.value().size());
     std::move(jobs.value().begin(), jobs.value().end(), std::back_inserter(message_.jobs));
     ++in_message_;
   }
@@ -219,12 +254,22 @@ void StoredSubmits::on_answer(Result<wire::Message> answer) {
 }
 
 void StoredSubmits::on_answers(wire::Submitted&& submitted) {
-  for (wire::SubmitAnswer& answer : submitted.answers) tell(from_wire(std::move(answer)));
   alone_ -= std::min(alone_, in_message_);
-  for (; in_message_ > 0; --in_message_) {
-    next_.remove.push_back(page_.front().id);
+  std::size_t place = 0;
+  for (const std::size_t jobs : jobs_in_entry_) {
+    const outbox::EntryId id = page_.front().id;
+    for (const std::size_t end = place + jobs; place < end; ++place) {
+      const SubmitAnswer answer = from_wire(std::move(submitted.answers[place]));
+      tell(answer);
+      if (answer.status == SubmitStatus::kAccepted) continue;
+      wire::Submit refused{.jobs = {std::move(message_.jobs[place])}};
+      next_.set_aside.push_back(
+          {.id = id, .reason = answer.reason, .body = wire::encode({0, std::move(refused)})});
+    }
+    next_.remove.push_back(id);
     page_.pop_front();
   }
+  in_message_ = 0;
 }
 
 // Nothing of it was done.
@@ -239,17 +284,7 @@ void StoredSubmits::set_aside(const std::string& reason) {
   const outbox::Entry& entry = page_.front();
   log_.error("a stored submission was not delivered and is set aside", "reason", reason);
   next_.set_aside.push_back({.id = entry.id, .reason = reason});
-  auto jobs = jobs_of(entry.body);
-  if (jobs.ok()) {
-    for (JobSpec& job : jobs.value()) {
-      tell({.task_id = std::move(job.task_id),
-            .group = std::move(job.group),
-            .status = SubmitStatus::kRejected,
-            .reason = reason});
-    }
-  } else {
-    tell({.status = SubmitStatus::kRejected, .reason = reason});
-  }
+  for (const SubmitAnswer& refusal : refusals_of(entry.body, reason)) tell(refusal);
   alone_ -= std::min<std::size_t>(alone_, 1);
   page_.pop_front();
 }

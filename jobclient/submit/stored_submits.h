@@ -24,12 +24,21 @@
 // could tell whether it runs already.
 //
 // A message that the tracker does not take is sent again entry by entry; an entry that it does not
-// take is set aside, and the rest goes on. What became of each job is told once.
+// take is set aside, and the rest goes on. So is each job that is not accepted. What became of each
+// job is told once.
 //
 // While something lies there, this process's own changing requests wait behind it.
 //
 // Thread: the loop.
 namespace carillon {
+
+// Where a job client with that data folder keeps them.
+std::string submissions_folder(const std::string& data);
+
+// Those that were not accepted and that nobody has seen yet, as far as no client holds them.
+// outbox::visit_set_aside() with answers.
+void visit_refused_submits(const std::string& data, const Clock& clock,
+                           const std::function<bool(const std::vector<SubmitAnswer>&)>& show);
 
 // What may wait in memory for the disk; more answers kLimit.
 inline constexpr std::size_t kUnstoredBytesMax = 64 * 1024 * 1024;
@@ -103,7 +112,8 @@ class StoredSubmits {
 
   std::deque<outbox::Entry> page_;  // the oldest, as far as they were loaded
   Phase phase_ = Phase::kIdle;
-  std::size_t in_message_ = 0;  // entries at the front of the page
+  std::size_t in_message_ = 0;              // entries at the front of the page
+  std::vector<std::size_t> jobs_in_entry_;  // of those
   wire::Submit message_{};
   std::size_t alone_ = 0;  // so many entries at the front go one by one
   SteadyTime retry_at_{};

@@ -40,9 +40,17 @@ struct Numbering {
   WallTime sent_at{};
 };
 
+// Several may be of one entry.
 struct Refusal {
   EntryId id{};
   std::string reason{};
+  std::string body{};  // the part of the entry that it is about; empty: all of it
+};
+
+// What could never be delivered.
+struct SetAside {
+  std::string reason{};
+  std::string body{};
 };
 
 // The oldest entries of the first slot that has any.

@@ -134,14 +134,12 @@ Result<Slot*> Outbox::own() {
   CARILLON_TRY(make_folder());
   for (int number = 0; number < kSlotsMax; ++number) {
     std::error_code ignored;
-    // Somebody else's, or for other addresses.
-    if (std::filesystem::exists(config_.folder + "/" + std::to_string(number) + ".db", ignored)) {
-      continue;
-    }
+    const bool was_there =
+        std::filesystem::exists(config_.folder + "/" + std::to_string(number) + ".db", ignored);
     auto slot = Slot::open(config_.folder, number, clock_);
-    if (!slot.ok() && slot.error().code == ErrorCode::kConflict) continue;
+    if (!slot.ok() && (was_there || slot.error().code == ErrorCode::kConflict)) continue;
     if (!slot.ok()) return slot.error();
-    // Another process may have been faster, and have let go of it since.
+    // For other addresses; or another process was faster, and has let go of it since.
     if (slot.value()->entries() > 0) continue;
     own_ = slot.value().get();
     slots_.push_back(std::move(slot).value());
@@ -262,8 +260,26 @@ Result<std::vector<Entry>> Outbox::load(const Load& what) {
 }
 
 void Outbox::let_go_of_empty() {
+  // What was set aside is shown by whoever is asked, so it must not stay locked either.
+  const bool own_goes = own_ != nullptr && own_->entries() == 0 && own_->has_set_aside();
+  if (own_goes) own_ = nullptr;
   std::erase_if(slots_,
                 [this](const auto& slot) { return slot.get() != own_ && slot->entries() == 0; });
+}
+
+void visit_set_aside(const std::string& folder, const Clock& clock,
+                     const std::function<bool(const std::vector<SetAside>&)>& show) {
+  for (const int number : slots_in(folder)) {
+    const auto slot = Slot::open(folder, number, clock);
+    if (!slot.ok() || !slot.value()->has_set_aside()) continue;
+    const auto set_aside = slot.value()->set_aside();
+    Status done = set_aside.ok() ? Status{} : Status{set_aside.error()};
+    if (done.ok() && show(set_aside.value())) done = slot.value()->forget_set_aside();
+    if (!done.ok()) {
+      logger().warn("what was set aside in an outbox cannot be shown or forgotten", "folder",
+                    folder, "slot", number, "reason", done.error().message);
+    }
+  }
 }
 
 }  // namespace carillon::outbox

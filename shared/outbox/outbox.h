@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -18,6 +19,8 @@
 // What lies there for others stays, and is said in the log. `localhost` is 127.0.0.1, in any case.
 // It writes into the first of those, or into a slot of its own, made when it is needed. Slots that
 // were delivered are let go.
+//
+// What can never be delivered is set aside in its slot, and stays until it is forgotten.
 //
 // An entry that was added is on disk, over a failure of power too. Entries of a slot keep their
 // order; what stood in adopted slots comes before what this process wrote elsewhere.
@@ -37,6 +40,11 @@ struct OutboxConfig {
 
 // Slots in one folder: as many processes at a time.
 inline constexpr int kSlotsMax = 1000;
+
+// Shows what was set aside in `folder`, slot by slot, each oldest first; what `show` answers with
+// true is forgotten. What other processes hold, or this one's own Outbox, is left out.
+void visit_set_aside(const std::string& folder, const Clock& clock,
+                     const std::function<bool(const std::vector<SetAside>&)>& show);
 
 // Thread: one at a time.
 class Outbox {

@@ -6,6 +6,10 @@
 #include <limits>
 #include <utility>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "shared/base/log.h"
 #include "shared/outbox/embedded_schema.h"
 #include "shared/sql/sqlite/sqlite_connection.h"
@@ -24,7 +28,8 @@ constexpr const char* kSetVersion = "PRAGMA user_version = 1;";
 // Reads every page, so that damage is found now and not in the middle of a delivery.
 constexpr std::string_view kCheck = "PRAGMA quick_check(1)";
 constexpr std::string_view kCount =
-    "SELECT COUNT(*), COALESCE(SUM(LENGTH(body)), 0), COALESCE(MAX(id), 0) FROM lts_outbox_entry";
+    "SELECT COUNT(*), COALESCE(SUM(LENGTH(body)), 0), COALESCE(MAX(id), 0), "
+    "EXISTS (SELECT 1 FROM lts_outbox_refused) FROM lts_outbox_entry";
 constexpr std::string_view kAddresses = "SELECT address FROM lts_outbox_address";
 constexpr std::string_view kAddAddress =
     "INSERT OR IGNORE INTO lts_outbox_address (address) VALUES (?)";
@@ -37,8 +42,12 @@ constexpr std::string_view kRemove =
 constexpr std::string_view kNumber =
     "UPDATE lts_outbox_entry SET client = ?, sequence = ?, sent_us = ? WHERE id = ?";
 constexpr std::string_view kSetAside =
-    "INSERT OR REPLACE INTO lts_outbox_refused (id, refused_us, reason, body) "
-    "SELECT id, ?, ?, body FROM lts_outbox_entry WHERE id = ?";
+    "INSERT INTO lts_outbox_refused (id, refused_us, reason, body) "
+    "SELECT (SELECT COALESCE(MAX(id), 0) + 1 FROM lts_outbox_refused), ?, ?, COALESCE(?, body) "
+    "FROM lts_outbox_entry WHERE id = ?";
+constexpr std::string_view kListSetAside =
+    "SELECT reason, body FROM lts_outbox_refused ORDER BY id";
+constexpr std::string_view kForgetSetAside = "DELETE FROM lts_outbox_refused";
 constexpr std::string_view kForgetRefused =
     "DELETE FROM lts_outbox_refused WHERE id <= "
     "(SELECT id FROM lts_outbox_refused ORDER BY id DESC LIMIT 1 OFFSET ?)";
@@ -47,6 +56,14 @@ constexpr std::string_view kLoad =
     "WHERE id <= ? ORDER BY id LIMIT ?";
 
 constexpr std::array<const char*, 3> kParts{"", "-wal", "-shm"};
+
+// SQLite makes files that everybody may read, and gives the log beside one the rights of that one.
+// What is submitted may hold secrets.
+void close_to_others(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (file >= 0) ::close(file);  // Else opening it says why.
+  for (const char* part : kParts) ::chmod((path + part).c_str(), S_IRUSR | S_IWUSR);
+}
 
 Value value_of(WallTime time) { return Value::of(time.time_since_epoch().count()); }
 
@@ -75,15 +92,9 @@ Slot::Slot(FileLock lock, std::string path, int number, const Clock& clock)
     : lock_(std::move(lock)), path_(std::move(path)), number_(number), clock_(clock) {}
 
 Slot::~Slot() {
-  const bool is_empty = db_ != nullptr && entries_ == 0;
-  bool has_refused = false;
-  if (is_empty) {
-    const Status asked = db_->query("SELECT 1 FROM lts_outbox_refused LIMIT 1", {},
-                                    [&](const sql::Row&) { has_refused = true; });
-    if (!asked.ok()) has_refused = true;
-  }
+  const bool is_empty = db_ != nullptr && entries_ == 0 && !has_set_aside_;
   db_.reset();
-  if (!is_empty || has_refused) return;
+  if (!is_empty) return;
   std::error_code ignored;  // Then it stays, and is found empty.
   for (const char* part : kParts) std::filesystem::remove(path_ + part, ignored);
 }
@@ -95,6 +106,7 @@ Status Slot::connect() {
 }
 
 Status Slot::try_connect() {
+  close_to_others(path_);
   db_ = CARILLON_TRY(sql::SqliteConnection::open(path_, {.cache_mib = 2, .mmap_mib = 0}));
   CARILLON_TRY(check_version());
   std::string found;
@@ -135,6 +147,7 @@ Status Slot::count() {
     entries_ = row.integer(0);
     bytes_ = row.integer(1);
     adopted_through_ = row.integer(2);
+    has_set_aside_ = row.integer(3) != 0;
   });
 }
 
@@ -158,11 +171,13 @@ Status Slot::write(const Change& change) {
   };
   CARILLON_TRY(db_->begin());
   for (const Refusal* refusal : change.set_aside) {
-    const std::array<Value, 3> values{value_of(clock_.wall_now()), Value::of_text(refusal->reason),
-                                      Value::of(refusal->id.id)};
+    const std::array<Value, 4> values{
+        value_of(clock_.wall_now()), Value::of_text(refusal->reason),
+        refusal->body.empty() ? Value::null() : Value::of_bytes(refusal->body),
+        Value::of(refusal->id.id)};
     CARILLON_TRY(db_->execute(kSetAside, values));
-    CARILLON_TRY(remove(refusal->id.id));
   }
+  for (const Refusal* refusal : change.set_aside) CARILLON_TRY(remove(refusal->id.id));
   if (!change.set_aside.empty()) {
     const std::array<Value, 1> kept{Value::of(kRefusedMax)};
     CARILLON_TRY(db_->execute(kForgetRefused, kept));
@@ -190,6 +205,7 @@ Status Slot::write(const Change& change) {
   }
   CARILLON_TRY(db_->commit());
   addresses_ = std::move(addresses);
+  has_set_aside_ = has_set_aside_ || !change.set_aside.empty();
   entries_ += entries;
   bytes_ += bytes;
   return {};
@@ -251,6 +267,20 @@ Result<std::vector<Entry>> Slot::load(const Load& what, std::int64_t through) {
   // Damaged: it is empty now. Broken: another try, later.
   reopen_after(loaded.error());
   return loaded.error();
+}
+
+Result<std::vector<SetAside>> Slot::set_aside() {
+  std::vector<SetAside> all;
+  CARILLON_TRY(db_->query(kListSetAside, {}, [&](const sql::Row& row) {
+    all.push_back({.reason = std::string{row.bytes(0)}, .body = std::string{row.bytes(1)}});
+  }));
+  return all;
+}
+
+Status Slot::forget_set_aside() {
+  CARILLON_TRY(db_->execute(kForgetSetAside, {}));
+  has_set_aside_ = false;
+  return {};
 }
 
 }  // namespace carillon::outbox

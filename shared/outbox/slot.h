@@ -16,7 +16,8 @@ namespace carillon::outbox {
 // of those to whom they go.
 //
 // Invariant: whoever has it open holds its lock, from before the file is opened until after it is
-// closed. The lock file stays; the other is removed when it was closed empty.
+// closed. The lock file stays; the other, which only its user may read, is removed when it was
+// closed with nothing in it.
 //
 // A file that turns out to be damaged is moved aside (NUMBER.db.damaged-TIME) and said, and an
 // empty one takes its place.
@@ -37,6 +38,7 @@ class Slot {
   // The highest id when it was opened: what is above was written by this process.
   std::int64_t adopted_through() const { return adopted_through_; }
   const std::vector<std::string>& addresses() const { return addresses_; }
+  bool has_set_aside() const { return has_set_aside_; }
 
   // What of a Work is for this slot; all of it, in one transaction on disk, or nothing. Whatever
   // was done of it before is not done again.
@@ -54,6 +56,10 @@ class Slot {
 
   // The oldest; at least one if there is one. `through`: none with a higher id.
   Result<std::vector<Entry>> load(const Load& what, std::int64_t through);
+
+  // Oldest first.
+  Result<std::vector<SetAside>> set_aside();
+  Status forget_set_aside();
 
  private:
   Slot(FileLock lock, std::string path, int number, const Clock& clock);
@@ -75,6 +81,7 @@ class Slot {
   std::int64_t entries_ = 0;
   std::int64_t bytes_ = 0;
   std::int64_t adopted_through_ = 0;
+  bool has_set_aside_ = false;
 };
 
 }  // namespace carillon::outbox

@@ -12,7 +12,7 @@ import time
 
 import accounts
 import harness
-from harness import E2eTest, wait_for
+from harness import BIN, E2eTest, Program, wait_for
 
 
 def entries(folder):
@@ -94,6 +94,27 @@ class Submissions(E2eTest):
                           ("after", "accepted")])
         self.assertIn("'taken' is taken", flushed.lines()[2]["reason"])
         self.assertEqual(self.c.client("-o", "jsonl", "flush").lines(), [])
+
+    def test_what_a_call_took_over_and_was_refused_is_told_and_kept_until_flush_shows_it(self):
+        waiting = Program([BIN / "jobclient", "submit", "--wait", "--connect-timeout", "60s",
+                           "--", "true"],
+                          self.folder / "waiting.log", self.c.client_env(), "jobclient")
+        for _ in range(2):
+            self.store("taken", "--at", "+10h")
+        self.store("misplaced", "--cron", "* * * * *", "--tz", "Mars/X")
+        self.c.start_tracker()
+        wait_for("the waiting call to deliver them", lambda: entries(self.outbox) == 0)
+        self.c.start_worker()
+        self.assertEqual(waiting.wait(), 0)
+        for task in ("taken", "misplaced"):
+            self.assertIn(f"stored job '{task}' of group 'default' was not accepted: ", waiting.log())
+        self.assertIn("stored jobs that were not accepted: 2", self.c.client("list").err)
+        shown = self.c.client("-o", "json", "flush", status=1).json()
+        self.assertEqual([answer["task_id"] for answer in shown], ["taken", "misplaced"])
+        self.assertIn("Mars/X", shown[1]["reason"])
+        self.assertEqual(self.c.client("-o", "jsonl", "flush").lines(), [])
+        self.assertNotIn("not accepted", self.c.client("list").err)
+        self.assertEqual(list(self.outbox.glob("*.db")), [])
 
     def test_the_same_task_id_in_two_groups_is_two_jobs(self):
         self.store("same", "--group", "one")

@@ -275,6 +275,30 @@ TEST(StoredSubmits, AJobThatIsNotAcceptedIsToldAndHoldsNobodyUp) {
   EXPECT_EQ(client->on_disk.entries(), 0);
 }
 
+TEST(StoredSubmits, WhatIsNotAcceptedStaysOnDiskUntilItWasSeen) {
+  StoredSubmitsBundle b;
+  auto client = std::make_unique<StoringClient>(submissions_folder(b.folder.path()), b.clock, 1);
+  client->submit({stored_job("a"), stored_job("b"), stored_job("c", "ops")});
+  client->wait_in_vain();
+  client->connect();
+  client->answer(wire::Submitted{
+      .answers = {{.task_id = "a", .status = wire::SubmitStatus::kDuplicate, .reason = "taken"},
+                  {.task_id = "b", .status = wire::SubmitStatus::kAccepted},
+                  {.task_id = "c", .status = wire::SubmitStatus::kRejected, .reason = "no zone"}}});
+  EXPECT_EQ(client->on_disk.entries(), 0);
+  std::vector<std::string> seen;
+  const auto see = [&](const std::vector<SubmitAnswer>& refused) {
+    for (const SubmitAnswer& one : refused) {
+      seen.push_back(one.group + "/" + one.task_id + ": " + one.reason);
+    }
+    return true;
+  };
+  visit_refused_submits(b.folder.path(), b.clock, see);
+  EXPECT_THAT(seen, ElementsAre("default/a: taken", "ops/c: no zone"));
+  visit_refused_submits(b.folder.path(), b.clock, see);
+  EXPECT_EQ(seen.size(), 2u);
+}
+
 // One entry that a tracker will never take: the others are delivered once each.
 TEST(StoredSubmits, AMessageThatIsRefusedGoesEntryByEntryAndOnlyTheBadOneIsSetAside) {
   StoredSubmitsBundle b;

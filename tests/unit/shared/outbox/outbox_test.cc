@@ -82,6 +82,19 @@ TEST(Outbox, IsClosedToOtherUsers) {
   EXPECT_EQ(found.st_mode & 0777, 0700u);
 }
 
+TEST(Outbox, ItsFilesAreClosedToOtherUsersAlsoOnesThatWereNot) {
+  OutboxBundle b;
+  b.add(*b.open(), {"secret"});
+  ASSERT_EQ(::chmod(b.file("0.db").c_str(), 0644), 0);
+  auto outbox = b.open();
+  b.add(*outbox, {"another"});
+  for (const char* name : {"0.db", "0.db-wal", "0.db-shm"}) {
+    struct stat found {};
+    ASSERT_EQ(::stat(b.file(name).c_str(), &found), 0) << name;
+    EXPECT_EQ(found.st_mode & 0777, 0600u) << name;
+  }
+}
+
 TEST(Outbox, IsAdoptedByTheNextProcessWithTheNumbersOfItsEntries) {
   OutboxBundle b;
   {
@@ -217,6 +230,48 @@ TEST(Outbox, SetsAsideWhatCanNotBeDeliveredAndTheOthersGoOn) {
   b.remove_all(*outbox);
   outbox.reset();
   EXPECT_TRUE(std::filesystem::exists(b.file("0.db"))) << "kept for a person to look at";
+}
+
+TEST(Outbox, ShowsWhatWasSetAsideUntilItIsForgotten) {
+  OutboxBundle b;
+  auto outbox = b.open();
+  b.add(*outbox, {"one of each", "bad"});
+  outbox->run({.set_aside = {{.id = {kOwnSlot, 1}, .reason = "first", .body = "of"},
+                             {.id = {kOwnSlot, 1}, .reason = "second", .body = "each"},
+                             {.id = {kOwnSlot, 2}, .reason = "third"}}});
+  std::vector<std::string> shown;
+  const auto visit = [&](bool forget) {
+    shown.clear();
+    visit_set_aside(b.config().folder, b.clock, [&](const std::vector<SetAside>& set_aside) {
+      for (const SetAside& one : set_aside) shown.push_back(one.reason + ": " + one.body);
+      return forget;
+    });
+    return shown;
+  };
+  const auto all = ElementsAre("first: of", "second: each", "third: bad");
+  EXPECT_THAT(visit(false), all) << "although the outbox is open";
+  EXPECT_THAT(visit(true), all);
+  EXPECT_THAT(visit(true), IsEmpty());
+  EXPECT_FALSE(std::filesystem::exists(b.file("0.db")));
+}
+
+TEST(Outbox, WritesOnWhereSomethingWasSetAsideAndKeepsThat) {
+  OutboxBundle b;
+  for (int i = 0; i < 2; ++i) {
+    auto outbox = b.open();
+    b.add(*outbox, {"bad"});
+    outbox->run({.set_aside = {{.id = b.load(*outbox).at(0).id, .reason = "nobody wants it"}}});
+    EXPECT_TRUE(b.add(*outbox, {"good"}).status.ok());
+    EXPECT_THAT(b.bodies(*outbox), ElementsAre("good"));
+    b.remove_all(*outbox);
+  }
+  EXPECT_FALSE(std::filesystem::exists(b.file("1.db")));
+  std::size_t kept = 0;
+  visit_set_aside(b.config().folder, b.clock, [&](const std::vector<SetAside>& set_aside) {
+    kept += set_aside.size();
+    return false;
+  });
+  EXPECT_EQ(kept, 2u);
 }
 
 TEST(Outbox, DoesTheSameWorkTwiceWithoutDoingAnythingTwice) {
