@@ -128,14 +128,22 @@ bool ClientThread::end_turn() {
   return false;
 }
 
+// When the caller of what is asked now began to wait for a connection: with the flush before, so
+// that the two do not wait twice.
+SteadyTime ClientThread::waiting_since() {
+  const auto flushed = std::exchange(flush_waited_since_, std::nullopt);
+  return flushed && !requests_->is_connected() ? *flushed : clock_.steady_now();
+}
+
 bool ClientThread::put(std::function<void()> work) { return calls_.put(std::move(work)); }
 
 void ClientThread::submit(std::vector<JobSpec> jobs, JobClient::SubmitDone done) {
   // Shared, because a std::function must be copyable, and jobs are dear to copy.
   auto call = std::make_shared<std::pair<std::vector<JobSpec>, JobClient::SubmitDone>>(
       std::move(jobs), std::move(done));
-  const bool taken =
-      put([this, call] { submits_->add(std::move(call->first), std::move(call->second)); });
+  const bool taken = put([this, call] {
+    submits_->add(std::move(call->first), std::move(call->second), waiting_since());
+  });
   if (!taken) call->second(overloaded());
 }
 
@@ -151,7 +159,7 @@ Result<wire::Message> ClientThread::ask_and_wait(wire::Message request) {
   const auto slot = std::make_shared<AnswerSlot<wire::Message>>();
   auto shared = std::make_shared<wire::Message>(std::move(request));
   const bool taken = put([this, shared, slot] {
-    requests_->ask(std::move(*shared), clock_.steady_now(),
+    requests_->ask(std::move(*shared), waiting_since(),
                    [slot](Result<wire::Message> answer) { slot->put(std::move(answer)); });
   });
   if (!taken) return overloaded();
@@ -162,8 +170,12 @@ Result<FlushAnswer> ClientThread::flush_and_wait() {
   if (!stored_) return FlushAnswer{};
   const auto slot = std::make_shared<AnswerSlot<FlushAnswer>>();
   const bool taken = put([this, slot] {
+    const SteadyTime began = clock_.steady_now();
     stored_->flush(options_.connect_timeout, options_.answer_timeout,
-                   [slot](Result<FlushAnswer> answer) { slot->put(std::move(answer)); });
+                   [this, slot, began](Result<FlushAnswer> answer) {
+                     if (!answer.ok()) flush_waited_since_ = began;
+                     slot->put(std::move(answer));
+                   });
   });
   if (!taken) return overloaded();
   return slot->wait();

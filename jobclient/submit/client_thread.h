@@ -48,6 +48,7 @@ class ClientThread {
   explicit ClientThread(const JobClientOptions& options);
   Status open_outbox();
   bool put(std::function<void()> work);
+  SteadyTime waiting_since();
   void run_calls();
   bool end_turn();
 
@@ -58,8 +59,9 @@ class ClientThread {
   Mailbox<std::function<void()>> calls_{kCallsMax};
   std::unique_ptr<Requests> requests_;
   std::unique_ptr<SubmitQueue> submits_;
-  std::unique_ptr<outbox::OutboxThread> outbox_;  // none: nothing is stored
-  std::unique_ptr<StoredSubmits> stored_;         // none: likewise
+  std::unique_ptr<outbox::OutboxThread> outbox_;    // none: nothing is stored
+  std::unique_ptr<StoredSubmits> stored_;           // none: likewise
+  std::optional<SteadyTime> flush_waited_since_{};  // the last, in vain, for a connection
   TimerId timer_ = 0;
   std::optional<SteadyTime> timer_at_{};
   std::unique_ptr<Thread> thread_;

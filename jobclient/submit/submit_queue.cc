@@ -46,7 +46,7 @@ bool SubmitQueue::Call::find_valid(std::size_t place) {
 SubmitQueue::SubmitQueue(Requests& requests, const Clock& clock)
     : requests_(requests), clock_(clock) {}
 
-void SubmitQueue::add(std::vector<JobSpec> jobs, Done done) {
+void SubmitQueue::add(std::vector<JobSpec> jobs, Done done, std::optional<SteadyTime> since) {
   if (jobs.empty()) {
     done(std::vector<SubmitAnswer>{});
     return;
@@ -60,7 +60,7 @@ void SubmitQueue::add(std::vector<JobSpec> jobs, Done done) {
   // Jobs stay where they are until a message has room for them, so that the first of many leave at
   // once.
   auto call = std::make_shared<Call>();
-  call->since = clock_.steady_now();
+  call->since = since.value_or(clock_.steady_now());
   call->answers.resize(jobs.size());
   call->jobs = std::move(jobs);
   call->done = std::move(done);

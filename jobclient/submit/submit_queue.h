@@ -32,8 +32,9 @@ class SubmitQueue {
 
   SubmitQueue(Requests& requests, const Clock& clock);
 
-  // kLimit at once, through `done`, when more than kJobsQueuedMax would wait.
-  void add(std::vector<JobSpec> jobs, Done done);
+  // kLimit at once, through `done`, when more than kJobsQueuedMax would wait. `since`: when the
+  // caller began to wait; now, where it is not given.
+  void add(std::vector<JobSpec> jobs, Done done, std::optional<SteadyTime> since = {});
   // Sends what may be sent. Called once a turn of the loop.
   void flush();
   // Answers everything that was not sent yet.

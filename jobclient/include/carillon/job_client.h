@@ -190,8 +190,8 @@ class JobClient {
   using SubmitDone = std::function<void(Result<std::vector<SubmitAnswer>>)>;
   void submit_async(std::vector<JobSpec> jobs, SubmitDone done);
 
-  // Waits until everything that was stored is delivered. kUnavailable: no tracker was reachable
-  // within connect_timeout, or took any within answer_timeout; the rest stays where it is.
+  // Waits until everything that was stored is delivered. kUnavailable: none was reachable within
+  // connect_timeout (the next call waits for none again), or took any within answer_timeout.
   Result<FlushAnswer> flush();
 
   // Final, also for a job that is running.

@@ -30,9 +30,10 @@ class FakeTracker {
   explicit FakeTracker(Answer answer) : answer_(std::move(answer)) {}
 
   // Nothing is stored unless `options` say so.
-  Result<std::unique_ptr<JobClient>> open(JobClientOptions options) {
+  Result<std::unique_ptr<JobClient>> open(JobClientOptions options,
+                                          Duration connect_timeout = std::chrono::milliseconds{1}) {
     if (options.data.empty()) options.outbox = OutboxUse::kOff;
-    options.connect_timeout = std::chrono::milliseconds{1};
+    options.connect_timeout = connect_timeout;
     auto thread = ClientThread::start(options, [this](EventLoop& loop, const std::string&) {
       return Result<std::unique_ptr<net::ClientTransport>>{
           std::unique_ptr<net::ClientTransport>(new Transport(*this, loop))};

@@ -4,6 +4,7 @@
 #include "jobclient/cli/act.h"
 #include "jobclient/cli/ask.h"
 #include "shared/base/time_text.h"
+#include "tests/support/temp_folder.h"
 #include "tests/unit/jobclient/cli/fake_tracker.h"
 
 namespace carillon::cli {
@@ -499,6 +500,25 @@ TEST(Program, NamesATrackerThatIsNoAddress) {
   EXPECT_EQ(cli.err.str(),
             "jobclient: --tracker: 'localhost' is not an address, must look like "
             "tcp://127.0.0.1:35001\n");
+}
+
+// Two waits would make the shortest of calls last twice --connect-timeout.
+TEST(Program, WaitsOnceForAConnectionWhereSomethingIsStored) {
+  const testing::TempFolder folder;
+  JobClientOptions options{.connect_timeout = std::chrono::seconds{2}, .data = folder.path()};
+  FakeTracker tracker(acted);
+  tracker.is_reachable = false;
+  const auto client = tracker.open(options, options.connect_timeout).value();
+  JobSpec job;
+  job.run.handler = "noop";
+  ASSERT_EQ(client->submit_one(job).value().status, SubmitStatus::kStored);
+  ASSERT_EQ(client->flush().error().code, ErrorCode::kUnavailable);
+  const SystemClock clock;
+  const SteadyTime began = clock.steady_now();
+  EXPECT_EQ(client->list().error().code, ErrorCode::kUnavailable);
+  EXPECT_LT(clock.steady_now() - began, options.connect_timeout);
+  EXPECT_EQ(client->list().error().code, ErrorCode::kUnavailable);
+  EXPECT_GE(clock.steady_now() - began, options.connect_timeout) << "the call after it waits again";
 }
 
 TEST(Program, HandsTheConnectionOptionsToTheClient) {
