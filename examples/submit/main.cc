@@ -51,6 +51,11 @@ int main(int argc, char** argv) {
 
   const auto answer = client.value()->submit_one(job);
   if (!answer.ok()) return fail("submit", answer.error());
+  if (answer.value().status == carillon::SubmitStatus::kStored) {
+    std::printf("stored on this machine, the next client delivers it: %s\n",
+                answer.value().reason.c_str());
+    return 0;
+  }
   std::printf("%s: task %s, job %lld %s\n", carillon::to_string(answer.value().status),
               answer.value().task_id.c_str(), static_cast<long long>(answer.value().job_id.value),
               answer.value().reason.c_str());
