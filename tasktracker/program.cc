@@ -1,7 +1,11 @@
 #include "tasktracker/program.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 #include <utility>
+
+#include <unistd.h>
 
 #include "shared/net/endpoint.h"
 #include "shared/runtime/thread.h"
@@ -256,6 +260,20 @@ Result<std::vector<std::string>> read_trackers(const Configuration& configuratio
   return std::vector<std::string>{};
 }
 
+// Scripts and what is not confirmed lie in it.
+Status make_data_folder(const Configuration& configuration) {
+  const std::string& folder = configuration.text("data");
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (!failed && ::access(folder.c_str(), W_OK | X_OK) != 0) {
+    failed = std::error_code(errno, std::generic_category());
+  }
+  if (!failed) return {};
+  return Error{ErrorCode::kInvalidArgument, configuration.source("data") + ": cannot use folder " +
+                                                folder + ": " + failed.message() +
+                                                " (name one that this user may write to)"};
+}
+
 }  // namespace
 
 Result<Settings> read_settings(const Configuration& configuration) {
@@ -277,6 +295,7 @@ Result<Settings> read_settings(const Configuration& configuration) {
     options.labels[label.substr(0, equals)] = label.substr(equals + 1);
   }
   options.allow = configuration.list("allow");
+  if (configuration.was_given("data")) CARILLON_TRY(make_data_folder(configuration));
   options.data = configuration.text("data");
   options.token_file = configuration.text("token-file");
   options.keys = configuration.text("keys");

@@ -365,6 +365,13 @@ class Servers(E2eTest):
         self.assertEqual(tracker.wait(), EXIT_USAGE)
         self.assertIn(str(cluster.data), tracker.log())
 
+    def test_a_task_tracker_refuses_a_data_folder_that_cannot_be(self):
+        blocked = self.folder / "file"
+        blocked.write_text("")
+        done = run("tasktracker", "--data", blocked / "data")
+        self.assertEqual(done.returncode, EXIT_USAGE)
+        self.assertIn(f"cannot use folder {blocked / 'data'}: Not a directory", done.stderr)
+
     def test_a_file_that_is_no_database_is_refused_and_left_alone(self):
         cluster = self.cluster(tracker=False)
         cluster.data.mkdir()
