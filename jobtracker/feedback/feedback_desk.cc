@@ -117,7 +117,10 @@ void FeedbackDesk::go_on(const Asker& asker, const std::string& client_group,
   const bool is_holder = queue.holder == message.listener;
   if (message.limit == 0) {
     if (is_holder) queue.held_until = now + config_.lease;
+    // One that acknowledges and asks for no more has gone; else it takes its time.
+    if (is_holder && !message.done.empty()) queue.holder = 0;
     clients_.answer(asker, wire::Feedback{});
+    give(client_group);
     return forget_if_idle(client_group);
   }
   if (is_holder) queue.holder = 0;

@@ -213,6 +213,21 @@ TEST(FeedbackOfJobs, IsHeldByOneListenerUntilItIsSilent) {
   EXPECT_THAT(tasks_of(feedback_of(bundle, 2)), ElementsAre("a", "b"));
 }
 
+TEST(FeedbackOfJobs, OfAListenerThatAcknowledgesAndGoesIsTheNextOnesAtOnce) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  bundle.submit({told(job_now("a")), told(job_now("b"))});
+  bundle.run_for(seconds{2});
+  const Results first = feedback_of(bundle, 1);
+  ASSERT_THAT(first, SizeIs(2));
+  const auto next = ask_for_feedback(bundle, 2);
+  bundle.run_for(milliseconds{100});
+  EXPECT_FALSE(answer_of(bundle, next));
+  beat_of(bundle, 1, {first[0].id});
+  bundle.run_for(milliseconds{100});
+  EXPECT_THAT(tasks_of(answer_of(bundle, next).value_or(Results{})), ElementsAre("b"));
+}
+
 TEST(FeedbackOfJobs, IsAnsweredEmptyAfterAWhileAndAtOnceWhenTheListenerEnds) {
   TrackerBundle bundle;
   const WallTime before = bundle.now();
