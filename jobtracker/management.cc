@@ -101,16 +101,10 @@ void Management::update(const ManageJob& call, const ActiveDefinition& definitio
   if (!spec.ok()) return done(spec.error());
   spec.value().task_id = definition.row.task_id;
   spec.value().replace_on_exist = true;
-  const bool was_stopped = definition.row.state == DefinitionState::kSuspended;
+  // One that is stopped stays so.
   submit(std::move(spec).value(),
-         [this, was_stopped, done = std::move(done)](Result<wire::SubmitAnswer> answer) mutable {
-           if (!answer.ok()) return done(answer.error());
-           if (!was_stopped) return done(std::string{});
-           act({.request = next_number(),
-                .verb = wire::Verb::kSuspend,
-                .group = answer.value().group,
-                .task_id = answer.value().task_id},
-               "", std::move(done));
+         [done = std::move(done)](const Result<wire::SubmitAnswer>& answer) mutable {
+           done(answer.ok() ? Result<std::string>{std::string{}} : answer.error());
          });
 }
 

@@ -15,6 +15,14 @@ constexpr std::size_t kNoteTasksMax = 5;
 constexpr const char* kRefusedHere = "refused";
 constexpr const char* kNotSuspended = "not suspended";
 
+// What replaces a suspended job is suspended from the start.
+bool is_held(JobClient& client, const TaskRef& task) {
+  const Result<RowPage> page = client.show(task);
+  if (!page.ok() || page.value().rows.empty()) return false;
+  const std::string state = field_text(page.value().rows[0], "state");
+  return state == "suspended" || state == "quarantined";
+}
+
 std::string jobs_text(std::ptrdiff_t count) {
   return std::to_string(count) + (count == 1 ? " job" : " jobs");
 }
@@ -149,8 +157,9 @@ Result<Takeover::Outcome> Takeover::submit_suspended(JobClient& client, const Jo
   const SubmitAnswer answer = CARILLON_TRY(client.submit_one(job));
   Outcome outcome = outcome_of(answer);
   if (answer.status != SubmitStatus::kAccepted) return outcome;
-  const Result<ActAnswer> suspended = client.suspend({.task_id = job.task_id, .group = job.group});
-  if (!suspended.ok()) {
+  const TaskRef task{.task_id = job.task_id, .group = job.group};
+  const Result<ActAnswer> suspended = client.suspend(task);
+  if (!suspended.ok() && !is_held(client, task)) {
     outcome.status = kNotSuspended;
     outcome.notes.push_back(suspended.error().message + " (jobclient suspend does it)");
   }

@@ -16,6 +16,14 @@ constexpr std::int64_t kMadeIdMin = 100'000'000'000'000;
 // A message with more jobs than this is a bulk load, and waits for single ones.
 constexpr std::size_t kBulk = 20;
 
+// It has no run before somebody resumes it.
+void hold_back(AddDefinition& operation, DefinitionState hold) {
+  operation.definition.state = hold;
+  operation.definition.generated_through = operation.definition.created_at;
+  operation.definition.fired = 0;
+  operation.first.reset();
+}
+
 }  // namespace
 
 struct SubmitIntake::Pending {
@@ -40,6 +48,17 @@ struct SubmitIntake::Pending {
   bool may_replace(std::size_t index) const {
     return !is_rejected(index) && jobs[index].replace_on_exist &&
            !reply.answers[index].task_id.empty();
+  }
+  // How the job is held that is to be replaced, a definition or one that waits: then its
+  // replacement is, until somebody resumes it.
+  DefinitionState hold_of_replaced(std::size_t index, const ActiveDefinition* definition) const {
+    if (!may_replace(index)) return DefinitionState::kActive;
+    if (definition != nullptr)
+      return is_held(definition->row.state) ? definition->row.state : DefinitionState::kActive;
+    const auto found = replaced.find(index);
+    if (found == replaced.end() || !found->second.from.suspended) return DefinitionState::kActive;
+    return is_quarantined(found->second.from) ? DefinitionState::kQuarantined
+                                              : DefinitionState::kSuspended;
   }
   void spell_group(std::size_t index, const std::string& name) {
     jobs[index].group = name;
@@ -356,6 +375,14 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
       !undefined.empty()) {
     answer.warning += (answer.warning.empty() ? "" : "; ") + ("not defined yet: " + undefined);
   }
+  const DefinitionState hold =
+      pending.hold_of_replaced(index, catalog_.definition(place, spec.task_id));
+  if (is_held(hold)) {
+    answer.warning +=
+        (answer.warning.empty() ? "" : "; ") +
+        std::string{hold == DefinitionState::kSuspended ? "is suspended" : "is in quarantine"} +
+        ", as the job that it replaces (resume lets it run)";
+  }
   const bool is_one_shot =
       spec.schedule.kind == ScheduleKind::kNow || spec.schedule.kind == ScheduleKind::kAt;
   if (is_one_shot) {
@@ -364,11 +391,15 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
     operation.job.kind = spec.schedule.kind;
     operation.job.priority = spec.priority;
     operation.job.trigger_time = spec.schedule.kind == ScheduleKind::kNow ? now : spec.schedule.at;
-    operation.job.delayed = operation.job.trigger_time > definitions_.horizon_end();
+    operation.job.suspended = is_held(hold);
+    operation.job.delayed =
+        operation.job.suspended || operation.job.trigger_time > definitions_.horizon_end();
+    if (hold == DefinitionState::kQuarantined) operation.job.lost = kLostRunsMax;
     operation.job.spec = wire::encode_spec_of_row(spec);
     answer.job_id = id;
     // Whatever was asked for before it comes first.
-    const bool may_start = pending.jobs.size() == 1 && batcher_.is_idle();
+    const bool may_start =
+        pending.jobs.size() == 1 && !operation.job.suspended && batcher_.is_idle();
     if (auto claimed = may_start ? sink_.claim_new(operation.job) : std::nullopt) {
       pending.claimed = id;
       pending.operations.emplace_back(AddExecuting{.to = std::move(*claimed)});
@@ -392,14 +423,17 @@ bool SubmitIntake::add_definition(Pending& pending, std::size_t index) {
   }
   const bool has_children = !spec.children.empty();
   if (has_children) children_.begin(spec);
-  auto planned = definitions_.plan(std::move(spec), part_of(answer.group, answer.task_id),
-                                   answer.task_id, true);
+  const GroupId part = part_of(answer.group, answer.task_id);
+  auto planned = definitions_.plan(std::move(spec), part, answer.task_id, true);
   if (!planned.ok()) {
     if (has_children) children_.end(answer.group, answer.task_id);
     pending.reject(index, planned.error().message);
     return false;
   }
   if (has_children) pending.with_children.push_back(index);
+  const DefinitionState hold =
+      pending.hold_of_replaced(index, catalog_.definition(part, answer.task_id));
+  if (is_held(hold)) hold_back(planned.value().operation, hold);
   AddDefinition operation = planned.value().operation;
   if (operation.first) answer.job_id = operation.first->id;  // A manual job has none yet.
   pending.definitions.emplace(pending.operations.size(), std::move(planned.value()));

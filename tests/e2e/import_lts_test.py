@@ -101,6 +101,14 @@ class ImportLts(E2eTest):
         self.assertEqual(by_task(cluster.rows("list", "--group", "orders")).keys(), defined.keys())
         self.assertNotIn("in-2030", [row["task_id"] for row in cluster.rows("waiting")])
 
+        # What was suspended here stays so when it is replaced, whatever it is in LTS.
+        cluster.client("suspend", "nightly-close", "--group", "orders")
+        replaced = self.import_lts(cluster, *flags, "--replace", "--apply").lines()
+        self.assertEqual({row["status"] for row in replaced}, {"accepted", "refused"})
+        defined = by_task(cluster.rows("list", "--group", "orders"))
+        self.assertEqual(sorted(task for (_, task), row in defined.items()
+                                if row["state"] == "suspended"), ["nightly-close", *SUSPENDED])
+
     def test_is_done_when_all_of_a_group_is_here(self):
         cluster = self.cluster("sqlite")
         for status in ("accepted", "duplicate"):

@@ -420,6 +420,24 @@ class Acts:
         self.assertEqual(self.one.submit("--task-id", "mine", "--group", "other", "--", "true")
                          .json()["status"], "accepted")
 
+    def test_what_replaces_a_suspended_job_is_suspended(self):
+        self.one.submit("--task-id", "held", "--cron", "0 0 1 1 *", "--", "true")
+        self.one.client("suspend", "held")
+        for schedule in (["--every", "1s"], ["--now"], ["--every", "1s"]):
+            answer = self.one.submit("--task-id", "held", "--replace-on-exist", *schedule, "--",
+                                     "echo", "new").json()
+            self.assertEqual(answer["status"], "accepted")
+            self.assertIn("is suspended, as the job that it replaces", answer["warning"])
+            self.assertEqual(self.one.client("-o", "json", "show", "held").json()["state"], "suspended")
+        self.one.submit("--task-id", "other", "--every", "1s", "--count", "3", "--", "true")
+        wait_for("fires of another job", lambda: len(self.one.history("other")) == 3)
+        self.assertEqual(self.ran("held"), [])
+        self.one.client("resume", "held")
+        wait_for("a fire of the resumed job", lambda: self.ran("held"))
+
+    def ran(self, task):
+        return [row for row in self.one.history(task) if row["attempt"]]
+
     def test_a_group_without_a_worker_is_a_warning_and_its_jobs_wait(self):
         answer = self.one.submit("--task-id", "early", "--group", "nobody", "--", "true").json()
         self.assertEqual(answer["status"], "accepted")

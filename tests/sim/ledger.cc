@@ -245,6 +245,10 @@ void Ledger::take(const Commit&, const jobtracker::AddDefinition& added, const O
   if (++keys_[{row.group, row.task_id}] > 1) broken_("task " + row.task_id + " was taken");
   definitions_[row.id] = {.row = row, .spec = std::move(spec).value(), .since = timeline_.now()};
   fires_.add(row, definitions_.at(row.id).spec);
+  if (jobtracker::is_held(row.state)) {  // As the one was that it replaces: it is resumed later.
+    definitions_.at(row.id).was_acted_on = true;
+    fires_.was_acted_on(row.id);
+  }
   if (added.first) add(*added.first, false);
 }
 

@@ -1,0 +1,145 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/tracker_bundle.h"
+
+// What a submission takes over from the job that it replaces.
+namespace carillon::jobtracker {
+namespace {
+
+using carillon::testing::FakeWorker;
+using carillon::testing::job_at;
+using carillon::testing::job_cron;
+using carillon::testing::job_every;
+using carillon::testing::job_fixed_delay;
+using carillon::testing::job_manual;
+using carillon::testing::job_now;
+using carillon::testing::TrackerBundle;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+std::string state_of(TrackerBundle& bundle, const std::string& task_id) {
+  for (const auto& row : bundle.query({.what = "show", .group = "default", .task_id = task_id})) {
+    for (const auto& [name, value] : row) {
+      if (name == "state") return std::get<std::string>(value);
+    }
+  }
+  return "no row";
+}
+
+bool is_done(const wire::Message& answer) { return std::holds_alternative<wire::Acted>(answer); }
+
+JobSpec replacing(JobSpec job) {
+  job.replace_on_exist = true;
+  return job;
+}
+
+// Of every kind that fires by itself, within a minute of its resume.
+std::vector<JobSpec> replacements(const TrackerBundle& bundle) {
+  JobSpec queued = job_every("a", seconds{10});
+  queued.overlap = Overlap::kQueue;
+  JobSpec parallel = job_every("a", seconds{10});
+  parallel.overlap = Overlap::kParallel;
+  std::vector<JobSpec> jobs{job_now("a"),
+                            job_at("a", bundle.now() + seconds{10}),
+                            job_every("a", seconds{10}),
+                            job_cron("a", "*/10 * * * * ?"),
+                            job_fixed_delay("a", seconds{10}),
+                            std::move(queued),
+                            std::move(parallel)};
+  for (JobSpec& job : jobs) job.replace_on_exist = true;
+  return jobs;
+}
+
+TEST(Replace, WhatTakesTheTaskIdOfASuspendedJobIsSuspended) {
+  for (const bool is_definition : {true, false}) {
+    const std::size_t count = replacements(TrackerBundle{}).size();
+    for (std::size_t i = 0; i < count; ++i) {
+      SCOPED_TRACE(::testing::Message() << is_definition << ' ' << i);
+      TrackerBundle bundle;
+      bundle.submit(is_definition ? job_every("a", hours{1})
+                                  : job_at("a", bundle.now() + hours{1}));
+      ASSERT_TRUE(is_done(bundle.act(wire::Verb::kSuspend, "a")));
+      bundle.add_worker();
+      bundle.run_for(seconds{2});
+      const auto answer = bundle.submit(replacements(bundle)[i]);
+      EXPECT_EQ(answer.status, wire::SubmitStatus::kAccepted);
+      EXPECT_THAT(answer.warning, HasSubstr("is suspended, as the job that it replaces"));
+      EXPECT_EQ(state_of(bundle, "a"), "suspended");
+      bundle.run_for(minutes{20});
+      bundle.restart_after(seconds{10});
+      bundle.run_for(minutes{20});
+      EXPECT_THAT(bundle.runs_of("a"), IsEmpty()) << bundle.story("a");
+
+      EXPECT_TRUE(is_done(bundle.act(wire::Verb::kResume, "a")));
+      bundle.run_for(minutes{1});
+      EXPECT_GE(bundle.runs_of("a").size(), 1U) << bundle.story("a");
+    }
+  }
+}
+
+TEST(Replace, ASuspendedJobMayBeReplacedTwiceAndByOneWithoutASchedule) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  bundle.submit(job_every("a", seconds{1}));
+  ASSERT_TRUE(is_done(bundle.act(wire::Verb::kSuspend, "a")));
+  bundle.submit(replacing(job_now("a")));
+  bundle.submit(replacing(job_manual("a")));
+  EXPECT_EQ(state_of(bundle, "a"), "suspended");
+  bundle.submit(replacing(job_every("a", seconds{1})));
+  EXPECT_EQ(state_of(bundle, "a"), "suspended");
+  EXPECT_TRUE(is_done(bundle.act(wire::Verb::kResume, "a")));
+  const auto answer = bundle.submit(replacing(job_every("a", minutes{1})));
+  EXPECT_THAT(answer.warning, IsEmpty());
+  EXPECT_EQ(state_of(bundle, "a"), "active");
+}
+
+TEST(Replace, ACountBeginsWithTheReplacementThatIsResumed) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  bundle.submit(job_every("a", minutes{1}));
+  ASSERT_TRUE(is_done(bundle.act(wire::Verb::kSuspend, "a")));
+  JobSpec counted = replacing(job_every("a", seconds{1}));
+  counted.schedule.count = 3;
+  bundle.submit(counted);
+  bundle.run_for(minutes{1});
+  EXPECT_TRUE(is_done(bundle.act(wire::Verb::kResume, "a")));
+  const std::size_t before = bundle.runs_of("a").size();
+  bundle.run_for(minutes{1});
+  EXPECT_THAT(bundle.runs_of("a"), SizeIs(before + 3)) << bundle.story("a");
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+// What killed three workers may kill the next one, whoever submits it again.
+TEST(Replace, WhatTakesTheTaskIdOfAJobInQuarantineIsInQuarantine) {
+  for (const bool is_definition : {true, false}) {
+    SCOPED_TRACE(is_definition);
+    TrackerBundle bundle;
+    bundle.submit(is_definition ? job_every("a", minutes{10}) : job_now("a"));
+    for (int i = 0; i < 3; ++i) {
+      FakeWorker& worker = bundle.add_worker();
+      runs_take(worker, hours{9});
+      ASSERT_TRUE(bundle.run_until([&] { return worker.busy() > 0; }));
+      worker.die();
+      bundle.run_for(seconds{5});
+    }
+    ASSERT_EQ(state_of(bundle, "a"), "quarantined");
+    bundle.add_worker();
+    const auto answer =
+        bundle.submit(replacing(is_definition ? job_every("a", seconds{10}) : job_now("a")));
+    EXPECT_THAT(answer.warning, HasSubstr("is in quarantine, as the job that it replaces"));
+    EXPECT_EQ(state_of(bundle, "a"), "quarantined");
+    bundle.run_for(minutes{20});
+    EXPECT_THAT(bundle.runs_of("a"), SizeIs(3)) << bundle.story("a");
+    EXPECT_TRUE(is_done(bundle.act(wire::Verb::kResume, "a")));
+    bundle.run_for(minutes{1});
+    EXPECT_GE(bundle.runs_of("a").size(), 4U) << bundle.story("a");
+  }
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker
