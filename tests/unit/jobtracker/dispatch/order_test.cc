@@ -158,6 +158,40 @@ TEST(Credit, AClaimThatOutlivesTheLeaseOfItsWorkerStillCounts) {
   EXPECT_EQ(worker.busy_max(), 1);
 }
 
+// What the store is asked within an hour.
+int questions_of_an_hour(TrackerBundle& bundle) {
+  int works = 0;
+  int commits = 0;
+  bundle.lane().work_time = [&works] {
+    ++works;
+    return std::chrono::microseconds{500};
+  };
+  bundle.lane().on_commit = [&commits](const Batch&) { ++commits; };
+  bundle.run_for(std::chrono::hours{1});
+  bundle.lane().work_time = [] { return std::chrono::microseconds{500}; };
+  bundle.lane().on_commit = [](const Batch&) {};
+  return works - commits;
+}
+
+TEST(Preloading, AnIdleGroupIsNotPolled) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  bundle.submit(job_now("a"));
+  bundle.run_for(std::chrono::minutes{1});
+  ASSERT_TRUE(bundle.is_empty());
+  EXPECT_LE(questions_of_an_hour(bundle), 60);
+}
+
+TEST(Preloading, TheStoreIsNotAskedForJobsThatRunForLong) {
+  TrackerBundle bundle;
+  runs_take(bundle.add_worker({.threads = 100}), std::chrono::hours{9});
+  for (int i = 0; i < 100; ++i) bundle.submit(job_now("a-" + std::to_string(i)));
+  bundle.run_for(std::chrono::minutes{1});
+  ASSERT_EQ(bundle.tables().executing.size(), 100U);
+  EXPECT_LE(questions_of_an_hour(bundle), 60);
+  EXPECT_EQ(bundle.tables().executing.size(), 100U);
+}
+
 TEST(Preloading, JobsWithLargePayloadsAllRun) {
   TrackerBundle bundle(
       {.tracker = {.dispatcher = {.preload = {.capacity = 100, .bytes_max = 500'000},
