@@ -18,15 +18,16 @@ JobInfo job() {
           .group = "ops",
           .node = "host-1",
           .trigger_time = std::chrono::sys_days{std::chrono::year{2026} / 11 / 21},
-          .params = {{"mail-to", "ann@example.org"}, {"Größe", "7"}}};
+          .params = {{"mail-to", "ann@example.org"}, {"Größe", "7"}, {"__LTS_Seq_Id", "9"}}};
 }
 
 TEST(RunEnvironment, TellsAboutTheJob) {
-  EXPECT_THAT(run_environment(Environment{}, job()),
-              IsSupersetOf({"CARILLON_TASK_ID=nightly", "CARILLON_JOB_ID=72110000000001",
-                            "CARILLON_ATTEMPT=3", "CARILLON_GROUP=ops", "CARILLON_NODE=host-1",
-                            "CARILLON_TRIGGER_TIME=2026-11-21T00:00:00.000Z",
-                            "CARILLON_PARAM_MAIL_TO=ann@example.org"}));
+  EXPECT_THAT(
+      run_environment(Environment{}, job()),
+      IsSupersetOf({"CARILLON_TASK_ID=nightly", "CARILLON_JOB_ID=72110000000001",
+                    "CARILLON_ATTEMPT=3", "CARILLON_GROUP=ops", "CARILLON_NODE=host-1",
+                    "CARILLON_TRIGGER_TIME=2026-11-21T00:00:00.000Z",
+                    "CARILLON_PARAM_MAIL_TO=ann@example.org", "CARILLON_PARAM___LTS_SEQ_ID=9"}));
 }
 
 TEST(RunEnvironment, HandsOnTheWorkersOwnVariables) {
