@@ -120,8 +120,8 @@ class Maker {
     spec.retries.max = static_cast<int>(std::clamp<std::int64_t>(row_.retries, 0, INT32_MAX));
     spec.retries.base = options_.retry_base;
     spec.overlap = overlap();
-    spec.misfire.policy =
-        row_.misfire == "FIRE_ONCE_NOW" ? MisfirePolicy::kFireOnce : MisfirePolicy::kSkip;
+    if (spec.schedule.kind != ScheduleKind::kManual && row_.misfire != "FIRE_ONCE_NOW")
+      spec.misfire.policy = MisfirePolicy::kSkip;
     spec.children = children();
     spec.alarm = alarm();
     spec.replace_on_exist = options_.replace;

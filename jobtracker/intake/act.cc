@@ -43,6 +43,8 @@ bool changes_run(const wire::Act& act) { return act.payload || !act.addresses.em
 Result<std::string> spec_with(JobSpec spec, const wire::Act& act) {
   if (act.payload) spec.payload = *act.payload;
   if (!act.addresses.empty()) spec.push.addresses = act.addresses;
+  // What is triggered misses no time; older rows may have it all the same.
+  if (spec.schedule.kind == ScheduleKind::kManual) spec.misfire = {};
   CARILLON_TRY(spec.validate());
   return wire::encode_spec_of_row(spec);
 }

@@ -111,8 +111,11 @@ Result<JobSpec> managed_spec(const wire::xxl::ManagedJob& job, const std::string
   spec.push.block = CARILLON_TRY(
       choice("executorBlockStrategy", job.block, wire::kBlockWords, Block::kSerialExecution));
   spec.overlap = wire::overlap_of(spec.push.block);
-  spec.misfire.policy =
+  const auto misfire =
       CARILLON_TRY(choice("misfireStrategy", job.misfire, kMisfireWords, MisfirePolicy::kSkip));
+  spec.misfire = {};
+  // Nothing is missed where there is no time.
+  if (spec.schedule.kind != ScheduleKind::kManual) spec.misfire.policy = misfire;
   spec.timeout = seconds{std::clamp<std::int64_t>(job.timeout_s, 0, INT32_MAX)};
   spec.retries.max = static_cast<int>(std::clamp<std::int64_t>(job.retries, 0, INT32_MAX));
   spec.retries.base = kRetryAfter;

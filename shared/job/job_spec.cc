@@ -326,7 +326,10 @@ Status check_retries(const RetryPolicy& retries) {
   return wrong("retries.jitter is " + std::to_string(retries.jitter) + ", must be 0 to 1");
 }
 
-Status check_misfire(const Misfire& misfire) {
+Status check_misfire(const Misfire& misfire, ScheduleKind kind) {
+  const bool is_missed_never = kind == ScheduleKind::kNow || kind == ScheduleKind::kManual;
+  CARILLON_TRY(check_absent(is_missed_never && misfire != Misfire{}, "misfire",
+                            word_of(kind) + ", which has no time to be missed (leave it out)"));
   CARILLON_TRY(check_range("misfire.max", misfire.max, 1, 1'000'000));
   CARILLON_TRY(check_duration("misfire.window", misfire.window, Duration{0}));
   return check_duration("misfire.threshold", misfire.threshold, Duration{0});
@@ -405,7 +408,7 @@ Status JobSpec::validate() const {
   CARILLON_TRY(check_run(run, dispatch));
   CARILLON_TRY(check_push(*this));
   CARILLON_TRY(check_payload(*this));
-  CARILLON_TRY(check_misfire(misfire));
+  CARILLON_TRY(check_misfire(misfire, schedule.kind));
   CARILLON_TRY(check_retries(retries));
   CARILLON_TRY(check_children(children));
   CARILLON_TRY(check_alarm(alarm));

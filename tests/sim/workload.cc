@@ -31,6 +31,7 @@ void reconcile(JobSpec& job) {
     job.misfire.policy = MisfirePolicy::kFireOnce;
   const ScheduleKind kind = job.schedule.kind;
   if (kind == ScheduleKind::kNow || kind == ScheduleKind::kAt) job.overlap = Overlap::kSkip;
+  if (kind == ScheduleKind::kNow || kind == ScheduleKind::kManual) job.misfire = {};
 }
 
 std::string acted_on(std::size_t number) { return std::string(kActedOn) + std::to_string(number); }

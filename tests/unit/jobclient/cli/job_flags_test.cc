@@ -183,14 +183,14 @@ TEST(JobFlags, TakeTheWaitOfALaterRunWithoutRetries) {
 }
 
 TEST(JobFlags, TakeAMisfirePolicy) {
-  const Misfire misfire = job({"--misfire", "fire_all", "--misfire-max", "50", "--misfire-window",
-                               "6h", "--misfire-threshold", "30s"})
+  const Misfire misfire = job({"--every", "1m", "--misfire", "fire_all", "--misfire-max", "50",
+                               "--misfire-window", "6h", "--misfire-threshold", "30s"})
                               .misfire;
   EXPECT_EQ(misfire, (Misfire{.policy = MisfirePolicy::kFireAll,
                               .max = 50,
                               .window = hours{6},
                               .threshold = seconds{30}}));
-  EXPECT_EQ(job({"--misfire", "skip"}).misfire.policy, MisfirePolicy::kSkip);
+  EXPECT_EQ(job({"--every", "1m", "--misfire", "skip"}).misfire.policy, MisfirePolicy::kSkip);
 }
 
 TEST(JobFlags, TakeTheCommandAfterTheDashes) {

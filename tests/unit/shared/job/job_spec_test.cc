@@ -184,7 +184,10 @@ TEST(JobSpecValidate, ChecksRetriesMisfireAndTimes) {
   EXPECT_THAT(
       refusal([](JobSpec& s) { s.retries.jitter = std::numeric_limits<double>::quiet_NaN(); }),
       HasSubstr("retries.jitter is"));
-  EXPECT_EQ(refusal([](JobSpec& s) { s.misfire.max = 0; }),
+  EXPECT_EQ(refusal([](JobSpec& s) {
+              s.schedule = {.kind = ScheduleKind::kEvery, .interval = seconds{1}};
+              s.misfire.max = 0;
+            }),
             "misfire.max is 0, must be 1 to 1000000");
   EXPECT_THAT(refusal([](JobSpec& s) { s.timeout = Duration{-1}; }), HasSubstr("timeout is -1"));
   EXPECT_THAT(refusal([](JobSpec& s) { s.start_deadline = Duration::max(); }),
@@ -201,6 +204,25 @@ TEST(JobSpecValidate, ChecksWhomToTell) {
               HasSubstr("client_group is given, but not need_feedback"));
   EXPECT_THAT(refusal([](JobSpec& s) { s.need_feedback = true; }), HasSubstr("no client_group"));
   EXPECT_THAT(refusal([](JobSpec& s) { s.client_group = "a b"; }), HasSubstr("client_group is"));
+}
+
+TEST(JobSpecValidate, RefusesAMisfireOfAJobWithoutATimeToMiss) {
+  const auto refusal_of = [](ScheduleKind kind, const Misfire& misfire) {
+    return refusal([&](JobSpec& s) {
+      s.schedule = {.kind = kind};
+      if (kind == ScheduleKind::kAt) s.schedule.at = WallTime{seconds{1}};
+      s.misfire = misfire;
+    });
+  };
+  const Misfire skip{.policy = MisfirePolicy::kSkip};
+  EXPECT_EQ(refusal_of(ScheduleKind::kNow, skip),
+            "misfire does not go with now, which has no time to be missed (leave it out)");
+  EXPECT_EQ(refusal_of(ScheduleKind::kManual, skip),
+            "misfire does not go with manual, which has no time to be missed (leave it out)");
+  EXPECT_THAT(refusal_of(ScheduleKind::kManual, {.threshold = seconds{9}}),
+              HasSubstr("misfire does not go with manual"));
+  EXPECT_EQ(refusal_of(ScheduleKind::kAt, skip), "none");
+  EXPECT_EQ(refusal_of(ScheduleKind::kManual, {}), "none");
 }
 
 TEST(JobSpecValidate, RefusesAnOverlapThatContradictsTheRest) {
