@@ -12,7 +12,7 @@ namespace carillon::jobtracker {
 // longer, and task trackers wait for their next jobs meanwhile; so without a bound the rate falls
 // just when more comes than can be run.
 //
-// Jobs that run take rows too, two each. While those are up to a tenth of what the store's
+// Jobs that run take rows too, two each. While those are up to a twelfth of what the store's
 // statements can write, nothing is bounded; from there on what may come with them shrinks, down to
 // half of them: then as many jobs are stored as run, and the backlog does not grow.
 //
