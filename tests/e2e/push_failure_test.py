@@ -88,7 +88,8 @@ class PushFailureTest(E2eTest):
         outcomes = collections.Counter()
         for task, rows in self.of_each_task().items():
             begin, end = accounts.first_end_and_last_run(rows)
-            fires = accounts.every_seconds(1, begin - accounts.SECOND, accounts.now())
+            # One that was claimed ahead of its time may have been called off before it came.
+            fires = accounts.every_seconds(1, begin - accounts.SECOND, accounts.now() + accounts.SECOND)
             wrong += [f"{task}: {line}" for line in accounts.account(fires, rows, end)]
             self.assertLess(begin.timestamp(), started - AWAY)
             self.assertGreater(end.timestamp(), started)
