@@ -88,8 +88,8 @@ Admin read_url(const std::string& url) {
 
 class Executor::Worker {
  public:
-  Worker(const std::string& admin, std::string group)
-      : admin_(read_url(admin)), group_(std::move(group)) {}
+  Worker(const std::string& admin, std::string group, const Clock& clock)
+      : admin_(read_url(admin)), group_(std::move(group)), clock_(clock) {}
 
   Status open(int addresses) {
     error_code failed;
@@ -118,15 +118,14 @@ class Executor::Worker {
     return Error{ErrorCode::kTimeout, "the executor could not register in 30 s"};
   }
 
-  Result<std::int64_t> stop() {
+  Result<std::vector<ExecutorCall>> stop() {
     join();
     CARILLON_TRY(std::exchange(failed_, Status{}));
-    if (calls_ != static_cast<std::int64_t>(seen_.size())) {
+    if (calls_.size() != seen_.size()) {
       return Error{ErrorCode::kCorrupt,
-                   std::to_string(calls_ - static_cast<std::int64_t>(seen_.size())) +
-                       " runs were called for twice"};
+                   std::to_string(calls_.size() - seen_.size()) + " runs were called for twice"};
     }
-    return calls_;
+    return std::move(calls_);
   }
 
   void join() {
@@ -178,7 +177,8 @@ class Executor::Worker {
     const Run run{.log_id = number_after(body, "\"logId\":"),
                   .log_time_ms = number_after(body, "\"logDateTime\":")};
     if (run.log_id == 0) return;  // idleBeat, for one
-    ++calls_;
+    calls_.push_back({.logged = WallTime{std::chrono::milliseconds{run.log_time_ms}},
+                      .came = clock_.wall_now()});
     seen_.insert(run.log_id);
     ended_.push_back(run);
     tell_admin();
@@ -257,6 +257,7 @@ class Executor::Worker {
 
   const Admin admin_;
   const std::string group_;
+  const Clock& clock_;
   asio::io_context io_{1};
   std::deque<tcp::acceptor> acceptors_{};
   tcp::socket to_admin_{io_};
@@ -269,7 +270,7 @@ class Executor::Worker {
   std::string sent_{};
   std::string heard_{};
   char room_[4 * 1024];
-  std::int64_t calls_ = 0;
+  std::vector<ExecutorCall> calls_{};
   std::unordered_set<std::int64_t> seen_{};
   Status failed_{};
   std::unique_ptr<Thread> thread_{};
@@ -280,13 +281,14 @@ Executor::Executor(std::unique_ptr<Worker> worker) : worker_(std::move(worker)) 
 Executor::~Executor() { worker_->join(); }
 
 Result<std::unique_ptr<Executor>> Executor::start(const std::string& admin,
-                                                  const std::string& group, int addresses) {
-  std::unique_ptr<Executor> executor(new Executor(std::make_unique<Worker>(admin, group)));
+                                                  const std::string& group, int addresses,
+                                                  const Clock& clock) {
+  std::unique_ptr<Executor> executor(new Executor(std::make_unique<Worker>(admin, group, clock)));
   CARILLON_TRY(executor->worker_->open(addresses));
   CARILLON_TRY(executor->worker_->await_registered());
   return executor;
 }
 
-Result<std::int64_t> Executor::stop() { return worker_->stop(); }
+Result<std::vector<ExecutorCall>> Executor::stop() { return worker_->stop(); }
 
 }  // namespace carillon::bench

@@ -33,6 +33,14 @@ def of_trees(roots):
     return total
 
 
+def memory_peak(process):
+    """The most memory that it has had, in MiB."""
+    for line in pathlib.Path(f"/proc/{process}/status").read_text("ascii", "replace").splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
 def of_machine():
     """Seconds that all processes together have used."""
     words = pathlib.Path("/proc/stat").read_text("ascii").split("\n", 1)[0].split()

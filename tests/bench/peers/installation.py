@@ -116,6 +116,17 @@ class Installation:
         place = self._built(name, build)
         return ["java", "-cp", f"{place / 'classes'}:{place / 'lib'}/*", main]
 
+    def rust_program(self, name, version):
+        """The words that run a program of crates.io, built with the machine's Rust: for minutes."""
+        if not shutil.which("cargo"):
+            raise PeerError("no Rust: apt-get install cargo, or from https://rustup.rs")
+
+        def build(place):
+            run(["cargo", "install", "--quiet", "--locked", "--root", place, "--version", version, name],
+                self.log, environment={"CARGO_TARGET_DIR": str(place / "target")})
+            shutil.rmtree(place / "target")
+        return [self._once(f"{name}-{version}", build) / "bin" / name]
+
     def python_program(self, name, libraries):
         """The words that run the peer in the folder `name`, written in Python."""
         def install(place):

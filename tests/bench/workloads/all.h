@@ -9,6 +9,7 @@ Workload burst_workload();
 Workload cron_parse_workload();
 Workload cron_workload();
 Workload drain_workload();
+Workload executor_workload();
 Workload flow_workload();
 Workload latency_workload();
 Workload limit_workload();

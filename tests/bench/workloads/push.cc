@@ -20,11 +20,12 @@ Result<Figures> measure(Round& round, const std::vector<std::string>& groups) {
 
 Result<Figures> run(Round& round) {
   CARILLON_TRY(round.cluster.start_tracker({"--xxl-listen", "127.0.0.1:0"}));
-  const auto executor = CARILLON_TRY(Executor::start(
-      round.cluster.xxl_url(), round.group, static_cast<int>(round.flags.number("addresses"))));
+  const auto executor =
+      CARILLON_TRY(Executor::start(round.cluster.xxl_url(), round.group,
+                                   static_cast<int>(round.flags.number("addresses")), round.clock));
   Figures figures = CARILLON_TRY(measure(round, {round.group}));
-  const std::int64_t calls = CARILLON_TRY(executor->stop());
-  figures.push_back({"calls that came", "", static_cast<double>(calls)});
+  const auto calls = CARILLON_TRY(executor->stop());
+  figures.push_back({"calls that came", "", static_cast<double>(calls.size())});
   return figures;
 }
 
