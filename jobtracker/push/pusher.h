@@ -145,7 +145,7 @@ class Pusher {
 
   void replace_run(Job& job, Run& run, std::vector<std::string> order);
   void take_results(ExecutorResults results, OnStored done);
-  void note_late(std::int64_t log_id, std::int32_t code);
+  void note_late(const wire::xxl::RunResult& result, std::int32_t code);
   void confirm_late(OnStored told);
   void end_run(Job& job, Run& run, std::int32_t code, std::string message, OnStored done = {});
   void end_shard(Job& job, Run& run, LogState state, OnStored done);
@@ -202,8 +202,9 @@ class Pusher {
   std::int64_t calls_made_ = 0;
   std::int64_t runs_lost_ = 0;
   std::int64_t late_results_ = 0;
-  SteadyTime late_quiet_until_{};
-  std::int64_t last_log_ = 0;  // id of a call
+  SteadyTime late_until_{};
+  std::int32_t late_lines_ = 0;  // until then
+  std::int64_t last_log_ = 0;    // id of a call
 };
 
 }  // namespace carillon::jobtracker

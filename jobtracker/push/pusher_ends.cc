@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "jobtracker/push/pusher.h"
+#include "shared/base/utf8.h"
 #include "shared/job/retry_delay.h"
 #include "shared/wire/xxl/write.h"
 
@@ -17,8 +18,10 @@ constexpr Duration kAskSeldom = std::chrono::minutes{1};
 constexpr Duration kAskFirst = std::chrono::milliseconds{500};
 // An end that the store did not take is reported again.
 constexpr Duration kReportAgain = std::chrono::seconds{2};
-// Between two lines about late results.
-constexpr Duration kLateQuiet = std::chrono::seconds{10};
+// Lines about late results in such a time, and of what one says.
+constexpr Duration kLateTime = std::chrono::seconds{10};
+constexpr std::int32_t kLateLines = 20;
+constexpr std::size_t kLateMessageBytes = 200;
 
 std::int32_t code_of(std::int64_t code) {
   const bool is_one = code > 0 && code <= INT32_MAX;
@@ -76,7 +79,7 @@ void Pusher::take_results(ExecutorResults results, OnStored done) {
     }
     Run* run = find_run(one.log_id);
     if (run == nullptr || run->row.code != 0) {
-      note_late(one.log_id, code);
+      note_late(one, code);
     }
     answer->expect();
     if (run == nullptr) {
@@ -120,13 +123,17 @@ void Pusher::confirm_late(OnStored told) {
 }
 
 // Whoever tells a thousand a second fills no disk.
-void Pusher::note_late(std::int64_t log_id, std::int32_t code) {
+void Pusher::note_late(const wire::xxl::RunResult& result, std::int32_t code) {
   ++late_results_;
   const SteadyTime now = clock_.steady_now();
-  if (now < late_quiet_until_) return;
-  late_quiet_until_ = now + kLateQuiet;
-  log_.info("a late result of an executor changes nothing", "log_id", log_id, "code", code,
-            "so_far", late_results_);
+  if (now >= late_until_) {
+    late_until_ = now + kLateTime;
+    late_lines_ = 0;
+  }
+  if (++late_lines_ > kLateLines) return;
+  const std::string said = result.message.value_or(std::string{});
+  log_.info("a late result of an executor changes nothing", "log_id", result.log_id, "code", code,
+            "message", first_bytes(said, kLateMessageBytes), "so_far", late_results_);
 }
 
 void Pusher::end_run(Job& job, Run& run, std::int32_t code, std::string message, OnStored done) {

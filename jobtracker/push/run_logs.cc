@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jobtracker/push/executor_calls.h"
+#include "shared/base/utf8.h"
 #include "shared/wire/xxl/read.h"
 #include "shared/wire/xxl/write.h"
 
@@ -41,9 +42,7 @@ void cut(wire::xxl::LogPart& part, std::int64_t line) {
     if (const std::size_t end = text.rfind('\n', kPartMax - 1); end != std::string::npos) {
       text.resize(end + 1);
     } else {
-      std::size_t kept = kPartMax - kLeftOut.size();
-      while ((text[kept] & 0xC0) == 0x80) --kept;  // within a character
-      text.resize(kept);
+      text.resize(first_bytes(text, kPartMax - kLeftOut.size()).size());
       text += kLeftOut;
     }
   }

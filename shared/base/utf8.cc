@@ -1,5 +1,7 @@
 #include "shared/base/utf8.h"
 
+#include <algorithm>
+
 namespace carillon {
 
 Utf8Character first_character(std::string_view text) {
@@ -45,6 +47,14 @@ bool is_printable_utf8(std::string_view text) {
     text.remove_prefix(bytes);
   }
   return true;
+}
+
+std::string_view first_bytes(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) return text;
+  const std::size_t least = bytes - std::min<std::size_t>(bytes, 3);
+  std::size_t end = bytes;
+  while (end > least && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end);
 }
 
 std::string lower_ascii(std::string_view text) {

@@ -22,6 +22,9 @@ bool is_utf8(std::string_view text);
 // The same, and without control characters (C0, DEL, C1): fit for a line of a terminal.
 bool is_printable_utf8(std::string_view text);
 
+// Its first `bytes` bytes, or up to three less, so that no character is cut in two.
+std::string_view first_bytes(std::string_view text, std::size_t bytes);
+
 // With a-z for A-Z.
 std::string lower_ascii(std::string_view text);
 

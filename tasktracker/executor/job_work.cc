@@ -7,6 +7,7 @@
 
 #include "shared/base/log.h"
 #include "shared/base/time_text.h"
+#include "shared/base/utf8.h"
 
 namespace carillon::tasktracker {
 namespace {
@@ -28,11 +29,7 @@ constexpr GlueType kGlueTypes[] = {
 
 std::string cut(std::string message) {
   if (message.size() <= kMessageBytesMax) return message;
-  std::size_t end = kMessageBytesMax;
-  // Not within a character.
-  while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xC0) == 0x80) --end;
-  message.resize(end);
-  return message + "...";
+  return std::string{first_bytes(message, kMessageBytesMax)} + "...";
 }
 
 int shard_number(std::int64_t number, int least) {

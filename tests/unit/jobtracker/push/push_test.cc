@@ -20,6 +20,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
+using ::testing::internal::CaptureStderr;
+using ::testing::internal::GetCapturedStderr;
 
 TEST(Push, AJobIsCalledRunsAndEndsByItsResult) {
   Pushed test;
@@ -114,9 +116,19 @@ TEST(Push, TheNextAddressIsCalledAtOnceWhenOneRefuses) {
   EXPECT_EQ(test.bundle.log("orders")[0].node, kThree);
   ASSERT_THAT(three.calls, SizeIs(1));
   EXPECT_NE(one.calls[0].log_id, three.calls[0].log_id);
-  // A stray result for the call that was refused counts nothing.
+  // A stray result for the call that was refused counts nothing, and neither does another word of
+  // one that has ended: the log tells both.
+  set_log_level(LogLevel::kInfo);
+  CaptureStderr();
   EXPECT_TRUE(test.tell({{.log_id = one.calls[0].log_id, .code = 500}}).ok());
-  EXPECT_EQ(test.bundle.stat("executor_late_results_total"), 1);
+  EXPECT_TRUE(test.tell({{.log_id = three.calls[0].log_id, .code = 500, .message = "oh"}}).ok());
+  const std::string said = GetCapturedStderr();
+  set_log_level(LogLevel::kOff);
+  EXPECT_EQ(test.bundle.stat("executor_late_results_total"), 2);
+  EXPECT_THAT(said, HasSubstr("log_id=" + std::to_string(one.calls[0].log_id) + "  code=500"));
+  EXPECT_THAT(said, HasSubstr("log_id=" + std::to_string(three.calls[0].log_id) +
+                              "  code=500  message=oh"));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
 }
 
 TEST(Push, AnArrayIsARefusal) {
