@@ -94,6 +94,9 @@ class Requests final : public net::ClientReceiver {
 
   // Whether a changing request asked now would go out at once, not wait for earlier ones.
   bool has_room() const;
+  // Whether changing requests go out as they are answered: somebody is there, and nothing held.
+  bool is_sending() const { return connected_ && !held_; }
+  Duration answer_timeout() const { return config_.answer_timeout; }
 
   // `draw_client` gives numbers for the client that this one becomes.
   void store_with(Store store, std::function<std::int64_t()> draw_client);

@@ -51,10 +51,8 @@ void SubmitQueue::add(std::vector<JobSpec> jobs, Done done, std::optional<Steady
     done(std::vector<SubmitAnswer>{});
     return;
   }
-  if (jobs_waiting_ + jobs.size() > kJobsQueuedMax) {
-    done(Error{ErrorCode::kLimit,
-               std::to_string(jobs_waiting_) + " jobs wait to be submitted already, at most " +
-                   std::to_string(kJobsQueuedMax) + " may (submit fewer at a time)"});
+  if (const Status room = check_room(jobs.size()); !room.ok()) {
+    done(room.error());
     return;
   }
   // Jobs stay where they are until a message has room for them, so that the first of many leave at
@@ -83,6 +81,22 @@ void SubmitQueue::add(std::vector<JobSpec> jobs, Done done, std::optional<Steady
   jobs_waiting_ += call->open;
   call->find_valid(0);
   waiting_.push_back(std::move(call));
+}
+
+Status SubmitQueue::check_room(std::size_t jobs) const {
+  if (jobs_waiting_ + jobs > kJobsQueuedMax) {
+    return Error{ErrorCode::kLimit,
+                 std::to_string(jobs_waiting_) + " jobs wait to be submitted already, at most " +
+                     std::to_string(kJobsQueuedMax) + " may (submit fewer at a time)"};
+  }
+  if (waiting_.empty() || !requests_.is_sending()) return {};
+  const auto waited =
+      std::chrono::duration_cast<Duration>(clock_.steady_now() - waiting_.front()->since);
+  if (waited <= requests_.answer_timeout() / 3) return {};
+  return Error{ErrorCode::kLimit,
+               std::to_string(jobs_waiting_) +
+                   " jobs wait to be submitted already, since more come than the job tracker takes "
+                   "(submit fewer at a time)"};
 }
 
 void SubmitQueue::flush() {

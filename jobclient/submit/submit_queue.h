@@ -32,8 +32,9 @@ class SubmitQueue {
 
   SubmitQueue(Requests& requests, const Clock& clock);
 
-  // kLimit at once, through `done`, when more than kJobsQueuedMax would wait. `since`: when the
-  // caller began to wait; now, where it is not given.
+  // kLimit at once, through `done`, when more than kJobsQueuedMax would wait, or the first waits
+  // for too long, so that what is taken is sent in time. `since`: when the caller began to wait;
+  // now, where it is not given.
   void add(std::vector<JobSpec> jobs, Done done, std::optional<SteadyTime> since = {});
   // Sends what may be sent. Called once a turn of the loop.
   void flush();
@@ -59,6 +60,7 @@ class SubmitQueue {
     std::size_t place = 0;
   };
 
+  Status check_room(std::size_t jobs) const;
   void send_one_message();
   void take_answer(const std::vector<Sent>& sent, Result<wire::Message> answer);
   void pass_next();

@@ -164,7 +164,8 @@ struct FeedbackFetch {
   std::int64_t limit = 0;            // 0: none now, but keep what it was given
 };
 
-// The most jobs that wait inside one client; submit() answers kLimit beyond.
+// The most jobs that wait inside one client; submit() answers kLimit beyond, and while one has
+// waited for a third of the answer_timeout: then more come than the job tracker takes.
 inline constexpr std::size_t kJobsQueuedMax = 200'000;
 
 class JobClient {
