@@ -1,6 +1,7 @@
 #include "jobtracker/bulk_line.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "shared/wire/codec.h"
@@ -12,6 +13,11 @@ namespace {
 constexpr std::size_t kLarge = 16 * 1024;
 // A few seconds' worth of small jobs; who is beyond it is told to slow down.
 constexpr std::size_t kBytesMax = 32 * 1024 * 1024;
+// So often a sender finds room by chance, or else is helped: after 0.75 s of the client library's
+// waits. To help at once costs more than luck does: whoever makes room sends all of it again.
+constexpr int kInVainMax = 4;
+// One that was turned away keeps its turn while so many others come; for longer than it is sent.
+constexpr std::uint64_t kRemembered = 4096;
 
 }  // namespace
 
@@ -19,22 +25,46 @@ bool BulkLine::takes(std::string_view frame) {
   return frame.size() >= kLarge && wire::is_submit(frame);
 }
 
-bool BulkLine::put(const net::Peer& peer, std::string_view frame) {
-  const std::uint64_t correlation = wire::correlation_of(frame);
-  const bool waits = std::any_of(frames_.begin(), frames_.end(), [&](const Frame& one) {
-    return one.correlation == correlation && one.peer == peer;
-  });
-  if (waits) return true;
-  if (bytes_ + frame.size() > kBytesMax) return false;
+bool BulkLine::has_room(std::size_t bytes) const { return bytes_ + bytes <= kBytesMax; }
+
+std::vector<BulkLine::Sender> BulkLine::put(Sender sender, std::string_view frame) {
+  const bool waits = std::any_of(frames_.begin(), frames_.end(),
+                                 [&](const auto& one) { return one.second.sender == sender; });
+  if (waits) return {};
+  const Turn turn = turn_of(sender);
+  if (!has_room(frame.size()) && turn.in_vain < kInVainMax) {
+    turned_away_.emplace(turn.number, TurnedAway{sender, turn.in_vain + 1});
+    return {std::move(sender)};
+  }
   bytes_ += frame.size();
-  frames_.push_back({peer, correlation, std::string{frame}});
-  return true;
+  frames_.emplace(turn.number, Frame{std::move(sender), std::string{frame}});
+  std::vector<Sender> beyond;
+  while (!has_room(0)) {
+    auto youngest = frames_.extract(std::prev(frames_.end()));
+    bytes_ -= youngest.mapped().bytes.size();
+    beyond.push_back(youngest.mapped().sender);
+    turned_away_.emplace(youngest.key(), TurnedAway{std::move(youngest.mapped().sender), 1});
+  }
+  return beyond;
+}
+
+BulkLine::Turn BulkLine::turn_of(const Sender& sender) {
+  const auto known = std::find_if(turned_away_.begin(), turned_away_.end(),
+                                  [&](const auto& one) { return one.second.sender == sender; });
+  if (known != turned_away_.end()) {
+    const auto turned_away = turned_away_.extract(known);
+    return {turned_away.key(), turned_away.mapped().times};
+  }
+  ++last_number_;
+  if (last_number_ > kRemembered) {
+    turned_away_.erase(turned_away_.begin(), turned_away_.lower_bound(last_number_ - kRemembered));
+  }
+  return {last_number_, 0};
 }
 
 std::optional<BulkLine::Frame> BulkLine::next() {
   if (frames_.empty()) return std::nullopt;
-  Frame frame = std::move(frames_.front());
-  frames_.pop_front();
+  Frame frame = std::move(frames_.extract(frames_.begin()).mapped());
   bytes_ -= frame.bytes.size();
   return frame;
 }

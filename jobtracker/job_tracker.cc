@@ -193,12 +193,12 @@ void JobTracker::stop() {
   const wire::Message stopping = wire::ErrorReply{stopping_error()};
   // One that is not reached finds out by itself.
   for (const auto& [session, worker] : workers_.all()) (void)send(*worker, stopping);
-  while (const auto waiting = bulk_.next()) take(waiting->peer, waiting->bytes);
+  while (const auto waiting = bulk_.next()) take(waiting->sender.peer, waiting->bytes);
 }
 
 void JobTracker::hand_over(net::ServerReceiver& next) {
   stopping_ = true;
-  while (const auto waiting = bulk_.next()) next.on_frame(waiting->peer, waiting->bytes);
+  while (const auto waiting = bulk_.next()) next.on_frame(waiting->sender.peer, waiting->bytes);
 }
 
 // While the store is away, the time goes on as it did.
@@ -233,7 +233,7 @@ bool JobTracker::end_turn() {
 bool JobTracker::take_bulk() {
   if (bulk_.empty() || !batcher_.wants_bulk()) return false;
   const BulkLine::Frame frame = *bulk_.next();
-  take(frame.peer, frame.bytes);
+  take(frame.sender.peer, frame.bytes);
   return !bulk_.empty() && batcher_.wants_bulk();
 }
 
@@ -309,8 +309,9 @@ void JobTracker::manage(const ManageJob& call, OnManaged done) {
 
 void JobTracker::on_frame(const net::Peer& peer, std::string_view frame) {
   if (!ready_ || stopping_ || !BulkLine::takes(frame)) return take(peer, frame);
-  if (!bulk_.put(peer, frame))
-    answer({peer, wire::correlation_of(frame)}, wire::ErrorReply{batcher_.slow_down()});
+  for (auto& [beyond, correlation] : bulk_.put({peer, wire::correlation_of(frame)}, frame)) {
+    answer({std::move(beyond), correlation}, wire::ErrorReply{batcher_.slow_down()});
+  }
 }
 
 void JobTracker::take(const net::Peer& peer, std::string_view frame) {

@@ -17,6 +17,8 @@ using carillon::testing::job_now;
 using carillon::testing::TrackerBundle;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 // Of a group that no task tracker serves.
 std::vector<JobSpec> bulk_jobs(std::size_t payload = 200) {
@@ -77,28 +79,62 @@ TEST(BulkLine, TakesLargeSubmissionsOnly) {
 
 TEST(BulkLine, KeepsOrderAndWhatIsSentAgainOnce) {
   BulkLine line;
-  EXPECT_TRUE(line.put("ann", bulk_frame(1, 20'000)));
-  EXPECT_TRUE(line.put("bob", bulk_frame(1, 20'000)));
-  EXPECT_TRUE(line.put("ann", bulk_frame(2, 20'000)));
-  EXPECT_TRUE(line.put("ann", bulk_frame(1, 20'000)));
-  for (const auto& [peer, correlation] : {std::pair{"ann", 1U}, {"bob", 1U}, {"ann", 2U}}) {
+  const std::vector<BulkLine::Sender> senders{{"ann", 1}, {"bob", 1}, {"ann", 2}};
+  for (const auto& sender : senders) {
+    EXPECT_THAT(line.put(sender, bulk_frame(sender.correlation, 20'000)), IsEmpty());
+  }
+  EXPECT_THAT(line.put({"ann", 1}, bulk_frame(1, 20'000)), IsEmpty());
+  for (const auto& sender : senders) {
     const auto frame = line.next();
     ASSERT_TRUE(frame);
-    EXPECT_EQ(frame->peer, peer);
-    EXPECT_EQ(frame->correlation, correlation);
-    EXPECT_EQ(frame->bytes, bulk_frame(correlation, 20'000));
+    EXPECT_EQ(frame->sender, sender);
+    EXPECT_EQ(frame->bytes, bulk_frame(sender.correlation, 20'000));
   }
   EXPECT_TRUE(line.empty());
   EXPECT_FALSE(line.next());
 }
 
-TEST(BulkLine, IsBounded) {
-  BulkLine line;
-  std::uint64_t taken = 0;
-  while (taken < 100 && line.put("ann", bulk_frame(taken, 1'000'000))) ++taken;
-  EXPECT_EQ(taken, 33U) << "32 MiB";
-  ASSERT_TRUE(line.next());
-  EXPECT_TRUE(line.put("ann", bulk_frame(1000, 1'000'000))) << "there is room again";
+// 33 of a million bytes each fill the 32 MiB.
+class FullBulkLine : public ::testing::Test {
+ protected:
+  FullBulkLine() {
+    for (std::uint64_t i = 1; i <= 33; ++i) EXPECT_THAT(put({"ann", i}), IsEmpty());
+  }
+  std::vector<BulkLine::Sender> put(const BulkLine::Sender& sender, std::size_t bytes = 1'000'000) {
+    return line_.put(sender, bulk_frame(sender.correlation, bytes));
+  }
+  const BulkLine::Sender bob_{"bob", 1};
+  BulkLine line_;
+};
+
+TEST_F(FullBulkLine, TurnsAwayWhoeverComes) {
+  EXPECT_THAT(put(bob_), ElementsAre(bob_));
+  ASSERT_TRUE(line_.next());
+  EXPECT_THAT(put({"ann", 34}), IsEmpty()) << "there is room again";
+}
+
+TEST_F(FullBulkLine, GivesWhoCameInVainFourTimesTheRoomOfWhoCameLater) {
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_THAT(put(bob_), ElementsAre(bob_));
+    ASSERT_TRUE(line_.next());
+    EXPECT_THAT(put({"ann", 34U + i}), IsEmpty()) << "it finds the room; bob does not know of it";
+  }
+  EXPECT_THAT(put(bob_), ElementsAre(BulkLine::Sender{"ann", 37}));
+  for (int i = 0; i < 29; ++i) EXPECT_EQ(line_.next()->sender.peer, "ann");
+  EXPECT_EQ(line_.next()->sender, bob_);
+  EXPECT_EQ(line_.next()->sender, (BulkLine::Sender{"ann", 34}));
+}
+
+TEST_F(FullBulkLine, TurnsAwayWhoCameInVainWhileAllCameBefore) {
+  for (int i = 0; i < 10; ++i) EXPECT_THAT(put(bob_), ElementsAre(bob_));
+}
+
+TEST_F(FullBulkLine, GivesALargeOneTheRoomOfSeveral) {
+  for (int i = 0; i < 4; ++i) EXPECT_THAT(put(bob_, 2'500'000), ElementsAre(bob_));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(line_.next());
+  for (std::uint64_t i = 34; i < 37; ++i) EXPECT_THAT(put({"ann", i}), IsEmpty());
+  EXPECT_THAT(put(bob_, 2'500'000),
+              ElementsAre(BulkLine::Sender{"ann", 36}, BulkLine::Sender{"ann", 35}));
 }
 
 TEST(BulkLoad, KeepsNobodyElseWaiting) {
