@@ -87,12 +87,11 @@ void Feeder::take(std::int64_t jobs, const Result<std::vector<SubmitAnswer>>& an
   unanswered_ -= jobs;
   if (!answers.ok()) {
     const Error& error = answers.error();
-    if (error.code != ErrorCode::kLimit) {
-      failed_ = error;
-    } else if (error.message.starts_with(kTrackerSpeaks)) {
-      fed_.refused += jobs;
-    } else {
+    // After half a minute of refusals it is not known how many of a call's jobs were taken.
+    if (error.code == ErrorCode::kLimit && !error.message.starts_with(kTrackerSpeaks)) {
       fed_.turned_away += jobs;
+    } else {
+      failed_ = error;
     }
     return;
   }

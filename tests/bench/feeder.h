@@ -24,10 +24,8 @@ struct Feed {
 struct Fed {
   std::vector<JobId> accepted{};
   std::int64_t offered = 0;
-  // Jobs that were answered with kLimit, and not taken: by the client library, which has room for
-  // so many only, and by the job tracker, as often as the library asked.
+  // Jobs that the client library answered with kLimit: it has room for so many only.
   std::int64_t turned_away = 0;
-  std::int64_t refused = 0;
 };
 
 // Submits jobs from a thread and with clients of its own.
@@ -41,7 +39,8 @@ class Feeder {
   Feeder& operator=(const Feeder&) = delete;
 
   std::int64_t accepted_so_far();
-  // Submits nothing more, and waits for the answers that are still to come. kLimit is no error.
+  // Submits nothing more, and waits for the answers that are still to come. Jobs that were turned
+  // away are no error.
   Result<Fed> stop();
 
  private:

@@ -50,7 +50,6 @@ Result<Figures> run(Round& round) {
       {"ended", "jobs/s", seen.ended_per_second},
       {"ended, of the maximum", "%", 100 * seen.ended_per_second / maximum},
       {"turned away by the client library", "%", of_offered(seen.fed.turned_away)},
-      {"turned away by the job tracker", "%", of_offered(seen.fed.refused)},
       {"told to slow down by the job tracker", "requests", static_cast<double>(seen.slowed_down)},
       {"until all that was accepted had ended", "s", seconds(seen.recovered)}};
   add_percentiles(figures, "taken to start", seen.lateness_ms);
@@ -65,11 +64,11 @@ Workload overload_workload() {
             .summary = "Jobs submitted at twice the rate at which they can be run",
             .description =
                 "Measures the maximum as flow does, then submits at a multiple of it whatever is "
-                "answered. A job that was turned away is not submitted again: by the client "
-                "library, which holds 200 000 jobs, or by the job tracker, which the library asks "
-                "again for half a minute when it is told to slow down. It takes more than a dozen "
-                "clients before the job tracker says so. Fails if a job that was accepted is lost "
-                "or ends twice, or if the rate falls."};
+                "answered. A job that the client library turns away, which holds 200 000 jobs and "
+                "lets none wait for more than 10 s, is not submitted again. When the job tracker "
+                "says \"slow down\", which takes more than a dozen clients, the library asks it "
+                "again. Fails if a job that was accepted is lost or ends twice, if one has no "
+                "answer for half a minute, or if the rate falls."};
   verb.options = worker_options();
   verb.options.push_back(
       seconds_option("How long the maximum is measured, and then the overload.", "30"));
