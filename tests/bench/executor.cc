@@ -177,7 +177,8 @@ class Executor::Worker {
     const Run run{.log_id = number_after(body, "\"logId\":"),
                   .log_time_ms = number_after(body, "\"logDateTime\":")};
     if (run.log_id == 0) return;  // idleBeat, for one
-    calls_.push_back({.logged = WallTime{std::chrono::milliseconds{run.log_time_ms}},
+    calls_.push_back({.job = number_after(body, "\"executorParams\":\""),
+                      .logged = WallTime{std::chrono::milliseconds{run.log_time_ms}},
                       .came = clock_.wall_now()});
     seen_.insert(run.log_id);
     ended_.push_back(run);

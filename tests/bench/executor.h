@@ -12,7 +12,8 @@ namespace carillon::bench {
 
 // A call that came.
 struct ExecutorCall {
-  WallTime logged{};  // its logDateTime
+  std::int64_t job = 0;  // the number that its parameter begins with, see pushed_job()
+  WallTime logged{};     // its logDateTime
   WallTime came{};
 };
 

@@ -94,6 +94,8 @@ JobSpec noop_job(const std::vector<std::string>& groups, std::int64_t number) {
 
 JobSpec pushed_job(const std::vector<std::string>& groups, std::int64_t number) {
   JobSpec job = noop_job(groups, number);
+  const std::string digits = std::to_string(number);
+  job.payload.replace(0, digits.size(), digits);
   job.dispatch = Dispatch::kPush;
   job.push.route = Route::kRound;
   job.overlap = Overlap::kParallel;

@@ -104,7 +104,8 @@ Status measure_all(Round& round, Figures& figures) {
   add_all(figures, "cron: ",
           CARILLON_TRY(measure_fires(round, {.groups = groups("-fires"),
                                              .fires = flags.number("fires"),
-                                             .seconds = flags.number("seconds")})));
+                                             .seconds = flags.number("seconds")}))
+              .figures);
   return {};
 }
 

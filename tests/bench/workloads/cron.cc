@@ -16,7 +16,6 @@ constexpr Duration kSecond = std::chrono::seconds{1};
 // From the submission to the first fire that counts.
 constexpr Duration kSettle = std::chrono::seconds{3};
 constexpr Duration kPatience = std::chrono::seconds{60};
-constexpr std::string_view kTaskPrefix = "bench-";
 
 struct Window {
   WallTime from{};
@@ -26,7 +25,7 @@ struct Window {
 // A schedule and one of the seconds; every schedule fires once in each.
 std::int64_t key_of(std::int64_t schedule, std::int64_t second) { return schedule << 32 | second; }
 std::string name_of(std::int64_t key) {
-  return std::string{kTaskPrefix} + std::to_string(key >> 32) + " in second " +
+  return std::string{kSchedulePrefix} + std::to_string(key >> 32) + " in second " +
          std::to_string(key & 0xffffffff);
 }
 
@@ -44,7 +43,7 @@ Result<Seen> read_window(JobClient& client, const std::vector<std::string>& grou
     const auto at = parse_time(row.trigger_time);
     if (!at.ok()) failed = at.error();
     if (!at.ok() || at.value() < window.from || at.value() >= window.until) return;
-    const std::int64_t schedule = std::stoll(row.task_id.substr(kTaskPrefix.size()));
+    const std::int64_t schedule = std::stoll(row.task_id.substr(kSchedulePrefix.size()));
     const std::int64_t second = (at.value() - window.from) / kSecond;
     seen.ends.push_back({.key = key_of(schedule, second), .state = row.state});
     seen.lateness_ms.push_back(row.lateness_ms);
@@ -59,7 +58,7 @@ std::vector<JobSpec> make_schedules(const FirePlan& plan, WallTime base) {
   for (std::int64_t i = 0; i < plan.fires; ++i) {
     JobSpec& job =
         specs.emplace_back(plan.push ? pushed_job(plan.groups, i) : noop_job(plan.groups, i));
-    job.task_id = std::string{kTaskPrefix} + std::to_string(i);
+    job.task_id = std::string{kSchedulePrefix} + std::to_string(i);
     if (plan.spread) {
       job.schedule.kind = ScheduleKind::kEvery;
       job.schedule.interval = kSecond;
@@ -83,15 +82,16 @@ std::vector<std::int64_t> expected_of(const FirePlan& plan) {
 }
 
 Result<Figures> run(Round& round) {
-  return measure_fires(round, {.groups = groups_of(round),
-                               .fires = round.flags.number("fires"),
-                               .seconds = round.flags.number("seconds"),
-                               .spread = round.flags.is_on("spread")});
+  FiresSeen seen = CARILLON_TRY(measure_fires(round, {.groups = groups_of(round),
+                                                      .fires = round.flags.number("fires"),
+                                                      .seconds = round.flags.number("seconds"),
+                                                      .spread = round.flags.is_on("spread")}));
+  return std::move(seen.figures);
 }
 
 }  // namespace
 
-Result<Figures> measure_fires(Round& round, const FirePlan& plan) {
+Result<FiresSeen> measure_fires(Round& round, const FirePlan& plan) {
   const auto client = CARILLON_TRY(round.cluster.client());
   if (!plan.push) {
     CARILLON_TRY(start_workers(round, plan.groups));
@@ -115,10 +115,10 @@ Result<Figures> measure_fires(Round& round, const FirePlan& plan) {
   } while (seen.ends.size() < expected.size() && round.clock.steady_now() < give_up);
   CARILLON_TRY(check_each_succeeded_once(expected, std::move(seen.ends), name_of));
   Figures figures{{"fires", "1/s", static_cast<double>(plan.fires)}};
-  add_percentiles(figures, "lateness", seen.lateness_ms);
-  add_histogram(figures, "late by", seen.lateness_ms);
+  add_percentiles(figures, plan.push ? "lateness in the history" : "lateness", seen.lateness_ms);
+  if (!plan.push) add_histogram(figures, "late by", seen.lateness_ms);
   meter.add_to(figures, expected.size());
-  return figures;
+  return FiresSeen{.figures = std::move(figures), .from = window.from, .until = window.until};
 }
 
 std::vector<Option> fire_options() {

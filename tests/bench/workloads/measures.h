@@ -48,7 +48,15 @@ struct FirePlan {
 };
 // --fires, --seconds and --spread.
 std::vector<Option> fire_options();
+inline constexpr std::string_view kSchedulePrefix = "bench-";  // of task ids; then a number
+
+struct FiresSeen {
+  Figures figures{};
+  // Of the fires that counted.
+  WallTime from{};
+  WallTime until{};
+};
 // How late the fires of a number of seconds were started. Leaves workers and schedules behind.
-Result<Figures> measure_fires(Round& round, const FirePlan& plan);
+Result<FiresSeen> measure_fires(Round& round, const FirePlan& plan);
 
 }  // namespace carillon::bench

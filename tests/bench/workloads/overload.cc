@@ -90,7 +90,7 @@ Workload overload_workload() {
                           .kind = OptionKind::kNumber,
                           .placeholder = "PERCENT",
                           .help = "How much of the maximum the rate must keep.",
-                          .fallback = "80",
+                          .fallback = "90",
                           .max = 1000});
   verb.options.push_back({.name = "maximum",
                           .kind = OptionKind::kNumber,
