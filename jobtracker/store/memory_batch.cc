@@ -167,14 +167,18 @@ Status MemoryBatch::insert_log(const LogEntry& entry) {
   LogEntry kept = entry;
   std::string storage;
   kept.message = std::string{storable_message(entry.message, storage)};
-  if (!kept.feedback_to.empty()) put(tables_.feedback, {kept.feedback_to, kept.id}, kept);
-  kept.feedback_to.clear();
-  for (AlarmMark& mark : std::exchange(kept.alarms, {})) {
-    AlarmRow row{.mark = std::move(mark), .entry = kept};
-    row.entry.count = 1;
-    row.entry.final = true;
-    row.entry.executor_log = 0;
-    put(tables_.alarms, {row.mark.alarm, row.mark.line}, std::move(row));
+  const std::string feedback_to = std::exchange(kept.feedback_to, {});
+  const std::vector<AlarmMark> alarms = std::exchange(kept.alarms, {});
+  LogEntry copy = kept;
+  copy.count = 1;
+  copy.final = true;
+  copy.executor_log = 0;
+  for (const AlarmMark& mark : alarms) {
+    put(tables_.alarms, {mark.alarm, mark.line}, AlarmRow{.mark = mark, .entry = copy});
+  }
+  if (!feedback_to.empty()) {
+    copy.feedback_to = feedback_to;
+    put(tables_.feedback, {feedback_to, copy.id}, std::move(copy));
   }
   if (entry.count != 0) {
     const std::tuple key{count_slot_of(entry.ended_at), entry.group, entry.state, entry.final};
@@ -276,9 +280,9 @@ Result<Outcome> MemoryBatch::apply(const ChangeDefinition& change) {
     uncounted.fired -= outcome.count;
     put(tables_.definitions, change.id, std::move(uncounted));
   }
+  if (voided && voided->count > 0) CARILLON_TRY(insert_log(*voided));
   for (const WaitingJob& job : change.add) CARILLON_TRY(insert_waiting(job));
   for (const LogEntry& entry : change.logs) CARILLON_TRY(insert_log(entry));
-  if (voided && voided->count > 0) CARILLON_TRY(insert_log(*voided));
   return outcome;
 }
 

@@ -123,5 +123,20 @@ TEST_P(StoreContract, CleansNothingOfJobsThatWaitOrExecute) {
   EXPECT_EQ(committed({all}).outcomes.front().count, 1);
 }
 
+TEST_P(StoreContract, CleansNothingOfJobsThatWaitInAPartOfTheirGroupByNow) {
+  std::vector<Operation> operations;
+  for (int i = 0; i < 16; ++i) {
+    const WaitingJob job = new_keyed_job("task-" + std::to_string(i));
+    operations.push_back(AddJob{job});
+    operations.push_back(AddLog{new_log(job)});
+  }
+  committed(std::move(operations));
+  ask<GroupAnswer>(SplitGroup{{.group = "DEFAULT", .parts = 4}});
+  open_session();
+  const CleanLog all{.before = kAllRows, .limit = 100};
+  EXPECT_EQ(committed({all}).outcomes.front().count, 0);
+  EXPECT_THAT(history(), SizeIs(16));
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker

@@ -257,6 +257,40 @@ TEST_P(StoreContract, TakesFeedbackOutByItsIdAndByItsAge) {
   EXPECT_THAT(history(), SizeIs(6)) << "the log stays";
 }
 
+TEST_P(StoreContract, TakesFeedbackOutThatTheSameBatchHasAddedAndCountsItOnce) {
+  LogEntry told = new_log(new_job());
+  told.feedback_to = "billing";
+  LogEntry kept = new_log(new_job());
+  kept.feedback_to = "billing";
+  const auto added = running(new_job());
+  const auto ended = running(new_job());
+  const auto end_of = [](const ExecutingJob& job, const LogEntry& entry) {
+    return End{.id = job.job.id, .attempt = 1, .group = job.job.group, .log = entry};
+  };
+  const auto result =
+      committed({RemoveFeedback{.client_group = "billing", .ids = {told.id, 1, told.id}},
+                 end_of(added, told), end_of(ended, kept)});
+  EXPECT_EQ(result.outcomes.front().count, 1);
+  EXPECT_THAT(ask<FeedbackAnswer>(ReadFeedback{.client_group = "billing", .limit = 9}).entries,
+              ElementsAre(kept));
+}
+
+TEST_P(StoreContract, QueuesOnlyHowAnAttemptEnded) {
+  LogEntry told = new_log(new_job());
+  told.count = 3;
+  told.final = false;
+  told.executor_log = 7;
+  told.feedback_to = "billing";
+  told.alarms = {{.alarm = 5, .line = 1, .failures = 2, .recipient = "ops@example.com"}};
+  committed({AddLog{told}});
+  told.alarms.clear();
+  told.count = 1;
+  told.final = true;
+  told.executor_log = 0;
+  EXPECT_THAT(ask<FeedbackAnswer>(ReadFeedback{.client_group = "billing", .limit = 9}).entries,
+              ElementsAre(told));
+}
+
 TEST_P(StoreContract, PutsARetryBackInPlaceOfTheEndedAttempt) {
   const auto running_job = running(new_keyed_job("again"));
   auto retry = running_job.job;

@@ -71,6 +71,10 @@ TEST_P(StoreContract, KeepsWhatRoutesRemember) {
   EXPECT_THAT(routes(), ElementsAre(one, two));
   committed({PutRoute{{.definition = DefinitionId{1}, .group = group_}}});
   EXPECT_THAT(routes(), ElementsAre(two));
+  // The last one in a batch counts.
+  committed({PutRoute{{.definition = DefinitionId{1}, .group = group_}}, PutRoute{one},
+             PutRoute{one}, PutRoute{{.definition = DefinitionId{2}, .group = group_}}});
+  EXPECT_THAT(routes(), ElementsAre(one));
 }
 
 TEST_P(StoreContract, KeepsResultsForOtherJobTrackers) {

@@ -133,10 +133,14 @@ Status RowBuffer::flush_counts(sql::Connection& db) {
   return {};
 }
 
+Status RowBuffer::flush_feedback(sql::Connection& db) {
+  return insert(db, kFeedbackTable, kFeedbackColumns, kFeedbackWidth, feedback_);
+}
+
 Status RowBuffer::flush_log(sql::Connection& db) {
   CARILLON_TRY(flush_counts(db));
   CARILLON_TRY(insert(db, "lts_job_log", kLogColumns, kLogWidth, log_));
-  CARILLON_TRY(insert(db, kFeedbackTable, kFeedbackColumns, kFeedbackWidth, feedback_));
+  CARILLON_TRY(flush_feedback(db));
   if (alarms_.empty()) return {};
   CARILLON_TRY(
       db.insert_rows(joined({"REPLACE INTO ", kAlarmTable, " (", kAlarmColumns, ") VALUES"}),

@@ -45,6 +45,8 @@ class RowBuffer {
   // alarms and counts.
   Status flush(sql::Connection& db, GroupCatalog& groups);
   Status flush_log(sql::Connection& db);
+  // Only the feedback.
+  Status flush_feedback(sql::Connection& db);
 
  private:
   Status flush_counts(sql::Connection& db);

@@ -1,5 +1,7 @@
 #include <set>
+#include <string>
 
+#include "jobtracker/store/names.h"
 #include "jobtracker/store/sql/batch_writer.h"
 
 // What people have deleted from the log.
@@ -29,6 +31,23 @@ Status find_live(sql::Connection& db, std::string_view table, std::span<const Va
   });
 }
 
+// Adds those that wait, whose log rows are of these groups: of one that was split since then, its
+// parts have some.
+Status find_waiting(WriteContext& context, const std::set<GroupId>& groups,
+                    std::span<const Value> jobs, std::set<std::int64_t>& live) {
+  const auto all = CARILLON_TRY(context.groups.read_all(context.db));
+  std::set<std::string> names;
+  for (const Group& group : all) {
+    if (groups.contains(group.id)) names.insert(group.name);
+  }
+  for (const Group& group : all) {
+    const auto part = part_named(group.name);
+    if (!names.contains(group.name) && !(part && names.contains(part->whole))) continue;
+    CARILLON_TRY(find_live(context.db, group.table, jobs, live));
+  }
+  return {};
+}
+
 Status clean(WriteContext& context, const CleanLog& clean, Outcome& outcome) {
   std::vector<LogKey> keys;
   std::set<std::int64_t> jobs;
@@ -54,10 +73,7 @@ Status clean(WriteContext& context, const CleanLog& clean, Outcome& outcome) {
   std::set<std::int64_t> live;
   CARILLON_TRY(find_live(context.db, kExecutingTable, ids, live));
   CARILLON_TRY(find_live(context.db, kDelayedTable, ids, live));
-  for (const GroupId group : groups) {
-    const std::string_view table = CARILLON_TRY(context.table_of(group));
-    CARILLON_TRY(find_live(context.db, table, ids, live));
-  }
+  CARILLON_TRY(find_waiting(context, groups, ids, live));
   SqlValues log;
   std::set<std::pair<std::int64_t, std::int64_t>> attempts;
   for (const LogKey& key : keys) {

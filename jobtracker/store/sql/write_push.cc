@@ -1,3 +1,4 @@
+#include <map>
 #include <set>
 
 #include "jobtracker/store/names.h"
@@ -131,16 +132,20 @@ Status write_push_runs(WriteContext& context, const OperationIndices& indices) {
 }
 
 Status write_routes(WriteContext& context, const OperationIndices& indices) {
-  SqlValues values;
-  std::set<std::int64_t> forgotten;
+  std::map<DefinitionId, const RouteRow*> last;
   for (const std::size_t index : indices) {
     const RouteRow& row = context.operation<PutRoute>(index).row;
-    if (row.memory.empty()) {
-      forgotten.insert(row.definition.value);
+    last[row.definition] = &row;
+  }
+  SqlValues values;
+  std::set<std::int64_t> forgotten;
+  for (const auto& [definition, row] : last) {
+    if (row->memory.empty()) {
+      forgotten.insert(definition.value);
       continue;
     }
     values.insert(values.end(),
-                  {value_of(row.definition), value_of(row.group), Value::of_text(row.memory)});
+                  {value_of(definition), value_of(row->group), Value::of_text(row->memory)});
   }
   CARILLON_TRY(replace_rows(context, kRouteTable, kRouteColumns, kRouteWidth, values));
   return delete_rows(context, kRouteTable, kDefinitionKey, forgotten);

@@ -98,12 +98,14 @@ Status write_nodes(WriteContext& context, const OperationIndices& indices) {
 }
 
 Status write_feedback_removals(WriteContext& context, const OperationIndices& indices) {
+  // What this batch has added is there, too.
+  CARILLON_TRY(context.rows.flush_feedback(context.db));
   for (const std::size_t index : indices) {
     const auto& remove = context.operation<RemoveFeedback>(index);
     context.current = index;
     auto& count = context.outcomes[index].count;
     SqlValues keys;
-    for (const std::int64_t id : remove.ids) {
+    for (const std::int64_t id : std::set(remove.ids.begin(), remove.ids.end())) {
       keys.push_back(Value::of_text(remove.client_group));
       keys.push_back(Value::of(id));
     }

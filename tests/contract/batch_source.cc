@@ -1,0 +1,461 @@
+#include "tests/contract/batch_source.h"
+
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "shared/job/bucket.h"
+#include "tests/contract/store_contract.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+constexpr std::uint64_t kBatchMax = 60;
+constexpr std::uint64_t kAlarms = 40;
+constexpr std::uint64_t kAddresses = 5;
+constexpr std::uint64_t kPushRuns = 200;
+
+std::string address_of(std::uint64_t number) {
+  return "http://executor-" + std::to_string(number) + ":9999/";
+}
+
+}  // namespace
+
+// What jobs go through is drawn so often that there is something to do for the rest.
+const BatchSource::Kind BatchSource::kKinds[] = {
+    {300, &BatchSource::add_job},
+    {200, &BatchSource::claim},
+    {180, &BatchSource::end},
+    {120, &BatchSource::change_waiting},
+    {30, &BatchSource::add_definition},
+    {60, &BatchSource::change_definition},
+    {10, &BatchSource::remove_definition},
+    {35, &BatchSource::cancel_executing},
+    {20, &BatchSource::add_output},
+    {10, &BatchSource::put_node},
+    {8, &BatchSource::remove_feedback},
+    {6, &BatchSource::remove_inbox},
+    {5, &BatchSource::remove_alarm},
+    {15, &BatchSource::put_script},
+    {2, &BatchSource::put_executor_group},
+    {2, &BatchSource::remove_executor_group},
+    {8, &BatchSource::put_executor},
+    {4, &BatchSource::remove_executor},
+    {10, &BatchSource::put_push_run},
+    {5, &BatchSource::remove_push_run},
+    {8, &BatchSource::put_route},
+    {6, &BatchSource::put_executor_result},
+    {3, &BatchSource::remove_executor_result},
+    {8, &BatchSource::add_log},
+    {6, &BatchSource::purge},
+    {4, &BatchSource::clean_log},
+};
+
+BatchSource::BatchSource(std::uint64_t seed, const std::vector<Group>& groups)
+    : random_(seed), now_(kNow) {
+  for (const Group& group : groups) {
+    names_.push_back(group.name);
+    groups_.push_back(group.id);
+  }
+  jobs_.push_back(new_job());
+  definitions_.push_back(new_definition());
+}
+
+Batch BatchSource::next() {
+  std::uint64_t shares = 0;
+  for (const Kind& kind : kKinds) shares += kind.share;
+  Batch batch{.recovered = chance(90), .now = now_};
+  for (auto left = below(kBatchMax) + 1; left > 0; --left) {
+    auto at = below(shares);
+    const Kind* kind = kKinds;
+    for (; at >= kind->share; ++kind) at -= kind->share;
+    (this->*kind->draw)(batch.operations);
+  }
+  add_requests(batch);
+  batch.id_high = last_id_;
+  now_ += Duration{number_below(2'000'000)};
+  return batch;
+}
+
+Batch BatchSource::next_invalid() {
+  Batch batch = next();
+  const AddLog twice{new_log(any(jobs_))};
+  batch.operations.insert(batch.operations.end(), {twice, twice});
+  return batch;
+}
+
+GroupSplit BatchSource::next_split() {
+  return {.group = names_[below(names_.size())], .parts = chance(50) ? 2 : 4};
+}
+
+void BatchSource::note_split(const SplitPlan& plan) {
+  for (const NewPart& part : plan.parts) {
+    groups_.push_back(part.group.id);
+    const auto move = [&](auto& row) {
+      if (row.group == plan.whole.id && part.takes(bucket_of(row.task_id)))
+        row.group = part.group.id;
+    };
+    std::for_each(jobs_.begin(), jobs_.end(), move);
+    std::for_each(definitions_.begin(), definitions_.end(), move);
+  }
+}
+
+std::vector<WaitingJob> BatchSource::youngest_jobs(std::size_t count) const {
+  const auto first = static_cast<std::ptrdiff_t>(jobs_.size() - std::min(count, jobs_.size()));
+  return {jobs_.begin() + first, jobs_.end()};
+}
+
+WallTime BatchSource::time() { return now_ + (number_below(40) - 20) * kSecond; }
+
+WaitingJob BatchSource::new_job() {
+  WaitingJob job{.id = JobId{++last_id_}, .group = group(), .trigger_time = time()};
+  if (chance(20)) job.not_before = time();
+  job.keyed = chance(50);
+  job.task_id = job.keyed ? task_id() : "job-" + std::to_string(job.id.value);
+  job.kind = chance(50) ? ScheduleKind::kNow : ScheduleKind::kAt;
+  job.priority = static_cast<int>(below(5)) * 50 - 1;
+  job.failures = static_cast<std::int32_t>(below(3));
+  job.lost = chance(10) ? 1 : 0;
+  job.forced = chance(10);
+  job.spec = std::string(below(40), static_cast<char>(below(256)));
+  return job;
+}
+
+WaitingJob BatchSource::new_occurrence(const Definition& definition) {
+  auto job = new_job();
+  job.group = definition.group;
+  job.task_id = definition.task_id;
+  job.keyed = false;
+  job.definition = definition.id;
+  job.version = definition.version;
+  job.kind = definition.kind;
+  job.triggered = chance(20);
+  job.makes_up = job.triggered && chance(50);
+  job.spec.clear();
+  return job;
+}
+
+Definition BatchSource::new_definition() {
+  Definition made{.id = DefinitionId{++last_definition_}};
+  made.group = group();
+  made.task_id = task_id();
+  made.keyed = chance(80);
+  made.kind = chance(50) ? ScheduleKind::kCron : ScheduleKind::kEvery;
+  made.created_at = now_;
+  made.next_fire = time();
+  made.generated_through = now_;
+  made.spec = std::string(below(40), 's');
+  return made;
+}
+
+LogEntry BatchSource::new_log(const WaitingJob& job) {
+  LogEntry entry{.id = ++last_id_,
+                 .job_id = job.id,
+                 .group = job.group,
+                 .task_id = job.task_id,
+                 .definition = job.definition,
+                 .attempt = job.attempt};
+  entry.state = static_cast<LogState>(below(11));
+  entry.trigger_time = job.trigger_time;
+  if (chance(50)) entry.started_at = time();
+  entry.ended_at = now_;
+  entry.node = "worker-" + std::to_string(below(3));
+  if (chance(50)) entry.exit_code = static_cast<std::int32_t>(below(256)) - 128;
+  entry.message = std::string(below(30), static_cast<char>(below(256)));
+  entry.count = number_below(5);
+  entry.final = chance(70);
+  if (chance(20)) entry.executor_log = number_below(kPushRuns) + 1;
+  logs_.push_back(entry.id);
+  if (chance(20)) {
+    entry.feedback_to = kDrawnClientGroups[below(std::size(kDrawnClientGroups))];
+    feedback_.emplace_back(entry.feedback_to, entry.id);
+  }
+  if (chance(10)) {
+    entry.alarms.push_back({.alarm = number_below(kAlarms) + 1,
+                            .line = static_cast<std::int32_t>(below(4)),
+                            .failures = number_below(9) + 1,
+                            .recipient = "ops@example.com"});
+  }
+  return entry;
+}
+
+void BatchSource::add_job(Operations& to) {
+  AddJob add{new_job()};
+  add.job.delayed = chance(20);
+  add.job.suspended = add.job.delayed && chance(50);
+  jobs_.push_back(add.job);
+  if (add.job.delayed || !chance(20)) return to.push_back(std::move(add));
+  ++jobs_.back().attempt;
+  to.push_back(AddExecuting{{.job = jobs_.back(), .session = SessionId{7}, .node = "worker"}});
+}
+
+void BatchSource::claim(Operations& to) {
+  WaitingJob& known = any(jobs_);
+  ++known.attempt;
+  to.push_back(Claim{{.job = known,
+                      .session = SessionId{number_below(5) + 1},
+                      .node = "worker",
+                      .claimed_at = now_}});
+}
+
+void BatchSource::end(Operations& to) {
+  WaitingJob& known = any(jobs_);
+  End ended{
+      .id = known.id, .attempt = known.attempt, .group = known.group, .task_id = known.task_id};
+  if (chance(80)) ended.log = new_log(known);
+  if (chance(40)) {
+    ended.again = known;
+    ended.again->delayed = chance(15);
+    ended.again->suspended = ended.again->delayed && chance(50);
+    ended.again->failures += 1;
+    if (chance(70)) ended.again->not_before = time();
+    known = *ended.again;
+  } else {
+    ended.frees_key = known.keyed && !known.definition;
+  }
+  for (auto left = chance(10) ? below(3) : 0; left > 0; --left) {
+    ended.children.push_back(new_occurrence(any(definitions_)));
+  }
+  if (chance(10)) {
+    ended.relayed.push_back({.id = ++last_id_, .group = group(), .task_id = task_id()});
+    relayed_.push_back(ended.relayed.back().id);
+  }
+  jobs_.insert(jobs_.end(), ended.children.begin(), ended.children.end());
+  to.push_back(std::move(ended));
+}
+
+void BatchSource::change_waiting(Operations& to) {
+  WaitingJob& known = any(jobs_);
+  ChangeWaiting change{.from = known};
+  if (chance(60)) {
+    change.to = known;
+    change.to->trigger_time = time();
+    change.to->not_before = chance(20) ? std::optional{time()} : std::nullopt;
+    change.to->priority = static_cast<int>(below(5)) * 50 - 1;
+    change.to->delayed = chance(50);
+    change.to->suspended = change.to->delayed && chance(50);
+    known = *change.to;
+  }
+  if (chance(40)) change.log = new_log(known);
+  to.push_back(std::move(change));
+}
+
+void BatchSource::add_definition(Operations& to) {
+  AddDefinition add{.definition = new_definition()};
+  definitions_.push_back(add.definition);
+  if (chance(50)) {
+    add.first = new_occurrence(add.definition);
+    jobs_.push_back(*add.first);
+  }
+  to.push_back(std::move(add));
+}
+
+void BatchSource::change_definition(Operations& to) {
+  Definition& known = any(definitions_);
+  ChangeDefinition change{.id = known.id, .expected_version = known.version, .group = known.group};
+  if (chance(30)) change.expected_generated_through = known.generated_through;
+  if (chance(10)) ++change.expected_version;
+  change.void_waiting = chance(30);
+  change.uncounts_voided = change.void_waiting && chance(50);
+  if (change.void_waiting && chance(70)) {
+    change.voided = new_log(new_occurrence(known));
+    change.voided->count = number_below(2);
+    change.voided->ended_at = time();
+    last_id_ += 1000 * kIdStep;  // for runs that wait
+  }
+  if (chance(30)) ++known.version;
+  if (chance(10)) {
+    known.kind =
+        known.kind == ScheduleKind::kCron ? ScheduleKind::kFixedDelay : ScheduleKind::kCron;
+  }
+  known.state = chance(20) ? DefinitionState::kSuspended : DefinitionState::kActive;
+  known.generated_through = now_ + number_below(3) * kSecond;
+  known.last_fire = now_;
+  ++known.fired;
+  change.spec_changed = chance(20);
+  change.to = known;
+  if (change.spec_changed) change.to->spec = "edited " + std::to_string(below(1000));
+  for (auto left = below(4); left > 0; --left) {
+    change.add.push_back(new_occurrence(known));
+    jobs_.push_back(change.add.back());
+  }
+  if (chance(20)) change.logs.push_back(new_log(new_occurrence(known)));
+  to.push_back(std::move(change));
+}
+
+// Or puts another in its place, which has its scripts from then on.
+void BatchSource::remove_definition(Operations& to) {
+  const Definition known = any(definitions_);
+  ChangeDefinition change{.id = known.id, .expected_version = known.version, .group = known.group};
+  change.void_waiting = chance(70);
+  if (change.void_waiting && chance(70)) {
+    change.voided = new_log(new_occurrence(known));
+    last_id_ += 1000 * kIdStep;  // for runs that wait
+  }
+  std::optional<AddDefinition> add;
+  if (chance(50)) {
+    add = AddDefinition{.definition = new_definition()};
+    add->definition.group = known.group;
+    add->definition.task_id = known.task_id;
+    definitions_.push_back(add->definition);
+    change.scripts_to = add->definition.id;
+    definitions_with_scripts_.insert(change.scripts_to);
+  }
+  to.push_back(std::move(change));
+  if (add) to.push_back(std::move(*add));
+}
+
+void BatchSource::cancel_executing(Operations& to) {
+  const WaitingJob& known = any(jobs_);
+  to.push_back(CancelExecuting{known.id, known.attempt});
+}
+
+void BatchSource::add_output(Operations& to) {
+  const JobId id = any(jobs_).id;
+  jobs_with_output_.insert(id);
+  to.push_back(AddOutput{{.job_id = id,
+                          .attempt = static_cast<std::int32_t>(below(2)) + 1,
+                          .sequence = number_below(3) + 1,
+                          .stream = static_cast<int>(below(3)) + 1,
+                          .at = now_,
+                          .bytes = std::string(below(20), static_cast<char>(below(256)))}});
+}
+
+void BatchSource::put_node(Operations& to) {
+  const auto session = number_below(6) + 1;
+  to.push_back(PutNode{{.session = SessionId{session},
+                        .name = "worker-" + std::to_string(session),
+                        .group = group(),
+                        .address = "tcp://10.0.0." + std::to_string(below(9)) + ":5601",
+                        .threads = static_cast<std::int32_t>(below(64)),
+                        .started_at = time(),
+                        .last_seen = now_,
+                        .alive = chance(70)}});
+}
+
+void BatchSource::remove_feedback(Operations& to) {
+  RemoveFeedback remove{.client_group = any(feedback_).first};
+  for (auto left = below(6); left > 0; --left) {
+    remove.ids.push_back(any(feedback_).second);
+    if (chance(20)) remove.ids.push_back(remove.ids.front());  // clients may say it twice
+  }
+  if (chance(30)) remove.before = any(feedback_).second;
+  to.push_back(std::move(remove));
+}
+
+void BatchSource::remove_inbox(Operations& to) {
+  to.push_back(RemoveInbox{.id = any(relayed_), .to = chance(30) ? group() : GroupId{}});
+}
+
+void BatchSource::remove_alarm(Operations& to) {
+  to.push_back(RemoveAlarm{number_below(kAlarms) + 1});
+}
+
+void BatchSource::put_script(Operations& to) {
+  PutScript put{.definition = any(definitions_).id, .is_old = chance(30)};
+  put.script = {.version = number_below(1000),
+                .language = chance(80) ? "bash" : "python",
+                .source = "script " + std::to_string(below(5)),
+                .remark = chance(30) ? "remark " + std::to_string(below(3)) : ""};
+  definitions_with_scripts_.insert(put.definition);
+  to.push_back(std::move(put));
+}
+
+void BatchSource::put_executor_group(Operations& to) {
+  to.push_back(PutExecutorGroup{{.group = group(), .token = std::string(below(9), 't')}});
+}
+
+void BatchSource::remove_executor_group(Operations& to) {
+  to.push_back(RemoveExecutorGroup{group()});
+}
+
+void BatchSource::put_executor(Operations& to) {
+  to.push_back(PutExecutor{{.group = group(),
+                            .address = address_of(below(kAddresses)),
+                            .is_manual = chance(20),
+                            .has_trigger = chance(50),
+                            .registered_at = time(),
+                            .is_honest = chance(50),
+                            .place = static_cast<std::int32_t>(below(1000))}});
+}
+
+void BatchSource::remove_executor(Operations& to) {
+  to.push_back(RemoveExecutor{.group = group(), .address = address_of(below(kAddresses))});
+}
+
+void BatchSource::put_push_run(Operations& to) {
+  const WaitingJob& known = any(jobs_);
+  PushRun run{.log_id = number_below(kPushRuns) + 1,
+              .group = known.group,
+              .job = known.id,
+              .attempt = known.attempt};
+  run.shards = static_cast<std::int32_t>(below(4)) + 1;
+  run.shard = static_cast<std::int32_t>(below(static_cast<std::uint64_t>(run.shards)));
+  run.address = address_of(below(kAddresses));
+  run.failures = static_cast<std::int32_t>(below(3));
+  run.called_at = now_;
+  run.code = chance(50) ? 200 : 0;
+  run.message = std::string(below(30), static_cast<char>(below(256)));
+  run.is_taken = chance(50);
+  to.push_back(PutPushRun{std::move(run)});
+}
+
+void BatchSource::remove_push_run(Operations& to) {
+  to.push_back(RemovePushRun{number_below(kPushRuns) + 1});
+}
+
+void BatchSource::put_route(Operations& to) {
+  const Definition& known = any(definitions_);
+  to.push_back(PutRoute{{.definition = known.id,
+                         .group = known.group,
+                         .memory = std::string(below(4), static_cast<char>('0' + below(10)))}});
+}
+
+void BatchSource::put_executor_result(Operations& to) {
+  to.push_back(
+      PutExecutorResult{{.id = number_below(kPushRuns) + 1,
+                         .log_id = number_below(kPushRuns) + 1,
+                         .code = chance(50) ? 200 : 500,
+                         .message = std::string(below(30), static_cast<char>(below(256)))}});
+}
+
+void BatchSource::remove_executor_result(Operations& to) {
+  to.push_back(RemoveExecutorResult{number_below(kPushRuns) + 1});
+}
+
+void BatchSource::add_log(Operations& to) { to.push_back(AddLog{new_log(any(jobs_))}); }
+
+void BatchSource::purge(Operations& to) {
+  to.push_back(Purge{.log_before = now_ - 300 * kSecond,
+                     .clients_before = now_ - 300 * kSecond,
+                     .counts_before = now_ - 30'000 * kSecond,
+                     .limit = number_below(30) + 1});
+}
+
+void BatchSource::clean_log(Operations& to) {
+  CleanLog clean{.limit = number_below(300) + 1};
+  if (chance(50)) clean.groups = {group(), group()};
+  if (chance(30)) clean.task_id = task_id();
+  if (chance(50)) clean.after = any(logs_);
+  clean.before = any(logs_);
+  to.push_back(std::move(clean));
+}
+
+void BatchSource::add_requests(Batch& batch) {
+  for (std::size_t first = 0; first < batch.operations.size();) {
+    const std::size_t count = std::min<std::size_t>(below(6) + 1, batch.operations.size() - first);
+    if (chance(50)) {
+      NumberedRequest request{.client = number_below(5) + 1,
+                              .answer = "answer " + std::to_string(below(1000)),
+                              .first_operation = first,
+                              .operation_count = count};
+      auto& sequence = sequences_[request.client];
+      request.sequence =
+          chance(15) ? std::max<std::int64_t>(1, sequence - number_below(20)) : ++sequence;
+      batch.requests.push_back(std::move(request));
+    }
+    first += count;
+  }
+}
+
+}  // namespace carillon::jobtracker

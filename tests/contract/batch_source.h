@@ -1,0 +1,114 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jobtracker/store/batch.h"
+#include "jobtracker/store/group_parts.h"
+#include "shared/base/random.h"
+
+namespace carillon::jobtracker {
+
+inline constexpr int kDrawnTaskIds = 120;  // "task 0" and so on: few, so that they are often taken
+inline constexpr const char* kDrawnClientGroups[] = {"billing", "mail", "shop-2"};
+
+// Draws batches, of every kind of operation, from a seed. It remembers what it has seen of jobs and
+// definitions, never what became of them, so that many of its wishes conflict.
+class BatchSource {
+ public:
+  BatchSource(std::uint64_t seed, const std::vector<Group>& groups);
+
+  // But for its number.
+  Batch next();
+  // One that no store may take: two rows of the log have the same id.
+  Batch next_invalid();
+  // Of one of the groups that it began with. Whoever does it tells what it came to.
+  GroupSplit next_split();
+  void note_split(const SplitPlan& plan);
+
+  bool chance(std::uint64_t percent) { return below(100) < percent; }
+  WallTime now() const { return now_; }
+  // That may have output, and versions of a script.
+  const std::set<JobId>& jobs_with_output() const { return jobs_with_output_; }
+  const std::set<DefinitionId>& definitions_with_scripts() const {
+    return definitions_with_scripts_;
+  }
+  // The youngest that it knows of, at most so many.
+  std::vector<WaitingJob> youngest_jobs(std::size_t count) const;
+
+ private:
+  using Operations = std::vector<Operation>;
+  struct Kind {
+    std::uint64_t share;  // how often, compared with the others
+    void (BatchSource::*draw)(Operations& to);
+  };
+  static const Kind kKinds[];
+
+  std::uint64_t below(std::uint64_t bound) { return random_.next() % bound; }
+  std::int64_t number_below(std::uint64_t bound) { return static_cast<std::int64_t>(below(bound)); }
+  std::string task_id() { return "task " + std::to_string(below(kDrawnTaskIds)); }
+  GroupId group() { return groups_[below(groups_.size())]; }
+  WallTime time();
+  // Mostly one of the younger: the others have long ended.
+  template <class T>
+  T& any(std::vector<T>& seen) {
+    return seen[seen.size() - 1 - below(std::min<std::uint64_t>(seen.size(), 150))];
+  }
+
+  WaitingJob new_job();
+  WaitingJob new_occurrence(const Definition& definition);
+  Definition new_definition();
+  LogEntry new_log(const WaitingJob& job);
+  // Cuts the operations into ranges, most of them requests, some of them resent.
+  void add_requests(Batch& batch);
+
+  void add_job(Operations& to);
+  void claim(Operations& to);
+  void end(Operations& to);
+  void change_waiting(Operations& to);
+  void add_definition(Operations& to);
+  void change_definition(Operations& to);
+  void remove_definition(Operations& to);
+  void cancel_executing(Operations& to);
+  void add_output(Operations& to);
+  void put_node(Operations& to);
+  void remove_feedback(Operations& to);
+  void remove_inbox(Operations& to);
+  void remove_alarm(Operations& to);
+  void put_script(Operations& to);
+  void put_executor_group(Operations& to);
+  void remove_executor_group(Operations& to);
+  void put_executor(Operations& to);
+  void remove_executor(Operations& to);
+  void put_push_run(Operations& to);
+  void remove_push_run(Operations& to);
+  void put_route(Operations& to);
+  void put_executor_result(Operations& to);
+  void remove_executor_result(Operations& to);
+  void add_log(Operations& to);
+  void purge(Operations& to);
+  void clean_log(Operations& to);
+
+  SeededRandom random_;
+  WallTime now_{};
+  std::int64_t last_id_ = 0;
+  std::int32_t last_definition_ = 0;
+  std::vector<std::string> names_{};  // of the groups that it began with
+  std::vector<GroupId> groups_{};
+  // None of these is ever empty: they begin with one that is stored nowhere.
+  std::vector<WaitingJob> jobs_{};
+  std::vector<Definition> definitions_{};
+  std::vector<std::int64_t> relayed_{0};
+  std::vector<std::int64_t> logs_{0};
+  std::vector<std::pair<std::string, std::int64_t>> feedback_{{kDrawnClientGroups[0], 0}};
+  std::map<std::int64_t, std::int64_t> sequences_{};
+  std::set<JobId> jobs_with_output_{};
+  std::set<DefinitionId> definitions_with_scripts_{};
+};
+
+}  // namespace carillon::jobtracker
