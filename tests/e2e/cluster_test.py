@@ -4,6 +4,8 @@ restarted in turn and joined by others, while every group has work."""
 import collections
 import datetime
 import json
+import pathlib
+import shutil
 import signal
 import threading
 import time
@@ -28,10 +30,10 @@ class ClusterTest(E2eTest):
         self.ports = [harness.free_port() for _ in range(3)]
         self.trackers = [None] * 3
 
-    def start(self, which, database_port=None):
+    def start(self, which, database_port=None, more=()):
         self.one.port = self.ports[which]
         self.one.store_url = self.mariadb.url(self.one.database, database_port)
-        tracker = self.one.start_tracker("--name", f"tracker-{which}")
+        tracker = self.one.start_tracker("--name", f"tracker-{which}", *more)
         self.trackers[which] = tracker
         self.addCleanup(tracker.kill)
         self.addCleanup(tracker.send, signal.SIGCONT)
@@ -310,6 +312,90 @@ class CutOff(ClusterTest):
         self.assertTrue(self.trackers[0].is_running())
         self.trackers[0].kill()
         self.check_each_ran_once(tasks)
+
+
+class WorkerCutOff(ClusterTest):
+    """Task trackers reach one of two job trackers through a network that fails, the other always."""
+
+    def setUp(self):
+        super().setUp()
+        self.notes, self.end = self.folder / "notes", self.folder / "end"
+        # It says which process it is and since when, and runs until it is told to end.
+        self.long = (f'echo "$$ $(date +%s.%N)" > {self.folder}/began-$CARILLON_TASK_ID-$CARILLON_ATTEMPT; '
+                     f"{accounts.NOTE}; until [ -e {self.end} ]; do sleep 0.1; done")
+
+    def start_worker(self, group, port, *more):
+        self.one.port = port
+        return self.one.start_worker(*more, "--group", group, "--stop-without-lease", "--kill-grace",
+                                     "500ms", env={"NOTES": str(self.notes)}, wait=False)
+
+    def noted(self, task, attempt=1):
+        return [run.node for run in accounts.notes(self.notes)
+                if (run.task_id, run.attempt) == (task, attempt)]
+
+    def began(self, task, attempt):
+        """The process, and when it began."""
+        pid, at = (self.folder / f"began-{task}-{attempt}").read_text().split()
+        return pid, float(at)
+
+    def runs(self, task, attempt):
+        pid, _ = self.began(task, attempt)
+        return pathlib.Path("/proc", pid).exists()
+
+    def test_jobs_run_elsewhere_where_it_is_cut_off_from_its_own_and_nobody_else_notices(self):
+        proxy = faults.Proxy(self.ports[0])
+        self.addCleanup(proxy.close)
+        self.start(0, more=["--advertise", f"tcp://127.0.0.1:{proxy.port}"])
+        tokens = pathlib.Path(self.one.env["XDG_RUNTIME_DIR"], "carillon")
+        shutil.copy(tokens / f"{self.ports[0]}.token", tokens / f"{proxy.port}.token")
+        workers = {group: self.start_worker(group, proxy.port, "--tracker", self.address(1))
+                   for group in GROUPS}
+        self.start(1)
+        owners = self.wait_divided([2, 2])
+        own, other = owners[0][0], owners[1][0]
+        self.submit(own, "own", self.long, which=0)
+        self.submit(other, "other", self.long, which=1)
+        wait_for("both to run", lambda: self.noted("own") and self.noted("other"))
+        elsewhere = self.start_worker(own, self.ports[0])
+        elsewhere.ready()
+        registered = workers[other].log().count("registered")
+
+        load_before = slowness()
+        proxy.cut_off()
+        cut_at = time.time()
+        waits = []
+        for number in range(10):
+            submitted_at = time.time()
+            self.submit(other, f"quick-{number}", accounts.NOTE, which=1)
+            wait_for("the other's job", lambda: self.noted(f"quick-{number}"), pause=0.02)
+            waits.append(time.time() - submitted_at)
+        wait_for("its own to run elsewhere", lambda: self.noted("own", 2))
+        took = self.began("own", 2)[1] - cut_at
+        allowed = BOUND * max(load_before, slowness())
+        print(f"its job ran elsewhere after {took:.2f} s (allowed {allowed:.1f} s), the other's after "
+              f"{max(waits):.2f} s", flush=True)
+        self.assertLess(took, allowed)
+        self.assertLess(max(waits), allowed)
+        self.assertEqual(self.noted("own", 2), [elsewhere.node])
+        wait_for("its own to be stopped", lambda: not self.runs("own", 1))
+        self.assertTrue(self.runs("other", 1))
+        self.assertEqual(workers[other].log().count("registered"), registered)
+
+        proxy.mend()
+        self.end.touch()
+        wait_for("all to end", self.is_idle)
+        self.assertEqual(elsewhere.stop(), 0)
+        self.submit(own, "after", accounts.NOTE, which=0)
+        wait_for("it to be back", lambda: self.noted("after"))
+        self.assertEqual(self.noted("after"), [workers[own].node])
+        wait_for("all to end", self.is_idle)
+        rows = self.client("-o", "jsonl", "history", "--limit", 0, which=0).lines()
+        ends = sorted((row["task_id"], row["attempt"], row["state"]) for row in rows)
+        tasks = ["after", "other", *(f"quick-{number}" for number in range(10))]
+        self.assertEqual(ends, sorted([("own", 1, "lost"), ("own", 2, "succeeded"),
+                                       *((task, 1, "succeeded") for task in tasks)]))
+        runs = sorted((run.task_id, run.attempt) for run in accounts.notes(self.notes))
+        self.assertEqual(runs, sorted((task, attempt) for task, attempt, _ in ends))
 
 
 class Stalled(ClusterTest):

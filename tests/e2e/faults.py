@@ -1,4 +1,4 @@
-"""A network between the job tracker and its database that misbehaves on command."""
+"""A network that misbehaves on command, between the job tracker and its database or a task tracker."""
 
 import contextlib
 import socket
@@ -18,6 +18,8 @@ class Proxy:
         self._lock = threading.Lock()
         self._links = set()
         self._text, self._when = None, None
+        self.passes = threading.Event()
+        self.passes.set()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -28,6 +30,13 @@ class Proxy:
             self.struck.clear()
             self._text, self._when = text.encode(), when
 
+    def cut_off(self):
+        """From now on nothing arrives, and nobody is told; mend() lets it arrive."""
+        self.passes.clear()
+
+    def mend(self):
+        self.passes.set()
+
     def takes_cut(self, data):
         with self._lock:
             if self._text is None or self._text not in data:
@@ -36,6 +45,7 @@ class Proxy:
             return self._when
 
     def close(self):
+        self.passes.set()
         # Closing alone would let one more come in, whom accept() waits for already.
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
@@ -86,6 +96,7 @@ class _Link:
         cut = None
         with contextlib.suppress(OSError):
             while cut is None and (data := self.client.recv(65536)):
+                self.proxy.passes.wait()
                 cut = self.proxy.takes_cut(data)
                 self.keeps_answers = cut == AFTER
                 if cut not in (BEFORE, HANG):
@@ -102,6 +113,7 @@ class _Link:
     def _down(self):
         with contextlib.suppress(OSError):
             while data := self.server.recv(65536):
+                self.proxy.passes.wait()
                 if self.keeps_answers:
                     self.answered.set()
                     return
