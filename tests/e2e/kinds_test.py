@@ -443,8 +443,9 @@ class Acts:
         self.assertEqual(answer["status"], "accepted")
         self.assertIn("nobody", answer["warning"])
         self.assertEqual([row["task_id"] for row in self.one.rows("waiting", "--group", "nobody")], ["early"])
-        self.one.start_worker("--group", "nobody")
-        self.assertEqual(self.one.wait_ended("early")["state"], "succeeded")
+        worker = self.one.start_worker("--group", "nobody")
+        row = self.one.wait_ended("early")
+        self.assertEqual((row["state"], row["node"]), ("succeeded", worker.node))
 
     def test_a_second_worker_joins_and_shares_at_once(self):
         self.one.submit_all([{"task_id": f"job-{n}", "shell": self.wait_line} for n in range(4)])

@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import sqlite3
+import subprocess
 import time
 
 import accounts
@@ -185,6 +186,16 @@ class Submissions(E2eTest):
         answer = self.c.client("submit", "--offline", "--", "true", env=self.AWAY, status=3)
         self.assertIn("could not be stored", answer.err)
         self.assertIn(str(self.outbox), answer.err)
+        self.outbox.unlink()
+        # Where no file may grow, every write fails, as on a full disk.
+        full = subprocess.run(
+            ["sh", "-c", 'trap "" XFSZ; ulimit -f 0; exec "$@"', "sh", str(BIN / "jobclient"),
+             "submit", "--offline", "--", "true"], capture_output=True, text=True,
+            timeout=harness.PATIENCE, env={**self.c.client_env(), **self.AWAY})
+        self.assertEqual(full.returncode, 3)
+        self.assertIn("could not be stored", full.stderr)
+        self.assertNotIn("stored as", full.stdout)
+        self.assertEqual(entries(self.outbox), 0)
 
 
 class Reports(E2eTest):

@@ -1,10 +1,12 @@
 """The three programs as a user of a shell meets them: ready lines, help, stopping, exit statuses."""
 
+import contextlib
 import datetime
 import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import time
 import unittest
@@ -286,6 +288,18 @@ class Servers(E2eTest):
                 get(path, host)
             self.assertEqual(refused.exception.code, status)
 
+    def test_metrics_are_the_numbers_of_stats(self):
+        cluster = self.cluster(flags=["--http", "127.0.0.1:0"], workers=1)
+        http = cluster.tracker.ready()["http"]
+        cluster.submit("--task-id", "counted", "--", "true")
+        cluster.wait_ended("counted")
+        with urllib.request.urlopen(http + "/metrics", timeout=30) as page:
+            shown = dict(re.findall(r"^carillon_(\w+) (\S+)$", page.read().decode(), re.MULTILINE))
+        stats = cluster.stats()
+        self.assertLessEqual(set(stats), set(shown))
+        for name in ("jobs_submitted_total", "jobs_handed_out_total", "attempts_ended_total"):
+            self.assertEqual((float(shown[name]), stats[name]), (1, 1), name)
+
     def test_sigterm_and_sigint_end_idle_servers_with_0(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             with self.subTest(number):
@@ -385,13 +399,17 @@ class Servers(E2eTest):
     def test_a_newer_schema_is_2_and_untouched(self):
         cluster = self.cluster()
         cluster.tracker.stop()
-        import sqlite3
-        with sqlite3.connect(cluster.data / "carillon.db") as db:
-            db.execute("INSERT INTO lts_schema VALUES (999, 0)")
-        db.close()
+
+        def content(change=None):
+            with contextlib.closing(sqlite3.connect(cluster.data / "carillon.db")) as db, db:
+                if change:
+                    db.execute(change)
+                return list(db.iterdump())
+        before = content("INSERT INTO lts_schema VALUES (999, 0)")
         tracker = cluster.start_tracker(wait=False)
         self.assertEqual(tracker.wait(), EXIT_USAGE)
         self.assertRegex(tracker.log(), r"jobtracker: store: .*999.*newer")
+        self.assertEqual(content(), before)
 
     def test_a_worker_keeps_trying_says_so_once_and_gets_through(self):
         cluster = self.cluster()
