@@ -129,6 +129,7 @@ TEST(Worker, NamesTheHandlersItHasWhenOneIsMissing) {
   EXPECT_EQ(result.outcome, wire::RunOutcome::kException);
   EXPECT_THAT(result.message, HasSubstr("no handler 'ecko' on worker 'host-1'"));
   EXPECT_THAT(result.message, HasSubstr("did you mean 'echo'"));
+  EXPECT_THAT(result.message, HasSubstr("it has: echo fail hold noop sleep"));
 }
 
 TEST(Worker, GivesBackAJobOfAKindThatItDoesNotAcceptAfterAWhile) {

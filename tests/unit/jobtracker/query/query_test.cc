@@ -13,11 +13,13 @@ namespace carillon::jobtracker {
 namespace {
 
 using carillon::testing::FakeRun;
+using carillon::testing::FakeWorker;
 using carillon::testing::job_at;
 using carillon::testing::job_cron;
 using carillon::testing::job_manual;
 using carillon::testing::job_now;
 using carillon::testing::TrackerBundle;
+using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::Each;
@@ -162,12 +164,31 @@ TEST(Query, TellsWorkersOfOneNameApart) {
 TEST(Query, ShowsNodesByGroupAndNameAndThoseThatAreGoneLast) {
   TrackerBundle bundle;
   bundle.add_worker({.name = "z", .address = "1", .group = "b"});
-  bundle.add_worker({.name = "y", .address = "2", .group = "a"});
+  FakeWorker& first = bundle.add_worker({.name = "y", .address = "2", .group = "a"});
   bundle.add_worker({.name = "x", .address = "3", .group = "b"});
   bundle.add_worker({.name = "x", .address = "4", .group = "b"});
   bundle.run_for(seconds{1});
   const auto addresses = [&] { return texts_of(every_page(bundle, {.what = "nodes"}), "address"); };
   EXPECT_THAT(addresses(), ElementsAre("2", "3", "4", "1"));
+  first.die();
+  bundle.run_for(seconds{10});
+  EXPECT_THAT(addresses(), ElementsAre("3", "4", "1", "2"));
+  EXPECT_THAT(texts_of(every_page(bundle, {.what = "nodes"}), "state"),
+              ElementsAre("alive", "alive", "alive", "gone"));
+}
+
+TEST(Query, FindsWhatHasEndedForAWeekUnlessToldOtherwise) {
+  EXPECT_EQ(JobTrackerConfig{}.log_retention, hours{24 * 7});
+  TrackerBundle bundle({.tracker = {.log_retention = hours{2}}});
+  bundle.add_worker();
+  bundle.submit(job_now("old"));
+  bundle.run_for(minutes{90});
+  bundle.submit(job_now("new"));
+  const auto tasks = [&] { return texts_of(every_page(bundle, {.what = "history"}), "task_id"); };
+  bundle.run_for(minutes{29});
+  EXPECT_THAT(tasks(), ElementsAre("new", "old")) << "a row for each run";
+  bundle.run_for(minutes{3});
+  EXPECT_THAT(tasks(), ElementsAre("new"));
 }
 
 }  // namespace

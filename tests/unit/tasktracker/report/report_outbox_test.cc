@@ -60,9 +60,11 @@ struct ReportOutboxBundle {
 
 TEST(ReportOutbox, TheNextWorkerFindsResultsAndOutputWithTheSessionThatRanThem) {
   ReportOutboxBundle b;
+  const std::string large(100'000, 'x');
   {
     auto worker = b.open();
-    worker->reports.keep(SessionId{7}, wire::OutputChunk{.id = id(1), .sequence = 3, .bytes = "x"});
+    worker->reports.keep(SessionId{7},
+                         wire::OutputChunk{.id = id(1), .sequence = 3, .bytes = large});
     worker->keep(1);
     worker->turn();
     EXPECT_TRUE(worker->reports.is_settled());
@@ -71,7 +73,7 @@ TEST(ReportOutbox, TheNextWorkerFindsResultsAndOutputWithTheSessionThatRanThem) 
   ASSERT_THAT(next->left_jobs(), ElementsAre(1, 1));
   ASSERT_TRUE(next->left[0].chunk);
   EXPECT_EQ(next->left[0].chunk->sequence, 3);
-  EXPECT_EQ(next->left[0].chunk->bytes, "x");
+  EXPECT_EQ(next->left[0].chunk->bytes, large);
   ASSERT_TRUE(next->left[1].result);
   EXPECT_EQ(next->left[1].session, SessionId{7});
 }

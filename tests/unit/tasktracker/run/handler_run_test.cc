@@ -17,7 +17,7 @@ using ::testing::SizeIs;
 struct HandlerRunBundle {
   ManualClock clock;
   RunControl control{clock};
-  JobInfo job{.task_id = "t", .params = {{"a", "1"}}, .payload = "p"};
+  JobInfo job{.task_id = "t", .attempt = 3, .params = {{"a", "1"}}, .payload = "p"};
 
   HandlerRunBundle() { control.begin({JobId{1}, 1}, 1000); }
   RunEnd run(const JobRunner& runner) { return run_handler(runner, job, control); }
@@ -32,6 +32,7 @@ TEST(HandlerRun, GivesTheHandlerItsJob) {
   HandlerRunBundle b;
   const RunEnd end = b.run([](JobContext& context) {
     EXPECT_EQ(context.job().payload, "p");
+    EXPECT_EQ(context.job().attempt, 3);
     EXPECT_EQ(context.param("a"), "1");
     EXPECT_EQ(context.param("b"), std::nullopt);
     EXPECT_FALSE(context.is_stopping());
