@@ -343,6 +343,12 @@ void Cluster::stand_by(std::size_t index) {
 }
 
 void Cluster::stall_database(Duration time) {
+  // Who was taken over by one that had not watched it could not come to know of it, and would go on
+  // giving leases.
+  for (const auto& tracker : trackers) {
+    if (!has_several() && tracker->works() && tracker->session() != newest_tracker_)
+      tracker->kill(false);
+  }
   for (const auto& tracker : trackers) tracker->stall_store(time);
   // Shorter, it may pass for the silence of one of them.
   if (time > seconds{1}) {
