@@ -60,6 +60,11 @@ struct SubmitIntake::Pending {
     return is_quarantined(found->second.from) ? DefinitionState::kQuarantined
                                               : DefinitionState::kSuspended;
   }
+  const char* remedy_of_taken(std::size_t index) const {
+    if (!replacing.contains(index)) return "(cancel it, or submit with replace_on_exist)";
+    if (replaced.contains(index)) return "(it has just changed its state: submit again)";
+    return "(a job that is executing is never replaced: cancel it, or wait)";
+  }
   void spell_group(std::size_t index, const std::string& name) {
     jobs[index].group = name;
     reply.answers[index].group = name;
@@ -504,10 +509,7 @@ void SubmitIntake::answer(Pending& pending, const RequestOutcome& outcome, const
     answer.warning.clear();
     answer.tz.clear();
     answer.reason = "task id '" + answer.task_id + "' is taken in group '" + answer.group +
-                    "' until that job has ended " +
-                    (pending.replacing.contains(index)
-                         ? "(a job that is executing is never replaced: cancel it, or wait)"
-                         : "(cancel it, or submit with replace_on_exist)");
+                    "' until that job has ended " + pending.remedy_of_taken(index);
   }
   clients_.answer(pending.asker, std::move(pending.reply));
 }

@@ -18,7 +18,7 @@
 namespace carillon::jobtracker {
 
 // Changes or removes a waiting job: cancel, expire, suspend, resume, promote, move its time.
-// kConflict: it is not there any more, or its attempt is another; then nothing of it happens.
+// kConflict: it is gone, its attempt is another, or it was suspended or resumed; nothing happens.
 struct ChangeWaiting {
   WaitingJob from{};               // found by id, in the table that it says
   std::optional<WaitingJob> to{};  // empty: removed; its key is freed when it is a keyed one-shot

@@ -205,7 +205,10 @@ Result<Outcome> MemoryBatch::apply(const ChangeWaiting& change) {
   WaitingTable* table = CARILLON_TRY(group_table(change.from.group));
   if (change.from.delayed) table = &tables_.delayed;
   const WaitingJob* stored = table->find(change.from.id);
-  if (stored == nullptr || stored->attempt != change.from.attempt) return conflict();
+  if (stored == nullptr || stored->attempt != change.from.attempt ||
+      stored->suspended != change.from.suspended) {
+    return conflict();
+  }
   erase_waiting(*table, change.from.id);
   if (change.to) {
     CARILLON_TRY(insert_waiting(*change.to));

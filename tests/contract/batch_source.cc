@@ -227,6 +227,10 @@ void BatchSource::end(Operations& to) {
 void BatchSource::change_waiting(Operations& to) {
   WaitingJob& known = any(jobs_);
   ChangeWaiting change{.from = known};
+  if (known.delayed && chance(10)) {  // Looked at before it was suspended, or resumed.
+    change.from.suspended = !known.suspended;
+    return to.push_back(std::move(change));
+  }
   if (chance(60)) {
     change.to = known;
     change.to->trigger_time = time();

@@ -401,6 +401,26 @@ TEST_P(StoreContract, MovesJobsBetweenTheDelayedAndTheExecutableTable) {
   EXPECT_EQ(outcome(AddJob{new_keyed_job("mover")}), kTaken);
 }
 
+TEST_P(StoreContract, ChangesNoJobThatWasSuspendedOrResumedMeanwhile) {
+  const auto awake = delayed_one(new_keyed_job("mover"));
+  auto asleep = awake;
+  asleep.suspended = true;
+  auto promoted = awake;
+  promoted.delayed = false;
+  committed({AddJob{awake}});
+
+  EXPECT_THAT(
+      outcomes({ChangeWaiting{.from = awake, .to = asleep},
+                ChangeWaiting{.from = awake, .to = promoted}, ChangeWaiting{.from = awake}}),
+      ElementsAre(kDone, kConflict, kConflict));
+  EXPECT_THAT(delayed(), ElementsAre(asleep));
+  EXPECT_THAT(
+      outcomes({ChangeWaiting{.from = asleep, .to = awake}, ChangeWaiting{.from = asleep},
+                AddJob{new_keyed_job("mover")}, ChangeWaiting{.from = awake, .to = promoted}}),
+      ElementsAre(kDone, kConflict, kTaken, kDone));
+  EXPECT_THAT(waiting(group_), ElementsAre(promoted));
+}
+
 TEST_P(StoreContract, EndsAnAttemptIntoTheDelayedTableWithItsTaskId) {
   const auto job = running(new_keyed_job("mover")).job;
   auto later = job;

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <span>
 #include <tuple>
 
 #include "jobtracker/store/request_slots.h"
@@ -10,7 +12,8 @@ namespace {
 
 using sql::Value;
 
-constexpr std::string_view kAttemptColumns[] = {"job_id", "attempt"};
+// The last is a column of the delayed table only.
+constexpr std::array<std::string_view, 3> kStateColumns{"job_id", "attempt", "suspended"};
 
 // A waiting row that shall be taken out of its table.
 struct WaitingRow {
@@ -19,6 +22,7 @@ struct WaitingRow {
   GroupId group{};
   JobId id{};
   std::int32_t attempt = 0;
+  bool suspended = false;
 };
 
 // Deletes the rows, one call a table, and marks the operations whose row is not there.
@@ -38,10 +42,12 @@ Status take_rows(WriteContext& context, std::vector<WaitingRow>& rows) {
     for (auto row = first; row != last; ++row) {
       keys.push_back(value_of(row->id));
       keys.push_back(Value::of(row->attempt));
+      if (row->delayed) keys.push_back(value_of(row->suspended));
     }
     const std::string_view table =
         first->delayed ? kDelayedTable : CARILLON_TRY(context.table_of(first->group));
-    const auto found = CARILLON_TRY(context.db.delete_rows(table, kAttemptColumns, keys));
+    const auto columns = std::span{kStateColumns}.first(first->delayed ? 3 : 2);
+    const auto found = CARILLON_TRY(context.db.delete_rows(table, columns, keys));
     for (std::size_t i = 0; first != last; ++first, ++i) {
       if (!found[i]) context.conflict(first->operation);
     }
@@ -65,8 +71,8 @@ Status write_waiting_changes(WriteContext& context, const OperationIndices& indi
       const auto& change = context.operation<ChangeWaiting>(index);
       context.current = index;
       CARILLON_TRY(context.table_of(change.from.group));
-      rows.push_back(
-          {index, change.from.delayed, change.from.group, change.from.id, change.from.attempt});
+      rows.push_back({index, change.from.delayed, change.from.group, change.from.id,
+                      change.from.attempt, change.from.suspended});
     }
     context.about(run);
     CARILLON_TRY(take_rows(context, rows));

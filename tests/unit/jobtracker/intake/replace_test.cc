@@ -82,6 +82,34 @@ TEST(Replace, WhatTakesTheTaskIdOfASuspendedJobIsSuspended) {
   }
 }
 
+// Both have looked at the job before either is stored.
+TEST(Replace, ASuspensionOrResumptionAtTheSameTimeIsNotLost) {
+  for (const bool is_suspended : {true, false}) {
+    SCOPED_TRACE(is_suspended);
+    TrackerBundle bundle;
+    bundle.add_worker();
+    const JobSpec job = job_at("a", bundle.now() + hours{1});
+    bundle.submit(job);
+    const auto act = is_suspended ? wire::Verb::kSuspend : wire::Verb::kResume;
+    if (!is_suspended) {
+      ASSERT_TRUE(is_done(bundle.act(wire::Verb::kSuspend, "a")));
+    }
+    bundle.lane().work_time = [] { return std::chrono::milliseconds{10}; };
+    const auto acted = bundle.client.act({.verb = act, .group = "default", .task_id = "a"});
+    const auto submitted = bundle.client.submit({replacing(job)});
+    bundle.run_for(seconds{1});
+    ASSERT_NE(bundle.client.answer_to(acted), nullptr);
+    EXPECT_TRUE(is_done(*bundle.client.answer_to(acted)));
+    ASSERT_NE(bundle.client.answer_to(submitted), nullptr);
+    const auto answer =
+        std::get<wire::Submitted>(*bundle.client.answer_to(submitted)).answers.at(0);
+    EXPECT_EQ(answer.status, wire::SubmitStatus::kDuplicate);
+    EXPECT_THAT(answer.reason, HasSubstr("it has just changed its state: submit again"));
+    EXPECT_EQ(state_of(bundle, "a"), is_suspended ? "suspended" : "delayed");
+    EXPECT_EQ(bundle.submit(replacing(job)).status, wire::SubmitStatus::kAccepted);
+  }
+}
+
 TEST(Replace, ASuspendedJobMayBeReplacedTwiceAndByOneWithoutASchedule) {
   TrackerBundle bundle;
   bundle.add_worker();
