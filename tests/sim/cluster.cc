@@ -344,9 +344,10 @@ void Cluster::stand_by(std::size_t index) {
 
 void Cluster::stall_database(Duration time) {
   // Who was taken over by one that had not watched it could not come to know of it, and would go on
-  // giving leases.
+  // giving leases; unless others may stand by, since then it proves itself.
+  const bool is_unproven = !has_several() && !has_standbys();
   for (const auto& tracker : trackers) {
-    if (!has_several() && tracker->works() && tracker->session() != newest_tracker_)
+    if (is_unproven && tracker->works() && tracker->session() != newest_tracker_)
       tracker->kill(false);
   }
   for (const auto& tracker : trackers) tracker->stall_store(time);
