@@ -57,6 +57,7 @@ struct PushedJob {
   std::vector<std::int64_t> runs{};  // log ids; one, or one for each shard
   bool is_asking = false;
   std::vector<std::string> to_ask{};        // FAILOVER, BUSYOVER: the next one first
+  std::string refusals{};                   // of those that were asked
   std::optional<wire::RunResult> result{};  // reported, and not confirmed yet
   SteadyTime reported_at{};
   std::string killed{};                 // why

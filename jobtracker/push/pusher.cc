@@ -19,6 +19,14 @@
 
 // What is called, and where. What becomes of it is in pusher_ends.cc.
 namespace carillon::jobtracker {
+namespace {
+
+void add_refusal(std::string& refusals, const std::string& address, const std::string& why) {
+  refusals += (refusals.empty() ? "" : "; ") + address + ": " + why;
+}
+
+}  // namespace
+
 Pusher::Pusher(PusherConfig config, Catalog& catalog, const Ownership& ownership,
                ExecutingTable& executing, const Executors& executors, Workers& workers,
                Batcher& batcher, TakeBack& ends, RunLogs& logs, IdSource& ids,
@@ -343,8 +351,9 @@ void Pusher::on_outcome(net::PostOutcome outcome) {
 void Pusher::ask_next(Job& job) {
   const bool is_failover = job.push.route == Route::kFailover;
   if (job.to_ask.empty()) {
-    return end_job(job, wire::RunOutcome::kException,
-                   is_failover ? "no executor answers" : "no executor is idle");
+    return end_job(
+        job, wire::RunOutcome::kException,
+        (is_failover ? "no executor answers: " : "no executor is idle: ") + job.refusals);
   }
   // Otherwise run_once() comes back to it.
   job.is_asking = post({.kind = Call::Kind::kChoose,
@@ -361,7 +370,10 @@ void Pusher::on_asked(const Call& call, const net::PostOutcome& outcome) {
   Job* job = find(call.job, call.attempt);
   if (job == nullptr || job->result) return;
   job->is_asking = false;
-  if (answer_to_beat(outcome) != BeatAnswer::kYes) return ask_next(*job);
+  if (answer_to_beat(outcome) != BeatAnswer::kYes) {
+    add_refusal(job->refusals, call.address, verdict_on_run(outcome, job->push.block).reason);
+    return ask_next(*job);
+  }
   std::vector<std::string> order{call.address};
   std::move(job->to_ask.begin(), job->to_ask.end(), std::back_inserter(order));
   job->to_ask.clear();
@@ -497,7 +509,7 @@ void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
 }
 
 void Pusher::call_next(Job& job, Run& run, const std::string& why) {
-  run.refusals += (run.refusals.empty() ? "" : "; ") + run.row.address + ": " + why;
+  add_refusal(run.refusals, run.row.address, why);
   if (run.others.empty() || !job.killed.empty()) {
     return end_run(job, run, wire::xxl::kFailure, "no executor took it: " + run.refusals);
   }

@@ -84,6 +84,7 @@ bool FakeExecutors::post(net::Post post) {
 }
 
 std::string FakeExecutors::answer(One& one, const std::string& path, const std::string& body) {
+  if (!one.always_says.empty()) return one.always_says;
   if (path == "beat") return reply(200);
   if (path == one.lacks) {
     return reply(500, "invalid request, uri-mapping(/" + path + ") not found.");

@@ -29,6 +29,7 @@ class FakeExecutors final : public net::Poster {
     bool loses_answer = false;  // runs what it is told, but no answer comes back
     std::string refuses{};      // answers /run with code 500 and this
     std::string answers{};      // answers /run with this body
+    std::string always_says{};  // answers everything with this body
     std::string lacks{};        // "run" or "trigger": knows no such path
     bool says_idle = false;     // whatever it runs
     bool is_silent = false;     // tells no results

@@ -306,7 +306,9 @@ TEST(Push, FailoverCallsTheFirstThatAnswersABeat) {
   test.bundle.executors.kill(kTwo);
   test.submit(pushed("more", Route::kFailover));
   ASSERT_TRUE(test.has_ended("more", seconds{1}));
-  EXPECT_EQ(test.bundle.log("more")[0].message, "no executor answers");
+  EXPECT_EQ(
+      test.bundle.log("more")[0].message,
+      "no executor answers: " + kTwo + ": connection refused; " + kOne + ": connection refused");
 }
 
 TEST(Push, BusyoverCallsTheFirstThatIsIdle) {
@@ -325,7 +327,24 @@ TEST(Push, BusyoverCallsTheFirstThatIsIdle) {
   EXPECT_THAT(one.calls, SizeIs(1));
   EXPECT_THAT(two.calls, SizeIs(1));
   ASSERT_THAT(test.bundle.log("orders"), SizeIs(1));
-  EXPECT_EQ(test.bundle.log("orders")[0].message, "no executor is idle");
+  EXPECT_EQ(test.bundle.log("orders")[0].message,
+            "no executor is idle: " + kOne + ": code 500; " + kTwo + ": code 500");
+}
+
+TEST(Push, RoutesThatAskNameExecutorsThatSpeakHessian) {
+  for (const Route route : {Route::kFailover, Route::kBusyover, Route::kFirst}) {
+    Pushed test;
+    test.executor(kOne).always_says = std::string("H\x02\x00R\x91", 5);
+    test.submit(pushed("orders", route));
+    ASSERT_TRUE(test.has_ended("orders", seconds{1}));
+    EXPECT_THAT(test.bundle.log("orders")[0].message,
+                HasSubstr(": " + kOne + ": it speaks Hessian (xxl-job before 2.2)"));
+    // One of today is called all the same.
+    test.executor(kTwo);
+    test.submit(pushed("more", route));
+    ASSERT_TRUE(test.has_ended("more", seconds{1}));
+    EXPECT_EQ(test.bundle.log("more")[0].node, kTwo);
+  }
 }
 
 // ---- kills and blocks ----
