@@ -76,6 +76,7 @@ void Pusher::start(const StartAnswer& found) {
       restore(*executing_.find(row.job.id), std::move(its->second));
     }
   }
+  for (const GroupId group : executors_.groups()) set_credit(group);
   if (forgotten.empty()) return;
   batcher_.post_unit(Urgency::kHousekeeping, std::move(forgotten),
                      [](std::vector<Operation>&, const std::vector<Outcome>&, const Error*) {});
@@ -96,7 +97,7 @@ void Pusher::restore(const Executing& entry, std::vector<PushRun> rows) {
     const bool fails = run.row.code != 0 && run.row.code != wire::xxl::kSuccess;
     if (fails && run.row.failures < job.retries.max) run.again_at = clock_.steady_now();
     note_log(job, run);
-    runs_.emplace(log_id, std::move(run));
+    put_run(std::move(run));
   }
   name_run(job, runs_.at(job.runs.front()));
   if (entry.row.cancelled) {
@@ -135,7 +136,8 @@ void Pusher::set_credit(GroupId group) {
   Worker* worker = workers_.find(push_session(group));
   if (worker == nullptr) return;
   const bool is_served = poster_ != nullptr && !executors_.members(group).empty();
-  const std::int32_t window = std::max(0, config_.claims_max - busy_of_[group]);
+  const std::int32_t window = std::max(
+      0, std::min(config_.claims_max - busy_of_[group], config_.runs_max - runs_of_[group]));
   worker->take_pull({.session = worker->session,
                      .number = worker->pull + 1,
                      .handout_seen = worker->handout_last,
@@ -145,8 +147,8 @@ void Pusher::set_credit(GroupId group) {
 
 void Pusher::take(const Worker& worker, const wire::Message& message) {
   if (const auto* handed = std::get_if<wire::HandOut>(&message)) {
-    for (const wire::HandedJob& job : handed->jobs) handed_.push_back(job.id);
-    set_credit(worker.group);
+    std::vector<wire::AttemptId>& ids = handed_[worker.group];
+    for (const wire::HandedJob& job : handed->jobs) ids.push_back(job.id);
   } else if (const auto* reported = std::get_if<wire::Reported>(&message)) {
     for (const wire::AttemptId& id : reported->done) confirmed(id);
   } else if (const auto* stop = std::get_if<wire::Kill>(&message)) {
@@ -155,7 +157,10 @@ void Pusher::take(const Worker& worker, const wire::Message& message) {
 }
 
 void Pusher::flush() {
-  for (const wire::AttemptId& id : std::exchange(handed_, {})) begin(id);
+  for (const auto& [group, ids] : std::exchange(handed_, {})) {
+    for (const wire::AttemptId& id : ids) begin(id);
+    set_credit(group);
+  }
 }
 
 // ---- from an attempt to its calls ----
@@ -197,6 +202,22 @@ void Pusher::begin(const wire::AttemptId& id) {
     confirmed({id.job_id, before->second.attempt});
   }
   plan(add_job(*entry));
+}
+
+void Pusher::put_run(Run run) {
+  const GroupId group = run.row.group;
+  const std::int64_t log_id = run.row.log_id;
+  runs_.emplace(log_id, std::move(run));
+  if (++runs_of_[group] < config_.runs_max || !full_.insert(group).second) return;
+  log_.warn("executors have as many runs of a group as may be, its other jobs wait", "group",
+            catalog_.group(group)->name, "runs", config_.runs_max);
+}
+
+void Pusher::forget_run(std::int64_t log_id) {
+  const auto found = runs_.find(log_id);
+  const GroupId group = found->second.row.group;
+  runs_.erase(found);
+  if (--runs_of_[group] < config_.runs_max / 2) full_.erase(group);
 }
 
 std::int64_t Pusher::new_log_id(GroupId group) {
@@ -249,7 +270,7 @@ void Pusher::add_run(Job& job, std::int32_t shard, std::int32_t shards,
                     std::make_move_iterator(order.rend() - 1));
   job.runs.push_back(run.row.log_id);
   operations.emplace_back(PutPushRun{run.row});
-  runs_.emplace(run.row.log_id, std::move(run));
+  put_run(std::move(run));
 }
 
 void Pusher::store_runs(const Job& job, std::vector<Operation> operations) {
@@ -276,7 +297,7 @@ void Pusher::store_runs(const Job& job, std::vector<Operation> operations) {
 void Pusher::replace_run(Job& job, Run& run, std::vector<std::string> order) {
   const std::int64_t before = run.row.log_id;
   Run next = std::move(run);
-  runs_.erase(before);
+  forget_run(before);
   next.row.log_id = new_log_id(job.group);
   next.row.address = std::move(order.front());
   next.row.called_at = clock_.now();
@@ -294,7 +315,7 @@ void Pusher::replace_run(Job& job, Run& run, std::vector<std::string> order) {
   std::vector<Operation> operations;
   operations.emplace_back(RemovePushRun{before});
   operations.emplace_back(PutPushRun{next.row});
-  runs_.emplace(next.row.log_id, std::move(next));
+  put_run(std::move(next));
   store_runs(job, std::move(operations));
 }
 

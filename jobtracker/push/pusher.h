@@ -38,6 +38,8 @@ struct PusherConfig {
   // and not in memory; and calls of one executor that may be under way, or wait for a connection.
   std::int32_t claims_max = 10'000;
   std::size_t calls_max = 1'000;
+  // Runs of a group without a stored end, likewise: executors may take more than they can run.
+  std::int32_t runs_max = 100'000;
   Duration call_timeout = std::chrono::seconds{3};  // for the answer, from when a call is sent
   // A result may still be on its way so long after its executor was found idle.
   Duration result_grace = std::chrono::seconds{5};
@@ -169,6 +171,8 @@ class Pusher {
   static WallTime began_at(const Run& run);
   bool post(Call call, std::string_view path, std::string body);
   void set_credit(GroupId group);
+  void put_run(Run run);
+  void forget_run(std::int64_t log_id);
 
   PusherConfig config_;
   Catalog& catalog_;
@@ -194,9 +198,11 @@ class Pusher {
   std::uint64_t last_call_ = 0;
   std::map<Place, Line> lines_;              // that are not empty
   std::map<GroupId, std::int32_t> busy_of_;  // calls and runs in all lines of a group
+  std::map<GroupId, std::int32_t> runs_of_;  // those of runs_
+  std::set<GroupId> full_;                   // said to have as many as may be
   std::set<Place> suspects_;  // called themselves idle of a run that was taken, and never busy
   std::map<Place, SteadyTime> tried_at_;  // whether they do, of others
-  std::vector<wire::AttemptId> handed_;
+  std::map<GroupId, std::vector<wire::AttemptId>> handed_;
   SteadyTime beaten_at_{};
   SteadyTime tidied_at_{};
   std::int64_t calls_made_ = 0;

@@ -194,15 +194,18 @@ void Pusher::confirmed(const wire::AttemptId& id) {
   std::vector<OnStored> told;
   for (const std::int64_t log_id : job->runs) {
     operations.emplace_back(RemovePushRun{log_id});
-    const auto run = runs_.find(log_id);
-    std::move(run->second.told.begin(), run->second.told.end(), std::back_inserter(told));
-    runs_.erase(run);
+    Run& run = runs_.at(log_id);
+    std::move(run.told.begin(), run.told.end(), std::back_inserter(told));
+    forget_run(log_id);
   }
+  const GroupId group = job->group;
   jobs_.erase(id.job_id);
   if (!operations.empty()) {
-    batcher_.post_unit(Urgency::kHousekeeping, std::move(operations),
+    // Each end brings one: as housekeeping they would gather under more load than can be stored.
+    batcher_.post_unit(Urgency::kCompletion, std::move(operations),
                        [](std::vector<Operation>&, const std::vector<Outcome>&, const Error*) {});
   }
+  if (full_.contains(group)) set_credit(group);
   for (const OnStored& one : told) one({});
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -294,6 +295,27 @@ TEST(Push, AsManyCallsAreUnderWayAsMayBeAndTheOthersFollow) {
   EXPECT_THAT(one.calls, SizeIs(100));
   EXPECT_EQ(test.bundle.executors.most_under_way, 10);
   EXPECT_THAT(test.bundle.log(), SizeIs(100));
+}
+
+TEST(Push, AsManyRunsAreAtExecutorsAsMayBeAndTheOthersFollow) {
+  Pushed test{.bundle = TrackerBundle({.tracker = {.pusher = {.runs_max = 10}}})};
+  auto& one = test.executor(kOne);
+  test.keep_registering(kOne);
+  one.run_time = seconds{10};
+  std::vector<JobSpec> jobs;
+  for (int i = 0; i < 35; ++i) jobs.push_back(pushed("job-at-" + std::to_string(i)));
+  test.bundle.submit(std::move(jobs));
+  std::size_t most = 0;
+  const auto have_ended = [&](std::size_t count) {
+    most = std::max(most, one.running.size());
+    return test.bundle.tables().log.size() == count;
+  };
+  ASSERT_TRUE(test.bundle.run_until([&] { return have_ended(10); }));
+  test.bundle.run_for(seconds{5});
+  test.bundle.restart_after(seconds{1});
+  ASSERT_TRUE(test.bundle.run_until([&] { return have_ended(35); }));
+  EXPECT_EQ(most, 10U);
+  EXPECT_THAT(one.calls, SizeIs(35));
 }
 
 TEST(Push, WhatCannotBePostedNowWaitsAndDoesNotFail) {
