@@ -318,6 +318,24 @@ TEST(Push, AsManyRunsAreAtExecutorsAsMayBeAndTheOthersFollow) {
   EXPECT_THAT(one.calls, SizeIs(35));
 }
 
+TEST(Push, WhatHasEndedIsForgottenAlsoUnderMoreLoadThanCanBeStored) {
+  Pushed test{.bundle = TrackerBundle({.tracker = {.batcher = {.completion_wait = milliseconds{5},
+                                                               .rows_min = 16,
+                                                               .rows_max = 16},
+                                                   .pusher = {.claims_max = 200}}})};
+  test.executor(kOne).run_time = milliseconds{1};
+  JobSpec job = pushed("orders");
+  job.schedule = {.kind = ScheduleKind::kAt, .at = test.bundle.now() + minutes{1}};
+  job.task_id.clear();
+  for (int i = 0; i < 4; ++i) test.bundle.submit(std::vector<JobSpec>(500, job));
+  std::size_t most = 0;
+  ASSERT_TRUE(test.bundle.run_until([&] {
+    most = std::max(most, test.bundle.tables().push_runs.size());
+    return test.bundle.tables().log.size() == 2000;
+  }));
+  EXPECT_LT(most, 1000U);
+}
+
 TEST(Push, WhatCannotBePostedNowWaitsAndDoesNotFail) {
   Pushed test;
   test.executor(kOne);
