@@ -23,7 +23,8 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr std::size_t kResultsOfARequest = 500;
+// As xxl-job's own executors do: all that there are, in a request of less than 5 MiB.
+constexpr std::size_t kResultsOfARequest = 20'000;
 constexpr std::chrono::seconds kBeat{30};
 constexpr std::chrono::seconds kPatience{30};
 constexpr std::string_view kTaken =

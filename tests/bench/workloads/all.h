@@ -14,6 +14,7 @@ Workload flow_workload();
 Workload latency_workload();
 Workload limit_workload();
 Workload overload_workload();
+Workload push_overload_workload();
 Workload push_workload();
 Workload recover_workload();
 Workload scale_workload();
