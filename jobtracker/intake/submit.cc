@@ -74,12 +74,14 @@ struct SubmitIntake::Pending {
   }
 };
 
-SubmitIntake::SubmitIntake(std::string zone, Catalog& catalog, const Executors& executors,
-                           GroupMaker& groups, const Ownership& ownership, Definitions& definitions,
-                           Batcher& batcher, JobSink& sink, FeedbackSink& feedback,
+SubmitIntake::SubmitIntake(std::string zone, Catalog& catalog, const Workers& workers,
+                           const Executors& executors, GroupMaker& groups,
+                           const Ownership& ownership, Definitions& definitions, Batcher& batcher,
+                           JobSink& sink, FeedbackSink& feedback,
                            ClientLink& clients, IdSource& ids, SchedulingClock& clock)
     : zone_(std::move(zone)),
       catalog_(catalog),
+      workers_(workers),
       executors_(executors),
       groups_(groups),
       ownership_(ownership),
@@ -371,23 +373,9 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
   }
   answer.task_id = spec.task_id;
   answer.tz = spec.schedule.tz;
-  const bool is_pushed = spec.dispatch == Dispatch::kPush;
-  if (is_pushed ? !executors_.has(group.id) : !group.served) {
-    answer.warning = std::string{is_pushed ? "no executor" : "no task tracker"} + " of group '" +
-                     group.name + "' was ever seen";
-  }
-  if (const std::string undefined = children_.undefined_of(spec, pending.foreign_children);
-      !undefined.empty()) {
-    answer.warning += (answer.warning.empty() ? "" : "; ") + ("not defined yet: " + undefined);
-  }
   const DefinitionState hold =
       pending.hold_of_replaced(index, catalog_.definition(place, spec.task_id));
-  if (is_held(hold)) {
-    answer.warning +=
-        (answer.warning.empty() ? "" : "; ") +
-        std::string{hold == DefinitionState::kSuspended ? "is suspended" : "is in quarantine"} +
-        ", as the job that it replaces (resume lets it run)";
-  }
+  answer.warning = warning_for(spec, place, hold, pending.foreign_children);
   const bool is_one_shot =
       spec.schedule.kind == ScheduleKind::kNow || spec.schedule.kind == ScheduleKind::kAt;
   if (is_one_shot) {

@@ -15,6 +15,7 @@
 #include "jobtracker/state/job_sink.h"
 #include "jobtracker/state/ownership.h"
 #include "jobtracker/state/scheduling_clock.h"
+#include "jobtracker/state/workers.h"
 #include "jobtracker/store/batcher.h"
 #include "shared/wire/messages.h"
 
@@ -40,10 +41,10 @@ namespace carillon::jobtracker {
 class SubmitIntake {
  public:
   // `zone`: for cron jobs that name none.
-  SubmitIntake(std::string zone, Catalog& catalog, const Executors& executors, GroupMaker& groups,
-               const Ownership& ownership, Definitions& definitions, Batcher& batcher,
-               JobSink& sink, FeedbackSink& feedback, ClientLink& clients, IdSource& ids,
-               SchedulingClock& clock);
+  SubmitIntake(std::string zone, Catalog& catalog, const Workers& workers,
+               const Executors& executors, GroupMaker& groups, const Ownership& ownership,
+               Definitions& definitions, Batcher& batcher, JobSink& sink, FeedbackSink& feedback,
+               ClientLink& clients, IdSource& ids, SchedulingClock& clock);
 
   // `bytes`: of its frame.
   void submit(const Asker& asker, wire::Submit message, std::size_t bytes);
@@ -67,6 +68,9 @@ class SubmitIntake {
   void take_out_replaced(Pending& pending);
   void end_replaced(Pending& pending);
   void add(const std::shared_ptr<Pending>& pending);
+  std::string why_nobody_takes(const JobSpec& spec, GroupId place) const;
+  std::string warning_for(const JobSpec& spec, GroupId place, DefinitionState hold,
+                          const ChildGraph::Foreign& foreign_children) const;
   void add_job(Pending& pending, std::size_t index);
   bool add_definition(Pending& pending, std::size_t index);
   void take_in(Pending& pending, std::vector<Operation>& operations,
@@ -75,6 +79,7 @@ class SubmitIntake {
 
   std::string zone_;
   Catalog& catalog_;
+  const Workers& workers_;
   const Executors& executors_;
   GroupMaker& groups_;
   const Ownership& ownership_;

@@ -84,8 +84,7 @@ wire::Field QueryDesk::reason(GroupId group, const wire::SpecGlance& glance,
   if (workers_.count(group) == 0)
     return "no task tracker of group '" + group_name(group) + "' is there";
   if (workers_.accepts(group, glance)) return std::monostate{};
-  return "no task tracker of group '" + group_name(group) + "' accepts jobs of kind " +
-         std::string(wire::word_of(glance.kind, wire::kRunWords)) + " (see their --allow)";
+  return none_accepts(group_name(group), glance.kind);
 }
 
 wire::Row QueryDesk::executor_row(const ExecutorRow& row) const {

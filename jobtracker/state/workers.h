@@ -84,6 +84,12 @@ struct Worker {
   }
 };
 
+// Why a job waits although task trackers of its group are there.
+inline std::string none_accepts(const std::string& group, RunKind kind) {
+  return "no task tracker of group '" + group + "' accepts jobs of kind " +
+         std::string(wire::word_of(kind, wire::kRunWords)) + " (see their --allow)";
+}
+
 // The task trackers that are believed to be alive.
 // Thread: the loop.
 class Workers {
@@ -134,9 +140,12 @@ class Workers {
     return std::any_of(sets.begin(), sets.end(), [&](RunKinds set) { return set.takes(glance); });
   }
   const std::unordered_map<SessionId, std::unique_ptr<Worker>>& all() const { return workers_; }
+  // Task trackers; those in whose name executors are called are none.
   std::size_t count(GroupId group) const {
     std::size_t all = 0;
-    for (const RunKinds set : kinds(group)) all += members_.at({group, set}).workers.size();
+    for (const RunKinds set : kinds(group)) {
+      if (set != RunKinds::pushed()) all += members_.at({group, set}).workers.size();
+    }
     return all;
   }
 

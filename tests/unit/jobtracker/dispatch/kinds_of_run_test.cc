@@ -100,6 +100,21 @@ TEST(KindsOfRun, AJobThatNobodyAcceptsWaitsHoldsUpNobodyAndShowSaysWhy) {
   EXPECT_TRUE(bundle.is_empty()) << "somebody accepts them now";
 }
 
+TEST(KindsOfRun, WhoSubmitsWhatNobodyAcceptsIsWarned) {
+  TrackerBundle bundle;
+  auto& handlers = bundle.add_worker({.name = "handlers", .allow = {"handler"}});
+  bundle.run_for(seconds{1});
+  EXPECT_EQ(bundle.submit(shell_now("a")).warning,
+            "no task tracker of group 'default' accepts jobs of kind shell (see their --allow)");
+  EXPECT_EQ(bundle.submit(job_now("b")).warning, "");
+  handlers.die();
+  bundle.run_for(seconds{10});
+  EXPECT_EQ(bundle.submit(shell_now("c")).warning, "") << "who is away may accept it";
+  bundle.add_worker();
+  bundle.run_for(seconds{1});
+  EXPECT_EQ(bundle.submit(shell_now("d")).warning, "");
+}
+
 TEST(KindsOfRun, ShowSaysWhenNobodyIsThereAtAll) {
   TrackerBundle bundle;
   bundle.submit(shell_now("a"));

@@ -16,9 +16,11 @@ using carillon::testing::TrackerBundle;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 using ::testing::internal::CaptureStderr;
@@ -66,6 +68,20 @@ TEST(Push, WhatIsSubmittedToExecutorsIsPushedWithoutSayingSo) {
   EXPECT_TRUE(test.has_ended("orders"));
   job.run = {.kind = RunKind::kShell, .shell = "true"};
   EXPECT_THAT(test.submit(job).reason, HasSubstr("is one of xxl-job executors"));
+}
+
+TEST(Push, WhatIsForTaskTrackersIsNotForExecutorsAndThatIsSaid) {
+  Pushed test;
+  test.executor(kOne);
+  JobSpec job = pushed("pulled");
+  job.dispatch = Dispatch::kPull;
+  job.push = {};
+  EXPECT_EQ(test.submit(job).warning, "no task tracker of group 'app' is there");
+  const auto rows = test.bundle.query({.what = "show", .group = "app", .task_id = "pulled"});
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_THAT(rows[0],
+              Contains(Pair("reason",
+                            wire::Field{std::string{"no task tracker of group 'app' is there"}})));
 }
 
 TEST(Push, AScriptIsSentAlong) {

@@ -1,0 +1,35 @@
+// What looks wrong with jobs that are accepted all the same.
+#include "jobtracker/intake/submit.h"
+
+namespace carillon::jobtracker {
+
+// Why it looks as if nobody will take the job; empty: it does not. Task trackers that are only
+// away for a while are nothing to warn of.
+std::string SubmitIntake::why_nobody_takes(const JobSpec& spec, GroupId place) const {
+  const Group& group = *catalog_.group(spec.group);
+  const bool has_executors = executors_.has(group.id);
+  const bool is_pushed = spec.dispatch == Dispatch::kPush;
+  if (is_pushed ? has_executors : workers_.accepts(place, wire::glance_of(spec))) return {};
+  const std::string of_group = " of group '" + group.name + "' ";
+  if (is_pushed) return "no executor" + of_group + "was ever seen";
+  if (workers_.count(place) > 0) return none_accepts(group.name, spec.run.kind);
+  // Its executors have made it one that was served.
+  if (has_executors) return "no task tracker" + of_group + "is there";
+  return group.served ? "" : "no task tracker" + of_group + "was ever seen";
+}
+
+// Empty: nothing does.
+std::string SubmitIntake::warning_for(const JobSpec& spec, GroupId place, DefinitionState hold,
+                                      const ChildGraph::Foreign& foreign_children) const {
+  std::string all = why_nobody_takes(spec, place);
+  const auto warn = [&all](const std::string& text) { all += (all.empty() ? "" : "; ") + text; };
+  if (const std::string tasks = children_.undefined_of(spec, foreign_children); !tasks.empty())
+    warn("not defined yet: " + tasks);
+  if (is_held(hold)) {
+    warn(std::string{hold == DefinitionState::kSuspended ? "is suspended" : "is in quarantine"} +
+         ", as the job that it replaces (resume lets it run)");
+  }
+  return all;
+}
+
+}  // namespace carillon::jobtracker
