@@ -133,14 +133,37 @@ void LastWordsOn::follow(const Row& state) {
   said_ = std::move(words);
 }
 
+WaitingReason::WaitingReason(Context& context, JobClient& client)
+    : context_(context),
+      client_(client),
+      ask_at_(context.around.clock.steady_now() + kWaitingPatience) {}
+
+void WaitingReason::follow(const Row& state) {
+  if (was_said_ || field_text(state, "state") != "waiting") return;
+  const SteadyTime now = context_.around.clock.steady_now();
+  if (now < ask_at_) return;
+  ask_at_ = now + kWaitingPatience;
+  const Result<RowPage> page =
+      client_.show({field_text(state, "task_id"), field_text(state, "group")});
+  if (!page.ok() || page.value().rows.empty())
+    return;  // It has just ended, or who asks on is told.
+  const std::string reason = field_text(page.value().rows.front(), "reason");
+  if (reason.empty()) return;
+  was_said_ = true;
+  context_.err() << "jobclient: " << context_.configuration.verb() << ": job "
+                 << field_text(state, "job_id") << " waits: " << reason << std::endl;
+}
+
 Result<Row> follow_job(Context& context, JobClient& client, JobId job) {
   LastWordsOn last_words(context, job);
+  WaitingReason reason(context, client);
   OutputFollower follower(context, client, job, false);
   while (true) {
     // First the state, then the output: what a job wrote is known before its end is.
     const Result<Row> state = state_of_job(client, job);
     if (state.ok()) last_words.follow(state.value());
     CARILLON_TRY(follower.print_new());
+    if (state.ok()) reason.follow(state.value());
     if (!state.ok() || is_done(state.value()) || is_quarantined(state.value())) {
       CARILLON_TRY(follower.finish());
       return state;

@@ -62,7 +62,26 @@ class LastWordsOn {
   std::optional<LastWords> words_{};
 };
 
-// Follows a job to its end and prints its output; its last state.
+// How long a job may wait before whoever waits for it is told why nobody runs it.
+inline constexpr Duration kWaitingPatience = std::chrono::seconds{1};
+
+// Says on stderr, once, why nobody runs a job that waits.
+// Thread: the owner's.
+class WaitingReason {
+ public:
+  WaitingReason(Context& context, JobClient& client);
+
+  void follow(const Row& state);
+
+ private:
+  Context& context_;
+  JobClient& client_;
+  SteadyTime ask_at_;
+  bool was_said_ = false;
+};
+
+// Follows a job to its end and prints its output, and why it waits where nobody can run it; its
+// last state.
 Result<Row> follow_job(Context& context, JobClient& client, JobId job);
 
 // What `--wait` exits with for a job that ended so: its own status, 128 + n when signal n ended

@@ -125,6 +125,49 @@ TEST(SubmitWait, ExitsWithZeroForAJobThatSucceeded) {
   EXPECT_EQ(cli.err.str(), "to err\n");
 }
 
+// A tracker whose job 7 waits for so many questions and succeeds then; `show` gives the reason from
+// the second time on.
+FakeTracker::Answer waiting_job(int questions, const std::string& reason) {
+  auto left = std::make_shared<int>(questions);
+  auto shown = std::make_shared<int>(0);
+  return [=](const wire::Message& request) -> wire::Message {
+    if (std::holds_alternative<wire::Submit>(request)) return accept_all(request);
+    const auto& query = std::get<wire::Query>(request);
+    if (query.what == "output") return wire::Rows{};
+    if (query.what == "show") {
+      EXPECT_EQ(query.task_id, "a");
+      EXPECT_EQ(query.group, "ops");
+      return wire::Rows{.rows = {Row{{"reason", Field{++*shown > 1 ? reason : std::string{}}}}}};
+    }
+    if (--*left < 0) return wire::Rows{.rows = {ended("succeeded", std::int64_t{0})}};
+    return wire::Rows{.rows = {{{"job_id", std::string{"7"}},
+                                {"task_id", std::string{"a"}},
+                                {"group", std::string{"ops"}},
+                                {"state", std::string{"waiting"}},
+                                {"done", false}}}};
+  };
+}
+
+TEST(SubmitWait, SaysOnceWhyNobodyRunsAJobThatWaits) {
+  for (const char* format : {"table", "json"}) {
+    SCOPED_TRACE(format);
+    Cli cli(waiting_job(200, "no task tracker of group 'ops' is there"));
+    EXPECT_EQ(cli.run({"submit", "--wait", "-o", format, "--", "x"}), kDone);
+    EXPECT_EQ(cli.err.str(),
+              "jobclient: submit: job 7 waits: no task tracker of group 'ops' is there\n");
+    EXPECT_EQ(cli.out.str(), std::string{format} == "json" ? "[]\n" : "");
+  }
+}
+
+TEST(SubmitWait, SaysNothingOfAJobThatSoonRunsOrWaitsForAFreeThreadOnly) {
+  Cli soon(waiting_job(10, "no task tracker of group 'ops' is there"));
+  EXPECT_EQ(soon.run({"submit", "--wait", "--", "x"}), kDone);
+  EXPECT_EQ(soon.err.str(), "");
+  Cli busy(waiting_job(200, ""));
+  EXPECT_EQ(busy.run({"submit", "--wait", "--", "x"}), kDone);
+  EXPECT_EQ(busy.err.str(), "");
+}
+
 TEST(SubmitWait, ExitsWith128AndTheSignalThatEndedTheJob) {
   Cli cli(running_job(ended("failed", std::monostate{}, "killed by signal 9 (Killed)")));
   EXPECT_EQ(cli.run({"submit", "--wait", "--", "x"}), 137);
