@@ -72,6 +72,13 @@ std::vector<std::string> AlarmDesk::recipients_of(const WaitingJob& job) const {
   return spec->alarm;
 }
 
+bool AlarmDesk::can_tell(const JobSpec& job) const {
+  if (courier_ != nullptr && courier_->takes_mail()) return true;
+  return std::all_of(job.alarm.begin(), job.alarm.end(), [](const std::string& recipient) {
+    return recipient == kNoAlarm || is_url(recipient);
+  });
+}
+
 bool AlarmDesk::can_be_told(const std::string& recipient) {
   if (is_url(recipient) || courier_->takes_mail()) return true;
   ++dropped_;

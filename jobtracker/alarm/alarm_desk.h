@@ -56,6 +56,7 @@ class AlarmDesk final : public AlarmSink {
 
   void address(LogEntry& entry, const WaitingJob& job) override;
   void settled(const LogEntry& entry) override;
+  bool can_tell(const JobSpec& job) const override;
 
   std::int64_t waiting() const { return static_cast<std::int64_t>(messages_); }
   std::int64_t sent() const { return sent_; }

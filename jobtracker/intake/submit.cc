@@ -77,7 +77,7 @@ struct SubmitIntake::Pending {
 SubmitIntake::SubmitIntake(std::string zone, Catalog& catalog, const Workers& workers,
                            const Executors& executors, GroupMaker& groups,
                            const Ownership& ownership, Definitions& definitions, Batcher& batcher,
-                           JobSink& sink, FeedbackSink& feedback,
+                           JobSink& sink, FeedbackSink& feedback, const AlarmSink& alarms,
                            ClientLink& clients, IdSource& ids, SchedulingClock& clock)
     : zone_(std::move(zone)),
       catalog_(catalog),
@@ -89,6 +89,7 @@ SubmitIntake::SubmitIntake(std::string zone, Catalog& catalog, const Workers& wo
       batcher_(batcher),
       sink_(sink),
       feedback_(feedback),
+      alarms_(alarms),
       clients_(clients),
       ids_(ids),
       clock_(clock) {}

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "jobtracker/state/alarm_sink.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/child_graph.h"
 #include "jobtracker/state/client_link.h"
@@ -44,7 +45,7 @@ class SubmitIntake {
   SubmitIntake(std::string zone, Catalog& catalog, const Workers& workers,
                const Executors& executors, GroupMaker& groups, const Ownership& ownership,
                Definitions& definitions, Batcher& batcher, JobSink& sink, FeedbackSink& feedback,
-               ClientLink& clients, IdSource& ids, SchedulingClock& clock);
+               const AlarmSink& alarms, ClientLink& clients, IdSource& ids, SchedulingClock& clock);
 
   // `bytes`: of its frame.
   void submit(const Asker& asker, wire::Submit message, std::size_t bytes);
@@ -88,6 +89,7 @@ class SubmitIntake {
   ChildGraph children_{catalog_, ownership_, batcher_};
   JobSink& sink_;
   FeedbackSink& feedback_;
+  const AlarmSink& alarms_;
   ClientLink& clients_;
   IdSource& ids_;
   SchedulingClock& clock_;

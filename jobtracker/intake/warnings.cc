@@ -25,6 +25,8 @@ std::string SubmitIntake::warning_for(const JobSpec& spec, GroupId place, Defini
   const auto warn = [&all](const std::string& text) { all += (all.empty() ? "" : "; ") + text; };
   if (const std::string tasks = children_.undefined_of(spec, foreign_children); !tasks.empty())
     warn("not defined yet: " + tasks);
+  if (!alarms_.can_tell(spec))
+    warn("alarms by mail are not sent, the job tracker has no mail server (--smtp)");
   if (is_held(hold)) {
     warn(std::string{hold == DefinitionState::kSuspended ? "is suspended" : "is in quarantine"} +
          ", as the job that it replaces (resume lets it run)");

@@ -14,6 +14,8 @@ class AlarmSink {
   virtual void address(LogEntry& entry, const WaitingJob& job) = 0;
   // After that: it is stored, or it is not and will be addressed again.
   virtual void settled(const LogEntry& entry) = 0;
+  // Whether each of a job's own recipients can be told of its failures.
+  virtual bool can_tell(const JobSpec& job) const = 0;
 };
 
 }  // namespace carillon::jobtracker

@@ -193,6 +193,24 @@ TEST(Alarm, WithoutAMailServerUrlsAreToldAllTheSame) {
   EXPECT_EQ(b.bundle.stat("alarms_dropped_total"), 1);
 }
 
+TEST(Alarm, WhoSubmitsWithAMailAddressIsWarnedWhereThereIsNoMailServer) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  bundle.run_for(seconds{1});
+  const auto warning_for = [&](std::vector<std::string> alarm) {
+    JobSpec job = job_now("");
+    job.alarm = std::move(alarm);
+    return bundle.submit(std::move(job)).warning;
+  };
+  EXPECT_EQ(warning_for({kOps, kHook}), "");
+  bundle.courier.has_mail = false;
+  EXPECT_EQ(warning_for({kHook, kOps}),
+            "alarms by mail are not sent, the job tracker has no mail server (--smtp)");
+  EXPECT_EQ(warning_for({kHook}), "");
+  EXPECT_EQ(warning_for({std::string{kNoAlarm}}), "");
+  EXPECT_EQ(warning_for({}), "");
+}
+
 TEST(Alarm, WhatIsTooMuchIsCountedAndSaidInTheLog) {
   Failing b{{.messages_max = 2}};
   b.bundle.courier.hanging = {"a@x.org", "b@x.org"};
