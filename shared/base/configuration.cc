@@ -48,12 +48,17 @@ std::string join(const std::vector<std::string>& parts, const char* between) {
   return text;
 }
 
-Result<std::int64_t> parse_number(const std::string& text) {
+Result<std::int64_t> parse_number(const std::string& text, const Option& option) {
   std::int64_t number = 0;
   const char* end = text.data() + text.size();
   const auto [rest, problem] = std::from_chars(text.data(), end, number);
-  if (problem != std::errc{} || rest != end)
+  if (problem == std::errc::invalid_argument || rest != end)
     return bad_value("'" + text + "' is not a whole number");
+  const bool is_beyond = problem == std::errc::result_out_of_range;  // any number's limits
+  if (is_beyond ? text.starts_with('-') : number < option.min)
+    return bad_value(text + " is too small, the least is " + std::to_string(option.min));
+  if (is_beyond || number > option.max)
+    return bad_value(text + " is too large, the most is " + std::to_string(option.max));
   return number;
 }
 
@@ -118,7 +123,8 @@ class ConfigurationReader {
   Status read_flag(const Option& option, Configuration::Value& value) const {
     const auto given = line_.values.find(option.name);
     if (given == line_.values.end()) return {};
-    const std::string flag = "--" + option.name;
+    const std::string letter = option.letter == 0 ? "" : std::string{'-', option.letter} + ", ";
+    const std::string flag = letter + "--" + option.name;
     if (option.kind != OptionKind::kList && given->second.size() > 1) {
       return bad_value(flag + " was given twice");
     }
@@ -217,13 +223,9 @@ class ConfigurationReader {
           return bad_value("'' is empty (" + option.if_empty + ")");
         }
         return check_text(option, text);
-      case OptionKind::kNumber: {
-        value.number = CARILLON_TRY(parse_number(text));
-        if (value.number >= option.min && value.number <= option.max) return {};
-        return bad_value(text + (value.number < option.min
-                                     ? " is too small, the least is " + std::to_string(option.min)
-                                     : " is too large, the most is " + std::to_string(option.max)));
-      }
+      case OptionKind::kNumber:
+        value.number = CARILLON_TRY(parse_number(text, option));
+        return {};
       case OptionKind::kDuration:
         value.duration = CARILLON_TRY(parse_duration(text));
         return {};

@@ -78,7 +78,9 @@ TEST(CommandLine, TakesTheProgramsFlagsBeforeAndAfterTheVerb) {
   EXPECT_EQ(good_call({"-o", "json", "groups"}).text("output"), "json");
   EXPECT_EQ(good_call({"groups", "-ojson"}).text("output"), "json");
   EXPECT_EQ(good_call({"groups", "--output=json"}).text("output"), "json");
-  EXPECT_EQ(refused_call({"-o", "json", "groups", "-o", "table"}), "--output was given twice");
+  EXPECT_EQ(refused_call({"-o", "json", "groups", "-o", "table"}), "-o, --output was given twice");
+  EXPECT_EQ(refused_call({"-o", "jason", "groups"}),
+            "-o, --output: 'jason' is not one of table, json");
 }
 
 TEST(CommandLine, FillsPositionalsInOrder) {

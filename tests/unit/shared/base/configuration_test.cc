@@ -263,7 +263,9 @@ TEST(Configuration, NamesTheSourceOfABadValue) {
   EXPECT_EQ(refusal({"--threads", "0"}), "--threads: 0 is too small, the least is 1");
   EXPECT_EQ(refusal({"--threads", "1025"}), "--threads: 1025 is too large, the most is 1024");
   EXPECT_EQ(refusal({"--threads", "99999999999999999999"}),
-            "--threads: '99999999999999999999' is not a whole number");
+            "--threads: 99999999999999999999 is too large, the most is 1024");
+  EXPECT_EQ(refusal({"--threads", "-99999999999999999999"}),
+            "--threads: -99999999999999999999 is too small, the least is 1");
   EXPECT_EQ(refusal({"--log-level", "loud"}),
             "--log-level: 'loud' is not one of debug, info, warn");
   EXPECT_EQ(refusal({"--allow", "http,shell"}),
