@@ -216,7 +216,7 @@ Status check_run(const Run& run, Dispatch dispatch) {
   for (const Given& given : all) {
     if (given.kind == run.kind && !given.is_given) {
       return wrong("nothing to run: " + std::string{given.word} +
-                   " is missing (give one of handler, command, shell, script, http)");
+                   " is missing or empty (give one of handler, command, shell, script, http)");
     }
     if (given.kind != run.kind && given.is_given) {
       return wrong(std::string{given.word} + " is given, but the job runs something else");
@@ -274,8 +274,8 @@ Status check_push(const JobSpec& spec) {
   }
   if (spec.run.kind != RunKind::kHandler && spec.run.kind != RunKind::kScript) {
     return wrong(
-        "dispatch is push, which goes with a handler or a script only (an executor runs "
-        "nothing else)");
+        "executors run handlers and scripts only (dispatch push, route, block and addresses are "
+        "for them)");
   }
   if (!spec.params.empty()) {
     return wrong("params do not go with dispatch push (an executor takes one text: the payload)");

@@ -113,6 +113,8 @@ TEST(JobSpecValidate, ChecksTheSchedule) {
 
 TEST(JobSpecValidate, WantsExactlyTheRunOfItsKind) {
   EXPECT_THAT(refusal([](JobSpec& s) { s.run = {}; }), HasSubstr("nothing to run: handler"));
+  EXPECT_THAT(refusal([](JobSpec& s) { s.run = {.kind = RunKind::kCommand, .command = {}}; }),
+              HasSubstr("nothing to run: command is missing or empty"));
   EXPECT_EQ(refusal([](JobSpec& s) { s.run.shell = "ls"; }),
             "shell is given, but the job runs something else");
   EXPECT_EQ(refusal([](JobSpec& s) { s.run.command = {""}; }), "command names no program");
@@ -275,7 +277,7 @@ TEST(JobSpecValidate, ChecksWhatIsPushed) {
     EXPECT_THAT(with({address}), HasSubstr("address ")) << address;
   }
   EXPECT_THAT(pushed([](JobSpec& s) { s.run = {.kind = RunKind::kShell, .shell = "true"}; }),
-              HasSubstr("a handler or a script only"));
+              HasSubstr("executors run handlers and scripts only"));
   EXPECT_THAT(pushed([](JobSpec& s) { s.params = {{"a", "b"}}; }), HasSubstr("the payload"));
   EXPECT_THAT(pushed([](JobSpec& s) { s.payload = "\xFF"; }), HasSubstr("payload is not valid"));
   const auto script = [&](const std::string& language) {
