@@ -278,8 +278,8 @@ bool ZmqClient::handle(std::uint16_t event, std::uint32_t value) {
       connection_->reason = pass_.keys ? "access denied: " + endpoint_.text() +
                                              " closed the connection (is " + pass_.keys_folder +
                                              "/server.pub this job tracker's key?)"
-                                       : mismatch_reason() + ", or " + endpoint_.text() +
-                                             " is not the job tracker's --listen (its HTTP port?)";
+                                       : mismatch_reason() + "; " + endpoint_.text() +
+                                             " must be its --listen address, not its --http";
       return true;
     case ZMQ_EVENT_CONNECT_RETRIED:
     case ZMQ_EVENT_DISCONNECTED:

@@ -30,6 +30,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -166,6 +167,7 @@ TEST(ZmqTransport, DeniesAClientWithoutATokenAndSaysWhereItLookedForIt) {
   EXPECT_THAT(b.client_side.reasons[0], StartsWith("access denied: "));
   EXPECT_THAT(b.client_side.reasons[0], HasSubstr(others.path().string()));
   EXPECT_THAT(b.client_side.reasons[0], HasSubstr("--token-file"));
+  EXPECT_THAT(b.client_side.reasons[0], Not(HasSubstr("is not the job tracker's")));
 }
 
 TEST(ZmqTransport, LetsInAClientThatIsGivenTheTokenFile) {
