@@ -70,7 +70,7 @@ bool Recurrence::admit(WaitingJob& job, WallTime now) {
         if (overlap == Overlap::kCancelRunning) make_way(*definition);
         return false;
       }
-      skip_fire(*definition, std::move(job), LogState::kSkipped, "the run before had not ended");
+      skip_fire(*definition, std::move(job), LogState::kSkipped, kRunBefore);
       return false;
     }
   }

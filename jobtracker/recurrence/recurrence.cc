@@ -324,8 +324,7 @@ ChangeDefinition Recurrence::next_cycle(ActiveDefinition& definition, WallTime a
         definition.schedule.count_fires(to.generated_through, *next - kTick, count_max);
     if (passed > 0) {
       const WallTime first = definition.schedule.next_fire(to.generated_through).value_or(*next);
-      operation.logs.push_back(
-          passed_over(to, LogState::kSkipped, first, passed, "the run before had not ended"));
+      operation.logs.push_back(passed_over(to, LogState::kSkipped, first, passed, kRunBefore));
     }
   }
   add_regular(definition, operation, *next);

@@ -25,6 +25,9 @@
 
 namespace carillon::jobtracker {
 
+// Of what is skipped for a run before it, which may not have begun either.
+inline constexpr const char* kRunBefore = "the run before was still waiting or running";
+
 struct RecurrenceConfig {
   // How far ahead occurrences stand in the executable tables. Longer means larger tables, and more
   // rows to void when a job is changed.

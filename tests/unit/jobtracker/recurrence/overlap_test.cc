@@ -65,6 +65,18 @@ TEST(Overlap, SkipGoesOnAtTheFirstPointOfTheGridAfterTheEndAndCountsTheOthers) {
   EXPECT_LE(bundle.waiting("a").size(), 1U);
 }
 
+TEST(Overlap, WhatIsSkippedForARunThatHasNotBegunSaysNothingElse) {
+  TrackerBundle bundle;
+  bundle.submit(job_every("a", seconds{10}));
+  bundle.run_for(minutes{1});
+  bundle.add_worker();
+  ASSERT_TRUE(bundle.run_until([&] { return skipped(bundle, "a") > 0; }));
+  for (const LogEntry& entry : bundle.log("a")) {
+    if (entry.state != LogState::kSkipped) continue;
+    EXPECT_EQ(entry.message, "the run before was still waiting or running");
+  }
+}
+
 TEST(Overlap, QueueRunsEveryFireOneAfterTheOther) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 8});
