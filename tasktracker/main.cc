@@ -38,15 +38,20 @@ class ReadyLine {
 
   // `xxl`: where an xxl-job admin calls; or nothing.
   void say(const std::string& tracker, const std::string& xxl) {
+    const bool is_off = tracker == "off";
     if (!said_.exchange(true)) {
-      std::printf("tasktracker: ready group=%s name=%s threads=%d tracker=%s%s%s\n",
-                  options_.group.c_str(), options_.name.c_str(), options_.threads, tracker.c_str(),
-                  xxl.empty() ? "" : " xxl=", xxl.c_str());
+      std::string line = "tasktracker: ready name=" + options_.name + " tracker=off";
+      // Neither its group nor its number of threads mean anything to an xxl-job admin.
+      if (!is_off)
+        line = "tasktracker: ready group=" + options_.group + " name=" + options_.name +
+               " threads=" + std::to_string(options_.threads) + " tracker=" + tracker;
+      if (!xxl.empty()) line += " appname=" + options_.xxl.app_name + " xxl=" + xxl;
+      std::puts(line.c_str());
       std::fflush(stdout);
     }
     // A manager that does not listen is its own problem.
-    (void)sd_notify(environment_, "READY=1\nSTATUS=working for " +
-                                      (tracker == "off" ? "an xxl-job admin" : tracker));
+    (void)sd_notify(environment_,
+                    "READY=1\nSTATUS=working for " + (is_off ? "an xxl-job admin" : tracker));
   }
 
  private:

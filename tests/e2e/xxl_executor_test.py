@@ -55,7 +55,9 @@ class Dialects:
 
     def test_it_registers_runs_handlers_and_leaves(self):
         executor = self.start()
-        self.assertEqual(executor.ready()["tracker"], "off")
+        ready = executor.ready()
+        self.assertEqual((ready["tracker"], ready["appname"]), ("off", APP))
+        self.assertNotIn("group", ready)
         log_id, answer = self.admin.run(handler="echo", param="day=1, 日")
         self.assertEqual((answer["code"], answer["content"], answer["data"]), (200, None, None))
         result = self.ended(log_id)
@@ -370,7 +372,9 @@ class Access(ExecutorTest):
         worker = both.start_worker("--xxl-admin", self.admin.url, "--xxl-appname", APP,
                                    "--xxl-token", TOKEN, "--xxl-port", 0,
                                    "--xxl-address", "http://127.0.0.1:1/ignored")
-        self.assertEqual(worker.ready()["xxl"], "http://127.0.0.1:1/ignored")
+        ready = worker.ready()
+        self.assertEqual((ready["group"], ready["appname"], ready["xxl"]),
+                         ("default", APP, "http://127.0.0.1:1/ignored"))
         wait_for("the registration", lambda: self.admin.addresses == ["http://127.0.0.1:1/ignored"])
         both.submit("--task-id", "mine", "--", "true")
         self.assertEqual(both.wait_ended("mine")["state"], "succeeded")
