@@ -4,8 +4,10 @@
 
 #include "jobclient/cli/follow.h"
 #include "jobclient/cli/job_flags.h"
+#include "jobclient/cli/local_time.h"
 #include "jobclient/cli/submit_lines.h"
 #include "jobclient/cli/text_width.h"
+#include "shared/base/time_text.h"
 #include "shared/wire/spec_json.h"
 
 namespace carillon::cli {
@@ -52,6 +54,21 @@ int submit_and_wait(Context& context, JobClient& client, JobSpec job) {
     context.err() << "jobclient: submit: warning: " << answer.value().warning << std::endl;
   }
   return wait_for_job(context, client, answer.value().job_id);
+}
+
+// For a person: when a job for later fires next, on the clocks that its schedule goes by, as far as
+// they are known here. Empty: it runs at once or not by itself, or the job tracker does not say.
+std::string next_fire_of(const Context& context, JobClient& client, const SubmitAnswer& answer) {
+  const Result<RowPage> page = client.show({answer.task_id, answer.group});
+  if (!page.ok() || page.value().rows.empty()) return {};
+  const Row& row = page.value().rows.front();
+  const bool is_definition = find_field(row, "next_fire") != nullptr;
+  const std::string state = field_text(row, "state");
+  if (!is_definition && state != "waiting" && state != "delayed") return {};
+  const auto fire = parse_time(field_text(row, is_definition ? "next_fire" : "trigger_time"));
+  if (!fire.ok() || fire.value() <= context.style.now) return {};
+  const Result<Zone> zone = answer.tz.empty() ? context.style.zone : Zone::load(answer.tz);
+  return local_text_for_people(fire.value(), zone.ok() ? zone.value() : context.style.zone);
 }
 
 }  // namespace
@@ -108,9 +125,15 @@ int run_submit(Context& context) {
   if (configuration.is_on("wait")) {
     return submit_and_wait(context, *client.value(), std::move(job).value());
   }
+  const ScheduleKind kind = job.value().schedule.kind;
   const Result<SubmitAnswer> answer = client.value()->submit_one(std::move(job).value());
   if (!answer.ok()) return context.fail(answer.error());
-  print_answer(context, answer.value());
+  const bool is_for_later = answer.value().status == SubmitStatus::kAccepted &&
+                            kind != ScheduleKind::kNow && kind != ScheduleKind::kManual;
+  print_answer(context, answer.value(),
+               is_for_later && !context.is_json()
+                   ? next_fire_of(context, *client.value(), answer.value())
+                   : "");
   return is_refused(answer.value()) ? kRefused : kDone;
 }
 
@@ -128,7 +151,7 @@ Row answer_row(const SubmitAnswer& answer) {
   return row;
 }
 
-void print_answer(Context& context, const SubmitAnswer& answer) {
+void print_answer(Context& context, const SubmitAnswer& answer, const std::string& next_fire) {
   if (context.is_json()) {
     context.out() << wire::row_to_json(answer_row(answer)) << '\n';
     return;
@@ -139,6 +162,7 @@ void print_answer(Context& context, const SubmitAnswer& answer) {
   if (!answer.group.empty()) context.out() << "  group " << answer.group;
   if (answer.job_id) context.out() << "  job " << answer.job_id.value;
   if (!answer.tz.empty()) context.out() << "  tz " << answer.tz;
+  if (!next_fire.empty()) context.out() << "  next fire " << next_fire;
   if (!answer.reason.empty()) context.out() << "  " << answer.reason;
   if (!answer.warning.empty()) context.out() << "  warning: " << answer.warning;
   context.out() << '\n';

@@ -16,6 +16,6 @@ bool is_refused(const SubmitAnswer& answer);
 Row answer_row(const SubmitAnswer& answer);
 
 // One answer, as the format says: a line for a person, or JSON.
-void print_answer(Context& context, const SubmitAnswer& answer);
+void print_answer(Context& context, const SubmitAnswer& answer, const std::string& next_fire = {});
 
 }  // namespace carillon::cli

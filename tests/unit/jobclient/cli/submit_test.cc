@@ -13,6 +13,7 @@ namespace carillon::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 std::vector<std::string> lines_of(const std::ostringstream& stream) {
@@ -74,12 +75,49 @@ Row ended(const std::string& state, Field exit_code, const std::string& message 
 }
 
 TEST(Submit, SaysThatAJobWasAcceptedInOneLine) {
-  Cli cli(accept_all);
+  Cli cli([](const wire::Message& request) {
+    return std::holds_alternative<wire::Query>(request) ? wire::Message{wire::Rows{}}
+                                                        : accept_all(request);
+  });
   EXPECT_EQ(cli.run({"submit", "--task-id", "nightly", "--cron", "0 2 * * *", "--tz", "UTC", "--",
                      "backup"}),
             kDone);
   EXPECT_EQ(cli.out.str(), "accepted  nightly  group default  job 7  tz UTC\n");
   EXPECT_EQ(cli.err.str(), "");
+}
+
+// Accepts jobs, which `show` says to fire, or to be due, at the beginning of 2127.
+wire::Message fires_later(const wire::Message& request) {
+  if (std::holds_alternative<wire::Submit>(request)) return accept_all(request);
+  const auto& query = std::get<wire::Query>(request);
+  const Field time{std::string{"2127-01-01T00:00:00.000Z"}};
+  if (query.task_id != "at" && query.task_id != "held")
+    return wire::Rows{.rows = {Row{{"next_fire", time}}}};
+  const std::string state = query.task_id == "held" ? "suspended" : "delayed";
+  return wire::Rows{.rows = {Row{{"trigger_time", time}, {"state", state}}}};
+}
+
+TEST(Submit, SaysWhenAScheduleFiresNextOnTheClocksThatItGoesBy) {
+  Cli cli(fires_later);
+  const auto submit = [&](std::vector<std::string> flags) {
+    cli.out.str("");
+    flags.insert(flags.begin(), {"submit", "--handler", "noop", "--task-id"});
+    EXPECT_EQ(cli.run(flags), kDone);
+    return cli.out.str();
+  };
+  EXPECT_EQ(
+      submit({"a", "--cron", "@daily", "--tz", "Asia/Shanghai"}),
+      "accepted  a  group default  job 7  tz Asia/Shanghai  next fire Wed 2127-01-01 08:00:00 "
+      "+08:00\n");
+  const std::string in_berlin =
+      "  group default  job 7  next fire Wed 2127-01-01 01:00:00 +01:00\n";
+  EXPECT_EQ(submit({"b", "--every", "1h"}), "accepted  b" + in_berlin);
+  EXPECT_EQ(submit({"at", "--at", "+1h"}), "accepted  at" + in_berlin);
+  EXPECT_EQ(submit({"held", "--at", "+1h"}), "accepted  held  group default  job 7\n");
+  const auto asked = cli.tracker.asked<wire::Query>().size();
+  EXPECT_EQ(submit({"now"}), "accepted  now  group default  job 7\n");
+  EXPECT_THAT(submit({"c", "--every", "1h", "-o", "json"}), Not(HasSubstr("fire")));
+  EXPECT_EQ(cli.tracker.asked<wire::Query>().size(), asked);
 }
 
 TEST(Submit, AnswersAnObjectInJson) {
