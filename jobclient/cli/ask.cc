@@ -1,5 +1,6 @@
 #include "jobclient/cli/ask.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "jobclient/cli/act.h"
@@ -44,38 +45,50 @@ Verb declare(const char* name, const char* summary, const char* description,
 }
 
 // "nothing is waiting in group mail": what an empty table would leave open.
-void say_nothing_found(Context& context, const std::string& what, const RowFilter& filter) {
+void say_nothing_found(Context& context, const std::string& what, const RowFilter& filter,
+                       const std::vector<std::string>& states) {
   context.err() << what;
   if (!filter.task_id.empty()) context.err() << " of task " << filter.task_id;
   if (filter.job_id) context.err() << " of job " << filter.job_id.value;
   if (!filter.group.empty()) context.err() << " in group " << filter.group;
+  for (std::size_t i = 0; i < states.size(); ++i)
+    context.err() << (i == 0 ? " as " : " or ") << states[i];
   context.err() << '\n';
 }
 
+// `states`: rows of others are left out; none: of none.
 int ask(Context& context, Ask question, RowFilter filter, std::vector<RowColumn> columns,
-        const std::string& when_empty) {
+        const std::string& when_empty, const std::vector<std::string>& states = {}) {
   const auto client = context.client();
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);
   const bool is_cut = !context.configuration.was_given("limit") && !context.is_json() &&
                       context.around.terminal.out_is_terminal;
   filter.limit = is_cut ? kRowsOnTerminal : context.configuration.number("limit");
   const auto limit = static_cast<std::size_t>(filter.limit);
+  // Of some states there may be few among many, so whole pages are looked through for them.
+  if (!states.empty()) filter.limit = 0;
+  const auto is_wanted = [&states](const Row& row) {
+    return states.empty() ||
+           std::find(states.begin(), states.end(), field_text(row, "state")) != states.end();
+  };
   context.say_zone();
   RowOutput output(context.out(), context.style, std::move(columns));
   bool more = true;
   while (more && (limit == 0 || output.count() < limit)) {
-    if (limit != 0) filter.limit = static_cast<std::int64_t>(limit - output.count());
+    if (limit != 0 && states.empty())
+      filter.limit = static_cast<std::int64_t>(limit - output.count());
     const Result<RowPage> page = (client.value()->*question)(filter);
     if (!page.ok()) return context.fail(page.error());
     for (const Row& row : page.value().rows) {
-      if (limit == 0 || output.count() < limit) output.add(row);
+      if (is_wanted(row) && (limit == 0 || output.count() < limit)) output.add(row);
     }
     filter.after = page.value().next;
     more = !filter.after.empty();
   }
   output.finish();
   context.out().flush();
-  if (output.count() == 0 && !context.is_json()) say_nothing_found(context, when_empty, filter);
+  if (output.count() == 0 && !context.is_json())
+    say_nothing_found(context, when_empty, filter, states);
   if (is_cut && more) {
     context.err() << "these are the first " << limit << "; --limit 0 shows all\n";
   }
@@ -166,8 +179,15 @@ Verb declare_history() {
        {.name = "since",
         .placeholder = "TIME",
         .help = "Only what ended later: so long ago (1h), or an RFC 3339 time."},
+       {.name = "state",
+        .kind = OptionKind::kList,
+        .placeholder = "STATE",
+        .help = "Only what ended like this.",
+        .choices = {"succeeded", "failed", "timed_out", "killed", "lost", "later", "discarded",
+                    "skipped", "missed", "expired", "cancelled"}},
        limit_option()},
       "  jobclient history --task-id nightly --since 24h\n"
+      "  jobclient history --state failed --state timed_out --since 24h\n"
       "  jobclient history --job 7211004000000000017\n"
       "  jobclient history --group ops --limit 20 -o json\n");
 }
@@ -203,7 +223,7 @@ int run_history(Context& context) {
               {"exit_code", Kind::kNumber},
               {"message"},
               {"count", Kind::kNumber, true}},
-             "nothing has ended");
+             "nothing has ended", context.configuration.list("state"));
 }
 
 Verb declare_nodes() {

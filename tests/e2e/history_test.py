@@ -36,6 +36,12 @@ class History:
         for day in days:
             datetime.date.fromisoformat(day)
 
+    def test_it_is_narrowed_down_to_what_ended_so(self):
+        one = self.fill()
+        self.assertEqual([row["task_id"] for row in one.rows("history", "--state", "failed")], ["bad"] * 2)
+        self.assertEqual(len(one.rows("history", "--state", "succeeded", "--state", "failed")), 8)
+        self.assertEqual(one.rows("history", "--state", "lost"), [])
+
     def test_each_rule_deletes_what_it_says(self):
         one = self.fill()
 

@@ -1,3 +1,5 @@
+#include <cstdlib>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -167,6 +169,37 @@ TEST(History, AsksForWhatEndedSince) {
   const WallTime since = cli.clock.wall_now() - std::chrono::hours{1};
   EXPECT_EQ(query.since_us, since.time_since_epoch().count());
   EXPECT_EQ(cli.err.str(), "nothing has ended of task nightly\n");
+}
+
+// Three pages of two rows each, every third of which has failed.
+wire::Message some_failed(const wire::Message& request) {
+  const int first = std::atoi(std::get<wire::Query>(request).after.c_str());
+  wire::Rows page{.next = first < 4 ? std::to_string(first + 2) : ""};
+  for (int i = first; i < first + 2; ++i) {
+    page.rows.push_back({{"job_id", std::to_string(i)},
+                         {"state", std::string{i % 3 == 1 ? "failed" : "succeeded"}}});
+  }
+  return page;
+}
+
+TEST(History, ShowsWhatEndedSoFromAllPages) {
+  Cli cli(some_failed);
+  EXPECT_EQ(cli.run({"history", "-o", "jsonl", "--state", "failed", "--state", "lost"}), kDone);
+  EXPECT_EQ(cli.out.str(),
+            "{\"job_id\":\"1\",\"state\":\"failed\"}\n{\"job_id\":\"4\",\"state\":\"failed\"}\n");
+  cli.out.str("");
+  EXPECT_EQ(cli.run({"history", "-o", "jsonl", "--state", "failed", "--limit", "1"}), kDone);
+  EXPECT_EQ(cli.out.str(), "{\"job_id\":\"1\",\"state\":\"failed\"}\n");
+  EXPECT_EQ(cli.run({"history", "--state", "killed", "--state", "lost"}), kDone);
+  EXPECT_EQ(cli.err.str(), "nothing has ended as killed or lost\n");
+}
+
+TEST(History, RefusesAStateThatThereIsNot) {
+  for (const char* wrong : {"", "broken"}) {
+    Cli cli(no_rows);
+    EXPECT_EQ(cli.run({"history", "--state", wrong}), kWrongInput);
+    EXPECT_THAT(cli.err.str(), HasSubstr("--state: '" + std::string{wrong} + "' is not one of "));
+  }
 }
 
 TEST(History, AsksForOneJob) {
