@@ -15,6 +15,7 @@ namespace carillon {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::SizeIs;
 
 // What a handler was called with, and how long a test waits for it.
 class Calls {
@@ -97,6 +98,47 @@ TEST(FeedbackListener, GivesAResultAgainToAHandlerThatThrows) {
   ASSERT_TRUE(listener.ok());
   EXPECT_THAT(calls.after(4), ElementsAre("a", "a", "a", "b"));
   EXPECT_EQ(desk.refusals, 2);
+}
+
+TEST(FeedbackListener, AcknowledgesAgainWhatWasNotHeard) {
+  Desk desk({"a", "b"});
+  Calls acknowledgements;
+  cli::FakeTracker tracker([&](const wire::Message& request) -> wire::Message {
+    const bool acknowledges = !std::get<wire::FetchFeedback>(request).done.empty();
+    if (acknowledges) acknowledgements.add("a and b");
+    if (acknowledges && acknowledgements.after(1).size() == 1)
+      return wire::ErrorReply{Error{ErrorCode::kConflict, "not this time"}};
+    return desk(request);
+  });
+  Calls calls;
+  {
+    auto listener = FeedbackListener::start(tracker.open({}).value(), "billing",
+                                            [&calls](const JobResult& result) {
+                                              calls.add(result.task_id);
+                                              return Status{};
+                                            });
+    ASSERT_TRUE(listener.ok());
+    EXPECT_THAT(acknowledgements.after(2), SizeIs(2));
+  }
+  EXPECT_TRUE(desk.waiting.empty());
+  EXPECT_THAT(calls.after(2), ElementsAre("a", "b")) << "none of it twice";
+}
+
+TEST(FeedbackListener, SaysThatItIsThereWhileItsHandlerTakesItsTime) {
+  Desk desk({"slow"});
+  Calls beats;
+  cli::FakeTracker tracker([&](const wire::Message& request) {
+    if (std::get<wire::FetchFeedback>(request).limit == 0) beats.add("beat");
+    return desk(request);
+  });
+  Calls beats_before_its_end;
+  auto listener =
+      FeedbackListener::start(tracker.open({}).value(), "billing", [&](const JobResult&) {
+        for (const std::string& one : beats.after(1)) beats_before_its_end.add(one);
+        return Status{};
+      });
+  ASSERT_TRUE(listener.ok());
+  EXPECT_THAT(beats_before_its_end.after(1), ElementsAre("beat"));
 }
 
 TEST(FeedbackListener, NeedsAClientGroupAndAHandler) {

@@ -158,6 +158,17 @@ TEST(Alarm, AfterALongTimeItIsGivenUp) {
   EXPECT_EQ(b.bundle.stat("alarms_dropped_total"), 1);
 }
 
+TEST(Alarm, AFailureThatIsNotStoredYetIsNotToldOf) {
+  Failing b;
+  b.submit(job_now("a"), {kOps});
+  ASSERT_TRUE(b.bundle.run_until([&] { return !b.bundle.runs().empty(); }));
+  b.bundle.lane().away_until = b.bundle.clock.steady_now() + seconds{20};
+  b.bundle.run_for(seconds{15});
+  EXPECT_THAT(b.to(kOps), IsEmpty());
+  b.bundle.run_for(seconds{15});
+  EXPECT_THAT(b.to(kOps), SizeIs(1));
+}
+
 TEST(Alarm, WhatIsOwedIsToldAfterTheJobTrackerDied) {
   Failing b;
   b.submit(job_now("a"), {kOps});
