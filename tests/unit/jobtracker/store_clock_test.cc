@@ -27,6 +27,13 @@ TEST(StoreClock, SaysWhatIsDue) {
   EXPECT_EQ(bundle.runs_of("soon").size(), 1u);
 }
 
+TEST(StoreClock, SaysItFromTheStartOn) {
+  StoreClockBundle bundle(-hours{1});
+  bundle.submit(job_at("in an hour", bundle.now()));
+  bundle.run_for(seconds{5});
+  EXPECT_TRUE(bundle.runs_of("in an hour").empty());
+}
+
 TEST(StoreClock, ThisMachinesClockMayBeSet) {
   StoreClockBundle bundle(Duration{});
   bundle.submit(job_at("soon", bundle.now() + seconds{20}));
