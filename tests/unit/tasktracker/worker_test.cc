@@ -383,6 +383,27 @@ TEST(Worker, StopsWhatRunsWhenItsLeaseHasEndedIfThatIsAskedFor) {
               HasSubstr("no job tracker answered worker 'host-1' for a lease"));
 }
 
+TEST(Worker, LetsWhatRunsGoOnWhenItsLeaseHasEnded) {
+  Bundle b;
+  b.tracker().lease = milliseconds{200};
+  b.start();
+  ASSERT_TRUE(b.hold(1, "800ms"));
+  b.tracker().is_silent = true;
+  const SteadyTime silent_at = b.clock.steady_now();
+  ASSERT_TRUE(b.until([&] { return b.clock.steady_now() > silent_at + milliseconds{500}; }));
+  b.tracker().is_silent = false;
+  ASSERT_TRUE(b.until_result(1));
+  EXPECT_EQ(b.tracker().result_of(1)->outcome, wire::RunOutcome::kSucceeded);
+}
+
+TEST(Worker, StopsNothingWhileItHasALease) {
+  Bundle b(Bundle::Options{.stop_without_lease = true});
+  b.start();
+  ASSERT_TRUE(b.hold(1, "200ms"));
+  ASSERT_TRUE(b.until_result(1));
+  EXPECT_EQ(b.tracker().result_of(1)->outcome, wire::RunOutcome::kSucceeded);
+}
+
 TEST(Worker, GoesOnToTheNextJobTrackerWhenOneRefusesIt) {
   TwoAddresses b;
   b.tracker().refusal = Error{ErrorCode::kUnavailable, "the job tracker is starting"};

@@ -79,6 +79,14 @@ TEST(Routes, ConsistentHashKeepsToWhoIsLeftWhenAnotherGoes) {
   }
 }
 
+TEST(Routes, ConsistentHashGoesOnAtTheBeginningOfItsRing) {
+  Routed routed;
+  // With places behind all of theirs, and behind all but two.
+  for (const std::int64_t job : {769, 448}) {
+    EXPECT_EQ(routed.order(Route::kConsistentHash, kAllThree, job), kAllThree) << job;
+  }
+}
+
 TEST(Routes, LeastFrequentlyUsedEvensOut) {
   Routed routed;
   std::map<std::string, int> taken;
