@@ -169,7 +169,7 @@ void Recurrence::make_way(ActiveDefinition& definition) {
   ReadOccurrences question{.definition = id, .group = definition.row.group, .limit = kRowsMax};
   batcher_.ask(question, [this, id, waits_for_retry](Result<ReadAnswer> answer) {
     if (!answer.ok()) return;  // The retry comes, and makes way then.
-    for (WaitingJob& job : std::get<OccurrencesAnswer>(answer.value()).waiting) {
+    for (WaitingJob& job : std::get<JobsAnswer>(answer.value()).jobs) {
       ActiveDefinition* found = catalog_.definition(id);
       if (found == nullptr) return;
       const bool ends =

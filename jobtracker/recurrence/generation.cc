@@ -138,8 +138,7 @@ void Recurrence::reconcile(DefinitionId id, Duration age) {
   batcher_.ask(question, [this, id, is_suspect](Result<ReadAnswer> answer) {
     ActiveDefinition* found = catalog_.definition(id);
     if (!answer.ok() || found == nullptr || !is_suspect(*found)) return;
-    const auto& rows = std::get<OccurrencesAnswer>(answer.value());
-    if (!rows.waiting.empty() || !rows.executing.empty()) return;
+    if (!std::get<JobsAnswer>(answer.value()).jobs.empty()) return;
     log_.warn("a schedule had lost its next run, it goes on", "task", found->row.task_id);
     change(*found, next_cycle(*found, clock_.now(), true), {}, {});
   });

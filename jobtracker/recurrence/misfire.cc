@@ -125,7 +125,7 @@ void Recurrence::recover_next() {
       .definition = id, .group = definition->row.group, .limit = kOccurrencesMax};
   batcher_.ask(question, [this, id](Result<ReadAnswer> answer) {
     if (answer.ok()) {
-      recover_with(id, std::get<OccurrencesAnswer>(answer.value()));
+      recover_with(id, std::get<JobsAnswer>(answer.value()).jobs);
     } else {
       log_.error("reading a definition's occurrences failed, trying again", "error",
                  answer.error().message);
@@ -161,8 +161,8 @@ struct Recurrence::Missed {
   }
 };
 
-void Recurrence::recover_with(DefinitionId id, const OccurrencesAnswer& found) {
-  const auto work = [this, found](ActiveDefinition& definition) {
+void Recurrence::recover_with(DefinitionId id, const std::vector<WaitingJob>& waiting) {
+  const auto work = [this, waiting](ActiveDefinition& definition) {
     const Definition& row = definition.row;
     const Misfire& policy = definition.spec.misfire;
     auto missed = std::make_shared<Missed>(Missed{.id = row.id, .version = row.version});
@@ -170,7 +170,7 @@ void Recurrence::recover_with(DefinitionId id, const OccurrencesAnswer& found) {
                            ? static_cast<std::size_t>(std::max<std::int64_t>(policy.max, 0))
                            : 1;
     missed->until = started_at_ - policy.threshold;
-    for (const WaitingJob& job : found.waiting) {
+    for (const WaitingJob& job : waiting) {
       const bool is_new = job.version == row.version && job.attempt == 0 && !job.triggered;
       if (is_new && was_missed(row.group, job.trigger_time, policy.threshold))
         missed->rows.push_back(job);

@@ -454,8 +454,7 @@ void Recurrence::remove_if_over(DefinitionId id) {
   ReadOccurrences question{.definition = id, .group = definition->row.group, .limit = 1};
   batcher_.ask(question, [this, id, is_over](Result<ReadAnswer> answer) {
     if (!answer.ok() || !is_over()) return;
-    const auto& found = std::get<OccurrencesAnswer>(answer.value());
-    if (found.waiting.empty() && found.executing.empty()) drop(id);
+    if (std::get<JobsAnswer>(answer.value()).jobs.empty()) drop(id);
   });
 }
 

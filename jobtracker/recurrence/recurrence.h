@@ -202,7 +202,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   void recover(ActiveDefinition& definition);
   void recover_next();
   struct Missed;
-  void recover_with(DefinitionId id, const OccurrencesAnswer& found);
+  void recover_with(DefinitionId id, const std::vector<WaitingJob>& waiting);
   void leap_to_newest(ActiveDefinition& definition, Missed& missed);
   void count_missed(const std::shared_ptr<Missed>& missed);
   void settle_missed(ActiveDefinition& definition, Missed& missed);

@@ -128,14 +128,9 @@ class MemoryReads {
 
   Result<ReadAnswer> operator()(const ReadOccurrences& ask) const {
     const WaitingTable* table = CARILLON_TRY(group_table(ask.group));
-    OccurrencesAnswer answer{.waiting = table->of_definition(ask.definition, ask.limit)};
+    JobsAnswer answer{table->of_definition(ask.definition, ask.limit)};
     for (const WaitingJob& job : tables_.delayed.of_definition(ask.definition, ask.limit)) {
-      if (!is_full(answer.waiting, ask.limit)) answer.waiting.push_back(job);
-    }
-    for (const auto& [id, job] : tables_.executing) {
-      if (job.job.definition == ask.definition && !is_full(answer.executing, ask.limit)) {
-        answer.executing.push_back(job);
-      }
+      if (!is_full(answer.jobs, ask.limit)) answer.jobs.push_back(job);
     }
     return ReadAnswer{std::move(answer)};
   }

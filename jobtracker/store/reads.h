@@ -98,7 +98,7 @@ struct DefinitionAnswer {
   std::optional<Definition> definition{};
 };
 
-// The jobs of a definition that wait or execute, at most `limit`.
+// The jobs of a definition that wait, at most `limit`.
 struct ReadOccurrences {
   DefinitionId definition{};
   GroupId group{};
@@ -225,15 +225,10 @@ using Read = std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelay
                           ReadDefinition, ReadOccurrences, ReadFeedback, ReadInbox, ReadExecutors,
                           ReadExecutorResults, MakeGroup, SplitGroup, ListWaiting, ListExecuting,
                           ListHistory, ListOutput, CountWaiting, CountLog, ListScripts, ListNodes>;
-// ReadDue, ReadUpcoming, ReadDelayed, ListWaiting: JobsAnswer. ReadOccurrences: OccurrencesAnswer.
-struct OccurrencesAnswer {
-  std::vector<WaitingJob> waiting{};
-  std::vector<ExecutingJob> executing{};
-};
-using ReadAnswer =
-    std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, DefinitionAnswer,
-                 OccurrencesAnswer, FeedbackAnswer, InboxAnswer, ExecutorsAnswer,
-                 ExecutorResultsAnswer, GroupAnswer, ExecutingAnswer, HistoryAnswer, OutputAnswer,
-                 CountAnswer, LogCountAnswer, ScriptsAnswer, NodesAnswer>;
+// ReadDue, ReadUpcoming, ReadDelayed, ReadOccurrences, ListWaiting: JobsAnswer.
+using ReadAnswer = std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, DefinitionAnswer,
+                                FeedbackAnswer, InboxAnswer, ExecutorsAnswer, ExecutorResultsAnswer,
+                                GroupAnswer, ExecutingAnswer, HistoryAnswer, OutputAnswer,
+                                CountAnswer, LogCountAnswer, ScriptsAnswer, NodesAnswer>;
 
 }  // namespace carillon::jobtracker

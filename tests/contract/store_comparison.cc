@@ -238,8 +238,7 @@ void compare_holders(Twins& twins, const StartAnswer& start, const BatchSource& 
                   "definition of " + one.task_id, &DefinitionAnswer::definition);
     for (const std::int64_t limit : {std::int64_t{2}, kAll}) {
       twins.compare(ReadOccurrences{.definition = one.id, .group = one.group, .limit = limit},
-                    "runs of " + one.task_id, &OccurrencesAnswer::waiting,
-                    &OccurrencesAnswer::executing);
+                    "runs of " + one.task_id, &JobsAnswer::jobs);
     }
   }
   for (const DefinitionId id : source.definitions_with_scripts()) {

@@ -250,20 +250,17 @@ Result<ReadAnswer> SqlReads::read(const ReadDefinition& ask) {
 }
 
 Result<ReadAnswer> SqlReads::read(const ReadOccurrences& ask) {
-  OccurrencesAnswer answer;
+  JobsAnswer answer;
   const std::string_view table = CARILLON_TRY(groups_.table_of(db_, ask.group));
   const auto parameters = [&](std::int64_t limit) {
     return SqlValues{value_of(ask.definition), Value::of(limit)};
   };
-  CARILLON_TRY(db_.query(
-      select_from(kWaitingColumns, table, kOfDefinition), parameters(ask.limit),
-      [&](const sql::Row& row) { answer.waiting.push_back(waiting_of(row, ask.group)); }));
+  CARILLON_TRY(
+      db_.query(select_from(kWaitingColumns, table, kOfDefinition), parameters(ask.limit),
+                [&](const sql::Row& row) { answer.jobs.push_back(waiting_of(row, ask.group)); }));
   CARILLON_TRY(db_.query(select_from(kDelayedColumns, kDelayedTable, kOfDefinition),
-                         parameters(ask.limit - size_of(answer.waiting)),
-                         [&](const sql::Row& row) { answer.waiting.push_back(delayed_of(row)); }));
-  CARILLON_TRY(db_.query(
-      select_from(kExecutingColumns, kExecutingTable, kOfDefinition), parameters(ask.limit),
-      [&](const sql::Row& row) { answer.executing.push_back(executing_of(row)); }));
+                         parameters(ask.limit - size_of(answer.jobs)),
+                         [&](const sql::Row& row) { answer.jobs.push_back(delayed_of(row)); }));
   return ReadAnswer{std::move(answer)};
 }
 
