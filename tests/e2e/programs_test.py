@@ -432,7 +432,9 @@ class Servers(E2eTest):
 
 
 class FullDisk(E2eTest):
-    """The data folder lies on a file system of eight megabytes that only the tracker sees."""
+    """The data folder lies on a small file system that only the tracker sees.
+
+    Without the ballast it is wide enough for the log that SQLite writes between two checkpoints."""
 
     def setUp(self):
         super().setUp()
@@ -452,7 +454,7 @@ class FullDisk(E2eTest):
     def test_submissions_are_refused_nothing_is_lost_and_it_works_again_after(self):
         cluster = self.cluster(tracker=False)
         cluster.data.mkdir()
-        script = f'mount -t tmpfs -o size=8m none {cluster.data} && exec "$@"'
+        script = f'mount -t tmpfs -o size=32m none {cluster.data} && exec "$@"'
         mounting = ["unshare", "-rm", "sh", "-c", script, "sh"]
         tracker = harness.Program(
             [BIN / "jobtracker", "--data", cluster.data, "--listen", "tcp://127.0.0.1:0", "--http", "127.0.0.1:0"],
@@ -470,7 +472,7 @@ class FullDisk(E2eTest):
         # Most of it is something else, which can be removed.
         ballast = f"/proc/{tracker.pid}/root{cluster.data}/ballast"
         with open(ballast, "wb") as file:
-            file.write(b"x" * 6_000_000)
+            file.write(b"x" * 31_000_000)
         accepted, refused = [], None
         for number in range(400):
             answer = cluster.client("-o", "json", "submit", "--task-id", f"big-{number}", "--payload-file",
