@@ -431,6 +431,7 @@ void Requests::on_answer(const std::string& line, std::string_view frame) {
   if (is_for_later) return try_later(found, refused->error);
   if (elsewhere) return take_elsewhere(found, *elsewhere);
   if (refused) return answer(found, refused->error);
+  if (request.number.sequence != 0) taken_at_ = now;
   answer(found, std::move(decoded.value().message));
 }
 

@@ -94,8 +94,12 @@ class Requests final : public net::ClientReceiver {
 
   // Whether a changing request asked now would go out at once, not wait for earlier ones.
   bool has_room() const;
-  // Whether changing requests go out as they are answered: somebody is there, and nothing held.
-  bool is_sending() const { return connected_ && !held_; }
+  // Whether changing requests go out as earlier ones are taken, one of them a moment ago: what
+  // waits does not wait for somebody who is silent, nor behind what was stored.
+  bool is_sending() const {
+    return connected_ && !held_ && taken_at_ &&
+           clock_.steady_now() - *taken_at_ < config_.silent_after;
+  }
   Duration answer_timeout() const { return config_.answer_timeout; }
 
   // `draw_client` gives numbers for the client that this one becomes.
@@ -202,9 +206,10 @@ class Requests final : public net::ClientReceiver {
   SteadyTime away_since_{};  // not connected
   bool leaving_ = false;     // it said "not yet", and there are others
   std::optional<SteadyTime> try_next_at_{};
-  SteadyTime heard_at_{};          // anything at all
-  std::string last_reason_{};      // why there is no connection, for a person
-  std::size_t denied_in_row_ = 0;  // trackers that denied access since the last connection
+  SteadyTime heard_at_{};                 // anything at all
+  std::optional<SteadyTime> taken_at_{};  // the last changing request that was
+  std::string last_reason_{};             // why there is no connection, for a person
+  std::size_t denied_in_row_ = 0;         // trackers that denied access since the last connection
 
   OwnerLines lines_;
 
