@@ -1,5 +1,6 @@
 #include "tests/bench/bench_store.h"
 
+#include <array>
 #include <filesystem>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include <sys/vfs.h>
 
 #include "shared/sql/mysql/mysql_connection.h"
+#include "shared/sql/sqlite/sqlite_connection.h"
 
 namespace carillon::bench {
 namespace {
@@ -27,6 +29,25 @@ Result<std::string> durability_of(const std::string& url) {
       }));
   return version + ", innodb_flush_log_at_trx_commit=" + std::to_string(flush) +
          ", buffer pool of " + std::to_string(pool_bytes >> 20) + " MiB";
+}
+
+// What a commit survives in a file that the job tracker's own code has opened.
+Result<std::string> durability_of_file(const std::string& path) {
+  const auto connection = CARILLON_TRY(sql::SqliteConnection::open(path, {}));
+  std::string text;
+  const auto add = [&text](std::string_view name, std::string_view value) {
+    if (!text.empty()) text += ", ";
+    text.append(name).append(value);
+  };
+  CARILLON_TRY(connection->query("SELECT sqlite_version()", {},
+                                 [&](const sql::Row& row) { add("SQLite ", row.bytes(0)); }));
+  CARILLON_TRY(connection->query("PRAGMA journal_mode", {},
+                                 [&](const sql::Row& row) { add("journal_mode=", row.bytes(0)); }));
+  CARILLON_TRY(connection->query("PRAGMA synchronous", {}, [&](const sql::Row& row) {
+    static constexpr std::array<std::string_view, 4> kNames{"OFF", "NORMAL", "FULL", "EXTRA"};
+    add("synchronous=", kNames.at(static_cast<std::size_t>(row.integer(0))));
+  }));
+  return text;
 }
 
 // What lies in memory survives nothing.
@@ -54,8 +75,7 @@ Result<std::unique_ptr<BenchStore>> BenchStore::open(const std::string& store,
 Status BenchStore::prepare() {
   if (store_ == "sqlite" || store_.rfind("sqlite:", 0) == 0) {
     CARILLON_TRY(check_disk(store_ == "sqlite" ? folder_.file("") : store_.substr(7)));
-    // The job tracker opens every file so; see shared/sql/sqlite.
-    durability_ = "WAL, synchronous=FULL";
+    durability_ = CARILLON_TRY(durability_of_file(folder_.file("durability.db")));
     return {};
   }
   kind_ = "mysql";
