@@ -6,6 +6,11 @@
 #include "shared/base/assert.h"
 
 namespace carillon::jobtracker {
+namespace {
+
+constexpr Duration kSoon = std::chrono::seconds{5};
+
+}  // namespace
 
 void Recurrence::when_settled(DefinitionId id, Work work, std::function<void()> on_gone) {
   ActiveDefinition* definition = catalog_.definition(id);
@@ -67,8 +72,9 @@ void Recurrence::change(ActiveDefinition& definition, ChangeDefinition operation
     if (ActiveDefinition* still = catalog_.definition(changed.id)) still->is_changing = false;
   };
   if (!request) {
-    // Many occurrences ahead of their time delay nobody who waits.
-    const bool is_ahead = std::get<ChangeDefinition>(with.back()).add.size() > 1;
+    // Occurrences ahead of their time delay nobody who waits.
+    const auto& added = std::get<ChangeDefinition>(with.back()).add;
+    const bool is_ahead = added.size() > 1 && added.front().trigger_time > clock_.now() + kSoon;
     batcher_.post_unit(is_ahead ? Urgency::kBulk : Urgency::kCompletion, std::move(with),
                        [this, id, on_unit = std::move(on_unit)](
                            std::vector<Operation>& operations, const std::vector<Outcome>& outcomes,

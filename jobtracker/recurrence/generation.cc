@@ -9,29 +9,55 @@ namespace {
 
 constexpr WallTime kNever{};             // "none" in a row
 constexpr std::size_t kRowsAtOnce = 50;  // generated in one operation
-constexpr int kDefinitionsAtOnce = 500;  // looked at in one turn of a pass
+// A definition cannot change while its rows wait for a commit, so few do at a time.
+constexpr std::size_t kRowsUnderWay = 8192;
+constexpr int kDefinitionsAtOnce = 500;  // looked at in one turn
 constexpr std::int64_t kPromotedAtOnce = 1000;
 constexpr Duration kSuspectAfter = std::chrono::seconds{30};
-// So far ahead everything stands in the tables, whatever the cap.
-constexpr Duration kAheadMin = std::chrono::seconds{10};
+// So far ahead everything stands in the tables before anything stands there for later, and
+// whatever the cap.
+constexpr Duration kAheadMin = std::chrono::seconds{20};
 constexpr Duration kReadAgain = std::chrono::seconds{1};
+constexpr Duration kPassAgain = std::chrono::seconds{1};
 
 }  // namespace
 
+// The one whose rows end first comes first, so that none has much ahead while another has nothing.
+void Recurrence::generate_some() {
+  for (int looked_at = 0; !to_generate_.empty() && rows_under_way_ < kRowsUnderWay; ++looked_at) {
+    if (looked_at == kDefinitionsAtOnce) {
+      if (!std::exchange(generates_later_, true)) {
+        executor_.post([this] {
+          generates_later_ = false;
+          generate_some();
+        });
+      }
+      return;
+    }
+    const auto driest = to_generate_.extract(to_generate_.begin());
+    when_settled(driest.value().second, [this](ActiveDefinition& definition) {
+      generate(definition);
+      remove_if_over(definition.row.id);
+    });
+  }
+}
+
 // A single definition has its occurrence already.
-void Recurrence::generate(ActiveDefinition& definition, WallTime through) {
+void Recurrence::generate(ActiveDefinition& definition) {
   if (definition.row.state != DefinitionState::kActive || definition.is_changing ||
       definition.is_recovering || definition.row.kind == ScheduleKind::kManual ||
       is_single(definition)) {
     return;
   }
-  const bool is_full = rows_ahead() >= config_.rows_max;
-  const WallTime until = is_full ? std::min(through, clock_.now() + kAheadMin) : through;
   ChangeDefinition operation = change_of(definition);
   Definition& to = *operation.to;
   std::optional<WallTime> fire = to.next_fire > to.generated_through
                                      ? std::optional(to.next_fire)
                                      : definition.schedule.next_fire(to.generated_through);
+  const bool is_full = rows_ahead() >= config_.rows_max;
+  const WallTime soon = std::min(horizon_end(), clock_.now() + kAheadMin);
+  const bool is_short = fire && *fire < clock_.now() + kAheadMin / 2;
+  const WallTime until = is_full || is_short ? soon : horizon_end();
   while (fire && *fire <= until && operation.add.size() < kRowsAtOnce &&
          !is_exhausted(definition, to.fired)) {
     operation.add.push_back(occurrence(to, definition.spec.priority, *fire));
@@ -42,19 +68,20 @@ void Recurrence::generate(ActiveDefinition& definition, WallTime through) {
   const bool is_over = !fire || is_exhausted(definition, to.fired);
   to.next_fire = is_over ? kNever : *fire;
   if (is_over) to.state = DefinitionState::kEnded;
-  const bool has_more = !is_over && *fire <= until;
+  const bool has_more = !is_over && *fire <= (is_full ? soon : horizon_end());
   // What the cap keeps out comes in time with an earlier pass.
-  if (is_full && !is_over && !has_more) pass_within((*fire - clock_.now()) * 9 / 10);
+  if (is_full && !is_over && !has_more) pass_within((*fire - clock_.now()) / 2);
   if (operation.add.empty() && !is_over && to.last_fire <= definition.stored_last_fire) return;
+  const std::size_t rows = operation.add.size();
+  rows_under_way_ += rows;
   change(definition, std::move(operation), {},
-         [this, has_more, through](const ChangeDefinition& changed, const Outcome& outcome) {
-           if (outcome.kind != OutcomeKind::kDone) return;
-           if (has_more) {
-             when_settled(changed.id,
-                          [this, through](ActiveDefinition& more) { generate(more, through); });
-           } else {
-             remove_if_over(changed.id);
+         [this, rows, has_more](const ChangeDefinition& changed, const Outcome& outcome) {
+           rows_under_way_ -= rows;
+           if (outcome.kind == OutcomeKind::kDone) {
+             if (has_more) to_generate_.emplace(changed.to->generated_through, changed.id);
+             if (!has_more) remove_if_over(changed.id);
            }
+           generate_some();
          });
 }
 
@@ -72,22 +99,22 @@ std::int64_t Recurrence::rows_ahead() {
 }
 
 void Recurrence::generate_later(DefinitionId id) {
-  when_settled(id, [this](ActiveDefinition& definition) {
-    generate(definition, horizon_end());
-    remove_if_over(definition.row.id);
-  });
+  const ActiveDefinition* definition = catalog_.definition(id);
+  if (definition == nullptr) return;
+  to_generate_.emplace(definition->row.generated_through, id);
+  generate_some();
 }
 
 void Recurrence::clock_was_set() { pass_once(); }
 
 void Recurrence::pass_once() {
-  passed_through_ = horizon_end();
   pass_some(DefinitionId{0});
   promote();
 }
 
 void Recurrence::pass() {
   pass_timer_ = 0;
+  if (!to_generate_.empty()) return pass_within(kPassAgain);  // The last one is not through yet.
   pass_within(config_.period);
   pass_once();
 }
@@ -107,19 +134,20 @@ void Recurrence::pass_some(DefinitionId after) {
        ++at) {
     if (++looked_at > kDefinitionsAtOnce) {
       executor_.post([this, after] { pass_some(after); });
-      return;
+      break;
     }
     after = at->first;
     ActiveDefinition& definition = *at->second;
     if (definition.row.state == DefinitionState::kEnded) {
       remove_if_over(after);
-    } else if (definition.is_changing) {
-      when_settled(after, [this](ActiveDefinition& later) { generate(later, passed_through_); });
     } else {
-      generate(definition, passed_through_);
+      const Definition& row = definition.row;
+      if (row.next_fire <= horizon_end() || row.last_fire > definition.stored_last_fire)
+        to_generate_.emplace(row.generated_through, after);
       reconcile(after, kSuspectAfter);
     }
   }
+  generate_some();
 }
 
 // A single definition whose occurrence should have run by now, and does not run: if the store has

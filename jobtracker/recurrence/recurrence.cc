@@ -115,7 +115,7 @@ void Recurrence::added(NewDefinition added) {
     definition.regular = first->id;
     sink_.offer(*first);
   }
-  generate(definition, horizon_end());
+  generate_later(definition.row.id);
 }
 
 Status Recurrence::suspend(DefinitionId id, ForRequest request) {

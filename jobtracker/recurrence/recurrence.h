@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "jobtracker/state/catalog.h"
@@ -159,8 +160,11 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   ChangeDefinition uncounted(ActiveDefinition& definition);
   // The regular occurrence of a single definition; `to` is the row to come.
   void add_regular(const ActiveDefinition& definition, ChangeDefinition& operation, WallTime fire);
-  void generate(ActiveDefinition& definition, WallTime through);
-  // When no change of it is under way: what it has to have, or its removal if it is over.
+  // The next rows of those that are to have more.
+  void generate_some();
+  void generate(ActiveDefinition& definition);
+  // In its turn, when no change of it is under way: what it has to have, or its removal if it is
+  // over.
   void generate_later(DefinitionId id);
   void reconcile(DefinitionId id, Duration age);
   void count_ahead(WallTime fire);
@@ -227,7 +231,9 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   std::map<WallTime, std::int64_t> ahead_;  // rows generated, by the second that they are due in
   std::int64_t quarantined_ = 0;
   std::int64_t rows_ahead_ = 0;  // of these; those that were voided count until then
-  WallTime passed_through_{};
+  std::set<std::pair<WallTime, DefinitionId>> to_generate_;  // by when their rows end
+  std::size_t rows_under_way_ = 0;                           // generated, on their way to the store
+  bool generates_later_ = false;
   TimerId pass_timer_ = 0;
   SteadyTime pass_at_{};
   bool is_taking_inbox_ = false;

@@ -536,6 +536,46 @@ TEST(Generation, StaysBelowItsCapWhenASchedulesDenseTimeComes) {
   EXPECT_LE(bundle.waiting().size(), 900U) << "what was generated before counts";
 }
 
+// A store that is slow, and many schedules at once.
+TEST(Generation, NobodyHasMuchAheadWhileAnotherHasLittle) {
+  TrackerBundle bundle;
+  std::vector<JobSpec> jobs;
+  for (int i = 0; i < 600; ++i) {
+    jobs.push_back(job_every("a" + std::to_string(i), seconds{1}));
+    jobs.back().overlap = Overlap::kParallel;
+  }
+  bundle.lane().work_time = [] { return milliseconds{200}; };
+  const WallTime begin = bundle.now() + seconds{10};  // All have something by then.
+  std::size_t rows = 0;
+  int many = 0;
+  int dry = 0;
+  std::int64_t pending = 0;
+  bundle.lane().on_commit = [&](const Batch& batch) {
+    std::map<DefinitionId, WallTime> through;
+    for (const auto& [id, definition] : bundle.tables().definitions)
+      through[id] = definition.generated_through;
+    for (const Operation& operation : batch.operations) {
+      if (const auto* change = std::get_if<ChangeDefinition>(&operation)) through.erase(change->id);
+    }
+    for (const Operation& operation : batch.operations) {
+      const auto* change = std::get_if<ChangeDefinition>(&operation);
+      if (change == nullptr || change->add.empty()) continue;
+      rows += change->add.size();
+      if (bundle.now() > begin && change->add.back().trigger_time > bundle.now() + seconds{25}) {
+        ++many;
+        for (const auto& [id, last] : through) dry += last < bundle.now() ? 1 : 0;
+      }
+    }
+    pending = std::max(pending, bundle.stat("operations_pending"));
+  };
+  bundle.submit(jobs);
+  bundle.run_for(minutes{2});
+  EXPECT_GT(many, 1000);
+  EXPECT_EQ(dry, 0);
+  EXPECT_LE(pending, 10'000) << "with what runs";
+  EXPECT_GT(rows, 600U * 120U);
+}
+
 TEST(Generation, TheLastFireOfAnOverlappingScheduleIsKnownAfterARestart) {
   TrackerBundle bundle;
   bundle.add_worker();
@@ -736,7 +776,7 @@ TEST(Count, IsOfRunsThoughTheirJobIsResumedWhileItIsSuspended) {
       SCOPED_TRACE(::testing::Message() << static_cast<int>(overlap) << ' ' << moment);
       TrackerBundle bundle;
       bundle.add_worker();
-      bundle.lane().work_time = [] { return milliseconds{20}; };
+      bundle.lane().work_time = [] { return milliseconds{200}; };
       JobSpec spec = counted(seconds{1}, 3, overlap);
       spec.schedule.first = bundle.now() + seconds{10};
       bundle.submit(spec);
