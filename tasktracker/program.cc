@@ -95,8 +95,9 @@ std::vector<Option> limit_options(const Environment& environment) {
        .section = "Limits"},
       {.name = "stop-without-lease",
        .kind = OptionKind::kSwitch,
-       .help = "Stop what runs when no job tracker has answered for a lease, because it may run "
-               "elsewhere by then. Without this, it runs on and its result is kept.",
+       .help = "Stop what runs when the job tracker that looks after it has not answered for a "
+               "lease, because it may run elsewhere by then. Without this, it runs on and its "
+               "result is kept.",
        .section = "Limits"},
       {.name = "output-max",
        .kind = OptionKind::kNumber,

@@ -154,6 +154,7 @@ void TrackerLink::split(std::int32_t parts) {
   log_.info("the node group has parts, which several job trackers may look after", "group",
             config_.fetcher.group, "parts", parts, "trackers", trackers_.count());
   parts_.resize(static_cast<std::size_t>(std::clamp(parts, 1, kPartsMax)));
+  leases_.resize(parts_.size(), leases_.front());
   std::vector<net::ClientReceiver*> receivers;
   home().line = trackers_.chosen();
   for (std::size_t i = 0; i < trackers_.count(); ++i) {
@@ -243,10 +244,20 @@ void TrackerLink::set_taking(bool taking) {
   for (const auto& talk : talks_) talk->fetcher.set_taking(taking);
 }
 
-bool TrackerLink::has_lease(SteadyTime now) const {
-  if (!is_split()) return home().fetcher.has_lease(now);
-  return std::all_of(parts_.begin(), parts_.end(), [&](const PartOwner& owner) {
-    return owner.talk == nullptr || owner.talk->fetcher.has_lease(now);
+std::vector<wire::AttemptId> TrackerLink::take_unleased(SteadyTime now) {
+  std::vector<bool> has_ended(leases_.size());
+  for (std::size_t i = 0; i < leases_.size(); ++i) {
+    std::optional<SteadyTime>& end = leases_[i];
+    const Talk* owner = is_split() ? parts_[i].talk : &home();
+    if (owner != nullptr && owner->fetcher.has_lease(now)) end = owner->fetcher.lease_end();
+    if (!end || now < *end) continue;
+    has_ended[i] = true;
+    end.reset();
+  }
+  if (std::find(has_ended.begin(), has_ended.end(), true) == has_ended.end()) return {};
+  return home().fetcher.unfinished_of([&](int bucket) {
+    const auto part = part_of_bucket(bucket, static_cast<std::int32_t>(leases_.size()));
+    return has_ended[static_cast<std::size_t>(part)];
   });
 }
 

@@ -70,8 +70,9 @@ class TrackerLink final {
   int unfinished() const { return home().fetcher.unfinished(); }
   // Whether any jobs are wanted at all.
   void set_taking(bool taking);
-  // With all that have handed something out.
-  bool has_lease(SteadyTime now) const;
+  // What is to be stopped: those of `unfinished()` whose lease has ended since this was last asked.
+  // A job has the lease of whoever looks after its part, or did so last.
+  std::vector<wire::AttemptId> take_unleased(SteadyTime now);
   // So much waits for the tracker, or so little room is on disk, that nothing more should be run
   // for it.
   bool is_congested() const;
@@ -154,6 +155,8 @@ class TrackerLink final {
 
   std::vector<std::unique_ptr<Talk>> talks_;  // of a split group one an address; else one
   std::vector<PartOwner> parts_;              // none: the group was not split, as far as is known
+  // Of each part, or of the whole group: when the lease ends; none: there is none.
+  std::vector<std::optional<SteadyTime>> leases_ = {std::nullopt};
   TrackerChoice trackers_;
 
   OutputQueue output_;

@@ -82,16 +82,21 @@ void Worker::give_back_old(SteadyTime now) {
 // What waits here is not begun, what runs is told to stop; each once, for nothing new comes without
 // a lease. Whoever has the job by then is told that it is to run again.
 void Worker::watch_lease(SteadyTime now) {
-  const bool has_lease = link_.has_lease(now);
-  const bool has_ended = std::exchange(had_lease_, has_lease) && !has_lease;
-  if (!has_ended || unfinished() == 0) return;
-  log_.warn("the lease has ended, what runs is stopped (--stop-without-lease)", "jobs",
-            unfinished());
-  link_.give_back(runs_.take_back(std::nullopt));
-  runs_.stop_all(
-      StopReason::kLeaseEnded,
-      "stopped, because no job tracker answered worker '" + config_.fetcher.name + "' for a lease",
-      false);
+  std::vector<wire::AttemptId> ids = link_.take_unleased(now);
+  if (ids.empty()) return;
+  log_.warn("the lease has ended, what runs is stopped (--stop-without-lease)", "jobs", ids.size());
+  const std::string why = "stopped, because no job tracker that looks after it answered worker '" +
+                          config_.fetcher.name + "' for a lease";
+  // First what waits, or a run that ends makes room for it.
+  const std::vector<wire::AttemptId> waiting = runs_.waiting();
+  std::partition(ids.begin(), ids.end(), [&](const wire::AttemptId& id) {
+    return std::find(waiting.begin(), waiting.end(), id) != waiting.end();
+  });
+  std::vector<wire::AttemptId> not_begun;
+  for (const wire::AttemptId& id : ids) {
+    if (runs_.stop(id, StopReason::kLeaseEnded, why).was_waiting) not_begun.push_back(id);
+  }
+  if (!not_begun.empty()) link_.give_back(std::move(not_begun));
 }
 
 void Worker::obey_stop(SteadyTime now) {

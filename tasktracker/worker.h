@@ -76,7 +76,6 @@ class Worker {
 
   PoolNews news_{};  // kept for its memory
   SteadyTime tick_at_{};
-  bool had_lease_ = false;
   std::optional<SteadyTime> late_run_at_{};
   std::optional<TimerId> timer_{};
   SteadyTime timer_at_{};

@@ -36,6 +36,7 @@ void Fetcher::on_registered(const wire::Registered& registered, SteadyTime now) 
   if (state_ != State::kRegistering) return;
   state_ = State::kRegistered;
   register_again_ = config_.register_again;
+  lease_from_ = registered_at_;
   lease_ = std::max<Duration>(registered.lease, std::chrono::milliseconds{10});
   pull_interval_ =
       std::clamp<Duration>(registered.pull_interval, std::chrono::milliseconds{1}, lease_);
@@ -134,6 +135,15 @@ int Fetcher::bucket_of(const wire::AttemptId& id) const {
   return found == holdings_->jobs.end() ? -1 : found->second.bucket;
 }
 
+std::vector<wire::AttemptId> Fetcher::unfinished_of(
+    const std::function<bool(int bucket)>& is_such) const {
+  std::vector<wire::AttemptId> ids;
+  for (const auto& [id, job] : holdings_->jobs) {
+    if (!job.is_finished && is_such(job.bucket)) ids.push_back(id);
+  }
+  return ids;
+}
+
 void Fetcher::on_finished(const wire::AttemptId& id, Duration run_time) {
   const auto found = holdings_->jobs.find(id);
   if (found == holdings_->jobs.end() || found->second.is_finished) return;
@@ -172,7 +182,7 @@ void Fetcher::set_taking(bool taking) {
   taking_ = taking;
 }
 
-bool Fetcher::has_lease(SteadyTime now) const { return lease_from_ && now < *lease_from_ + lease_; }
+bool Fetcher::has_lease(SteadyTime now) const { return lease_from_ && now < lease_end(); }
 
 int Fetcher::prefetch() const {
   if (holdings_->mean_run_us == 0) return 0;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -48,11 +49,12 @@ struct FetcherCounts {
 // Decides when to register and when to ask for how many jobs; refuses hand-outs that came too late;
 // knows everything that is held, whichever job tracker handed it out. What comes again is nothing.
 //
-// The lease counts from the sending of the newest pull that was answered, so it always ends before
-// the tracker's own. A hand-out that answers a pull sent longer ago than the lease is not run: the
-// tracker may have given its jobs to somebody else by now. Nor is one of another session of a job
-// tracker than the one that it is registered with, which may know nothing of its jobs; nor one that
-// comes while a registration is not answered, which has told that they are not held.
+// The lease counts from the sending of the newest registration or pull that was answered, so it
+// always ends before the tracker's own. A hand-out that answers a pull sent longer ago than the
+// lease is not run: the tracker may have given its jobs to somebody else by now. Nor is one of
+// another session of a job tracker than the one that it is registered with, which may know nothing
+// of its jobs; nor one that comes while a registration is not answered, which has told that they
+// are not held.
 //
 // Thread: the loop. Pure: time and messages come in as values, messages to send go out.
 class Fetcher {
@@ -114,9 +116,12 @@ class Fetcher {
   int bucket_of(const wire::AttemptId& id) const;
   // Handed out and not finished: in the queue or on a thread.
   int unfinished() const { return holdings_->unfinished; }
+  // Which of them are of such a bucket.
+  std::vector<wire::AttemptId> unfinished_of(const std::function<bool(int bucket)>& is_such) const;
   // Jobs that there is room for, whoever hands them out.
   int room() const { return config_.threads + prefetch() - holdings_->unfinished; }
   bool has_lease(SteadyTime now) const;
+  SteadyTime lease_end() const { return *lease_from_ + lease_; }  // Requires: it had one.
   Duration lease() const { return lease_; }
   int prefetch() const;
   const FetcherCounts& counts() const { return counts_; }

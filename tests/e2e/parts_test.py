@@ -125,6 +125,32 @@ class Split(PartsTest):
         self.assertIn("share a MariaDB or MySQL database", refused.err)
 
 
+class Lease(PartsTest):
+    def test_a_job_tracker_that_comes_stops_nothing_that_runs(self):
+        lease = ["--lease", "60s"]
+        self.start(0, more=lease)
+        worker = self.one.start_worker("--tracker", self.all, "--group", GROUP, "--stop-without-lease",
+                                       threads=8, env={"STAMPS": str(self.stamps)})
+        self.submit(GROUP, "first")
+        self.split()
+        end = self.folder / "end"
+        running = [f"running-{number}" for number in range(4)]
+        for task in running:
+            self.submit(GROUP, task, f"{STAMP}; until [ -e {end} ]; do sleep 0.1; done")
+        wait_for("them to run", lambda: len(self.read_stamps()) == 5)
+        self.start(1, more=lease)
+        self.wait_spread([2, 2])
+        # Of each part, so that the worker works for both by then.
+        after = [next(task for task in (f"after-{number}" for number in range(100))
+                      if part_of(task) == part) for part in range(PARTS)]
+        for task in after:
+            self.submit(GROUP, task, STAMP)
+        wait_for("more to run", lambda: len(self.read_stamps()) >= 9)
+        end.touch()
+        self.check_each_ran_once(["first", *running, *after])
+        self.assertNotIn("lease has ended", worker.log())
+
+
 class Killed(PartsTest):
     def test_each_job_runs_once_and_the_parts_of_the_dead_go_on_within_the_bound(self):
         self.start_group()

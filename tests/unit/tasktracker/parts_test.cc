@@ -14,7 +14,9 @@ using ::testing::SizeIs;
 
 // Two job trackers with two parts each, of four; and a job for each part.
 struct PartsBundle : WorkerBundle {
-  explicit PartsBundle(int threads = 4) : WorkerBundle(Options{.threads = threads, .trackers = 2}) {
+  explicit PartsBundle(bool stop_without_lease = false)
+      : WorkerBundle(
+            Options{.threads = 4, .trackers = 2, .stop_without_lease = stop_without_lease}) {
     for (std::size_t which = 0; which < 2; ++which) {
       own(which, which == 0 ? std::vector{0, 1} : std::vector{2, 3}, 1);
       trackers[which]->tracker_session = 50 + static_cast<std::int64_t>(which);
@@ -44,6 +46,47 @@ struct PartsBundle : WorkerBundle {
   bool until_both_know_it() {
     return until([&] { return !one().registrations.empty() && !two().registrations.empty(); });
   }
+  bool until_registered(int times) {
+    return until([&] { return ready >= times; });
+  }
+  bool until_holding(int runs) {
+    return until([&] { return holding >= runs; });
+  }
+  void pass(Duration duration) {
+    const SteadyTime end = clock.steady_now() + duration;
+    EXPECT_TRUE(until([&] { return clock.steady_now() > end; }));
+  }
+};
+
+// It stops what it runs without a lease. The runs end when they are told to, so their results tell
+// why: kLater without a lease, kKilled otherwise.
+struct StoppingParts : PartsBundle {
+  StoppingParts() : PartsBundle(true) {
+    one().lease = kLong;
+    two().lease = kLong;
+  }
+
+  static constexpr Duration kShort = milliseconds{300};  // has ended after kEnough
+  static constexpr Duration kEnough = milliseconds{600};
+  static constexpr Duration kLong = std::chrono::seconds{60};
+
+  void start_run(FakeTracker& tracker, std::int64_t job) {
+    const int before = holding;
+    tracker.submit(job, handler("hold", "60s"));
+    ASSERT_TRUE(until_holding(before + 1));
+  }
+  wire::RunOutcome outcome_of(std::int64_t job) {
+    const wire::RunResult* result = nullptr;
+    EXPECT_TRUE(until([&] {
+      result = one().result_of(job);
+      if (result == nullptr) result = two().result_of(job);
+      return result != nullptr;
+    })) << "it was not stopped";
+    return result == nullptr ? wire::RunOutcome{} : result->outcome;
+  }
+
+  const std::int64_t of_one = job_of(0);
+  const std::int64_t of_two = job_of(2);
 };
 
 TEST(Parts, OfAGroupAreWorkedForAtAllItsJobTrackers) {
@@ -135,6 +178,69 @@ TEST(Parts, AreAllLeftAtTheEnd) {
   EXPECT_NE(b.two().result_of(job), nullptr);
   EXPECT_TRUE(b.one().said_bye);
   EXPECT_TRUE(b.two().said_bye);
+}
+
+TEST(Parts, ThatGoToAnotherAreNotStoppedBeforeItHasAnsweredAPull) {
+  StoppingParts b;
+  b.own(0, {0, 1, 2, 3}, 1);
+  b.two().sends_elsewhere = true;
+  b.start();
+  ASSERT_TRUE(b.until_registered(1));
+  b.start_run(b.one(), b.of_one);
+  b.start_run(b.one(), b.of_two);
+  b.own(1, {2, 3}, 2);
+  b.two().sends_elsewhere = false;
+  ASSERT_TRUE(b.until_registered(2));
+  b.one().kill(b.of_one);
+  b.two().kill(b.of_two);
+  EXPECT_EQ(b.outcome_of(b.of_one), wire::RunOutcome::kKilled);
+  EXPECT_EQ(b.outcome_of(b.of_two), wire::RunOutcome::kKilled);
+}
+
+TEST(Parts, AreNotStoppedWhileTheirOwnOwnerAnswers) {
+  StoppingParts b;
+  b.one().lease = StoppingParts::kShort;
+  b.start();
+  ASSERT_TRUE(b.until_registered(2));
+  b.start_run(b.two(), b.of_two);
+  b.start_run(b.one(), b.of_one);
+  b.one().is_silent = true;
+  b.pass(StoppingParts::kEnough);
+  b.one().is_silent = false;
+  EXPECT_EQ(b.outcome_of(b.of_one), wire::RunOutcome::kLater);
+  b.two().kill(b.of_two);
+  EXPECT_EQ(b.outcome_of(b.of_two), wire::RunOutcome::kKilled);
+}
+
+TEST(Parts, AreStoppedThoughAnotherOwnerWasLostBefore) {
+  StoppingParts b;
+  b.one().lease = StoppingParts::kShort;
+  b.two().lease = StoppingParts::kShort;
+  b.start();
+  ASSERT_TRUE(b.until_registered(2));
+  b.one().is_silent = true;
+  b.pass(StoppingParts::kEnough);
+  b.start_run(b.two(), b.of_two);
+  b.two().is_silent = true;
+  b.pass(StoppingParts::kEnough);
+  b.two().is_silent = false;
+  EXPECT_EQ(b.outcome_of(b.of_two), wire::RunOutcome::kLater);
+}
+
+TEST(Parts, ThatNobodyLooksAfterAnyMoreAreStoppedAfterTheLease) {
+  StoppingParts b;
+  b.one().lease = std::chrono::seconds{3};
+  b.two().lease = StoppingParts::kShort;
+  b.start();
+  ASSERT_TRUE(b.until_registered(2));
+  b.start_run(b.two(), b.of_two);
+  b.two().sends_elsewhere = true;
+  b.two().knows_session = false;
+  ASSERT_TRUE(b.until([&] { return b.two().registrations.size() >= 2; }));
+  b.pass(StoppingParts::kEnough);
+  // Takes the result.
+  b.own_from_now_on(0, {0, 1, 2, 3}, 2);
+  EXPECT_EQ(b.outcome_of(b.of_two), wire::RunOutcome::kLater);
 }
 
 }  // namespace

@@ -380,7 +380,7 @@ TEST(Worker, StopsWhatRunsWhenItsLeaseHasEndedIfThatIsAskedFor) {
   ASSERT_TRUE(b.until_result(1));
   EXPECT_EQ(b.tracker().result_of(1)->outcome, wire::RunOutcome::kLater);
   EXPECT_THAT(b.tracker().result_of(1)->message,
-              HasSubstr("no job tracker answered worker 'host-1' for a lease"));
+              HasSubstr("no job tracker that looks after it answered worker 'host-1' for a lease"));
 }
 
 TEST(Worker, LetsWhatRunsGoOnWhenItsLeaseHasEnded) {

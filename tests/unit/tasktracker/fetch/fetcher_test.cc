@@ -181,6 +181,19 @@ TEST(Fetcher, CountsTheLeaseFromTheSendingOfTheAnsweredPull) {
   EXPECT_FALSE(b.fetcher.has_lease(b.now()));
 }
 
+TEST(Fetcher, CountsTheFirstLeaseFromTheSendingOfItsRegistration) {
+  FetcherBundle b;
+  EXPECT_FALSE(b.fetcher.has_lease(b.now()));
+  b.fetcher.on_connected();
+  (void)b.take_one<wire::Register>();
+  b.clock.advance(milliseconds{900});
+  b.fetcher.on_registered(registered(), b.now());
+  b.clock.advance(milliseconds{2099});
+  EXPECT_TRUE(b.fetcher.has_lease(b.now()));
+  b.clock.advance(milliseconds{1});
+  EXPECT_FALSE(b.fetcher.has_lease(b.now()));
+}
+
 TEST(Fetcher, TakesAHandOutThatAnswersAYoungPull) {
   FetcherBundle b;
   b.start();
