@@ -79,11 +79,16 @@ int ask(Context& context, Ask question, RowFilter filter, std::vector<RowColumn>
       filter.limit = static_cast<std::int64_t>(limit - output.count());
     const Result<RowPage> page = (client.value()->*question)(filter);
     if (!page.ok()) return context.fail(page.error());
-    for (const Row& row : page.value().rows) {
-      if (is_wanted(row) && (limit == 0 || output.count() < limit)) output.add(row);
-    }
     filter.after = page.value().next;
     more = !filter.after.empty();
+    for (const Row& row : page.value().rows) {
+      if (!is_wanted(row)) continue;
+      if (limit != 0 && output.count() == limit) {
+        more = true;
+        break;
+      }
+      output.add(row);
+    }
   }
   output.finish();
   context.out().flush();
@@ -182,7 +187,7 @@ Verb declare_history() {
        {.name = "state",
         .kind = OptionKind::kList,
         .placeholder = "STATE",
-        .help = "Only what ended like this.",
+        .help = "Only what ended like this; --limit counts these.",
         .choices = {"succeeded", "failed", "timed_out", "killed", "lost", "later", "discarded",
                     "skipped", "missed", "expired", "cancelled"}},
        limit_option()},

@@ -1,5 +1,6 @@
 #include "jobclient/cli/job_flags.h"
 #include "jobclient/cli/job_words.h"
+#include "shared/job/job_limits.h"
 
 namespace carillon::cli {
 namespace {
@@ -137,10 +138,10 @@ std::vector<Option> how_options() {
       {.name = "retries",
        .kind = OptionKind::kNumber,
        .placeholder = "N",
-       .help = "After how many failures it is tried again.",
+       .help = "After how many failures it is tried again; 10000 at most.",
        .fallback = "0",
        .min = 0,
-       .max = 1'000'000},
+       .max = kRetriesMax},
       {.name = "retry-policy",
        .placeholder = "POLICY",
        .help = "How the wait before a retry grows.",

@@ -9,6 +9,7 @@
 
 #include "shared/base/time_text.h"
 #include "shared/base/utf8.h"
+#include "shared/job/job_limits.h"
 #include "shared/job/run_words.h"
 #include "shared/job/schedule.h"
 
@@ -16,7 +17,6 @@ namespace carillon {
 namespace {
 
 constexpr std::size_t kListMax = 256;  // tags, headers
-constexpr int kRetriesMax = 10'000;
 constexpr Duration kIntervalLeast = std::chrono::milliseconds{1};
 constexpr Duration kDurationMost = std::chrono::hours{24 * 366 * 100};
 constexpr WallTime kTimeFirst{};
@@ -330,7 +330,7 @@ Status check_misfire(const Misfire& misfire, ScheduleKind kind) {
   const bool is_missed_never = kind == ScheduleKind::kNow || kind == ScheduleKind::kManual;
   CARILLON_TRY(check_absent(is_missed_never && misfire != Misfire{}, "misfire",
                             word_of(kind) + ", which has no time to be missed (leave it out)"));
-  CARILLON_TRY(check_range("misfire.max", misfire.max, 1, 1'000'000));
+  CARILLON_TRY(check_range("misfire.max", misfire.max, 1, kMisfiresMax));
   CARILLON_TRY(check_duration("misfire.window", misfire.window, Duration{0}));
   return check_duration("misfire.threshold", misfire.threshold, Duration{0});
 }

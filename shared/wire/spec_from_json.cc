@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
 #include <set>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "shared/base/nearest_word.h"
 #include "shared/base/time_text.h"
+#include "shared/job/job_limits.h"
 #include "shared/wire/base64.h"
 #include "shared/wire/spec_json.h"
 #include "shared/wire/spec_words.h"
@@ -33,20 +33,21 @@ Result<std::string> text(const std::string& field, const Json& value) {
   return value.get<std::string>();
 }
 
-Result<std::int64_t> whole_number(const std::string& field, const Json& value, std::int64_t max) {
+// Requires: min is 0 or 1.
+Result<std::int64_t> whole_number(const std::string& field, const Json& value, std::int64_t min,
+                                  std::int64_t max) {
   if (!value.is_number_integer()) return wrong_type(field, value, "a whole number");
-  // A number too large for 64 bits with a sign is kept without one.
-  const bool is_too_large =
-      value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(max);
-  if (is_too_large || value.get<std::int64_t>() < -max) {
-    return wrong(field + " is " + value.dump() + ", too large a number");
-  }
-  return value.get<std::int64_t>();
+  // Those below zero have a sign, those too large for 64 bits with one have none.
+  const bool fits = value.is_number_unsigned() &&
+                    value.get<std::uint64_t>() >= static_cast<std::uint64_t>(min) &&
+                    value.get<std::uint64_t>() <= static_cast<std::uint64_t>(max);
+  if (fits) return value.get<std::int64_t>();
+  return wrong(field + " is " + value.dump() + ", must be " + std::to_string(min) + " to " +
+               std::to_string(max));
 }
 
-Result<int> small_number(const std::string& field, const Json& value) {
-  const auto number = CARILLON_TRY(whole_number(field, value, std::numeric_limits<int>::max()));
-  return static_cast<int>(number);
+Result<int> small_number(const std::string& field, const Json& value, int max) {
+  return static_cast<int>(CARILLON_TRY(whole_number(field, value, 0, max)));
 }
 
 Result<bool> yes_or_no(const std::string& field, const Json& value) {
@@ -146,7 +147,7 @@ Status read_object(T& target, const std::string& where, const Json& object,
 const std::array<FieldReader<RetryPolicy>, 5> kRetryFields{{
     {"max",
      [](RetryPolicy& r, const std::string& field, const Json& value) -> Status {
-       r.max = CARILLON_TRY(small_number(field, value));
+       r.max = CARILLON_TRY(small_number(field, value, kRetriesMax));
        return {};
      }},
     {"policy",
@@ -180,7 +181,7 @@ const std::array<FieldReader<Misfire>, 4> kMisfireFields{{
      }},
     {"max",
      [](Misfire& m, const std::string& field, const Json& value) -> Status {
-       m.max = CARILLON_TRY(whole_number(field, value, INT64_MAX));
+       m.max = CARILLON_TRY(whole_number(field, value, 1, kMisfiresMax));
        return {};
      }},
     {"window",
@@ -306,7 +307,7 @@ Status read_schedule_detail(Draft& draft, const std::string& field, const Json& 
   } else if (field == "dst") {
     schedule.dst = CARILLON_TRY(word(field, value, kDstWords));
   } else if (field == "count") {
-    schedule.count = CARILLON_TRY(whole_number(field, value, INT64_MAX));
+    schedule.count = CARILLON_TRY(whole_number(field, value, 1, INT64_MAX));
   } else {
     schedule.first = CARILLON_TRY(time(field, value));
   }
@@ -336,7 +337,7 @@ Status read_retries(Draft& draft, const std::string& field, const Json& value) {
                  ", must be at least retries.base, which is " + format_duration(retries.base));
   }
   if (!value.is_number_integer()) return wrong_type(field, value, "a whole number or an object");
-  retries.max = CARILLON_TRY(small_number(field, value));
+  retries.max = CARILLON_TRY(small_number(field, value, kRetriesMax));
   return {};
 }
 
@@ -383,7 +384,7 @@ Status read_texts(Draft& draft, const std::string& field, const Json& value) {
 }
 
 Status read_priority(Draft& draft, const std::string& field, const Json& value) {
-  draft.spec.priority = CARILLON_TRY(small_number(field, value));
+  draft.spec.priority = CARILLON_TRY(small_number(field, value, kPriorityMax));
   return {};
 }
 

@@ -235,6 +235,26 @@ TEST(Ask, ShowsAPersonTheFirstRowsOnly) {
   EXPECT_EQ(cli.err.str(), "these are the first 200; --limit 0 shows all\n");
 }
 
+// 201 rows of one page have failed, and 50 have not.
+wire::Message mostly_failed(const wire::Message&) {
+  wire::Rows page;
+  for (int i = 0; i < 251; ++i) {
+    page.rows.push_back(
+        {{"job_id", std::to_string(i)}, {"state", std::string{i < 50 ? "succeeded" : "failed"}}});
+  }
+  return page;
+}
+
+TEST(Ask, SaysThatThereAreMoreOfThoseThatEndedSo) {
+  Cli cli(mostly_failed);
+  cli.terminal.out_is_terminal = true;
+  EXPECT_EQ(cli.run({"history", "--state", "failed"}), kDone);
+  EXPECT_EQ(cli.err.str(), "these are the first 200; --limit 0 shows all\n");
+  cli.err.str("");
+  EXPECT_EQ(cli.run({"history", "--state", "succeeded"}), kDone);
+  EXPECT_EQ(cli.err.str(), "");
+}
+
 TEST(Ask, ShowsAPersonAsManyRowsAsAskedFor) {
   Cli cli(endless);
   cli.terminal.out_is_terminal = true;

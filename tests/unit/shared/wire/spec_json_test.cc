@@ -197,9 +197,16 @@ TEST(SpecFromJson, NamesTheFieldOfAWrongType) {
 
 TEST(SpecFromJson, RefusesNumbersThatDoNotFit) {
   EXPECT_EQ(refusal(R"({"shell":"x","priority":5000000000})"),
-            "priority is 5000000000, too large a number");
+            "priority is 5000000000, must be 0 to 999");
+  EXPECT_EQ(refusal(R"({"shell":"x","retries":10000000000})"),
+            "retries is 10000000000, must be 0 to 10000");
+  EXPECT_EQ(refusal(R"({"shell":"x","retries":{"max":10001}})"),
+            "retries.max is 10001, must be 0 to 10000");
+  EXPECT_EQ(refusal(R"({"shell":"x","retries":-1})"), "retries is -1, must be 0 to 10000");
+  EXPECT_EQ(refusal(R"({"shell":"x","every":"1s","misfire":{"max":1000001}})"),
+            "misfire.max is 1000001, must be 1 to 1000000");
   EXPECT_EQ(refusal(R"({"shell":"x","every":"1s","count":18446744073709551615})"),
-            "count is 18446744073709551615, too large a number");
+            "count is 18446744073709551615, must be 1 to 9223372036854775807");
 }
 
 TEST(SpecFromJson, ListsTheWordsOfAChoice) {
