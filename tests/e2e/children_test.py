@@ -4,7 +4,7 @@ import json
 import time
 
 import harness
-from harness import BothStores, E2eTest, wait_for
+from harness import BIN, BothStores, E2eTest, wait_for
 
 
 class Children:
@@ -27,6 +27,24 @@ class Children:
         self.assertIn("children make a loop: default/last > default/middle > default/last",
                       loop.out + loop.err)
         one.client("submit", "--child", "last", "--", "true", status=2)
+
+    def test_a_child_of_several_waits_until_all_have_succeeded(self):
+        one = self.cluster(self.store, workers=1)
+        gate = self.folder / "gate"
+        ask = (f"{BIN / 'jobclient'} --tracker tcp://127.0.0.1:{one.port} -o jsonl history "
+               "--state succeeded --since 12h --limit 1")
+        one.client("submit", "--task-id", "report", "--manual", "--retry-base", "500ms", "--shell",
+                   f"for task in load-a load-b; do {ask} --task-id $task | grep -q . || exit 75; done; "
+                   "echo both")
+        for task, line in (("load-a", "true"), ("load-b", f"until [ -e {gate} ]; do sleep 0.1; done")):
+            one.client("submit", "--task-id", task, "--child", "default/report", "--shell", line)
+        one.wait_ended("report", ["later"])
+        gate.touch()
+        one.wait_ended("report", ["succeeded"])
+        self.assertEqual(one.client("logs", "report").out, "both\n")
+        wait_for("everything to end", one.is_idle)
+        ran = [row["state"] for row in one.history("report") if row["attempt"]]
+        self.assertEqual((ran[0], set(ran[1:])), ("succeeded", {"later"}))
 
     def test_each_success_triggers_the_child_once_whatever_is_killed(self):
         one = self.cluster(self.store, workers=2)

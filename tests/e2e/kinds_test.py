@@ -447,6 +447,21 @@ class Acts:
         row = self.one.wait_ended("early")
         self.assertEqual((row["state"], row["node"]), ("succeeded", worker.node))
 
+    def test_jobs_of_a_group_of_its_own_run_at_its_worker_only(self):
+        own = self.one.start_worker("--group", "own")
+        tasks = [f"own-{n}" for n in range(8)]
+        self.one.submit_all([{"task_id": task, "group": "own", "shell": "sleep 0.2"} for task in tasks])
+        for task in tasks:
+            self.assertEqual(self.one.wait_ended(task)["node"], own.node)
+        # The other is free, and is handed none all the same.
+        self.assertEqual(own.stop(), 0)
+        self.one.submit("--task-id", "later", "--group", "own", "--", "true")
+        self.one.submit("--task-id", "meanwhile", "--", "true")
+        self.assertNotEqual(self.one.wait_ended("meanwhile")["node"], own.node)
+        self.assertEqual([row["task_id"] for row in self.one.rows("waiting")], ["later"])
+        again = self.one.start_worker("--group", "own")
+        self.assertEqual(self.one.wait_ended("later")["node"], again.node)
+
     def test_a_second_worker_joins_and_shares_at_once(self):
         self.one.submit_all([{"task_id": f"job-{n}", "shell": self.wait_line} for n in range(4)])
         wait_for("two runs", lambda: len(self.one.rows("executing")) == 2)
