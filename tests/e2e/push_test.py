@@ -151,6 +151,16 @@ class PushTest(E2eTest):
             self.assertEqual((ended["node"], ended["attempt"]), (other.address, 2))
             self.assertEqual([row["state"] for row in self.one.history(task)], ["succeeded"])
 
+    def test_a_broadcast_runs_once_at_each_task_tracker(self):
+        all_three = [self.start_executor() for _ in range(3)]
+        self.push("everywhere", "echo", "", "--route", "SHARDING_BROADCAST")
+        wait_for("the end", lambda: APP in [row["node"] for row in self.one.history("everywhere")])
+        rows = self.one.history("everywhere")
+        self.assertEqual({row["state"] for row in rows}, {"succeeded"})
+        self.assertEqual(sorted(row["node"] for row in rows),
+                         sorted([APP, *(each.address for each in all_three)]))
+        self.assertEqual([self.runs(each) for each in all_three], [1, 1, 1])
+
     def test_the_log_is_read_at_the_executor(self):
         self.start_executor()
         self.push("slow", "sleep", "5s")
