@@ -127,6 +127,20 @@ TEST(Preload, HoldsNothingBeforeTheTableWasRead) {
   EXPECT_EQ(bundle.preload.best().id, JobId{1});
 }
 
+TEST(Preload, AsksForOneRefillAtATime) {
+  PreloadBundle bundle(10);
+  EXPECT_TRUE(bundle.preload.needs_due_refill());
+  EXPECT_TRUE(bundle.preload.needs_upcoming_refill());
+  (void)bundle.preload.ask_due();
+  (void)bundle.preload.ask_upcoming();
+  bundle.add(job(1, 100, kStart));
+  EXPECT_FALSE(bundle.preload.needs_due_refill());
+  EXPECT_FALSE(bundle.preload.needs_upcoming_refill());
+  bundle.preload.due_failed();
+  EXPECT_TRUE(bundle.preload.needs_due_refill());
+  EXPECT_FALSE(bundle.preload.needs_upcoming_refill());
+}
+
 TEST(Preload, TakesByPriorityThenDueTimeThenCreation) {
   PreloadBundle bundle(10);
   bundle.settle();
