@@ -22,6 +22,7 @@ constexpr std::size_t kWaitingMax = 4096;
 constexpr std::size_t kWaitingBytesMax = 128 * 1024 * 1024;
 constexpr std::size_t kAppNameBytesMax = 64;
 constexpr std::size_t kAddressBytesMax = 512;
+constexpr std::int64_t kTooManyRequests = 502;  // of the calls that manage jobs
 
 Error refused(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
@@ -270,7 +271,12 @@ void XxlAdmin::hand_over() {
       answer(responder, to.ok() ? Reply{.message = to.value()} : failure(to.error().message));
     };
     if (auto* managed = std::get_if<ManageJob>(&next->request)) {
-      desk_.manage(std::move(*managed), say);
+      desk_.manage(std::move(*managed),
+                   [say, responder = next->responder](const Result<std::string>& to) {
+                     const bool are_too_many = !to.ok() && to.error().code == ErrorCode::kLimit;
+                     if (!are_too_many) return say(to);
+                     answer(responder, {.code = kTooManyRequests, .message = to.error().message});
+                   });
     } else {
       desk_.take(std::get<ExecutorRequest>(std::move(next->request)), [say](const Status& stored) {
         say(stored.ok() ? Result<std::string>{std::string{}} : Result<std::string>{stored.error()});

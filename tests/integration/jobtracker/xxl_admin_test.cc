@@ -26,6 +26,7 @@ using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 using wire::xxl::RunResult;
 
 constexpr const char* kSuccess = R"({"code":200,"msg":null,"content":null,"data":null})";
@@ -392,6 +393,9 @@ TEST(XxlAdmin, SaysWhatBecameOfACallThatManagesJobs) {
   a.managed = Error{ErrorCode::kNotFound, "job 3 of billing is not there"};
   EXPECT_EQ(message_of(a.post("/api/stopJob", R"({"id":3})", app)),
             "job 3 of billing is not there");
+  a.managed = Error{ErrorCode::kLimit, "Too many requests, please try again later."};
+  EXPECT_THAT(a.post("/api/stopJob", R"({"id":3})", app).body,
+              StartsWith(R"({"code":502,"msg":"Too many requests, please try again later.")"));
   EXPECT_EQ(message_of(a.post("/api/stopJob", R"({"id":3})")),
             "invalid request, accessToken or appname is empty.");
 }
