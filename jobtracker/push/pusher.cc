@@ -136,8 +136,14 @@ void Pusher::set_credit(GroupId group) {
   Worker* worker = workers_.find(push_session(group));
   if (worker == nullptr) return;
   const bool is_served = poster_ != nullptr && !executors_.members(group).empty();
-  const std::int32_t window = std::max(
-      0, std::min(config_.claims_max - busy_of_[group], config_.runs_max - runs_of_[group]));
+  // Each claim may be a broadcast, which has a run at every executor.
+  const auto members = std::max(1, static_cast<std::int32_t>(executors_.members(group).size()));
+  const std::int32_t room = (config_.runs_max - runs_of_[group]) / members;
+  const std::int32_t window = std::max(0, std::min(config_.claims_max - busy_of_[group], room));
+  if (room <= 0 && full_.insert(group).second) {
+    log_.warn("executors have as many runs of a group as may be, its other jobs wait", "group",
+              catalog_.group(group)->name, "runs", runs_of_[group]);
+  }
   worker->take_pull({.session = worker->session,
                      .number = worker->pull + 1,
                      .handout_seen = worker->handout_last,
@@ -205,12 +211,9 @@ void Pusher::begin(const wire::AttemptId& id) {
 }
 
 void Pusher::put_run(Run run) {
-  const GroupId group = run.row.group;
+  ++runs_of_[run.row.group];
   const std::int64_t log_id = run.row.log_id;
   runs_.emplace(log_id, std::move(run));
-  if (++runs_of_[group] < config_.runs_max || !full_.insert(group).second) return;
-  log_.warn("executors have as many runs of a group as may be, its other jobs wait", "group",
-            catalog_.group(group)->name, "runs", config_.runs_max);
 }
 
 void Pusher::forget_run(std::int64_t log_id) {

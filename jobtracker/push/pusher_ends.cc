@@ -192,6 +192,7 @@ void Pusher::confirmed(const wire::AttemptId& id) {
   if (job == nullptr) return;
   std::vector<Operation> operations;
   std::vector<OnStored> told;
+  const bool was_full = full_.contains(job->group);
   for (const std::int64_t log_id : job->runs) {
     operations.emplace_back(RemovePushRun{log_id});
     Run& run = runs_.at(log_id);
@@ -205,7 +206,7 @@ void Pusher::confirmed(const wire::AttemptId& id) {
     batcher_.post_unit(Urgency::kCompletion, std::move(operations),
                        [](std::vector<Operation>&, const std::vector<Outcome>&, const Error*) {});
   }
-  if (full_.contains(group)) set_credit(group);
+  if (was_full) set_credit(group);
   for (const OnStored& one : told) one({});
 }
 

@@ -334,6 +334,24 @@ TEST(Push, AsManyRunsAreAtExecutorsAsMayBeAndTheOthersFollow) {
   EXPECT_THAT(one.calls, SizeIs(35));
 }
 
+TEST(Push, AsManyRunsAreAtExecutorsAsMayBeOfBroadcastsToo) {
+  Pushed test{.bundle = TrackerBundle({.tracker = {.pusher = {.runs_max = 10}}})};
+  for (const std::string& address : {kOne, kTwo, kThree}) {
+    test.executor(address).run_time = seconds{10};
+  }
+  std::vector<JobSpec> jobs;
+  for (int i = 0; i < 8; ++i) {
+    jobs.push_back(pushed("job-at-" + std::to_string(i), Route::kShardingBroadcast));
+  }
+  test.bundle.submit(std::move(jobs));
+  std::size_t most = 0;
+  ASSERT_TRUE(test.bundle.run_until([&] {
+    most = std::max(most, test.bundle.tables().push_runs.size());
+    return test.bundle.tables().log.size() == 8 * 4;
+  }));
+  EXPECT_EQ(most, 9U);
+}
+
 TEST(Push, WhatHasEndedIsForgottenAlsoUnderMoreLoadThanCanBeStored) {
   Pushed test{.bundle = TrackerBundle({.tracker = {.batcher = {.completion_wait = milliseconds{5},
                                                                .rows_min = 16,
