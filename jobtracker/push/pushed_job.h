@@ -54,8 +54,7 @@ struct PushedJob {
   Push push{};
   RetryPolicy retries{};
   Duration timeout{};
-  std::vector<std::int64_t> runs{};  // log ids; one, or one for each shard
-  bool is_asking = false;
+  std::vector<std::int64_t> runs{};         // log ids; one, or one for each shard
   std::vector<std::string> to_ask{};        // FAILOVER, BUSYOVER: the next one first
   std::string refusals{};                   // of those that were asked
   std::optional<wire::RunResult> result{};  // reported, and not confirmed yet

@@ -21,6 +21,8 @@
 namespace carillon::jobtracker {
 namespace {
 
+bool asks_before(Route route) { return route == Route::kFailover || route == Route::kBusyover; }
+
 void add_refusal(std::string& refusals, const std::string& address, const std::string& why) {
   refusals += (refusals.empty() ? "" : "; ") + address + ": " + why;
 }
@@ -240,8 +242,7 @@ void Pusher::plan(Job& job) {
                          "has to register, or be listed with jobclient groups add)");
   }
   std::vector<Operation> operations;
-  if (job.push.route == Route::kFailover || job.push.route == Route::kBusyover) {
-    choice_.prefer_the_well(job.group, addresses);
+  if (asks_before(job.push.route)) {
     choice_.prefer_another(job.id, addresses);
     job.to_ask = std::move(addresses);
     return ask_next(job);
@@ -331,7 +332,7 @@ bool Pusher::post(Call call, std::string_view path, std::string body) {
                            executors_.token_to_send(call.group, config_.token), group->name,
                            config_.call_timeout);
   post.id = ++last_call_;
-  post.may_wait = call.kind == Call::Kind::kRun;
+  post.may_wait = call.kind == Call::Kind::kRun || call.kind == Call::Kind::kChoose;
   if (!poster_->post(std::move(post))) return false;
   ++lines_[call.place()].calls;
   ++busy_of_[call.group];
@@ -379,21 +380,42 @@ void Pusher::ask_next(Job& job) {
         job, wire::RunOutcome::kException,
         (is_failover ? "no executor answers: " : "no executor is idle: ") + job.refusals);
   }
-  // Otherwise run_once() comes back to it.
-  job.is_asking = post({.kind = Call::Kind::kChoose,
-                        .group = job.group,
-                        .job = job.id,
-                        .attempt = job.attempt,
-                        .address = job.to_ask.front()},
-                       is_failover ? "beat" : "idleBeat",
-                       is_failover ? "{}" : wire::xxl::write_job({.job_id = job.call.job_id}));
-  if (job.is_asking) job.to_ask.erase(job.to_ask.begin());
+  if (is_elsewhere_better(job.group, job.to_ask.front(), job.to_ask)) {
+    choice_.prefer_the_well(job.group, job.to_ask);
+  }
+  const Place place{job.group, job.to_ask.front()};
+  lines_[place].asking.push_back({job.id, job.attempt});
+  ++busy_of_[place.first];
+  call_waiting(place);
+}
+
+bool Pusher::ask(Job& job) {
+  if (is_elsewhere_better(job.group, job.to_ask.front(), job.to_ask)) {
+    ask_next(job);
+    return true;
+  }
+  if (lines_[{job.group, job.to_ask.front()}].calls >= config_.calls_max) return false;
+  const bool is_failover = job.push.route == Route::kFailover;
+  const bool is_asked =
+      post({.kind = Call::Kind::kChoose,
+            .group = job.group,
+            .job = job.id,
+            .attempt = job.attempt,
+            .address = job.to_ask.front()},
+           is_failover ? "beat" : "idleBeat",
+           is_failover ? "{}" : wire::xxl::write_job({.job_id = job.call.job_id}));
+  if (is_asked) job.to_ask.erase(job.to_ask.begin());
+  return is_asked;
 }
 
 void Pusher::on_asked(const Call& call, const net::PostOutcome& outcome) {
   Job* job = find(call.job, call.attempt);
   if (job == nullptr || job->result) return;
-  job->is_asking = false;
+  // It is slow, or hangs: another one may be quicker, or it is asked again.
+  if (outcome.is_crowded && executors_.find(call.group, call.address) != nullptr) {
+    job->to_ask.push_back(call.address);
+    return ask_next(*job);
+  }
   if (answer_to_beat(outcome) != BeatAnswer::kYes) {
     add_refusal(job->refusals, call.address, verdict_on_run(outcome, job->push.block).reason);
     return ask_next(*job);
@@ -439,7 +461,22 @@ void Pusher::call_waiting(const Place& place) {
     waiting.pop_front();
     --busy_of_[place.first];
   }
+  std::deque<wire::AttemptId>& asking = found->second.asking;
+  while (!asking.empty()) {
+    Job* job = find(asking.front().job_id, asking.front().attempt);
+    const bool is_due = job != nullptr && !job->result && !job->to_ask.empty();
+    if (is_due && !ask(*job)) return;
+    asking.pop_front();
+    --busy_of_[place.first];
+  }
   if (found->second.calls == 0) lines_.erase(found);
+}
+
+bool Pusher::is_elsewhere_better(GroupId group, const std::string& address,
+                                 const std::vector<std::string>& others) const {
+  return choice_.is_unwell(group, address) &&
+         std::any_of(others.begin(), others.end(),
+                     [&](const std::string& other) { return !choice_.is_unwell(group, other); });
 }
 
 bool Pusher::call(Job& job, Run& run) {
@@ -448,12 +485,7 @@ bool Pusher::call(Job& job, Run& run) {
     end_run(job, run, wire::xxl::kFailure, "it was not called");
     return true;
   }
-  const bool is_elsewhere_better =
-      choice_.is_unwell(job.group, run.row.address) &&
-      std::any_of(run.others.begin(), run.others.end(), [&](const std::string& address) {
-        return !choice_.is_unwell(job.group, address);
-      });
-  if (is_elsewhere_better) {
+  if (is_elsewhere_better(job.group, run.row.address, run.others)) {
     call_next(job, run, "it does not answer");
     return true;
   }

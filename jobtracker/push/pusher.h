@@ -106,8 +106,9 @@ class Pusher {
   using Place = std::pair<GroupId, std::string>;  // an executor's, by its address
   // To one executor.
   struct Line {
-    std::size_t calls = 0;               // under way
-    std::deque<std::int64_t> waiting{};  // runs that are stored, by log id
+    std::size_t calls = 0;                 // under way
+    std::deque<std::int64_t> waiting{};    // runs that are stored, by log id
+    std::deque<wire::AttemptId> asking{};  // attempts for which it is to be asked
   };
   // A post under way.
   struct Call {
@@ -132,10 +133,14 @@ class Pusher {
   Job& add_job(const Executing& entry);
   void plan(Job& job);
   void ask_next(Job& job);
+  // False: not now.
+  bool ask(Job& job);
   void on_asked(const Call& call, const net::PostOutcome& outcome);
   void add_run(Job& job, std::int32_t shard, std::int32_t shards, std::vector<std::string> order,
                std::vector<Operation>& operations);
   void store_runs(const Job& job, std::vector<Operation> operations);
+  bool is_elsewhere_better(GroupId group, const std::string& address,
+                           const std::vector<std::string>& others) const;
   // False: not now.
   bool call(Job& job, Run& run);
   void get_in_line(const Run& run);
@@ -197,7 +202,7 @@ class Pusher {
   std::unordered_map<std::uint64_t, Call> calls_;
   std::uint64_t last_call_ = 0;
   std::map<Place, Line> lines_;              // that are not empty
-  std::map<GroupId, std::int32_t> busy_of_;  // calls and runs in all lines of a group
+  std::map<GroupId, std::int32_t> busy_of_;  // calls and all that waits in the lines of a group
   std::map<GroupId, std::int32_t> runs_of_;  // those of runs_
   std::set<GroupId> full_;                   // said to have as many as may be
   std::set<Place> suspects_;  // called themselves idle of a run that was taken, and never busy

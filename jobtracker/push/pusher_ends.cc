@@ -417,7 +417,6 @@ void Pusher::look_at(Job& job, SteadyTime now) {
     if (now - job.reported_at >= kReportAgain) report(job);
     return;
   }
-  if (!job.to_ask.empty() && !job.is_asking && job.runs.empty()) return ask_next(job);
   const bool stops = job.stop_by && now >= *job.stop_by;
   if (stops) job.stop_by.reset();
   for (const std::int64_t log_id : std::vector<std::int64_t>(job.runs)) {

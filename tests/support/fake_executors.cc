@@ -52,7 +52,7 @@ bool FakeExecutors::post(net::Post post) {
           outcome.kind = PostOutcome::Kind::kNotSent;
           outcome.is_refused = true;
           outcome.error = "connection refused";
-        } else if (post.may_wait && found->second->crowded > 0) {
+        } else if (found->second->crowded > 0) {
           --found->second->crowded;
           outcome.kind = PostOutcome::Kind::kNotSent;
           outcome.is_crowded = true;

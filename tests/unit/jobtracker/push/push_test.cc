@@ -301,16 +301,35 @@ TEST(Push, AHangingExecutorDelaysNobodyElse) {
 }
 
 TEST(Push, AsManyCallsAreUnderWayAsMayBeAndTheOthersFollow) {
-  Pushed test{.bundle =
-                  TrackerBundle({.tracker = {.pusher = {.claims_max = 30, .calls_max = 10}}})};
-  auto& one = test.executor(kOne);
-  std::vector<JobSpec> jobs;
-  for (int i = 0; i < 100; ++i) jobs.push_back(pushed("job-at-" + std::to_string(i)));
-  test.bundle.submit(std::move(jobs));
-  test.bundle.run_for(seconds{5});
-  EXPECT_THAT(one.calls, SizeIs(100));
-  EXPECT_EQ(test.bundle.executors.most_under_way, 10);
-  EXPECT_THAT(test.bundle.log(), SizeIs(100));
+  for (const Route route : {Route::kFirst, Route::kFailover, Route::kBusyover}) {
+    SCOPED_TRACE(static_cast<int>(route));
+    Pushed test{.bundle =
+                    TrackerBundle({.tracker = {.pusher = {.claims_max = 30, .calls_max = 10}}})};
+    auto& one = test.executor(kOne);
+    std::vector<JobSpec> jobs;
+    for (int i = 0; i < 100; ++i) jobs.push_back(pushed("job-at-" + std::to_string(i), route));
+    test.bundle.submit(std::move(jobs));
+    test.bundle.run_for(seconds{5});
+    EXPECT_THAT(one.calls, SizeIs(100));
+    EXPECT_EQ(test.bundle.executors.most_under_way, 10);
+    EXPECT_THAT(test.bundle.log(), SizeIs(100));
+  }
+}
+
+TEST(Push, WhatIsToAskOneThatHangsAsksAnother) {
+  for (const Route route : {Route::kFailover, Route::kBusyover}) {
+    SCOPED_TRACE(static_cast<int>(route));
+    Pushed test{.bundle = TrackerBundle({.tracker = {.pusher = {.calls_max = 10}}})};
+    test.executor(kOne).hangs = true;
+    auto& two = test.executor(kTwo);
+    std::vector<JobSpec> jobs;
+    for (int i = 0; i < 100; ++i) jobs.push_back(pushed("job-at-" + std::to_string(i), route));
+    test.bundle.submit(std::move(jobs));
+    test.bundle.run_for(seconds{5});
+    EXPECT_THAT(two.calls, SizeIs(100));
+    for (const auto& entry : test.bundle.log()) EXPECT_EQ(entry.state, LogState::kSucceeded);
+    EXPECT_THAT(test.bundle.log(), SizeIs(100));
+  }
 }
 
 TEST(Push, AsManyRunsAreAtExecutorsAsMayBeAndTheOthersFollow) {
@@ -387,37 +406,46 @@ TEST(Push, WhatCannotBePostedNowWaitsAndDoesNotFail) {
 }
 
 TEST(Push, WhatFindsNoFreeConnectionWaitsAndDoesNotFail) {
-  Pushed test;
-  auto& one = test.executor(kOne);
-  one.crowded = 150;  // each of them three times
-  for (int i = 0; i < 50; ++i) test.submit(pushed("job-at-" + std::to_string(i)));
-  test.bundle.run_for(seconds{30});
-  EXPECT_THAT(one.calls, SizeIs(50));
-  for (const auto& entry : test.bundle.log()) EXPECT_EQ(entry.state, LogState::kSucceeded);
-  EXPECT_THAT(test.bundle.log(), SizeIs(50));
+  for (const Route route : {Route::kFirst, Route::kFailover, Route::kBusyover}) {
+    SCOPED_TRACE(static_cast<int>(route));
+    Pushed test;
+    auto& one = test.executor(kOne);
+    one.crowded = 150;  // each of them three times
+    for (int i = 0; i < 50; ++i) test.submit(pushed("job-at-" + std::to_string(i), route));
+    test.bundle.run_for(seconds{30});
+    EXPECT_THAT(one.calls, SizeIs(50));
+    for (const auto& entry : test.bundle.log()) EXPECT_EQ(entry.state, LogState::kSucceeded);
+    EXPECT_THAT(test.bundle.log(), SizeIs(50));
+  }
 }
 
 TEST(Push, WhatFindsNoFreeConnectionIsCalledElsewhereIfThereIsOne) {
-  Pushed test;
-  auto& one = test.executor(kOne);
-  auto& two = test.executor(kTwo);
-  one.crowded = 1000;
-  test.submit(pushed("orders"));
-  ASSERT_TRUE(test.has_ended("orders", seconds{5}));
-  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
-  EXPECT_THAT(one.calls, IsEmpty());
-  EXPECT_THAT(two.calls, SizeIs(1));
+  for (const Route route : {Route::kFirst, Route::kFailover, Route::kBusyover}) {
+    SCOPED_TRACE(static_cast<int>(route));
+    Pushed test;
+    auto& one = test.executor(kOne);
+    auto& two = test.executor(kTwo);
+    one.crowded = 1000;
+    test.submit(pushed("orders", route));
+    ASSERT_TRUE(test.has_ended("orders", seconds{5}));
+    EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
+    EXPECT_THAT(one.calls, IsEmpty());
+    EXPECT_THAT(two.calls, SizeIs(1));
+  }
 }
 
 TEST(Push, WhatFindsNoFreeConnectionAtOneThatLeavesFails) {
-  Pushed test;
-  test.executor(kOne).crowded = 1000;
-  test.submit(pushed("orders"));
-  test.bundle.run_for(seconds{10});
-  EXPECT_THAT(test.bundle.log("orders"), IsEmpty());
-  EXPECT_TRUE(test.register_at(kOne, true).ok());
-  ASSERT_TRUE(test.has_ended("orders", seconds{10}));
-  EXPECT_THAT(test.bundle.log("orders")[0].message, HasSubstr("no connection became free"));
+  for (const Route route : {Route::kFirst, Route::kFailover, Route::kBusyover}) {
+    SCOPED_TRACE(static_cast<int>(route));
+    Pushed test;
+    test.executor(kOne).crowded = 1000;
+    test.submit(pushed("orders", route));
+    test.bundle.run_for(seconds{10});
+    EXPECT_THAT(test.bundle.log("orders"), IsEmpty());
+    EXPECT_TRUE(test.register_at(kOne, true).ok());
+    ASSERT_TRUE(test.has_ended("orders", seconds{10}));
+    EXPECT_THAT(test.bundle.log("orders")[0].message, HasSubstr("no connection became free"));
+  }
 }
 
 TEST(Push, ARunsTimeBeginsWhenItIsSent) {
