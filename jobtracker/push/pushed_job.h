@@ -56,7 +56,7 @@ struct PushedJob {
   Duration timeout{};
   std::vector<std::int64_t> runs{};         // log ids; one, or one for each shard
   std::vector<std::string> to_ask{};        // FAILOVER, BUSYOVER: the next one first
-  std::string refusals{};                   // of those that were asked
+  std::string refusals{};                   // of those that were asked, and then called
   std::optional<wire::RunResult> result{};  // reported, and not confirmed yet
   SteadyTime reported_at{};
   std::string killed{};                 // why

@@ -565,12 +565,22 @@ void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
 }
 
 void Pusher::call_next(Job& job, Run& run, const std::string& why) {
-  add_refusal(run.refusals, run.row.address, why);
+  const bool asks = asks_before(job.push.route);
+  std::string& refusals = asks ? job.refusals : run.refusals;
+  add_refusal(refusals, run.row.address, why);
   if (run.others.empty() || !job.killed.empty()) {
-    return end_run(job, run, wire::xxl::kFailure, "no executor took it: " + run.refusals);
+    return end_run(job, run, wire::xxl::kFailure, "no executor took it: " + refusals);
   }
   std::vector<std::string> order(run.others.rbegin(), run.others.rend());
-  replace_run(job, run, std::move(order));
+  if (!asks) return replace_run(job, run, std::move(order));
+  // Nobody is called who was not asked.
+  const std::int64_t log_id = run.row.log_id;
+  forget_run(log_id);
+  job.runs.clear();
+  job.to_ask = std::move(order);
+  batcher_.post(Urgency::kClaim, RemovePushRun{log_id},
+                [](Operation&, const Outcome&, const Error*) {});
+  ask_next(job);
 }
 
 }  // namespace carillon::jobtracker

@@ -331,6 +331,33 @@ TEST(Push, BusyoverCallsTheFirstThatIsIdle) {
             "no executor is idle: " + kOne + ": code 500; " + kTwo + ": code 500");
 }
 
+TEST(Push, NobodyIsCalledUnaskedWhenTheChosenOneRefuses) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  auto& two = test.executor(kTwo);
+  one.refuses = "no room";
+  JobSpec job = pushed("orders", Route::kBusyover);
+  job.schedule = {.kind = ScheduleKind::kManual};
+  test.submit(job);
+  two.running[1] = {.call = {.job_id = test.bundle.definition("orders")->id.value}};
+  const auto trigger = [&] {
+    test.bundle.act({.verb = wire::Verb::kTrigger, .group = "app", .task_id = "orders"});
+    test.bundle.run_for(seconds{1});
+  };
+  trigger();
+  EXPECT_THAT(one.calls, SizeIs(1));
+  EXPECT_THAT(two.calls, IsEmpty());
+  ASSERT_THAT(test.bundle.log("orders"), SizeIs(1));
+  EXPECT_EQ(test.bundle.log("orders")[0].message,
+            "no executor is idle: " + kOne + ": no room; " + kTwo + ": code 500");
+  EXPECT_THAT(test.bundle.tables().push_runs, IsEmpty());
+  two.running.clear();
+  trigger();
+  ASSERT_THAT(test.bundle.log("orders"), SizeIs(2));
+  EXPECT_EQ(test.bundle.log("orders")[1].state, LogState::kSucceeded);
+  EXPECT_EQ(test.bundle.log("orders")[1].node, kTwo);
+}
+
 TEST(Push, RoutesThatAskNameExecutorsThatSpeakHessian) {
   for (const Route route : {Route::kFailover, Route::kBusyover, Route::kFirst}) {
     Pushed test;
