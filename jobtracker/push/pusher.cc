@@ -96,7 +96,7 @@ void Pusher::restore(const Executing& entry, std::vector<PushRun> rows) {
     run.phase = run.row.code != 0 ? Phase::kEnded : Phase::kRunning;
     run.is_doubtful = !run.row.is_taken || is_honest({run.row.group, run.row.address});
     run.grace = config_.resend_grace;
-    const bool fails = run.row.code != 0 && run.row.code != wire::xxl::kSuccess;
+    const bool fails = run.row.code > 0 && run.row.code != wire::xxl::kSuccess;
     if (fails && run.row.failures < job.retries.max) run.again_at = clock_.steady_now();
     note_log(job, run);
     put_run(std::move(run));
@@ -544,12 +544,7 @@ void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
       }
       break;
     case RunAnswer::kDiscarded:
-      if (run->row.shards > 1) {
-        end_run(*job, *run, wire::xxl::kSuccess, "discarded: " + verdict.reason);
-      } else {
-        run->phase = Phase::kEnded;
-        end_job(*job, wire::RunOutcome::kDiscarded, verdict.reason);
-      }
+      end_run(*job, *run, kDiscardedCode, verdict.reason);
       break;
     case RunAnswer::kNotSent:
       // Its executor is slow, or hangs: another one takes it if there is one that is well.

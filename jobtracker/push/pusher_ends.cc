@@ -30,11 +30,13 @@ std::int32_t code_of(std::int64_t code) {
 
 wire::RunOutcome outcome_of(std::int32_t code) {
   if (code == wire::xxl::kSuccess) return wire::RunOutcome::kSucceeded;
+  if (code == kDiscardedCode) return wire::RunOutcome::kDiscarded;
   return code == wire::xxl::kTimedOut ? wire::RunOutcome::kTimedOut : wire::RunOutcome::kException;
 }
 
 LogState state_of(std::int32_t code) {
   if (code == wire::xxl::kSuccess) return LogState::kSucceeded;
+  if (code == kDiscardedCode) return LogState::kDiscarded;
   return code == wire::xxl::kTimedOut ? LogState::kTimedOut : LogState::kFailed;
 }
 
@@ -235,8 +237,8 @@ LogEntry Pusher::log_of_shard(const Job& job, const Run& run, LogState state) co
 }
 
 void Pusher::end_shard(Job& job, Run& run, LogState state, OnStored done) {
-  const bool is_final = state == LogState::kSucceeded || state == LogState::kKilled ||
-                        run.row.failures >= job.retries.max;
+  const bool is_final = state == LogState::kSucceeded || state == LogState::kDiscarded ||
+                        state == LogState::kKilled || run.row.failures >= job.retries.max;
   if (!is_final) {
     run.again_at = clock_.steady_now() + retry_delay(job.retries, run.row.failures + 1, random_);
   }
@@ -269,20 +271,29 @@ void Pusher::retry_shard(Job& job, Run& run) {
 void Pusher::end_if_all_have(Job& job) {
   if (job.result || job.runs.empty()) return;
   std::size_t succeeded = 0;
+  std::size_t discarded = 0;
   std::string failures;
   for (const std::int64_t log_id : job.runs) {
     const Run& run = runs_.at(log_id);
     if (run.phase != Phase::kEnded || run.again_at) return;
     if (run.row.code == wire::xxl::kSuccess) {
       ++succeeded;
+    } else if (run.row.code == kDiscardedCode) {
+      ++discarded;
     } else {
       failures += "; shard " + std::to_string(run.row.shard) + " at " + run.row.address + ": " +
                   run.row.message;
     }
   }
-  std::string message = std::to_string(succeeded) + " of " + std::to_string(job.runs.size()) +
-                        " shards succeeded" + failures;
-  if (failures.empty()) return end_job(job, wire::RunOutcome::kSucceeded, std::move(message));
+  std::string message =
+      std::to_string(succeeded) + " of " + std::to_string(job.runs.size()) + " shards succeeded";
+  if (discarded > 0) message += ", " + std::to_string(discarded) + " discarded";
+  message += failures;
+  if (failures.empty()) {
+    const bool has_run = succeeded > 0;
+    return end_job(job, has_run ? wire::RunOutcome::kSucceeded : wire::RunOutcome::kDiscarded,
+                   std::move(message));
+  }
   // Each shard has had its own retries.
   const bool is_killed = !job.killed.empty();
   end_job(job, is_killed ? wire::RunOutcome::kKilled : wire::RunOutcome::kFailed,

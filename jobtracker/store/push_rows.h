@@ -30,6 +30,9 @@ struct ExecutorRow {
   bool operator==(const ExecutorRow&) const = default;
 };
 
+// Of a run that its executor discarded; results bring no such code.
+inline constexpr std::int32_t kDiscardedCode = -1;
+
 // One call of an executor: the run of an attempt, or of one shard of it.
 struct PushRun {
   std::int64_t log_id = 0;  // its lowest bits are the group's partition
@@ -41,7 +44,7 @@ struct PushRun {
   std::string address{};
   std::int32_t failures = 0;  // of this shard, before this call
   WallTime called_at{};
-  std::int32_t code = 0;  // of its result; 0: none yet
+  std::int32_t code = 0;  // of its result, or kDiscardedCode; 0: none yet
   std::string message{};
   // Its executor took it, and has never called itself busy: its word that it is idle is not enough.
   bool is_taken = false;

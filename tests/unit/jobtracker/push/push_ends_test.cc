@@ -524,6 +524,45 @@ TEST(Push, ABroadcastFailsWithItsShardAndSaysWhich) {
   EXPECT_EQ(last.message, "1 of 2 shards succeeded; shard 1 at " + kTwo + ": fine");
 }
 
+TEST(Push, ADiscardedShardHasNotRunAlsoAfterARestart) {
+  for (const bool discards_all : {false, true}) {
+    SCOPED_TRACE(discards_all);
+    Pushed test;
+    auto& one = test.executor(kOne);
+    auto& two = test.executor(kTwo);
+    auto& three = test.executor(kThree);
+    one.run_time = seconds{10};
+    JobSpec job = pushed("orders", Route::kShardingBroadcast);
+    job.push.block = Block::kDiscardLater;
+    job.retries = {.max = 3, .base = seconds{1}};
+    job.children = {{.group = "app", .task_id = "child"}};
+    JobSpec child = pushed("child", Route::kLast);
+    child.schedule = {.kind = ScheduleKind::kManual};
+    test.submit(child);
+    two.refuses = "block strategy effect";
+    if (discards_all) one.refuses = three.refuses = two.refuses;
+    test.submit(job);
+    if (!discards_all) {
+      test.bundle.run_for(seconds{2});
+      test.bundle.restart_after(seconds{1});
+    }
+    ASSERT_TRUE(test.has_ended("orders", seconds{30}));
+    EXPECT_THAT(two.calls, SizeIs(1));
+    const auto log = test.bundle.log("orders");
+    ASSERT_THAT(log, SizeIs(4));
+    for (const LogEntry& entry : log) {
+      if (entry.node != kTwo) continue;
+      EXPECT_EQ(entry.state, LogState::kDiscarded);
+      EXPECT_EQ(entry.message, "shard 1 of 3: block strategy effect");
+    }
+    EXPECT_EQ(log.back().state, discards_all ? LogState::kDiscarded : LogState::kSucceeded);
+    EXPECT_EQ(log.back().message, discards_all ? "0 of 3 shards succeeded, 3 discarded"
+                                               : "2 of 3 shards succeeded, 1 discarded");
+    test.bundle.run_for(seconds{2});
+    EXPECT_THAT(test.bundle.log("child"), SizeIs(discards_all ? 0 : 1));
+  }
+}
+
 TEST(Push, AKilledBroadcastEndsEverywhere) {
   Pushed test;
   auto& one = test.executor(kOne);
