@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -249,6 +250,26 @@ TEST(HttpServer, LetsNobodyTakeAllConnections) {
   std::vector<std::unique_ptr<RawConnection>> idle;
   for (int i = 0; i < 20; ++i) idle.push_back(std::make_unique<RawConnection>(*b.server));
   EXPECT_THAT(idle.back()->receive_until("<never>"), StartsWith("HTTP/1.1 503 "));
+  const RawConnection other(*b.server, "127.0.0.2");
+  other.send("GET /y HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(other.receive_until("GET /y"), StartsWith("HTTP/1.1 200 "));
+}
+
+// The numbers that docs/guide/executors.md tells.
+TEST(HttpServer, LetsAnAddressHave2048Of4096Connections) {
+  rlimit descriptors{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &descriptors), 0);
+  descriptors.rlim_cur = descriptors.rlim_max;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &descriptors), 0);
+  if (descriptors.rlim_cur < 4500) GTEST_SKIP() << "too few descriptors: both ends are here";
+  EXPECT_EQ(HttpServerConfig{}.connections_max, 4096U);
+  Bundle b;
+  std::vector<std::unique_ptr<RawConnection>> idle;
+  for (int i = 0; i < 2048; ++i) idle.push_back(std::make_unique<RawConnection>(*b.server));
+  idle.back()->send("GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(idle.back()->receive_until("GET /x"), StartsWith("HTTP/1.1 200 "));
+  const RawConnection one_more(*b.server);
+  EXPECT_THAT(one_more.receive_until("<never>"), StartsWith("HTTP/1.1 503 "));
   const RawConnection other(*b.server, "127.0.0.2");
   other.send("GET /y HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(other.receive_until("GET /y"), StartsWith("HTTP/1.1 200 "));
