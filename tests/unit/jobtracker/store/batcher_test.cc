@@ -12,10 +12,14 @@ namespace carillon::jobtracker {
 namespace {
 
 using std::chrono::milliseconds;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::SizeIs;
+using ::testing::internal::CaptureStderr;
+using ::testing::internal::GetCapturedStderr;
 
 // A lane that only keeps what it is given; the test says how it ends.
 class KeepingLane final : public StoreLane {
@@ -337,6 +341,32 @@ TEST(Batcher, LacksRoomUntilSomethingWasWrittenAgain) {
   bundle.commit(bundle.take());
   EXPECT_FALSE(bundle.batcher.lacks_room());
   EXPECT_THAT(bundle.done, ElementsAre(1));
+}
+
+TEST(Batcher, SaysAtOnceAndEachMinuteThatThereIsNoRoomAndWhenThereIsAgain) {
+  BatcherBundle bundle;
+  set_log_level(LogLevel::kInfo);
+  const auto written_by = [](const auto& say) {
+    CaptureStderr();
+    say();
+    return GetCapturedStderr();
+  };
+  bundle.post(Urgency::kCompletion, 1);
+  std::vector<int> said;
+  for (int second = 0; second <= 150; ++second) {
+    bundle.flush();
+    const std::string text = written_by([&] { bundle.roll_back(bundle.take(), {.error = kFull}); });
+    if (!text.empty()) {
+      said.push_back(second);
+      EXPECT_THAT(text, AllOf(HasSubstr(" error "), HasSubstr("the store has no room"),
+                              HasSubstr("the disk is full"), HasSubstr("pending=1")));
+    }
+    bundle.clock.advance(std::chrono::seconds{1});
+  }
+  EXPECT_THAT(said, ElementsAre(0, 60, 120));
+  bundle.flush();
+  EXPECT_THAT(written_by([&] { bundle.commit(bundle.take()); }), HasSubstr("has room again"));
+  set_log_level(LogLevel::kOff);
 }
 
 TEST(Batcher, ABeatThatFitsInDoesNotMeanThatThereIsRoom) {
