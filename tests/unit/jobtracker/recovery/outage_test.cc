@@ -1,3 +1,4 @@
+#include <map>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -15,7 +16,13 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
+using ::testing::_;
+using ::testing::AllOf;
 using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Ge;
+using ::testing::Le;
+using ::testing::Pair;
 
 // A job each second, on a worker that stays.
 struct OutageBundle : TrackerBundle {
@@ -84,6 +91,49 @@ TEST(Outage, AJobThatWasClaimedAndNotHandedOutRunsAsSoonAsTheNextJobTrackerIsThe
   EXPECT_THAT(states(bundle.log("due")), Each(LogState::kSucceeded));
 }
 
+// How often the fires of `task_id` ended in each way. Each from the first to the last has one
+// outcome.
+std::map<LogState, std::int64_t> outcomes(TrackerBundle& bundle, const std::string& task_id,
+                                          Duration interval) {
+  std::map<LogState, std::int64_t> outcomes;
+  std::map<WallTime, int> fires;
+  for (const LogEntry& entry : bundle.log(task_id)) {
+    if (!entry.final) continue;
+    outcomes[entry.state] += entry.count;
+    for (std::int64_t i = 0; i < entry.count; ++i) ++fires[entry.trigger_time + i * interval];
+  }
+  EXPECT_THAT(fires, Each(Pair(_, 1))) << task_id;
+  const auto all = (fires.rbegin()->first - fires.begin()->first) / interval + 1;
+  EXPECT_EQ(static_cast<std::int64_t>(fires.size()), all) << task_id;
+  return outcomes;
+}
+
+TEST(Outage, EachFireOfAnHourThatTheClockPassesOverHasItsOutcome) {
+  constexpr Duration kInterval = seconds{10};
+  const auto job = [](const char* task_id, Overlap overlap) {
+    JobSpec made = job_every(task_id, kInterval);
+    made.overlap = overlap;
+    return made;
+  };
+  TrackerBundle bundle;
+  bundle.add_worker({.threads = 8});
+  bundle.submit({job("skip", Overlap::kSkip), job("queue", Overlap::kQueue),
+                 job("queue_one", Overlap::kQueueOne), job("cancel", Overlap::kCancelRunning),
+                 job("parallel", Overlap::kParallel)});
+  bundle.run_for(minutes{1});
+  bundle.clock.set_wall(bundle.now() + hours{1});
+  bundle.run_for(minutes{2});
+  const auto ran = Pair(LogState::kSucceeded, _);
+  const auto skipped = Pair(LogState::kSkipped, _);
+  EXPECT_THAT(outcomes(bundle, "queue", kInterval), ElementsAre(ran));
+  EXPECT_THAT(outcomes(bundle, "parallel", kInterval), ElementsAre(ran));
+  EXPECT_THAT(outcomes(bundle, "skip", kInterval),
+              ElementsAre(ran, Pair(LogState::kSkipped, hours{1} / kInterval - 1)));
+  EXPECT_THAT(outcomes(bundle, "queue_one", kInterval), ElementsAre(ran, skipped));
+  EXPECT_THAT(outcomes(bundle, "cancel", kInterval),
+              ElementsAre(ran, skipped, Pair(LogState::kCancelled, _)));
+}
+
 TEST(Outage, AClockThatIsSetByAnHourEitherWayKillsNobodyAndRepeatsNothing) {
   for (const Duration step : {Duration{hours{1}}, -Duration{hours{1}}}) {
     SCOPED_TRACE(step.count());
@@ -94,6 +144,10 @@ TEST(Outage, AClockThatIsSetByAnHourEitherWayKillsNobodyAndRepeatsNothing) {
     bundle.run_for(seconds{2});
     EXPECT_EQ(bundle.runs_of("after").size(), 1u) << bundle.story("after");
     bundle.expect_nothing_doubled();
+    // Passed over, the hour's fires but one are skipped; come again, they are not there.
+    const std::int64_t fires = step > Duration{} ? step / seconds{1} : 0;
+    EXPECT_THAT(outcomes(bundle, "tick", seconds{1})[LogState::kSkipped],
+                AllOf(Ge(fires - 5), Le(fires)));
   }
 }
 
@@ -108,6 +162,7 @@ TEST(Outage, AClockThatIsSetBackStopsSchedulesUntilItHasCaughtUp) {
   bundle.run_to(before + minutes{1});
   EXPECT_GE(bundle.runs_of("tick").size(), ran + 50);
   bundle.expect_nothing_doubled();
+  EXPECT_THAT(outcomes(bundle, "tick", seconds{1}), ElementsAre(Pair(LogState::kSucceeded, _)));
 }
 
 TEST(Outage, ATaskTrackersClockThatIsAnHourOffIsSeenInTheHistoryOnly) {
