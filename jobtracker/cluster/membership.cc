@@ -9,7 +9,14 @@ namespace carillon::jobtracker {
 namespace {
 
 // Nothing is given away so soon after a change: another one may be on its way.
+// Nor is a silent one fenced that owns nothing: its own restart does that.
 constexpr Duration kGiveAfter = std::chrono::seconds{2};
+
+// For what anybody can do, and one is enough: the one with the lowest session comes first.
+Duration turn(SessionId us, const std::vector<SessionId>& trackers) {
+  return kOthersTurn *
+         std::count_if(trackers.begin(), trackers.end(), [us](SessionId one) { return one < us; });
+}
 
 }  // namespace
 
@@ -61,8 +68,12 @@ std::optional<OwnershipChange> Membership::saw(const ClusterView& view) {
     unowned_since_.reset();
     if (view.answered < changed_at_ + kGiveAfter) return std::nullopt;
     const Partitions given = to_give(us_, trackers, shares);
-    if (given.none()) return std::nullopt;
-    return OwnershipChange{.wanted = owned_ & ~given};
+    std::vector<SessionBeat> silent;
+    if (view.answered >= changed_at_ + kGiveAfter + turn(us_, trackers)) {
+      silent = watch_.silent_beats();
+    }
+    if (given.none() && silent.empty()) return std::nullopt;
+    return OwnershipChange{.wanted = owned_ & ~given, .silent = std::move(silent)};
   }
   if (!unowned_since_) unowned_since_ = view.answered;
   const auto unowned_for = std::chrono::duration_cast<Duration>(view.answered - *unowned_since_);

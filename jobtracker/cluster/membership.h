@@ -24,6 +24,8 @@ struct OwnershipChange {
 //   once, with those fenced who are silent; what falls to others, and they leave, is taken later.
 // - Otherwise, once nothing has changed for two seconds: it gives half of what it has more than
 //   whoever has the least. Nobody is given anything by name; it is nobody's, and taken as above.
+//   And who is silent and owns nothing is fenced, or its clients would wait as long as its commit
+//   hangs.
 //
 // All see the same a little apart, and may decide otherwise: the store lets one take, see
 // session_plan.h. To change what it owns is to make way for the next session; see begin().

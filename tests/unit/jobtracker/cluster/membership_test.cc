@@ -8,6 +8,8 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::SizeIs;
 
 constexpr SessionId kUs{1};
@@ -84,6 +86,32 @@ TEST(Membership, TakesWhatASilentOneHadAndFencesIt) {
   ASSERT_TRUE(change);
   EXPECT_TRUE(change->wanted.all());
   EXPECT_THAT(change->silent, SizeIs(1));
+}
+
+TEST(Membership, FencesASilentOneThatOwnsNothing) {
+  MembershipBundle b;
+  b.other_comes();
+  // It is silent after 1.5 s, and might have been started again two seconds later.
+  EXPECT_FALSE(b.look_for(milliseconds{3500}, false));
+  const auto change = b.look_for(milliseconds{300}, false);
+  ASSERT_TRUE(change);
+  EXPECT_TRUE(change->wanted.all());
+  EXPECT_THAT(change->silent, ElementsAre(Field(&SessionBeat::session, kOther)));
+}
+
+TEST(Membership, LeavesASilentOneThatOwnsNothingToALowerSessionForAWhile) {
+  constexpr SessionId kHigher{3};
+  constexpr SessionId kSilent{4};
+  MembershipBundle b;
+  b.view.trackers = {{.session = kOther}, {.session = kHigher}, {.session = kSilent}};
+  b.owned = Partitions{0b110} | all_partitions() << 34;
+  for (std::size_t i = 0; i < b.owned.size(); ++i) b.give(i, b.owned.test(i) ? kHigher : kOther);
+  b.membership.begin(kHigher, b.owned, b.now);
+  EXPECT_FALSE(b.look_for(milliseconds{4200}));
+  const auto change = b.look_for(milliseconds{400});
+  ASSERT_TRUE(change);
+  EXPECT_EQ(change->wanted, b.owned);
+  EXPECT_THAT(change->silent, ElementsAre(Field(&SessionBeat::session, kSilent)));
 }
 
 TEST(Membership, LeavesToAnotherWhatIsHisForAWhile) {
