@@ -476,6 +476,17 @@ TEST(Requests, OfALineThatSaysNothingAreAskedHereAgain) {
   EXPECT_THAT(bundle.answer_all(), ElementsAre("tcp://127.0.0.1:1 a"));
 }
 
+TEST(Requests, OfALineThatNeverConnectsAreAskedHereAgain) {
+  TwoOwners bundle;
+  bundle.act_in("there", "a");
+  EXPECT_THAT(bundle.answer_all(), ElementsAre("tcp://127.0.0.1:1 a"));
+  bundle.pass(milliseconds{999});
+  EXPECT_THAT(bundle.answer_all(), IsEmpty());
+  bundle.pass(milliseconds{1});
+  bundle.pass(milliseconds{50});
+  EXPECT_THAT(bundle.answer_all(), ElementsAre("tcp://127.0.0.1:1 a"));
+}
+
 TEST(Requests, GoWhereTheGroupIsNow) {
   TwoOwners bundle;
   bundle.know_the_way();
