@@ -215,7 +215,7 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
       break;
     case wire::Verb::kKill: {
       std::vector<CancelExecuting> runs;
-      for (const auto& [id, trigger_time] : definition.running) {
+      for (const JobId id : catalog_.runs(definition)) {
         const Executing* entry = executing_.find(id);
         if (entry == nullptr || entry->phase != Phase::kSent) continue;
         runs.push_back({.id = id, .attempt = entry->row.job.attempt});
@@ -291,11 +291,11 @@ void ActIntake::trigger_definition(const PendingPtr& pending, ActiveDefinition& 
   if (definition.row.state == DefinitionState::kQuarantined) {
     return decline(pending, ErrorCode::kConflict, pending->name() + kInQuarantine);
   }
-  if (definition.spec.overlap == Overlap::kSkip && !definition.running.empty() &&
+  if (definition.spec.overlap == Overlap::kSkip && catalog_.is_running(definition) &&
       !pending->act.force) {
     return decline(pending, ErrorCode::kConflict,
                    pending->name() + " is running already (job " +
-                       std::to_string(definition.running.begin()->first.value) +
+                       std::to_string(catalog_.runs(definition).front().value) +
                        ") and its overlap rule is skip (trigger it with --force to run it beside)");
   }
   std::string spec;
@@ -513,9 +513,13 @@ void ActIntake::cancel_runs(const PendingPtr& pending, const std::vector<CancelE
 
 void ActIntake::stop_runs_of(DefinitionId id, const std::string& reason) {
   std::vector<Operation> runs;
-  for (const JobId job : executing_.of_definition(id)) {
+  const ActiveDefinition* definition = catalog_.definition(id);
+  if (definition == nullptr) return;
+  for (const JobId job : catalog_.runs(*definition)) {
     Executing* entry = executing_.find(job);
-    if (entry->phase == Phase::kEnding || entry->row.cancelled || entry->cancels > 0) continue;
+    if (entry == nullptr || entry->phase == Phase::kEnding || entry->row.cancelled ||
+        entry->cancels > 0)
+      continue;
     ++entry->cancels;
     runs.emplace_back(CancelExecuting{.id = job, .attempt = entry->row.job.attempt});
   }

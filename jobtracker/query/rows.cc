@@ -66,7 +66,7 @@ wire::Row QueryDesk::definition_row(ActiveDefinition& definition) const {
           {"last_fire", time_field(row.last_fire)},
           {"priority", std::int64_t{definition.spec.priority}},
           {"overlap", std::string(wire::word_of(definition.spec.overlap, wire::kOverlapWords))},
-          {"running", static_cast<std::int64_t>(definition.running.size())},
+          {"running", static_cast<std::int64_t>(catalog_.runs(definition).size())},
           {"description", definition.spec.description},
           {"owner", definition.spec.owner}};
 }

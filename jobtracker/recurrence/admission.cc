@@ -47,8 +47,8 @@ bool Recurrence::admit(WaitingJob& job, WallTime now) {
     return false;
   }
   if (!goes_on) {
-    const bool is_free =
-        definition->running.empty() || job.forced || definition->spec.overlap == Overlap::kParallel;
+    const bool is_free = job.forced || definition->spec.overlap == Overlap::kParallel ||
+                         !catalog_.is_running(*definition);
     if (!is_free && job.trigger_time > now) {
       // It was to be claimed ahead of its time, and until then the run before may end. When the
       // clock is set all rows are read again: this one does not come a second time.
@@ -127,6 +127,8 @@ void Recurrence::was_not_claimed(const WaitingJob& job) {
   if (ActiveDefinition* definition = catalog_.definition(job.definition)) {
     definition->running.erase(job.id);
     unpark(*definition);
+  } else if (job.definition) {
+    outliving_ended(job);
   }
 }
 
@@ -189,9 +191,16 @@ void Recurrence::end_retry(ActiveDefinition& definition, WaitingJob job) {
 }
 
 void Recurrence::unpark(ActiveDefinition& definition) {
-  if (definition.parked.empty() || definition.is_recovering || !definition.running.empty()) return;
+  if (definition.parked.empty() || definition.is_recovering || catalog_.is_running(definition))
+    return;
   auto first = definition.parked.extract(definition.parked.begin());
   sink_.offer(std::move(first.mapped()));
+}
+
+// Of a run whose definition was replaced or removed: what has its task id by now has waited for it.
+void Recurrence::outliving_ended(const WaitingJob& job) {
+  catalog_.outliving_ended(job);
+  if (ActiveDefinition* next = catalog_.definition(job.group, job.task_id)) unpark(*next);
 }
 
 // Its definition was suspended or removed, and its row went with that; but a retry or a triggered

@@ -108,6 +108,8 @@ void Recurrence::forget_removed(const std::vector<Operation>& operations) {
 void Recurrence::apply(ActiveDefinition& definition, const ChangeDefinition& operation) {
   if (operation.void_waiting) sink_.forget_definition(operation.group, operation.id);
   if (!operation.to) {
+    for (const JobId run : executing_.of_definition(definition.row.id))
+      catalog_.keep_outliving(executing_.find(run)->row.job);
     recovering_.erase(definition.row.id);
     const auto left = waiting_changes_.extract(definition.row.id);
     catalog_.remove_definition(definition.row.id);

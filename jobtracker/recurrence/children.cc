@@ -27,7 +27,7 @@ std::string Recurrence::why_not_set_off(const ActiveDefinition* definition,
     case DefinitionState::kSuspended:
       break;
   }
-  if (definition->spec.overlap == Overlap::kSkip && !definition->running.empty())
+  if (definition->spec.overlap == Overlap::kSkip && catalog_.is_running(*definition))
     return "was running already";
   if (definition->spec.children.empty()) return {};
   const Status status = children_.check(definition->spec, foreign);

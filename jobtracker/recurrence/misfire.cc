@@ -74,6 +74,8 @@ void Recurrence::start(const StartAnswer& found) {
   for (const ExecutingJob& executing : found.executing) {
     if (ActiveDefinition* definition = catalog_.definition(executing.job.definition)) {
       definition->running.emplace(executing.job.id, executing.job.trigger_time);
+    } else if (executing.job.definition) {
+      catalog_.keep_outliving(executing.job);
     }
   }
   for (const WaitingJob& retry : found.retries) {

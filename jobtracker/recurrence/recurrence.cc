@@ -380,7 +380,7 @@ std::vector<Operation> Recurrence::with_end(const WaitingJob& job, WallTime ende
 void Recurrence::run_ended(const WaitingJob& job, bool ran, const std::vector<Operation>& with,
                            const std::vector<Outcome>& outcomes) {
   ActiveDefinition* definition = catalog_.definition(job.definition);
-  if (definition == nullptr) return;
+  if (definition == nullptr) return outliving_ended(job);
   definition->running.erase(job.id);
   const DefinitionId id = job.definition;
   if (!with.empty()) {
@@ -416,7 +416,10 @@ void Recurrence::runs_again(WaitingJob job) {
   const ActiveDefinition* definition = catalog_.definition(job.definition);
   const bool is_void =
       job.definition && (definition == nullptr || definition->row.version != job.version);
-  if (is_void) return end_void(std::move(job));
+  if (is_void) {
+    if (definition == nullptr) outliving_ended(job);
+    return end_void(std::move(job));
+  }
   if (job.definition && was_lost_too_often(job)) return quarantine(job);
   sink_.offer(std::move(job));
 }

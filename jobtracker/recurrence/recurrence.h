@@ -61,8 +61,9 @@ struct RecurrenceConfig {
 //   queue_one       it waits, and of those that wait all but the latest are skipped
 //   cancel_running  as queue_one, and the run before is told to stop; its retries are void
 // What is triggered obeys it too, but waits where `skip` would skip it; with force it runs at once.
-// A count is of runs: what is skipped, expires or is voided before it ran does not count, and
-// another takes its place.
+// The runs before are those of the task: they count also when the definition was replaced
+// meanwhile, and after a restart. A count is of runs: what is skipped, expires or is voided before
+// it ran does not count, and another takes its place.
 //
 // Invariants, all kept by the transaction that writes the rows:
 //  - generated_through is the latest fire that has, or had, an occurrence; a repeat of a generation
@@ -191,6 +192,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   void make_way(ActiveDefinition& definition);
   void end_retry(ActiveDefinition& definition, WaitingJob job);
   void unpark(ActiveDefinition& definition);
+  void outliving_ended(const WaitingJob& job);
   void end_void(WaitingJob job);
   void skip_fire(ActiveDefinition& definition, WaitingJob job, LogState state, std::string message);
   void skip_uncounted(ActiveDefinition& definition, WaitingJob job, LogState state,

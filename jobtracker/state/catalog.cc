@@ -101,6 +101,32 @@ ActiveDefinition* Catalog::definition(GroupId group, const std::string& task_id)
   return found == definitions_by_task_.end() ? nullptr : definition(found->second);
 }
 
+void Catalog::keep_outliving(const WaitingJob& run) {
+  outliving_[{run.group, run.task_id}].insert(run.id);
+}
+
+void Catalog::outliving_ended(const WaitingJob& run) {
+  const auto found = outliving_.find({run.group, run.task_id});
+  if (found == outliving_.end()) return;
+  found->second.erase(run.id);
+  if (found->second.empty()) outliving_.erase(found);
+}
+
+std::vector<JobId> Catalog::runs(const ActiveDefinition& definition) const {
+  std::vector<JobId> all;
+  for (const auto& [id, trigger_time] : definition.running) all.push_back(id);
+  const std::set<JobId>& others = outliving(definition.row);
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
+}
+
+const std::set<JobId>& Catalog::outliving(const Definition& row) const {
+  static const std::set<JobId> kNone;
+  if (outliving_.empty()) return kNone;
+  const auto found = outliving_.find({row.group, row.task_id});
+  return found == outliving_.end() ? kNone : found->second;
+}
+
 std::optional<wire::SpecGlance> Catalog::glance(const WaitingJob& job) const {
   if (!job.spec.empty()) return wire::glance_at_spec(job.spec);
   const auto found = definitions_by_id_.find(job.definition);

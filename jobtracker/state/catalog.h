@@ -78,6 +78,16 @@ class Catalog {
     return definitions_;
   }
 
+  // Runs that go on though their definition was replaced or removed. For overlap they are runs of
+  // what has their task id by now.
+  void keep_outliving(const WaitingJob& run);
+  void outliving_ended(const WaitingJob& run);
+  // Those that have begun and not reached their end, its own first.
+  std::vector<JobId> runs(const ActiveDefinition& definition) const;
+  bool is_running(const ActiveDefinition& definition) const {
+    return !definition.running.empty() || !outliving(definition.row).empty();
+  }
+
   // How the job is to be run, as its own spec or its definition's says; none: its definition is
   // gone.
   std::optional<wire::SpecGlance> glance(const WaitingJob& job) const;
@@ -101,6 +111,8 @@ class Catalog {
   }
 
  private:
+  const std::set<JobId>& outliving(const Definition& row) const;
+
   std::map<GroupId, Group> groups_;
   std::unordered_map<std::string, GroupId> groups_by_name_;  // lower case
   std::map<GroupId, std::vector<GroupId>> splits_;           // groups of several parts, in order
@@ -108,6 +120,7 @@ class Catalog {
   std::map<DefinitionId, std::unique_ptr<ActiveDefinition>> definitions_;
   std::unordered_map<DefinitionId, ActiveDefinition*> definitions_by_id_;  // looked up all the time
   std::map<std::pair<GroupId, std::string>, DefinitionId> definitions_by_task_;
+  std::map<std::pair<GroupId, std::string>, std::set<JobId>> outliving_;
   std::int32_t definition_high_ = 0;
   std::optional<std::int32_t> number_{};
 };

@@ -174,7 +174,13 @@ void Ledger::end(JobId id, const LogEntry* log) {
   if (job.row.definition) {
     auto definition = definitions_.find(job.row.definition);
     of_definition_[job.row.definition].erase(id);
-    if (definition != definitions_.end()) definition->second.ended_at = timeline_.now();
+    if (definition != definitions_.end()) {
+      definition->second.ended_at = timeline_.now();
+    } else {
+      outliving_[{job.row.group, job.row.task_id}].erase(id);
+      DefinitionFacts* next = defined_by(job.row.group, job.row.task_id);
+      if (next != nullptr) next->ended_at = timeline_.now();  // Its runs have waited for this one.
+    }
     if (definition != definitions_.end() && !job.by_act) {
       // Of runs that may wait for each other or overlap, those that ended unstarted count too;
       // not where only the latest waits.
@@ -348,7 +354,15 @@ void Ledger::check_lateness(const Commit& commit, const Job& job, WallTime claim
   }
 }
 
-// Of a schedule whose runs do not overlap, one runs at a time.
+Ledger::DefinitionFacts* Ledger::defined_by(GroupId group, const std::string& task_id) {
+  const auto found = std::find_if(definitions_.begin(), definitions_.end(), [&](const auto& one) {
+    return one.second.row.group == group && one.second.row.task_id == task_id;
+  });
+  return found == definitions_.end() ? nullptr : &found->second;
+}
+
+// Of a schedule whose runs do not overlap, one runs at a time, and none beside what went on when
+// the definition was replaced.
 void Ledger::check_overlap(const Job& job) {
   const auto definition = definitions_.find(job.row.definition);
   if (definition == definitions_.end()) return broken(job, "its definition is gone");
@@ -358,7 +372,10 @@ void Ledger::check_overlap(const Job& job) {
   const bool is_suspended = row.state == DefinitionState::kSuspended;
   if (is_suspended && !job.by_act) broken(job, "its definition is suspended");
   if (spec.overlap == Overlap::kParallel || job.row.forced || job.row.attempt > 0) return;
-  for (const JobId id : of_definition_[job.row.definition]) {
+  std::set<JobId> others = of_definition_[job.row.definition];
+  const std::set<JobId>& before = outliving_[{row.group, row.task_id}];
+  others.insert(before.begin(), before.end());
+  for (const JobId id : others) {
     const Job& other = jobs_.at(id);
     const bool runs_now = other.place == Place::kExecuting;
     if (id != job.row.id && runs_now && !other.row.forced) {
@@ -670,6 +687,7 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& chan
       });
   for (const JobId id : of_definition_[change.id]) {
     if (!is_replaced) jobs_.at(id).stops_since = timeline_.now();
+    outliving_[{facts.row.group, facts.row.task_id}].insert(id);
   }
   const auto key = keys_.find({facts.row.group, facts.row.task_id});
   if (key != keys_.end() && --key->second == 0) keys_.erase(key);

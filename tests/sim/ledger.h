@@ -156,6 +156,7 @@ class Ledger {
   void check_submission(const std::string& task_id, const JobSpec& spec);
   bool key_is_held(GroupId group, const std::string& task_id) const;
   bool is_void(const Job& job) const;
+  DefinitionFacts* defined_by(GroupId group, const std::string& task_id);
   void broken(const Job& job, const std::string& what) const;
 
   const Timeline& timeline_;
@@ -167,6 +168,8 @@ class Ledger {
   std::unordered_map<JobId, Job> jobs_;
   std::map<DefinitionId, DefinitionFacts> definitions_;
   std::map<DefinitionId, std::set<JobId>> of_definition_;
+  // Runs that went on when their definition was removed, by its task.
+  std::map<std::pair<GroupId, std::string>, std::set<JobId>> outliving_;
   std::map<std::pair<GroupId, std::string>, int> keys_;  // held by so many
   std::map<GroupId, std::map<jobtracker::HandOutKey, JobId>> in_order_;
   std::map<std::int64_t, Relayed> inbox_;

@@ -138,15 +138,17 @@ bool Progress::waits_for_another(JobId id, const Ledger::Job& job) const {
   if (definition == cluster_.ledger.definitions().end()) return false;
   if (definition->second.spec.overlap == Overlap::kParallel) return false;
   if (definition->second.ended_at + kWaitsMax > cluster_.timeline.now()) return true;
-  return std::any_of(cluster_.ledger.jobs().begin(), cluster_.ledger.jobs().end(),
-                     [&](const auto& one) {
-                       const auto& [other_id, other] = one;
-                       if (other_id == id || other.row.definition != job.row.definition)
-                         return false;
-                       const bool runs = other.place == Ledger::Place::kExecuting;
-                       // Also one that waits for its next try.
-                       return runs || other.row.attempt > 0;
-                     });
+  return std::any_of(
+      cluster_.ledger.jobs().begin(), cluster_.ledger.jobs().end(), [&](const auto& one) {
+        const auto& [other_id, other] = one;
+        // Also of a definition that was replaced by this one's.
+        const bool is_of_task = other.row.definition && other.row.group == job.row.group &&
+                                other.row.task_id == job.row.task_id;
+        if (other_id == id || !is_of_task) return false;
+        const bool runs = other.place == Ledger::Place::kExecuting;
+        // Also one that waits for its next try.
+        return runs || other.row.attempt > 0;
+      });
 }
 
 const WorkerProcess* Progress::idle_worker(const Ledger::Job& job) {

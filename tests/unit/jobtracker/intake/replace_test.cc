@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -167,6 +169,103 @@ TEST(Replace, WhatTakesTheTaskIdOfAJobInQuarantineIsInQuarantine) {
     bundle.run_for(minutes{1});
     EXPECT_GE(bundle.runs_of("a").size(), 4U) << bundle.story("a");
   }
+}
+
+// ---- a run of the job before goes on ----
+
+TEST(Replace, ATriggeredRunWaitsForTheRunOfTheJobBeforeAsForOneOfItsOwn) {
+  for (const Overlap overlap : {Overlap::kQueue, Overlap::kQueueOne}) {
+    SCOPED_TRACE(static_cast<int>(overlap));
+    TrackerBundle bundle;
+    FakeWorker& worker = bundle.add_worker({.threads = 8});
+    runs_take(worker, minutes{1});
+    JobSpec job = job_manual("a");
+    job.overlap = overlap;
+    bundle.submit(job);
+    ASSERT_TRUE(is_done(bundle.act(wire::Verb::kTrigger, "a")));
+    ASSERT_TRUE(bundle.run_until([&] { return worker.busy() == 1; }));
+    for (int i = 0; i < 2; ++i) bundle.submit(replacing(job));
+    ASSERT_TRUE(is_done(bundle.act(wire::Verb::kTrigger, "a")));
+    bundle.run_for(seconds{50});
+    EXPECT_THAT(bundle.runs_of("a"), SizeIs(1)) << bundle.story("a");
+    bundle.run_for(minutes{2});
+    EXPECT_THAT(bundle.runs_of("a"), SizeIs(2)) << bundle.story("a");
+    EXPECT_EQ(worker.busy_max(), 1);
+  }
+}
+
+TEST(Replace, WhileARunOfTheJobBeforeGoesOnFiresAreSkippedAndATriggerIsRefused) {
+  TrackerBundle bundle;
+  FakeWorker& worker = bundle.add_worker({.threads = 8});
+  runs_take(worker, seconds{25});
+  bundle.submit(job_every("a", seconds{10}));
+  ASSERT_TRUE(bundle.run_until([&] { return worker.busy() == 1; }));
+  bundle.submit(replacing(job_every("a", seconds{10})));
+  const auto answer = bundle.act(wire::Verb::kTrigger, "a");
+  ASSERT_TRUE(std::holds_alternative<wire::ErrorReply>(answer));
+  EXPECT_THAT(std::get<wire::ErrorReply>(answer).error.message, HasSubstr("is running already"));
+  bundle.run_for(seconds{20});
+  const auto log = bundle.log("a");
+  EXPECT_TRUE(std::any_of(log.begin(), log.end(), [](const LogEntry& entry) {
+    return entry.state == LogState::kSkipped;
+  })) << bundle.story("a");
+  bundle.run_for(minutes{2});
+  EXPECT_GE(bundle.runs_of("a").size(), 4U) << bundle.story("a");
+  EXPECT_EQ(worker.busy_max(), 1);
+}
+
+TEST(Replace, ARunOfTheJobBeforeIsStoppedByWhatStopsOneOfItsOwn) {
+  for (const bool is_killed : {true, false}) {
+    SCOPED_TRACE(is_killed);
+    TrackerBundle bundle;
+    FakeWorker& worker = bundle.add_worker({.threads = 8});
+    runs_take(worker, hours{1});
+    JobSpec job = job_manual("a");
+    job.overlap = Overlap::kCancelRunning;
+    bundle.submit(job);
+    bundle.act(wire::Verb::kTrigger, "a");
+    ASSERT_TRUE(bundle.run_until([&] { return worker.busy() == 1; }));
+    bundle.submit(replacing(job));
+    ASSERT_TRUE(is_done(bundle.act(is_killed ? wire::Verb::kKill : wire::Verb::kTrigger, "a")));
+    bundle.run_for(seconds{5});
+    EXPECT_TRUE(bundle.runs_of("a").at(0).was_killed) << bundle.story("a");
+    EXPECT_THAT(bundle.runs_of("a"), SizeIs(is_killed ? 1 : 2)) << bundle.story("a");
+    EXPECT_EQ(worker.busy_max(), 1);
+  }
+}
+
+TEST(Replace, WhatMayRunBesideItselfRunsBesideTheJobBefore) {
+  TrackerBundle bundle;
+  FakeWorker& worker = bundle.add_worker({.threads = 8});
+  runs_take(worker, minutes{1});
+  bundle.submit(job_manual("a"));
+  bundle.act(wire::Verb::kTrigger, "a");
+  ASSERT_TRUE(bundle.run_until([&] { return worker.busy() == 1; }));
+  JobSpec job = replacing(job_manual("a"));
+  job.overlap = Overlap::kParallel;
+  bundle.submit(job);
+  bundle.act(wire::Verb::kTrigger, "a");
+  bundle.run_for(seconds{1});
+  EXPECT_EQ(worker.busy(), 2);
+}
+
+TEST(Replace, WhatHasWaitedRunsWhenTheRunOfTheJobBeforeIsLost) {
+  TrackerBundle bundle;
+  FakeWorker& worker = bundle.add_worker();
+  runs_take(worker, hours{1});
+  JobSpec job = job_manual("a");
+  job.overlap = Overlap::kQueue;
+  bundle.submit(job);
+  bundle.act(wire::Verb::kTrigger, "a");
+  ASSERT_TRUE(bundle.run_until([&] { return worker.busy() == 1; }));
+  bundle.submit(replacing(job));
+  bundle.act(wire::Verb::kTrigger, "a");
+  bundle.add_worker();
+  bundle.run_for(minutes{1});
+  ASSERT_THAT(bundle.runs_of("a"), SizeIs(1));
+  worker.die();
+  bundle.run_for(seconds{10});
+  EXPECT_THAT(bundle.runs_of("a"), SizeIs(2)) << bundle.story("a");
 }
 
 }  // namespace

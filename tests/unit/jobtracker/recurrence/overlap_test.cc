@@ -637,6 +637,7 @@ TEST(Definitions, AReplacedOnesRunIsNotTriedAgain) {
   JobSpec job = job_every("a", minutes{30});
   job.payload = "old";
   job.retries = {.max = 5, .base = seconds{1}};
+  job.overlap = Overlap::kQueue;  // The new one's first run waits for the end of the old one's.
   const JobId old = bundle.submit(job).job_id;
   bundle.run_for(seconds{5});
   job.payload = "new";
