@@ -1,10 +1,9 @@
 #include "jobtracker/management.h"
 
 #include <algorithm>
-#include <charconv>
-#include <string_view>
 #include <utility>
 
+#include "jobtracker/push/executor_calls.h"
 #include "jobtracker/push/managed_spec.h"
 
 namespace carillon::jobtracker {
@@ -22,16 +21,6 @@ Error refusal_in(const wire::Message& answer) {
   if (const auto* other = std::get_if<wire::Elsewhere>(&answer))
     return {ErrorCode::kUnavailable, "the job tracker at " + other->address + " looks after it"};
   return {ErrorCode::kUnavailable, "the answer makes no sense"};
-}
-
-// 0: of another origin.
-std::int64_t number_in(std::string_view task_id) {
-  if (!task_id.starts_with(kPrefix)) return 0;
-  task_id.remove_prefix(std::string_view{kPrefix}.size());
-  std::int32_t number = 0;
-  const char* const end = task_id.data() + task_id.size();
-  const auto parsed = std::from_chars(task_id.data(), end, number);
-  return parsed.ec == std::errc{} && parsed.ptr == end ? number : 0;
 }
 
 }  // namespace
@@ -91,7 +80,7 @@ void Management::add(const ManageJob& call, OnManaged done) {
 std::int64_t Management::free_number() {
   std::int64_t highest = last_number_;  // It may be on its way into the store.
   for (const auto& [id, definition] : catalog_.definitions()) {
-    highest = std::max(highest, number_in(definition->row.task_id));
+    highest = std::max(highest, std::int64_t{xxl_number(definition->row.task_id)});
   }
   return last_number_ = highest + 1;
 }

@@ -306,8 +306,12 @@ void SubmitIntake::take_out_replaced(Pending& pending) {
       log.definition = definition->row.id;
       pending.removals.push_back(definitions_.begin_removal(definition->row.id, std::move(log)));
       if (const auto next = pending.definitions.find(operation);
-          next != pending.definitions.end() && next->second.spec.run.kind == RunKind::kScript)
-        pending.removals.back().scripts_to = next->second.operation.definition.id;
+          next != pending.definitions.end()) {
+        const JobSpec& spec = next->second.spec;
+        const DefinitionId id = next->second.operation.definition.id;
+        if (spec.run.kind == RunKind::kScript) pending.removals.back().scripts_to = id;
+        if (spec.dispatch == Dispatch::kPush) pending.removals.back().routes_to = id;
+      }
       pending.operations.emplace_back(pending.removals.back());
     } else if (const auto found = pending.replaced.find(index); found != pending.replaced.end()) {
       log.job_id = found->second.from.id;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -17,6 +18,11 @@ namespace {
 using wire::xxl::BlockStrategy;
 
 constexpr std::int64_t kLogIdsAMillisecond = 64;
+// As `jobclient import xxl-job` names the jobs of an xxl-job admin.
+constexpr std::string_view kNumbered = "xxl-";
+// Executors take numbers up to twice the second.
+constexpr std::int64_t kDefinitionsFrom = 1 << 29;
+constexpr std::int64_t kOneShotsFrom = 1 << 30;
 
 // By which executors refuse what DISCARD_LATER discards: of the Java executor and those that follow
 // it, pyxxl, xxl-job-executor-go, and xxl-job of npm.
@@ -65,10 +71,23 @@ RunVerdict refusal(std::string message, Block block) {
 
 }  // namespace
 
-std::int64_t executor_job(DefinitionId definition, JobId job) {
-  if (definition) return definition.value;
-  constexpr std::uint64_t kRange = 1U << 30U;
-  return static_cast<std::int64_t>(kRange + mixed(static_cast<std::uint64_t>(job.value)) % kRange);
+std::int32_t xxl_number(std::string_view task_id) {
+  if (!task_id.starts_with(kNumbered)) return 0;
+  task_id.remove_prefix(kNumbered.size());
+  std::int32_t number = 0;
+  const char* const end = task_id.data() + task_id.size();
+  const auto parsed = std::from_chars(task_id.data(), end, number);
+  const bool is_plain = parsed.ec == std::errc{} && parsed.ptr == end && number > 0;
+  return is_plain && task_id.front() != '0' ? number : 0;
+}
+
+std::int64_t executor_job(DefinitionId definition, std::string_view task_id, JobId job) {
+  if (!definition) {
+    const std::uint64_t hash = mixed(static_cast<std::uint64_t>(job.value));
+    return kOneShotsFrom + static_cast<std::int64_t>(hash % std::uint64_t{kOneShotsFrom});
+  }
+  if (const std::int32_t number = xxl_number(task_id); number != 0) return number;
+  return kDefinitionsFrom + definition.value % kDefinitionsFrom;
 }
 
 std::int64_t next_log_id(std::int64_t last, std::int64_t id, GroupId group) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "jobtracker/push/executor_calls.h"
+
 namespace carillon::jobtracker {
 namespace {
 
@@ -11,8 +13,8 @@ constexpr std::size_t kFailedMax = 10'000;  // whose next try is to be made else
 
 void ExecutorChoice::start(const std::vector<RouteRow>& rows, std::vector<Operation>& operations) {
   for (const RouteRow& row : rows) {
-    if (catalog_.definition(row.definition) != nullptr) {
-      memories_[row.definition] = RouteMemory::from_text(row.memory);
+    if (const ActiveDefinition* found = catalog_.definition(row.definition)) {
+      memories_[{found->row.group, found->row.task_id}] = RouteMemory::from_text(row.memory);
     } else {
       operations.emplace_back(PutRoute{{.definition = row.definition, .group = row.group}});
     }
@@ -32,13 +34,17 @@ std::vector<std::string> ExecutorChoice::by_route(const PushedJob& job,
                                                   const std::vector<std::string>& addresses,
                                                   std::vector<Operation>& operations) {
   RouteMemory memory;
-  if (job.definition) memory = memories_[job.definition];
+  // By now: the attempt may be of one that was replaced.
+  const ActiveDefinition* definition = catalog_.definition(job.group, job.task_id);
+  if (definition != nullptr) memory = memories_[{job.group, job.task_id}];
   const RouteMemory before = memory;
-  auto order = route(job.push.route, job.call.job_id, addresses, memory, random_);
-  if (job.definition && memory != before) {
-    memories_[job.definition] = memory;
-    operations.emplace_back(
-        PutRoute{{.definition = job.definition, .group = job.group, .memory = memory.to_text()}});
+  const std::int32_t number = xxl_number(job.task_id);
+  auto order = route(job.push.route, number != 0 ? std::to_string(number) : job.task_id, addresses,
+                     memory, random_);
+  if (definition != nullptr && memory != before) {
+    memories_[{job.group, job.task_id}] = memory;
+    operations.emplace_back(PutRoute{
+        {.definition = definition->row.id, .group = job.group, .memory = memory.to_text()}});
   }
   prefer_the_well(job.group, order);
   prefer_another(job.id, order);
@@ -71,8 +77,10 @@ void ExecutorChoice::forget_gone(GroupId group) {
 }
 
 void ExecutorChoice::tidy() {
-  std::erase_if(memories_,
-                [&](const auto& one) { return catalog_.definition(one.first) == nullptr; });
+  std::erase_if(memories_, [&](const auto& one) {
+    const auto& [group, task_id] = one.first;
+    return catalog_.definition(group, task_id) == nullptr;
+  });
 }
 
 }  // namespace carillon::jobtracker

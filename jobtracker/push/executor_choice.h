@@ -55,7 +55,8 @@ class ExecutorChoice {
   Catalog& catalog_;
   const Executors& executors_;
   Random& random_;
-  std::map<DefinitionId, RouteMemory> memories_;
+  // By task, so that what replaces a definition goes on where that stopped.
+  std::map<std::pair<GroupId, std::string>, RouteMemory> memories_;
   std::set<std::pair<GroupId, std::string>> unwell_;
   std::map<JobId, std::string> failed_at_;
 };

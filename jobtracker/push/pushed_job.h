@@ -49,6 +49,7 @@ struct PushedJob {
   JobId id{};
   std::int32_t attempt = 0;
   DefinitionId definition{};
+  std::string task_id{};
   WallTime trigger_time{};
   wire::xxl::RunCall call{};
   Push push{};

@@ -189,9 +189,10 @@ Pusher::Job& Pusher::add_job(const Executing& entry) {
           .id = row.id,
           .attempt = row.attempt,
           .definition = row.definition,
+          .task_id = row.task_id,
           .trigger_time = row.trigger_time};
   std::optional<JobSpec> own;
-  job.call.job_id = executor_job(row.definition, row.id);
+  job.call.job_id = executor_job(row.definition, row.task_id, row.id);
   // Without one its definition was removed, and it is only waited for its result.
   if (const JobSpec* spec = catalog_.spec_of(row, own)) {
     job.call = run_call_of(*spec, job.call.job_id);

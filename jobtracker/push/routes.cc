@@ -29,7 +29,7 @@ std::vector<std::string> from(const std::vector<std::string>& addresses, std::si
 }
 
 // Along the ring from the job's place, each address where it is met first.
-std::vector<std::string> along_the_ring(std::int64_t job,
+std::vector<std::string> along_the_ring(std::string_view job,
                                         const std::vector<std::string>& addresses) {
   std::map<std::uint32_t, std::size_t> ring;
   for (std::size_t i = 0; i < addresses.size(); ++i) {
@@ -39,7 +39,7 @@ std::vector<std::string> along_the_ring(std::int64_t job,
   }
   std::vector<std::string> order;
   std::vector<bool> is_met(addresses.size());
-  auto at = ring.lower_bound(ring_hash(std::to_string(job)));
+  auto at = ring.lower_bound(ring_hash(job));
   for (std::size_t seen = 0; seen < ring.size() && order.size() < addresses.size(); ++seen) {
     if (at == ring.end()) at = ring.begin();
     if (!is_met[at->second]) order.push_back(addresses[at->second]);
@@ -147,7 +147,7 @@ std::uint32_t ring_hash(std::string_view key) {
   return first >> 24U | (first >> 8U & 0xFF00U) | (first << 8U & 0xFF0000U) | first << 24U;
 }
 
-std::vector<std::string> route(Route route, std::int64_t job,
+std::vector<std::string> route(Route route, std::string_view job,
                                const std::vector<std::string>& addresses, RouteMemory& memory,
                                Random& random) {
   CARILLON_ASSERT(!addresses.empty(), "somebody can be called");

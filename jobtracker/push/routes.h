@@ -34,10 +34,10 @@ class RouteMemory {
 };
 
 // The order in which a job's executors are to be tried: the one that its route chooses first, then
-// those that take its place if it refuses. `job` is the number that the executors know the job by,
-// `addresses` are not empty. FAILOVER and BUSYOVER ask in that order; SHARDING_BROADCAST calls all,
-// the shards in that order.
-std::vector<std::string> route(Route route, std::int64_t job,
+// those that take its place if it refuses. `job` is what CONSISTENT_HASH goes by: of one that
+// xxl-job knows, its number. `addresses` are not empty. FAILOVER and BUSYOVER ask in that order;
+// SHARDING_BROADCAST calls all, the shards in that order.
+std::vector<std::string> route(Route route, std::string_view job,
                                const std::vector<std::string>& addresses, RouteMemory& memory,
                                Random& random);
 

@@ -52,6 +52,7 @@ struct ChangeDefinition {
   std::optional<WallTime> expected_generated_through{};  // for generation, which must not repeat
   std::optional<Definition> to{};                        // empty: removed, its key freed
   DefinitionId scripts_to{};  // removed: whose its scripts' versions are now; 0: they go
+  DefinitionId routes_to{};   // removed: whose is now what its route remembers; 0: nobody's
   bool spec_changed = false;  // otherwise the stored spec stays as it is
   bool void_waiting = false;  // its occurrences that wait are deleted
   // The log row for those of them that were due by its end and had never been claimed: it gets

@@ -258,6 +258,13 @@ Result<Outcome> MemoryBatch::apply(const ChangeDefinition& change) {
       put(tables_.scripts, {change.id, version}, std::nullopt);
       if (change.scripts_to) put(tables_.scripts, {change.scripts_to, version}, std::move(script));
     }
+    const auto route = tables_.routes.find(change.id);
+    if (change.routes_to && route != tables_.routes.end()) {
+      RouteRow moved = route->second;
+      moved.definition = change.routes_to;
+      put(tables_.routes, change.id, std::nullopt);
+      put(tables_.routes, change.routes_to, std::move(moved));
+    }
   }
   Outcome outcome = done();
   const bool uncounts = change.to && change.uncounts_voided;

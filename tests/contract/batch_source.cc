@@ -303,6 +303,7 @@ void BatchSource::remove_definition(Operations& to) {
     add->definition.task_id = known.task_id;
     definitions_.push_back(add->definition);
     change.scripts_to = add->definition.id;
+    change.routes_to = add->definition.id;
     definitions_with_scripts_.insert(change.scripts_to);
   }
   to.push_back(std::move(change));

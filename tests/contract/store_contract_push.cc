@@ -77,6 +77,23 @@ TEST_P(StoreContract, KeepsWhatRoutesRemember) {
   EXPECT_THAT(routes(), ElementsAre(one));
 }
 
+TEST_P(StoreContract, WhatARouteRemembersGoesToTheDefinitionThatReplacesItsOwn) {
+  const Definition first = new_definition("nightly");
+  const Definition second = new_definition("nightly");
+  RouteRow memory{.definition = first.id, .group = group_, .memory = "3"};
+  committed({AddDefinition{.definition = first}, PutRoute{memory}});
+  const auto replaced = [&](std::int32_t version) {
+    return ChangeDefinition{
+        .id = first.id, .expected_version = version, .routes_to = second.id, .group = group_};
+  };
+  const auto routes = [this] { return ask<StartAnswer>(ReadStart{}).routes; };
+  committed({replaced(first.version + 1)});  // It is another one: nothing happens.
+  EXPECT_THAT(routes(), ElementsAre(memory));
+  committed({replaced(first.version), AddDefinition{.definition = second}});
+  memory.definition = second.id;
+  EXPECT_THAT(routes(), ElementsAre(memory));
+}
+
 TEST_P(StoreContract, KeepsResultsForOtherJobTrackers) {
   const ExecutorResult first{.id = 1, .log_id = 65, .code = 200, .message = "rows=14"};
   const ExecutorResult second{

@@ -29,6 +29,8 @@ constexpr std::string_view kDeleteKey =
     "DELETE FROM lts_task_id WHERE group_id = ? AND task_id = ? AND definition_id = ?";
 constexpr std::string_view kMoveScripts =
     "UPDATE lts_script SET definition_id = ? WHERE definition_id = ?";
+constexpr std::string_view kMoveRoute =
+    "UPDATE lts_push_route SET definition_id = ? WHERE definition_id = ?";
 constexpr std::string_view kSelectDue = "SELECT COUNT(*), MIN(trigger_time_us) FROM ";
 constexpr std::string_view kDueOfDefinition =
     " WHERE definition_id = ? AND trigger_time_us <= ? AND attempt = 0";
@@ -151,6 +153,10 @@ Result<bool> remove_definition(WriteContext& context, const ChangeDefinition& ch
                                       SqlValues{value_of(change.scripts_to), value_of(change.id)}));
     } else {
       CARILLON_TRY(delete_definition(context, kScriptTable, change.id));
+    }
+    if (change.routes_to) {
+      CARILLON_TRY(context.db.execute(kMoveRoute,
+                                      SqlValues{value_of(change.routes_to), value_of(change.id)}));
     }
     return true;
   }

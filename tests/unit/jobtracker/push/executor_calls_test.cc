@@ -37,6 +37,28 @@ INSTANTIATE_TEST_SUITE_P(
         R"("handleCode":500,"handleMsg":"There are tasks running"}])",
         R"({"code":500,"msg":"There is already have a same job is running."})"));
 
+TEST(ExecutorJob, IsTheNumberThatAJobHasUnderXxlJob) {
+  EXPECT_EQ(xxl_number("xxl-17"), 17);
+  EXPECT_EQ(xxl_number("xxl-2147483647"), 2147483647);
+  for (const char* task_id : {"xxl-2147483648", "xxl-0", "xxl--1", "xxl-017", "xxl-17a", "xxl-",
+                              "xxl-+1", "old-17", "17", ""}) {
+    EXPECT_EQ(xxl_number(task_id), 0) << task_id;
+  }
+  EXPECT_EQ(executor_job(DefinitionId{3}, "xxl-17", JobId{5}), 17);
+}
+
+TEST(ExecutorJob, OfAnotherJobIsNoneThatXxlJobGives) {
+  EXPECT_EQ(executor_job(DefinitionId{17}, "orders", JobId{5}), (1 << 29) + 17);
+  const std::int64_t highest = executor_job(DefinitionId{INT32_MAX}, "orders", JobId{5});
+  EXPECT_GE(highest, 1 << 29);
+  EXPECT_LT(highest, 1 << 30);
+  for (std::int64_t id = 1; id < 1000; ++id) {
+    const std::int64_t number = executor_job(DefinitionId{}, "xxl-17", JobId{id});
+    EXPECT_GE(number, 1 << 30);
+    EXPECT_LE(number, INT32_MAX);
+  }
+}
+
 TEST(RunVerdict, IsARefusalForAnyOtherReasonThoughTheJobDiscards) {
   for (const char* body : {R"({"code":500,"msg":"job handler [echo] not found."})",
                            R"({"code":500})", R"([{"logId":1,"handleCode":500}])", "[]", "[7",

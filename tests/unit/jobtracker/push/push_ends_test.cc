@@ -339,7 +339,7 @@ TEST(Push, NobodyIsCalledUnaskedWhenTheChosenOneRefuses) {
   JobSpec job = pushed("orders", Route::kBusyover);
   job.schedule = {.kind = ScheduleKind::kManual};
   test.submit(job);
-  two.running[1] = {.call = {.job_id = test.bundle.definition("orders")->id.value}};
+  two.running[1] = {.call = {.job_id = (1 << 29) + test.bundle.definition("orders")->id.value}};
   const auto trigger = [&] {
     test.bundle.act({.verb = wire::Verb::kTrigger, .group = "app", .task_id = "orders"});
     test.bundle.run_for(seconds{1});
@@ -694,7 +694,7 @@ TEST(Push, ATriggerMayNameTheExecutor) {
   EXPECT_EQ(test.bundle.log("orders")[0].node, kTwo);
   EXPECT_EQ(test.bundle.executors.at(kTwo).calls[0].param, "day=2");
   EXPECT_EQ(test.bundle.executors.at(kTwo).calls[0].job_id,
-            test.bundle.definition("orders")->id.value);
+            (1 << 29) + test.bundle.definition("orders")->id.value);
 }
 
 }  // namespace

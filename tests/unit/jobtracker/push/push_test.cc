@@ -106,7 +106,7 @@ TEST(Push, AJobWaitsUntilAnExecutorRegistersAndIsCalledAtOnce) {
   EXPECT_TRUE(test.has_ended("orders", seconds{1}));
 }
 
-TEST(Push, ADefinitionIsCalledAtEachFireUnderItsOwnNumber) {
+TEST(Push, ADefinitionIsCalledAtEachFireUnderANumberAboveThoseOfXxlJob) {
   Pushed test;
   auto& one = test.executor(kOne);
   test.keep_registering(kOne);
@@ -116,7 +116,7 @@ TEST(Push, ADefinitionIsCalledAtEachFireUnderItsOwnNumber) {
   test.bundle.run_for(seconds{60});
   EXPECT_NEAR(static_cast<double>(one.calls.size()), 60, 1);
   for (const auto& call : one.calls)
-    EXPECT_EQ(call.job_id, test.bundle.definition("orders")->id.value);
+    EXPECT_EQ(call.job_id, (1 << 29) + test.bundle.definition("orders")->id.value);
   for (const auto& entry : test.bundle.log("orders")) EXPECT_EQ(entry.state, LogState::kSucceeded);
 }
 

@@ -19,7 +19,7 @@ struct Routed {
 
   std::vector<std::string> order(Route way, const std::vector<std::string>& addresses = kAllThree,
                                  std::int64_t job = 1) {
-    return route(way, job, addresses, memory, random);
+    return route(way, std::to_string(job), addresses, memory, random);
   }
   std::string first(Route way, const std::vector<std::string>& addresses = kAllThree,
                     std::int64_t job = 1) {
