@@ -66,15 +66,7 @@ void Management::add(const ManageJob& call, OnManaged done) {
   if (!spec.ok()) return done(spec.error());
   const std::string number = std::to_string(free_number());
   spec.value().task_id = kPrefix + number;
-  submit(std::move(spec).value(),
-         [this, number, done = std::move(done)](Result<wire::SubmitAnswer> answer) mutable {
-           if (!answer.ok()) return done(answer.error());
-           act({.request = next_number(),
-                .verb = wire::Verb::kSuspend,
-                .group = answer.value().group,
-                .task_id = answer.value().task_id},
-               number, std::move(done));
-         });
+  submit(std::move(spec).value(), true, number, std::move(done));
 }
 
 std::int64_t Management::free_number() {
@@ -91,10 +83,7 @@ void Management::update(const ManageJob& call, const ActiveDefinition& definitio
   spec.value().task_id = definition.row.task_id;
   spec.value().replace_on_exist = true;
   // One that is stopped stays so.
-  submit(std::move(spec).value(),
-         [done = std::move(done)](const Result<wire::SubmitAnswer>& answer) mutable {
-           done(answer.ok() ? Result<std::string>{std::string{}} : answer.error());
-         });
+  submit(std::move(spec).value(), false, "", std::move(done));
 }
 
 Result<const ActiveDefinition*> Management::find(const ManageJob& call) {
@@ -107,17 +96,17 @@ Result<const ActiveDefinition*> Management::find(const ManageJob& call) {
   return definition;
 }
 
-void Management::submit(JobSpec spec, std::function<void(Result<wire::SubmitAnswer>)> on_answer) {
-  wire::Submit message{.request = next_number()};
+void Management::submit(JobSpec spec, bool suspended, std::string text, OnManaged done) {
+  wire::Submit message{.request = next_number(), .suspended = suspended};
   message.jobs.push_back(std::move(spec));
-  ask(std::move(message), [on_answer = std::move(on_answer)](const wire::Message& answer) {
-    const auto* submitted = std::get_if<wire::Submitted>(&answer);
-    if (submitted == nullptr || submitted->answers.empty()) return on_answer(refusal_in(answer));
-    const wire::SubmitAnswer& one = submitted->answers.front();
-    if (one.status != wire::SubmitStatus::kAccepted)
-      return on_answer(Error{ErrorCode::kInvalidArgument, one.reason});
-    on_answer(one);
-  });
+  ask(std::move(message),
+      [text = std::move(text), done = std::move(done)](const wire::Message& answer) {
+        const auto* submitted = std::get_if<wire::Submitted>(&answer);
+        if (submitted == nullptr || submitted->answers.empty()) return done(refusal_in(answer));
+        const wire::SubmitAnswer& one = submitted->answers.front();
+        if (one.status == wire::SubmitStatus::kAccepted) return done(text);
+        done(Error{ErrorCode::kInvalidArgument, one.reason});
+      });
 }
 
 void Management::act(wire::Act message, std::string text, OnManaged done) {

@@ -35,7 +35,7 @@ class Management {
 
   void add(const ManageJob& call, OnManaged done);
   void update(const ManageJob& call, const ActiveDefinition& definition, OnManaged done);
-  void submit(JobSpec spec, std::function<void(Result<wire::SubmitAnswer>)> on_answer);
+  void submit(JobSpec spec, bool suspended, std::string text, OnManaged done);
   void act(wire::Act message, std::string text, OnManaged done);
   std::int64_t free_number();
   Result<const ActiveDefinition*> find(const ManageJob& call);

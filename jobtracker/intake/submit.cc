@@ -31,6 +31,7 @@ struct SubmitIntake::Pending {
   std::size_t bytes = 0;  // held until its operations are posted
   wire::RequestNumber request{};
   std::vector<JobSpec> jobs{};
+  bool is_suspended = false;
   wire::Submitted reply{};
   std::vector<Operation> operations{};
   std::vector<std::size_t> answer_of{};                          // operation -> answer
@@ -59,6 +60,10 @@ struct SubmitIntake::Pending {
     if (found == replaced.end() || !found->second.from.suspended) return DefinitionState::kActive;
     return is_quarantined(found->second.from) ? DefinitionState::kQuarantined
                                               : DefinitionState::kSuspended;
+  }
+  // How the job begins, whose predecessor is held so.
+  DefinitionState hold_after(DefinitionState before) const {
+    return is_suspended && !is_held(before) ? DefinitionState::kSuspended : before;
   }
   const char* remedy_of_taken(std::size_t index) const {
     if (!replacing.contains(index)) return "(cancel it, or submit with replace_on_exist)";
@@ -107,6 +112,7 @@ void SubmitIntake::submit(const Asker& asker, wire::Submit message, std::size_t 
   batcher_.hold(bytes);
   pending->request = message.request;
   pending->jobs = std::move(message.jobs);
+  pending->is_suspended = message.suspended;
   prepare(pending);
 }
 
@@ -378,9 +384,10 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
   }
   answer.task_id = spec.task_id;
   answer.tz = spec.schedule.tz;
-  const DefinitionState hold =
+  const DefinitionState replaced =
       pending.hold_of_replaced(index, catalog_.definition(place, spec.task_id));
-  answer.warning = warning_for(spec, place, hold, pending.foreign_children);
+  answer.warning = warning_for(spec, place, replaced, pending.foreign_children);
+  const DefinitionState hold = pending.hold_after(replaced);
   const bool is_one_shot =
       spec.schedule.kind == ScheduleKind::kNow || spec.schedule.kind == ScheduleKind::kAt;
   if (is_one_shot) {
@@ -429,8 +436,8 @@ bool SubmitIntake::add_definition(Pending& pending, std::size_t index) {
     return false;
   }
   if (has_children) pending.with_children.push_back(index);
-  const DefinitionState hold =
-      pending.hold_of_replaced(index, catalog_.definition(part, answer.task_id));
+  const DefinitionState hold = pending.hold_after(
+      pending.hold_of_replaced(index, catalog_.definition(part, answer.task_id)));
   if (is_held(hold)) hold_back(planned.value().operation, hold);
   AddDefinition operation = planned.value().operation;
   if (operation.first) answer.job_id = operation.first->id;  // A manual job has none yet.

@@ -42,7 +42,8 @@ template <>
 struct Layout<Submit> {
   static constexpr std::string_view kName = "Submit";
   static constexpr std::tuple kSlots{slot("request", &Submit::request),
-                                     slot("jobs", &Submit::jobs, kSubmitJobsMax)};
+                                     slot("jobs", &Submit::jobs, kSubmitJobsMax),
+                                     slot("suspended", &Submit::suspended)};
 };
 
 template <>

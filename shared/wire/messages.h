@@ -48,6 +48,7 @@ inline constexpr std::int64_t kRequestWindow = 16;
 struct Submit {
   RequestNumber request{};
   std::vector<JobSpec> jobs{};
+  bool suspended = false;  // from the beginning: they run when somebody resumes them
 };
 
 enum class SubmitStatus : int { kAccepted = 0, kDuplicate = 1, kRejected = 2, kStored = 3 };

@@ -1,0 +1,65 @@
+#include <optional>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/jobtracker/push/push_bundle.h"
+
+// What executors want done with the jobs of their app.
+namespace carillon::jobtracker {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::IsEmpty;
+
+ManageJob each_second() {
+  ManageJob call{.verb = ManageJob::Verb::kAdd, .app_name = "app"};
+  call.job.name = "orders";
+  call.job.author = "ann";
+  call.job.schedule_type = "CRON";
+  call.job.schedule_conf = "* * * * * ?";
+  call.job.handler = "importOrders";
+  call.job.glue_type = "BEAN";
+  return call;
+}
+
+// The text of its success, or of its refusal.
+std::string manage(Pushed& test, const ManageJob& call) {
+  std::optional<std::string> answer;
+  test.bundle.tracker().manage(call, [&](const Result<std::string>& result) {
+    answer = result.ok() ? result.value() : result.error().message;
+  });
+  EXPECT_TRUE(test.bundle.run_until([&] { return answer.has_value(); }));
+  return answer.value_or("no answer");
+}
+
+TEST(Management, AJobThatIsAddedIsStoppedFromTheBeginning) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  test.bundle.lane().work_time = [] { return milliseconds{700}; };
+  test.bundle.tracker().manage(each_second(), [](const Result<std::string>&) {});
+  bool is_stored = false;
+  for (int i = 0; i < 100; ++i) {
+    test.bundle.run_for(milliseconds{50});
+    const Definition* definition = test.bundle.definition("xxl-1");
+    if (definition == nullptr) continue;
+    is_stored = true;
+    EXPECT_EQ(definition->state, DefinitionState::kSuspended) << i;
+    EXPECT_THAT(test.bundle.waiting("xxl-1"), IsEmpty()) << i;
+  }
+  EXPECT_TRUE(is_stored);
+  EXPECT_THAT(one.calls, IsEmpty());
+
+  test.bundle.lane().work_time = [] { return milliseconds{1}; };
+  ManageJob start = each_second();
+  start.verb = ManageJob::Verb::kStart;
+  start.job.id = 1;
+  EXPECT_EQ(manage(test, start), "");
+  test.bundle.run_for(seconds{10});
+  EXPECT_NEAR(static_cast<double>(one.calls.size()), 10, 1);
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker
