@@ -25,7 +25,11 @@ std::vector<std::string> ExecutorChoice::all_for(const PushedJob& job) const {
   if (job.push.addresses.empty()) return executors_.addresses(job.group);
   std::vector<std::string> addresses;
   for (const std::string& address : job.push.addresses) {
-    if (executors_.find(job.group, address) != nullptr) addresses.push_back(address);
+    const ExecutorRow* found = executors_.find(job.group, address);
+    if (found == nullptr) continue;
+    const bool is_new =
+        std::find(addresses.begin(), addresses.end(), found->address) == addresses.end();
+    if (is_new) addresses.push_back(found->address);
   }
   return addresses;
 }

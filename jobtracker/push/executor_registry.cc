@@ -20,6 +20,17 @@ Status check(const ExecutorRegistration& registration) {
   return check_address(registration.address);
 }
 
+// As each is spelled first.
+std::vector<std::string> each_once(const std::vector<std::string>& addresses) {
+  std::vector<std::string> once;
+  std::set<std::string> known;
+  for (const std::string& address : addresses) {
+    if (known.contains(other_spelling(address)) || !known.insert(address).second) continue;
+    once.push_back(address);
+  }
+  return once;
+}
+
 }  // namespace
 
 ExecutorRegistry::ExecutorRegistry(
@@ -57,8 +68,7 @@ void ExecutorRegistry::take(ExecutorRegistration registration, OnStored done) {
     if (registration.removes) {
       // Who is listed by hand stays on the list.
       if (known == nullptr || known->is_manual) return done({});
-      batcher_.post(Urgency::kRequest,
-                    RemoveExecutor{.group = group, .address = registration.address},
+      batcher_.post(Urgency::kRequest, RemoveExecutor{.group = group, .address = known->address},
                     [this, done = std::move(done)](Operation& operation, const Outcome&,
                                                    const Error* refused) {
                       if (refused != nullptr) return done(*refused);
@@ -82,15 +92,17 @@ void ExecutorRegistry::take(ExecutorRegistration registration, OnStored done) {
       // Those in service have room at any time: overload must not take them out of it.
       if (Status room = batcher_.check_room(); !room.ok()) return done(std::move(room));
     }
-    ExecutorRow row = known != nullptr ? *known : ExecutorRow{.group = group};
-    row.address = std::move(registration.address);
+    ExecutorRow row = known != nullptr
+                          ? *known
+                          : ExecutorRow{.group = group, .address = std::move(registration.address)};
     row.registered_at = clock_.now();
     store(std::move(row), !executors_.has(group), std::move(done));
   });
 }
 
-void ExecutorRegistry::add(GroupId group, const std::vector<std::string>& addresses,
+void ExecutorRegistry::add(GroupId group, const std::vector<std::string>& list,
                            std::optional<std::string> token, OnStored done) {
+  const std::vector<std::string> addresses = each_once(list);
   std::vector<Operation> operations;
   operations.emplace_back(PutExecutorGroup{
       {.group = group, .token = std::move(token).value_or(executors_.token(group))}});
@@ -108,7 +120,8 @@ void ExecutorRegistry::add(GroupId group, const std::vector<std::string>& addres
   std::int32_t place = 0;
   for (const std::string& address : addresses) {
     const ExecutorRow* known = executors_.find(group, address);
-    ExecutorRow row = known != nullptr ? *known : ExecutorRow{.group = group, .address = address};
+    ExecutorRow row = known != nullptr ? *known : ExecutorRow{.group = group};
+    row.address = address;
     row.is_manual = true;
     row.place = ++place;
     operations.emplace_back(PutExecutor{std::move(row)});

@@ -44,8 +44,8 @@ class ExecutorRegistry {
   void take(ExecutorRegistration registration, OnStored done);
   // By hand: these, in this order, and no others, whoever registers; no address: who registers. The
   // token goes with every call; none: the one that went so far.
-  void add(GroupId group, const std::vector<std::string>& addresses,
-           std::optional<std::string> token, OnStored done);
+  void add(GroupId group, const std::vector<std::string>& list, std::optional<std::string> token,
+           OnStored done);
   // The group is one of executors no more, until one registers again.
   void remove_group(GroupId group, OnStored done);
   // What was seen of it: whether it takes calls at /trigger, or that it has called itself busy.

@@ -17,6 +17,16 @@ namespace carillon::jobtracker {
 constexpr SessionId push_session(GroupId group) { return SessionId{-group.value}; }
 constexpr bool is_push_session(SessionId session) { return session.value < 0; }
 
+// "http://10.0.0.1:9999" of "http://10.0.0.1:9999/", and the other way round.
+inline std::string other_spelling(std::string address) {
+  if (address.ends_with('/')) {
+    address.pop_back();
+  } else {
+    address += '/';
+  }
+  return address;
+}
+
 // The executor groups, and the executors that are in service, as the store has them.
 // Thread: the loop.
 class Executors {
@@ -67,9 +77,11 @@ class Executors {
     for (auto& [place, address] : places) addresses.push_back(std::move(address));
     return addresses;
   }
+  // The one with that address, a stroke at its end or none: they name the same executor.
   const ExecutorRow* find(GroupId group, const std::string& address) const {
     const Members& all = members(group);
-    const auto found = all.find(address);
+    auto found = all.find(address);
+    if (found == all.end()) found = all.find(other_spelling(address));
     return found == all.end() ? nullptr : &found->second;
   }
   std::string token(GroupId group) const {

@@ -1,5 +1,9 @@
 #include "jobtracker/push/executor_registry.h"
 
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/unit/jobtracker/push/push_bundle.h"
@@ -9,6 +13,8 @@ namespace carillon::jobtracker {
 namespace {
 
 using std::chrono::seconds;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 TEST(ExecutorRegistry, WhoIsListedByHandStaysListedThoughItSaysThatItGoes) {
   Pushed test;
@@ -20,6 +26,47 @@ TEST(ExecutorRegistry, WhoIsListedByHandStaysListedThoughItSaysThatItGoes) {
   test.submit(pushed("orders"));
   ASSERT_TRUE(test.has_ended("orders"));
   EXPECT_EQ(test.bundle.log("orders")[0].node, kOne);
+}
+
+const std::string kOneWithoutStroke = kOne.substr(0, kOne.size() - 1);
+
+wire::Message list(Pushed& test, const std::vector<std::string>& addresses) {
+  wire::Act act{.verb = wire::Verb::kAddExecutors, .group = "app"};
+  act.addresses = addresses;
+  return test.bundle.act(std::move(act));
+}
+
+TEST(ExecutorRegistry, AStrokeAtTheEndOfAnAddressMakesNoOtherExecutor) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  ASSERT_TRUE(test.register_at(kOneWithoutStroke).ok());
+  EXPECT_THAT(test.bundle.tables().executors, SizeIs(1));
+  JobSpec job = pushed("orders", Route::kShardingBroadcast);
+  job.push.addresses = {kOneWithoutStroke, kOne};
+  test.submit(job);
+  ASSERT_TRUE(test.has_ended("orders"));
+  ASSERT_THAT(one.calls, SizeIs(1));
+  EXPECT_EQ(one.calls[0].shard_total, 1);
+  EXPECT_EQ(test.bundle.log("orders")[0].state, LogState::kSucceeded);
+
+  ASSERT_TRUE(test.register_at(kOneWithoutStroke, true).ok());
+  EXPECT_THAT(test.bundle.tables().executors, IsEmpty());
+}
+
+TEST(ExecutorRegistry, AListIsSpelledAsItWasGivenAndKnowsWhoRegistersOtherwise) {
+  Pushed test;
+  test.executor(kOne);
+  ASSERT_TRUE(std::holds_alternative<wire::Acted>(list(test, {kOneWithoutStroke, kOne})));
+  const auto& rows = test.bundle.tables().executors;
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(rows.begin()->second.address, kOneWithoutStroke);
+  EXPECT_EQ(rows.begin()->second.place, 1);
+  ASSERT_TRUE(test.register_at(kOne).ok());
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_TRUE(rows.begin()->second.is_manual);
+  test.submit(pushed("orders"));
+  ASSERT_TRUE(test.has_ended("orders"));
+  EXPECT_EQ(test.bundle.log("orders")[0].node, kOneWithoutStroke);
 }
 
 TEST(ExecutorRegistry, KnowsWhatAnotherJobTrackerWasTold) {
