@@ -1,18 +1,17 @@
 #include "jobtracker/management.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
-#include "jobtracker/push/executor_calls.h"
 #include "jobtracker/push/managed_spec.h"
+#include "jobtracker/state/xxl_number.h"
 
 namespace carillon::jobtracker {
 namespace {
 
 // No connection has this name: those of ZeroMQ that begin with 0 have five bytes.
 const std::string kPeer{"\0management", 11};
-// As `jobclient import xxl-job` names the jobs of an xxl-job admin.
-constexpr const char* kPrefix = "xxl-";
 // Requests of one client that may be unanswered at a time.
 constexpr std::size_t kAskedMax = wire::kRequestWindow;
 
@@ -64,17 +63,22 @@ void Management::take(const ManageJob& call, OnManaged done) {
 void Management::add(const ManageJob& call, OnManaged done) {
   Result<JobSpec> spec = managed_spec(call.job, call.app_name);
   if (!spec.ok()) return done(spec.error());
-  const std::string number = std::to_string(free_number());
-  spec.value().task_id = kPrefix + number;
+  const Result<std::int32_t> free = free_number();
+  if (!free.ok()) return done(free.error());
+  const std::string number = std::to_string(free.value());
+  spec.value().task_id = std::string{kXxlPrefix} + number;
   submit(std::move(spec).value(), true, number, std::move(done));
 }
 
-std::int64_t Management::free_number() {
-  std::int64_t highest = last_number_;  // It may be on its way into the store.
-  for (const auto& [id, definition] : catalog_.definitions()) {
-    highest = std::max(highest, std::int64_t{xxl_number(definition->row.task_id)});
-  }
-  return last_number_ = highest + 1;
+// None that was given in this session, or a job has.
+Result<std::int32_t> Management::free_number() {
+  last_number_ = std::max(last_number_, catalog_.xxl_number_high());
+  if (last_number_ == std::numeric_limits<std::int32_t>::max())
+    return Error{ErrorCode::kLimit,
+                 "task " + std::string{kXxlPrefix} + std::to_string(last_number_) +
+                     " has the highest number that executors know: submit the job with jobclient, "
+                     "under a task id of its own"};
+  return ++last_number_;
 }
 
 void Management::update(const ManageJob& call, const ActiveDefinition& definition, OnManaged done) {
@@ -90,7 +94,7 @@ Result<const ActiveDefinition*> Management::find(const ManageJob& call) {
   const std::string number = std::to_string(call.job.id);
   const Group* group = catalog_.group(call.app_name);
   const ActiveDefinition* definition =
-      group == nullptr ? nullptr : catalog_.definition(group->id, kPrefix + number);
+      group == nullptr ? nullptr : catalog_.definition(group->id, std::string{kXxlPrefix} + number);
   if (definition == nullptr)
     return Error{ErrorCode::kNotFound, "job " + number + " of " + call.app_name + " is not there"};
   return definition;

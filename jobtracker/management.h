@@ -37,7 +37,7 @@ class Management {
   void update(const ManageJob& call, const ActiveDefinition& definition, OnManaged done);
   void submit(JobSpec spec, bool suspended, std::string text, OnManaged done);
   void act(wire::Act message, std::string text, OnManaged done);
-  std::int64_t free_number();
+  Result<std::int32_t> free_number();
   Result<const ActiveDefinition*> find(const ManageJob& call);
   void ask(wire::Message message, OnAnswer on_answer);
   wire::RequestNumber next_number() { return {.client = client_, .sequence = ++sequence_}; }
@@ -46,7 +46,7 @@ class Management {
   const std::int64_t client_;
   const std::function<void(const Asker&, wire::Message)> route_;
   std::int64_t sequence_ = 0;
-  std::int64_t last_number_ = 0;  // of a job that was added
+  std::int32_t last_number_ = 0;  // that was given to a job
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, OnAnswer> asked_;
 };

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <optional>
 #include <utility>
 
 #include "jobtracker/state/id_source.h"
+#include "jobtracker/state/xxl_number.h"
 #include "jobtracker/store/partitions.h"
 #include "shared/job/run_words.h"
 #include "shared/wire/xxl/read.h"
@@ -18,8 +18,6 @@ namespace {
 using wire::xxl::BlockStrategy;
 
 constexpr std::int64_t kLogIdsAMillisecond = 64;
-// As `jobclient import xxl-job` names the jobs of an xxl-job admin.
-constexpr std::string_view kNumbered = "xxl-";
 // Executors take numbers up to twice the second.
 constexpr std::int64_t kDefinitionsFrom = 1 << 29;
 constexpr std::int64_t kOneShotsFrom = 1 << 30;
@@ -70,16 +68,6 @@ RunVerdict refusal(std::string message, Block block) {
 }
 
 }  // namespace
-
-std::int32_t xxl_number(std::string_view task_id) {
-  if (!task_id.starts_with(kNumbered)) return 0;
-  task_id.remove_prefix(kNumbered.size());
-  std::int32_t number = 0;
-  const char* const end = task_id.data() + task_id.size();
-  const auto parsed = std::from_chars(task_id.data(), end, number);
-  const bool is_plain = parsed.ec == std::errc{} && parsed.ptr == end && number > 0;
-  return is_plain && task_id.front() != '0' ? number : 0;
-}
 
 std::int64_t executor_job(DefinitionId definition, std::string_view task_id, JobId job) {
   if (!definition) {

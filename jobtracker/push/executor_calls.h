@@ -12,9 +12,6 @@
 // What is said to executors, and what their answers mean. Pure functions.
 namespace carillon::jobtracker {
 
-// The number that a job has, or had, under xxl-job: 17 of the task "xxl-17". 0: it has none.
-std::int32_t xxl_number(std::string_view task_id);
-
 // The number by which executors know a job: that of xxl-job; of another definition, its own above
 // all that xxl-job gives; of a one-shot job, one above those that hardly another job has.
 std::int64_t executor_job(DefinitionId definition, std::string_view task_id, JobId job);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "jobtracker/push/executor_calls.h"
+#include "jobtracker/state/xxl_number.h"
 
 namespace carillon::jobtracker {
 namespace {

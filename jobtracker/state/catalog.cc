@@ -1,5 +1,8 @@
 #include "jobtracker/state/catalog.h"
 
+#include <algorithm>
+
+#include "jobtracker/state/xxl_number.h"
 #include "jobtracker/store/names.h"
 #include "jobtracker/store/partitions.h"
 #include "shared/base/assert.h"
@@ -71,6 +74,7 @@ void Catalog::mark_served(GroupId id, bool served) {
 
 ActiveDefinition& Catalog::put_definition(Definition row, JobSpec spec, CompiledSchedule schedule) {
   const DefinitionId id = row.id;
+  xxl_number_high_ = std::max(xxl_number_high_, xxl_number(row.task_id));
   definitions_by_task_[{row.group, row.task_id}] = id;
   auto& place = definitions_[id];
   place = std::make_unique<ActiveDefinition>(ActiveDefinition{

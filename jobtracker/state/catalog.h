@@ -102,6 +102,9 @@ class Catalog {
   // As it was submitted, also of a run that was triggered by hand and so stands before all others.
   int own_priority(const WaitingJob& job) const;
 
+  // No job that was defined in this session had a higher number under xxl-job.
+  std::int32_t xxl_number_high() const { return xxl_number_high_; }
+
   DefinitionId next_definition_id();
   // After a restart: ids up to here were given, and are not given again. `number`: of the session,
   // where others work on the store too; its ids are every 64th.
@@ -121,6 +124,7 @@ class Catalog {
   std::unordered_map<DefinitionId, ActiveDefinition*> definitions_by_id_;  // looked up all the time
   std::map<std::pair<GroupId, std::string>, DefinitionId> definitions_by_task_;
   std::map<std::pair<GroupId, std::string>, std::set<JobId>> outliving_;
+  std::int32_t xxl_number_high_ = 0;
   std::int32_t definition_high_ = 0;
   std::optional<std::int32_t> number_{};
 };

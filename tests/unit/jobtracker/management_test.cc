@@ -61,5 +61,36 @@ TEST(Management, AJobThatIsAddedIsStoppedFromTheBeginning) {
   EXPECT_NEAR(static_cast<double>(one.calls.size()), 10, 1);
 }
 
+TEST(Management, ANumberIsNotGivenAgainWhenItsJobIsGone) {
+  Pushed test;
+  test.bundle.restart_after(seconds{1});  // So that the test's client has another number.
+  test.bundle.run_for(seconds{1});
+  test.executor(kOne);
+  JobSpec imported = pushed("xxl-40");
+  imported.schedule = {.kind = ScheduleKind::kManual};
+  test.submit(imported);
+  EXPECT_EQ(manage(test, each_second()), "41");
+  for (const std::string task : {"xxl-40", "xxl-41"})
+    test.bundle.act({.verb = wire::Verb::kCancel, .group = "app", .task_id = task});
+  ASSERT_THAT(test.bundle.tables().definitions, IsEmpty());
+  EXPECT_EQ(manage(test, each_second()), "42");
+}
+
+TEST(Management, AJobForWhichThereIsNoNumberLeftIsRefused) {
+  Pushed test;
+  test.bundle.restart_after(seconds{1});  // So that the test's client has another number.
+  test.bundle.run_for(seconds{1});
+  test.executor(kOne);
+  for (const std::string task : {"xxl-2147483646", "xxl-2147483648"}) {
+    JobSpec imported = pushed(task);
+    imported.schedule = {.kind = ScheduleKind::kManual};
+    test.submit(imported);
+  }
+  EXPECT_EQ(manage(test, each_second()), "2147483647");
+  EXPECT_EQ(manage(test, each_second()),
+            "task xxl-2147483647 has the highest number that executors know: submit the job with "
+            "jobclient, under a task id of its own");
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker

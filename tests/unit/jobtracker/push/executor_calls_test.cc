@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "jobtracker/state/id_source.h"
+#include "jobtracker/state/xxl_number.h"
 #include "jobtracker/store/partitions.h"
 
 namespace carillon::jobtracker {
