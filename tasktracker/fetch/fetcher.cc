@@ -80,10 +80,12 @@ void Fetcher::on_refused(SteadyTime now) {
 
 Status Fetcher::on_hand_out(wire::HandOut& hand_out, SteadyTime now) {
   if (hand_out.tracker_session != tracker_session_) {
-    // Nor does it say anything of the credit that the other one has.
+    // Nor does it say anything of the credit that the other one has. If it is not late, then that
+    // session took a registration whose answer did not come here.
+    if (now > registered_at_ + lease_) on_unknown_session();
     counts_.refused += hand_out.jobs.size();
     hand_out.jobs.clear();
-    return Error{ErrorCode::kConflict, "it is of an earlier session of the job tracker"};
+    return Error{ErrorCode::kConflict, "it is of another session of the job tracker"};
   }
   if (hand_out.number <= handout_seen_) {
     counts_.duplicates += hand_out.jobs.size();

@@ -241,6 +241,18 @@ TEST(Fetcher, RefusesAHandOutOfAnEarlierSessionOfTheTrackerHoweverYoungItsPull) 
   EXPECT_THAT(b.hand_out(1, 2, {id(1, 2)}, 101), SizeIs(1));
 }
 
+// A session may have taken a registration that was sent to the one before.
+TEST(Fetcher, RegistersAgainWhenAnotherSessionOfTheTrackerGoesOnHandingOut) {
+  FetcherBundle b;
+  b.start();
+  EXPECT_THAT(b.hand_out(1, 1, {id(1)}, 101), IsEmpty());
+  b.clock.advance(seconds{4});
+  EXPECT_THAT(b.hand_out(2, 1, {id(1, 2)}, 101), IsEmpty());
+  (void)b.take_one<wire::Register>();
+  b.fetcher.on_registered(registered(101), b.now());
+  EXPECT_THAT(b.hand_out(3, b.take_pull().number, {id(1, 3)}, 101), SizeIs(1));
+}
+
 TEST(Fetcher, PassesOverAnAttemptThatItHolds) {
   FetcherBundle b;
   b.start();
