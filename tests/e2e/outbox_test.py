@@ -220,12 +220,13 @@ class Reports(E2eTest):
 
     def check_each_ran_once(self, cluster, tasks, node):
         wait_for("all to end", cluster.is_idle)
-        self.assertEqual(sorted((run.task_id, run.attempt) for run in accounts.notes(self.notes)),
-                         [(task, 1) for task in tasks])
+        # On a busy machine a job may have been given back before it began.
+        runs = sorted((run.task_id, run.attempt) for run in accounts.notes(self.notes))
+        self.assertEqual([task for task, _ in runs], tasks)
         rows = [row for row in cluster.history() if row["task_id"] in tasks]
         self.assertEqual(sorted((row["task_id"], row["attempt"], row["state"], row["node"])
                                 for row in rows),
-                         [(task, 1, "succeeded", node) for task in tasks])
+                         [(*run, "succeeded", node) for run in runs])
         for task in tasks:
             self.assertEqual(cluster.client("logs", task).out, f"end of {task}\n")
 
