@@ -147,7 +147,7 @@ void JobTracker::on_pull(const Asker& asker, const wire::Pull& message) {
   const bool is_newest = worker->take_pull(message);
   if (is_newest) worker->peer = asker.peer;  // It came over the connection that stands.
   if (is_first) dispatcher_.send_held(worker->session);
-  worker->forget_unseen(clock_.steady_now() - 2 * config_.recovery.lease);
+  worker->forget_unseen(clock_.steady_now() - 2 * config_.recovery.lease, message.answered);
   // What it asks for counts, but it gets no lease.
   if (may_be_fenced()) return answer(asker, wire::ErrorReply{unproven_error()});
   answer(asker, wire::Pulled{.number = message.number});

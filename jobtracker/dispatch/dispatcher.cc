@@ -302,12 +302,19 @@ void Dispatcher::give_up(Executing& entry) {
 void Dispatcher::keep_until_due(Executing& entry) {
   entry.phase = Phase::kHeld;
   const WaitingJob& job = entry.row.job;
-  const WallTime due = due_time(job);
-  if (due <= clock_.now()) return make_ready(entry);
-  executor_.post_at(clock_.steady_at(due), [this, id = job.id, attempt = job.attempt] {
+  if (may_go(job)) return make_ready(entry);
+  executor_.post_at(clock_.steady_at(due_time(job)), [this, id = job.id, attempt = job.attempt] {
     Executing* held = executing_.find(id, attempt);
     if (held != nullptr && held->phase == Phase::kHeld) make_ready(*held);
   });
+}
+
+// Its time has come; or the clock was set back since it was claimed, and it would keep a thread
+// until that time comes again.
+bool Dispatcher::may_go(const WaitingJob& job) const {
+  const WallTime now = clock_.now();
+  const WallTime due = due_time(job);
+  return due <= now || due > now + std::max(config_.claim_ahead, config_.push_claim_ahead);
 }
 
 // Nobody has seen it yet, and nothing that has waited longer may be passed over.
@@ -342,8 +349,8 @@ void Dispatcher::send_held(SessionId session) {
   std::vector<JobId>& ready = ready_[session];
   for (const JobId id : executing_.of_session(session)) {
     const Executing* entry = executing_.find(id);
-    const bool is_due = due_time(entry->row.job) <= clock_.now();  // otherwise its timer runs
-    if (entry->phase == Phase::kHeld && is_due &&
+    // Otherwise its timer runs.
+    if (entry->phase == Phase::kHeld && may_go(entry->row.job) &&
         std::find(ready.begin(), ready.end(), id) == ready.end())
       ready.push_back(id);
   }

@@ -119,6 +119,7 @@ class Dispatcher final : public JobSink {
   ExecutingJob reserve(WaitingJob job, Worker& worker, WallTime now);
   void on_claimed(Claim& claim, const Outcome& outcome, const Error* refused);
   void keep_until_due(Executing& entry);
+  bool may_go(const WaitingJob& job) const;
   void give_up(Executing& entry);
   void make_ready(Executing& entry);
   void send_ready();

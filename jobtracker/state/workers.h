@@ -17,6 +17,7 @@ namespace carillon::jobtracker {
 
 struct UnseenHandOut {
   std::int32_t jobs = 0;
+  std::int64_t pull = 0;  // the newest when it was sent
   SteadyTime sent_at{};
 };
 
@@ -65,14 +66,18 @@ struct Worker {
     pull = 0;
     window = 0;
   }
-  // Hand-outs sent before this were lost on the way: if they arrive after all, they are refused,
-  // because they answer a pull that is older than the lease.
-  void forget_unseen(SteadyTime sent_before) {
-    while (!unseen.empty() && unseen.begin()->second.sent_at < sent_before) forget_first_unseen();
+  // Hand-outs sent before this were lost on the way, if the task tracker has had the answer to a
+  // later pull: should they arrive after all, they are refused, because they answer a pull that is
+  // older than the lease.
+  void forget_unseen(SteadyTime sent_before, std::int64_t answered) {
+    const auto is_lost = [&](const UnseenHandOut& one) {
+      return one.sent_at < sent_before && one.pull < answered;
+    };
+    while (!unseen.empty() && is_lost(unseen.begin()->second)) forget_first_unseen();
   }
   std::int64_t number_handout(std::int32_t jobs, SteadyTime now) {
     ++handout_last;
-    unseen[handout_last] = {.jobs = jobs, .sent_at = now};
+    unseen[handout_last] = {.jobs = jobs, .pull = pull, .sent_at = now};
     unseen_jobs += jobs;
     return handout_last;
   }

@@ -206,5 +206,20 @@ TEST(Preloading, JobsWithLargePayloadsAllRun) {
   EXPECT_THAT(bundle.runs(), SizeIs(40));
 }
 
+TEST(Order, AClaimedJobGoesThoughTheClockIsSetBackMeanwhile) {
+  TrackerBundle bundle;
+  bundle.add_worker({.threads = 2});
+  const WallTime due = bundle.now() + seconds{10};
+  bundle.submit(job_at("a", due));
+  bundle.run_to(due - milliseconds{1500});
+  bundle.clock.set_wall(bundle.now() - std::chrono::hours{1});  // believed after two seconds
+  bundle.run_for(milliseconds{1400});
+  bundle.lane().work_time = [] { return seconds{2}; };
+  bundle.run_for(seconds{1});
+  EXPECT_THAT(bundle.runs_of("a"), SizeIs(0));
+  bundle.run_for(seconds{5});
+  EXPECT_THAT(bundle.runs_of("a"), SizeIs(1));
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker
