@@ -7,8 +7,7 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr WallTime kNever{};             // "none" in a row
-constexpr std::size_t kRowsAtOnce = 50;  // generated in one operation
+constexpr WallTime kNever{};  // "none" in a row
 // A definition cannot change while its rows wait for a commit, so few do at a time.
 constexpr std::size_t kRowsUnderWay = 8192;
 constexpr int kDefinitionsAtOnce = 500;  // looked at in one turn
@@ -58,9 +57,11 @@ void Recurrence::generate(ActiveDefinition& definition) {
   const WallTime soon = std::min(horizon_end(), clock_.now() + kAheadMin);
   const bool is_short = fire && *fire < clock_.now() + kAheadMin / 2;
   const WallTime until = is_full || is_short ? soon : horizon_end();
-  while (fire && *fire <= until && operation.add.size() < kRowsAtOnce &&
+  const OccurrenceIds::Column ids = occurrence_ids_.next_column(clock_.now());
+  while (fire && *fire <= until && operation.add.size() < OccurrenceIds::kRows &&
          !is_exhausted(definition, to.fired)) {
-    operation.add.push_back(occurrence(to, definition.spec.priority, *fire));
+    const JobId id = ids.id_of(operation.add.size());
+    operation.add.push_back(occurrence(id, to, definition.spec.priority, *fire));
     to.generated_through = *fire;
     to.fired += 1;
     fire = definition.schedule.next_fire(*fire);

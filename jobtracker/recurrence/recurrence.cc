@@ -55,7 +55,11 @@ bool Recurrence::is_exhausted(const ActiveDefinition& definition, std::int64_t f
 }
 
 WaitingJob Recurrence::occurrence(const Definition& row, int priority, WallTime trigger) {
-  return WaitingJob{.id = ids_.next_job(clock_.now()),
+  return occurrence(ids_.next_job(clock_.now()), row, priority, trigger);
+}
+
+WaitingJob Recurrence::occurrence(JobId id, const Definition& row, int priority, WallTime trigger) {
+  return WaitingJob{.id = id,
                     .group = row.group,
                     .task_id = row.task_id,
                     .definition = row.id,

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "jobtracker/recurrence/occurrence_ids.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/child_graph.h"
 #include "jobtracker/state/definitions.h"
@@ -37,7 +38,7 @@ struct RecurrenceConfig {
   Duration period = std::chrono::minutes{9};
   // Rows generated ahead of their time, of all definitions; when there are so many, only what fires
   // within seconds is added, and the passes come more often.
-  std::int64_t rows_max = 1'000'000;
+  std::int64_t rows_max = 200'000;
   // Occurrences of one definition that may be held in memory; by overlap `queue` more are skipped.
   std::size_t parked_max = 1'000;
 
@@ -149,6 +150,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
                               std::string message);
   void quarantine(const WaitingJob& job);
   WaitingJob occurrence(const Definition& row, int priority, WallTime trigger);
+  WaitingJob occurrence(JobId id, const Definition& row, int priority, WallTime trigger);
   LogEntry passed_over(const Definition& row, LogState state, WallTime first, std::int64_t count,
                        std::string message);
   bool is_single(const ActiveDefinition& definition) const;
@@ -233,6 +235,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   std::map<WallTime, std::int64_t> ahead_;  // rows generated, by the second that they are due in
   std::int64_t quarantined_ = 0;
   std::int64_t rows_ahead_ = 0;  // of these; those that were voided count until then
+  OccurrenceIds occurrence_ids_{ids_};
   std::set<std::pair<WallTime, DefinitionId>> to_generate_;  // by when their rows end
   std::size_t rows_under_way_ = 0;                           // generated, on their way to the store
   bool generates_later_ = false;

@@ -131,7 +131,7 @@ TEST(Outage, EachFireOfAnHourThatTheClockPassesOverHasItsOutcome) {
               ElementsAre(ran, Pair(LogState::kSkipped, hours{1} / kInterval - 1)));
   EXPECT_THAT(outcomes(bundle, "queue_one", kInterval), ElementsAre(ran, skipped));
   EXPECT_THAT(outcomes(bundle, "cancel", kInterval),
-              ElementsAre(ran, skipped, Pair(LogState::kCancelled, _)));
+              ElementsAre(ran, Pair(LogState::kKilled, _), skipped, Pair(LogState::kCancelled, _)));
 }
 
 TEST(Outage, AClockThatIsSetByAnHourEitherWayKillsNobodyAndRepeatsNothing) {
