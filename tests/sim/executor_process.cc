@@ -63,7 +63,10 @@ std::string ExecutorProcess::answer(const std::string& path, const std::string& 
   if (path == "beat") return reply(wire::xxl::kSuccess);
   if (path == "run") {
     const wire::xxl::RunCall call = wire::xxl::read_run(body).value();
-    if (is(&Faults::refuses)) return reply(wire::xxl::kFailure, "no");
+    if (is(&Faults::refuses)) {
+      runs_.is_refused(call.log_id);
+      return reply(wire::xxl::kFailure, "no");
+    }
     begin(call);
     return reply(wire::xxl::kSuccess);
   }

@@ -66,6 +66,11 @@ bool PushedRuns::begins(const std::string& address, const wire::xxl::RunCall& ca
   return true;
 }
 
+void PushedRuns::is_refused(std::int64_t log_id) {
+  const auto found = calls_.find(log_id);
+  if (found != calls_.end()) found->second.was_refused = true;
+}
+
 void PushedRuns::ended(std::int64_t log_id, std::optional<wire::RunOutcome> outcome) {
   Call& one = calls_.at(log_id);
   one.ended = timeline_.now();
@@ -127,7 +132,7 @@ void PushedRuns::check_end(const Commit& commit, const Ledger::Job& job,
 void PushedRuns::check_lost(const wire::AttemptId& id,
                             const std::optional<jobtracker::LogEntry>& log) const {
   const Call* call = last_of(id);
-  if (!log && call != nullptr) {
+  if (!log && call != nullptr && !call->was_refused) {
     return broken_(text(id) + " is given back as if " + call->address + " had not been called");
   }
   if (!log || log->state != LogState::kLost) return;

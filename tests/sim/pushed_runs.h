@@ -28,6 +28,7 @@ class PushedRuns {
   void is_called(const std::string& address, const wire::xxl::RunCall& call, bool works);
   // An executor takes it. False: nobody knows what it is of.
   bool begins(const std::string& address, const wire::xxl::RunCall& call);
+  void is_refused(std::int64_t log_id);
   // None: it died with its executor.
   void ended(std::int64_t log_id, std::optional<wire::RunOutcome> outcome);
   // An executor says of a job that none of its runs is there.
@@ -56,6 +57,7 @@ class PushedRuns {
     SteadyTime called{};
     WallTime planned_at{};  // from then on its time counts
     bool has_begun = false;
+    bool was_refused = false;
     bool was_denied = false;
     std::optional<SteadyTime> ended{};
   };

@@ -101,8 +101,9 @@ void TrackerProcess::look() {
 }
 
 void TrackerProcess::see(SteadyTime asked) {
+  // It may be mended earlier.
   if (timeline_.now() < away_until_)
-    return (void)post_at(away_until_, [this, asked] { see(asked); });
+    return (void)post_at(timeline_.now() + jobtracker::kLook, [this, asked] { see(asked); });
   others_.saw(database_.look(GroupId{}).beats, asked, timeline_.now());
   if (!others_.are_all_silent()) {
     post_at(std::max<SteadyTime>(timeline_.now(), asked + jobtracker::kLook), [this] { look(); });
