@@ -40,13 +40,16 @@ class Executors {
   }
   // Of a group that was put.
   void put(ExecutorRow row) {
-    Members& members = groups_[row.group].members;
+    Group& group = groups_[row.group];
     std::string address = row.address;
-    members.insert_or_assign(std::move(address), std::move(row));
+    group.members.insert_or_assign(std::move(address), std::move(row));
+    group.in_turn.clear();
   }
   void remove(GroupId group, const std::string& address) {
     const auto found = groups_.find(group);
-    if (found != groups_.end()) found->second.members.erase(address);
+    if (found == groups_.end()) return;
+    found->second.members.erase(address);
+    found->second.in_turn.clear();
   }
   void remove_group(GroupId group) { groups_.erase(group); }
   void clear() { groups_.clear(); }
@@ -69,13 +72,20 @@ class Executors {
                        [](const auto& member) { return member.second.is_manual; });
   }
   // As they are called in turn: as they are listed, else as texts sort.
-  std::vector<std::string> addresses(GroupId group) const {
-    std::vector<std::pair<std::int32_t, std::string>> places;
-    for (const auto& [address, row] : members(group)) places.emplace_back(row.place, address);
-    std::sort(places.begin(), places.end());
-    std::vector<std::string> addresses;
-    for (auto& [place, address] : places) addresses.push_back(std::move(address));
-    return addresses;
+  const std::vector<std::string>& addresses(GroupId group) const {
+    static const std::vector<std::string> kNone;
+    const auto found = groups_.find(group);
+    if (found == groups_.end()) return kNone;
+    std::vector<std::string>& in_turn = found->second.in_turn;
+    if (in_turn.empty()) {
+      std::vector<std::pair<std::int32_t, std::string>> places;
+      for (const auto& [address, row] : found->second.members) {
+        places.emplace_back(row.place, address);
+      }
+      std::sort(places.begin(), places.end());
+      for (auto& [place, address] : places) in_turn.push_back(std::move(address));
+    }
+    return in_turn;
   }
   // The one with that address, a stroke at its end or none: they name the same executor.
   const ExecutorRow* find(GroupId group, const std::string& address) const {
@@ -99,6 +109,7 @@ class Executors {
   struct Group {
     ExecutorGroup row{};
     Members members{};
+    mutable std::vector<std::string> in_turn{};  // their addresses; empty: to be made
   };
 
   std::map<GroupId, Group> groups_;
