@@ -352,6 +352,15 @@ TEST_P(StoreReads, ListsHistoryNewestFirstAndFiltered) {
   EXPECT_THAT(list({.task_id = "even "}), IsEmpty());
 }
 
+// MySQL takes them for the same.
+TEST_P(StoreReads, ListsAPageOfATasksHistoryBehindOneWhoseIdHasABlankMore) {
+  const auto wanted = new_log(new_keyed_job("a"));
+  write_log({wanted, new_log(new_keyed_job("a ")), new_log(new_keyed_job("a "))});
+
+  EXPECT_THAT(ask<HistoryAnswer>(ListHistory{.task_id = "a", .limit = 1}).entries,
+              ElementsAre(wanted));
+}
+
 TEST_P(StoreReads, FindsOneOldEntryBehindThousandsOfOthers) {
   const auto job = new_job();
   const auto wanted = new_log(job);

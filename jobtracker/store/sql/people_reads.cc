@@ -21,6 +21,8 @@ constexpr std::string_view kDelayedAfterTime = " WHERE suspended = ? AND trigger
 constexpr std::string_view kByTime = " ORDER BY trigger_time_us, job_id LIMIT ?";
 constexpr std::string_view kAndGroup = " AND group_id = ?";
 constexpr std::string_view kAndTask = " AND task_id = ?";
+// Texts compare there without regard to blanks at their end.
+constexpr std::string_view kAndTaskMysql = " AND CAST(task_id AS BINARY) = ?";
 constexpr std::string_view kAndJob = " AND job_id = ?";
 constexpr std::string_view kSelectLogBounds =
     "SELECT MIN(log_id), MAX(ended_us), COUNT(*) FROM (SELECT log_id, ended_us FROM lts_job_log "
@@ -94,9 +96,11 @@ Result<ReadAnswer> SqlReads::read(const ListExecuting& ask) {
 
 Result<ReadAnswer> SqlReads::read(const ListHistory& ask) {
   HistoryAnswer answer;
+  const std::string_view and_task =
+      db_.dialect() == sql::Dialect::kMysql ? kAndTaskMysql : kAndTask;
   const std::string sql =
       joined({"SELECT ", kLogColumns, kLogRange, and_group_in(ask.groups),
-              ask.task_id.empty() ? "" : kAndTask, ask.job_id ? kAndJob : "", kNewestFirst});
+              ask.task_id.empty() ? "" : and_task, ask.job_id ? kAndJob : "", kNewestFirst});
   std::int64_t before =
       ask.before_id != 0 ? ask.before_id : std::numeric_limits<std::int64_t>::max();
   // The log has no index but its own order, which is that of time: it is read backwards in pieces.
@@ -118,14 +122,11 @@ Result<ReadAnswer> SqlReads::read(const ListHistory& ask) {
     if (rows == 0 || newest < ask.since) break;
     SqlValues values{Value::of(first), Value::of(before), value_of(ask.since)};
     for (const GroupId group : ask.groups) values.push_back(value_of(group));
-    if (!ask.task_id.empty()) values.push_back(Value::of_text(ask.task_id));
+    if (!ask.task_id.empty()) values.push_back(key_of_task(db_.dialect(), ask.task_id));
     if (ask.job_id) values.push_back(value_of(ask.job_id));
     values.push_back(Value::of(wanted));
-    CARILLON_TRY(db_.query(sql, values, [&](const sql::Row& row) {
-      // MySQL compares texts without regard to blanks at their end.
-      if (!ask.task_id.empty() && row.bytes(3) != ask.task_id) return;
-      answer.entries.push_back(log_of(row));
-    }));
+    CARILLON_TRY(db_.query(sql, values,
+                           [&](const sql::Row& row) { answer.entries.push_back(log_of(row)); }));
     if (rows < piece) break;
     before = first;
   }
