@@ -12,14 +12,21 @@ namespace {
 
 constexpr std::uint64_t kBatchMax = 60;
 constexpr std::uint64_t kAlarms = 40;
-constexpr std::uint64_t kAddresses = 5;
 constexpr std::uint64_t kPushRuns = 200;
-
-std::string address_of(std::uint64_t number) {
-  return "http://executor-" + std::to_string(number) + ":9999/";
-}
+constexpr std::uint64_t kClients = 40;
+// Alike, but none is another.
+constexpr const char* kAddresses[] = {"http://executor-1:9999/", "http://executor-1:9999",
+                                      "http://Executor-1:9999/", "https://executor-1:9999/",
+                                      "http://executor-2:9999/"};
+constexpr const char* kRecipients[] = {"ops@example.com", "https://hooks.example.com/Ops"};
 
 }  // namespace
+
+std::string drawn_task_id(int number, int spelling) {
+  constexpr const char* kBefore[kSpellings] = {"task ", "Task ", "task "};
+  constexpr const char* kAfter[kSpellings] = {"", "", " "};
+  return kBefore[spelling] + std::to_string(number) + kAfter[spelling];
+}
 
 // What jobs go through is drawn so often that there is something to do for the rest.
 const BatchSource::Kind BatchSource::kKinds[] = {
@@ -107,6 +114,21 @@ std::vector<WaitingJob> BatchSource::youngest_jobs(std::size_t count) const {
 
 WallTime BatchSource::time() { return now_ + (number_below(40) - 20) * kSecond; }
 
+WallTime BatchSource::earlier() { return now_ - number_below(10'000) * kSecond; }
+
+std::string BatchSource::task_id() {
+  return drawn_task_id(static_cast<int>(below(kDrawnTaskIds)),
+                       chance(80) ? 0 : static_cast<int>(below(kSpellings)));
+}
+
+std::string BatchSource::address() { return kAddresses[below(std::size(kAddresses))]; }
+
+// Seldom one that is too long for a smaller column.
+std::string BatchSource::bytes(std::uint64_t size_max) {
+  const auto size = below(2000) == 0 ? 70'000 : below(size_max);
+  return std::string(size, static_cast<char>(below(256)));
+}
+
 WaitingJob BatchSource::new_job() {
   WaitingJob job{.id = JobId{++last_id_}, .group = group(), .trigger_time = time()};
   if (chance(20)) job.not_before = time();
@@ -117,7 +139,7 @@ WaitingJob BatchSource::new_job() {
   job.failures = static_cast<std::int32_t>(below(3));
   job.lost = chance(10) ? 1 : 0;
   job.forced = chance(10);
-  job.spec = std::string(below(40), static_cast<char>(below(256)));
+  job.spec = bytes(40);
   return job;
 }
 
@@ -144,7 +166,7 @@ Definition BatchSource::new_definition() {
   made.created_at = now_;
   made.next_fire = time();
   made.generated_through = now_;
-  made.spec = std::string(below(40), 's');
+  made.spec = bytes(40);
   return made;
 }
 
@@ -158,10 +180,10 @@ LogEntry BatchSource::new_log(const WaitingJob& job) {
   entry.state = static_cast<LogState>(below(11));
   entry.trigger_time = job.trigger_time;
   if (chance(50)) entry.started_at = time();
-  entry.ended_at = now_;
+  entry.ended_at = chance(95) ? now_ : earlier();
   entry.node = "worker-" + std::to_string(below(3));
   if (chance(50)) entry.exit_code = static_cast<std::int32_t>(below(256)) - 128;
-  entry.message = std::string(below(30), static_cast<char>(below(256)));
+  entry.message = bytes(30);
   entry.count = number_below(5);
   entry.final = chance(70);
   if (chance(20)) entry.executor_log = number_below(kPushRuns) + 1;
@@ -170,11 +192,11 @@ LogEntry BatchSource::new_log(const WaitingJob& job) {
     entry.feedback_to = kDrawnClientGroups[below(std::size(kDrawnClientGroups))];
     feedback_.emplace_back(entry.feedback_to, entry.id);
   }
-  if (chance(10)) {
+  for (auto left = chance(10) ? below(3) + 1 : 0; left > 0; --left) {
     entry.alarms.push_back({.alarm = number_below(kAlarms) + 1,
                             .line = static_cast<std::int32_t>(below(4)),
                             .failures = number_below(9) + 1,
-                            .recipient = "ops@example.com"});
+                            .recipient = kRecipients[below(std::size(kRecipients))]});
   }
   return entry;
 }
@@ -186,7 +208,10 @@ void BatchSource::add_job(Operations& to) {
   jobs_.push_back(add.job);
   if (add.job.delayed || !chance(20)) return to.push_back(std::move(add));
   ++jobs_.back().attempt;
-  to.push_back(AddExecuting{{.job = jobs_.back(), .session = SessionId{7}, .node = "worker"}});
+  to.push_back(AddExecuting{{.job = jobs_.back(),
+                             .session = SessionId{number_below(5) + 1},
+                             .node = "worker",
+                             .claimed_at = now_}});
 }
 
 void BatchSource::claim(Operations& to) {
@@ -268,11 +293,13 @@ void BatchSource::change_definition(Operations& to) {
     last_id_ += 1000 * kIdStep;  // for runs that wait
   }
   if (chance(30)) ++known.version;
-  if (chance(10)) {
-    known.kind =
-        known.kind == ScheduleKind::kCron ? ScheduleKind::kFixedDelay : ScheduleKind::kCron;
+  if (chance(15)) {
+    constexpr ScheduleKind kKindsOfDefinition[] = {ScheduleKind::kCron, ScheduleKind::kEvery,
+                                                   ScheduleKind::kFixedDelay,
+                                                   ScheduleKind::kManual};
+    known.kind = kKindsOfDefinition[below(std::size(kKindsOfDefinition))];
   }
-  known.state = chance(20) ? DefinitionState::kSuspended : DefinitionState::kActive;
+  known.state = chance(70) ? DefinitionState::kActive : static_cast<DefinitionState>(below(4));
   known.generated_through = now_ + number_below(3) * kSecond;
   known.last_fire = now_;
   ++known.fired;
@@ -287,7 +314,7 @@ void BatchSource::change_definition(Operations& to) {
   to.push_back(std::move(change));
 }
 
-// Or puts another in its place, which has its scripts from then on.
+// Or puts another in its place, which mostly has its scripts and its route's memory from then on.
 void BatchSource::remove_definition(Operations& to) {
   const Definition known = any(definitions_);
   ChangeDefinition change{.id = known.id, .expected_version = known.version, .group = known.group};
@@ -302,9 +329,9 @@ void BatchSource::remove_definition(Operations& to) {
     add->definition.group = known.group;
     add->definition.task_id = known.task_id;
     definitions_.push_back(add->definition);
-    change.scripts_to = add->definition.id;
-    change.routes_to = add->definition.id;
-    definitions_with_scripts_.insert(change.scripts_to);
+    if (chance(70)) change.scripts_to = add->definition.id;
+    if (chance(70)) change.routes_to = add->definition.id;
+    if (change.scripts_to) definitions_with_scripts_.insert(change.scripts_to);
   }
   to.push_back(std::move(change));
   if (add) to.push_back(std::move(*add));
@@ -323,18 +350,18 @@ void BatchSource::add_output(Operations& to) {
                           .sequence = number_below(3) + 1,
                           .stream = static_cast<int>(below(3)) + 1,
                           .at = now_,
-                          .bytes = std::string(below(20), static_cast<char>(below(256)))}});
+                          .bytes = bytes(20)}});
 }
 
 void BatchSource::put_node(Operations& to) {
-  const auto session = number_below(6) + 1;
+  const auto session = number_below(60) + 1;
   to.push_back(PutNode{{.session = SessionId{session},
                         .name = "worker-" + std::to_string(session),
                         .group = group(),
                         .address = "tcp://10.0.0." + std::to_string(below(9)) + ":5601",
                         .threads = static_cast<std::int32_t>(below(64)),
                         .started_at = time(),
-                        .last_seen = now_,
+                        .last_seen = chance(50) ? now_ : earlier(),
                         .alive = chance(70)}});
 }
 
@@ -356,14 +383,18 @@ void BatchSource::remove_alarm(Operations& to) {
   to.push_back(RemoveAlarm{number_below(kAlarms) + 1});
 }
 
+// Now and then more than are kept.
 void BatchSource::put_script(Operations& to) {
-  PutScript put{.definition = any(definitions_).id, .is_old = chance(30)};
-  put.script = {.version = number_below(1000),
-                .language = chance(80) ? "bash" : "python",
-                .source = "script " + std::to_string(below(5)),
-                .remark = chance(30) ? "remark " + std::to_string(below(3)) : ""};
-  definitions_with_scripts_.insert(put.definition);
-  to.push_back(std::move(put));
+  const DefinitionId definition = any(definitions_).id;
+  definitions_with_scripts_.insert(definition);
+  for (auto left = chance(5) ? 2 * kScriptVersionsMax : 1; left > 0; --left) {
+    PutScript put{.definition = definition, .is_old = chance(30)};
+    put.script = {.version = number_below(1000),
+                  .language = chance(80) ? "bash" : "python",
+                  .source = "script " + std::to_string(below(5)),
+                  .remark = chance(30) ? "remark " + std::to_string(below(3)) : ""};
+    to.push_back(std::move(put));
+  }
 }
 
 void BatchSource::put_executor_group(Operations& to) {
@@ -376,7 +407,7 @@ void BatchSource::remove_executor_group(Operations& to) {
 
 void BatchSource::put_executor(Operations& to) {
   to.push_back(PutExecutor{{.group = group(),
-                            .address = address_of(below(kAddresses)),
+                            .address = address(),
                             .is_manual = chance(20),
                             .has_trigger = chance(50),
                             .registered_at = time(),
@@ -385,7 +416,7 @@ void BatchSource::put_executor(Operations& to) {
 }
 
 void BatchSource::remove_executor(Operations& to) {
-  to.push_back(RemoveExecutor{.group = group(), .address = address_of(below(kAddresses))});
+  to.push_back(RemoveExecutor{.group = group(), .address = address()});
 }
 
 void BatchSource::put_push_run(Operations& to) {
@@ -396,11 +427,11 @@ void BatchSource::put_push_run(Operations& to) {
               .attempt = known.attempt};
   run.shards = static_cast<std::int32_t>(below(4)) + 1;
   run.shard = static_cast<std::int32_t>(below(static_cast<std::uint64_t>(run.shards)));
-  run.address = address_of(below(kAddresses));
+  run.address = address();
   run.failures = static_cast<std::int32_t>(below(3));
   run.called_at = now_;
   run.code = chance(50) ? 200 : 0;
-  run.message = std::string(below(30), static_cast<char>(below(256)));
+  run.message = bytes(30);
   run.is_taken = chance(50);
   to.push_back(PutPushRun{std::move(run)});
 }
@@ -417,11 +448,10 @@ void BatchSource::put_route(Operations& to) {
 }
 
 void BatchSource::put_executor_result(Operations& to) {
-  to.push_back(
-      PutExecutorResult{{.id = number_below(kPushRuns) + 1,
-                         .log_id = number_below(kPushRuns) + 1,
-                         .code = chance(50) ? 200 : 500,
-                         .message = std::string(below(30), static_cast<char>(below(256)))}});
+  to.push_back(PutExecutorResult{{.id = number_below(kPushRuns) + 1,
+                                  .log_id = number_below(kPushRuns) + 1,
+                                  .code = chance(50) ? 200 : 500,
+                                  .message = bytes(30)}});
 }
 
 void BatchSource::remove_executor_result(Operations& to) {
@@ -432,15 +462,16 @@ void BatchSource::add_log(Operations& to) { to.push_back(AddLog{new_log(any(jobs
 
 void BatchSource::purge(Operations& to) {
   to.push_back(Purge{.log_before = now_ - 300 * kSecond,
-                     .clients_before = now_ - 300 * kSecond,
-                     .counts_before = now_ - 30'000 * kSecond,
-                     .limit = number_below(30) + 1});
+                     .clients_before = now_ - number_below(300) * kSecond,
+                     .counts_before = earlier(),
+                     .limit = number_below(60) + 1});
 }
 
+// Little, and mostly of a task, so that a log remains that can be compared.
 void BatchSource::clean_log(Operations& to) {
-  CleanLog clean{.limit = number_below(300) + 1};
-  if (chance(50)) clean.groups = {group(), group()};
-  if (chance(30)) clean.task_id = task_id();
+  CleanLog clean{.limit = number_below(50) + 1};
+  if (chance(80)) clean.groups = {group(), group()};
+  if (chance(70)) clean.task_id = task_id();
   if (chance(50)) clean.after = any(logs_);
   clean.before = any(logs_);
   to.push_back(std::move(clean));
@@ -450,7 +481,7 @@ void BatchSource::add_requests(Batch& batch) {
   for (std::size_t first = 0; first < batch.operations.size();) {
     const std::size_t count = std::min<std::size_t>(below(6) + 1, batch.operations.size() - first);
     if (chance(50)) {
-      NumberedRequest request{.client = number_below(5) + 1,
+      NumberedRequest request{.client = number_below(kClients) + 1,
                               .answer = "answer " + std::to_string(below(1000)),
                               .first_operation = first,
                               .operation_count = count};

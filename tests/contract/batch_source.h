@@ -14,7 +14,11 @@
 
 namespace carillon::jobtracker {
 
-inline constexpr int kDrawnTaskIds = 120;  // "task 0" and so on: few, so that they are often taken
+// "task 0" and so on: few, so that they are often taken. Some are spelt a little differently, and
+// are others.
+inline constexpr int kDrawnTaskIds = 120;
+inline constexpr int kSpellings = 3;
+std::string drawn_task_id(int number, int spelling);
 inline constexpr const char* kDrawnClientGroups[] = {"billing", "mail", "shop-2"};
 
 // Draws batches, of every kind of operation, from a seed. It remembers what it has seen of jobs and
@@ -51,9 +55,12 @@ class BatchSource {
 
   std::uint64_t below(std::uint64_t bound) { return random_.next() % bound; }
   std::int64_t number_below(std::uint64_t bound) { return static_cast<std::int64_t>(below(bound)); }
-  std::string task_id() { return "task " + std::to_string(below(kDrawnTaskIds)); }
+  std::string task_id();
+  std::string address();
+  std::string bytes(std::uint64_t size_max);
   GroupId group() { return groups_[below(groups_.size())]; }
   WallTime time();
+  WallTime earlier();  // by hours at most
   // Mostly one of the younger: the others have long ended.
   template <class T>
   T& any(std::vector<T>& seen) {

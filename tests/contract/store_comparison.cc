@@ -225,9 +225,11 @@ void compare_holders(Twins& twins, const StartAnswer& start, const BatchSource& 
                   &FindAnswer::definition, &FindAnswer::waiting, &FindAnswer::executing);
   };
   for (int task = 0; task < kDrawnTaskIds; ++task) {
-    const std::string task_id = "task " + std::to_string(task);
-    find({.task_id = task_id});
-    for (const Group& group : start.groups) find({.group = group.id, .task_id = task_id});
+    for (int spelling = 0; spelling < kSpellings; ++spelling) {
+      const std::string task_id = drawn_task_id(task, spelling);
+      find({.task_id = task_id});
+      for (const Group& group : start.groups) find({.group = group.id, .task_id = task_id});
+    }
   }
   for (const WaitingJob& job : source.youngest_jobs(200)) {
     find({.job_id = job.id});
@@ -251,8 +253,14 @@ void compare_log(Twins& twins, const std::vector<Group>& groups, const BatchSour
   constexpr auto kEntries = &HistoryAnswer::entries;
   const WallTime now = source.now();
   const auto all = twins.ask<HistoryAnswer>(ListHistory{.limit = kAll}).first.entries;
+  EXPECT_GT(all.size(), kDrawnTaskIds) << "rows of the log";
   twins.compare(ListHistory{.limit = kAll}, "log", kEntries);
   twins.compare(ListHistory{.since = now - 60 * kSecond, .limit = kAll}, "youngest log", kEntries);
+  for (int task = 0; task < kDrawnTaskIds; ++task) {
+    const std::string task_id = drawn_task_id(task, 0);
+    twins.compare(ListHistory{.task_id = task_id, .limit = 5}, "newest log of " + task_id,
+                  kEntries);
+  }
   twins.compare(ListHistory{.task_id = "task 7", .limit = kAll}, "log of task 7", kEntries);
   if (!all.empty()) {
     const LogEntry& one = all[all.size() / 2];
