@@ -33,10 +33,7 @@ wire::RequestNumber part_of(wire::RequestNumber whole, const std::string& subjec
 
 std::string joined(const std::vector<std::string>& parts) {
   std::string text;
-  for (const std::string& part : parts) {
-    if (!text.empty()) text += ", ";
-    text += part;
-  }
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
   return text;
 }
 
@@ -367,9 +364,7 @@ void Requests::answer(Table::iterator request, Result<wire::Message> answer) {
 
 void Requests::try_later(Table::iterator found, const Error& refusal) {
   Outstanding& request = found->second;
-  // A tracker that is not ready is not reachable. One that is too busy may take long to say so
-  // again: given up before that answer, nobody would know what became of the request.
-  const bool is_away = refusal.code == ErrorCode::kUnavailable;
+  const bool is_away = refusal.code == ErrorCode::kUnavailable;  // Not ready is not reachable.
   if (is_away && !request.line.empty()) {
     // It looks after that no more, or not yet: it is asked again who does.
     lines_.forget(request.subject);
@@ -393,11 +388,14 @@ void Requests::try_again(Table::iterator found, bool is_away, const Error& why) 
   request.send_at = clock_.steady_now() + request.slow_down;
   // What another one may have taken is answered by whoever takes that one's place.
   const bool may_be_taken = trackers_.size() > 1 && request.open_sendings > 0;
-  const SteadyTime last_try =
-      request.asked_at + (is_away && !may_be_taken
-                              ? config_.connect_timeout
-                              : config_.answer_timeout - 2 * config_.resend_after);
-  if (*request.send_at > last_try) answer(found, unless_taken(request, why));
+  // Given up before the answer of one that is too busy, nobody would know what became of it.
+  const Duration longest = is_away ? config_.answer_timeout : config_.answer_timeout * 2 / 3;
+  const Duration most =
+      is_away && !may_be_taken ? config_.connect_timeout : longest - 2 * config_.resend_after;
+  if (*request.send_at <= request.asked_at + most) return;
+  if (is_away || request.open_sendings == 0) return answer(found, unless_taken(request, why));
+  // Each sending is refused by itself; with the last it is known that none was taken.
+  request.send_at = request.asked_at + config_.answer_timeout + config_.resend_after;
 }
 
 void Requests::on_frame(std::string_view frame) { on_answer({}, frame); }
@@ -415,23 +413,24 @@ void Requests::on_answer(const std::string& line, std::string_view frame) {
   const auto found = outstanding_.find(correlation);
   if (found == outstanding_.end()) return;  // The second answer to what was sent twice.
   if (!decoded.ok()) {
-    answer(found, Error{ErrorCode::kCorrupt, "the answer of " + name_of(line) +
+    return answer(found,
+                  Error{ErrorCode::kCorrupt, "the answer of " + name_of(line) +
                                                  " cannot be read: " + decoded.error().message});
-    return;
   }
   Outstanding& request = found->second;
   const auto* refused = std::get_if<wire::ErrorReply>(&decoded.value().message);
-  const bool is_for_later = refused && (refused->error.code == ErrorCode::kLimit ||
-                                        refused->error.code == ErrorCode::kUnavailable);
+  const ErrorCode code = refused ? refused->error.code : ErrorCode{};
+  const bool is_for_later = code == ErrorCode::kLimit || code == ErrorCode::kUnavailable;
   const auto* elsewhere = std::get_if<wire::Elsewhere>(&decoded.value().message);
   if ((is_for_later || elsewhere) && request.open_sendings > 0) --request.open_sendings;
   if (refused == nullptr && line.empty()) leaving_ = false;
+  const bool is_said = !elsewhere && (!refused || code == ErrorCode::kLimit);
+  if (request.number.sequence != 0 && is_said) answered_at_ = now;
   // Of an earlier sending; it goes another way by now.
   if ((is_for_later || elsewhere) && line != request.line) return;
   if (is_for_later) return try_later(found, refused->error);
   if (elsewhere) return take_elsewhere(found, *elsewhere);
   if (refused) return answer(found, refused->error);
-  if (request.number.sequence != 0) taken_at_ = now;
   answer(found, std::move(decoded.value().message));
 }
 

@@ -25,9 +25,10 @@
 // of asking; the next one may lead to another tracker. "Slow down" (kLimit) and "not yet"
 // (kUnavailable, from a tracker that starts, stops or is between two owners) are obeyed: the
 // request is sent again later, and is answered with that once too little time is left for another
-// try. After "not yet" the next tracker is turned to, where there are several; and from one that
-// says nothing. When access is denied, the connection is made anew once, because a tracker that was
-// restarted has a new token; a second denial ends every request.
+// try: a tracker may keep it waiting for a third of its time before it says so again. After "not
+// yet" the next tracker is turned to, where there are several; and from one that says nothing. When
+// access is denied, the connection is made anew once, because a tracker that was restarted has a
+// new token; a second denial ends every request.
 //
 // Of several job trackers each looks after other node groups. One that was asked about another's
 // says whose; the request is sent there as it is, over a line of its own (owner_lines.h), as is
@@ -94,11 +95,12 @@ class Requests final : public net::ClientReceiver {
 
   // Whether a changing request asked now would go out at once, not wait for earlier ones.
   bool has_room() const;
-  // Whether changing requests go out as earlier ones are taken, one of them a moment ago: what
-  // waits does not wait for somebody who is silent, nor behind what was stored.
+  // Whether changing requests go out as earlier ones are answered, taken or told to slow down, one
+  // of them not long ago: what waits does not wait for somebody who is silent, nor behind what was
+  // stored.
   bool is_sending() const {
-    return connected_ && !held_ && taken_at_ &&
-           clock_.steady_now() - *taken_at_ < config_.silent_after;
+    return connected_ && !held_ && answered_at_ &&
+           clock_.steady_now() - *answered_at_ <= config_.answer_timeout / 3;
   }
   Duration answer_timeout() const { return config_.answer_timeout; }
 
@@ -206,10 +208,10 @@ class Requests final : public net::ClientReceiver {
   SteadyTime away_since_{};  // not connected
   bool leaving_ = false;     // it said "not yet", and there are others
   std::optional<SteadyTime> try_next_at_{};
-  SteadyTime heard_at_{};                 // anything at all
-  std::optional<SteadyTime> taken_at_{};  // the last changing request that was
-  std::string last_reason_{};             // why there is no connection, for a person
-  std::size_t denied_in_row_ = 0;         // trackers that denied access since the last connection
+  SteadyTime heard_at_{};                    // anything at all
+  std::optional<SteadyTime> answered_at_{};  // a changing request, taken or told to slow down
+  std::string last_reason_{};                // why there is no connection, for a person
+  std::size_t denied_in_row_ = 0;  // trackers that denied access since the last connection
 
   OwnerLines lines_;
 

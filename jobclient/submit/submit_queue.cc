@@ -67,6 +67,7 @@ void SubmitQueue::add(std::vector<JobSpec> jobs, Done done, std::optional<Steady
     const Status valid = job.validate();
     if (valid.ok()) {
       ++call->open;
+      call->bytes += bytes_bound(job);
       continue;
     }
     call->answers[place] = {.task_id = std::move(job.task_id),
@@ -89,18 +90,45 @@ Status SubmitQueue::check_room(std::size_t jobs) const {
                  std::to_string(jobs_waiting_) + " jobs wait to be submitted already, at most " +
                      std::to_string(kJobsQueuedMax) + " may (submit fewer at a time)"};
   }
-  if (waiting_.empty() || !requests_.is_sending()) return {};
-  const auto waited =
-      std::chrono::duration_cast<Duration>(clock_.steady_now() - waiting_.front()->since);
-  if (waited <= requests_.answer_timeout() / 3) return {};
+  if (waiting_.empty() || !has_waited(requests_.answer_timeout() / 3, *waiting_.front())) return {};
   return Error{ErrorCode::kLimit,
                std::to_string(jobs_waiting_) +
                    " jobs wait to be submitted already, since more come than the job tracker takes "
                    "(submit fewer at a time)"};
 }
 
+// For longer, while others are answered.
+bool SubmitQueue::has_waited(Duration longest, const Call& call) const {
+  return requests_.is_sending() && clock_.steady_now() - call.since > longest;
+}
+
+// Calls of which nothing was sent.
+void SubmitQueue::refuse_late() {
+  std::vector<std::shared_ptr<Call>> late;
+  auto call = waiting_.begin();
+  if (call != waiting_.end() && (*call)->was_sent) ++call;
+  while (call != waiting_.end() && has_waited(requests_.answer_timeout() / 2, **call)) {
+    jobs_waiting_ -= (*call)->open;
+    late.push_back(std::move(*call));
+    call = waiting_.erase(call);
+  }
+  for (const std::shared_ptr<Call>& one : late) {
+    finish_rest(*one, {ErrorCode::kLimit,
+                       "the jobs waited to be submitted for half of their time, since more come "
+                       "than the job tracker takes (submit fewer at a time)"});
+  }
+}
+
 void SubmitQueue::flush() {
+  refuse_late();
   while (!waiting_.empty() && requests_.has_room()) send_one_message();
+}
+
+// The next has room for all of the call, this one, which has some jobs, has not.
+bool SubmitQueue::is_for_next_message(const Call& call, std::size_t jobs, std::size_t bytes) {
+  if (jobs == 0 || call.was_sent) return false;
+  if (call.open > wire::kSubmitJobsMax || call.bytes > kSubmitBytesAim) return false;
+  return jobs + call.open > wire::kSubmitJobsMax || bytes + call.bytes > kSubmitBytesAim;
 }
 
 void SubmitQueue::send_one_message() {
@@ -116,12 +144,14 @@ void SubmitQueue::send_one_message() {
       finish_one(*call);
       continue;
     }
+    if (is_for_next_message(*call, submit.jobs.size(), bytes)) break;
     JobSpec& job = call->jobs[place];
     const std::size_t job_bytes = bytes_bound(job);
     if (bytes > 0 && bytes + job_bytes > kSubmitBytesAim) break;
     bytes += job_bytes;
     submit.jobs.push_back(std::move(job));
     sent.push_back({call, place});
+    call->was_sent = true;
     pass_next();
   }
   if (submit.jobs.empty()) return;
@@ -173,11 +203,14 @@ void SubmitQueue::finish_one(Call& call) {
 void SubmitQueue::close() {
   const Error closed{ErrorCode::kUnavailable, "the job client was closed before the answer came"};
   jobs_waiting_ = 0;
-  for (const std::shared_ptr<Call>& call : std::exchange(waiting_, {})) {
-    if (!call->error) call->error = closed;
-    do finish_one(*call);
-    while (call->find_valid(call->next + 1));
-  }
+  for (const std::shared_ptr<Call>& call : std::exchange(waiting_, {})) finish_rest(*call, closed);
+}
+
+// Those of its jobs that are in no message.
+void SubmitQueue::finish_rest(Call& call, const Error& error) {
+  if (!call.error) call.error = error;
+  do finish_one(call);
+  while (call.find_valid(call.next + 1));
 }
 
 }  // namespace carillon

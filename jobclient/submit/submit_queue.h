@@ -17,6 +17,11 @@
 // together. A job that is not valid is answered here and is not sent; it cannot spoil the message
 // it would have shared with others.
 //
+// A call that one message has room for is sent in one, so that its jobs are taken together or none
+// of them is. What has waited for half of its time is refused with kLimit while others are
+// answered: sent later, it might be given up before its answer, and nobody would know what became
+// of it.
+//
 // Thread: the loop.
 namespace carillon {
 
@@ -45,7 +50,9 @@ class SubmitQueue {
   // A caller's jobs; shared by those of them that are still open.
   struct Call {
     std::vector<JobSpec> jobs{};
-    std::size_t next = 0;  // the first valid one that is in no message yet
+    std::size_t bytes = 0;  // of the valid ones, at most
+    std::size_t next = 0;   // the first valid one that is in no message yet
+    bool was_sent = false;  // some of them were
     SteadyTime since{};
     std::vector<SubmitAnswer> answers{};
     std::size_t open = 0;  // without an answer
@@ -61,10 +68,14 @@ class SubmitQueue {
   };
 
   Status check_room(std::size_t jobs) const;
+  bool has_waited(Duration longest, const Call& call) const;
+  void refuse_late();
+  static bool is_for_next_message(const Call& call, std::size_t jobs, std::size_t bytes);
   void send_one_message();
   void take_answer(const std::vector<Sent>& sent, Result<wire::Message> answer);
   void pass_next();
   static void finish_one(Call& call);
+  static void finish_rest(Call& call, const Error& error);
 
   Requests& requests_;
   const Clock& clock_;

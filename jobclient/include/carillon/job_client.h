@@ -165,7 +165,8 @@ struct FeedbackFetch {
 };
 
 // The most jobs that wait inside one client; submit() answers kLimit beyond, and while one has
-// waited for a third of the answer_timeout: then more come than the job tracker takes.
+// waited for a third of the answer_timeout: then more come than the job tracker takes. What was to
+// be sent and has waited for half of it is answered kLimit as well: none of it was taken.
 inline constexpr std::size_t kJobsQueuedMax = 200'000;
 
 class JobClient {

@@ -250,6 +250,39 @@ TEST(Requests, SaysWhyItWasToldToSlowDownOnceItsTimeIsUp) {
   EXPECT_EQ(bundle.answers[0]->error(), (Error{ErrorCode::kLimit, "the disk is full"}));
 }
 
+TEST(Requests, KnowsThatNothingWasTakenOnceEachSendingWasRefused) {
+  RequestsBundle bundle;
+  bundle.connections.connect();
+  bundle.act("a");
+  for (int i = 0; i < 16; ++i) bundle.pass(seconds{1});
+  const auto sent = bundle.connections.take();
+  ASSERT_EQ(sent.size(), 5u) << "after 1, 3, 7 and 15 s again";
+  bundle.pass(seconds{3});
+  for (const auto& one : sent) {
+    EXPECT_FALSE(bundle.answers[0]);
+    bundle.connections.reply(one.envelope.correlation,
+                             wire::ErrorReply{{ErrorCode::kLimit, "slow down"}});
+  }
+  ASSERT_TRUE(bundle.answers[0]);
+  EXPECT_EQ(bundle.answers[0]->error(), (Error{ErrorCode::kLimit, "slow down"}));
+}
+
+TEST(Requests, DoesNotKnowWhatBecameOfASendingWithoutAnAnswer) {
+  RequestsBundle bundle;
+  bundle.connections.connect();
+  bundle.act("a");
+  for (int i = 0; i < 19; ++i) bundle.pass(seconds{1});
+  const auto sent = bundle.connections.take();
+  bundle.connections.reply(sent[0].envelope.correlation,
+                           wire::ErrorReply{{ErrorCode::kLimit, "slow down"}});
+  for (int i = 0; i < 10; ++i) bundle.pass(seconds{1});
+  EXPECT_FALSE(bundle.answers[0]);
+  EXPECT_THAT(bundle.connections.take(), IsEmpty()) << "too little time is left";
+  bundle.pass(seconds{1});
+  ASSERT_TRUE(bundle.answers[0]);
+  EXPECT_EQ(bundle.answers[0]->error().code, ErrorCode::kTimeout);
+}
+
 TEST(Requests, AsksATrackerThatIsStartingAgainUntilTheTimeToConnectIsUp) {
   RequestsBundle bundle;
   bundle.connections.connect();

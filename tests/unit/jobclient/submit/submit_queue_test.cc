@@ -219,6 +219,78 @@ TEST(SubmitQueue, RefusesMoreWhileTheFirstWaitsForLong) {
               HasSubstr("more come than the job tracker takes"));
 }
 
+TEST(SubmitQueue, RefusesMoreWhileItIsOnlyToldToSlowDown) {
+  SubmitQueueBundle bundle;
+  bundle.add(jobs(17'000));
+  bundle.queue->flush();
+  bundle.take_sizes();
+  bundle.clock.advance(std::chrono::seconds{11});
+  bundle.connections.reply(bundle.on_the_way[0].envelope.correlation,
+                           wire::ErrorReply{{ErrorCode::kLimit, "slow down"}});
+  bundle.add(jobs(1));
+  ASSERT_TRUE(bundle.answers[1]);
+  EXPECT_EQ(bundle.answers[1]->error().code, ErrorCode::kLimit);
+}
+
+// Sent after that, it would have too little time left for its answer.
+TEST(SubmitQueue, RefusesWhatHasWaitedForHalfOfItsTime) {
+  SubmitQueueBundle bundle;
+  for (int i = 0; i < 24; ++i) bundle.add(jobs(1000));
+  bundle.queue->flush();
+  EXPECT_EQ(bundle.take_sizes().size(), 16u);
+  for (int i = 0; i < 5; ++i) {
+    bundle.clock.advance(std::chrono::seconds{3});
+    bundle.accept_oldest();
+    bundle.queue->flush();
+  }
+  EXPECT_EQ(bundle.take_sizes().size(), 5u);
+  EXPECT_FALSE(bundle.answers[21]);
+  bundle.clock.advance(std::chrono::milliseconds{1});
+  bundle.accept_oldest();
+  bundle.queue->flush();
+  EXPECT_THAT(bundle.take_sizes(), IsEmpty());
+  EXPECT_FALSE(bundle.answers[20]) << "it was sent";
+  for (std::size_t i = 21; i < 24; ++i) {
+    ASSERT_TRUE(bundle.answers[i]);
+    EXPECT_EQ(bundle.answers[i]->error().code, ErrorCode::kLimit);
+  }
+  bundle.add(jobs(static_cast<int>(kJobsQueuedMax)));
+  EXPECT_FALSE(bundle.answers[24]) << "nothing waits any more";
+}
+
+TEST(SubmitQueue, SendsTheRestOfACallHoweverLongItTakes) {
+  SubmitQueueBundle bundle;
+  bundle.add(jobs(18'000));
+  bundle.queue->flush();
+  EXPECT_EQ(bundle.take_sizes().size(), 16u);
+  bundle.accept_oldest();
+  bundle.clock.advance(std::chrono::seconds{9});
+  bundle.accept_oldest();
+  bundle.clock.advance(std::chrono::seconds{7});
+  bundle.queue->flush();
+  EXPECT_THAT(bundle.take_sizes(), ElementsAre(1000, 1000));
+}
+
+// So that all of it is taken, or nothing.
+TEST(SubmitQueue, KeepsACallInOneMessage) {
+  SubmitQueueBundle bundle;
+  for (const int count : {600, 300, 600, 400, 1}) bundle.add(jobs(count));
+  bundle.queue->flush();
+  EXPECT_THAT(bundle.take_sizes(), ElementsAre(900, 1000, 1));
+  bundle.add({job("a", 1'000'000), job("b", 1'000'000)});
+  bundle.add({job("c", 1'000'000), job("d", 1'000'000)});
+  bundle.queue->flush();
+  EXPECT_THAT(bundle.take_sizes(), ElementsAre(2, 2));
+}
+
+TEST(SubmitQueue, FillsTheMessageBeforeACallThatIsLargerThanOne) {
+  SubmitQueueBundle bundle;
+  bundle.add(jobs(300));
+  bundle.add(jobs(1500));
+  bundle.queue->flush();
+  EXPECT_THAT(bundle.take_sizes(), ElementsAre(1000, 800));
+}
+
 TEST(SubmitQueue, TakesMoreWhileNobodyAnswers) {
   SubmitQueueBundle bundle;
   bundle.add(jobs(17'000));
