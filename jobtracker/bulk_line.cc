@@ -18,6 +18,8 @@ constexpr std::size_t kBytesMax = 32 * 1024 * 1024;
 constexpr int kInVainMax = 4;
 // One that was turned away keeps its turn while so many others come; for longer than it is sent.
 constexpr std::uint64_t kRemembered = 4096;
+// A third of the time after which our client library gives up: so it can wait a second time.
+constexpr Duration kWaitMax = std::chrono::seconds{10};
 
 }  // namespace
 
@@ -27,25 +29,41 @@ bool BulkLine::takes(std::string_view frame) {
 
 bool BulkLine::has_room(std::size_t bytes) const { return bytes_ + bytes <= kBytesMax; }
 
-std::vector<BulkLine::Sender> BulkLine::put(Sender sender, std::string_view frame) {
-  const bool waits = std::any_of(frames_.begin(), frames_.end(),
-                                 [&](const auto& one) { return one.second.sender == sender; });
-  if (waits) return {};
+std::vector<BulkLine::Sender> BulkLine::put(Sender sender, std::string_view frame, SteadyTime now) {
+  const auto waits = std::find_if(frames_.begin(), frames_.end(),
+                                  [&](const auto& one) { return one.second.sender == sender; });
+  if (waits != frames_.end()) {
+    ++waits->second.sendings;
+    return {};
+  }
   const Turn turn = turn_of(sender);
   if (!has_room(frame.size()) && turn.in_vain < kInVainMax) {
     turned_away_.emplace(turn.number, TurnedAway{sender, turn.in_vain + 1});
     return {std::move(sender)};
   }
   bytes_ += frame.size();
-  frames_.emplace(turn.number, Frame{std::move(sender), std::string{frame}});
+  frames_.emplace(turn.number, Frame{std::move(sender), std::string{frame}, now});
   std::vector<Sender> beyond;
-  while (!has_room(0)) {
-    auto youngest = frames_.extract(std::prev(frames_.end()));
-    bytes_ -= youngest.mapped().bytes.size();
-    beyond.push_back(youngest.mapped().sender);
-    turned_away_.emplace(youngest.key(), TurnedAway{std::move(youngest.mapped().sender), 1});
-  }
+  while (!has_room(0)) turn_away(std::prev(frames_.end()), 1, beyond);
   return beyond;
+}
+
+std::vector<BulkLine::Sender> BulkLine::take_late(SteadyTime now) {
+  std::vector<Sender> late;
+  for (auto frame = frames_.begin(); frame != frames_.end();) {
+    const bool is_late = frame->second.since + kWaitMax <= now;
+    frame = is_late ? turn_away(frame, kInVainMax, late) : std::next(frame);
+  }
+  return late;
+}
+
+BulkLine::Frames::iterator BulkLine::turn_away(Frames::iterator frame, int times,
+                                               std::vector<Sender>& beyond) {
+  auto& [number, its] = *frame;
+  bytes_ -= its.bytes.size();
+  beyond.insert(beyond.end(), static_cast<std::size_t>(its.sendings), its.sender);
+  turned_away_.emplace(number, TurnedAway{std::move(its.sender), times});
+  return frames_.erase(frame);
 }
 
 BulkLine::Turn BulkLine::turn_of(const Sender& sender) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "shared/base/clock.h"
 #include "shared/net/transport.h"
 
 namespace carillon::jobtracker {
@@ -17,7 +18,9 @@ namespace carillon::jobtracker {
 // memory than its bytes.
 //
 // One that finds no room is to come again later. After a few times in vain it gets the room of
-// those that came first after it did: so however many submit, each gets on.
+// those that came first after it did: so however many submit, each gets on. One that waits for long
+// is to come again too, before its sender gives it up: so the sender knows that it was not taken.
+// It keeps its turn.
 //
 // Thread: the loop.
 class BulkLine {
@@ -30,14 +33,18 @@ class BulkLine {
   struct Frame {
     Sender sender{};
     std::string bytes{};
+    SteadyTime since{};
+    int sendings = 1;
   };
 
   // Whether a frame is to wait here.
   static bool takes(std::string_view frame);
 
   // Those that are to come again later, the sender perhaps. One that waits here already, sent
-  // again, is not kept twice.
-  std::vector<Sender> put(Sender sender, std::string_view frame);
+  // again, is not kept twice; each sending is to be answered.
+  std::vector<Sender> put(Sender sender, std::string_view frame, SteadyTime now);
+  // Those that have waited for too long, and are to come again.
+  std::vector<Sender> take_late(SteadyTime now);
   // Of those that wait the one that came first.
   std::optional<Frame> next();
 
@@ -54,12 +61,15 @@ class BulkLine {
     int times = 0;
   };
 
+  using Frames = std::map<std::uint64_t, Frame>;  // by number
+
   bool has_room(std::size_t bytes) const;
+  Frames::iterator turn_away(Frames::iterator frame, int times, std::vector<Sender>& beyond);
   Turn turn_of(const Sender& sender);
 
-  std::map<std::uint64_t, Frame> frames_{};            // by number
+  Frames frames_{};
   std::size_t bytes_ = 0;                              // of those
-  std::map<std::uint64_t, TurnedAway> turned_away_{};  // likewise
+  std::map<std::uint64_t, TurnedAway> turned_away_{};  // by number
   std::uint64_t last_number_ = 0;
 };
 

@@ -147,6 +147,7 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
     recurrence_.clock_was_set();
   });
   every(config_.beat, [this] { batcher_.beat(); });
+  every(std::chrono::seconds{1}, [this] { slow_down(bulk_.take_late(clock_.steady_now())); });
   every(std::chrono::milliseconds{200}, [this] { feedback_.run_once(); });
   every(std::chrono::milliseconds{500}, [this] {
     if (stopping_ || may_be_fenced()) return;
@@ -309,8 +310,12 @@ void JobTracker::manage(const ManageJob& call, OnManaged done) {
 
 void JobTracker::on_frame(const net::Peer& peer, std::string_view frame) {
   if (!ready_ || stopping_ || !BulkLine::takes(frame)) return take(peer, frame);
-  for (auto& [beyond, correlation] : bulk_.put({peer, wire::correlation_of(frame)}, frame)) {
-    answer({std::move(beyond), correlation}, wire::ErrorReply{batcher_.slow_down()});
+  slow_down(bulk_.put({peer, wire::correlation_of(frame)}, frame, clock_.steady_now()));
+}
+
+void JobTracker::slow_down(const std::vector<BulkLine::Sender>& senders) {
+  for (const auto& [peer, correlation] : senders) {
+    answer({peer, correlation}, wire::ErrorReply{batcher_.slow_down()});
   }
 }
 

@@ -157,6 +157,7 @@ class JobTracker final : public net::ServerReceiver,
   void on_started(Result<ReadAnswer> answer);
   void take(const net::Peer& peer, std::string_view frame);
   bool take_bulk();
+  void slow_down(const std::vector<BulkLine::Sender>& senders);
   void route(const Asker& asker, wire::Message message, std::size_t bytes);
   void on_add_executors(const Asker& asker, wire::Act message);
   void on_split(const Asker& asker, wire::Act message);

@@ -81,9 +81,9 @@ TEST(BulkLine, KeepsOrderAndWhatIsSentAgainOnce) {
   BulkLine line;
   const std::vector<BulkLine::Sender> senders{{"ann", 1}, {"bob", 1}, {"ann", 2}};
   for (const auto& sender : senders) {
-    EXPECT_THAT(line.put(sender, bulk_frame(sender.correlation, 20'000)), IsEmpty());
+    EXPECT_THAT(line.put(sender, bulk_frame(sender.correlation, 20'000), {}), IsEmpty());
   }
-  EXPECT_THAT(line.put({"ann", 1}, bulk_frame(1, 20'000)), IsEmpty());
+  EXPECT_THAT(line.put({"ann", 1}, bulk_frame(1, 20'000), {}), IsEmpty());
   for (const auto& sender : senders) {
     const auto frame = line.next();
     ASSERT_TRUE(frame);
@@ -94,6 +94,23 @@ TEST(BulkLine, KeepsOrderAndWhatIsSentAgainOnce) {
   EXPECT_FALSE(line.next());
 }
 
+TEST(BulkLine, TurnsAwayWhatWaitsForLongOnceASendingAndKeepsItsTurn) {
+  const SteadyTime begin{seconds{100}};
+  const BulkLine::Sender ann{"ann", 1};
+  const BulkLine::Sender bob{"bob", 1};
+  BulkLine line;
+  (void)line.put(ann, bulk_frame(1, 20'000), begin);
+  (void)line.put(ann, bulk_frame(1, 20'000), begin + seconds{1});
+  (void)line.put(bob, bulk_frame(1, 20'000), begin + seconds{5});
+  EXPECT_THAT(line.take_late(begin + milliseconds{9'999}), IsEmpty());
+  EXPECT_THAT(line.take_late(begin + seconds{10}), ElementsAre(ann, ann));
+  EXPECT_THAT(line.put(ann, bulk_frame(1, 20'000), begin + seconds{11}), IsEmpty());
+  EXPECT_THAT(line.take_late(begin + seconds{14}), IsEmpty()) << "it waits anew";
+  EXPECT_EQ(line.next()->sender, ann);
+  EXPECT_EQ(line.next()->sender, bob);
+  EXPECT_TRUE(line.empty());
+}
+
 // 33 of a million bytes each fill the 32 MiB.
 class FullBulkLine : public ::testing::Test {
  protected:
@@ -101,7 +118,7 @@ class FullBulkLine : public ::testing::Test {
     for (std::uint64_t i = 1; i <= 33; ++i) EXPECT_THAT(put({"ann", i}), IsEmpty());
   }
   std::vector<BulkLine::Sender> put(const BulkLine::Sender& sender, std::size_t bytes = 1'000'000) {
-    return line_.put(sender, bulk_frame(sender.correlation, bytes));
+    return line_.put(sender, bulk_frame(sender.correlation, bytes), {});
   }
   const BulkLine::Sender bob_{"bob", 1};
   BulkLine line_;
@@ -165,6 +182,20 @@ TEST(BulkLoad, IsToldToSlowDownBeyondTheLine) {
             static_cast<std::int64_t>(loaders.slowed_down()));
   ASSERT_TRUE(bundle.run_until([&] { return loaders.unanswered() == 0; }));
   EXPECT_EQ(bundle.waiting().size(), 100 + loaders.sent() * 100);
+}
+
+// Our client library gives up after 30 s, and must know by then that nothing was taken.
+TEST(BulkLoad, IsToldToSlowDownBeforeItIsGivenUp) {
+  TrackerBundle bundle;
+  Loaders loaders(bundle, 4);
+  bundle.lane().away_until = bundle.clock.steady_now() + seconds{30};
+  loaders.submit();
+  bundle.run_for(seconds{9});
+  EXPECT_EQ(loaders.slowed_down(), 0U);
+  bundle.run_for(seconds{3});
+  EXPECT_GT(loaders.slowed_down(), 30U);
+  ASSERT_TRUE(bundle.run_until([&] { return loaders.unanswered() == 0; }));
+  EXPECT_EQ(bundle.waiting().size(), 100 + loaders.sent() * 100) << "each once";
 }
 
 TEST(BulkLoad, IsToldAtOnceThatTheJobTrackerStops) {
