@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "jobtracker/dispatch/dispatcher.h"
+#include "shared/base/random.h"
 #include "tests/bench/direct_store.h"
 #include "tests/bench/end_check.h"
 #include "tests/bench/meter.h"
@@ -28,6 +29,7 @@ class Pipeline {
   Pipeline(Round& round, DirectStore& store, std::vector<GroupId> groups)
       : clock_(round.clock),
         store_(store),
+        client_(unused_client()),
         groups_(std::move(groups)),
         names_{round.group + "-1", round.group + "-2"} {}
 
@@ -50,6 +52,12 @@ class Pipeline {
   const std::vector<std::int64_t>& ids() const { return ids_; }
 
  private:
+  // The store may remember the requests of earlier runs, and answers for them what it did then.
+  static std::int64_t unused_client() {
+    SystemRandom random;
+    return static_cast<std::int64_t>(random.next() >> 5) | 1;
+  }
+
   bool has_room() const { return store_.batcher().pending_rows() < kAhead; }
 
   void post_request(bool run) {
@@ -63,7 +71,8 @@ class Pipeline {
     }
     adding_ += kJobsOfARequest;
     store_.batcher().post_request(
-        Urgency::kBulk, {.client = 1, .sequence = ++sequence_, .answer = std::string(60'000, 'a')},
+        Urgency::kBulk,
+        {.client = client_, .sequence = ++sequence_, .answer = std::string(60'000, 'a')},
         std::move(operations), [](const RequestOutcome&, const Error*) {},
         [this, run](std::vector<Operation>& done, const std::vector<Outcome>&, const Error*) {
           adding_ -= kJobsOfARequest;
@@ -124,6 +133,7 @@ class Pipeline {
 
   const Clock& clock_;
   DirectStore& store_;
+  const std::int64_t client_;
   const std::vector<GroupId> groups_;
   const std::vector<std::string> names_;
   std::map<GroupId, std::optional<HandOutKey>> after_{};
@@ -134,9 +144,10 @@ class Pipeline {
   std::int64_t ended_ = 0;
 };
 
-Status check_log(DirectStore& store, const std::vector<std::int64_t>& expected) {
+Status check_log(DirectStore& store, const std::vector<GroupId>& groups,
+                 const std::vector<std::int64_t>& expected) {
   std::vector<End> ends;
-  ListHistory question{.limit = kPage};
+  ListHistory question{.groups = groups, .limit = kPage};
   while (true) {
     const auto answer = CARILLON_TRY(store.ask(question));
     const auto& entries = std::get<HistoryAnswer>(answer).entries;
@@ -204,7 +215,7 @@ Result<Figures> run(Round& round) {
   flow.end(figures, "flow", jobs);
   meter.stop();
   meter.add_to(figures, pipeline.ids().size());
-  CARILLON_TRY(check_log(*store, pipeline.ids()));
+  CARILLON_TRY(check_log(*store, groups, pipeline.ids()));
   return figures;
 }
 
