@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "shared/base/time_text.h"
+#include "tests/bench/end_check.h"
 #include "tests/bench/history.h"
 #include "tests/bench/meter.h"
 #include "tests/bench/statistics.h"
@@ -87,10 +88,20 @@ class Recovery {
 
   // From `since` until a job that comes now has ended.
   Result<Duration> await_new_job(WallTime since) {
-    CARILLON_TRY(client_.submit_one(noop_job({round_.group}, 0)));
+    new_job_ = CARILLON_TRY(client_.submit_one(noop_job({round_.group}, 0))).job_id;
     ++submitted_;
     CARILLON_TRY(await_history(client_, round_.group, ++seen_, kPatience));
     return std::chrono::duration_cast<Duration>(round_.clock.wall_now() - since);
+  }
+
+  // Whether the job that came in between has succeeded, once.
+  Status check_new_job() {
+    std::vector<End> ends;
+    CARILLON_TRY(read_history(client_, {round_.group}, [&](const HistoryRow& row) {
+      if (row.job_id == new_job_) ends.push_back({.key = row.job_id.value, .state = row.state});
+    }));
+    return check_each_succeeded_once({new_job_.value}, std::move(ends),
+                                     [](std::int64_t) { return std::string{"the new job"}; });
   }
 
   std::size_t submitted() const { return submitted_; }
@@ -113,6 +124,7 @@ class Recovery {
   JobClient& client_;
   const std::int64_t jobs_;
   std::vector<JobId> held_{};
+  JobId new_job_{};
   std::size_t submitted_ = 0;  // by all of the above
   std::size_t seen_ = 0;       // rows of the history so far
 };
@@ -149,6 +161,7 @@ Result<Figures> run(Round& round) {
   CARILLON_TRY(round.cluster.start_tracker());
   CARILLON_TRY(recovery.start_worker());
   const Duration both = CARILLON_TRY(recovery.await_last_start(killed, true));
+  CARILLON_TRY(recovery.check_new_job());
   figures.push_back({"both killed, last job runs again", "s", seconds(both)});
   meter.stop();
   meter.add_to(figures, recovery.submitted());
