@@ -1,8 +1,11 @@
 #include "tests/bench/cluster.h"
 
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include <stdlib.h>
+#include <unistd.h>
 
 namespace carillon::bench {
 namespace {
@@ -41,7 +44,13 @@ Cluster::Cluster(ClusterOptions options, const Environment& environment)
 
 Result<std::unique_ptr<ChildProcess>> Cluster::launch(const std::string& program,
                                                       std::vector<std::string> arguments) const {
-  return ChildProcess::start({.program = options_.bin + "/" + program,
+  const std::string path = options_.bin + "/" + program;
+  if (::access(path.c_str(), X_OK) != 0) {
+    return Error{ErrorCode::kInvalidArgument,
+                 path + " cannot be run: " + std::strerror(errno) +
+                     " (build it, or name the folder of the programs with --bin)"};
+  }
+  return ChildProcess::start({.program = path,
                               .arguments = std::move(arguments),
                               .environment = variables_,
                               .log = options_.folder + "/" + program + ".log"});
@@ -130,6 +139,19 @@ Status Cluster::stop() {
   for (const Other& other : others_) CARILLON_TRY(other.process->stop());
   others_.clear();
   return tracker_ ? tracker_->stop() : Status{};
+}
+
+std::vector<const ChildProcess*> Cluster::tracker_processes() const {
+  std::vector<const ChildProcess*> all;
+  if (tracker_) all.push_back(tracker_.get());
+  for (const Other& other : others_) all.push_back(other.process.get());
+  return all;
+}
+
+std::vector<const ChildProcess*> Cluster::worker_processes() const {
+  std::vector<const ChildProcess*> all;
+  for (const auto& worker : workers_) all.push_back(worker.get());
+  return all;
 }
 
 Usage Cluster::tracker_usage() const {

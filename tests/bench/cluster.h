@@ -58,6 +58,9 @@ class Cluster {
   // With those that were killed.
   Usage tracker_usage() const;
   Usage worker_usage() const;
+  // Those that run, in the order of their start.
+  std::vector<const ChildProcess*> tracker_processes() const;
+  std::vector<const ChildProcess*> worker_processes() const;
 
  private:
   struct Other {

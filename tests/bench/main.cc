@@ -8,10 +8,12 @@
 #include <string>
 
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "shared/base/clock.h"
 #include "shared/base/environment.h"
 #include "shared/base/log.h"
+#include "shared/base/time_text.h"
 #include "shared/runtime/thread.h"
 #include "tests/bench/bench_store.h"
 #include "tests/bench/cluster.h"
@@ -95,16 +97,6 @@ std::string own_folder() {
   return std::filesystem::read_symlink("/proc/self/exe", failed).parent_path().string();
 }
 
-std::vector<std::string> settings_of(const Workload& workload, const Configuration& flags) {
-  std::vector<std::string> settings;
-  for (const EffectiveOption& option : flags.effective()) {
-    for (const Option& declared : workload.verb.options) {
-      if (declared.name == option.name) settings.push_back(option.name + "=" + option.value);
-    }
-  }
-  return settings;
-}
-
 Result<Report> measure(const Workload& workload, const Configuration& flags,
                        const Environment& environment) {
   const SystemClock clock;
@@ -118,8 +110,10 @@ Result<Report> measure(const Workload& workload, const Configuration& flags,
   Report report{.workload = workload.verb.name,
                 .store = workload.has_store ? store->kind() : "",
                 .durability = std::move(durability),
-                .settings = settings_of(workload, flags),
-                .machine = describe_machine()};
+                .settings = settings_of(workload.verb, flags),
+                .machine = describe_machine(),
+                .date = format_time(clock.wall_now()),
+                .version = CARILLON_VERSION};
   const std::int64_t warm_up =
       flags.has("warm-up") ? flags.number("warm-up") : std::int64_t{workload.warm_up};
   // A store that was there before may know the groups of earlier runs.
@@ -140,6 +134,8 @@ Result<Report> measure(const Workload& workload, const Configuration& flags,
                .group = "bench-" + run + "-" + std::to_string(round)};
     if (!workload.starts_tracker) CARILLON_TRY(cluster.start_tracker());
     Figures figures = CARILLON_TRY(workload.run(each));
+    figures.push_back({"benchmark memory, peak", "MiB",
+                       static_cast<double>(usage_of(::getpid()).peak_memory_kib) / 1024});
     if (round > warm_up) report.rounds.push_back(std::move(figures));
     CARILLON_TRY(cluster.stop());
   }
@@ -166,7 +162,7 @@ int run(int argc, char** argv) {
     const auto report = measure(workload, flags, environment);
     if (!report.ok()) {
       std::fprintf(stderr, "carillon-bench: %s\n", report.error().message.c_str());
-      return kExitFailed;
+      return report.error().code == ErrorCode::kInvalidArgument ? kExitUsage : kExitFailed;
     }
     const bool json = flags.is_on("json");
     std::fputs((json ? to_json(report.value()) : to_text(report.value())).c_str(), stdout);

@@ -23,6 +23,8 @@ Duration busy_time_of_machine() {
 
 double micros(Duration duration) { return static_cast<double>(duration.count()); }
 
+double mebibytes(const Usage& usage) { return static_cast<double>(usage.peak_memory_kib) / 1024; }
+
 }  // namespace
 
 Meter::Meter(const Round& round) : round_(round), began_(read()) {}
@@ -33,9 +35,32 @@ Meter::Reading Meter::read() const {
   return {.at = std::chrono::duration_cast<Duration>(round_.clock.steady_now().time_since_epoch()),
           .tracker = round_.cluster.tracker_usage(),
           .workers = round_.cluster.worker_usage(),
+          .each_tracker = read_each(round_.cluster.tracker_processes()),
+          .each_worker = read_each(round_.cluster.worker_processes()),
           .store = round_.store.usage(),
           .self = usage_of(::getpid()),
           .machine = busy_time_of_machine()};
+}
+
+std::vector<Meter::OfProcess> Meter::read_each(const std::vector<const ChildProcess*>& processes) {
+  std::vector<OfProcess> each;
+  for (const ChildProcess* process : processes) each.push_back({process->id(), process->usage()});
+  return each;
+}
+
+// "NAME 1 cpu" and so on, of those that run in the end; nothing of a single one.
+void Meter::add_each(Figures& figures, const std::string& name, const std::vector<OfProcess>& began,
+                     const std::vector<OfProcess>& ended, std::size_t jobs) {
+  if (ended.size() < 2) return;
+  for (std::size_t i = 0; i < ended.size(); ++i) {
+    Duration cpu = ended[i].usage.cpu;
+    for (const OfProcess& before : began) {
+      if (before.id == ended[i].id) cpu -= before.usage.cpu;
+    }
+    const std::string which = name + " " + std::to_string(i + 1);
+    figures.push_back({which + " cpu", "us/job", micros(cpu) / static_cast<double>(jobs)});
+    figures.push_back({which + " memory, peak", "MiB", mebibytes(ended[i].usage)});
+  }
 }
 
 void Meter::add_to(Figures& figures, std::size_t jobs) const {
@@ -54,11 +79,13 @@ void Meter::add_to(Figures& figures, std::size_t jobs) const {
   figures.push_back({"benchmark cpu", "us/job", per_job(self)});
   const auto add_memory = [&figures](const char* name, const Usage& usage) {
     if (usage.peak_memory_kib == 0) return;
-    figures.push_back({name, "MiB", static_cast<double>(usage.peak_memory_kib) / 1024});
+    figures.push_back({name, "MiB", mebibytes(usage)});
   };
   add_memory("jobtracker memory, peak", ended_.tracker);
   add_memory("tasktracker memory, peak of the largest", ended_.workers);
   add_memory("mariadb memory, peak", ended_.store);
+  add_each(figures, "jobtracker", began_.each_tracker, ended_.each_tracker, jobs);
+  add_each(figures, "tasktracker", began_.each_worker, ended_.each_worker, jobs);
   figures.push_back({"others had of the cpu", "%", others_percent()});
 }
 

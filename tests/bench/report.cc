@@ -33,6 +33,18 @@ std::string padded(std::string text, std::size_t width, bool right) {
 
 }  // namespace
 
+std::vector<std::string> settings_of(const Verb& workload, const Configuration& flags) {
+  std::vector<std::string> settings;
+  for (const EffectiveOption& option : flags.effective()) {
+    for (const Option& declared : workload.options) {
+      const bool is_used = declared.fallback != "0" || option.value != "0";
+      if (declared.name == option.name && is_used)
+        settings.push_back(option.name + "=" + option.value);
+    }
+  }
+  return settings;
+}
+
 std::string to_text(const Report& report) {
   std::string text = report.workload;
   if (!report.store.empty()) text += " on " + report.store;
@@ -56,11 +68,10 @@ std::string to_text(const Report& report) {
 }
 
 std::string to_json(const Report& report) {
-  nlohmann::ordered_json json{{"workload", report.workload},
-                              {"store", report.store},
-                              {"durability", report.durability},
-                              {"machine", report.machine},
-                              {"rounds", report.rounds.size()}};
+  nlohmann::ordered_json json{
+      {"workload", report.workload},   {"store", report.store}, {"durability", report.durability},
+      {"machine", report.machine},     {"date", report.date},   {"version", report.version},
+      {"rounds", report.rounds.size()}};
   for (const std::string& setting : report.settings) {
     const std::size_t equals = setting.find('=');
     json["settings"][setting.substr(0, equals)] = setting.substr(equals + 1);
