@@ -144,6 +144,10 @@ std::string token_path(const Environment& environment, std::uint16_t port) {
   return folder + "/" + std::to_string(port) + ".token";
 }
 
+std::string service_token_path(std::uint16_t port) {
+  return "/run/carillon/" + std::to_string(port) + ".token";
+}
+
 Result<std::string> make_token(const std::string& path) {
   const std::string folder = folder_of(path);
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
@@ -181,6 +185,18 @@ Result<std::string> read_given_token(const std::string& path) {
     return Error{ErrorCode::kDenied, path + " is open to everybody (run chmod o= '" + path + "')"};
   }
   return take_token(file.get(), path, kFix);
+}
+
+Result<FoundToken> find_token(const std::string& own, const std::string& of_service) {
+  auto token = read_token(own);
+  if (token.ok()) return FoundToken{own, std::move(token).value()};
+  auto other = read_given_token(of_service);
+  if (other.ok()) return FoundToken{of_service, std::move(other).value()};
+  Error failure = std::move(token).error();
+  if (other.error().code != ErrorCode::kNotFound && of_service != own) {
+    failure.message += "; " + other.error().message;
+  }
+  return failure;
 }
 
 void remove_token(const std::string& path, const std::string& token) {

@@ -18,6 +18,10 @@ namespace carillon::net {
 // "$XDG_RUNTIME_DIR/carillon/PORT.token", or "/tmp/carillon-UID/PORT.token".
 std::string token_path(const Environment& environment, std::uint16_t port);
 
+// Of a job tracker that runs as the packaged service: "/run/carillon/PORT.token". Only its user and
+// root can read it, and only root can make its folder.
+std::string service_token_path(std::uint16_t port);
+
 // The token of the last tracker at this port, if its file still lies there after a crash (its
 // clients then get in again with the one they know); otherwise a new one, drawn at random. Makes
 // the folder where it is missing.
@@ -25,6 +29,15 @@ Result<std::string> make_token(const std::string& path);
 
 // kNotFound: there is no such file. kDenied: somebody else could have written or read it.
 Result<std::string> read_token(const std::string& path);
+
+struct FoundToken {
+  std::string path{};
+  std::string token{};
+};
+
+// The token at `own` by the rules of read_token(), or else that of the service. The error names the
+// latter too if there is one.
+Result<FoundToken> find_token(const std::string& own, const std::string& of_service);
 
 // The token in a file that the user named: it may be a link and another user's, but not readable by
 // everybody.

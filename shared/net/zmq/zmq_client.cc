@@ -59,8 +59,9 @@ std::string next_monitor() {
 struct Pass {
   std::optional<ClientKeys> keys{};
   std::string keys_folder{};
-  std::string token_path{};  // read for each connection, since a tracker may bring a new one
-  bool is_token_given = false;
+  // Read for each connection, since a tracker may bring a new one.
+  std::string token_path{};
+  std::string service_token_path{};  // empty: token_path was given
 };
 
 Result<Pass> make_pass(const Environment& environment, const Endpoint& endpoint,
@@ -74,10 +75,10 @@ Result<Pass> make_pass(const Environment& environment, const Endpoint& endpoint,
     pass.keys = CARILLON_TRY(read_client_keys(access.keys));
   } else if (!access.token_file.empty()) {
     pass.token_path = access.token_file;
-    pass.is_token_given = true;
     (void)CARILLON_TRY(read_given_token(access.token_file));  // A wrong path is best said at once.
   } else if (!access.insecure && endpoint.is_loopback()) {
     pass.token_path = token_path(environment, endpoint.port);
+    pass.service_token_path = service_token_path(endpoint.port);
   } else if (!access.insecure) {
     return Error{ErrorCode::kInvalidArgument,
                  endpoint.text() + " is not on this machine (pass --keys DIR, or --insecure)"};
@@ -106,7 +107,7 @@ struct Connection {
   zmq::socket_t monitor;
   std::optional<SocketWatch> socket_watch{};
   std::optional<SocketWatch> monitor_watch{};
-  std::string token{};
+  FoundToken token{};
   std::string token_problem{};
   std::string reason{};  // why it will break, when that is known before it does
   bool is_denied = false;
@@ -136,9 +137,7 @@ class ZmqClient final : public ClientTransport {
   bool handle(std::uint16_t event, std::uint32_t value);
   void on_up();
   void on_down(std::string reason);
-  Result<std::string> read_pass_token() const {
-    return pass_.is_token_given ? read_given_token(pass_.token_path) : read_token(pass_.token_path);
-  }
+  Result<FoundToken> read_pass_token() const;
   bool has_token_changed() const;
   std::string denied_reason() const;
   std::string mismatch_reason() const;
@@ -204,12 +203,20 @@ void ZmqClient::show_pass(Connection& connection) const {
     if (token.ok()) {
       connection.token = std::move(token).value();
       connection.socket.set(zmq::sockopt::plain_username, "carillon");
-      connection.socket.set(zmq::sockopt::plain_password, connection.token);
+      connection.socket.set(zmq::sockopt::plain_password, connection.token.token);
     } else {
       // Perhaps nobody listens, or a tracker that needs no token: that shows soon.
       connection.token_problem = token.error().message;
     }
   }
+}
+
+Result<FoundToken> ZmqClient::read_pass_token() const {
+  if (!pass_.service_token_path.empty()) {
+    return find_token(pass_.token_path, pass_.service_token_path);
+  }
+  std::string token = CARILLON_TRY(read_given_token(pass_.token_path));
+  return FoundToken{pass_.token_path, std::move(token)};
 }
 
 Status ZmqClient::send(std::string frame) {
@@ -278,8 +285,7 @@ bool ZmqClient::handle(std::uint16_t event, std::uint32_t value) {
       connection_->reason = pass_.keys ? "access denied: " + endpoint_.text() +
                                              " closed the connection (is " + pass_.keys_folder +
                                              "/server.pub this job tracker's key?)"
-                                       : mismatch_reason() + "; " + endpoint_.text() +
-                                             " must be its --listen address, not its --http";
+                                       : mismatch_reason();
       return true;
     case ZMQ_EVENT_CONNECT_RETRIED:
     case ZMQ_EVENT_DISCONNECTED:
@@ -324,7 +330,7 @@ void ZmqClient::on_down(std::string reason) {
 bool ZmqClient::has_token_changed() const {
   if (!connection_ || !connection_->is_denied || pass_.token_path.empty()) return false;
   const auto token = read_pass_token();
-  return token.ok() && token.value() != connection_->token;
+  return token.ok() && token.value().token != connection_->token.token;
 }
 
 void ZmqClient::retry_after(Duration wait) {
@@ -336,19 +342,20 @@ std::string ZmqClient::denied_reason() const {
     return "access denied: the job tracker does not know the key " + pass_.keys_folder +
            "/client.pub (copy it to the folder clients of the tracker's keys)";
   }
-  return "access denied: the token in " + pass_.token_path + " is not the job tracker's";
+  return "access denied: the token in " + connection_->token.path + " is not the job tracker's";
 }
 
 std::string ZmqClient::mismatch_reason() const {
   if (pass_.keys) return "access denied: the job tracker takes no keys (leave out --keys)";
-  if (!connection_->token.empty()) {
+  if (!connection_->token.token.empty()) {
     return "access denied: the job tracker takes no tokens (pass --keys DIR, or --insecure)";
   }
   if (connection_->token_problem.empty()) {
     return "access denied: the job tracker wants a token or keys (leave out --insecure)";
   }
   return "access denied: " + connection_->token_problem +
-         " (run as the job tracker's user, or pass --token-file)";
+         " (run as the job tracker's user, or pass --token-file, or --keys DIR if it was started "
+         "with keys)";
 }
 
 }  // namespace

@@ -179,6 +179,31 @@ TEST(ZmqTransport, LetsInAClientThatIsGivenTheTokenFile) {
   EXPECT_TRUE(b.connects());
 }
 
+TEST(TokenFile, TakesTheServicesTokenOnlyWhereTheUserHasNone) {
+  const TemporaryFolder folder;
+  const TemporaryFolder services;
+  const std::string own = (folder.path() / "own" / "1.token").string();
+  const std::string of_service = (services.path() / "1.token").string();
+  EXPECT_THAT(find_token(own, of_service).error().message, Not(HasSubstr(of_service)));
+  const std::string theirs = make_token(of_service).value();
+  EXPECT_EQ(find_token(own, of_service).value().token, theirs);
+  EXPECT_EQ(find_token(own, of_service).value().path, of_service);
+  const std::string mine = make_token(own).value();
+  EXPECT_EQ(find_token(own, of_service).value().token, mine);
+}
+
+TEST(TokenFile, NamesTheServicesTokenThatItMayNotRead) {
+  const TemporaryFolder folder;
+  const TemporaryFolder services;
+  const std::string own = (folder.path() / "own" / "1.token").string();
+  const std::string of_service = (services.path() / "1.token").string();
+  ASSERT_TRUE(make_token(of_service).ok());
+  fs::permissions(of_service, fs::perms::others_read, fs::perm_options::add);
+  const Error error = find_token(own, of_service).error();
+  EXPECT_THAT(error.message, HasSubstr((folder.path() / "own").string()));
+  EXPECT_THAT(error.message, HasSubstr("; " + of_service + " is open to everybody"));
+}
+
 TEST(ZmqTransport, DeniesAnInsecureClientAtASecureServer) {
   Bundle b;
   b.listen(kAnyPort, {});
@@ -261,6 +286,18 @@ TEST(ZmqTransport, ConnectsWithKeysThatTheServerKnowsOverAnyAddress) {
   ASSERT_TRUE(b.connects());
   ASSERT_TRUE(b.client->send("sealed").ok());
   EXPECT_TRUE(b.eventually([&] { return b.client_side.frames.size() == 1; }));
+}
+
+TEST(ZmqTransport, TellsAClientWithoutATokenOfTheKeysThatTheServerMayHave) {
+  Bundle b;
+  const std::string keys = (b.folder.path() / "keys").string();
+  ASSERT_TRUE(make_keys(keys).ok());
+  b.listen(kAnyPort, {.keys = keys});
+  b.connect({});
+  ASSERT_TRUE(b.eventually([&] { return !b.client_side.reasons.empty(); }));
+  EXPECT_THAT(b.client_side.reasons[0], StartsWith("access denied: cannot "));
+  EXPECT_THAT(b.client_side.reasons[0], HasSubstr(", or --keys DIR if it was started with keys)"));
+  EXPECT_THAT(b.client_side.reasons[0], Not(HasSubstr("--http")));
 }
 
 TEST(ZmqTransport, DeniesAKeyThatTheServerDoesNotKnow) {
