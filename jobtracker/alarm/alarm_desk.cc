@@ -58,7 +58,7 @@ void AlarmDesk::start(const StartAnswer& found) {
       channel.not_before = now + config_.gather;
       ++messages_;
     }
-    channel.messages.back().lines.push_back(row);
+    channel.messages.back().lines.push_back({.row = row});
   }
 }
 
@@ -102,20 +102,26 @@ AlarmDesk::Message* AlarmDesk::open_message(const Key& key, WallTime now) {
   return &channel.messages.emplace_back(Message{.id = ids_.next(now)});
 }
 
-AlarmRow& AlarmDesk::line_for(Message& message, const LogEntry& entry) {
+AlarmDesk::Line& AlarmDesk::line_for(Message& message, const LogEntry& entry) {
   auto& lines = message.lines;
   const std::size_t jobs = std::min(lines.size(), kAlarmLines);
   for (std::size_t i = 0; i < jobs; ++i) {
-    if (lines[i].entry.task_id == entry.task_id) return lines[i];
+    if (lines[i].row.entry.task_id == entry.task_id) return lines[i];
   }
   if (lines.size() <= kAlarmLines)
-    lines.push_back({.mark = {.alarm = message.id, .line = static_cast<std::int32_t>(jobs)}});
+    lines.push_back(
+        {.row = {.mark = {.alarm = message.id, .line = static_cast<std::int32_t>(jobs)}}});
   return lines.back();
 }
 
 void AlarmDesk::address(LogEntry& entry, const WaitingJob& job) {
   if (courier_ == nullptr) return;
-  for (const std::string& recipient : recipients_of(job)) {
+  const std::vector<std::string> recipients = recipients_of(job);
+  if (recipients.empty()) return;
+  // One that runs once is gone when the message is sent.
+  std::optional<JobSpec> own;
+  const JobSpec* spec = catalog_.spec_of(job, own);
+  for (const std::string& recipient : recipients) {
     if (!can_be_told(recipient)) continue;
     Message* message = open_message({entry.group, recipient}, entry.ended_at);
     if (message == nullptr) {
@@ -126,14 +132,19 @@ void AlarmDesk::address(LogEntry& entry, const WaitingJob& job) {
         log_.error("too many alarms wait to be delivered, no more are kept", "waiting", messages_);
       continue;
     }
-    AlarmRow& line = line_for(*message, entry);
-    line.mark.recipient = recipient;
-    ++line.mark.failures;
-    line.entry = entry;
-    line.entry.alarms.clear();
+    Line& line = line_for(*message, entry);
+    AlarmRow& row = line.row;
+    row.mark.recipient = recipient;
+    ++row.mark.failures;
+    row.entry = entry;
+    row.entry.alarms.clear();
     std::string storage;
-    line.entry.message = std::string{storable_message(entry.message, storage)};
-    entry.alarms.push_back(line.mark);
+    row.entry.message = std::string{storable_message(entry.message, storage)};
+    if (spec != nullptr) {
+      line.description = spec->description;
+      line.owner = spec->owner;
+    }
+    entry.alarms.push_back(row.mark);
     ++message->unsettled;
   }
 }
@@ -168,13 +179,15 @@ void AlarmDesk::run_once() {
 wire::AlarmMessage AlarmDesk::content_of(const Message& message, GroupId group) {
   const Group* known = catalog_.whole_of(group);
   wire::AlarmMessage content{.id = message.id, .group = known == nullptr ? "" : known->name};
-  for (const AlarmRow& row : message.lines) {
+  for (const auto& [row, description, owner] : message.lines) {
     if (static_cast<std::size_t>(row.mark.line) == kAlarmLines) {
       content.others = row.mark.failures;
       continue;
     }
     const LogEntry& entry = row.entry;
     wire::AlarmLine line{.task_id = entry.task_id,
+                         .description = description,
+                         .owner = owner,
                          .failures = row.mark.failures,
                          .job_id = entry.job_id,
                          .attempt = entry.attempt,
@@ -224,10 +237,10 @@ void AlarmDesk::on_delivered(std::uint64_t id, const Status& status) {
   ++failed_;
   const WallTime last =
       std::max_element(channel.messages.front().lines.begin(), channel.messages.front().lines.end(),
-                       [](const AlarmRow& one, const AlarmRow& other) {
-                         return one.entry.ended_at < other.entry.ended_at;
+                       [](const Line& one, const Line& other) {
+                         return one.row.entry.ended_at < other.row.entry.ended_at;
                        })
-          ->entry.ended_at;
+          ->row.entry.ended_at;
   if (clock_.now() - last > config_.give_up) {
     ++dropped_;
     log_.error("an alarm could not be delivered and is given up", "recipient",

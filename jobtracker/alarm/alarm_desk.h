@@ -64,11 +64,17 @@ class AlarmDesk final : public AlarmSink {
   std::int64_t dropped() const { return dropped_; }
 
  private:
+  struct Line {
+    AlarmRow row{};
+    // Of its job, which may be gone when the message is sent, as far as it failed in this session.
+    std::string description{};
+    std::string owner{};
+  };
   struct Message {
     std::int64_t id = 0;
-    std::vector<AlarmRow> lines{};  // by line; after kAlarmLines one for all other jobs
-    std::int64_t unsettled = 0;     // failures on their way to the store
-    bool is_closed = false;         // no more are added
+    std::vector<Line> lines{};   // by line; after kAlarmLines one for all other jobs
+    std::int64_t unsettled = 0;  // failures on their way to the store
+    bool is_closed = false;      // no more are added
   };
   struct Channel {
     std::deque<Message> messages{};
@@ -81,7 +87,7 @@ class AlarmDesk final : public AlarmSink {
   std::vector<std::string> recipients_of(const WaitingJob& job) const;
   bool can_be_told(const std::string& recipient);
   Message* open_message(const Key& key, WallTime now);
-  static AlarmRow& line_for(Message& message, const LogEntry& entry);
+  static Line& line_for(Message& message, const LogEntry& entry);
   void send(const Key& key, Channel& channel);
   void on_delivered(std::uint64_t id, const Status& status);
   void remove_first(Channel& channel);

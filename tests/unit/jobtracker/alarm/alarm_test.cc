@@ -58,6 +58,17 @@ TEST(Alarm, AFailureIsToldOnceToEachRecipientOfTheJob) {
   EXPECT_EQ(b.bundle.stat("alarms_waiting"), 0);
 }
 
+TEST(Alarm, AJobThatRanOnceIsToldWithItsDescriptionAndOwner) {
+  Failing b;
+  JobSpec job = job_now("backup");
+  job.description = "Shop database";
+  job.owner = "ann";
+  b.submit(std::move(job), {kHook});
+  b.bundle.run_for(minutes{10});
+  ASSERT_THAT(b.to(kHook), SizeIs(1));
+  EXPECT_THAT(b.to(kHook)[0].body, HasSubstr(R"("description":"Shop database","owner":"ann")"));
+}
+
 TEST(Alarm, JobsThatNameNobodyAreToldToTheTrackersRecipients) {
   Failing b{{.recipients = {kHook}}};
   b.submit(job_now("a"), {});
