@@ -4,6 +4,7 @@
 
 #include "jobclient/cli/text_width.h"
 #include "jobclient/submit/stored_submits.h"
+#include "shared/outbox/outbox.h"
 
 namespace carillon::cli {
 
@@ -37,6 +38,22 @@ Result<JobClient*> Context::client() {
 void Context::close_client() {
   client_.reset();
   tell_delivered();
+}
+
+void Context::tell_of_others() const {
+  if (data_folder().empty()) return;
+  for (const outbox::ForOthers& others : outbox::stored_for_others(
+           submissions_folder(data_folder()), configuration.list("tracker"), around.clock)) {
+    std::string addresses;
+    for (const std::string& address : others.addresses) {
+      addresses += (addresses.empty() ? "" : ",") + address;
+    }
+    err() << "jobclient: " << configuration.verb() << ": submissions stored for " << addresses
+          << " are not delivered: " << others.entries << " (`jobclient flush --tracker "
+          << addresses << "` delivers them, `jobclient flush --discard " << addresses
+          << "` removes them)\n";
+  }
+  err().flush();
 }
 
 std::string Context::data_folder() const {

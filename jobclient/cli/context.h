@@ -64,6 +64,8 @@ class Context {
   void close_client();
   // What became of stored jobs since the last call.
   std::vector<SubmitAnswer> take_delivered();
+  // Says on stderr what is stored for other trackers, and is not delivered.
+  void tell_of_others() const;
   // Where jobs are stored; empty: nowhere.
   std::string data_folder() const;
 

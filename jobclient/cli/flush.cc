@@ -5,6 +5,7 @@
 
 #include "jobclient/cli/submit.h"
 #include "jobclient/submit/stored_submits.h"
+#include "shared/net/endpoint.h"
 
 namespace carillon::cli {
 namespace {
@@ -13,6 +14,24 @@ using RefusedJob = std::tuple<std::string, std::string, std::string>;
 
 RefusedJob refused_job(const SubmitAnswer& answer) {
   return {answer.group, answer.task_id, answer.reason};
+}
+
+int discard(Context& context) {
+  const std::vector<std::string> trackers = context.configuration.list("discard");
+  std::string addresses;
+  for (const std::string& tracker : trackers) {
+    addresses += (addresses.empty() ? "" : ",") + tracker;
+  }
+  const Result<std::int64_t> removed =
+      discard_stored_submits(context.data_folder(), trackers, context.around.clock);
+  if (!removed.ok()) return context.fail(removed.error());
+  if (context.is_json()) {
+    print_one_row(context.out(), context.style, {{"discarded", removed.value()}});
+  } else {
+    context.out() << "stored jobs that were for " << addresses
+                  << " and are removed: " << removed.value() << '\n';
+  }
+  return kDone;
 }
 
 }  // namespace
@@ -25,16 +44,29 @@ Verb declare_flush() {
               "this job tracker, in order, and prints an answer for each job; also for those that "
               "earlier calls delivered and that were not accepted, which are forgotten then. Every "
               "other verb delivers first too, and only tells what was not accepted.",
-          .examples = "  jobclient flush\n",
+          .options = {{.name = "discard",
+                       .kind = OptionKind::kList,
+                       .placeholder = "tcp://HOST:PORT",
+                       .help = "Deliver nothing, but remove what is stored for exactly this "
+                               "address; several by comma, where it is stored for them together.",
+                       .check = net::check_endpoint,
+                       .by_comma = true}},
+          .examples =
+              "  jobclient flush\n"
+              "  jobclient flush --discard tcp://10.0.0.7:35001\n",
           .section = "Submit"};
 }
 
 int run_flush(Context& context) {
+  if (context.configuration.has("discard")) return discard(context);
+  context.tell_of_others();
   const auto client = context.client_as_it_is();
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);
   const Result<FlushAnswer> flushed = client.value()->flush();
   RowOutput output(context.out(), context.style, {});
+  bool has_shown = false;
   const auto show = [&](const SubmitAnswer& answer) {
+    has_shown = true;
     if (context.style.format == Format::kJson) {
       output.add(answer_row(answer));
     } else {
@@ -62,6 +94,7 @@ int run_flush(Context& context) {
                         });
   if (context.style.format == Format::kJson) output.finish();
   if (!flushed.ok()) return context.fail(flushed.error());
+  if (!has_shown && !context.is_json()) context.err() << "nothing is stored for this job tracker\n";
   return all_accepted ? kDone : kRefused;
 }
 

@@ -147,7 +147,8 @@ JobClientOptions client_options(const Configuration& configuration) {
           .keys = configuration.text("keys"),
           .insecure = configuration.is_on("insecure"),
           .outbox = stores ? OutboxUse::kStore : OutboxUse::kDeliver,
-          .data = configuration.text("data")};
+          .data = configuration.text("data"),
+          .logs_stored_for_others = false};
 }
 
 int run_program(const std::vector<std::string>& arguments, const Environment& environment,

@@ -113,6 +113,7 @@ Verb declare_submit() {
 
 int run_submit(Context& context) {
   const Configuration& configuration = context.configuration;
+  context.tell_of_others();
   if (configuration.is_on("stdin")) return submit_lines(context);
   Result<JobSpec> job = job_from_flags(configuration, context.style.now, context.around.input);
   if (!job.ok()) return context.fail(kWrongInput, job.error().message);

@@ -73,7 +73,8 @@ Status ClientThread::open_outbox() {
   auto outbox = std::make_unique<outbox::Outbox>(
       outbox::OutboxConfig{.folder = submissions_folder(options_.data),
                            .addresses = options_.trackers,
-                           .bytes_max = options_.outbox_bytes_max},
+                           .bytes_max = options_.outbox_bytes_max,
+                           .logs_others = options_.logs_stored_for_others},
       clock_);
   const std::int64_t entries = outbox->entries();
   const std::int64_t last_id = outbox->last_id();

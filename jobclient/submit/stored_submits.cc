@@ -65,6 +65,18 @@ void visit_refused_submits(const std::string& data, const Clock& clock,
       });
 }
 
+Result<std::int64_t> discard_stored_submits(const std::string& data,
+                                            const std::vector<std::string>& trackers,
+                                            const Clock& clock) {
+  std::int64_t jobs = 0;
+  CARILLON_TRY(outbox::discard(
+      submissions_folder(data), trackers, clock, [&jobs](const outbox::Entry& entry) {
+        const auto submitted = jobs_of(entry.body);
+        jobs += submitted.ok() ? static_cast<std::int64_t>(submitted.value().size()) : 1;
+      }));
+  return jobs;
+}
+
 StoredSubmits::StoredSubmits(outbox::Lane& lane, std::int64_t entries, std::int64_t last_id,
                              Requests& requests, const Clock& clock, Random& random,
                              OnDelivered on_delivered)

@@ -40,6 +40,11 @@ std::string submissions_folder(const std::string& data);
 void visit_refused_submits(const std::string& data, const Clock& clock,
                            const std::function<bool(const std::vector<SubmitAnswer>&)>& show);
 
+// How many jobs are stored for exactly these trackers, which are removed then; likewise.
+Result<std::int64_t> discard_stored_submits(const std::string& data,
+                                            const std::vector<std::string>& trackers,
+                                            const Clock& clock);
+
 // What may wait in memory for the disk; more answers kLimit.
 inline constexpr std::size_t kUnstoredBytesMax = 64 * 1024 * 1024;
 

@@ -45,6 +45,19 @@ std::string usual_spelling(const std::string& address) {
   return usual;
 }
 
+std::set<std::string> usual_spellings(const std::vector<std::string>& addresses) {
+  std::set<std::string> usual;
+  for (const std::string& address : addresses) usual.insert(usual_spelling(address));
+  return usual;
+}
+
+bool share_address(const std::vector<std::string>& some, const std::vector<std::string>& others) {
+  const std::set<std::string> usual = usual_spellings(some);
+  return std::any_of(others.begin(), others.end(), [&usual](const std::string& other) {
+    return usual.contains(usual_spelling(other));
+  });
+}
+
 std::vector<int> slots_in(const std::string& folder) {
   std::vector<int> numbers;
   std::error_code failed;
@@ -94,16 +107,11 @@ void Outbox::adopt(int number) {
 }
 
 bool Outbox::is_for_us(const Slot& slot) const {
-  const std::vector<std::string>& theirs = slot.addresses();
-  const std::vector<std::string>& ours = config_.addresses;
-  return std::find_first_of(theirs.begin(), theirs.end(), ours.begin(), ours.end(),
-                            [](const std::string& one, const std::string& other) {
-                              return usual_spelling(one) == usual_spelling(other);
-                            }) != theirs.end();
+  return share_address(slot.addresses(), config_.addresses);
 }
 
 void Outbox::tell_of_others(const Slot& slot) {
-  if (!told_of_.insert(slot.number()).second) return;
+  if (!config_.logs_others || !told_of_.insert(slot.number()).second) return;
   std::string addresses;
   for (const std::string& address : slot.addresses()) {
     addresses += (addresses.empty() ? "" : ",") + address;
@@ -265,6 +273,36 @@ void Outbox::let_go_of_empty() {
   if (own_goes) own_ = nullptr;
   std::erase_if(slots_,
                 [this](const auto& slot) { return slot.get() != own_ && slot->entries() == 0; });
+}
+
+std::vector<ForOthers> stored_for_others(const std::string& folder,
+                                         const std::vector<std::string>& ours, const Clock& clock) {
+  std::vector<ForOthers> found;
+  for (const int number : slots_in(folder)) {
+    const auto slot = Slot::open(folder, number, clock);
+    if (!slot.ok() || slot.value()->entries() == 0) continue;
+    if (share_address(slot.value()->addresses(), ours)) continue;
+    found.push_back({slot.value()->addresses(), slot.value()->entries()});
+  }
+  return found;
+}
+
+Status discard(const std::string& folder, const std::vector<std::string>& addresses,
+               const Clock& clock, const std::function<void(const Entry&)>& removed) {
+  const std::set<std::string> wanted = usual_spellings(addresses);
+  for (const int number : slots_in(folder)) {
+    const auto slot = Slot::open(folder, number, clock);
+    if (!slot.ok() || usual_spellings(slot.value()->addresses()) != wanted) continue;
+    while (slot.value()->entries() > 0) {
+      const std::vector<Entry> entries =
+          CARILLON_TRY(slot.value()->load({}, std::numeric_limits<std::int64_t>::max()));
+      Slot::Change change;
+      for (const Entry& entry : entries) change.remove.push_back(entry.id.id);
+      CARILLON_TRY(slot.value()->apply(change));
+      for (const Entry& entry : entries) removed(entry);
+    }
+  }
+  return {};
 }
 
 void visit_set_aside(const std::string& folder, const Clock& clock,

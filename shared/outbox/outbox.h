@@ -36,6 +36,7 @@ struct OutboxConfig {
   // More: a longer absence of the other side is survived; the disk fills further.
   std::int64_t entries_max = 100'000;
   std::int64_t bytes_max = std::int64_t{256} << 20;
+  bool logs_others = true;  // what lies there for other addresses
 };
 
 // Slots in one folder: as many processes at a time.
@@ -45,6 +46,19 @@ inline constexpr int kSlotsMax = 1000;
 // true is forgotten. What other processes hold, or this one's own Outbox, is left out.
 void visit_set_aside(const std::string& folder, const Clock& clock,
                      const std::function<bool(const std::vector<SetAside>&)>& show);
+
+// A slot with entries for other addresses than `ours`, as far as no process holds it.
+struct ForOthers {
+  std::vector<std::string> addresses{};
+  std::int64_t entries = 0;
+};
+std::vector<ForOthers> stored_for_others(const std::string& folder,
+                                         const std::vector<std::string>& ours, const Clock& clock);
+
+// Removes what is stored for exactly these addresses, in whatever order, as far as no process holds
+// it; `removed` is shown each entry that is gone. What was set aside stays.
+Status discard(const std::string& folder, const std::vector<std::string>& addresses,
+               const Clock& clock, const std::function<void(const Entry&)>& removed);
 
 // Thread: one at a time.
 class Outbox {

@@ -137,12 +137,33 @@ class Submissions(E2eTest):
         other.env["HOME"] = self.c.env["HOME"]
         flushed = other.client("-o", "jsonl", "flush")
         self.assertEqual(flushed.lines(), [])
-        self.assertIn("what is stored for other addresses is not delivered", flushed.err)
-        self.assertIn(f"addresses=tcp://127.0.0.1:{self.c.port}  entries=1", flushed.err)
+        ours = f"tcp://127.0.0.1:{self.c.port}"
+        self.assertIn(f"jobclient: flush: submissions stored for {ours} are not delivered: 1 (", flushed.err)
+        self.assertIn(f"jobclient: submit: submissions stored for {ours} are not delivered: 1 (",
+                      other.client("submit", "--task-id", "theirs", "--manual", "--", "true").err)
+        self.assertEqual(other.client("list").err, "")
         self.assertEqual(entries(self.outbox), 1)
         self.c.start_tracker()
         self.assertEqual([answer["task_id"] for answer in self.c.client("-o", "jsonl", "flush").lines()],
                          ["ours"])
+
+    def test_what_is_stored_for_one_address_is_discarded_and_nothing_else(self):
+        self.store("never")
+        self.store("never-either")
+        nowhere = "tcp://127.0.0.1:1"
+        self.c.client("submit", "--offline", "--task-id", "kept", "--", "true",
+                      env={**self.AWAY, "CARILLON_TRACKER": nowhere})
+        ours = f"tcp://localhost:{self.c.port}"
+        self.assertEqual(self.c.client("-o", "json", "flush", "--discard", f"{ours},{nowhere}").json(),
+                         {"discarded": 0})
+        self.assertEqual(self.c.client("flush", "--discard", ours).out,
+                         f"stored jobs that were for {ours} and are removed: 2\n")
+        self.assertEqual(entries(self.outbox), 1)
+        self.c.start_tracker()
+        flushed = self.c.client("flush")
+        self.assertEqual(flushed.out, "")
+        self.assertIn("nothing is stored for this job tracker", flushed.err)
+        self.assertIn(f"submissions stored for {nowhere} are not delivered: 1", flushed.err)
 
     def test_what_was_stored_for_localhost_is_for_127_0_0_1(self):
         self.store("ours")

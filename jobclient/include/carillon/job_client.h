@@ -67,6 +67,7 @@ struct JobClientOptions {
   std::string data{};
   // More than so many bytes are not stored; submit() answers kLimit then.
   std::int64_t outbox_bytes_max = std::int64_t{256} << 20;
+  bool logs_stored_for_others = true;  // what lies there for other trackers, once
   // Called on the client's own thread for each stored job that was delivered, with what came of it;
   // must neither block nor call into the client. Without it, those that were not accepted are
   // logged.
