@@ -153,12 +153,14 @@ Status check_command(const std::vector<std::string>& command) {
   return check_size("command", size, kCommandBytesMax);
 }
 
+constexpr std::string_view kHttpMethods[] = {"GET",    "POST", "PUT",    "PATCH",
+                                             "DELETE", "HEAD", "OPTIONS"};
+
 Status check_http(const HttpRequest& http) {
-  const bool is_method = !http.method.empty() && http.method.size() <= 32 &&
-                         std::all_of(http.method.begin(), http.method.end(),
-                                     [](char c) { return c >= 'A' && c <= 'Z'; });
-  if (!is_method) {
-    return wrong("http.method is " + shown(http.method) + ", must be GET, POST or the like");
+  if (std::find(std::begin(kHttpMethods), std::end(kHttpMethods), http.method) ==
+      std::end(kHttpMethods)) {
+    return wrong("http.method is " + shown(http.method) +
+                 ", must be GET, POST, PUT, PATCH, DELETE, HEAD or OPTIONS");
   }
   CARILLON_TRY(check_line("http.url", http.url, kTextBytesMax));
   if ((!http.url.starts_with("http://") && !http.url.starts_with("https://")) ||

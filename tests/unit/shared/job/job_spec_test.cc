@@ -157,6 +157,10 @@ TEST(JobSpecValidate, ChecksAnHttpRequest) {
   EXPECT_THAT(with({.url = "ftp://example.org"}), HasSubstr("must start with http:// or https://"));
   EXPECT_THAT(with({.url = "http://a b"}), HasSubstr("http.url is 'http://a b'"));
   EXPECT_THAT(with({.method = "get", .url = "http://h/"}), HasSubstr("http.method is 'get'"));
+  EXPECT_THAT(
+      with({.method = "FOO", .url = "http://h/"}),
+      HasSubstr("http.method is 'FOO', must be GET, POST, PUT, PATCH, DELETE, HEAD or OPTIONS"));
+  EXPECT_EQ(with({.method = "DELETE", .url = "http://h/"}), "none");
   EXPECT_THAT(with({.url = "http://h/", .headers = {{"X", "a\r\nHost: b"}}}),
               HasSubstr("http.headers.X must be"));
   EXPECT_THAT(with({.url = "http://h/", .headers = {{"X Y", "a"}}}),
