@@ -41,8 +41,9 @@ void JobTracker::on_add_executors(const Asker& asker, wire::Act message) {
     if (catalog_.parts(group.value()->id) > 1) {
       return answer(asker, wire::ErrorReply{split_group_error(*group.value())});
     }
-    const std::string said = "group '" + group.value()->name + "' has " +
-                             std::to_string(message.addresses.size()) + " executors by hand";
+    const std::string said =
+        "group '" + group.value()->name + "' has " + std::to_string(message.addresses.size()) +
+        (message.addresses.size() == 1 ? " executor" : " executors") + " by hand";
     registry_.add(group.value()->id, message.addresses, message.token,
                   [this, asker, said](const Status& status) {
                     if (!status.ok()) return answer(asker, wire::ErrorReply{status.error()});

@@ -406,7 +406,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
                      pending->name() + " is not executing, it waits (cancel it instead)");
     case wire::Verb::kSetScript:
       return decline(pending, ErrorCode::kConflict,
-                     pending->name() + " runs once (submit it again with replace_on_exist)");
+                     pending->name() + " runs once (submit it again with --replace-on-exist)");
     case wire::Verb::kAddExecutors:
     case wire::Verb::kSplitGroup:
     case wire::Verb::kCleanHistory:

@@ -66,7 +66,8 @@ struct SubmitIntake::Pending {
     return is_suspended && !is_held(before) ? DefinitionState::kSuspended : before;
   }
   const char* remedy_of_taken(std::size_t index) const {
-    if (!replacing.contains(index)) return "(cancel it, or submit with replace_on_exist)";
+    if (!replacing.contains(index))
+      return "(cancel it, or submit with --replace-on-exist, in JSON replace_on_exist)";
     if (replaced.contains(index)) return "(it has just changed its state: submit again)";
     return "(a job that is executing is never replaced: cancel it, or wait)";
   }

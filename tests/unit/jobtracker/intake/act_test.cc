@@ -430,7 +430,7 @@ TEST(Act, SuspendOfAJobThatIsClaimedAheadOfItsTimeKeepsItFromStarting) {
   EXPECT_EQ(
       taken.reason,
       "task id 'a' is taken in group 'default' until that job has ended (cancel it, or submit "
-      "with replace_on_exist)");
+      "with --replace-on-exist, in JSON replace_on_exist)");
   bundle.submit({job_now("b"), job_now("c")});
   bundle.run_for(seconds{1});
   EXPECT_THAT(bundle.runs(), SizeIs(2)) << "the thread that was kept for it is free";
