@@ -17,7 +17,6 @@ Verb declare_groups_split() {
                        .kind = OptionKind::kNumber,
                        .placeholder = "N",
                        .help = "So many: 2, 4, 8, 16, 32 or 64; some for each job tracker.",
-                       .fallback = "4",
                        .min = 2,
                        .max = 64}},
           .positionals = {{.name = "GROUP", .help = "The node group."}},
@@ -26,13 +25,16 @@ Verb declare_groups_split() {
 }
 
 int run_groups_split(Context& context) {
+  const std::optional<std::int64_t> parts = context.number("parts");
+  if (!parts) {
+    return context.fail(
+        kWrongInput, "into how many parts? (--parts 2, 4, 8, 16, 32 or 64; it cannot be undone)");
+  }
   const auto client = context.client();
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);
-  const Configuration& configuration = context.configuration;
-  return print_act_answer(
-      context, {"", ""},
-      client.value()->split_group(configuration.text("GROUP"),
-                                  static_cast<std::int32_t>(configuration.number("parts"))));
+  return print_act_answer(context, {"", ""},
+                          client.value()->split_group(context.configuration.text("GROUP"),
+                                                      static_cast<std::int32_t>(*parts)));
 }
 
 }  // namespace carillon::cli

@@ -121,7 +121,7 @@ class Split(PartsTest):
     def test_one_job_tracker_alone_splits_nothing_on_sqlite(self):
         one = self.cluster()
         one.start_worker("--group", GROUP)
-        refused = one.client("groups", "split", GROUP, status=1)
+        refused = one.client("groups", "split", GROUP, "--parts", 4, status=1)
         self.assertIn("share a MariaDB or MySQL database", refused.err)
 
 
