@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "jobclient/cli/other_groups.h"
+
 namespace carillon::cli {
 namespace {
 
@@ -82,7 +84,7 @@ int run_kill(Context& context) {
 }
 
 int print_act_answer(Context& context, const TaskRef& task, const Result<ActAnswer>& answer) {
-  if (!answer.ok()) return context.fail(answer.error());
+  if (!answer.ok()) return context.fail(name_other_groups(context, task, answer.error()));
   if (context.is_json()) {
     Row row;
     if (!task.task_id.empty()) row = {{"task_id", task.task_id}, {"group", task.group}};

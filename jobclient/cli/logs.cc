@@ -2,6 +2,7 @@
 
 #include "jobclient/cli/act.h"
 #include "jobclient/cli/follow.h"
+#include "jobclient/cli/other_groups.h"
 #include "jobclient/cli/patience.h"
 
 namespace carillon::cli {
@@ -80,7 +81,7 @@ int run_logs(Context& context) {
           ? patiently(context, is_following, [&] { return newest_job_of(client, context.task()); })
           : parse_job_id(job_text);
   if (!job.ok() && !has_task) return context.fail(kWrongInput, job.error().message);
-  if (!job.ok()) return context.fail(job.error());
+  if (!job.ok()) return context.fail(name_other_groups(context, context.task(), job.error()));
   OutputFollower follower(context, client, job.value(), configuration.is_on("timestamps"));
   if (is_following) return follow(context, client, job.value(), follower);
   const Status printed = follower.print_new();

@@ -2,6 +2,7 @@
 
 #include "jobclient/cli/act.h"
 #include "jobclient/cli/job_flags.h"
+#include "jobclient/cli/other_groups.h"
 
 namespace carillon::cli {
 namespace {
@@ -72,8 +73,9 @@ int run_scripts_list(Context& context) {
   using Kind = RowColumn::Kind;
   const auto client = context.client();
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);
-  const Result<RowPage> page = client.value()->scripts(context.task());
-  if (!page.ok()) return context.fail(page.error());
+  const TaskRef task = context.task();
+  const Result<RowPage> page = client.value()->scripts(task);
+  if (!page.ok()) return context.fail(name_other_groups(context, task, page.error()));
   RowOutput output(context.out(), context.style,
                    {{"version", Kind::kKey},
                     {"saved_at", Kind::kTime},
@@ -89,9 +91,9 @@ int run_scripts_list(Context& context) {
 int run_scripts_show(Context& context) {
   const auto client = context.client();
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);
-  const Result<RowPage> page =
-      client.value()->script(context.task(), context.configuration.text("number"));
-  if (!page.ok()) return context.fail(page.error());
+  const TaskRef task = context.task();
+  const Result<RowPage> page = client.value()->script(task, context.configuration.text("number"));
+  if (!page.ok()) return context.fail(name_other_groups(context, task, page.error()));
   for (const Row& row : page.value().rows) {
     if (context.is_json()) {
       print_one_row(context.out(), context.style, row);

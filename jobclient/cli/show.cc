@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "jobclient/cli/other_groups.h"
 #include "shared/wire/spec_json.h"
 
 namespace carillon::cli {
@@ -55,7 +56,7 @@ int run_show(Context& context) {
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);
   const TaskRef task = context.task();
   const Result<RowPage> page = client.value()->show(task);
-  if (!page.ok()) return context.fail(page.error());
+  if (!page.ok()) return context.fail(name_other_groups(context, task, page.error()));
   if (page.value().rows.empty()) {
     return context.fail(kNotFound,
                         "no task '" + task.task_id + "' in group '" + task.group +

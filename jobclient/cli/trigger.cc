@@ -2,6 +2,7 @@
 
 #include "jobclient/cli/act.h"
 #include "jobclient/cli/follow.h"
+#include "jobclient/cli/other_groups.h"
 
 namespace carillon::cli {
 
@@ -46,7 +47,9 @@ int run_trigger(Context& context) {
   const TaskRef task = context.task();
   const Result<ActAnswer> answer = client.value()->trigger(task, options);
   if (!configuration.is_on("wait")) return print_act_answer(context, task, answer);
-  if (!answer.ok()) return context.fail(kWaitFailed, answer.error().message);
+  if (!answer.ok()) {
+    return context.fail(kWaitFailed, name_other_groups(context, task, answer.error()).message);
+  }
   return wait_for_job(context, *client.value(), answer.value().job_id);
 }
 

@@ -97,7 +97,8 @@ void ActIntake::act(const Asker& asker, wire::Act message, std::size_t bytes) {
   if (!act.task_id.empty()) {
     const Group* group = catalog_.group(act.group);
     if (group == nullptr)
-      return refuse(pending, ErrorCode::kNotFound, "there is no group '" + act.group + "'");
+      return refuse(pending, ErrorCode::kNotFound,
+                    "there is no group '" + act.group + "' (--group names the group)");
     pending->group = catalog_.part(group->id, act.task_id);
     if (!ownership_.has(pending->group)) {
       return clients_.answer(asker,

@@ -135,7 +135,8 @@ Result<GroupId> QueryDesk::group_of(const wire::Query& message) const {
   if (message.group.empty()) return GroupId{};
   const Group* group = catalog_.group(message.group);
   if (group == nullptr)
-    return Error{ErrorCode::kNotFound, "there is no group '" + message.group + "'"};
+    return Error{ErrorCode::kNotFound,
+                 "there is no group '" + message.group + "' (--group names the group)"};
   return group->id;
 }
 

@@ -597,6 +597,27 @@ class Client(E2eTest):
                 answer = self.one.client(verb, "nobody", status=NOT_FOUND)
                 self.assertRegex(answer.err, rf"^jobclient: {verb}: .*nobody")
 
+    def test_a_task_of_another_group_is_not_found_and_that_group_is_named(self):
+        self.one.submit("--task-id", "theirs", "--group", "ops", "--manual", "--", "true")
+        self.one.submit("--task-id", "once", "--group", "ops", "--at", "+10h", "--", "true")
+        for task in ("theirs", "once"):
+            for verb in ("suspend", "resume", "trigger", "kill", "show", "logs", "cancel"):
+                with self.subTest(verb, task=task):
+                    answer = self.one.client(verb, task, status=NOT_FOUND)
+                    self.assertEqual(answer.err, f"jobclient: {verb}: task '{task}' is not in group 'default', "
+                                                 "it is in group 'ops': --group ops\n")
+        self.assertIn("there is no group 'nope' (--group names the group)",
+                      self.one.client("trigger", "nobody", "--group", "nope", status=NOT_FOUND).err)
+
+    def test_one_property_of_a_task_is_changed_by_what_show_says_of_it(self):
+        self.one.submit("--task-id", "nightly", "--group", "ops", "--cron", "0 0 2 * * ?", "--tz", "Asia/Shanghai",
+                        "--owner", "ann", "--retries", "3", "--alarm", "ops@example.com", "--", "true")
+        before = self.one.client("-o", "json", "show", "nightly", "--group", "ops").json()["spec"]
+        self.one.submit_all([{**before, "cron": "0 30 2 * * ?", "replace_on_exist": True}])
+        after = self.one.client("-o", "json", "show", "nightly", "--group", "ops").json()["spec"]
+        after.pop("replace_on_exist", None)
+        self.assertEqual(after, {**before, "cron": "0 30 2 * * ?"})
+
     def test_one_refused_of_several_is_1_and_each_has_its_answer_in_order(self):
         jobs = [{"task_id": "a", "command": ["true"]}, {"task_id": "a b", "group": "no group!", "command": ["true"]},
                 {"task_id": "c", "cron": "0 0 30 2 *", "command": ["true"]},

@@ -21,6 +21,28 @@ wire::Message not_found(const wire::Message&) {
   return wire::ErrorReply{{ErrorCode::kNotFound, "no task 'x' in group 'default'"}};
 }
 
+// Of the groups default, mail and ops the last has a task.
+wire::Message in_group_ops(const wire::Message& request) {
+  const auto* query = std::get_if<wire::Query>(&request);
+  if (query == nullptr) return not_found(request);
+  const Row group = {{"group", std::string{"ops"}}};
+  if (query->what == "groups") {
+    return wire::Rows{
+        .rows = {{{"group", std::string{"default"}}}, {{"group", std::string{"mail"}}}, group}};
+  }
+  if (query->what == "show" && query->group == "ops") return wire::Rows{.rows = {group}};
+  const bool is_of_task = query->what == "show" || query->what.starts_with("script");
+  return is_of_task ? not_found(request) : wire::Rows{};
+}
+
+// One that has ended is in the history only.
+wire::Message ended_in_group_ops(const wire::Message& request) {
+  const auto* query = std::get_if<wire::Query>(&request);
+  if (query == nullptr || query->what == "show") return not_found(request);
+  const bool is_there = query->what == "history" && query->group.empty();
+  return is_there ? wire::Rows{.rows = {{{"group", std::string{"ops"}}}}} : wire::Rows{};
+}
+
 Row waiting_row(const std::string& id) {
   return {{"job_id", id},
           {"task_id", "task-" + id},
@@ -62,6 +84,14 @@ TEST_P(ActVerb, ExitsWithFourForAnUnknownTask) {
             std::string{"jobclient: "} + GetParam().first + ": no task 'x' in group 'default'\n");
 }
 
+TEST_P(ActVerb, NamesTheGroupThatTheTaskIsIn) {
+  Cli cli(in_group_ops);
+  EXPECT_EQ(cli.run({GetParam().first, "x"}), kNotFound);
+  EXPECT_EQ(cli.err.str(),
+            std::string{"jobclient: "} + GetParam().first +
+                ": task 'x' is not in group 'default', it is in group 'ops': --group ops\n");
+}
+
 INSTANTIATE_TEST_SUITE_P(Verbs, ActVerb,
                          ::testing::Values(std::pair{"cancel", wire::Verb::kCancel},
                                            std::pair{"suspend", wire::Verb::kSuspend},
@@ -69,6 +99,40 @@ INSTANTIATE_TEST_SUITE_P(Verbs, ActVerb,
                                            std::pair{"trigger", wire::Verb::kTrigger},
                                            std::pair{"kill", wire::Verb::kKill}),
                          [](const auto& verb) { return std::string{verb.param.first}; });
+
+TEST(GroupsSplit, SplitsNothingUnlessToldIntoHowManyParts) {
+  Cli cli(acted);
+  EXPECT_EQ(cli.run({"groups", "split", "mail"}), kWrongInput);
+  EXPECT_THAT(cli.err.str(),
+              StartsWith("jobclient: groups split: into how many parts? (--parts 2,"));
+  EXPECT_EQ(cli.tracker.asked<wire::Act>().size(), 0u);
+  EXPECT_EQ(cli.run({"groups", "split", "mail", "--parts", "8"}), kDone);
+  EXPECT_EQ(cli.tracker.asked<wire::Act>().at(0).parts, 8);
+}
+
+TEST(OtherGroups, AreNamedByEachVerbAboutATask) {
+  for (const auto& verb : std::vector<std::vector<std::string>>{
+           {"show"}, {"logs"}, {"scripts", "list"}, {"scripts", "show"}, {"trigger", "--wait"}}) {
+    SCOPED_TRACE(verb.back());
+    std::vector<std::string> arguments = verb;
+    arguments.emplace_back("x");
+    Cli cli(in_group_ops);
+    EXPECT_NE(cli.run(arguments), kDone);
+    EXPECT_THAT(cli.err.str(), HasSubstr("it is in group 'ops': --group ops\n"));
+  }
+}
+
+TEST(OtherGroups, AreNamedForATaskThatHasEnded) {
+  Cli cli(ended_in_group_ops);
+  EXPECT_EQ(cli.run({"logs", "x"}), kNotFound);
+  EXPECT_THAT(cli.err.str(), HasSubstr("it is in group 'ops': --group ops\n"));
+}
+
+TEST(OtherGroups, AreNotNamedWhereTheGroupHasTheTask) {
+  Cli cli(in_group_ops);
+  EXPECT_EQ(cli.run({"kill", "x", "--group", "ops"}), kNotFound);
+  EXPECT_EQ(cli.err.str(), "jobclient: kill: no task 'x' in group 'default'\n");
+}
 
 TEST(Kill, TakesAJobInsteadOfATask) {
   Cli cli(acted);

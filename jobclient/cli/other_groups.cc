@@ -1,0 +1,48 @@
+#include "jobclient/cli/other_groups.h"
+
+#include <set>
+
+namespace carillon::cli {
+namespace {
+
+constexpr std::int64_t kGroupsAskedMax = 200;
+
+bool has_task(JobClient& client, const TaskRef& task) {
+  const Result<RowPage> page = client.show(task);
+  return page.ok() && !page.value().rows.empty();
+}
+
+// Those with a task of this id that is defined, waits or runs, and that of its newest end.
+std::set<std::string> groups_with(JobClient& client, const std::string& task_id) {
+  std::set<std::string> found;
+  const Result<RowPage> groups = client.groups({.limit = kGroupsAskedMax});
+  if (!groups.ok()) return found;
+  for (const Row& row : groups.value().rows) {
+    const std::string group = field_text(row, "group");
+    if (has_task(client, {task_id, group})) found.insert(group);
+  }
+  if (!found.empty()) return found;
+  const Result<RowPage> ended = client.history({.task_id = task_id, .limit = 1});
+  if (!ended.ok()) return found;
+  for (const Row& row : ended.value().rows) found.insert(field_text(row, "group"));
+  return found;
+}
+
+}  // namespace
+
+Error name_other_groups(Context& context, const TaskRef& task, const Error& error) {
+  if (error.code != ErrorCode::kNotFound || task.task_id.empty()) return error;
+  const auto client = context.client();
+  if (!client.ok() || has_task(*client.value(), task)) return error;
+  const std::set<std::string> groups = groups_with(*client.value(), task.task_id);
+  if (groups.empty() || groups.contains(task.group)) return error;
+  std::string names;
+  for (const std::string& group : groups) {
+    names += (names.empty() ? "'" : ", '") + group + "'";
+  }
+  return {error.code, "task '" + task.task_id + "' is not in group '" + task.group +
+                          "', it is in group" + (groups.size() > 1 ? "s " : " ") + names +
+                          ": --group " + *groups.begin()};
+}
+
+}  // namespace carillon::cli
