@@ -100,10 +100,11 @@ class Program:
         self._reader.start()
 
     def _read(self):
-        for raw in self.process.stdout:
-            with self._changed:
-                self._lines.append(raw.decode("utf-8", "replace").rstrip("\n"))
-                self._changed.notify_all()
+        with self.process.stdout as output:
+            for raw in output:
+                with self._changed:
+                    self._lines.append(raw.decode("utf-8", "replace").rstrip("\n"))
+                    self._changed.notify_all()
         with self._changed:
             self._lines.append(None)
             self._changed.notify_all()
