@@ -242,15 +242,6 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
 }
 
 void ActIntake::cancel_definition(const PendingPtr& pending, ActiveDefinition& definition) {
-  const WallTime now = clock_.now();
-  const WallTime fire = definition.coming_fire(now);
-  LogEntry log{.group = definition.row.group,
-               .task_id = definition.row.task_id,
-               .definition = definition.row.id,
-               .state = LogState::kCancelled,
-               .trigger_time = fire == WallTime{} ? now : fire,
-               .ended_at = now,
-               .message = "the job was cancelled"};
   ForRequest request = for_request(pending, pending->name() + " cancelled");
   request.on_request = [this, id = definition.row.id, answer = std::move(request.on_request)](
                            const RequestOutcome& outcome, const Error* refused) {
@@ -260,7 +251,8 @@ void ActIntake::cancel_definition(const PendingPtr& pending, ActiveDefinition& d
     }
     answer(outcome, refused);
   };
-  const Status status = definitions_.remove(definition.row.id, std::move(log), std::move(request));
+  const Status status =
+      definitions_.remove(definition.row.id, "the job was cancelled", std::move(request));
   if (!status.ok())
     decline(pending, status.error().code, pending->name() + " " + status.error().message);
 }

@@ -15,6 +15,7 @@ namespace {
 constexpr std::int64_t kMadeIdMin = 100'000'000'000'000;
 // A message with more jobs than this is a bulk load, and waits for single ones.
 constexpr std::size_t kBulk = 20;
+constexpr const char* kReplaced = "replaced by a newer submission";
 
 // It has no run before somebody resumes it.
 void hold_back(AddDefinition& operation, DefinitionState hold) {
@@ -300,18 +301,9 @@ void SubmitIntake::take_out_replaced(Pending& pending) {
     pending.replacing.insert(index);
     const wire::SubmitAnswer& answer = pending.reply.answers[index];
     const GroupId group = part_of(answer.group, answer.task_id);
-    const WallTime now = clock_.now();
-    LogEntry log{.id = ids_.next(now),
-                 .group = group,
-                 .task_id = answer.task_id,
-                 .state = LogState::kCancelled,
-                 .trigger_time = now,
-                 .ended_at = now,
-                 .message = "replaced by a newer submission"};
     if (const ActiveDefinition* definition = catalog_.definition(group, answer.task_id)) {
       if (definition->is_changing) continue;  // By another job of this message.
-      log.definition = definition->row.id;
-      pending.removals.push_back(definitions_.begin_removal(definition->row.id, std::move(log)));
+      pending.removals.push_back(definitions_.begin_removal(definition->row.id, kReplaced));
       if (const auto next = pending.definitions.find(operation);
           next != pending.definitions.end()) {
         const JobSpec& spec = next->second.spec;
@@ -321,8 +313,15 @@ void SubmitIntake::take_out_replaced(Pending& pending) {
       }
       pending.operations.emplace_back(pending.removals.back());
     } else if (const auto found = pending.replaced.find(index); found != pending.replaced.end()) {
-      log.job_id = found->second.from.id;
-      log.trigger_time = found->second.from.trigger_time;
+      const WallTime now = clock_.now();
+      LogEntry log{.id = ids_.next(now),
+                   .job_id = found->second.from.id,
+                   .group = group,
+                   .task_id = answer.task_id,
+                   .state = LogState::kCancelled,
+                   .trigger_time = found->second.from.trigger_time,
+                   .ended_at = now,
+                   .message = kReplaced};
       feedback_.address(log, found->second.from);
       found->second.log = std::move(log);
       pending.operations.emplace_back(found->second);

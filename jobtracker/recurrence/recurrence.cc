@@ -173,24 +173,56 @@ void Recurrence::set_script(DefinitionId id, Run script, ForRequest request) {
       [request] { request.on_request({}, &kGone); });
 }
 
-ChangeDefinition Recurrence::suspension(const ActiveDefinition& definition, DefinitionState state,
+ChangeDefinition Recurrence::suspension(ActiveDefinition& definition, DefinitionState state,
                                         std::string message) {
   ChangeDefinition operation = change_of(definition);
   operation.expected_generated_through.reset();
   operation.to->state = state;
   operation.to->version += 1;
-  void_waiting(operation,
-               passed_over(definition.row, LogState::kCancelled, {}, 0, std::move(message)));
+  call_off(definition, operation,
+           passed_over(definition.row, LogState::kCancelled, {}, 0, std::move(message)));
   operation.uncounts_voided = true;
   return operation;
 }
 
 // What waits goes. Fires that have come, and runs that wait for their retry, end with a log row;
-// which those are the store knows, for some may be on their way into the table.
-void Recurrence::void_waiting(ChangeDefinition& operation, LogEntry log) {
-  log.id = ids_.next_many(clock_.now(), 1 + kVoidedRunsMax);
+// which those are the store knows, for some may be on their way into the table. So do fires that
+// have come and have no occurrence, as the run before has not ended.
+void Recurrence::call_off(ActiveDefinition& definition, ChangeDefinition& operation, LogEntry log) {
+  const Definition& row = definition.row;
+  if (row.state == DefinitionState::kActive && !is_exhausted(definition, row.fired)) {
+    const bool waits = is_single(definition);
+    end_without_occurrence(definition, operation, log.ended_at,
+                           waits ? LogState::kSkipped : LogState::kCancelled,
+                           waits ? kRunBefore : log.message);
+  }
+  log.id = ids_.next_many(log.ended_at, 1 + kVoidedRunsMax);
   operation.void_waiting = true;
   operation.voided = std::move(log);
+}
+
+// With nothing due the row is of `fire`.
+ChangeDefinition Recurrence::removal(ActiveDefinition& definition, WallTime fire,
+                                     std::string message) {
+  ChangeDefinition operation = change_of(definition);
+  operation.expected_generated_through.reset();
+  operation.to.reset();
+  call_off(definition, operation,
+           passed_over(definition.row, LogState::kCancelled, fire, 1, std::move(message)));
+  return operation;
+}
+
+// The first fire that does not come if the definition goes: what was claimed ahead of its time has
+// an outcome of its own. With none to come it is now.
+WallTime Recurrence::first_called_off(ActiveDefinition& definition) {
+  const WallTime now = clock_.now();
+  const Definition& row = definition.row;
+  if (row.state != DefinitionState::kActive) return now;
+  WallTime after = std::max(now, row.last_fire);
+  for (const auto& [id, fire] : definition.running) after = std::max(after, fire);
+  if (is_single(definition) && row.next_fire > after) return row.next_fire;
+  if (is_exhausted(definition, row.fired)) return now;
+  return definition.schedule.next_fire(after).value_or(now);
 }
 
 Status Recurrence::resume(DefinitionId id, ForRequest request) {
@@ -236,15 +268,12 @@ Status Recurrence::resume(DefinitionId id, ForRequest request) {
   return {};
 }
 
-Status Recurrence::remove(DefinitionId id, LogEntry log, ForRequest request) {
+Status Recurrence::remove(DefinitionId id, std::string message, ForRequest request) {
   when_settled(
       id,
-      [this, log = std::move(log), request](ActiveDefinition& definition) {
-        ChangeDefinition operation = change_of(definition);
-        operation.expected_generated_through.reset();
-        operation.to.reset();
-        void_waiting(operation, log);
-        change(definition, std::move(operation), {}, {}, request);
+      [this, message = std::move(message), request](ActiveDefinition& definition) {
+        change(definition, removal(definition, first_called_off(definition), message), {}, {},
+               request);
       },
       [request] { request.on_request({}, &kGone); });
   return {};
@@ -255,16 +284,13 @@ void Recurrence::when_free(DefinitionId id, std::function<void()> then) {
       id, [then](ActiveDefinition&) { then(); }, then);
 }
 
-ChangeDefinition Recurrence::begin_removal(DefinitionId id, LogEntry log) {
+ChangeDefinition Recurrence::begin_removal(DefinitionId id, std::string message) {
   ActiveDefinition* definition = catalog_.definition(id);
   CARILLON_ASSERT(definition != nullptr && !definition->is_changing,
                   "the caller has waited for it");
   definition->is_changing = true;
-  ChangeDefinition operation = change_of(*definition);
-  operation.expected_generated_through.reset();
-  operation.to.reset();
-  void_waiting(operation, std::move(log));
-  return operation;
+  // No fire: it may be one of what replaces it.
+  return removal(*definition, clock_.now(), std::move(message));
 }
 
 void Recurrence::end_removal(const ChangeDefinition& operation, bool done) {
@@ -321,18 +347,25 @@ ChangeDefinition Recurrence::next_cycle(ActiveDefinition& definition, WallTime a
     to.next_fire = kNever;
     return operation;
   }
-  if (!is_delay) {
-    const std::int64_t count_max =
-        to.kind == ScheduleKind::kEvery ? std::numeric_limits<std::int64_t>::max() : kCronCountMax;
-    const std::int64_t passed =
-        definition.schedule.count_fires(to.generated_through, *next - kTick, count_max);
-    if (passed > 0) {
-      const WallTime first = definition.schedule.next_fire(to.generated_through).value_or(*next);
-      operation.logs.push_back(passed_over(to, LogState::kSkipped, first, passed, kRunBefore));
-    }
-  }
+  end_without_occurrence(definition, operation, *next - kTick, LogState::kSkipped, kRunBefore);
   add_regular(definition, operation, *next);
   return operation;
+}
+
+// The fires since the latest that was made have one row.
+void Recurrence::end_without_occurrence(ActiveDefinition& definition, ChangeDefinition& operation,
+                                        WallTime until, LogState state, std::string message) {
+  const Definition& row = definition.row;
+  if (row.kind == ScheduleKind::kFixedDelay) return;  // It fires when its run has ended.
+  // A schedule that was over and is not, because a run did not count, goes on with a later one.
+  const auto first = row.next_fire > row.generated_through
+                         ? std::optional(row.next_fire)
+                         : definition.schedule.next_fire(row.generated_through);
+  if (!first || *first > until) return;
+  const std::int64_t count_max =
+      row.kind == ScheduleKind::kEvery ? std::numeric_limits<std::int64_t>::max() : kCronCountMax;
+  const std::int64_t count = definition.schedule.count_fires(*first - kTick, until, count_max);
+  operation.logs.push_back(passed_over(row, state, *first, count, std::move(message)));
 }
 
 void Recurrence::add_regular(const ActiveDefinition& definition, ChangeDefinition& operation,

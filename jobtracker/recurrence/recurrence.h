@@ -100,9 +100,9 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   Status suspend(DefinitionId id, ForRequest request) override;
   Status resume(DefinitionId id, ForRequest request) override;
   void set_script(DefinitionId id, Run script, ForRequest request) override;
-  Status remove(DefinitionId id, LogEntry log, ForRequest request) override;
+  Status remove(DefinitionId id, std::string message, ForRequest request) override;
   void when_free(DefinitionId id, std::function<void()> then) override;
-  ChangeDefinition begin_removal(DefinitionId id, LogEntry log) override;
+  ChangeDefinition begin_removal(DefinitionId id, std::string message) override;
   void end_removal(const ChangeDefinition& operation, bool done) override;
   WaitingJob triggered(const ActiveDefinition& definition, std::string spec, bool forced) override;
   void offer_triggered(WaitingJob run) override;
@@ -145,9 +145,13 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   void apply(ActiveDefinition& definition, const ChangeDefinition& operation);
   ChangeDefinition change_of(const ActiveDefinition& definition) const;
 
-  void void_waiting(ChangeDefinition& operation, LogEntry log);
-  ChangeDefinition suspension(const ActiveDefinition& definition, DefinitionState state,
+  void call_off(ActiveDefinition& definition, ChangeDefinition& operation, LogEntry log);
+  ChangeDefinition suspension(ActiveDefinition& definition, DefinitionState state,
                               std::string message);
+  ChangeDefinition removal(ActiveDefinition& definition, WallTime fire, std::string message);
+  WallTime first_called_off(ActiveDefinition& definition);
+  void end_without_occurrence(ActiveDefinition& definition, ChangeDefinition& operation,
+                              WallTime until, LogState state, std::string message);
   void quarantine(const WaitingJob& job);
   WaitingJob occurrence(const Definition& row, int priority, WallTime trigger);
   WaitingJob occurrence(JobId id, const Definition& row, int priority, WallTime trigger);
