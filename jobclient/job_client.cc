@@ -110,6 +110,10 @@ Result<SubmitAnswer> JobClient::submit_one(JobSpec job) {
   return std::move(answers.front());
 }
 
+Result<std::vector<SubmitAnswer>> JobClient::submit_suspended(std::vector<JobSpec> jobs) {
+  return thread_->submit_and_wait(std::move(jobs), true);
+}
+
 void JobClient::submit_async(std::vector<JobSpec> jobs, SubmitDone done) {
   thread_->submit(std::move(jobs), std::move(done));
 }

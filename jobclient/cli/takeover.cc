@@ -13,15 +13,6 @@ constexpr std::size_t kUrlBytesMax = 4096;
 // More task ids than these are only counted where a note is said of them.
 constexpr std::size_t kNoteTasksMax = 5;
 constexpr const char* kRefusedHere = "refused";
-constexpr const char* kNotSuspended = "not suspended";
-
-// What replaces a suspended job is suspended from the start.
-bool is_held(JobClient& client, const TaskRef& task) {
-  const Result<RowPage> page = client.show(task);
-  if (!page.ok() || page.value().rows.empty()) return false;
-  const std::string state = field_text(page.value().rows[0], "state");
-  return state == "suspended" || state == "quarantined";
-}
 
 std::string jobs_text(std::ptrdiff_t count) {
   return std::to_string(count) + (count == 1 ? " job" : " jobs");
@@ -49,23 +40,19 @@ Takeover::Takeover(Context& context, std::string from, std::vector<TakenJob> job
 
 Status Takeover::apply() {
   JobClient* const client = CARILLON_TRY(context_.client());
-  std::vector<JobSpec> together;
-  std::vector<std::size_t> places;
+  std::vector<std::size_t> active;
+  std::vector<std::size_t> suspended;
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     if (!jobs_[i].job.ok()) continue;
     const JobSpec& job = jobs_[i].job.value();
     if (!job.replace_on_exist && CARILLON_TRY(has_run(*client, job))) {
       outcomes_[i] = duplicate();
-    } else if (jobs_[i].is_suspended) {
-      // One by one: between the two calls it could run.
-      outcomes_[i] = CARILLON_TRY(submit_suspended(*client, job));
     } else {
-      together.push_back(job);
-      places.push_back(i);
+      (jobs_[i].is_suspended ? suspended : active).push_back(i);
     }
   }
-  const std::vector<SubmitAnswer> answers = CARILLON_TRY(client->submit(std::move(together)));
-  for (std::size_t i = 0; i < answers.size(); ++i) outcomes_[places[i]] = outcome_of(answers[i]);
+  CARILLON_TRY(take(suspended, client->submit_suspended(specs_of(suspended))));
+  CARILLON_TRY(take(active, client->submit(specs_of(active))));
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     if (jobs_[i].is_suspended && jobs_[i].job.ok()) CARILLON_TRY(compare_state(*client, i));
     if (jobs_[i].job.ok()) CARILLON_TRY(keep_scripts(*client, i));
@@ -122,10 +109,9 @@ int Takeover::end(bool is_applied) const {
   const std::ptrdiff_t accepted = count(to_string(SubmitStatus::kAccepted));
   const std::ptrdiff_t there = count(to_string(SubmitStatus::kDuplicate));
   if (is_said) {
-    const bool has_changed = accepted + count(kNotSuspended) > 0;
     context_.err() << jobs_text(accepted) << " submitted, " << there << " here already, "
                    << std::ssize(jobs_) - accepted - there << " not taken over"
-                   << (has_changed ? "\n" : ": nothing was changed\n");
+                   << (accepted > 0 ? "\n" : ": nothing was changed\n");
   }
   return accepted + there == std::ssize(jobs_) ? kDone : kRefused;
 }
@@ -153,17 +139,17 @@ Result<bool> Takeover::has_run(JobClient& client, const JobSpec& job) {
   return page.error();
 }
 
-Result<Takeover::Outcome> Takeover::submit_suspended(JobClient& client, const JobSpec& job) {
-  const SubmitAnswer answer = CARILLON_TRY(client.submit_one(job));
-  Outcome outcome = outcome_of(answer);
-  if (answer.status != SubmitStatus::kAccepted) return outcome;
-  const TaskRef task{.task_id = job.task_id, .group = job.group};
-  const Result<ActAnswer> suspended = client.suspend(task);
-  if (!suspended.ok() && !is_held(client, task)) {
-    outcome.status = kNotSuspended;
-    outcome.notes.push_back(suspended.error().message + " (jobclient suspend does it)");
-  }
-  return outcome;
+std::vector<JobSpec> Takeover::specs_of(const std::vector<std::size_t>& places) const {
+  std::vector<JobSpec> specs;
+  for (const std::size_t i : places) specs.push_back(jobs_[i].job.value());
+  return specs;
+}
+
+Status Takeover::take(const std::vector<std::size_t>& places,
+                      Result<std::vector<SubmitAnswer>> answered) {
+  const std::vector<SubmitAnswer> answers = CARILLON_TRY(std::move(answered));
+  for (std::size_t i = 0; i < answers.size(); ++i) outcomes_[places[i]] = outcome_of(answers[i]);
+  return {};
 }
 
 // Also of one that was here: an import may have broken off between the two.
@@ -182,8 +168,7 @@ Status Takeover::keep_scripts(JobClient& client, std::size_t i) {
   return {};
 }
 
-// Of one that was here: somebody may have resumed it, or an import broke off before it was
-// suspended. Nobody but a person knows which.
+// Of one that was here: somebody may have resumed it, or submitted another one.
 Status Takeover::compare_state(JobClient& client, std::size_t i) {
   if (outcomes_[i].status != to_string(SubmitStatus::kDuplicate)) return {};
   const JobSpec& job = jobs_[i].job.value();

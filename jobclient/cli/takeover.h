@@ -58,7 +58,8 @@ class Takeover {
   static Outcome duplicate();
   static Outcome outcome_of(const SubmitAnswer& answer);
   static Result<bool> has_run(JobClient& client, const JobSpec& job);
-  static Result<Outcome> submit_suspended(JobClient& client, const JobSpec& job);
+  std::vector<JobSpec> specs_of(const std::vector<std::size_t>& places) const;
+  Status take(const std::vector<std::size_t>& places, Result<std::vector<SubmitAnswer>> answered);
   Status keep_scripts(JobClient& client, std::size_t i);
   Status compare_state(JobClient& client, std::size_t i);
   std::ptrdiff_t count(const std::string& status) const;

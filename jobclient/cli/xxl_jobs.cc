@@ -172,7 +172,7 @@ class Maker {
     }
     const Duration interval = seconds{*rate};
     entry_.schedule = "every " + format_duration(interval);
-    // On the grid that it has, where it has one; a stopped one gets it when it is suspended.
+    // On the grid that it has, where it has one; a stopped one gets one here.
     WallTime first = options_.now + interval;
     if (const auto next = next_there()) {
       first = *next;

@@ -138,21 +138,24 @@ SteadyTime ClientThread::waiting_since() {
 
 bool ClientThread::put(std::function<void()> work) { return calls_.put(std::move(work)); }
 
-void ClientThread::submit(std::vector<JobSpec> jobs, JobClient::SubmitDone done) {
+void ClientThread::submit(std::vector<JobSpec> jobs, JobClient::SubmitDone done, bool suspended) {
   // Shared, because a std::function must be copyable, and jobs are dear to copy.
   auto call = std::make_shared<std::pair<std::vector<JobSpec>, JobClient::SubmitDone>>(
       std::move(jobs), std::move(done));
-  const bool taken = put([this, call] {
-    submits_->add(std::move(call->first), std::move(call->second), waiting_since());
+  const bool taken = put([this, call, suspended] {
+    submits_->add(std::move(call->first), std::move(call->second), waiting_since(), suspended);
   });
   if (!taken) call->second(overloaded());
 }
 
-Result<std::vector<SubmitAnswer>> ClientThread::submit_and_wait(std::vector<JobSpec> jobs) {
+Result<std::vector<SubmitAnswer>> ClientThread::submit_and_wait(std::vector<JobSpec> jobs,
+                                                                bool suspended) {
   // Shared: who puts the answer may still be about it when who waits has gone on.
   const auto slot = std::make_shared<AnswerSlot<std::vector<SubmitAnswer>>>();
-  submit(std::move(jobs),
-         [slot](Result<std::vector<SubmitAnswer>> answers) { slot->put(std::move(answers)); });
+  submit(
+      std::move(jobs),
+      [slot](Result<std::vector<SubmitAnswer>> answers) { slot->put(std::move(answers)); },
+      suspended);
   return slot->wait();
 }
 

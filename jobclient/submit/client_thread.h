@@ -38,9 +38,10 @@ class ClientThread {
   ClientThread& operator=(const ClientThread&) = delete;
 
   // `done` is called on the client's thread; on the caller's when the client is overloaded.
-  void submit(std::vector<JobSpec> jobs, JobClient::SubmitDone done);
+  void submit(std::vector<JobSpec> jobs, JobClient::SubmitDone done, bool suspended = false);
   // Waits for the answer.
-  Result<std::vector<SubmitAnswer>> submit_and_wait(std::vector<JobSpec> jobs);
+  Result<std::vector<SubmitAnswer>> submit_and_wait(std::vector<JobSpec> jobs,
+                                                    bool suspended = false);
   Result<wire::Message> ask_and_wait(wire::Message request);
   Result<FlushAnswer> flush_and_wait();
 

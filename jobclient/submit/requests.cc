@@ -517,6 +517,7 @@ void Requests::send_in_parts(Table::iterator found, std::int32_t group_parts) {
         part_subject(submit->jobs[i].group, group_parts, submit->jobs[i].task_id);
     auto& [part, places] = parts[subject];
     part.request = part_of(submit->request, subject);
+    part.suspended = submit->suspended;
     places.push_back(i);
     part.jobs.push_back(std::move(submit->jobs[i]));
   }

@@ -21,22 +21,21 @@ std::int64_t draw_client(Random& random) {
   return drawn == 0 ? 1 : drawn;
 }
 
-// The jobs of a stored Submit.
-Result<std::vector<JobSpec>> jobs_of(const std::string& frame) {
+Result<wire::Submit> stored_submit(const std::string& frame) {
   auto envelope = CARILLON_TRY(wire::decode(frame));
   auto* submit = std::get_if<wire::Submit>(&envelope.message);
   if (submit == nullptr || submit->jobs.empty()) {
     return Error{ErrorCode::kCorrupt, "it is no submission"};
   }
-  return std::move(submit->jobs);
+  return std::move(*submit);
 }
 
 // An answer for each job of a stored Submit, or one where it cannot be read.
 std::vector<SubmitAnswer> refusals_of(const std::string& frame, const std::string& reason) {
-  auto jobs = jobs_of(frame);
-  if (!jobs.ok()) return {{.status = SubmitStatus::kRejected, .reason = reason}};
+  auto submit = stored_submit(frame);
+  if (!submit.ok()) return {{.status = SubmitStatus::kRejected, .reason = reason}};
   std::vector<SubmitAnswer> answers;
-  for (JobSpec& job : jobs.value()) {
+  for (JobSpec& job : submit.value().jobs) {
     answers.push_back({.task_id = std::move(job.task_id),
                        .group = std::move(job.group),
                        .status = SubmitStatus::kRejected,
@@ -71,8 +70,8 @@ Result<std::int64_t> discard_stored_submits(const std::string& data,
   std::int64_t jobs = 0;
   CARILLON_TRY(outbox::discard(
       submissions_folder(data), trackers, clock, [&jobs](const outbox::Entry& entry) {
-        const auto submitted = jobs_of(entry.body);
-        jobs += submitted.ok() ? static_cast<std::int64_t>(submitted.value().size()) : 1;
+        const auto submitted = stored_submit(entry.body);
+        jobs += submitted.ok() ? static_cast<std::int64_t>(submitted.value().jobs.size()) : 1;
       }));
   return jobs;
 }
@@ -91,15 +90,15 @@ StoredSubmits::StoredSubmits(outbox::Lane& lane, std::int64_t entries, std::int6
 }
 
 void StoredSubmits::store(UnansweredSubmit submit) {
-  auto jobs = jobs_of(submit.frame);
-  if (!jobs.ok()) return submit.done(jobs.error());
+  auto message = stored_submit(submit.frame);
+  if (!message.ok()) return submit.done(message.error());
   if (adding_bytes_ + submit.frame.size() > kUnstoredBytesMax) {
     return submit.done(Error{ErrorCode::kLimit,
                              submit.why.message + ", and " + std::to_string(adding_bytes_) +
                                  " bytes wait for the outbox already (submit fewer at a time)"});
   }
   Adding adding;
-  for (JobSpec& job : jobs.value()) {
+  for (JobSpec& job : message.value().jobs) {
     adding.answers.push_back({.task_id = std::move(job.task_id),
                               .group = std::move(job.group),
                               .status = SubmitStatus::kStored,
@@ -210,18 +209,21 @@ void StoredSubmits::prepare_delivery() {
   std::size_t bytes = 0;
   for (const outbox::Entry& entry : page_) {
     if (in_message_ > 0 && (!is_same_message(entry) || (alone_ > 0 && !is_numbered))) break;
-    auto jobs = jobs_of(entry.body);
-    if (!jobs.ok()) {
+    auto submit = stored_submit(entry.body);
+    if (!submit.ok()) {
       if (in_message_ > 0) break;  // Its turn comes.
       in_message_ = 1;
-      return set_aside("it cannot be read: " + jobs.error().message);
+      return set_aside("it cannot be read: " + submit.error().message);
     }
-    const bool fits = message_.jobs.size() + jobs.value().size() <= wire::kSubmitJobsMax &&
-                      bytes + entry.body.size() <= kSubmitBytesAim;
+    std::vector<JobSpec>& jobs = submit.value().jobs;
+    const bool fits = message_.jobs.size() + jobs.size() <= wire::kSubmitJobsMax &&
+                      bytes + entry.body.size() <= kSubmitBytesAim &&
+                      message_.suspended == submit.value().suspended;
     if (in_message_ > 0 && !fits) break;
+    message_.suspended = submit.value().suspended;
     bytes += entry.body.size();
-    jobs_in_entry_.push_back(jobs.value().size());
-    std::move(jobs.value().begin(), jobs.value().end(), std::back_inserter(message_.jobs));
+    jobs_in_entry_.push_back(jobs.size());
+    std::move(jobs.begin(), jobs.end(), std::back_inserter(message_.jobs));
     ++in_message_;
   }
   message_.request = is_numbered ? wire::RequestNumber{first.client, first.sequence}
@@ -274,7 +276,8 @@ void StoredSubmits::on_answers(wire::Submitted&& submitted) {
       const SubmitAnswer answer = from_wire(std::move(submitted.answers[place]));
       tell(answer);
       if (answer.status == SubmitStatus::kAccepted) continue;
-      wire::Submit refused{.jobs = {std::move(message_.jobs[place])}};
+      wire::Submit refused{.jobs = {std::move(message_.jobs[place])},
+                           .suspended = message_.suspended};
       next_.set_aside.push_back(
           {.id = id, .reason = answer.reason, .body = wire::encode({0, std::move(refused)})});
     }

@@ -46,7 +46,8 @@ bool SubmitQueue::Call::find_valid(std::size_t place) {
 SubmitQueue::SubmitQueue(Requests& requests, const Clock& clock)
     : requests_(requests), clock_(clock) {}
 
-void SubmitQueue::add(std::vector<JobSpec> jobs, Done done, std::optional<SteadyTime> since) {
+void SubmitQueue::add(std::vector<JobSpec> jobs, Done done, std::optional<SteadyTime> since,
+                      bool suspended) {
   if (jobs.empty()) {
     done(std::vector<SubmitAnswer>{});
     return;
@@ -59,6 +60,7 @@ void SubmitQueue::add(std::vector<JobSpec> jobs, Done done, std::optional<Steady
   // once.
   auto call = std::make_shared<Call>();
   call->since = since.value_or(clock_.steady_now());
+  call->suspended = suspended;
   call->answers.resize(jobs.size());
   call->jobs = std::move(jobs);
   call->done = std::move(done);
@@ -132,13 +134,14 @@ bool SubmitQueue::is_for_next_message(const Call& call, std::size_t jobs, std::s
 }
 
 void SubmitQueue::send_one_message() {
-  wire::Submit submit;
+  wire::Submit submit{.suspended = waiting_.front()->suspended};
   std::vector<Sent> sent;
   std::size_t bytes = 0;
   const SteadyTime since = waiting_.front()->since;
   while (!waiting_.empty() && submit.jobs.size() < wire::kSubmitJobsMax) {
     const std::shared_ptr<Call> call = waiting_.front();
     const std::size_t place = call->next;
+    if (call->suspended != submit.suspended) break;
     if (call->error) {  // An earlier message of this call failed already.
       pass_next();
       finish_one(*call);

@@ -40,7 +40,8 @@ class SubmitQueue {
   // kLimit at once, through `done`, when more than kJobsQueuedMax would wait, or the first waits
   // for too long, so that what is taken is sent in time. `since`: when the caller began to wait;
   // now, where it is not given.
-  void add(std::vector<JobSpec> jobs, Done done, std::optional<SteadyTime> since = {});
+  void add(std::vector<JobSpec> jobs, Done done, std::optional<SteadyTime> since = {},
+           bool suspended = false);
   // Sends what may be sent. Called once a turn of the loop.
   void flush();
   // Answers everything that was not sent yet.
@@ -50,6 +51,7 @@ class SubmitQueue {
   // A caller's jobs; shared by those of them that are still open.
   struct Call {
     std::vector<JobSpec> jobs{};
+    bool suspended = false;
     std::size_t bytes = 0;  // of the valid ones, at most
     std::size_t next = 0;   // the first valid one that is in no message yet
     bool was_sent = false;  // some of them were

@@ -115,6 +115,25 @@ class ImportLts(E2eTest):
             rows = self.import_lts(cluster, "--group", "data-warehouse", "--apply", status=0).lines()
             self.assertEqual([row["status"] for row in rows], [status] * 2)
 
+    def test_what_is_suspended_there_never_runs_here(self):
+        self.mariadb.run("DELETE FROM lts_cron_job_queue; DELETE FROM lts_suspend_job_queue;"
+                         "DELETE FROM lts_repeat_job_queue; DELETE FROM lts_wjq_orders;"
+                         "DELETE FROM lts_executing_job_queue;" + "".join(
+            "INSERT INTO lts_suspend_job_queue (job_id, job_type, priority, rely_on_prev_cycle,"
+            " task_id, real_task_id, gmt_created, gmt_modified, submit_node_group,"
+            " task_tracker_node_group, is_running, need_feedback, cron_expression, trigger_time)"
+            f" VALUES ('J{i}', 'CRON', 100, 1, 's{i}', 's{i}', 1, 1, 'web', 'orders', 0, 0,"
+            " '* * * * * ?', 0);" for i in range(300)), self.database)
+        cluster = self.cluster("sqlite")
+        cluster.start_worker("--group", "orders")
+        self.import_lts(cluster, "--group", "orders", "--shell", "true", "--apply", status=0)
+        defined = cluster.rows("list", "--group", "orders")
+        self.assertEqual([row["state"] for row in defined], ["suspended"] * 300)
+        cluster.client("resume", "s7", "--group", "orders")
+        self.assertEqual(cluster.wait_ended("s7")["state"], "succeeded")
+        # Neither a run, nor a fire that a suspension has ended.
+        self.assertEqual({row["task_id"] for row in cluster.history()}, {"s7"})
+
     def test_a_shell_line_runs_the_jobs(self):
         cluster = self.cluster("sqlite")
         cluster.start_worker("--group", "data-warehouse")

@@ -187,6 +187,8 @@ class JobClient {
   // several on the way at a time. An error is about all of them; some may have been accepted.
   Result<std::vector<SubmitAnswer>> submit(std::vector<JobSpec> jobs);
   Result<SubmitAnswer> submit_one(JobSpec job);
+  // As submit(); the jobs are suspended from the beginning, and run when somebody resumes them.
+  Result<std::vector<SubmitAnswer>> submit_suspended(std::vector<JobSpec> jobs);
   // Does not wait: `done` is called on the client's own thread, and must neither block nor call
   // into the client. When the client is closed before, it is called with kUnavailable, or with
   // kTimeout once the jobs were sent; they are not stored then.

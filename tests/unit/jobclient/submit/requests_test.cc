@@ -563,7 +563,7 @@ TEST(Requests, SendsASubmissionInPartsWithTheSameNumbersEachTime) {
       jobs[i].group = i == 1 ? "other" : "default";
     }
     bundle.connections.connect();
-    bundle.ask(wire::Submit{.jobs = std::move(jobs)});
+    bundle.ask(wire::Submit{.jobs = std::move(jobs), .suspended = true});
     const auto whole = bundle.connections.take();
     bundle.connections.reply(whole[0].envelope.correlation, wire::Elsewhere{});
     return bundle.connections.take();
@@ -576,6 +576,7 @@ TEST(Requests, SendsASubmissionInPartsWithTheSameNumbersEachTime) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto& part = std::get<wire::Submit>(parts[i].envelope.message);
     EXPECT_TRUE(part.request.validate().ok());
+    EXPECT_TRUE(part.suspended);
     EXPECT_EQ(part.request, std::get<wire::Submit>(again[i].envelope.message).request);
     wire::Submitted reply;
     for (const JobSpec& job : part.jobs) reply.answers.push_back({.task_id = job.task_id});

@@ -60,10 +60,11 @@ struct StoringClient {
       stored->start_next();
     }
   }
-  std::size_t submit(std::vector<JobSpec> jobs) {
+  std::size_t submit(std::vector<JobSpec> jobs, bool suspended = false) {
     const std::size_t place = answers.size();
     answers.emplace_back();
-    queue->add(std::move(jobs), [this, place](auto answer) { answers[place].emplace(answer); });
+    const auto done = [this, place](auto answer) { answers[place].emplace(answer); };
+    queue->add(std::move(jobs), done, {}, suspended);
     turn();
     return place;
   }
@@ -187,6 +188,22 @@ TEST(StoredSubmits, DeliversInOrderBeforeWhatComesLater) {
   EXPECT_THAT(client->tasks_on_the_way(), ElementsAre("later"));
   client->accept();
   EXPECT_EQ(client->status(later), SubmitStatus::kAccepted);
+}
+
+TEST(StoredSubmits, WhatIsSuspendedFromTheBeginningIsDeliveredSo) {
+  StoredSubmitsBundle b;
+  auto client = b.open();
+  client->submit({stored_job("a")});
+  client->submit({stored_job("b")}, true);
+  client->submit({stored_job("c")}, true);
+  client->wait_in_vain();
+  client->connect();
+  for (const bool suspended : {false, true}) {
+    client->collect();
+    EXPECT_EQ(std::get<wire::Submit>(client->on_the_way.front().message).suspended, suspended);
+    client->accept();
+  }
+  EXPECT_THAT(client->delivered_tasks(), ElementsAre("a", "b", "c"));
 }
 
 TEST(StoredSubmits, WhatWaitsWhileTheConnectionIsLostIsStoredInOrder) {

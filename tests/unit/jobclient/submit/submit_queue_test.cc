@@ -47,10 +47,11 @@ struct SubmitQueueBundle {
     queue = std::make_unique<SubmitQueue>(*requests, clock);
   }
 
-  void add(std::vector<JobSpec> batch) {
+  void add(std::vector<JobSpec> batch, bool suspended = false) {
     const std::size_t place = answers.size();
     answers.emplace_back();
-    queue->add(std::move(batch), [this, place](auto answer) { answers[place].emplace(answer); });
+    const auto done = [this, place](auto answer) { answers[place].emplace(answer); };
+    queue->add(std::move(batch), done, {}, suspended);
   }
   // How many jobs each message sent since the last call had.
   std::vector<std::size_t> take_sizes() {
@@ -116,6 +117,18 @@ TEST(SubmitQueue, PutsSingleJobsOfManyCallersIntoOneMessage) {
     ASSERT_EQ(bundle.answers[i]->value().size(), 1u);
     EXPECT_EQ(bundle.answers[i]->value()[0].task_id, "caller" + std::to_string(i));
   }
+}
+
+TEST(SubmitQueue, PutsSuspendedJobsAndOthersIntoMessagesOfTheirOwn) {
+  SubmitQueueBundle bundle;
+  for (const bool suspended : {false, true, true, false}) bundle.add(jobs(2), suspended);
+  bundle.queue->flush();
+  EXPECT_THAT(bundle.take_sizes(), ElementsAre(2, 4, 2));
+  std::vector<bool> suspended;
+  for (const auto& sent : bundle.on_the_way) {
+    suspended.push_back(std::get<wire::Submit>(sent.envelope.message).suspended);
+  }
+  EXPECT_THAT(suspended, ElementsAre(false, true, false));
 }
 
 TEST(SubmitQueue, SendsALoneJobAtOnceAndGathersWhileTheWindowIsFull) {
