@@ -11,6 +11,7 @@ namespace carillon {
 namespace {
 
 constexpr const char* kDeniedPrefix = "access denied";
+constexpr const char* kMaybeTaken = ", the job tracker may have taken it (ask before repeating)";
 constexpr std::size_t kTrackersMax = 64;
 
 // The number of a request that changes something; nullptr for one that only asks.
@@ -201,15 +202,13 @@ SteadyTime Requests::give_up_at(bool was_sent, SteadyTime asked_at) const {
 
 Error Requests::give_up_error(bool was_sent, const std::string& line) const {
   if (std::string_view{last_reason_}.starts_with(kDeniedPrefix)) return denied_error();
-  if (was_sent) {
-    return {ErrorCode::kTimeout, "no answer from " + name_of(line) + " within " +
-                                     format_duration(config_.answer_timeout) +
-                                     ", the job tracker may have taken it (ask before repeating)"};
-  }
-  std::string message =
-      "no job tracker reachable at " + joined(trackers_) + " within " +
-      format_duration(connected_ ? config_.answer_timeout : config_.connect_timeout);
-  // The transport's reason says what to do, where it knows.
+  const std::string silent =
+      "no answer from " + name_of(line) + " within " + format_duration(config_.answer_timeout);
+  if (was_sent) return {ErrorCode::kTimeout, silent + kMaybeTaken};
+  const std::string behind = held_ ? ", and what is stored waits to be delivered first" : "";
+  if (connected_) return {ErrorCode::kUnavailable, silent + behind + " (try again later)"};
+  std::string message = "no job tracker reachable at " + joined(trackers_) + " within " +
+                        format_duration(config_.connect_timeout);
   message += last_reason_.empty() ? " (start a jobtracker there, or name another one)"
                                   : ": " + last_reason_;
   return {ErrorCode::kUnavailable, message};

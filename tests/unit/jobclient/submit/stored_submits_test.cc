@@ -484,6 +484,32 @@ TEST(StoredSubmits, AFlushWithoutATrackerSaysSo) {
   EXPECT_EQ(client->on_disk.entries(), 1);
 }
 
+// Its database is away, for one.
+TEST(StoredSubmits, WhatWaitsBehindThemForATrackerThatDoesNotAnswerIsToldSo) {
+  StoredSubmitsBundle b;
+  auto client = b.open();
+  client->submit({stored_job("a")});
+  client->wait_in_vain();
+  client->connect();
+  std::optional<Result<wire::Message>> cancelled;
+  client->requests->ask(wire::Act{.task_id = "b"}, b.clock.steady_now(),
+                        [&](auto answer) { cancelled.emplace(std::move(answer)); });
+  std::optional<Result<FlushAnswer>> flushed;
+  client->stored->flush(seconds{5}, seconds{30}, [&](auto answer) { flushed.emplace(answer); });
+  b.clock.advance(milliseconds{29'999});
+  client->turn();
+  EXPECT_FALSE(cancelled || flushed);
+  b.clock.advance(milliseconds{1});
+  client->turn();
+  ASSERT_TRUE(cancelled && flushed);
+  const std::string why =
+      "no answer from tcp://127.0.0.1:1 within 30s, and what is stored waits to be "
+      "delivered first (try again later)";
+  EXPECT_EQ(cancelled->error(), (Error{ErrorCode::kUnavailable, why}));
+  EXPECT_EQ(flushed->error(),
+            (Error{ErrorCode::kUnavailable, why + "; stored submissions that wait: 1"}));
+}
+
 TEST(StoredSubmits, AFlushOfNothingEndsAtOnce) {
   StoredSubmitsBundle b;
   auto client = b.open();
