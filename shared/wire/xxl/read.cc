@@ -21,18 +21,28 @@ using simdjson::dom::element;
 using simdjson::dom::element_type;
 
 constexpr std::size_t kQuotedBytesMax = 200;
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
+constexpr std::size_t kEscapeBytes = 6;                    // of \uXXXX
 
 Error refused(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
+// For a line of a log: with U+FFFD for what is no character.
 std::string quoted(std::string_view body) {
-  if (body.size() <= kQuotedBytesMax) return std::string{body};
-  return std::string{body.substr(0, kQuotedBytesMax)} + "...";
+  std::string quote;
+  for (std::string_view left = first_bytes(body, kQuotedBytesMax); !left.empty();) {
+    const std::size_t bytes = first_character(left).bytes;
+    quote += bytes == 0 ? kReplacement : left.substr(0, bytes);
+    left.remove_prefix(std::max<std::size_t>(bytes, 1));
+  }
+  return body.size() <= kQuotedBytesMax ? quote : quote + "...";
 }
 
 // A document, with the parser that holds its values.
 class Document {
  public:
   static Result<element> parse(Document& document, std::string_view body) {
+    constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+    if (body.starts_with(kByteOrderMark)) body.remove_prefix(kByteOrderMark.size());
     element root;
     const simdjson::error_code failure =
         document.parser_.parse(body.data(), body.size(), /*realloc_if_needed=*/true).get(root);
@@ -70,38 +80,84 @@ std::optional<std::int64_t> number_in(const element& value) {
   }
 }
 
-// Some executors cut a message in the middle of a character, which must not cost the results beside
-// it: with U+FFFD for what is no character, raw or escaped.
+// A number that no field can hold, and by which a parser refuses all that is beside it.
+bool is_beyond_bounds(std::string_view token) {
+  if (token.find_first_of(".eE") == std::string_view::npos) return !number_in(token);
+  double number = 0;
+  const auto read = std::from_chars(token.data(), token.data() + token.size(), number);
+  return read.ec == std::errc::result_out_of_range;
+}
+
+// So many of what numbers are made of.
+std::size_t number_bytes(std::string_view text) {
+  return std::min(text.find_first_not_of("+-.0123456789eE"), text.size());
+}
+
+bool is_plain(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte >= 0x20 && byte < 0x80 && c != '\\';
+}
+
+// The unit of a \uXXXX.
+std::optional<std::uint32_t> unit_at(std::string_view text, std::size_t at) {
+  if (text.size() < at + kEscapeBytes || text.substr(at, 2) != "\\u") return std::nullopt;
+  std::uint32_t unit = 0;
+  const char* const end = text.data() + at + kEscapeBytes;
+  const auto read = std::from_chars(text.data() + at + 2, end, unit, 16);
+  if (read.ec != std::errc{} || read.ptr != end) return std::nullopt;
+  return unit;
+}
+
+// What JSON has for the beginning of a text, and how many bytes of that this is.
+std::pair<std::string, std::size_t> repaired_character(std::string_view text) {
+  if (const auto unit = unit_at(text, 0); unit && *unit >= 0xd800 && *unit < 0xe000) {
+    const auto next = unit_at(text, kEscapeBytes);
+    const bool is_pair = *unit < 0xdc00 && next && *next >= 0xdc00 && *next < 0xe000;
+    if (!is_pair) return {std::string{kReplacement}, kEscapeBytes};
+    return {std::string{text.substr(0, 2 * kEscapeBytes)}, 2 * kEscapeBytes};
+  }
+  if (text.front() == '\\') return {std::string{text.substr(0, 2)}, 2};
+  if (const auto control = static_cast<unsigned char>(text.front()); control < 0x20) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    return {std::string{"\\u00"} + kDigits[control >> 4U] + kDigits[control & 0xFU], 1};
+  }
+  const std::size_t bytes = first_character(text).bytes;
+  if (bytes == 0) return {std::string{kReplacement}, 1};
+  return {std::string{text.substr(0, bytes)}, bytes};
+}
+
+// Some executors cut a message in the middle of a character, or write it as it is, which must not
+// cost the results beside it. In texts, U+FFFD is for what is no character, raw or escaped, and
+// control characters are escaped; a number beyond all bounds becomes a text.
 std::string repaired(std::string_view body) {
-  constexpr std::string_view kReplacement = "\xef\xbf\xbd";
-  constexpr std::size_t kEscapeBytes = 6;  // of \uXXXX
-  const auto unit_at = [&](std::size_t at) -> std::optional<std::uint32_t> {
-    if (body.size() - at < kEscapeBytes || body.substr(at, 2) != "\\u") return std::nullopt;
-    std::uint32_t unit = 0;
-    const char* const end = body.data() + at + kEscapeBytes;
-    const auto read = std::from_chars(body.data() + at + 2, end, unit, 16);
-    if (read.ec != std::errc{} || read.ptr != end) return std::nullopt;
-    return unit;
-  };
   std::string fixed;
   fixed.reserve(body.size());
-  std::size_t at = 0;
-  while (at < body.size()) {
-    if (const auto unit = unit_at(at); unit && *unit >= 0xd800 && *unit < 0xe000) {
-      const auto next = unit_at(at + kEscapeBytes);
-      const bool is_pair = *unit < 0xdc00 && next && *next >= 0xdc00 && *next < 0xe000;
-      fixed += is_pair ? body.substr(at, 2 * kEscapeBytes) : kReplacement;
-      at += (is_pair ? 2 : 1) * kEscapeBytes;
-    } else if (body[at] == '\\') {
-      fixed += body.substr(at, 2);
-      at += 2;
+  bool is_text = false;
+  for (std::size_t at = 0; at < body.size();) {
+    const std::string_view left = body.substr(at);
+    const char next = left.front();
+    if (next == '"') is_text = !is_text;
+    if (is_text && !is_plain(next)) {
+      const auto [character, bytes] = repaired_character(left);
+      fixed += character;
+      at += bytes;
+    } else if (const std::size_t bytes = is_text ? 0 : number_bytes(left); bytes > 0) {
+      const std::string_view number = left.substr(0, bytes);
+      const char* const quote = is_beyond_bounds(number) ? "\"" : "";
+      fixed.append(quote).append(number).append(quote);
+      at += bytes;
     } else {
-      const std::size_t bytes = first_character(body.substr(at)).bytes;
-      fixed += bytes == 0 ? kReplacement : body.substr(at, bytes);
-      at += std::max<std::size_t>(bytes, 1);
+      fixed += next;
+      ++at;
     }
   }
   return fixed;
+}
+
+// What can be read of it after a repair, if it needs one.
+Result<element> parse_repaired(Document& document, std::string_view body) {
+  Result<element> parsed = Document::parse(document, body);
+  return parsed.ok() ? parsed : Document::parse(document, repaired(body));
 }
 
 std::optional<std::string> text_in(const element& value) {
@@ -296,37 +352,41 @@ Result<ManagedJob> read_managed_job(std::string_view body) {
 
 Result<ResultList> read_results(std::string_view body) {
   Document document;
-  Result<element> parsed = Document::parse(document, body);
-  if (!parsed.ok()) parsed = Document::parse(document, repaired(body));
-  element root = CARILLON_TRY(std::move(parsed));
-  if (root.is_object()) {
-    Fields fields(root);
-    const std::optional<element> list = fields.find("callbackList");
-    if (!list) return refused("callbackList is missing");
-    root = *list;
-  }
-  simdjson::dom::array array;
-  if (root.get_array().get(array) != simdjson::SUCCESS) {
-    return refused("the results are no JSON array");
-  }
+  element root = CARILLON_TRY(parse_repaired(document, body));
   ResultList list;
-  for (const element value : array) {
+  const auto take = [&list](const element& value) {
     Result<RunResult> result = result_of(value);
     if (result.ok()) {
       list.results.push_back(std::move(result).value());
     } else if (++list.refused == 1) {
       list.why = result.error().message;
     }
+  };
+  if (root.is_object()) {
+    Fields fields(root);
+    const std::optional<element> inner = fields.find("callbackList");
+    if (!inner && fields.find("logId")) {
+      take(root);
+      return list;
+    }
+    if (!inner) return refused("callbackList is missing");
+    root = *inner;
   }
+  simdjson::dom::array array;
+  if (root.get_array().get(array) != simdjson::SUCCESS) {
+    return refused("the results are no JSON array");
+  }
+  for (const element value : array) take(value);
   return list;
 }
 
 Result<Reply> read_reply(std::string_view body) {
   Document document;
-  const Result<element> root = Document::parse(document, body);
+  const Result<element> root = parse_repaired(document, body);
   if (!root.ok()) return refused("the answer is no JSON: '" + quoted(body) + "'");
   Fields fields(root.value());
-  Reply reply{.code = fields.needed_number("code"), .message = fields.text("msg", "")};
+  Reply reply{.code = fields.needed_number("code"),
+              .message = fields.any_text("msg").value_or(std::string{})};
   Result<Reply> read = fields.end(std::move(reply));
   if (!read.ok()) return refused("the answer has no code: '" + quoted(body) + "'");
   return read;
@@ -359,7 +419,7 @@ std::string end_cut_text(std::string_view body) {
 
 Result<LogPart> read_log_part(std::string_view body) {
   Document document;
-  Fields fields(CARILLON_TRY(Document::parse(document, body)));
+  Fields fields(CARILLON_TRY(parse_repaired(document, body)));
   std::optional<element> payload = fields.find("content");
   if (!payload) payload = fields.find("data");
   if (!payload) return refused("the answer has neither content nor data");

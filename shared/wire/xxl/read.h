@@ -31,11 +31,12 @@ struct ResultList {
   std::size_t refused = 0;
   std::string why{};
 };
-// An array, or an object with a callbackList. Of a time nothing is read, and a message may be
-// anything; what is no character is U+FFFD.
+// An array, an object with a callbackList, or one result. Of a time nothing is read, and a message
+// may be anything; what is no character is U+FFFD.
 Result<ResultList> read_results(std::string_view body);
 
-// A reply without a code, one that is no object and one that is no JSON are refused, and quoted.
+// A reply without a code, one that is no object and one that is no JSON are refused, and quoted; a
+// message may be as above.
 Result<Reply> read_reply(std::string_view body);
 // JSON that was cut off within a text, made whole: that text ends with its last whole line, or
 // where it has none with its last letter of ASCII. Anything else stays as it is.

@@ -143,6 +143,46 @@ TEST(ReadResults, ReplacesWhatIsNoCharacter) {
   }
 }
 
+TEST(ReadResults, ANumberBeyondAllBoundsCostsOnlyItsOwnResult) {
+  for (const char* number : {"123456789012345678901234567890", "-99999999999999999999", "1e999",
+                             "18446744073709551616", "9223372036854775808"}) {
+    SCOPED_TRACE(number);
+    const auto list = read_results(std::string{R"([{"logId":)"} + number +
+                                   R"(,"handleCode":200},{"logId":2,"handleCode":500},)"
+                                   R"({"logId":3,"handleCode":200.0,"handleMsg":)" +
+                                   number + "}]");
+    ASSERT_TRUE(list.ok()) << list.error().message;
+    EXPECT_EQ(list.value().refused, 1U);
+    EXPECT_EQ(list.value().why, "logId is not a whole number");
+    EXPECT_THAT(list.value().results, ElementsAre(RunResult{.log_id = 2, .code = 500},
+                                                  RunResult{.log_id = 3, .message = number}));
+  }
+}
+
+TEST(ReadResults, TakesAMessageWithRawControlCharacters) {
+  const auto list = read_results(
+      "[\n\t{\"logId\":1,\"handleCode\":200,\"handleMsg\":\"a\nb\t\\\"\x1b[0m "
+      "12345678901234567890\"},"
+      "\r\n {\"logId\":2,\"handleCode\":200,\"handleMsg\":\"C:\\\\\"}]");
+  ASSERT_TRUE(list.ok()) << list.error().message;
+  EXPECT_THAT(list.value().results,
+              ElementsAre(RunResult{.log_id = 1, .message = "a\nb\t\"\x1b[0m 12345678901234567890"},
+                          RunResult{.log_id = 2, .message = "C:\\"}));
+}
+
+TEST(ReadResults, TakesAByteOrderMarkAndOneResultAlone) {
+  const auto marked = read_results("\xef\xbb\xbf[{\"logId\":1,\"handleCode\":500}]");
+  ASSERT_TRUE(marked.ok()) << marked.error().message;
+  EXPECT_THAT(marked.value().results, ElementsAre(RunResult{.log_id = 1, .code = 500}));
+  const auto one = read_results(R"({"logId":1,"handleCode":500})");
+  ASSERT_TRUE(one.ok()) << one.error().message;
+  EXPECT_THAT(one.value().results, ElementsAre(RunResult{.log_id = 1, .code = 500}));
+  const auto half = read_results(R"({"logId":1})");
+  ASSERT_TRUE(half.ok()) << half.error().message;
+  EXPECT_EQ(half.value().refused, 1U);
+  EXPECT_EQ(half.value().why, "handleCode is missing");
+}
+
 TEST(ReadResults, RefusesWhatIsNoListOfResults) {
   EXPECT_EQ(read_results("{}").error().message, "callbackList is missing");
   EXPECT_EQ(read_results("7").error().message, "the results are no JSON array");
@@ -194,6 +234,28 @@ TEST(ReadReply, KeepsTheMessageOfAFailure) {
   const auto reply = read_reply(R"({"code":500,"msg":"The access token is wrong."})");
   ASSERT_TRUE(reply.ok());
   EXPECT_EQ(reply.value(), (Reply{.code = 500, .message = "The access token is wrong."}));
+}
+
+// As of an executor whose machine writes in another encoding.
+TEST(ReadReply, KeepsTheCodeOfAFailureWhoseMessageIsNoText) {
+  const auto message = [](const char* written) {
+    const auto reply = read_reply(std::string{R"({"code":500,"msg":)"} + written + "}");
+    EXPECT_TRUE(reply.ok() && reply.value().code == 500) << written;
+    return reply.ok() ? reply.value().message : reply.error().message;
+  };
+  EXPECT_EQ(message("\"\xc8\xce no\""), "\uFFFD\uFFFD no");
+  EXPECT_EQ(message("\"a\nb\""), "a\nb");
+  EXPECT_EQ(message(R"({"why":["no room"]})"), R"({"why":["no room"]})");
+  EXPECT_EQ(message("[1, null]"), "[1,null]");
+  EXPECT_EQ(message("null"), "");
+  EXPECT_EQ(message("12345678901234567890123"), "12345678901234567890123");
+}
+
+TEST(ReadReply, QuotesCharactersOnly) {
+  EXPECT_EQ(read_reply("<\xc8>").error().message, "the answer is no JSON: '<\uFFFD>'");
+  const std::string cut = std::string(199, 'x') + "\u00E9" + "yy";
+  EXPECT_EQ(read_reply(cut).error().message,
+            "the answer is no JSON: '" + std::string(199, 'x') + "...'");
 }
 
 // The Go client refuses a run with an array; a proxy answers in HTML.
