@@ -319,6 +319,54 @@ class Maker {
   bool is_overdue_noted_ = false;
 };
 
+// Leaves out the children that a job tracker would refuse, so that the others' jobs are not refused
+// with them: those that are not taken over, and those that lead back to who names them. Of a loop
+// that is the link of the job with the highest number.
+class ChildLinks {
+ public:
+  explicit ChildLinks(std::vector<XxlEntry>& entries) {
+    for (XxlEntry& entry : entries) entries_.emplace(entry.task_id, &entry);
+  }
+
+  void keep_possible(XxlEntry& entry) {
+    if (!entry.job.ok()) return;
+    std::vector<std::string>& kept = kept_[entry.task_id];
+    std::erase_if(entry.job.value().children, [&](const Child& child) {
+      const XxlEntry& its = *entries_.at(child.task_id);
+      const bool leads_back = leads_to(child.task_id, entry.task_id);
+      if (its.job.ok() && !leads_back) {
+        kept.push_back(child.task_id);
+        return false;
+      }
+      entry.notes.push_back("child job " + std::to_string(its.row.id) +
+                            (leads_back ? " leads back to it" : " cannot be taken over") +
+                            ": left out");
+      return true;
+    });
+  }
+
+ private:
+  // By what is kept.
+  bool leads_to(const std::string& from, const std::string& to) const {
+    std::set<std::string> seen{from};
+    std::vector<std::string> next{from};
+    while (!next.empty()) {
+      const std::string task = std::move(next.back());
+      next.pop_back();
+      if (task == to) return true;
+      const auto found = kept_.find(task);
+      if (found == kept_.end()) continue;
+      for (const std::string& child : found->second) {
+        if (seen.insert(child).second) next.push_back(child);
+      }
+    }
+    return false;
+  }
+
+  std::map<std::string, XxlEntry*> entries_{};
+  std::map<std::string, std::vector<std::string>> kept_{};  // children by their parent
+};
+
 std::string note_of(const XxlGroup& group, const XxlOptions& options) {
   if (options.dispatch == XxlDispatch::kPull) {
     return "its jobs are for task trackers of node group " + group.app_name +
@@ -347,9 +395,12 @@ std::vector<XxlEntry> read_xxl_jobs(const XxlDatabase& database, const XxlOption
   const Names names(database, options);
   std::vector<XxlEntry> entries;
   for (const XxlJob& row : database.jobs) {
-    XxlEntry entry = Maker(row, database, names, options).make();
-    if (is_wanted(options, entry.group)) entries.push_back(std::move(entry));
+    entries.push_back(Maker(row, database, names, options).make());
   }
+  // Of all of them, so that one import of each group comes to the same as one of all.
+  ChildLinks links(entries);
+  for (XxlEntry& entry : entries) links.keep_possible(entry);
+  std::erase_if(entries, [&](const XxlEntry& entry) { return !is_wanted(options, entry.group); });
   return entries;
 }
 

@@ -229,6 +229,54 @@ TEST(XxlJobs, ChildrenAreNamedByTheirGroupAndTask) {
                           HasSubstr("child job x is not there")));
 }
 
+TEST(XxlJobs, ALoopOfChildrenIsOpenedAtItsLastJob) {
+  const auto job = [](std::int64_t id, std::string children, std::int64_t group = 3) {
+    XxlJob row = xxl_row();
+    row.id = id;
+    row.group = group;
+    row.children = std::move(children);
+    return row;
+  };
+  const auto children = [](const XxlEntry& entry) {
+    std::string all;
+    for (const Child& child : entry.job.value().children) all += child.task_id + " ";
+    return all;
+  };
+  // 17 -> 18 -> 19 -> 17, and 20 beside it, from which two ways lead to 19.
+  const XxlDatabase database = xxl_database(
+      {job(17, "18"), job(18, "19"), job(19, "17,21", 4), job(20, "18,19"), job(21, "")});
+  const auto entries = read_xxl_jobs(database, xxl_options());
+  ASSERT_EQ(entries.size(), 5u);
+  EXPECT_EQ(children(entries[0]), "xxl-18 ");
+  EXPECT_EQ(children(entries[1]), "xxl-19 ");
+  EXPECT_EQ(children(entries[2]), "xxl-21 ");
+  EXPECT_THAT(entries[2].notes, ElementsAre("child job 17 leads back to it: left out"));
+  EXPECT_EQ(children(entries[3]), "xxl-18 xxl-19 ");
+  EXPECT_THAT(entries[3].notes, IsEmpty());
+  // Also when its jobs are taken over group by group.
+  XxlOptions mail = xxl_options();
+  mail.groups = {"mail"};
+  const auto alone = read_xxl_jobs(database, mail);
+  ASSERT_EQ(alone.size(), 1u);
+  EXPECT_EQ(children(alone[0]), "xxl-21 ");
+}
+
+TEST(XxlJobs, AChildThatIsRefusedIsLeftOutOfItsParent) {
+  XxlJob parent = xxl_row();
+  parent.children = "18,19";
+  XxlJob refused = xxl_row();
+  refused.id = 18;
+  refused.handler = "";
+  XxlJob child = xxl_row();
+  child.id = 19;
+  const auto entries = read_xxl_jobs(xxl_database({parent, refused, child}), xxl_options());
+  ASSERT_EQ(entries.size(), 3u);
+  EXPECT_FALSE(entries[1].job.ok());
+  EXPECT_THAT(entries[0].job.value().children,
+              ElementsAre(Child{.group = "billing", .task_id = "xxl-19"}));
+  EXPECT_THAT(entries[0].notes, ElementsAre("child job 18 cannot be taken over: left out"));
+}
+
 TEST(XxlJobs, AlarmsGoToTheAddressesThatTheyHad) {
   XxlJob row = xxl_row();
   row.alarm_email = "ops@example.com , ann,bob@example.com,bob@example.com";
