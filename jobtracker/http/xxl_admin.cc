@@ -36,11 +36,12 @@ std::string with_single_slashes(std::string_view path) {
 }
 
 std::optional<std::string> path_below_root(std::string_view target) {
-  const std::string path = with_single_slashes(target.substr(0, target.find('?')));
+  // With a slash at the end, so that "/api" alone is an empty path.
+  const std::string path =
+      with_single_slashes(std::string{target.substr(0, target.find('?'))} + '/');
   for (const std::string_view root : {kRoot, kOldRoot}) {
-    // "/api" alone is an empty path.
-    if (path == root.substr(0, root.size() - 1)) return std::string{};
-    if (path.starts_with(root)) return path.substr(root.size());
+    if (path == root) return std::string{};
+    if (path.starts_with(root)) return path.substr(root.size(), path.size() - root.size() - 1);
   }
   return std::nullopt;
 }

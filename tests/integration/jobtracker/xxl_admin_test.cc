@@ -287,6 +287,12 @@ TEST(XxlAdmin, LetsNobodyWithoutTheTokenOfAnAppEndItsRuns) {
   EXPECT_THAT(a.results(), ElementsAre(RunResult{.log_id = 2}));
 }
 
+TEST(XxlAdmin, TakesASlashAtTheEndOfAPath) {
+  Admin a;
+  EXPECT_EQ(message_of(a.post("/api/callback/", R"([{"logId":1,"handleCode":200}])")), "");
+  EXPECT_THAT(a.results(), ElementsAre(RunResult{.log_id = 1}));
+}
+
 TEST(XxlAdmin, LetsNobodyInWhereItIsClosed) {
   Admin a({.closed = "no executors here (give --xxl-token)"});
   EXPECT_EQ(message_of(a.post("/api/registry", kRegistration)),
