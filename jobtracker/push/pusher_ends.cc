@@ -88,7 +88,10 @@ void Pusher::take_results(ExecutorResults results, OnStored done) {
       confirm_late(told);
       continue;
     }
-    if (run->row.code != 0) {
+    if (run->row.code != 0 && run->row.shards > 1) {
+      // Its end is stored, or about to be; that of the broadcast may be hours away.
+      confirm_late(told);
+    } else if (run->row.code != 0) {
       run->told.push_back(told);
     } else {
       end_run(jobs_.at(run->row.job), *run, code, std::move(one.message).value_or(std::string{}),
@@ -115,9 +118,9 @@ std::vector<GroupId> Pusher::groups_of_run(std::int64_t log_id) const {
 }
 
 // Whoever has lost the store knows of no run, and must not take another's result: what is stored
-// next proves that it has not.
+// next, behind the ends that came before, proves that it has not.
 void Pusher::confirm_late(OnStored told) {
-  batcher_.post_unit(Urgency::kHousekeeping, {},
+  batcher_.post_unit(Urgency::kCompletion, {},
                      [told = std::move(told)](std::vector<Operation>&, const std::vector<Outcome>&,
                                               const Error* refused) {
                        told(refused != nullptr ? Status{*refused} : Status{});

@@ -512,6 +512,29 @@ TEST(Push, AShardIsRetriedByItselfAlsoAfterARestart) {
   }
 }
 
+TEST(Push, AShardsResultThatIsToldAgainIsAnsweredWhileOthersRun) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  test.executor(kTwo).run_time = minutes{10};
+  test.keep_registering(kOne);
+  test.keep_registering(kTwo);
+  test.submit(pushed("orders", Route::kShardingBroadcast));
+  ASSERT_TRUE(test.bundle.run_until([&] { return !test.bundle.log("orders").empty(); }));
+  const std::int64_t log_id = one.calls.at(0).log_id;
+  EXPECT_TRUE(test.tell({{.log_id = log_id}, {.log_id = log_id, .code = 500}}).ok());
+  // Another job tracker was told as well.
+  Batch batch;
+  batch.operations.emplace_back(PutExecutorResult{{.id = 1, .log_id = log_id, .code = 200}});
+  ASSERT_TRUE(std::holds_alternative<Committed>(test.bundle.database.apply(batch)));
+  test.bundle.restart_after(seconds{1});
+  test.bundle.run_for(seconds{2});
+  EXPECT_THAT(test.bundle.tables().executor_results, IsEmpty());
+  EXPECT_TRUE(test.tell({{.log_id = log_id}}).ok());
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded)) << "told once";
+  ASSERT_TRUE(test.has_ended("orders", minutes{11}));
+  EXPECT_EQ(test.bundle.log("orders").back().message, "2 of 2 shards succeeded");
+}
+
 TEST(Push, ABroadcastFailsWithItsShardAndSaysWhich) {
   Pushed test;
   test.executor(kOne);
