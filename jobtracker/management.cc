@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "jobtracker/push/managed_spec.h"
@@ -20,6 +21,12 @@ Error refusal_in(const wire::Message& answer) {
   if (const auto* other = std::get_if<wire::Elsewhere>(&answer))
     return {ErrorCode::kUnavailable, "the job tracker at " + other->address + " looks after it"};
   return {ErrorCode::kUnavailable, "the answer makes no sense"};
+}
+
+std::optional<DefinitionState> state_after(ManageJob::Verb verb) {
+  if (verb == ManageJob::Verb::kStart) return DefinitionState::kActive;
+  if (verb == ManageJob::Verb::kStop) return DefinitionState::kSuspended;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -56,7 +63,15 @@ void Management::take(const ManageJob& call, OnManaged done) {
       message.payload = call.job.param;
       message.addresses = parts_of(call.job.addresses);
   }
-  act(std::move(message), "", std::move(done));
+  const auto wanted = state_after(call.verb);
+  if (!wanted) return act(std::move(message), "", std::move(done));
+  // To start one that is started is no mistake there, nor to stop one that is stopped.
+  act(std::move(message), "",
+      [this, call, wanted, done = std::move(done)](const Result<std::string>& answer) {
+        const auto now = find(call);
+        const bool is_so = now.ok() && now.value()->row.state == *wanted;
+        done(is_so ? Result<std::string>{std::string{}} : answer);
+      });
 }
 
 // A new job is stopped, as xxl-job has it.

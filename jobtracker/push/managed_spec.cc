@@ -14,6 +14,7 @@ namespace {
 
 using std::chrono::seconds;
 
+constexpr std::string_view kBlanks = " \t\r\n";
 constexpr Duration kRetryAfter = seconds{10};  // about when xxl-job tries again
 
 // A fire that was missed.
@@ -49,10 +50,16 @@ Result<Schedule> schedule_of(const wire::xxl::ManagedJob& job) {
   return Schedule{.kind = ScheduleKind::kEvery, .interval = seconds{rate}};
 }
 
+Status check_filled(const std::string& field, const std::string& value, const std::string& must) {
+  if (value.find_first_not_of(kBlanks) == std::string::npos) return wrong(field, value, must);
+  return {};
+}
+
+// What kind it is, a handler or a script, and a script's text do not change with an update.
 Result<Run> run_of(const wire::xxl::ManagedJob& job, const JobSpec* before) {
   if (before != nullptr && before->run.kind == RunKind::kScript) return before->run;
-  if (job.glue_type.empty() || job.glue_type == "BEAN") {
-    if (job.handler.empty()) return wrong("executorHandler", "", "the name of a handler");
+  if (before != nullptr || job.glue_type.empty() || job.glue_type == "BEAN") {
+    CARILLON_TRY(check_filled("executorHandler", job.handler, "the name of a handler"));
     return Run{.handler = job.handler};
   }
   // The first that is called so, in the order of preference.
@@ -81,7 +88,6 @@ Result<std::vector<std::string>> alarm_of(const std::string& list) {
 }  // namespace
 
 std::vector<std::string> parts_of(std::string_view list) {
-  constexpr std::string_view kBlanks = " \t\r\n";
   std::vector<std::string> parts;
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
@@ -120,6 +126,8 @@ Result<JobSpec> managed_spec(const wire::xxl::ManagedJob& job, const std::string
   spec.retries.max = static_cast<int>(std::clamp<std::int64_t>(job.retries, 0, INT32_MAX));
   spec.retries.base = kRetryAfter;
   CARILLON_TRY(spec.validate());
+  CARILLON_TRY(check_filled("name", job.name, "what the job does"));
+  CARILLON_TRY(check_filled("author", job.author, "whose job it is"));
   return spec;
 }
 

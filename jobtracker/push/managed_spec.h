@@ -14,8 +14,8 @@ namespace carillon::jobtracker {
 std::vector<std::string> parts_of(std::string_view list);
 
 // The job that a call of xxl-job's addJob describes, for the executors of that group; for updateJob
-// over what it was, whose script stays, and its alarms where none are given. What makes no sense is
-// refused by the name of its field.
+// over what it was, which stays a handler or that script, and keeps its alarms where none are
+// given. What makes no sense is refused by the name of its field.
 Result<JobSpec> managed_spec(const wire::xxl::ManagedJob& job, const std::string& group,
                              const JobSpec* before = nullptr);
 

@@ -206,8 +206,9 @@ class PushTest(E2eTest):
         self.assertEqual((answer["code"], answer["msg"]), (500, f"job {job} of other is not there"))
         self.manage("removeJob", id=job)
         self.assertEqual(state(), {})
-        answer = self.call("/api/addJob", {"scheduleType": "CRON", "scheduleConf": "nonsense",
-                                           "executorHandler": "echo"}, app=APP)
+        answer = self.call("/api/addJob", {"name": "Never", "author": "ann", "scheduleType": "CRON",
+                                           "scheduleConf": "nonsense", "executorHandler": "echo"},
+                           app=APP)
         self.assertEqual(answer["code"], 500)
         self.assertIn("nonsense", answer["msg"])
 

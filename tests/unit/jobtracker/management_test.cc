@@ -61,6 +61,28 @@ TEST(Management, AJobThatIsAddedIsStoppedFromTheBeginning) {
   EXPECT_NEAR(static_cast<double>(one.calls.size()), 10, 1);
 }
 
+TEST(Management, ToStartWhatIsStartedAndToStopWhatIsStoppedIsNoMistake) {
+  Pushed test;
+  test.executor(kOne);
+  ManageJob call = each_second();
+  call.job.id = std::stoll(manage(test, call));
+  const auto state = [&] { return test.bundle.definition("xxl-1")->state; };
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 2; ++i) {
+      call.verb = ManageJob::Verb::kStop;
+      EXPECT_EQ(manage(test, call), "") << round << i;
+      EXPECT_EQ(state(), DefinitionState::kSuspended);
+    }
+    for (int i = 0; i < 2; ++i) {
+      call.verb = ManageJob::Verb::kStart;
+      EXPECT_EQ(manage(test, call), "") << round << i;
+      EXPECT_EQ(state(), DefinitionState::kActive);
+    }
+  }
+  call.job.id = 7;
+  EXPECT_EQ(manage(test, call), "job 7 of app is not there");
+}
+
 TEST(Management, ANumberIsNotGivenAgainWhenItsJobIsGone) {
   Pushed test;
   test.bundle.restart_after(seconds{1});  // So that the test's client has another number.

@@ -45,7 +45,9 @@ TEST(ManagedSpec, IsAPushJobWithWhatXxlJobSays) {
 }
 
 TEST(ManagedSpec, KnowsTheOtherSchedulesAndScripts) {
-  const auto every = managed_spec({.schedule_type = "FIX_RATE",
+  const auto every = managed_spec({.name = "n",
+                                   .author = "a",
+                                   .schedule_type = "FIX_RATE",
                                    .schedule_conf = "30",
                                    .glue_type = "GLUE_SHELL",
                                    .glue_source = "echo 1"},
@@ -54,7 +56,8 @@ TEST(ManagedSpec, KnowsTheOtherSchedulesAndScripts) {
   EXPECT_EQ(every.value().schedule.interval, std::chrono::seconds{30});
   EXPECT_EQ(every.value().run.kind, RunKind::kScript);
   EXPECT_EQ(every.value().run.script_language, "bash");
-  const auto manual = managed_spec({.schedule_type = "NONE", .handler = "x"}, "billing");
+  const auto manual = managed_spec(
+      {.name = "n", .author = "a", .schedule_type = "NONE", .handler = "x"}, "billing");
   ASSERT_TRUE(manual.ok()) << manual.error().message;
   EXPECT_EQ(manual.value().schedule.kind, ScheduleKind::kManual);
 }
@@ -63,22 +66,41 @@ TEST(ManagedSpec, KeepsTheScriptAndTheChildrenOfWhatItChanges) {
   JobSpec before;
   before.run = {.kind = RunKind::kScript, .script_language = "python", .script_source = "print(1)"};
   before.children = {{.group = "billing", .task_id = "next"}};
-  const auto spec = managed_spec(
-      {.name = "New", .schedule_type = "NONE", .handler = "ignored", .glue_type = "BEAN"},
-      "billing", &before);
+  const auto spec = managed_spec({.name = "New",
+                                  .author = "ann",
+                                  .schedule_type = "NONE",
+                                  .handler = "ignored",
+                                  .glue_type = "BEAN"},
+                                 "billing", &before);
   ASSERT_TRUE(spec.ok()) << spec.error().message;
   EXPECT_EQ(spec.value().run, before.run);
   EXPECT_EQ(spec.value().children, before.children);
   EXPECT_EQ(spec.value().description, "New");
 }
 
+TEST(ManagedSpec, MakesNoScriptOfAHandler) {
+  JobSpec before;
+  before.run = {.handler = "import"};
+  const auto spec = managed_spec({.name = "n",
+                                  .author = "a",
+                                  .handler = "importAll",
+                                  .glue_type = "GLUE_SHELL",
+                                  .glue_source = "echo 1"},
+                                 "billing", &before);
+  ASSERT_TRUE(spec.ok()) << spec.error().message;
+  EXPECT_EQ(spec.value().run.kind, RunKind::kHandler);
+  EXPECT_EQ(spec.value().run.handler, "importAll");
+  EXPECT_EQ(spec.value().run.script_source, "");
+}
+
 TEST(ManagedSpec, KeepsTheAlarmsOfWhatItChangesUnlessOthersAreGiven) {
   JobSpec before;
   before.alarm = {"http://hooks.example/1"};
-  const auto kept = managed_spec({.handler = "x"}, "billing", &before);
+  const auto kept = managed_spec({.name = "n", .author = "a", .handler = "x"}, "billing", &before);
   ASSERT_TRUE(kept.ok()) << kept.error().message;
   EXPECT_EQ(kept.value().alarm, before.alarm);
-  const auto none = managed_spec({.alarm_email = "", .handler = "x"}, "billing", &before);
+  const auto none = managed_spec({.name = "n", .author = "a", .alarm_email = "", .handler = "x"},
+                                 "billing", &before);
   ASSERT_TRUE(none.ok()) << none.error().message;
   EXPECT_THAT(none.value().alarm, IsEmpty());
 }
@@ -102,7 +124,10 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedJob{{.schedule_type = "FIX_DELAY", .handler = "x"}, "scheduleType"},
         RefusedJob{{.schedule_type = "FIX_RATE", .schedule_conf = "1x", .handler = "x"},
                    "scheduleConf is '1x'"},
-        RefusedJob{{}, "executorHandler"},
+        RefusedJob{{}, "executorHandler is ''"},
+        RefusedJob{{.name = "n", .author = "a", .handler = " \t"}, "executorHandler is ' "},
+        RefusedJob{{.name = " ", .author = "a", .handler = "x"}, "name is ' ', must be "},
+        RefusedJob{{.name = "n", .handler = "x"}, "author is '', must be whose job it is"},
         RefusedJob{{.misfire = "NONSENSE", .handler = "x"}, "misfireStrategy is 'NONSENSE'"},
         RefusedJob{{.alarm_email = "ann@example.com,nobody", .handler = "x"}, "alarmEmail: "},
         RefusedJob{{.route = "NEAREST", .handler = "x"}, "executorRouteStrategy"},
