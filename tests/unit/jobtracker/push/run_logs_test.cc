@@ -99,6 +99,7 @@ TEST(RunLogs, AreHandedOnInParts) {
   r.begin(1, 100);
   const std::string line(999'999, 'x');
   ASSERT_TRUE(r.read(0, 0));
+  EXPECT_LE(r.box.posts.back().answer_max, 2U * 1024 * 1024) << "all of it is read by the loop";
   r.answer(3, line + "\n" + line + "\n" + line + "\n");
   EXPECT_EQ(r.part.value().text, line + "\n");
   ASSERT_TRUE(r.read(1, r.part.value().position));
