@@ -13,10 +13,16 @@ namespace {
 constexpr std::int64_t kRowsMax = 100'000;
 constexpr Duration kLate = std::chrono::milliseconds{500};
 constexpr const char* kNextFireCame = "the next fire has come, and overlap is cancel_running";
+constexpr const char* kLaterWaits = "a later fire waits in its place";
 constexpr const char* kExpired = "not started within its start deadline";
 
 bool is_expired(const WaitingJob& job, Duration deadline, WallTime now) {
   return deadline > Duration{} && !was_tried(job) && now > job.trigger_time + deadline;
+}
+
+// With queue_one what was triggered waits for its turn.
+bool gives_way_to_later(const ActiveDefinition& definition, const WaitingJob& job) {
+  return !job.triggered || definition.spec.overlap == Overlap::kCancelRunning;
 }
 
 }  // namespace
@@ -63,8 +69,8 @@ bool Recurrence::admit(WaitingJob& job, WallTime now) {
       const Overlap overlap = definition->spec.overlap;
       const bool is_one = overlap == Overlap::kQueueOne || overlap == Overlap::kCancelRunning;
       const bool waits = job.triggered || overlap != Overlap::kSkip;
-      // Of the regular ones that wait all but the latest go at once, so there is room for it.
-      const bool has_room = is_one && !job.triggered;
+      // All but the latest go at once, so there is room for it.
+      const bool has_room = is_one && gives_way_to_later(*definition, job);
       if (waits && park(*definition, job, has_room ? SIZE_MAX : config_.parked_max)) {
         if (is_one) keep_latest(*definition);
         if (overlap == Overlap::kCancelRunning) make_way(*definition);
@@ -139,20 +145,26 @@ bool Recurrence::park(ActiveDefinition& definition, const WaitingJob& job, std::
   return true;
 }
 
-// Of the regular runs that wait only the latest does.
+// Of those that wait and give way to a later one only the latest does.
 void Recurrence::keep_latest(ActiveDefinition& definition) {
   const WaitingJob* latest = nullptr;
   std::vector<WaitingJob> passed_by;
   for (const auto& [key, job] : definition.parked) {
-    if (job.triggered) continue;
-    const bool is_later = latest == nullptr || job.trigger_time > latest->trigger_time;
+    if (!gives_way_to_later(definition, job)) continue;
+    const bool is_later = latest == nullptr || std::pair{job.trigger_time, job.id} >
+                                                   std::pair{latest->trigger_time, latest->id};
     if (latest != nullptr) passed_by.push_back(is_later ? *latest : job);
     if (is_later) latest = &job;
   }
   for (WaitingJob& job : passed_by) {
     definition.parked.erase(hand_out_key(job));
-    skip_uncounted(definition, std::move(job), LogState::kSkipped,
-                   "a later fire waits in its place");
+    // A single regular one is passed by for a triggered one, and its schedule goes on.
+    const bool has_next = job.triggered || is_single(definition);
+    if (has_next) {
+      skip_fire(definition, std::move(job), LogState::kSkipped, kLaterWaits);
+    } else {
+      skip_uncounted(definition, std::move(job), LogState::kSkipped, kLaterWaits);
+    }
   }
 }
 

@@ -226,6 +226,47 @@ TEST(Overlap, CancelRunningGoesOnBehindATriggeredRunThatEndedARetry) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
+TEST(Overlap, CancelRunningRunsTheLatestOfThoseTriggeredWhileOneWasStopped) {
+  TrackerBundle bundle({.tracker = {.recurrence = {.parked_max = 1}}});
+  auto& worker = bundle.add_worker({.threads = 8});
+  runs_take(worker, hours{1});
+  JobSpec job = job_manual("a");
+  job.overlap = Overlap::kCancelRunning;
+  bundle.submit(job);
+  for (int i = 0; i < 4; ++i) {
+    bundle.act(wire::Verb::kTrigger, "a");
+    bundle.run_for(milliseconds{200});
+    if (i == 0) worker.freeze(seconds{2});  // It does not hear yet that it is to stop.
+  }
+  bundle.run_for(seconds{30});
+  ASSERT_THAT(bundle.runs_of("a"), SizeIs(2)) << bundle.story("a");
+  EXPECT_EQ(skipped(bundle, "a"), 2);
+  for (const LogEntry& entry : bundle.log("a")) {
+    EXPECT_LT(entry.trigger_time, bundle.runs_of("a")[1].trigger_time) << "the last is what runs";
+  }
+}
+
+TEST(Overlap, CancelRunningGoesOnBehindATriggeredRunThatTookTheTurnOfAFire) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker({.threads = 8});
+  JobSpec job = job_fixed_delay("a", seconds{10});
+  job.overlap = Overlap::kCancelRunning;
+  job.schedule.count = 4;
+  bundle.submit(job);
+  ASSERT_TRUE(bundle.run_until([&] { return !bundle.log("a").empty(); }));
+  runs_take(worker, hours{1});
+  bundle.act(wire::Verb::kTrigger, "a");
+  bundle.run_to(bundle.log("a").front().ended_at + milliseconds{9500});
+  worker.freeze(seconds{3});
+  bundle.run_for(seconds{1});
+  bundle.act(wire::Verb::kTrigger, "a");
+  bundle.run_for(milliseconds{100});
+  EXPECT_EQ(skipped(bundle, "a"), 1) << bundle.story("a");
+  runs_take(worker, seconds{1});
+  bundle.run_for(minutes{2});
+  EXPECT_THAT(bundle.runs_of("a"), SizeIs(6)) << "four, and two by hand: " << bundle.story("a");
+}
+
 TEST(Overlap, AFireThatWaitsForItsTimeIsPassedByOnceWhenTheClockIsSetAhead) {
   TrackerBundle bundle({.tracker = {.dispatcher = {.claim_ahead = seconds{1}}}});
   runs_take(bundle.add_worker({.threads = 8}), minutes{1});
