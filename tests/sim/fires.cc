@@ -1,5 +1,6 @@
 #include "tests/sim/fires.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "shared/base/time_text.h"
@@ -17,14 +18,36 @@ void Fires::add(const jobtracker::Definition& row, const JobSpec& spec) {
                                       .checked_through = row.created_at - Duration{1}});
 }
 
-void Fires::was_acted_on(DefinitionId id) {
+void Fires::suspended(DefinitionId id, WallTime at) {
   const auto found = schedules_.find(id);
-  if (found != schedules_.end()) found->second.was_acted_on = true;
+  if (found == schedules_.end()) return;
+  Schedule& schedule = found->second;
+  if (schedule.suspended_at) return;  // And now in quarantine.
+  check_through(schedule, at);
+  schedule.suspended_at = at;
 }
 
-void Fires::remove(DefinitionId id, bool was_acted_on, WallTime generated_through) {
-  if (!was_acted_on) check(id, generated_through);
-  schedules_.erase(id);
+void Fires::resumed(DefinitionId id, WallTime now, WallTime through) {
+  const auto found = schedules_.find(id);
+  if (found == schedules_.end() || !found->second.suspended_at) return;
+  Schedule& schedule = found->second;
+  const WallTime suspended_at = *std::exchange(schedule.suspended_at, std::nullopt);
+  if (now < suspended_at) {  // The clock was set back: what has ended may come again.
+    schedule.checked_through = std::min(schedule.checked_through, through);
+    schedule.closed.erase(schedule.closed.upper_bound(through), schedule.closed.end());
+    return;
+  }
+  for (WallTime fire = schedule.grid.next(suspended_at); fire <= through;
+       fire = schedule.grid.next(fire)) {
+    if (!schedule.open.contains(fire)) schedule.closed.emplace(fire, 1);
+  }
+}
+
+void Fires::remove(DefinitionId id, WallTime through) {
+  const auto found = schedules_.find(id);
+  if (found == schedules_.end()) return;
+  if (!found->second.suspended_at) check_through(found->second, through);
+  schedules_.erase(found);
 }
 
 void Fires::opened(DefinitionId id, WallTime fire) {
@@ -36,7 +59,7 @@ void Fires::opened(DefinitionId id, WallTime fire) {
   }
   const bool is_again = fire <= schedule.checked_through || schedule.open.contains(fire) ||
                         schedule.closed.contains(fire);
-  if (is_again && !schedule.was_acted_on) broken(schedule, fire, "was made a second time");
+  if (is_again) broken(schedule, fire, "was made a second time");
   schedule.open.insert(fire);
 }
 
@@ -45,6 +68,15 @@ void Fires::voided(DefinitionId id, WallTime fire) {
   if (found == schedules_.end()) return;
   const auto open = found->second.open.find(fire);
   if (open != found->second.open.end()) found->second.open.erase(open);
+}
+
+void Fires::called_off(DefinitionId id, WallTime fire) {
+  const auto found = schedules_.find(id);
+  if (found == schedules_.end()) return;
+  if (found->second.open.contains(fire)) {
+    broken(found->second, fire, "is called off, and has come to a run");
+  }
+  closed(id, fire, 1);
 }
 
 void Fires::closed(DefinitionId id, WallTime fire, std::int64_t count) {
@@ -58,7 +90,7 @@ void Fires::closed(DefinitionId id, WallTime fire, std::int64_t count) {
     const auto open = schedule.open.find(fire);
     if (open != schedule.open.end()) schedule.open.erase(open);
     const bool is_twice = ++schedule.closed[fire] > 1 || fire <= schedule.checked_through;
-    if (is_twice && !schedule.was_acted_on) broken(schedule, fire, "has a second outcome");
+    if (is_twice) broken(schedule, fire, "has a second outcome");
     if (count > 1) fire = schedule.grid.next(fire);
   }
 }
@@ -83,17 +115,23 @@ std::optional<WallTime> Fires::next(DefinitionId id, WallTime after) {
 
 void Fires::check(DefinitionId id, WallTime generated_through) {
   const auto found = schedules_.find(id);
-  if (found == schedules_.end()) return;
+  if (found == schedules_.end() || found->second.suspended_at) return;
   Schedule& schedule = found->second;
-  if (schedule.was_acted_on) {
-    schedule.closed.clear();
-    return;
-  }
   while (true) {
     const WallTime fire = schedule.grid.next(schedule.checked_through);
     if (fire > generated_through || schedule.open.contains(fire)) return;
     if (schedule.closed.erase(fire) == 0) broken(schedule, fire, "has no outcome, and is not open");
     schedule.checked_through = fire;
+  }
+}
+
+// Also beyond what is open.
+void Fires::check_through(Schedule& schedule, WallTime through) const {
+  for (WallTime fire = schedule.grid.next(schedule.checked_through); fire <= through;
+       fire = schedule.grid.next(fire)) {
+    if (!schedule.open.contains(fire) && !schedule.closed.contains(fire)) {
+      broken(schedule, fire, "has no outcome, and is not open");
+    }
   }
 }
 

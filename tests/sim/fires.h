@@ -12,8 +12,8 @@
 
 namespace carillon::sim {
 
-// The fires of every schedule, held against its grid: each that was generated is open, or has
-// exactly one outcome. Of a schedule that was suspended and resumed: at most one.
+// The fires of every schedule, held against its grid: each that has come is open, or has exactly
+// one outcome. Of those that came while it was suspended: none.
 //
 // Thread: the simulation's.
 class Fires {
@@ -21,11 +21,17 @@ class Fires {
   explicit Fires(Broken broken) : broken_(std::move(broken)) {}
 
   void add(const jobtracker::Definition& row, const JobSpec& spec);
-  void remove(DefinitionId id, bool was_acted_on, WallTime generated_through);
-  void was_acted_on(DefinitionId id);
+  // It is suspended. Until then each fire has come to something.
+  void suspended(DefinitionId id, WallTime at);
+  // It goes on with what comes after `through`.
+  void resumed(DefinitionId id, WallTime now, WallTime through);
+  // Each fire has come to something up to then.
+  void remove(DefinitionId id, WallTime through);
 
   void opened(DefinitionId id, WallTime fire);
   void voided(DefinitionId id, WallTime fire);
+  // A fire that does not come any more has an outcome.
+  void called_off(DefinitionId id, WallTime fire);
   // `count` fires from there on have ended.
   void closed(DefinitionId id, WallTime fire, std::int64_t count);
   // No fires are expected between the two.
@@ -38,12 +44,13 @@ class Fires {
   struct Schedule {
     std::string name{};
     Grid grid;
-    bool was_acted_on = false;
+    std::optional<WallTime> suspended_at{};
     WallTime checked_through{};
     std::multiset<WallTime> open{};
     std::map<WallTime, int> closed{};
   };
 
+  void check_through(Schedule& schedule, WallTime through) const;
   void broken(const Schedule& schedule, WallTime fire, const std::string& what) const;
 
   Broken broken_;

@@ -253,7 +253,7 @@ void Ledger::take(const Commit&, const jobtracker::AddDefinition& added, const O
   fires_.add(row, definitions_.at(row.id).spec);
   if (jobtracker::is_held(row.state)) {  // As the one was that it replaces: it is resumed later.
     definitions_.at(row.id).was_acted_on = true;
-    fires_.was_acted_on(row.id);
+    fires_.suspended(row.id, row.created_at - Duration{1});
   }
   if (added.first) add(*added.first, false);
 }
@@ -602,6 +602,32 @@ void Ledger::take(const Commit&, const jobtracker::CancelExecuting& cancel,
 
 // ---- definitions ----
 
+// Until then each of its fires has come to something; after the last one of a count none comes.
+WallTime Ledger::called_off_at(const DefinitionFacts& facts, const LogEntry& voided) {
+  const std::optional<std::int64_t> count = facts.spec.schedule.count;
+  const bool is_over =
+      facts.row.state != DefinitionState::kActive || (count && facts.row.fired >= *count);
+  return is_over ? std::min(voided.ended_at, facts.row.generated_through) : voided.ended_at;
+}
+
+// What waits is gone, and has a row in the log if it was due or a run of it was claimed before.
+void Ledger::take_voided(const Commit& commit, const jobtracker::ChangeDefinition& change,
+                         const DefinitionFacts& facts) {
+  const LogEntry& voided = *change.voided;
+  bool was_due = false;
+  const std::set<JobId> all = of_definition_[change.id];
+  for (const JobId id : all) {
+    const Job& job = jobs_.at(id);
+    if (job.place == Place::kExecuting) continue;
+    const bool is_due = job.row.attempt == 0 && jobtracker::due_time(job.row) <= voided.ended_at;
+    was_due = was_due || is_due;
+    end(id, is_due || job.row.attempt > 0 ? &voided : nullptr);
+  }
+  const bool is_of_a_fire = !was_due && voided.count > 0 && voided.trigger_time != voided.ended_at;
+  if (is_of_a_fire && !commit.was_clock_set) fires_.called_off(change.id, voided.trigger_time);
+  if (change.to) fires_.suspended(change.id, called_off_at(facts, voided));
+}
+
 void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& change,
                   const Outcome& outcome) {
   if (outcome.kind != OutcomeKind::kDone) return;
@@ -623,16 +649,7 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& chan
     broken_("task " + facts.row.task_id +
             " is in quarantine, and none of its runs was lost so often");
   }
-  if (is_act) {
-    facts.was_acted_on = true;
-    fires_.was_acted_on(change.id);
-  }
-  if (change.void_waiting) {
-    const std::set<JobId> all = of_definition_[change.id];
-    for (const JobId id : all) {
-      if (jobs_.at(id).place != Place::kExecuting) end(id, nullptr);
-    }
-  }
+  if (is_act) facts.was_acted_on = true;
   const WallTime was_generated = facts.row.generated_through;
   const WallTime generated = change.to ? change.to->generated_through : was_generated;
   if (generated < facts.row.generated_through && !is_act &&
@@ -640,6 +657,12 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& chan
     broken_("task " + facts.row.task_id + " goes back in its schedule");
   }
   for (const LogEntry& log : change.logs) fires_.closed(change.id, log.trigger_time, log.count);
+  if (change.void_waiting) take_voided(commit, change, facts);
+  if (is_resumed) {
+    const bool makes_one = !change.add.empty();
+    fires_.resumed(change.id, commit.batch.now,
+                   makes_one ? change.add.front().trigger_time - Duration{1} : generated);
+  }
   if (change.to) {
     if (facts.row.state == DefinitionState::kEnded && change.to->state != DefinitionState::kEnded) {
       // Nobody waited for fires while its last run seemed to have been made.
@@ -691,7 +714,8 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& chan
   }
   const auto key = keys_.find({facts.row.group, facts.row.task_id});
   if (key != keys_.end() && --key->second == 0) keys_.erase(key);
-  fires_.remove(change.id, facts.was_acted_on, facts.row.generated_through);
+  fires_.remove(change.id,
+                change.voided ? called_off_at(facts, *change.voided) : facts.row.generated_through);
   definitions_.erase(found);
 }
 

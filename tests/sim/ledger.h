@@ -136,6 +136,9 @@ class Ledger {
             const jobtracker::Outcome& outcome);
   void take(const Commit& commit, const jobtracker::RemoveInbox& remove,
             const jobtracker::Outcome& outcome);
+  void take_voided(const Commit& commit, const jobtracker::ChangeDefinition& change,
+                   const DefinitionFacts& facts);
+  static WallTime called_off_at(const DefinitionFacts& facts, const jobtracker::LogEntry& voided);
   template <class Other>
   void take(const Commit&, const Other&, const jobtracker::Outcome&) {}
 
