@@ -1,3 +1,5 @@
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "tests/support/tracker_bundle.h"
@@ -6,6 +8,7 @@ namespace carillon::testing {
 namespace {
 
 using std::chrono::hours;
+using std::chrono::minutes;
 using std::chrono::seconds;
 
 // A store that several machines share has a clock, and theirs do not matter.
@@ -49,8 +52,43 @@ TEST(StoreClock, IsBelievedWhenItIsSetItself) {
   StoreClockBundle bundle(Duration{});
   bundle.submit(job_at("later", bundle.now() + hours{1}));
   bundle.database.set_clock_ahead(hours{1});
-  bundle.run_for(seconds{5});
+  bundle.run_for(seconds{2});
+  EXPECT_TRUE(bundle.runs_of("later").empty());
+  bundle.run_for(seconds{2});
   EXPECT_EQ(bundle.runs_of("later").size(), 1u);
+}
+
+TEST(StoreClock, ThatIsSetByAnHourEitherWayEndsNoLeaseAndRepeatsNoFire) {
+  for (const Duration ahead : {Duration{hours{1}}, -Duration{hours{1}}}) {
+    SCOPED_TRACE(ahead.count());
+    StoreClockBundle bundle(Duration{});
+    runs_take(bundle.add_worker({.threads = 8}), seconds{10});
+    runs_take(*bundle.workers().front(), seconds{10});
+    bundle.submit(job_every("tick", seconds{20}));
+    bundle.run_for(seconds{50});
+    bundle.submit(job_now("long"));
+    bundle.run_for(seconds{2});
+    const std::size_t ran = bundle.runs_of("tick").size();
+    EXPECT_GE(ran, 2u);
+    bundle.database.set_clock_ahead(ahead);
+    bundle.run_for(minutes{59});
+    if (ahead > Duration{}) {
+      EXPECT_GE(bundle.runs_of("tick").size(), ran + 3 * 58);
+    } else {
+      EXPECT_EQ(bundle.runs_of("tick").size(), ran) << "until the clock has caught up";
+      bundle.submit(job_now("meanwhile"));
+      bundle.run_for(seconds{1});
+      EXPECT_EQ(bundle.runs_of("meanwhile").size(), 1u);
+      bundle.run_for(minutes{10});
+      EXPECT_GE(bundle.runs_of("tick").size(), ran + 3 * 8);
+    }
+    EXPECT_EQ(bundle.stat("workers_lost_total"), 0);
+    EXPECT_EQ(bundle.runs_of("long").size(), 1u);
+    std::set<WallTime> fires;
+    for (const RunRecord& run : bundle.runs_of("tick")) {
+      EXPECT_TRUE(fires.insert(run.trigger_time).second);
+    }
+  }
 }
 
 }  // namespace

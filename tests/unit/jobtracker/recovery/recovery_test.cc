@@ -154,17 +154,23 @@ TEST(Recovery, TheGridOfASkipDefinitionGoesOnAfterItsWorkerAndTrackerDied) {
 }
 
 TEST(Recovery, AHandOutThatWasLostGoesBackAndRunsOnce) {
-  TrackerBundle bundle;
-  auto& worker = bundle.add_worker();
-  bundle.run_for(milliseconds{1500});
-  worker.lose_frames(true);
-  bundle.submit(job_now("a"));
-  bundle.run_for(milliseconds{50});
-  worker.lose_frames(false);
-  bundle.run_for(seconds{10});
-  ASSERT_THAT(bundle.runs(), SizeIs(1));
-  EXPECT_EQ(bundle.runs()[0].id.attempt, 2);
-  EXPECT_EQ(bundle.log("a").back().state, LogState::kSucceeded);
+  for (int moment = 0; moment < 10; ++moment) {  // Of the second between two pulls.
+    SCOPED_TRACE(moment);
+    TrackerBundle bundle;
+    auto& worker = bundle.add_worker();
+    bundle.run_for(milliseconds{1500 + 100 * moment});
+    worker.lose_frames(true);
+    const SteadyTime lost = bundle.clock.steady_now();
+    bundle.submit(job_now("a"));
+    bundle.run_for(milliseconds{50});
+    worker.lose_frames(false);
+    bundle.run_for(seconds{10});
+    ASSERT_THAT(bundle.runs(), SizeIs(1));
+    EXPECT_EQ(bundle.runs()[0].id.attempt, 2);
+    EXPECT_GE(bundle.runs()[0].started - lost, seconds{1});
+    EXPECT_LE(bundle.runs()[0].started - lost, milliseconds{2010});
+    EXPECT_EQ(bundle.log("a").back().state, LogState::kSucceeded);
+  }
 }
 
 TEST(Recovery, AHandOutThatCrossesAGoodbyeIsNoLostRun) {
