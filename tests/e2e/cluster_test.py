@@ -306,11 +306,20 @@ class CutOff(ClusterTest):
         for task in tasks:
             self.submit(task[len("long-"):], task, f"{KEEP_STAMPS}; sleep 9")
         wait_for("them to run", lambda: len(self.read_stamps()) == 2)
-        proxy.close()
-        wait_for("the other to take over", lambda: len(self.groups_of()[1]) == 4)
+        load_before = slowness()
+        cut_at = time.monotonic()
+        proxy.cut_off()
+        wait_for("the other to take over", lambda: len(self.groups_of()[1]) == 4, pause=0.02)
+        took = time.monotonic() - cut_at
+        allowed = 4 * max(load_before, slowness())
+        print(f"the other took over after {took:.2f} s (allowed {allowed:.1f} s)", flush=True)
+        self.assertGreater(took, 1.0, "nobody is fenced before it was silent for 1.5 s")
+        self.assertLess(took, allowed)
         wait_for("the ends", lambda: len(self.client("-o", "jsonl", "history", which=1).lines()) == 2)
         self.assertTrue(self.trackers[0].is_running())
-        self.trackers[0].kill()
+        proxy.mend()
+        self.assertEqual(self.trackers[0].wait(), 3)
+        self.assertIn("another job tracker took over", self.trackers[0].log())
         self.check_each_ran_once(tasks)
 
 
