@@ -156,17 +156,23 @@ class Chaos {
   std::map<std::string, int> tasks_;  // with their shards
 };
 
+void run_chaos(std::uint64_t seed) {
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Chaos chaos(seed);
+  chaos.run();
+  chaos.check();
+}
+
 TEST(PushChaos, EveryJobEndsOnceAndNoRunIsMadeTwiceButForLostOnes) {
   // A person can have more: of each, thirteen minutes of virtual time.
   const char* wanted = std::getenv("CARILLON_PUSH_SEEDS");
   const std::uint64_t last = wanted == nullptr ? 20 : std::strtoull(wanted, nullptr, 10);
-  for (std::uint64_t seed = 1; seed <= last; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Chaos chaos(seed);
-    chaos.run();
-    chaos.check();
-    if (::testing::Test::HasFailure()) return;
-  }
+  for (std::uint64_t seed = 1; seed <= last && !::testing::Test::HasFailure(); ++seed)
+    run_chaos(seed);
+}
+
+TEST(PushChaos, SeedsThatBrokeAPromiseKeepIt) {
+  for (const std::uint64_t seed : {377U, 1068U}) run_chaos(seed);
 }
 
 }  // namespace
