@@ -199,6 +199,10 @@ void JobTracker::stop() {
 
 void JobTracker::hand_over(net::ServerReceiver& next) {
   stopping_ = true;
+  // They would find out when they pull next, a second later. `next` keeps what they say to this.
+  const wire::Message again =
+      wire::ErrorReply{{ErrorCode::kNotFound, "the node groups are divided anew, register again"}};
+  for (const auto& [session, worker] : workers_.all()) (void)send(*worker, again);
   while (const auto waiting = bulk_.next()) next.on_frame(waiting->sender.peer, waiting->bytes);
 }
 

@@ -99,8 +99,8 @@ class JobTracker final : public net::ServerReceiver,
   // The session owned then what it owns; kSilence later another job tracker may have fenced it. As
   // long as it may, nobody gets a lease or a job from it. Not called: its store is its own.
   void proven(SteadyTime at) { proven_at_ = std::max(proven_at_.value_or(at), at); }
-  // As stop(), but this session's place is taken by another one of the same process, and nobody is
-  // told: who asks meanwhile is to be kept waiting, by `next`.
+  // As stop(), but this session's place is taken by another one of the same process: task trackers
+  // are to register again, and who asks meanwhile is to be kept waiting, by `next`.
   void hand_over(net::ServerReceiver& next);
   // Nothing that was taken waits for the store any more.
   bool is_idle() const { return !ready_ || batcher_.is_idle(); }

@@ -428,9 +428,12 @@ class Stalled(ClusterTest):
 
 
 class Rolling(ClusterTest):
-    """While every group gets one job after the other."""
+    """While every group gets one job after the other, and has a schedule."""
 
-    def check(self, turns):
+    def check(self, turns, late_max):
+        for group in GROUPS:
+            self.client("submit", "--group", group, "--task-id", f"tick-{group}", "--every", "200ms",
+                        "--overlap", "parallel", "--handler", "noop")
         done, tasks, failures = threading.Event(), collections.defaultdict(list), []
         load_before = slowness()
 
@@ -460,8 +463,16 @@ class Rolling(ClusterTest):
             for user in users:
                 user.join()
         self.assertEqual(failures, [])
+        for group in GROUPS:
+            self.client("--connect-timeout", "20s", "cancel", f"tick-{group}", "--group", group)
         self.check_each_ran_once([task for of_group in tasks.values() for task in of_group])
         for group in GROUPS:
+            late = max(row["lateness_ms"] for row in self.client(
+                "-o", "jsonl", "history", "--task-id", f"tick-{group}", "--group", group, "--limit",
+                0).lines() if row["attempt"] > 0) / 1000
+            allowed = late_max * max(load_before, slowness())
+            print(f"{group}: the latest fire: {late:.2f} s (allowed {allowed:.1f} s)", flush=True)
+            self.assertLess(late, allowed)
             starts = sorted(at for task, at in self.read_stamps() if task.startswith(f"{group}-"))
             gap = max(b - a for a, b in zip(starts, starts[1:]))
             allowed = BOUND * max(load_before, slowness())
@@ -475,8 +486,9 @@ class Rolling(ClusterTest):
         def restart(which):
             self.assertEqual(self.trackers[which].stop(), 0)
             self.start(which)
+            self.wait_divided([2, 2])
 
-        self.check([lambda: restart(0), lambda: restart(1)])
+        self.check([lambda: restart(0), lambda: restart(1)], 1.5)
 
     def test_each_job_runs_once_while_one_joins_and_one_leaves(self):
         self.start_cluster()
@@ -489,7 +501,7 @@ class Rolling(ClusterTest):
             self.assertEqual(self.trackers[0].stop(), 0)
             self.wait_divided([2, 2])
 
-        self.check([join, leave])
+        self.check([join, leave], 1.5)
 
     def test_each_job_runs_once_while_one_is_killed_and_comes_back(self):
         self.start_cluster()
@@ -498,7 +510,7 @@ class Rolling(ClusterTest):
             self.trackers[0].kill()
             self.start(0)
 
-        self.check([kill])
+        self.check([kill], BOUND)
 
 
 if __name__ == "__main__":

@@ -59,19 +59,25 @@ TEST(Stop, OneThatMakesWayHandsOutNothingMore) {
 }
 
 TEST(Stop, IsToldToTaskTrackersAtOnce) {
-  TrackerBundle bundle;
-  std::vector<wire::Envelope> heard;
-  const auto peer = bundle.network.connect(
-      {.on_frame = [&](std::string_view frame) { heard.push_back(wire::decode(frame).value()); }});
-  const wire::Register hello{.session = SessionId{5}, .name = "worker", .group = "default"};
-  bundle.network.send_to_server(peer, wire::encode({.correlation = 1, .message = hello}));
-  bundle.run_for(seconds{1});
-  ASSERT_THAT(heard, SizeIs(1));
-  bundle.tracker().stop();
-  bundle.run_for(microseconds{500});
-  ASSERT_THAT(heard, SizeIs(2));
-  EXPECT_EQ(heard.back().correlation, 0u);
-  EXPECT_EQ(std::get<wire::ErrorReply>(heard.back().message).error.code, ErrorCode::kUnavailable);
+  for (const bool makes_way : {false, true}) {
+    SCOPED_TRACE(makes_way);
+    TrackerBundle bundle;
+    std::vector<wire::Envelope> heard;
+    const auto hear = [&](std::string_view frame) { heard.push_back(wire::decode(frame).value()); };
+    const auto peer = bundle.network.connect({.on_frame = hear});
+    const wire::Register hello{.session = SessionId{5}, .name = "worker", .group = "default"};
+    bundle.network.send_to_server(peer, wire::encode({.correlation = 1, .message = hello}));
+    bundle.run_for(seconds{1});
+    ASSERT_THAT(heard, SizeIs(1));
+    Nobody next;
+    makes_way ? bundle.tracker().hand_over(next) : bundle.tracker().stop();
+    bundle.run_for(microseconds{500});
+    ASSERT_THAT(heard, SizeIs(2));
+    EXPECT_EQ(heard.back().correlation, 0u);
+    // To turn to another job tracker, or to register here again.
+    EXPECT_EQ(std::get<wire::ErrorReply>(heard.back().message).error.code,
+              makes_way ? ErrorCode::kNotFound : ErrorCode::kUnavailable);
+  }
 }
 
 TEST(Stop, TakesNoTaskTrackerForDeadHoweverLongTheStoreIsAway) {
