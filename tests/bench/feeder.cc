@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "shared/wire/messages.h"
 #include "tests/bench/history.h"
 #include "tests/bench/statistics.h"
 
 namespace carillon::bench {
 namespace {
 
-constexpr std::int64_t kJobsOfACall = 1000;
+// As many as go out together: all of them are taken, or none.
+constexpr std::int64_t kJobsOfACall = wire::kSubmitJobsMax;
 // Of a steady rate: how often it submits. Short, so that jobs come evenly.
 constexpr Duration kTick = std::chrono::milliseconds{2};
 // Of one that keeps jobs waiting: how often it looks how many ended.
@@ -60,9 +62,9 @@ void Feeder::keep_rate() {
   const SteadyTime begin = clock_.steady_now();
   while (!stopping_) {
     const auto elapsed = std::chrono::duration_cast<Duration>(clock_.steady_now() - begin);
-    const auto due = static_cast<std::int64_t>(feed_.rate * seconds(elapsed)) - number_;
-    // A feeder that had no CPU for a while makes up for it in calls of bounded size.
-    if (due > 0) submit(std::min(due, 10 * kJobsOfACall));
+    const auto due = static_cast<std::int64_t>(feed_.rate * seconds(elapsed));
+    // One that had no CPU for a while makes up for it, but not all at once.
+    for (int i = 0; i < 10 && number_ < due; ++i) submit(std::min(due - number_, kJobsOfACall));
     pause(kTick);
   }
 }
@@ -87,11 +89,12 @@ void Feeder::take(std::int64_t jobs, const Result<std::vector<SubmitAnswer>>& an
   unanswered_ -= jobs;
   if (!answers.ok()) {
     const Error& error = answers.error();
-    // After half a minute of refusals it is not known how many of a call's jobs were taken.
-    if (error.code == ErrorCode::kLimit && !error.message.starts_with(kTrackerSpeaks)) {
-      fed_.turned_away += jobs;
-    } else {
+    if (error.code != ErrorCode::kLimit) {
       failed_ = error;
+    } else if (error.message.starts_with(kTrackerSpeaks)) {
+      fed_.refused += jobs;
+    } else {
+      fed_.turned_away += jobs;
     }
     return;
   }

@@ -26,6 +26,8 @@ struct Fed {
   std::int64_t offered = 0;
   // Jobs that the client library answered with kLimit: it has room for so many only.
   std::int64_t turned_away = 0;
+  // Jobs that the job tracker refused with kLimit for as long as the client library asked it.
+  std::int64_t refused = 0;
 };
 
 // Submits jobs from a thread and with clients of its own.
@@ -40,7 +42,7 @@ class Feeder {
 
   std::int64_t accepted_so_far();
   // Submits nothing more, and waits for the answers that are still to come. Jobs that were turned
-  // away are no error.
+  // away or refused are no error: none of them was taken.
   Result<Fed> stop();
 
  private:

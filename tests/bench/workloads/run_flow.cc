@@ -54,7 +54,8 @@ Result<FlowSeen> run_flow(Round& round, const FlowPlan& plan) {
   CARILLON_TRY(probe_until(round.clock.steady_now() + std::chrono::seconds{plan.seconds}, round,
                            prober.get(), samples));
   meter.stop();
-  const std::int64_t ended = CARILLON_TRY(read_counter(*client, kEnded)) - ended_from;
+  const std::int64_t ended_until = CARILLON_TRY(read_counter(*client, kEnded));
+  const std::int64_t ended = ended_until - ended_from;
   const std::int64_t commits = CARILLON_TRY(read_counter(*client, kCommits)) - commits_from;
   const std::int64_t operations =
       CARILLON_TRY(read_counter(*client, kOperations)) - operations_from;
@@ -64,13 +65,14 @@ Result<FlowSeen> run_flow(Round& round, const FlowPlan& plan) {
   const SteadyTime stopped = round.clock.steady_now();
   seen.fed = CARILLON_TRY(feeder->stop());
   const std::size_t probes = prober ? prober->jobs() : 0;
-  CARILLON_TRY(await_counter(
-      *client, kEnded, ended_before + static_cast<std::int64_t>(seen.fed.accepted.size() + probes),
-      kPatience));
+  const std::int64_t ended_after =
+      ended_before + static_cast<std::int64_t>(seen.fed.accepted.size() + probes);
+  CARILLON_TRY(await_counter(*client, kEnded, ended_after, kPatience));
   seen.recovered = std::chrono::duration_cast<Duration>(round.clock.steady_now() - stopped);
   if (prober) CARILLON_TRY(prober->check(*client));
   CARILLON_TRY(round.cluster.stop_workers());
   seen.lateness_ms = CARILLON_TRY(check_jobs(*client, plan.feed.groups, seen.fed.accepted));
+  seen.left_over = ended_after - ended_until;
   seen.slowed_down = CARILLON_TRY(read_counter(*client, kSlowedDown)) - slowed_down_before;
   seen.ended_per_second = static_cast<double>(ended) / seconds(meter.elapsed());
   seen.accepted_per_second = static_cast<double>(accepted) / seconds(meter.elapsed());

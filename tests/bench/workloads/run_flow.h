@@ -23,6 +23,7 @@ struct FlowSeen {
   Figures cost{};                     // of a job, and of the machine
   double others_percent = 0;          // of the CPU
   std::int64_t slowed_down = 0;       // requests that the job tracker told to slow down
+  std::int64_t left_over = 0;         // accepted jobs that had not ended after the seconds
 };
 
 // Starts the workers of --workers and stops them again. Fails unless each accepted job ended once.
