@@ -61,14 +61,15 @@ class History:
 
     def test_rows_of_a_run_that_goes_on_stay(self):
         one = self.cluster(self.store, workers=1)
+        ran = one.folder / "ran"
         one.client("submit", "--task-id", "long", "--retries", "1", "--retry-base", "1ms", "--shell",
-                   'echo said; [ "$CARILLON_ATTEMPT" = 2 ] && sleep 600; exit 3')
-        wait_for("the second attempt", lambda: [
-            row["attempt"] for row in one.rows("executing")] == [2])
+                   f"echo said; [ -e {ran} ] && sleep 600; touch {ran}; exit 3")
+        first = one.wait_ended("long")
+        wait_for("the second attempt", lambda: one.rows("executing"))
         self.assertEqual(one.client("-o", "json", "clean", "--all").json(), {"removed": 0})
-        self.assertEqual([row["attempt"] for row in one.history("long")], [1])
+        self.assertEqual(one.history("long"), [first])
         one.client("cancel", "long")
-        one.wait_ended("long")
+        wait_for("its end", lambda: len(one.history("long")) == 2)
         self.assertEqual(one.client("-o", "json", "clean", "--all").json(), {"removed": 2})
 
 
