@@ -11,6 +11,8 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr std::int64_t kPurgeRows = 1000;
+// The store commits while its last one is not longer ago: there is one every beat.
+constexpr Duration kCommits = std::chrono::seconds{5};
 constexpr Duration kClockPeriod = std::chrono::seconds{1};
 // An answer that took longer says too little of the time.
 constexpr Duration kClockAnswerMax = std::chrono::milliseconds{50};
@@ -147,7 +149,10 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
     recurrence_.clock_was_set();
   });
   every(config_.beat, [this] { batcher_.beat(); });
-  every(std::chrono::seconds{1}, [this] { slow_down(bulk_.take_late(clock_.steady_now())); });
+  every(std::chrono::seconds{1}, [this] {
+    const SteadyTime now = clock_.steady_now();
+    if (now < batcher_.committed_at() + kCommits) slow_down(bulk_.take_late(now));
+  });
   every(std::chrono::milliseconds{200}, [this] { feedback_.run_once(); });
   every(std::chrono::milliseconds{500}, [this] {
     if (stopping_ || may_be_fenced()) return;

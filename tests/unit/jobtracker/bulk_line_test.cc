@@ -188,12 +188,24 @@ TEST(BulkLoad, IsToldToSlowDownBeyondTheLine) {
 TEST(BulkLoad, IsToldToSlowDownBeforeItIsGivenUp) {
   TrackerBundle bundle;
   Loaders loaders(bundle, 4);
-  bundle.lane().away_until = bundle.clock.steady_now() + seconds{30};
+  bundle.lane().work_time = [] { return seconds{2}; };
   loaders.submit();
   bundle.run_for(seconds{9});
   EXPECT_EQ(loaders.slowed_down(), 0U);
   bundle.run_for(seconds{3});
   EXPECT_GT(loaders.slowed_down(), 30U);
+  ASSERT_TRUE(bundle.run_until([&] { return loaders.unanswered() == 0; }));
+  EXPECT_EQ(bundle.waiting().size(), 100 + loaders.sent() * 100) << "each once";
+}
+
+// Our client library stores what it submits then, and does so at once where it is refused.
+TEST(BulkLoad, IsNotToldToSlowDownWhileTheStoreIsAway) {
+  TrackerBundle bundle;
+  Loaders loaders(bundle, 4);
+  bundle.lane().away_until = bundle.clock.steady_now() + seconds{60};
+  loaders.submit();
+  bundle.run_for(seconds{50});
+  EXPECT_EQ(loaders.slowed_down(), 0U);
   ASSERT_TRUE(bundle.run_until([&] { return loaders.unanswered() == 0; }));
   EXPECT_EQ(bundle.waiting().size(), 100 + loaders.sent() * 100) << "each once";
 }
