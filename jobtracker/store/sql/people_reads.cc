@@ -155,16 +155,16 @@ Result<std::int64_t> SqlReads::count(std::string_view table, std::string_view co
 Result<ReadAnswer> SqlReads::read(const CountWaiting& ask) {
   std::map<GroupId, std::int64_t> delayed;
   CARILLON_TRY(
-      db_.query(kCountDelayed, SqlValues{Value::of(kCountedMax)}, [&](const sql::Row& row) {
+      db_.query(kCountDelayed, SqlValues{Value::of(ask.rows_max)}, [&](const sql::Row& row) {
         const GroupId group{static_cast<std::int32_t>(row.integer(0))};
         delayed[group] = row.integer(1);
       }));
   CountAnswer answer;
   for (const Group& group : CARILLON_TRY(groups_.read_all(db_))) {
     const std::string_view table = CARILLON_TRY(groups_.table_of(db_, group.id));
-    const auto waiting = CARILLON_TRY(count(table, "", SqlValues{Value::of(kCountedMax)}));
+    const auto waiting = CARILLON_TRY(count(table, "", SqlValues{Value::of(ask.rows_max)}));
     const auto due_rows = CARILLON_TRY(count(table, " WHERE trigger_time_us <= ?",
-                                             SqlValues{value_of(ask.now), Value::of(kCountedMax)}));
+                                             SqlValues{value_of(ask.now), Value::of(ask.rows_max)}));
     answer.groups.push_back(
         {.group = group.id, .waiting = waiting + delayed[group.id], .due = due_rows});
   }

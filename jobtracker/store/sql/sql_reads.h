@@ -7,10 +7,6 @@
 
 namespace carillon::jobtracker {
 
-// Rows counted by CountWaiting in one table. More is told as so many: an exact count of a huge
-// table takes seconds, and nobody reads the last digits.
-inline constexpr std::int64_t kCountedMax = 1'000'000;
-
 // The questions of the store port, put to one connection. Those for the loop are in loop_reads.cc
 // and push_reads.cc, those for people in people_reads.cc.
 //

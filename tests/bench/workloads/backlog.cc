@@ -1,6 +1,7 @@
 // What a large number of waiting jobs costs: start-up, memory, and the figures of the other
 // workloads once more.
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "tests/bench/direct_store.h"
@@ -104,7 +105,8 @@ Result<Backlog> fill(Round& round, std::int64_t jobs, std::int64_t task_ids_perc
 // Whether all of them still wait. The job tracker has stopped.
 Status check_waiting(const Round& round, const Backlog& backlog) {
   const auto store = CARILLON_TRY(DirectStore::open(round.store_url, round.clock));
-  const auto answer = CARILLON_TRY(store->ask(CountWaiting{.now = round.clock.wall_now()}));
+  const auto answer = CARILLON_TRY(store->ask(CountWaiting{
+      .now = round.clock.wall_now(), .rows_max = std::numeric_limits<std::int64_t>::max()}));
   std::int64_t waiting = 0;
   for (const CountAnswer::PerGroup& of : std::get<CountAnswer>(answer).groups) {
     const bool is_ours =
