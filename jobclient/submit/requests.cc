@@ -388,9 +388,9 @@ void Requests::try_again(Table::iterator found, bool is_away, const Error& why) 
   // What another one may have taken is answered by whoever takes that one's place.
   const bool may_be_taken = trackers_.size() > 1 && request.open_sendings > 0;
   // Given up before the answer of one that is too busy, nobody would know what became of it.
+  const Duration left = std::min(2 * config_.resend_after, config_.answer_timeout / 15);
   const Duration longest = is_away ? config_.answer_timeout : config_.answer_timeout * 2 / 3;
-  const Duration most =
-      is_away && !may_be_taken ? config_.connect_timeout : longest - 2 * config_.resend_after;
+  const Duration most = is_away && !may_be_taken ? config_.connect_timeout : longest - left;
   if (*request.send_at <= request.asked_at + most) return;
   if (is_away || request.open_sendings == 0) return answer(found, unless_taken(request, why));
   // Each sending is refused by itself; with the last it is known that none was taken.
