@@ -318,8 +318,7 @@ void TrackerLink::on_error(Talk& talk, std::uint64_t correlation, const Error& e
   if (error.code == ErrorCode::kNotFound) {
     // Each of several messages on their way is answered so.
     if (!talk.fetcher.is_registered()) return;
-    log_.warn("the job tracker has forgotten this worker, registering again", "tracker",
-              endpoint_of(talk));
+    log_.info("registering again", "tracker", endpoint_of(talk), "reason", error.message);
     talk.fetcher.on_unknown_session();
   } else if (error.message != talk.last_refusal) {
     log_.warn("refused by the job tracker", "tracker", endpoint_of(talk), "reason", error.message);
