@@ -10,7 +10,6 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr std::int64_t kPurgeRows = 1000;
 // The store commits while its last one is not longer ago: there is one every beat.
 constexpr Duration kCommits = std::chrono::seconds{5};
 constexpr Duration kClockPeriod = std::chrono::seconds{1};
@@ -65,6 +64,7 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       dispatcher_(config_.dispatcher, session, catalog_, executing_, workers_, batcher_, questions,
                   clock_, executor, recurrence_, completion_, *this, log_),
       recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
+      retention_(config_.retention, batcher_, clock_, [this] { return completion_.ended(); }),
       management_(catalog_, client_number_of(session),
                   [this](const Asker& asker, wire::Message message) {
                     route(asker, std::move(message), 0);
@@ -160,7 +160,10 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
     pusher_.run_once();
     alarms_.run_once();
   });
-  every(std::chrono::minutes{1}, [this] { purge(); });
+  every(std::chrono::minutes{1}, [this] {
+    // One of several does it.
+    if (ownership_.owned().test(0)) retention_.run_once();
+  });
   every(std::chrono::hours{1}, [this] { feedback_.purge(); });
   ready_ = true;
   on_ready_();
@@ -401,19 +404,6 @@ void JobTracker::with_group(const std::string& name,
 }
 
 // ---- housekeeping ----
-
-void JobTracker::purge() {
-  if (!ownership_.owned().test(0)) return;  // One of several does it.
-  const WallTime now = clock_.now();
-  Purge operation{.log_before = now - config_.log_retention,
-                  .clients_before = now - config_.client_retention,
-                  .counts_before = now - config_.count_retention,
-                  .limit = kPurgeRows};
-  batcher_.post(Urgency::kHousekeeping, operation,
-                [this](Operation&, const Outcome& outcome, const Error*) {
-                  if (outcome.count >= kPurgeRows) purge();
-                });
-}
 
 std::vector<Stat> JobTracker::stats() const {
   const auto executor_groups = static_cast<std::size_t>(

@@ -23,6 +23,7 @@
 #include "jobtracker/query/query.h"
 #include "jobtracker/recovery/recovery.h"
 #include "jobtracker/recurrence/recurrence.h"
+#include "jobtracker/retention.h"
 #include "jobtracker/state/client_link.h"
 #include "jobtracker/state/executors.h"
 #include "jobtracker/state/group_maker.h"
@@ -51,12 +52,7 @@ struct JobTrackerConfig {
   Duration pull_interval = std::chrono::seconds{1};
   // How often the store hears that this tracker lives, when nothing else is written.
   Duration beat = kBeat;
-  // How long ended jobs stay in the log, with their output.
-  Duration log_retention = std::chrono::hours{24 * 7};
-  // How long it is remembered how much the log had.
-  Duration count_retention = std::chrono::hours{24 * 400};
-  // How long a client's last requests are remembered after them.
-  Duration client_retention = std::chrono::hours{24 * 7};
+  RetentionConfig retention{};
 
   Status validate() const;
 };
@@ -174,7 +170,6 @@ class JobTracker final : public net::ServerReceiver,
   void put_node(const Worker& worker, bool alive);
   void every(Duration period, std::function<void()> work);
   void follow_store_clock();
-  void purge();
 
   JobTrackerConfig config_;
   SessionId session_;
@@ -209,6 +204,7 @@ class JobTracker final : public net::ServerReceiver,
   Completion completion_;
   Dispatcher dispatcher_;
   Recovery recovery_;
+  Retention retention_;
   Management management_;
   RunLogs run_logs_;
   Pusher pusher_;

@@ -306,7 +306,7 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
   tracker.alarms.interval = configuration.duration("alarm-interval");
   settings.smtp = configuration.text("smtp");
   settings.smtp_from = configuration.text("smtp-from");
-  tracker.log_retention = configuration.duration("log-retention");
+  tracker.retention.log = configuration.duration("log-retention");
   tracker.dispatcher.preload.capacity =
       static_cast<std::size_t>(configuration.number("preload-capacity"));
   CARILLON_TRY(tracker.validate());

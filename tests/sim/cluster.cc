@@ -50,8 +50,8 @@ jobtracker::JobTrackerConfig tracker_config(std::uint64_t seed) {
   config.recurrence.parked_max = seed % 4 == 0 ? 5 : 1000;
   config.recurrence.rows_max = seed % 6 == 0 ? 40 : 1'000'000;
   config.feedback.group_max = seed % 7 == 0 ? 3 : 100'000;
-  config.log_retention = hours{1};
-  config.client_retention = hours{1};
+  config.retention.log = hours{1};
+  config.retention.clients = hours{1};
   if (seed % 2 == 0) {
     config.recurrence.horizon = seconds{60};
     config.recurrence.period = seconds{50};

@@ -178,8 +178,8 @@ TEST(Query, ShowsNodesByGroupAndNameAndThoseThatAreGoneLast) {
 }
 
 TEST(Query, FindsWhatHasEndedForAWeekUnlessToldOtherwise) {
-  EXPECT_EQ(JobTrackerConfig{}.log_retention, hours{24 * 7});
-  TrackerBundle bundle({.tracker = {.log_retention = hours{2}}});
+  EXPECT_EQ(RetentionConfig{}.log, hours{24 * 7});
+  TrackerBundle bundle({.tracker = {.retention = {.log = hours{2}}}});
   bundle.add_worker();
   bundle.submit(job_now("old"));
   bundle.run_for(minutes{90});

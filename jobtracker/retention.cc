@@ -1,0 +1,32 @@
+#include "jobtracker/retention.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace carillon::jobtracker {
+
+Retention::Retention(RetentionConfig config, Batcher& batcher, const SchedulingClock& clock,
+                     std::function<std::int64_t()> ended)
+    : config_(config), batcher_(batcher), clock_(clock), ended_(std::move(ended)) {}
+
+void Retention::run_once() {
+  if (!is_at_it_) step(kRowsLeast);
+}
+
+void Retention::step(std::int64_t rows_max) {
+  is_at_it_ = true;
+  const WallTime now = clock_.now();
+  batcher_.post(
+      Urgency::kHousekeeping,
+      Purge{.log_before = now - config_.log,
+            .clients_before = now - config_.clients,
+            .counts_before = now - config_.counts,
+            .limit = rows_max},
+      [this, rows_max, ended_before = ended_()](Operation&, const Outcome& outcome, const Error*) {
+        is_at_it_ = false;
+        if (outcome.count < rows_max) return;
+        step(std::clamp(2 * (ended_() - ended_before), kRowsLeast, kRowsMost));
+      });
+}
+
+}  // namespace carillon::jobtracker
