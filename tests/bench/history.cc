@@ -1,5 +1,6 @@
 #include "tests/bench/history.h"
 
+#include <limits>
 #include <utility>
 
 #include "shared/base/clock.h"
@@ -19,11 +20,13 @@ JobId job_id_of(const Row& row) {
   return JobId{text.empty() ? 0 : std::stoll(text)};
 }
 
+// What is not there is not as good as on time.
 double number_of(const Field* field) {
-  if (field == nullptr) return 0;
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  if (field == nullptr) return kNone;
   if (const auto* whole = std::get_if<std::int64_t>(field)) return static_cast<double>(*whole);
   const auto* real = std::get_if<double>(field);
-  return real == nullptr ? 0 : *real;
+  return real == nullptr ? kNone : *real;
 }
 
 }  // namespace

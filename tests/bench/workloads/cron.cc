@@ -1,4 +1,5 @@
 // How late the fires of many schedules start, each of them once a second.
+#include <algorithm>
 #include <utility>
 
 #include "shared/base/time_text.h"
@@ -24,29 +25,35 @@ struct Window {
 
 // A schedule and one of the seconds; every schedule fires once in each.
 std::int64_t key_of(std::int64_t schedule, std::int64_t second) { return schedule << 32 | second; }
+WallTime next_second(WallTime time) {
+  return std::chrono::floor<std::chrono::seconds>(time) + kSecond;
+}
 std::string name_of(std::int64_t key) {
   return std::string{kSchedulePrefix} + std::to_string(key >> 32) + " in second " +
          std::to_string(key & 0xffffffff);
 }
 
-// Of the fires in the window, all that have ended.
+// Of all fires, those that have ended.
 struct Seen {
   std::vector<End> ends{};
-  std::vector<double> lateness_ms{};
+  std::vector<double> lateness_ms{};  // of those in the window
 };
 
-Result<Seen> read_window(JobClient& client, const std::vector<std::string>& groups,
-                         const Window& window) {
+// The second 0 begins with `base`, the first in which anything may fire.
+Result<Seen> read_fires(JobClient& client, const std::vector<std::string>& groups, WallTime base,
+                        const Window& window) {
   Seen seen;
   Status failed;
   const auto take = [&](const HistoryRow& row) {
     const auto at = parse_time(row.trigger_time);
     if (!at.ok()) failed = at.error();
-    if (!at.ok() || at.value() < window.from || at.value() >= window.until) return;
+    if (!at.ok()) return;
     const std::int64_t schedule = std::stoll(row.task_id.substr(kSchedulePrefix.size()));
-    const std::int64_t second = (at.value() - window.from) / kSecond;
+    const std::int64_t second = std::chrono::floor<std::chrono::seconds>(at.value() - base).count();
     seen.ends.push_back({.key = key_of(schedule, second), .state = row.state});
-    seen.lateness_ms.push_back(row.lateness_ms);
+    if (at.value() >= window.from && at.value() < window.until) {
+      seen.lateness_ms.push_back(row.lateness_ms);
+    }
   };
   CARILLON_TRY(read_history(client, groups, take));
   CARILLON_TRY(failed);
@@ -71,10 +78,23 @@ std::vector<JobSpec> make_schedules(const FirePlan& plan, WallTime base) {
   return specs;
 }
 
-std::vector<std::int64_t> expected_of(const FirePlan& plan) {
+// Each schedule's fires from its first one to `until`, and what fired after that. By `accepted` all
+// fire; some may have begun before.
+std::vector<std::int64_t> expected_of(const FirePlan& plan, const Seen& seen, std::int64_t accepted,
+                                      std::int64_t until) {
+  std::vector<std::int64_t> firsts(static_cast<std::size_t>(plan.fires), accepted);
   std::vector<std::int64_t> expected;
+  for (const End& end : seen.ends) {
+    const auto schedule = static_cast<std::size_t>(end.key >> 32);
+    if (schedule >= firsts.size()) continue;
+    const std::int64_t second = end.key & 0xffffffff;
+    firsts[schedule] = std::min(firsts[schedule], second);
+    if (second >= until) expected.push_back(end.key);
+  }
+  std::sort(expected.begin(), expected.end());
+  expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
   for (std::int64_t i = 0; i < plan.fires; ++i) {
-    for (std::int64_t second = 0; second < plan.seconds; ++second) {
+    for (std::int64_t second = firsts[static_cast<std::size_t>(i)]; second < until; ++second) {
       expected.push_back(key_of(i, second));
     }
   }
@@ -97,11 +117,14 @@ Result<FiresSeen> measure_fires(Round& round, const FirePlan& plan) {
     CARILLON_TRY(start_workers(round, plan.groups));
     CARILLON_TRY(round.cluster.await_workers());
   }
-  const WallTime base = std::chrono::ceil<std::chrono::seconds>(round.clock.wall_now());
+  // Early in a second, so that all are accepted in it, and it is known which fire is the first.
+  pause(next_second(round.clock.wall_now()) - round.clock.wall_now());
+  const WallTime base = next_second(round.clock.wall_now());
   CARILLON_TRY(submit_all(*client, make_schedules(plan, base)));
-  Window window{.from = std::chrono::ceil<std::chrono::seconds>(round.clock.wall_now() + kSettle)};
+  const WallTime accepted = std::max(base, next_second(round.clock.wall_now()));
+  Window window{.from = next_second(round.clock.wall_now() + kSettle)};
   window.until = window.from + kSecond * plan.seconds;
-  const std::vector<std::int64_t> expected = expected_of(plan);
+  const auto all_in_window = static_cast<std::size_t>(plan.fires * plan.seconds);
   pause(window.from - round.clock.wall_now());
   Meter meter(round);
   pause(window.until - round.clock.wall_now());
@@ -111,13 +134,15 @@ Result<FiresSeen> measure_fires(Round& round, const FirePlan& plan) {
   Seen seen;
   do {
     pause(kSecond);
-    seen = CARILLON_TRY(read_window(*client, plan.groups, window));
-  } while (seen.ends.size() < expected.size() && round.clock.steady_now() < give_up);
-  CARILLON_TRY(check_each_succeeded_once(expected, std::move(seen.ends), name_of));
+    seen = CARILLON_TRY(read_fires(*client, plan.groups, base, window));
+  } while (seen.lateness_ms.size() < all_in_window && round.clock.steady_now() < give_up);
+  std::vector<std::int64_t> expected =
+      expected_of(plan, seen, (accepted - base) / kSecond, (window.until - base) / kSecond);
+  CARILLON_TRY(check_each_succeeded_once(std::move(expected), std::move(seen.ends), name_of));
   Figures figures{{"fires", "1/s", static_cast<double>(plan.fires)}};
   add_percentiles(figures, plan.push ? "lateness in the history" : "lateness", seen.lateness_ms);
   if (!plan.push) add_histogram(figures, "late by", seen.lateness_ms);
-  meter.add_to(figures, expected.size());
+  meter.add_to(figures, all_in_window);
   return FiresSeen{.figures = std::move(figures), .from = window.from, .until = window.until};
 }
 
@@ -141,7 +166,8 @@ Workload cron_workload() {
             .description =
                 "Submits schedules, lets them fire for a while and reads the lateness "
                 "of every fire from the history: from its time to its start. Fails if "
-                "a fire is missing or there twice."};
+                "a fire is missing or there twice, from each schedule's first one on, also before "
+                "and after the time that is measured."};
   verb.options = fire_options();
   for (const Option& option : worker_options()) verb.options.push_back(option);
   return {.verb = std::move(verb), .run = run};
