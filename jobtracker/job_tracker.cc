@@ -64,7 +64,8 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       dispatcher_(config_.dispatcher, session, catalog_, executing_, workers_, batcher_, questions,
                   clock_, executor, recurrence_, completion_, *this, log_),
       recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
-      retention_(config_.retention, batcher_, clock_, [this] { return completion_.ended(); }),
+      retention_(config_.retention, ownership_, batcher_, clock_,
+                 [this] { return completion_.ended(); }),
       management_(catalog_, client_number_of(session),
                   [this](const Asker& asker, wire::Message message) {
                     route(asker, std::move(message), 0);
@@ -160,10 +161,7 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
     pusher_.run_once();
     alarms_.run_once();
   });
-  every(std::chrono::minutes{1}, [this] {
-    // One of several does it.
-    if (ownership_.owned().test(0)) retention_.run_once();
-  });
+  every(std::chrono::minutes{1}, [this] { retention_.run_once(); });
   every(std::chrono::hours{1}, [this] { feedback_.purge(); });
   ready_ = true;
   on_ready_();

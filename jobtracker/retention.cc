@@ -5,12 +5,16 @@
 
 namespace carillon::jobtracker {
 
-Retention::Retention(RetentionConfig config, Batcher& batcher, const SchedulingClock& clock,
-                     std::function<std::int64_t()> ended)
-    : config_(config), batcher_(batcher), clock_(clock), ended_(std::move(ended)) {}
+Retention::Retention(RetentionConfig config, const Ownership& ownership, Batcher& batcher,
+                     const SchedulingClock& clock, std::function<std::int64_t()> ended)
+    : config_(config),
+      ownership_(ownership),
+      batcher_(batcher),
+      clock_(clock),
+      ended_(std::move(ended)) {}
 
 void Retention::run_once() {
-  if (!is_at_it_) step(kRowsLeast);
+  if (!is_at_it_ && ownership_.owned().test(0)) step(kRowsLeast);
 }
 
 void Retention::step(std::int64_t rows_max) {
@@ -25,7 +29,9 @@ void Retention::step(std::int64_t rows_max) {
       [this, rows_max, ended_before = ended_()](Operation&, const Outcome& outcome, const Error*) {
         is_at_it_ = false;
         if (outcome.count < rows_max) return;
-        step(std::clamp(2 * (ended_() - ended_before), kRowsLeast, kRowsMost));
+        const auto trackers = static_cast<std::int64_t>(ownership_.trackers());
+        const std::int64_t ended = trackers * (ended_() - ended_before);
+        step(std::clamp(2 * ended, kRowsLeast, kRowsMost));
       });
 }
 

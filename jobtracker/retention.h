@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "jobtracker/state/ownership.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/store/batcher.h"
 #include "shared/base/clock.h"
@@ -23,8 +24,8 @@ struct RetentionConfig {
 //
 // A step at a time, so that jobs never wait for more than one: the next step is taken when this one
 // has ended, and only if it found as much as it may delete. A step may delete twice as many rows as
-// jobs ended during the one before it, so the history grows no further however fast jobs end; but
-// never so many that a commit takes noticeably longer.
+// jobs ended during the one before it, so the history grows no further however fast jobs end. Of
+// several job trackers one deletes, and supposes that as many end at each of the others.
 //
 // Thread: the loop.
 class Retention {
@@ -32,17 +33,18 @@ class Retention {
   static constexpr std::int64_t kRowsLeast = 1000;
   static constexpr std::int64_t kRowsMost = 4000;
 
-  // `ended`: how many runs have ended so far.
-  Retention(RetentionConfig config, Batcher& batcher, const SchedulingClock& clock,
-            std::function<std::int64_t()> ended);
+  // `ended`: how many runs have ended so far, here.
+  Retention(RetentionConfig config, const Ownership& ownership, Batcher& batcher,
+            const SchedulingClock& clock, std::function<std::int64_t()> ended);
 
-  // Begins, unless it is at it.
+  // Begins, unless it is at it or another job tracker does it.
   void run_once();
 
  private:
   void step(std::int64_t rows_max);
 
   const RetentionConfig config_;
+  const Ownership& ownership_;
   Batcher& batcher_;
   const SchedulingClock& clock_;
   const std::function<std::int64_t()> ended_;

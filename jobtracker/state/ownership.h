@@ -30,7 +30,7 @@ class Ownership {
       const auto found = addresses.find(view.owners[i]);
       addresses_[i] = found == addresses.end() ? std::string{} : found->second;
     }
-    are_several_ = view.trackers.size() > 1;
+    trackers_ = view.trackers.size();
   }
 
   bool has(GroupId group) const { return has_group(owned_, group); }
@@ -46,7 +46,8 @@ class Ownership {
     return found == epochs_.end() ? 0 : found->second;
   }
   bool has_all() const { return owned_.all(); }
-  bool are_several() const { return are_several_; }
+  std::size_t trackers() const { return trackers_; }
+  bool are_several() const { return trackers_ > 1; }
   const Partitions& owned() const { return owned_; }
   // For who asks about a group that is another's. Between two owners it has none: come again.
   // `parts`: how many the group has that it is about.
@@ -70,7 +71,7 @@ class Ownership {
   Partitions owned_ = all_partitions();
   std::map<std::int32_t, std::int64_t> epochs_{};
   std::array<std::string, kPartitions> addresses_{};
-  bool are_several_ = false;
+  std::size_t trackers_ = 1;
 };
 
 }  // namespace carillon::jobtracker
