@@ -63,7 +63,7 @@ Workload overload_workload() {
                 "Measures the maximum as flow does, then submits at a multiple of it whatever is "
                 "answered. A job that the client library turns away, which holds 200 000 jobs and "
                 "takes no more while one has waited for 10 s, is not submitted again. When the job "
-                "tracker says \"slow down\", which takes more than a dozen clients, the library "
+                "tracker says \"slow down\", which takes about nine clients or more, the library "
                 "asks it again; a job that is refused to the end is not submitted again either. "
                 "Fails if a job that was accepted is lost or ends twice, if it is not known of one "
                 "whether it was taken, if the rate falls, or if there was no overload."};
