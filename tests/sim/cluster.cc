@@ -231,6 +231,7 @@ void Cluster::committed(TrackerProcess& tracker, const jobtracker::Batch& batch,
                       .done = done,
                       .flushed_at = tracker.flushed_at(),
                       .was_disturbed = timeline.now() < quiet_from,
+                      .was_tracker_disturbed = timeline.now() < trackers_quiet_from,
                       .claim_ahead = tracker.options().config.dispatcher.claim_ahead,
                       .push_claim_ahead = tracker.options().config.dispatcher.push_claim_ahead,
                       .parked_max = tracker.options().config.recurrence.parked_max,
@@ -306,7 +307,7 @@ void Cluster::add_workers() {
 // And is started again.
 void Cluster::dies(WorkerProcess& worker) {
   const SessionId session = worker.session();
-  disturbed(seconds{10});
+  disturbed_around(seconds{10});
   timeline.at(timeline.now() + milliseconds{1}, [&worker, session] {
     if (worker.session() == session) worker.kill();
   });
@@ -443,6 +444,11 @@ std::vector<WorkerProcess*> Cluster::live_workers() {
 }
 
 void Cluster::disturbed(Duration time) {
+  disturbed_around(time);
+  trackers_quiet_from = std::max<SteadyTime>(trackers_quiet_from, timeline.now() + time + kSettles);
+}
+
+void Cluster::disturbed_around(Duration time) {
   quiet_from = std::max<SteadyTime>(quiet_from, timeline.now() + time + kSettles);
 }
 

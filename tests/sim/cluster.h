@@ -85,10 +85,13 @@ class Cluster {
   std::function<void(const std::string&)> on_event = [](const std::string&) {};
   // How a run shall go.
   std::function<RunPlan(const wire::HandedJob&, const JobSpec&)> plan;
-  // Nothing is asked of order and progress before: something was just disturbed.
+  // Nothing is asked of progress before: something was just disturbed.
   SteadyTime quiet_from{};
   SteadyTime executors_quiet_from{};  // of runs of executors
+  SteadyTime trackers_quiet_from{};   // of order: it was a job tracker, its clock or its store
   void disturbed(Duration time);
+  // But no job tracker, nor what it decides by.
+  void disturbed_around(Duration time);
   // Nobody gets an answer of the database.
   void stall_database(Duration time);
   void mend_stores();

@@ -10,9 +10,14 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 void Faults::count(const std::string& type, Duration time) {
+  count_around(type, time);
+  cluster_.disturbed(time);
+}
+
+void Faults::count_around(const std::string& type, Duration time) {
   ++statistics_.hour().faults[type];
   cluster_.on_event("fault: " + type);
-  cluster_.disturbed(time);
+  cluster_.disturbed_around(time);
 }
 
 Process& Faults::any_process(Chance& chance) {
@@ -164,21 +169,21 @@ void Faults::worker_fails(WorkerProcess& worker) {
   };
   switch (chance.below(4)) {
     case 0:
-      count("worker is killed", time);
+      count_around("worker is killed", time);
       worker.kill();
       return comes_back(time);
     case 1:
-      count("worker is stopped", time + seconds{10});
+      count_around("worker is stopped", time + seconds{10});
       worker.leave(time);
       return comes_back(time + seconds{10});
     default:
-      count("worker stands still", time);
+      count_around("worker stands still", time);
       return worker.pause(time);
   }
 }
 
 void Faults::client_fails(ClientProcess& client) {
-  count("client is killed", {});
+  count_around("client is killed", {});
   client.kill();
   cluster_.start_client(client);
 }
@@ -198,18 +203,18 @@ void Faults::network_fails() {
   const Duration time = chance.between(milliseconds{10}, seconds{9});
   switch (chance.below(5)) {
     case 0:
-      count("connections break", {});
+      count_around("connections break", {});
       return cluster_.network.cut(process);
     case 1: {
-      count("network is parted", time);
+      count_around("network is parted", time);
       const Process* other = chance.one_in(2) ? nullptr : cluster_.any_active();
       return cluster_.network.part(process, other == &process ? nullptr : other, time);
     }
     case 2:
-      count("network is slow", time);
+      count_around("network is slow", time);
       return cluster_.network.slow_down(chance.between(milliseconds{10}, milliseconds{2500}), time);
     default:
-      count("frames are lost", time);
+      count_around("frames are lost", time);
       return cluster_.network.lose_frames(process, chance.one_in(2), time);
   }
 }
@@ -219,17 +224,17 @@ void Faults::disk_fails() {
   Disk& disk = *cluster_.disks[chance.below(cluster_.disks.size())];
   if (chance.one_in(2)) {
     const Duration time = chance.between(milliseconds{50}, seconds{20});
-    count("disk stands still", time);
+    count_around("disk stands still", time);
     return disk.stand_still(time);
   }
-  count("disk fails", seconds{20});
+  count_around("disk fails", seconds{20});
   disk.fail_next(1 + static_cast<int>(chance.below(6)));
 }
 
 void Faults::frames_are_repeated() {
   Chance& chance = cluster_.repeat_chance;
   const Duration time = chance.between(seconds{1}, seconds{30});
-  count("frames are repeated", time);
+  count_around("frames are repeated", time);
   cluster_.network.repeat_frames(any_process(chance), chance.one_in(2), time);
 }
 

@@ -32,6 +32,8 @@ class Faults {
   void clock_is_set(Process& process);
   Process& any_process(Chance& chance);
   void count(const std::string& type, Duration time);
+  // One that touches no job tracker, nor what it decides by.
+  void count_around(const std::string& type, Duration time);
 
   Cluster& cluster_;
   Statistics& statistics_;

@@ -112,6 +112,7 @@ void Ledger::committed(const Commit& commit) {
       std::visit([&](const auto& one) { take(commit, one, commit.done.outcomes[i]); }, operation);
     }
   }
+  check_all_overtaken(commit);
 }
 
 // ---- where jobs are ----
@@ -131,17 +132,22 @@ Ledger::Job* Ledger::add(const WaitingJob& row, bool by_act) {
     job.start_deadline = spec.value().start_deadline;
     job.children = spec.value().children;
     job.is_to_be_told = spec.value().need_feedback;
-    job.in_order = !row.definition && spec.value().start_deadline == Duration{} &&
-                   row.kind == ScheduleKind::kNow;
+    job.is_pushed = spec.value().dispatch == Dispatch::kPush;
+    job.own_priority = spec.value().priority;
+    job.skips_missed = !row.definition && row.kind == ScheduleKind::kAt &&
+                       spec.value().misfire.policy == MisfirePolicy::kSkip;
   } else if (definition != definitions_.end()) {
     job.retries = definition->second.spec.retries;
     job.kind = definition->second.spec.run.kind;
     job.start_deadline = definition->second.spec.start_deadline;
     job.children = definition->second.spec.children;
     job.is_to_be_told = definition->second.spec.need_feedback;
+    job.is_pushed = definition->second.spec.dispatch == Dispatch::kPush;
+    job.own_priority = definition->second.spec.priority;
   } else if (!by_act) {  // A trigger may meet the end of its task; then it ends, too.
     broken(job, "it has neither a description nor a definition");
   }
+  if (!by_act && job.own_priority) check_priority(job, *job.own_priority);
   if (row.definition) {
     of_definition_[row.definition].insert(row.id);
     if (!by_act) fires_.opened(row.definition, row.trigger_time);
@@ -154,23 +160,17 @@ Ledger::Job* Ledger::add(const WaitingJob& row, bool by_act) {
 }
 
 void Ledger::place(Job& job, const WaitingJob& row) {
-  forget_order(job);
+  stops_waiting(job);
   job.row = row;
   job.place = row.delayed ? Place::kDelayed : Place::kWaiting;
   job.since = timeline_.now();
-  if (job.in_order && job.place == Place::kWaiting) {
-    in_order_[row.group][jobtracker::hand_out_key(row)] = row.id;
-  }
-}
-
-void Ledger::forget_order(const Job& job) {
-  if (job.in_order) in_order_[job.row.group].erase(jobtracker::hand_out_key(job.row));
+  if (job.place == Place::kWaiting) turns_[row.group][turn_of(row)] = row.id;
 }
 
 void Ledger::end(JobId id, const LogEntry* log) {
   const auto found = jobs_.find(id);
   const Job& job = found->second;
-  forget_order(job);
+  stops_waiting(job);
   if (job.row.definition) {
     auto definition = definitions_.find(job.row.definition);
     of_definition_[job.row.definition].erase(id);
@@ -221,12 +221,14 @@ void Ledger::end(JobId id, const LogEntry* log) {
 
 // ---- what becomes of them ----
 
-void Ledger::take(const Commit&, const jobtracker::AddJob& add_job, const Outcome& outcome) {
+void Ledger::take(const Commit& commit, const jobtracker::AddJob& add_job, const Outcome& outcome) {
   if (outcome.kind == OutcomeKind::kTaken && !key_is_held(add_job.job.group, add_job.job.task_id)) {
     broken_("task " + add_job.job.task_id + " was refused as taken, and is not");
   }
   if (outcome.kind != OutcomeKind::kDone) return;
-  add(add_job.job, static_cast<bool>(add_job.job.definition));
+  const bool is_triggered = static_cast<bool>(add_job.job.definition);
+  const Job* job = add(add_job.job, is_triggered);
+  if (job != nullptr && is_triggered) check_triggered(commit, *job);
 }
 
 // As if it had waited for no time.
@@ -235,8 +237,7 @@ void Ledger::take(const Commit& commit, const jobtracker::AddExecuting& add_job,
   jobtracker::AddJob new_job{.job = add_job.to.job};
   new_job.job.attempt -= 1;
   take(commit, new_job, outcome);
-  if (outcome.kind == OutcomeKind::kDone)
-    take(commit, jobtracker::Claim{.to = add_job.to}, outcome);
+  if (outcome.kind == OutcomeKind::kDone) claimed(commit, {.to = add_job.to}, true);
 }
 
 void Ledger::take(const Commit&, const jobtracker::AddDefinition& added, const Outcome& outcome) {
@@ -270,6 +271,7 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeWaiting& change,
   }
   if (change.to) {
     if (change.to->attempt != job.row.attempt) broken(job, "its attempt was changed");
+    check_changed_turn(commit, job, *change.to);
     return place(job, *change.to);
   }
   if (!change.log && !job.row.definition) broken(job, "it went without a row in the log");
@@ -286,7 +288,10 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeWaiting& change,
 }
 
 void Ledger::take(const Commit& commit, const jobtracker::Claim& claim, const Outcome& outcome) {
-  if (outcome.kind != OutcomeKind::kDone) return;
+  if (outcome.kind == OutcomeKind::kDone) claimed(commit, claim, false);
+}
+
+void Ledger::claimed(const Commit& commit, const jobtracker::Claim& claim, bool is_new) {
   const WaitingJob& row = claim.to.job;
   const auto found = jobs_.find(row.id);
   if (found == jobs_.end()) return broken_("a job was claimed that is not stored");
@@ -314,8 +319,9 @@ void Ledger::take(const Commit& commit, const jobtracker::Claim& claim, const Ou
   }
   if (row.definition) check_overlap(job);
   check_lateness(commit, job, claim.to.claimed_at);
-  forget_order(job);
-  if (!commit.was_disturbed) check_order(commit, job, claim);
+  if (!commit.was_tracker_disturbed) check_overtaken(row.id, claim.to.claimed_at);
+  stops_waiting(job);
+  if (!commit.was_tracker_disturbed) check_order(commit, job, claim, is_new);
   job.row = row;
   job.place = Place::kExecuting;
   job.stops_since.reset();
@@ -384,31 +390,6 @@ void Ledger::check_overlap(const Job& job) {
   }
 }
 
-// Nothing better has waited for longer, as far as the loop could know when it chose.
-void Ledger::check_order(const Commit& commit, const Job& job, const jobtracker::Claim& claim) {
-  if (!job.in_order) return;
-  const SteadyTime chosen_at = commit.flushed_at - (commit.batch.now - claim.to.claimed_at);
-  const auto key = jobtracker::hand_out_key(job.row);
-  const auto worker = workers_.find(claim.to.session);
-  for (const auto& [better, id] : in_order_[job.row.group]) {
-    if (better >= key) break;
-    const Job& other = jobs_.at(id);
-    if (worker->second.handlers_only && other.kind != RunKind::kHandler) continue;
-    const bool was_known = other.since + kOrderSlack < chosen_at &&
-                           jobtracker::due_time(other.row) + kOrderSlack < claim.to.claimed_at;
-    if (!was_known) continue;
-    // It may have been chosen already: its claim comes in this batch or the next.
-    const bool is_chosen = std::any_of(commit.batch.operations.begin(),
-                                       commit.batch.operations.end(), [&](const auto& one) {
-                                         const auto* also = std::get_if<jobtracker::Claim>(&one);
-                                         return also != nullptr && also->to.job.id == id;
-                                       });
-    if (!is_chosen) {
-      broken(job, "it was claimed before job " + std::to_string(id.value) + ", which is better");
-    }
-  }
-}
-
 bool Ledger::is_void(const Job& job) const {
   if (job.cancelled) return true;
   if (!job.row.definition) return false;
@@ -428,7 +409,10 @@ void Ledger::take(const Commit& commit, const jobtracker::End& ended, const Outc
   if (ended.log && !ended.again) check_told(job, *ended.log);
   const bool was_started = ended.log && ended.log->attempt > 0;
   job.ran = job.ran || was_started;
-  for (const WaitingJob& run : ended.children) add(run, true);
+  for (const WaitingJob& run : ended.children) {
+    const Job* child = add(run, true);
+    if (child != nullptr && child->own_priority) check_priority(*child, *child->own_priority);
+  }
   for (const jobtracker::InboxRow& row : ended.relayed) {
     inbox_[row.id] = {.row = row, .since = timeline_.now()};
   }
@@ -445,6 +429,7 @@ void Ledger::check_end(const Commit& commit, const Job& job, const jobtracker::E
     if (again.failures != job.row.failures || again.lost != job.row.lost) {
       broken(job, "it was given back, and something was counted against it");
     }
+    check_turn_again(job, again, false, false);
     return;
   }
   const LogEntry& log = *ended.log;
@@ -564,6 +549,7 @@ void Ledger::check_again(const Commit& commit, const Job& job, const WaitingJob&
   }
   if (again.attempt != job.row.attempt) broken(job, "its attempts are counted wrongly");
   if (again.trigger_time != job.row.trigger_time) broken(job, "its trigger time was changed");
+  check_turn_again(job, again, failed, failed || log.state == LogState::kLater);
   if (failed) {
     const RunBook::Run* run = runs_.find({job.row.id, job.row.attempt});
     if (run != nullptr && run->outcome == wire::RunOutcome::kFailed) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -38,8 +39,9 @@ using DeadTimes = std::array<DeadTime, jobtracker::kPartitions>;  // of each par
 struct Commit {
   const jobtracker::Batch& batch;
   const jobtracker::Committed& done;
-  SteadyTime flushed_at{};     // when the loop let go of it
-  bool was_disturbed = false;  // its tracker stood still, or its clock was set, lately
+  SteadyTime flushed_at{};             // when the loop let go of it
+  bool was_disturbed = false;          // anything was, lately
+  bool was_tracker_disturbed = false;  // a job tracker stood still, or its clock was set, lately
   Duration claim_ahead{};
   Duration push_claim_ahead{};
   std::size_t parked_max = 0;
@@ -67,9 +69,11 @@ class Ledger {
     bool cancelled = false;
     std::optional<SteadyTime> stops_since{};  // it was cancelled, or its definition removed
     bool by_act = false;                      // triggered by a user, not by its schedule
-    bool in_order = false;                    // nothing but a better job may keep it waiting
-    bool ran = false;                         // an attempt of it was started
-    SteadyTime since{};                       // it is in this place
+    bool is_pushed = false;
+    std::optional<int> own_priority{};  // of its description; none: that is gone
+    bool skips_missed = false;          // a job for a time that does not run if it was missed
+    bool ran = false;                   // an attempt of it was started
+    SteadyTime since{};                 // it is in this place
   };
   struct DefinitionFacts {
     jobtracker::Definition row{};
@@ -142,16 +146,40 @@ class Ledger {
   template <class Other>
   void take(const Commit&, const Other&, const jobtracker::Outcome&) {}
 
+  void claimed(const Commit& commit, const jobtracker::Claim& claim, bool is_new);
   Job* add(const jobtracker::WaitingJob& row, bool by_act);
   void place(Job& job, const jobtracker::WaitingJob& row);
-  void forget_order(const Job& job);
   void end(JobId id, const jobtracker::LogEntry* log);
   void check_end(const Commit& commit, const Job& job, const jobtracker::End& end);
   void check_children(const Job& job, const jobtracker::End& end);
   void check_told(const Job& job, const jobtracker::LogEntry& log);
   void check_again(const Commit& commit, const Job& job, const jobtracker::WaitingJob& again,
                    const jobtracker::LogEntry& log);
-  void check_order(const Commit& commit, const Job& job, const jobtracker::Claim& claim);
+  // What is due and waits goes in order: smaller priority, earlier due time, smaller id.
+  using Turn = std::tuple<int, WallTime, JobId>;
+  struct Overtaken {
+    std::string by{};
+    WallTime chosen_at{};  // the other one
+    bool was_new = false;  // the other one was claimed as it was stored
+    SteadyTime since{};
+  };
+  static Turn turn_of(const jobtracker::WaitingJob& row);
+  bool accepts(SessionId session, const Job& job) const;
+  void check_priority(const Job& job, int expected) const;
+  void check_triggered(const Commit& commit, const Job& job) const;
+  void check_turn_again(const Job& job, const jobtracker::WaitingJob& again, bool failed,
+                        bool may_wait) const;
+  void check_changed_turn(const Commit& commit, const Job& job,
+                          const jobtracker::WaitingJob& to) const;
+  void check_order(const Commit& commit, const Job& job, const jobtracker::Claim& claim,
+                   bool is_new);
+  void check_overtaken(JobId id, WallTime claimed_at);
+  void check_all_overtaken(const Commit& commit);
+  bool may_start(const Commit& commit, const Job& job, SteadyTime chosen_at,
+                 WallTime claimed_at) const;
+  bool waits_for_another(const Job& job, const DefinitionFacts& facts, SteadyTime chosen_at,
+                         WallTime claimed_at) const;
+  void stops_waiting(const Job& job);
   void check_overlap(const Job& job);
   void check_lateness(const Commit& commit, const Job& job, WallTime claimed_at);
   void check_skipped(const Commit& commit, const Job& job);
@@ -174,7 +202,8 @@ class Ledger {
   // Runs that went on when their definition was removed, by its task.
   std::map<std::pair<GroupId, std::string>, std::set<JobId>> outliving_;
   std::map<std::pair<GroupId, std::string>, int> keys_;  // held by so many
-  std::map<GroupId, std::map<jobtracker::HandOutKey, JobId>> in_order_;
+  std::map<GroupId, std::map<Turn, JobId>> turns_;       // of what waits
+  std::map<JobId, Overtaken> overtaken_;                 // whether wrongly is not known yet
   std::map<std::int64_t, Relayed> inbox_;
   std::unordered_set<JobId> ended_;
   std::deque<std::pair<SteadyTime, JobId>> ended_at_;
