@@ -7,6 +7,11 @@
 #include "shared/wire/spec_words.h"
 
 namespace carillon::jobtracker {
+namespace {
+
+constexpr std::int64_t kRefillGrowth = 4;
+
+}  // namespace
 
 Dispatcher::Dispatcher(DispatcherConfig config, SessionId session, Catalog& catalog,
                        ExecutingTable& executing, Workers& workers, Batcher& batcher,
@@ -78,7 +83,7 @@ void Dispatcher::release(JobId id) {
 void Dispatcher::reload(GroupId group) {
   for (auto& [kinds, lane] : lanes_.at(group)) {
     drop_timer(lane);
-    lane = new_lane();
+    lane = new_lane(clock_.now());
   }
   touch(group);
 }
@@ -99,12 +104,14 @@ void Dispatcher::pump() {
   send_ready();
 }
 
-Dispatcher::Lane Dispatcher::new_lane() {
-  return {.preload = Preload(config_.preload, clock_.now()), .generation = ++last_generation_};
+Dispatcher::Lane Dispatcher::new_lane(WallTime now) {
+  return {.preload = Preload(config_.preload, now), .generation = ++last_generation_};
 }
 
-// A lane for each set of kinds that task trackers of the group accept.
-void Dispatcher::match_lanes(GroupId group, Lanes& lanes) {
+// A lane for each set of kinds that task trackers of the group accept. What is due by `now` is
+// asked for as due, and what comes due later as upcoming: a lane that began later would pass over
+// what comes due in between.
+void Dispatcher::match_lanes(GroupId group, Lanes& lanes, WallTime now) {
   const std::vector<RunKinds> wanted = workers_.kinds(group);
   const bool is_same =
       std::equal(wanted.begin(), wanted.end(), lanes.begin(), lanes.end(),
@@ -119,7 +126,7 @@ void Dispatcher::match_lanes(GroupId group, Lanes& lanes) {
     }
   }
   for (const RunKinds kinds : wanted) {
-    if (!lanes.contains(kinds)) lanes.emplace(kinds, new_lane());
+    if (!lanes.contains(kinds)) lanes.emplace(kinds, new_lane(now));
   }
   const auto said = said_nobody_accepts_.lower_bound({group, RunKind{}});
   const auto end = said_nobody_accepts_.lower_bound({GroupId{group.value + 1}, RunKind{}});
@@ -131,7 +138,7 @@ void Dispatcher::pump_group(GroupId group, WallTime now) {
   const auto found = lanes_.find(group);
   if (found == lanes_.end()) return;
   Lanes& lanes = found->second;
-  match_lanes(group, lanes);
+  match_lanes(group, lanes, now);
   for (auto& [kinds, lane] : lanes) {
     lane.preload.advance(now);
     refill(group, kinds, lane, now);
@@ -222,8 +229,10 @@ void Dispatcher::take_rows(const Asked& asked, Result<ReadAnswer> answer) {
   if (!is_all) {
     std::int64_t bytes = 0;
     for (const WaitingJob& job : jobs) bytes += static_cast<std::int64_t>(job.spec.size()) + 200;
-    lane->rows_at_once =
-        std::clamp<std::int64_t>(config_.refill_bytes * asked.limit / bytes, 8, config_.refill);
+    // After a start few come first, and more each time: claims wait for a read before them.
+    lane->rows_at_once = std::min(
+        std::clamp<std::int64_t>(config_.refill_bytes * asked.limit / bytes, 8, config_.refill),
+        kRefillGrowth * asked.limit);
     due_through = hand_out_key(jobs.back());
     upcoming_through = due_key(jobs.back());
   }

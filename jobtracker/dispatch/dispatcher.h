@@ -105,9 +105,9 @@ class Dispatcher final : public JobSink {
     std::int64_t limit = 0;
   };
 
-  Lane new_lane();
+  Lane new_lane(WallTime now);
   Lane* lane_of(const Asked& asked);
-  void match_lanes(GroupId group, Lanes& lanes);
+  void match_lanes(GroupId group, Lanes& lanes, WallTime now);
   void pump_group(GroupId group, WallTime now);
   static bool is_for(RunKinds kinds, const std::optional<wire::SpecGlance>& glance);
   void say_if_nobody_accepts(const WaitingJob& job);

@@ -49,6 +49,7 @@ void FakeLane::do_first() {
     return;
   }
   const auto& question = std::get<Question>(work_.front());
+  on_read(question.read);
   auto found = store_.read(question.read);
   if (!found.ok() && may_pass(found.error())) return try_again(kRetry, [this] { do_first(); });
   say_health(false);

@@ -48,6 +48,8 @@ class FakeLane final : public jobtracker::StoreLane {
   SteadyTime hangs_until{};
   // Called before each commit, for tests that look at batches.
   std::function<void(const jobtracker::Batch&)> on_commit = [](const jobtracker::Batch&) {};
+  // Likewise at questions.
+  std::function<void(const jobtracker::Read&)> on_read = [](const jobtracker::Read&) {};
 
  private:
   struct Question {

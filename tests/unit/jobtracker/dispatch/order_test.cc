@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "shared/wire/codec.h"
 #include "tests/support/tracker_bundle.h"
 
 // In which order, and how many at a time, jobs are handed out.
@@ -17,6 +20,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
+using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
 JobTrackerConfig small_memory() {
@@ -190,6 +194,55 @@ TEST(Preloading, TheStoreIsNotAskedForJobsThatRunForLong) {
   ASSERT_EQ(bundle.tables().executing.size(), 100U);
   EXPECT_LE(questions_of_an_hour(bundle), 60);
   EXPECT_EQ(bundle.tables().executing.size(), 100U);
+}
+
+TEST(Preloading, BeginsWithFewRowsSoThatClaimsDoNotWaitForMany) {
+  TrackerBundle bundle;
+  for (int message = 0; message < 6; ++message) {
+    std::vector<JobSpec> jobs;
+    for (int i = 0; i < 1000; ++i) jobs.push_back(job_at("", bundle.now() + minutes{5}));
+    bundle.submit(std::move(jobs));
+  }
+  bundle.restart_after(seconds{1});
+  std::vector<std::int64_t> limits;
+  bundle.lane().on_read = [&limits](const Read& question) {
+    if (const auto* ask = std::get_if<ReadUpcoming>(&question)) limits.push_back(ask->limit);
+  };
+  bundle.add_worker();
+  bundle.run_for(seconds{1});
+  EXPECT_THAT(limits, ElementsAre(64, 256, 1024, 4096, 5000));
+}
+
+TEST(Preloading, NothingIsPassedOverThatComesDueWhileOneTurnAsksForTheRowsOfManyGroups) {
+  TrackerBundle bundle;
+  for (const char* group : {"a", "b"}) {
+    JobSpec job = job_at("job", bundle.now() + minutes{5});
+    job.group = group;
+    bundle.submit(job);
+  }
+  bundle.run_for(seconds{1});
+  std::map<GroupId, WallTime> due_by;
+  std::map<GroupId, WallTime> upcoming_from;
+  bundle.lane().on_read = [&](const Read& question) {
+    if (const auto* ask = std::get_if<ReadDue>(&question)) due_by[ask->group] = ask->now;
+    if (const auto* ask = std::get_if<ReadUpcoming>(&question))
+      upcoming_from.emplace(ask->group, ask->after_time);
+  };
+  // The first group's rows are asked for, and time goes on before the second's.
+  bundle.lane().work_time = [&bundle, waits = true]() mutable {
+    if (std::exchange(waits, false)) bundle.clock.advance(milliseconds{5});
+    return microseconds{500};
+  };
+  std::int64_t session = 1;
+  for (const char* group : {"a", "b"}) {
+    const wire::Register hello{.session = SessionId{session++}, .name = "worker", .group = group};
+    bundle.tracker().on_frame(net::Peer{}, wire::encode({.correlation = 1, .message = hello}));
+  }
+  bundle.tracker().end_turn();
+  bundle.run_for(milliseconds{20});
+  ASSERT_THAT(due_by, SizeIs(2));
+  ASSERT_THAT(upcoming_from, SizeIs(2));
+  for (const auto& [group, now] : due_by) EXPECT_GE(now, upcoming_from.at(group)) << group.value;
 }
 
 TEST(Preloading, JobsWithLargePayloadsAllRun) {
