@@ -9,8 +9,11 @@ namespace {
 
 // Between two trackers that are connected and do not serve it goes to and fro no faster.
 constexpr Duration kStayMin = std::chrono::seconds{1};
-// Nor where one sends it to the other and that one back.
+// Nor where one sends it to the other and that one back. A few times it goes sooner: node groups
+// may be on their way from one to the other, and who is asked has not heard yet.
 constexpr Duration kSentMin = std::chrono::milliseconds{100};
+constexpr Duration kSentSoon = std::chrono::milliseconds{15};
+constexpr int kSentSoonTimes = 10;
 
 }  // namespace
 
@@ -145,7 +148,8 @@ void TrackerChoice::choose(SteadyTime now) {
   chosen_ = *next;
   has_chosen_ = true;
   chosen_at_ = now;
-  stay();
+  if (was_sent_) ++times_sent_;
+  settle();
   receiver_.on_connected();
 }
 
@@ -154,6 +158,9 @@ std::optional<SteadyTime> TrackerChoice::next_time() const {
   return chosen_at_ + stay_min();
 }
 
-Duration TrackerChoice::stay_min() const { return was_sent_ ? kSentMin : kStayMin; }
+Duration TrackerChoice::stay_min() const {
+  if (!was_sent_) return kStayMin;
+  return times_sent_ < kSentSoonTimes ? kSentSoon : kSentMin;
+}
 
 }  // namespace carillon::tasktracker

@@ -44,9 +44,8 @@ class TrackerChoice {
 
   // The chosen tracker serves.
   void stay() {
-    leaving_ = false;
-    was_sent_ = false;
-    sent_to_.reset();
+    settle();
+    times_sent_ = 0;
   }
   // It does not: the next is to be chosen, once one is connected.
   void leave() { leaving_ = true; }
@@ -72,6 +71,11 @@ class TrackerChoice {
  private:
   class Line;
 
+  void settle() {
+    leaving_ = false;
+    was_sent_ = false;
+    sent_to_.reset();
+  }
   std::optional<std::size_t> next_connected() const;
   Duration stay_min() const;
   net::ClientReceiver* receiver_of(const Line& line) const;
@@ -88,6 +92,7 @@ class TrackerChoice {
   SteadyTime chosen_at_{};
   bool leaving_ = false;
   bool was_sent_ = false;               // to another one, by the chosen one
+  int times_sent_ = 0;                  // since one served
   std::optional<std::size_t> sent_to_;  // that one
 };
 

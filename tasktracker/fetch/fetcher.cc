@@ -35,6 +35,7 @@ void Fetcher::on_disconnected() { state_ = State::kDisconnected; }
 void Fetcher::on_registered(const wire::Registered& registered, SteadyTime now) {
   if (state_ != State::kRegistering) return;
   state_ = State::kRegistered;
+  refusals_ = 0;
   register_again_ = config_.register_again;
   lease_from_ = registered_at_;
   lease_ = std::max<Duration>(registered.lease, std::chrono::milliseconds{10});
@@ -76,6 +77,7 @@ void Fetcher::on_refused(SteadyTime now) {
   if (state_ != State::kRegistering) return;
   state_ = State::kRefused;
   registered_at_ = now;
+  ++refusals_;
 }
 
 Status Fetcher::on_hand_out(wire::HandOut& hand_out, SteadyTime now) {
@@ -199,6 +201,11 @@ int Fetcher::window() const {
   return taking_ ? std::max(0, std::min(room(), share_.value_or(room()))) : 0;
 }
 
+SteadyTime Fetcher::refused_until() const {
+  const bool is_soon = refusals_ <= config_.refused_soon_tries;
+  return registered_at_ + (is_soon ? config_.refused_soon : config_.refused_again);
+}
+
 bool Fetcher::must_register(SteadyTime now) const {
   switch (state_) {
     case State::kDisconnected:
@@ -208,7 +215,7 @@ bool Fetcher::must_register(SteadyTime now) const {
     case State::kRegistering:
       return now >= registered_at_ + register_again_;
     case State::kRefused:
-      return now >= registered_at_ + config_.refused_again;
+      return now >= refused_until();
     case State::kRegistered:
       // Connected, but nobody answers for a whole lease: the tracker stood still, or forgets.
       return lease_from_ && awaits_answer() && !has_lease(now) &&
@@ -248,7 +255,7 @@ std::optional<SteadyTime> Fetcher::next_time() const {
     case State::kRegistering:
       return registered_at_ + register_again_;
     case State::kRefused:
-      return registered_at_ + config_.refused_again;
+      return refused_until();
     case State::kRegistered:
       break;
   }

@@ -33,7 +33,11 @@ struct FetcherConfig {
   Duration answer_wait = std::chrono::milliseconds{20};    // then a pull counts as unanswered
   Duration register_again = std::chrono::seconds{1};  // while nobody answers; doubled each time
   Duration register_again_max = std::chrono::seconds{8};
-  Duration refused_again = std::chrono::milliseconds{250};  // after a refusal: it may stand by
+  // After a refusal: node groups may be on their way from one job tracker to another, for a moment;
+  // afterwards less often, it may stand by.
+  Duration refused_soon = std::chrono::milliseconds{15};
+  int refused_soon_tries = 10;
+  Duration refused_again = std::chrono::milliseconds{250};
   Duration holding_interval = std::chrono::seconds{1};
 };
 
@@ -135,6 +139,7 @@ class Fetcher {
     SteadyTime at{};
   };
 
+  SteadyTime refused_until() const;
   bool must_register(SteadyTime now) const;
   bool must_pull(SteadyTime now) const;
   bool awaits_answer() const { return pull_number_ > std::max(answered_, given_up_); }
@@ -151,6 +156,7 @@ class Fetcher {
   bool taking_ = true;
   SteadyTime registered_at_{};  // kRegistering, kRefused: when it was last tried
   Duration register_again_;     // kRegistering: and when it is tried again
+  int refusals_ = 0;            // since it was registered
   Duration lease_ = std::chrono::seconds{3};
   Duration pull_interval_ = std::chrono::seconds{1};
   std::int64_t tracker_session_ = 0;

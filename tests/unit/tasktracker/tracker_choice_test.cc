@@ -162,12 +162,33 @@ TEST(TrackerChoice, GoesWhereItIsSentOrSearchesForThatByAnotherName) {
   one.c().connect();
   (void)one.turn();
   one.choice->leave_for("c");
-  EXPECT_THAT(one.turn(std::chrono::milliseconds{99}), IsEmpty());
+  EXPECT_THAT(one.turn(std::chrono::milliseconds{14}), IsEmpty());
   EXPECT_THAT(one.turn(std::chrono::milliseconds{1}), ElementsAre("connected to c"));
   one.choice->leave_for("b by another name");
-  EXPECT_THAT(one.turn(std::chrono::milliseconds{100}), ElementsAre("connected to a"));
+  EXPECT_THAT(one.turn(std::chrono::milliseconds{15}), ElementsAre("connected to a"));
   one.choice->leave_for("b by another name");
-  EXPECT_THAT(one.turn(std::chrono::milliseconds{100}), ElementsAre("connected to b"));
+  EXPECT_THAT(one.turn(std::chrono::milliseconds{15}), ElementsAre("connected to b"));
+}
+
+TEST(TrackerChoice, IsSentToAndFroSoonAFewTimesAndThenNoFasterThanEachTenthOfASecond) {
+  ChoiceBundle one;
+  one.a().connect();
+  one.b().connect();
+  (void)one.turn();
+  const auto is_sent = [&one] { one.choice->leave_for("one that is not among the addresses"); };
+  const auto goes = [&one](Duration later) { return one.turn(later).size() == 1; };
+  for (int i = 0; i < 10; ++i) {
+    is_sent();
+    EXPECT_TRUE(goes(std::chrono::milliseconds{15})) << i;
+  }
+  for (int i = 0; i < 3; ++i) {
+    is_sent();
+    EXPECT_FALSE(goes(std::chrono::milliseconds{99})) << i;
+    EXPECT_TRUE(goes(std::chrono::milliseconds{1})) << i;
+  }
+  one.choice->stay();
+  is_sent();
+  EXPECT_TRUE(goes(std::chrono::milliseconds{15})) << "that one served";
 }
 
 TEST(TrackerChoice, GoesToAndFroNoFasterThanOnceASecond) {

@@ -454,15 +454,30 @@ TEST(Fetcher, RegistersAgainWhenNobodyAnswersForAWholeLease) {
   EXPECT_FALSE(b.fetcher.is_registered());
 }
 
-TEST(Fetcher, TriesAgainAQuarterOfASecondAfterItWasRefused) {
-  FetcherBundle b;
-  b.fetcher.on_connected();
-  (void)b.take();
+// Registers, is refused, and tries again after just so long.
+void is_refused_for(FetcherBundle& b, Duration wait) {
+  (void)b.take_one<wire::Register>();
   b.fetcher.on_refused(b.now());
-  b.clock.advance(milliseconds{249});
+  b.clock.advance(wait - milliseconds{1});
   EXPECT_THAT(b.take(), IsEmpty());
   b.clock.advance(milliseconds{1});
-  (void)b.take_one<wire::Register>();
+}
+
+TEST(Fetcher, TriesAgainSoonWhenItWasRefusedAndThenEachQuarterOfASecond) {
+  FetcherBundle b;
+  b.fetcher.on_connected();
+  for (int i = 0; i < 10; ++i) is_refused_for(b, milliseconds{15});
+  for (int i = 0; i < 3; ++i) is_refused_for(b, milliseconds{250});
+}
+
+TEST(Fetcher, TriesAgainSoonEachTimeThatItIsRefusedAfterItWasRegistered) {
+  FetcherBundle b;
+  b.fetcher.on_connected();
+  for (int i = 0; i < 10; ++i) is_refused_for(b, milliseconds{15});
+  is_refused_for(b, milliseconds{250});
+  b.start();
+  b.fetcher.on_unknown_session();
+  is_refused_for(b, milliseconds{15});
 }
 
 TEST(Fetcher, AsksForNothingOnceItTakesNoMore) {
