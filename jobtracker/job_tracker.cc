@@ -81,7 +81,6 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
           {.report = [this](Worker& worker,
                             const wire::Report& message) { completion_.report(worker, message); },
            .touch = [this](GroupId group) { dispatcher_.touch(group); },
-           .may_call = [this] { return !may_be_fenced(); },
            .learn = [this](GroupId group, const std::string& address, bool ExecutorRow::*fact,
                            bool is_so) { registry_.learn(group, address, fact, is_so); }}),
       registry_(
@@ -195,8 +194,14 @@ void JobTracker::every(Duration period, std::function<void()> work) {
   });
 }
 
+void JobTracker::proven(SteadyTime at) {
+  proven_at_ = std::max(proven_at_.value_or(at), at);
+  pusher_.may_call_until(*proven_at_ + kSilence);
+}
+
 void JobTracker::stop() {
   stopping_ = true;
+  pusher_.stop();
   const wire::Message stopping = wire::ErrorReply{stopping_error()};
   // One that is not reached finds out by itself.
   for (const auto& [session, worker] : workers_.all()) (void)send(*worker, stopping);
@@ -205,6 +210,7 @@ void JobTracker::stop() {
 
 void JobTracker::hand_over(net::ServerReceiver& next) {
   stopping_ = true;
+  pusher_.stop();
   // They would find out when they pull next, a second later. `next` keeps what they say to this.
   const wire::Message again =
       wire::ErrorReply{{ErrorCode::kNotFound, "the node groups are divided anew, register again"}};
@@ -260,6 +266,7 @@ void JobTracker::on_batch_done(BatchDone done) {
     return;
   }
   stopping_ = true;
+  pusher_.stop();
   on_fatal_({ErrorCode::kConflict, "another job tracker took over this store, stopping"});
 }
 

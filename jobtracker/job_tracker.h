@@ -94,7 +94,7 @@ class JobTracker final : public net::ServerReceiver,
   void stop();
   // The session owned then what it owns; kSilence later another job tracker may have fenced it. As
   // long as it may, nobody gets a lease or a job from it. Not called: its store is its own.
-  void proven(SteadyTime at) { proven_at_ = std::max(proven_at_.value_or(at), at); }
+  void proven(SteadyTime at);
   // As stop(), but this session's place is taken by another one of the same process: task trackers
   // are to register again, and who asks meanwhile is to be kept waiting, by `next`.
   void hand_over(net::ServerReceiver& next);

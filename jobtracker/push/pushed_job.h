@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "carillon/time.h"
 #include "jobtracker/state/executor_requests.h"
 #include "jobtracker/store/push_rows.h"
+#include "shared/net/poster.h"
 #include "shared/wire/messages.h"
 #include "shared/wire/xxl/messages.h"
 
@@ -28,8 +30,9 @@ enum class RunPhase : std::uint8_t {
 struct PushedRun {
   PushRun row{};
   RunPhase phase = RunPhase::kStoring;
-  WallTime sent_at{};                 // epoch: in an earlier session
-  std::vector<std::string> others{};  // to be called if it is refused, the best last
+  WallTime sent_at{};                       // epoch: in an earlier session
+  std::shared_ptr<net::Sending> sending{};  // kCalling, until that has an outcome
+  std::vector<std::string> others{};        // to be called if it is refused, the best last
   std::string refusals{};
   bool is_at_other_path = false;        // the executor knew not the first one
   bool is_doubtful = false;             // whether it still runs

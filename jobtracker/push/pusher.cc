@@ -9,7 +9,8 @@
 // - Lost is a run when there is a reason to doubt it, its executor is idle of the job or gone, and
 //   the grace for its result has passed; without a doubt only its time-out ends it.
 // - What is killed, or out of time, has ended after the executor's grace, whatever it says.
-// - Nobody is called while another job tracker may have taken over.
+// - Nobody is called while another job tracker may have taken over, nor with what has ended: what
+//   waits for a connection by then is not sent.
 #include "jobtracker/push/pusher.h"
 
 #include <algorithm>
@@ -51,6 +52,8 @@ Pusher::Pusher(PusherConfig config, Catalog& catalog, const Ownership& ownership
       inbox_(ownership, batcher, ids, clock, [this](ExecutorResults told, OnStored done) {
         take_results(std::move(told), std::move(done));
       }) {}
+
+Pusher::~Pusher() { lease_->end(); }
 
 void Pusher::start(const StartAnswer& found) {
   // Outcomes of posts of an earlier session of this process mean nothing here.
@@ -326,7 +329,8 @@ void Pusher::replace_run(Job& job, Run& run, std::vector<std::string> order) {
 
 // ---- calls ----
 
-bool Pusher::post(Call call, std::string_view path, std::string body) {
+bool Pusher::post(Call call, std::string_view path, std::string body,
+                  std::shared_ptr<net::Sending> sending) {
   if (poster_ == nullptr) return false;
   const Group* group = catalog_.group(call.group);
   net::Post post = post_to(call.address, path, std::move(body),
@@ -334,6 +338,7 @@ bool Pusher::post(Call call, std::string_view path, std::string body) {
                            config_.call_timeout);
   post.id = ++last_call_;
   post.may_wait = call.kind == Call::Kind::kRun || call.kind == Call::Kind::kChoose;
+  post.sending = std::move(sending);
   if (!poster_->post(std::move(post))) return false;
   ++lines_[call.place()].calls;
   ++busy_of_[call.group];
@@ -350,7 +355,7 @@ void Pusher::on_outcome(net::PostOutcome outcome) {
   --busy_of_[call.group];
   if (outcome.kind == net::PostOutcome::Kind::kAnswered) {
     choice_.set_well(call.group, call.address);
-  } else {
+  } else if (!outcome.is_recalled) {
     choice_.set_unwell(call.group, call.address);
   }
   switch (call.kind) {
@@ -442,8 +447,11 @@ void Pusher::name_run(const Job& job, const Run& run) {
   entry->executor_log = run.row.log_id;
 }
 
-void Pusher::get_in_line(const Run& run) {
-  runs_.at(run.row.log_id).phase = Phase::kStored;
+void Pusher::get_in_line(Run& run) {
+  Job& job = jobs_.at(run.row.job);
+  if (!job.killed.empty()) return end_uncalled(job, run);
+  run.phase = Phase::kStored;
+  if (lease_->is_over()) return give_away(job);
   const Place place{run.row.group, run.row.address};
   lines_[place].waiting.push_back(run.row.log_id);
   ++busy_of_[place.first];
@@ -482,16 +490,12 @@ bool Pusher::is_elsewhere_better(GroupId group, const std::string& address,
 
 bool Pusher::call(Job& job, Run& run) {
   if (job.result) return true;
-  if (!job.killed.empty()) {
-    end_run(job, run, wire::xxl::kFailure, "it was not called");
-    return true;
-  }
   if (is_elsewhere_better(job.group, run.row.address, run.others)) {
     call_next(job, run, "it does not answer");
     return true;
   }
   const Line& line = lines_[{job.group, run.row.address}];
-  if (line.calls >= config_.calls_max || !outside_.may_call()) return false;
+  if (line.calls >= config_.calls_max || !lease_->is_held(clock_.steady_now())) return false;
   wire::xxl::RunCall body = job.call;
   body.log_id = run.row.log_id;
   body.log_time_ms = log_time_ms(run.row.log_id);
@@ -500,15 +504,17 @@ bool Pusher::call(Job& job, Run& run) {
   name_run(job, run);
   const ExecutorRow* executor = executors_.find(job.group, run.row.address);
   const bool has_trigger = executor != nullptr && executor->has_trigger;
+  auto sending = std::make_shared<net::Sending>(lease_);
   if (!post({.group = job.group,
              .job = job.id,
              .attempt = job.attempt,
              .log_id = run.row.log_id,
              .address = run.row.address,
              .is_trigger = has_trigger},
-            has_trigger ? "trigger" : "run", wire::xxl::write_run(body)))
+            has_trigger ? "trigger" : "run", wire::xxl::write_run(body), sending))
     return false;
   run.phase = Phase::kCalling;
+  run.sending = std::move(sending);
   run.sent_at = clock_.now();
   ++calls_made_;
   note_log(job, run);
@@ -520,6 +526,7 @@ void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
   Run* run = find_run(made.log_id);
   // Its result may have been there first.
   if (job == nullptr || run == nullptr || run->phase != Phase::kCalling) return;
+  run->sending.reset();
   const RunVerdict verdict = verdict_on_run(outcome, job->push.block);
   const ExecutorRow* executor = executors_.find(job->group, made.address);
   // It may have waited for a connection, but was not sent earlier than that.
@@ -548,8 +555,9 @@ void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
       end_run(*job, *run, kDiscardedCode, verdict.reason);
       break;
     case RunAnswer::kNotSent:
-      // Its executor is slow, or hangs: another one takes it if there is one that is well.
-      if (outcome.is_crowded && executor != nullptr) {
+      // Its executor is slow, or hangs: another one takes it if there is one that is well. Or the
+      // session was not proven for a while.
+      if ((outcome.is_crowded || outcome.is_recalled) && executor != nullptr) {
         get_in_line(*run);
         break;
       }

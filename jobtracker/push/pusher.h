@@ -61,7 +61,6 @@ class Pusher {
   struct Outside {
     std::function<void(Worker&, const wire::Report&)> report;
     std::function<void(GroupId)> touch;  // a group's credit has changed
-    std::function<bool()> may_call;      // the session is proven
     // What was seen of an executor.
     std::function<void(GroupId, const std::string& address, bool ExecutorRow::*fact, bool is_so)>
         learn;
@@ -71,10 +70,16 @@ class Pusher {
          ExecutingTable& executing, const Executors& executors, Workers& workers, Batcher& batcher,
          TakeBack& ends, RunLogs& logs, IdSource& ids, SchedulingClock& clock, Random& random,
          const Logger& log, Outside outside);
+  // What waits for a connection then is not sent.
+  ~Pusher();
 
   void set_poster(net::Poster* poster) { poster_ = poster; }
   // After a restart; what executes and was defined is known by then.
   void start(const StartAnswer& found);
+  // The session is proven until then; whenever, if this is never said.
+  void may_call_until(SteadyTime time) { lease_->hold_until(time); }
+  // Nobody is called any more; what was not is given to the next session to call.
+  void stop();
 
   // A message for the session of an executor group.
   void take(const Worker& worker, const wire::Message& message);
@@ -143,7 +148,7 @@ class Pusher {
                            const std::vector<std::string>& others) const;
   // False: not now.
   bool call(Job& job, Run& run);
-  void get_in_line(const Run& run);
+  void get_in_line(Run& run);
   void call_waiting(const Place& place);
   void note_log(const Job& job, const Run& run);
   void name_run(const Job& job, const Run& run);
@@ -155,6 +160,7 @@ class Pusher {
   void note_late(const wire::xxl::RunResult& result, std::int32_t code);
   void confirm_late(OnStored told);
   void end_run(Job& job, Run& run, std::int32_t code, std::string message, OnStored done = {});
+  void end_uncalled(Job& job, Run& run);
   void end_shard(Job& job, Run& run, LogState state, OnStored done);
   LogEntry log_of_shard(const Job& job, const Run& run, LogState state) const;
   void retry_shard(Job& job, Run& run);
@@ -174,7 +180,10 @@ class Pusher {
   void on_idle_answer(const Call& call, const net::PostOutcome& outcome);
   void beat(SteadyTime now);
   static WallTime began_at(const Run& run);
-  bool post(Call call, std::string_view path, std::string body);
+  static bool call_back(Run& run);
+  void give_away(Job& job);
+  bool post(Call call, std::string_view path, std::string body,
+            std::shared_ptr<net::Sending> sending = {});
   void set_credit(GroupId group);
   void put_run(Run run);
   void forget_run(std::int64_t log_id);
@@ -194,6 +203,7 @@ class Pusher {
   const Logger& log_;
   Outside outside_;
   net::Poster* poster_ = nullptr;
+  const std::shared_ptr<net::SendLease> lease_ = std::make_shared<net::SendLease>();
 
   ExecutorChoice choice_;
   ResultInbox inbox_;

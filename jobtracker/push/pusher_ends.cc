@@ -143,6 +143,7 @@ void Pusher::note_late(const wire::xxl::RunResult& result, std::int32_t code) {
 
 void Pusher::end_run(Job& job, Run& run, std::int32_t code, std::string message, OnStored done) {
   if (!job.killed.empty() && says_it_was_killed(message)) code = wire::xxl::kFailure;
+  (void)call_back(run);  // Its connection may have given it back since it was tried.
   run.phase = Phase::kEnded;
   run.row.code = code;
   run.row.message = std::move(message);
@@ -157,6 +158,10 @@ void Pusher::end_run(Job& job, Run& run, std::int32_t code, std::string message,
   } else {
     end_job(job, outcome_of(code), run.row.message);
   }
+}
+
+void Pusher::end_uncalled(Job& job, Run& run) {
+  end_run(job, run, wire::xxl::kFailure, "it was not called");
 }
 
 void Pusher::end_job(Job& job, wire::RunOutcome outcome, std::string message) {
@@ -315,10 +320,23 @@ void Pusher::kill(const wire::Kill& message) {
       end_job(*job, wire::RunOutcome::kKilled, job->killed + " before it was called");
       continue;
     }
-    for (const std::int64_t log_id : job->runs) runs_.at(log_id).again_at.reset();
+    for (const std::int64_t log_id : job->runs) {
+      Run& run = runs_.at(log_id);
+      run.again_at.reset();
+      if (call_back(run)) end_uncalled(*job, run);
+    }
+    if (job->result) continue;
     send_kill(*job);
     if (runs_.at(job->runs.front()).row.shards > 1) end_if_all_have(*job);
   }
+}
+
+// True: its executor does not hear of it.
+bool Pusher::call_back(Run& run) {
+  if (run.phase == Phase::kStored) return true;
+  if (run.phase != Phase::kCalling || !run.sending || !run.sending->recall()) return false;
+  run.sent_at = WallTime{};
+  return true;
 }
 
 void Pusher::send_kill(const Job& job) {
@@ -334,6 +352,29 @@ void Pusher::send_kill(const Job& job) {
     (void)post({.kind = Call::Kind::kKill, .group = job.group, .address = address}, "kill",
                wire::xxl::write_job({.job_id = job.call.job_id}));
   }
+}
+
+// ---- when the session ends ----
+
+void Pusher::stop() {
+  lease_->end();
+  for (auto& [id, job] : jobs_) give_away(job);
+}
+
+// Without rows it was not called, and the next session does. A broadcast of which a shard was
+// called stays as it is: its other shards may be lost.
+void Pusher::give_away(Job& job) {
+  if (job.result) return;
+  std::vector<Operation> rows;
+  for (const std::int64_t log_id : job.runs) {
+    Run& run = runs_.at(log_id);
+    if (run.phase != Phase::kStoring && !call_back(run)) return;
+    rows.emplace_back(RemovePushRun{log_id});
+  }
+  if (rows.empty()) return;
+  // After those that are on their way to the store.
+  batcher_.post_unit(Urgency::kClaim, std::move(rows),
+                     [](std::vector<Operation>&, const std::vector<Outcome>&, const Error*) {});
 }
 
 // ---- who is gone ----

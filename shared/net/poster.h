@@ -2,11 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "carillon/time.h"
+#include "shared/net/sending.h"
 
 // Many HTTP requests at once, to servers of which some may be slow, hanging or gone.
 //
@@ -23,6 +25,7 @@ struct Post {
   // It lets others pass while all connections are taken, and its time begins when it is sent, as
   // long as its server answers somebody now and then.
   bool may_wait = false;
+  std::shared_ptr<Sending> sending{};  // empty: nobody recalls it
   std::size_t answer_max = 64 * 1024;  // bytes of its body
   bool cuts_answer = false;            // a larger one is cut there, otherwise it is none
 };
@@ -39,11 +42,12 @@ struct PostOutcome {
   Kind kind = Kind::kUnknown;
   int status = 0;
   std::string body{};
-  bool is_cut = false;      // kAnswered, and more than so many bytes
-  std::string error{};      // why it was not answered
-  bool is_refused = false;  // kNotSent, because nobody listens at that port
-  bool is_crowded = false;  // kNotSent, because no connection became free
-  bool is_broken = false;   // kUnknown, because the other end closed or reset the connection
+  bool is_cut = false;       // kAnswered, and more than so many bytes
+  std::string error{};       // why it was not answered
+  bool is_refused = false;   // kNotSent, because nobody listens at that port
+  bool is_crowded = false;   // kNotSent, because no connection became free
+  bool is_recalled = false;  // kNotSent, because its sender wants it no more, or may not send
+  bool is_broken = false;    // kUnknown, because the other end closed or reset the connection
 };
 
 class PostReceiver {

@@ -174,6 +174,36 @@ class PushFailureTest(E2eTest):
                          {task: ["succeeded"] for task in tasks})
         self.assertEqual(len(self.calls(executor)), len(tasks))
 
+    def test_what_is_called_off_while_it_waits_for_a_slow_executor_is_never_called(self):
+        executor = self.start_executor(answer_ms=1500)
+        tasks = [f"task-{number}" for number in range(600)]
+        self.one.submit_all([self.pushed(task, 0, now=True) for task in tasks])
+        wait_for("calls", lambda: self.calls(executor))
+        # The last ones wait for a connection, minutes of others before them.
+        for verb, task in (("kill", "task-599"), ("cancel", "task-598")):
+            wait_for(f"{task} to be under way", lambda task=task: any(
+                row["task_id"] == task and row["node"] for row in self.one.rows("executing")))
+            self.one.client(verb, task, "--group", APP)
+            row = self.one.wait_ended(task)
+            self.assertEqual((row["state"], row["message"].partition(":")[2]), ("killed", " it was not called"))
+        wait_for("every job to end", lambda: len(self.one.history()) >= len(tasks), 3 * RECOVERED, 0.5)
+        self.assertEqual(collections.Counter(row["state"] for row in self.one.history()),
+                         {"succeeded": len(tasks) - 2, "killed": 2})
+        self.assertEqual(len(self.calls(executor)), len(tasks) - 2)
+
+    def test_what_waits_for_a_slow_executor_is_called_at_once_when_the_job_tracker_is_restarted(self):
+        executor = self.start_executor(answer_ms=1000)
+        tasks = [f"task-{number}" for number in range(300)]
+        self.one.submit_all([self.pushed(task, 0, now=True) for task in tasks])
+        wait_for("calls", lambda: self.calls(executor))
+        self.one.tracker.stop()
+        self.start_tracker()
+        wait_for("every job to end", lambda: len(self.one.history()) >= len(tasks), 90 + 3 * RECOVERED, 0.5)
+        states = {task: [row["state"] for row in rows] for task, rows in self.of_each_task().items()}
+        # But for those whose answer it did not wait for, each was called once and none is taken for lost.
+        self.assertEqual(states, {task: ["succeeded"] for task in tasks})
+        self.assertEqual(len(self.calls(executor)), len(tasks))
+
     def test_an_executor_that_never_answers_delays_none_of_a_thousand_fires_a_second(self):
         silent = SilentServer()
         self.addCleanup(silent.close)

@@ -36,6 +36,8 @@ class ExecutorNetwork::Line final : public net::Poster {
     const auto call = std::make_shared<Call>(
         Call{.id = post.id, .life = life_, .address = post.url.substr(0, stroke + 1)});
     const std::string path = post.url.substr(stroke + 1);
+    // A connection is always free.
+    if (post.sending) post.sending->begin(timeline.now());
     if (path == "run") {
       network_.runs_.is_called(call->address, wire::xxl::read_run(post.body).value(), may_call_());
     }

@@ -40,47 +40,59 @@ void FakeExecutors::set_receiver(net::PostReceiver* receiver) {
 
 bool FakeExecutors::post(net::Post post) {
   if (takes_no_more) return false;
-  const Duration timeout = post.timeout;
   most_under_way = std::max(most_under_way, ++under_way);
-  executor_.post_at(
-      clock_.steady_now() + kWay, [this, timeout, life = life_, post = std::move(post)] {
-        PostOutcome outcome{.id = post.id};
-        Duration takes = kWay;
-        const std::size_t stroke = post.url.rfind('/');
-        const auto found = ones_.find(post.url.substr(0, stroke + 1));
-        if (found == ones_.end() || !found->second->is_up) {
-          outcome.kind = PostOutcome::Kind::kNotSent;
-          outcome.is_refused = true;
-          outcome.error = "connection refused";
-        } else if (found->second->crowded > 0) {
-          --found->second->crowded;
-          outcome.kind = PostOutcome::Kind::kNotSent;
-          outcome.is_crowded = true;
-          outcome.error = "no connection became free in time";
-          takes = timeout;
-        } else {
-          One& one = *found->second;
-          const std::string path = post.url.substr(stroke + 1);
-          one.paths.push_back(path);
-          one.headers.clear();
-          for (const auto& [name, value] : post.headers) one.headers[name] = value;
-          if (!one.hangs) outcome.body = answer(one, path, post.body);
-          if (one.hangs || one.loses_answer) {
-            outcome.kind = PostOutcome::Kind::kUnknown;
-            outcome.error = "no answer";
-            outcome.body.clear();
-            takes = timeout;
-          } else {
-            outcome.kind = PostOutcome::Kind::kAnswered;
-            outcome.status = 200;
-          }
-        }
-        executor_.post_at(clock_.steady_now() + takes, [this, life, outcome = std::move(outcome)] {
-          --under_way;
-          if (receiver_ != nullptr && life == life_) receiver_->on_outcome(outcome);
-        });
-      });
+  executor_.post_at(clock_.steady_now() + kWay,
+                    [this, life = life_, post = std::move(post)] { send(life, post); });
   return true;
+}
+
+void FakeExecutors::send(std::uint64_t life, const net::Post& post) {
+  const SteadyTime now = clock_.steady_now();
+  PostOutcome outcome{.id = post.id, .kind = PostOutcome::Kind::kNotSent};
+  const std::size_t stroke = post.url.rfind('/');
+  const auto found = ones_.find(post.url.substr(0, stroke + 1));
+  if (post.sending && !post.sending->may_begin(now)) {
+    outcome.is_recalled = true;
+    return end_post(life, now + kWay, std::move(outcome));
+  }
+  if (found == ones_.end() || !found->second->is_up) {
+    outcome.is_refused = true;
+    outcome.error = "connection refused";
+    return end_post(life, now + kWay, std::move(outcome));
+  }
+  One& one = *found->second;
+  if (one.is_full && post.may_wait) {
+    executor_.post_at(now + kWay, [this, life, post] { send(life, post); });
+    return;
+  }
+  if (one.crowded > 0) {
+    --one.crowded;
+    outcome.is_crowded = true;
+    outcome.error = "no connection became free in time";
+    return end_post(life, now + post.timeout, std::move(outcome));
+  }
+  if (post.sending) post.sending->begin(now);
+  const std::string path = post.url.substr(stroke + 1);
+  one.paths.push_back(path);
+  one.headers.clear();
+  for (const auto& [name, value] : post.headers) one.headers[name] = value;
+  if (!one.hangs) outcome.body = answer(one, path, post.body);
+  if (one.hangs || one.loses_answer) {
+    outcome.kind = PostOutcome::Kind::kUnknown;
+    outcome.error = "no answer";
+    outcome.body.clear();
+    return end_post(life, now + post.timeout, std::move(outcome));
+  }
+  outcome.kind = PostOutcome::Kind::kAnswered;
+  outcome.status = 200;
+  end_post(life, now + kWay, std::move(outcome));
+}
+
+void FakeExecutors::end_post(std::uint64_t life, SteadyTime when, PostOutcome outcome) {
+  executor_.post_at(when, [this, life, outcome = std::move(outcome)] {
+    --under_way;
+    if (receiver_ != nullptr && life == life_) receiver_->on_outcome(outcome);
+  });
 }
 
 std::string FakeExecutors::answer(One& one, const std::string& path, const std::string& body) {

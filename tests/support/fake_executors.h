@@ -25,6 +25,7 @@ class FakeExecutors final : public net::Poster {
   struct One {
     bool is_up = true;          // otherwise its port refuses
     bool hangs = false;         // takes calls and never answers, nor runs anything
+    bool is_full = false;       // no connection is free: what may wait for one does
     int crowded = 0;            // of so many calls to come: no connection becomes free
     bool loses_answer = false;  // runs what it is told, but no answer comes back
     std::string refuses{};      // answers /run with code 500 and this
@@ -62,6 +63,8 @@ class FakeExecutors final : public net::Poster {
   std::function<void(wire::xxl::RunResult)> on_result = [](const wire::xxl::RunResult&) {};
 
  private:
+  void send(std::uint64_t life, const net::Post& post);
+  void end_post(std::uint64_t life, SteadyTime when, net::PostOutcome outcome);
   std::string answer(One& one, const std::string& path, const std::string& body);
   void end(const std::string& address, std::int64_t log_id, std::int64_t code,
            const std::string& message);

@@ -23,6 +23,8 @@ struct WaitingPost {
   Post post{};
   std::string path{};     // "/run"
   SteadyTime deadline{};  // of what may wait: for being sent, then for its answer
+
+  bool may_begin(SteadyTime now) const { return !post.sending || post.sending->may_begin(now); }
 };
 
 class PostServer;

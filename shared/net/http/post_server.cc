@@ -31,6 +31,7 @@ void PostServer::add(WaitingPost waiting) {
 }
 
 void PostServer::add_first(WaitingPost waiting) {
+  if (waiting.post.sending) waiting.post.sending->put_back();
   line_.push_front(std::move(waiting));
   serve();
 }
@@ -67,7 +68,11 @@ void PostServer::serve() {
     if (!connection) break;
     WaitingPost next = std::move(line_.front());
     line_.pop_front();
-    connection->send(std::move(next));
+    if (next.post.sending && !next.post.sending->begin(now)) {
+      end_recalled(next);
+    } else {
+      connection->send(std::move(next));
+    }
   }
   connect_more();
 }
@@ -145,7 +150,9 @@ bool PostServer::is_late(const WaitingPost& one, SteadyTime now) const {
 }
 
 void PostServer::end_late(SteadyTime now) {
-  const auto is_any = [&](const WaitingPost& one) { return is_late(one, now); };
+  const auto is_any = [&](const WaitingPost& one) {
+    return !one.may_begin(now) || is_late(one, now);
+  };
   if (std::none_of(line_.begin(), line_.end(), is_any)) return;
   // Without a connection of its own, those of other servers may have taken all that there may be.
   const bool is_crowded = !is_resolving_ && (connecting_ == 0 || connections_.size() > connecting_);
@@ -153,7 +160,9 @@ void PostServer::end_late(SteadyTime now) {
                                      : "cannot connect to " + name_ + ": no answer in time";
   std::deque<WaitingPost> all = std::exchange(line_, {});
   for (WaitingPost& one : all) {
-    if (is_late(one, now)) {
+    if (!one.may_begin(now)) {
+      end_recalled(one);
+    } else if (is_late(one, now)) {
       parts_.on_outcome(one.turn, {.id = one.post.id,
                                    .kind = PostOutcome::Kind::kNotSent,
                                    .error = why,
@@ -177,6 +186,13 @@ void PostServer::close_idle(SteadyTime now) {
     one->close();
     --kept;
   }
+}
+
+void PostServer::end_recalled(const WaitingPost& one) {
+  parts_.on_outcome(one.turn, {.id = one.post.id,
+                               .kind = PostOutcome::Kind::kNotSent,
+                               .error = "it was not sent in time",
+                               .is_recalled = true});
 }
 
 void PostServer::fail_first(const std::string& why, bool is_refused) {

@@ -68,6 +68,7 @@ class PostServer {
   void end_late(SteadyTime now);
   void close_idle(SteadyTime now);
   bool is_late(const WaitingPost& one, SteadyTime now) const;
+  void end_recalled(const WaitingPost& one);
   void fail_first(const std::string& why, bool is_refused = false);
 
   PosterParts& parts_;

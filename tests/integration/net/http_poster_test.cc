@@ -21,6 +21,7 @@ namespace {
 using ::carillon::testing::Conversation;
 using ::carillon::testing::ScriptedServer;
 using std::chrono::milliseconds;
+using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::Contains;
 using ::testing::HasSubstr;
@@ -43,7 +44,11 @@ struct Posting final : PostReceiver {
   void on_hang_up(const std::string& server) override { hang_ups.push_back(server); }
 
   bool post(std::uint64_t id, const std::string& url, Duration timeout = seconds{10}) {
-    return poster->post({.id = id, .url = url, .body = "{}", .timeout = timeout});
+    return poster->post({.id = id,
+                         .url = url,
+                         .body = "{}",
+                         .timeout = timeout,
+                         .sending = std::make_shared<Sending>(lease)});
   }
   template <class Condition>
   void run_until(Condition is_met) {
@@ -54,6 +59,7 @@ struct Posting final : PostReceiver {
   // Posts and waits for the outcome.
   PostOutcome outcome_of(Post post) {
     const std::uint64_t id = post.id;
+    if (!post.sending) post.sending = std::make_shared<Sending>(lease);
     EXPECT_TRUE(poster->post(std::move(post)));
     run_until([&] { return outcomes.count(id) == 1; });
     return outcomes[id];
@@ -64,6 +70,7 @@ struct Posting final : PostReceiver {
 
   SystemClock clock;
   EventLoop loop{clock};
+  std::shared_ptr<SendLease> lease = std::make_shared<SendLease>();
   std::map<std::uint64_t, PostOutcome> outcomes;
   std::vector<std::string> hang_ups;
   std::unique_ptr<HttpPoster> poster;
@@ -205,6 +212,54 @@ TEST(HttpPoster, LetsWhatMayWaitDoSoForAServerThatIsOnlySlow) {
   for (const auto& [id, outcome] : p.outcomes) {
     EXPECT_EQ(outcome.kind, Kind::kAnswered) << id << ": " << outcome.error;
   }
+}
+
+TEST(HttpPoster, DoesNotSendWhatWasRecalledWhileItWaited) {
+  ScriptedServer hanging(never_answer);
+  Posting p({.connections_per_server = 1});
+  const auto sending = [&] { return std::make_shared<Sending>(p.lease); };
+  const auto post = [&](std::uint64_t id, const std::shared_ptr<Sending>& own) {
+    return p.poster->post(
+        {.id = id, .url = hanging.url(), .timeout = seconds{10}, .may_wait = true, .sending = own});
+  };
+  const auto first = sending();
+  const auto second = sending();
+  ASSERT_TRUE(post(1, first));
+  p.run_until([&] { return !first->may_begin(p.clock.steady_now()); });
+  ASSERT_TRUE(post(2, second));
+  EXPECT_FALSE(first->recall()) << "it was sent";
+  EXPECT_TRUE(second->recall());
+  p.run_until([&] { return p.outcomes.size() == 1; });
+  EXPECT_EQ(p.outcomes[2].kind, Kind::kNotSent);
+  EXPECT_TRUE(p.outcomes[2].is_recalled);
+}
+
+TEST(HttpPoster, SendsNothingOnceItsSenderMayNot) {
+  std::atomic<int> requests = 0;
+  std::atomic<bool> answers = false;
+  ScriptedServer slow([&](Conversation& conversation) {
+    while (!conversation.read_request().empty()) {
+      ++requests;
+      while (!answers) std::this_thread::sleep_for(milliseconds{10});
+      conversation.answer("{\"code\":200}");
+    }
+  });
+  Posting p({.connections_per_server = 1});
+  ASSERT_TRUE(p.post(1, slow.url()));
+  p.run_until([&] { return requests == 1; });
+  ASSERT_TRUE(p.post(2, slow.url()));
+  p.lease->hold_until(p.clock.steady_now());
+  answers = true;
+  p.run_until([&] { return p.outcomes.size() == 2; });
+  EXPECT_EQ(p.outcomes[1].kind, Kind::kAnswered);
+  EXPECT_EQ(p.outcomes[2].kind, Kind::kNotSent);
+  EXPECT_TRUE(p.outcomes[2].is_recalled);
+  p.lease->hold_until(p.clock.steady_now() + minutes{1});
+  EXPECT_EQ(p.outcome_of(3, slow.url()).kind, Kind::kAnswered);
+  p.lease->end();
+  p.lease->hold_until(p.clock.steady_now() + minutes{1});
+  EXPECT_TRUE(p.outcome_of(4, slow.url()).is_recalled) << "its end is for good";
+  EXPECT_EQ(requests, 2);
 }
 
 TEST(HttpPoster, DoesNotLetAnythingWaitForAServerThatHangs) {
