@@ -6,12 +6,6 @@
 namespace carillon::jobtracker {
 namespace {
 
-// A registration that comes so much before its time may be that of a new process.
-constexpr double kRhythm = 0.8;
-// As long as nothing is known of its period.
-constexpr Duration kPeriodLeast = std::chrono::seconds{8};
-constexpr Duration kPeriodMost = std::chrono::seconds{75};
-
 Status check(const ExecutorRegistration& registration) {
   if (registration.app_name.empty() || registration.address.empty()) {
     return Error{ErrorCode::kInvalidArgument,
@@ -53,7 +47,7 @@ void ExecutorRegistry::start(const StartAnswer& found) {
   for (const ExecutorGroup& group : found.executor_groups) executors_.put_group(group);
   for (const ExecutorRow& row : found.executors) {
     executors_.put(row);
-    rhythms_[{row.group, row.address}].last = row.registered_at;
+    rhythms_[{row.group, row.address}] = Rhythm{row.registered_at};
   }
 }
 
@@ -179,8 +173,10 @@ void ExecutorRegistry::put(ExecutorRow row) {
   const GroupId group = row.group;
   const bool is_new = executors_.find(group, row.address) == nullptr;
   if (is_new) log_.info("an executor came", "address", row.address);
-  note(row);
   const std::string address = row.address;
+  if (rhythms_[{group, address}].is_broken_by(row.registered_at) && !is_new) {
+    on_doubt_(group, address);
+  }
   executors_.put(std::move(row));
   on_change_(group, address);
 }
@@ -191,23 +187,6 @@ void ExecutorRegistry::note_unlisted(GroupId group, const std::string& address) 
   if (!is_new) return;
   log_.warn("an executor registered that is not on its group's list: it is not called", "group",
             group.value, "address", address);
-}
-
-// Out of rhythm: whoever registers there now may not know what ran there before.
-void ExecutorRegistry::note(const ExecutorRow& row) {
-  Rhythm& rhythm = rhythms_[{row.group, row.address}];
-  const Duration gap = row.registered_at - rhythm.last;
-  if (gap <= Duration{}) return;  // It is what is known.
-  const bool is_first = rhythm.last == WallTime{};
-  rhythm.last = row.registered_at;
-  if (is_first) return;
-  const auto usual = std::chrono::duration_cast<Duration>(rhythm.period * kRhythm);
-  const bool is_early = gap < std::max(usual, rhythm.period == Duration{} ? kPeriodLeast : usual);
-  if (is_early && executors_.find(row.group, row.address) != nullptr) {
-    on_doubt_(row.group, row.address);
-  } else if (gap <= kPeriodMost) {
-    rhythm.period = gap;
-  }
 }
 
 void ExecutorRegistry::remove(GroupId group, const std::string& address) {

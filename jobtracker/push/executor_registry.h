@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "jobtracker/push/rhythm.h"
 #include "jobtracker/state/executor_requests.h"
 #include "jobtracker/state/executors.h"
 #include "jobtracker/state/group_maker.h"
@@ -54,16 +55,10 @@ class ExecutorRegistry {
   void run_once();
 
  private:
-  struct Rhythm {
-    WallTime last{};
-    Duration period{};  // between its registrations; 0: not known yet
-  };
-
   void store(ExecutorRow row, bool makes_group, OnStored done);
   void put(ExecutorRow row);
   void remove(GroupId group, const std::string& address);
   void forget(GroupId group);
-  void note(const ExecutorRow& row);
   void note_unlisted(GroupId group, const std::string& address);
   void take_all(const ExecutorsAnswer& answer);
 

@@ -35,6 +35,7 @@ void ExecutorProcess::start() {
   if (is_alive()) return;
   begin_life();
   ++life_;
+  has_missed_ = true;  // The first of a life comes through.
   post([this] { register_now(); });
 }
 
@@ -54,8 +55,11 @@ void ExecutorProcess::leave() {
 }
 
 void ExecutorProcess::register_now() {
-  tell_(*this, ExecutorRegistration{.app_name = options_.app, .address = options_.address},
-        [](bool) {});
+  has_missed_ = !has_missed_ && chance_.one_in(8);
+  if (!has_missed_) {
+    tell_(*this, ExecutorRegistration{.app_name = options_.app, .address = options_.address},
+          [](bool) {});
+  }
   post_at(timeline_.now() + kPeriod, [this] { register_now(); });
 }
 

@@ -20,8 +20,8 @@ struct ExecutorOptions {
   bool is_forgetful = false;  // tells a result once, whatever is answered, as two others do
 };
 
-// An executor of xxl-job: registers every 30 s, runs what it is told, and tells the results, some
-// of them twice, otherwise, or of runs that are not.
+// An executor of xxl-job: registers every 30 s, or misses to once, runs what it is told, and tells
+// the results, some of them twice, otherwise, or of runs that are not.
 //
 // Thread: the simulation's.
 class ExecutorProcess final : public Process {
@@ -74,6 +74,7 @@ class ExecutorProcess final : public Process {
   const Tell tell_;
   const ExecutorOptions options_;
   std::uint64_t life_ = 0;
+  bool has_missed_ = false;                       // to register, the last time
   std::map<std::int64_t, std::int64_t> running_;  // the job of each log id
 };
 

@@ -12,7 +12,9 @@
 namespace carillon::jobtracker {
 namespace {
 
+using std::chrono::minutes;
 using std::chrono::seconds;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -89,6 +91,71 @@ TEST(ExecutorRegistry, KnowsWhatAnotherJobTrackerWasTold) {
   ASSERT_TRUE(test.has_ended("orders"));
   EXPECT_EQ(test.calls_of(kOne), 0U) << "it went";
   EXPECT_EQ(test.bundle.log("orders")[0].node, kTwo) << "it came";
+}
+
+// It registers then, each in seconds after the start of the test.
+void register_at_each(Pushed& test, WallTime start, const std::vector<int>& times) {
+  for (const int time : times) {
+    test.bundle.run_to(start + seconds{time});
+    ASSERT_TRUE(test.register_at(kOne).ok());
+  }
+}
+
+TEST(ExecutorRegistry, AMissedRegistrationCostsNoRunOfOneThatAlwaysCallsItselfIdle) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  one.says_idle = true;
+  one.run_time = minutes{5};
+  const WallTime start = test.bundle.now();
+  test.submit(pushed("orders"));
+  register_at_each(test, start, {30, 90, 120, 150, 210, 240, 270});
+  ASSERT_TRUE(test.has_ended("orders"));
+  EXPECT_THAT(one.calls, SizeIs(1));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
+}
+
+TEST(ExecutorRegistry, AfterAMissedRegistrationALateResultIsStillWaitedFor) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  one.is_silent = true;
+  one.run_time = seconds{122};
+  const WallTime start = test.bundle.now();
+  test.submit(pushed("orders"));
+  register_at_each(test, start, {30, 90, 120, 150});
+  ASSERT_THAT(one.calls, SizeIs(1));
+  EXPECT_TRUE(test.tell({{.log_id = one.calls[0].log_id, .message = "late"}}).ok());
+  ASSERT_TRUE(test.has_ended("orders"));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
+}
+
+TEST(ExecutorRegistry, AFirstRegistrationThatIsMissedAfterARestartCostsNoRun) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  one.says_idle = true;
+  one.run_time = minutes{1};
+  const WallTime start = test.bundle.now();
+  test.bundle.run_for(seconds{5});
+  test.bundle.restart_after(seconds{1});
+  register_at_each(test, start, {60});
+  test.submit(pushed("orders"));
+  register_at_each(test, start, {90, 120});
+  ASSERT_TRUE(test.has_ended("orders"));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
+}
+
+TEST(ExecutorRegistry, ARestartIsFoundWithinTenSecondsAlsoAfterMissedRegistrations) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  one.says_idle = true;
+  one.run_time = minutes{10};
+  const WallTime start = test.bundle.now();
+  test.submit(pushed("orders"));
+  register_at_each(test, start, {30, 60, 120, 180});
+  one.running.clear();
+  one.run_time = seconds{1};
+  register_at_each(test, start, {200});
+  ASSERT_TRUE(test.has_ended("orders", seconds{10}));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kLost, LogState::kSucceeded));
 }
 
 }  // namespace
