@@ -166,6 +166,10 @@ bool says_it_was_killed(std::string_view message) {
          message.find(" is killed.") != std::string_view::npos;
 }
 
+bool says_it_is_lost(const wire::xxl::RunResult& result) {
+  return result.code == wire::xxl::kFailure && result.message == wire::xxl::kKilledBeforeEnd;
+}
+
 BeatAnswer answer_to_beat(const net::PostOutcome& outcome) {
   if (outcome.kind == net::PostOutcome::Kind::kNotSent) {
     return outcome.is_refused ? BeatAnswer::kGone : BeatAnswer::kSilent;

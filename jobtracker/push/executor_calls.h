@@ -51,6 +51,9 @@ RunVerdict verdict_on_run(const net::PostOutcome& outcome, Block block);
 // One client reports a run that it was told to kill as a success, in words of its own.
 bool says_it_was_killed(std::string_view message);
 
+// The next executor of ours says so, at the address of one that was killed.
+bool says_it_is_lost(const wire::xxl::RunResult& result);
+
 // Of /idleBeat and /beat: what the executor says, if it says something.
 enum class BeatAnswer {
   kYes,    // it is there; or idle

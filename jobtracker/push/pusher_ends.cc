@@ -93,6 +93,9 @@ void Pusher::take_results(ExecutorResults results, OnStored done) {
       confirm_late(told);
     } else if (run->row.code != 0) {
       run->told.push_back(told);
+    } else if (jobs_.at(run->row.job).killed.empty() && says_it_is_lost(one)) {
+      if (run->phase != Phase::kEnded) lose(jobs_.at(run->row.job), *run);
+      confirm_late(told);
     } else {
       end_run(jobs_.at(run->row.job), *run, code, std::move(one.message).value_or(std::string{}),
               told);

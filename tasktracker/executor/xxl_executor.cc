@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "shared/base/utf8.h"
@@ -235,7 +236,7 @@ void XxlExecutor::report_left_behind() {
     results_.add({.log_id = trigger.log_id,
                   .log_time_ms = trigger.log_time_ms,
                   .code = wire::xxl::kFailure,
-                  .message = "the executor was killed before this had ended"});
+                  .message = std::string{wire::xxl::kKilledBeforeEnd}});
   }
   taken_->forget_left_behind();
 }

@@ -142,6 +142,32 @@ class PushFailureTest(E2eTest):
             self.assertEqual([(row["state"], row["attempt"]) for row in rows],
                              [("succeeded", 2), ("lost", 1)], task)
 
+    def start_own_executor(self, port):
+        executor = Program(
+            [BIN / "tasktracker", "--tracker", "off", "--data", self.one.folder / "own",
+             "--xxl-admin", f"http://127.0.0.1:{self.xxl_port}/xxl-job-admin", "--xxl-appname", APP,
+             "--xxl-token", TOKEN, "--xxl-port", port],
+            self.one.folder / "logs" / f"own-{port}.log", self.one.env, "tasktracker")
+        self.one.workers.append(executor)
+        executor.ready()
+        return executor
+
+    def test_what_our_own_executor_ran_when_it_was_killed_runs_again(self):
+        port = free_port()
+        executor = self.start_own_executor(port)
+        tasks = [f"task-{number}" for number in range(50)]
+        self.one.submit_all([{**self.pushed(task, 0), "handler": "sleep", "payload": "5s"}
+                             for task in tasks])
+        folder = self.one.folder / "own/xxl-job/log"
+        wait_for("all of them to run", lambda: len(list(folder.glob("*/*.log"))) == len(tasks))
+        executor.kill()
+        self.start_own_executor(port)
+        for task in tasks:
+            self.one.wait_ended(task, ["succeeded"])
+        for task, rows in self.of_each_task().items():
+            self.assertEqual([(row["state"], row["attempt"]) for row in rows],
+                             [("succeeded", 2), ("lost", 1)], task)
+
     def test_no_fire_fails_when_one_of_two_executors_goes(self):
         both = [self.start_executor(), self.start_executor()]
         self.one.submit_all([self.pushed(f"task-{number}", 0, cron="* * * * * ?", route="ROUND")

@@ -51,6 +51,57 @@ TEST(Push, TheRunsOfAnExecutorThatIsRestartedRunAgain) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kLost, LogState::kSucceeded));
 }
 
+// What the next executor of ours tells of it.
+wire::xxl::RunResult killed_before_end(std::int64_t log_id) {
+  return {.log_id = log_id,
+          .code = wire::xxl::kFailure,
+          .message = std::string{wire::xxl::kKilledBeforeEnd}};
+}
+
+TEST(Push, ARunInWhichOurExecutorWasKilledIsLostAndRunsAgainAtOnce) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  one.run_time = minutes{10};
+  test.submit(pushed("orders"));
+  test.bundle.run_for(seconds{2});
+  one.run_time = seconds{1};
+  one.running.clear();
+  const std::int64_t log_id = one.calls[0].log_id;
+  EXPECT_TRUE(test.tell({killed_before_end(log_id)}).ok());
+  EXPECT_TRUE(test.tell({killed_before_end(log_id)}).ok()) << "told again";
+  ASSERT_TRUE(test.has_ended("orders", seconds{3}));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kLost, LogState::kSucceeded));
+  EXPECT_EQ(test.bundle.stat("executor_runs_lost_total"), 1);
+}
+
+TEST(Push, AShardInWhichOurExecutorWasKilledRunsAgain) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  test.executor(kTwo);
+  one.run_time = minutes{10};
+  test.submit(pushed("orders", Route::kShardingBroadcast));
+  test.bundle.run_for(seconds{2});
+  one.run_time = seconds{1};
+  one.running.clear();
+  EXPECT_TRUE(test.tell({killed_before_end(one.calls[0].log_id)}).ok());
+  ASSERT_TRUE(test.has_ended("orders", seconds{5}));
+  EXPECT_THAT(one.calls, SizeIs(2));
+  EXPECT_EQ(test.ended("orders").back(), LogState::kSucceeded);
+}
+
+TEST(Push, ARunThatWasToBeKilledIsKilledAlsoIfOurExecutorWasInstead) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  one.run_time = minutes{10};
+  test.submit(pushed("orders"));
+  test.bundle.run_for(seconds{2});
+  one.hangs = true;
+  test.bundle.act({.verb = wire::Verb::kKill, .group = "app", .task_id = "orders"});
+  EXPECT_TRUE(test.tell({killed_before_end(one.calls[0].log_id)}).ok());
+  ASSERT_TRUE(test.has_ended("orders"));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kKilled));
+}
+
 TEST(Push, ADoubtfulRunThatIsBusyGoesOn) {
   Pushed test;
   auto& one = test.executor(kOne);
