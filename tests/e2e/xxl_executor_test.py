@@ -3,11 +3,12 @@
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
 import harness
-from harness import BIN, E2eTest, Program, make_certificate, wait_for
+from harness import BIN, E2eTest, Program, make_certificate, skip, wait_for
 from xxl_admin import APP, TOKEN, Admin
 
 
@@ -218,21 +219,47 @@ class Scripts(ExecutorTest):
         sources = {
             "SHELL": 'echo "got $1 $2 $3"; echo "problem" >&2',
             "PYTHON": "import sys\nprint('got', *sys.argv[1:])\nprint('problem', file=sys.stderr)",
+            "NODEJS": "console.log('got', ...process.argv.slice(2)); console.error('problem')",
+            "PHP": ("<?php echo 'got ', implode(' ', array_slice($argv, 1)), \"\\n\";"
+                    "fwrite(STDERR, \"problem\\n\");"),
         }
-        if shutil.which("node"):
-            sources["NODEJS"] = ("console.log('got', ...process.argv.slice(2));"
-                                 "console.error('problem')")
-        if shutil.which("php"):
-            sources["PHP"] = ("<?php echo 'got ', implode(' ', array_slice($argv, 1)), \"\\n\";"
-                              "fwrite(STDERR, \"problem\\n\");")
         for job, (kind, source) in enumerate(sources.items(), 1):
             with self.subTest(kind):
+                program = {"NODEJS": "node", "PHP": "php"}.get(kind)
+                if program and not shutil.which(program):
+                    skip(f"{program} is not installed (packaging/packages)")
                 log_id, answer = self.admin.run(job=job, param="a b", **self.script(kind, source))
                 self.assertEqual(answer["code"], 200, answer)
                 self.assertEqual(self.ended(log_id)["handleCode"], 200)
                 text = self.admin.log(log_id)["logContent"]
                 self.assertIn("got a b 2 5\n", text)
                 self.assertIn("problem\n", text)
+
+    def test_what_is_not_in_debian_is_called_as_xxl_job_calls_it(self):
+        """Python 2 and PowerShell cannot be installed from Debian 12: stand-ins for them tell what
+        they are called with, and what the script is."""
+        folder = self.one.folder / "stand-ins"
+        folder.mkdir()
+        calls = {"PYTHON2": ("python2", [".py"]), "POWERSHELL": ("pwsh", ["-NoProfile", "-File", ".ps1"])}
+        for program, options in calls.values():
+            path = folder / program
+            path.write_text(f"#!/bin/sh\necho stand-in {program}\nfor each; do echo \"<$each>\"; done\n"
+                            f"cat \"${len(options)}\"\nexit 7\n")
+            path.chmod(0o755)
+        self.one.env["PATH"] = f"{folder}:{os.environ['PATH']}"
+        self.start()
+        for job, (kind, (program, options)) in enumerate(calls.items(), 1):
+            with self.subTest(kind):
+                source = f"the script in {kind}, whatever 'it' \"says\" 日\n"
+                result = self.run_job(job=job, param="a b", **self.script(kind, source))
+                self.assertEqual((result["handleCode"], result["handleMsg"]),
+                                 (500, "script exit value(7) is failed"))
+                text = self.admin.log(result["logId"])["logContent"]
+                self.assertIn(f"stand-in {program}\n", text)
+                *before, script = options
+                self.assertRegex(text, "".join(f"<{each}>\n" for each in before)
+                                 + rf"</[^\n]*{re.escape(script)}>\n<a b>\n<2>\n<5>\n")
+                self.assertIn(source, text)
 
     def test_an_exit_status_and_a_missing_interpreter_are_named(self):
         self.start()
