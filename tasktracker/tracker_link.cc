@@ -139,12 +139,13 @@ void TrackerLink::on_hand_out(Talk& talk, wire::HandOut&& hand_out) {
     }
   }
   const std::size_t count = hand_out.jobs.size();
-  const Status taken = talk.fetcher.on_hand_out(hand_out, now);
+  const Result<SteadyTime> taken = talk.fetcher.on_hand_out(hand_out, now);
   if (!taken.ok()) {
     log_.warn("hand-out refused", "tracker", endpoint_of(talk), "jobs", count, "reason",
               taken.error().message);
+    return;
   }
-  runs_.add(std::move(hand_out.jobs));
+  runs_.add(std::move(hand_out.jobs), taken.value());
 }
 
 // ---- several job trackers at a time ----

@@ -56,11 +56,20 @@ void Worker::route_news(SteadyTime now) {
   const bool tick = now >= tick_at_;
   runs_.collect(news_, tick);
   link_.on_output(news_.output);
+  std::vector<wire::AttemptId> late;
   for (Ended& ended : news_.ended) {
-    ended.was_refused ? link_.on_refused(ended.result.id, now)
-                      : link_.on_ended(std::move(ended), now);
+    if (ended.came_late) {
+      late.push_back(ended.result.id);
+    } else if (ended.was_refused) {
+      link_.on_refused(ended.result.id, now);
+    } else {
+      link_.on_ended(std::move(ended), now);
+    }
   }
   news_.ended.clear();
+  if (late.empty()) return;
+  log_.info("jobs given back, the lease ended before they began", "jobs", late.size());
+  link_.give_back(std::move(late));
 }
 
 // Others may have a thread free for what waits here for long; but nobody takes it while the

@@ -80,7 +80,7 @@ void Fetcher::on_refused(SteadyTime now) {
   ++refusals_;
 }
 
-Status Fetcher::on_hand_out(wire::HandOut& hand_out, SteadyTime now) {
+Result<SteadyTime> Fetcher::on_hand_out(wire::HandOut& hand_out, SteadyTime now) {
   if (hand_out.tracker_session != tracker_session_) {
     // Nor does it say anything of the credit that the other one has. If it is not late, then that
     // session took a registration whose answer did not come here.
@@ -104,10 +104,10 @@ Status Fetcher::on_hand_out(wire::HandOut& hand_out, SteadyTime now) {
   older_credit_ = std::max(0, older_credit_ - static_cast<int>(hand_out.jobs.size()));
   if (credit_ == 0) used_up_at_ = now;
   forget_old_pulls(now);
-  const bool in_time = std::any_of(pulls_.begin(), pulls_.end(), [&](const SentPull& sent) {
+  const auto answered = std::find_if(pulls_.begin(), pulls_.end(), [&](const SentPull& sent) {
     return sent.number == hand_out.pull;
   });
-  if (!in_time) {
+  if (answered == pulls_.end()) {
     on_others_hand_out(hand_out.jobs.size(), now);
     hand_out.jobs.clear();
     return Error{ErrorCode::kTimeout, "it answers a pull older than the lease"};
@@ -124,7 +124,7 @@ Status Fetcher::on_hand_out(wire::HandOut& hand_out, SteadyTime now) {
     }
     return !is_new;
   });
-  return {};
+  return answered->at + lease_;
 }
 
 // The next pull tells that they are not held.

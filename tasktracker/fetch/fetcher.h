@@ -55,7 +55,8 @@ struct FetcherCounts {
 //
 // The lease counts from the sending of the newest registration or pull that was answered, so it
 // always ends before the tracker's own. A hand-out that answers a pull sent longer ago than the
-// lease is not run: the tracker may have given its jobs to somebody else by now. Nor is one of
+// lease is not run, and what waits here until then does not begin: the tracker may have given its
+// jobs to somebody else by then. Nor is one of
 // another session of a job tracker than the one that it is registered with, which may know nothing
 // of its jobs; nor one that comes while a registration is not answered, which has told that they
 // are not held.
@@ -76,8 +77,9 @@ class Fetcher {
   void on_unknown_session();
   // The tracker refused to register this worker.
   void on_refused(SteadyTime now);
-  // Leaves in the message what shall be run. An error: nothing is, because it came too late.
-  Status on_hand_out(wire::HandOut& hand_out, SteadyTime now);
+  // Leaves in the message what shall be run, and answers until when it may begin. An error: nothing
+  // is, because it came too late.
+  Result<SteadyTime> on_hand_out(wire::HandOut& hand_out, SteadyTime now);
 
   void on_finished(const wire::AttemptId& id, Duration run_time);
   void on_confirmed(const wire::AttemptId& id);

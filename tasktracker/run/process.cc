@@ -22,6 +22,7 @@ namespace {
 constexpr std::size_t kErrorTailBytes = 600;
 constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr int kReadsPerTurnMax = 16;  // then the other descriptors have their turn
+constexpr int kCameLate = -1;         // in place of an errno
 
 class Descriptor {
  public:
@@ -129,7 +130,8 @@ bool ProcessRun::failed(const char* step) {
   return false;
 }
 
-// In the child: nothing but system calls, for another thread may have held any lock.
+// In the child: nothing but system calls, for another thread may have held any lock. Here it
+// begins: a worker that is stopped while it makes the child makes it when it goes on.
 void ProcessRun::become(char* const* arguments, char* const* environment, int input, int failure,
                         pid_t parent) const {
   ::setpgid(0, 0);
@@ -145,8 +147,9 @@ void ProcessRun::become(char* const* arguments, char* const* environment, int in
   ::dup2(out_.write.get(), STDOUT_FILENO);
   ::dup2(err_.write.get(), STDERR_FILENO);
   ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-  ::execvpe(arguments[0], arguments, environment);
-  const int error = errno;
+  const bool is_late = clock_.steady_now() >= control_.begin_before();
+  if (!is_late) ::execvpe(arguments[0], arguments, environment);
+  const int error = is_late ? kCameLate : errno;
   [[maybe_unused]] const ssize_t written = ::write(failure, &error, sizeof error);
   ::_exit(127);
 }
@@ -178,6 +181,7 @@ bool ProcessRun::start(const ProcessRequest& request) {
   if (got == static_cast<ssize_t>(sizeof error) || !process_.is_open()) {
     if (got == static_cast<ssize_t>(sizeof error)) errno = error;
     failed("run");
+    end_.came_late = error == kCameLate;
     end_group();
     return false;
   }

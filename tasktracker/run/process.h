@@ -33,6 +33,7 @@ struct ProcessLimits {
 };
 
 struct ProcessEnd {
+  bool came_late = false;         // nothing was started; see RunControl::begin_before()
   int not_started = 0;            // errno of what failed before the program ran; 0: it ran
   std::string step{};             // what that was
   int exit_status = 0;            // of the program, when it exited

@@ -2,7 +2,8 @@
 
 namespace carillon::tasktracker {
 
-void RunControl::begin(wire::AttemptId attempt, std::size_t output_max) {
+void RunControl::begin(wire::AttemptId attempt, std::size_t output_max, SteadyTime begin_before) {
+  begin_before_ = begin_before;
   output_.reset(attempt, output_max);
   stop_source_ = std::stop_source{};
   if (reason() == StopReason::kNone) return;

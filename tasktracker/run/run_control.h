@@ -30,12 +30,16 @@ class RunControl {
   RunControl(const RunControl&) = delete;
   RunControl& operator=(const RunControl&) = delete;
 
-  void begin(wire::AttemptId attempt, std::size_t output_max);
+  // `begin_before`: afterwards it must not begin any more.
+  void begin(wire::AttemptId attempt, std::size_t output_max,
+             SteadyTime begin_before = SteadyTime::max());
 
   // `detail` is for a person: who wants it. At once: without the grace that processes get. The
   // caller calls request_stop() on what it gets, without holding a lock, because that may call
   // functions of the user's.
   [[nodiscard]] std::stop_source stop(StopReason reason, const std::string& detail, bool at_once);
+
+  SteadyTime begin_before() const { return begin_before_; }
 
   StopReason reason() const { return reason_.load(std::memory_order_acquire); }
   bool at_once() const { return at_once_.load(std::memory_order_acquire); }
@@ -50,6 +54,7 @@ class RunControl {
 
  private:
   OutputBuffer output_;
+  SteadyTime begin_before_{};
   Wakeup wakeup_;
   std::atomic<StopReason> reason_{StopReason::kNone};
   std::atomic<bool> at_once_{false};

@@ -33,13 +33,15 @@ Status RunPool::start() {
   return {};
 }
 
-void RunPool::add(std::vector<wire::HandedJob>&& jobs) {
+void RunPool::add(std::vector<wire::HandedJob>&& jobs, SteadyTime begin_before) {
   if (jobs.empty()) return;
   const SteadyTime now = clock_.steady_now();
   std::size_t to_wake = 0;
   {
     const MutexLock lock(mutex_);
-    for (wire::HandedJob& job : jobs) queue_.push_back({.job = std::move(job), .since = now});
+    for (wire::HandedJob& job : jobs) {
+      queue_.push_back({.job = std::move(job), .since = now, .begin_before = begin_before});
+    }
     to_wake = std::min(idle_, queue_.size());
   }
   for (std::size_t i = 0; i < to_wake; ++i) work_came_.notify_one();
@@ -140,7 +142,7 @@ std::vector<wire::AttemptId> RunPool::waiting() const {
 void RunPool::work_on(Slot& slot) {
   std::optional<Ended> ended;
   while (true) {
-    wire::HandedJob job;
+    Queued next;
     bool tell = false;
     {
       MutexLock lock(mutex_);
@@ -164,14 +166,14 @@ void RunPool::work_on(Slot& slot) {
         if (tell) wake_();
         return;
       }
-      job = std::move(queue_.front().job);
+      next = std::move(queue_.front());
       queue_.pop_front();
       slot.running = true;
-      slot.id = job.id;
-      slot.control.begin(job.id, config_.output_max);
+      slot.id = next.job.id;
+      slot.control.begin(next.job.id, config_.output_max, next.begin_before);
     }
     if (tell) wake_();
-    ended = run_one(slot, std::move(job));
+    ended = run_one(slot, std::move(next.job));
   }
 }
 
@@ -189,6 +191,10 @@ Ended RunPool::run_one(Slot& slot, wire::HandedJob&& job) {
   ended.result.id = job.id;
   ended.result.started_at = clock_.wall_now();
   const SteadyTime begin = clock_.steady_now();
+  if (begin >= slot.control.begin_before()) {
+    ended.came_late = true;  // This process stood still, or was too busy for its loop.
+    return ended;
+  }
   const Result<RunRequest> request = runner_.read(std::move(job));
   RunEnd end;
   if (!request.ok()) {
@@ -203,6 +209,8 @@ Ended RunPool::run_one(Slot& slot, wire::HandedJob&& job) {
   }
   ended.run_time = std::chrono::duration_cast<Duration>(clock_.steady_now() - begin);
   ended.result.ended_at = std::max(clock_.wall_now(), ended.result.started_at);
+  // What it was told to stop for is worth saying.
+  ended.came_late = end.came_late && slot.control.reason() == StopReason::kNone;
   ended.result.outcome = end.outcome;
   ended.result.exit_code = end.exit_code;
   ended.result.message = std::move(end.message);

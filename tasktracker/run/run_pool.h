@@ -40,7 +40,7 @@ class RunPool final : public Runs {
 
   Status start();
 
-  void add(std::vector<wire::HandedJob>&& jobs) override;
+  void add(std::vector<wire::HandedJob>&& jobs, SteadyTime begin_before) override;
   void close() override;
   std::vector<wire::AttemptId> take_back(std::optional<SteadyTime> older_than) override;
   Stopped stop(wire::AttemptId id, StopReason reason, const std::string& detail) override;
@@ -53,6 +53,7 @@ class RunPool final : public Runs {
   struct Queued {
     wire::HandedJob job{};
     SteadyTime since{};
+    SteadyTime begin_before{};
   };
   // One thread.
   struct Slot {

@@ -25,6 +25,7 @@ struct RunEnd {
   std::optional<std::int32_t> exit_code{};
   std::string message{};
   Duration later{};
+  bool came_late = false;  // it has not begun, and must not any more
 };
 
 }  // namespace carillon::tasktracker

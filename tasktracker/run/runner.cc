@@ -48,6 +48,7 @@ std::string with_last_line(std::string message, const std::string& line) {
 }
 
 RunEnd to_end(const std::string& program, const ProcessEnd& end, Duration later_delay) {
+  if (end.came_late) return {.came_late = true};
   if (end.not_started != 0) return not_started(program, end);
   if (end.signal != 0) {
     const char* name = ::sigdescr_np(end.signal);

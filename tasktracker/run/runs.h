@@ -13,6 +13,7 @@ namespace carillon::tasktracker {
 // A run that ended, with what it wrote since the last time somebody asked.
 struct Ended {
   bool was_refused = false;  // of a kind that is not run here: nothing was started
+  bool came_late = false;    // somebody else may have the job by now: likewise
   wire::RunResult result{};
   Duration run_time{};
 };
@@ -31,8 +32,8 @@ class Runs {
  public:
   virtual ~Runs() = default;
 
-  // The jobs go to the end of the queue.
-  virtual void add(std::vector<wire::HandedJob>&& jobs) = 0;
+  // The jobs go to the end of the queue. From `begin_before` on none of them begins any more.
+  virtual void add(std::vector<wire::HandedJob>&& jobs, SteadyTime begin_before) = 0;
 
   // From now on no other job begins.
   virtual void close() = 0;

@@ -27,6 +27,7 @@ FENCED = 3  # exit status of a job tracker that another one took over from
 # A freeze as long as this may outlive a lease of 3 s that is renewed each second; none is in between.
 SHORT_FREEZE, LONG_FREEZE = (0.1, 1.0), (4.0, 8.0)
 AT_A_TIME = 2  # faults
+BEGINS = 2  # after that time its own note has been written, whatever became of its task tracker
 # What a run does before it notes its end. A no-op is a handler's, and notes nothing.
 KINDS = {"plain": "", "long": "sleep 2; ", "fails-once": "", "noop": None}
 
@@ -89,7 +90,8 @@ class Notes:
             return "failed"
         if self.killed.get(run.node, float("inf")) <= again.at:
             return "killed"
-        if any(to - since >= LONG_FREEZE[0] - 0.5 and since <= again.at and to >= run.at - 1
+        # What it was handed before and had not begun, it must not begin when it goes on.
+        if any(to - since >= LONG_FREEZE[0] - 0.5 and since <= again.at and since >= run.at - BEGINS
                for since, to in self.frozen[run.node]):
             return "frozen"
         if run.status is None and self.stopped.get(run.node, float("inf")) <= again.at:

@@ -21,18 +21,23 @@ TimedRuns::~TimedRuns() {
   for (const auto& [id, run] : running_) watch_.on_end(id, std::nullopt);
 }
 
-void TimedRuns::add(std::vector<wire::HandedJob>&& jobs) {
+void TimedRuns::add(std::vector<wire::HandedJob>&& jobs, SteadyTime begin_before) {
   for (wire::HandedJob& job : jobs) {
-    queue_.push_back({.job = std::move(job), .since = process_.steady_now()});
+    queue_.push_back(
+        {.job = std::move(job), .since = process_.steady_now(), .begin_before = begin_before});
   }
   begin_more();
 }
 
 void TimedRuns::begin_more() {
   while (!closed_ && !queue_.empty() && running_.size() < static_cast<std::size_t>(threads_)) {
-    const wire::HandedJob job = std::move(queue_.front().job);
+    const Queued next = std::move(queue_.front());
     queue_.pop_front();
-    begin(job);
+    if (process_.steady_now() < next.begin_before) {
+      begin(next.job);
+    } else {
+      news_.ended.push_back({.came_late = true, .result = {.id = next.job.id}});
+    }
   }
 }
 

@@ -41,7 +41,7 @@ class TimedRuns final : public tasktracker::Runs {
   // As by kill -9.
   ~TimedRuns() override;
 
-  void add(std::vector<wire::HandedJob>&& jobs) override;
+  void add(std::vector<wire::HandedJob>&& jobs, SteadyTime begin_before) override;
   void close() override { closed_ = true; }
   std::vector<wire::AttemptId> take_back(std::optional<SteadyTime> older_than) override;
   Stopped stop(wire::AttemptId id, tasktracker::StopReason reason,
@@ -62,6 +62,7 @@ class TimedRuns final : public tasktracker::Runs {
   struct Queued {
     wire::HandedJob job{};
     SteadyTime since{};
+    SteadyTime begin_before{};
   };
   struct Running {
     RunPlan plan{};

@@ -1,8 +1,12 @@
+#include <filesystem>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "shared/base/random.h"
+#include "shared/runtime/wakeup.h"
 #include "tests/integration/tasktracker/alive.h"
+#include "tests/support/temp_folder.h"
 #include "tests/unit/tasktracker/worker_bundle.h"
 
 namespace carillon::tasktracker {
@@ -12,6 +16,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 using wire::RunOutcome;
 
@@ -41,6 +46,40 @@ TEST(Command, GetsItsArgumentsAsTheyAre) {
   EXPECT_EQ(result.outcome, RunOutcome::kSucceeded);
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(b.output(), "a b|$HOME|*||");
+}
+
+// The worker is stopped while it makes a child, and goes on an hour later.
+class StoppedClock final : public Clock {
+ public:
+  WallTime wall_now() const override { return {}; }
+  SteadyTime steady_now() const override {
+    return SteadyTime{std::chrono::hours{::getpid() == worker_ ? 1 : 2}};
+  }
+
+ private:
+  const pid_t worker_ = ::getpid();
+};
+
+TEST(Command, DoesNotBeginWhenItsLeaseHasEndedWhileItWasMade) {
+  const StoppedClock clock;
+  const Environment environment;
+  const Handlers handlers;
+  const HttpSend http;
+  const testing::TempFolder folder;
+  Runner runner({.node = "host-1", .allow = {RunKind::kShell}}, handlers, environment, http, clock);
+  ASSERT_TRUE(runner.start().ok());
+  Wakeup ended;
+  RunPool pool({}, runner, clock, [&] { ended.signal(); });
+  ASSERT_TRUE(pool.start().ok());
+  const JobSpec spec = CommandBundle::shell("touch " + folder.file("begun"));
+  pool.add({{.id = {JobId{1}, 1}, .spec = wire::encode_spec(spec)}},
+           clock.steady_now() + seconds{3});
+  ended.wait();
+  PoolNews news;
+  pool.collect(news, false);
+  ASSERT_THAT(news.ended, SizeIs(1));
+  EXPECT_TRUE(news.ended[0].came_late);
+  EXPECT_FALSE(std::filesystem::exists(folder.file("begun")));
 }
 
 TEST(Command, KeepsStdoutAndStderrApart) {

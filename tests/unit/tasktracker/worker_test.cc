@@ -132,6 +132,48 @@ TEST(Worker, NamesTheHandlersItHasWhenOneIsMissing) {
   EXPECT_THAT(result.message, HasSubstr("it has: echo fail hold noop sleep"));
 }
 
+// Whatever comes stands still with the process until its lease has ended.
+class LateRuns final : public Runs {
+ public:
+  void add(std::vector<wire::HandedJob>&& jobs, SteadyTime) override {
+    for (const wire::HandedJob& job : jobs) {
+      late_.push_back({.came_late = true, .result = {.id = job.id}});
+    }
+  }
+  void close() override {}
+  std::vector<wire::AttemptId> take_back(std::optional<SteadyTime>) override { return {}; }
+  Stopped stop(wire::AttemptId, StopReason, const std::string&) override { return {}; }
+  void stop_all(StopReason, const std::string&, bool) override {}
+  std::optional<SteadyTime> stop_late_runs(SteadyTime) override { return std::nullopt; }
+  void collect(PoolNews& news, bool) override { news.ended.swap(late_); }
+  std::vector<wire::AttemptId> waiting() const override { return {}; }
+
+ private:
+  std::vector<Ended> late_;
+};
+
+TEST(Worker, GivesBackWhatMayNotBeginAnyMore) {
+  Bundle b;
+  LateRuns runs;
+  auto transport = std::make_unique<FakeTracker>(b.loop);
+  FakeTracker& tracker = *transport;
+  std::vector<TrackerAddress> list;
+  list.push_back({.endpoint = "tracker", .transport = std::move(transport)});
+  WorkerConfig config;
+  config.fetcher.session = SessionId{78};
+  config.fetcher.threads = 2;
+  Worker worker(config, runs, b.loop, b.clock, std::move(list), ReportOutbox(nullptr, 0), {});
+  b.loop.at_end_of_turn([&] {
+    worker.end_turn();
+    return false;
+  });
+  tracker.connect();
+  tracker.submit(1, Bundle::handler("noop"));
+  ASSERT_TRUE(b.until([&] { return !tracker.given_back.empty(); }));
+  EXPECT_EQ(tracker.given_back[0], (wire::AttemptId{JobId{1}, 1}));
+  EXPECT_EQ(tracker.result_of(1), nullptr);
+}
+
 TEST(Worker, GivesBackAJobOfAKindThatItDoesNotAcceptAfterAWhile) {
   Bundle b(Bundle::Options{.threads = 2, .allow = {RunKind::kHandler, RunKind::kHttp}});
   b.start();

@@ -66,7 +66,7 @@ struct FetcherBundle {
                            .pull = pull,
                            .tracker_session = tracker_session};
     for (const wire::AttemptId& each : ids) hand_out.jobs.push_back({.id = each});
-    const Status taken = fetcher.on_hand_out(hand_out, now());
+    const Result<SteadyTime> taken = fetcher.on_hand_out(hand_out, now());
     EXPECT_TRUE(taken.ok() || hand_out.jobs.empty());
     return hand_out.jobs;
   }
@@ -209,6 +209,22 @@ TEST(Fetcher, RefusesAHandOutThatAnswersAPullAsOldAsTheLease) {
   EXPECT_THAT(b.hand_out(1, 1, {id(1)}), IsEmpty());
   EXPECT_FALSE(b.fetcher.is_holding(id(1)));
   EXPECT_EQ(b.fetcher.counts().refused, 1U);
+}
+
+TEST(Fetcher, LetsAHandOutBeginUntilTheLeaseOfThePullThatItAnswersEnds) {
+  FetcherBundle b;
+  b.start();
+  const SteadyTime first_pull = b.now();
+  b.clock.advance(seconds{1});
+  b.answer(b.take_pull());
+  wire::HandOut hand_out{.session = SessionId{7},
+                         .number = 1,
+                         .pull = 1,
+                         .jobs = {{.id = id(1)}},
+                         .tracker_session = kTracker};
+  const auto begin_before = b.fetcher.on_hand_out(hand_out, b.now());
+  ASSERT_TRUE(begin_before.ok());
+  EXPECT_EQ(begin_before.value(), first_pull + seconds{3});
 }
 
 TEST(Fetcher, TellsAtOnceThatItDoesNotHoldWhatItRefused) {
