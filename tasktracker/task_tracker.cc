@@ -222,6 +222,7 @@ Result<tasktracker::ReportOutbox> Inside::open_outbox() {
   auto outbox = std::make_unique<outbox::Outbox>(
       outbox::OutboxConfig{.folder = data.empty() ? "" : data + "/outbox/reports",
                            .addresses = options_.trackers,
+                           .group = options_.group,
                            .entries_max = kKeptMax},
       clock_);
   const std::int64_t last_id = outbox->last_id();

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t kUnconfirmedMax = 16 * 1024;          // results
 constexpr Duration kSentAwayMax = std::chrono::seconds{3};  // then it is said
-constexpr std::size_t kReportsKnown = 64;                   // messages whose refusal is understood
+constexpr int kLateLeases = 10;            // then a dead session's jobs are lost for sure
+constexpr std::size_t kReportsKnown = 64;  // messages whose refusal is understood
 
 constexpr Duration kLookAgain = std::chrono::milliseconds{10};  // for whom results are
 
@@ -105,6 +106,10 @@ void TrackerLink::on_registered(Talk& talk, const wire::Registered& registered) 
   sent_away_at_.reset();
   said_owner_.clear();
   outbox_.look_again();
+  if (outbox_.is_in_use()) {
+    others_at_ = clock_.steady_now() +
+                 std::max<Duration>(config_.others_wait, kLateLeases * talk.fetcher.lease());
+  }
   log_.info("registered", "tracker", endpoint_of(talk), "held", talk.fetcher.held());
   on_ready_(endpoint_of(talk));
 }
@@ -395,6 +400,12 @@ void TrackerLink::keep(SteadyTime now) {
   }
   for (const outbox::EntryId& id : output_.take_settled()) outbox_.forget(id);
   for (const outbox::EntryId& id : reporter_.take_settled()) outbox_.forget(id);
+  if (!is_registered()) {
+    others_at_.reset();
+  } else if (others_at_ && now >= *others_at_) {
+    outbox_.look_again(true);
+    others_at_.reset();
+  }
   if (is_registered()) outbox_.want_left();
   outbox_.turn(now);
 }
@@ -488,6 +499,7 @@ std::optional<SteadyTime> TrackerLink::next_time() const {
     consider(trackers_.next_time());
   }
   if (!is_registered()) return next;
+  consider(others_at_);
   consider(output_.next_time());
   if (auto results = reporter_.next_time()) {
     // Some may have nobody to go to just now.

@@ -28,6 +28,9 @@ struct TrackerLinkConfig {
   ReporterConfig reporter{};
   OutputQueueConfig output{};
   Duration refused_wait = std::chrono::seconds{1};  // before a job of another kind goes back
+  // Registered for so long, and for ten leases: what workers of other node groups have left comes
+  // too late to count.
+  Duration others_wait = std::chrono::minutes{1};
 };
 
 // A worker's conversation with its job tracker: takes the frames apart, brings each message to
@@ -169,6 +172,8 @@ class TrackerLink final {
   std::uint64_t output_correlation_ = 0;
   const Talk* output_talk_ = nullptr;  // whom output went to last
   SteadyTime sent_at_{};               // when all were looked at last
+  // Registered: when what workers of other groups have left is reported, too.
+  std::optional<SteadyTime> others_at_{};
   std::deque<std::pair<std::uint64_t, std::int64_t>>
       reports_{};                             // the newest: correlation, message
   std::optional<SteadyTime> sent_away_at_{};  // first, since it was registered

@@ -68,6 +68,7 @@ struct Work {
   std::vector<Numbering> number{};   // are about to be sent
   std::vector<Refusal> set_aside{};  // can never be delivered
   bool adopt = false;                // looks for slots of processes that have died meanwhile
+  bool adopt_any_group = false;      // and then for those of other groups too
   bool load = false;
   Load what{};
 

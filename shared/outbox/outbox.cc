@@ -15,6 +15,8 @@ namespace carillon::outbox {
 namespace {
 
 constexpr std::string_view kEnding = ".db";
+// A slot keeps its group among its addresses, none of which looks like that.
+constexpr std::string_view kGroup = "group:";
 
 const Logger& logger() {
   static const Logger log{"outbox"};
@@ -58,6 +60,12 @@ bool share_address(const std::vector<std::string>& some, const std::vector<std::
   });
 }
 
+std::vector<std::string> destinations_of(const OutboxConfig& config) {
+  std::vector<std::string> destinations = config.addresses;
+  if (!config.group.empty()) destinations.push_back(std::string{kGroup} + config.group);
+  return destinations;
+}
+
 std::vector<int> slots_in(const std::string& folder) {
   std::vector<int> numbers;
   std::error_code failed;
@@ -78,16 +86,16 @@ std::vector<int> slots_in(const std::string& folder) {
 }  // namespace
 
 Outbox::Outbox(OutboxConfig config, const Clock& clock)
-    : config_(std::move(config)), clock_(clock) {
-  adopt();
+    : config_(std::move(config)), destinations_(destinations_of(config_)), clock_(clock) {
+  adopt(false);
   if (!slots_.empty()) own_ = slots_.front().get();
 }
 
-void Outbox::adopt() {
-  for (const int number : slots_in(config_.folder)) adopt(number);
+void Outbox::adopt(bool any_group) {
+  for (const int number : slots_in(config_.folder)) adopt(number, any_group);
 }
 
-void Outbox::adopt(int number) {
+void Outbox::adopt(int number, bool any_group) {
   const auto place = std::find_if(slots_.begin(), slots_.end(),
                                   [number](const auto& slot) { return slot->number() >= number; });
   if (place != slots_.end() && (*place)->number() == number) return;
@@ -101,6 +109,7 @@ void Outbox::adopt(int number) {
   }
   if (slot.value()->entries() == 0) return;
   if (!is_for_us(*slot.value())) return tell_of_others(*slot.value());
+  if (!any_group && is_of_another_group(*slot.value())) return;
   logger().debug("slot of an outbox adopted", "folder", config_.folder, "slot", number, "entries",
                  slot.value()->entries());
   slots_.insert(place, std::move(slot).value());
@@ -110,10 +119,19 @@ bool Outbox::is_for_us(const Slot& slot) const {
   return share_address(slot.addresses(), config_.addresses);
 }
 
+// One that names no group was written by a version that did not know of them.
+bool Outbox::is_of_another_group(const Slot& slot) const {
+  const auto group =
+      std::find_if(slot.addresses().begin(), slot.addresses().end(),
+                   [](const std::string& destination) { return destination.starts_with(kGroup); });
+  return group != slot.addresses().end() && group->substr(kGroup.size()) != config_.group;
+}
+
 void Outbox::tell_of_others(const Slot& slot) {
   if (!config_.logs_others || !told_of_.insert(slot.number()).second) return;
   std::string addresses;
   for (const std::string& address : slot.addresses()) {
+    if (address.starts_with(kGroup)) continue;
     addresses += (addresses.empty() ? "" : ",") + address;
   }
   logger().warn(
@@ -173,7 +191,7 @@ std::int64_t Outbox::last_id() const {
 
 WorkDone Outbox::run(Work work) {
   WorkDone done;
-  if (work.adopt) adopt();
+  if (work.adopt) adopt(work.adopt_any_group);
   std::size_t add = room_for(work.add, done.room);
   const Status changed = change(work, add);
   if (!changed.ok()) {
@@ -240,7 +258,7 @@ Status Outbox::change(Work& work, std::size_t add) {
   }
   if (add > 0) {
     Slot* const slot = CARILLON_TRY(own());
-    changes[slot].addresses = &config_.addresses;
+    changes[slot].addresses = &destinations_;
     for (std::size_t i = 0; i < add; ++i) changes[slot].add.push_back(&work.add[i]);
   }
   Status first;

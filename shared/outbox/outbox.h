@@ -17,6 +17,8 @@
 // A process that starts adopts every slot that nobody holds, whoever wrote it and under whatever
 // name, if what lies in it is for one of the same addresses: so nothing is left behind by a crash.
 // What lies there for others stays, and is said in the log. `localhost` is 127.0.0.1, in any case.
+// Where processes belong to groups, what lies there is left to one of its own group, until somebody
+// asks for those of any group.
 // It writes into the first of those, or into a slot of its own, made when it is needed. Slots that
 // were delivered are let go.
 //
@@ -33,6 +35,8 @@ struct OutboxConfig {
   // Where what is written here is to go; at least one. Processes that share an address share what
   // they have to deliver.
   std::vector<std::string> addresses{};
+  // Of which this process is; empty: there are none.
+  std::string group{};
   // More: a longer absence of the other side is survived; the disk fills further.
   std::int64_t entries_max = 100'000;
   std::int64_t bytes_max = std::int64_t{256} << 20;
@@ -77,11 +81,12 @@ class Outbox {
   std::int64_t last_id() const;
 
  private:
-  void adopt();
-  void adopt(int number);
+  void adopt(bool any_group);
+  void adopt(int number, bool any_group);
   Result<Slot*> own();
   Status make_folder() const;
   bool is_for_us(const Slot& slot) const;
+  bool is_of_another_group(const Slot& slot) const;
   void tell_of_others(const Slot& slot);
   Slot* find(const EntryId& id);
   std::size_t room_for(const std::vector<Entry>& entries, Status& status) const;
@@ -90,6 +95,7 @@ class Outbox {
   void let_go_of_empty();
 
   const OutboxConfig config_;
+  const std::vector<std::string> destinations_;  // the addresses and the group, as slots keep them
   const Clock& clock_;
   std::vector<std::unique_ptr<Slot>> slots_;  // by number
   Slot* own_ = nullptr;

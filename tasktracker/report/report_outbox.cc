@@ -52,8 +52,9 @@ void ReportOutbox::want_left() {
   next_.what = kPage;
 }
 
-void ReportOutbox::look_again() {
+void ReportOutbox::look_again(bool any_group) {
   next_.adopt = true;
+  next_.adopt_any_group = next_.adopt_any_group || any_group;
   more_left_ = true;
 }
 
@@ -95,7 +96,7 @@ void ReportOutbox::on_done(outbox::WorkDone&& done, SteadyTime now) {
   }
   if (!done.work.load) return;
   is_loading_ = false;
-  more_left_ = !done.loaded.empty();
+  more_left_ = !done.loaded.empty() || next_.adopt;
   for (outbox::Entry& entry : done.loaded) read(std::move(entry));
   left_open_ += page_.size();
   if (page_.empty()) want_left();

@@ -23,6 +23,10 @@ namespace carillon::tasktracker {
 // tracker is away loses nothing that was on disk by then. An entry is one result or one chunk of
 // output, with the session that ran it.
 //
+// What was left is for whoever looks after the node group of its session, whom only a worker of
+// that group speaks with. So others leave it to one; what nobody has come for when it is too late
+// for a result to count, anybody reports.
+//
 // What was left is read page by page, as fast as it is confirmed.
 //
 // Thread: the loop.
@@ -49,8 +53,8 @@ class ReportOutbox {
   std::vector<Left> take_left();
   // The next page, once all of the last one was forgotten.
   void want_left();
-  // Others may have died meanwhile, and left something.
-  void look_again();
+  // Others of its node group may have died meanwhile, and left something; or of any.
+  void look_again(bool any_group = false);
 
   // Takes what was done and starts what is next. At the end of a turn.
   void turn(SteadyTime now);

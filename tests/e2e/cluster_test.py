@@ -14,6 +14,7 @@ import accounts
 import faults
 import harness
 from harness import E2eTest, slowness, wait_for
+from outbox_test import entries
 
 BOUND = 5.0  # seconds from the death of a job tracker to its jobs starting elsewhere
 KEEP_STAMPS = 'echo "$CARILLON_TASK_ID $(date +%s.%N)" >> "$STAMPS"'
@@ -510,6 +511,41 @@ class Rolling(ClusterTest):
             self.start(0)
 
         self.check([kill], BOUND)
+
+
+class Leftovers(ClusterTest):
+    LEASE = ["--lease", "60s"]  # that of the dead has not ended when its result comes
+
+    def test_a_result_on_disk_is_left_to_a_worker_of_its_own_group(self):
+        data = self.folder / "shared-data"
+
+        def worker(group):
+            return self.one.start_worker("--tracker", self.all, "--group", group, threads=2,
+                                         data=data, env={"STAMPS": str(self.stamps)})
+
+        self.start(0, more=self.LEASE)
+        workers = [worker(group) for group in GROUPS]
+        self.start(1, more=self.LEASE)
+        self.wait_divided([2, 2])
+        self.submit(GROUPS[0], "work", f"{KEEP_STAMPS}; sleep 2")
+        wait_for("the run", self.read_stamps)
+        for tracker in self.trackers[:2]:
+            tracker.kill()
+        wait_for("its result on disk", lambda: entries(data / "outbox/reports") == 1)
+        for one in workers:
+            one.kill()
+        for which in range(2):
+            self.start(which, more=self.LEASE)
+        owned = self.wait_divided([2, 2])
+        stranger = next(groups for groups in owned.values() if GROUPS[0] not in groups)[0]
+        worker(stranger)
+        time.sleep(1)  # It has looked at what lies there, twice.
+        self.assertEqual(entries(data / "outbox/reports"), 1)
+        worker(GROUPS[0])
+        self.check_each_ran_once(["work"])
+        rows = self.client("-o", "jsonl", "history", "--group", GROUPS[0]).lines()
+        self.assertEqual([(row["attempt"], row["state"]) for row in rows], [(1, "succeeded")])
+        wait_for("an empty outbox", lambda: entries(data / "outbox/reports") == 0)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@
 
 #include "shared/outbox/outbox_thread.h"
 #include "shared/sql/sqlite/sqlite_connection.h"
+#include "tests/support/manual_clock.h"
+#include "tests/support/outbox_lane.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/tasktracker/worker_bundle.h"
 
@@ -54,6 +56,103 @@ std::int64_t entries_in(const testing::TempFolder& folder) {
   const Status counted = db.value()->query("SELECT COUNT(*) FROM lts_outbox_entry", {},
                                            [&](const sql::Row& row) { count = row.integer(0); });
   return counted.ok() ? count : 0;
+}
+
+// Nothing runs here.
+class NoRuns final : public Runs {
+ public:
+  void add(std::vector<wire::HandedJob>&&, SteadyTime) override {}
+  void close() override {}
+  std::vector<wire::AttemptId> take_back(std::optional<SteadyTime>) override { return {}; }
+  Stopped stop(wire::AttemptId, StopReason, const std::string&) override { return {}; }
+  void stop_all(StopReason, const std::string&, bool) override {}
+  std::optional<SteadyTime> stop_late_runs(SteadyTime) override { return std::nullopt; }
+  void collect(PoolNews&, bool) override {}
+  std::vector<wire::AttemptId> waiting() const override { return {}; }
+};
+
+// What a worker of group "ops" says that finds a result of one of group "web".
+struct OtherGroupBundle {
+  OtherGroupBundle() {
+    outbox::Outbox before(config("web"), clock);
+    OutboxLane its_lane(before);
+    ReportOutbox reports(&its_lane, 0);
+    reports.keep(SessionId{70}, wire::RunResult{.id = {JobId{1}, 1}});
+    for (int i = 0; i < 3; ++i) reports.turn(clock.steady_now());
+    EXPECT_EQ(before.entries(), 1);
+  }
+  outbox::OutboxConfig config(const std::string& group) const {
+    return {.folder = folder.file("outbox"), .addresses = {kAddress}, .group = group};
+  }
+  void start() {
+    on_disk = std::make_unique<outbox::Outbox>(config("ops"), clock);
+    lane = std::make_unique<OutboxLane>(*on_disk);
+    auto transport = std::make_unique<FakeTracker>(loop);
+    tracker = transport.get();
+    std::vector<TrackerAddress> list;
+    list.push_back({.endpoint = kAddress, .transport = std::move(transport)});
+    link = std::make_unique<TrackerLink>(
+        TrackerLinkConfig{.fetcher = {.session = SessionId{77}, .group = "ops"}}, std::move(list),
+        runs, clock, ReportOutbox(lane.get(), on_disk->last_id()), [](const std::string&) {});
+    tracker->connect();
+  }
+  void let_pass(Duration time) {
+    for (Duration passed{}; passed < time; passed += milliseconds{500}) {
+      clock.advance(milliseconds{500});
+      for (int i = 0; i < 4; ++i) {
+        link->flush(clock.steady_now());
+        loop.run_once(Duration{});
+      }
+    }
+  }
+
+  testing::TempFolder folder;
+  ManualClock clock;
+  EventLoop loop{clock};
+  NoRuns runs;
+  FakeTracker* tracker = nullptr;
+  std::unique_ptr<outbox::Outbox> on_disk;
+  std::unique_ptr<OutboxLane> lane;
+  std::unique_ptr<TrackerLink> link;
+};
+
+TEST(Unconfirmed, WhatAWorkerOfAnotherGroupHasLeftIsForOneOfThatGroup) {
+  OtherGroupBundle b;
+  b.start();
+  b.let_pass(seconds{50});
+  EXPECT_EQ(b.tracker->result_of(1), nullptr);
+  const outbox::Outbox of_that_group(b.config("web"), b.clock);
+  EXPECT_EQ(of_that_group.entries(), 1) << "nobody holds it";
+}
+
+TEST(Unconfirmed, WhatNobodyOfItsGroupHasComeForIsReportedWhenItIsTooLateToCount) {
+  OtherGroupBundle b;
+  b.start();
+  b.let_pass(seconds{70});
+  EXPECT_NE(b.tracker->result_of(1), nullptr);
+  EXPECT_EQ(b.tracker->origin_of(1), SessionId{70});
+  EXPECT_EQ(b.on_disk->entries(), 0);
+}
+
+TEST(Unconfirmed, WhatNobodyOfItsGroupHasComeForWaitsForTenLeases) {
+  OtherGroupBundle b;
+  b.start();
+  b.tracker->lease = seconds{30};
+  b.let_pass(seconds{290});
+  EXPECT_EQ(b.tracker->result_of(1), nullptr);
+  b.let_pass(seconds{20});
+  EXPECT_NE(b.tracker->result_of(1), nullptr);
+}
+
+TEST(Unconfirmed, TheTimeWithoutAJobTrackerDoesNotCount) {
+  OtherGroupBundle b;
+  b.start();
+  b.let_pass(seconds{40});
+  b.tracker->disconnect();
+  b.let_pass(seconds{40});
+  b.tracker->connect();
+  b.let_pass(seconds{40});
+  EXPECT_EQ(b.tracker->result_of(1), nullptr);
 }
 
 TEST(Unconfirmed, NothingIsWrittenWhileTheTrackerConfirms) {

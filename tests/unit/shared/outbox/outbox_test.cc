@@ -66,6 +66,39 @@ TEST(Outbox, GivesEntriesInTheOrderInWhichTheyWereAdded) {
   EXPECT_THAT(b.bodies(*outbox), ElementsAre("one", "two", "three"));
 }
 
+TEST(Outbox, LeavesWhatIsOfAnotherGroupUntilThoseOfAnyAreAskedFor) {
+  OutboxBundle b;
+  OutboxConfig ops = b.config();
+  ops.group = "ops";
+  OutboxConfig web = b.config();
+  web.group = "web";
+  {
+    Outbox first(ops, b.clock);
+    (void)b.add(first, {"of ops"});
+  }
+  Outbox other(web, b.clock);
+  (void)other.run({.adopt = true});
+  EXPECT_EQ(other.entries(), 0);
+  {
+    Outbox same(ops, b.clock);
+    EXPECT_THAT(b.bodies(same), ElementsAre("of ops"));
+  }
+  (void)other.run({.adopt = true, .adopt_any_group = true});
+  EXPECT_THAT(b.bodies(other), ElementsAre("of ops"));
+}
+
+TEST(Outbox, AdoptsWhatNamesNoGroupWhicheverItIsOf) {
+  OutboxBundle b;
+  {
+    auto before = b.open();
+    (void)b.add(*before, {"of an earlier version"});
+  }
+  OutboxConfig ops = b.config();
+  ops.group = "ops";
+  Outbox next(ops, b.clock);
+  EXPECT_THAT(b.bodies(next), ElementsAre("of an earlier version"));
+}
+
 TEST(Outbox, MakesNoFileBeforeSomethingIsAdded) {
   OutboxBundle b;
   auto outbox = b.open();
