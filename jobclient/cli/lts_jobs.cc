@@ -22,7 +22,19 @@ using Key = std::pair<std::string, std::string>;
 
 constexpr const char* kFirstFire = "__LTS_Repeat_Job_First_Fire_Time";
 
-WallTime time_of(std::int64_t ms) { return WallTime{milliseconds{ms}}; }
+constexpr std::int64_t kTimeMsMax = 253'402'300'799'999;                             // year 9999
+constexpr std::int64_t kIntervalMsMax = std::int64_t{100} * 365 * 24 * 3600 * 1000;  // 100 years
+
+// Nothing where it is no time that can be meant.
+std::optional<WallTime> time_of(std::int64_t ms) {
+  if (ms < 0 || ms > kTimeMsMax) return std::nullopt;
+  return WallTime{milliseconds{ms}};
+}
+
+Error no_time(const char* what, std::int64_t ms) {
+  return {ErrorCode::kInvalidArgument, std::string{"has a "} + what + " of " + std::to_string(ms) +
+                                           " ms, which is no time between 1970 and 9999"};
+}
 
 bool is_definition(LtsQueue queue) {
   return queue == LtsQueue::kCron || queue == LtsQueue::kRepeat || queue == LtsQueue::kSuspended;
@@ -214,7 +226,6 @@ class Maker {
   }
 
   Result<Schedule> repeat() {
-    const Duration interval = milliseconds{row_.repeat_interval};
     std::optional<std::int64_t> left;
     if (row_.repeat_count > 0) {
       // What executes will be counted there when it ends.
@@ -229,14 +240,22 @@ class Maker {
              std::to_string(row_.repeat_count) + " runs made in LTS: the others are left");
       }
     }
-    if (interval <= Duration::zero()) {
+    if (row_.repeat_interval <= 0) {
       return Error{ErrorCode::kInvalidArgument, "has no repeat_interval"};
     }
+    if (row_.repeat_interval > kIntervalMsMax) {
+      return Error{ErrorCode::kInvalidArgument, "has a repeat_interval of " +
+                                                    std::to_string(row_.repeat_interval) +
+                                                    " ms, which is more than 100 years"};
+    }
+    const Duration interval = milliseconds{row_.repeat_interval};
+    const std::int64_t first_ms =
+        number_in(internal_, kFirstFire).value_or(row_.trigger_time.value_or(0));
+    if (!time_of(first_ms)) return no_time("first fire", first_ms);
     entry_.schedule =
         "every " + format_duration(interval) +
         (left ? ", " + std::to_string(*left) + (*left == 1 ? " time" : " times") : "");
-    WallTime first =
-        time_of(number_in(internal_, kFirstFire).value_or(row_.trigger_time.value_or(0)));
+    WallTime first = *time_of(first_ms);
     // On the grid of its first fire, as in LTS.
     if (first <= options_.now) first += ((options_.now - first) / interval + 1) * interval;
     note_waiting();
@@ -248,10 +267,11 @@ class Maker {
   }
 
   Result<Schedule> once() {
-    const WallTime at = time_of(*row_.trigger_time);
-    entry_.schedule = "at " + format_time(at);
+    const std::optional<WallTime> at = time_of(*row_.trigger_time);
+    if (!at) return no_time("trigger_time", *row_.trigger_time);
+    entry_.schedule = "at " + format_time(*at);
     if (is_periodic(row_)) note("its definition is gone in LTS: this one run of it is taken over");
-    return Schedule{.kind = ScheduleKind::kAt, .at = at};
+    return Schedule{.kind = ScheduleKind::kAt, .at = *at};
   }
 
   // When LTS will make the next run; null where it has none waiting.
@@ -259,8 +279,8 @@ class Maker {
     for (const LtsRow* row : others_.find(others_.waiting, row_)) {
       // The time of a retry is no fire.
       if (!row->trigger_time || row->retry_times > 0) continue;
-      const WallTime time = time_of(*row->trigger_time);
-      if (!next_ || time < *next_) next_ = time;
+      const std::optional<WallTime> time = time_of(*row->trigger_time);
+      if (time && (!next_ || *time < *next_)) next_ = *time;
     }
     return next_ ? &*next_ : nullptr;
   }

@@ -28,6 +28,7 @@ std::string to_base64(std::string_view bytes) {
 }
 
 std::optional<std::string> from_base64(std::string_view text) {
+  if (text.ends_with('=') && text.size() % 4 != 0) return std::nullopt;
   for (int padding = 0; padding < 2 && text.ends_with('='); ++padding) text.remove_suffix(1);
   if (text.size() % 4 == 1) return std::nullopt;
   std::string bytes;

@@ -319,6 +319,11 @@ Status read_payload(Draft& draft, const std::string& field, const Json& value) {
   draft.spec.payload = CARILLON_TRY(text(field, value));
   if (field == "payload") return {};
   auto bytes = from_base64(draft.spec.payload);
+  if (!bytes && draft.spec.payload.ends_with('=') && draft.spec.payload.size() % 4 != 0) {
+    return wrong(field +
+                 " has wrong padding ('=' fills it up to a multiple of four characters, or is left "
+                 "out)");
+  }
   if (!bytes) return wrong(field + " is not base64");
   draft.spec.payload = std::move(*bytes);
   return {};

@@ -11,6 +11,7 @@ namespace carillon::tasktracker {
 namespace {
 
 constexpr Duration kLaterMin = std::chrono::milliseconds{100};
+constexpr Duration kLaterMax = std::chrono::hours{100 * 365 * 24};  // a message holds little more
 
 class Context final : public JobContext {
  public:
@@ -54,7 +55,7 @@ RunEnd to_end(RunReport&& report) {
     case RunVerdict::kLater:
       return {.outcome = wire::RunOutcome::kLater,
               .message = std::move(report.message),
-              .later = std::max(report.delay, kLaterMin)};
+              .later = std::clamp(report.delay, kLaterMin, kLaterMax)};
     case RunVerdict::kException:
       break;
   }

@@ -69,7 +69,7 @@ enum class RunVerdict : int {
 struct RunReport {
   RunVerdict verdict = RunVerdict::kSucceeded;
   std::string message{};
-  Duration delay{};  // kLater: at least 100 ms are waited
+  Duration delay{};  // kLater: 100 ms to 100 years are waited
 
   static RunReport succeeded(std::string message = {}) {
     return {RunVerdict::kSucceeded, std::move(message), {}};

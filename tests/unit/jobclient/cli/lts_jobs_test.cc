@@ -147,6 +147,24 @@ TEST(LtsJobs, ARepeatThatBeginsLaterBeginsThen) {
   EXPECT_EQ(only_entry({row}).job.value().schedule.first, lts_time("2026-11-23T00:00:00Z"));
 }
 
+TEST(LtsJobs, RefusesTimesAndIntervalsThatCannotBeMeant) {
+  LtsRow repeat = lts_repeat(0);
+  repeat.repeat_interval = 18'446'744'073'710'552;
+  EXPECT_EQ(only_entry({repeat}).job.error().message,
+            "has a repeat_interval of 18446744073710552 ms, which is more than 100 years");
+  repeat.repeat_interval = INT64_MIN;
+  EXPECT_EQ(only_entry({repeat}).job.error().message, "has no repeat_interval");
+  repeat.repeat_interval = 60'000;
+  repeat.trigger_time = INT64_MIN;
+  EXPECT_EQ(only_entry({repeat}).job.error().message,
+            "has a first fire of -9223372036854775808 ms, which is no time between 1970 and 9999");
+  LtsRow once = lts_waiting(lts_cron("0 0/1 * * * ?"), "2026-11-21T20:01:00Z");
+  once.trigger_time = INT64_MIN;
+  EXPECT_EQ(
+      only_entry({once}).job.error().message,
+      "has a trigger_time of -9223372036854775808 ms, which is no time between 1970 and 9999");
+}
+
 TEST(LtsJobs, ARepeatHasTheRunsLeftThatLtsHasNotMade) {
   LtsRow row = lts_repeat(5);
   row.repeated_count = 2;

@@ -129,6 +129,10 @@ TEST(SpecFromJson, TakesChildren) {
 TEST(SpecFromJson, TakesBytesAsBase64) {
   EXPECT_EQ(read(R"({"shell":"x","payload_base64":"AP8="})").payload, std::string("\0\xff", 2));
   EXPECT_EQ(refusal(R"({"shell":"x","payload_base64":"A*"})"), "payload_base64 is not base64");
+  EXPECT_EQ(
+      refusal(R"({"shell":"x","payload_base64":"eA="})"),
+      "payload_base64 has wrong padding ('=' fills it up to a multiple of four characters, or "
+      "is left out)");
 }
 
 TEST(SpecFromJson, NamesAnUnknownFieldAndTheOneThatWasMeant) {
@@ -359,6 +363,9 @@ TEST(Base64, GivesBackBytesOfEveryLength) {
     bytes += static_cast<char>(i);
   }
   EXPECT_EQ(from_base64("Zm9vYg"), "foob");
+  EXPECT_EQ(from_base64("Zm9vYg="), std::nullopt);
+  EXPECT_EQ(from_base64("Zm9v="), std::nullopt);
+  EXPECT_EQ(from_base64("Zm9v===="), std::nullopt);
   EXPECT_EQ(from_base64("Z"), std::nullopt);
   EXPECT_EQ(from_base64("Zm 9"), std::nullopt);
 }

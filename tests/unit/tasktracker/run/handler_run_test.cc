@@ -72,6 +72,12 @@ TEST(HandlerRun, PutsALaterOffForAMomentAtLeast) {
             milliseconds{100});
 }
 
+TEST(HandlerRun, PutsALaterOffForAHundredYearsAtMost) {
+  HandlerRunBundle b;
+  EXPECT_EQ(b.run([](JobContext&) { return RunReport::later(Duration::max()); }).later,
+            std::chrono::hours{100 * 365 * 24});
+}
+
 TEST(HandlerRun, KeepsLinesOfTheLogWithTheJob) {
   HandlerRunBundle b;
   (void)b.run([](JobContext& context) {
