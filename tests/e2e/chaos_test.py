@@ -5,12 +5,33 @@ they strike is left to the machine. For minutes, with a report: long/chaos.py.
 """
 
 import os
+import pathlib
 import random
 import sys
+import tempfile
+import unittest
 
 import harness
-from chaos_run import Chaos
+from chaos_run import Chaos, Notes
 from harness import E2eTest, Mariadb, skip
+
+
+class Account(unittest.TestCase):
+    def repeats(self, first_began):
+        folder = tempfile.TemporaryDirectory(prefix="carillon-e2e-")
+        self.addCleanup(folder.cleanup)
+        path = pathlib.Path(folder.name) / "notes"
+        lines = ["time 1", "frozen worker-1", "time 5", "start t 7 2 worker-2", "end t 7 2 worker-2 0",
+                 "thawed worker-1", "time 6"]
+        lines.insert(first_began, "start t 7 1 worker-1")
+        path.write_text("\n".join(lines))
+        return dict(Notes(path).repeats())
+
+    def test_a_freeze_excuses_what_had_begun_before_it(self):
+        self.assertEqual(self.repeats(first_began=1), {"frozen": 1})
+
+    def test_a_freeze_excuses_nothing_that_begins_after_it(self):
+        self.assertEqual(self.repeats(first_began=6), {"NOTHING": 1})
 
 
 class Short(E2eTest):
