@@ -43,7 +43,8 @@ class RunBook {
   // Unbroken since the run began: who comes back after a lapse runs on, but not by right.
   bool has_lease(const Run& run) const;
 
-  // A tracker, by its own session, has begun; it has heard of a worker.
+  // A tracker, by its own session, has begun; it has heard of a worker. What was kept for it is
+  // heard when it is passed to it.
   void tracker_began(SessionId tracker) { began_[tracker] = timeline_.now(); }
   void heard(SessionId tracker, SessionId worker);
   // Nothing is heard of a worker by a Register that comes again.

@@ -20,6 +20,19 @@ constexpr Duration kQuick = seconds{3};
 
 }  // namespace
 
+// Frames that were kept are taken by the session that they are passed to.
+class TrackerProcess::Passing final : public net::ServerReceiver {
+ public:
+  explicit Passing(TrackerProcess& process) : process_(process) {}
+  void on_frame(const net::Peer& peer, std::string_view frame) override {
+    if (process_.network_.on_server_takes) process_.network_.on_server_takes(process_, frame);
+    process_.life_->tracker->on_frame(peer, frame);
+  }
+
+ private:
+  TrackerProcess& process_;
+};
+
 void TrackerProcess::join() {
   begin_life();
   was_fenced_ = false;
@@ -106,7 +119,10 @@ void TrackerProcess::work_as(SessionId session, const SessionStart& start, Stead
 void TrackerProcess::on_ready() {
   if (!options_.is_one_of_several) return;
   membership_->begin(session(), life_->tracker->owned(), timeline_.now());
-  if (std::exchange(is_known_ready_, true)) room_->pass_to(*life_->tracker);
+  if (!std::exchange(is_known_ready_, true)) return;
+  Passing passing(*this);
+  room_->pass_to(passing);
+  transport_->set_receiver(life_->tracker.get());
 }
 
 // ---- it beats, and looks at the others ----

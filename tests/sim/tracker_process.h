@@ -107,6 +107,7 @@ class TrackerProcess final : public Process {
 
  private:
   class Lane;
+  class Passing;
   class Questions;
   // Of one session.
   struct Life {
