@@ -55,7 +55,7 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       on_fatal_(std::move(on_fatal)),
       clock_(clock, log_),
       batcher_(config_.batcher, lane, clock, log_),
-      feedback_(config_.feedback, catalog_, ownership_, batcher_, *this, clock_, log_),
+      feedback_(config_.feedback, catalog_, ownership_, batcher_, questions, *this, clock_, log_),
       alarms_(config_.alarms, catalog_, ownership_, batcher_, ids_, clock_, log_),
       recurrence_(config_.recurrence, catalog_, ownership_, executing_, batcher_, *this, feedback_,
                   *this, ids_, clock_, executor, log_),

@@ -10,21 +10,51 @@
 namespace carillon::jobtracker {
 
 FeedbackDesk::FeedbackDesk(FeedbackConfig config, Catalog& catalog, const Ownership& ownership,
-                           Batcher& batcher, ClientLink& clients, SchedulingClock& clock,
-                           const Logger& log)
+                           Batcher& batcher, Questions& questions, ClientLink& clients,
+                           SchedulingClock& clock, const Logger& log)
     : config_(config),
       catalog_(catalog),
       ownership_(ownership),
       batcher_(batcher),
+      questions_(questions),
       clients_(clients),
       clock_(clock),
       log_(log) {}
 
-void FeedbackDesk::start(const StartAnswer& found) {
-  for (const auto& [client_group, rows] : found.feedback) {
-    if (!ownership_.has_client_group(client_group)) continue;
-    queues_[client_group].count = rows;
+void FeedbackDesk::start(const StartAnswer& found) { counted({.rows = found.feedback}); }
+
+std::int64_t FeedbackDesk::waiting() const {
+  std::int64_t rows = 0;
+  for (const auto& [client_group, queue] : queues_) {
+    if (ownership_.has_client_group(client_group)) rows += queue.count;
+  }
+  return rows;
+}
+
+// ---- what others have stored ----
+
+void FeedbackDesk::count() {
+  count_at_ = SteadyTime::max();
+  const SteadyTime asked = clock_.steady_now();
+  questions_.ask(CountFeedback{}, [this, asked](Result<ReadAnswer> answer) {
+    const SteadyTime now = clock_.steady_now();
+    const auto took = std::chrono::duration_cast<Duration>(now - asked);
+    count_at_ = now + std::max(config_.count, 100 * took);
+    if (answer.ok()) counted(std::get<FeedbackCounts>(answer.value()));  // Else the next time.
+  });
+}
+
+// What was stored, or removed, while it was counted may be wrong by that until the next time.
+void FeedbackDesk::counted(const FeedbackCounts& counts) {
+  for (auto& [client_group, queue] : queues_) queue.count = 0;
+  all_ = 0;
+  for (const auto& [client_group, rows] : counts.rows) {
+    Queue& queue = queues_[client_group];
+    queue.count = rows;
     all_ += rows;
+  }
+  for (auto& [client_group, queue] : queues_) {
+    if (queue.count < config_.group_max && all_ < config_.all_max) queue.was_full = false;
   }
 }
 
@@ -54,7 +84,7 @@ void FeedbackDesk::address(LogEntry& entry, const WaitingJob& job) {
 }
 
 void FeedbackDesk::was_stored(const LogEntry& entry) {
-  if (entry.feedback_to.empty() || !ownership_.has_client_group(entry.feedback_to)) return;
+  if (entry.feedback_to.empty()) return;
   ++queues_[entry.feedback_to].count;
   ++all_;
   give(entry.feedback_to);
@@ -142,11 +172,11 @@ void FeedbackDesk::go_on(const Asker& asker, const std::string& client_group,
   give(client_group);
 }
 
-void FeedbackDesk::give(const std::string& client_group) {
+void FeedbackDesk::give(const std::string& client_group, bool looks) {
   const auto found = queues_.find(client_group);
   if (found == queues_.end()) return;
   Queue& queue = found->second;
-  const bool is_open = queue.count > 0 && queue.holder == 0 && !queue.is_reading &&
+  const bool is_open = (queue.count > 0 || looks) && queue.holder == 0 && !queue.is_reading &&
                        !queue.listeners.empty() && clock_.steady_now() >= queue.not_before;
   if (!is_open) return;
   queue.is_reading = true;
@@ -170,8 +200,12 @@ void FeedbackDesk::give(const std::string& client_group) {
 void FeedbackDesk::give_rows(const std::string& client_group,
                              const std::vector<LogEntry>& entries) {
   Queue& queue = queues_[client_group];
-  const bool was_guess = std::exchange(queue.is_guess, false);
-  if (was_guess && entries.empty()) removed(client_group, 1);
+  // By now it is known: what is read on the lane is after all that was stored from here.
+  const auto found = static_cast<std::int64_t>(entries.size());
+  if (const std::int64_t missed = found - queue.count; missed > 0 || found == 0) {
+    queue.count += missed;
+    all_ += missed;
+  }
   if (entries.empty() || queue.listeners.empty() || queue.holder != 0) return;
   auto taker = std::find_if(queue.listeners.begin(), queue.listeners.end(),
                             [&](const Listener& one) { return one.id != queue.refuser; });
@@ -211,12 +245,8 @@ void FeedbackDesk::run_once() {
   std::vector<std::string> groups;
   const bool looks = ownership_.are_several() && now >= look_at_;
   if (looks) look_at_ = now + config_.look;
+  if (ownership_.are_several() && now >= count_at_) count();
   for (auto& [client_group, queue] : queues_) {
-    if (looks && queue.count == 0 && !queue.listeners.empty()) {
-      queue.is_guess = true;  // Reading tells.
-      ++queue.count;
-      ++all_;
-    }
     if (queue.holder != 0 && now >= queue.held_until) {
       log_.warn("a listener is silent, the feedback that it was given goes out again",
                 "client_group", client_group);
@@ -229,7 +259,7 @@ void FeedbackDesk::run_once() {
     groups.push_back(client_group);
   }
   for (const std::string& client_group : groups) {
-    give(client_group);
+    give(client_group, looks);
     forget_if_idle(client_group);
   }
 }
@@ -237,7 +267,7 @@ void FeedbackDesk::run_once() {
 void FeedbackDesk::purge() {
   const std::int64_t before = IdSource::first_of(clock_.now() - config_.retention);
   for (const auto& [client_group, queue] : queues_) {
-    if (queue.count == 0) continue;
+    if (queue.count == 0 || !ownership_.has_client_group(client_group)) continue;
     batcher_.post(Urgency::kHousekeeping,
                   RemoveFeedback{.client_group = client_group, .before = before},
                   [this](Operation& operation, const Outcome& outcome, const Error*) {

@@ -29,8 +29,10 @@ struct FeedbackConfig {
   // After a refusal.
   Duration wait = std::chrono::seconds{5};
   std::size_t listeners_max = 1'000;
-  // Ends that other job trackers have stored are looked for so often, where somebody listens.
+  // Ends that other job trackers have stored are looked for so often, where somebody listens, and
+  // counted so often, or a hundred times as long as counting took.
   Duration look = std::chrono::milliseconds{500};
+  Duration count = std::chrono::seconds{10};
 };
 
 // Tells client groups how their jobs have ended. What waits is in the store, written with the ends
@@ -38,14 +40,17 @@ struct FeedbackConfig {
 //
 // A client group has one holder at a time, so that its results are taken in the order of their
 // ends; the others wait for their turn. Of several job trackers one gives out a client group's
-// results, and looks for those that the others have stored. After a refusal the next turn comes
-// later, and is somebody else's if there is one. Groups do not wait for each other.
+// results, looks for those that the others have stored, and drops what is too old; each counts what
+// all have stored, and goes beyond a bound by no more than is stored between two counts. After a
+// refusal the next turn comes later, and is somebody else's if there is one. Groups do not wait for
+// each other.
 //
 // Thread: the loop.
 class FeedbackDesk final : public FeedbackSink {
  public:
   FeedbackDesk(FeedbackConfig config, Catalog& catalog, const Ownership& ownership,
-               Batcher& batcher, ClientLink& clients, SchedulingClock& clock, const Logger& log);
+               Batcher& batcher, Questions& questions, ClientLink& clients, SchedulingClock& clock,
+               const Logger& log);
 
   void start(const StartAnswer& found);
   void fetch(const Asker& asker, wire::FetchFeedback message);
@@ -57,7 +62,8 @@ class FeedbackDesk final : public FeedbackSink {
   void address(LogEntry& entry, const WaitingJob& job) override;
   void was_stored(const LogEntry& entry) override;
 
-  std::int64_t waiting() const { return all_; }
+  // For the client groups whose results this job tracker gives out.
+  std::int64_t waiting() const;
   std::int64_t taken() const { return taken_; }
   std::int64_t dropped() const { return dropped_; }
 
@@ -69,23 +75,25 @@ class FeedbackDesk final : public FeedbackSink {
     SteadyTime until{};
   };
   struct Queue {
-    std::int64_t count = 0;  // in the store
+    std::int64_t count = 0;  // in the store, of all job trackers as of the last count
     std::deque<Listener> listeners{};
     std::int64_t holder = 0;  // 0: nobody
     SteadyTime held_until{};
     std::int64_t refuser = 0;  // the holder before, if it refused
     SteadyTime not_before{};   // of the next turn
     bool is_reading = false;
-    bool is_guess = false;  // one of the count may not be there
     bool was_full = false;  // and that was said
   };
 
   std::string client_group_of(const WaitingJob& job) const;
   void go_on(const Asker& asker, const std::string& client_group,
              const wire::FetchFeedback& message);
-  void give(const std::string& client_group);
+  // `looks`: others may have stored what is not counted yet.
+  void give(const std::string& client_group, bool looks = false);
   void give_rows(const std::string& client_group, const std::vector<LogEntry>& entries);
   void removed(const std::string& client_group, std::int64_t rows);
+  void count();
+  void counted(const FeedbackCounts& counts);
   wire::FeedbackEntry entry_of(const LogEntry& entry) const;
   void forget_if_idle(const std::string& client_group);
   std::size_t listeners() const;
@@ -94,12 +102,14 @@ class FeedbackDesk final : public FeedbackSink {
   Catalog& catalog_;
   const Ownership& ownership_;
   Batcher& batcher_;
+  Questions& questions_;
   ClientLink& clients_;
   SchedulingClock& clock_;
   const Logger& log_;
   std::map<std::string, Queue> queues_;  // by client group, in lower case
   SteadyTime look_at_{};                 // next
-  std::int64_t all_ = 0;                 // results that wait
+  SteadyTime count_at_{};
+  std::int64_t all_ = 0;  // results that wait, for all client groups
   std::int64_t taken_ = 0;
   std::int64_t dropped_ = 0;
 };

@@ -46,9 +46,7 @@ class MemoryReads {
     }
     std::sort(answer.retries.begin(), answer.retries.end(),
               [](const WaitingJob& a, const WaitingJob& b) { return a.id < b.id; });
-    std::map<std::string, std::int64_t> feedback;
-    for (const auto& [key, entry] : tables_.feedback) ++feedback[key.first];
-    answer.feedback.assign(feedback.begin(), feedback.end());
+    answer.feedback = feedback_counts().rows;
     answer.executor_groups = rows_of(tables_.executor_groups);
     answer.executors = rows_of(tables_.executors);
     answer.push_runs = rows_of(tables_.push_runs);
@@ -253,6 +251,10 @@ class MemoryReads {
     return ReadAnswer{std::move(answer)};
   }
 
+  Result<ReadAnswer> operator()(const CountFeedback&) const {
+    return ReadAnswer{feedback_counts()};
+  }
+
   Result<ReadAnswer> operator()(const ListNodes&) const {
     NodesAnswer answer;
     for (const auto& [session, node] : tables_.nodes) answer.nodes.push_back(node);
@@ -260,6 +262,12 @@ class MemoryReads {
   }
 
  private:
+  FeedbackCounts feedback_counts() const {
+    std::map<std::string, std::int64_t> rows;
+    for (const auto& [key, entry] : tables_.feedback) ++rows[key.first];
+    return {.rows = {rows.begin(), rows.end()}};
+  }
+
   Result<const WaitingTable*> group_table(GroupId group) const {
     const auto found = tables_.waiting.find(group);
     if (found == tables_.waiting.end()) return no_group(group);

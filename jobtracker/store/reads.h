@@ -219,19 +219,27 @@ struct CountLog {
 struct LogCountAnswer {
   std::vector<LogCount> counts{};
 };
+// How much waits for each client group. The loop asks it too: of several job trackers each stores
+// some of it.
+struct CountFeedback {};
+struct FeedbackCounts {
+  std::vector<std::pair<std::string, std::int64_t>> rows{};  // by client group
+};
 struct ListNodes {};
 struct NodesAnswer {
   std::vector<NodeRow> nodes{};
 };
 
-using Read = std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelayed, Find,
-                          ReadDefinition, ReadOccurrences, ReadFeedback, ReadInbox, ReadExecutors,
-                          ReadExecutorResults, MakeGroup, SplitGroup, ListWaiting, ListExecuting,
-                          ListHistory, ListOutput, CountWaiting, CountLog, ListScripts, ListNodes>;
+using Read =
+    std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelayed, Find, ReadDefinition,
+                 ReadOccurrences, ReadFeedback, ReadInbox, ReadExecutors, ReadExecutorResults,
+                 MakeGroup, SplitGroup, ListWaiting, ListExecuting, ListHistory, ListOutput,
+                 CountWaiting, CountLog, ListScripts, CountFeedback, ListNodes>;
 // ReadDue, ReadUpcoming, ReadDelayed, ReadOccurrences, ListWaiting: JobsAnswer.
-using ReadAnswer = std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, DefinitionAnswer,
-                                FeedbackAnswer, InboxAnswer, ExecutorsAnswer, ExecutorResultsAnswer,
-                                GroupAnswer, ExecutingAnswer, HistoryAnswer, OutputAnswer,
-                                CountAnswer, LogCountAnswer, ScriptsAnswer, NodesAnswer>;
+using ReadAnswer =
+    std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, DefinitionAnswer, FeedbackAnswer,
+                 InboxAnswer, ExecutorsAnswer, ExecutorResultsAnswer, GroupAnswer, ExecutingAnswer,
+                 HistoryAnswer, OutputAnswer, CountAnswer, LogCountAnswer, ScriptsAnswer,
+                 FeedbackCounts, NodesAnswer>;
 
 }  // namespace carillon::jobtracker

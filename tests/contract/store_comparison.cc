@@ -303,6 +303,7 @@ void compare_rows(Twins& twins, const BatchSource& source) {
                 &ExecutorsAnswer::executors);
   twins.compare(ReadExecutorResults{.limit = kAll}, "executors' results",
                 &ExecutorResultsAnswer::rows);
+  twins.compare(CountFeedback{}, "how much feedback waits", &FeedbackCounts::rows);
   twins.compare(ListNodes{}, "nodes", &NodesAnswer::nodes);
   // Each has a clock of its own.
   (void)twins.ask<ClockAnswer>(ReadClock{});

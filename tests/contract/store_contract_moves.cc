@@ -257,6 +257,21 @@ TEST_P(StoreContract, TakesFeedbackOutByItsIdAndByItsAge) {
   EXPECT_THAT(history(), SizeIs(6)) << "the log stays";
 }
 
+TEST_P(StoreContract, CountsTheFeedbackOfEachClientGroup) {
+  const auto counts = [this] { return ask<FeedbackCounts>(CountFeedback{}).rows; };
+  EXPECT_THAT(counts(), IsEmpty());
+  std::vector<LogEntry> told;
+  for (const char* client_group : {"ops", "billing", "ops", ""}) {
+    told.push_back(new_log(new_job()));
+    told.back().feedback_to = client_group;
+  }
+  write_log(told);
+  EXPECT_THAT(counts(), ElementsAre(::testing::Pair("billing", 1), ::testing::Pair("ops", 2)));
+  committed({RemoveFeedback{.client_group = "billing", .ids = {told[1].id}},
+             RemoveFeedback{.client_group = "ops", .ids = {told[2].id}}});
+  EXPECT_THAT(counts(), ElementsAre(::testing::Pair("ops", 1)));
+}
+
 TEST_P(StoreContract, TakesFeedbackOutThatTheSameBatchHasAddedAndCountsItOnce) {
   LogEntry told = new_log(new_job());
   told.feedback_to = "billing";

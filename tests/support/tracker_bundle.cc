@@ -18,8 +18,17 @@ using jobtracker::WaitingJob;
 namespace {
 
 constexpr Duration kQuestionTime = std::chrono::microseconds{300};
+constexpr Duration kLooks = std::chrono::milliseconds{500};
 
 }  // namespace
+
+struct TrackerBundle::World {
+  ManualClock clock;
+  ManualExecutor executor{clock};
+  jobtracker::MemoryDatabase database;
+  std::vector<TrackerBundle*> bundles;
+  std::int64_t last_session = 0;
+};
 
 // Answers from the database as it is when the question gets there.
 class TrackerBundle::FakeQuestions final : public jobtracker::Questions {
@@ -41,8 +50,16 @@ class TrackerBundle::FakeQuestions final : public jobtracker::Questions {
 };
 
 TrackerBundle::TrackerBundle(Options options)
-    : random(options.seed), client(1, network, executor, clock), options_(std::move(options)) {
+    : world_(options.beside ? options.beside->world_ : std::make_shared<World>()),
+      clock(world_->clock),
+      executor(world_->executor),
+      random(options.seed),
+      database(world_->database),
+      client(1 + static_cast<std::int64_t>(world_->bundles.size()), network, executor, clock),
+      number_(static_cast<std::int64_t>(world_->bundles.size())),
+      options_(std::move(options)) {
   set_log_level(LogLevel::kOff);
+  world_->bundles.push_back(this);
   executors.on_result = [this](wire::xxl::RunResult result) {
     jobtracker::ExecutorResults results;
     results.results.push_back(std::move(result));
@@ -53,14 +70,18 @@ TrackerBundle::TrackerBundle(Options options)
   run_until([this] { return tracker().is_ready(); });
 }
 
-TrackerBundle::~TrackerBundle() = default;
+TrackerBundle::~TrackerBundle() { world_->bundles.pop_back(); }
 
 bool TrackerBundle::turn(SteadyTime limit) {
   if (!executor.run_one(limit)) return false;
-  if (fatal_ && life_) kill_tracker();
-  // As the real loop: a hook that asks for it gets another turn before time goes on.
-  while (life_ && life_->tracker->end_turn()) continue;
+  for (TrackerBundle* one : world_->bundles) one->end_turn();
   return true;
+}
+
+// As the real loop: a hook that asks for it gets another turn before time goes on.
+void TrackerBundle::end_turn() {
+  if (fatal_ && life_) kill_tracker();
+  while (life_ && life_->tracker->end_turn()) continue;
 }
 
 void TrackerBundle::run_for(Duration time) {
@@ -78,9 +99,16 @@ bool TrackerBundle::run_until(const std::function<bool()>& is_so, Duration limit
 
 void TrackerBundle::start_tracker() {
   life_ = std::make_unique<Life>(executor);
-  const SessionId session{++last_session_};
-  life_->store = std::make_unique<MemoryStore>(
-      database, jobtracker::StoreSession{.session = session, .name = "tracker"}, clock);
+  const SessionId session{++world_->last_session};
+  const jobtracker::StoreSession named{.session = session, .name = "tracker"};
+  if (options_.wanted) {
+    const auto begun = database.begin_session(
+        named, clock.wall_now(),
+        {.silent = std::vector<jobtracker::SessionBeat>{}, .wanted = *options_.wanted});
+    life_->store = std::make_unique<MemoryStore>(database, named, clock, begun.value());
+  } else {
+    life_->store = std::make_unique<MemoryStore>(database, named, clock);
+  }
   FakeLane::Answers answers{
       .on_batch = [this](BatchDone done) { life_->tracker->on_batch_done(std::move(done)); },
       .on_read = [this](ReadDone done) { life_->tracker->on_read_done(std::move(done)); },
@@ -95,7 +123,16 @@ void TrackerBundle::start_tracker() {
   life_->tracker->set_poster(executors);
   life_->tracker->set_courier(courier);
   if (options_.is_shared) life_->tracker->proven(clock.steady_now());
+  if (options_.wanted) look_around();
   life_->tracker->start(network);
+}
+
+// At the others; that proves it, as its beat would.
+void TrackerBundle::look_around() {
+  auto view = database.look(GroupId{});
+  view.proven = clock.steady_now();
+  life_->tracker->on_cluster(view);
+  life_->executor.post_at(clock.steady_now() + kLooks, [this] { look_around(); });
 }
 
 void TrackerBundle::kill_tracker(bool commit_lands) {
@@ -118,7 +155,7 @@ std::int64_t TrackerBundle::stat(const std::string& name) {
 }
 
 FakeWorker& TrackerBundle::add_worker(FakeWorkerConfig config) {
-  config.session = SessionId{static_cast<std::int64_t>(1000 + workers_.size())};
+  config.session = SessionId{static_cast<std::int64_t>(1000 + workers_.size()) + 100 * number_};
   workers_.push_back(std::make_unique<FakeWorker>(config, network, executor, clock));
   return *workers_.back();
 }

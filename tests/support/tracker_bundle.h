@@ -18,16 +18,23 @@
 namespace carillon::testing {
 
 // A whole job tracker in one thread and in virtual time, with the store, the network, workers and
-// clients around it. The tracker may be killed and started again; the database stays.
+// clients around it. The tracker may be killed and started again; the database stays. Several share
+// time and a database, each with a network, workers and a client of its own; whichever is run, all
+// are.
 //
 // Thread: the test's.
 class TrackerBundle {
+  struct World;
+
  public:
   struct Options {
     jobtracker::JobTrackerConfig tracker{};
     std::uint64_t seed = 1;
     bool start = true;
     bool is_shared = false;  // the store, so that the tracker has to prove itself there
+    // Works beside others, with these partitions.
+    std::optional<jobtracker::Partitions> wanted{};
+    TrackerBundle* beside = nullptr;  // shares with that one, which it must not outlive
   };
 
   explicit TrackerBundle(Options options);
@@ -82,10 +89,14 @@ class TrackerBundle {
   // Nothing waits, executes or is defined.
   bool is_empty() const;
 
-  ManualClock clock;
-  ManualExecutor executor{clock};
+ private:
+  const std::shared_ptr<World> world_;
+
+ public:
+  ManualClock& clock;
+  ManualExecutor& executor;
   SeededRandom random;
-  jobtracker::MemoryDatabase database;
+  jobtracker::MemoryDatabase& database;
   FakeNetwork network{executor, clock};
   FakeExecutors executors{executor, clock};  // who tell each result once
   FakeCourier courier{executor, clock};
@@ -105,10 +116,12 @@ class TrackerBundle {
   };
 
   bool turn(SteadyTime limit);
+  void end_turn();
+  void look_around();
 
+  const std::int64_t number_;  // of those that share a database, from 0 on
   Options options_;
   std::unique_ptr<Life> life_;
-  std::int64_t last_session_ = 0;
   std::vector<std::unique_ptr<FakeWorker>> workers_;
   std::optional<Error> fatal_;
 };

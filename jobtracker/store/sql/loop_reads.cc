@@ -77,9 +77,7 @@ Result<ReadAnswer> SqlReads::read(const ReadStart&) {
                          [&](const sql::Row& row) { answer.retries.push_back(delayed_of(row)); }));
   std::sort(answer.retries.begin(), answer.retries.end(),
             [](const WaitingJob& a, const WaitingJob& b) { return a.id < b.id; });
-  CARILLON_TRY(db_.query(kCountFeedback, {}, [&](const sql::Row& row) {
-    answer.feedback.emplace_back(std::string{row.bytes(0)}, row.integer(1));
-  }));
+  answer.feedback = CARILLON_TRY(feedback_counts()).rows;
   CARILLON_TRY(read_executors(answer.executor_groups, answer.executors));
   CARILLON_TRY(read_all(kPushRunColumns, kPushRunTable, "log_id", &push_run_of, answer.push_runs));
   CARILLON_TRY(read_all(kRouteColumns, kRouteTable, "definition_id", &route_of, answer.routes));
@@ -270,6 +268,19 @@ Result<ReadAnswer> SqlReads::read(const ReadFeedback& ask) {
                          SqlValues{Value::of_text(ask.client_group), Value::of(ask.limit)},
                          [&](const sql::Row& row) { answer.entries.push_back(feedback_of(row)); }));
   return ReadAnswer{std::move(answer)};
+}
+
+Result<FeedbackCounts> SqlReads::feedback_counts() {
+  FeedbackCounts counts;
+  CARILLON_TRY(db_.query(kCountFeedback, {}, [&](const sql::Row& row) {
+    counts.rows.emplace_back(std::string{row.bytes(0)}, row.integer(1));
+  }));
+  return counts;
+}
+
+Result<ReadAnswer> SqlReads::read(const CountFeedback&) {
+  auto counts = CARILLON_TRY(feedback_counts());
+  return ReadAnswer{std::move(counts)};
 }
 
 Result<ReadAnswer> SqlReads::read(const ReadInbox& ask) {

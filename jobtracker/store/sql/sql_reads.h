@@ -43,6 +43,7 @@ class SqlReads {
   Result<ReadAnswer> read(const CountWaiting& ask);
   Result<ReadAnswer> read(const CountLog& ask);
   Result<ReadAnswer> read(const ListScripts& ask);
+  Result<ReadAnswer> read(const CountFeedback& ask);
   Result<ReadAnswer> read(const ListNodes& ask);
 
   Result<std::vector<WaitingJob>> due(GroupId group, WallTime now,
@@ -55,6 +56,7 @@ class SqlReads {
                      [&](const sql::Row& row) { rows.push_back(row_of(row)); });
   }
   Status read_executors(std::vector<ExecutorGroup>& groups, std::vector<ExecutorRow>& executors);
+  Result<FeedbackCounts> feedback_counts();
   Status find_job(JobId job, GroupId group, FindAnswer& answer);
   Result<std::int64_t> count(std::string_view table, std::string_view condition,
                              std::span<const sql::Value> parameters);

@@ -323,6 +323,79 @@ TEST(FeedbackOfJobs, BeyondItsBoundIsNotKeptAndTheHistorySaysSo) {
   EXPECT_THAT(tasks_of(feedback_of(bundle, 1)), ElementsAre("d"));
 }
 
+// Two job trackers: one that looks after the client group, and one whose jobs it is to hear of.
+struct TwoJobTrackers {
+  static constexpr GroupId kGroup{1};
+  static Partitions of_group() {
+    Partitions owned;
+    owned.set(static_cast<std::size_t>(partition_of(kGroup)));
+    return owned;
+  }
+
+  explicit TwoJobTrackers(FeedbackConfig config)
+      : owner({.tracker = {.feedback = config}, .wanted = ~of_group()}),
+        other({.tracker = {.feedback = config}, .wanted = of_group(), .beside = &owner}) {
+    other.add_worker();
+    owner.run_for(seconds{1});
+    owner.add_worker({.group = "second"});
+    owner.run_for(seconds{1});
+  }
+  void other_ends(const std::string& task) {
+    EXPECT_EQ(other.submit(told(job_now(task))).reason, "");
+    owner.run_for(seconds{1});
+    EXPECT_THAT(owner.log(task), SizeIs(1));
+  }
+  void owner_ends(const std::string& task) {
+    JobSpec job = told(job_now(task));
+    job.group = "second";
+    EXPECT_EQ(owner.submit(job).reason, "");
+    owner.run_for(seconds{1});
+    EXPECT_THAT(owner.log(task), SizeIs(1));
+  }
+
+  TrackerBundle owner;
+  TrackerBundle other;
+};
+
+TEST(FeedbackOfTwoJobTrackers, IsBoundedWhereTheClientGroupIsAnothers) {
+  TwoJobTrackers two({.group_max = 2});
+  for (const char* task : {"a", "b", "c"}) two.other_ends(task);
+  EXPECT_THAT(two.owner.tables().feedback, SizeIs(2));
+  EXPECT_THAT(two.owner.log("c").front().message, HasSubstr("no feedback"));
+  EXPECT_EQ(two.other.stat("feedback_dropped_total"), 1);
+  EXPECT_EQ(two.other.stat("feedback_waiting"), 0) << "the owner's are counted once";
+
+  // It comes to know that there is room again.
+  beat_of(two.owner, 1, ids_of(feedback_of(two.owner, 1)));
+  two.owner.run_for(seconds{11});
+  two.other_ends("d");
+  EXPECT_THAT(tasks_of(feedback_of(two.owner, 1)), ElementsAre("d"));
+}
+
+TEST(FeedbackOfTwoJobTrackers, IsBoundedByWhatBothHaveStored) {
+  TwoJobTrackers two({.group_max = 2});
+  two.other_ends("a");
+  two.owner_ends("b");
+  two.owner.run_for(seconds{11});
+  EXPECT_EQ(two.owner.stat("feedback_waiting"), 2);
+  two.owner_ends("c");
+  two.other_ends("d");
+  EXPECT_THAT(two.owner.log("c").front().message, HasSubstr("no feedback"));
+  EXPECT_THAT(two.owner.log("d").front().message, HasSubstr("no feedback"));
+  EXPECT_THAT(tasks_of(feedback_of(two.owner, 1)), ElementsAre("a", "b"));
+}
+
+TEST(FeedbackOfTwoJobTrackers, IsDroppedWhenItIsOldWhoeverStoredIt) {
+  TwoJobTrackers two({.retention = hours{2}});
+  two.other_ends("old");
+  two.owner.run_for(hours{2});
+  two.other_ends("new");
+  two.owner.run_for(minutes{90});
+  EXPECT_EQ(two.owner.stat("feedback_dropped_total"), 1);
+  EXPECT_EQ(two.other.stat("feedback_dropped_total"), 0);
+  EXPECT_THAT(tasks_of(feedback_of(two.owner, 1)), ElementsAre("new"));
+}
+
 TEST(FeedbackOfJobs, IsRefusedToListenersThatAreNone) {
   TrackerBundle bundle;
   for (const auto& wrong : {wire::FetchFeedback{.listener = 1, .limit = 1},
