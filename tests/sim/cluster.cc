@@ -6,6 +6,7 @@
 
 #include "shared/base/assert.h"
 #include "shared/wire/codec.h"
+#include "tests/sim/parts.h"
 
 namespace carillon::sim {
 
@@ -286,7 +287,8 @@ void Cluster::add_workers() {
       runs.began(job.id, {.session = worker.session(),
                           .worker = worker.name(),
                           .later = planned.later,
-                          .has_several_leases = has_parts});
+                          .partition = jobtracker::partition_of(
+                              part_of(database.tables(), worker.options().group, job.task_id))});
       if (spec.run.handler == kPoison) dies(worker);
       const auto& options_of = worker.options();
       // What one had claimed before it was told to leave room for another comes all the same.
@@ -455,8 +457,13 @@ void Cluster::disturbed_around(Duration time) {
 // ---- what is said ----
 
 void Cluster::watch_network() {
-  network.on_server_sends = [this](Process& process, std::string_view frame) {
-    check_sent(static_cast<TrackerProcess&>(process), frame);
+  network.on_server_sends = [this](Process& process, const net::Peer& line,
+                                   std::string_view frame) {
+    auto& tracker = static_cast<TrackerProcess&>(process);
+    check_sent(tracker, frame);
+    if_is<wire::Pulled>(frame, [&](const wire::Pulled& pulled) {
+      runs.pull_was_answered(line, pulled.number, tracker.tracker().owned());
+    });
   };
   network.on_server_takes = [this](Process& process, std::string_view frame) {
     const SessionId tracker = static_cast<TrackerProcess&>(process).session();
@@ -466,13 +473,14 @@ void Cluster::watch_network() {
       runs.registered(tracker, one.session, one.number);
     });
   };
-  network.on_client_sends = [this](Process&, std::string_view frame) {
-    if_is<wire::Pull>(
-        frame, [&](const wire::Pull& pull) { runs.pull_was_sent(pull.session, pull.number); });
+  network.on_client_sends = [this](Process&, const net::Peer& line, std::string_view frame) {
+    if_is<wire::Pull>(frame,
+                      [&](const wire::Pull& pull) { runs.pull_was_sent(line, pull.number); });
   };
-  network.on_client_takes = [this](Process& process, std::string_view frame) {
+  network.on_client_takes = [this](Process& process, const net::Peer& line,
+                                   std::string_view frame) {
     if_is<wire::Pulled>(frame, [&](const wire::Pulled& pulled) {
-      runs.pull_was_answered(static_cast<WorkerProcess&>(process).session(), pulled.number);
+      runs.answer_was_taken(static_cast<WorkerProcess&>(process).session(), line, pulled.number);
     });
   };
 }

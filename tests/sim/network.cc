@@ -39,7 +39,7 @@ class Network::Server final : public net::ServerTransport {
     network_.try_all();
   }
   Status send(const net::Peer& peer, std::string frame) override {
-    if (network_.on_server_sends) network_.on_server_sends(process_, frame);
+    if (network_.on_server_sends) network_.on_server_sends(process_, peer, frame);
     const auto found = peers.find(peer);
     if (found == peers.end()) return Error{ErrorCode::kNotFound, "the peer is gone"};
     network_.to_client(found->second, std::move(frame));
@@ -86,7 +86,7 @@ class Network::Client final : public net::ClientTransport {
   void set_receiver(net::ClientReceiver* receiver) override { receiver_ = receiver; }
   Status send(std::string frame) override {
     if (line == nullptr) return Error{ErrorCode::kUnavailable, "not connected"};
-    if (network_.on_client_sends) network_.on_client_sends(process_, frame);
+    if (network_.on_client_sends) network_.on_client_sends(process_, line->peer, frame);
     network_.to_server(line, std::move(frame));
     return {};
   }
@@ -205,7 +205,7 @@ void Network::to_client_at(const LinePtr& line, SteadyTime when, std::string fra
     if (line->client == nullptr) return;
     line->client->process().run([this, line, frame = std::move(frame)] {
       if (line->client == nullptr || line->client->receiver() == nullptr) return;
-      if (on_client_takes) on_client_takes(line->client->process(), frame);
+      if (on_client_takes) on_client_takes(line->client->process(), line->peer, frame);
       line->client->receiver()->on_frame(frame);
     });
   });

@@ -47,11 +47,14 @@ class Network {
   void slow_down(Duration more, Duration time);
   void heal();
 
-  // Every frame as it leaves a server, and as it is taken or sent by a client.
-  std::function<void(Process& server, std::string_view frame)> on_server_sends;
+  // Every frame as it leaves a server, and as it is taken or sent by a client; `line`: the
+  // connection, the same for both of its sides.
+  using OnFrame =
+      std::function<void(Process& process, const net::Peer& line, std::string_view frame)>;
+  OnFrame on_server_sends;
   std::function<void(Process& server, std::string_view frame)> on_server_takes;
-  std::function<void(Process& client, std::string_view frame)> on_client_sends;
-  std::function<void(Process& client, std::string_view frame)> on_client_takes;
+  OnFrame on_client_sends;
+  OnFrame on_client_takes;
 
   std::size_t frames() const { return frames_; }
 

@@ -1,5 +1,6 @@
 #include "tests/sim/run_book.h"
 
+#include <algorithm>
 #include <iterator>
 
 namespace carillon::sim {
@@ -17,13 +18,14 @@ std::string text(const wire::AttemptId& id) {
 void RunBook::began(const wire::AttemptId& id, Run run) {
   ++count_;
   run.began = timeline_.now();
-  run.lease = leases_[run.session].number;
+  const auto partition = static_cast<std::size_t>(run.partition);
+  run.lease = leases_[run.session].at(partition).number;
   for (auto other = runs_.lower_bound({id.job_id, 0});
        other != runs_.end() && other->first.job_id == id.job_id; ++other) {
     const auto& [other_id, one] = *other;
     if (other_id == id) {
       broken_(text(id) + " was begun twice, by " + one.worker + " and " + run.worker);
-    } else if (!one.ended && !one.has_several_leases && has_lease(one)) {
+    } else if (!one.ended && has_lease(one)) {
       broken_(text(id) + " begins at " + run.worker + " while " + one.worker + " runs attempt " +
               std::to_string(other_id.attempt) + " and has a lease");
     } else if (other_id.attempt > id.attempt && one.session != run.session) {
@@ -50,23 +52,38 @@ const RunBook::Run* RunBook::find(const wire::AttemptId& id) const {
   return found == runs_.end() ? nullptr : &found->second;
 }
 
-void RunBook::pull_was_sent(SessionId session, std::int64_t number) {
-  leases_[session].sent[number] = timeline_.now();
+void RunBook::pull_was_sent(const net::Peer& line, std::int64_t number) {
+  pulls_[line][number].sent = timeline_.now();
 }
 
-void RunBook::pull_was_answered(SessionId session, std::int64_t number) {
-  Lease& lease = leases_[session];
-  const auto found = lease.sent.find(number);
-  if (found == lease.sent.end()) return;
-  if (lease.from && timeline_.now() >= *lease.from + lease_) ++lease.number;
-  lease.from = found->second;
-  lease.sent.erase(lease.sent.begin(), std::next(found));
+void RunBook::pull_was_answered(const net::Peer& line, std::int64_t number,
+                                const jobtracker::Partitions& by) {
+  const auto pulls = pulls_.find(line);
+  if (pulls == pulls_.end()) return;  // A frame that came again, as over another connection.
+  const auto found = pulls->second.find(number);
+  if (found != pulls->second.end()) found->second.answered_by = by;
+}
+
+void RunBook::answer_was_taken(SessionId session, const net::Peer& line, std::int64_t number) {
+  auto& pulls = pulls_[line];
+  const auto found = pulls.find(number);
+  if (found == pulls.end()) return;
+  const auto& [sent, answered_by] = found->second;
+  Leases& leases = leases_[session];
+  for (std::size_t i = 0; i < leases.size(); ++i) {
+    if (!answered_by.test(i)) continue;
+    Lease& lease = leases[i];
+    if (lease.from && timeline_.now() >= *lease.from + lease_) ++lease.number;
+    lease.from = std::max(lease.from.value_or(sent), sent);
+  }
+  pulls.erase(pulls.begin(), std::next(found));
 }
 
 bool RunBook::has_lease(const Run& run) const {
   const auto found = leases_.find(run.session);
-  return found != leases_.end() && found->second.number == run.lease && found->second.from &&
-         timeline_.now() < *found->second.from + lease_;
+  if (found == leases_.end()) return false;
+  const Lease& lease = found->second.at(static_cast<std::size_t>(run.partition));
+  return lease.number == run.lease && lease.from && timeline_.now() < *lease.from + lease_;
 }
 
 void RunBook::heard(SessionId tracker, SessionId worker) {

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <array>
 #include <deque>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "jobtracker/store/partitions.h"
+#include "shared/net/transport.h"
 #include "shared/wire/messages.h"
 #include "tests/sim/broken.h"
 #include "tests/sim/timeline.h"
@@ -13,7 +16,7 @@
 namespace carillon::sim {
 
 // Who ran what, as it really was, and until when each worker held a lease by the strictest reading:
-// from the sending of a pull that was answered.
+// from the sending of a pull that was answered by one who looked after the partition.
 //
 // Thread: the simulation's.
 class RunBook {
@@ -25,9 +28,8 @@ class RunBook {
     std::optional<SteadyTime> ended{};
     std::optional<wire::RunOutcome> outcome{};  // none: it died with its process
     Duration later{};
-    int lease = 0;  // the session's, unbroken since the run began
-    // It works for several job trackers at a time, with a lease of each.
-    bool has_several_leases = false;
+    int partition = 0;  // of its group, or part
+    int lease = 0;      // the session's for that, unbroken since the run began
   };
 
   RunBook(const Timeline& timeline, Duration lease, Broken broken)
@@ -37,8 +39,11 @@ class RunBook {
   void ended(const wire::AttemptId& id, std::optional<wire::RunOutcome> outcome);
   const Run* find(const wire::AttemptId& id) const;
 
-  void pull_was_sent(SessionId session, std::int64_t number);
-  void pull_was_answered(SessionId session, std::int64_t number);
+  void pull_was_sent(const net::Peer& line, std::int64_t number);
+  // `by`: what the job tracker that answers looks after.
+  void pull_was_answered(const net::Peer& line, std::int64_t number,
+                         const jobtracker::Partitions& by);
+  void answer_was_taken(SessionId session, const net::Peer& line, std::int64_t number);
   void worker_died(SessionId session) { leases_.erase(session); }
   // Unbroken since the run began: who comes back after a lapse runs on, but not by right.
   bool has_lease(const Run& run) const;
@@ -55,11 +60,15 @@ class RunBook {
   std::int64_t runs() const { return count_; }
 
  private:
+  struct Pull {
+    SteadyTime sent{};
+    jobtracker::Partitions answered_by{};
+  };
   struct Lease {
-    std::map<std::int64_t, SteadyTime> sent{};
     std::optional<SteadyTime> from{};
     int number = 0;  // of those that have lapsed
   };
+  using Leases = std::array<Lease, jobtracker::kPartitions>;
   struct Heard {
     SteadyTime last{};
     SteadyTime silence_ended{};   // the last of a lease or longer
@@ -71,7 +80,8 @@ class RunBook {
   Broken broken_;
   std::map<wire::AttemptId, Run> runs_;
   std::deque<std::pair<SteadyTime, wire::AttemptId>> ended_;
-  std::map<SessionId, Lease> leases_;
+  std::map<net::Peer, std::map<std::int64_t, Pull>> pulls_;
+  std::map<SessionId, Leases> leases_;
   std::map<SessionId, SteadyTime> began_;
   std::map<std::pair<SessionId, SessionId>, Heard> heard_;
   std::int64_t count_ = 0;
