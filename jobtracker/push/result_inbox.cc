@@ -1,5 +1,7 @@
 #include "jobtracker/push/result_inbox.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace carillon::jobtracker {
@@ -44,22 +46,36 @@ void ResultInbox::after_others(std::function<void()> then) {
   if (!is_reading_) read();
 }
 
-// One at a time, for all who wait then.
+// One at a time, for all who wait then; of all that is there, part by part.
 void ResultInbox::read() {
   is_reading_ = true;
+  may_have_some_ = false;
   read_at_ = clock_.steady_now();
-  batcher_.ask(ReadExecutorResults{.limit = kRowsMax},
-               [this, after = std::exchange(after_next_, {})](Result<ReadAnswer> answer) {
+  std::move(after_next_.begin(), after_next_.end(), std::back_inserter(after_this_));
+  after_next_.clear();
+  read_behind(0);
+}
+
+void ResultInbox::read_behind(std::int64_t id) {
+  batcher_.ask(ReadExecutorResults{.after = id, .limit = kRowsMax},
+               [this](Result<ReadAnswer> answer) {
+                 if (!answer.ok()) {
+                   // What was stored first is not known: run_once() reads for who waits.
+                   may_have_some_ = true;
+                   is_reading_ = false;
+                   return;
+                 }
+                 auto& found = std::get<ExecutorResultsAnswer>(answer.value());
+                 take_all(std::move(found.rows));
+                 if (found.next != 0) return read_behind(found.next);
                  is_reading_ = false;
-                 if (answer.ok())
-                   take_all(std::move(std::get<ExecutorResultsAnswer>(answer.value()).rows));
-                 for (const auto& then : after) then();
+                 for (const auto& then : std::exchange(after_this_, {})) then();
                  if (!after_next_.empty() && !is_reading_) read();
                });
 }
 
 void ResultInbox::take_all(std::vector<ExecutorResult> rows) {
-  may_have_some_ = !rows.empty();
+  if (!rows.empty()) may_have_some_ = true;
   for (ExecutorResult& row : rows) {
     if (!under_way_.insert(row.id).second) continue;
     ExecutorResults one;

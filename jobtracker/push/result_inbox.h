@@ -35,6 +35,7 @@ class ResultInbox {
 
  private:
   void read();
+  void read_behind(std::int64_t id);
   void take_all(std::vector<ExecutorResult> rows);
 
   const Ownership& ownership_;
@@ -46,7 +47,8 @@ class ResultInbox {
   bool may_have_some_ = true;
   bool is_reading_ = false;
   std::set<std::int64_t> under_way_;
-  std::vector<std::function<void()>> after_next_;  // for the next reading
+  std::vector<std::function<void()>> after_this_;  // for the reading under way, or that failed
+  std::vector<std::function<void()>> after_next_;
 };
 
 }  // namespace carillon::jobtracker

@@ -62,8 +62,11 @@ class MemoryReads {
 
   Result<ReadAnswer> operator()(const ReadExecutorResults& ask) const {
     ExecutorResultsAnswer answer;
-    for (const auto& [id, row] : tables_.executor_results) {
-      if (is_full(answer.rows, ask.limit)) break;
+    const auto& all = tables_.executor_results;
+    std::int64_t left = ask.limit;
+    for (auto at = all.upper_bound(ask.after); at != all.end() && left > 0; ++at) {
+      const auto& [id, row] = *at;
+      if (--left == 0) answer.next = id;
       if (owned_.test(static_cast<std::size_t>(partition_of_log_id(row.log_id))))
         answer.rows.push_back(row);
     }

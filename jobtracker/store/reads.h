@@ -129,12 +129,16 @@ struct ExecutorsAnswer {
   std::vector<ExecutorRow> executors{};
 };
 
-// Those that wait for the job tracker, the oldest first.
+// Those that wait for the job tracker, the oldest first: of the `limit` rows behind `after`,
+// whomever they are for.
 struct ReadExecutorResults {
+  std::int64_t after = 0;  // an id
   std::int64_t limit = 0;
 };
 struct ExecutorResultsAnswer {
   std::vector<ExecutorResult> rows{};
+  std::int64_t next = 0;  // there may be more behind this one; 0: that was all
+  bool operator==(const ExecutorResultsAnswer&) const = default;
 };
 
 // Makes the group and its table if there is none yet; not inside a transaction.

@@ -104,6 +104,13 @@ TEST_P(StoreContract, KeepsResultsForOtherJobTrackers) {
   };
   EXPECT_THAT(results(9), ElementsAre(first, second));
   EXPECT_THAT(results(1), ElementsAre(first));
+  const auto part = [this](std::int64_t after) {
+    return ask<ExecutorResultsAnswer>(ReadExecutorResults{.after = after, .limit = 1});
+  };
+  EXPECT_EQ(part(0).next, 1);
+  EXPECT_THAT(part(1).rows, ElementsAre(second));
+  EXPECT_EQ(part(1).next, 2);
+  EXPECT_EQ(part(2), ExecutorResultsAnswer{}) << "that was all";
   committed({RemoveExecutorResult{1}, RemoveExecutorResult{1}, RemoveExecutorResult{9}});
   EXPECT_THAT(results(9), ElementsAre(second));
 }

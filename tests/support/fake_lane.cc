@@ -9,6 +9,7 @@ namespace carillon::testing {
 using jobtracker::Batch;
 using jobtracker::BatchDone;
 using jobtracker::Committed;
+using jobtracker::ReadAnswer;
 using jobtracker::ReadDone;
 using jobtracker::RolledBack;
 using jobtracker::Unknown;
@@ -49,8 +50,10 @@ void FakeLane::do_first() {
     return;
   }
   const auto& question = std::get<Question>(work_.front());
-  on_read(question.read);
-  auto found = store_.read(question.read);
+    on_read(question.read);
+  auto found = refuses(question.read)
+                   ? Result<ReadAnswer>{Error{ErrorCode::kInvalidArgument, "refused"}}
+                   : store_.read(question.read);
   if (!found.ok() && may_pass(found.error())) return try_again(kRetry, [this] { do_first(); });
   say_health(false);
   answer(answers_.on_read, ReadDone{question.token, std::move(found)});

@@ -46,6 +46,10 @@ class FakeLane final : public jobtracker::StoreLane {
   SteadyTime away_until{};
   // No commit ends before, though the store answers others.
   SteadyTime hangs_until{};
+  // Such a question is answered with an error.
+  std::function<bool(const jobtracker::Read&)> refuses = [](const jobtracker::Read&) {
+    return false;
+  };
   // Called before each commit, for tests that look at batches.
   std::function<void(const jobtracker::Batch&)> on_commit = [](const jobtracker::Batch&) {};
   // Likewise at questions.

@@ -2,6 +2,11 @@
 
 // What the loop asks of the push side.
 namespace carillon::jobtracker {
+namespace {
+
+constexpr std::string_view kResultsBehind = " WHERE result_id > ? ORDER BY result_id LIMIT ?";
+
+}  // namespace
 
 Status SqlReads::read_executors(std::vector<ExecutorGroup>& groups,
                                 std::vector<ExecutorRow>& executors) {
@@ -18,16 +23,16 @@ Result<ReadAnswer> SqlReads::read(const ReadExecutors&) {
 
 Result<ReadAnswer> SqlReads::read(const ReadExecutorResults& ask) {
   ExecutorResultsAnswer answer;
-  CARILLON_TRY(db_.query(joined({"SELECT ", kExecutorResultColumns, " FROM ", kExecutorResultTable,
-                                 " ORDER BY result_id"}),
-                         {}, [&](const sql::Row& row) {
-                           const ExecutorResult result = executor_result_of(row);
-                           const auto partition = partition_of_log_id(result.log_id);
-                           const bool is_full =
-                               static_cast<std::int64_t>(answer.rows.size()) >= ask.limit;
-                           if (is_full || !owned_.test(static_cast<std::size_t>(partition))) return;
-                           answer.rows.push_back(result);
-                         }));
+  std::int64_t left = ask.limit;
+  CARILLON_TRY(db_.query(
+      joined({"SELECT ", kExecutorResultColumns, " FROM ", kExecutorResultTable, kResultsBehind}),
+      SqlValues{sql::Value::of(ask.after), sql::Value::of(ask.limit)}, [&](const sql::Row& row) {
+        ExecutorResult result = executor_result_of(row);
+        if (--left == 0) answer.next = result.id;
+        const auto partition = partition_of_log_id(result.log_id);
+        if (!owned_.test(static_cast<std::size_t>(partition))) return;
+        answer.rows.push_back(std::move(result));
+      }));
   return ReadAnswer{std::move(answer)};
 }
 

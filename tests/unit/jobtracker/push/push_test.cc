@@ -546,6 +546,58 @@ TEST(Push, AResultThatAnotherJobTrackerWasToldBeforeCounts) {
   EXPECT_EQ(test.bundle.log("orders")[0].message, "told another");
 }
 
+// A run of "orders" without an end, and another job tracker that may be told it.
+std::int64_t begin_beside_another(Pushed& test) {
+  auto& one = test.executor(kOne);
+  one.is_silent = true;
+  one.run_time = minutes{5};
+  test.submit(pushed("orders"));
+  test.bundle.run_for(seconds{1});
+  test.bundle.tracker().on_cluster(
+      ClusterView{.trackers = {{.session = SessionId{1}}, {.session = SessionId{2}}},
+                  .proven = test.bundle.clock.steady_now() + minutes{1}});
+  return one.calls.at(0).log_id;
+}
+
+TEST(Push, AResultThatAnotherWasToldBeforeCountsAlsoBehindAThousandOthers) {
+  Pushed test;
+  const std::int64_t log_id = begin_beside_another(test);
+  Batch batch;
+  for (std::int64_t id = 1; id <= 2'000; ++id)
+    batch.operations.emplace_back(PutExecutorResult{{.id = id, .log_id = id, .code = 200}});
+  batch.operations.emplace_back(
+      PutExecutorResult{{.id = 2'001, .log_id = log_id, .code = 500, .message = "told another"}});
+  ASSERT_TRUE(std::holds_alternative<Committed>(test.bundle.database.apply(batch)));
+  ASSERT_TRUE(test.tell({{.log_id = log_id, .code = 200, .message = "told the owner"}}).ok());
+  ASSERT_TRUE(test.has_ended("orders", seconds{2}));
+  EXPECT_EQ(test.bundle.log("orders")[0].message, "told another");
+  test.bundle.run_for(seconds{5});
+  EXPECT_THAT(test.bundle.tables().executor_results, IsEmpty());
+}
+
+TEST(Push, AResultThatAnotherWasToldBeforeCountsAlsoIfItCannotBeReadAtOnce) {
+  Pushed test;
+  const std::int64_t log_id = begin_beside_another(test);
+  Batch batch;
+  batch.operations.emplace_back(
+      PutExecutorResult{{.id = 1, .log_id = log_id, .code = 500, .message = "told another"}});
+  ASSERT_TRUE(std::holds_alternative<Committed>(test.bundle.database.apply(batch)));
+  test.bundle.lane().refuses = [](const Read& question) {
+    return std::holds_alternative<ReadExecutorResults>(question);
+  };
+  std::optional<Status> answer;
+  ExecutorResults told;
+  told.results.push_back({.log_id = log_id, .code = 200, .message = "told the owner"});
+  test.bundle.tracker().on_executor(std::move(told), [&](Status status) { answer = status; });
+  test.bundle.run_for(seconds{2});
+  EXPECT_FALSE(answer) << "it waits";
+  test.bundle.lane().refuses = [](const Read&) { return false; };
+  ASSERT_TRUE(test.has_ended("orders", seconds{2}));
+  EXPECT_EQ(test.bundle.log("orders")[0].message, "told another");
+  test.bundle.run_for(seconds{1});
+  EXPECT_TRUE(answer && answer->ok());
+}
+
 // ---- restarts ----
 
 TEST(Push, ARunGoesOnOverARestartAndIsNotCalledAgain) {
