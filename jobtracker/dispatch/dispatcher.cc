@@ -122,6 +122,7 @@ void Dispatcher::match_lanes(GroupId group, Lanes& lanes, WallTime now) {
       ++lane;
     } else {
       drop_timer(lane->second);
+      suspect_waits_.erase({group, lane->first});
       lane = lanes.erase(lane);
     }
   }
@@ -142,8 +143,9 @@ void Dispatcher::pump_group(GroupId group, WallTime now) {
   for (auto& [kinds, lane] : lanes) {
     lane.preload.advance(now);
     refill(group, kinds, lane, now);
+    suspect_waits_.erase({group, kinds});
     while (lane.preload.has_due()) {
-      Worker* worker = workers_.next_with_credit(group, kinds, 1);
+      Worker* worker = taker_of(lane.preload.best(), group, kinds, 1);
       if (worker == nullptr) break;
       WaitingJob job = lane.preload.take_best();
       drop_from_others(lanes, lane, job.id);
@@ -152,15 +154,33 @@ void Dispatcher::pump_group(GroupId group, WallTime now) {
     // Ahead of their time, as long as a thread stays free for what comes due before.
     while (!lane.preload.has_due() && lane.preload.soonest() != nullptr &&
            due_time(*lane.preload.soonest()) <= now + claim_ahead(kinds)) {
-      Worker* worker = workers_.next_with_credit(group, kinds, 2);
+      Worker* worker = taker_of(*lane.preload.soonest(), group, kinds, 2);
       if (worker == nullptr) break;
       WaitingJob job = lane.preload.take_soonest();
       drop_from_others(lanes, lane, job.id);
       if (gate_.admit(job, now)) claim(std::move(job), *worker, now);
     }
+    if (lane.preload.has_due() && is_suspect(lane.preload.best()))
+      suspect_waits_.insert({group, kinds});
     refill(group, kinds, lane, now);
     set_timer(group, kinds, lane);
   }
+}
+
+// What lies in a queue behind a job that kills its worker is lost with it, and as the order stays
+// the same, in each queue anew. So a suspect goes to a free thread only, and nothing is queued
+// where one is, nor where one waits for a thread: of another part of the group, that is, for in
+// its own lane it is the best.
+Worker* Dispatcher::taker_of(const WaitingJob& job, GroupId group, RunKinds kinds,
+                             std::int32_t credit_min) {
+  return workers_.next_with_credit(group, kinds, credit_min, [&](const Worker& worker) {
+    const auto waits_for_it = [&](GroupId part) { return suspect_waits_.contains({part, kinds}); };
+    const bool may_queue = kinds == RunKinds::pushed() ||
+                           (!is_suspect(job) && !executing_.has_suspect(worker.session) &&
+                            (suspect_waits_.empty() ||
+                             std::none_of(worker.parts.begin(), worker.parts.end(), waits_for_it)));
+    return may_queue || executing_.has_fewer(worker.session, worker.threads - credit_min + 1);
+  });
 }
 
 // Whoever takes a job whose definition is gone finds that out.
@@ -339,8 +359,7 @@ std::optional<ExecutingJob> Dispatcher::claim_new(const WaitingJob& job) {
   for (auto& [kinds, lane] : found->second) {
     lane.preload.advance(now);
     if (lane.preload.has_due() || !lane.preload.is_due_complete(now)) return {};
-    if (worker == nullptr && is_for(kinds, glance))
-      worker = workers_.next_with_credit(job.group, kinds, 1);
+    if (worker == nullptr && is_for(kinds, glance)) worker = taker_of(job, job.group, kinds, 1);
   }
   if (worker == nullptr) return {};
   return reserve(job, *worker, now);

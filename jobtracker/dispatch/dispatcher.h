@@ -46,6 +46,9 @@ struct DispatcherConfig {
 // these kinds. Most groups have one; a group without task trackers has none, and its jobs stay in
 // the table.
 //
+// A job that was lost is not queued at a task tracker, nor is anything else where one is: what such
+// a job kills its task tracker with is what runs beside it, and not a queue.
+//
 // Fails safe: a claim that meets a conflict drops the job from memory, because somebody changed its
 // row; a hand-out that can't be sent stays claimed and is taken back by recovery.
 //
@@ -109,6 +112,7 @@ class Dispatcher final : public JobSink {
   Lane* lane_of(const Asked& asked);
   void match_lanes(GroupId group, Lanes& lanes, WallTime now);
   void pump_group(GroupId group, WallTime now);
+  Worker* taker_of(const WaitingJob& job, GroupId group, RunKinds kinds, std::int32_t credit_min);
   static bool is_for(RunKinds kinds, const std::optional<wire::SpecGlance>& glance);
   void say_if_nobody_accepts(const WaitingJob& job);
   void drop_from_others(Lanes& lanes, const Lane& taker, JobId id);
@@ -148,6 +152,7 @@ class Dispatcher final : public JobSink {
   std::multiset<JobId> held_;  // once for each that changes their row
   std::set<GroupId> touched_;
   GroupId began_with_{};                                       // of those that were touched last
+  std::set<std::pair<GroupId, RunKinds>> suspect_waits_;       // lanes whose best is one
   std::set<std::pair<GroupId, RunKind>> said_nobody_accepts_;  // since the group's lanes changed
   std::unordered_map<SessionId, std::vector<JobId>> ready_;    // to be sent in this turn
   std::int64_t claims_ = 0;

@@ -33,6 +33,7 @@ class ExecutingTable {
   Executing& put(ExecutingJob row, Phase phase) {
     CARILLON_ASSERT(jobs_.count(row.job.id) == 0, "a job is claimed once at a time");
     by_session_[row.session].insert(row.job.id);
+    if (is_suspect(row.job)) ++suspects_[row.session];
     if (row.job.definition) by_definition_[row.job.definition].insert(row.job.id);
     const JobId id = row.job.id;
     return jobs_.insert_or_assign(id, Executing{.row = std::move(row), .phase = phase})
@@ -43,6 +44,7 @@ class ExecutingTable {
     if (found == jobs_.end()) return;
     const ExecutingJob& row = found->second.row;
     take_out(by_session_, row.session, id);
+    if (is_suspect(row.job) && --suspects_.at(row.session) == 0) suspects_.erase(row.session);
     if (row.job.definition) take_out(by_definition_, row.job.definition, id);
     jobs_.erase(found);
   }
@@ -60,6 +62,18 @@ class ExecutingTable {
   // Likewise; it may have been removed.
   std::vector<JobId> of_definition(DefinitionId definition) const {
     return copy_of(by_definition_, definition);
+  }
+  bool has_suspect(SessionId session) const {
+    return !suspects_.empty() && suspects_.contains(session);
+  }
+  // Whether fewer than so many of its jobs have not ended.
+  bool has_fewer(SessionId session, std::int32_t than) const {
+    const auto found = by_session_.find(session);
+    if (found == by_session_.end()) return than > 0;
+    for (auto id = found->second.begin(); than > 0 && id != found->second.end(); ++id) {
+      if (jobs_.at(*id).phase != Phase::kEnding) --than;
+    }
+    return than > 0;
   }
   std::vector<SessionId> sessions() const {
     std::vector<SessionId> all;
@@ -88,6 +102,7 @@ class ExecutingTable {
 
   std::unordered_map<JobId, Executing> jobs_;
   Index<SessionId> by_session_;
+  std::unordered_map<SessionId, std::int32_t> suspects_;  // how many of its jobs are; none has 0
   Index<DefinitionId> by_definition_;
 };
 

@@ -119,14 +119,17 @@ class Workers {
     remove_from_group(*found->second);
     workers_.erase(found);
   }
-  // Of the group's workers that accept just these kinds, in turn, so that equals share the load.
-  Worker* next_with_credit(GroupId group, RunKinds kinds, std::int32_t credit_min) {
+  // Of the group's workers that accept just these kinds, and that `may` take it, in turn, so that
+  // equals share the load.
+  template <class May>
+  Worker* next_with_credit(GroupId group, RunKinds kinds, std::int32_t credit_min, May may) {
     const auto found = members_.find({group, kinds});
     if (found == members_.end()) return nullptr;
     auto& [workers, turn] = found->second;
     for (std::size_t i = 0; i < workers.size(); ++i) {
       turn = (turn + 1) % workers.size();
-      if (workers[turn]->credit() >= credit_min) return workers[turn];
+      Worker* worker = workers[turn];
+      if (worker->credit() >= credit_min && may(*worker)) return worker;
     }
     return nullptr;
   }

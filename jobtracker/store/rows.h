@@ -54,6 +54,9 @@ inline bool was_tried(const WaitingJob& job) {
   return job.failures > 0 || job.lost > 0 || job.not_before;
 }
 
+// Its worker died while it ran there, or lay there: it may be what that died of.
+inline bool is_suspect(const WaitingJob& job) { return job.lost > 0; }
+
 // A job whose worker died so often in a row, while it ran there, may be what kills them: it goes
 // into quarantine, and is not handed out until somebody resumes it.
 inline constexpr std::int32_t kLostRunsMax = 3;

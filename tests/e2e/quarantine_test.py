@@ -1,5 +1,7 @@
 """Jobs that kill the task tracker that runs them, three in turn, on both stores."""
 
+import collections
+
 import harness
 from harness import BothStores, E2eTest, wait_for
 
@@ -47,6 +49,25 @@ class Quarantine:
             one.client("resume", task_id, "--group", group)
             self.assertEqual(one.wait_ended(task_id, {"succeeded", "failed"})["state"], "succeeded")
         self.assertEqual(one.client("logs", "--job", job).out, "lived\n")
+
+    def test_only_the_job_that_kills_its_workers_is_held_though_a_queue_is_lost_with_it(self):
+        one = self.cluster(self.store)
+        killed = [one.start_worker(threads=1) for _ in range(3)]
+        # So many short runs that the next ones are fetched ahead.
+        one.submit_all([{"task_id": f"warm-{i}", "handler": "noop"} for i in range(3000)])
+        wait_for("the short runs to end", one.is_idle)
+        others = [f"other-{i}" for i in range(500)]
+        one.submit_all([{"task_id": "poison", "priority": 0, "shell": "kill -9 $PPID"},
+                        *({"task_id": task_id, "handler": "noop"} for task_id in others)])
+        for worker in killed:
+            self.assertEqual(harness.exit_status(worker.process.wait(harness.PATIENCE)), "SIGKILL")
+        one.start_worker(threads=1)
+        wait_for("all but one to end", lambda: not one.rows("executing") and [
+            (row["task_id"], row["state"]) for row in one.rows("waiting", "--limit", 0)] == [
+                ("poison", "quarantined")])
+        ended = collections.Counter(row["task_id"] for row in one.history() if row["state"] == "succeeded")
+        self.assertEqual([task_id for task_id in others if ended[task_id] != 1], [])
+        self.assertEqual(one.stats()["jobs_quarantined_total"], 1)
 
 
 class QuarantineOnSqlite(Quarantine, BothStores, E2eTest):

@@ -275,6 +275,10 @@ void Cluster::add_workers() {
     WorkerOptions options{.name = "worker-" + std::to_string(i), .trackers = endpoints_};
     options.threads = 1 + static_cast<int>(chance.below(5));
     options.prefetch_max = seed_ % 3 == 0 ? 16 : 0;
+    if (has_deep_queues()) {
+      options.prefetch_max = 512;
+      options.prefetch_work = seconds{1};
+    }
     options.handlers_only = i == 2;
     if (i > 2) options.group = groups[static_cast<std::size_t>(i) - 2];
     workers.push_back(std::make_unique<WorkerProcess>(timeline, network, std::move(options)));
@@ -303,6 +307,32 @@ void Cluster::add_workers() {
                                  std::optional<wire::RunOutcome> outcome) {
       runs.ended(id, outcome);
     };
+    worker.watch.on_queue = [this, &worker] { check_queue(worker); };
+  }
+}
+
+// A job that was lost may kill its worker again: what lay in a queue with it would be lost with it
+// each time. What a worker was given before it was silent, it was given by somebody who takes it
+// for dead.
+void Cluster::check_queue(const WorkerProcess& worker) {
+  if (parts_of(worker.options().group) > 1) return;
+  for (const TrackerProcess* tracker : active()) {
+    if (runs.was_silent(tracker->session(), worker.session())) return;
+  }
+  std::ptrdiff_t held = 0;
+  const Ledger::Job* suspect = nullptr;
+  for (const wire::AttemptId& id : worker.unfinished_ids()) {
+    const Ledger::Job* job = ledger.find(id.job_id);
+    const bool is_current = job != nullptr && job->place == Ledger::Place::kExecuting &&
+                            job->row.attempt == id.attempt && job->session == worker.session();
+    if (!is_current) continue;
+    ++held;
+    if (jobtracker::is_suspect(job->row)) suspect = job;
+  }
+  if (suspect != nullptr && held > worker.options().threads) {
+    broken_(worker.name() + " has a queue, and with it job " +
+            std::to_string(suspect->row.id.value) + " of " + suspect->row.task_id +
+            ", which was lost before");
   }
 }
 

@@ -18,6 +18,8 @@ namespace carillon::sim {
 
 // The handler whose runs take their process with them.
 inline constexpr const char* kPoison = "poison";
+// Takes a few milliseconds.
+inline constexpr const char* kBrief = "brief";
 
 // Groups of executors.
 inline constexpr const char* kHonestApp = "app";
@@ -40,6 +42,8 @@ class Cluster {
   void stand_by(std::size_t index);
   // How many parts a node group has: the first may have been split.
   int parts_of(const std::string& group) const { return group == groups.front() ? parts_ : 1; }
+  // In some, task trackers fetch many ahead, and users submit many short runs at a time.
+  bool has_deep_queues() const { return !has_several() && seed_ % 12 == 6; }
   // In some, frames are repeated.
   bool has_repeats() const { return seed_ % 7 % 4 == 0; }
   void start_worker(WorkerProcess& worker);
@@ -114,6 +118,7 @@ class Cluster {
   void add_executors();
   void take_over(std::size_t index);
   void dies(WorkerProcess& worker);
+  void check_queue(const WorkerProcess& worker);
   void check_lost(const TrackerProcess& tracker, const jobtracker::Batch& batch) const;
   void check_sent(TrackerProcess& tracker, std::string_view frame);
 

@@ -27,6 +27,7 @@ void TimedRuns::add(std::vector<wire::HandedJob>&& jobs, SteadyTime begin_before
         {.job = std::move(job), .since = process_.steady_now(), .begin_before = begin_before});
   }
   begin_more();
+  if (!queue_.empty()) watch_.on_queue();
 }
 
 void TimedRuns::begin_more() {
@@ -144,6 +145,12 @@ void TimedRuns::collect(tasktracker::PoolNews& news, bool) {
 std::vector<wire::AttemptId> TimedRuns::waiting() const {
   std::vector<wire::AttemptId> ids;
   for (const Queued& queued : queue_) ids.push_back(queued.job.id);
+  return ids;
+}
+
+std::vector<wire::AttemptId> TimedRuns::unfinished_ids() const {
+  std::vector<wire::AttemptId> ids = waiting();
+  for (const auto& [id, run] : running_) ids.push_back(id);
   return ids;
 }
 

@@ -31,6 +31,8 @@ class TimedRuns final : public tasktracker::Runs {
     std::function<RunPlan(const wire::HandedJob&, const JobSpec&)> on_start{};
     // It has ended so; none: with its process.
     std::function<void(const wire::AttemptId&, std::optional<wire::RunOutcome>)> on_end{};
+    // Jobs came, and not all of them have begun.
+    std::function<void()> on_queue{};
   };
 
   TimedRuns(Process& process, int threads, bool handlers_only, Watch watch)
@@ -57,6 +59,7 @@ class TimedRuns final : public tasktracker::Runs {
   }
   // In the queue or running.
   std::size_t unfinished() const { return queue_.size() + running_.size(); }
+  std::vector<wire::AttemptId> unfinished_ids() const;
 
  private:
   struct Queued {

@@ -13,7 +13,8 @@ void WorkerProcess::start(SessionId session) {
                     .name = options_.name,
                     .group = options_.group,
                     .threads = options_.threads,
-                    .prefetch_max = options_.prefetch_max};
+                    .prefetch_max = options_.prefetch_max,
+                    .prefetch_work = options_.prefetch_work};
   config.fetcher.allow = {"handler"};
   if (!options_.handlers_only)
     config.fetcher.allow.insert(config.fetcher.allow.end(), {"command", "shell", "script", "http"});

@@ -17,6 +17,7 @@ struct WorkerOptions {
   std::string group = "default";
   int threads = 1;
   int prefetch_max = 0;
+  Duration prefetch_work = std::chrono::milliseconds{10};
   bool handlers_only = false;
   std::vector<std::string> trackers{};
 };
@@ -43,6 +44,9 @@ class WorkerProcess final : public Process {
   SessionId session() const { return session_; }
   bool was_free_since(SteadyTime when) const { return runs_ && runs_->was_free_since(when); }
   std::size_t unfinished() const { return runs_ == nullptr ? 0 : runs_->unfinished(); }
+  std::vector<wire::AttemptId> unfinished_ids() const {
+    return runs_ == nullptr ? std::vector<wire::AttemptId>{} : runs_->unfinished_ids();
+  }
   const Disk* disk() const { return disk_.get(); }
 
   TimedRuns::Watch watch;

@@ -53,6 +53,7 @@ constexpr std::array kCrons{CronSchedule{"*/20 * * * * ?", "UTC"},
 }  // namespace
 
 RunPlan Workload::plan(Chance& chance, const JobSpec& spec) {
+  if (spec.run.handler == kBrief) return {.time = chance.between(milliseconds{1}, milliseconds{5})};
   RunPlan plan{.time = chance.between(milliseconds{1}, milliseconds{30}),
                .later = chance.between(Duration{}, seconds{20})};
   if (chance.one_in(12)) plan.time = chance.between(Duration{1}, seconds{12});
@@ -209,6 +210,17 @@ void Workload::submit_something() {
   if (cluster_.chance.one_in(10)) jobs.push_back(something());
   if (cluster_.chance.one_in(100)) {
     while (jobs.size() < 40) jobs.push_back(something());
+  }
+  submit(std::move(jobs));
+}
+
+void Workload::submit_burst(bool with_poison) {
+  JobSpec job{.group = cluster_.groups.front()};
+  job.run.handler = kBrief;
+  std::vector<JobSpec> jobs(100, job);
+  if (with_poison) {
+    jobs.front().run.handler = kPoison;
+    jobs.front().priority = 0;
   }
   submit(std::move(jobs));
 }

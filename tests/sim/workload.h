@@ -25,6 +25,8 @@ class Workload {
   // Schedules that nobody ever acts on, in every way to overlap and with every policy.
   void submit_steady();
   void submit_something();
+  // Many short runs; behind one that kills its task tracker.
+  void submit_burst(bool with_poison);
   void act_on_something();
   void push_something();
   void act_on_something_pushed();

@@ -69,6 +69,17 @@ void World::users_go_on() {
                        });
 }
 
+void World::bursts_go_on() {
+  cluster_.timeline.at(cluster_.timeline.now() + cluster_.chance.between(minutes{2}, minutes{6}),
+                       [this] {
+                         if (is_ending_) return;
+                         workload_.submit_burst(false);
+                         cluster_.timeline.at(cluster_.timeline.now() + seconds{3},
+                                              [this] { workload_.submit_burst(true); });
+                         bursts_go_on();
+                       });
+}
+
 // In turns of some minutes: now many, now none, so that there is time for all to settle.
 void World::faults_go_on() {
   Chance& chance = cluster_.chance;
@@ -150,6 +161,7 @@ const std::vector<std::string>& World::run() {
     pushing_goes_on();
     executor_faults_go_on();
   }
+  if (cluster_.has_deep_queues()) bursts_go_on();
   if (cluster_.has_repeats()) repeats_go_on();
   checks_go_on();
   for (int hour = 0; hour < hours_; ++hour) {

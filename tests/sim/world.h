@@ -39,6 +39,7 @@ class World {
  private:
   void broken(const std::string& what);
   void users_go_on();
+  void bursts_go_on();
   void faults_go_on();
   void disk_faults_go_on();
   void pushing_goes_on();

@@ -19,7 +19,8 @@ tasktracker::FetcherConfig fetcher_config(const FakeWorkerConfig& config) {
           .labels = config.labels,
           .allow = config.allow,
           .threads = config.threads,
-          .prefetch_max = 0};
+          .prefetch_max = config.prefetch_max,
+          .prefetch_max_short = config.prefetch_max};
 }
 
 }  // namespace

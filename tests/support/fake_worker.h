@@ -24,6 +24,7 @@ struct FakeWorkerConfig {
   SessionId session{};
   std::vector<std::string> allow{};  // kinds of run it accepts; empty: all
   Duration clock_ahead{};            // of its machine, before everybody else's
+  int prefetch_max = 0;              // asked for beyond its threads; all that it has runs at once
 };
 
 // How a fake run goes.
