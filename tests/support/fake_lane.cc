@@ -50,7 +50,7 @@ void FakeLane::do_first() {
     return;
   }
   const auto& question = std::get<Question>(work_.front());
-    on_read(question.read);
+  on_read(question.read);
   auto found = refuses(question.read)
                    ? Result<ReadAnswer>{Error{ErrorCode::kInvalidArgument, "refused"}}
                    : store_.read(question.read);

@@ -163,8 +163,9 @@ Result<ReadAnswer> SqlReads::read(const CountWaiting& ask) {
   for (const Group& group : CARILLON_TRY(groups_.read_all(db_))) {
     const std::string_view table = CARILLON_TRY(groups_.table_of(db_, group.id));
     const auto waiting = CARILLON_TRY(count(table, "", SqlValues{Value::of(ask.rows_max)}));
-    const auto due_rows = CARILLON_TRY(count(table, " WHERE trigger_time_us <= ?",
-                                             SqlValues{value_of(ask.now), Value::of(ask.rows_max)}));
+    const auto due_rows =
+        CARILLON_TRY(count(table, " WHERE trigger_time_us <= ?",
+                           SqlValues{value_of(ask.now), Value::of(ask.rows_max)}));
     answer.groups.push_back(
         {.group = group.id, .waiting = waiting + delayed[group.id], .due = due_rows});
   }
