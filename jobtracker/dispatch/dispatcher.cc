@@ -151,8 +151,10 @@ void Dispatcher::pump_group(GroupId group, WallTime now) {
       drop_from_others(lanes, lane, job.id);
       if (gate_.admit(job, now)) claim(std::move(job), *worker, now);
     }
-    // Ahead of their time, as long as a thread stays free for what comes due before.
-    while (!lane.preload.has_due() && lane.preload.soonest() != nullptr &&
+    // Ahead of their time, as long as a thread stays free for what comes due before, and nothing
+    // that is due lies in the table only.
+    while (lane.preload.is_due_complete(now) && !lane.preload.has_due() &&
+           lane.preload.soonest() != nullptr &&
            due_time(*lane.preload.soonest()) <= now + claim_ahead(kinds)) {
       Worker* worker = taker_of(*lane.preload.soonest(), group, kinds, 2);
       if (worker == nullptr) break;

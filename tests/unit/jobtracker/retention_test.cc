@@ -14,20 +14,18 @@ namespace {
 using carillon::testing::FakeRun;
 using carillon::testing::job_now;
 using carillon::testing::TrackerBundle;
-using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::Each;
 using ::testing::IsEmpty;
-using ::testing::Le;
 using ::testing::SizeIs;
 
 // A job tracker that keeps its history for ten seconds.
 class RetentionTest : public ::testing::Test {
  protected:
   RetentionTest() : bundle_({.tracker = {.retention = {.log = seconds{10}}}}) {
-    auto& worker = bundle_.add_worker({.threads = 50});
+    auto& worker = bundle_.add_worker({.threads = 3000});
     worker.behaviour = [](const auto&, const auto&) { return FakeRun{.time = milliseconds{1}}; };
     look_at_commits();
   }
