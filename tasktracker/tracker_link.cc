@@ -83,7 +83,10 @@ void TrackerLink::receive(Talk& talk, wire::Envelope&& envelope) {
           },
           [&](wire::Kill& kill) { on_kill(kill); },
           [&](wire::Gone&) { talk.gone = true; },
-          [&](wire::Elsewhere& elsewhere) { on_elsewhere(talk, elsewhere); },
+          [&](wire::Elsewhere& elsewhere) {
+            // One to an older registration may come after a newer one was taken.
+            if (envelope.correlation == talk.register_correlation) on_elsewhere(talk, elsewhere);
+          },
           [&](wire::ErrorReply& reply) { on_error(talk, envelope.correlation, reply.error); },
           [&](auto&) {
             log_.warn("message that a job tracker does not send", "tracker", endpoint_of(talk));

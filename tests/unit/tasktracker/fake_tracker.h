@@ -64,6 +64,10 @@ class FakeTracker final : public net::ClientTransport {
   void say_that_it_stops() {
     tell(0, wire::ErrorReply{{ErrorCode::kUnavailable, "the job tracker is stopping"}});
   }
+  // Its last answer to a registration that it did not take comes a second time.
+  void say_elsewhere_again() {
+    tell(last_elsewhere_, wire::Elsewhere{.address = "elsewhere", .parts = parts});
+  }
   // A report that was heard while it did not.
   void confirm(std::int64_t job) { tell(0, wire::Reported{.done = {{JobId{job}, 1}}}); }
   void kill(std::int64_t job) {
@@ -120,7 +124,8 @@ class FakeTracker final : public net::ClientTransport {
       registrations.push_back(*registration);
       if (refusal) return tell(correlation, wire::ErrorReply{*refusal});
       if (sends_elsewhere)
-        return tell(correlation, wire::Elsewhere{.address = "elsewhere", .parts = parts});
+        return tell(last_elsewhere_ = correlation,
+                    wire::Elsewhere{.address = "elsewhere", .parts = parts});
       session_ = registration->session;
       if (std::exchange(registered_with_, tracker_session) != tracker_session) sent_.clear();
       knows_session = true;
@@ -216,6 +221,7 @@ class FakeTracker final : public net::ClientTransport {
   bool connected_ = false;
   SessionId session_{};
   std::int64_t registered_with_ = 0;  // the tracker session
+  std::uint64_t last_elsewhere_ = 0;  // the correlation
   wire::Pull last_pull_{};
   int credit_ = 0;
   std::int64_t hand_outs_ = 0;

@@ -114,6 +114,21 @@ TEST(Parts, OfOneWithoutAnyAreAskedForAgainAndAgain) {
   EXPECT_TRUE(b.until([&] { return b.two().result_of(job) != nullptr; }));
 }
 
+// Or it would have no owner, though this one has the worker: whatever it handed out would be
+// refused, and no result sent.
+TEST(Parts, StayWithTheirOwnerThoughItsAnswerFromBeforeItHadAnyComesAgain) {
+  PartsBundle b;
+  b.two().sends_elsewhere = true;
+  b.start();
+  ASSERT_TRUE(b.until([&] { return !b.two().registrations.empty(); }));
+  b.two().sends_elsewhere = false;
+  ASSERT_TRUE(b.until_registered(2));
+  b.two().say_elsewhere_again();
+  const auto job = PartsBundle::job_of(2);
+  b.two().submit(job, WorkerBundle::handler("noop"));
+  EXPECT_TRUE(b.until([&] { return b.two().result_of(job) != nullptr; }));
+}
+
 TEST(Parts, AreFoundThoughTheFirstJobTrackerHasNone) {
   PartsBundle b;
   b.one().sends_elsewhere = true;
