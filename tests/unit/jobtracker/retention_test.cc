@@ -25,7 +25,7 @@ using ::testing::SizeIs;
 class RetentionTest : public ::testing::Test {
  protected:
   RetentionTest() : bundle_({.tracker = {.retention = {.log = seconds{10}}}}) {
-    auto& worker = bundle_.add_worker({.threads = 3000});
+    auto& worker = bundle_.add_worker({.threads = 1500});
     worker.behaviour = [](const auto&, const auto&) { return FakeRun{.time = milliseconds{1}}; };
     look_at_commits();
   }
@@ -79,13 +79,13 @@ TEST_F(RetentionTest, TakesOneStepAtATimeHoweverLongTheStoreIsAway) {
 }
 
 TEST_F(RetentionTest, KeepsPaceWithWhatEnds) {
-  run_jobs(15'000);
+  run_jobs(6000);
   bundle_.run_for(seconds{15});
   commits_.clear();
-  // A commit that is long beside what ends in it, in the minute when the old rows go.
+  // A commit that is long beside what ends in it.
   bundle_.lane().work_time = [] { return milliseconds{400}; };
-  while (commits_.empty()) run_jobs(1000);
-  run_jobs(8000);
+  ASSERT_TRUE(bundle_.run_until([&] { return !commits_.empty(); }));
+  run_jobs(2000);
   std::int64_t most = 0;
   for (const auto& commit : commits_) {
     EXPECT_THAT(commit, SizeIs(1));
