@@ -162,9 +162,17 @@ Result<Row> follow_job(Context& context, JobClient& client, JobId job) {
     // First the state, then the output: what a job wrote is known before its end is.
     const Result<Row> state = state_of_job(client, job);
     if (state.ok()) last_words.follow(state.value());
-    CARILLON_TRY(follower.print_new());
+    const Status printed = follower.print_new();
+    // What an executor has of it may be out of reach, and comes again or does not.
+    const bool is_out_of_reach =
+        !printed.ok() && printed.error().code == ErrorCode::kUnavailable && state.ok();
+    if (!printed.ok() && !is_out_of_reach) return printed.error();
     if (state.ok()) reason.follow(state.value());
     if (!state.ok() || is_done(state.value()) || is_quarantined(state.value())) {
+      if (is_out_of_reach) {
+        context.err() << "jobclient: " << context.configuration.verb() << ": "
+                      << printed.error().message << std::endl;
+      }
       CARILLON_TRY(follower.finish());
       return state;
     }

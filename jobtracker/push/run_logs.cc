@@ -99,8 +99,9 @@ void RunLogs::ask(JobId job, Places::const_iterator place, std::int64_t line,
   const auto& [key, where] = *place;
   const std::optional<Caller> caller = caller_(where);
   if (!caller) {
-    return on_part(Error{ErrorCode::kUnavailable, "the log lies with executor " + where.address +
-                                                      ", which is not in service"});
+    return pass_over({.job = job, .key = key, .on_part = std::move(on_part)},
+                     {ErrorCode::kUnavailable,
+                      "the log lies with executor " + where.address + ", which is not in service"});
   }
   net::Post post = post_to(where.address, "log",
                            wire::xxl::write_log({.log_id = where.log_id,
@@ -129,11 +130,23 @@ bool RunLogs::on_outcome(const net::PostOutcome& outcome) {
   return true;
 }
 
+// One log that cannot be read does not keep those behind it.
+void RunLogs::pass_over(const Reading& reading, const Error& why) {
+  const auto& [attempt, shard] = reading.key;
+  const auto places = places_.find(reading.job);
+  const bool is_last =
+      places == places_.end() || places->second.upper_bound(reading.key) == places->second.end();
+  if (is_last) return reading.on_part(why);
+  reading.on_part(ExecutorLogPart{.attempt = attempt,
+                                  .position = position_of(shard + 1, 0),
+                                  .text = "[" + why.message + "]\n"});
+}
+
 void RunLogs::answer(Reading reading, const net::PostOutcome& outcome) {
   Result<wire::xxl::LogPart> read = part_in(outcome);
   if (!read.ok()) {
-    return reading.on_part(
-        read.error().with_context("the log lies with executor " + reading.address));
+    const Error why = read.error().with_context("the log lies with executor " + reading.address);
+    return pass_over(reading, why);
   }
   wire::xxl::LogPart& part = read.value();
   // Past the end some count on and some do not, and a missing file has a text of its own.

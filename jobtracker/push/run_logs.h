@@ -66,6 +66,7 @@ class RunLogs final : public ExecutorLogs {
   void ask(JobId job, Places::const_iterator place, std::int64_t line,
            std::function<void(Result<ExecutorLogPart>)> on_part);
   void answer(Reading reading, const net::PostOutcome& outcome);
+  void pass_over(const Reading& reading, const Error& why);
 
   const std::function<std::optional<Caller>(const Place&)> caller_;
   const std::size_t calls_max_;

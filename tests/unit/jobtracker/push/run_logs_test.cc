@@ -228,6 +228,24 @@ TEST(RunLogs, SayWhyTheyCannotBeRead) {
   EXPECT_THAT(r.part.error().message, HasSubstr("http://h:1/job/, which is not in service"));
 }
 
+TEST(RunLogs, OfALaterAttemptAreReadThoughAnEarlierOnesLieOutOfReach) {
+  LogReading r;
+  r.begin(1, 11);
+  r.begin(2, 12);
+  ASSERT_TRUE(r.read(0, 0));
+  EXPECT_TRUE(r.logs.on_outcome({.id = r.box.posts.back().id,
+                                 .kind = net::PostOutcome::Kind::kUnknown,
+                                 .error = "cannot connect"}));
+  EXPECT_EQ(r.part.value().text, "[the log lies with executor http://h:1/job/: cannot connect]\n");
+  ASSERT_TRUE(r.read(r.part.value().attempt, r.part.value().position));
+  EXPECT_EQ(r.asked().log_id, 12);
+  r.answer(1, "a\n");
+  EXPECT_EQ(r.part.value().text, "a\n");
+  r.is_in_service = false;
+  ASSERT_TRUE(r.read(0, 0));
+  EXPECT_THAT(r.part.value().text, HasSubstr("not in service"));
+}
+
 TEST(RunLogs, ForgetTheOldest) {
   LogReading r;
   for (const std::int64_t job : {7, 8, 9, 10}) r.begin(1, job, 0, JobId{job});
