@@ -10,6 +10,10 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr std::int64_t kRefillGrowth = 4;
+// What comes due later than that is read a few rows at a time, of one group after the other: claims
+// wait for the reads before them.
+constexpr Duration kSoon = std::chrono::seconds{5};
+constexpr std::int64_t kRowsAhead = 500;
 
 }  // namespace
 
@@ -95,6 +99,11 @@ void Dispatcher::reload_all() {
 
 void Dispatcher::pump() {
   const WallTime now = clock_.now();
+  while (!reads_ahead_ && !to_read_ahead_.empty()) {
+    auto next = to_read_ahead_.upper_bound(read_ahead_last_);
+    if (next == to_read_ahead_.end()) next = to_read_ahead_.begin();
+    pump_group(to_read_ahead_.extract(next).value(), now);
+  }
   const std::set<GroupId> touched = std::exchange(touched_, {});
   // Parts of a group share the credit of its workers: another one begins each time.
   const auto begin = touched.upper_bound(began_with_);
@@ -220,6 +229,7 @@ void Dispatcher::refill(GroupId group, RunKinds kinds, Lane& lane, WallTime now)
       {config_.refill, lane.rows_at_once, static_cast<std::int64_t>(lane.preload.capacity())});
   const auto ask = [this](Read question, const Asked& by) {
     batcher_.ask(std::move(question), [this, by](Result<ReadAnswer> answer) {
+      if (by.is_ahead) reads_ahead_ = false;
       answer.ok() ? take_rows(by, std::move(answer)) : read_failed(by, answer.error());
     });
   };
@@ -230,6 +240,8 @@ void Dispatcher::refill(GroupId group, RunKinds kinds, Lane& lane, WallTime now)
   }
   if (lane.preload.needs_upcoming_refill()) {
     asked.due = false;
+    asked.is_ahead = lane.preload.is_filled_until(now + kSoon);
+    if (asked.is_ahead && !may_read_ahead(group, asked)) return;
     const auto [time, id] = lane.preload.ask_upcoming();
     ask(ReadUpcoming{.group = group,
                      .after_time = time,
@@ -238,6 +250,18 @@ void Dispatcher::refill(GroupId group, RunKinds kinds, Lane& lane, WallTime now)
                      .limit = asked.limit},
         asked);
   }
+}
+
+// One at a time; the others' turn comes.
+bool Dispatcher::may_read_ahead(GroupId group, Asked& asked) {
+  if (reads_ahead_) {
+    to_read_ahead_.insert(group);
+    return false;
+  }
+  reads_ahead_ = true;
+  read_ahead_last_ = group;
+  asked.limit = std::min(asked.limit, kRowsAhead);
+  return true;
 }
 
 void Dispatcher::take_rows(const Asked& asked, Result<ReadAnswer> answer) {

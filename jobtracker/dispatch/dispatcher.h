@@ -105,6 +105,7 @@ class Dispatcher final : public JobSink {
     RunKinds kinds{};
     std::uint64_t generation = 0;
     bool due = false;
+    bool is_ahead = false;  // nothing of it is needed soon
     std::int64_t limit = 0;
   };
 
@@ -117,6 +118,7 @@ class Dispatcher final : public JobSink {
   void say_if_nobody_accepts(const WaitingJob& job);
   void drop_from_others(Lanes& lanes, const Lane& taker, JobId id);
   void refill(GroupId group, RunKinds kinds, Lane& lane, WallTime now);
+  bool may_read_ahead(GroupId group, Asked& asked);
   void take_rows(const Asked& asked, Result<ReadAnswer> answer);
   void read_failed(const Asked& asked, const Error& error);
   void claim(WaitingJob job, Worker& worker, WallTime now);
@@ -151,7 +153,10 @@ class Dispatcher final : public JobSink {
   std::uint64_t last_generation_ = 0;
   std::multiset<JobId> held_;  // once for each that changes their row
   std::set<GroupId> touched_;
-  GroupId began_with_{};                                       // of those that were touched last
+  GroupId began_with_{};  // of those that were touched last
+  bool reads_ahead_ = false;
+  GroupId read_ahead_last_{};
+  std::set<GroupId> to_read_ahead_;                            // as soon as no other one does
   std::set<std::pair<GroupId, RunKinds>> suspect_waits_;       // lanes whose best is one
   std::set<std::pair<GroupId, RunKind>> said_nobody_accepts_;  // since the group's lanes changed
   std::unordered_map<SessionId, std::vector<JobId>> ready_;    // to be sent in this turn

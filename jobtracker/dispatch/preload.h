@@ -74,6 +74,10 @@ class Preload {
     if (!upcoming_bound_ || upcoming_asked_) return false;
     return is_low(upcoming_.size(), upcoming_bytes_) || (is_cut() && has_room());
   }
+  // Whatever comes due until then is in memory.
+  bool is_filled_until(WallTime time) const {
+    return !upcoming_bound_ || upcoming_bound_->first > time;
+  }
   DueKey ask_upcoming();
   void upcoming_loaded(std::vector<WaitingJob> jobs, std::optional<DueKey> through, WallTime now);
   void upcoming_failed() { upcoming_asked_ = false; }
@@ -82,9 +86,7 @@ class Preload {
   std::size_t due_size() const { return due_.size(); }
   std::size_t upcoming_size() const { return upcoming_.size(); }
   // Whether the table holds no due rows that memory does not.
-  bool is_due_complete(WallTime now) const {
-    return !due_bound_ && (!upcoming_bound_ || upcoming_bound_->first > now);
-  }
+  bool is_due_complete(WallTime now) const { return !due_bound_ && is_filled_until(now); }
 
  private:
   // As they are to start: due time, priority, creation.

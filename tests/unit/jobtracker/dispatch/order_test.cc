@@ -200,7 +200,7 @@ TEST(Preloading, BeginsWithFewRowsSoThatClaimsDoNotWaitForMany) {
   TrackerBundle bundle;
   for (int message = 0; message < 6; ++message) {
     std::vector<JobSpec> jobs;
-    for (int i = 0; i < 1000; ++i) jobs.push_back(job_at("", bundle.now() + minutes{5}));
+    for (int i = 0; i < 1000; ++i) jobs.push_back(job_at("", bundle.now() + seconds{5}));
     bundle.submit(std::move(jobs));
   }
   bundle.restart_after(seconds{1});
@@ -211,6 +211,47 @@ TEST(Preloading, BeginsWithFewRowsSoThatClaimsDoNotWaitForMany) {
   bundle.add_worker();
   bundle.run_for(seconds{1});
   EXPECT_THAT(limits, ElementsAre(64, 256, 1024, 4096, 5000));
+}
+
+TEST(Preloading, WhatIsDueLaterIsReadAFewRowsAtATimeOfOneGroupAfterTheOther) {
+  constexpr int kGroups = 8;
+  TrackerBundle bundle;
+  for (int group = 0; group < kGroups; ++group) {
+    std::vector<JobSpec> jobs;
+    for (int i = 0; i < 1000; ++i) {
+      jobs.push_back(job_at("", bundle.now() + minutes{5}));
+      jobs.back().group = "group-" + std::to_string(group);
+    }
+    bundle.submit(std::move(jobs));
+  }
+  bundle.restart_after(seconds{1});
+  bundle.run_for(seconds{1});
+  std::map<GroupId, std::vector<std::int64_t>> limits;
+  bundle.lane().on_read = [&limits](const Read& question) {
+    if (const auto* ask = std::get_if<ReadUpcoming>(&question))
+      limits[ask->group].push_back(ask->limit);
+  };
+  bundle.lane().work_time = [] { return milliseconds{5}; };
+  for (int group = 0; group < kGroups; ++group) {
+    const wire::Register hello{.session = SessionId{group + 1},
+                               .name = "worker",
+                               .group = "group-" + std::to_string(group)};
+    bundle.tracker().on_frame(net::Peer{}, wire::encode({.correlation = 1, .message = hello}));
+  }
+  bundle.tracker().end_turn();
+  // The first question of each is of what comes due at once, for all that is known.
+  bundle.run_for(milliseconds{5 * (2 * kGroups + 2)});
+  Duration longest{};
+  for (int i = 0; i < 20; ++i) {
+    const SteadyTime asked = bundle.clock.steady_now();
+    bundle.submit(job_now("job-" + std::to_string(i)));
+    const auto took = std::chrono::duration_cast<Duration>(bundle.clock.steady_now() - asked);
+    longest = std::max(longest, took);
+  }
+  EXPECT_LE(longest, milliseconds{25});
+  bundle.run_for(seconds{1});
+  ASSERT_THAT(limits, SizeIs(kGroups));
+  for (const auto& [group, asked] : limits) EXPECT_THAT(asked, ElementsAre(64, 256, 500, 500));
 }
 
 TEST(Preloading, NothingIsPassedOverThatComesDueWhileOneTurnAsksForTheRowsOfManyGroups) {
