@@ -178,6 +178,10 @@ Status Inside::connect(const Config& config) {
       .keys = options_.keys, .token_file = options_.token_file, .insecure = options_.insecure};
   std::vector<tasktracker::TrackerAddress> addresses;
   for (const std::string& endpoint : options_.trackers) {
+    const bool comes_again =
+        std::any_of(addresses.begin(), addresses.end(),
+                    [&](const auto& address) { return address.endpoint == endpoint; });
+    if (comes_again) continue;
     // On a line of its own: an early return from within an initializer leaks what stands before.
     auto transport = CARILLON_TRY(net::connect_zmq(loop_, clock_, environment_, endpoint, access));
     addresses.push_back({.endpoint = endpoint, .transport = std::move(transport)});
