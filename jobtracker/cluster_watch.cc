@@ -16,7 +16,7 @@ Result<std::unique_ptr<ClusterWatch>> ClusterWatch::start(
   auto beat = CARILLON_TRY(MysqlBeat::open(store, session));
   std::unique_ptr<ClusterWatch> watch(
       new ClusterWatch(clock, state, lane, loop, std::move(beat), std::move(on_view)));
-  watch->chore_ = CARILLON_TRY(Chore::start("beat", kLook, [raw = watch.get()] { raw->look(); }));
+  watch->chore_ = CARILLON_TRY(Chore::start("beat", [raw = watch.get()] { return raw->look(); }));
   return watch;
 }
 
@@ -42,8 +42,10 @@ ClusterWatch::~ClusterWatch() {
 
 void ClusterWatch::beat(SteadyTime now) {
   const bool is_stuck = now >= state_.turned_at.load() + kLoopStuck || lane_watch_.stands_still();
-  if (now < next_beat_ || is_stuck) return;
-  if (beat_->run_once().ok()) proven_ = now;
+  const bool yields = state_.yields;
+  if ((now < next_beat_ && yields == said_yields_) || is_stuck) return;
+  said_yields_ = yields;
+  if (beat_->run_once(yields).ok()) proven_ = now;
   next_beat_ = now + kBeat;
 }
 
@@ -58,10 +60,11 @@ void ClusterWatch::watch_lane(const ClusterView& view) {
   }
 }
 
-void ClusterWatch::look() {
+// Until when it need not look again.
+Duration ClusterWatch::look() {
   beat(clock_.steady_now());
   auto view = beat_->look(clock_, GroupId{std::min(groups_seen_, state_.last_group.load())});
-  if (!view.ok()) return;
+  if (!view.ok()) return kLook;
   watch_lane(view.value());
   for (const Group& group : view.value().groups) {
     used_.set(static_cast<std::size_t>(partition_of(group.id)));
@@ -70,6 +73,7 @@ void ClusterWatch::look() {
   view.value().used = used_;
   view.value().proven = proven_;
   views_.put(std::move(view).value());
+  return state_.is_in_a_hurry ? kLookSoon : kLook;
 }
 
 }  // namespace carillon::jobtracker

@@ -19,6 +19,8 @@ namespace carillon::jobtracker {
 struct LoopState {
   std::atomic<SteadyTime> turned_at{SteadyTime{}};
   std::atomic<std::int32_t> last_group{0};  // the highest number that it knows
+  std::atomic<bool> yields{false};          // as ClusterMove has it, to be told with the beat
+  std::atomic<bool> is_in_a_hurry{true};    // the next look is to come soon
 };
 
 // Raises the session's beat, as long as the loop turns and the lane does not stand still, because
@@ -40,7 +42,7 @@ class ClusterWatch {
   ClusterWatch(const Clock& clock, const LoopState& state, const StoreThread& lane, EventLoop& loop,
                std::unique_ptr<MysqlBeat> beat, std::function<void(const ClusterView&)> on_view);
 
-  void look();
+  Duration look();
   void beat(SteadyTime now);
   void watch_lane(const ClusterView& view);
 
@@ -53,6 +55,7 @@ class ClusterWatch {
   const Logger log_{"jobtracker.cluster"};
   LaneWatch lane_watch_{};  // the thread's, as what follows
   SteadyTime next_beat_{};
+  bool said_yields_ = false;
   SteadyTime proven_{};
   Partitions used_{};
   std::int32_t groups_seen_ = 0;

@@ -18,6 +18,8 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr Duration kStopPatience = std::chrono::seconds{5};  // for what is under way to the store
+// What was prepared for nothing is given up: connections that are not used may be lost unseen.
+constexpr Duration kPreparedMax = std::chrono::seconds{5};
 
 int exit_with(int status, const std::string& message) {
   std::fprintf(stderr, "jobtracker: %s\n", message.c_str());
@@ -42,14 +44,14 @@ Status make_data_folder(const Settings& settings) {
 // Keeps checkpoints out of the commits.
 Result<std::unique_ptr<Chore>> start_checkpoints(const std::string& path) {
   std::shared_ptr<SqliteCheckpointer> checkpointer = CARILLON_TRY(SqliteCheckpointer::open(path));
-  return Chore::start("checkpoint", SqliteCheckpointer::kPeriod,
-                      [checkpointer, log = Logger{"jobtracker.store"}, said = false]() mutable {
-                        const Status status = checkpointer->run_once();
-                        if (!status.ok() && !std::exchange(said, true))
-                          log.warn("the write-ahead log could not be copied back", "error",
-                                   status.error().message);
-                        if (status.ok()) said = false;
-                      });
+  return Chore::start(
+      "checkpoint", [checkpointer, log = Logger{"jobtracker.store"}, said = false]() mutable {
+        const Status status = checkpointer->run_once();
+        if (!status.ok() && !std::exchange(said, true))
+          log.warn("the write-ahead log could not be copied back", "error", status.error().message);
+        if (status.ok()) said = false;
+        return SqliteCheckpointer::kPeriod;
+      });
 }
 
 // How clients and task trackers of other machines reach this one.
@@ -129,10 +131,19 @@ Status Host::listen_to_executors() {
 }
 
 void Host::on_signal() {
-  if (std::exchange(stopped_, true)) return;
+  if (std::exchange(is_to_stop_, true)) return;
   Signals::end_process_on_next(0);
   // A manager that does not listen is its own problem.
   (void)sd_notify(environment_, "STOPPING=1");
+  const bool works = tracker() != nullptr && tracker()->is_ready();
+  if (!works || change_ || !membership_.has_others()) return stop();
+  log_.info("stops in half a second, the other job trackers are told");
+  loop_state_.yields = true;
+  loop_.post_at(clock_.steady_now() + kNotice, [this] { stop(); });
+}
+
+void Host::stop() {
+  stopped_ = true;
   if (tracker() == nullptr || is_opening_) return loop_.stop();
   xxl_->set_open(false);
   tracker()->stop();
@@ -157,22 +168,39 @@ Joining Host::joining() const {
   return joining;
 }
 
+// The next session; this one works on meanwhile.
+Status Host::prepare() {
+  if (next_) return {};
+  auto next = std::make_unique<Next>();
+  next->session = SessionId{static_cast<std::int64_t>(random_.next() >> 2) + 1};
+  next->opening = CARILLON_TRY(
+      StoreOpening::start(settings_, next->session, clock_, loop_,
+                          [this](StoreOpening::News news) { on_opening(std::move(news)); }));
+  next_ = std::move(next);
+  return {};
+}
+
+void Host::on_opening(StoreOpening::News news) {
+  if (news.other) return stand_by(*news.other);
+  if (news.is_connected) {
+    next_->connected_at = clock_.steady_now();
+    return make_way_if_prepared();
+  }
+  stands_by_ = false;
+  next_->opened = std::move(news.end);
+  loop_.stop();
+}
+
 // Runs the loop until the store is there, or cannot be opened, or the loop is stopped.
-Result<OpenedStore> Host::open_store(SessionId session) {
-  Result<OpenedStore> opened = Error{ErrorCode::kUnavailable, "the job tracker was stopped"};
-  const auto on_news = [&](StoreOpening::News news) {
-    if (news.other) return stand_by(*news.other);
-    stands_by_ = false;
-    opened = std::move(*news.end);
-    loop_.stop();
-  };
-  const auto opening =
-      CARILLON_TRY(StoreOpening::start(settings_, session, joining(), clock_, loop_, on_news));
+Result<OpenedStore> Host::open_store() {
+  CARILLON_TRY(prepare());
+  next_->opening->join(joining());
   // What makes way says nothing more to its store.
   is_opening_ = true;
   loop_.run();
   is_opening_ = false;
-  return opened;
+  if (!next_->opened) return Error{ErrorCode::kUnavailable, "the job tracker was stopped"};
+  return *std::move(next_->opened);
 }
 
 void Host::stand_by(const SessionBeat& other) {
@@ -190,6 +218,8 @@ int Host::begin(OpenedStore opened) {
   auto life = std::make_unique<Life>(loop_);
   loop_state_.turned_at = clock_.steady_now();
   loop_state_.last_group = 0;
+  loop_state_.yields = false;
+  loop_state_.is_in_a_hurry = true;
   auto reader = open_reader(settings_);
   if (!reader.ok())
     return exit_with(exit_status_of(reader.error()), "store: " + reader.error().message);
@@ -260,13 +290,25 @@ void Host::on_ready() {
 void Host::on_view(const ClusterView& view) {
   if (tracker() == nullptr) return;
   tracker()->on_cluster(view);
-  if (!tracker()->is_ready() || stopped_ || change_) return;
+  if (!tracker()->is_ready() || is_to_stop_ || change_) return;
   loop_state_.last_group = tracker()->last_group().value;
-  if (auto change = membership_.saw(view)) make_way(std::move(*change));
+  ClusterMove move = membership_.saw(view);
+  wanted_ = std::move(move.change);
+  loop_state_.yields = move.yields;
+  loop_state_.is_in_a_hurry = move.is_unsettled;
+  const bool is_stale = is_prepared() && clock_.steady_now() >= *next_->connected_at + kPreparedMax;
+  if (!move.prepares && is_stale) next_.reset();
+  if (move.prepares && !prepare().ok()) return;  // The next look tries again.
+  make_way_if_prepared();
+}
+
+void Host::make_way_if_prepared() {
+  if (wanted_ && is_prepared() && !is_to_stop_ && !change_) make_way(*std::move(wanted_));
 }
 
 void Host::make_way(OwnershipChange change) {
   change_ = std::move(change);
+  wanted_.reset();
   wait_in_room();
   room_->keep();
   xxl_->set_open(false);
@@ -278,7 +320,7 @@ void Host::make_way(OwnershipChange change) {
 JobTracker::BeginSplit Host::begin_split() {
   return [this](const GroupSplit& split, const net::Peer& peer, const std::string& frame) {
     loop_.post([this, split, peer, frame] {
-      if (stopped_) return;
+      if (is_to_stop_) return;
       if (!change_ && tracker() != nullptr && tracker()->is_ready()) {  // Else the next is asked.
         log_.info("a node group is split", "group", split.group, "parts", split.parts);
         split_ = split;
@@ -314,20 +356,23 @@ int Host::run() {
   loop_.at_end_of_turn([this] { return end_turn(); });
   while (true) {
     if (!change_) wait_in_room();
-    const SessionId next{static_cast<std::int64_t>(random_.next() >> 2) + 1};
-    auto opened = open_store(next);
+    auto opened = open_store();
     if (stopped_) break;
     if (!opened.ok()) {
       const bool was_fenced = opened.error().code == ErrorCode::kDenied && change_;
       return exit_with(was_fenced ? kExitStore : exit_status_of(opened.error()),
                        "store: " + opened.error().message);
     }
-    life_.reset();
+    auto before = std::exchange(life_, nullptr);
+    if (before) before->tracker.reset();
     if (opened.value().newly_made) log_.info("made a new store", "at", opened.value().place);
     place_ = opened.value().place;
-    session_ = next;
+    session_ = next_->session;
+    next_.reset();
     change_.reset();
-    if (const int failed = begin(std::move(opened).value()); failed != 0) return failed;
+    const int failed = begin(std::move(opened).value());
+    before.reset();  // Its threads end while this one's store is read.
+    if (failed != 0) return failed;
     loop_.run();
     if (!change_ || stopped_ || status_ != 0) break;
     loop_.cancel(patience_);

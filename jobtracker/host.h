@@ -54,19 +54,32 @@ class Host {
     std::unique_ptr<ClusterWatch> watch;
   };
 
+  // The session to come.
+  struct Next {
+    SessionId session{};
+    std::unique_ptr<StoreOpening> opening;
+    std::optional<SteadyTime> connected_at{};  // since then it is prepared
+    std::optional<Result<OpenedStore>> opened{};
+  };
+
   int open_doors();
   Status listen();
   Status listen_to_executors();
   void on_signal();
+  void stop();
   void wait_in_room();
   Joining joining() const;
-  Result<OpenedStore> open_store(SessionId session);
+  Status prepare();
+  void on_opening(StoreOpening::News news);
+  bool is_prepared() const { return next_ && next_->connected_at; }
+  Result<OpenedStore> open_store();
   void stand_by(const SessionBeat& other);
   int begin(OpenedStore opened);
   Status start_chores(Life& life);
   Result<std::unique_ptr<StoreThread>> start_lane(std::unique_ptr<Store> store);
   void on_ready();
   void on_view(const ClusterView& view);
+  void make_way_if_prepared();
   void make_way(OwnershipChange change);
   JobTracker::BeginSplit begin_split();
   bool end_turn();
@@ -93,12 +106,15 @@ class Host {
   std::unique_ptr<Life> life_;
   SessionId session_{};
   std::string place_{};
+  std::unique_ptr<Next> next_;
+  bool is_to_stop_ = false;
   bool stopped_ = false;
   bool stands_by_ = false;
   bool is_opening_ = false;
   bool is_known_ready_ = false;
   std::optional<GroupSplit> split_{};        // the next session does it first
-  std::optional<OwnershipChange> change_{};  // this session is to make way for another
+  std::optional<OwnershipChange> wanted_{};  // by the last look; waits for the next to be prepared
+  std::optional<OwnershipChange> change_{};  // for which this session makes way
   TimerId patience_ = 0;
   int status_ = 0;
 };

@@ -30,20 +30,19 @@ Result<std::unique_ptr<ReadOnlyStore>> open_reader(const Settings& settings) {
 }
 
 Result<std::unique_ptr<StoreOpening>> StoreOpening::start(const Settings& settings,
-                                                          SessionId session, Joining joining,
-                                                          const Clock& clock, EventLoop& loop,
+                                                          SessionId session, const Clock& clock,
+                                                          EventLoop& loop,
                                                           std::function<void(News)> on_news) {
   std::unique_ptr<StoreOpening> opening(
-      new StoreOpening(settings, session, std::move(joining), clock, loop, std::move(on_news)));
+      new StoreOpening(settings, session, clock, loop, std::move(on_news)));
   opening->thread_ = CARILLON_TRY(Thread::start("opening", [raw = opening.get()] { raw->run(); }));
   return opening;
 }
 
-StoreOpening::StoreOpening(const Settings& settings, SessionId session, Joining joining,
-                           const Clock& clock, EventLoop& loop, std::function<void(News)> on_news)
+StoreOpening::StoreOpening(const Settings& settings, SessionId session, const Clock& clock,
+                           EventLoop& loop, std::function<void(News)> on_news)
     : settings_(settings),
       who_{.session = session, .name = settings.name},
-      joining_(std::move(joining)),
       clock_(clock),
       loop_(loop),
       on_news_(std::move(on_news)) {
@@ -54,12 +53,36 @@ StoreOpening::StoreOpening(const Settings& settings, SessionId session, Joining 
 }
 
 StoreOpening::~StoreOpening() {
-  stop_.signal();
+  is_stopping_ = true;
+  woken_.signal();
   if (thread_) thread_->join();
   loop_.unwatch(news_.fd());
 }
 
-Result<OpenedStore> StoreOpening::open() {
+void StoreOpening::join(Joining joining) {
+  joinings_.put(std::move(joining));
+  woken_.signal();
+}
+
+bool StoreOpening::wait(Duration longest) {
+  woken_.wait_for(longest);
+  return !is_stopping_;
+}
+
+// Nothing: it is to end.
+std::optional<Joining> StoreOpening::await_joining() {
+  do {
+    if (auto joining = joinings_.take()) return joining;
+    if (is_sqlite(settings_) || connections_.lane) continue;
+    auto connected = connect_mysql_store(settings_.store, who_);
+    if (!connected.ok() || !rehearse_start(*connected.value().lane).ok()) continue;
+    connections_ = std::move(connected).value();
+    news_.put({.is_connected = true});
+  } while (wait(kStoreRetry));
+  return std::nullopt;
+}
+
+Result<OpenedStore> StoreOpening::open(const Joining& joining) {
   if (is_sqlite(settings_))
     return open_sqlite_store(sqlite_path(settings_), who_, describe, clock_, log_);
   const StandBy stand_by{.on_other =
@@ -67,20 +90,23 @@ Result<OpenedStore> StoreOpening::open() {
                                stands_by_ = true;
                                news_.put({.other = other});
                              },
-                         .wait = [this](Duration longest) { return !stop_.wait_for(longest); }};
-  return open_mysql_store(settings_.store, who_, describe, joining_, stand_by, clock_, log_);
+                         .wait = [this](Duration longest) { return wait(longest); }};
+  return open_mysql_store(std::exchange(connections_, {}), settings_.store, who_, describe, joining,
+                          stand_by, clock_, log_);
 }
 
 void StoreOpening::run() {
+  const auto joining = await_joining();
+  if (!joining) return;
   const SteadyTime until = clock_.steady_now() + settings_.store_wait;
   bool said = false;
   while (true) {
-    auto opened = open();
+    auto opened = open(*joining);
     const bool is_away = !opened.ok() && opened.error().code == ErrorCode::kUnavailable;
     const bool is_over = !is_away || (!stands_by_ && clock_.steady_now() >= until);
     if (!is_over && !std::exchange(said, true))
       log_.warn("the store can't be reached, trying again", "error", opened.error().message);
-    if (is_over || stop_.wait_for(kStoreRetry)) {
+    if (is_over || !wait(kStoreRetry)) {
       news_.put({.end = std::move(opened)});
       return;
     }

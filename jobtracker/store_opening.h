@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,44 +21,53 @@ std::string sqlite_path(const Settings& settings);  // Requires: is_sqlite().
 
 Result<std::unique_ptr<ReadOnlyStore>> open_reader(const Settings& settings);
 
-// Opens the store on a thread of its own, because that may take long: the database may be away, and
-// others that work on it are watched first. A store that can't be reached is tried again for
-// --store-wait; by one that stands by, for ever.
+// Opens the store for a session, on a thread of its own, because that may take long: the database
+// may be away, and others that work on it are watched first. Until it is told as what to join them,
+// it only connects. A store that can't be reached is tried again for --store-wait from then on; by
+// one that stands by, for ever.
 //
 // Thread: the loop.
 class StoreOpening {
  public:
   struct News {
+    bool is_connected = false;
     std::optional<SessionBeat> other{};  // at work on an older store: this one stands by
     std::optional<Result<OpenedStore>> end{};
   };
 
   // `on_news` is called on the loop, with the end last.
   static Result<std::unique_ptr<StoreOpening>> start(const Settings& settings, SessionId session,
-                                                     Joining joining, const Clock& clock,
-                                                     EventLoop& loop,
+                                                     const Clock& clock, EventLoop& loop,
                                                      std::function<void(News)> on_news);
   ~StoreOpening();
   StoreOpening(const StoreOpening&) = delete;
   StoreOpening& operator=(const StoreOpening&) = delete;
 
- private:
-  StoreOpening(const Settings& settings, SessionId session, Joining joining, const Clock& clock,
-               EventLoop& loop, std::function<void(News)> on_news);
+  // Now. Once.
+  void join(Joining joining);
 
-  Result<OpenedStore> open();
+ private:
+  StoreOpening(const Settings& settings, SessionId session, const Clock& clock, EventLoop& loop,
+               std::function<void(News)> on_news);
+
   void run();
+  std::optional<Joining> await_joining();
+  Result<OpenedStore> open(const Joining& joining);
+  // False: it is to end.
+  bool wait(Duration longest);
 
   const Settings& settings_;
   const StoreSession who_;
-  const Joining joining_;
   const Clock& clock_;
   EventLoop& loop_;
   const std::function<void(News)> on_news_;
   const Logger log_{"jobtracker"};
-  bool stands_by_ = false;  // the thread's
+  MysqlConnections connections_{};  // the thread's, as what follows
+  bool stands_by_ = false;
   Mailbox<News> news_{64};
-  Wakeup stop_;
+  Mailbox<Joining> joinings_{1};
+  std::atomic<bool> is_stopping_{false};
+  Wakeup woken_;
   std::unique_ptr<Thread> thread_;
 };
 

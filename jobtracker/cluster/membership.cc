@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "jobtracker/cluster/assignment.h"
-
 namespace carillon::jobtracker {
 namespace {
 
@@ -24,6 +22,7 @@ void Membership::begin(SessionId us, Partitions owned, SteadyTime now) {
   us_ = us;
   owned_ = owned;
   unowned_since_.reset();
+  yields_since_.reset();
   changed_at_ = now;
 }
 
@@ -54,32 +53,63 @@ std::vector<SessionId> Membership::living(const ClusterView& view) {
   return living;
 }
 
-std::optional<OwnershipChange> Membership::saw(const ClusterView& view) {
-  const std::vector<SessionId> trackers = living(view);
+std::optional<OwnershipChange> Membership::even_out(
+    const ClusterView& view, const std::vector<SessionId>& trackers,
+    const std::vector<PartitionShare>& shares) const {
+  if (view.answered < changed_at_ + kGiveAfter) return std::nullopt;
+  const Partitions given = to_give(us_, trackers, shares);
+  std::vector<SessionBeat> silent;
+  if (view.answered >= changed_at_ + kGiveAfter + turn(us_, trackers)) {
+    silent = watch_.silent_beats();
+  }
+  if (given.none() && silent.empty()) return std::nullopt;
+  return OwnershipChange{.wanted = owned_ & ~given, .silent = std::move(silent)};
+}
+
+ClusterMove Membership::saw(const ClusterView& view) {
+  ClusterMove move = decide(view);
+  move.prepares = move.prepares || move.yields || move.change;
+  move.is_unsettled = move.prepares || unowned_since_;
+  return move;
+}
+
+ClusterMove Membership::decide(const ClusterView& view) {
+  std::vector<SessionId> trackers = living(view);
+  const auto lives = [&](SessionId one) {
+    return std::find(trackers.begin(), trackers.end(), one) != trackers.end();
+  };
   std::vector<PartitionShare> shares(kPartitions);
   bool has_unowned = false;
   for (std::size_t i = 0; i < shares.size(); ++i) {
-    const bool lives =
-        std::find(trackers.begin(), trackers.end(), view.owners[i]) != trackers.end();
-    shares[i] = {.owner = lives ? view.owners[i] : SessionId{}, .is_used = view.used.test(i)};
-    has_unowned = has_unowned || !lives;
+    const SessionId owner = lives(view.owners[i]) ? view.owners[i] : SessionId{};
+    shares[i] = {.owner = owner, .is_used = view.used.test(i)};
+    has_unowned = has_unowned || !owner;
   }
-  if (!has_unowned) {
-    unowned_since_.reset();
-    if (view.answered < changed_at_ + kGiveAfter) return std::nullopt;
-    const Partitions given = to_give(us_, trackers, shares);
-    std::vector<SessionBeat> silent;
-    if (view.answered >= changed_at_ + kGiveAfter + turn(us_, trackers)) {
-      silent = watch_.silent_beats();
-    }
-    if (given.none() && silent.empty()) return std::nullopt;
-    return OwnershipChange{.wanted = owned_ & ~given, .silent = std::move(silent)};
+  ClusterMove move;
+  // Nothing falls to one who lets go of what it has.
+  for (const ClusterView::Tracker& one : view.trackers) {
+    if (one.session == us_ || !one.yields || !lives(one.session)) continue;
+    std::erase(trackers, one.session);
+    move.prepares = true;
   }
-  if (!unowned_since_) unowned_since_ = view.answered;
-  const auto unowned_for = std::chrono::duration_cast<Duration>(view.answered - *unowned_since_);
-  const Partitions taken = to_take(us_, trackers, shares, unowned_for);
-  if (taken.none()) return std::nullopt;
-  return OwnershipChange{.wanted = owned_ | taken, .silent = watch_.silent_beats()};
+  if (has_unowned) {
+    yields_since_.reset();
+    if (!unowned_since_) unowned_since_ = view.answered;
+    const auto unowned_for = std::chrono::duration_cast<Duration>(view.answered - *unowned_since_);
+    const Partitions taken = to_take(us_, trackers, shares, unowned_for);
+    if (taken.any()) move.change = {.wanted = owned_ | taken, .silent = watch_.silent_beats()};
+    return move;
+  }
+  unowned_since_.reset();
+  move.change = even_out(view, trackers, shares);
+  move.yields = move.change && move.change->wanted != owned_;
+  if (!move.yields) {
+    yields_since_.reset();
+    return move;
+  }
+  if (!yields_since_) yields_since_ = view.answered;
+  if (view.answered < *yields_since_ + kNotice) move.change.reset();
+  return move;
 }
 
 }  // namespace carillon::jobtracker

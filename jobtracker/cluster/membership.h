@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "jobtracker/cluster/assignment.h"
 #include "jobtracker/store/beat_watch.h"
 #include "jobtracker/store/cluster_view.h"
 #include "jobtracker/store/partitions.h"
@@ -16,6 +17,18 @@ struct OwnershipChange {
   std::vector<SessionBeat> silent{};
 };
 
+// Who lets go of partitions has said so for so long. Longer than it takes the others to hear of it
+// and to connect; shorter: a job tracker stops sooner.
+inline constexpr Duration kNotice = std::chrono::milliseconds{500};
+
+// What is to be done by now.
+struct ClusterMove {
+  std::optional<OwnershipChange> change{};
+  bool yields = false;        // some are about to be let go of: the others are to be told
+  bool prepares = false;      // a change is likely to come
+  bool is_unsettled = false;  // partitions change hands just now, it is to be looked soon
+};
+
 // Watches the other job trackers on the store, and decides when to take partitions and when to
 // give some away.
 //
@@ -24,6 +37,7 @@ struct OwnershipChange {
 //   once, with those fenced who are silent; what falls to others, and they leave, is taken later.
 // - Otherwise, once nothing has changed for two seconds: it gives half of what it has more than
 //   whoever has the least. Nobody is given anything by name; it is nobody's, and taken as above.
+//   The others are told kNotice before, so that they have little left to do then.
 //   And who is silent and owns nothing is fenced, or its clients would wait as long as its commit
 //   hangs.
 //
@@ -37,17 +51,23 @@ class Membership {
 
   // This job tracker works as that session now.
   void begin(SessionId us, Partitions owned, SteadyTime now);
-  // Nothing: all is well as it is.
-  std::optional<OwnershipChange> saw(const ClusterView& view);
+  ClusterMove saw(const ClusterView& view);
+  // Another one lives, as far as was seen.
+  bool has_others() const { return living_.size() > 1; }
 
  private:
   std::vector<SessionId> living(const ClusterView& view);
+  ClusterMove decide(const ClusterView& view);
+  std::optional<OwnershipChange> even_out(const ClusterView& view,
+                                          const std::vector<SessionId>& trackers,
+                                          const std::vector<PartitionShare>& shares) const;
 
   const Logger& log_;
   SessionId us_{};
   Partitions owned_{};
   BeatWatch watch_{};
   std::optional<SteadyTime> unowned_since_{};
+  std::optional<SteadyTime> yields_since_{};
   SteadyTime changed_at_{};  // us, or who lives
   std::vector<SessionId> living_{};
 };

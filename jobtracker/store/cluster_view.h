@@ -17,6 +17,7 @@ struct ClusterView {
     SessionId session{};
     std::string name{};
     std::string address{};  // where clients and task trackers reach it
+    bool yields = false;    // it is about to let go of partitions
   };
   std::vector<Tracker> trackers{};              // that have not ended, by session
   std::vector<SessionBeat> beats{};             // theirs, each lane's

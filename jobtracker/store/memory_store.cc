@@ -59,10 +59,11 @@ void MemoryDatabase::end_session(SessionId session) {
   }
 }
 
-bool MemoryDatabase::raise_beat(SessionId session) {
+bool MemoryDatabase::raise_beat(SessionId session, bool yields) {
   const auto found = tables_.trackers.find({session, kBeatLane});
   if (found == tables_.trackers.end() || found->second.has_ended) return false;
   ++found->second.batch;
+  found->second.yields = yields;
   return true;
 }
 
@@ -71,7 +72,8 @@ ClusterView MemoryDatabase::look(GroupId groups_after) const {
   for (const auto& [lane, row] : tables_.trackers) {
     if (row.has_ended) continue;
     if (view.trackers.empty() || view.trackers.back().session != lane.first) {
-      view.trackers.push_back({.session = lane.first, .name = row.name, .address = row.address});
+      view.trackers.push_back(
+          {.session = lane.first, .name = row.name, .address = row.address, .yields = row.yields});
     }
     view.beats.push_back(beat_of(lane, row));
   }

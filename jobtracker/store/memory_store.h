@@ -32,8 +32,8 @@ class MemoryDatabase {
                                      const SessionPlan& plan);
   // It says that it has ended: nobody need watch it.
   void end_session(SessionId session);
-  // False: it was fenced, or has ended.
-  bool raise_beat(SessionId session);
+  // `yields`: it is about to let go of partitions. False: it was fenced, or has ended.
+  bool raise_beat(SessionId session, bool yields);
   // All that one who shares the database sees of the others; the times are his to note.
   ClusterView look(GroupId groups_after) const;
 

@@ -25,7 +25,7 @@ void WaitingTable::insert(const WaitingJob& job) {
   CARILLON_ASSERT(inserted, "the caller has looked whether the id is free");
   order_.insert(hand_out_key(job));
   times_.insert(due_key(job));
-  if (job.definition) definitions_.insert({job.definition, job.id});
+  if (job.definition) definitions_.insert({job.definition, job.attempt, job.id});
 }
 
 void WaitingTable::erase(JobId id) {
@@ -34,7 +34,7 @@ void WaitingTable::erase(JobId id) {
   const WaitingJob& job = found->second;
   order_.erase(hand_out_key(job));
   times_.erase(due_key(job));
-  definitions_.erase({job.definition, job.id});
+  definitions_.erase({job.definition, job.attempt, job.id});
   jobs_.erase(found);
 }
 
@@ -68,9 +68,10 @@ std::vector<WaitingJob> WaitingTable::upcoming(WallTime after_time, JobId after_
 std::vector<WaitingJob> WaitingTable::of_definition(DefinitionId definition,
                                                     std::int64_t limit) const {
   std::vector<WaitingJob> jobs;
-  for (auto next = definitions_.lower_bound({definition, JobId{}});
-       next != definitions_.end() && next->first == definition && size_of(jobs) < limit; ++next) {
-    jobs.push_back(jobs_.at(next->second));
+  for (auto next = definitions_.lower_bound({definition, 0, JobId{}});
+       next != definitions_.end() && std::get<0>(*next) == definition && size_of(jobs) < limit;
+       ++next) {
+    jobs.push_back(jobs_.at(std::get<2>(*next)));
   }
   return jobs;
 }

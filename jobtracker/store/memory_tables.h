@@ -41,7 +41,7 @@ class WaitingTable {
   std::map<JobId, WaitingJob> jobs_{};
   std::set<HandOutKey> order_{};
   std::set<DueKey> times_{};
-  std::set<std::pair<DefinitionId, JobId>> definitions_{};  // without one-shots
+  std::set<std::tuple<DefinitionId, std::int32_t, JobId>> definitions_{};  // without one-shots
 };
 
 struct KeyHolder {
@@ -65,6 +65,7 @@ struct TrackerRow {
   bool has_ended = false;
   std::int32_t number = 0;
   std::string address{};
+  bool yields = false;
 };
 
 struct MemoryTables {

@@ -18,5 +18,5 @@ CREATE TABLE IF NOT EXISTS {table} (
   moved_from_us   BIGINT,
   PRIMARY KEY (job_id),
   KEY hand_out (priority, trigger_time_us, job_id),
-  KEY definition (definition_id)
+  KEY definition (definition_id, attempt)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;

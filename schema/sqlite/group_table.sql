@@ -19,5 +19,5 @@ CREATE TABLE IF NOT EXISTS {table} (
 );
 -- SQLite ends every index with the job_id: this is the order of hand-out.
 CREATE INDEX IF NOT EXISTS "{table}.order" ON {table} (priority, trigger_time_us);
-CREATE INDEX IF NOT EXISTS "{table}.definition" ON {table} (definition_id)
+CREATE INDEX IF NOT EXISTS "{table}.definition" ON {table} (definition_id, attempt)
   WHERE definition_id IS NOT NULL;

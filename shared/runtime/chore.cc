@@ -4,15 +4,12 @@
 
 namespace carillon {
 
-Result<std::unique_ptr<Chore>> Chore::start(const std::string& name, Duration period,
-                                            std::function<void()> work) {
+Result<std::unique_ptr<Chore>> Chore::start(const std::string& name,
+                                            std::function<Duration()> work) {
   std::unique_ptr<Chore> chore(new Chore);
-  chore->thread_ =
-      CARILLON_TRY(Thread::start(name, [raw = chore.get(), period, work = std::move(work)] {
-        do {
-          work();
-        } while (!raw->stop_.wait_for(period));
-      }));
+  chore->thread_ = CARILLON_TRY(Thread::start(name, [raw = chore.get(), work = std::move(work)] {
+    while (!raw->stop_.wait_for(work())) continue;
+  }));
   return chore;
 }
 

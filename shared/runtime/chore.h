@@ -17,9 +17,9 @@ namespace carillon {
 // Thread: the owner's.
 class Chore {
  public:
-  // `name`: of the thread.
-  static Result<std::unique_ptr<Chore>> start(const std::string& name, Duration period,
-                                              std::function<void()> work);
+  // `name`: of the thread. `work` says after how long it is to be done again.
+  static Result<std::unique_ptr<Chore>> start(const std::string& name,
+                                              std::function<Duration()> work);
   ~Chore();
   Chore(const Chore&) = delete;
   Chore& operator=(const Chore&) = delete;

@@ -72,9 +72,9 @@ Status DirectStore::open_store(const std::string& url) {
                                  std::this_thread::sleep_for(longest);
                                  return ++looks < 10;
                                }};
-    store_ =
-        CARILLON_TRY(open_mysql_store(url, session, describe_nothing, {}, stand_by, clock_, log_))
-            .store;
+    store_ = CARILLON_TRY(
+                 open_mysql_store({}, url, session, describe_nothing, {}, stand_by, clock_, log_))
+                 .store;
     return {};
   }
   const std::string path = url.substr(kSqlite.size());

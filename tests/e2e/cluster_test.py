@@ -489,6 +489,11 @@ class Rolling(ClusterTest):
             self.wait_divided([2, 2])
 
         self.check([lambda: restart(0), lambda: restart(1)], 3)
+        self.assertEqual(self.trackers[1].log().count("the other job trackers are told"), 2)
+        self.assertEqual(self.trackers[0].stop(), 0)
+        wait_for("the other to have all", lambda: len(self.groups_of()[1]) == len(GROUPS))
+        self.assertEqual(self.trackers[1].stop(), 0)  # There is nobody to tell.
+        self.assertEqual(self.trackers[1].log().count("the other job trackers are told"), 3)
 
     def test_each_job_runs_once_while_one_joins_and_one_leaves(self):
         self.start_cluster()

@@ -36,7 +36,8 @@ class TrackerProcess::Passing final : public net::ServerReceiver {
 void TrackerProcess::join() {
   begin_life();
   was_fenced_ = false;
-  is_leaving_ = false;
+  is_to_stop_ = false;
+  is_stopping_ = false;
   is_known_ready_ = false;
   change_.reset();
   patience_ = 0;
@@ -129,12 +130,14 @@ void TrackerProcess::on_ready() {
 
 void TrackerProcess::look_around() {
   const SteadyTime began = timeline_.now();
-  if (began < life_->next_beat || life_->lane_watch.stands_still()) return look_at_others(began);
+  const bool is_due = began >= life_->next_beat || life_->yields != life_->said_yields;
+  if (!is_due || life_->lane_watch.stands_still()) return look_at_others(began);
+  life_->said_yields = life_->yields;
   life_->next_beat = began + jobtracker::kBeat;
-  reach_database([this, began, own = session()] {
+  reach_database([this, began, own = session(), yields = life_->yields] {
     if (own != session()) return;
     const bool is_late = timeline_.now() > began + kQuick;
-    if (is_late || !database_.raise_beat(own)) return look_at_others(began);
+    if (is_late || !database_.raise_beat(own, yields)) return look_at_others(began);
     watch.on_beat(own);
     life_->executor.post_at(timeline_.now() + work_time(), [this, began] {
       life_->proven = began;
@@ -158,7 +161,9 @@ void TrackerProcess::look_at_others(SteadyTime began) {
       view.used = life_->used;
       view.answered = timeline_.now();
       view.proven = life_->proven;
-      life_->executor.post_at(began + jobtracker::kLook, [this] { look_around(); });
+      const Duration pause = life_->is_in_a_hurry ? jobtracker::kLookSoon : jobtracker::kLook;
+      const auto next = std::max<SteadyTime>(timeline_.now(), began + pause);
+      life_->executor.post_at(next, [this] { look_around(); });
       if (view.answered <= view.asked + kQuick) on_view(view);
     });
   });
@@ -168,16 +173,34 @@ void TrackerProcess::look_at_others(SteadyTime began) {
 
 void TrackerProcess::on_view(const jobtracker::ClusterView& view) {
   life_->tracker->on_cluster(view);
-  if (!life_->tracker->is_ready() || is_leaving_ || change_) return;
-  change_ = membership_->saw(view);
-  if (!change_) return;
+  if (!life_->tracker->is_ready() || is_to_stop_ || change_) return;
+  auto move = membership_->saw(view);
+  life_->yields = move.yields;
+  life_->wanted = std::move(move.change);
+  life_->is_in_a_hurry = move.is_unsettled;
+  if (move.prepares) prepare();
+  make_way_if_prepared();
+}
+
+void TrackerProcess::make_way_if_prepared() {
+  if (!life_->wanted || !life_->is_prepared || is_to_stop_ || change_) return;
+  change_ = std::move(life_->wanted);
   room_.reset();
   room_ = std::make_unique<jobtracker::WaitingRoom>(*transport_);
   room_->keep();
   life_->tracker->hand_over(*room_);
   patience_ = post_at(timeline_.now() + kPatience, [this] {
     patience_ = 0;
-    if (!is_opening_ && !is_leaving_) open();
+    if (!is_opening_ && !is_stopping_) open();
+  });
+}
+
+void TrackerProcess::prepare() {
+  if (std::exchange(life_->prepares, true)) return;
+  reach_database([this, own = session()] {
+    if (own != session()) return;
+    life_->is_prepared = true;
+    make_way_if_prepared();
   });
 }
 

@@ -50,7 +50,8 @@ class TrackerProcess::Questions final : public jobtracker::Questions {
 void TrackerProcess::start(SessionId session) {
   begin_life();
   was_fenced_ = false;
-  is_leaving_ = false;
+  is_to_stop_ = false;
+  is_stopping_ = false;
   transport_ = network_.listen(*this, options_.endpoint);
   life_ = std::make_unique<Life>(*this, session);
   fill_life({});
@@ -118,7 +119,7 @@ void TrackerProcess::end_turn() {
   if (!works() || is_opening_) return;
   while (life_->tracker->end_turn()) continue;
   if (!life_->tracker->is_idle()) return;
-  if (is_leaving_) return end();
+  if (is_stopping_) return end();
   if (change_) open();
 }
 
@@ -133,12 +134,21 @@ void TrackerProcess::kill(bool commit_lands) {
 
 void TrackerProcess::leave() {
   if (!works()) return options_.is_one_of_several && is_alive() ? end() : void();
-  is_leaving_ = true;
+  if (std::exchange(is_to_stop_, true)) return;
   run([this] {
-    if (is_opening_) return end();
-    life_->tracker->stop();
-    if (options_.is_one_of_several) post_at(timeline_.now() + kPatience, [this] { end(); });
+    const bool tells = options_.is_one_of_several && life_->tracker->is_ready() && !is_opening_ &&
+                       !change_ && membership_->has_others();
+    if (!tells) return stop();
+    life_->yields = true;
+    post_at(timeline_.now() + jobtracker::kNotice, [this] { stop(); });
   });
+}
+
+void TrackerProcess::stop() {
+  is_stopping_ = true;
+  if (is_opening_) return end();
+  life_->tracker->stop();
+  if (options_.is_one_of_several) post_at(timeline_.now() + kPatience, [this] { end(); });
 }
 
 void TrackerProcess::stall_store(Duration time) {

@@ -125,6 +125,12 @@ class TrackerProcess final : public Process {
     SteadyTime proven{};
     jobtracker::Partitions used{};
     std::int32_t groups_seen = 0;
+    bool yields = false;
+    bool said_yields = false;
+    bool is_in_a_hurry = true;
+    bool prepares = false;
+    bool is_prepared = false;  // for the next session
+    std::optional<jobtracker::OwnershipChange> wanted{};
   };
 
   static constexpr Duration kPatience = std::chrono::seconds{5};  // as it stops, or makes way
@@ -148,6 +154,9 @@ class TrackerProcess final : public Process {
   void look_around();
   void look_at_others(SteadyTime began);
   void on_view(const jobtracker::ClusterView& view);
+  void prepare();
+  void make_way_if_prepared();
+  void stop();
   void end();
   void die_fenced();
 
@@ -160,7 +169,8 @@ class TrackerProcess final : public Process {
   SteadyTime flushed_at_{};
   SteadyTime away_until_{};  // the database, for this process
   bool was_fenced_ = false;
-  bool is_leaving_ = false;
+  bool is_to_stop_ = false;
+  bool is_stopping_ = false;
   std::unique_ptr<net::ServerTransport> transport_;
   std::unique_ptr<jobtracker::WaitingRoom> room_;  // while it does not serve
   jobtracker::BeatWatch others_;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "jobtracker/store/sql/schema_migration.h"
+#include "jobtracker/store/sql/sql_reads.h"
 #include "shared/sql/mysql/mysql_connection.h"
 
 namespace carillon::jobtracker {
@@ -27,6 +28,14 @@ Result<std::unique_ptr<sql::Connection>> connect(const sql::MysqlUrl& url) {
   return connection;
 }
 
+// Where locks have no names, on some clusters, nobody finds the connection: that is all.
+Result<std::unique_ptr<sql::Connection>> connect_lane(const sql::MysqlUrl& url,
+                                                      const StoreSession& session) {
+  auto connection = CARILLON_TRY(connect(url));
+  (void)mark_connection(*connection, session);
+  return connection;
+}
+
 Result<bool> ask_flag(sql::Connection& db, std::string_view sql) {
   bool flag = false;
   CARILLON_TRY(db.query(sql, {}, [&](const sql::Row& row) { flag = row.integer(0) == 1; }));
@@ -35,11 +44,26 @@ Result<bool> ask_flag(sql::Connection& db, std::string_view sql) {
 
 }  // namespace
 
-Result<OpenedStore> open_mysql_store(const std::string& url, const StoreSession& session,
-                                     const DescribeSpec& describe, const Joining& joining,
-                                     const StandBy& stand_by, const Clock& clock,
-                                     const Logger& log) {
+Result<MysqlConnections> connect_mysql_store(const std::string& url, const StoreSession& session) {
   const auto parsed = CARILLON_TRY(sql::parse_mysql_url(url));
+  MysqlConnections made;
+  made.watcher = CARILLON_TRY(connect(parsed));
+  made.lane = CARILLON_TRY(connect_lane(parsed, session));
+  return made;
+}
+
+Status rehearse_start(sql::Connection& lane) {
+  GroupCatalog groups;
+  CARILLON_TRY(SqlReads(lane, groups).answer(ReadStart{}));
+  return {};
+}
+
+Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::string& url,
+                                     const StoreSession& session, const DescribeSpec& describe,
+                                     const Joining& joining, const StandBy& stand_by,
+                                     const Clock& clock, const Logger& log) {
+  const auto parsed = CARILLON_TRY(sql::parse_mysql_url(url));
+  if (!connections.lane) connections = CARILLON_TRY(connect_mysql_store(url, session));
   SqlStoreOptions options{.session = session,
                           .name = parsed.masked(),
                           .describe = describe,
@@ -47,13 +71,12 @@ Result<OpenedStore> open_mysql_store(const std::string& url, const StoreSession&
                                    .before = joining.before,
                                    .wanted = joining.wanted,
                                    .address = joining.address}};
-  // Where locks have no names, on some clusters, nobody finds the connection: that is all.
-  const auto connect_lane = [parsed, session]() -> Result<std::unique_ptr<sql::Connection>> {
-    auto connection = CARILLON_TRY(connect(parsed));
-    (void)mark_connection(*connection, session);
-    return connection;
+  const auto lane = std::make_shared<std::unique_ptr<sql::Connection>>(std::move(connections.lane));
+  const auto connect_again = [parsed, session, lane]() -> Result<std::unique_ptr<sql::Connection>> {
+    if (*lane) return std::move(*lane);
+    return connect_lane(parsed, session);
   };
-  const auto watcher = CARILLON_TRY(connect(parsed));
+  const auto& watcher = connections.watcher;
   while (true) {
     if (!joining.before) {
       options.plan.silent.emplace();
@@ -68,7 +91,7 @@ Result<OpenedStore> open_mysql_store(const std::string& url, const StoreSession&
         Error{ErrorCode::kConflict,
               "store " + options.name + " is being opened by another job tracker: try again"};
     if (CARILLON_TRY(ask_flag(*watcher, kTakeTurn))) {
-      opened = SqlStore::open(connect_lane, options, clock, log);
+      opened = SqlStore::open(connect_again, options, clock, log);
       // If this fails, closing the connection gives the turn away.
       (void)ask_flag(*watcher, kGiveTurn);
       // Who has a place fences nobody the second time.
@@ -89,9 +112,9 @@ Result<sql::Connection*> MysqlBeat::connected() {
   return connection_.get();
 }
 
-Status MysqlBeat::run_once() {
+Status MysqlBeat::run_once(bool yields) {
   sql::Connection* db = CARILLON_TRY(connected());
-  const auto raised = raise_beat(*db, session_);
+  const auto raised = raise_beat(*db, session_, yields);
   if (!raised.ok() && raised.error().code != ErrorCode::kConflict) connection_.reset();
   if (!raised.ok()) return raised.error();
   if (raised.value()) return {};

@@ -18,6 +18,18 @@ struct Joining {
   std::vector<SessionBeat> silent{};  // to be fenced
 };
 
+// To open the store with, made ahead: that takes longer than the rest.
+struct MysqlConnections {
+  std::unique_ptr<sql::Connection> watcher{};
+  std::unique_ptr<sql::Connection> lane{};
+};
+
+// As open_mysql_store().
+Result<MysqlConnections> connect_mysql_store(const std::string& url, const StoreSession& session);
+// Reads what the session will read when it begins, so that its statements are prepared by then.
+// Requires: the tables are there.
+Status rehearse_start(sql::Connection& lane);
+
 // Opens the store in a MariaDB or MySQL database, "mysql://user:password@host:port/database"; its
 // tables are made if they are not there. Other job trackers may work on it; their partitions are
 // theirs. But while the tables are of an older version, this one stands by until all of them have
@@ -25,11 +37,11 @@ struct Joining {
 //
 // kConflict: `stand_by` ended the wait. kUnavailable: the server does not answer. kDenied: wrong
 // user or password. kInvalidArgument: a wrong URL, no such database, or a newer schema.
-// `clock` and `log` must outlive the store.
-Result<OpenedStore> open_mysql_store(const std::string& url, const StoreSession& session,
-                                     const DescribeSpec& describe, const Joining& joining,
-                                     const StandBy& stand_by, const Clock& clock,
-                                     const Logger& log);
+// `connections`: of that session, or none. `clock` and `log` must outlive the store.
+Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::string& url,
+                                     const StoreSession& session, const DescribeSpec& describe,
+                                     const Joining& joining, const StandBy& stand_by,
+                                     const Clock& clock, const Logger& log);
 
 // The beat of a session that has opened the store, and its look at the others.
 // Thread: one of its own.
@@ -38,8 +50,9 @@ class MysqlBeat {
   // Connects when it is raised first, and again after the connection was lost.
   static Result<std::unique_ptr<MysqlBeat>> open(const std::string& url, SessionId session);
 
-  // Each kBeat. kDenied: the session was fenced, or has ended.
-  Status run_once();
+  // Each kBeat; `yields`: it is about to let go of partitions. kDenied: the session was fenced, or
+  // has ended.
+  Status run_once(bool yields);
   // At the others, with the groups of higher numbers.
   Result<ClusterView> look(const Clock& clock, GroupId groups_after);
 

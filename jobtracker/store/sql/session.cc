@@ -15,7 +15,7 @@ constexpr std::string_view kSelectBeats =
     "WHERE session_id <> ? AND ended = 0 ORDER BY session_id, lane";
 constexpr std::string_view kSelectTrackers =
     "SELECT session_id, lane, name, batch, beat_us, id_high, alive_before_us, ended, number, "
-    "address "
+    "address, yields "
     "FROM lts_tracker ORDER BY session_id, lane";
 constexpr std::string_view kSelectLanes =
     "SELECT session_id, lane, name, batch, beat_us FROM lts_tracker WHERE session_id = ? "
@@ -43,7 +43,8 @@ constexpr std::string_view kSelectBatch =
     "SELECT batch FROM lts_tracker WHERE session_id = ? AND lane = ?";
 constexpr std::string_view kEnd = "UPDATE lts_tracker SET ended = 1 WHERE session_id = ?";
 constexpr std::string_view kBeatOnce =
-    "UPDATE lts_tracker SET batch = batch + 1 WHERE session_id = ? AND lane = ? AND ended = 0";
+    "UPDATE lts_tracker SET batch = batch + 1, yields = ? WHERE session_id = ? AND lane = ? AND "
+    "ended = 0";
 constexpr std::string_view kForUpdate = " FOR UPDATE";
 // Whoever locks a row of lts_tracker does so for a commit's time, or stands still.
 constexpr std::string_view kForUpdateNow = " FOR UPDATE NOWAIT";
@@ -174,8 +175,10 @@ Result<ClusterView> read_cluster(sql::Connection& db, GroupId groups_after) {
     if (row.integer(7) != 0) return;
     const SessionBeat beat = beat_of(row);
     if (view.trackers.empty() || view.trackers.back().session != beat.session) {
-      view.trackers.push_back(
-          {.session = beat.session, .name = beat.name, .address = std::string{row.bytes(9)}});
+      view.trackers.push_back({.session = beat.session,
+                               .name = beat.name,
+                               .address = std::string{row.bytes(9)},
+                               .yields = row.integer(10) != 0});
     }
     view.beats.push_back(beat);
   }));
@@ -266,9 +269,9 @@ Result<bool> settle_session(sql::Connection& db, const StoreSession& session, st
   return *stored >= batch;
 }
 
-Result<bool> raise_beat(sql::Connection& db, SessionId session) {
-  return CARILLON_TRY(db.execute(kBeatOnce, SqlValues{value_of(session), Value::of(kBeatLane)})) >
-         0;
+Result<bool> raise_beat(sql::Connection& db, SessionId session, bool yields) {
+  return CARILLON_TRY(db.execute(
+             kBeatOnce, SqlValues{value_of(yields), value_of(session), Value::of(kBeatLane)})) > 0;
 }
 
 Status end_session(sql::Connection& db, const StoreSession& session) {

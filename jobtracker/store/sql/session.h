@@ -59,8 +59,8 @@ Result<bool> prove_session(sql::Connection& db, const StoreSession& session, con
 // kDenied: this session was fenced. Requires: no transaction.
 Result<bool> settle_session(sql::Connection& db, const StoreSession& session, std::int64_t batch);
 
-// False: the session was fenced, or has ended.
-Result<bool> raise_beat(sql::Connection& db, SessionId session);
+// `yields`: it is about to let go of partitions. False: the session was fenced, or has ended.
+Result<bool> raise_beat(sql::Connection& db, SessionId session, bool yields);
 
 // Says that the session ended, so that the next one need not watch it.
 Status end_session(sql::Connection& db, const StoreSession& session);

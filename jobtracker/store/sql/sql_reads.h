@@ -56,6 +56,8 @@ class SqlReads {
                      [&](const sql::Row& row) { rows.push_back(row_of(row)); });
   }
   Status read_executors(std::vector<ExecutorGroup>& groups, std::vector<ExecutorRow>& executors);
+  Status each_retry(std::string_view columns, std::string_view table,
+                    const std::function<void(const sql::Row&)>& visit);
   Result<FeedbackCounts> feedback_counts();
   Status find_job(JobId job, GroupId group, FindAnswer& answer);
   Result<std::int64_t> count(std::string_view table, std::string_view condition,

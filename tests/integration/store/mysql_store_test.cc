@@ -31,8 +31,8 @@ class MysqlStoreTest : public ::testing::Test {
 
   Result<OpenedStore> open(const std::string& url) {
     return open_mysql_store(
-        url, {.session = SessionId{++session_}, .name = "tracker-" + std::to_string(session_)}, {},
-        {}, stand_by_, clock_, log_);
+        {}, url, {.session = SessionId{++session_}, .name = "tracker-" + std::to_string(session_)},
+        {}, {}, stand_by_, clock_, log_);
   }
 
   Error refused(const std::string& url) {
@@ -87,7 +87,7 @@ TEST_F(MysqlStoreTest, DoesNotWatchASessionThatEndedCleanly) {
 TEST_F(MysqlStoreTest, StandsByWhileAnotherJobTrackerWorksAndMigratesNothing) {
   auto first = open(url_);
   ASSERT_TRUE(first.ok()) << first.error().message;
-  run("DELETE FROM lts_schema WHERE version = 14");
+  run("DELETE FROM lts_schema WHERE version = 15");
   looks_max_ = 8;
   std::atomic<bool> stop = false;
   std::thread beating{[&] {
@@ -109,7 +109,7 @@ TEST_F(MysqlStoreTest, StandsByWhileAnotherJobTrackerWorksAndMigratesNothing) {
                   ->query("SELECT MAX(version) FROM lts_schema", {},
                           [&](const sql::Row& row) { version = row.integer(0); })
                   .ok());
-  EXPECT_EQ(version, 13);
+  EXPECT_EQ(version, 14);
 }
 
 TEST_F(MysqlStoreTest, FencesASessionThatHasGoneSilent) {
@@ -135,7 +135,7 @@ TEST_F(MysqlStoreTest, WorksBesideOneThatBeatsThoughItCommitsNothing) {
   std::thread beating{[&] {
     const auto beat = MysqlBeat::open(url_, SessionId{1}).value();
     while (!stop) {
-      EXPECT_TRUE(beat->run_once().ok());
+      EXPECT_TRUE(beat->run_once(true).ok());
       std::this_thread::sleep_for(std::chrono::milliseconds{100});
     }
   }};
@@ -145,6 +145,11 @@ TEST_F(MysqlStoreTest, WorksBesideOneThatBeatsThoughItCommitsNothing) {
   beating.join();
 
   ASSERT_TRUE(second.ok()) << second.error().message;
+  const auto view = MysqlBeat::open(url_, SessionId{2}).value()->look(clock_, GroupId{});
+  ASSERT_TRUE(view.ok()) << view.error().message;
+  ASSERT_EQ(view.value().trackers.size(), 2U);
+  EXPECT_TRUE(view.value().trackers.front().yields);
+  EXPECT_FALSE(view.value().trackers.back().yields);
   EXPECT_TRUE(owned_by(*first.value().store).all());
   EXPECT_TRUE(owned_by(*second.value().store).none());
   EXPECT_TRUE(std::holds_alternative<Committed>(first.value().store->commit({.number = 1})));
@@ -159,7 +164,11 @@ TEST_F(MysqlStoreTest, ASessionTakesThePlaceOfAnotherOfItsProcess) {
   Partitions half;
   for (std::size_t i = 0; i < 32; ++i) half.set(i);
   const auto become = [&](SessionId session, SessionId before, Partitions wanted) {
-    return open_mysql_store(url_, {.session = session, .name = "next"}, {},
+    // As the product does, while the session before works on.
+    auto made = connect_mysql_store(url_, {.session = session, .name = "next"});
+    EXPECT_TRUE(made.ok() && rehearse_start(*made.value().lane).ok());
+    EXPECT_TRUE(first.value().store->read(ReadStart{}).ok());
+    return open_mysql_store(std::move(made).value(), url_, {.session = session, .name = "next"}, {},
                             {.address = "tcp://next:1", .before = before, .wanted = wanted},
                             stand_by_, clock_, log_);
   };
@@ -276,12 +285,12 @@ TEST_F(MysqlStoreTest, RefusesAWrongPasswordAMissingDatabaseAndAWrongUrl) {
 
 TEST_F(MysqlStoreTest, RefusesANewerSchemaAndChangesNothing) {
   ASSERT_TRUE(open(url_).ok());
-  run("INSERT INTO lts_schema VALUES (15, 0)");
+  run("INSERT INTO lts_schema VALUES (16, 0)");
 
   const auto error = refused(url_);
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(error.message, HasSubstr("has schema 15, this program knows up to 14"));
+  EXPECT_THAT(error.message, HasSubstr("has schema 16, this program knows up to 15"));
 }
 
 TEST_F(MysqlStoreTest, RefusesADatabaseOfLtsAndChangesNothing) {
@@ -395,6 +404,7 @@ TEST_F(MysqlStoreTest, SkipsAlongPrioritiesAndIndexes) {
     for (std::int64_t i = 1; i <= 500; ++i) {
       batch.operations.emplace_back(AddJob{{.id = JobId{number * 1000 + i},
                                             .group = group,
+                                            .definition = DefinitionId{static_cast<int>(i % 4)},
                                             .priority = static_cast<int>(i % 3),
                                             .trigger_time = kNow + i * kSecond}});
     }
@@ -426,6 +436,17 @@ TEST_F(MysqlStoreTest, SkipsAlongPrioritiesAndIndexes) {
                        " AND job_id > 5 ORDER BY trigger_time_us, job_id LIMIT 4");
   EXPECT_THAT(at, HasSubstr("hand_out"));
   EXPECT_THAT(at, Not(HasSubstr("filesort")));
+  const auto retries = plan(
+      "SELECT * FROM (SELECT DISTINCT definition_id AS defined FROM lts_wjq_default FORCE INDEX "
+      "(definition) WHERE definition_id > 0) d STRAIGHT_JOIN lts_wjq_default FORCE INDEX "
+      "(definition) "
+      "ON definition_id = defined WHERE attempt > 0");
+  EXPECT_THAT(retries, HasSubstr("Using index for group-by"));
+  EXPECT_THAT(retries, HasSubstr("ref|definition"));
+  const auto of_definition = plan(
+      "SELECT * FROM lts_wjq_default WHERE definition_id = 3 ORDER BY attempt, job_id LIMIT 4");
+  EXPECT_THAT(of_definition, HasSubstr("definition|definition"));
+  EXPECT_THAT(of_definition, Not(HasSubstr("filesort")));
 }
 
 }  // namespace

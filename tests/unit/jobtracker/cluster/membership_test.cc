@@ -24,7 +24,7 @@ struct MembershipBundle {
     view.owners.fill(kUs);
     for (std::size_t i = 1; i <= 4; ++i) view.used.set(i);
   }
-  std::optional<OwnershipChange> look(bool other_beats = true) {
+  ClusterMove look(bool other_beats = true) {
     now += milliseconds{100};
     other_batch += other_beats ? 1 : 0;
     view.beats.clear();
@@ -39,7 +39,7 @@ struct MembershipBundle {
   }
   std::optional<OwnershipChange> look_for(Duration time, bool other_beats = true) {
     for (Duration gone{}; gone < time; gone += milliseconds{100}) {
-      if (auto change = look(other_beats)) return change;
+      if (auto move = look(other_beats); move.change) return move.change;
     }
     return std::nullopt;
   }
@@ -68,6 +68,71 @@ TEST(Membership, GivesToOneThatJoinsAfterAWhile) {
   ASSERT_TRUE(change);
   EXPECT_EQ((change->wanted & b.view.used).count(), 2U);
   EXPECT_TRUE(change->silent.empty());
+}
+
+TEST(Membership, SaysThatItGivesHalfASecondBeforeItDoes) {
+  MembershipBundle b;
+  b.other_comes();
+  ClusterMove move;
+  SteadyTime said{};
+  while (!move.change && b.now < SteadyTime{seconds{1010}}) {
+    move = b.look();
+    if (move.yields && said == SteadyTime{}) said = b.now;
+    EXPECT_EQ(move.yields, said != SteadyTime{});
+  }
+  ASSERT_TRUE(move.change);
+  EXPECT_EQ(b.now - said, kNotice);
+}
+
+TEST(Membership, GivesNothingOnceTheOtherHasGoneMeanwhile) {
+  MembershipBundle b;
+  b.other_comes();
+  ASSERT_FALSE(b.look_for(milliseconds{2200}));
+  ASSERT_TRUE(b.look().yields);
+  b.view.trackers.pop_back();
+  EXPECT_FALSE(b.look().yields);
+  EXPECT_FALSE(b.look_for(seconds{5}));
+  // What was said then says nothing of the next.
+  b.other_comes();
+  ClusterMove move;
+  for (int looks = 0; looks < 50 && !move.yields; ++looks) move = b.look();
+  EXPECT_TRUE(move.yields);
+  EXPECT_FALSE(move.change);
+}
+
+TEST(Membership, PreparesWhileAnotherIsAboutToLetGo) {
+  MembershipBundle b;
+  b.other_comes();
+  b.give(3, kOther);
+  b.owned.reset(3);
+  b.membership.begin(kUs, b.owned, b.now);
+  EXPECT_FALSE(b.look().is_unsettled);
+  b.view.trackers.back().yields = true;
+  const auto move = b.look();
+  EXPECT_TRUE(move.prepares);
+  EXPECT_TRUE(move.is_unsettled);
+  EXPECT_FALSE(move.change);
+  b.view.trackers.pop_back();
+  b.give(3, SessionId{});
+  const auto then = b.look();
+  ASSERT_TRUE(then.change);
+  EXPECT_TRUE(then.change->wanted.test(3));
+}
+
+TEST(Membership, LeavesNothingToOneThatLetsGo) {
+  MembershipBundle b;
+  b.other_comes();
+  b.view.trackers.back().yields = true;
+  b.give(3, SessionId{});
+  b.owned.reset(3);
+  b.membership.begin(kUs, b.owned, b.now);
+  const auto move = b.look();
+  ASSERT_TRUE(move.change);
+  EXPECT_TRUE(move.change->wanted.test(3));
+  // Nor is it given what it has less.
+  b.give(3, kUs);
+  b.membership.begin(kUs, all_partitions(), b.now);
+  EXPECT_FALSE(b.look_for(seconds{5}));
 }
 
 TEST(Membership, TakesWhatASilentOneHadAndFencesIt) {
@@ -120,7 +185,10 @@ TEST(Membership, LeavesToAnotherWhatIsHisForAWhile) {
   b.give(3, SessionId{});
   b.owned.reset(3);
   b.membership.begin(kUs, b.owned, b.now);
-  EXPECT_FALSE(b.look_for(milliseconds{600}));
+  const auto move = b.look();
+  EXPECT_TRUE(move.is_unsettled);
+  EXPECT_FALSE(move.prepares);
+  EXPECT_FALSE(b.look_for(milliseconds{500}));
   const auto change = b.look_for(milliseconds{300});
   ASSERT_TRUE(change);
   EXPECT_TRUE(change->wanted.test(3));

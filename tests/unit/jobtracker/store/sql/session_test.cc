@@ -29,6 +29,7 @@ struct SharedStore {
     std::int64_t batch = 0;
     std::int64_t id_high = 0;
     bool is_silent = false;
+    bool yields = false;
   };
 
   SharedStore() {
@@ -125,8 +126,10 @@ struct SharedStore {
   }
 
   void raise(SessionId id) {
-    EXPECT_TRUE(raise_beat(*db, id).value());
-    EXPECT_TRUE(memory.raise_beat(id));
+    Session& session = living.at(id);
+    session.yields = pick(2) == 0;
+    EXPECT_TRUE(raise_beat(*db, id, session.yields).value());
+    EXPECT_TRUE(memory.raise_beat(id, session.yields));
   }
 
   void check() {
@@ -141,6 +144,12 @@ struct SharedStore {
     const auto other = memory.look(GroupId{});
     EXPECT_EQ(other.owners, view.owners);
     EXPECT_EQ(other.beats, view.beats);
+    ASSERT_EQ(view.trackers.size(), living.size());
+    ASSERT_EQ(other.trackers.size(), living.size());
+    for (std::size_t i = 0; i < view.trackers.size(); ++i) {
+      EXPECT_EQ(view.trackers[i].yields, living.at(view.trackers[i].session).yields);
+      EXPECT_EQ(other.trackers[i].yields, living.at(other.trackers[i].session).yields);
+    }
   }
 
   testing::TempFolder folder{};
