@@ -44,9 +44,10 @@ void ClusterWatch::beat(SteadyTime now) {
   const bool is_stuck = now >= state_.turned_at.load() + kLoopStuck || lane_watch_.stands_still();
   const bool yields = state_.yields;
   if ((now < next_beat_ && yields == said_yields_) || is_stuck) return;
-  said_yields_ = yields;
-  if (beat_->run_once(yields).ok()) proven_ = now;
   next_beat_ = now + kBeat;
+  if (!beat_->run_once(yields).ok()) return;
+  proven_ = now;
+  said_yields_ = yields;
 }
 
 void ClusterWatch::watch_lane(const ClusterView& view) {

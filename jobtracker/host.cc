@@ -131,8 +131,7 @@ Status Host::listen_to_executors() {
 }
 
 void Host::on_signal() {
-  if (std::exchange(is_to_stop_, true)) return;
-  Signals::end_process_on_next(0);
+  if (std::exchange(is_to_stop_, true)) return stop();
   // A manager that does not listen is its own problem.
   (void)sd_notify(environment_, "STOPPING=1");
   const bool works = tracker() != nullptr && tracker()->is_ready();
@@ -143,7 +142,8 @@ void Host::on_signal() {
 }
 
 void Host::stop() {
-  stopped_ = true;
+  if (std::exchange(stopped_, true)) return;
+  Signals::end_process_on_next(0);
   if (tracker() == nullptr || is_opening_) return loop_.stop();
   xxl_->set_open(false);
   tracker()->stop();
@@ -320,8 +320,10 @@ void Host::make_way(OwnershipChange change) {
 JobTracker::BeginSplit Host::begin_split() {
   return [this](const GroupSplit& split, const net::Peer& peer, const std::string& frame) {
     loop_.post([this, split, peer, frame] {
-      if (is_to_stop_) return;
-      if (!change_ && tracker() != nullptr && tracker()->is_ready()) {  // Else the next is asked.
+      if (stopped_) return;
+      if (is_to_stop_) room_->set_reason("the job tracker is stopping");
+      if (!is_to_stop_ && !change_ && tracker() != nullptr &&
+          tracker()->is_ready()) {  // Else the next is asked.
         log_.info("a node group is split", "group", split.group, "parts", split.parts);
         split_ = split;
         make_way({.wanted = tracker()->owned()});

@@ -71,11 +71,17 @@ bool StoreOpening::wait(Duration longest) {
 
 // Nothing: it is to end.
 std::optional<Joining> StoreOpening::await_joining() {
+  bool said = false;
   do {
     if (auto joining = joinings_.take()) return joining;
     if (is_sqlite(settings_) || connections_.lane) continue;
     auto connected = connect_mysql_store(settings_.store, who_);
-    if (!connected.ok() || !rehearse_start(*connected.value().lane).ok()) continue;
+    if (!connected.ok()) {
+      if (!std::exchange(said, true))
+        log_.warn("no connections for the next session, trying again", "error",
+                  connected.error().message);
+      continue;
+    }
     connections_ = std::move(connected).value();
     news_.put({.is_connected = true});
   } while (wait(kStoreRetry));

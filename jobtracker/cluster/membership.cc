@@ -10,6 +10,9 @@ namespace {
 // Nor is a silent one fenced that owns nothing: its own restart does that.
 constexpr Duration kGiveAfter = std::chrono::seconds{2};
 
+// What takes longer is held up by something else, and looking more often does not help.
+constexpr Duration kUnsettledMax = std::chrono::seconds{2};
+
 // For what anybody can do, and one is enough: the one with the lowest session comes first.
 Duration turn(SessionId us, const std::vector<SessionId>& trackers) {
   return kOthersTurn *
@@ -23,6 +26,7 @@ void Membership::begin(SessionId us, Partitions owned, SteadyTime now) {
   owned_ = owned;
   unowned_since_.reset();
   yields_since_.reset();
+  unsettled_since_.reset();
   changed_at_ = now;
 }
 
@@ -69,7 +73,12 @@ std::optional<OwnershipChange> Membership::even_out(
 ClusterMove Membership::saw(const ClusterView& view) {
   ClusterMove move = decide(view);
   move.prepares = move.prepares || move.yields || move.change;
-  move.is_unsettled = move.prepares || unowned_since_;
+  if (!move.prepares && !unowned_since_) {
+    unsettled_since_.reset();
+    return move;
+  }
+  if (!unsettled_since_) unsettled_since_ = view.answered;
+  move.is_unsettled = view.answered < *unsettled_since_ + kUnsettledMax;
   return move;
 }
 

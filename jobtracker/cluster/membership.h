@@ -24,9 +24,10 @@ inline constexpr Duration kNotice = std::chrono::milliseconds{500};
 // What is to be done by now.
 struct ClusterMove {
   std::optional<OwnershipChange> change{};
-  bool yields = false;        // some are about to be let go of: the others are to be told
-  bool prepares = false;      // a change is likely to come
-  bool is_unsettled = false;  // partitions change hands just now, it is to be looked soon
+  bool yields = false;    // some are about to be let go of: the others are to be told
+  bool prepares = false;  // a change is likely to come
+  bool is_unsettled =
+      false;  // partitions change hands just now, it is to be looked soon; not for long
 };
 
 // Watches the other job trackers on the store, and decides when to take partitions and when to
@@ -68,6 +69,7 @@ class Membership {
   BeatWatch watch_{};
   std::optional<SteadyTime> unowned_since_{};
   std::optional<SteadyTime> yields_since_{};
+  std::optional<SteadyTime> unsettled_since_{};
   SteadyTime changed_at_{};  // us, or who lives
   std::vector<SessionId> living_{};
 };

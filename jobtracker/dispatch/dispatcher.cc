@@ -240,7 +240,9 @@ void Dispatcher::refill(GroupId group, RunKinds kinds, Lane& lane, WallTime now)
   }
   if (lane.preload.needs_upcoming_refill()) {
     asked.due = false;
-    asked.is_ahead = lane.preload.is_filled_until(now + kSoon);
+    // A lane that holds nothing would not be woken before its turn.
+    asked.is_ahead =
+        lane.preload.next_due_time().has_value() && lane.preload.is_filled_until(now + kSoon);
     if (asked.is_ahead && !may_read_ahead(group, asked)) return;
     const auto [time, id] = lane.preload.ask_upcoming();
     ask(ReadUpcoming{.group = group,

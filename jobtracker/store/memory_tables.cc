@@ -68,9 +68,10 @@ std::vector<WaitingJob> WaitingTable::upcoming(WallTime after_time, JobId after_
 std::vector<WaitingJob> WaitingTable::of_definition(DefinitionId definition,
                                                     std::int64_t limit) const {
   std::vector<WaitingJob> jobs;
-  for (auto next = definitions_.lower_bound({definition, 0, JobId{}});
-       next != definitions_.end() && std::get<0>(*next) == definition && size_of(jobs) < limit;
-       ++next) {
+  auto next = definitions_.lower_bound({DefinitionId{definition.value + 1}, 0, JobId{}});
+  while (next != definitions_.begin() && size_of(jobs) < limit) {
+    --next;
+    if (std::get<0>(*next) != definition) break;
     jobs.push_back(jobs_.at(std::get<2>(*next)));
   }
   return jobs;

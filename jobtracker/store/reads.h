@@ -98,7 +98,7 @@ struct DefinitionAnswer {
   std::optional<Definition> definition{};
 };
 
-// The jobs of a definition that wait, at most `limit`.
+// The jobs of a definition that wait, at most `limit`, those that are tried again first.
 struct ReadOccurrences {
   DefinitionId definition{};
   GroupId group{};

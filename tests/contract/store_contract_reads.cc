@@ -283,7 +283,8 @@ TEST_P(StoreReads, ReadsTheOccurrencesOfADefinition) {
   const auto definition = new_definition("hourly");
   const auto other = new_definition("daily");
   const auto first = new_occurrence(definition);
-  const auto second = new_occurrence(definition);
+  auto second = new_occurrence(definition);
+  second.attempt = 1;
   const auto third = new_occurrence(definition);
   committed({AddDefinition{definition, first}, AddDefinition{other, new_occurrence(other)}});
   committed({AddJob{second}, AddJob{third}, Claim{claimed(first)}});
@@ -294,7 +295,7 @@ TEST_P(StoreReads, ReadsTheOccurrencesOfADefinition) {
         .jobs;
   };
   EXPECT_THAT(read(10), ElementsAre(second, third)) << "the first executes";
-  EXPECT_THAT(read(1), ElementsAre(second));
+  EXPECT_THAT(read(1), ElementsAre(second)) << "it is tried again";
 }
 
 TEST_P(StoreReads, ListsExecutingJobsPageByPage) {

@@ -132,13 +132,13 @@ void TrackerProcess::look_around() {
   const SteadyTime began = timeline_.now();
   const bool is_due = began >= life_->next_beat || life_->yields != life_->said_yields;
   if (!is_due || life_->lane_watch.stands_still()) return look_at_others(began);
-  life_->said_yields = life_->yields;
   life_->next_beat = began + jobtracker::kBeat;
   reach_database([this, began, own = session(), yields = life_->yields] {
     if (own != session()) return;
     const bool is_late = timeline_.now() > began + kQuick;
     if (is_late || !database_.raise_beat(own, yields)) return look_at_others(began);
     watch.on_beat(own);
+    life_->said_yields = yields;
     life_->executor.post_at(timeline_.now() + work_time(), [this, began] {
       life_->proven = began;
       look_at_others(began);

@@ -19,7 +19,7 @@ constexpr std::string_view kFirstDelayed = " ORDER BY trigger_time_us, job_id LI
 constexpr std::string_view kSelectHolder = "SELECT group_id, job_id, definition_id FROM ";
 constexpr std::string_view kOfTask = " WHERE task_id = ? AND group_id IN ";
 constexpr std::string_view kOfDefinition =
-    " WHERE definition_id = ? ORDER BY attempt, job_id LIMIT ?";
+    " WHERE definition_id = ? ORDER BY attempt DESC, job_id DESC LIMIT ?";
 constexpr std::string_view kSelectDefinitionHigh = "SELECT definition_id FROM lts_definition_high";
 constexpr std::string_view kCountFeedback =
     "SELECT client_group, COUNT(*) FROM lts_feedback_queue GROUP BY client_group "
@@ -84,16 +84,18 @@ Result<ReadAnswer> SqlReads::read(const ReadStart&) {
   return ReadAnswer{std::move(answer)};
 }
 
-// Among many more rows that were generated ahead: MySQL leaps from definition to definition along
-// the index, SQLite reads all of it, and no row.
+// Among many more rows that were generated ahead. MySQL leaps along the index, from each definition
+// to its highest attempt; SQLite reads all of it, and of the table those rows only.
 Status SqlReads::each_retry(std::string_view columns, std::string_view table,
                             const std::function<void(const sql::Row&)>& visit) {
   if (db_.dialect() != sql::Dialect::kMysql)
     return db_.query(select_from(columns, table, " WHERE definition_id > 0 AND attempt > 0"), {},
                      visit);
   return db_.query(
-      joined({"SELECT ", columns, " FROM (SELECT DISTINCT definition_id AS defined FROM ", table,
-              " FORCE INDEX (definition) WHERE definition_id > 0) d STRAIGHT_JOIN ", table,
+      joined({"SELECT ", columns, " FROM (SELECT definition_id AS defined FROM ", table,
+              " FORCE INDEX (definition) WHERE definition_id > 0 GROUP BY definition_id "
+              "HAVING MAX(attempt) > 0) d STRAIGHT_JOIN ",
+              table,
               " FORCE INDEX (definition) ON definition_id = defined "
               "WHERE attempt > 0"}),
       {}, visit);

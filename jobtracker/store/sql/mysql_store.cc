@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "jobtracker/store/sql/schema_migration.h"
-#include "jobtracker/store/sql/sql_reads.h"
 #include "shared/sql/mysql/mysql_connection.h"
 
 namespace carillon::jobtracker {
@@ -22,9 +21,13 @@ constexpr sql::MysqlOptions kQuick{.connect_timeout = std::chrono::seconds{2},
                                    .write_timeout = std::chrono::seconds{3},
                                    .lock_wait = std::chrono::seconds{1}};
 
-Result<std::unique_ptr<sql::Connection>> connect(const sql::MysqlUrl& url) {
+// Of a large store an index is built for minutes.
+constexpr sql::MysqlOptions kPatient{.read_timeout = std::chrono::hours{24}};
+
+Result<std::unique_ptr<sql::Connection>> connect(const sql::MysqlUrl& url,
+                                                 const sql::MysqlOptions& options = {}) {
   std::unique_ptr<sql::Connection> connection =
-      CARILLON_TRY(sql::MysqlConnection::open(url, sql::MysqlOptions{}));
+      CARILLON_TRY(sql::MysqlConnection::open(url, options));
   return connection;
 }
 
@@ -52,12 +55,6 @@ Result<MysqlConnections> connect_mysql_store(const std::string& url, const Store
   return made;
 }
 
-Status rehearse_start(sql::Connection& lane) {
-  GroupCatalog groups;
-  CARILLON_TRY(SqlReads(lane, groups).answer(ReadStart{}));
-  return {};
-}
-
 Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::string& url,
                                      const StoreSession& session, const DescribeSpec& describe,
                                      const Joining& joining, const StandBy& stand_by,
@@ -70,7 +67,8 @@ Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::st
                           .plan = {.silent = joining.silent,
                                    .before = joining.before,
                                    .wanted = joining.wanted,
-                                   .address = joining.address}};
+                                   .address = joining.address},
+                          .connect_to_migrate = [parsed] { return connect(parsed, kPatient); }};
   const auto lane = std::make_shared<std::unique_ptr<sql::Connection>>(std::move(connections.lane));
   const auto connect_again = [parsed, session, lane]() -> Result<std::unique_ptr<sql::Connection>> {
     if (*lane) return std::move(*lane);

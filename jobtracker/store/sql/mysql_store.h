@@ -26,9 +26,6 @@ struct MysqlConnections {
 
 // As open_mysql_store().
 Result<MysqlConnections> connect_mysql_store(const std::string& url, const StoreSession& session);
-// Reads what the session will read when it begins, so that its statements are prepared by then.
-// Requires: the tables are there.
-Status rehearse_start(sql::Connection& lane);
 
 // Opens the store in a MariaDB or MySQL database, "mysql://user:password@host:port/database"; its
 // tables are made if they are not there. Other job trackers may work on it; their partitions are

@@ -58,15 +58,24 @@ Result<std::vector<std::string>> read_group_tables(sql::Connection& db) {
   return tables;
 }
 
+// On MySQL each statement is for good, and a script that was interrupted begins again: a column may
+// be there by then.
+Status run_once(sql::Connection& db, std::string_view statement) {
+  Status done = db.run_script(statement);
+  const bool is_there =
+      !done.ok() && done.error().message.find("Duplicate column name") != std::string::npos;
+  return is_there ? Status{} : done;
+}
+
 Status run(sql::Connection& db, std::string_view script) {
   const auto tables = CARILLON_TRY(read_group_tables(db));
   for (const std::string& statement : sql::split_script(script)) {
     if (!is_for_group_tables(statement)) {
-      CARILLON_TRY(db.run_script(statement));
+      CARILLON_TRY(run_once(db, statement));
       continue;
     }
     for (const std::string& table : tables) {
-      CARILLON_TRY(db.run_script(for_group_table(statement, table)));
+      CARILLON_TRY(run_once(db, for_group_table(statement, table)));
     }
   }
   return {};

@@ -48,8 +48,11 @@ Result<OpenedStore> SqlStore::open(Connect connect, const SqlStoreOptions& optio
                    "store " + options.name + ": another job tracker began to work meanwhile"};
     }
   }
-  const int schema =
-      CARILLON_TRY(migrate_schema(*connection, found, options.name, clock.wall_now()));
+  std::unique_ptr<sql::Connection> patient;
+  if (found != known_schema(*connection) && options.connect_to_migrate)
+    patient = CARILLON_TRY(options.connect_to_migrate());
+  const int schema = CARILLON_TRY(
+      migrate_schema(patient ? *patient : *connection, found, options.name, clock.wall_now()));
   if (found != 0 && found != schema) {
     log.info("schema migrated", "store", options.name, "from", found, "to", schema);
   }

@@ -33,6 +33,7 @@ struct SqlStoreOptions {
   std::string name{};       // of the store, for messages: no password
   DescribeSpec describe{};  // fills schedule and tz of the definition tables; empty: they stay ''
   SessionPlan plan{};
+  Connect connect_to_migrate{};  // a statement may take hours there; empty: the same connection
 };
 
 // The store in SQL, the same statements for both databases. Every commit is one transaction: the

@@ -166,7 +166,7 @@ TEST_F(MysqlStoreTest, ASessionTakesThePlaceOfAnotherOfItsProcess) {
   const auto become = [&](SessionId session, SessionId before, Partitions wanted) {
     // As the product does, while the session before works on.
     auto made = connect_mysql_store(url_, {.session = session, .name = "next"});
-    EXPECT_TRUE(made.ok() && rehearse_start(*made.value().lane).ok());
+    EXPECT_TRUE(made.ok());
     EXPECT_TRUE(first.value().store->read(ReadStart{}).ok());
     return open_mysql_store(std::move(made).value(), url_, {.session = session, .name = "next"}, {},
                             {.address = "tcp://next:1", .before = before, .wanted = wanted},
@@ -437,14 +437,14 @@ TEST_F(MysqlStoreTest, SkipsAlongPrioritiesAndIndexes) {
   EXPECT_THAT(at, HasSubstr("hand_out"));
   EXPECT_THAT(at, Not(HasSubstr("filesort")));
   const auto retries = plan(
-      "SELECT * FROM (SELECT DISTINCT definition_id AS defined FROM lts_wjq_default FORCE INDEX "
-      "(definition) WHERE definition_id > 0) d STRAIGHT_JOIN lts_wjq_default FORCE INDEX "
+      "SELECT * FROM (SELECT definition_id AS defined FROM lts_wjq_default FORCE INDEX "
       "(definition) "
-      "ON definition_id = defined WHERE attempt > 0");
+      "WHERE definition_id > 0 GROUP BY definition_id HAVING MAX(attempt) > 0) d STRAIGHT_JOIN "
+      "lts_wjq_default FORCE INDEX (definition) ON definition_id = defined WHERE attempt > 0");
   EXPECT_THAT(retries, HasSubstr("Using index for group-by"));
-  EXPECT_THAT(retries, HasSubstr("ref|definition"));
   const auto of_definition = plan(
-      "SELECT * FROM lts_wjq_default WHERE definition_id = 3 ORDER BY attempt, job_id LIMIT 4");
+      "SELECT * FROM lts_wjq_default WHERE definition_id = 3 ORDER BY attempt DESC, job_id DESC "
+      "LIMIT 4");
   EXPECT_THAT(of_definition, HasSubstr("definition|definition"));
   EXPECT_THAT(of_definition, Not(HasSubstr("filesort")));
 }
