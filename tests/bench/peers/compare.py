@@ -66,7 +66,13 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
+# Beside these it is measured in any case.
+REQUIRED = {"graphile-worker", "river"}
+
+
 def open_systems(arguments, installation):
+    """Those that can be measured, and how many of the required ones cannot."""
+    missing = 0
     systems = [Carillon(arguments.bin, store) for store in arguments.stores]
     for name in arguments.peers:
         say(f"installing {name} ...")
@@ -74,9 +80,10 @@ def open_systems(arguments, installation):
             systems.append(RIVALS[name](installation))
         except (PeerError, OSError) as error:
             say(f"left out {name}: {error}")
+            missing += name in REQUIRED
     if not systems:
         raise PeerError("there is nothing to measure")
-    return systems
+    return systems, missing
 
 
 def measure_all(arguments, systems, folder, results):
@@ -106,7 +113,7 @@ def measure_all(arguments, systems, folder, results):
 
 def run(arguments, folder):
     installation = Installation(arguments.install or folder / "install")
-    systems = open_systems(arguments, installation)
+    systems, missing = open_systems(arguments, installation)
     ours = [system.name for system in systems if isinstance(system, Carillon)]
     results = Results(ours, [system.name for system in systems if system.name not in ours])
     failed = measure_all(arguments, systems, folder, results)
@@ -123,7 +130,7 @@ def run(arguments, folder):
         print(f"\n{machine}; {arguments.jobs} jobs, {arguments.repeat} rounds{noise}.")
         for name, level in durability.items():
             print(f"{name}: {level}")
-    return 1 if failed else 0
+    return 1 if failed or missing else 0
 
 
 def main():

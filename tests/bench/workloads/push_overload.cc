@@ -117,6 +117,14 @@ Status check_rate(double rate, double before, std::int64_t least_percent) {
                                             std::to_string(least_percent) + " % (--at-least)"};
 }
 
+// A machine that keeps up shows nothing of what becomes of one that does not.
+Status check_overloaded(const LoadSeen& seen) {
+  if (seen.rest >= std::chrono::seconds{1}) return {};
+  return Error{ErrorCode::kInvalidArgument,
+               "there was no overload: all had ended within a second of the last fire (give more "
+               "--fires, or more --times)"};
+}
+
 void add_load(Figures& figures, const std::string& prefix, const Load& load, const LoadSeen& seen) {
   figures.push_back({prefix + "fires", "1/s", static_cast<double>(load.fires)});
   figures.push_back({prefix + "ended", "1/s", seen.ended_per_second});
@@ -143,19 +151,21 @@ Result<Figures> run(Round& round) {
                      100 * seen.ended_per_second / before.ended_per_second});
   CARILLON_TRY(
       check_rate(seen.ended_per_second, before.ended_per_second, round.flags.number("at-least")));
+  CARILLON_TRY(check_overloaded(seen));
   return figures;
 }
 
 }  // namespace
 
 Workload push_overload_workload() {
-  Verb verb{.name = "push-overload",
-            .summary = "More fires than executors of xxl-job can be called for",
-            .description =
-                "As push, with schedules that fire each second and end after --seconds: first "
-                "--fires of them, about as many as can be kept up with, then a multiple. What was "
-                "not run when the last have fired is run then. Fails if a fire has no run or two, "
-                "or if fewer are run a second under overload than before."};
+  Verb verb{
+      .name = "push-overload",
+      .summary = "More fires than executors of xxl-job can be called for",
+      .description =
+          "As push, with schedules that fire each second and end after --seconds: first "
+          "--fires of them, about as many as can be kept up with, then a multiple. What was "
+          "not run when the last have fired is run then. Fails if a fire has no run or two, "
+          "if fewer are run a second under overload than before, or if there was no overload."};
   verb.options = {{.name = "fires",
                    .kind = OptionKind::kNumber,
                    .placeholder = "N",
