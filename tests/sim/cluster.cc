@@ -164,6 +164,7 @@ void Cluster::add_disks() {
   }
   disks.push_back(&clients.back()->add_disk(disk_chance, product_random));
   for (Disk* disk : disks) {
+    disk->on_failed = [this] { disturbed_around(Duration{}); };
     disk->on_set_aside = [this](const outbox::Entry&, const std::string& reason) {
       broken_("what lies on a disk is not delivered: " + reason);
     };

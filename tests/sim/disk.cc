@@ -37,6 +37,7 @@ outbox::WorkDone Disk::run(outbox::Work work) {
   outbox::WorkDone done;
   if (fails_ > 0) {
     --fails_;
+    on_failed();
     done.status = Error{ErrorCode::kUnavailable, "the disk has failed"};
     done.room = done.status;
   } else {

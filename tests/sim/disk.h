@@ -40,6 +40,8 @@ class Disk final : public outbox::Lane {
   const std::map<std::int64_t, Kept>& kept() const { return kept_; }
   std::int64_t last_id() const { return last_id_; }
 
+  // Called each time that it fails, which may be long after it was told to.
+  std::function<void()> on_failed = [] {};
   // Called with each entry that goes, because it was delivered.
   std::function<void(const outbox::Entry&)> on_removed = [](const outbox::Entry&) {};
   // Likewise with each that will never be delivered.
