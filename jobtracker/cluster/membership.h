@@ -26,8 +26,8 @@ struct ClusterMove {
   std::optional<OwnershipChange> change{};
   bool yields = false;    // some are about to be let go of: the others are to be told
   bool prepares = false;  // a change is likely to come
-  bool is_unsettled =
-      false;  // partitions change hands just now, it is to be looked soon; not for long
+  // Partitions change hands: it is to be looked again soon. For two seconds at most.
+  bool is_unsettled = false;
 };
 
 // Watches the other job trackers on the store, and decides when to take partitions and when to

@@ -153,9 +153,9 @@ class Dispatcher final : public JobSink {
   std::uint64_t last_generation_ = 0;
   std::multiset<JobId> held_;  // once for each that changes their row
   std::set<GroupId> touched_;
-  GroupId began_with_{};  // of those that were touched last
-  bool reads_ahead_ = false;
-  GroupId read_ahead_last_{};
+  GroupId began_with_{};                                       // of those that were touched last
+  bool reads_ahead_ = false;                                   // one of the groups does
+  GroupId read_ahead_last_{};                                  // that one, or the last
   std::set<GroupId> to_read_ahead_;                            // as soon as no other one does
   std::set<std::pair<GroupId, RunKinds>> suspect_waits_;       // lanes whose best is one
   std::set<std::pair<GroupId, RunKind>> said_nobody_accepts_;  // since the group's lanes changed
