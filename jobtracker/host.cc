@@ -138,6 +138,7 @@ void Host::on_signal() {
   if (!works || change_ || !membership_.has_others()) return stop();
   log_.info("stops in half a second, the other job trackers are told");
   loop_state_.yields = true;
+  tracker()->expect_pause(true);
   loop_.post_at(clock_.steady_now() + kNotice, [this] { stop(); });
 }
 
@@ -296,6 +297,7 @@ void Host::on_view(const ClusterView& view) {
   wanted_ = std::move(move.change);
   loop_state_.yields = move.yields;
   loop_state_.is_in_a_hurry = move.is_unsettled;
+  tracker()->expect_pause(move.prepares);
   const bool is_stale = is_prepared() && clock_.steady_now() >= *next_->connected_at + kPreparedMax;
   if (!move.prepares && is_stale) next_.reset();
   if (move.prepares && !prepare().ok()) return;  // The next look tries again.

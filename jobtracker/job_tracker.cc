@@ -200,22 +200,23 @@ void JobTracker::proven(SteadyTime at) {
 }
 
 void JobTracker::stop() {
-  stopping_ = true;
-  pusher_.stop();
-  const wire::Message stopping = wire::ErrorReply{stopping_error()};
-  // One that is not reached finds out by itself.
-  for (const auto& [session, worker] : workers_.all()) (void)send(*worker, stopping);
+  let_go(stopping_error());
   while (const auto waiting = bulk_.next()) take(waiting->sender.peer, waiting->bytes);
 }
 
 void JobTracker::hand_over(net::ServerReceiver& next) {
+  // They would find out when they pull next, a second later. `next` keeps what they say to this.
+  let_go({ErrorCode::kNotFound, "the node groups are divided anew, register again"});
+  while (const auto waiting = bulk_.next()) next.on_frame(waiting->sender.peer, waiting->bytes);
+}
+
+void JobTracker::let_go(Error word) {
   stopping_ = true;
   pusher_.stop();
-  // They would find out when they pull next, a second later. `next` keeps what they say to this.
-  const wire::Message again =
-      wire::ErrorReply{{ErrorCode::kNotFound, "the node groups are divided anew, register again"}};
-  for (const auto& [session, worker] : workers_.all()) (void)send(*worker, again);
-  while (const auto waiting = bulk_.next()) next.on_frame(waiting->sender.peer, waiting->bytes);
+  if (!may_be_fenced()) dispatcher_.hand_out_early();
+  const wire::Message farewell = wire::ErrorReply{std::move(word)};
+  // One that is not reached finds out by itself.
+  for (const auto& [session, worker] : workers_.all()) (void)send(*worker, farewell);
 }
 
 // While the store is away, the time goes on as it did.

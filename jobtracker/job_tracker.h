@@ -89,8 +89,9 @@ class JobTracker final : public net::ServerReceiver,
   void set_courier(net::Courier& courier) { alarms_.set_courier(courier); }
   // Reads what the store has; frames are answered "not ready" until then.
   void start(net::ServerTransport& transport);
-  // Takes nothing new and hands out nothing more; what was taken is still stored and answered.
-  // Task trackers are told, so that they turn to another job tracker at once.
+  // Takes nothing new, and hands out what it has claimed ahead, but nothing more; what was taken is
+  // still stored and answered. Task trackers are told, so that they turn to another job tracker at
+  // once.
   void stop();
   // The session owned then what it owns; kSilence later another job tracker may have fenced it. As
   // long as it may, nobody gets a lease or a job from it. Not called: its store is its own.
@@ -98,6 +99,8 @@ class JobTracker final : public net::ServerReceiver,
   // As stop(), but this session's place is taken by another one of the same process: task trackers
   // are to register again, and who asks meanwhile is to be kept waiting, by `next`.
   void hand_over(net::ServerReceiver& next);
+  // Node groups are about to change hands, or not any more: hand_over() or stop() may follow.
+  void expect_pause(bool expects) { dispatcher_.expect_pause(expects); }
   // Nothing that was taken waits for the store any more.
   bool is_idle() const { return !ready_ || batcher_.is_idle(); }
 
@@ -170,6 +173,7 @@ class JobTracker final : public net::ServerReceiver,
   void put_node(const Worker& worker, bool alive);
   void every(Duration period, std::function<void()> work);
   void follow_store_clock();
+  void let_go(Error word);
 
   JobTrackerConfig config_;
   SessionId session_;

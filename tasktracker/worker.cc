@@ -18,8 +18,8 @@ Worker::Worker(WorkerConfig config, Runs& runs, Executor& executor, const Clock&
       executor_(executor),
       clock_(clock),
       callbacks_(std::move(callbacks)),
-      runs_(runs),
-      link_(TrackerLinkConfig{.fetcher = config_.fetcher}, std::move(addresses), runs, clock,
+      runs_(runs, clock),
+      link_(TrackerLinkConfig{.fetcher = config_.fetcher}, std::move(addresses), runs_, clock,
             std::move(outbox), [this](const std::string& endpoint) {
               if (callbacks_.on_ready) callbacks_.on_ready(endpoint);
             }) {}
@@ -47,7 +47,7 @@ void Worker::end_turn() {
   if (config_.stop_without_lease) watch_lease(now);
   // After the goodbye nothing is said any more: it would bring this session back to life.
   if (phase_ != Phase::kLeaving) link_.flush(now);
-  late_run_at_ = runs_.stop_late_runs(now);
+  runs_at_ = runs_.keep_time(now);
   advance_stop(now);
   set_timer(now);
 }
@@ -168,7 +168,7 @@ void Worker::advance_stop(SteadyTime now) {
 }
 
 void Worker::set_timer(SteadyTime now) {
-  std::optional<SteadyTime> next = late_run_at_;
+  std::optional<SteadyTime> next = runs_at_;
   const auto consider = [&next](std::optional<SteadyTime> time) {
     if (time && (!next || *time < *next)) next = time;
   };

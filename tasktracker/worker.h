@@ -13,7 +13,7 @@
 #include "shared/base/log.h"
 #include "shared/net/transport.h"
 #include "shared/runtime/executor.h"
-#include "tasktracker/run/runs.h"
+#include "tasktracker/run/deferred_runs.h"
 #include "tasktracker/tracker_link.h"
 
 namespace carillon::tasktracker {
@@ -71,12 +71,12 @@ class Worker {
   const Clock& clock_;
   const Logger log_{"worker"};
   const Callbacks callbacks_;
-  Runs& runs_;
+  DeferredRuns runs_;
   TrackerLink link_;
 
   PoolNews news_{};  // kept for its memory
   SteadyTime tick_at_{};
-  std::optional<SteadyTime> late_run_at_{};
+  std::optional<SteadyTime> runs_at_{};  // when they are to be looked at again
   std::optional<TimerId> timer_{};
   SteadyTime timer_at_{};
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "jobtracker/state/executors.h"
 #include "shared/base/assert.h"
 #include "shared/wire/spec_words.h"
 
@@ -95,6 +96,19 @@ void Dispatcher::reload(GroupId group) {
 void Dispatcher::reload_all() {
   for (const auto& [group, lanes] : lanes_) reload(group);
   deadlines_.clock_was_set();
+}
+
+void Dispatcher::expect_pause(bool expects) {
+  if (std::exchange(expects_pause_, expects) == expects) return;
+  for (const auto& [group, lanes] : lanes_) touch(group);
+}
+
+void Dispatcher::hand_out_early() {
+  for (const auto& [id, entry] : executing_.all()) {
+    if (entry.phase == Phase::kHeld && !is_push_session(entry.row.session)) make_ready(entry);
+  }
+  std::erase_if(ready_, [](const auto& ready) { return is_push_session(ready.first); });
+  send_ready();
 }
 
 void Dispatcher::pump() {
@@ -368,10 +382,13 @@ void Dispatcher::keep_until_due(Executing& entry) {
 
 // Its time has come; or the clock was set back since it was claimed, and it would keep a thread
 // until that time comes again.
-bool Dispatcher::may_go(const WaitingJob& job) const {
-  const WallTime now = clock_.now();
-  const WallTime due = due_time(job);
-  return due <= now || due > now + std::max(config_.claim_ahead, config_.push_claim_ahead);
+bool Dispatcher::may_go(const WaitingJob& job) const { return wait_of(job) == Duration{}; }
+
+Duration Dispatcher::wait_of(const WaitingJob& job) const {
+  const Duration wait = due_time(job) - clock_.now();
+  const Duration longest =
+      std::max({config_.claim_ahead, config_.push_claim_ahead, config_.pause_claim_ahead});
+  return wait > Duration{} && wait <= longest ? wait : Duration{};
 }
 
 // Nobody has seen it yet, and nothing that has waited longer may be passed over.
@@ -412,7 +429,7 @@ void Dispatcher::send_held(SessionId session) {
   }
 }
 
-void Dispatcher::make_ready(Executing& entry) {
+void Dispatcher::make_ready(const Executing& entry) {
   ready_[entry.row.session].push_back(entry.row.job.id);
 }
 
@@ -477,6 +494,7 @@ wire::HandedJob Dispatcher::handed(const Executing& entry) const {
   const WaitingJob& job = entry.row.job;
   wire::HandedJob handed{
       .id = {job.id, job.attempt}, .task_id = job.task_id, .trigger_time = job.trigger_time};
+  handed.wait = wait_of(job);
   if (!job.spec.empty()) {
     handed.spec = job.spec;
   } else if (const ActiveDefinition* definition = catalog_.definition(job.definition)) {
@@ -486,7 +504,9 @@ wire::HandedJob Dispatcher::handed(const Executing& entry) const {
 }
 
 Duration Dispatcher::claim_ahead(RunKinds kinds) const {
-  return kinds == RunKinds::pushed() ? config_.push_claim_ahead : config_.claim_ahead;
+  if (kinds == RunKinds::pushed()) return config_.push_claim_ahead;
+  return expects_pause_ ? std::max(config_.claim_ahead, config_.pause_claim_ahead)
+                        : config_.claim_ahead;
 }
 
 void Dispatcher::set_timer(GroupId group, RunKinds kinds, Lane& lane) {

@@ -30,6 +30,9 @@ struct DispatcherConfig {
   // Likewise of those that are pushed, where nobody's thread is kept: the calls themselves are
   // stored when they are due, and many claims at the same time would delay them.
   Duration push_claim_ahead = std::chrono::milliseconds{300};
+  // Likewise before node groups change hands, instead of `claim_ahead`: what comes due meanwhile is
+  // with the task trackers by then. Several times what that takes.
+  Duration pause_claim_ahead = std::chrono::milliseconds{250};
   // What is asked of the store at a time: rows at most, and about as many bytes of their specs.
   std::int64_t refill = 5'000;
   std::int64_t refill_bytes = 8 * 1024 * 1024;
@@ -62,6 +65,12 @@ class Dispatcher final : public JobSink {
 
   // Starts to look after a group's table.
   void open_group(GroupId group);
+
+  // Node groups are about to change hands, or not any more.
+  void expect_pause(bool expects);
+  // They do: hands out at once what was claimed ahead; task trackers wait for its time. Calls of
+  // executors are left to the next session.
+  void hand_out_early();
 
   // Sends what is held for a task tracker that was away when its claims were committed.
   void send_held(SessionId session);
@@ -126,8 +135,9 @@ class Dispatcher final : public JobSink {
   void on_claimed(Claim& claim, const Outcome& outcome, const Error* refused);
   void keep_until_due(Executing& entry);
   bool may_go(const WaitingJob& job) const;
+  Duration wait_of(const WaitingJob& job) const;
   void give_up(Executing& entry);
-  void make_ready(Executing& entry);
+  void make_ready(const Executing& entry);
   void send_ready();
   void send_frame(Worker& worker, std::vector<JobId> jobs);
   Duration claim_ahead(RunKinds kinds) const;
@@ -153,6 +163,7 @@ class Dispatcher final : public JobSink {
   std::uint64_t last_generation_ = 0;
   std::multiset<JobId> held_;  // once for each that changes their row
   std::set<GroupId> touched_;
+  bool expects_pause_ = false;
   GroupId began_with_{};                                       // of those that were touched last
   bool reads_ahead_ = false;                                   // one of the groups does
   GroupId read_ahead_last_{};                                  // that one, or the last

@@ -204,7 +204,7 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
       ForRequest request = for_request(pending, pending->name() + " " + word(verb));
       request.on_request = [this, id = definition.row.id, answer = std::move(request.on_request)](
                                const RequestOutcome& outcome, const Error* refused) {
-        if (refused == nullptr && !outcome.answered_before) stop_held(id);
+        if (refused == nullptr && !outcome.answered_before) stop_ahead(id);
         answer(outcome, refused);
       };
       status = definitions_.suspend(definition.row.id, std::move(request));
@@ -530,15 +530,18 @@ void ActIntake::stop_runs_of(DefinitionId id, const std::string& reason) {
                      });
 }
 
-void ActIntake::stop_held(DefinitionId id) {
+void ActIntake::stop_ahead(DefinitionId id) {
   const ActiveDefinition* definition = catalog_.definition(id);
   if (definition == nullptr) return;
-  std::vector<JobId> held;
+  std::vector<JobId> ahead;
   for (const auto& [job, trigger_time] : definition->running) {
     const Executing* entry = executing_.find(job);
-    if (entry != nullptr && entry->phase == Phase::kHeld) held.push_back(job);
+    if (entry == nullptr) continue;
+    // Handed out before its time it has not begun.
+    const bool is_early = entry->phase == Phase::kSent && due_time(entry->row.job) > clock_.now();
+    if (entry->phase == Phase::kHeld || is_early) ahead.push_back(job);
   }
-  stop_runs(held, "suspended");
+  stop_runs(ahead, "suspended");
 }
 
 void ActIntake::stop_again(const std::vector<wire::Held>& holding) {

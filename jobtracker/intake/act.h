@@ -79,7 +79,7 @@ class ActIntake final : public RunStopper {
   // As refuse(), unless this is a resend of a request that was answered before.
   void decline(const PendingPtr& pending, ErrorCode code, std::string message);
   void answer_first(const PendingPtr& pending, const RequestOutcome& outcome);
-  void stop_held(DefinitionId id);
+  void stop_ahead(DefinitionId id);
 
   Catalog& catalog_;
   const Ownership& ownership_;

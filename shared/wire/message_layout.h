@@ -155,7 +155,8 @@ struct Layout<HandedJob> {
   static constexpr std::string_view kName = "HandedJob";
   static constexpr std::tuple kSlots{
       slot("id", &HandedJob::id), slot("task_id", &HandedJob::task_id),
-      slot("trigger_time", &HandedJob::trigger_time), bytes("spec", &HandedJob::spec)};
+      slot("trigger_time", &HandedJob::trigger_time), bytes("spec", &HandedJob::spec),
+      slot("wait", &HandedJob::wait)};
 };
 
 template <>

@@ -198,6 +198,7 @@ struct HandedJob {
   std::string task_id{};
   WallTime trigger_time{};
   std::string spec{};  // an encoded JobSpec, see codec.h
+  Duration wait{};     // from its sending on: it must not begin before
 };
 
 struct HandOut {

@@ -93,7 +93,7 @@ void RunPool::stop_all(StopReason reason, const std::string& detail, bool at_onc
   for (std::stop_source& source : sources) source.request_stop();
 }
 
-std::optional<SteadyTime> RunPool::stop_late_runs(SteadyTime now) {
+std::optional<SteadyTime> RunPool::keep_time(SteadyTime now) {
   std::optional<SteadyTime> next;
   std::vector<std::stop_source> sources;
   {

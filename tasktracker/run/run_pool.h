@@ -45,7 +45,7 @@ class RunPool final : public Runs {
   std::vector<wire::AttemptId> take_back(std::optional<SteadyTime> older_than) override;
   Stopped stop(wire::AttemptId id, StopReason reason, const std::string& detail) override;
   void stop_all(StopReason reason, const std::string& detail, bool at_once) override;
-  std::optional<SteadyTime> stop_late_runs(SteadyTime now) override;
+  std::optional<SteadyTime> keep_time(SteadyTime now) override;
   void collect(PoolNews& news, bool running_output) override;
   std::vector<wire::AttemptId> waiting() const override;
 

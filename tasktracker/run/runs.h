@@ -32,7 +32,8 @@ class Runs {
  public:
   virtual ~Runs() = default;
 
-  // The jobs go to the end of the queue. From `begin_before` on none of them begins any more.
+  // The jobs go to the end of the queue, once their time has come. From `begin_before` on none of
+  // them begins any more.
   virtual void add(std::vector<wire::HandedJob>&& jobs, SteadyTime begin_before) = 0;
 
   // From now on no other job begins.
@@ -50,8 +51,9 @@ class Runs {
   // Tells every run to stop.
   virtual void stop_all(StopReason reason, const std::string& detail, bool at_once) = 0;
 
-  // Stops runs whose time is over. Answers when to come again.
-  virtual std::optional<SteadyTime> stop_late_runs(SteadyTime now) = 0;
+  // Stops runs whose time is over, and has jobs begin whose time has come. Answers when to come
+  // again.
+  virtual std::optional<SteadyTime> keep_time(SteadyTime now) = 0;
 
   // Moves what happened into `news`; with `running_output`, also what the running jobs have
   // written so far.

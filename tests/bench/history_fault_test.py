@@ -18,7 +18,13 @@ WORKLOADS = [
     ("cron", ["--fires", "20", "--seconds", "2"], 7),
     ("cron", ["--fires", "20", "--seconds", "2", "--spread"], 7),
     ("drain", ["--jobs", "60"], 7),
+    ("flow", ["--maximum", "100", "--loads", "50", "--seconds", "1"], 7),
+    ("latency", ["--jobs", "20", "--warm-up-jobs", "2"], 7),
+    ("limit", ["--jobs", "1000"], 30),
+    ("overload", ["--maximum", "100", "--seconds", "1"], 7),
     ("push", ["--fires", "20", "--seconds", "2"], 7),
+    ("push-overload", ["--fires", "20", "--seconds", "2", "--lead", "2s"], 7),
+    ("recover", ["--jobs", "20", "--hold", "8s"], 30),
     ("submit", ["--jobs", "60", "--singles", "60"], 30),
 ]
 LOSE = "DELETE FROM lts_job_log WHERE log_id = NEW.log_id"

@@ -26,6 +26,8 @@ constexpr Duration kTakesOver = seconds{3};
 constexpr Duration kSettles = seconds{30};
 // A commit that is to hang has begun by then, if there is anything to commit.
 constexpr Duration kHangs = seconds{5};
+// A job tracker and the clock that it follows are apart by less.
+constexpr Duration kFollowed = milliseconds{1};
 // One whose commit hangs is replaced by then.
 constexpr Duration kReplaced = seconds{15};
 
@@ -234,7 +236,7 @@ void Cluster::committed(TrackerProcess& tracker, const jobtracker::Batch& batch,
                       .flushed_at = tracker.flushed_at(),
                       .was_disturbed = timeline.now() < quiet_from,
                       .was_tracker_disturbed = timeline.now() < trackers_quiet_from,
-                      .claim_ahead = tracker.options().config.dispatcher.claim_ahead,
+                      .claim_ahead = tracker.claim_ahead(),
                       .push_claim_ahead = tracker.options().config.dispatcher.push_claim_ahead,
                       .parked_max = tracker.options().config.recurrence.parked_max,
                       .dead_times = has_several() ? owners.dead_times() : dead_times_,
@@ -294,6 +296,7 @@ void Cluster::add_workers() {
                           .later = planned.later,
                           .partition = jobtracker::partition_of(
                               part_of(database.tables(), worker.options().group, job.task_id))});
+      check_not_early(worker, job.id);
       if (spec.run.handler == kPoison) dies(worker);
       const auto& options_of = worker.options();
       // What one had claimed before it was told to leave room for another comes all the same.
@@ -309,6 +312,15 @@ void Cluster::add_workers() {
       runs.ended(id, outcome);
     };
     worker.watch.on_queue = [this, &worker] { check_queue(worker); };
+  }
+}
+
+// By the database's clock, which job trackers that share it follow.
+void Cluster::check_not_early(const WorkerProcess& worker, const wire::AttemptId& id) {
+  const Ledger::Job* job = ledger.find(id.job_id);
+  if (!has_several() || job == nullptr || job->row.attempt != id.attempt) return;
+  if (jobtracker::due_time(job->row) > timeline.wall_now() + kFollowed) {
+    broken_(worker.name() + " begins job " + std::to_string(id.job_id.value) + " before its time");
   }
 }
 
@@ -554,7 +566,7 @@ void Cluster::check_sent(TrackerProcess& tracker, std::string_view frame) {
         broken_(who + " hands out " + name + ", which is not claimed so");
       // Another tracker's clock may have said when it is due.
       if (is_claimed &&
-          jobtracker::due_time(job->row) > tracker.scheduling_now() + Duration{1000} &&
+          jobtracker::due_time(job->row) > tracker.scheduling_now() + handed.wait + kFollowed &&
           (has_several() || !tracker.was_set_since(timeline.now() - minutes{10})))
         broken_(who + " hands out " + name + " before its time");
     }

@@ -118,6 +118,7 @@ class Cluster {
   void add_executors();
   void take_over(std::size_t index);
   void dies(WorkerProcess& worker);
+  void check_not_early(const WorkerProcess& worker, const wire::AttemptId& id);
   void check_queue(const WorkerProcess& worker);
   void check_lost(const TrackerProcess& tracker, const jobtracker::Batch& batch) const;
   void check_sent(TrackerProcess& tracker, std::string_view frame);

@@ -120,7 +120,7 @@ void TimedRuns::stop_all(StopReason, const std::string& detail, bool) {
   for (const wire::AttemptId& id : all) stop_run(id, wire::RunOutcome::kKilled, detail);
 }
 
-std::optional<SteadyTime> TimedRuns::stop_late_runs(SteadyTime now) {
+std::optional<SteadyTime> TimedRuns::keep_time(SteadyTime now) {
   std::optional<SteadyTime> next;
   std::vector<wire::AttemptId> late;
   for (const auto& [id, run] : running_) {

@@ -49,7 +49,7 @@ class TimedRuns final : public tasktracker::Runs {
   Stopped stop(wire::AttemptId id, tasktracker::StopReason reason,
                const std::string& detail) override;
   void stop_all(tasktracker::StopReason reason, const std::string& detail, bool at_once) override;
-  std::optional<SteadyTime> stop_late_runs(SteadyTime now) override;
+  std::optional<SteadyTime> keep_time(SteadyTime now) override;
   void collect(tasktracker::PoolNews& news, bool running_output) override;
   std::vector<wire::AttemptId> waiting() const override;
 

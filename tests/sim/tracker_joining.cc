@@ -178,8 +178,20 @@ void TrackerProcess::on_view(const jobtracker::ClusterView& view) {
   life_->yields = move.yields;
   life_->wanted = std::move(move.change);
   life_->is_in_a_hurry = move.is_unsettled;
+  expect_pause(move.prepares);
   if (move.prepares) prepare();
   make_way_if_prepared();
+}
+
+void TrackerProcess::expect_pause(bool expects) {
+  life_->tracker->expect_pause(expects);
+  life_->has_expected_pause = life_->has_expected_pause || expects;
+}
+
+Duration TrackerProcess::claim_ahead() const {
+  const jobtracker::DispatcherConfig& config = options_.config.dispatcher;
+  return life_->has_expected_pause ? std::max(config.claim_ahead, config.pause_claim_ahead)
+                                   : config.claim_ahead;
 }
 
 void TrackerProcess::make_way_if_prepared() {

@@ -140,6 +140,7 @@ void TrackerProcess::leave() {
                        !change_ && membership_->has_others();
     if (!tells) return stop();
     life_->yields = true;
+    expect_pause(true);
     post_at(timeline_.now() + jobtracker::kNotice, [this] { stop(); });
   });
 }

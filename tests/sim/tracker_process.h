@@ -83,6 +83,8 @@ class TrackerProcess final : public Process {
   SteadyTime stands_by_since() const { return stands_by_since_; }
   // When the loop handed its batch to the lane.
   SteadyTime flushed_at() const { return flushed_at_; }
+  // How long before its time it may claim a job.
+  Duration claim_ahead() const;
   // By which it decides what is due: its machine's clock, or the database's that it shares.
   WallTime scheduling_now() const {
     return options_.is_one_of_several ? timeline_.wall_now() : wall_now();
@@ -128,6 +130,7 @@ class TrackerProcess final : public Process {
     bool yields = false;
     bool said_yields = false;
     bool is_in_a_hurry = true;
+    bool has_expected_pause = false;
     bool prepares = false;
     bool is_prepared = false;  // for the next session
     std::optional<jobtracker::OwnershipChange> wanted{};
@@ -155,6 +158,7 @@ class TrackerProcess final : public Process {
   void look_at_others(SteadyTime began);
   void on_view(const jobtracker::ClusterView& view);
   void prepare();
+  void expect_pause(bool expects);
   void make_way_if_prepared();
   void stop();
   void end();

@@ -120,7 +120,18 @@ void FakeWorker::on_message(wire::Message message) {
 
 void FakeWorker::on_hand_out(wire::HandOut hand_out) {
   (void)fetcher_.on_hand_out(hand_out, clock_.steady_now());  // What is refused is not in it.
-  for (const wire::HandedJob& job : hand_out.jobs) start(job);
+  for (const wire::HandedJob& job : hand_out.jobs) {
+    if (job.wait == Duration{}) {
+      start(job);
+      continue;
+    }
+    early_.insert(job.id);
+    executor_->post_at(clock_.steady_now() + job.wait, [this, job] {
+      when_awake([this, job] {
+        if (early_.erase(job.id) > 0) start(job);
+      });
+    });
+  }
 }
 
 void FakeWorker::start(const wire::HandedJob& job) {
@@ -172,6 +183,16 @@ void FakeWorker::send_reports() {
 
 void FakeWorker::on_kill(const wire::Kill& kill) {
   for (const wire::AttemptId& id : kill.jobs) {
+    if (early_.erase(id) > 0) {
+      const WallTime now = clock_.wall_now();
+      unconfirmed_[id] = {.id = id,
+                          .outcome = wire::RunOutcome::kKilled,
+                          .message = kill.reason,
+                          .started_at = now,
+                          .ended_at = now};
+      fetcher_.on_finished(id, Duration{});
+      send_reports();
+    }
     finish(id, {.outcome = wire::RunOutcome::kKilled, .message = kill.reason});
   }
 }
@@ -185,6 +206,7 @@ void FakeWorker::die() {
         clock_.steady_now(), frozen_until_ == SteadyTime{} ? clock_.steady_now() : frozen_until_);
   }
   running_.clear();
+  early_.clear();
 }
 
 void FakeWorker::freeze(Duration time) { frozen_until_ = clock_.steady_now() + time; }

@@ -113,6 +113,7 @@ class FakeWorker {
   SteadyTime frozen_until_{};
   SteadyTime cut_until_{};
   TimerId timer_ = 0;
+  std::set<wire::AttemptId> early_;                 // whose time has not come
   std::map<wire::AttemptId, std::size_t> running_;  // place in runs_
   std::map<wire::AttemptId, wire::RunResult> unconfirmed_;
   std::vector<RunRecord> runs_;

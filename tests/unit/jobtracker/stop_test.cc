@@ -9,9 +9,11 @@ namespace carillon::jobtracker {
 namespace {
 
 using carillon::testing::job_at;
+using carillon::testing::job_cron;
 using carillon::testing::job_now;
 using carillon::testing::TrackerBundle;
 using std::chrono::microseconds;
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -56,6 +58,74 @@ TEST(Stop, OneThatMakesWayHandsOutNothingMore) {
   bundle.run_for(seconds{10});
   EXPECT_THAT(bundle.runs(), IsEmpty());
   EXPECT_THAT(bundle.waiting("a"), SizeIs(1));
+}
+
+constexpr Duration kOnTheWay = microseconds{100};
+
+// Node groups are about to change hands, and do so half a second later.
+void let_go(TrackerBundle& bundle, net::ServerReceiver& next, bool makes_way) {
+  bundle.tracker().expect_pause(true);
+  bundle.run_for(milliseconds{500});
+  makes_way ? bundle.tracker().hand_over(next) : bundle.tracker().stop();
+  bundle.run_for(milliseconds{1});
+  EXPECT_TRUE(bundle.tracker().is_idle());
+}
+
+TEST(Stop, WhatComesDueSoonIsWithTheTaskTrackersByThen) {
+  for (const bool makes_way : {false, true}) {
+    SCOPED_TRACE(makes_way);
+    TrackerBundle bundle;
+    bundle.add_worker({.threads = 4});
+    bundle.run_for(seconds{2});
+    const WallTime at = bundle.now() + seconds{3};
+    bundle.submit({job_at("soon", at), job_at("later", at + milliseconds{100})});
+    bundle.run_to(at - milliseconds{600});
+    Nobody next;
+    let_go(bundle, next, makes_way);
+    EXPECT_THAT(bundle.runs(), IsEmpty()) << "before its time";
+    bundle.kill_tracker();
+    bundle.run_to(at + milliseconds{200});
+    ASSERT_THAT(bundle.runs(), SizeIs(2));
+    EXPECT_EQ(bundle.runs_of("soon")[0].started_wall, at + kOnTheWay);
+    EXPECT_EQ(bundle.runs_of("later")[0].started_wall, at + milliseconds{100} + kOnTheWay);
+    bundle.start_tracker();
+    bundle.run_for(seconds{10});
+    EXPECT_THAT(bundle.runs(), SizeIs(2)) << "the next session knows of them";
+    EXPECT_TRUE(bundle.is_empty());
+  }
+}
+
+TEST(Stop, NothingIsClaimedSoFarAheadAnyMoreWhenNothingComesOfIt) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  bundle.run_for(seconds{2});
+  bundle.tracker().expect_pause(true);
+  bundle.run_for(milliseconds{10});
+  bundle.tracker().expect_pause(false);
+  const WallTime at = bundle.now() + seconds{3};
+  bundle.submit(job_at("a", at));
+  bundle.run_to(at - milliseconds{60});
+  EXPECT_THAT(bundle.waiting("a"), SizeIs(1));
+}
+
+TEST(Stop, ASuspensionStillWinsOverWhatWasHandedOutBeforeItsTime) {
+  TrackerBundle bundle({.tracker = {.dispatcher = {.pause_claim_ahead = seconds{10}}}});
+  bundle.add_worker({.threads = 2});
+  bundle.submit(job_cron("a", "0 * * * * ?"));
+  const WallTime at = std::chrono::ceil<std::chrono::minutes>(bundle.now());
+  bundle.run_to(at - seconds{5});
+  Nobody next;
+  let_go(bundle, next, true);
+  bundle.kill_tracker();
+  bundle.start_tracker();
+  bundle.run_for(seconds{2});
+  ASSERT_THAT(bundle.tables().executing, SizeIs(1));
+  EXPECT_TRUE(std::holds_alternative<wire::Acted>(bundle.act(wire::Verb::kSuspend, "a")));
+  ASSERT_LT(bundle.now(), at);
+  bundle.run_for(seconds{5});
+  EXPECT_THAT(bundle.runs(), IsEmpty());
+  ASSERT_THAT(bundle.log("a"), SizeIs(1));
+  EXPECT_EQ(bundle.log("a")[0].state, LogState::kKilled);
 }
 
 TEST(Stop, IsToldToTaskTrackersAtOnce) {

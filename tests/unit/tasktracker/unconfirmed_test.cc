@@ -66,7 +66,7 @@ class NoRuns final : public Runs {
   std::vector<wire::AttemptId> take_back(std::optional<SteadyTime>) override { return {}; }
   Stopped stop(wire::AttemptId, StopReason, const std::string&) override { return {}; }
   void stop_all(StopReason, const std::string&, bool) override {}
-  std::optional<SteadyTime> stop_late_runs(SteadyTime) override { return std::nullopt; }
+  std::optional<SteadyTime> keep_time(SteadyTime) override { return std::nullopt; }
   void collect(PoolNews&, bool) override {}
   std::vector<wire::AttemptId> waiting() const override { return {}; }
 };

@@ -68,10 +68,10 @@ TEST(Worker, RunsEachOfManyJobsOnce) {
 }
 
 TEST(Worker, KeepsEachLineOfTheLogWithItsJobUnderManyThreads) {
-  constexpr int kThreads = 8;
+  constexpr int kAtOnce = 8;
   constexpr int kJobs = 64;
   constexpr int kLines = 50;
-  Bundle b(Bundle::Options{.threads = kThreads});
+  Bundle b(Bundle::Options{.threads = kAtOnce});
   b.handlers["talk"] = [](JobContext& context) {
     const std::string name = context.job().task_id;
     for (int line = 0; line < kLines; ++line) context.log(name + " says " + std::to_string(line));
@@ -144,7 +144,7 @@ class LateRuns final : public Runs {
   std::vector<wire::AttemptId> take_back(std::optional<SteadyTime>) override { return {}; }
   Stopped stop(wire::AttemptId, StopReason, const std::string&) override { return {}; }
   void stop_all(StopReason, const std::string&, bool) override {}
-  std::optional<SteadyTime> stop_late_runs(SteadyTime) override { return std::nullopt; }
+  std::optional<SteadyTime> keep_time(SteadyTime) override { return std::nullopt; }
   void collect(PoolNews& news, bool) override { news.ended.swap(late_); }
   std::vector<wire::AttemptId> waiting() const override { return {}; }
 
