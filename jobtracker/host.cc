@@ -297,7 +297,7 @@ void Host::on_view(const ClusterView& view) {
   wanted_ = std::move(move.change);
   loop_state_.yields = move.yields;
   loop_state_.is_in_a_hurry = move.is_unsettled;
-  tracker()->expect_pause(move.prepares);
+  tracker()->expect_pause(move.prepares && move.is_unsettled);
   const bool is_stale = is_prepared() && clock_.steady_now() >= *next_->connected_at + kPreparedMax;
   if (!move.prepares && is_stale) next_.reset();
   if (move.prepares && !prepare().ok()) return;  // The next look tries again.

@@ -86,6 +86,7 @@ void JobTracker::seat(const Asker& asker, const wire::Register& message, const G
   worker.kinds = RunKinds::of(message.allow);
   worker.labels = message.labels;
   worker.version = message.version;
+  worker.waits = message.waits;
   worker.heard_at = clock_.steady_now();
   worker.registered = message.number;
   worker.started_at = clock_.now();

@@ -294,7 +294,8 @@ void TrackerLink::on_kill(const wire::Kill& kill) {
       kill.reason.empty() || kill.reason == "killed" ? "killed" : "killed: " + kill.reason;
   for (const wire::AttemptId& id : kill.jobs) {
     const Runs::Stopped stopped = runs_.stop(id, StopReason::kKilled, reason);
-    if (!stopped.was_waiting) continue;
+    if (stopped.was_early) give_back({id});  // No attempt was made.
+    if (!stopped.was_waiting || stopped.was_early) continue;
     const WallTime now = clock_.wall_now();
     on_ended({.result = {.id = id,
                          .outcome = wire::RunOutcome::kKilled,

@@ -104,10 +104,11 @@ void Dispatcher::expect_pause(bool expects) {
 }
 
 void Dispatcher::hand_out_early() {
+  ready_.clear();  // What stands there is held, too.
   for (const auto& [id, entry] : executing_.all()) {
-    if (entry.phase == Phase::kHeld && !is_push_session(entry.row.session)) make_ready(entry);
+    if (entry.phase == Phase::kHeld && may_go_early(entry)) make_ready(entry);
   }
-  std::erase_if(ready_, [](const auto& ready) { return is_push_session(ready.first); });
+  for (auto& [session, jobs] : ready_) put_in_order(jobs);
   send_ready();
 }
 
@@ -382,13 +383,29 @@ void Dispatcher::keep_until_due(Executing& entry) {
 
 // Its time has come; or the clock was set back since it was claimed, and it would keep a thread
 // until that time comes again.
-bool Dispatcher::may_go(const WaitingJob& job) const { return wait_of(job) == Duration{}; }
+bool Dispatcher::may_go(const WaitingJob& job) const {
+  return wait_of(job, clock_.now()) == Duration{};
+}
 
-Duration Dispatcher::wait_of(const WaitingJob& job) const {
-  const Duration wait = due_time(job) - clock_.now();
+Duration Dispatcher::wait_of(const WaitingJob& job, WallTime now) const {
+  const Duration wait = due_time(job) - now;
   const Duration longest =
       std::max({config_.claim_ahead, config_.push_claim_ahead, config_.pause_claim_ahead});
   return wait > Duration{} && wait <= longest ? wait : Duration{};
+}
+
+// Not what somebody is cancelling, suspending or changing. A call of an executor is stored when it
+// is made.
+bool Dispatcher::may_go_early(const Executing& entry) const {
+  const WaitingJob& job = entry.row.job;
+  const auto worker = workers_.all().find(entry.row.session);
+  if (worker == workers_.all().end() || !worker->second->waits ||
+      is_push_session(entry.row.session) || entry.row.cancelled || entry.cancels > 0)
+    return false;
+  if (!job.definition) return true;
+  const ActiveDefinition* definition = catalog_.definition(job.definition);
+  return definition != nullptr && !definition->is_changing &&
+         definition->row.version == job.version;
 }
 
 // Nobody has seen it yet, and nothing that has waited longer may be passed over.
@@ -427,13 +444,24 @@ void Dispatcher::send_held(SessionId session) {
         std::find(ready.begin(), ready.end(), id) == ready.end())
       ready.push_back(id);
   }
+  put_in_order(ready);
 }
 
 void Dispatcher::make_ready(const Executing& entry) {
   ready_[entry.row.session].push_back(entry.row.job.id);
 }
 
+void Dispatcher::put_in_order(std::vector<JobId>& jobs) {
+  const auto key = [this](JobId id) {
+    const Executing* entry = executing_.find(id);  // None: it is passed over.
+    return entry == nullptr ? HandOutKey{} : hand_out_key(entry->row.job);
+  };
+  std::sort(jobs.begin(), jobs.end(),
+            [&](JobId one, JobId other) { return key(one) < key(other); });
+}
+
 void Dispatcher::send_ready() {
+  const WallTime now = clock_.now();
   for (auto& [session, jobs] : std::exchange(ready_, {})) {
     Worker* worker = workers_.find(session);
     if (worker == nullptr) continue;     // Recovery takes them back, or it comes again.
@@ -448,19 +476,19 @@ void Dispatcher::send_ready() {
         ends_.cancel_unsent(id);
         continue;
       }
-      const std::size_t size = handed(*entry).spec.size() + 300;
+      const std::size_t size = handed(*entry, now).spec.size() + 300;
       if (!frame.empty() && bytes + size > config_.handout_bytes_max) {
-        send_frame(*worker, std::exchange(frame, {}));
+        send_frame(*worker, std::exchange(frame, {}), now);
         bytes = 0;
       }
       frame.push_back(id);
       bytes += size;
     }
-    if (!frame.empty()) send_frame(*worker, std::move(frame));
+    if (!frame.empty()) send_frame(*worker, std::move(frame), now);
   }
 }
 
-void Dispatcher::send_frame(Worker& worker, std::vector<JobId> jobs) {
+void Dispatcher::send_frame(Worker& worker, std::vector<JobId> jobs, WallTime now) {
   const auto count = static_cast<std::int32_t>(jobs.size());
   const SteadyTime steady_now = clock_.steady_now();
   wire::HandOut message{.session = worker.session,
@@ -468,10 +496,9 @@ void Dispatcher::send_frame(Worker& worker, std::vector<JobId> jobs) {
                         .pull = worker.pull,
                         .tracker_session = session_.value};
   worker.reserved -= count;
-  const WallTime now = clock_.now();
   for (const JobId id : jobs) {
     Executing& entry = *executing_.find(id);
-    message.jobs.push_back(handed(entry));
+    message.jobs.push_back(handed(entry, now));
     entry.phase = Phase::kSent;
     entry.handout = message.number;
     entry.pull = message.pull;
@@ -490,11 +517,11 @@ bool Dispatcher::has_spec(const Executing& entry) const {
   return !job.spec.empty() || catalog_.definition(job.definition) != nullptr;
 }
 
-wire::HandedJob Dispatcher::handed(const Executing& entry) const {
+wire::HandedJob Dispatcher::handed(const Executing& entry, WallTime now) const {
   const WaitingJob& job = entry.row.job;
   wire::HandedJob handed{
       .id = {job.id, job.attempt}, .task_id = job.task_id, .trigger_time = job.trigger_time};
-  handed.wait = wait_of(job);
+  handed.wait = wait_of(job, now);
   if (!job.spec.empty()) {
     handed.spec = job.spec;
   } else if (const ActiveDefinition* definition = catalog_.definition(job.definition)) {

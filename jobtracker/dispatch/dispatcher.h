@@ -43,7 +43,7 @@ struct DispatcherConfig {
 
 // Hands due jobs to the task trackers of their group, strictly by (priority, due time,
 // creation) among the jobs that a task tracker accepts: takes the best of a preload, claims it, and
-// sends it once the claim is on disk and its time has come.
+// sends it once the claim is on disk and its time has come, or before that with the time to wait.
 //
 // Task trackers that accept the same kinds of run are served from one preload, which holds jobs of
 // these kinds. Most groups have one; a group without task trackers has none, and its jobs stay in
@@ -135,16 +135,18 @@ class Dispatcher final : public JobSink {
   void on_claimed(Claim& claim, const Outcome& outcome, const Error* refused);
   void keep_until_due(Executing& entry);
   bool may_go(const WaitingJob& job) const;
-  Duration wait_of(const WaitingJob& job) const;
+  Duration wait_of(const WaitingJob& job, WallTime now) const;
   void give_up(Executing& entry);
   void make_ready(const Executing& entry);
+  void put_in_order(std::vector<JobId>& jobs);
+  bool may_go_early(const Executing& entry) const;
   void send_ready();
-  void send_frame(Worker& worker, std::vector<JobId> jobs);
+  void send_frame(Worker& worker, std::vector<JobId> jobs, WallTime now);
   Duration claim_ahead(RunKinds kinds) const;
   void set_timer(GroupId group, RunKinds kinds, Lane& lane);
   void drop_timer(Lane& lane);
   bool has_spec(const Executing& entry) const;
-  wire::HandedJob handed(const Executing& entry) const;
+  wire::HandedJob handed(const Executing& entry, WallTime now) const;
 
   DispatcherConfig config_;
   const SessionId session_;

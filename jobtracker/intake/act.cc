@@ -11,6 +11,7 @@ namespace {
 
 // A job that moves while it is acted on is looked for again, so often at most.
 constexpr int kLooksMax = 5;
+constexpr Duration kEarlyMax = std::chrono::seconds{1};  // nothing is handed out so early
 constexpr const char* kInQuarantine = " is in quarantine, and does not run until it is resumed";
 
 std::string word(wire::Verb verb) {
@@ -536,12 +537,16 @@ void ActIntake::stop_ahead(DefinitionId id) {
   std::vector<JobId> ahead;
   for (const auto& [job, trigger_time] : definition->running) {
     const Executing* entry = executing_.find(job);
-    if (entry == nullptr) continue;
-    // Handed out before its time it has not begun.
-    const bool is_early = entry->phase == Phase::kSent && due_time(entry->row.job) > clock_.now();
-    if (entry->phase == Phase::kHeld || is_early) ahead.push_back(job);
+    if (entry != nullptr && (entry->phase == Phase::kHeld || is_early(*entry)))
+      ahead.push_back(job);
   }
   stop_runs(ahead, "suspended");
+}
+
+// Handed out before its time, it has not begun. What is due much later has: the clock was set back.
+bool ActIntake::is_early(const Executing& entry) const {
+  const Duration wait = due_time(entry.row.job) - clock_.now();
+  return entry.phase == Phase::kSent && wait > Duration{} && wait < kEarlyMax;
 }
 
 void ActIntake::stop_again(const std::vector<wire::Held>& holding) {
@@ -550,8 +555,11 @@ void ActIntake::stop_again(const std::vector<wire::Held>& holding) {
     const Executing* entry = executing_.find(one.id.job_id);
     if (entry == nullptr || entry->phase != Phase::kSent) continue;
     const WaitingJob& job = entry->row.job;
-    const bool is_removed = job.definition && catalog_.definition(job.definition) == nullptr;
-    if (job.attempt == one.id.attempt && (entry->row.cancelled || is_removed)) {
+    const ActiveDefinition* definition = catalog_.definition(job.definition);
+    const bool is_removed = job.definition && definition == nullptr;
+    const bool is_changed = definition != nullptr && definition->row.version != job.version &&
+                            !one.started && is_early(*entry);
+    if (job.attempt == one.id.attempt && (entry->row.cancelled || is_removed || is_changed)) {
       jobs.push_back(job.id);
     }
   }

@@ -80,6 +80,7 @@ class ActIntake final : public RunStopper {
   void decline(const PendingPtr& pending, ErrorCode code, std::string message);
   void answer_first(const PendingPtr& pending, const RequestOutcome& outcome);
   void stop_ahead(DefinitionId id);
+  bool is_early(const Executing& entry) const;
 
   Catalog& catalog_;
   const Ownership& ownership_;

@@ -114,7 +114,8 @@ struct Layout<Register> {
       slot("group", &Register::group),     slot("threads", &Register::threads),
       slot("labels", &Register::labels),   slot("allow", &Register::allow),
       slot("version", &Register::version), slot("holding", &Register::holding),
-      slot("address", &Register::address), slot("number", &Register::number)};
+      slot("address", &Register::address), slot("number", &Register::number),
+      slot("waits", &Register::waits)};
 };
 
 template <>

@@ -160,6 +160,7 @@ struct Register {
   std::vector<Held> holding{};  // after a reconnect
   std::string address{};        // where it runs, for people: "host-1 pid 4242"
   std::int64_t number = 0;      // counts from 1; 0: not said
+  bool waits = false;           // for the time that a HandedJob says
 };
 
 // A part of a node group that the answering job tracker looks after.

@@ -296,7 +296,8 @@ wire::Register Fetcher::make_register(SteadyTime now, const std::vector<wire::At
           .version = config_.version,
           .holding = everything_held(waiting),
           .address = config_.address,
-          .number = ++holdings_->registers};
+          .number = ++holdings_->registers,
+          .waits = true};
 }
 
 wire::Pull Fetcher::make_pull(SteadyTime now, std::optional<std::vector<wire::AttemptId>> waiting) {

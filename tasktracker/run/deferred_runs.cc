@@ -16,7 +16,7 @@ void DeferredRuns::add(std::vector<wire::HandedJob>&& jobs, SteadyTime begin_bef
   if (!jobs.empty()) runs_.add(std::move(jobs), begin_before);
 }
 
-// What waits for its time is younger than any in the queue.
+// What waits for its time is no older than that.
 std::vector<wire::AttemptId> DeferredRuns::take_back(std::optional<SteadyTime> older_than) {
   std::vector<wire::AttemptId> taken = runs_.take_back(older_than);
   if (older_than) return taken;
@@ -30,7 +30,7 @@ Runs::Stopped DeferredRuns::stop(wire::AttemptId id, StopReason reason, const st
                                   [&](const auto& one) { return one.second.job.id == id; });
   if (found == deferred_.end()) return runs_.stop(id, reason, detail);
   deferred_.erase(found);
-  return {.was_waiting = true};
+  return {.was_waiting = true, .was_early = true};
 }
 
 std::optional<SteadyTime> DeferredRuns::keep_time(SteadyTime now) {

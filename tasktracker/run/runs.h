@@ -45,6 +45,7 @@ class Runs {
   // Takes that job out of the queue, or tells its run to stop. False: neither waits nor runs here.
   struct Stopped {
     bool was_waiting = false;
+    bool was_early = false;  // for its time
     bool was_running = false;
   };
   virtual Stopped stop(wire::AttemptId id, StopReason reason, const std::string& detail) = 0;

@@ -564,6 +564,8 @@ void Cluster::check_sent(TrackerProcess& tracker, std::string_view frame) {
       // One that was fenced may not know it yet; its workers refuse or are adopted.
       if (!is_claimed && (has_several() || tracker.session() == newest_tracker_))
         broken_(who + " hands out " + name + ", which is not claimed so");
+      if (handed.wait > tracker.options().config.dispatcher.pause_claim_ahead)
+        broken_(who + " hands out " + name + " long before its time");
       // Another tracker's clock may have said when it is due.
       if (is_claimed &&
           jobtracker::due_time(job->row) > tracker.scheduling_now() + handed.wait + kFollowed &&

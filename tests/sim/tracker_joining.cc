@@ -178,7 +178,7 @@ void TrackerProcess::on_view(const jobtracker::ClusterView& view) {
   life_->yields = move.yields;
   life_->wanted = std::move(move.change);
   life_->is_in_a_hurry = move.is_unsettled;
-  expect_pause(move.prepares);
+  expect_pause(move.prepares && move.is_unsettled);
   if (move.prepares) prepare();
   make_way_if_prepared();
 }

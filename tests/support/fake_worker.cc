@@ -184,14 +184,8 @@ void FakeWorker::send_reports() {
 void FakeWorker::on_kill(const wire::Kill& kill) {
   for (const wire::AttemptId& id : kill.jobs) {
     if (early_.erase(id) > 0) {
-      const WallTime now = clock_.wall_now();
-      unconfirmed_[id] = {.id = id,
-                          .outcome = wire::RunOutcome::kKilled,
-                          .message = kill.reason,
-                          .started_at = now,
-                          .ended_at = now};
-      fetcher_.on_finished(id, Duration{});
-      send_reports();
+      fetcher_.on_given_back({id});
+      send(wire::GiveBack{.session = config_.session, .jobs = {id}});
     }
     finish(id, {.outcome = wire::RunOutcome::kKilled, .message = kill.reason});
   }

@@ -1,5 +1,6 @@
 #include "tasktracker/worker.h"
 
+#include <barrier>
 #include <map>
 #include <sstream>
 #include <stdexcept>
@@ -69,12 +70,16 @@ TEST(Worker, RunsEachOfManyJobsOnce) {
 
 TEST(Worker, KeepsEachLineOfTheLogWithItsJobUnderManyThreads) {
   constexpr int kAtOnce = 8;
-  constexpr int kJobs = 64;
+  constexpr int kJobs = 8 * kAtOnce;
   constexpr int kLines = 50;
   Bundle b(Bundle::Options{.threads = kAtOnce});
-  b.handlers["talk"] = [](JobContext& context) {
+  std::barrier everybody(kAtOnce);  // speaks before anybody says the next line
+  b.handlers["talk"] = [&everybody](JobContext& context) {
     const std::string name = context.job().task_id;
-    for (int line = 0; line < kLines; ++line) context.log(name + " says " + std::to_string(line));
+    for (int line = 0; line < kLines; ++line) {
+      everybody.arrive_and_wait();
+      context.log(name + " says " + std::to_string(line));
+    }
     return RunReport::succeeded();
   };
   b.start();
@@ -172,6 +177,24 @@ TEST(Worker, GivesBackWhatMayNotBeginAnyMore) {
   ASSERT_TRUE(b.until([&] { return !tracker.given_back.empty(); }));
   EXPECT_EQ(tracker.given_back[0], (wire::AttemptId{JobId{1}, 1}));
   EXPECT_EQ(tracker.result_of(1), nullptr);
+}
+
+TEST(Worker, BeginsAJobWhenItsTimeHasComeAndGivesBackOneThatIsKilledBefore) {
+  Bundle b(Bundle::Options{.threads = 2});
+  b.start();
+  const SteadyTime handed = b.clock.steady_now();
+  for (const std::int64_t job : {1, 2}) {
+    b.tracker().submit({.id = {JobId{job}, 1},
+                        .spec = wire::encode_spec(Bundle::handler("noop")),
+                        .wait = seconds{1}});
+  }
+  ASSERT_TRUE(b.until([&] { return b.tracker().waiting() == 0; }));
+  b.tracker().kill(2);
+  ASSERT_TRUE(b.until([&] { return !b.tracker().given_back.empty(); }));
+  EXPECT_EQ(b.tracker().given_back[0], (wire::AttemptId{JobId{2}, 1}));
+  EXPECT_LT(b.clock.steady_now() - handed, seconds{1}) << "no attempt was made";
+  ASSERT_TRUE(b.until([&] { return b.tracker().result_of(1) != nullptr; }));
+  EXPECT_GE(b.clock.steady_now() - handed, seconds{1});
 }
 
 TEST(Worker, GivesBackAJobOfAKindThatItDoesNotAcceptAfterAWhile) {
