@@ -5,7 +5,8 @@
   compare_cron.py --ms 1000 --json
 
 Each library runs in a process of its own language, walks from fire to fire in one zone, and is
-called again and again for some time. Needs what compare.py needs, and installs in the same way.
+called again and again for some time. Needs what compare.py needs, and installs in the same way; without
+a JDK and Maven on the machine Quartz is left out.
 """
 
 import argparse
@@ -68,6 +69,10 @@ def measure_all(arguments, folder):
     measured |= output_of([*installation.go_program("cron_go"), plan])
     measured |= output_of([*installation.node_program("cron_node"), plan])
     measured |= output_of([*installation.python_program("cron_python", PYTHON_LIBRARIES), plan])
+    try:
+        measured |= output_of([*installation.java_program("cron_java", "CronPeer"), plan])
+    except PeerError as error:
+        print(f"compare_cron: without Quartz: {error}", file=sys.stderr)
     return measured
 
 
