@@ -67,7 +67,7 @@ Program make_program(const std::vector<Workload>& workloads) {
        .placeholder = "DIR",
        .help = "The folder of the programs to measure.",
        .fallback_help = "the folder of this program"},
-      {.name = "tracker-flag",
+      {.name = std::string{kTrackerFlag},
        .kind = OptionKind::kList,
        .placeholder = "FLAG",
        .help = "One more argument for the job tracker; may be given several times."}};
@@ -124,7 +124,7 @@ Result<Report> measure(const Workload& workload, const Configuration& flags,
         .bin = flags.text("bin").empty() ? own_folder() : flags.text("bin"),
         .store = url,
         .folder = folder.path().string(),
-        .tracker_flags = flags.list("tracker-flag")};
+        .tracker_flags = flags.list(kTrackerFlag)};
     Cluster cluster(options, environment);
     Round each{.flags = flags,
                .clock = clock,

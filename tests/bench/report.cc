@@ -36,6 +36,7 @@ std::string padded(std::string text, std::size_t width, bool right) {
 std::vector<std::string> settings_of(const Verb& workload, const Configuration& flags) {
   std::vector<std::string> settings;
   for (const EffectiveOption& option : flags.effective()) {
+    if (option.name == kTrackerFlag) settings.push_back(option.name + "=" + option.value);
     for (const Option& declared : workload.options) {
       const bool is_used = declared.fallback != "0" || option.value != "0";
       if (declared.name == option.name && is_used)
@@ -49,7 +50,8 @@ std::string to_text(const Report& report) {
   std::string text = report.workload;
   if (!report.store.empty()) text += " on " + report.store;
   for (const std::string& setting : report.settings) text += "  " + setting;
-  text += "\n" + report.machine + "\n";
+  text += "\n" + report.machine + "\n" + report.date + "  version " + report.version + "  rounds " +
+          std::to_string(report.rounds.size()) + "\n";
   if (report.rounds.empty()) return text;
   std::size_t widest = 0;
   for (const Figure& figure : report.rounds.front()) widest = std::max(widest, figure.name.size());

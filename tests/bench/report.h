@@ -1,11 +1,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/bench/workload.h"
 
 namespace carillon::bench {
+
+inline constexpr std::string_view kTrackerFlag = "tracker-flag";
 
 // The same figures, measured once or several times.
 struct Report {
@@ -19,7 +22,8 @@ struct Report {
   std::vector<Figures> rounds{};  // each with the same figures in the same order
 };
 
-// Of the workload, "jobs=20000" each. What is 0 by default and was not given is not used.
+// Of the workload, "jobs=20000" each, and of its job trackers. What is 0 by default and was not
+// given is not used.
 std::vector<std::string> settings_of(const Verb& workload, const Configuration& flags);
 
 // For people: a line a figure, each with what a commit survives.
