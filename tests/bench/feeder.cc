@@ -20,6 +20,15 @@ constexpr Duration kPatience = std::chrono::seconds{60};
 // How a job tracker's refusal begins; the client library speaks of itself.
 constexpr std::string_view kTrackerSpeaks = "the job tracker";
 
+Status check_answers(const Fed& fed) {
+  const auto accepted = static_cast<std::int64_t>(fed.accepted.size());
+  if (fed.offered == accepted + fed.refused + fed.turned_away) return {};
+  return Error{ErrorCode::kCorrupt,
+               "of " + std::to_string(fed.offered) + " jobs that were submitted, " +
+                   std::to_string(accepted) + " were accepted, " + std::to_string(fed.refused) +
+                   " refused and " + std::to_string(fed.turned_away) + " turned away"};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Feeder>> Feeder::start(const Round& round, const Feed& feed) {
@@ -98,6 +107,10 @@ void Feeder::take(std::int64_t jobs, const Result<std::vector<SubmitAnswer>>& an
     }
     return;
   }
+  if (static_cast<std::int64_t>(answers.value().size()) != jobs) {
+    failed_ = Error{ErrorCode::kCorrupt, std::to_string(jobs) + " jobs were given " +
+                                             std::to_string(answers.value().size()) + " answers"};
+  }
   for (const SubmitAnswer& answer : answers.value()) {
     if (answer.status == SubmitStatus::kAccepted) {
       fed_.accepted.push_back(answer.job_id);
@@ -121,7 +134,10 @@ Result<Fed> Feeder::stop() {
     {
       const MutexLock lock(mutex_);
       CARILLON_TRY(failed_);
-      if (unanswered_ == 0) return std::move(fed_);
+      if (unanswered_ == 0) {
+        CARILLON_TRY(check_answers(fed_));
+        return std::move(fed_);
+      }
     }
     pause(kLook);
   }

@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "shared/base/clock.h"
+#include "shared/base/time_text.h"
 #include "shared/runtime/wakeup.h"
 #include "tests/bench/end_check.h"
+#include "tests/bench/statistics.h"
 
 namespace carillon::bench {
 namespace {
@@ -27,6 +29,16 @@ double number_of(const Field* field) {
   if (const auto* whole = std::get_if<std::int64_t>(field)) return static_cast<double>(*whole);
   const auto* real = std::get_if<double>(field);
   return real == nullptr ? kNone : *real;
+}
+
+// Of `due`, none: any.
+Status check_time(const HistoryRow& row, const std::optional<WallTime>& due) {
+  if (due && row.trigger_time != format_time(*due)) {
+    return Error{ErrorCode::kCorrupt, "task " + row.task_id + " has the time " + row.trigger_time +
+                                          " in the history, and was to run at " +
+                                          format_time(*due)};
+  }
+  return check_not_early(row);
 }
 
 }  // namespace
@@ -51,19 +63,30 @@ Status read_history(JobClient& client, const std::vector<std::string>& groups,
 }
 
 Result<std::vector<double>> check_jobs(JobClient& client, const std::vector<std::string>& groups,
-                                       const std::vector<JobId>& submitted) {
+                                       const std::vector<JobId>& submitted,
+                                       const std::optional<WallTime>& due) {
   std::vector<End> ends;
   std::vector<double> lateness_ms;
+  Status failed;
   CARILLON_TRY(read_history(client, groups, [&](const HistoryRow& row) {
     ends.push_back({.key = row.job_id.value, .state = row.state});
     lateness_ms.push_back(row.lateness_ms);
+    if (failed.ok()) failed = check_time(row, due);
   }));
   std::vector<std::int64_t> expected;
   for (const JobId id : submitted) expected.push_back(id.value);
   CARILLON_TRY(check_each_succeeded_once(std::move(expected), std::move(ends), [](std::int64_t id) {
     return "job " + std::to_string(id);
   }));
+  CARILLON_TRY(failed);
   return lateness_ms;
+}
+
+Status check_not_early(const HistoryRow& row) {
+  if (row.lateness_ms >= -milliseconds(kClocksApart)) return {};
+  return Error{ErrorCode::kCorrupt, "task " + row.task_id + " was started " +
+                                        std::to_string(-row.lateness_ms) + " ms before its time, " +
+                                        row.trigger_time};
 }
 
 Status await_history(JobClient& client, const std::string& group, std::size_t rows,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,17 @@ struct HistoryRow {
 Status read_history(JobClient& client, const std::vector<std::string>& groups,
                     const std::function<void(const HistoryRow&)>& on_row);
 
-// Whether each of these jobs, and no other of these groups, has succeeded once. Gives how late
-// each was started, in ms from when the job tracker took it, or from its time if it had one.
+// Whether each of these jobs, and no other of these groups, has succeeded once, at `due` if they
+// have that time, and none before its time. Gives how late each was started, in ms from when the
+// job tracker took it, or from its time if it had one.
 Result<std::vector<double>> check_jobs(JobClient& client, const std::vector<std::string>& groups,
-                                       const std::vector<JobId>& submitted);
+                                       const std::vector<JobId>& submitted,
+                                       const std::optional<WallTime>& due = {});
+
+// By so much two clocks of a machine may differ.
+inline constexpr Duration kClocksApart = std::chrono::milliseconds{1};
+// Whether it was not started before its time.
+Status check_not_early(const HistoryRow& row);
 
 // Waits until a group's history has so many rows; for few. An error after `patience`.
 Status await_history(JobClient& client, const std::string& group, std::size_t rows,

@@ -21,7 +21,10 @@ Status check_rate(const Load& load) {
   return Error{ErrorCode::kUnavailable,
                "under overload the rate fell to " + of_the_maximum(load) + ", and must stay at " +
                    std::to_string(load.least_percent) + " % (--at-least); other programs had " +
-                   whole(load.others_percent) + " % of the CPU"};
+                   whole(load.others_percent) + " % of the CPU; turned away were " +
+                   std::to_string(load.turned_away) + " jobs, told to slow down " +
+                   std::to_string(load.slowed_down) + " requests, left over " +
+                   std::to_string(load.left_over) + " jobs"};
 }
 
 Status check_overloaded(const Load& load) {
@@ -32,7 +35,8 @@ Status check_overloaded(const Load& load) {
   if (is_overloaded) return {};
   return Error{ErrorCode::kUnavailable,
                "there was no overload: nothing was turned away or told to slow down, and no more "
-               "jobs were left over than are run in a second, while the rate was " +
+               "jobs were left over than are run in a second (" +
+                   std::to_string(load.left_over) + "), while the rate was " +
                    of_the_maximum(load) +
                    "; the maximum is too low, for other programs had the CPU when it was measured, "
                    "say (submit more with --times, or name another --maximum)"};

@@ -17,6 +17,7 @@
 #include "shared/runtime/thread.h"
 #include "tests/bench/bench_store.h"
 #include "tests/bench/cluster.h"
+#include "tests/bench/left_check.h"
 #include "tests/bench/report.h"
 #include "tests/bench/workloads/all.h"
 
@@ -136,6 +137,7 @@ Result<Report> measure(const Workload& workload, const Configuration& flags,
     Figures figures = CARILLON_TRY(workload.run(each));
     figures.push_back({"benchmark memory, peak", "MiB",
                        static_cast<double>(usage_of(::getpid()).peak_memory_kib) / 1024});
+    if (workload.ends_all) CARILLON_TRY(check_nothing_left(each));
     if (round > warm_up) report.rounds.push_back(std::move(figures));
     CARILLON_TRY(cluster.stop());
   }

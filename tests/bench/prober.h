@@ -27,7 +27,7 @@ class Prober {
   };
   Result<Sample> take();
 
-  // Whether each job of take() has ended once.
+  // Whether each job of take() has ended once. Requires: as many have ended.
   Status check(JobClient& client) const;
   std::size_t jobs() const { return submitted_.size(); }
 

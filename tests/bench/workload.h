@@ -36,6 +36,7 @@ struct Workload {
   // Fails if a job was lost or ended twice: a wrong system has no speed.
   Result<Figures> (*run)(Round& round) = nullptr;
   bool starts_tracker = false;  // by itself, or never
+  bool ends_all = false;        // its jobs: none of them waits or executes after it
   bool has_store = true;        // without one no figure says what a commit survives
   int warm_up = 0;              // rounds that do not count; 0 where it warms up by itself
 };

@@ -45,22 +45,24 @@ Result<Figures> measure_burst(Round& round, const BurstPlan& plan) {
   Meter meter(round);
   CARILLON_TRY(await_counter(*client, kEnded, ended_before + plan.jobs, kPatience));
   meter.stop();
-  const auto lateness_ms = CARILLON_TRY(check_jobs(*client, plan.groups, submitted));
+  CARILLON_TRY(round.cluster.stop_workers());
+  const auto lateness_ms = CARILLON_TRY(check_jobs(*client, plan.groups, submitted, due));
   Figures figures{{"first started", "ms", percentile(lateness_ms, 0)},
                   {"half started", "ms", percentile(lateness_ms, 0.5)},
                   {"last started", "ms", percentile(lateness_ms, 1)},
                   {"last ended", "ms", milliseconds(meter.elapsed())}};
   meter.add_to(figures, submitted.size());
-  CARILLON_TRY(round.cluster.stop_workers());
   return figures;
 }
 
 Workload burst_workload() {
-  Verb verb{.name = "burst",
-            .summary = "Jobs that are all due at one instant",
-            .description =
-                "Submits jobs for one instant to come, and reads from the history how late each "
-                "was started. Fails if a job was lost or ended twice."};
+  Verb verb{
+      .name = "burst",
+      .summary = "Jobs that are all due at one instant",
+      .description =
+          "Submits jobs for one instant to come, and reads from the history how late each "
+          "was started. Fails if a job was lost or ended twice, or has another time there or an "
+          "earlier start."};
   verb.options = worker_options();
   verb.options.push_back(jobs_option("10000"));
   verb.options.push_back({.name = "lead",
@@ -68,7 +70,7 @@ Workload burst_workload() {
                           .placeholder = "TIME",
                           .help = "From the first submission to the instant.",
                           .fallback = "8s"});
-  return {.verb = std::move(verb), .run = run};
+  return {.verb = std::move(verb), .run = run, .ends_all = true};
 }
 
 }  // namespace carillon::bench

@@ -39,23 +39,34 @@ struct Seen {
   std::vector<double> lateness_ms{};  // of those in the window
 };
 
-// The second 0 begins with `base`, the first in which anything may fire.
-Result<Seen> read_fires(JobClient& client, const std::vector<std::string>& groups, WallTime base,
+// Of the fires of a schedule, which are a second apart, the one in second 0: that begins with
+// `base`, and is the first in which anything may fire.
+WallTime first_of(const FirePlan& plan, std::int64_t schedule, WallTime base) {
+  return plan.spread ? base + kSecond * schedule / plan.fires : base;
+}
+
+Result<Seen> read_fires(JobClient& client, const FirePlan& plan, WallTime base,
                         const Window& window) {
   Seen seen;
-  Status failed;
-  const auto take = [&](const HistoryRow& row) {
-    const auto at = parse_time(row.trigger_time);
-    if (!at.ok()) failed = at.error();
-    if (!at.ok()) return;
+  const auto take = [&](const HistoryRow& row) -> Status {
+    const WallTime at = CARILLON_TRY(parse_time(row.trigger_time));
     const std::int64_t schedule = std::stoll(row.task_id.substr(kSchedulePrefix.size()));
-    const std::int64_t second = std::chrono::floor<std::chrono::seconds>(at.value() - base).count();
-    seen.ends.push_back({.key = key_of(schedule, second), .state = row.state});
-    if (at.value() >= window.from && at.value() < window.until) {
-      seen.lateness_ms.push_back(row.lateness_ms);
+    const WallTime first = first_of(plan, schedule, base);
+    // A row's time is cut to milliseconds.
+    const Duration since = at - std::chrono::floor<std::chrono::milliseconds>(first);
+    if (since % kSecond != Duration{}) {
+      return Error{ErrorCode::kCorrupt, "schedule " + row.task_id + " fired for " +
+                                            row.trigger_time + ", which is none of its times"};
     }
+    CARILLON_TRY(check_not_early(row));
+    seen.ends.push_back({.key = key_of(schedule, since / kSecond), .state = row.state});
+    if (at >= window.from && at < window.until) seen.lateness_ms.push_back(row.lateness_ms);
+    return {};
   };
-  CARILLON_TRY(read_history(client, groups, take));
+  Status failed;
+  CARILLON_TRY(read_history(client, plan.groups, [&](const HistoryRow& row) {
+    if (failed.ok()) failed = take(row);
+  }));
   CARILLON_TRY(failed);
   return seen;
 }
@@ -69,7 +80,7 @@ std::vector<JobSpec> make_schedules(const FirePlan& plan, WallTime base) {
     if (plan.spread) {
       job.schedule.kind = ScheduleKind::kEvery;
       job.schedule.interval = kSecond;
-      job.schedule.first = base + kSecond * i / plan.fires;
+      job.schedule.first = first_of(plan, i, base);
     } else {
       job.schedule.kind = ScheduleKind::kCron;
       job.schedule.cron = "* * * * * ?";
@@ -134,7 +145,7 @@ Result<FiresSeen> measure_fires(Round& round, const FirePlan& plan) {
   Seen seen;
   do {
     pause(kSecond);
-    seen = CARILLON_TRY(read_fires(*client, plan.groups, base, window));
+    seen = CARILLON_TRY(read_fires(*client, plan, base, window));
   } while (seen.lateness_ms.size() < all_in_window && round.clock.steady_now() < give_up);
   std::vector<std::int64_t> expected =
       expected_of(plan, seen, (accepted - base) / kSecond, (window.until - base) / kSecond);
@@ -165,8 +176,9 @@ Workload cron_workload() {
             .summary = "Lateness of schedules that fire every second",
             .description =
                 "Submits schedules, lets them fire for a while and reads the lateness "
-                "of every fire from the history: from its time to its start. Fails if "
-                "a fire is missing or there twice, from each schedule's first one on, also before "
+                "of every fire from the history: from its time to its start. Fails if a fire is "
+                "missing or there twice, or was at no time of its schedule or started early, from "
+                "each schedule's first one on, also before "
                 "and after the time that is measured."};
   verb.options = fire_options();
   for (const Option& option : worker_options()) verb.options.push_back(option);

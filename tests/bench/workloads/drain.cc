@@ -35,11 +35,12 @@ Result<Figures> measure_drain(Round& round, const std::vector<std::string>& grou
   CARILLON_TRY(await_counter(*client, "attempts_ended_total", ended_before + jobs, kPatience));
   meter.stop();
 
+  // Before the history is read, so that it has all that they will ever report.
+  CARILLON_TRY(round.cluster.await_workers());
+  CARILLON_TRY(round.cluster.stop_workers());
   CARILLON_TRY(check_jobs(*client, groups, submitted));
   Figures figures{{"drained", "jobs/s", static_cast<double>(jobs) / seconds(meter.elapsed())}};
   meter.add_to(figures, submitted.size());
-  CARILLON_TRY(round.cluster.await_workers());
-  CARILLON_TRY(round.cluster.stop_workers());
   return figures;
 }
 
@@ -54,7 +55,7 @@ Workload drain_workload() {
   verb.options.push_back({.name = "task-ids",
                           .kind = OptionKind::kSwitch,
                           .help = "Jobs have task ids of their own, which costs an index."});
-  return {.verb = std::move(verb), .run = run, .warm_up = 1};
+  return {.verb = std::move(verb), .run = run, .ends_all = true, .warm_up = 1};
 }
 
 }  // namespace carillon::bench

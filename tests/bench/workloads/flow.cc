@@ -81,7 +81,7 @@ Workload flow_workload() {
                           .placeholder = "JOBS/S",
                           .help = "What is taken for the maximum; 0: it is measured.",
                           .fallback = "0"});
-  return {.verb = std::move(verb), .run = run};
+  return {.verb = std::move(verb), .run = run, .ends_all = true};
 }
 
 }  // namespace carillon::bench

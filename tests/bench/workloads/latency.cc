@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "tests/bench/history.h"
 #include "tests/bench/meter.h"
 #include "tests/bench/prober.h"
 #include "tests/bench/statistics.h"
@@ -15,6 +16,9 @@
 
 namespace carillon::bench {
 namespace {
+
+constexpr const char* kEnded = "attempts_ended_total";
+constexpr Duration kPatience = std::chrono::seconds{20};
 
 // What a commit can't be faster than: 4 KiB appended to a file and flushed, on the disk where the
 // round's files are. Taken between the jobs, so that both meet the same noise.
@@ -57,6 +61,7 @@ Result<Figures> run(Round& round) {
 Result<Figures> measure_latency(Round& round, const LatencyPlan& plan) {
   const auto client = CARILLON_TRY(round.cluster.client());
   const auto prober = CARILLON_TRY(Prober::open(round, plan.group, plan.threads));
+  const std::int64_t ended_before = CARILLON_TRY(read_counter(*client, kEnded));
   std::vector<Prober::Sample> samples;
   FlushProbe flush(round, round.cluster.folder() + "/flush-probe");
   Meter meter(round);
@@ -68,6 +73,8 @@ Result<Figures> measure_latency(Round& round, const LatencyPlan& plan) {
     pause(plan.gap);
   }
   meter.stop();
+  CARILLON_TRY(await_counter(*client, kEnded,
+                             ended_before + static_cast<std::int64_t>(prober->jobs()), kPatience));
   CARILLON_TRY(prober->check(*client));
   Figures figures;
   add_samples(figures, "", samples);
@@ -103,7 +110,7 @@ Workload latency_workload() {
        .placeholder = "TIME",
        .help = "After a job's start, and again before the next submit, so that it finds all idle.",
        .fallback = "5ms"}};
-  return {.verb = std::move(verb), .run = run};
+  return {.verb = std::move(verb), .run = run, .ends_all = true};
 }
 
 }  // namespace carillon::bench

@@ -238,7 +238,8 @@ Workload limit_workload() {
                           .help = "Operations of a commit at most; 0: a job tracker's bound.",
                           .fallback = "0",
                           .max = 8192});
-  return {.verb = std::move(verb), .run = run, .starts_tracker = true, .warm_up = 1};
+  return {
+      .verb = std::move(verb), .run = run, .starts_tracker = true, .ends_all = true, .warm_up = 1};
 }
 
 }  // namespace carillon::bench

@@ -121,8 +121,9 @@ Status check_rate(double rate, double before, std::int64_t least_percent) {
 Status check_overloaded(const LoadSeen& seen) {
   if (seen.rest >= std::chrono::seconds{1}) return {};
   return Error{ErrorCode::kInvalidArgument,
-               "there was no overload: all had ended within a second of the last fire (give more "
-               "--fires, or more --times)"};
+               "there was no overload: at " + std::to_string(std::llround(seen.ended_per_second)) +
+                   " runs/s all had ended within a second of the last fire (give more --fires, or "
+                   "more --times)"};
 }
 
 void add_load(Figures& figures, const std::string& prefix, const Load& load, const LoadSeen& seen) {
@@ -199,7 +200,7 @@ Workload push_overload_workload() {
                    .help = "How much of the rate before must be kept.",
                    .fallback = "80",
                    .max = 1000}};
-  return {.verb = std::move(verb), .run = run, .starts_tracker = true};
+  return {.verb = std::move(verb), .run = run, .starts_tracker = true, .ends_all = true};
 }
 
 }  // namespace carillon::bench

@@ -13,6 +13,8 @@ namespace carillon::bench {
 namespace {
 
 constexpr Duration kPatience = std::chrono::seconds{60};
+// Longer than it takes until the runs of one that was killed are lost, and start again.
+constexpr Duration kUntilLost = std::chrono::seconds{20};
 constexpr Duration kLook = std::chrono::milliseconds{50};
 // Beside those that the jobs hold, for a job that comes in between.
 constexpr int kSpareThreads = 8;
@@ -59,7 +61,9 @@ class Recovery {
       expected_[id] = again ? States{"lost", "succeeded"} : States{"succeeded"};
     }
     seen_ += held_.size() * (again ? 2 : 1);
-    CARILLON_TRY(await_history(client_, round_.group, seen_, kPatience));
+    // What is missing then is said of the job that it is missing of.
+    const Status awaited =
+        await_history(client_, round_.group, seen_, round_.flags.duration("hold") + kUntilLost);
     WallTime last{};
     Status failed;
     std::map<JobId, States> states;
@@ -80,6 +84,7 @@ class Recovery {
       return Error{ErrorCode::kCorrupt,
                    "job " + std::to_string(id.value) + " ended as" + text + ", not as expected"};
     }
+    CARILLON_TRY(awaited);
     return std::chrono::duration_cast<Duration>(last - since);
   }
 
@@ -153,6 +158,7 @@ Result<Figures> run(Round& round) {
   const Duration both = CARILLON_TRY(recovery.await_last_start(killed, true));
   figures.push_back({"both killed, last job runs again", "s", seconds(both)});
   meter.stop();
+  CARILLON_TRY(round.cluster.stop_workers());
   meter.add_to(figures, recovery.submitted());
   return figures;
 }
@@ -172,7 +178,7 @@ Workload recover_workload() {
                    .placeholder = "TIME",
                    .help = "How long a job runs; longer than anything takes here.",
                    .fallback = "15s"}};
-  return {.verb = std::move(verb), .run = run};
+  return {.verb = std::move(verb), .run = run, .ends_all = true};
 }
 
 }  // namespace carillon::bench

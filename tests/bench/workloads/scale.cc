@@ -66,6 +66,8 @@ Result<Figures> run(Round& round) {
   };
   CARILLON_TRY(await_count(kEnded, sum(before) + jobs, kPatience, read));
   meter.stop();
+  CARILLON_TRY(round.cluster.await_workers());
+  CARILLON_TRY(round.cluster.stop_workers());
   CARILLON_TRY(check_jobs(*client, groups, submitted));
 
   for (std::size_t i = 0; i < ended.size(); ++i) ended[i] -= before[i];
@@ -74,8 +76,6 @@ Result<Figures> run(Round& round) {
                    100.0 * static_cast<double>(*std::max_element(ended.begin(), ended.end())) /
                        static_cast<double>(jobs)}};
   meter.add_to(figures, submitted.size());
-  CARILLON_TRY(round.cluster.await_workers());
-  CARILLON_TRY(round.cluster.stop_workers());
   return figures;
 }
 
@@ -100,7 +100,7 @@ Workload scale_workload() {
                           .fallback = "3",
                           .min = 1,
                           .max = 16});
-  return {.verb = std::move(verb), .run = run};
+  return {.verb = std::move(verb), .run = run, .ends_all = true};
 }
 
 }  // namespace carillon::bench
