@@ -178,9 +178,12 @@ void Recurrence::release_promotion() {
   if (promotion_held_ == 0 && std::exchange(promotes_later_, false)) promote();
 }
 
+void Recurrence::promote_again() {
+  executor_.post_at(clock_.steady_now() + kReadAgain, [this] { promote(); });
+}
+
 void Recurrence::promote() {
-  if (is_promoting_) return;
-  if (promotion_held_ > 0) {
+  if (is_promoting_ || promotion_held_ > 0) {
     promotes_later_ = true;
     return;
   }
@@ -191,15 +194,18 @@ void Recurrence::promote() {
                  if (!answer.ok()) {
                    log_.error("reading delayed jobs failed, trying again", "error",
                               answer.error().message);
-                   executor_.post_at(clock_.steady_now() + kReadAgain, [this] { promote(); });
-                   return;
+                   return promote_again();
                  }
                  if (promotion_held_ > 0) {
                    promotes_later_ = true;  // One of the rows may be suspended by now.
                    return;
                  }
                  auto jobs = std::move(std::get<JobsAnswer>(answer.value()).jobs);
-                 if (jobs.empty()) return;
+                 if (jobs.empty()) {
+                   // Asked before the store stood still, it says nothing of what is near by now.
+                   if (std::exchange(promotes_later_, false)) promote();
+                   return;
+                 }
                  const bool has_more = static_cast<std::int64_t>(jobs.size()) == kPromotedAtOnce;
                  std::vector<Operation> moves;
                  for (WaitingJob& job : jobs) {
@@ -213,12 +219,12 @@ void Recurrence::promote() {
                      [this, has_more](std::vector<Operation>& done,
                                       const std::vector<Outcome>& outcomes, const Error* refused) {
                        is_promoting_ = false;
-                       if (refused != nullptr) return;  // The next pass tries again.
+                       if (refused != nullptr) return promote_again();
                        for (std::size_t i = 0; i < done.size(); ++i) {
                          if (outcomes[i].kind == OutcomeKind::kDone)
                            sink_.offer(*std::get<ChangeWaiting>(done[i]).to);
                        }
-                       if (has_more) promote();
+                       if (std::exchange(promotes_later_, false) || has_more) promote();
                      });
                });
 }

@@ -182,6 +182,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   void pass_once();
   void pass_some(DefinitionId after);
   void promote();
+  void promote_again();
   void remove_if_over(DefinitionId id);
 
   // children.cc

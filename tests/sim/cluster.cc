@@ -330,7 +330,7 @@ void Cluster::check_not_early(const WorkerProcess& worker, const wire::AttemptId
 void Cluster::check_queue(const WorkerProcess& worker) {
   if (parts_of(worker.options().group) > 1) return;
   for (const TrackerProcess* tracker : active()) {
-    if (runs.was_silent(tracker->session(), worker.session())) return;
+    if (tracker->works() && runs.was_silent(tracker->session(), worker.session())) return;
   }
   std::ptrdiff_t held = 0;
   const Ledger::Job* suspect = nullptr;

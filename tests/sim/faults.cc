@@ -101,8 +101,10 @@ void Faults::tracker_fails(TrackerProcess& tracker) {
 // Of several one goes for minutes, while the others work on without it.
 void Faults::another_takes_over() {
   if (cluster_.has_several()) {
-    TrackerProcess* const tracker = cluster_.any_active();
-    if (cluster_.active().size() < 2) return;
+    auto staying = cluster_.active();
+    std::erase_if(staying, [](const TrackerProcess* one) { return one->is_leaving(); });
+    if (staying.size() < 2) return;
+    TrackerProcess* const tracker = staying[cluster_.chance.below(staying.size())];
     const Duration down = cluster_.chance.between(minutes{1}, minutes{4});
     count("tracker is gone for minutes", {});
     cluster_.chance.one_in(2) ? tracker->leave() : tracker->kill(cluster_.chance.one_in(2));
