@@ -395,12 +395,14 @@ Duration Dispatcher::wait_of(const WaitingJob& job, WallTime now) const {
 }
 
 // Not what somebody is cancelling, suspending or changing. A call of an executor is stored when it
-// is made.
+// is made. Who works for several job trackers may take a hand-out though it has just told the next
+// owner what it holds.
 bool Dispatcher::may_go_early(const Executing& entry) const {
   const WaitingJob& job = entry.row.job;
   const auto worker = workers_.all().find(entry.row.session);
   if (worker == workers_.all().end() || !worker->second->waits ||
-      is_push_session(entry.row.session) || entry.row.cancelled || entry.cancels > 0)
+      is_push_session(entry.row.session) || entry.row.cancelled || entry.cancels > 0 ||
+      catalog_.parts(worker->second->group) > 1)
     return false;
   if (!job.definition) return true;
   const ActiveDefinition* definition = catalog_.definition(job.definition);

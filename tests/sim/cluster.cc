@@ -413,6 +413,7 @@ void Cluster::mend_stores() {
 void Cluster::hang_commits(TrackerProcess& tracker, Duration time) {
   tracker.hang_commits(time);
   timeline.at(timeline.now() + kHangs, [this, &tracker, quiet = quiet_from] {
+    if (active().size() < 2) return;  // Who comes later has to watch first.
     const SessionId session = tracker.session();
     const std::uint64_t commit = tracker.commit_under_way();
     timeline.at(timeline.now() + kReplaced, [this, &tracker, session, commit, quiet] {
