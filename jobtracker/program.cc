@@ -147,6 +147,11 @@ Status read_xxl(const Configuration& configuration, Settings& settings) {
 
 Status check_recipient(const std::string& recipient) { return check_alarm_recipient(recipient); }
 
+Status check_rule(const std::string& text) {
+  CARILLON_TRY(parse_alarm_rule(text));
+  return {};
+}
+
 Status check_sender(const std::string& address) {
   if (address.find("://") == std::string::npos) return check_alarm_recipient(address);
   return Error{ErrorCode::kInvalidArgument, "not a mail address, like carillon@example.com"};
@@ -162,6 +167,16 @@ std::vector<Option> alarm_options() {
        .check = check_recipient,
        .section = "Alarms",
        .secret = true},
+      {.name = "alarm-when",
+       .kind = OptionKind::kList,
+       .placeholder = "RULE",
+       .help =
+           "They are also told when a node group is not as it should be: unserved=TIME (jobs are "
+           "due and no task tracker is there), late=TIME (a due job has waited so long), "
+           "backlog=JOBS (so many are due), failures=PERCENT% (of the runs of five minutes). "
+           "GROUP/RULE is for one group, and =off for none.",
+       .check = check_rule,
+       .section = "Alarms"},
       {.name = "alarm-interval",
        .kind = OptionKind::kDuration,
        .placeholder = "TIME",
@@ -303,6 +318,8 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
   tracker.recurrence.period = configuration.duration("pregenerate-period");
   if (!settings.xxl_tokens.empty()) tracker.pusher.token = settings.xxl_tokens.front();
   tracker.alarms.recipients = configuration.list("alarm");
+  for (const std::string& text : configuration.list("alarm-when"))
+    tracker.alarms.rules.push_back(CARILLON_TRY(parse_alarm_rule(text)));
   tracker.alarms.interval = configuration.duration("alarm-interval");
   settings.smtp = configuration.text("smtp");
   settings.smtp_from = configuration.text("smtp-from");

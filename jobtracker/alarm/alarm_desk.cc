@@ -1,9 +1,11 @@
 #include "jobtracker/alarm/alarm_desk.h"
 
 #include <algorithm>
+#include <set>
 
 #include "jobtracker/store/names.h"
 #include "shared/base/time_text.h"
+#include "shared/base/utf8.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -22,12 +24,27 @@ std::string shown(const std::string& recipient) {
 
 Status AlarmConfig::validate() const {
   for (const std::string& recipient : recipients) CARILLON_TRY(check_alarm_recipient(recipient));
-  if (interval >= gather) return {};
-  return Error{ErrorCode::kInvalidArgument, "alarm-interval is " + format_duration(interval) +
-                                                ", must be at least " + format_duration(gather)};
+  if (interval < gather) {
+    return Error{ErrorCode::kInvalidArgument, "alarm-interval is " + format_duration(interval) +
+                                                  ", must be at least " + format_duration(gather)};
+  }
+  if (!rules.empty() && recipients.empty()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "alarm-when has nobody to tell (name somebody with --alarm)"};
+  }
+  std::set<std::pair<std::string, Condition>> seen;
+  for (const AlarmRule& rule : rules) {
+    if (seen.insert({lower_ascii(rule.group), rule.condition}).second) continue;
+    return Error{ErrorCode::kInvalidArgument,
+                 "alarm-when has " + std::string{word_of(rule.condition)} +
+                     (rule.group.empty() ? "" : " of group '" + rule.group + "'") +
+                     " twice, give it once"};
+  }
+  return {};
 }
 
 AlarmDesk::AlarmDesk(AlarmConfig config, Catalog& catalog, const Ownership& ownership,
+                     const Workers& workers, const Executors& executors, Questions& questions,
                      Batcher& batcher, IdSource& ids, SchedulingClock& clock, const Logger& log)
     : config_(std::move(config)),
       catalog_(catalog),
@@ -35,7 +52,11 @@ AlarmDesk::AlarmDesk(AlarmConfig config, Catalog& catalog, const Ownership& owne
       batcher_(batcher),
       ids_(ids),
       clock_(clock),
-      log_(log) {}
+      log_(log),
+      watch_(config_.rules, catalog, ownership, workers, executors, questions, clock,
+             [this](GroupId group, const wire::AlarmCondition& condition) {
+               tell(group, condition);
+             }) {}
 
 AlarmDesk::~AlarmDesk() {
   if (courier_ != nullptr) courier_->set_receiver(nullptr);
@@ -58,7 +79,9 @@ void AlarmDesk::start(const StartAnswer& found) {
       channel.not_before = now + config_.gather;
       ++messages_;
     }
-    channel.messages.back().lines.push_back({.row = row});
+    Message& message = channel.messages.back();
+    message.lines.push_back({.row = row});
+    message.last = std::max(message.last, row.entry.ended_at);
   }
 }
 
@@ -94,7 +117,12 @@ AlarmDesk::Message* AlarmDesk::open_message(const Key& key, WallTime now) {
   if (found != channels_.end() && !found->second.messages.empty() &&
       !found->second.messages.back().is_closed)
     return &found->second.messages.back();
-  if (messages_ >= config_.messages_max) return nullptr;
+  if (messages_ >= config_.messages_max) {
+    ++dropped_;
+    if (!std::exchange(was_full_, true))
+      log_.error("too many alarms wait to be delivered, no more are kept", "waiting", messages_);
+    return nullptr;
+  }
   Channel& channel = channels_[key];
   if (channel.messages.empty())
     channel.not_before = std::max(channel.not_before, clock_.steady_now() + config_.gather);
@@ -125,13 +153,11 @@ void AlarmDesk::address(LogEntry& entry, const WaitingJob& job) {
     if (!can_be_told(recipient)) continue;
     Message* message = open_message({entry.group, recipient}, entry.ended_at);
     if (message == nullptr) {
-      ++dropped_;
       entry.message = "no alarm, too many wait" + std::string{entry.message.empty() ? "" : "; "} +
                       entry.message;
-      if (!std::exchange(was_full_, true))
-        log_.error("too many alarms wait to be delivered, no more are kept", "waiting", messages_);
       continue;
     }
+    message->last = entry.ended_at;
     Line& line = line_for(*message, entry);
     AlarmRow& row = line.row;
     row.mark.recipient = recipient;
@@ -159,14 +185,35 @@ void AlarmDesk::settled(const LogEntry& entry) {
   }
 }
 
+// ---- node groups ----
+
+void AlarmDesk::tell(GroupId group, const wire::AlarmCondition& condition) {
+  const auto same = [&](const wire::AlarmCondition& one) {
+    return one.condition == condition.condition;
+  };
+  for (const std::string& recipient : config_.recipients) {
+    if (!can_be_told(recipient)) continue;
+    Message* message = open_message({group, recipient}, condition.at);
+    if (message == nullptr) continue;
+    message->last = condition.at;
+    // What it would say that is not so any more was never told.
+    if (std::erase_if(message->conditions, same) == 0) message->conditions.push_back(condition);
+  }
+}
+
 // ---- messages ----
 
 void AlarmDesk::run_once() {
   if (courier_ == nullptr) return;
+  watch_.run_once();
   const SteadyTime now = clock_.steady_now();
   for (auto& [key, channel] : channels_) {
     if (channel.messages.empty() || channel.is_sending || now < channel.not_before) continue;
     Message& first = channel.messages.front();
+    if (first.lines.empty() && first.conditions.empty()) {
+      remove_first(channel);
+      continue;
+    }
     first.is_closed = true;
     // It is told of nothing that may not be so yet.
     if (first.unsettled == 0) send(key, channel);
@@ -178,7 +225,9 @@ void AlarmDesk::run_once() {
 
 wire::AlarmMessage AlarmDesk::content_of(const Message& message, GroupId group) {
   const Group* known = catalog_.whole_of(group);
-  wire::AlarmMessage content{.id = message.id, .group = known == nullptr ? "" : known->name};
+  wire::AlarmMessage content{.id = message.id,
+                             .group = known == nullptr ? "" : known->name,
+                             .conditions = message.conditions};
   for (const auto& [row, description, owner] : message.lines) {
     if (static_cast<std::size_t>(row.mark.line) == kAlarmLines) {
       content.others = row.mark.failures;
@@ -235,13 +284,7 @@ void AlarmDesk::on_delivered(std::uint64_t id, const Status& status) {
     return remove_first(channel);
   }
   ++failed_;
-  const WallTime last =
-      std::max_element(channel.messages.front().lines.begin(), channel.messages.front().lines.end(),
-                       [](const Line& one, const Line& other) {
-                         return one.row.entry.ended_at < other.row.entry.ended_at;
-                       })
-          ->row.entry.ended_at;
-  if (clock_.now() - last > config_.give_up) {
+  if (clock_.now() - channel.messages.front().last > config_.give_up) {
     ++dropped_;
     log_.error("an alarm could not be delivered and is given up", "recipient",
                shown(found->first.second), "error", status.error().message);
@@ -255,8 +298,10 @@ void AlarmDesk::on_delivered(std::uint64_t id, const Status& status) {
 }
 
 void AlarmDesk::remove_first(Channel& channel) {
-  batcher_.post(Urgency::kHousekeeping, RemoveAlarm{channel.messages.front().id},
-                [](Operation&, const Outcome&, const Error*) {});
+  if (!channel.messages.front().lines.empty()) {
+    batcher_.post(Urgency::kHousekeeping, RemoveAlarm{channel.messages.front().id},
+                  [](Operation&, const Outcome&, const Error*) {});
+  }
   channel.messages.pop_front();
   --messages_;
   was_full_ = false;

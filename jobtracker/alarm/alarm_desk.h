@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "jobtracker/alarm/alarm_rule.h"
+#include "jobtracker/alarm/group_watch.h"
 #include "jobtracker/state/alarm_sink.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/id_source.h"
@@ -23,7 +25,8 @@ namespace carillon::jobtracker {
 inline constexpr std::size_t kAlarmLines = 20;
 
 struct AlarmConfig {
-  std::vector<std::string> recipients{};  // of jobs that name none
+  std::vector<std::string> recipients{};  // of node groups, and of jobs that name none
+  std::vector<AlarmRule> rules{};         // when node groups are told of
   // Between two messages of a node group to a recipient.
   Duration interval = std::chrono::minutes{1};
   Duration gather = std::chrono::seconds{2};  // from the first failure to its message
@@ -36,17 +39,20 @@ struct AlarmConfig {
   Status validate() const;
 };
 
-// Tells people of jobs that have failed for good. What is to be told is in the store, written with
-// the ends themselves; here is what the messages say, and when the next one goes to whom.
+// Tells people of jobs that have failed for good, and of node groups that are not as they should
+// be. What is to be told of failures is in the store, written with the ends themselves; here is
+// what the messages say, and when the next one goes to whom. Of node groups nothing is stored: what
+// still is so is told anew by the next session.
 //
-// A message is of one node group for one recipient. It gathers failures until it is first sent;
-// those that come then are for the next one.
+// A message is of one node group for one recipient. It gathers until it is first sent; what comes
+// then is for the next one.
 //
 // Thread: the loop.
 class AlarmDesk final : public AlarmSink {
  public:
-  AlarmDesk(AlarmConfig config, Catalog& catalog, const Ownership& ownership, Batcher& batcher,
-            IdSource& ids, SchedulingClock& clock, const Logger& log);
+  AlarmDesk(AlarmConfig config, Catalog& catalog, const Ownership& ownership,
+            const Workers& workers, const Executors& executors, Questions& questions,
+            Batcher& batcher, IdSource& ids, SchedulingClock& clock, const Logger& log);
   ~AlarmDesk() override;
 
   // Without one nobody is told.
@@ -54,6 +60,7 @@ class AlarmDesk final : public AlarmSink {
   void start(const StartAnswer& found);
   void run_once();
 
+  void ran(GroupId group, bool has_failed) override { watch_.count(group, has_failed); }
   void address(LogEntry& entry, const WaitingJob& job) override;
   void settled(const LogEntry& entry) override;
   bool can_tell(const JobSpec& job) const override;
@@ -72,6 +79,8 @@ class AlarmDesk final : public AlarmSink {
   };
   struct Message {
     std::int64_t id = 0;
+    std::vector<wire::AlarmCondition> conditions{};
+    WallTime last{};             // of what it tells
     std::vector<Line> lines{};   // by line; after kAlarmLines one for all other jobs
     std::int64_t unsettled = 0;  // failures on their way to the store
     bool is_closed = false;      // no more are added
@@ -86,6 +95,7 @@ class AlarmDesk final : public AlarmSink {
 
   std::vector<std::string> recipients_of(const WaitingJob& job) const;
   bool can_be_told(const std::string& recipient);
+  void tell(GroupId group, const wire::AlarmCondition& condition);
   Message* open_message(const Key& key, WallTime now);
   static Line& line_for(Message& message, const LogEntry& entry);
   void send(const Key& key, Channel& channel);
@@ -101,6 +111,7 @@ class AlarmDesk final : public AlarmSink {
   SchedulingClock& clock_;
   const Logger& log_;
   net::Courier* courier_ = nullptr;
+  GroupWatch watch_;
   std::map<Key, Channel> channels_;
   std::size_t messages_ = 0;
   bool was_full_ = false;      // and that was said

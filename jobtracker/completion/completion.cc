@@ -29,11 +29,14 @@ LogState state_of(wire::RunOutcome outcome) {
   return LogState::kFailed;
 }
 
+bool has_failed(const LogEntry& log) {
+  return log.state == LogState::kFailed || log.state == LogState::kTimedOut;
+}
+
 // Whether an attempt's end is a failure that nothing follows, of the job or of its definition.
 bool raises_alarm(JobEvent event, const LogEntry& log, const std::optional<WaitingJob>& again) {
   if (again) return event != JobEvent::kGiveBack && was_lost_too_often(*again);
-  return event == JobEvent::kFail &&
-         (log.state == LogState::kFailed || log.state == LogState::kTimedOut);
+  return event == JobEvent::kFail && has_failed(log);
 }
 
 }  // namespace
@@ -223,6 +226,8 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
     log->message = children.note + (log->message.empty() ? "" : "; ") + log->message;
   }
   if (ending.is_final && log) feedback_.address(*log, job);
+  if (log && (log->state == LogState::kSucceeded || has_failed(*log)))
+    alarms_.ran(job.group, has_failed(*log));
   if (log && raises_alarm(event, *log, again)) alarms_.address(*log, job);
   std::vector<Operation> operations;
   operations.emplace_back(End{.id = job.id,

@@ -242,9 +242,12 @@ class MemoryReads {
   Result<ReadAnswer> operator()(const CountWaiting& ask) const {
     CountAnswer answer;
     for (const auto& [id, table] : tables_.waiting) {
+      if (!is_of(ask.groups, id)) continue;
+      const std::int64_t due = table.count_due(ask.now);
       answer.groups.push_back({.group = id,
                                .waiting = static_cast<std::int64_t>(table.size()),
-                               .due = table.count_due(ask.now)});
+                               .due = due,
+                               .due_since = due > 0 ? table.first_time() : WallTime{}});
     }
     for (const auto& [id, job] : tables_.delayed.all()) {
       for (auto& counted : answer.groups) {

@@ -35,6 +35,8 @@ class WaitingTable {
                                    std::int64_t limit) const;
   std::vector<WaitingJob> of_definition(DefinitionId definition, std::int64_t limit) const;
   std::int64_t count_due(WallTime now) const;
+  // The first time that anything is due at; none waits: epoch.
+  WallTime first_time() const { return times_.empty() ? WallTime{} : times_.begin()->first; }
   const std::map<JobId, WaitingJob>& all() const { return jobs_; }
 
  private:

@@ -194,6 +194,7 @@ struct OutputAnswer {
 // How many wait in each group.
 struct CountWaiting {
   WallTime now{};
+  std::vector<GroupId> groups{};  // none: all
   // Rows counted of one table; more is told as so many: an exact count of a huge table takes
   // seconds, and nobody reads the last digits.
   std::int64_t rows_max = 1'000'000;
@@ -203,6 +204,9 @@ struct CountAnswer {
     GroupId group{};
     std::int64_t waiting = 0;
     std::int64_t due = 0;
+    // The time of the one that is due the longest, of those counted; epoch: none is.
+    WallTime due_since{};
+    bool operator==(const PerGroup&) const = default;
   };
   std::vector<PerGroup> groups{};
 };

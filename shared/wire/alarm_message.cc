@@ -1,5 +1,7 @@
 #include "shared/wire/alarm_message.h"
 
+#include <utility>
+
 #include <nlohmann/json.hpp>
 
 #include "shared/base/time_text.h"
@@ -37,6 +39,14 @@ Json json_of(const AlarmLine& line) {
   return object;
 }
 
+Json json_of(const AlarmCondition& condition) {
+  return {{"condition", condition.condition},
+          {"is_over", condition.is_over},
+          {"since", format_time(condition.since)},
+          {"at", format_time(condition.at)},
+          {"text", condition.text}};
+}
+
 }  // namespace
 
 std::int64_t failures_of(const AlarmMessage& message) {
@@ -46,8 +56,13 @@ std::int64_t failures_of(const AlarmMessage& message) {
 }
 
 std::string alarm_subject(const AlarmMessage& message) {
-  std::string subject =
-      "[carillon] " + message.group + ": " + counted(failures_of(message), "failure");
+  std::string subject = "[carillon] " + message.group + ":";
+  const char* before = " ";
+  for (const AlarmCondition& condition : message.conditions) {
+    subject += std::exchange(before, "; ") + condition.text;
+  }
+  if (failures_of(message) == 0) return subject;
+  subject += before + counted(failures_of(message), "failure");
   if (message.jobs.empty()) return subject;
   subject += " of " + message.jobs.front().task_id;
   const auto more = static_cast<std::int64_t>(message.jobs.size()) - 1;
@@ -57,8 +72,15 @@ std::string alarm_subject(const AlarmMessage& message) {
 }
 
 std::string alarm_text(const AlarmMessage& message) {
-  std::string text = counted(failures_of(message), "failure") + " in node group " + message.group +
-                     " that will not be tried again. Of each job the last one is shown.\n";
+  std::string text;
+  for (const AlarmCondition& condition : message.conditions) {
+    text += "Node group " + message.group + ", " + condition.text + "\n";
+    put_line(text, condition.is_over ? "over" : "since", shown(condition.at));
+  }
+  if (failures_of(message) == 0) return text;
+  if (!text.empty()) text += "\n";
+  text += counted(failures_of(message), "failure") + " in node group " + message.group +
+          " that will not be tried again. Of each job the last one is shown.\n";
   for (const AlarmLine& line : message.jobs) {
     text += "\n" + line.task_id;
     if (!line.description.empty()) text += " (" + line.description + ")";
@@ -88,6 +110,8 @@ std::string alarm_json(const AlarmMessage& message) {
   object["jobs"] = Json::array();
   for (const AlarmLine& line : message.jobs) object["jobs"].push_back(json_of(line));
   object["others"] = message.others;
+  object["conditions"] = Json::array();
+  for (const AlarmCondition& one : message.conditions) object["conditions"].push_back(json_of(one));
   return object.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

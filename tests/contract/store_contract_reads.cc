@@ -428,6 +428,26 @@ TEST_P(StoreReads, CountsWhatWaitsAndWhatIsDueInEachGroup) {
   EXPECT_EQ(groups[0].due, 2);
   EXPECT_EQ(groups[1].waiting, 1);
   EXPECT_EQ(groups[1].due, 0);
+  EXPECT_EQ(groups[1].due_since, WallTime{});
+}
+
+TEST_P(StoreReads, CountsTheGroupsAskedForAndSaysSinceWhenAnythingIsDue) {
+  const GroupId other = make_group("other");
+  auto urgent = new_job();
+  urgent.priority = 1;
+  auto tried_again = new_job();
+  tried_again.trigger_time = kNow - 9 * kSecond;
+  tried_again.not_before = kNow - 2 * kSecond;
+  auto late = new_job();
+  late.trigger_time = kNow - 5 * kSecond;
+  auto elsewhere = new_job();
+  elsewhere.group = other;
+  committed({AddJob{urgent}, AddJob{tried_again}, AddJob{late}, AddJob{elsewhere}});
+
+  const auto groups = ask<CountAnswer>(CountWaiting{.now = kNow, .groups = {group_}}).groups;
+  EXPECT_THAT(groups,
+              ElementsAre(CountAnswer::PerGroup{
+                  .group = group_, .waiting = 3, .due = 3, .due_since = kNow - 5 * kSecond}));
 }
 
 TEST_P(StoreReads, AnswersPeopleOnAConnectionOfTheirOwn) {

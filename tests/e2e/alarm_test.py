@@ -1,5 +1,5 @@
 """People are told of failures, by mail and by a POST, on both stores: once each, also when the job
-tracker is killed before, and when a mail server is dead."""
+tracker is killed before, and when a mail server is dead; and of node groups that nobody serves."""
 
 import base64
 import contextlib
@@ -117,6 +117,10 @@ class Hook(_Server):
     def told(self):
         return [job["task_id"] for _, body in list(self.posts) for job in body["jobs"]]
 
+    def conditions(self):
+        return [(one["condition"], one["is_over"])
+                for _, body in list(self.posts) for one in body["conditions"]]
+
     def failures(self):
         return sum(body["failures"] for _, body in list(self.posts))
 
@@ -210,6 +214,35 @@ class Alarms:
         wait_for("the mail", lambda: mails.mails)
         self.wait_nothing_owed(one)
         self.assertEqual(hook.told(), ["a"])
+
+    def test_a_group_that_nobody_serves_is_told_of_and_the_end_of_it(self):
+        hook = self.sink(Hook)
+        one = self.cluster(self.store, flags=[
+            "--alarm", hook.url(), "--alarm-interval", "2s", "--alarm-when", "unserved=10s",
+            "--alarm-when", "backlog=3", "--alarm-when", "reports/backlog=1"])
+        one.submit_all([{"task_id": f"job-{i}", "shell": "true"} for i in range(3)])
+        one.client("submit", "--group", "reports", "--task-id", "r", "--shell", "true")
+        began = [("backlog", False), ("backlog", False), ("unserved", False), ("unserved", False)]
+        wait_for("both groups to be told of", lambda: sorted(hook.conditions()) == began, 60)
+        one.start_worker()
+        wait_for("the end of it in one", lambda: len(hook.conditions()) == 6, 60)
+        told = [body for _, body in hook.posts if body["group"] == "default"]
+        self.assertEqual(told[0]["text"],
+                         "[carillon] default: backlog: 3 due jobs (limit 3 jobs)")
+        self.assertEqual(told[1]["text"], "[carillon] default: unserved: 0 task trackers, "
+                                          "3 due jobs (limit 10s)")
+        self.assertIn("unserved is over after", told[2]["text"])
+        self.assertIn("backlog is over after", told[2]["text"])
+        self.assertEqual(hook.failures(), 0)
+        self.assertEqual(self.owed(one), 0)
+
+    def test_a_rule_that_is_none_is_refused(self):
+        for flags, word in ((["--alarm-when", "late=5m"], "nobody to tell"),
+                            (["--alarm", "a@b.example", "--alarm-when", "late=5"], "late=5"),
+                            (["--alarm", "a@b.example", "--alarm-when", "x=5m"], "unserved=TIME")):
+            tracker = self.cluster(tracker=False).start_tracker(*flags, wait=False)
+            self.assertEqual(tracker.wait(), 2)
+            self.assertIn(word, tracker.log())
 
 
 class AlarmsOnSqlite(Alarms, BothStores, E2eTest):

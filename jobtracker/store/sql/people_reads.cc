@@ -143,13 +143,16 @@ Result<ReadAnswer> SqlReads::read(const ListOutput& ask) {
   return ReadAnswer{std::move(answer)};
 }
 
-Result<std::int64_t> SqlReads::count(std::string_view table, std::string_view condition,
-                                     std::span<const Value> parameters) {
-  std::int64_t rows = 0;
-  CARILLON_TRY(db_.query(
-      joined({"SELECT COUNT(*) FROM (SELECT 1 FROM ", table, condition, " LIMIT ?) AS some"}),
-      parameters, [&](const sql::Row& row) { rows = row.integer(0); }));
-  return rows;
+Result<SqlReads::Counted> SqlReads::count(std::string_view table, std::string_view condition,
+                                          std::span<const Value> parameters) {
+  Counted counted;
+  CARILLON_TRY(db_.query(joined({"SELECT COUNT(*), COALESCE(MIN(trigger_time_us), 0) FROM "
+                                 "(SELECT trigger_time_us FROM ",
+                                 table, condition, " LIMIT ?) AS some"}),
+                         parameters, [&](const sql::Row& row) {
+                           counted = {.rows = row.integer(0), .first = wall_time(row.integer(1))};
+                         }));
+  return counted;
 }
 
 Result<ReadAnswer> SqlReads::read(const CountWaiting& ask) {
@@ -161,13 +164,16 @@ Result<ReadAnswer> SqlReads::read(const CountWaiting& ask) {
       }));
   CountAnswer answer;
   for (const Group& group : CARILLON_TRY(groups_.read_all(db_))) {
+    if (!is_of(ask.groups, group.id)) continue;
     const std::string_view table = CARILLON_TRY(groups_.table_of(db_, group.id));
     const auto waiting = CARILLON_TRY(count(table, "", SqlValues{Value::of(ask.rows_max)}));
     const auto due_rows =
         CARILLON_TRY(count(table, " WHERE trigger_time_us <= ?",
                            SqlValues{value_of(ask.now), Value::of(ask.rows_max)}));
-    answer.groups.push_back(
-        {.group = group.id, .waiting = waiting + delayed[group.id], .due = due_rows});
+    answer.groups.push_back({.group = group.id,
+                             .waiting = waiting.rows + delayed[group.id],
+                             .due = due_rows.rows,
+                             .due_since = due_rows.first});
   }
   return ReadAnswer{std::move(answer)};
 }

@@ -60,8 +60,12 @@ class SqlReads {
                     const std::function<void(const sql::Row&)>& visit);
   Result<FeedbackCounts> feedback_counts();
   Status find_job(JobId job, GroupId group, FindAnswer& answer);
-  Result<std::int64_t> count(std::string_view table, std::string_view condition,
-                             std::span<const sql::Value> parameters);
+  struct Counted {
+    std::int64_t rows = 0;
+    WallTime first{};  // to come due; no rows: epoch
+  };
+  Result<Counted> count(std::string_view table, std::string_view condition,
+                        std::span<const sql::Value> parameters);
 
   sql::Connection& db_;
   GroupCatalog& groups_;

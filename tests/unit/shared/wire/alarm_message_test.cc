@@ -57,7 +57,34 @@ TEST(AlarmMessage, TheJsonIsOneObject) {
             "shop up\",\"owner\":\"ann\",\"failures\":3,\"job_id\":\"72\",\"attempt\":2,"
             "\"state\":\"failed\",\"trigger_time\":\"2026-11-22T00:00:00.000Z\",\"ended_at\":"
             "\"2026-11-22T00:00:05.000Z\",\"node\":\"worker-1\",\"exit_code\":1,\"message\":\"disk "
-            "\\\"full\\\"\xEF\xBF\xBD\"}],\"others\":0}");
+            "\\\"full\\\"\xEF\xBF\xBD\"}],\"others\":0,\"conditions\":[]}");
+}
+
+TEST(AlarmMessage, ConditionsComeFirstAndNeedNoFailure) {
+  const WallTime at = two_jobs().jobs[0].ended_at;
+  AlarmMessage message{.id = 9, .group = "ops"};
+  message.conditions = {
+      {.condition = "late",
+       .is_over = true,
+       .since = at - std::chrono::seconds{5},
+       .at = at,
+       .text = "late is over after 5s: 0 due jobs"},
+      {.condition = "unserved", .since = at, .at = at, .text = "unserved: nobody"}};
+  EXPECT_EQ(alarm_subject(message),
+            "[carillon] ops: late is over after 5s: 0 due jobs; unserved: nobody");
+  EXPECT_EQ(alarm_text(message),
+            "Node group ops, late is over after 5s: 0 due jobs\n"
+            "  over      2026-11-22T00:00:05.000Z\n"
+            "Node group ops, unserved: nobody\n"
+            "  since     2026-11-22T00:00:05.000Z\n");
+  EXPECT_THAT(
+      alarm_json(message),
+      HasSubstr("\"jobs\":[],\"others\":0,\"conditions\":[{\"condition\":\"late\",\"is_over\":"
+                "true,\"since\":\"2026-11-22T00:00:00.000Z\",\"at\":\"2026-11-22T00:00:05."
+                "000Z\",\"text\":\"late is over after 5s: 0 due jobs\"},"));
+  message.jobs = two_jobs().jobs;
+  EXPECT_THAT(alarm_subject(message), HasSubstr("; unserved: nobody; 4 failures of nightly and"));
+  EXPECT_THAT(alarm_text(message), HasSubstr("05.000Z\n\n4 failures in node group ops that "));
 }
 
 }  // namespace

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "carillon/result.h"
+#include "carillon/time.h"
+
+namespace carillon::jobtracker {
+
+// What may be amiss with a node group.
+enum class Condition : std::uint8_t {
+  kUnserved = 1,  // jobs are due, and for that long nobody is there to run any
+  kLate = 2,      // a job that is due has waited so long since its time
+  kBacklog = 3,   // so many jobs are due
+  kFailures = 4,  // so many percent of the runs that ended lately have failed
+};
+std::string_view word_of(Condition condition);
+
+// "late=5m" for all groups that have none of their own; "reports/late=1h" for one;
+// "reports/late=off".
+struct AlarmRule {
+  std::string group{};  // empty: all others
+  Condition condition = Condition::kUnserved;
+  bool is_off = false;
+  std::int64_t limit = 0;  // jobs, or percent
+  Duration time{};         // of kUnserved and kLate
+};
+
+inline constexpr Duration kAlarmTimeMin = std::chrono::seconds{10};
+inline constexpr std::int64_t kAlarmBacklogMax = 1'000'000;
+
+// kInvalidArgument, with the fix.
+Result<AlarmRule> parse_alarm_rule(std::string_view text);
+// "5m", "10000 jobs", "20%".
+std::string limit_of(const AlarmRule& rule);
+
+}  // namespace carillon::jobtracker

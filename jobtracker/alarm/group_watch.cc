@@ -1,0 +1,172 @@
+#include "jobtracker/alarm/group_watch.h"
+
+#include <algorithm>
+
+#include "shared/base/time_text.h"
+#include "shared/base/utf8.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+// Of the time: looking is not to keep who answers people from it.
+constexpr int kShareOfAnswers = 10;
+
+std::string counted(std::int64_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string in_seconds(Duration time) {
+  return format_duration(std::chrono::floor<std::chrono::seconds>(time));
+}
+
+}  // namespace
+
+GroupWatch::GroupWatch(const std::vector<AlarmRule>& rules, Catalog& catalog,
+                       const Ownership& ownership, const Workers& workers,
+                       const Executors& executors, Questions& questions, SchedulingClock& clock,
+                       Tell tell)
+    : catalog_(catalog),
+      ownership_(ownership),
+      workers_(workers),
+      executors_(executors),
+      questions_(questions),
+      clock_(clock),
+      tell_(std::move(tell)),
+      // Task trackers come back meanwhile, and what was missed has been handed out.
+      next_look_(clock.steady_now() + kGroupLooks) {
+  for (const AlarmRule& rule : rules) {
+    rules_[{lower_ascii(rule.group), rule.condition}] = rule;
+    counts_ends_ = counts_ends_ || rule.condition == Condition::kFailures;
+  }
+}
+
+const AlarmRule* GroupWatch::rule_of(const Group& group, Condition condition) const {
+  auto found = rules_.find({lower_ascii(group.name), condition});
+  if (found == rules_.end()) found = rules_.find({std::string{}, condition});
+  return found == rules_.end() || found->second.is_off ? nullptr : &found->second;
+}
+
+void GroupWatch::count(GroupId part, bool has_failed) {
+  if (!counts_ends_) return;
+  const Group* group = catalog_.whole_of(part);
+  if (group == nullptr) return;
+  Ends& ends = ends_[group->id];
+  ++ends.runs;
+  if (has_failed) ++ends.failed;
+}
+
+// Those whose queue is to be looked at, with all their parts.
+std::vector<GroupId> GroupWatch::watched() const {
+  std::vector<GroupId> all;
+  for (const auto& [id, group] : catalog_.groups()) {
+    if (!ownership_.has(id) || catalog_.whole_of(id) != &group) continue;
+    if (rule_of(group, Condition::kUnserved) == nullptr &&
+        rule_of(group, Condition::kLate) == nullptr &&
+        rule_of(group, Condition::kBacklog) == nullptr)
+      continue;
+    const auto parts = catalog_.parts_of(id);
+    all.insert(all.end(), parts.begin(), parts.end());
+  }
+  return all;
+}
+
+void GroupWatch::run_once() {
+  const SteadyTime now = clock_.steady_now();
+  if (rules_.empty() || is_asking_ || now < next_look_) return;
+  next_look_ = now + kGroupLooks;
+  for (const auto& [id, group] : catalog_.groups()) {
+    if (ownership_.has(id) && catalog_.whole_of(id) == &group) judge_failures(group);
+  }
+  auto groups = watched();
+  if (groups.empty()) return;
+  is_asking_ = true;
+  questions_.ask(CountWaiting{.now = clock_.now(), .groups = std::move(groups)},
+                 [this, now](Result<ReadAnswer> answer) {
+                   is_asking_ = false;
+                   const SteadyTime::duration rest = (clock_.steady_now() - now) * kShareOfAnswers;
+                   next_look_ = now + std::max<SteadyTime::duration>(kGroupLooks, rest);
+                   // Who is asked too much, or a store that is away, is asked again.
+                   if (answer.ok()) judge(std::get<CountAnswer>(answer.value()).groups);
+                 });
+}
+
+void GroupWatch::judge(const std::vector<CountAnswer::PerGroup>& counts) {
+  std::map<GroupId, Seen> groups;
+  for (const auto& part : counts) {
+    const Group* group = catalog_.whole_of(part.group);
+    if (group == nullptr) continue;
+    Seen& seen = groups[group->id];
+    if (part.due > 0 && (seen.due == 0 || part.due_since < seen.due_since))
+      seen.due_since = part.due_since;
+    seen.due += part.due;
+  }
+  for (auto& [id, seen] : groups) {
+    seen.is_push = executors_.has(id);
+    seen.nodes = static_cast<std::int64_t>(seen.is_push ? executors_.members(id).size()
+                                                        : workers_.count(id));
+    judge(*catalog_.group(id), seen);
+  }
+}
+
+void GroupWatch::judge(const Group& group, const Seen& seen) {
+  const std::string due = counted(seen.due, "due job");
+  if (const AlarmRule* rule = rule_of(group, Condition::kUnserved)) {
+    const SteadyTime now = clock_.steady_now();
+    if (seen.nodes > 0 || seen.due == 0) {
+      unserved_since_.erase(group.id);
+    } else {
+      unserved_since_.try_emplace(group.id, now);
+    }
+    const auto since = unserved_since_.find(group.id);
+    set(group, *rule, since != unserved_since_.end() && now - since->second >= rule->time,
+        counted(seen.nodes, seen.is_push ? "executor" : "task tracker") + ", " + due);
+  }
+  if (const AlarmRule* rule = rule_of(group, Condition::kLate)) {
+    const Duration waits = seen.due > 0 ? clock_.now() - seen.due_since : Duration{};
+    set(group, *rule, waits >= rule->time,
+        seen.due > 0 ? due + ", the first for " + in_seconds(waits) : due);
+  }
+  if (const AlarmRule* rule = rule_of(group, Condition::kBacklog))
+    set(group, *rule, seen.due >= rule->limit, due);
+}
+
+void GroupWatch::judge_failures(const Group& group) {
+  const AlarmRule* rule = rule_of(group, Condition::kFailures);
+  const auto ended = ends_.extract(group.id);
+  if (rule == nullptr) return;
+  const SteadyTime now = clock_.steady_now();
+  std::deque<Counted>& past = past_[group.id];
+  if (!ended.empty()) past.push_back({.until = now, .ends = ended.mapped()});
+  while (!past.empty() && past.front().until + kFailureWindow <= now) past.pop_front();
+  Ends ends;
+  for (const Counted& one : past) {
+    ends.runs += one.ends.runs;
+    ends.failed += one.ends.failed;
+  }
+  if (past.empty()) past_.erase(group.id);
+  set(group, *rule, ends.runs >= kFailureRunsMin && ends.failed * 100 >= ends.runs * rule->limit,
+      std::to_string(ends.failed) + " of " + counted(ends.runs, "run") + " failed in " +
+          format_duration(kFailureWindow));
+}
+
+void GroupWatch::set(const Group& group, const AlarmRule& rule, bool is_so,
+                     const std::string& measure) {
+  const std::pair key{group.id, rule.condition};
+  const auto said = said_.find(key);
+  if (is_so == (said != said_.end())) return;
+  wire::AlarmCondition condition{
+      .condition = std::string{word_of(rule.condition)}, .is_over = !is_so, .at = clock_.now()};
+  if (is_so) {
+    condition.since = condition.at;
+    condition.text = condition.condition + ": " + measure + " (limit " + limit_of(rule) + ")";
+    said_[key] = condition.at;
+  } else {
+    condition.since = said->second;
+    condition.text = condition.condition + " is over after " +
+                     in_seconds(condition.at - condition.since) + ": " + measure;
+    said_.erase(said);
+  }
+  tell_(group.id, std::move(condition));
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jobtracker/alarm/alarm_rule.h"
+#include "jobtracker/state/catalog.h"
+#include "jobtracker/state/executors.h"
+#include "jobtracker/state/ownership.h"
+#include "jobtracker/state/scheduling_clock.h"
+#include "jobtracker/state/workers.h"
+#include "jobtracker/store/batcher.h"
+#include "shared/wire/alarm_message.h"
+
+namespace carillon::jobtracker {
+
+// How often node groups are looked at, at the most; an answer that takes long makes it less often.
+inline constexpr Duration kGroupLooks = std::chrono::seconds{10};
+// Failures are a part of the runs that ended in the last one of these, of at least so many.
+inline constexpr Duration kFailureWindow = std::chrono::minutes{5};
+inline constexpr std::int64_t kFailureRunsMin = 20;
+
+// Sees when a node group is not as it should be, by the operator's rules, and when it is again. It
+// says each once; what it has said is known to this session only. Of a group of several parts the
+// job tracker that looks after the first one does it.
+//
+// Thread: the loop.
+class GroupWatch {
+ public:
+  using Tell = std::function<void(GroupId group, wire::AlarmCondition condition)>;
+
+  GroupWatch(const std::vector<AlarmRule>& rules, Catalog& catalog, const Ownership& ownership,
+             const Workers& workers, const Executors& executors, Questions& questions,
+             SchedulingClock& clock, Tell tell);
+
+  // A run of the group has ended so.
+  void count(GroupId part, bool has_failed);
+  // Looks, when it is time to.
+  void run_once();
+
+ private:
+  struct Ends {
+    std::int64_t runs = 0;
+    std::int64_t failed = 0;
+  };
+  struct Counted {
+    SteadyTime until{};
+    Ends ends{};
+  };
+  struct Seen {
+    std::int64_t due = 0;
+    WallTime due_since{};
+    std::int64_t nodes = 0;
+    bool is_push = false;
+  };
+
+  const AlarmRule* rule_of(const Group& group, Condition condition) const;
+  std::vector<GroupId> watched() const;
+  void judge(const std::vector<CountAnswer::PerGroup>& counts);
+  void judge(const Group& group, const Seen& seen);
+  void judge_failures(const Group& group);
+  void set(const Group& group, const AlarmRule& rule, bool is_so, const std::string& measure);
+
+  // By group in lower case, empty: all others; and condition.
+  std::map<std::pair<std::string, Condition>, AlarmRule> rules_;
+  Catalog& catalog_;
+  const Ownership& ownership_;
+  const Workers& workers_;
+  const Executors& executors_;
+  Questions& questions_;
+  SchedulingClock& clock_;
+  Tell tell_;
+  bool counts_ends_ = false;
+  bool is_asking_ = false;
+  SteadyTime next_look_;
+  std::map<GroupId, SteadyTime> unserved_since_;
+  std::map<GroupId, Ends> ends_;                 // since the last look
+  std::map<GroupId, std::deque<Counted>> past_;  // before that
+  std::map<std::pair<GroupId, Condition>, WallTime> said_;
+};
+
+}  // namespace carillon::jobtracker
