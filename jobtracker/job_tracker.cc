@@ -61,7 +61,7 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       recurrence_(config_.recurrence, catalog_, ownership_, executing_, batcher_, *this, feedback_,
                   *this, ids_, clock_, executor, log_),
       completion_(catalog_, executing_, workers_, batcher_, recurrence_, feedback_, alarms_, *this,
-                  ids_, clock_, random, log_),
+                  *this, ids_, clock_, random, log_),
       dispatcher_(config_.dispatcher, session, catalog_, executing_, workers_, batcher_, questions,
                   clock_, executor, recurrence_, completion_, *this, log_),
       recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
@@ -416,6 +416,9 @@ std::vector<Stat> JobTracker::stats() const {
   const auto executor_groups = static_cast<std::size_t>(
       std::count_if(workers_.all().begin(), workers_.all().end(),
                     [](const auto& worker) { return is_push_session(worker.first); }));
+  const auto isolated = static_cast<std::int64_t>(
+      std::count_if(workers_.all().begin(), workers_.all().end(),
+                    [](const auto& worker) { return worker.second->is_isolated; }));
   return {{"jobs_submitted_total", submit_.submitted()},
           {"jobs_claimed_total", dispatcher_.claims()},
           {"jobs_handed_out_total", dispatcher_.handed_out()},
@@ -441,6 +444,7 @@ std::vector<Stat> JobTracker::stats() const {
           {"groups", static_cast<std::int64_t>(catalog_.groups().size())},
           {"partitions", static_cast<std::int64_t>(ownership_.owned().count())},
           {"workers", static_cast<std::int64_t>(workers_.all().size() - executor_groups)},
+          {"workers_isolated", isolated},
           {"executor_calls_total", pusher_.calls()},
           {"executor_runs_lost_total", pusher_.runs_lost()},
           {"executor_late_results_total", pusher_.late_results()},

@@ -28,6 +28,7 @@
 #include "jobtracker/state/executors.h"
 #include "jobtracker/state/group_maker.h"
 #include "jobtracker/state/ownership.h"
+#include "jobtracker/state/run_tally.h"
 #include "jobtracker/store/batcher.h"
 #include "jobtracker/store/beat_watch.h"
 #include "jobtracker/store/group_parts.h"
@@ -67,7 +68,8 @@ class JobTracker final : public net::ServerReceiver,
                          private WorkerLink,
                          private ClientLink,
                          private GroupMaker,
-                         private RunStopper {
+                         private RunStopper,
+                         private RunTally {
  public:
   // `on_ready` comes once the store was read; `on_fatal` when this session can't go on.
   JobTracker(JobTrackerConfig config, SessionId session, const Clock& clock, Random& random,
@@ -129,7 +131,8 @@ class JobTracker final : public net::ServerReceiver,
   GroupId last_group() const;
 
  private:
-  // JobSink, WorkerLink, ClientLink, GroupMaker, RunStopper: what one part asks of another.
+  // JobSink, WorkerLink, ClientLink, GroupMaker, RunStopper, RunTally: what one part asks of
+  // another.
   void offer(WaitingJob job) override { dispatcher_.offer(std::move(job)); }
   std::optional<ExecutingJob> claim_new(const WaitingJob& job) override {
     return may_be_fenced() ? std::nullopt : dispatcher_.claim_new(job);
@@ -144,6 +147,10 @@ class JobTracker final : public net::ServerReceiver,
   }
   void stop_runs_of(DefinitionId id, const std::string& reason) override {
     act_.stop_runs_of(id, reason);
+  }
+  void ran(const ExecutingJob& run, bool has_failed) override {
+    alarms_.ran(run.job.group, has_failed);
+    dispatcher_.ran(run, has_failed);
   }
   bool send(const Worker& worker, const wire::Message& message) override;
   bool deliver(const Asker& asker, wire::Message message) override;

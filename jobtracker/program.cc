@@ -212,6 +212,15 @@ std::vector<Option> schedule_options() {
        .help = "A task tracker not heard of for so long is dead, and its jobs run elsewhere.",
        .fallback = "3s",
        .section = "Scheduling"},
+      {.name = "isolate-after",
+       .kind = OptionKind::kNumber,
+       .placeholder = "TASKS",
+       .help = "A task tracker on which runs of so many tasks failed in a row, while others of its "
+               "group had a success, is handed one job a minute until one succeeds.",
+       .fallback_help = "none is isolated",
+       .min = 2,
+       .max = 1000,
+       .section = "Scheduling"},
       {.name = "pregenerate-horizon",
        .kind = OptionKind::kDuration,
        .placeholder = "TIME",
@@ -314,6 +323,9 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
                                                                       : configuration.source("tz"));
   }
   tracker.recovery.lease = configuration.duration("lease");
+  if (configuration.has("isolate-after"))
+    tracker.dispatcher.isolation.after =
+        static_cast<std::int32_t>(configuration.number("isolate-after"));
   tracker.recurrence.horizon = configuration.duration("pregenerate-horizon");
   tracker.recurrence.period = configuration.duration("pregenerate-period");
   if (!settings.xxl_tokens.empty()) tracker.pusher.token = settings.xxl_tokens.front();

@@ -60,7 +60,7 @@ class AlarmDesk final : public AlarmSink {
   void start(const StartAnswer& found);
   void run_once();
 
-  void ran(GroupId group, bool has_failed) override { watch_.count(group, has_failed); }
+  void ran(GroupId group, bool has_failed) { watch_.count(group, has_failed); }
   void address(LogEntry& entry, const WaitingJob& job) override;
   void settled(const LogEntry& entry) override;
   bool can_tell(const JobSpec& job) const override;

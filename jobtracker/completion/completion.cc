@@ -43,8 +43,8 @@ bool raises_alarm(JobEvent event, const LogEntry& log, const std::optional<Waiti
 
 Completion::Completion(Catalog& catalog, ExecutingTable& executing, Workers& workers,
                        Batcher& batcher, RunEnd& run_end, FeedbackSink& feedback, AlarmSink& alarms,
-                       WorkerLink& link, IdSource& ids, SchedulingClock& clock, Random& random,
-                       const Logger& log)
+                       RunTally& tally, WorkerLink& link, IdSource& ids, SchedulingClock& clock,
+                       Random& random, const Logger& log)
     : catalog_(catalog),
       executing_(executing),
       workers_(workers),
@@ -52,6 +52,7 @@ Completion::Completion(Catalog& catalog, ExecutingTable& executing, Workers& wor
       run_end_(run_end),
       feedback_(feedback),
       alarms_(alarms),
+      tally_(tally),
       link_(link),
       ids_(ids),
       clock_(clock),
@@ -227,7 +228,7 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
   }
   if (ending.is_final && log) feedback_.address(*log, job);
   if (log && (log->state == LogState::kSucceeded || has_failed(*log)))
-    alarms_.ran(job.group, has_failed(*log));
+    tally_.ran(entry.row, has_failed(*log));
   if (log && raises_alarm(event, *log, again)) alarms_.address(*log, job);
   std::vector<Operation> operations;
   operations.emplace_back(End{.id = job.id,

@@ -11,6 +11,7 @@
 #include "jobtracker/state/feedback_sink.h"
 #include "jobtracker/state/id_source.h"
 #include "jobtracker/state/run_end.h"
+#include "jobtracker/state/run_tally.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/state/take_back.h"
 #include "jobtracker/state/worker_link.h"
@@ -43,8 +44,9 @@ namespace carillon::jobtracker {
 class Completion final : public TakeBack {
  public:
   Completion(Catalog& catalog, ExecutingTable& executing, Workers& workers, Batcher& batcher,
-             RunEnd& run_end, FeedbackSink& feedback, AlarmSink& alarms, WorkerLink& link,
-             IdSource& ids, SchedulingClock& clock, Random& random, const Logger& log);
+             RunEnd& run_end, FeedbackSink& feedback, AlarmSink& alarms, RunTally& tally,
+             WorkerLink& link, IdSource& ids, SchedulingClock& clock, Random& random,
+             const Logger& log);
 
   void report(Worker& worker, const wire::Report& message);
   void give_back(Worker& worker, const wire::GiveBack& message);
@@ -83,6 +85,7 @@ class Completion final : public TakeBack {
   RunEnd& run_end_;
   FeedbackSink& feedback_;
   AlarmSink& alarms_;
+  RunTally& tally_;
   WorkerLink& link_;
   IdSource& ids_;
   SchedulingClock& clock_;

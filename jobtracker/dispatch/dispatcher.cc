@@ -35,7 +35,8 @@ Dispatcher::Dispatcher(DispatcherConfig config, SessionId session, Catalog& cata
       link_(link),
       log_(log),
       deadlines_(config.deadlines, catalog, executing, batcher, questions, clock, executor, gate,
-                 log) {}
+                 log),
+      isolation_(config.isolation, workers, executing, clock, log) {}
 
 void Dispatcher::open_group(GroupId group) {
   lanes_.try_emplace(group);
@@ -200,6 +201,7 @@ void Dispatcher::pump_group(GroupId group, WallTime now) {
 Worker* Dispatcher::taker_of(const WaitingJob& job, GroupId group, RunKinds kinds,
                              std::int32_t credit_min) {
   return workers_.next_with_credit(group, kinds, credit_min, [&](const Worker& worker) {
+    if (!isolation_.may_take(worker)) return false;
     const auto waits_for_it = [&](GroupId part) { return suspect_waits_.contains({part, kinds}); };
     const bool may_queue = kinds == RunKinds::pushed() ||
                            (!is_suspect(job) && !executing_.has_suspect(worker.session) &&

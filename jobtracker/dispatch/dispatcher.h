@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "jobtracker/dispatch/deadlines.h"
+#include "jobtracker/dispatch/isolation.h"
 #include "jobtracker/dispatch/preload.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executing.h"
@@ -24,6 +25,7 @@ namespace carillon::jobtracker {
 struct DispatcherConfig {
   PreloadConfig preload{};
   DeadlinesConfig deadlines{};
+  IsolationConfig isolation{};
   // How long before its time a job is claimed, so that nothing waits for the disk when it is due.
   // Longer hides a slower store; a claimed job keeps one of its worker's free threads meanwhile.
   Duration claim_ahead = std::chrono::milliseconds{50};
@@ -85,6 +87,7 @@ class Dispatcher final : public JobSink {
   void reload(GroupId group) override;
   void forget_definition(GroupId group, DefinitionId id) override;
 
+  void ran(const ExecutingJob& run, bool has_failed) { isolation_.ran(run, has_failed); }
   // A worker's credit has changed, or jobs may have come due.
   void touch(GroupId group) { touched_.insert(group); }
   // The time was set: everything in memory is looked at again.
@@ -161,6 +164,7 @@ class Dispatcher final : public JobSink {
   WorkerLink& link_;
   const Logger& log_;
   Deadlines deadlines_;
+  Isolation isolation_;
   std::map<GroupId, Lanes> lanes_;
   std::uint64_t last_generation_ = 0;
   std::multiset<JobId> held_;  // once for each that changes their row

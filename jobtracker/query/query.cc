@@ -500,8 +500,10 @@ void QueryDesk::nodes(const Asker& asker, const wire::Query& message) {
       const bool alive = !std::get<bool>(place);
       wire::Field free;
       WallTime seen = node.last_seen;
+      std::string state = alive ? "alive" : "gone";
       if (live != workers_.all().end()) {
         const auto busy = static_cast<std::int64_t>(executing_.of_session(node.session).size());
+        if (live->second->is_isolated) state = "isolated";
         free = std::max<std::int64_t>(0, live->second->threads - busy);
         seen = clock_.now() -
                std::chrono::duration_cast<Duration>(clock_.steady_now() - live->second->heard_at);
@@ -511,7 +513,7 @@ void QueryDesk::nodes(const Asker& asker, const wire::Query& message) {
            {"kind", std::string("tasktracker")},
            {"group", group_name(node.group)},
            {"address", node.address},
-           {"state", std::string(alive ? "alive" : "gone")},
+           {"state", state},
            {"threads", std::int64_t{node.threads}},
            {"free", free},
            {"last_seen", format_time(seen)},

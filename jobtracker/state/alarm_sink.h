@@ -9,8 +9,6 @@ namespace carillon::jobtracker {
 class AlarmSink {
  public:
   virtual ~AlarmSink() = default;
-  // A run has ended by itself: it has succeeded, or failed, whether it is tried again or not.
-  virtual void ran(GroupId group, bool has_failed) = 0;
   // The log row of a failure after which nothing is tried again, before it is posted: says which
   // lines of alarms it is written as.
   virtual void address(LogEntry& entry, const WaitingJob& job) = 0;

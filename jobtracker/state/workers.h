@@ -33,7 +33,8 @@ struct Worker {
   RunKinds kinds = RunKinds::all();
   std::map<std::string, std::string> labels{};
   std::string version{};
-  bool waits = false;  // for the time that it is told with a job
+  bool waits = false;        // for the time that it is told with a job
+  bool is_isolated = false;  // nearly everything fails on it
   WallTime started_at{};
   SteadyTime heard_at{};        // the lease counts from here
   std::int64_t registered = 0;  // its newest Register's number

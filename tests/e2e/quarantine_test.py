@@ -1,4 +1,5 @@
-"""Jobs that kill the task tracker that runs them, three in turn, on both stores."""
+"""Jobs that kill the task tracker that runs them, three in turn, and task trackers on which all jobs
+fail, on both stores."""
 
 import collections
 
@@ -68,6 +69,35 @@ class Quarantine:
         ended = collections.Counter(row["task_id"] for row in one.history() if row["state"] == "succeeded")
         self.assertEqual([task_id for task_id in others if ended[task_id] != 1], [])
         self.assertEqual(one.stats()["jobs_quarantined_total"], 1)
+
+    def test_a_task_tracker_on_which_everything_fails_is_isolated_until_it_is_mended(self):
+        one = self.cluster(self.store, flags=["--isolate-after", "3"])
+        mended = self.folder / "mended"
+        healthy = one.start_worker(name="healthy")
+        one.start_worker(name="broken")
+
+        def run_some(count):
+            one.submit_all([{"shell": f'[ "$CARILLON_NODE" = healthy ] || [ -e {mended} ]'}
+                            for _ in range(count)])
+            wait_for("the runs to end", one.is_idle)
+            return collections.Counter((row["node"], row["state"]) for row in one.history()[:count])
+
+        def state():
+            return {row["name"]: row["state"] for row in one.rows("nodes") if row["state"] != "gone"}
+
+        def is_isolated():
+            run_some(4)
+            return state() == {"healthy": "alive", "broken": "isolated"}
+        wait_for("the broken one to be isolated", is_isolated)
+        # One of them may be the job that it is tried with each minute.
+        on_broken = run_some(60)[("broken", "failed")]
+        self.assertLessEqual(on_broken, 2)
+        self.assertEqual(healthy.stop(), 0)
+        self.assertEqual(run_some(3), {("broken", "failed"): 3}, "it is the last that is there")
+        self.assertEqual(state(), {"broken": "isolated"})
+        mended.touch()
+        self.assertEqual(run_some(3), {("broken", "succeeded"): 3})
+        self.assertEqual(state(), {"broken": "alive"})
 
 
 class QuarantineOnSqlite(Quarantine, BothStores, E2eTest):
