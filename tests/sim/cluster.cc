@@ -50,6 +50,7 @@ jobtracker::JobTrackerConfig tracker_config(std::uint64_t seed) {
   config.dispatcher.preload.capacity = 5 + seed % 100;
   config.dispatcher.refill = 4 + static_cast<std::int64_t>(seed % 50);
   config.dispatcher.deadlines.capacity = seed % 5 == 0 ? 10 : 1000;
+  if (seed % 6 == 1) config.dispatcher.isolation.after = 3;
   config.recurrence.parked_max = seed % 4 == 0 ? 5 : 1000;
   config.recurrence.rows_max = seed % 6 == 0 ? 40 : 1'000'000;
   config.feedback.group_max = seed % 7 == 0 ? 3 : 100'000;

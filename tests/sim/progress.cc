@@ -151,7 +151,20 @@ bool Progress::waits_for_another(JobId id, const Ledger::Job& job) const {
       });
 }
 
+// Its free threads are for a job a minute then; which one it is, only its job tracker knows.
+bool Progress::is_one_isolated() {
+  const std::vector<TrackerProcess*> trackers = cluster_.active();
+  return std::any_of(trackers.begin(), trackers.end(), [](TrackerProcess* tracker) {
+    if (!tracker->works()) return false;
+    const auto stats = tracker->tracker().stats();
+    return std::any_of(stats.begin(), stats.end(), [](const jobtracker::Stat& one) {
+      return one.first == "workers_isolated" && one.second > 0;
+    });
+  });
+}
+
 const WorkerProcess* Progress::idle_worker(const Ledger::Job& job) {
+  if (is_one_isolated()) return nullptr;
   const std::string group = group_name(cluster_.database.tables(), job.row.group);
   for (const WorkerProcess* worker : cluster_.live_workers()) {
     const WorkerOptions& options = worker->options();

@@ -25,6 +25,7 @@ class Progress {
   void check_bounds(TrackerProcess& tracker);
   void check_disks();
   bool waits_for_another(JobId id, const Ledger::Job& job) const;
+  bool is_one_isolated();
   const WorkerProcess* idle_worker(const Ledger::Job& job);
   void broken(JobId id, const Ledger::Job& job, const std::string& what) const;
 
