@@ -263,6 +263,51 @@ class PushTest(E2eTest):
                                   "http://169.254.169.254/", status=None)
         self.assertIn("link-local or metadata address", refused.err)
 
+    def test_a_group_that_has_jobs_is_not_removed_and_they_run(self):
+        self.start_executor()
+
+        def is_refused(jobs, group=APP):
+            refused = self.one.client("groups", "remove", group, status=1)
+            self.assertIn(jobs, refused.err)
+            self.assertIn(group, [row["group"] for row in self.one.rows("groups")])
+
+        def runs(task_id):
+            self.assertEqual(self.one.wait_ended(task_id)["state"], "succeeded")
+
+        self.push("executing", "sleep", "3s")
+        wait_for("it to run", lambda: self.one.rows("executing"))
+        is_refused("0 defined, 0 waiting, 1 executing")
+        runs("executing")
+        wait_for("its end", self.one.is_idle)
+
+        self.push("waiting", "echo", "x", "--at", "+1h")
+        is_refused("0 defined, 1 waiting, 0 executing")
+        self.one.client("suspend", "waiting", "--group", APP)
+        is_refused("0 defined, 1 waiting, 0 executing")
+        self.assertEqual([(row["task_id"], row["state"]) for row in self.one.rows("waiting")],
+                         [("waiting", "suspended")])
+        self.one.client("resume", "waiting", "--group", APP)
+        self.one.client("trigger", "waiting", "--group", APP)
+        runs("waiting")
+        wait_for("its end", self.one.is_idle)
+
+        self.push("defined", "echo", "x", "--manual")
+        is_refused("1 defined, 0 waiting, 0 executing")
+        self.one.client("suspend", "defined", "--group", APP)
+        is_refused("1 defined, 0 waiting, 0 executing")
+        self.one.client("resume", "defined", "--group", APP)
+        self.one.client("trigger", "defined", "--group", APP)
+        runs("defined")
+        self.one.client("cancel", "defined", "--group", APP)
+
+        # Of task trackers none is removed, whether it has jobs or not.
+        self.one.submit("--task-id", "pulled", "--group", "pulling", "--handler", "noop")
+        is_refused("one of task trackers needs no removal", "pulling")
+        self.one.start_worker("--group", "pulling")
+        runs("pulled")
+        wait_for("the last end", self.one.is_idle)
+        self.one.client("groups", "remove", APP)
+
     def test_who_does_not_know_the_token_registers_nothing(self):
         body = {"registryGroup": "EXECUTOR", "registryKey": APP,
                 "registryValue": "http://127.0.0.1:1/"}
