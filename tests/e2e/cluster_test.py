@@ -408,23 +408,43 @@ class WorkerCutOff(ClusterTest):
 
 
 class Stalled(ClusterTest):
-    def test_a_database_that_stands_still_makes_nobody_take_over(self):
+    def test_a_database_that_stands_still_for_ten_seconds_makes_nobody_take_over(self):
         self.start_cluster()
         before = self.groups_of()
-        log = self.trackers[0].log().count("divided anew")
+        logs = [tracker.log().count("divided anew") for tracker in self.trackers[:2]]
+        # What runs and ends meanwhile, what comes due, and what is submitted.
+        for group in GROUPS:
+            self.submit(group, f"runs-{group}", f"{KEEP_STAMPS}; sleep 6")
+        wait_for("them to run", lambda: len(self.read_stamps()) == len(GROUPS))
+        at = (accounts.now() + datetime.timedelta(seconds=6)).isoformat()
+        for group in GROUPS:
+            self.submit(group, f"due-{group}", more=["--at", at])
         server = self.mariadb.server
         self.addCleanup(server.send, signal.SIGCONT)
         server.send(signal.SIGSTOP)
-        time.sleep(4)
+        stalled_at = time.monotonic()
+        users = [threading.Thread(target=self.submit, args=(group, f"meanwhile-{group}")) for group in GROUPS]
+        for user in users:
+            user.start()
+        time.sleep(10)
+        self.assertEqual(len(self.read_stamps()), len(GROUPS), "nothing is decided meanwhile")
         server.send(signal.SIGCONT)
-        tasks = [f"after-{group}" for group in GROUPS]
+        print(f"it stood still for {time.monotonic() - stalled_at:.1f} s", flush=True)
+        for user in users:
+            user.join()
         for group in GROUPS:
             self.submit(group, f"after-{group}")
+        tasks = [f"{what}-{group}" for group in GROUPS for what in ("runs", "due", "meanwhile", "after")]
         self.check_each_ran_once(tasks)
-        time.sleep(2)
+        rows = self.client("-o", "jsonl", "history", "--limit", 0).lines()
+        self.assertEqual(sorted((row["task_id"], row["attempt"], row["state"]) for row in rows),
+                         sorted((task, 1, "succeeded") for task in tasks))
+        time.sleep(2)  # As long as a silence, and more.
         self.assertEqual(self.groups_of(), before)
-        self.assertEqual(self.trackers[0].log().count("divided anew"), log)
-        self.assertNotIn("is silent", self.trackers[0].log())
+        for tracker, count in zip(self.trackers[:2], logs, strict=True):
+            self.assertTrue(tracker.is_running())
+            self.assertEqual(tracker.log().count("divided anew"), count)
+            self.assertNotIn("is silent", tracker.log())
 
 
 class Rolling(ClusterTest):
