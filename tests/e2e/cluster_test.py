@@ -292,6 +292,37 @@ class Killed(ClusterTest):
         self.assertIn("the beat rests", self.trackers[0].log())
 
 
+class KilledTogether(ClusterTest):
+    def test_what_ran_at_a_task_tracker_that_dies_with_its_job_tracker_runs_elsewhere(self):
+        workers = self.start_cluster()
+        group = self.groups_of()[0][0]
+        first = workers[GROUPS.index(group)]
+        tasks = [f"long-{number}" for number in range(3)]
+        for task in tasks:
+            self.submit(group, task, f'{KEEP_STAMPS}; [ "$CARILLON_ATTEMPT" = 1 ] && exec sleep 600; true')
+        wait_for("them to run", lambda: len(self.read_stamps()) == 3)
+        second = self.one.start_worker("--tracker", self.all, "--group", group, threads=4,
+                                       env={"STAMPS": str(self.stamps)})
+        load_before = slowness()
+        for program in (self.trackers[0], first):
+            program.send(signal.SIGKILL)
+        killed_at = time.time()
+        for program in (self.trackers[0], first):
+            program.kill()
+        wait_for("them to run elsewhere", lambda: len(self.read_stamps()) == 6, pause=0.02)
+        slowest = max(at for _, at in self.read_stamps()) - killed_at
+        # The other notices, and then the lease of whoever does not come begins.
+        allowed = (BOUND + 3) * max(load_before, slowness())
+        print(f"its jobs ran elsewhere after {slowest:.2f} s (allowed {allowed:.1f} s)", flush=True)
+        self.assertLess(slowest, allowed)
+        self.one.port = self.ports[1]
+        self.check_each_ran_once(tasks * 2)
+        rows = self.client("-o", "jsonl", "history", "--limit", 0, which=1).lines()
+        self.assertEqual(sorted((row["task_id"], row["attempt"], row["state"], row["node"]) for row in rows),
+                         sorted(end for task in tasks for end in [(task, 1, "lost", first.node),
+                                                                  (task, 2, "succeeded", second.node)]))
+
+
 class CutOff(ClusterTest):
     def test_the_jobs_of_one_that_is_cut_off_from_the_database_go_on_with_the_other(self):
         proxy = faults.Proxy(self.mariadb.port)

@@ -4,14 +4,18 @@ Kills come at moments drawn from a seed, which a failure names: CARILLON_SEED=N 
 """
 
 import collections
+import datetime
 import itertools
 import os
+import pathlib
 import random
+import shutil
 import signal
 import threading
 import time
 
 import accounts
+import faults
 import harness
 from harness import BothStores, E2eTest, slowness, wait_for
 
@@ -222,6 +226,87 @@ class Kills:
         wait_for("rest", cluster.is_idle)
 
     def test_a_worker_that_is_cut_off_for_less_than_its_lease_keeps_its_jobs(self):
+        cluster = self.cluster(self.store, flags=["--lease", "12s"])
+        direct = cluster.port
+        proxy = faults.Proxy(direct)
+        self.addCleanup(proxy.close)
+        tokens = pathlib.Path(cluster.env["XDG_RUNTIME_DIR"], "carillon")
+        shutil.copy(tokens / f"{direct}.token", tokens / f"{proxy.port}.token")
+        cluster.port = proxy.port
+        worker = self.start_worker(cluster)
+        cluster.port = direct
+        ended = self.folder / "ended"
+        for task in ("ends", "goes-on"):
+            gate = self.folder / f"gate-{task}"
+            cluster.submit("--task-id", task, "--shell", f"{accounts.NOTE}; until [ -e {gate} ]; do sleep 0.05; "
+                                                         f"done; echo said; touch {ended}-{task}")
+        wait_for("both to run", lambda: len(accounts.notes(self.notes)) == 2)
+        other = self.start_worker(cluster)  # Which has threads for both.
+
+        proxy.cut_off()
+        cut_at = time.monotonic()
+        (self.folder / "gate-ends").touch()
+        wait_for("a run to end", pathlib.Path(f"{ended}-ends").exists)
+        time.sleep(max(0.0, cut_at + 6 - time.monotonic()))
+        self.assertEqual(cluster.history(), [], "nobody has heard of its end")
+        self.assertEqual({(row["task_id"], row["node"]) for row in cluster.rows("executing")},
+                         {("ends", worker.node), ("goes-on", worker.node)})
+        proxy.mend()
+        self.assertEqual(cluster.wait_ended("ends")["state"], "succeeded")
+        (self.folder / "gate-goes-on").touch()
+        self.assertEqual(cluster.wait_ended("goes-on")["state"], "succeeded")
+        wait_for("the output", lambda: cluster.client("logs", "ends").out == "said\n")
+        self.assertEqual({(row["task_id"], row["attempt"], row["node"]) for row in cluster.history()},
+                         {("ends", 1, worker.node), ("goes-on", 1, worker.node)})
+        self.assertEqual(len(accounts.notes(self.notes)), 2, "each ran once")
+        self.assertTrue(other.is_running())
+
+    def test_a_worker_and_its_tracker_that_die_together_lose_nothing_that_was_claimed(self):
+        cluster = self.cluster(self.store)
+        first = cluster.start_worker(threads=8, env={"NOTES": str(self.notes)})
+        self.dead.add(first.node)
+        stamps = self.folder / "stamps"
+        line = (f'echo "$CARILLON_TASK_ID $CARILLON_ATTEMPT $CARILLON_NODE $(date +%s.%N)" >> {stamps}; '
+                '[ "$CARILLON_ATTEMPT" = 1 ] && exec sleep 600; true')
+        running = [f"runs-{number}" for number in range(4)]
+        cluster.submit_all([{"task_id": task, "shell": line} for task in running])
+        wait_for("four runs", lambda: len(self.stamps(stamps)) == 4)
+        # So close together that some are always claimed, which is 50 ms ahead, when the tracker dies.
+        start = accounts.now() + datetime.timedelta(seconds=2)
+        due = [f"due-{number}" for number in range(300)]
+        cluster.submit_all([{"task_id": task, "shell": accounts.NOTE, "at": (
+            start + datetime.timedelta(milliseconds=10 * number)).isoformat()} for number, task in enumerate(due)])
+        wait_for("some of them", lambda: len(accounts.notes(self.notes)) >= 60, pause=0.01)
+        load_before = slowness()
+        for program in (cluster.tracker, first):
+            program.send(signal.SIGKILL)
+        killed_at = time.time()
+        for program in (cluster.tracker, first):
+            program.kill()
+        claimed = {task for (task,) in cluster.sql("SELECT task_id FROM lts_executing_job_queue")}
+        self.assertLess(set(running), claimed, "others were claimed too")
+        second = cluster.start_worker(threads=8, env={"NOTES": str(self.notes)}, wait=False)
+        cluster.start_tracker()
+        started_at = time.time()
+        wait_for("four more runs", lambda: len(self.stamps(stamps)) == 8, pause=0.01)
+        allowed = BOUND * max(load_before, slowness())
+        again = self.stamps(stamps)[4:]
+        self.assertEqual({(attempt, node) for _, attempt, node, _ in again}, {("2", second.node)})
+        slowest = max(float(at) for _, _, _, at in again)
+        print(f"{len(claimed)} were claimed; what ran began again {slowest - started_at:.2f} s after the job "
+              f"tracker's start (allowed {allowed:.1f} s), {slowest - killed_at:.2f} s after the deaths", flush=True)
+        self.assertLess(slowest - started_at, allowed)
+        wait_for("the ends", cluster.is_idle)
+        ends = [row for row in cluster.history() if row["state"] == "succeeded"]
+        self.assertEqual(sorted(row["task_id"] for row in ends), sorted(running + due))
+        for task in running:
+            self.assertEqual([(row["attempt"], row["state"], row["node"]) for row in reversed(cluster.history(task))],
+                             [(1, "lost", first.node), (2, "succeeded", second.node)])
+        runs = accounts.notes(self.notes)
+        self.assertEqual({run.task_id for run in runs}, set(due))
+        self.assertEqual(accounts.doubled(runs, self.dead), [])
+
+    def test_a_worker_that_stands_still_for_less_than_its_lease_keeps_its_jobs(self):
         cluster = self.cluster(self.store, flags=["--lease", "60s"])
         worker = self.start_worker(cluster)
         gate = self.folder / "gate"
