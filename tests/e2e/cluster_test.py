@@ -323,6 +323,28 @@ class KilledTogether(ClusterTest):
                                                                   (task, 2, "succeeded", second.node)]))
 
 
+class CutOffWhileItTakesOver(ClusterTest):
+    def test_one_that_is_not_heard_of_in_the_middle_of_taking_over_holds_nobody_up_for_long(self):
+        proxy = faults.Proxy(self.mariadb.port)
+        self.addCleanup(proxy.close)
+        self.start(1)
+        self.start_workers()
+        taker = self.start(0, proxy.port)
+        self.wait_divided([2, 2])
+        proxy.cut_at("REPLACE INTO lts_partition", faults.HANG)
+        self.trackers[1].kill()
+        self.assertTrue(proxy.struck.wait(harness.PATIENCE), "it took nothing over")
+        proxy.cut_off()
+        taker.kill()  # And the database does not hear of that.
+        began = time.monotonic()
+        self.start(1)  # Within a minute, or this fails.
+        print(f"the next one works after {time.monotonic() - began:.1f} s", flush=True)
+        tasks = [f"after-{group}" for group in GROUPS]
+        for group, task in zip(GROUPS, tasks, strict=True):
+            self.submit(group, task, which=1)
+        self.check_each_ran_once(tasks)
+
+
 class CutOff(ClusterTest):
     def test_the_jobs_of_one_that_is_cut_off_from_the_database_go_on_with_the_other(self):
         proxy = faults.Proxy(self.mariadb.port)

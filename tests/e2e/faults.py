@@ -106,6 +106,7 @@ class _Link:
                 self.closed.wait()
             if cut == AFTER:
                 self.answered.wait(30)
+        self.proxy.passes.wait()  # Of an end nobody is told either.
         self.close()
         if cut:
             self.proxy.struck.set()
@@ -118,4 +119,5 @@ class _Link:
                     self.answered.set()
                     return
                 self.client.sendall(data)
+        self.proxy.passes.wait()
         self.close()

@@ -15,6 +15,10 @@ constexpr std::string_view kTakeTurn =
 constexpr std::string_view kGiveTurn =
     "SELECT RELEASE_LOCK(CONCAT('carillon.', MD5(DATABASE()))) AS given";
 
+// Likewise for one that is not heard of any more. But of a large store an index is built for
+// minutes.
+constexpr std::string_view kBoundSilence = "SET SESSION wait_timeout = 30";
+
 // A beat that takes long is none.
 constexpr sql::MysqlOptions kQuick{.connect_timeout = std::chrono::seconds{2},
                                    .read_timeout = std::chrono::seconds{3},
@@ -76,10 +80,12 @@ Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::st
   };
   const auto& watcher = connections.watcher;
   while (true) {
+    bool migrates = false;
     if (!joining.before) {
       options.plan.silent.emplace();
       const int found = CARILLON_TRY(read_schema(*watcher, options.name));
       const bool is_alone = found != known_schema(*watcher);
+      migrates = is_alone;
       if (found != 0) {
         options.plan.silent =
             CARILLON_TRY(await_settled(*watcher, session, options.name, clock, is_alone, stand_by));
@@ -89,6 +95,7 @@ Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::st
         Error{ErrorCode::kConflict,
               "store " + options.name + " is being opened by another job tracker: try again"};
     if (CARILLON_TRY(ask_flag(*watcher, kTakeTurn))) {
+      if (!migrates) CARILLON_TRY(watcher->run_script(std::string{kBoundSilence}));
       opened = SqlStore::open(connect_again, options, clock, log);
       // If this fails, closing the connection gives the turn away.
       (void)ask_flag(*watcher, kGiveTurn);

@@ -54,6 +54,11 @@ constexpr std::string_view kMarked = "SELECT COALESCE(IS_USED_LOCK(?), 0) AS con
 
 constexpr int kBeginTries = 3;
 
+// Who is not heard of any more while it takes over holds locks that all others need, and nobody
+// knows its session yet, to end its connection: the server does, after as long as they wait.
+constexpr std::string_view kBoundSilence = "SET SESSION wait_timeout = 5";
+constexpr std::string_view kAllowSilence = "SET SESSION wait_timeout = DEFAULT";
+
 // SQLite's begin() has taken the only write lock there is.
 std::string locking(const sql::Connection& db, std::string_view select, std::string_view lock) {
   return joined({select, db.dialect() == sql::Dialect::kMysql ? lock : ""});
@@ -221,10 +226,13 @@ Result<std::vector<SessionBeat>> await_settled(sql::Connection& db, const StoreS
 
 Result<SessionStart> begin_session(sql::Connection& db, const StoreSession& session, WallTime now,
                                    const SessionPlan& plan) {
+  const bool is_shared = db.dialect() == sql::Dialect::kMysql;
+  if (is_shared) CARILLON_TRY(db.run_script(std::string{kBoundSilence}));
   for (int attempt = 1;; ++attempt) {
     const bool waits = !plan.silent || attempt > 1;
     auto begun = try_begin(db, session, now, plan, waits ? kForUpdate : kForUpdateNow);
     if (begun.ok()) {
+      if (is_shared) CARILLON_TRY(db.run_script(std::string{kAllowSilence}));
       if (begun.value()) return *begun.value();
       return Error{ErrorCode::kConflict, "another job tracker began to work meanwhile"};
     }
