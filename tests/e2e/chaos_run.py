@@ -6,186 +6,26 @@ does to whom, and the time. So one order of lines tells which run had to be repe
 """
 
 import collections
-import itertools
 import json
 import random
 import signal
-import subprocess
 import threading
 import time
 
 import accounts
+import chaos_account
+import chaos_users
 import faults
 import harness
+from chaos_account import LONG_FREEZE, SHORT_FREEZE, Notes
+from chaos_users import GROUPS, run_of
 from harness import BIN, Program, exit_status, wait_for
 from recovery_test import SCHEDULES, STEPS
 
-GROUPS = ["alpha", "alpha", "beta", "gamma"]  # of each task tracker
 SCHEDULE_GROUPS = {"parallel": "alpha", "skipping": "beta", "queueing": "alpha", "catching-up": "beta"}
-TRACKERS, CLIENTS = 3, 2
+TRACKERS, CLIENTS, LISTENERS = 3, 2, 2
 FENCED = 3  # exit status of a job tracker that another one took over from
-# A freeze as long as this may outlive a lease of 3 s that is renewed each second; none is in between.
-SHORT_FREEZE, LONG_FREEZE = (0.1, 1.0), (4.0, 8.0)
 AT_A_TIME = 2  # faults
-BEGINS = 2  # after that time its own note has been written, whatever became of its task tracker
-# What a run does before it notes its end. A no-op is a handler's, and notes nothing.
-KINDS = {"plain": "", "long": "sleep 2; ", "fails-once": "", "noop": None}
-
-
-def run_of(work, fails_once=False):
-    status = '$([ "$CARILLON_ATTEMPT" = 1 ] && echo 1 || echo 0)' if fails_once else "0"
-    return (f'n="$CARILLON_TASK_ID $CARILLON_JOB_ID $CARILLON_ATTEMPT $CARILLON_NODE"; s={status}; '
-            f'echo "start $n" >> "$NOTES"; {work}echo "end $n $s" >> "$NOTES"; exit $s')
-
-
-class Run:
-    """What a run wrote down, and when, in seconds of the chaos."""
-
-    def __init__(self, words, at):
-        self.task, self.job, attempt, self.node = words
-        self.attempt = int(attempt)
-        self.at = at
-        self.status = None  # it noted no end
-
-    def __repr__(self):
-        return f"{self.task} attempt {self.attempt} on {self.node} at {self.at:.2f}, ended: {self.status}"
-
-
-class Notes:
-    """The file, read."""
-
-    def __init__(self, path):
-        self.runs = []
-        self.killed = {}                             # by node: when
-        self.frozen = collections.defaultdict(list)  # by node: from, to
-        self.stopped = {}
-        self.wrong = []
-        now, open_runs = 0.0, {}
-        for line in path.read_text().splitlines():
-            what, *words = line.split(" ")
-            if what == "time":
-                now = float(words[0])
-            elif what == "start":
-                run = Run(words, now)
-                if (run.job, run.attempt) in open_runs:
-                    self.wrong.append(f"one attempt ran twice: {run}, {open_runs[run.job, run.attempt]}")
-                open_runs[run.job, run.attempt] = run
-                self.runs.append(run)
-            elif what == "end":
-                run = open_runs.get((words[1], int(words[2])))
-                if run is None:
-                    self.wrong.append(f"a run ended that never began: {line}")
-                else:
-                    run.status = int(words[4])
-            elif what == "frozen":
-                self.frozen[words[0]].append([now, float("inf")])
-            elif what == "thawed":
-                self.frozen[words[0]][-1][1] = now
-            else:
-                getattr(self, what)[words[0]] = now
-
-    def excuse(self, run, again):
-        """Why `run` was repeated by `again`; None if nothing excuses it."""
-        if run.status:
-            return "failed"
-        if self.killed.get(run.node, float("inf")) <= again.at:
-            return "killed"
-        # What it was handed before and had not begun, it must not begin when it goes on.
-        if any(to - since >= LONG_FREEZE[0] - 0.5 and since <= again.at and since >= run.at - BEGINS
-               for since, to in self.frozen[run.node]):
-            return "frozen"
-        if run.status is None and self.stopped.get(run.node, float("inf")) <= again.at:
-            return "stopped"
-        return None
-
-    def repeats(self):
-        """How many runs were repeated for which reason; what has none goes to `wrong`."""
-        found = collections.Counter()
-        by_job = collections.defaultdict(list)
-        for run in self.runs:
-            by_job[run.job].append(run)
-        for runs in by_job.values():
-            runs.sort(key=lambda run: run.attempt)
-            for run, again in itertools.pairwise(runs):
-                why = self.excuse(run, again)
-                found[why or "NOTHING"] += 1
-                if why is None:
-                    self.wrong.append(f"ran again without need: {run}, then {again}")
-        return found
-
-
-class Client:
-    """A user who submits batch after batch, each with a jobclient of its own."""
-
-    BATCH, PAUSE = 12, 0.4
-
-    def __init__(self, chaos, number):
-        self.chaos, self.name = chaos, f"client-{number}"
-        self.random = random.Random(f"{chaos.seed} {self.name}")
-        self.accepted = {}  # kind by task
-        self.unanswered = 0
-        self.problems = []
-        self.process = None
-        self.was_killed = False
-        self._finishing = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def kill(self):
-        process = self.process
-        if process is None or process.poll() is not None:
-            return False
-        self.was_killed = True
-        process.kill()
-        return True
-
-    def finish(self):
-        self._finishing.set()
-        self._thread.join(300)
-        if self._thread.is_alive():
-            self.problems.append(f"{self.name} hangs")
-
-    def _run(self):
-        for batch in itertools.count():
-            if self._finishing.wait(self.PAUSE):
-                return
-            try:
-                self._submit(batch)
-            except Exception as error:  # Its thread must not die unheard.
-                self.problems.append(f"{self.name}: {error!r}")
-
-    def _submit(self, batch):
-        jobs = {f"job-{self.name}-{batch}-{number}": self.random.choice(list(KINDS))
-                for number in range(self.BATCH)}
-        text = "".join(json.dumps(self._spec(task, kind)) + "\n" for task, kind in jobs.items())
-        self.was_killed = False
-        self.process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", str(BIN / "jobclient"), "-o", "jsonl", "submit", "--stdin"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env={**self.chaos.cluster.env, "CARILLON_TRACKER": self.chaos.addresses(self.random),
-                 "CARILLON_CONNECT_TIMEOUT": "120s", "CARILLON_ANSWER_TIMEOUT": "120s"})
-        out, err = self.process.communicate(text)
-        answered = 0
-        for line in out.splitlines(keepends=True):
-            if not line.endswith("\n"):
-                break  # It was killed in the middle of it.
-            answer = json.loads(line)
-            answered += 1
-            if answer["status"] == "accepted":
-                self.accepted[answer["task_id"]] = jobs[answer["task_id"]]
-            else:
-                self.problems.append(f"{self.name}: {answer}")
-        self.unanswered += self.BATCH - answered
-        if answered < self.BATCH and not self.was_killed:
-            self.problems.append(f"{self.name}: {answered} answers of {self.BATCH}, status "
-                                 f"{exit_status(self.process.returncode)}: {err.strip()}")
-
-    def _spec(self, task, kind):
-        spec = {"task_id": task, "group": self.random.choice(GROUPS)}
-        if kind == "noop":
-            return {**spec, "handler": "noop"}
-        return {**spec, "retries": 1 if kind == "fails-once" else 0,
-                "shell": run_of(KINDS[kind], fails_once=kind == "fails-once")}
 
 
 class Member:
@@ -201,6 +41,22 @@ class Member:
         self.program = self._start()
 
 
+class All:
+    """Several members that meet the same fault at once."""
+
+    def __init__(self, name, members):
+        self.name, self.members = name, members
+
+    @property
+    def afflicted(self):
+        return any(member.afflicted for member in self.members)
+
+    @afflicted.setter
+    def afflicted(self, is_so):
+        for member in self.members:
+            member.afflicted = is_so
+
+
 class Chaos:
     """One run: start(), then strike() for a while, then settle(), then account()."""
 
@@ -209,8 +65,9 @@ class Chaos:
         self.random = random.Random(seed)
         self.mariadb = harness.Mariadb(folder / "mariadb")
         self.cluster = harness.Cluster(folder / "cluster", self.mariadb)
-        self.notes_path = folder / "notes"
+        self.notes_path, self.told_path = folder / "notes", folder / "told"
         self.struck = collections.Counter()
+        self.counts = collections.Counter()  # what the account had to check
         self.fenced = 0
         self.problems = []
         self.ports = [harness.free_port() for _ in range(TRACKERS)]
@@ -219,8 +76,17 @@ class Chaos:
                          for number in range(TRACKERS)]
         self.workers = [Member(f"worker-{number}", lambda number=number: self._start_worker(number))
                         for number in range(len(GROUPS))]
+        self.listeners = [Member(f"listener-{number}", lambda number=number: self._start_listener(number))
+                          for number in range(LISTENERS)]
         self.database = Member("database", lambda: self.mariadb.server)
-        self.clients = []
+        self.databases = [self.database]
+        self.whole = [All("every job tracker", self.trackers)]
+        self.clients = [chaos_users.Client(self, f"client-{number}") for number in range(CLIENTS)]
+        self.offline = chaos_users.OfflineClient(self, "client-offline")
+        self.canceller = chaos_users.Canceller(self, "canceller")
+        self.suspender = chaos_users.Suspender(self, "suspender")
+        self.triggerer = chaos_users.Triggerer(self, "triggerer")
+        self.users = [*self.clients, self.offline, self.canceller, self.suspender, self.triggerer]
         self.lives = 0
         self.under_way = []  # (when to go on, fault, member)
         self.began = time.monotonic()
@@ -253,13 +119,23 @@ class Chaos:
             self.folder / f"worker-{number}.log", {**self.cluster.env, "NOTES": str(self.notes_path)},
             name)
 
+    def _start_listener(self, number):
+        self.lives += 1
+        return chaos_users.Listener(self, f"listener-{number}-{self.lives}")
+
     def client(self, *args, **kwargs):
         env = {"CARILLON_TRACKER": self.addresses(), "CARILLON_CONNECT_TIMEOUT": "60s",
                "CARILLON_ANSWER_TIMEOUT": "60s"}
         return self.cluster.client(*args, env=env, patience=300, **kwargs)
 
     def rows(self, *args):
-        return self.client("-o", "jsonl", *args).lines()
+        """Asks again where the answer is that a job tracker is just starting."""
+        def ask():
+            answer = self.client("-o", "jsonl", *args, status=None)
+            if answer.status != 0 and "try again" not in answer.err:
+                raise AssertionError(repr(answer))
+            return answer if answer.status == 0 else None
+        return wait_for(f"an answer to {args}", ask, pause=0.3).lines()
 
     def start(self):
         self.note_time()
@@ -268,26 +144,31 @@ class Chaos:
             member.start()
         for tracker in self.trackers:
             tracker.program.ready()
-        schedules = [{**schedule, "group": SCHEDULE_GROUPS[schedule["task_id"]], "shell": run_of("")}
-                     for schedule in SCHEDULES]
-        self.client("submit", "--stdin", stdin="".join(json.dumps(one) + "\n" for one in schedules))
+        tasks = [*chaos_users.definitions(),
+                 *({**schedule, "group": SCHEDULE_GROUPS[schedule["task_id"]], "shell": run_of("")}
+                   for schedule in SCHEDULES)]
+        self.client("submit", "--stdin", stdin="".join(json.dumps(one) + "\n" for one in tasks))
         self.scheduled_at = accounts.now()
-        self.clients = [Client(self, number) for number in range(CLIENTS)]
+        for listener in self.listeners:
+            listener.start()
+        for user in self.users:
+            user.start()
 
     def close(self):
-        for member in [self.database, *self.trackers, *self.workers]:
+        for member in [self.database, *self.trackers, *self.workers, *self.listeners]:
             if member.program:
                 member.program.send(signal.SIGCONT)
                 member.program.kill()
         for proxy in self.proxies:
             proxy.close()
 
-    def note(self, text):
+    def note(self, *lines):
+        text = "\n".join([f"time {time.monotonic() - self.began:.3f}", *lines, ""])
         with open(self.notes_path, "a", encoding="utf-8") as notes:
-            notes.write(text + "\n")
+            notes.write(text)
 
     def note_time(self):
-        self.note(f"time {time.monotonic() - self.began:.3f}")
+        self.note()
 
     # ---- what happens to it: each is a generator, which yields how long it lasts
 
@@ -305,7 +186,6 @@ class Chaos:
         program.send(signal.SIGSTOP)
         yield seconds
         program.send(signal.SIGCONT)
-        self.note_time()
         self.note(f"thawed {program.name}")
 
     def freeze_shortly(self, member):
@@ -339,6 +219,29 @@ class Chaos:
         member.kill()
         yield 0
 
+    def kill_with_results(self, listener):
+        """It does not read what it is given for a while, and then never will."""
+        listener.program.send(signal.SIGSTOP)
+        yield self.random.uniform(0.5, 2)
+        yield from self.kill(listener)
+
+    def take_away(self, everyone):
+        """No job tracker is there, until somebody has stored a job and was killed with it."""
+        for tracker in everyone.members:
+            self.note(f"killed {tracker.program.name}")
+            tracker.program.send(signal.SIGKILL)
+        kills = self.offline.killed_with_jobs
+        for _ in range(100):
+            if self.offline.has_jobs() and self.offline.kill() and self.offline.killed_with_jobs > kills:
+                break
+            yield 0.1
+        yield self.random.uniform(0.5, 2)
+        for tracker in everyone.members:
+            tracker.program.kill()
+            tracker.start()
+        yield self.random.uniform(0.1, 1)
+        self.offline.kill()  # Perhaps while it delivers.
+
     MENU = {
         "a job tracker is killed": ("trackers", kill, 3),
         "a job tracker freezes shortly": ("trackers", freeze_shortly, 2),
@@ -350,26 +253,27 @@ class Chaos:
         "a task tracker freezes shortly": ("workers", freeze_shortly, 2),
         "a task tracker freezes": ("workers", freeze_long, 2),
         "a task tracker is restarted": ("workers", restart, 2),
-        "a client is killed": ("clients", kill_client, 2),
+        "every job tracker is killed": ("whole", take_away, 1),
+        "a client is killed": ("users", kill_client, 3),
+        "a listener is killed": ("listeners", kill, 2),
+        "a listener is killed with results": ("listeners", kill_with_results, 2),
         "the database is killed": ("databases", kill, 1),
         "the database freezes shortly": ("databases", freeze_shortly, 1),
         "the database freezes": ("databases", freeze_long, 1),
     }
 
-    @property
-    def databases(self):
-        return [self.database]
-
     def begin_fault(self, name):
+        """Whether there was somebody whom it could befall."""
         kind, fault, _ = self.MENU[name]
         whole = [member for member in getattr(self, kind) if not getattr(member, "afflicted", False)]
         if not whole:
-            return
+            return False
         member = self.random.choice(whole)
         self.struck[name] += 1
         self.say(f"{time.monotonic() - self.began:7.2f} {name}: {member.name}")
         member.afflicted = True
         self.under_way.append((0.0, fault(self, member), member))
+        return True
 
     def go_on(self):
         """A look at everything: faults that are due go on, who ended in order is started again."""
@@ -384,7 +288,7 @@ class Chaos:
                 self.under_way.append((time.monotonic() + next(fault), fault, member))
             except StopIteration:
                 member.afflicted = False
-        for member in [*self.trackers, *self.workers]:
+        for member in [*self.trackers, *self.workers, *self.listeners]:
             if member.program.is_running() or self.is_handled(member):
                 continue
             self.expect_status(member.program, {FENCED} if member in self.trackers else set())
@@ -393,8 +297,8 @@ class Chaos:
 
     def is_handled(self, member):
         """By a fault that starts it again; a cut does not."""
-        return any(fault.gi_code.co_name in ("kill", "restart")
-                   for _, fault, whom in self.under_way if whom is member)
+        return any(fault.gi_code.co_name in ("kill", "restart", "kill_with_results", "take_away")
+                   for _, fault, whom in self.under_way if member in getattr(whom, "members", [whom]))
 
     def expect_status(self, program, allowed):
         status = exit_status(program.process.poll())
@@ -409,8 +313,10 @@ class Chaos:
         end, next_at = time.monotonic() + seconds, 0.0
         while time.monotonic() < end or queue:
             if time.monotonic() >= next_at and len(self.under_way) < AT_A_TIME:
-                self.begin_fault(queue.pop() if queue else self.random.choices(names, weights)[0])
-                next_at = time.monotonic() + self.random.uniform(0.3, 2.5)
+                name = queue[-1] if queue else self.random.choices(names, weights)[0]
+                if self.begin_fault(name):
+                    del queue[-1:]
+                    next_at = time.monotonic() + self.random.uniform(0.3, 2.5)
             self.go_on()
             time.sleep(0.05)
 
@@ -420,7 +326,7 @@ class Chaos:
         while self.under_way:
             self.go_on()
             time.sleep(0.05)
-        self.say("all faults are over")
+        self.say(f"{time.monotonic() - self.began:7.2f} all faults are over")
         keeper_stops = threading.Event()
 
         def keep():
@@ -430,15 +336,34 @@ class Chaos:
         keeper = threading.Thread(target=keep, daemon=True)
         keeper.start()
         try:
-            for client in self.clients:
-                client.finish()
+            for user in self.users:
+                user.finish()
+            for user in self.users:
+                user.join()
             time.sleep(3)  # The last fires while everything is well again.
-            for task, group in SCHEDULE_GROUPS.items():
+            wait_for("what was suspended to fire again", self.are_resumed, patience=120, pause=0.5)
+            for task, group in self.scheduled().items():
                 self.client("suspend", "--group", group, task)
             wait_for("all to end", self.is_over, patience=240, pause=0.5)
+            wait_for("all to be told", lambda: not self.left_in("lts_feedback_queue"), patience=120, pause=0.5)
         finally:
             keeper_stops.set()
             keeper.join()
+
+    def scheduled(self):
+        """The group of each task that fires."""
+        more = {**chaos_users.SUSPENDED, **chaos_users.TOLD}
+        return {**SCHEDULE_GROUPS, **{task: spec["group"] for task, spec in more.items()}}
+
+    def are_resumed(self):
+        for task, spans in self.suspender.spans.items():
+            rows = self.rows("history", "--task-id", task, "--state", "succeeded", "--limit", 1)
+            if not rows or accounts.instant(rows[0]["trigger_time"]).timestamp() <= spans[-1][1]:
+                return False
+        return True
+
+    def left_in(self, table):
+        return self.cluster.number(f"SELECT COUNT(*) FROM {table}")
 
     def is_over(self):
         waiting = self.rows("waiting")
@@ -452,8 +377,10 @@ class Chaos:
         """What is wrong, as texts; [] if nothing. Prints what there was."""
         wrong = list(self.problems)
         accepted = {}
-        for client in self.clients:
-            wrong.extend(client.problems)
+        clients = [*self.clients, self.offline]
+        for user in self.users:
+            wrong.extend(user.problems)
+        for client in clients:
             accepted.update(client.accepted)
         notes = Notes(self.notes_path)
         repeats = notes.repeats()
@@ -476,18 +403,50 @@ class Chaos:
             "SELECT task_id FROM lts_job_log WHERE final = 1 AND task_id LIKE 'job-%' "
             "GROUP BY task_id HAVING COUNT(*) > 1"))
         wrong.extend(self.account_of_fires(history))
-        for table in ["lts_executing_job_queue", "lts_inbox", *(f"lts_wjq_{group}" for group in set(GROUPS))]:
-            left = self.cluster.number(f"SELECT COUNT(*) FROM {table}")
-            if left:
+        wrong.extend(self.account_of_users(notes, history))
+        for table in ["lts_executing_job_queue", "lts_inbox", "lts_feedback_queue",
+                      *(f"lts_wjq_{group}" for group in set(GROUPS))]:
+            if left := self.left_in(table):
                 wrong.append(f"{left} rows are left in {table}")
         self.say(f"submitted: {len(accepted)} acknowledged, "
-                 f"{sum(client.unanswered for client in self.clients)} without an answer")
+                 f"{sum(client.unanswered for client in clients)} without an answer")
         self.say(f"runs: {len(notes.runs)} written down, repeated because: {dict(repeats)}")
         self.say(f"history: {dict(states)}")
+        self.say("checked:")
+        for what, count in sorted(self.counts.items()):
+            self.say(f"  {count:6} {what}")
         self.say(f"faults: {sum(self.struck.values())}, job trackers fenced: {self.fenced}")
         for name, count in sorted(self.struck.items()):
             self.say(f"  {count:4} {name}")
         return wrong
+
+    def account_of_users(self, notes, history):
+        counts = self.counts
+        finals = collections.Counter({task: int(count) for task, count in self.cluster.sql(
+            "SELECT task_id, COUNT(*) FROM lts_job_log WHERE final = 1 AND task_id LIKE 'cancel-%' "
+            "GROUP BY task_id")})
+        successes = self.cluster.sql(
+            "SELECT log_id, group_id, job_id, attempt, task_id FROM lts_job_log "
+            "WHERE final = 1 AND state = 0 ORDER BY log_id")
+        clients = [*self.clients, self.offline]
+        told = set(chaos_users.TOLD).union(*(client.told for client in clients))
+        children = {task: ("beta", "child-beta") for task in chaos_users.TOLD}
+        for client in clients:
+            children.update(client.children)
+        counts["listeners killed"] = sum(self.struck[name] for name in self.MENU if "listener" in name)
+        counts["jobs stored in an outbox"] = sum(self.offline.stored.values())
+        for why, count in self.offline.stored.items():
+            counts[f"jobs stored in an outbox because {why}"] = count
+        counts["kills of a client with jobs in its outbox"] = self.offline.killed_with_jobs
+        return [
+            *chaos_account.of_cancellations(notes, history, self.canceller.said, finals, counts),
+            *chaos_account.of_suspensions(notes, history, self.suspender.spans, counts),
+            *chaos_account.of_triggers(notes, history, self.triggerer.acknowledged,
+                                       self.triggerer.unknown, counts),
+            *chaos_account.of_children(history, children, counts),
+            *chaos_account.of_feedback(chaos_account.told(self.told_path), successes,
+                                       told.__contains__, counts),
+            *chaos_account.not_exercised(counts)]
 
     def account_of_fires(self, history):
         wrong = []

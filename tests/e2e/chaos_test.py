@@ -12,7 +12,8 @@ import tempfile
 import unittest
 
 import harness
-from chaos_run import Chaos, Notes
+from chaos_account import Notes
+from chaos_run import Chaos
 from harness import E2eTest, Mariadb, skip
 
 
@@ -44,7 +45,7 @@ class Short(E2eTest):
         self.addCleanup(chaos.close)
         try:
             chaos.start()
-            chaos.strike(20)
+            chaos.strike(30)
             chaos.settle()
             wrong = chaos.account()
             self.assertFalse(wrong, "\n".join(wrong))

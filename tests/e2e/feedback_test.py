@@ -56,6 +56,59 @@ class Feedback:
         self.assertEqual(told, ["before", *(f"after-{i}" for i in range(20))])
 
 
+class Unanswered(E2eTest):
+    LISTENERS, JOBS = 70, 130
+
+    def test_two_hundred_messages_that_nobody_answers_hold_up_nobody_else(self):
+        one = self.cluster(flags=["--lease", "10m"])
+        frozen = one.start_worker("--group", "slow", threads=self.JOBS)
+        one.start_worker(threads=2)
+        groups = [f"group-{number}" for number in range(self.LISTENERS)]
+        listeners = []
+        for group in groups:
+            listeners.append(Program([BIN / "jobclient", "-o", "jsonl", "feedback", "--client-group", group],
+                                     one.folder / "logs" / f"{group}.log", one.client_env(), "jobclient"))
+            self.addCleanup(listeners[-1].kill)
+
+        def tell(what):
+            one.submit_all([{"task_id": f"{what}-{group}", "handler": "noop", "need_feedback": True,
+                             "client_group": group} for group in groups])
+
+        tell("first")
+        wait_for("all to listen", lambda: all(listener.lines() for listener in listeners))
+        wait_for("the acknowledgements", lambda: one.stats()["feedback_waiting"] == 0)
+        for program in [frozen, *listeners]:
+            program.send(signal.SIGSTOP)
+        # Each listener is sent a result and the task tracker all of its jobs, and none of it is answered.
+        tell("second")
+        one.submit_all([{"task_id": f"slow-{number}", "group": "slow", "handler": "noop"}
+                        for number in range(self.JOBS)])
+        wait_for("all to be handed out", lambda: len(one.rows("executing", "--group", "slow")) == self.JOBS)
+        wait_for("all ends", lambda: len(one.history()) == 2 * self.LISTENERS)
+        self.assertEqual(one.stats()["feedback_waiting"], self.LISTENERS)
+
+        for number in range(20):
+            self.assertEqual(one.client("submit", "--wait", "--", "echo", f"quick-{number}").out,
+                             f"quick-{number}\n")
+        self.submit(one, "told")
+        self.assertEqual(one.client("-o", "json", "feedback", "--client-group", "billing", "--limit",
+                                    1).json()[0]["task_id"], "told")
+        self.assertEqual(len(one.rows("executing")), self.JOBS, "nothing else is still under way")
+        self.assertEqual(one.stats()["feedback_waiting"], self.LISTENERS)
+
+        for program in [frozen, *listeners]:
+            program.send(signal.SIGCONT)
+        wait_for("all to end", one.is_idle)
+        wait_for("all to be told", lambda: one.stats()["feedback_waiting"] == 0)
+        for group, listener in zip(groups, listeners, strict=True):
+            self.assertEqual([line.split('"task_id":"')[1].split('"')[0] for line in listener.lines()],
+                             [f"first-{group}", f"second-{group}"])
+
+    @staticmethod
+    def submit(one, task_id):
+        one.client("submit", "--task-id", task_id, "--need-feedback", "--client-group", "billing", "--", "true")
+
+
 class FeedbackOnSqlite(Feedback, BothStores, E2eTest):
     store_name = "sqlite"
 
