@@ -30,6 +30,19 @@ TEST_P(StoreContract, CommitsNothingForAFencedSession) {
   EXPECT_EQ(settled.error().code, ErrorCode::kDenied);
 }
 
+TEST_P(StoreContract, TellsAFencedSessionSoWhateverItWouldSplit) {
+  make_group("other");
+  committed({PutExecutorGroup{{.group = make_group("executors")}}});
+  const auto old_store = std::move(store_);
+  open_session();
+  for (const char* name : {"other", "executors", "nobody's"}) {
+    const auto split = old_store->read(SplitGroup{{.group = name, .parts = 2}});
+    ASSERT_FALSE(split.ok());
+    EXPECT_EQ(split.error().code, ErrorCode::kDenied) << split.error().message;
+  }
+  EXPECT_THAT(ask<StartAnswer>(ReadStart{}).groups, SizeIs(3));
+}
+
 TEST_P(StoreContract, CommitsNothingUnderANumberThatIsNotTheNext) {
   committed({});
   for (const std::int64_t number : {number_, number_ + 2}) {

@@ -95,13 +95,18 @@ Status move_inbox(sql::Connection& db, const SplitPlan& plan) {
   return {};
 }
 
-Status write(sql::Connection& db, const StoreSession& session, const SplitPlan& plan) {
-  CARILLON_TRY(db.begin());
+// kDenied: it was fenced.
+Status prove(sql::Connection& db, const StoreSession& session, std::string_view select) {
   bool is_ours = false;
-  CARILLON_TRY(db.query(db.dialect() == sql::Dialect::kMysql ? kLockLane : kSelectLane,
-                        SqlValues{value_of(session.session), Value::of(session.lane)},
+  CARILLON_TRY(db.query(select, SqlValues{value_of(session.session), Value::of(session.lane)},
                         [&](const sql::Row&) { is_ours = true; }));
   if (!is_ours) return fenced_error(session);
+  return {};
+}
+
+Status write(sql::Connection& db, const StoreSession& session, const SplitPlan& plan) {
+  CARILLON_TRY(db.begin());
+  CARILLON_TRY(prove(db, session, db.dialect() == sql::Dialect::kMysql ? kLockLane : kSelectLane));
   for (const NewPart& part : plan.parts) {
     const Group& group = part.group;
     CARILLON_TRY(
@@ -122,6 +127,7 @@ Status write(sql::Connection& db, const StoreSession& session, const SplitPlan& 
 Result<Group> split_group(sql::Connection& db, GroupCatalog& groups, const StoreSession& session,
                           const Partitions& owned, const GroupSplit& split, WallTime now) {
   for (int tries = 1;; ++tries) {
+    CARILLON_TRY(prove(db, session, kSelectLane));
     const auto all = CARILLON_TRY(groups.read_all(db));
     const auto plan = CARILLON_TRY(plan_split(all, split, owned, now));
     std::int64_t executors = 0;
