@@ -282,6 +282,26 @@ TEST_P(StoreContract, FindsTheOneBadOperationAmongAHundred) {
   EXPECT_THAT(waiting(group_), SizeIs(100));
 }
 
+TEST_P(StoreContract, NamesNoOperationForWhatAnotherWrites) {
+  const auto one = new_job();
+  const auto other = new_job();
+  committed({AddJob{one}, AddJob{other}});
+  LogEntry entry = new_log(one);
+  entry.feedback_to = "billing";
+  const ChangeWaiting ends{.from = one, .log = entry};
+  const ChangeWaiting ends_with_its_row{.from = other, .log = entry};
+  const std::vector<Operation> innocent = {RemoveFeedback{.client_group = "billing", .ids = {1}},
+                                           RemoveAlarm{1}, Purge{.log_before = kNow},
+                                           CleanLog{.before = 1}};
+  for (const Operation& operation : innocent) {
+    const auto result = commit({operation, ends, ends_with_its_row});
+    const auto* back = std::get_if<RolledBack>(&result);
+    ASSERT_NE(back, nullptr);
+    EXPECT_EQ(back->error.code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(back->culprit, 0U) << operation.index();
+  }
+}
+
 TEST_P(StoreContract, NamesTheOperationOfAGroupThatDoesNotExist) {
   auto lost = new_job();
   lost.group = GroupId{99};

@@ -44,6 +44,15 @@ struct WriteContext {
     about(indices);
     return rows.flush(db, groups);
   }
+  // What operations of other kinds have left to be written.
+  Status flush_log() {
+    current.reset();
+    return rows.flush_log(db);
+  }
+  Status flush_feedback() {
+    current.reset();
+    return rows.flush_feedback(db);
+  }
 };
 
 Status write_waiting_changes(WriteContext& context, const OperationIndices& indices);

@@ -96,7 +96,7 @@ Status clean(WriteContext& context, const CleanLog& clean, Outcome& outcome) {
 
 Status write_cleanings(WriteContext& context, const OperationIndices& indices) {
   // It sees what its own batch has written, too.
-  CARILLON_TRY(context.rows.flush_log(context.db));
+  CARILLON_TRY(context.flush_log());
   for (const std::size_t index : indices) {
     context.current = index;
     CARILLON_TRY(clean(context, context.operation<CleanLog>(index), context.outcomes[index]));

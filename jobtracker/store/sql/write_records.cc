@@ -99,7 +99,7 @@ Status write_nodes(WriteContext& context, const OperationIndices& indices) {
 
 Status write_feedback_removals(WriteContext& context, const OperationIndices& indices) {
   // What this batch has added is there, too.
-  CARILLON_TRY(context.rows.flush_feedback(context.db));
+  CARILLON_TRY(context.flush_feedback());
   for (const std::size_t index : indices) {
     const auto& remove = context.operation<RemoveFeedback>(index);
     context.current = index;
@@ -139,7 +139,7 @@ Status write_inbox_removals(WriteContext& context, const OperationIndices& indic
 
 Status write_alarm_removals(WriteContext& context, const OperationIndices& indices) {
   // What this batch has added to them goes, too.
-  CARILLON_TRY(context.rows.flush_log(context.db));
+  CARILLON_TRY(context.flush_log());
   for (const std::size_t index : indices) {
     context.current = index;
     CARILLON_TRY(context.db.execute(
@@ -150,7 +150,7 @@ Status write_alarm_removals(WriteContext& context, const OperationIndices& indic
 
 Status write_purges(WriteContext& context, const OperationIndices& indices) {
   // A purge sees the log rows of its own batch, too.
-  CARILLON_TRY(context.rows.flush_log(context.db));
+  CARILLON_TRY(context.flush_log());
   for (const std::size_t index : indices) {
     const auto& purge = context.operation<Purge>(index);
     context.current = index;
