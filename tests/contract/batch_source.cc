@@ -2,6 +2,7 @@
 
 #include <iterator>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "shared/job/bucket.h"
@@ -11,6 +12,12 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr std::uint64_t kBatchMax = 60;
+constexpr std::int64_t kVoidedRuns = 1000;  // that a definition may have, and more
+constexpr std::size_t kLeavingMax = 25;     // in a batch
+// What is known of is forgotten then, but for the youngest half.
+constexpr std::size_t kKnownMax = 2000;
+constexpr std::size_t kWaitingKept = 150;  // in a group, and of the delayed ones
+constexpr std::size_t kRowsKept = 60;      // of most others
 constexpr std::uint64_t kAlarms = 40;
 constexpr std::uint64_t kPushRuns = 200;
 constexpr std::uint64_t kClients = 40;
@@ -19,6 +26,11 @@ constexpr const char* kAddresses[] = {"http://executor-1:9999/", "http://executo
                                       "http://Executor-1:9999/", "https://executor-1:9999/",
                                       "http://executor-2:9999/"};
 constexpr const char* kRecipients[] = {"ops@example.com", "https://hooks.example.com/Ops"};
+
+template <class T>
+void forget_oldest(std::vector<T>& known) {
+  if (known.size() > kKnownMax) known.erase(known.begin(), known.begin() + kKnownMax / 2);
+}
 
 }  // namespace
 
@@ -45,7 +57,7 @@ const BatchSource::Kind BatchSource::kKinds[] = {
     {5, &BatchSource::remove_alarm},
     {15, &BatchSource::put_script},
     {2, &BatchSource::put_executor_group},
-    {2, &BatchSource::remove_executor_group},
+    {4, &BatchSource::remove_executor_group},
     {8, &BatchSource::put_executor},
     {4, &BatchSource::remove_executor},
     {10, &BatchSource::put_push_run},
@@ -78,17 +90,55 @@ Batch BatchSource::next() {
     for (; at >= kind->share; ++kind) at -= kind->share;
     (this->*kind->draw)(batch.operations);
   }
+  for (std::size_t left = kLeavingMax; left > 0 && !leaving_.empty(); --left) {
+    batch.operations.push_back(std::move(leaving_.front()));
+    leaving_.pop_front();
+  }
   add_requests(batch);
   batch.id_high = last_id_;
   now_ += Duration{number_below(2'000'000)};
+  forget_oldest(jobs_);
+  forget_oldest(definitions_);
+  forget_oldest(relayed_);
+  forget_oldest(logs_);
+  forget_oldest(feedback_);
   return batch;
 }
 
+// Something is stored twice, or of a group that there is not.
 Batch BatchSource::next_invalid() {
   Batch batch = next();
-  const AddLog twice{new_log(any(jobs_))};
-  batch.operations.insert(batch.operations.end(), {twice, twice});
+  const auto add = [&](const Operation& one) { batch.operations.push_back(one); };
+  WaitingJob job = new_job();
+  job.keyed = false;
+  if (const auto kind = below(5); kind == 0) {
+    const AddLog twice{new_log(job)};
+    add(twice);
+    add(twice);
+  } else if (kind == 1) {
+    add(AddJob{job});
+    add(AddJob{job});
+  } else if (kind == 2) {
+    ++job.attempt;
+    const AddExecuting twice{{.job = job, .session = SessionId{1}, .node = "worker"}};
+    add(twice);
+    add(twice);
+  } else if (kind == 3) {
+    Definition definition = new_definition();
+    definition.task_id = "stored once";
+    add(AddDefinition{definition, std::nullopt});
+    definition.task_id = "stored twice";
+    add(AddDefinition{definition, std::nullopt});
+  } else {
+    job.group = GroupId{9999};
+    add(AddJob{job});
+  }
+  batch.id_high = last_id_;
   return batch;
+}
+
+Batch BatchSource::next_of(std::vector<Operation> operations) {
+  return {.id_high = last_id_, .recovered = true, .now = now_, .operations = std::move(operations)};
 }
 
 GroupSplit BatchSource::next_split() {
@@ -96,6 +146,7 @@ GroupSplit BatchSource::next_split() {
 }
 
 void BatchSource::note_split(const SplitPlan& plan) {
+  leaving_.clear();  // It may have gone to a part.
   for (const NewPart& part : plan.parts) {
     groups_.push_back(part.group.id);
     const auto move = [&](auto& row) {
@@ -105,6 +156,56 @@ void BatchSource::note_split(const SplitPlan& plan) {
     std::for_each(jobs_.begin(), jobs_.end(), move);
     std::for_each(definitions_.begin(), definitions_.end(), move);
   }
+}
+
+void BatchSource::note_group(const Group& group) {
+  const bool is_new = std::find(groups_.begin(), groups_.end(), group.id) == groups_.end();
+  if (!is_new) return;
+  names_.push_back(group.name);
+  groups_.push_back(group.id);
+}
+
+template <class Map, class Make>
+void BatchSource::leave(const Map& map, std::size_t kept, const Make& make) {
+  auto at = map.begin();
+  for (std::size_t left = map.size(); left > kept; --left) leaving_.push_back(make(*at++));
+}
+
+void BatchSource::keep_small(const MemoryTables& stored) {
+  leaving_.clear();
+  const auto remove_waiting = [](const auto& one) { return ChangeWaiting{.from = one.second}; };
+  for (const auto& [group, table] : stored.waiting) {
+    leave(table.all(), kWaitingKept / stored.waiting.size() + 5, remove_waiting);
+  }
+  leave(stored.delayed.all(), kWaitingKept, remove_waiting);
+  leave(stored.executing, kRowsKept, [&](const auto& one) {
+    const WaitingJob& job = one.second.job;
+    return End{.id = job.id,
+               .attempt = job.attempt,
+               .group = job.group,
+               .task_id = job.task_id,
+               .frees_key = job.keyed && !job.definition,
+               .log = new_log(job)};
+  });
+  leave(stored.definitions, kRowsKept, [&](const auto& one) {
+    const Definition& definition = one.second;
+    ChangeDefinition change{.id = definition.id,
+                            .expected_version = definition.version,
+                            .void_waiting = true,
+                            .voided = new_log(new_occurrence(definition)),
+                            .group = definition.group};
+    last_id_ += kVoidedRuns * kIdStep;
+    return change;
+  });
+  leave(stored.inbox, kRowsKept, [](const auto& one) { return RemoveInbox{.id = one.first}; });
+  leave(stored.routes, kRowsKept, [](const auto& one) {
+    return PutRoute{{.definition = one.first, .group = one.second.group}};
+  });
+  // It goes with the log of its attempt, once that is purged.
+  leave(stored.output, kRowsKept, [&](const auto& one) {
+    const OutputRow& row = one.second;
+    return AddLog{new_log({.id = row.job_id, .group = group(), .attempt = row.attempt})};
+  });
 }
 
 std::vector<WaitingJob> BatchSource::youngest_jobs(std::size_t count) const {
@@ -290,7 +391,7 @@ void BatchSource::change_definition(Operations& to) {
     change.voided = new_log(new_occurrence(known));
     change.voided->count = number_below(2);
     change.voided->ended_at = time();
-    last_id_ += 1000 * kIdStep;  // for runs that wait
+    last_id_ += kVoidedRuns * kIdStep;
   }
   if (chance(30)) ++known.version;
   if (chance(15)) {
@@ -321,7 +422,7 @@ void BatchSource::remove_definition(Operations& to) {
   change.void_waiting = chance(70);
   if (change.void_waiting && chance(70)) {
     change.voided = new_log(new_occurrence(known));
-    last_id_ += 1000 * kIdStep;  // for runs that wait
+    last_id_ += kVoidedRuns * kIdStep;
   }
   std::optional<AddDefinition> add;
   if (chance(50)) {
@@ -331,7 +432,6 @@ void BatchSource::remove_definition(Operations& to) {
     definitions_.push_back(add->definition);
     if (chance(70)) change.scripts_to = add->definition.id;
     if (chance(70)) change.routes_to = add->definition.id;
-    if (change.scripts_to) definitions_with_scripts_.insert(change.scripts_to);
   }
   to.push_back(std::move(change));
   if (add) to.push_back(std::move(*add));
@@ -344,7 +444,6 @@ void BatchSource::cancel_executing(Operations& to) {
 
 void BatchSource::add_output(Operations& to) {
   const JobId id = any(jobs_).id;
-  jobs_with_output_.insert(id);
   to.push_back(AddOutput{{.job_id = id,
                           .attempt = static_cast<std::int32_t>(below(2)) + 1,
                           .sequence = number_below(3) + 1,
@@ -386,7 +485,6 @@ void BatchSource::remove_alarm(Operations& to) {
 // Now and then more than are kept.
 void BatchSource::put_script(Operations& to) {
   const DefinitionId definition = any(definitions_).id;
-  definitions_with_scripts_.insert(definition);
   for (auto left = chance(5) ? 2 * kScriptVersionsMax : 1; left > 0; --left) {
     PutScript put{.definition = definition, .is_old = chance(30)};
     put.script = {.version = number_below(1000),
@@ -461,10 +559,10 @@ void BatchSource::remove_executor_result(Operations& to) {
 void BatchSource::add_log(Operations& to) { to.push_back(AddLog{new_log(any(jobs_))}); }
 
 void BatchSource::purge(Operations& to) {
-  to.push_back(Purge{.log_before = now_ - 300 * kSecond,
+  to.push_back(Purge{.log_before = now_ - 60 * kSecond,
                      .clients_before = now_ - number_below(300) * kSecond,
                      .counts_before = earlier(),
-                     .limit = number_below(60) + 1});
+                     .limit = chance(50) ? number_below(60) + 1 : 1000});
 }
 
 // Little, and mostly of a task, so that a log remains that can be compared.

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "jobtracker/store/batch.h"
 #include "jobtracker/store/group_parts.h"
+#include "jobtracker/store/memory_tables.h"
 #include "shared/base/random.h"
 
 namespace carillon::jobtracker {
@@ -29,19 +30,21 @@ class BatchSource {
 
   // But for its number.
   Batch next();
-  // One that no store may take: two rows of the log have the same id.
+  // One that no store may take.
   Batch next_invalid();
-  // Of one of the groups that it began with. Whoever does it tells what it came to.
+  // What is done, of what is stored, by who has read it.
+  Batch next_of(std::vector<Operation> operations);
+  // Of one of the groups that were made. Whoever does it tells what it came to.
   GroupSplit next_split();
   void note_split(const SplitPlan& plan);
+  void note_group(const Group& group);
+  // The batches to come end or delete the oldest of what is too much, so that no table grows for
+  // ever.
+  void keep_small(const MemoryTables& stored);
 
+  std::uint64_t below(std::uint64_t bound) { return random_.next() % bound; }
   bool chance(std::uint64_t percent) { return below(100) < percent; }
   WallTime now() const { return now_; }
-  // That may have output, and versions of a script.
-  const std::set<JobId>& jobs_with_output() const { return jobs_with_output_; }
-  const std::set<DefinitionId>& definitions_with_scripts() const {
-    return definitions_with_scripts_;
-  }
   // The youngest that it knows of, at most so many.
   std::vector<WaitingJob> youngest_jobs(std::size_t count) const;
 
@@ -53,7 +56,6 @@ class BatchSource {
   };
   static const Kind kKinds[];
 
-  std::uint64_t below(std::uint64_t bound) { return random_.next() % bound; }
   std::int64_t number_below(std::uint64_t bound) { return static_cast<std::int64_t>(below(bound)); }
   std::string task_id();
   std::string address();
@@ -71,6 +73,9 @@ class BatchSource {
   WaitingJob new_occurrence(const Definition& definition);
   Definition new_definition();
   LogEntry new_log(const WaitingJob& job);
+  // Those of a map that are too many, the oldest first.
+  template <class Map, class Make>
+  void leave(const Map& map, std::size_t kept, const Make& make);
   // Cuts the operations into ranges, most of them requests, some of them resent.
   void add_requests(Batch& batch);
 
@@ -105,7 +110,7 @@ class BatchSource {
   WallTime now_{};
   std::int64_t last_id_ = 0;
   std::int32_t last_definition_ = 0;
-  std::vector<std::string> names_{};  // of the groups that it began with
+  std::vector<std::string> names_{};  // of the groups that were made
   std::vector<GroupId> groups_{};
   // None of these is ever empty: they begin with one that is stored nowhere.
   std::vector<WaitingJob> jobs_{};
@@ -114,8 +119,7 @@ class BatchSource {
   std::vector<std::int64_t> logs_{0};
   std::vector<std::pair<std::string, std::int64_t>> feedback_{{kDrawnClientGroups[0], 0}};
   std::map<std::int64_t, std::int64_t> sequences_{};
-  std::set<JobId> jobs_with_output_{};
-  std::set<DefinitionId> definitions_with_scripts_{};
+  std::deque<Operation> leaving_{};
 };
 
 }  // namespace carillon::jobtracker

@@ -1,4 +1,3 @@
-#include "tests/contract/memory_store_database.h"
 #include "tests/contract/sqlite_store_database.h"
 #include "tests/contract/store_comparison.h"
 
@@ -13,9 +12,7 @@ INSTANTIATE_TEST_SUITE_P(Sqlite, StoreContract, ::testing::Values(kSqlite));
 INSTANTIATE_TEST_SUITE_P(Sqlite, StoreReads, ::testing::Values(kSqlite));
 
 TEST(StoreComparison, SqliteDoesWhatMemoryDoes) {
-  MemoryTestDatabase memory;
-  SqliteTestDatabase database;
-  compare_stores(memory, database, 20261121, operations_to_compare(30'000));
+  compare_stores(kSqlite, Sharing::kOneAtATime, 20261121, operations_to_compare(30'000));
 }
 
 }  // namespace

@@ -1,18 +1,26 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "jobtracker/store/sql/sql_store.h"
 #include "shared/sql/sqlite/sqlite_connection.h"
-#include "tests/contract/store_contract.h"
+#include "tests/contract/sql_store_database.h"
 #include "tests/support/temp_folder.h"
 
 namespace carillon::jobtracker {
 
-// An SQLite connection whose next COMMIT can be cut off.
+// An SQLite connection that can be cut off.
 class CutConnection final : public sql::Connection {
  public:
-  enum class Cut { kNone, kBeforeCommit, kAfterCommit };
+  struct Cut {
+    std::optional<bool> commit{};  // at the next COMMIT; whether that is done
+    std::string bytes{};           // when rows that hold them are to be inserted
+  };
 
   // `cut` must outlive the connection; it is set back once it has struck.
   CutConnection(std::unique_ptr<sql::Connection> inner, Cut& cut)
@@ -21,9 +29,9 @@ class CutConnection final : public sql::Connection {
   sql::Dialect dialect() const override { return inner_->dialect(); }
   Status begin() override { return inner_->begin(); }
   Status commit() override {
-    const Cut cut = std::exchange(cut_, Cut::kNone);
-    if (cut == Cut::kNone) return inner_->commit();
-    auto status = cut == Cut::kAfterCommit ? inner_->commit() : inner_->rollback();
+    const auto is_done = std::exchange(cut_.commit, std::nullopt);
+    if (!is_done) return inner_->commit();
+    auto status = *is_done ? inner_->commit() : inner_->rollback();
     if (!status.ok()) return status;
     return Error{ErrorCode::kTimeout, "the connection was cut inside COMMIT"};
   }
@@ -38,7 +46,14 @@ class CutConnection final : public sql::Connection {
   }
   Status insert_rows(std::string_view head, int columns,
                      std::span<const sql::Value> values) override {
-    return inner_->insert_rows(head, columns, values);
+    const bool is_cut = !cut_.bytes.empty() &&
+                        std::any_of(values.begin(), values.end(), [&](const sql::Value& value) {
+                          return value.text == cut_.bytes;
+                        });
+    if (!is_cut) return inner_->insert_rows(head, columns, values);
+    cut_.bytes.clear();
+    CARILLON_TRY(inner_->rollback());
+    return Error{ErrorCode::kUnavailable, "the connection was cut"};
   }
   Result<std::vector<bool>> delete_rows(std::string_view table,
                                         std::span<const std::string_view> key_columns,
@@ -60,32 +75,28 @@ class CutConnection final : public sql::Connection {
 
 // A store in a file of a temporary folder, opened without the lock that would keep a second
 // session of the same test out.
-class SqliteTestDatabase final : public StoreTestDatabase {
+class SqliteTestDatabase final : public SqlTestDatabase {
  public:
-  Result<std::unique_ptr<Store>> open(const StoreSession& session, const Clock& clock) override {
-    const SqlStoreOptions options{.session = session, .name = "sqlite:test"};
-    auto opened =
-        CARILLON_TRY(SqlStore::open([this] { return connect({}); }, options, clock, log_));
-    return std::move(opened.store);
-  }
   Result<std::unique_ptr<ReadOnlyStore>> open_reader() override {
     return std::unique_ptr<ReadOnlyStore>{std::make_unique<SqlReader>(
-        [this] { return connect({.create = false, .read_only = true}); })};
+        [this] { return connect_to({.create = false, .read_only = true}); })};
   }
-  void cut_next_commit(bool committed) override {
-    cut_ = committed ? CutConnection::Cut::kAfterCommit : CutConnection::Cut::kBeforeCommit;
-  }
+  void cut_next_commit(bool committed) override { cut_.commit = committed; }
+  void cut_when_sent(const std::string& bytes) override { cut_.bytes = bytes; }
+
+ protected:
+  Result<std::unique_ptr<sql::Connection>> connect() override { return connect_to({}); }
+  Result<std::unique_ptr<sql::Connection>> connect_beside() override { return connect_to({}); }
 
  private:
-  Result<std::unique_ptr<sql::Connection>> connect(const sql::SqliteOptions& options) {
+  Result<std::unique_ptr<sql::Connection>> connect_to(const sql::SqliteOptions& options) {
     auto connection = CARILLON_TRY(sql::SqliteConnection::open(folder_.file("store.db"), options));
     return std::unique_ptr<sql::Connection>{
         std::make_unique<CutConnection>(std::move(connection), cut_)};
   }
 
   testing::TempFolder folder_{};
-  Logger log_{"store"};
-  CutConnection::Cut cut_ = CutConnection::Cut::kNone;
+  CutConnection::Cut cut_{};
 };
 
 }  // namespace carillon::jobtracker

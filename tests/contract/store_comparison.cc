@@ -1,372 +1,399 @@
 #include "tests/contract/store_comparison.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
+#include <iostream>
 #include <map>
-#include <memory>
-#include <optional>
+#include <set>
 #include <string>
-#include <typeinfo>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include <gtest/gtest.h>
-
-#include "jobtracker/store/names.h"
 #include "tests/contract/batch_source.h"
+#include "tests/contract/compared_reads.h"
+#include "tests/contract/store_twins.h"
 
 namespace carillon::jobtracker {
 namespace {
 
-constexpr int kRowsComparedEach = 100'000;  // operations
-constexpr std::int64_t kAll = 1'000'000;
+constexpr std::int64_t kRound = 50'000;  // operations on a database that was empty
+// Operations. All rows after each crash too.
+constexpr std::int64_t kRowsComparedEach = 1'000;
+constexpr std::int64_t kReadsComparedEach = 2'000;
+constexpr std::int64_t kReadsComparedMax = 100;  // if more are compared, the less often
+constexpr std::size_t kWorkingMax = 4;
+constexpr std::size_t kOpenMax = 6;
+constexpr const char* kGroupNames[] = {"three", "Three", "four.4", "five_5", "no group"};
 
-// How often each alternative of a variant was seen.
-template <class Variant>
-class Tally {
+// One database in memory, one in SQL, and what happens to them.
+class Round {
  public:
-  void add(const Variant& one) { ++counts_[one.index()]; }
-  // So that none is forgotten when another comes to the variant.
-  void expect_all(const char* what) const { expect_each(what, kIndices); }
+  Round(StoreTestDatabase& sql, Sharing sharing, std::uint64_t seed,
+        std::int64_t reads_compared_each, Distribution& distribution)
+      : is_shared_(sharing == Sharing::kSeveral),
+        reads_compared_each_(reads_compared_each),
+        distribution_(distribution),
+        twins_(memory_, sql, distribution),
+        source_(begin_with_groups(seed)) {}
+
+  void run(std::int64_t operations);
 
  private:
-  static constexpr auto kIndices = std::make_index_sequence<std::variant_size_v<Variant>>{};
-  template <std::size_t... kIndex>
-  void expect_each(const char* what, std::index_sequence<kIndex...>) const {
-    const auto expect = [&](int count, const char* name) {
-      EXPECT_GT(count, 0) << name << " was never " << what;
-    };
-    (expect(counts_[kIndex], typeid(std::variant_alternative_t<kIndex, Variant>).name()), ...);
-  }
+  using Session = Twins::Session;
+  struct Happening {
+    std::uint64_t per_mille;  // of the batches
+    bool needs_others;
+    void (Round::*happen)();
+  };
+  static const Happening kHappenings[];
 
-  std::array<int, std::variant_size_v<Variant>> counts_{};
+  BatchSource begin_with_groups(std::uint64_t seed);
+  bool draw_of_thousand(std::uint64_t share) { return source_.below(1000) < share; }
+  StoreSession new_session();
+  // Who works, or was fenced and goes on; null: nobody.
+  Session* any(bool is_fenced);
+  std::vector<Session*> open(bool is_fenced);
+  void watch();
+  std::vector<SessionBeat> silent_ones();
+  SessionPlan joining_plan();
+  void note_beginning(const SessionPlan& plan, const std::set<SessionId>& before,
+                      const Session* begun);
+  void close_some_fenced();
+  void compare_rows();
+  void compare_all(bool is_thorough);
+
+  void go_on();
+  void go_on_fenced(Session& session);
+  void begin();
+  void begin_again();
+  void take_place();
+  void end();
+  void raise_beat();
+  void look();
+  void split();
+  void make_group();
+  void refuse();
+  void refuse_number();
+  void settle();
+  void take_inbox();
+  void take_results();
+
+  const bool is_shared_;
+  const std::int64_t reads_compared_each_;
+  Distribution& distribution_;
+  MemoryTestDatabase memory_{};
+  Twins twins_;
+  BatchSource source_;
+  std::int32_t last_tracker_ = 0;
+  std::vector<SessionBeat> watched_{};  // some time ago
+  std::int64_t done_ = 0;
+  std::int64_t rows_compared_at_ = 0;
+  std::int64_t reads_compared_at_ = 0;
 };
 
-bool same_requests(const Committed& a, const Committed& b) {
-  return std::equal(a.requests.begin(), a.requests.end(), b.requests.begin(), b.requests.end(),
-                    [](const RequestOutcome& x, const RequestOutcome& y) {
-                      return x.answered_before == y.answered_before && x.answer == y.answer &&
-                             x.outcomes == y.outcomes;
-                    });
+const Round::Happening Round::kHappenings[] = {
+    {20, false, &Round::begin},       {10, false, &Round::begin_again},
+    {40, true, &Round::take_place},   {10, false, &Round::end},
+    {60, false, &Round::raise_beat},  {30, false, &Round::look},
+    {30, false, &Round::split},       {15, false, &Round::make_group},
+    {20, false, &Round::refuse},      {15, false, &Round::refuse_number},
+    {15, false, &Round::settle},      {30, false, &Round::take_inbox},
+    {20, false, &Round::take_results}};
+
+BatchSource Round::begin_with_groups(std::uint64_t seed) {
+  twins_.set_time(kNow);
+  std::vector<Group> groups;
+  SessionPlan plan;
+  if (is_shared_) plan.silent.emplace();
+  Session* first = twins_.begin({.session = SessionId{1}, .name = "the first"}, plan);
+  for (const char* name : {"one", "two", "Two.2", "two-2"})
+    groups.push_back(twins_.ask<GroupAnswer>(first, MakeGroup{name}).first.group);
+  return BatchSource{seed, groups};
 }
 
-// The stores of two databases, to which the same is done.
-class Twins {
- public:
-  Twins(StoreTestDatabase& reference, StoreTestDatabase& database)
-      : reference_(reference), database_(database) {}
-
-  // What ran before is dead, and its number is forgotten.
-  void open_session() {
-    store_.reset();
-    reference_store_.reset();
-    ++session_.session.value;
-    number_ = 0;
-    auto reference = reference_.open(session_, clock_);
-    auto store = database_.open(session_, clock_);
-    ASSERT_TRUE(reference.ok()) << reference.error().message;
-    ASSERT_TRUE(store.ok()) << store.error().message;
-    reference_store_ = std::move(reference).value();
-    store_ = std::move(store).value();
-    const auto [start, other] = ask<StartAnswer>(ReadStart{});
-    EXPECT_EQ(start.id_high, other.id_high);
-    EXPECT_EQ(start.last_alive, other.last_alive);
-    EXPECT_EQ(start.last_alive_of, other.last_alive_of);
-    EXPECT_EQ(start.epochs, other.epochs);
-    EXPECT_EQ(start.owned, other.owned);
-  }
-
-  // What was committed; none: nothing was.
-  std::optional<Committed> commit(Batch batch) {
-    batch.number = number_ + 1;
-    const auto result = reference_store_->commit(batch);
-    const auto other = store_->commit(batch);
-    EXPECT_EQ(result.index(), other.index()) << "batch " << batch.number;
-    if (result.index() != other.index()) return std::nullopt;
-    if (const auto* back = std::get_if<RolledBack>(&result)) {
-      // A job that came back while it was somewhere else: the reference sees it in every table.
-      ADD_FAILURE() << "refused: " << back->error.message;
-      return std::nullopt;
+void Round::run(std::int64_t operations) {
+  while (done_ < operations && !::testing::Test::HasFailure()) {
+    twins_.set_time(source_.now());
+    for (const Happening& one : kHappenings) {
+      if (one.needs_others && !is_shared_) continue;
+      if (!draw_of_thousand(one.per_mille)) continue;
+      if (any(false) == nullptr) begin();
+      (this->*one.happen)();
     }
-    const auto* unknown = std::get_if<Unknown>(&result);
-    const Committed& committed =
-        unknown != nullptr ? unknown->if_committed : std::get<Committed>(result);
-    const Committed& other_committed =
-        unknown != nullptr ? std::get<Unknown>(other).if_committed : std::get<Committed>(other);
-    EXPECT_EQ(committed.outcomes, other_committed.outcomes) << "batch " << batch.number;
-    EXPECT_TRUE(same_requests(committed, other_committed)) << "batch " << batch.number;
-    if (unknown != nullptr && !settle(batch.number)) return std::nullopt;
-    ++number_;
-    for (std::size_t i = 0; i < batch.operations.size(); ++i) {
-      if (committed.outcomes[i].kind == OutcomeKind::kDone) done_.add(batch.operations[i]);
-    }
-    return committed;
-  }
-
-  // Both must refuse it, and go on with the same number.
-  void refuse(Batch batch) {
-    batch.number = number_ + 1;
-    for (Store* store : {reference_store_.get(), store_.get()}) {
-      const auto result = store->commit(batch);
-      const auto* back = std::get_if<RolledBack>(&result);
-      ASSERT_NE(back, nullptr) << "batch " << batch.number;
-      EXPECT_EQ(back->error.code, ErrorCode::kInvalidArgument) << back->error.message;
-      EXPECT_FALSE(back->fenced);
+    if (any(false) == nullptr) begin();
+    if (::testing::Test::HasFailure()) return;
+    go_on();
+    close_some_fenced();
+    if (done_ - reads_compared_at_ >= reads_compared_each_) {
+      compare_all(false);
+    } else if (done_ - rows_compared_at_ >= kRowsComparedEach) {
+      compare_rows();
     }
   }
-
-  void cut_next_commit(bool committed) {
-    reference_.cut_next_commit(committed);
-    database_.cut_next_commit(committed);
-  }
-
-  // What both say to that, the reference first.
-  std::pair<Result<ReadAnswer>, Result<ReadAnswer>> read(const Read& question) {
-    asked_.add(question);
-    return {reference_store_->read(question), store_->read(question)};
-  }
-  template <class Answer>
-  std::pair<Answer, Answer> ask(const Read& question) {
-    auto [answer, other] = read(question);
-    if (!answer.ok() || !other.ok()) {
-      ADD_FAILURE() << (answer.ok() ? other : answer).error().message;
-      return {};
-    }
-    return {std::get<Answer>(std::move(answer).value()),
-            std::get<Answer>(std::move(other).value())};
-  }
-  // The rows of both answers must be the same; if not, only `what` is said.
-  template <class Answer, class... Rows>
-  void compare(const Read& question, const std::string& what, Rows Answer::*... rows) {
-    const auto [answer, other] = ask<Answer>(question);
-    EXPECT_TRUE(((answer.*rows == other.*rows) && ...)) << what;
-  }
-
-  const Tally<Operation>& done() const { return done_; }
-  const Tally<Read>& asked() const { return asked_; }
-
- private:
-  bool settle(std::int64_t number) {
-    const auto settled = reference_store_->settle(number);
-    const auto other = store_->settle(number);
-    EXPECT_TRUE(settled.ok() && other.ok());
-    if (!settled.ok() || !other.ok()) return false;
-    EXPECT_EQ(settled.value(), other.value()) << "batch " << number;
-    return settled.value();
-  }
-
-  StoreTestDatabase& reference_;
-  StoreTestDatabase& database_;
-  const ManualClock clock_{};
-  StoreSession session_{};
-  std::int64_t number_ = 0;
-  std::unique_ptr<Store> reference_store_{};
-  std::unique_ptr<Store> store_{};
-  Tally<Operation> done_{};
-  Tally<Read> asked_{};
-};
-
-// What a new job tracker reads.
-StartAnswer compare_start(Twins& twins) {
-  auto [start, other] = twins.ask<StartAnswer>(ReadStart{});
-  EXPECT_TRUE(start.groups == other.groups) << "groups";
-  EXPECT_TRUE(start.definitions == other.definitions) << "definitions";
-  EXPECT_TRUE(start.executing == other.executing) << "executing";
-  EXPECT_TRUE(start.retries == other.retries) << "retries";
-  EXPECT_EQ(start.feedback, other.feedback);
-  EXPECT_EQ(start.definition_high, other.definition_high);
-  EXPECT_TRUE(start.executor_groups == other.executor_groups) << "executor groups";
-  EXPECT_TRUE(start.executors == other.executors) << "executors";
-  EXPECT_TRUE(start.push_runs == other.push_runs) << "push runs";
-  EXPECT_TRUE(start.routes == other.routes) << "routes";
-  EXPECT_TRUE(start.alarms == other.alarms) << "alarms";
-  return start;
+  compare_all(true);
 }
 
-void compare_waiting(Twins& twins, const std::vector<Group>& groups, WallTime now) {
-  constexpr auto kJobs = &JobsAnswer::jobs;
-  for (const Group& group : groups) {
-    const ListWaiting list{.group = group.id, .limit = kAll};
-    twins.compare(list, "waiting of " + group.name, kJobs);
-    const auto all = twins.ask<JobsAnswer>(list).first.jobs;
-    std::optional<HandOutKey> middle;
-    if (!all.empty()) middle = hand_out_key(all[all.size() / 2]);
-    twins.compare(ListWaiting{.group = group.id, .after = middle, .limit = 20},
-                  "page of " + group.name, kJobs);
-    twins.compare(ReadDue{.group = group.id, .now = now, .limit = 77}, "due of " + group.name,
-                  kJobs);
-    twins.compare(ReadDue{.group = group.id, .now = now, .after = middle, .limit = 20},
-                  "further due of " + group.name, kJobs);
-    twins.compare(
-        ReadUpcoming{
-            .group = group.id, .after_time = now, .through = now + 10 * kSecond, .limit = 33},
-        "upcoming of " + group.name, kJobs);
-    twins.compare(ListWaiting{.group = group.id, .delayed = true, .limit = kAll},
-                  "delayed of " + group.name, kJobs);
-  }
-  twins.compare(ListWaiting{.delayed = true, .limit = kAll}, "delayed", kJobs);
-  twins.compare(ReadDelayed{.through = now, .limit = kAll}, "delayed and due", kJobs);
-  const auto [counted, other] = twins.ask<CountAnswer>(CountWaiting{.now = now});
-  EXPECT_TRUE(std::equal(counted.groups.begin(), counted.groups.end(), other.groups.begin(),
-                         other.groups.end(),
-                         [](const auto& a, const auto& b) {
-                           return a.group == b.group && a.waiting == b.waiting && a.due == b.due;
-                         }))
-      << "how many wait";
+void Round::compare_rows() {
+  rows_compared_at_ = done_;
+  twins_.compare_rows();
+  source_.keep_small(twins_.tables());
 }
 
-// Who holds which name, and what belongs to it.
-void compare_holders(Twins& twins, const StartAnswer& start, const BatchSource& source) {
-  const auto find = [&](const Find& question) {
-    twins.compare(question,
-                  "who is " + question.task_id + " or " + std::to_string(question.job_id.value),
-                  &FindAnswer::definition, &FindAnswer::waiting, &FindAnswer::executing);
-  };
-  for (int task = 0; task < kDrawnTaskIds; ++task) {
-    for (int spelling = 0; spelling < kSpellings; ++spelling) {
-      const std::string task_id = drawn_task_id(task, spelling);
-      find({.task_id = task_id});
-      for (const Group& group : start.groups) find({.group = group.id, .task_id = task_id});
-    }
-  }
-  for (const WaitingJob& job : source.youngest_jobs(200)) {
-    find({.job_id = job.id});
-    find({.group = job.group, .task_id = made_task_id(job.id)});
-  }
-  for (const Definition& one : start.definitions) {
-    twins.compare(ReadDefinition{.group = one.group, .task_id = one.task_id},
-                  "definition of " + one.task_id, &DefinitionAnswer::definition);
-    for (const std::int64_t limit : {std::int64_t{2}, kAll}) {
-      twins.compare(ReadOccurrences{.definition = one.id, .group = one.group, .limit = limit},
-                    "runs of " + one.task_id, &JobsAnswer::jobs);
-    }
-  }
-  for (const DefinitionId id : source.definitions_with_scripts()) {
-    twins.compare(ListScripts{id}, "scripts of definition " + std::to_string(id.value),
-                  &ScriptsAnswer::versions);
-  }
+void Round::compare_all(bool is_thorough) {
+  reads_compared_at_ = done_;
+  compare_rows();
+  if (::testing::Test::HasFailure()) return;
+  compare_reads(twins_, source_, is_thorough);
+  distribution_.note(Event::kReadsCompared);
 }
 
-void compare_log(Twins& twins, const std::vector<Group>& groups, const BatchSource& source) {
-  constexpr auto kEntries = &HistoryAnswer::entries;
-  const WallTime now = source.now();
-  const auto all = twins.ask<HistoryAnswer>(ListHistory{.limit = kAll}).first.entries;
-  EXPECT_GT(all.size(), kDrawnTaskIds) << "rows of the log";
-  twins.compare(ListHistory{.limit = kAll}, "log", kEntries);
-  twins.compare(ListHistory{.since = now - 60 * kSecond, .limit = kAll}, "youngest log", kEntries);
-  for (int task = 0; task < kDrawnTaskIds; ++task) {
-    const std::string task_id = drawn_task_id(task, 0);
-    twins.compare(ListHistory{.task_id = task_id, .limit = 5}, "newest log of " + task_id,
-                  kEntries);
+// ---- who there is ----
+
+std::vector<Twins::Session*> Round::open(bool is_fenced) {
+  std::vector<Session*> sessions;
+  for (const auto& one : twins_.sessions()) {
+    if (twins_.is_fenced(*one) == is_fenced) sessions.push_back(one.get());
   }
-  twins.compare(ListHistory{.task_id = "task 7", .limit = kAll}, "log of task 7", kEntries);
-  if (!all.empty()) {
-    const LogEntry& one = all[all.size() / 2];
-    twins.compare(ListHistory{.before_id = one.id, .limit = 50}, "page of the log", kEntries);
-    twins.compare(ListHistory{.job_id = one.job_id, .limit = kAll}, "log of a job", kEntries);
-  }
-  const auto count = [&](std::vector<GroupId> some, const std::string& what) {
-    twins.compare(CountLog{.from = now - std::chrono::hours{24},
-                           .until = now + std::chrono::hours{24},
-                           .groups = std::move(some)},
-                  "counts" + what, &LogCountAnswer::counts);
-  };
-  count({}, "");
-  for (const Group& group : groups) {
-    count({group.id}, " of " + group.name);
-    twins.compare(ListHistory{.groups = {group.id, groups.front().id}, .limit = 500},
-                  "log of " + group.name, kEntries);
-    twins.compare(ListExecuting{.groups = {group.id}, .limit = kAll}, "executing of " + group.name,
-                  &ExecutingAnswer::jobs);
-  }
-  twins.compare(ListExecuting{.after = source.youngest_jobs(100).front().id, .limit = 30},
-                "page of what executes", &ExecutingAnswer::jobs);
-  for (const JobId job : source.jobs_with_output()) {
-    twins.compare(ListOutput{.job_id = job, .limit = kAll},
-                  "output of " + std::to_string(job.value), &OutputAnswer::rows);
-  }
+  return sessions;
 }
 
-void compare_rows(Twins& twins, const BatchSource& source) {
-  const StartAnswer start = compare_start(twins);
-  compare_waiting(twins, start.groups, source.now());
-  compare_holders(twins, start, source);
-  compare_log(twins, start.groups, source);
-  for (const char* name : kDrawnClientGroups) {
-    twins.compare(ReadFeedback{.client_group = name, .limit = kAll},
-                  std::string{"feedback for "} + name, &FeedbackAnswer::entries);
-  }
-  twins.compare(ReadInbox{.limit = kAll}, "inbox", &InboxAnswer::rows);
-  twins.compare(ReadExecutors{}, "executors", &ExecutorsAnswer::groups,
-                &ExecutorsAnswer::executors);
-  twins.compare(ReadExecutorResults{.limit = kAll}, "executors' results",
-                &ExecutorResultsAnswer::rows);
-  twins.compare(CountFeedback{}, "how much feedback waits", &FeedbackCounts::rows);
-  twins.compare(ListNodes{}, "nodes", &NodesAnswer::nodes);
-  // Each has a clock of its own.
-  (void)twins.ask<ClockAnswer>(ReadClock{});
+Twins::Session* Round::any(bool is_fenced) {
+  const auto sessions = open(is_fenced);
+  return sessions.empty() ? nullptr : sessions[source_.below(sessions.size())];
 }
 
-// Both do it, or both say why not; who works on then has begun after it.
-void split_group(Twins& twins, BatchSource& source) {
-  const GroupSplit split = source.next_split();
-  const auto groups = twins.ask<StartAnswer>(ReadStart{}).first.groups;
-  const auto [answer, other] = twins.read(SplitGroup{split});
-  ASSERT_EQ(answer.ok(), other.ok());
-  if (!answer.ok()) {
-    EXPECT_EQ(answer.error().code, other.error().code);
-    EXPECT_EQ(answer.error().message, other.error().message);
+// Ids are drawn, so that the younger need not have the higher. The lane is another for some.
+StoreSession Round::new_session() {
+  const auto number = ++last_tracker_;
+  const auto drawn = static_cast<std::int64_t>(source_.below(1'000'000));
+  return {.session = SessionId{drawn * 1'000'000 + number},
+          .lane = source_.chance(20) ? 1 : 0,
+          .name = "tracker-" + std::to_string(number)};
+}
+
+void Round::watch() { watched_ = twins_.look({}).beats; }
+
+// Those of dead sessions mostly, and some that work.
+std::vector<SessionBeat> Round::silent_ones() {
+  if (source_.chance(50)) watch();
+  std::set<SessionId> work;
+  for (const Session* one : open(false)) work.insert(one->as.session);
+  std::map<SessionId, bool> drawn;
+  std::vector<SessionBeat> silent;
+  for (const SessionBeat& beat : watched_) {
+    const auto [at, is_new] = drawn.try_emplace(beat.session, false);
+    if (is_new) at->second = source_.chance(work.contains(beat.session) ? 15 : 60);
+    if (at->second) silent.push_back(beat);
+  }
+  return silent;
+}
+
+SessionPlan Round::joining_plan() {
+  if (!is_shared_) return {};
+  return {.silent = silent_ones(), .address = "tcp://tracker:" + std::to_string(last_tracker_)};
+}
+
+void Round::note_beginning(const SessionPlan& plan, const std::set<SessionId>& before,
+                           const Session* begun) {
+  if (begun == nullptr) {
+    const bool was_fenced = plan.before && !before.contains(plan.before);
+    distribution_.note(was_fenced ? Event::kTakenPlaceOfFenced : Event::kSilentWorked);
     return;
   }
-  const auto plan = plan_split(groups, split, all_partitions(), WallTime{});
+  distribution_.note(!plan.silent  ? Event::kBegunAlone
+                     : plan.before ? Event::kTakenPlace
+                                   : Event::kBegunBesideOthers);
+  if (plan.silent && !plan.silent->empty()) distribution_.note(Event::kSilentFenced);
+  if (plan.silent && begun->owned.any()) distribution_.note(Event::kPartitionsTaken);
+  const auto& notes = twins_.tables().partitions;
+  if (std::any_of(notes.begin(), notes.end(), [](const auto& one) { return !one.second.owner; }))
+    distribution_.note(Event::kPartitionsLeft);
+}
+
+void Round::close_some_fenced() {
+  while (twins_.sessions().size() > kOpenMax) {
+    const Session* fenced = any(true);
+    if (fenced == nullptr) return;
+    twins_.end(*fenced);
+  }
+}
+
+// ---- what they do ----
+
+void Round::go_on() {
+  if (Session* fenced = any(true); fenced != nullptr && draw_of_thousand(100))
+    return go_on_fenced(*fenced);
+  Cut cut = Cut::kNone;
+  if (draw_of_thousand(15)) {
+    cut = Cut::kAnswerLost;
+  } else if (draw_of_thousand(15)) {
+    cut = Cut::kNeverArrived;
+  } else if (draw_of_thousand(15)) {
+    cut = Cut::kConnectionLost;
+  }
+  const auto committed = twins_.commit(*any(false), source_.next(), cut, source_.chance(30));
+  if (committed) done_ += static_cast<std::int64_t>(committed->outcomes.size());
+}
+
+// It does not know it yet.
+void Round::go_on_fenced(Session& session) {
+  twins_.refuse_fenced(session, source_.next());
+  twins_.settle(session, session.number + (source_.chance(50) ? 0 : 1));
+  if (source_.chance(30)) {
+    const auto [split, other] = twins_.read(&session, SplitGroup{source_.next_split()});
+    EXPECT_FALSE(split.ok());
+    if (!split.ok() && split.error().code == ErrorCode::kDenied)
+      distribution_.note(Event::kFencedSplitRefused);
+  }
+  twins_.compare(&session, ReadInbox{.limit = 9}, "inbox of a fenced session", &InboxAnswer::rows);
+  if (source_.chance(30)) twins_.end(session);
+}
+
+void Round::begin() {
+  const auto working = open(false);
+  if (is_shared_ && working.size() >= kWorkingMax) return;
+  std::set<SessionId> before;
+  for (const Session* one : working) before.insert(one->as.session);
+  const StoreSession as = new_session();
+  const SessionPlan plan = joining_plan();
+  note_beginning(plan, before, twins_.begin(as, plan));
+}
+
+// The first time nobody knows whether it has.
+void Round::begin_again() {
+  if (is_shared_ && open(false).size() >= kWorkingMax) return;
+  const StoreSession as = new_session();
+  SessionPlan plan;
+  if (is_shared_) {
+    plan.silent.emplace();
+    plan.address = "tcp://again:1";
+  }
+  twins_.begin_in_vain(as, plan, source_.chance(50));
+  if (twins_.begin(as, plan) != nullptr) distribution_.note(Event::kBegunAgain);
+}
+
+void Round::take_place() {
+  std::set<SessionId> working;
+  for (const Session* one : open(false)) working.insert(one->as.session);
+  const Session* fenced = any(true);
+  const bool is_late = fenced != nullptr && source_.chance(20);
+  const SessionId before = (is_late ? fenced : any(false))->as.session;
+  SessionPlan plan = joining_plan();
+  plan.before = before;
+  plan.wanted.reset();
+  for (std::size_t i = 0; i < plan.wanted.size(); ++i) plan.wanted.set(i, source_.chance(60));
+  note_beginning(plan, working, twins_.begin(new_session(), plan));
+}
+
+void Round::end() { twins_.end(*any(false)); }
+
+void Round::raise_beat() {
+  const Session* fenced = any(true);
+  const bool is_late = fenced != nullptr && source_.chance(20);
+  const Session* who = is_late ? fenced : any(false);
+  twins_.raise_beat(source_.chance(5) ? SessionId{7} : who->as.session, source_.chance(30));
+}
+
+void Round::look() {
+  watch();
+  twins_.look(GroupId{static_cast<std::int32_t>(source_.below(20))});
+}
+
+// Both do it, or both say why not.
+void Round::split() {
+  const GroupSplit split = source_.next_split();
+  Session* who = any(false);
+  const auto groups = twins_.ask<StartAnswer>(who, ReadStart{}).first.groups;
+  for (const Group& group : groups) {
+    for (Session* one : open(false)) {
+      const bool is_its = group.name == split.group && has_group(one->owned, group.id);
+      if (is_its && source_.chance(80)) who = one;
+    }
+  }
+  const auto [answer, other] = twins_.read(who, SplitGroup{split});
+  distribution_.note(answer.ok() ? Event::kSplit : Event::kSplitRefused);
+  if (!answer.ok()) return;
+  const auto plan = plan_split(groups, split, who->owned, WallTime{});
   ASSERT_TRUE(plan.ok()) << plan.error().message;
-  source.note_split(plan.value());
-  twins.open_session();
+  source_.note_split(plan.value());
+  twins_.compare_rows();
+}
+
+// Also by one that was fenced: a group is made outside of commits.
+void Round::make_group() {
+  Session* who = any(source_.chance(20));
+  if (who == nullptr) return;
+  const char* name = kGroupNames[source_.below(std::size(kGroupNames))];
+  const auto [made, other] = twins_.read(who, MakeGroup{name});
+  if (!made.ok() || !other.ok()) return;
+  const Group group = std::get<GroupAnswer>(made.value()).group;
+  EXPECT_EQ(group, std::get<GroupAnswer>(other.value()).group) << group.name;
+  source_.note_group(group);
+  distribution_.note(Event::kGroupMade);
+}
+
+void Round::refuse() { twins_.refuse_invalid(*any(false), source_.next_invalid()); }
+
+void Round::refuse_number() {
+  twins_.refuse_number(*any(false), source_.next(), source_.chance(50) ? -1 : 1);
+}
+
+void Round::settle() {
+  Session* who = any(false);
+  if (twins_.settle(*who, who->number + static_cast<std::int64_t>(source_.below(3)) - 1))
+    distribution_.note(Event::kSettled);
+}
+
+// What others have sent it is done, or passed on.
+void Round::take_inbox() {
+  Session* who = any(false);
+  const auto rows = twins_.ask<InboxAnswer>(who, ReadInbox{.limit = 9}).first.rows;
+  if (rows.size() < std::min<std::size_t>(9, twins_.tables().inbox.size()))
+    distribution_.note(Event::kInboxOfOthers);
+  if (rows.empty()) return;
+  std::vector<Operation> operations;
+  for (const InboxRow& row : rows) {
+    operations.push_back(
+        RemoveInbox{.id = row.id, .to = source_.chance(30) ? GroupId{2} : GroupId{}});
+  }
+  if (twins_.commit(*who, source_.next_of(std::move(operations)), Cut::kNone, false))
+    distribution_.note(Event::kInboxTaken);
+}
+
+void Round::take_results() {
+  Session* who = any(false);
+  const ReadExecutorResults question{.after = 0, .limit = 30};
+  const auto rows = twins_.ask<ExecutorResultsAnswer>(who, question).first.rows;
+  if (rows.empty()) return;
+  std::vector<Operation> operations;
+  for (const ExecutorResult& row : rows) operations.push_back(RemoveExecutorResult{row.id});
+  if (twins_.commit(*who, source_.next_of(std::move(operations)), Cut::kNone, false))
+    distribution_.note(Event::kResultsTaken);
 }
 
 }  // namespace
 
-void compare_stores(StoreTestDatabase& reference, StoreTestDatabase& database, std::uint64_t seed,
-                    int operations) {
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Twins twins{reference, database};
-  twins.open_session();
-  std::vector<Group> groups;
-  for (const char* name : {"one", "two", "Two.2", "two-2"}) {
-    groups.push_back(twins.ask<GroupAnswer>(MakeGroup{name}).first.group);
+void compare_stores(const MakeStoreDatabase& sql, Sharing sharing, std::uint64_t seed,
+                    std::int64_t operations) {
+  Distribution distribution{sharing == Sharing::kSeveral};
+  const std::int64_t reads_compared_each =
+      std::max(kReadsComparedEach, operations / kReadsComparedMax);
+  for (std::int64_t left = operations; left > 0; left -= kRound, ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    auto database = sql.make();
+    ASSERT_TRUE(database.ok()) << database.error().message;
+    Round{*database.value(), sharing, seed, reads_compared_each, distribution}.run(
+        std::min(left, kRound));
+    if (::testing::Test::HasFailure()) break;
   }
-  BatchSource source{seed, groups};
-  std::map<OutcomeKind, int> kinds;
-  int compared_at = 0;
-  for (int done = 0; done < operations && !::testing::Test::HasFailure();) {
-    if (source.chance(1)) twins.open_session();
-    if (source.chance(1)) split_group(twins, source);
-    if (source.chance(2)) twins.refuse(source.next_invalid());
-    if (source.chance(3)) twins.cut_next_commit(source.chance(50));
-    const auto committed = twins.commit(source.next());
-    if (!committed) continue;
-    for (const Outcome& outcome : committed->outcomes) ++kinds[outcome.kind];
-    done += static_cast<int>(committed->outcomes.size());
-    if (done - compared_at < kRowsComparedEach) continue;
-    compare_rows(twins, source);
-    compared_at = done;
-  }
-  compare_rows(twins, source);
-  // A comparison in which nothing ever happened would prove nothing.
-  for (const auto kind :
-       {OutcomeKind::kDone, OutcomeKind::kConflict, OutcomeKind::kTaken, OutcomeKind::kAnswered}) {
-    EXPECT_GT(kinds[kind], operations / 100) << static_cast<int>(kind);
-  }
-  twins.done().expect_all("done");
-  twins.asked().expect_all("asked");
+  distribution.print(std::cout);
+  if (!::testing::Test::HasFailure()) distribution.expect_all();
 }
 
-int operations_to_compare(int otherwise) {
+std::int64_t operations_to_compare(std::int64_t otherwise) {
   const char* text =
       std::getenv("CARILLON_COMPARED_OPERATIONS");  // NOLINT(concurrency-mt-unsafe): one thread
-  return text == nullptr ? otherwise : std::atoi(text);
+  return text == nullptr ? otherwise : std::atoll(text);
 }
 
 }  // namespace carillon::jobtracker

@@ -6,17 +6,23 @@
 
 namespace carillon::jobtracker {
 
-// Gives the stores of both databases the same batches, drawn from a seed, until so many operations
-// were committed. Now and then a commit is cut off, with its answer or before it is done, a session
-// ends and another takes its place, a batch is none that may be taken, and a group is split. Every
-// outcome must be the same, and from time to time and at the end what every read answers. Each
-// alternative of Operation must have been done, and each of Read asked. Both databases must be
-// empty.
-void compare_stores(StoreTestDatabase& reference, StoreTestDatabase& database, std::uint64_t seed,
-                    int operations);
+// How many work on a store.
+enum class Sharing {
+  kOneAtATime,  // each session fences those before it, which go on for a while
+  kSeveral,     // up to four in turns, which divide the partitions among themselves
+};
+
+// Gives databases in SQL and in memory the same batches, drawn from a seed, until so many
+// operations were committed. Sessions begin, end, die, are fenced and go on as if they were not;
+// commits are cut off; batches are invalid; groups are made and split. Every outcome must be the
+// same; from time to time, after each crash and at the end whatever is stored; and what every read
+// answers, to each session. Each alternative of Operation must have been done, each of Read
+// answered with something, and each Event have come. Prints how often.
+void compare_stores(const MakeStoreDatabase& sql, Sharing sharing, std::uint64_t seed,
+                    std::int64_t operations);
 
 // As many, unless the environment's CARILLON_COMPARED_OPERATIONS says otherwise, so that a person
 // can compare more.
-int operations_to_compare(int otherwise);
+std::int64_t operations_to_compare(std::int64_t otherwise);
 
 }  // namespace carillon::jobtracker

@@ -8,8 +8,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "jobtracker/store/cluster_view.h"
+#include "jobtracker/store/session_plan.h"
 #include "jobtracker/store/store.h"
 #include "jobtracker/store/store_session.h"
+#include "tests/contract/stored_rows.h"
 #include "tests/support/manual_clock.h"
 
 // What every store must do, whatever it is made of. A test program instantiates the suite with its
@@ -21,12 +24,29 @@ class StoreTestDatabase {
  public:
   virtual ~StoreTestDatabase() = default;
 
-  // Another session: fences those before it, which stay open.
-  virtual Result<std::unique_ptr<Store>> open(const StoreSession& session, const Clock& clock) = 0;
+  // Another session, beside those before it or in their place. A store that is destroyed ends its
+  // session, unless its connection was lost and not opened again.
+  virtual Result<std::unique_ptr<Store>> begin(const StoreSession& session, const SessionPlan& plan,
+                                               const Clock& clock) = 0;
+  // Fences those before it, which stay open.
+  Result<std::unique_ptr<Store>> open(const StoreSession& session, const Clock& clock) {
+    return begin(session, {}, clock);
+  }
   virtual Result<std::unique_ptr<ReadOnlyStore>> open_reader() = 0;
 
-  // The next COMMIT of any store is cut off, with its answer or before it is done.
+  // As one who shares the database does beside its store.
+  virtual Result<bool> raise_beat(SessionId session, bool yields) = 0;
+  virtual Result<ClusterView> look(GroupId groups_after) = 0;
+
+  // The next COMMIT, of a batch or of the beginning of a session, is cut off, with its answer or
+  // before it is done.
   virtual void cut_next_commit(bool committed) = 0;
+  // The connection on which these bytes are sent next, in a transaction, is cut off before they
+  // arrive.
+  virtual void cut_when_sent(const std::string& bytes) = 0;
+
+  // Whatever it keeps, in the columns of `like`.
+  virtual Result<StoredTables> rows(const StoredTables& like) = 0;
 };
 
 struct MakeStoreDatabase {

@@ -3,16 +3,15 @@
 #include <memory>
 #include <string>
 
-#include "jobtracker/store/sql/sql_store.h"
 #include "shared/sql/mysql/mysql_connection.h"
-#include "tests/contract/store_contract.h"
+#include "tests/contract/sql_store_database.h"
 #include "tests/integration/shared_mariadb.h"
 #include "tests/support/tcp_proxy.h"
 
 namespace carillon::jobtracker {
 
 // An empty database of the shared server, reached through a network that can fail.
-class MariadbTestDatabase final : public StoreTestDatabase {
+class MariadbTestDatabase final : public SqlTestDatabase {
  public:
   static Result<std::unique_ptr<StoreTestDatabase>> make() {
     auto* server = CARILLON_TRY(testing::shared_mariadb());
@@ -23,30 +22,33 @@ class MariadbTestDatabase final : public StoreTestDatabase {
     return std::unique_ptr<StoreTestDatabase>{std::move(database)};
   }
 
-  Result<std::unique_ptr<Store>> open(const StoreSession& session, const Clock& clock) override {
-    const SqlStoreOptions options{.session = session, .name = "mysql:test"};
-    auto opened = CARILLON_TRY(SqlStore::open([this] { return connect(); }, options, clock, log_));
-    return std::move(opened.store);
-  }
   Result<std::unique_ptr<ReadOnlyStore>> open_reader() override {
     return std::unique_ptr<ReadOnlyStore>{
         std::make_unique<SqlReader>([this] { return connect(); })};
   }
   void cut_next_commit(bool committed) override {
-    proxy_.cut_when("COMMIT", committed ? testing::TcpProxy::When::kAfterAnswer
-                                        : testing::TcpProxy::When::kBeforeForwarding);
+    // With the byte before it, unlike the READ COMMITTED of a new connection.
+    proxy_.cut_when(std::string{'\3'} + "COMMIT", committed
+                                                      ? testing::TcpProxy::When::kAfterAnswer
+                                                      : testing::TcpProxy::When::kBeforeForwarding);
+  }
+  void cut_when_sent(const std::string& bytes) override {
+    proxy_.cut_when(bytes, testing::TcpProxy::When::kBeforeForwarding);
   }
 
   testing::TcpProxy& network() { return proxy_; }
 
+ protected:
+  Result<std::unique_ptr<sql::Connection>> connect() override { return connect_to(proxy_.port()); }
+  Result<std::unique_ptr<sql::Connection>> connect_beside() override { return connect_to(port_); }
+
  private:
   static constexpr const char* kName = "store";
 
-  explicit MariadbTestDatabase(std::uint16_t port) : proxy_(port) {}
+  explicit MariadbTestDatabase(std::uint16_t port) : port_(port), proxy_(port) {}
 
-  Result<std::unique_ptr<sql::Connection>> connect() {
-    const auto url =
-        CARILLON_TRY(sql::parse_mysql_url(testing::MariadbServer::url(kName, proxy_.port())));
+  static Result<std::unique_ptr<sql::Connection>> connect_to(std::uint16_t port) {
+    const auto url = CARILLON_TRY(sql::parse_mysql_url(testing::MariadbServer::url(kName, port)));
     std::unique_ptr<sql::Connection> connection =
         CARILLON_TRY(sql::MysqlConnection::open(url, {.lock_wait = std::chrono::seconds{1}}));
     return connection;
@@ -68,8 +70,8 @@ class MariadbTestDatabase final : public StoreTestDatabase {
     return {};
   }
 
+  const std::uint16_t port_;
   testing::TcpProxy proxy_;
-  Logger log_{"store"};
 };
 
 }  // namespace carillon::jobtracker

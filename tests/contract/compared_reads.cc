@@ -1,0 +1,218 @@
+#include "tests/contract/compared_reads.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "jobtracker/store/names.h"
+
+namespace carillon::jobtracker {
+namespace {
+
+constexpr std::int64_t kAll = 1'000'000;
+constexpr int kTasksDrawn = 12;
+constexpr std::size_t kJobsDrawn = 8;
+constexpr int kGroupsDrawn = 2;
+
+class Reads {
+ public:
+  Reads(Twins& twins, BatchSource& source, bool is_thorough)
+      : twins_(twins), source_(source), is_thorough_(is_thorough), now_(source.now()) {}
+
+  void compare() {
+    for (const auto& session : twins_.sessions()) compare_of_session(session.get());
+    groups_ = twins_.compare_start(nullptr).groups;
+    for (const Group& group : groups_) compare_waiting(group);
+    compare_delayed();
+    compare_holders();
+    compare_definitions();
+    compare_log();
+    compare_others();
+  }
+
+ private:
+  // Anybody who is open, or who only reads.
+  Twins::Session* anybody() {
+    const auto& sessions = twins_.sessions();
+    const auto drawn = source_.below(sessions.size() + 1);
+    return drawn == sessions.size() ? nullptr : sessions[drawn].get();
+  }
+  template <class Answer, class... Rows>
+  void compare(const Read& question, const std::string& what, Rows Answer::*... rows) {
+    twins_.compare(anybody(), question, what, rows...);
+  }
+  std::size_t drawn(std::size_t all, std::size_t some) const {
+    return is_thorough_ ? all : std::min(all, some);
+  }
+
+  void compare_of_session(Twins::Session* who) {
+    const std::string name = " of session " + std::to_string(who->as.session.value);
+    twins_.compare_start(who);
+    twins_.compare(who, ReadDelayed{.through = now_, .limit = kAll}, "delayed and due" + name,
+                   &JobsAnswer::jobs);
+    twins_.compare(who, ReadDelayed{.through = now_ + 20 * kSecond, .limit = 7},
+                   "first delayed" + name, &JobsAnswer::jobs);
+    for (const std::int64_t limit : {std::int64_t{3}, kAll}) {
+      twins_.compare(who, ReadInbox{.limit = limit}, "inbox" + name, &InboxAnswer::rows);
+      twins_.compare(who, ReadExecutorResults{.after = source_.chance(50) ? 0 : 40, .limit = limit},
+                     "executors' results" + name, &ExecutorResultsAnswer::rows,
+                     &ExecutorResultsAnswer::next);
+    }
+    // Each has a clock of its own.
+    (void)twins_.ask<ClockAnswer>(who, ReadClock{});
+  }
+
+  void compare_waiting(const Group& group) {
+    constexpr auto kJobs = &JobsAnswer::jobs;
+    const auto& all = twins_.tables().waiting.at(group.id).all();
+    std::optional<HandOutKey> middle;
+    if (!all.empty()) {
+      auto at = all.begin();
+      std::advance(at, static_cast<std::ptrdiff_t>(source_.below(all.size())));
+      middle = hand_out_key(at->second);
+    }
+    compare(ListWaiting{.group = group.id, .limit = kAll}, "waiting of " + group.name, kJobs);
+    compare(ListWaiting{.group = group.id, .after = middle, .limit = 20}, "page of " + group.name,
+            kJobs);
+    compare(ReadDue{.group = group.id, .now = now_, .limit = 77}, "due of " + group.name, kJobs);
+    compare(ReadDue{.group = group.id, .now = now_, .after = middle, .limit = 20},
+            "further due of " + group.name, kJobs);
+    compare(ReadUpcoming{.group = group.id,
+                         .after_time = now_ - 5 * kSecond,
+                         .through = now_ + 10 * kSecond,
+                         .limit = source_.chance(50) ? 33 : 4},
+            "upcoming of " + group.name, kJobs);
+    compare(ListWaiting{.group = group.id, .delayed = true, .limit = kAll},
+            "delayed of " + group.name, kJobs);
+    compare(ListExecuting{.groups = {group.id}, .limit = kAll}, "executing of " + group.name,
+            &ExecutingAnswer::jobs);
+  }
+
+  void compare_delayed() {
+    compare(ListWaiting{.delayed = true, .limit = kAll}, "delayed", &JobsAnswer::jobs);
+    compare(ListWaiting{.delayed = true, .after = HandOutKey{0, now_, JobId{}}, .limit = 9},
+            "page of the delayed", &JobsAnswer::jobs);
+    const auto [counted, other] = twins_.ask<CountAnswer>(anybody(), CountWaiting{.now = now_});
+    EXPECT_TRUE(std::equal(counted.groups.begin(), counted.groups.end(), other.groups.begin(),
+                           other.groups.end(),
+                           [](const auto& a, const auto& b) {
+                             return a.group == b.group && a.waiting == b.waiting && a.due == b.due;
+                           }))
+        << "how many wait";
+  }
+
+  void find(const Find& question) {
+    compare(question, "who is " + question.task_id + " or " + std::to_string(question.job_id.value),
+            &FindAnswer::definition, &FindAnswer::waiting, &FindAnswer::executing);
+  }
+
+  // Who holds which name.
+  void compare_holders() {
+    const std::size_t tasks = is_thorough_ ? kDrawnTaskIds : kTasksDrawn;
+    for (std::size_t i = 0; i < tasks; ++i) {
+      const int task = static_cast<int>(is_thorough_ ? i : source_.below(kDrawnTaskIds));
+      for (int spelling = 0; spelling < kSpellings; ++spelling) {
+        const std::string task_id = drawn_task_id(task, spelling);
+        find({.task_id = task_id});
+        for (int left = kGroupsDrawn; left > 0; --left)
+          find({.group = groups_[source_.below(groups_.size())].id, .task_id = task_id});
+      }
+    }
+    for (const WaitingJob& job : source_.youngest_jobs(is_thorough_ ? 200 : 20)) {
+      find({.job_id = job.id});
+      find({.group = job.group, .task_id = made_task_id(job.id)});
+    }
+    // Nobody made it.
+    (void)twins_.read(anybody(), Find{.group = GroupId{9999}, .task_id = "task 1"});
+    (void)twins_.read(anybody(), ReadDue{.group = GroupId{9999}, .now = now_, .limit = 1});
+  }
+
+  void compare_definitions() {
+    std::size_t left = drawn(twins_.tables().definitions.size(), 2 * kJobsDrawn);
+    for (const auto& [id, one] : std::map(twins_.tables().definitions)) {
+      if (left == 0) break;
+      if (!is_thorough_ && source_.chance(50)) continue;
+      --left;
+      compare(ReadDefinition{.group = one.group, .task_id = one.task_id},
+              "definition of " + one.task_id, &DefinitionAnswer::definition);
+      for (const std::int64_t limit : {std::int64_t{2}, kAll}) {
+        compare(ReadOccurrences{.definition = id, .group = one.group, .limit = limit},
+                "runs of " + one.task_id, &JobsAnswer::jobs);
+      }
+      compare(ListScripts{id}, "scripts of definition " + std::to_string(id.value),
+              &ScriptsAnswer::versions);
+    }
+  }
+
+  void compare_log() {
+    constexpr auto kEntries = &HistoryAnswer::entries;
+    compare(ListHistory{.limit = kAll}, "log", kEntries);
+    compare(ListHistory{.since = now_ - 20 * kSecond, .limit = kAll}, "youngest log", kEntries);
+    for (std::size_t i = 0; i < drawn(kDrawnTaskIds, kTasksDrawn); ++i) {
+      const int task = static_cast<int>(is_thorough_ ? i : source_.below(kDrawnTaskIds));
+      const std::string task_id = drawn_task_id(task, 0);
+      compare(ListHistory{.task_id = task_id, .limit = 5}, "newest log of " + task_id, kEntries);
+    }
+    const std::string often = drawn_task_id(static_cast<int>(source_.below(kDrawnTaskIds)), 0);
+    compare(ListHistory{.task_id = often, .limit = kAll}, "log of " + often, kEntries);
+    const auto& all = twins_.tables().log;
+    if (!all.empty()) {
+      auto at = all.begin();
+      std::advance(at, static_cast<std::ptrdiff_t>(source_.below(all.size())));
+      const LogEntry one = at->second;
+      compare(ListHistory{.before_id = one.id, .limit = 50}, "page of the log", kEntries);
+      compare(ListHistory{.job_id = one.job_id, .limit = kAll}, "log of a job", kEntries);
+    }
+    const auto count = [&](std::vector<GroupId> some, const std::string& what) {
+      compare(CountLog{.from = now_ - std::chrono::hours{24},
+                       .until = now_ + std::chrono::hours{24},
+                       .groups = std::move(some)},
+              "counts" + what, &LogCountAnswer::counts);
+    };
+    count({}, "");
+    for (const Group& group : groups_) {
+      count({group.id}, " of " + group.name);
+      compare(ListHistory{.groups = {group.id, groups_.front().id}, .limit = 500},
+              "log of " + group.name, kEntries);
+    }
+    std::set<JobId> jobs;
+    for (const auto& [key, row] : twins_.tables().output) jobs.insert(row.job_id);
+    std::size_t left = drawn(jobs.size(), kJobsDrawn);
+    for (const JobId job : jobs) {
+      if (left-- == 0) break;
+      const std::string what = "output of " + std::to_string(job.value);
+      compare(ListOutput{.job_id = job, .limit = kAll}, what, &OutputAnswer::rows);
+      compare(ListOutput{.job_id = job, .after_attempt = 1, .after_sequence = 1, .limit = 2},
+              "page of the " + what, &OutputAnswer::rows);
+    }
+  }
+
+  void compare_others() {
+    compare(ListExecuting{.after = source_.youngest_jobs(100).front().id, .limit = 30},
+            "page of what executes", &ExecutingAnswer::jobs);
+    for (const char* name : kDrawnClientGroups) {
+      for (const std::int64_t limit : {std::int64_t{4}, kAll}) {
+        compare(ReadFeedback{.client_group = name, .limit = limit},
+                std::string{"feedback for "} + name, &FeedbackAnswer::entries);
+      }
+    }
+    compare(ReadExecutors{}, "executors", &ExecutorsAnswer::groups, &ExecutorsAnswer::executors);
+    compare(CountFeedback{}, "how much feedback waits", &FeedbackCounts::rows);
+    compare(ListNodes{}, "nodes", &NodesAnswer::nodes);
+  }
+
+  Twins& twins_;
+  BatchSource& source_;
+  const bool is_thorough_;
+  const WallTime now_;
+  std::vector<Group> groups_{};
+};
+
+}  // namespace
+
+void compare_reads(Twins& twins, BatchSource& source, bool is_thorough) {
+  Reads{twins, source, is_thorough}.compare();
+}
+
+}  // namespace carillon::jobtracker
