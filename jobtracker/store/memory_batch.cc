@@ -31,13 +31,16 @@ void count_due(std::initializer_list<const WaitingTable*> tables, DefinitionId d
   entry.trigger_time = first;
 }
 
-// A row for each of them that was claimed before.
+// A row for each of them that was claimed before, in the order of their creation.
 std::vector<LogEntry> runs_of(std::initializer_list<const WaitingTable*> tables,
                               DefinitionId definition, const LogEntry& voided) {
   std::vector<LogEntry> entries;
   for (const WaitingTable* table : tables) {
     const auto limit = static_cast<std::int64_t>(table->size());
-    for (const WaitingJob& job : table->of_definition(definition, limit)) {
+    auto jobs = table->of_definition(definition, limit);
+    std::sort(jobs.begin(), jobs.end(),
+              [](const WaitingJob& a, const WaitingJob& b) { return a.id < b.id; });
+    for (const WaitingJob& job : jobs) {
       if (job.attempt == 0) continue;
       const auto offset = static_cast<std::int64_t>(entries.size()) + 1;
       entries.push_back(entry_of_run(voided, offset, job.id, job.trigger_time));

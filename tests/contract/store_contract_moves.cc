@@ -642,6 +642,30 @@ TEST_P(StoreContract, LogsHowManyFiresWereDueWhenTheyAreVoided) {
   EXPECT_THAT(history(), SizeIs(4));
 }
 
+TEST_P(StoreContract, LogsRunsThatAreVoidedInTheOrderOfTheirCreation) {
+  const auto definition = new_definition("hourly");
+  auto older = new_occurrence(definition);
+  older.attempt = 1;
+  auto younger = new_occurrence(definition);
+  younger.attempt = 3;
+  committed({AddDefinition{definition, std::nullopt}, AddJob{younger}, AddJob{older}});
+  auto entry = new_log(older);
+  entry.count = 0;
+
+  EXPECT_EQ(outcome(ChangeDefinition{.id = definition.id,
+                                     .expected_version = 1,
+                                     .to = definition,
+                                     .void_waiting = true,
+                                     .voided = entry,
+                                     .group = group_}),
+            kDone);
+
+  const auto newest_first = history();
+  ASSERT_THAT(newest_first, SizeIs(2));
+  EXPECT_EQ(newest_first[0].job_id, younger.id);
+  EXPECT_EQ(newest_first[1].job_id, older.id);
+}
+
 TEST_P(StoreContract, TakesVoidedOccurrencesThatWereNotTriedOffTheCount) {
   auto definition = new_definition("hourly");
   committed({AddDefinition{definition, std::nullopt}});
