@@ -111,19 +111,21 @@ Batch BatchSource::next_invalid() {
   const auto add = [&](const Operation& one) { batch.operations.push_back(one); };
   WaitingJob job = new_job();
   job.keyed = false;
-  if (const auto kind = below(5); kind == 0) {
+  if (const auto kind = below(6); kind < 2) {
     const AddLog twice{new_log(job)};
     add(twice);
     add(twice);
-  } else if (kind == 1) {
-    add(AddJob{job});
-    add(AddJob{job});
+    // Which must not be taken for it.
+    (kind == 0) ? purge(batch.operations) : clean_log(batch.operations);
   } else if (kind == 2) {
+    add(AddJob{job});
+    add(AddJob{job});
+  } else if (kind == 3) {
     ++job.attempt;
     const AddExecuting twice{{.job = job, .session = SessionId{1}, .node = "worker"}};
     add(twice);
     add(twice);
-  } else if (kind == 3) {
+  } else if (kind == 4) {
     Definition definition = new_definition();
     definition.task_id = "stored once";
     add(AddDefinition{definition, std::nullopt});

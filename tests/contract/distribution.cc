@@ -66,6 +66,10 @@ std::vector<std::string> names_of() {
 
 }  // namespace
 
+std::string kind_of(const Operation& operation) {
+  return names_of<Operation>().at(operation.index());
+}
+
 void Distribution::note(const Operation& operation, const Outcome& outcome) {
   OfOperation& of = of_operations_.at(operation.index());
   ++operations_;

@@ -53,6 +53,9 @@ enum class Event : std::uint8_t {
 };
 inline constexpr std::size_t kEvents = static_cast<std::size_t>(Event::kReadsCompared) + 1;
 
+// "AddJob", for people.
+std::string kind_of(const Operation& operation);
+
 // How often what was met. Fails a test when something never was.
 class Distribution {
  public:

@@ -65,6 +65,7 @@ class Round {
   void go_on();
   void go_on_fenced(Session& session);
   void begin();
+  void begin_if_nobody_works();
   void begin_again();
   void take_place();
   void end();
@@ -96,7 +97,7 @@ const Round::Happening Round::kHappenings[] = {
     {40, true, &Round::take_place},   {10, false, &Round::end},
     {60, false, &Round::raise_beat},  {30, false, &Round::look},
     {30, false, &Round::split},       {15, false, &Round::make_group},
-    {20, false, &Round::refuse},      {15, false, &Round::refuse_number},
+    {40, false, &Round::refuse},      {15, false, &Round::refuse_number},
     {15, false, &Round::settle},      {30, false, &Round::take_inbox},
     {20, false, &Round::take_results}};
 
@@ -117,10 +118,11 @@ void Round::run(std::int64_t operations) {
     for (const Happening& one : kHappenings) {
       if (one.needs_others && !is_shared_) continue;
       if (!draw_of_thousand(one.per_mille)) continue;
-      if (any(false) == nullptr) begin();
+      begin_if_nobody_works();
+      if (::testing::Test::HasFailure()) return;
       (this->*one.happen)();
     }
-    if (any(false) == nullptr) begin();
+    begin_if_nobody_works();
     if (::testing::Test::HasFailure()) return;
     go_on();
     close_some_fenced();
@@ -257,6 +259,11 @@ void Round::begin() {
   const StoreSession as = new_session();
   const SessionPlan plan = joining_plan();
   note_beginning(plan, before, twins_.begin(as, plan));
+}
+
+// Who is refused tries again.
+void Round::begin_if_nobody_works() {
+  while (any(false) == nullptr && !::testing::Test::HasFailure()) begin();
 }
 
 // The first time nobody knows whether it has.
