@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "shared/base/time_text.h"
 #include "shared/job/bucket.h"
 #include "shared/wire/codec.h"
 #include "tasktracker/fetch/shares.h"
@@ -99,6 +100,7 @@ void TrackerLink::on_registered(Talk& talk, const wire::Registered& registered) 
   trackers_.stay();
   if (talk.fetcher.is_registered()) return;  // It comes a second time.
   talk.fetcher.on_registered(registered, clock_.steady_now());
+  unanswered_registers_ = 0;
   if (registered.parts > 1 && !is_split()) split(registered.parts);
   if (is_split()) take_parts(talk, registered);
   // Whatever was on its way may have been lost with the connection or the session before.
@@ -478,12 +480,23 @@ void TrackerLink::send_messages(Talk& talk, SteadyTime now) {
   messages_.clear();
 }
 
+// Who waits to be registered may be awaited by another job tracker, which looks after its group by
+// now and gives it one lease to come: so it tries several in that time. Longer each time, for a
+// store may be so slow.
+Duration TrackerLink::patience(const Talk& talk) const {
+  const Duration lease = talk.fetcher.lease();
+  return talk.fetcher.is_registered() ? lease
+                                      : std::min(lease, lease / 4 * (1 + unanswered_registers_));
+}
+
 void TrackerLink::watch_silence(Talk& talk, SteadyTime now) {
-  if (!is_connected(talk) || talk.said_silent || now < talk.heard_at + talk.fetcher.lease()) return;
+  if (!is_connected(talk) || talk.said_silent || now < talk.heard_at + patience(talk)) return;
+  const Duration waited = patience(talk);
   talk.said_silent = true;
   if (talk.twin != nullptr) return;
-  log_.warn("no answer for a whole lease, what runs goes on and nothing new is taken", "tracker",
-            endpoint_of(talk), "held", talk.fetcher.held());
+  if (!talk.fetcher.is_registered()) ++unanswered_registers_;
+  log_.warn("no answer, what runs goes on and nothing new is taken", "tracker", endpoint_of(talk),
+            "for", format_duration(waited), "held", talk.fetcher.held());
   trackers_.leave();
 }
 
@@ -496,7 +509,7 @@ std::optional<SteadyTime> TrackerLink::next_time() const {
     if (!is_connected(*talk) || talk->twin != nullptr) continue;
     consider(talk->fetcher.next_time());
     if (is_split() && talk->fetcher.is_hungry(sent_at_)) consider(talk->fetcher.hungry_until());
-    if (!talk->said_silent) consider(talk->heard_at + talk->fetcher.lease());
+    if (!talk->said_silent) consider(talk->heard_at + patience(*talk));
   }
   if (!is_split()) {
     if (!trackers_.is_connected()) return next;

@@ -128,6 +128,7 @@ class TrackerLink final {
   Talk* owner_of(int bucket);
   Talk* registered_one();
   bool is_registered() const;
+  Duration patience(const Talk& talk) const;
   bool is_connected(const Talk& talk) const;
   const std::string& endpoint_of(const Talk& talk) const;
 
@@ -178,6 +179,7 @@ class TrackerLink final {
       reports_{};                             // the newest: correlation, message
   std::optional<SteadyTime> sent_away_at_{};  // first, since it was registered
   std::string said_owner_{};
+  int unanswered_registers_ = 0;  // since one was answered
 };
 
 }  // namespace carillon::tasktracker

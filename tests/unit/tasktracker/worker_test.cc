@@ -422,6 +422,17 @@ TEST(Worker, GoesOnToTheNextJobTrackerWhenOneIsSilentForALease) {
   EXPECT_TRUE(b.until([&] { return b.next().result_of(1) != nullptr; }));
 }
 
+// Whoever looks after its group by now gives it one lease to come, and may be the last that it
+// tries.
+TEST(Worker, GoesOnToTheNextJobTrackerLongBeforeALeaseWhenOneDoesNotAnswerARegistration) {
+  TwoAddresses b;
+  b.tracker().is_silent = true;
+  b.start();
+  const SteadyTime started = b.clock.steady_now();
+  ASSERT_TRUE(b.until_registered_at(b.next()));
+  EXPECT_LT(b.clock.steady_now() - started, b.next().lease - milliseconds{500});
+}
+
 TEST(Worker, GoesOnToTheNextJobTrackerWhenOneSaysThatItStops) {
   TwoAddresses b;
   b.start_with_a_run("60s");
