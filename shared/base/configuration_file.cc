@@ -28,7 +28,8 @@ constexpr std::array kPrograms{
     KeysOfProgram{"jobtracker",
                   "store data store_wait log_retention listen advertise http keys insecure "
                   "xxl_listen xxl_token xxl_ca tz lease isolate_after pregenerate_horizon "
-                  "pregenerate_period preload_capacity alarm alarm_when alarm_interval smtp smtp_from name log_level"},
+                  "pregenerate_period preload_capacity alarm alarm_when alarm_interval smtp "
+                  "smtp_from name log_level"},
     KeysOfProgram{
         "tasktracker",
         "tracker group threads name label allow drain_timeout kill_grace stop_without_lease "
