@@ -23,7 +23,6 @@ Dispatcher::Dispatcher(DispatcherConfig config, SessionId session, Catalog& cata
                        Questions& questions, SchedulingClock& clock, Executor& executor, Gate& gate,
                        TakeBack& ends, WorkerLink& link, const Logger& log)
     : config_(config),
-      session_(session),
       catalog_(catalog),
       executing_(executing),
       workers_(workers),
@@ -31,12 +30,14 @@ Dispatcher::Dispatcher(DispatcherConfig config, SessionId session, Catalog& cata
       clock_(clock),
       executor_(executor),
       gate_(gate),
-      ends_(ends),
-      link_(link),
       log_(log),
       deadlines_(config.deadlines, catalog, executing, batcher, questions, clock, executor, gate,
                  log),
-      isolation_(config.isolation, workers, executing, clock, log) {}
+      isolation_(config.isolation, workers, executing, clock, log),
+      hand_outs_({.bytes_max = config.handout_bytes_max,
+                  .wait_max = std::max(
+                      {config.claim_ahead, config.push_claim_ahead, config.pause_claim_ahead})},
+                 session, catalog, executing, workers, clock, executor, ends, link, log) {}
 
 void Dispatcher::open_group(GroupId group) {
   lanes_.try_emplace(group);
@@ -104,15 +105,6 @@ void Dispatcher::expect_pause(bool expects) {
   for (const auto& [group, lanes] : lanes_) touch(group);
 }
 
-void Dispatcher::hand_out_early() {
-  ready_.clear();  // What stands there is held, too.
-  for (const auto& [id, entry] : executing_.all()) {
-    if (entry.phase == Phase::kHeld && may_go_early(entry)) make_ready(entry);
-  }
-  for (auto& [session, jobs] : ready_) put_in_order(jobs);
-  send_ready();
-}
-
 void Dispatcher::pump() {
   const WallTime now = clock_.now();
   while (!reads_ahead_ && !to_read_ahead_.empty()) {
@@ -126,7 +118,7 @@ void Dispatcher::pump() {
   for (auto group = begin; group != touched.end(); ++group) pump_group(*group, now);
   for (auto group = touched.begin(); group != begin; ++group) pump_group(*group, now);
   if (!touched.empty()) began_with_ = begin != touched.end() ? *begin : *touched.begin();
-  send_ready();
+  hand_outs_.send();
 }
 
 Dispatcher::Lane Dispatcher::new_lane(WallTime now) {
@@ -364,52 +356,13 @@ void Dispatcher::on_claimed(Claim& claim, const Outcome& outcome, const Error* r
                       [this, job = std::move(claim.to.job)] { offer(job); });
     return;
   }
-  keep_until_due(*entry);
+  hand_outs_.add(*entry);
 }
 
 // A claim that came to nothing.
 void Dispatcher::give_up(Executing& entry) {
   if (Worker* worker = workers_.find(entry.row.session)) --worker->reserved;
   executing_.erase(entry.row.job.id);
-}
-
-void Dispatcher::keep_until_due(Executing& entry) {
-  entry.phase = Phase::kHeld;
-  const WaitingJob& job = entry.row.job;
-  if (may_go(job)) return make_ready(entry);
-  executor_.post_at(clock_.steady_at(due_time(job)), [this, id = job.id, attempt = job.attempt] {
-    Executing* held = executing_.find(id, attempt);
-    if (held != nullptr && held->phase == Phase::kHeld) make_ready(*held);
-  });
-}
-
-// Its time has come; or the clock was set back since it was claimed, and it would keep a thread
-// until that time comes again.
-bool Dispatcher::may_go(const WaitingJob& job) const {
-  return wait_of(job, clock_.now()) == Duration{};
-}
-
-Duration Dispatcher::wait_of(const WaitingJob& job, WallTime now) const {
-  const Duration wait = due_time(job) - now;
-  const Duration longest =
-      std::max({config_.claim_ahead, config_.push_claim_ahead, config_.pause_claim_ahead});
-  return wait > Duration{} && wait <= longest ? wait : Duration{};
-}
-
-// Not what somebody is cancelling, suspending or changing. A call of an executor is stored when it
-// is made. Who works for several job trackers may take a hand-out though it has just told the next
-// owner what it holds.
-bool Dispatcher::may_go_early(const Executing& entry) const {
-  const WaitingJob& job = entry.row.job;
-  const auto worker = workers_.all().find(entry.row.session);
-  if (worker == workers_.all().end() || !worker->second->waits ||
-      is_push_session(entry.row.session) || entry.row.cancelled || entry.cancels > 0 ||
-      catalog_.parts(worker->second->group) > 1)
-    return false;
-  if (!job.definition) return true;
-  const ActiveDefinition* definition = catalog_.definition(job.definition);
-  return definition != nullptr && !definition->is_changing &&
-         definition->row.version == job.version;
 }
 
 // Nobody has seen it yet, and nothing that has waited longer may be passed over.
@@ -436,102 +389,7 @@ void Dispatcher::claimed_new(JobId id, bool was_stored) {
   CARILLON_ASSERT(entry != nullptr && entry->phase == Phase::kClaiming,
                   "nobody else ends a claim under way");
   touch(entry->row.job.group);
-  was_stored ? keep_until_due(*entry) : give_up(*entry);
-}
-
-void Dispatcher::send_held(SessionId session) {
-  std::vector<JobId>& ready = ready_[session];
-  for (const JobId id : executing_.of_session(session)) {
-    const Executing* entry = executing_.find(id);
-    // Otherwise its timer runs.
-    if (entry->phase == Phase::kHeld && may_go(entry->row.job) &&
-        std::find(ready.begin(), ready.end(), id) == ready.end())
-      ready.push_back(id);
-  }
-  put_in_order(ready);
-}
-
-void Dispatcher::make_ready(const Executing& entry) {
-  ready_[entry.row.session].push_back(entry.row.job.id);
-}
-
-void Dispatcher::put_in_order(std::vector<JobId>& jobs) {
-  const auto key = [this](JobId id) {
-    const Executing* entry = executing_.find(id);  // None: it is passed over.
-    return entry == nullptr ? HandOutKey{} : hand_out_key(entry->row.job);
-  };
-  std::sort(jobs.begin(), jobs.end(),
-            [&](JobId one, JobId other) { return key(one) < key(other); });
-}
-
-void Dispatcher::send_ready() {
-  const WallTime now = clock_.now();
-  for (auto& [session, jobs] : std::exchange(ready_, {})) {
-    Worker* worker = workers_.find(session);
-    if (worker == nullptr) continue;     // Recovery takes them back, or it comes again.
-    if (!worker->has_asked()) continue;  // It would refuse them; its first pull brings them.
-    std::vector<JobId> frame;
-    std::size_t bytes = 0;
-    for (const JobId id : jobs) {
-      const Executing* entry = executing_.find(id);
-      if (entry == nullptr || entry->phase != Phase::kHeld) continue;
-      // Its cancel may have been stored with its claim.
-      if (entry->row.cancelled || !has_spec(*entry)) {
-        ends_.cancel_unsent(id);
-        continue;
-      }
-      const std::size_t size = handed(*entry, now).spec.size() + 300;
-      if (!frame.empty() && bytes + size > config_.handout_bytes_max) {
-        send_frame(*worker, std::exchange(frame, {}), now);
-        bytes = 0;
-      }
-      frame.push_back(id);
-      bytes += size;
-    }
-    if (!frame.empty()) send_frame(*worker, std::move(frame), now);
-  }
-}
-
-void Dispatcher::send_frame(Worker& worker, std::vector<JobId> jobs, WallTime now) {
-  const auto count = static_cast<std::int32_t>(jobs.size());
-  const SteadyTime steady_now = clock_.steady_now();
-  wire::HandOut message{.session = worker.session,
-                        .number = worker.number_handout(count, steady_now),
-                        .pull = worker.pull,
-                        .tracker_session = session_.value};
-  worker.reserved -= count;
-  for (const JobId id : jobs) {
-    Executing& entry = *executing_.find(id);
-    message.jobs.push_back(handed(entry, now));
-    entry.phase = Phase::kSent;
-    entry.handout = message.number;
-    entry.pull = message.pull;
-    entry.handed_out_at = now;
-  }
-  handed_out_ += count;
-  if (link_.send(worker, wire::Message{std::move(message)})) return;
-  log_.warn("a hand-out could not be sent, its jobs go back", "node", worker.name, "jobs", count);
-  worker.window = 0;  // until it asks again
-  for (const JobId id : jobs) ends_.take_back(id, false);
-}
-
-// Not when its definition was replaced since it was claimed.
-bool Dispatcher::has_spec(const Executing& entry) const {
-  const WaitingJob& job = entry.row.job;
-  return !job.spec.empty() || catalog_.definition(job.definition) != nullptr;
-}
-
-wire::HandedJob Dispatcher::handed(const Executing& entry, WallTime now) const {
-  const WaitingJob& job = entry.row.job;
-  wire::HandedJob handed{
-      .id = {job.id, job.attempt}, .task_id = job.task_id, .trigger_time = job.trigger_time};
-  handed.wait = wait_of(job, now);
-  if (!job.spec.empty()) {
-    handed.spec = job.spec;
-  } else if (const ActiveDefinition* definition = catalog_.definition(job.definition)) {
-    handed.spec = definition->row.spec;
-  }
-  return handed;
+  was_stored ? hand_outs_.add(*entry) : give_up(*entry);
 }
 
 Duration Dispatcher::claim_ahead(RunKinds kinds) const {

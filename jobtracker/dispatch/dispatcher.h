@@ -3,10 +3,10 @@
 #include <functional>
 #include <map>
 #include <set>
-#include <unordered_map>
 #include <vector>
 
 #include "jobtracker/dispatch/deadlines.h"
+#include "jobtracker/dispatch/hand_outs.h"
 #include "jobtracker/dispatch/isolation.h"
 #include "jobtracker/dispatch/preload.h"
 #include "jobtracker/state/catalog.h"
@@ -14,8 +14,6 @@
 #include "jobtracker/state/gate.h"
 #include "jobtracker/state/job_sink.h"
 #include "jobtracker/state/scheduling_clock.h"
-#include "jobtracker/state/take_back.h"
-#include "jobtracker/state/worker_link.h"
 #include "jobtracker/state/workers.h"
 #include "jobtracker/store/batcher.h"
 #include "shared/runtime/executor.h"
@@ -70,12 +68,10 @@ class Dispatcher final : public JobSink {
 
   // Node groups are about to change hands, or not any more.
   void expect_pause(bool expects);
-  // They do: hands out at once what was claimed ahead; task trackers wait for its time. Calls of
-  // executors are left to the next session.
-  void hand_out_early();
-
-  // Sends what is held for a task tracker that was away when its claims were committed.
-  void send_held(SessionId session);
+  // They do: task trackers wait for the time of what was claimed ahead.
+  void hand_out_early() { hand_outs_.send_early(); }
+  // A task tracker has asked for jobs for the first time, or again.
+  void send_held(SessionId session) { hand_outs_.send_held(session); }
 
   // A row that is in its group's table by now, new or changed.
   void offer(WaitingJob job) override;
@@ -99,7 +95,7 @@ class Dispatcher final : public JobSink {
   bool has_work() const { return !touched_.empty(); }
 
   std::int64_t claims() const { return claims_; }
-  std::int64_t handed_out() const { return handed_out_; }
+  std::int64_t handed_out() const { return hand_outs_.sent(); }
   std::size_t jobs_in_memory() const;
 
  private:
@@ -136,23 +132,12 @@ class Dispatcher final : public JobSink {
   void claim(WaitingJob job, Worker& worker, WallTime now);
   ExecutingJob reserve(WaitingJob job, Worker& worker, WallTime now);
   void on_claimed(Claim& claim, const Outcome& outcome, const Error* refused);
-  void keep_until_due(Executing& entry);
-  bool may_go(const WaitingJob& job) const;
-  Duration wait_of(const WaitingJob& job, WallTime now) const;
   void give_up(Executing& entry);
-  void make_ready(const Executing& entry);
-  void put_in_order(std::vector<JobId>& jobs);
-  bool may_go_early(const Executing& entry) const;
-  void send_ready();
-  void send_frame(Worker& worker, std::vector<JobId> jobs, WallTime now);
   Duration claim_ahead(RunKinds kinds) const;
   void set_timer(GroupId group, RunKinds kinds, Lane& lane);
   void drop_timer(Lane& lane);
-  bool has_spec(const Executing& entry) const;
-  wire::HandedJob handed(const Executing& entry, WallTime now) const;
 
   DispatcherConfig config_;
-  const SessionId session_;
   Catalog& catalog_;
   ExecutingTable& executing_;
   Workers& workers_;
@@ -160,11 +145,10 @@ class Dispatcher final : public JobSink {
   SchedulingClock& clock_;
   Executor& executor_;
   Gate& gate_;
-  TakeBack& ends_;
-  WorkerLink& link_;
   const Logger& log_;
   Deadlines deadlines_;
   Isolation isolation_;
+  HandOuts hand_outs_;
   std::map<GroupId, Lanes> lanes_;
   std::uint64_t last_generation_ = 0;
   std::multiset<JobId> held_;  // once for each that changes their row
@@ -176,9 +160,7 @@ class Dispatcher final : public JobSink {
   std::set<GroupId> to_read_ahead_;                            // as soon as no other one does
   std::set<std::pair<GroupId, RunKinds>> suspect_waits_;       // lanes whose best is one
   std::set<std::pair<GroupId, RunKind>> said_nobody_accepts_;  // since the group's lanes changed
-  std::unordered_map<SessionId, std::vector<JobId>> ready_;    // to be sent in this turn
   std::int64_t claims_ = 0;
-  std::int64_t handed_out_ = 0;
 };
 
 }  // namespace carillon::jobtracker

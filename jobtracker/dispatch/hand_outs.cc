@@ -1,0 +1,165 @@
+#include "jobtracker/dispatch/hand_outs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "jobtracker/state/executors.h"
+
+namespace carillon::jobtracker {
+
+HandOuts::HandOuts(HandOutsConfig config, SessionId session, Catalog& catalog,
+                   ExecutingTable& executing, Workers& workers, const SchedulingClock& clock,
+                   Executor& executor, TakeBack& ends, WorkerLink& link, const Logger& log)
+    : config_(config),
+      session_(session),
+      catalog_(catalog),
+      executing_(executing),
+      workers_(workers),
+      clock_(clock),
+      executor_(executor),
+      ends_(ends),
+      link_(link),
+      log_(log) {}
+
+void HandOuts::add(Executing& entry) {
+  entry.phase = Phase::kHeld;
+  const WaitingJob& job = entry.row.job;
+  if (may_go(job)) return make_ready(entry);
+  executor_.post_at(clock_.steady_at(due_time(job)), [this, id = job.id, attempt = job.attempt] {
+    Executing* held = executing_.find(id, attempt);
+    if (held != nullptr && held->phase == Phase::kHeld) make_ready(*held);
+  });
+}
+
+void HandOuts::make_ready(const Executing& entry) {
+  ready_[entry.row.session].push_back(entry.row.job.id);
+}
+
+// Its time has come; or the clock was set back since it was claimed, and it would keep a thread
+// until that time comes again.
+bool HandOuts::may_go(const WaitingJob& job) const {
+  return wait_of(job, clock_.now()) == Duration{};
+}
+
+Duration HandOuts::wait_of(const WaitingJob& job, WallTime now) const {
+  const Duration wait = due_time(job) - now;
+  return wait > Duration{} && wait <= config_.wait_max ? wait : Duration{};
+}
+
+void HandOuts::send_held(SessionId session) {
+  std::vector<JobId>& ready = ready_[session];
+  for (const JobId id : executing_.of_session(session)) {
+    const Executing* entry = executing_.find(id);
+    // Otherwise its timer runs.
+    if (entry->phase == Phase::kHeld && may_go(entry->row.job) &&
+        std::find(ready.begin(), ready.end(), id) == ready.end())
+      ready.push_back(id);
+  }
+  put_in_order(ready);
+}
+
+void HandOuts::send_early() {
+  ready_.clear();  // What stands there is held, too.
+  for (const auto& [id, entry] : executing_.all()) {
+    if (entry.phase == Phase::kHeld && may_go_early(entry)) make_ready(entry);
+  }
+  for (auto& [session, jobs] : ready_) put_in_order(jobs);
+  send();
+}
+
+// Not what somebody is cancelling, suspending or changing. A call of an executor is stored when it
+// is made. Who works for several job trackers may take a hand-out though it has just told the next
+// owner what it holds.
+bool HandOuts::may_go_early(const Executing& entry) const {
+  const WaitingJob& job = entry.row.job;
+  const auto worker = workers_.all().find(entry.row.session);
+  if (worker == workers_.all().end() || !worker->second->waits ||
+      is_push_session(entry.row.session) || entry.row.cancelled || entry.cancels > 0 ||
+      catalog_.parts(worker->second->group) > 1)
+    return false;
+  if (!job.definition) return true;
+  const ActiveDefinition* definition = catalog_.definition(job.definition);
+  return definition != nullptr && !definition->is_changing &&
+         definition->row.version == job.version;
+}
+
+void HandOuts::put_in_order(std::vector<JobId>& jobs) const {
+  const auto key = [this](JobId id) {
+    const Executing* entry = executing_.find(id);  // None: it is passed over.
+    return entry == nullptr ? HandOutKey{} : hand_out_key(entry->row.job);
+  };
+  std::sort(jobs.begin(), jobs.end(),
+            [&](JobId one, JobId other) { return key(one) < key(other); });
+}
+
+void HandOuts::send() {
+  const WallTime now = clock_.now();
+  for (auto& [session, jobs] : std::exchange(ready_, {})) {
+    Worker* worker = workers_.find(session);
+    if (worker == nullptr) continue;     // Recovery takes them back, or it comes again.
+    if (!worker->has_asked()) continue;  // It would refuse them; its first pull brings them.
+    std::vector<JobId> frame;
+    std::size_t bytes = 0;
+    for (const JobId id : jobs) {
+      const Executing* entry = executing_.find(id);
+      if (entry == nullptr || entry->phase != Phase::kHeld) continue;
+      // Its cancel may have been stored with its claim.
+      if (entry->row.cancelled || !has_spec(*entry)) {
+        ends_.cancel_unsent(id);
+        continue;
+      }
+      const std::size_t size = handed(*entry, now).spec.size() + 300;
+      if (!frame.empty() && bytes + size > config_.bytes_max) {
+        send_frame(*worker, std::exchange(frame, {}), now);
+        bytes = 0;
+      }
+      frame.push_back(id);
+      bytes += size;
+    }
+    if (!frame.empty()) send_frame(*worker, std::move(frame), now);
+  }
+}
+
+void HandOuts::send_frame(Worker& worker, std::vector<JobId> jobs, WallTime now) {
+  const auto count = static_cast<std::int32_t>(jobs.size());
+  const SteadyTime steady_now = clock_.steady_now();
+  wire::HandOut message{.session = worker.session,
+                        .number = worker.number_handout(count, steady_now),
+                        .pull = worker.pull,
+                        .tracker_session = session_.value};
+  worker.reserved -= count;
+  for (const JobId id : jobs) {
+    Executing& entry = *executing_.find(id);
+    message.jobs.push_back(handed(entry, now));
+    entry.phase = Phase::kSent;
+    entry.handout = message.number;
+    entry.pull = message.pull;
+    entry.handed_out_at = now;
+  }
+  sent_ += count;
+  if (link_.send(worker, wire::Message{std::move(message)})) return;
+  log_.warn("a hand-out could not be sent, its jobs go back", "node", worker.name, "jobs", count);
+  worker.window = 0;  // until it asks again
+  for (const JobId id : jobs) ends_.take_back(id, false);
+}
+
+// Not when its definition was replaced since it was claimed.
+bool HandOuts::has_spec(const Executing& entry) const {
+  const WaitingJob& job = entry.row.job;
+  return !job.spec.empty() || catalog_.definition(job.definition) != nullptr;
+}
+
+wire::HandedJob HandOuts::handed(const Executing& entry, WallTime now) const {
+  const WaitingJob& job = entry.row.job;
+  wire::HandedJob handed{
+      .id = {job.id, job.attempt}, .task_id = job.task_id, .trigger_time = job.trigger_time};
+  handed.wait = wait_of(job, now);
+  if (!job.spec.empty()) {
+    handed.spec = job.spec;
+  } else if (const ActiveDefinition* definition = catalog_.definition(job.definition)) {
+    handed.spec = definition->row.spec;
+  }
+  return handed;
+}
+
+}  // namespace carillon::jobtracker

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "jobtracker/state/catalog.h"
+#include "jobtracker/state/executing.h"
+#include "jobtracker/state/scheduling_clock.h"
+#include "jobtracker/state/take_back.h"
+#include "jobtracker/state/worker_link.h"
+#include "jobtracker/state/workers.h"
+#include "shared/runtime/executor.h"
+#include "shared/wire/messages.h"
+
+namespace carillon::jobtracker {
+
+struct HandOutsConfig {
+  std::size_t bytes_max = 0;  // of a message; a single job may be larger
+  // Nothing is claimed longer before its time: what has longer to wait, has so by a clock that was
+  // set.
+  Duration wait_max{};
+};
+
+// Sends task trackers what was claimed for them: what goes to one in a turn in as few messages as
+// can be, a job once its time has come, and not before its task tracker has asked for jobs, since
+// it would refuse it. When this session lets go of node groups, the rest goes early, with the time
+// to wait.
+//
+// A job that was cancelled between its claim and its time ends here. What can't be sent goes back.
+//
+// Thread: the loop.
+class HandOuts {
+ public:
+  HandOuts(HandOutsConfig config, SessionId session, Catalog& catalog, ExecutingTable& executing,
+           Workers& workers, const SchedulingClock& clock, Executor& executor, TakeBack& ends,
+           WorkerLink& link, const Logger& log);
+
+  // Its claim is on disk.
+  void add(Executing& entry);
+  // A task tracker that was away asks for jobs again: it gets what is held for it.
+  void send_held(SessionId session);
+  // Sends at once what is held, but calls of executors: those are the next session's.
+  void send_early();
+  // At the end of a turn.
+  void send();
+
+  std::int64_t sent() const { return sent_; }
+
+ private:
+  bool may_go(const WaitingJob& job) const;
+  bool may_go_early(const Executing& entry) const;
+  Duration wait_of(const WaitingJob& job, WallTime now) const;
+  void make_ready(const Executing& entry);
+  void put_in_order(std::vector<JobId>& jobs) const;
+  void send_frame(Worker& worker, std::vector<JobId> jobs, WallTime now);
+  bool has_spec(const Executing& entry) const;
+  wire::HandedJob handed(const Executing& entry, WallTime now) const;
+
+  const HandOutsConfig config_;
+  const SessionId session_;
+  Catalog& catalog_;
+  ExecutingTable& executing_;
+  Workers& workers_;
+  const SchedulingClock& clock_;
+  Executor& executor_;
+  TakeBack& ends_;
+  WorkerLink& link_;
+  const Logger& log_;
+  std::unordered_map<SessionId, std::vector<JobId>> ready_;  // to be sent in this turn
+  std::int64_t sent_ = 0;
+};
+
+}  // namespace carillon::jobtracker
