@@ -83,7 +83,35 @@ bool Recurrence::admit(WaitingJob& job, WallTime now) {
   definition->running.emplace(job.id, job.trigger_time);
   if (!job.triggered)
     definition->row.last_fire = std::max(definition->row.last_fire, job.trigger_time);
+  watch_next_fire(*definition);
   return true;
+}
+
+// With cancel_running, what runs is told to stop when the next fire comes, though no thread is free
+// for that one: it may be the run that has the last.
+void Recurrence::watch_next_fire(ActiveDefinition& definition) {
+  const Definition& row = definition.row;
+  if (definition.spec.overlap != Overlap::kCancelRunning || is_single(definition) ||
+      definition.running.empty())
+    return;
+  const auto fire = definition.schedule.next_fire(std::max(clock_.now(), row.last_fire));
+  if (!fire || *fire > row.generated_through || *fire == definition.watched_fire) return;
+  definition.watched_fire = *fire;
+  executor_.post_at(clock_.steady_at(*fire), [this, id = row.id, version = row.version,
+                                              fire = *fire] { fire_came(id, version, fire); });
+}
+
+void Recurrence::fire_came(DefinitionId id, std::int32_t version, WallTime fire) {
+  ActiveDefinition* definition = catalog_.definition(id);
+  if (definition == nullptr || definition->row.version != version) return;
+  if (clock_.now() < fire) {  // It was set back.
+    definition->watched_fire = {};
+    return watch_next_fire(*definition);
+  }
+  const auto is_before = [fire](const auto& run) { return run.second < fire; };
+  if (definition->row.last_fire < fire &&
+      std::any_of(definition->running.begin(), definition->running.end(), is_before))
+    make_way(*definition);
 }
 
 bool Recurrence::admit_one_shot(WaitingJob& job, WallTime now) {

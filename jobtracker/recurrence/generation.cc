@@ -79,6 +79,7 @@ void Recurrence::generate(ActiveDefinition& definition) {
          [this, rows, has_more](const ChangeDefinition& changed, const Outcome& outcome) {
            rows_under_way_ -= rows;
            if (outcome.kind == OutcomeKind::kDone) {
+             if (ActiveDefinition* one = catalog_.definition(changed.id)) watch_next_fire(*one);
              if (has_more) to_generate_.emplace(changed.to->generated_through, changed.id);
              if (!has_more) remove_if_over(changed.id);
            }

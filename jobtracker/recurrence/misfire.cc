@@ -322,6 +322,7 @@ void Recurrence::recovered(DefinitionId id, const std::set<JobId>& gone) {
   for (const JobId one : gone) definition->leaving.erase(one);
   for (auto& [key, job] : std::exchange(definition->parked, {})) sink_.offer(std::move(job));
   if (std::exchange(definition->has_more_due, false)) sink_.reload(definition->row.group);
+  watch_next_fire(*definition);
   generate_later(id);
 }
 

@@ -55,12 +55,15 @@ struct RecurrenceConfig {
 // the delayed table.
 //
 // What becomes of a fire that comes while a run before it has not ended, its retries included, is
-// the overlap's to say (admission.cc); it is decided when the fire is due, not when it is made:
+// the overlap's to say (admission.cc); it is decided when the fire is due and has its turn, not
+// when it is made:
 //   parallel        it runs beside it
 //   skip            it is skipped, and the next one is the first of the grid after the end
 //   queue           it waits, in their order; beyond a cap it is skipped
 //   queue_one       it waits, and of those that wait all but the latest are skipped
-//   cancel_running  as queue_one, and the run before is told to stop; its retries are void
+//   cancel_running  as queue_one, and the run before is told to stop, as soon as the fire is due;
+//                   its retries are void
+// What waits for a thread only keeps its place among the jobs of other tasks.
 // What is triggered obeys it too, but waits where `skip` would skip it; with force it runs at once.
 // The runs before are those of the task: they count also when the definition was replaced
 // meanwhile, and after a restart. A count is of runs: what is skipped, expires or is voided before
@@ -195,6 +198,8 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   bool admit_one_shot(WaitingJob& job, WallTime now);
   void end_one_shot(WaitingJob job);
   bool park(ActiveDefinition& definition, const WaitingJob& job, std::size_t most);
+  void watch_next_fire(ActiveDefinition& definition);
+  void fire_came(DefinitionId id, std::int32_t version, WallTime fire);
   void keep_latest(ActiveDefinition& definition);
   void make_way(ActiveDefinition& definition);
   void end_retry(ActiveDefinition& definition, WaitingJob job);

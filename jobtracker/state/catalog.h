@@ -32,6 +32,8 @@ struct ActiveDefinition {
   std::map<HandOutKey, WaitingJob> parked{};
   // Until what was missed is known, more were due than may be held: they are in the table only.
   bool has_more_due = false;
+  // Overlap `cancel_running`: with this fire, what runs is to stop.
+  WallTime watched_fire{};
   // Occurrences that end without a run, on their way out of the table.
   std::set<JobId> leaving{};
   // Occurrences that people asked for, on their way into the table.

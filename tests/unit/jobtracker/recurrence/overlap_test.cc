@@ -172,6 +172,36 @@ TEST(Overlap, CancelRunningStopsTheRunAndStartsTheNext) {
 }
 
 // Its claim and its cancel are stored together.
+TEST(Overlap, CancelRunningStopsTheRunThatHasTheLastThread) {
+  TrackerBundle bundle;
+  runs_take(bundle.add_worker({.threads = 1}), milliseconds{2500});
+  JobSpec job = job_every("a", seconds{1});
+  job.overlap = Overlap::kCancelRunning;
+  bundle.submit(job);
+  bundle.run_for(seconds{20});
+  EXPECT_THAT(bundle.runs_of("a"), SizeIs(::testing::Ge(19U))) << bundle.story("a");
+  for (const LogEntry& entry : bundle.log("a")) {
+    EXPECT_TRUE(entry.state == LogState::kKilled || entry.state == LogState::kCancelled)
+        << static_cast<int>(entry.state);
+  }
+}
+
+// It is generated only later, and so after a restart.
+TEST(Overlap, CancelRunningStopsTheRunThatHasTheLastThreadWhenItsNextFireWasFarOff) {
+  TrackerBundle bundle;
+  runs_take(bundle.add_worker({.threads = 1}), hours{3});
+  JobSpec job = job_every("a", hours{1});
+  job.overlap = Overlap::kCancelRunning;
+  bundle.submit(job);
+  bundle.run_for(minutes{30});
+  ASSERT_THAT(bundle.runs_of("a"), SizeIs(1));
+  bundle.run_for(minutes{32});
+  ASSERT_THAT(bundle.runs_of("a"), SizeIs(2)) << bundle.story("a");
+  bundle.restart_after(seconds{1});
+  bundle.run_for(hours{1});
+  EXPECT_THAT(bundle.runs_of("a"), SizeIs(3)) << bundle.story("a");
+}
+
 TEST(Overlap, CancelRunningCallsOffWhatIsJustBeingClaimed) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 8});
