@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "shared/base/assert.h"
+#include "shared/base/time_text.h"
 #include "shared/wire/codec.h"
 #include "tests/sim/parts.h"
 
@@ -28,6 +29,11 @@ constexpr Duration kSettles = seconds{30};
 constexpr Duration kHangs = seconds{5};
 // A job tracker and the clock that it follows are apart by less.
 constexpr Duration kFollowed = milliseconds{1};
+// A clock that was set by more than the first is believed by then; by less, it is followed slowly.
+constexpr Duration kJump = milliseconds{2100};
+constexpr Duration kJumpBelieved = seconds{10};
+constexpr Duration kSlewed = minutes{5};
+constexpr Duration kSlack = milliseconds{100};
 // One whose commit hangs is replaced by then.
 constexpr Duration kReplaced = seconds{15};
 
@@ -207,6 +213,9 @@ void Cluster::watch_sessions(TrackerProcess& tracker) {
   tracker.watch.on_works = [this](SessionId session) { runs.tracker_began(session); };
   tracker.watch.on_beat = [this](SessionId session) { owners.beat(session); };
   tracker.watch.on_ended = [this](SessionId session) { owners.ended(session); };
+  tracker.watch.on_dropped = [this](const TrackerProcess& one) {
+    broken_(one.name() + " drops what was kept for its next session");
+  };
   // A service manager starts it again.
   tracker.watch.on_fenced = [this](TrackerProcess& one) {
     on_event(one.name() + " was fenced");
@@ -237,6 +246,7 @@ void Cluster::committed(TrackerProcess& tracker, const jobtracker::Batch& batch,
                       .flushed_at = tracker.flushed_at(),
                       .was_disturbed = timeline.now() < quiet_from,
                       .was_tracker_disturbed = timeline.now() < trackers_quiet_from,
+                      .were_executors_disturbed = !are_executors_quiet(),
                       .claim_ahead = tracker.claim_ahead(),
                       .push_claim_ahead = tracker.options().config.dispatcher.push_claim_ahead,
                       .parked_max = tracker.options().config.recurrence.parked_max,
@@ -250,10 +260,26 @@ void Cluster::committed(TrackerProcess& tracker, const jobtracker::Batch& batch,
   }
   on_commit(tracker, commit);
   on_stored(commit);
+  check_clock(tracker, batch);
   check_lost(tracker, batch);
   ledger.committed(commit);
   last_commit_ = batch.now;
   last_commit_at_ = timeline.now();
+}
+
+// It decides by the time of its machine, or of the database that several share.
+void Cluster::check_clock(const TrackerProcess& tracker, const jobtracker::Batch& batch) const {
+  const auto was_set_in = [&](Duration time) {
+    return !has_several() && (tracker.was_set_since(timeline.now() - time) ||
+                              tracker.was_paused_since(timeline.now() - time));
+  };
+  const auto gone_by = std::chrono::duration_cast<Duration>(timeline.now() - tracker.flushed_at());
+  const Duration apart = std::chrono::abs(tracker.scheduling_now() - gone_by - batch.now);
+  if (was_set_in(gone_by + kJumpBelieved) ||
+      apart <= (was_set_in(gone_by + kSlewed) ? kJump : kSlack))
+    return;
+  broken_(tracker.name() + " decides by a time that is " + format_duration(apart) +
+          " from its clock's");
 }
 
 // Only what was with a worker that was not heard of for a lease.
@@ -263,7 +289,9 @@ void Cluster::check_lost(const TrackerProcess& tracker, const jobtracker::Batch&
     if (end == nullptr) continue;
     const Ledger::Job* job = ledger.find(end->id);
     if (job != nullptr && jobtracker::is_push_session(job->session)) {
-      pushed.check_lost({end->id, end->attempt}, end->log);
+      const bool is_quiet =
+          are_executors_quiet() && timeline.now() >= trackers_quiet_from + minutes{3};
+      pushed.check_lost({end->id, end->attempt}, end->log, is_quiet);
       continue;
     }
     if (!end->log || end->log->state != jobtracker::LogState::kLost) continue;
@@ -511,6 +539,7 @@ void Cluster::watch_network() {
     });
   };
   network.on_server_takes = [this](Process& process, std::string_view frame) {
+    static_cast<TrackerProcess&>(process).came();
     const SessionId tracker = static_cast<TrackerProcess&>(process).session();
     if (!tracker) return;  // It does not work.
     if_is<wire::Pull>(frame, [&](const wire::Pull& pull) { runs.heard(tracker, pull.session); });

@@ -92,7 +92,8 @@ class Cluster {
   // Nothing is asked of progress before: something was just disturbed.
   SteadyTime quiet_from{};
   SteadyTime executors_quiet_from{};  // of runs of executors
-  SteadyTime trackers_quiet_from{};   // of order: it was a job tracker, its clock or its store
+  bool are_executors_quiet() const { return timeline.now() >= executors_quiet_from; }
+  SteadyTime trackers_quiet_from{};  // of order: it was a job tracker, its clock or its store
   void disturbed(Duration time);
   // But no job tracker, nor what it decides by.
   void disturbed_around(Duration time);
@@ -122,6 +123,7 @@ class Cluster {
   void check_queue(const WorkerProcess& worker);
   void check_lost(const TrackerProcess& tracker, const jobtracker::Batch& batch) const;
   void check_sent(TrackerProcess& tracker, std::string_view frame);
+  void check_clock(const TrackerProcess& tracker, const jobtracker::Batch& batch) const;
 
   const Broken broken_;
   const std::uint64_t seed_;

@@ -91,7 +91,7 @@ std::string ExecutorProcess::answer(const std::string& path, const std::string& 
 }
 
 void ExecutorProcess::begin(const wire::xxl::RunCall& call) {
-  if (!runs_.begins(options_.address, call)) return;
+  if (!runs_.begins(options_.app, options_.address, call)) return;
   running_.emplace(call.log_id, call.job_id);
   Duration time = chance_.between(milliseconds{1}, milliseconds{30});
   if (chance_.one_in(4)) time = chance_.between(Duration{1}, seconds{12});

@@ -42,6 +42,7 @@ struct Commit {
   SteadyTime flushed_at{};             // when the loop let go of it
   bool was_disturbed = false;          // anything was, lately
   bool was_tracker_disturbed = false;  // a job tracker stood still, or its clock was set, lately
+  bool were_executors_disturbed = false;
   Duration claim_ahead{};
   Duration push_claim_ahead{};
   std::size_t parked_max = 0;

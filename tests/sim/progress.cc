@@ -67,8 +67,13 @@ void Progress::check_owners(const std::vector<TrackerProcess*>& trackers) {
     if (!shares.contains(owner)) return broken_("a partition has no owner who works");
   }
   std::set<std::size_t> used;
-  for (const auto& [id, group] : cluster_.database.tables().groups) {
-    used.insert(static_cast<std::size_t>(jobtracker::partition_of(id)));
+  std::set<std::pair<std::string, std::size_t>> places;
+  const auto& tables = cluster_.database.tables();
+  for (const auto& [id, group] : tables.groups) {
+    const auto partition = static_cast<std::size_t>(jobtracker::partition_of(id));
+    used.insert(partition);
+    const std::string name = group_name(tables, id);
+    if (!places.emplace(name, partition).second) broken_("two parts of " + name + " stay together");
   }
   for (const std::size_t partition : used) ++shares.at(cluster_.owners.all().at(partition));
   const auto [least, most] = std::minmax_element(
@@ -95,10 +100,9 @@ void Progress::check_disks() {
 
 void Progress::check_executing(JobId id, const Ledger::Job& job) {
   if (jobtracker::is_push_session(job.session)) {
-    const SteadyTime now = cluster_.timeline.now();
     // Each restart of a job tracker gives executors time to tell.
-    const bool is_quiet =
-        now >= cluster_.executors_quiet_from && now >= cluster_.quiet_from + minutes{3};
+    const bool is_quiet = cluster_.are_executors_quiet() &&
+                          cluster_.timeline.now() >= cluster_.quiet_from + minutes{3};
     if (is_quiet) cluster_.pushed.check_executing({id, job.row.attempt}, job);
     return;
   }
@@ -125,8 +129,7 @@ void Progress::check_waiting(JobId id, const Ledger::Job& job, WallTime now) {
     return broken(id, job, "waits beyond its start deadline");
   }
   const WorkerProcess* idle = idle_worker(job);
-  const bool has_executor = cluster_.timeline.now() >= cluster_.executors_quiet_from &&
-                            cluster_.has_executor(job.row.group);
+  const bool has_executor = cluster_.are_executors_quiet() && cluster_.has_executor(job.row.group);
   if ((idle == nullptr && !has_executor) || waits_for_another(id, job)) return;
   broken(id, job,
          "waits though " +
@@ -151,7 +154,8 @@ bool Progress::waits_for_another(JobId id, const Ledger::Job& job) const {
       });
 }
 
-// Its free threads are for a job a minute then; which one it is, only its job tracker knows.
+// Its free threads are for a job a minute then, if another like it is handed jobs; which one it is,
+// only its job tracker knows.
 bool Progress::is_one_isolated() {
   const std::vector<TrackerProcess*> trackers = cluster_.active();
   return std::any_of(trackers.begin(), trackers.end(), [](TrackerProcess* tracker) {
@@ -164,13 +168,23 @@ bool Progress::is_one_isolated() {
 }
 
 const WorkerProcess* Progress::idle_worker(const Ledger::Job& job) {
-  if (is_one_isolated()) return nullptr;
+  const bool may_be_isolated = is_one_isolated();
   const std::string group = group_name(cluster_.database.tables(), job.row.group);
-  for (const WorkerProcess* worker : cluster_.live_workers()) {
+  const auto workers = cluster_.live_workers();
+  const auto is_free = [this](const WorkerProcess* worker) {
+    return worker->was_free_since(cluster_.timeline.now() - seconds{3});
+  };
+  for (const WorkerProcess* worker : workers) {
     const WorkerOptions& options = worker->options();
     const bool fits =
         options.group == group && (!options.handlers_only || job.kind == RunKind::kHandler);
-    if (fits && worker->was_free_since(cluster_.timeline.now() - seconds{3})) return worker;
+    if (!fits || !is_free(worker)) continue;
+    const bool are_all_free = std::all_of(workers.begin(), workers.end(), [&](const auto* other) {
+      const bool is_alike = other->options().group == group &&
+                            other->options().handlers_only == options.handlers_only;
+      return !is_alike || is_free(other);
+    });
+    if (!may_be_isolated || are_all_free) return worker;
   }
   return nullptr;
 }

@@ -37,6 +37,7 @@ void PushedRuns::is_called(const std::string& address, const wire::xxl::RunCall&
   const wire::AttemptId id{row->second.job, row->second.attempt};
   const bool is_new = calls_
                           .emplace(call.log_id, Call{.id = id,
+                                                     .group = row->second.group,
                                                      .address = address,
                                                      .job = call.job_id,
                                                      .timeout = seconds{call.timeout_s},
@@ -55,11 +56,14 @@ void PushedRuns::is_called(const std::string& address, const wire::xxl::RunCall&
   }
 }
 
-bool PushedRuns::begins(const std::string& address, const wire::xxl::RunCall& call) {
+bool PushedRuns::begins(const std::string& app, const std::string& address,
+                        const wire::xxl::RunCall& call) {
   const auto found = calls_.find(call.log_id);
   if (found == calls_.end()) return false;
   Call& one = found->second;
   if (one.has_begun) broken_(text(one.id) + " comes twice by one log id");
+  const std::string& group = tables_.groups.at(one.group).name;
+  if (group != app) broken_(text(one.id) + " of " + group + " comes to an executor of " + app);
   one.has_begun = true;
   ++count_;
   runs_.began(one.id, {.worker = address});
@@ -114,7 +118,14 @@ void PushedRuns::check_end(const Commit& commit, const Ledger::Job& job,
   const RunBook::Run* run = runs_.find(id);
   const bool is_told = run != nullptr && run->outcome && state_of(*run->outcome) == log.state;
   if (is_told || (log.state == LogState::kKilled && is_void)) return;
-  if (log.state == LogState::kFailed && run == nullptr) return;  // Nobody took it.
+  if (log.state == LogState::kFailed && run == nullptr) {  // Nobody took it.
+    const bool is_quiet = !commit.was_disturbed && !commit.were_executors_disturbed;
+    if (is_quiet && !is_void && !log.message.starts_with("no executor is idle")) {
+      broken_(text(id) + " of " + job.row.task_id +
+              " has failed though executors are there: " + log.message);
+    }
+    return;
+  }
   // It may have been called, as far as the next job tracker knew.
   if (log.state == LogState::kTimedOut && call == nullptr) return;
   const bool overran =
@@ -130,14 +141,16 @@ void PushedRuns::check_end(const Commit& commit, const Ledger::Job& job,
 }
 
 void PushedRuns::check_lost(const wire::AttemptId& id,
-                            const std::optional<jobtracker::LogEntry>& log) const {
+                            const std::optional<jobtracker::LogEntry>& log, bool is_quiet) const {
   const Call* call = last_of(id);
   if (!log && call != nullptr && !call->was_refused) {
     return broken_(text(id) + " is given back as if " + call->address + " had not been called");
   }
   if (!log || log->state != LogState::kLost) return;
-  if (call == nullptr || !call->has_begun || call->ended || call->was_denied) return;
-  broken_(text(id) + " was lost, but " + call->address + " runs it and never said otherwise");
+  if (call == nullptr || !call->has_begun || call->ended) return;
+  if (!call->was_denied)
+    broken_(text(id) + " was lost, but " + call->address + " runs it and never said otherwise");
+  if (is_quiet) broken_(text(id) + " was lost though nothing is wrong, and goes on");
 }
 
 void PushedRuns::check_executing(const wire::AttemptId& id, const Ledger::Job& job) const {

@@ -27,7 +27,7 @@ class PushedRuns {
   // It leaves a job tracker; `works`: one that may.
   void is_called(const std::string& address, const wire::xxl::RunCall& call, bool works);
   // An executor takes it. False: nobody knows what it is of.
-  bool begins(const std::string& address, const wire::xxl::RunCall& call);
+  bool begins(const std::string& app, const std::string& address, const wire::xxl::RunCall& call);
   void is_refused(std::int64_t log_id);
   // None: it died with its executor.
   void ended(std::int64_t log_id, std::optional<wire::RunOutcome> outcome);
@@ -42,7 +42,9 @@ class PushedRuns {
   void check_end(const Commit& commit, const Ledger::Job& job, const jobtracker::LogEntry& log,
                  bool is_void) const;
   // It is lost, or, without a row in the log, given back.
-  void check_lost(const wire::AttemptId& id, const std::optional<jobtracker::LogEntry>& log) const;
+  // `is_quiet`: nothing has happened for long that it could be lost by.
+  void check_lost(const wire::AttemptId& id, const std::optional<jobtracker::LogEntry>& log,
+                  bool is_quiet) const;
   // So long after its end, and with nothing wrong since, it does not execute any more.
   void check_executing(const wire::AttemptId& id, const Ledger::Job& job) const;
 
@@ -51,6 +53,7 @@ class PushedRuns {
  private:
   struct Call {
     wire::AttemptId id{};
+    GroupId group{};
     std::string address{};
     std::int64_t job = 0;  // as executors know it
     Duration timeout{};

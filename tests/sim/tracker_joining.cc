@@ -27,10 +27,13 @@ class TrackerProcess::Passing final : public net::ServerReceiver {
   void on_frame(const net::Peer& peer, std::string_view frame) override {
     if (process_.network_.on_server_takes) process_.network_.on_server_takes(process_, frame);
     process_.life_->tracker->on_frame(peer, frame);
+    ++count_;
   }
+  std::size_t count() const { return count_; }
 
  private:
   TrackerProcess& process_;
+  std::size_t count_ = 0;
 };
 
 void TrackerProcess::join() {
@@ -39,6 +42,8 @@ void TrackerProcess::join() {
   is_to_stop_ = false;
   is_stopping_ = false;
   is_known_ready_ = false;
+  is_keeping_ = false;
+  kept_ = 0;
   change_.reset();
   patience_ = 0;
   membership_.emplace(log_);
@@ -122,7 +127,9 @@ void TrackerProcess::on_ready() {
   membership_->begin(session(), life_->tracker->owned(), timeline_.now());
   if (!std::exchange(is_known_ready_, true)) return;
   Passing passing(*this);
+  is_keeping_ = false;
   room_->pass_to(passing);
+  if (passing.count() < std::exchange(kept_, 0)) watch.on_dropped(*this);
   transport_->set_receiver(life_->tracker.get());
 }
 
@@ -200,6 +207,7 @@ void TrackerProcess::make_way_if_prepared() {
   room_.reset();
   room_ = std::make_unique<jobtracker::WaitingRoom>(*transport_);
   room_->keep();
+  is_keeping_ = true;
   life_->tracker->hand_over(*room_);
   patience_ = post_at(timeline_.now() + kPatience, [this] {
     patience_ = 0;

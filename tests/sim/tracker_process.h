@@ -92,6 +92,11 @@ class TrackerProcess final : public Process {
     return options_.is_one_of_several ? timeline_.wall_now() : wall_now();
   }
 
+  // A frame was taken off its network.
+  void came() {
+    if (is_keeping_) ++kept_;
+  }
+
   // What becomes of the sessions of one of several.
   struct Watch {
     // It is noted in the database, with what it owns; `before`: in whose place.
@@ -102,6 +107,8 @@ class TrackerProcess final : public Process {
     std::function<void(SessionId)> on_beat{};
     std::function<void(SessionId)> on_ended{};         // it says so itself
     std::function<void(TrackerProcess&)> on_fenced{};  // it has come to know, and its process ends
+    // Not all that came while it became another session is taken by that one.
+    std::function<void(const TrackerProcess&)> on_dropped{};
   };
   Watch watch;
   // By which it calls executors; none: nothing is pushed.
@@ -187,6 +194,8 @@ class TrackerProcess final : public Process {
   std::optional<jobtracker::Membership> membership_{};
   bool is_opening_ = false;
   bool is_known_ready_ = false;
+  bool is_keeping_ = false;  // frames, for the next session
+  std::size_t kept_ = 0;
   std::optional<jobtracker::OwnershipChange> change_{};  // this session makes way for another
   TimerId patience_ = 0;
   SessionId next_{};   // that is to begin

@@ -86,6 +86,16 @@ TEST(GroupWatch, ATaskTrackerThatComesBackInTimeIsNothingToTell) {
   EXPECT_THAT(w.subjects(), IsEmpty());
 }
 
+TEST(GroupWatch, AGroupThatIsServedIsNotUnservedHoweverMuchWaits) {
+  Watched w{{"unserved=1m"}};
+  w.bundle->add_worker({.threads = 1}).behaviour = [](const wire::HandedJob&, const JobSpec&) {
+    return FakeRun{.time = seconds{30}};
+  };
+  w.submit_many(20);
+  w.bundle->run_for(minutes{5});
+  EXPECT_THAT(w.subjects(), IsEmpty());
+}
+
 TEST(GroupWatch, AJobThatWaitsForLongIsToldOfWhateverIsMoreUrgent) {
   Watched w{{"late=5m"}};
   w.bundle->add_worker({.threads = 1}).behaviour = [](const wire::HandedJob&, const JobSpec&) {
@@ -147,6 +157,24 @@ TEST(GroupWatch, FailuresAreAPartOfTheRunsOfFiveMinutesRetriesIncluded) {
   w.bundle->run_for(minutes{4});
   ASSERT_THAT(w.subjects(), SizeIs(2));
   EXPECT_THAT(w.subjects()[1], HasSubstr("failures is over after "));
+}
+
+TEST(GroupWatch, FailuresAreOverWhenTheirFiveMinutesAreThoughNothingRuns) {
+  Watched w{{"failures=50%"}};
+  w.bundle->add_worker().behaviour = [](const wire::HandedJob&, const JobSpec&) {
+    return FakeRun{.outcome = RunOutcome::kFailed};
+  };
+  std::vector<JobSpec> jobs;
+  for (int i = 0; i < 20; ++i) {
+    jobs.push_back(job_now("job-" + std::to_string(i)));
+    jobs.back().alarm = {std::string{kNoAlarm}};
+  }
+  w.bundle->submit(std::move(jobs));
+  w.bundle->run_for(minutes{1});
+  ASSERT_THAT(w.subjects(), SizeIs(1));
+  w.bundle->run_for(minutes{6});
+  ASSERT_THAT(w.subjects(), SizeIs(2));
+  EXPECT_THAT(w.subjects()[1], HasSubstr("failures is over after 5m"));
 }
 
 TEST(GroupWatch, AGroupsOwnRuleStandsForItAndMayBeOff) {
