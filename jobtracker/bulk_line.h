@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "shared/base/clock.h"
+#include "shared/base/sizes.h"
 #include "shared/net/transport.h"
 
 namespace carillon::jobtracker {
@@ -49,6 +50,9 @@ class BulkLine {
   std::optional<Frame> next();
 
   bool empty() const { return frames_.empty(); }
+  Sizes sizes() const {
+    return {{"frames", frames_.size()}, {"bytes", bytes_}, {"turned_away", turned_away_.size()}};
+  }
 
  private:
   // Its place, by when it came first, and how often it found no room.

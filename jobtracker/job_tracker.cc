@@ -452,4 +452,27 @@ std::vector<Stat> JobTracker::stats() const {
           {"store_full", batcher_.lacks_room() ? 1 : 0}};
 }
 
+Sizes JobTracker::sizes() const {
+  Sizes all{{"output_under_way", output_under_way_.size()},
+            {"groups_to_come", groups_to_come_.size()}};
+  add_sizes(all, "catalog", catalog_.sizes());
+  add_sizes(all, "executing", executing_.sizes());
+  add_sizes(all, "executors", executors_.sizes());
+  add_sizes(all, "workers", workers_.sizes());
+  add_sizes(all, "batcher", batcher_.sizes());
+  add_sizes(all, "feedback", feedback_.sizes());
+  add_sizes(all, "alarms", alarms_.sizes());
+  add_sizes(all, "recurrence", recurrence_.sizes());
+  add_sizes(all, "completion", completion_.sizes());
+  add_sizes(all, "dispatcher", dispatcher_.sizes());
+  add_sizes(all, "recovery", recovery_.sizes());
+  add_sizes(all, "management", management_.sizes());
+  add_sizes(all, "run_logs", run_logs_.sizes());
+  add_sizes(all, "pusher", pusher_.sizes());
+  add_sizes(all, "registry", registry_.sizes());
+  add_sizes(all, "bulk", bulk_.sizes());
+  add_sizes(all, "submit", submit_.sizes());
+  return all;
+}
+
 }  // namespace carillon::jobtracker

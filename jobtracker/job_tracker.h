@@ -33,6 +33,7 @@
 #include "jobtracker/store/beat_watch.h"
 #include "jobtracker/store/group_parts.h"
 #include "shared/base/random.h"
+#include "shared/base/sizes.h"
 #include "shared/net/courier.h"
 #include "shared/net/poster.h"
 #include "shared/net/transport.h"
@@ -129,6 +130,8 @@ class JobTracker final : public net::ServerReceiver,
   const Partitions& owned() const { return ownership_.owned(); }
   // The highest number that a known node group has.
   GroupId last_group() const;
+  // Of everything that grows with what there is to do.
+  Sizes sizes() const;
 
  private:
   // JobSink, WorkerLink, ClientLink, GroupMaker, RunStopper, RunTally: what one part asks of

@@ -8,6 +8,7 @@
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/client_link.h"
 #include "jobtracker/state/executor_requests.h"
+#include "shared/base/sizes.h"
 #include "shared/wire/messages.h"
 
 namespace carillon::jobtracker {
@@ -29,6 +30,7 @@ class Management {
   // Whether it was the one who asked.
   static bool is_asker(const Asker& asker);
   void hear(const Asker& asker, wire::Message answer);
+  Sizes sizes() const { return {{"asked", asked_.size()}}; }
 
  private:
   using OnAnswer = std::function<void(wire::Message)>;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "shared/base/sizes.h"
 #include "shared/net/transport.h"
 
 namespace carillon::jobtracker {
@@ -31,6 +32,7 @@ class WaitingRoom final : public net::ServerReceiver {
   void pass_to(net::ServerReceiver& receiver);
 
   void on_frame(const net::Peer& peer, std::string_view frame) override;
+  Sizes sizes() const { return {{"kept", kept_.size()}}; }
 
  private:
   struct Kept {

@@ -554,4 +554,19 @@ std::uint64_t TrackerLink::send(const Talk& talk, wire::Message message) {
   return envelope.correlation;
 }
 
+Sizes TrackerLink::sizes() const {
+  Sizes all{{"parts", parts_.size()},
+            {"refused", refused_.size()},
+            {"reports", reports_.size()},
+            {"messages", messages_.size()}};
+  for (const auto& talk : talks_) {
+    add_sizes(all, "fetcher", talk->fetcher.sizes());
+    all.emplace_back("to_give_back", talk->to_give_back.size());
+  }
+  add_sizes(all, "output", output_.sizes());
+  add_sizes(all, "reporter", reporter_.sizes());
+  add_sizes(all, "outbox", outbox_.sizes());
+  return all;
+}
+
 }  // namespace carillon::tasktracker

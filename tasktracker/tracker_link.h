@@ -12,6 +12,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
+#include "shared/base/sizes.h"
 #include "shared/net/transport.h"
 #include "shared/wire/messages.h"
 #include "tasktracker/fetch/fetcher.h"
@@ -88,6 +89,7 @@ class TrackerLink final {
   void say_bye();
   // The tracker has answered, or there is nobody to answer.
   bool is_gone() const;
+  Sizes sizes() const;
 
  private:
   // With one job tracker.

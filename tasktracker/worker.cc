@@ -184,4 +184,10 @@ void Worker::set_timer(SteadyTime now) {
   timer_ = executor_.post_at(at, [this] { timer_.reset(); });
 }
 
+Sizes Worker::sizes() const {
+  Sizes all = link_.sizes();
+  add_sizes(all, "runs", runs_.sizes());
+  return all;
+}
+
 }  // namespace carillon::tasktracker

@@ -11,6 +11,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
+#include "shared/base/sizes.h"
 #include "shared/net/transport.h"
 #include "shared/runtime/executor.h"
 #include "tasktracker/run/deferred_runs.h"
@@ -53,6 +54,8 @@ class Worker {
   // Takes nothing new and ends when what runs has ended, after `drain` at the latest; no time at
   // all means that runs are killed. A second request may only shorten the time.
   void request_stop(Duration drain);
+  // Of everything that grows with its jobs.
+  Sizes sizes() const;
 
  private:
   enum class Phase { kWorking, kDraining, kEnding, kDelivering, kLeaving, kStopped };

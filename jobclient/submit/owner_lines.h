@@ -11,6 +11,7 @@
 
 #include "carillon/result.h"
 #include "carillon/time.h"
+#include "shared/base/sizes.h"
 #include "shared/net/transport.h"
 #include "shared/wire/messages.h"
 
@@ -67,6 +68,9 @@ class OwnerLines {
   void forget(const std::string& subject) { owners_.erase(subject); }
   // Empty: it was not said.
   std::string owner_of(const std::string& subject) const;
+  Sizes sizes() const {
+    return {{"lines", lines_.size()}, {"owners", owners_.size()}, {"parts", parts_.size()}};
+  }
 
  private:
   class Line;

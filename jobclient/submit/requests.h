@@ -12,6 +12,7 @@
 
 #include "jobclient/submit/owner_lines.h"
 #include "shared/base/clock.h"
+#include "shared/base/sizes.h"
 #include "shared/net/transport.h"
 #include "shared/wire/messages.h"
 
@@ -126,6 +127,14 @@ class Requests final : public net::ClientReceiver {
   void on_frame(std::string_view frame) override;
   void on_connected() override;
   void on_disconnected(const std::string& reason) override;
+  Sizes sizes() const {
+    Sizes all{{"outstanding", outstanding_.size()},
+              {"by_sequence", by_sequence_.size()},
+              {"unnumbered", unnumbered_.size()},
+              {"trackers", trackers_.size()}};
+    add_sizes(all, "lines", lines_.sizes());
+    return all;
+  }
 
  private:
   // Without a number: a query, which any number may be of.

@@ -12,6 +12,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/random.h"
+#include "shared/base/sizes.h"
 #include "shared/outbox/entry.h"
 
 // Submissions that no job tracker could be given, on disk until one can: puts them into the outbox,
@@ -71,6 +72,13 @@ class StoredSubmits {
 
   // Answers whoever waits. Requires: the lane has finished.
   void close();
+  Sizes sizes() const {
+    return {{"adding", adding_.size()},
+            {"page", page_.size()},
+            {"jobs_in_entry", jobs_in_entry_.size()},
+            {"flushes", flushes_.size()},
+            {"next", next_.add.size() + next_.remove.size()}};
+  }
 
  private:
   struct Adding {

@@ -9,6 +9,7 @@
 #include "carillon/job_client.h"
 #include "jobclient/submit/requests.h"
 #include "shared/base/clock.h"
+#include "shared/base/sizes.h"
 
 // Jobs of many callers, put into few messages.
 //
@@ -46,6 +47,7 @@ class SubmitQueue {
   void flush();
   // Answers everything that was not sent yet.
   void close();
+  Sizes sizes() const { return {{"waiting", waiting_.size()}, {"jobs_waiting", jobs_waiting_}}; }
 
  private:
   // A caller's jobs; shared by those of them that are still open.

@@ -307,4 +307,10 @@ void AlarmDesk::remove_first(Channel& channel) {
   was_full_ = false;
 }
 
+Sizes AlarmDesk::sizes() const {
+  Sizes all{{"channels", channels_.size()}};
+  add_sizes(all, "watch", watch_.sizes());
+  return all;
+}
+
 }  // namespace carillon::jobtracker

@@ -16,6 +16,7 @@
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/store/batcher.h"
 #include "jobtracker/store/reads.h"
+#include "shared/base/sizes.h"
 #include "shared/net/courier.h"
 #include "shared/wire/alarm_message.h"
 
@@ -69,6 +70,7 @@ class AlarmDesk final : public AlarmSink {
   std::int64_t sent() const { return sent_; }
   std::int64_t failed() const { return failed_; }
   std::int64_t dropped() const { return dropped_; }
+  Sizes sizes() const;
 
  private:
   struct Line {

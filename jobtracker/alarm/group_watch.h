@@ -16,6 +16,7 @@
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/state/workers.h"
 #include "jobtracker/store/batcher.h"
+#include "shared/base/sizes.h"
 #include "shared/wire/alarm_message.h"
 
 namespace carillon::jobtracker {
@@ -43,6 +44,12 @@ class GroupWatch {
   void count(GroupId part, bool has_failed);
   // Looks, when it is time to.
   void run_once();
+  Sizes sizes() const {
+    return {{"unserved_since", unserved_since_.size()},
+            {"ends", ends_.size()},
+            {"past", past_.size()},
+            {"said", said_.size()}};
+  }
 
  private:
   struct Ends {

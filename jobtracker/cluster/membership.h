@@ -8,6 +8,7 @@
 #include "jobtracker/store/cluster_view.h"
 #include "jobtracker/store/partitions.h"
 #include "shared/base/log.h"
+#include "shared/base/sizes.h"
 
 namespace carillon::jobtracker {
 
@@ -55,6 +56,7 @@ class Membership {
   ClusterMove saw(const ClusterView& view);
   // Another one lives, as far as was seen.
   bool has_others() const { return living_.size() > 1; }
+  Sizes sizes() const { return watch_.sizes(); }
 
  private:
   std::vector<SessionId> living(const ClusterView& view);

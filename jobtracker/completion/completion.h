@@ -17,6 +17,7 @@
 #include "jobtracker/state/worker_link.h"
 #include "jobtracker/store/batcher.h"
 #include "shared/base/random.h"
+#include "shared/base/sizes.h"
 #include "shared/job/job_state.h"
 
 namespace carillon::jobtracker {
@@ -60,6 +61,7 @@ class Completion final : public TakeBack {
   std::int64_t ended() const { return ended_; }
   std::int64_t late_reports() const { return late_reports_; }
   std::int64_t quarantined() const { return quarantined_; }
+  Sizes sizes() const { return {{"confirmed", confirmed_.size()}}; }
 
  private:
   struct Ending {

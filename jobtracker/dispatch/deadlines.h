@@ -12,6 +12,7 @@
 #include "jobtracker/state/gate.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/store/batcher.h"
+#include "shared/base/sizes.h"
 #include "shared/runtime/executor.h"
 
 namespace carillon::jobtracker {
@@ -50,6 +51,13 @@ class Deadlines {
   void clock_was_set();
 
   std::size_t size() const { return places_.size(); }
+  Sizes sizes() const {
+    return {{"order", order_.size()},
+            {"places", places_.size()},
+            {"looked_up", looked_up_.size()},
+            {"groups", groups_.size()},
+            {"to_go_through", to_go_through_.size()}};
+  }
 
  private:
   struct Place {

@@ -428,4 +428,31 @@ std::size_t Dispatcher::jobs_in_memory() const {
   return all;
 }
 
+Sizes Dispatcher::sizes() const {
+  std::size_t lanes = 0;
+  Sizes preloads;  // those of all lanes together
+  for (const auto& [group, of_group] : lanes_) {
+    lanes += of_group.size();
+    for (const auto& [kinds, lane] : of_group) {
+      const Sizes one = lane.preload.sizes();
+      if (preloads.empty()) preloads = Sizes(one.size());
+      for (std::size_t i = 0; i < one.size(); ++i) {
+        preloads[i] = {one[i].first, preloads[i].second + one[i].second};
+      }
+    }
+  }
+  Sizes all{{"groups", lanes_.size()},
+            {"lanes", lanes},
+            {"held", held_.size()},
+            {"touched", touched_.size()},
+            {"to_read_ahead", to_read_ahead_.size()},
+            {"suspect_waits", suspect_waits_.size()},
+            {"said_nobody_accepts", said_nobody_accepts_.size()},
+            {"ready", hand_outs_.ready()}};
+  add_sizes(all, "preload", preloads);
+  add_sizes(all, "deadlines", deadlines_.sizes());
+  add_sizes(all, "isolation", isolation_.sizes());
+  return all;
+}
+
 }  // namespace carillon::jobtracker

@@ -16,6 +16,7 @@
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/state/workers.h"
 #include "jobtracker/store/batcher.h"
+#include "shared/base/sizes.h"
 #include "shared/runtime/executor.h"
 
 namespace carillon::jobtracker {
@@ -97,6 +98,7 @@ class Dispatcher final : public JobSink {
   std::int64_t claims() const { return claims_; }
   std::int64_t handed_out() const { return hand_outs_.sent(); }
   std::size_t jobs_in_memory() const;
+  Sizes sizes() const;
 
  private:
   struct Lane {

@@ -46,6 +46,7 @@ class HandOuts {
   void send();
 
   std::int64_t sent() const { return sent_; }
+  std::size_t ready() const { return ready_.size(); }  // task trackers that something goes to
 
  private:
   bool may_go(const WaitingJob& job) const;

@@ -9,6 +9,7 @@
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/state/workers.h"
 #include "shared/base/log.h"
+#include "shared/base/sizes.h"
 
 namespace carillon::jobtracker {
 
@@ -36,6 +37,9 @@ class Isolation {
   void ran(const ExecutingJob& run, bool has_failed);
   // Whether it may be handed a job now.
   bool may_take(const Worker& worker) const;
+  Sizes sizes() const {
+    return {{"streaks", streaks_.size()}, {"succeeded_at", succeeded_at_.size()}};
+  }
 
  private:
   struct Streak {

@@ -11,6 +11,7 @@
 
 #include "jobtracker/store/rows.h"
 #include "shared/base/assert.h"
+#include "shared/base/sizes.h"
 
 namespace carillon::jobtracker {
 
@@ -87,6 +88,11 @@ class Preload {
   std::size_t upcoming_size() const { return upcoming_.size(); }
   // Whether the table holds no due rows that memory does not.
   bool is_due_complete(WallTime now) const { return !due_bound_ && is_filled_until(now); }
+  Sizes sizes() const {
+    return {{"starts", starts_.size()},
+            {"places", places_.size()},
+            {"of_definitions", of_definitions_.size()}};
+  }
 
  private:
   // As they are to start: due time, priority, creation.

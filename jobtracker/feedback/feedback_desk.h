@@ -14,6 +14,7 @@
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/store/batcher.h"
 #include "jobtracker/store/reads.h"
+#include "shared/base/sizes.h"
 
 namespace carillon::jobtracker {
 
@@ -66,6 +67,7 @@ class FeedbackDesk final : public FeedbackSink {
   std::int64_t waiting() const;
   std::int64_t taken() const { return taken_; }
   std::int64_t dropped() const { return dropped_; }
+  Sizes sizes() const { return {{"queues", queues_.size()}, {"listeners", listeners()}}; }
 
  private:
   struct Listener {

@@ -18,6 +18,7 @@
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/state/workers.h"
 #include "jobtracker/store/batcher.h"
+#include "shared/base/sizes.h"
 #include "shared/wire/messages.h"
 
 namespace carillon::jobtracker {
@@ -51,6 +52,7 @@ class SubmitIntake {
   void submit(const Asker& asker, wire::Submit message, std::size_t bytes);
 
   std::int64_t submitted() const { return submitted_; }
+  Sizes sizes() const { return children_.sizes(); }
 
  private:
   struct Pending;

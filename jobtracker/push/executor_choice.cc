@@ -8,6 +8,8 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr std::size_t kFailedMax = 10'000;  // whose next try is to be made elsewhere
+// A try that is due waits for its turn too; one that comes later may be made anywhere.
+constexpr Duration kFailedFor = std::chrono::minutes{1};
 
 }  // namespace
 
@@ -58,8 +60,9 @@ std::vector<std::string> ExecutorChoice::by_route(const PushedJob& job,
 void ExecutorChoice::prefer_another(JobId job, std::vector<std::string>& order) {
   const auto failed = failed_at_.find(job);
   if (failed == failed_at_.end()) return;
-  std::stable_partition(order.begin(), order.end(),
-                        [&](const std::string& address) { return address != failed->second; });
+  std::stable_partition(order.begin(), order.end(), [&](const std::string& address) {
+    return address != failed->second.address;
+  });
   failed_at_.erase(failed);
 }
 
@@ -69,9 +72,9 @@ void ExecutorChoice::prefer_the_well(GroupId group, std::vector<std::string>& or
                         [&](const std::string& address) { return !is_unwell(group, address); });
 }
 
-void ExecutorChoice::failed_at(JobId job, const std::string& address) {
+void ExecutorChoice::failed_at(JobId job, const std::string& address, SteadyTime due) {
   if (failed_at_.size() >= kFailedMax) failed_at_.clear();  // It is a preference, no promise.
-  failed_at_[job] = address;
+  failed_at_[job] = {.address = address, .until = due + kFailedFor};
 }
 
 void ExecutorChoice::forget_gone(GroupId group) {
@@ -80,7 +83,8 @@ void ExecutorChoice::forget_gone(GroupId group) {
   });
 }
 
-void ExecutorChoice::tidy() {
+void ExecutorChoice::tidy(SteadyTime now) {
+  std::erase_if(failed_at_, [now](const auto& one) { return one.second.until <= now; });
   std::erase_if(memories_, [&](const auto& one) {
     const auto& [group, task_id] = one.first;
     return catalog_.definition(group, task_id) == nullptr;

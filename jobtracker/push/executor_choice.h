@@ -11,7 +11,9 @@
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executors.h"
 #include "jobtracker/store/batch.h"
+#include "shared/base/clock.h"
 #include "shared/base/random.h"
+#include "shared/base/sizes.h"
 
 namespace carillon::jobtracker {
 
@@ -43,22 +45,33 @@ class ExecutorChoice {
   bool is_unwell(GroupId group, const std::string& address) const {
     return !unwell_.empty() && unwell_.contains({group, address});
   }
-  // Another try of the job had better be made elsewhere.
-  void failed_at(JobId job, const std::string& address);
+  // Another try of the job had better be made elsewhere. Nothing says that there will be none, so
+  // it is remembered for a while, from when it is due at the latest.
+  void failed_at(JobId job, const std::string& address, SteadyTime due);
 
   // The executors of a group are others now.
   void forget_gone(GroupId group);
-  // Now and then: definitions may be gone.
-  void tidy();
+  // Now and then: definitions may be gone, and tries that did not come.
+  void tidy(SteadyTime now);
+  Sizes sizes() const {
+    return {{"memories", memories_.size()},
+            {"unwell", unwell_.size()},
+            {"failed_at", failed_at_.size()}};
+  }
 
  private:
+  struct Failed {
+    std::string address{};
+    SteadyTime until{};
+  };
+
   Catalog& catalog_;
   const Executors& executors_;
   Random& random_;
   // By task, so that what replaces a definition goes on where that stopped.
   std::map<std::pair<GroupId, std::string>, RouteMemory> memories_;
   std::set<std::pair<GroupId, std::string>> unwell_;
-  std::map<JobId, std::string> failed_at_;
+  std::map<JobId, Failed> failed_at_;
 };
 
 }  // namespace carillon::jobtracker

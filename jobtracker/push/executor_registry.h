@@ -15,6 +15,7 @@
 #include "jobtracker/state/ownership.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/store/batcher.h"
+#include "shared/base/sizes.h"
 
 namespace carillon::jobtracker {
 
@@ -53,6 +54,10 @@ class ExecutorRegistry {
   void learn(GroupId group, const std::string& address, bool ExecutorRow::*fact, bool is_so);
   // Called about each half second: who has not registered goes, and who told others comes.
   void run_once();
+  Sizes sizes() const {
+    return {
+        {"rhythms", rhythms_.size()}, {"unlisted", unlisted_.size()}, {"leaving", leaving_.size()}};
+  }
 
  private:
   void store(ExecutorRow row, bool makes_group, OnStored done);

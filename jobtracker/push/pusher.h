@@ -27,6 +27,7 @@
 #include "jobtracker/state/workers.h"
 #include "jobtracker/store/batcher.h"
 #include "shared/base/random.h"
+#include "shared/base/sizes.h"
 #include "shared/net/poster.h"
 
 namespace carillon::jobtracker {
@@ -103,6 +104,7 @@ class Pusher {
   std::int64_t calls() const { return calls_made_; }
   std::int64_t runs_lost() const { return runs_lost_; }
   std::int64_t late_results() const { return late_results_; }
+  Sizes sizes() const;
 
  private:
   using Phase = RunPhase;

@@ -172,7 +172,10 @@ void Pusher::end_job(Job& job, wire::RunOutcome outcome, std::string message) {
   const bool may_be_retried =
       outcome == wire::RunOutcome::kException || outcome == wire::RunOutcome::kTimedOut;
   if (may_be_retried && job.retries.max > 0 && job.runs.size() == 1) {
-    choice_.failed_at(job.id, runs_.at(job.runs.front()).row.address);
+    RetryPolicy longest = job.retries;
+    longest.jitter = 0;
+    choice_.failed_at(job.id, runs_.at(job.runs.front()).row.address,
+                      clock_.steady_now() + 2 * retry_delay(longest, job.retries.max, random_));
   }
   const WallTime now = clock_.now();
   job.result = wire::RunResult{.id = {job.id, job.attempt},
@@ -465,7 +468,7 @@ void Pusher::run_once() {
   if (now - beaten_at_ >= config_.beat) beat(now);
   if (now - tidied_at_ >= kTidyPeriod) {
     tidied_at_ = now;
-    choice_.tidy();
+    choice_.tidy(now);
   }
   inbox_.run_once();
 }
@@ -548,6 +551,26 @@ void Pusher::beat(SteadyTime now) {
   for (const auto& [group, address] : addresses) {
     (void)post({.kind = Call::Kind::kThere, .group = group, .address = address}, "beat", "{}");
   }
+}
+
+Sizes Pusher::sizes() const {
+  std::int32_t busy = 0;
+  for (const auto& [group, count] : busy_of_) busy += count;
+  std::int32_t counted_runs = 0;
+  for (const auto& [group, count] : runs_of_) counted_runs += count;
+  Sizes all{{"jobs", jobs_.size()},
+            {"runs", runs_.size()},
+            {"calls", calls_.size()},
+            {"lines", lines_.size()},
+            {"busy", static_cast<std::size_t>(busy)},
+            {"counted_runs", static_cast<std::size_t>(counted_runs)},
+            {"full", full_.size()},
+            {"suspects", suspects_.size()},
+            {"tried_at", tried_at_.size()},
+            {"handed", handed_.size()}};
+  add_sizes(all, "choice", choice_.sizes());
+  add_sizes(all, "inbox", inbox_.sizes());
+  return all;
 }
 
 }  // namespace carillon::jobtracker

@@ -10,6 +10,7 @@
 #include "jobtracker/state/ownership.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/store/batcher.h"
+#include "shared/base/sizes.h"
 
 namespace carillon::jobtracker {
 
@@ -32,6 +33,9 @@ class ResultInbox {
   void put(std::vector<wire::xxl::RunResult> results, OnStored done);
   // Called about each half second: takes what others have stored for this one.
   void run_once();
+  Sizes sizes() const {
+    return {{"under_way", under_way_.size()}, {"waiting", after_this_.size() + after_next_.size()}};
+  }
 
  private:
   void read();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "jobtracker/state/executor_logs.h"
+#include "shared/base/sizes.h"
 #include "shared/net/poster.h"
 
 namespace carillon::jobtracker {
@@ -50,6 +51,9 @@ class RunLogs final : public ExecutorLogs {
 
   // Whether it was one of its own.
   bool on_outcome(const net::PostOutcome& outcome);
+  Sizes sizes() const {
+    return {{"places", places_.size()}, {"noted", noted_.size()}, {"readings", readings_.size()}};
+  }
 
  private:
   // The calls of a job, in the order in which their logs are read.

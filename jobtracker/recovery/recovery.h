@@ -7,6 +7,7 @@
 #include "jobtracker/state/take_back.h"
 #include "jobtracker/state/workers.h"
 #include "jobtracker/store/reads.h"
+#include "shared/base/sizes.h"
 
 namespace carillon::jobtracker {
 
@@ -53,6 +54,7 @@ class Recovery {
   void leave(SessionId session);
 
   std::int64_t workers_lost() const { return workers_lost_; }
+  Sizes sizes() const { return {{"orphans", orphans_.size()}}; }
 
  private:
   void forgive_own_stall(SteadyTime now);

@@ -498,4 +498,16 @@ void Recurrence::remove_if_over(DefinitionId id) {
   });
 }
 
+Sizes Recurrence::sizes() const {
+  Sizes all{{"waiting_changes", waiting_changes_.size()},
+            {"ahead", ahead_.size()},
+            {"to_generate", to_generate_.size()},
+            {"rows_under_way", rows_under_way_},
+            {"taken_inbox", taken_inbox_.size()},
+            {"to_recover", to_recover_.size()},
+            {"recovering", recovering_.size()}};
+  add_sizes(all, "children", children_.sizes());
+  return all;
+}
+
 }  // namespace carillon::jobtracker

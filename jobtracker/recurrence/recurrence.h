@@ -23,6 +23,7 @@
 #include "jobtracker/state/run_stopper.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/store/batcher.h"
+#include "shared/base/sizes.h"
 #include "shared/runtime/executor.h"
 
 namespace carillon::jobtracker {
@@ -127,6 +128,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   void not_ended(const WaitingJob& job) override;
   SetOff set_off(const WaitingJob& job) override;
   void was_set_off(std::vector<WaitingJob> runs, bool done) override;
+  Sizes sizes() const;
 
  private:
   using Then = std::function<void(const ChangeDefinition&, const Outcome&)>;

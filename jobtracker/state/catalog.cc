@@ -169,4 +169,27 @@ DefinitionId Catalog::next_definition_id() {
   return DefinitionId{definition_high_};
 }
 
+Sizes Catalog::sizes() const {
+  std::size_t running = 0;
+  std::size_t parked = 0;
+  std::size_t leaving = 0;
+  std::size_t triggers = 0;
+  for (const auto& [id, definition] : definitions_) {
+    running += definition->running.size();
+    parked += definition->parked.size();
+    leaving += definition->leaving.size();
+    triggers += static_cast<std::size_t>(definition->triggers_under_way);
+  }
+  return {{"groups_by_name", groups_by_name_.size()},
+          {"splits", splits_.size()},
+          {"wholes", wholes_.size()},
+          {"definitions_by_id", definitions_by_id_.size()},
+          {"definitions_by_task", definitions_by_task_.size()},
+          {"outliving", outliving_.size()},
+          {"running", running},
+          {"parked", parked},
+          {"leaving", leaving},
+          {"triggers_under_way", triggers}};
+}
+
 }  // namespace carillon::jobtracker

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "jobtracker/store/rows.h"
+#include "shared/base/sizes.h"
 #include "shared/job/bucket.h"
 #include "shared/job/schedule.h"
 #include "shared/wire/spec_glance.h"
@@ -114,6 +115,7 @@ class Catalog {
     definition_high_ = high.value;
     number_ = number;
   }
+  Sizes sizes() const;
 
  private:
   const std::set<JobId>& outliving(const Definition& row) const;

@@ -11,6 +11,7 @@
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/ownership.h"
 #include "jobtracker/store/batcher.h"
+#include "shared/base/sizes.h"
 
 namespace carillon::jobtracker {
 
@@ -41,6 +42,7 @@ class ChildGraph {
   // A definition is on its way to the store. Each begin() is followed by an end().
   void begin(const JobSpec& spec);
   void end(const std::string& group, const std::string& task_id);
+  Sizes sizes() const { return {{"under_way", under_way_.size()}}; }
 
  private:
   struct Walk;

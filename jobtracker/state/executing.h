@@ -6,6 +6,7 @@
 #include "carillon/time.h"
 #include "jobtracker/store/rows.h"
 #include "shared/base/assert.h"
+#include "shared/base/sizes.h"
 
 namespace carillon::jobtracker {
 
@@ -82,6 +83,11 @@ class ExecutingTable {
   }
   const std::unordered_map<JobId, Executing>& all() const { return jobs_; }
   std::size_t size() const { return jobs_.size(); }
+  Sizes sizes() const {
+    return {{"by_session", by_session_.size()},
+            {"suspects", suspects_.size()},
+            {"by_definition", by_definition_.size()}};
+  }
 
  private:
   template <class Key>

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "jobtracker/store/push_rows.h"
+#include "shared/base/sizes.h"
 
 namespace carillon::jobtracker {
 
@@ -103,6 +104,11 @@ class Executors {
   std::string token_to_send(GroupId group, const std::string& fallback) const {
     std::string own = token(group);
     return own.empty() ? fallback : own;
+  }
+  Sizes sizes() const {
+    std::size_t members = 0;
+    for (const auto& [id, group] : groups_) members += group.members.size();
+    return {{"groups", groups_.size()}, {"members", members}};
   }
 
  private:

@@ -11,6 +11,7 @@
 #include "carillon/ids.h"
 #include "carillon/time.h"
 #include "jobtracker/state/run_kinds.h"
+#include "shared/base/sizes.h"
 #include "shared/wire/messages.h"
 
 namespace carillon::jobtracker {
@@ -157,6 +158,18 @@ class Workers {
       if (set != RunKinds::pushed()) all += members_.at({group, set}).workers.size();
     }
     return all;
+  }
+  Sizes sizes() const {
+    std::size_t unseen = 0;
+    std::size_t reserved = 0;
+    for (const auto& [session, worker] : workers_) {
+      unseen += worker->unseen.size();
+      reserved += static_cast<std::size_t>(worker->reserved);
+    }
+    return {{"all", workers_.size()},
+            {"members", members_.size()},
+            {"unseen", unseen},
+            {"reserved", reserved}};
   }
 
  private:

@@ -352,4 +352,14 @@ void Batcher::on_read_done(ReadDone done) {
   on_answer(std::move(done.answer));
 }
 
+Sizes Batcher::sizes() const {
+  std::size_t waiting = 0;
+  for (const auto& units : waiting_) waiting += units.size();
+  return {{"waiting", waiting},
+          {"in_flight", in_flight_.size()},
+          {"asked", asked_.size()},
+          {"held_requests", held_requests_},
+          {"pending_bytes", pending_bytes_}};
+}
+
 }  // namespace carillon::jobtracker

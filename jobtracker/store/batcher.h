@@ -13,6 +13,7 @@
 #include "jobtracker/store/reads.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
+#include "shared/base/sizes.h"
 
 // From single decisions to transactions: group commit.
 namespace carillon::jobtracker {
@@ -148,6 +149,7 @@ class Batcher {
   // When the newest batch that was committed had been sent; the epoch: none was.
   SteadyTime committed_at() const { return committed_at_; }
   std::int64_t committed_operations() const { return committed_operations_; }
+  Sizes sizes() const;
 
  private:
   struct Unit {

@@ -7,6 +7,7 @@
 
 #include "carillon/ids.h"
 #include "carillon/time.h"
+#include "shared/base/sizes.h"
 
 namespace carillon::jobtracker {
 
@@ -53,6 +54,7 @@ class BeatWatch {
   // A session whose beat was seen to change, or that came while we watched, and that is not silent;
   // null: none.
   const SessionBeat* working() const;
+  Sizes sizes() const { return {{"sessions", sessions_.size()}}; }
 
  private:
   struct Watched {

@@ -13,6 +13,7 @@
 
 #include "carillon/result.h"
 #include "carillon/time.h"
+#include "shared/base/sizes.h"
 #include "shared/wire/messages.h"
 #include "tasktracker/fetch/holdings.h"
 
@@ -131,6 +132,7 @@ class Fetcher {
   Duration lease() const { return lease_; }
   int prefetch() const;
   const FetcherCounts& counts() const { return counts_; }
+  Sizes sizes() const { return {{"pulls", pulls_.size()}, {"holdings", holdings_->jobs.size()}}; }
 
  private:
   static constexpr Duration kHungry = std::chrono::milliseconds{200};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "carillon/time.h"
+#include "shared/base/sizes.h"
 #include "shared/outbox/entry.h"
 #include "shared/wire/messages.h"
 #include "tasktracker/attempt_hash.h"
@@ -72,6 +73,12 @@ class OutputQueue {
   bool is_nearly_full() const { return bytes_ > config_.bytes_max / 2; }
   // When to ask for a message again, if nothing happens before.
   std::optional<SteadyTime> next_time() const;
+  Sizes sizes() const {
+    return {{"queue", queue_.size()},
+            {"chunks_of", chunks_of_.size()},
+            {"bytes", bytes_},
+            {"settled", settled_.size()}};
+  }
 
  private:
   struct OfAttempt {

@@ -10,6 +10,7 @@
 
 #include "carillon/time.h"
 #include "shared/base/log.h"
+#include "shared/base/sizes.h"
 #include "shared/outbox/entry.h"
 #include "shared/wire/messages.h"
 
@@ -65,6 +66,12 @@ class ReportOutbox {
   // The disk takes nothing: what is not confirmed is in memory only.
   bool is_failing() const {
     return is_failing_ && (is_busy_ || !unwritten_.empty() || !next_.empty());
+  }
+  Sizes sizes() const {
+    return {{"unwritten", unwritten_.size()},
+            {"forgotten", forgotten_.size()},
+            {"page", page_.size()},
+            {"next", next_.add.size() + next_.remove.size()}};
   }
 
  private:

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "carillon/time.h"
+#include "shared/base/sizes.h"
 #include "shared/outbox/entry.h"
 #include "shared/wire/messages.h"
 #include "tasktracker/attempt_hash.h"
@@ -79,6 +80,12 @@ class Reporter {
   std::optional<SteadyTime> next_time() const;
 
   std::size_t unconfirmed() const { return results_.size(); }
+  Sizes sizes() const {
+    return {{"results", results_.size()},       {"to_send", to_send_.size()},
+            {"for_output", for_output_.size()}, {"sent", sent_.size()},
+            {"unkept", unkept_.size()},         {"settled", settled_.size()},
+            {"messages", messages_.size()}};
+  }
 
  private:
   struct Entry {

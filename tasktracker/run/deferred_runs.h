@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "shared/base/clock.h"
+#include "shared/base/sizes.h"
 #include "tasktracker/run/runs.h"
 
 namespace carillon::tasktracker {
@@ -31,6 +32,7 @@ class DeferredRuns final : public Runs {
     runs_.collect(news, running_output);
   }
   std::vector<wire::AttemptId> waiting() const override;
+  Sizes sizes() const { return {{"deferred", deferred_.size()}}; }
 
  private:
   struct Deferred {

@@ -77,6 +77,18 @@ void ClientProcess::fetch(wire::FetchFeedback request, Requests::Done done) {
   });
 }
 
+Sizes ClientProcess::sizes() const {
+  if (!is_alive()) return {};
+  Sizes all;
+  add_sizes(all, "requests", requests_->sizes());
+  for (const auto& [client_group, requests] : listeners_) {
+    add_sizes(all, "listener", requests->sizes());
+  }
+  add_sizes(all, "submits", submits_->sizes());
+  if (stored_) add_sizes(all, "stored", stored_->sizes());
+  return all;
+}
+
 // As the client's own thread does.
 void ClientProcess::end_turn() {
   if (stored_) stored_->take_done();

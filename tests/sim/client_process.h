@@ -44,6 +44,7 @@ class ClientProcess final : public Process {
   // Likewise, but not counted: a listener always has one open. Listeners of several job trackers
   // have connections of their own, because each may have to go elsewhere.
   void fetch(wire::FetchFeedback request, Requests::Done done);
+  Sizes sizes() const;
   std::size_t unanswered() const { return unanswered_; }
   const Disk* disk() const { return disk_.get(); }
 

@@ -46,6 +46,8 @@ class Cluster {
   bool has_deep_queues() const { return !has_several() && seed_ % 12 == 6; }
   // In some, frames are repeated.
   bool has_repeats() const { return seed_ % 7 % 4 == 0; }
+  // In some, clocks are set by up to an hour.
+  bool has_far_clocks() const { return seed_ % 17 == 9 || seed_ % 17 == 11; }
   void start_worker(WorkerProcess& worker);
   void start_client(ClientProcess& client);
 

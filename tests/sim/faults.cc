@@ -5,6 +5,7 @@
 
 namespace carillon::sim {
 
+using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
@@ -196,6 +197,7 @@ void Faults::clock_is_set(Process& process) {
   Duration by = chance.between(milliseconds{-1900}, milliseconds{1900});
   if (chance.one_in(2)) by = chance.between(seconds{-20}, seconds{20});
   if (chance.one_in(8)) by = chance.between(minutes{-5}, minutes{5});
+  if (cluster_.has_far_clocks() && chance.one_in(2)) by = chance.between(hours{-1}, hours{1});
   process.set_clock(chance.one_in(2) ? Duration{} : process.ahead() + by);
 }
 

@@ -70,9 +70,12 @@ void Fires::voided(DefinitionId id, WallTime fire) {
   if (open != found->second.open.end()) found->second.open.erase(open);
 }
 
-void Fires::called_off(DefinitionId id, WallTime fire) {
+void Fires::called_off(DefinitionId id, WallTime fire, WallTime come) {
   const auto found = schedules_.find(id);
   if (found == schedules_.end()) return;
+  const bool has_come =
+      fire <= found->second.checked_through || found->second.closed.contains(fire);
+  if (has_come && fire > come) return;
   if (found->second.open.contains(fire)) {
     broken(found->second, fire, "is called off, and has come to a run");
   }

@@ -30,8 +30,10 @@ class Fires {
 
   void opened(DefinitionId id, WallTime fire);
   void voided(DefinitionId id, WallTime fire);
-  // A fire that does not come any more has an outcome.
-  void called_off(DefinitionId id, WallTime fire);
+  // A fire that does not come any more has an outcome. What is later than `come` cannot have
+  // come yet, but by a clock that was set back since: it may have, then, as nobody knows after a
+  // restart.
+  void called_off(DefinitionId id, WallTime fire, WallTime come);
   // `count` fires from there on have ended.
   void closed(DefinitionId id, WallTime fire, std::int64_t count);
   // No fires are expected between the two.

@@ -261,7 +261,7 @@ void Ledger::take(const Commit&, const jobtracker::AddDefinition& added, const O
 
 void Ledger::take(const Commit& commit, const jobtracker::ChangeWaiting& change,
                   const Outcome& outcome) {
-  if (outcome.kind != OutcomeKind::kDone) return;
+  if (outcome.kind != OutcomeKind::kDone) return was_left(change.from);
   const auto found = jobs_.find(change.from.id);
   if (found == jobs_.end()) return broken_("a job was changed that is not stored");
   Job& job = found->second;
@@ -610,7 +610,8 @@ void Ledger::take_voided(const Commit& commit, const jobtracker::ChangeDefinitio
     end(id, is_due || job.row.attempt > 0 ? &voided : nullptr);
   }
   const bool is_of_a_fire = !was_due && voided.count > 0 && voided.trigger_time != voided.ended_at;
-  if (is_of_a_fire && !commit.was_clock_set) fires_.called_off(change.id, voided.trigger_time);
+  if (is_of_a_fire && !commit.was_clock_set)
+    fires_.called_off(change.id, voided.trigger_time, commit.batch.now + commit.claim_ahead);
   if (change.to) fires_.suspended(change.id, called_off_at(facts, voided));
 }
 

@@ -75,6 +75,7 @@ class Ledger {
     bool skips_missed = false;          // a job for a time that does not run if it was missed
     bool ran = false;                   // an attempt of it was started
     SteadyTime since{};                 // it is in this place
+    SteadyTime left_as_it_was{};        // a change of it came to nothing, and was on its way before
   };
   struct DefinitionFacts {
     jobtracker::Definition row{};
@@ -165,6 +166,7 @@ class Ledger {
     SteadyTime since{};
   };
   static Turn turn_of(const jobtracker::WaitingJob& row);
+  void was_left(const jobtracker::WaitingJob& row);
   bool accepts(SessionId session, const Job& job) const;
   void check_priority(const Job& job, int expected) const;
   void check_triggered(const Commit& commit, const Job& job) const;

@@ -31,6 +31,17 @@ void Ledger::stops_waiting(const Job& job) {
   overtaken_.erase(job.row.id);
 }
 
+// As by a request that comes again. It was held until now, and its row is read once more.
+void Ledger::was_left(const WaitingJob& row) {
+  const auto found = jobs_.find(row.id);
+  if (found == jobs_.end()) return;
+  found->second.left_as_it_was = timeline_.now();
+  const auto overtaken = overtaken_.find(row.id);
+  if (overtaken != overtaken_.end() && overtaken->second.since == timeline_.now()) {
+    overtaken_.erase(overtaken);
+  }
+}
+
 void Ledger::check_priority(const Job& job, int expected) const {
   if (job.row.priority == expected) return;
   broken(job, "it has priority " + std::to_string(job.row.priority) + ", and should have " +
@@ -137,8 +148,8 @@ void Ledger::check_all_overtaken(const Commit& commit) {
 bool Ledger::may_start(const Commit& commit, const Job& job, SteadyTime chosen_at,
                        WallTime claimed_at) const {
   const WaitingJob& row = job.row;
-  const bool is_known =
-      job.since + kKnown < chosen_at && jobtracker::due_time(row) + kKnown < claimed_at;
+  const bool is_known = std::max(job.since, job.left_as_it_was) + kKnown < chosen_at &&
+                        jobtracker::due_time(row) + kKnown < claimed_at;
   if (!is_known || is_void(job) || jobtracker::was_lost_too_often(row)) return false;
   if (!jobtracker::was_tried(row)) {  // Otherwise it ends when it comes to it.
     const bool is_expired =

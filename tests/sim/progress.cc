@@ -37,7 +37,6 @@ void Progress::check() {
     return;
   }
   for (TrackerProcess* tracker : trackers) {
-    if (tracker->works()) check_bounds(*tracker);
     if (is_quiet && !tracker->is_ready()) {
       return broken_(tracker->name() + " is not ready though nothing is wrong");
     }
@@ -202,19 +201,6 @@ void Progress::check_schedules(WallTime now) {
     broken_("task " + facts.row.task_id + ", " + word_of(facts.row.kind) +
             ", has stopped: next fire " + format_time(facts.row.next_fire) +
             ", generated through " + format_time(facts.row.generated_through));
-  }
-}
-
-void Progress::check_bounds(TrackerProcess& tracker) {
-  const auto& config = tracker.options().config;
-  int lanes = 0;  // As many at most, of due ones and of upcoming ones each.
-  for (const auto& worker : cluster_.workers) lanes += cluster_.parts_of(worker->options().group);
-  const auto most =
-      static_cast<std::int64_t>(2 * config.dispatcher.preload.capacity) * std::int64_t{lanes};
-  for (const auto& [name, value] : tracker.tracker().stats()) {
-    if (name == "jobs_in_memory" && value > most) {
-      broken_(std::to_string(value) + " jobs are in memory, " + std::to_string(most) + " may be");
-    }
   }
 }
 

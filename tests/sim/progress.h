@@ -7,7 +7,7 @@
 namespace carillon::sim {
 
 // While nothing is wrong, everything goes on: what is due runs, what has ended is stored, what is
-// to stop stops, and no more is held in memory than is allowed.
+// to stop stops.
 //
 // Thread: the simulation's.
 class Progress {
@@ -22,7 +22,6 @@ class Progress {
   void check_waiting(JobId id, const Ledger::Job& job, WallTime now);
   void check_schedules(WallTime now);
   void check_owners(const std::vector<TrackerProcess*>& trackers);
-  void check_bounds(TrackerProcess& tracker);
   void check_disks();
   bool waits_for_another(JobId id, const Ledger::Job& job) const;
   bool is_one_isolated();

@@ -1,6 +1,7 @@
 #include "tests/sim/tracker_process.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace carillon::sim {
@@ -12,6 +13,14 @@ using jobtracker::JobTracker;
 using jobtracker::ReadDone;
 using jobtracker::SessionStart;
 using std::chrono::microseconds;
+
+namespace {
+
+// Those of a job tracker's statistics that say how much it holds.
+const std::array<std::string, 6> kSizes{"jobs_in_memory", "jobs_executing",     "definitions",
+                                        "groups",         "operations_pending", "alarms_waiting"};
+
+}  // namespace
 
 // Remembers when the loop let go of the batch under way.
 class TrackerProcess::Lane final : public jobtracker::StoreLane {
@@ -121,6 +130,21 @@ void TrackerProcess::end_turn() {
   if (!life_->tracker->is_idle()) return;
   if (is_stopping_) return end();
   if (change_) open();
+}
+
+Sizes TrackerProcess::sizes() const {
+  Sizes all;
+  if (works()) {
+    all = life_->tracker->sizes();
+    for (const auto& [name, value] : life_->tracker->stats()) {
+      const bool is_size = std::find(kSizes.begin(), kSizes.end(), name) != kSizes.end();
+      if (is_size) all.emplace_back(name, static_cast<std::size_t>(value));
+    }
+  }
+  if (room_) add_sizes(all, "room", room_->sizes());
+  add_sizes(all, "others", others_.sizes());
+  if (membership_) add_sizes(all, "membership", membership_->sizes());
+  return all;
 }
 
 void TrackerProcess::kill(bool commit_lands) {

@@ -78,6 +78,7 @@ class TrackerProcess final : public Process {
   jobtracker::JobTracker& tracker() { return *life_->tracker; }
   bool works() const { return life_ != nullptr; }
   bool is_ready() const { return works() && life_->tracker->is_ready(); }
+  Sizes sizes() const;
   // It was told to stop.
   bool is_leaving() const { return is_to_stop_; }
   bool stands_by() const { return !works() && room_ != nullptr; }

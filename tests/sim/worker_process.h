@@ -43,6 +43,7 @@ class WorkerProcess final : public Process {
   const WorkerOptions& options() const { return options_; }
   SessionId session() const { return session_; }
   bool was_free_since(SteadyTime when) const { return runs_ && runs_->was_free_since(when); }
+  Sizes sizes() const { return worker_ == nullptr ? Sizes{} : worker_->sizes(); }
   std::size_t unfinished() const { return runs_ == nullptr ? 0 : runs_->unfinished(); }
   std::vector<wire::AttemptId> unfinished_ids() const {
     return runs_ == nullptr ? std::vector<wire::AttemptId>{} : runs_->unfinished_ids();

@@ -26,6 +26,7 @@ World::World(std::uint64_t seed, int trackers, int parts, bool push, int length_
                 by("workload", [this](const std::string& what) { broken(what); })),
       faults_(cluster_, statistics_),
       progress_(cluster_, by("progress", [this](const std::string& what) { broken(what); })),
+      memory_(cluster_, by("memory", [this](const std::string& what) { broken(what); })),
       listeners_(cluster_, by("listeners", [this](const std::string& what) { broken(what); })) {
   set_log_level(LogLevel::kOff);
   statistics_.next_hour();
@@ -142,6 +143,14 @@ void World::checks_go_on() {
   });
 }
 
+// Not in step with what is done each second, or each ten.
+void World::memory_goes_on() {
+  cluster_.timeline.at(cluster_.timeline.now() + milliseconds{9'973}, [this] {
+    memory_.check();
+    memory_goes_on();
+  });
+}
+
 const std::vector<std::string>& World::run() {
   cluster_.start_tracker(0);
   for (std::size_t i = 1; i < cluster_.trackers.size() && cluster_.has_several(); ++i) {
@@ -164,6 +173,7 @@ const std::vector<std::string>& World::run() {
   if (cluster_.has_deep_queues()) bursts_go_on();
   if (cluster_.has_repeats()) repeats_go_on();
   checks_go_on();
+  memory_goes_on();
   for (int hour = 0; hour < hours_; ++hour) {
     if (hour > 0) statistics_.next_hour();
     run_for(hours{1});
@@ -183,6 +193,8 @@ const std::vector<std::string>& World::run() {
   run_for(seconds{30});
   for (int i = 0; i < 20 && listeners_.are_waited_for(); ++i) run_for(seconds{30});
   check_end();
+  run_for(minutes{3});  // What nobody asked for any more is forgotten now and then.
+  memory_.check_end();
   return broken_;
 }
 

@@ -8,6 +8,7 @@
 #include "tests/sim/cluster.h"
 #include "tests/sim/faults.h"
 #include "tests/sim/listeners.h"
+#include "tests/sim/memory.h"
 #include "tests/sim/progress.h"
 #include "tests/sim/statistics.h"
 #include "tests/sim/workload.h"
@@ -46,6 +47,7 @@ class World {
   void executor_faults_go_on();
   void repeats_go_on();
   void checks_go_on();
+  void memory_goes_on();
   void run_for(Duration time);
   std::string now() const;
   void check_end();
@@ -57,6 +59,7 @@ class World {
   Workload workload_;
   Faults faults_;
   Progress progress_;
+  Memory memory_;
   Listeners listeners_;
   bool is_ending_ = false;
 };
