@@ -66,8 +66,8 @@ std::string alarm_subject(const AlarmMessage& message) {
   if (message.jobs.empty()) return subject;
   subject += " of " + message.jobs.front().task_id;
   const auto more = static_cast<std::int64_t>(message.jobs.size()) - 1;
-  // How many jobs the failures beyond the lines are of is not known.
-  if (message.others > 0) return subject + " and many other jobs";
+  // How many jobs the failures beyond the lines are of is not known; at least one.
+  if (message.others > 0) return subject + " and at least " + counted(more + 1, "other job");
   return more == 0 ? subject : subject + " and " + counted(more, "other job");
 }
 
