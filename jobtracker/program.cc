@@ -153,8 +153,21 @@ Status check_rule(const std::string& text) {
 }
 
 Status check_sender(const std::string& address) {
-  if (address.find("://") == std::string::npos) return check_alarm_recipient(address);
+  const bool is_url = address.find("://") != std::string::npos;
+  if (!is_url && check_alarm_recipient(address).ok()) return {};
   return Error{ErrorCode::kInvalidArgument, "not a mail address, like carillon@example.com"};
+}
+
+// A job may name a URL of its own; of groups nobody else is told.
+Status check_mail_server(const Settings& settings) {
+  if (settings.tracker.alarms.rules.empty() || !settings.smtp.empty()) return {};
+  for (const std::string& recipient : settings.tracker.alarms.recipients) {
+    if (recipient.find("://") != std::string::npos) continue;
+    return Error{ErrorCode::kInvalidArgument, "--alarm-when would tell --alarm '" + recipient +
+                                                  "' nothing without a mail server (name one with "
+                                                  "--smtp, or a URL with --alarm)"};
+  }
+  return {};
 }
 
 std::vector<Option> alarm_options() {
@@ -339,6 +352,7 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
   tracker.dispatcher.preload.capacity =
       static_cast<std::size_t>(configuration.number("preload-capacity"));
   CARILLON_TRY(tracker.validate());
+  CARILLON_TRY(check_mail_server(settings));
   return settings;
 }
 
