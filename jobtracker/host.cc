@@ -215,7 +215,7 @@ void Host::stand_by(const SessionBeat& other) {
 }
 
 // 0: it works.
-int Host::begin(OpenedStore opened) {
+int Host::begin(OpenedStore opened, AlarmDesk::Memory alarms) {
   auto life = std::make_unique<Life>(loop_);
   loop_state_.turned_at = clock_.steady_now();
   loop_state_.last_group = 0;
@@ -243,6 +243,7 @@ int Host::begin(OpenedStore opened) {
   if (!is_sqlite(settings_)) tracker()->proven(opened.proven);
   tracker()->set_poster(*poster_);
   tracker()->set_courier(*courier_);
+  tracker()->go_on_from(std::move(alarms));
   if (!is_sqlite(settings_)) tracker()->set_splitting(begin_split());
   if (const auto split = std::exchange(split_, std::nullopt)) tracker()->split_first(*split);
   tracker()->start(*transport_);
@@ -368,13 +369,17 @@ int Host::run() {
                        "store: " + opened.error().message);
     }
     auto before = std::exchange(life_, nullptr);
-    if (before) before->tracker.reset();
+    AlarmDesk::Memory alarms;
+    if (before) {
+      alarms = before->tracker->take_alarm_memory();
+      before->tracker.reset();
+    }
     if (opened.value().newly_made) log_.info("made a new store", "at", opened.value().place);
     place_ = opened.value().place;
     session_ = next_->session;
     next_.reset();
     change_.reset();
-    const int failed = begin(std::move(opened).value());
+    const int failed = begin(std::move(opened).value(), std::move(alarms));
     before.reset();  // Its threads end while this one's store is read.
     if (failed != 0) return failed;
     loop_.run();

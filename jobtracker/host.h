@@ -74,7 +74,7 @@ class Host {
   bool is_prepared() const { return next_ && next_->connected_at; }
   Result<OpenedStore> open_store();
   void stand_by(const SessionBeat& other);
-  int begin(OpenedStore opened);
+  int begin(OpenedStore opened, AlarmDesk::Memory alarms);
   Status start_chores(Life& life);
   Result<std::unique_ptr<StoreThread>> start_lane(std::unique_ptr<Store> store);
   void on_ready();

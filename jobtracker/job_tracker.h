@@ -90,6 +90,9 @@ class JobTracker final : public net::ServerReceiver,
   void set_poster(net::Poster& poster);
   // Without one no alarms are raised; before start().
   void set_courier(net::Courier& courier) { alarms_.set_courier(courier); }
+  // What the last session of the process was told of; before start().
+  AlarmDesk::Memory take_alarm_memory() { return alarms_.take_memory(); }
+  void go_on_from(AlarmDesk::Memory memory) { alarms_.go_on_from(std::move(memory)); }
   // Reads what the store has; frames are answered "not ready" until then.
   void start(net::ServerTransport& transport);
   // Takes nothing new, and hands out what it has claimed ahead, but nothing more; what was taken is

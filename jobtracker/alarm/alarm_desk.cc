@@ -30,13 +30,13 @@ Status AlarmConfig::validate() const {
   }
   if (!rules.empty() && recipients.empty()) {
     return Error{ErrorCode::kInvalidArgument,
-                 "alarm-when has nobody to tell (name somebody with --alarm)"};
+                 "--alarm-when has nobody to tell (name somebody with --alarm)"};
   }
   std::set<std::pair<std::string, Condition>> seen;
   for (const AlarmRule& rule : rules) {
     if (seen.insert({lower_ascii(rule.group), rule.condition}).second) continue;
     return Error{ErrorCode::kInvalidArgument,
-                 "alarm-when has " + std::string{word_of(rule.condition)} +
+                 "--alarm-when has " + std::string{word_of(rule.condition)} +
                      (rule.group.empty() ? "" : " of group '" + rule.group + "'") +
                      " twice, give it once"};
   }
@@ -68,21 +68,66 @@ void AlarmDesk::set_courier(net::Courier& courier) {
       [this](std::uint64_t id, const Status& status) { on_delivered(id, status); });
 }
 
-// What an earlier session left may have been sent already: nothing is added to it.
-void AlarmDesk::start(const StartAnswer& found) {
-  const SteadyTime now = clock_.steady_now();
-  for (const AlarmRow& row : found.alarms) {
-    if (!ownership_.has(row.entry.group)) continue;
-    Channel& channel = channels_[{row.entry.group, row.mark.recipient}];
-    if (channel.messages.empty() || channel.messages.back().id != row.mark.alarm) {
-      channel.messages.push_back({.id = row.mark.alarm, .is_closed = true});
-      channel.not_before = now + config_.gather;
-      ++messages_;
+AlarmDesk::Memory AlarmDesk::take_memory() {
+  Memory memory{.channels = std::exchange(channels_, {}), .watch = watch_.take_memory()};
+  messages_ = 0;
+  for (auto& [key, channel] : memory.channels) {
+    channel.is_sending = false;
+    std::erase_if(channel.messages, [](const Message& one) { return one.conditions.empty(); });
+    for (Message& message : channel.messages) {
+      message.unsettled = 0;
+      message.is_closed = true;
     }
-    Message& message = channel.messages.back();
+  }
+  return memory;
+}
+
+void AlarmDesk::go_on_from(Memory memory) { before_ = std::move(memory); }
+
+// What an earlier session left may have been sent already: nothing is added to it. Lines of several
+// parts are one message: they are all sent, and removed, by who has the part of the first one. If
+// that is another, what is left of it here is a message of its own.
+void AlarmDesk::start(const StartAnswer& found) {
+  watch_.go_on_from(std::move(before_.watch));
+  channels_ = std::move(before_.channels);
+  std::set<std::int64_t> had_lines;
+  for (auto& [key, channel] : channels_) {
+    messages_ += channel.messages.size();
+    for (Message& message : channel.messages) {
+      if (!std::exchange(message.lines, {}).empty()) had_lines.insert(message.id);
+    }
+  }
+  std::int64_t alarm = 0;
+  bool is_ours = false;
+  for (const AlarmRow& row : found.alarms) {
+    if (std::exchange(alarm, row.mark.alarm) != row.mark.alarm)
+      is_ours = ownership_.has(row.entry.group);
+    if (!is_ours) continue;
+    Message& message =
+        found_message(channels_[key_of(row.entry.group, row.mark.recipient)], row.mark.alarm);
     message.lines.push_back({.row = row});
     message.last = std::max(message.last, row.entry.ended_at);
   }
+  for (auto& [key, channel] : channels_) {
+    for (Message& message : channel.messages) {
+      if (message.lines.empty() && had_lines.contains(message.id))
+        message.id = ids_.next(clock_.now());
+    }
+  }
+}
+
+AlarmDesk::Message& AlarmDesk::found_message(Channel& channel, std::int64_t id) {
+  const auto at = std::find_if(channel.messages.begin(), channel.messages.end(),
+                               [id](const Message& one) { return one.id >= id; });
+  if (at != channel.messages.end() && at->id == id) return *at;
+  channel.not_before = std::max(channel.not_before, clock_.steady_now() + config_.gather);
+  ++messages_;
+  return *channel.messages.insert(at, Message{.id = id, .is_closed = true});
+}
+
+AlarmDesk::Key AlarmDesk::key_of(GroupId part, const std::string& recipient) const {
+  const Group* group = catalog_.whole_of(part);
+  return {group == nullptr ? part : group->id, recipient};
 }
 
 // ---- failures ----
@@ -151,7 +196,7 @@ void AlarmDesk::address(LogEntry& entry, const WaitingJob& job) {
   const JobSpec* spec = catalog_.spec_of(job, own);
   for (const std::string& recipient : recipients) {
     if (!can_be_told(recipient)) continue;
-    Message* message = open_message({entry.group, recipient}, entry.ended_at);
+    Message* message = open_message(key_of(entry.group, recipient), entry.ended_at);
     if (message == nullptr) {
       entry.message = "no alarm, too many wait" + std::string{entry.message.empty() ? "" : "; "} +
                       entry.message;
@@ -177,7 +222,7 @@ void AlarmDesk::address(LogEntry& entry, const WaitingJob& job) {
 
 void AlarmDesk::settled(const LogEntry& entry) {
   for (const AlarmMark& mark : entry.alarms) {
-    const auto found = channels_.find({entry.group, mark.recipient});
+    const auto found = channels_.find(key_of(entry.group, mark.recipient));
     if (found == channels_.end()) continue;
     for (Message& message : found->second.messages) {
       if (message.id == mark.alarm) --message.unsettled;

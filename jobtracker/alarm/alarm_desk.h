@@ -42,37 +42,15 @@ struct AlarmConfig {
 
 // Tells people of jobs that have failed for good, and of node groups that are not as they should
 // be. What is to be told of failures is in the store, written with the ends themselves; here is
-// what the messages say, and when the next one goes to whom. Of node groups nothing is stored: what
-// still is so is told anew by the next session.
+// what the messages say, and when the next one goes to whom. Of node groups nothing is stored: the
+// next session of the process is given what was told and what is not yet, another process tells
+// anew what still is so.
 //
-// A message is of one node group for one recipient. It gathers until it is first sent; what comes
-// then is for the next one.
+// A message is of one node group, with all its parts, for one recipient. It gathers until it is
+// first sent; what comes then is for the next one.
 //
 // Thread: the loop.
 class AlarmDesk final : public AlarmSink {
- public:
-  AlarmDesk(AlarmConfig config, Catalog& catalog, const Ownership& ownership,
-            const Workers& workers, const Executors& executors, Questions& questions,
-            Batcher& batcher, IdSource& ids, SchedulingClock& clock, const Logger& log);
-  ~AlarmDesk() override;
-
-  // Without one nobody is told.
-  void set_courier(net::Courier& courier);
-  void start(const StartAnswer& found);
-  void run_once();
-
-  void ran(GroupId group, bool has_failed) { watch_.count(group, has_failed); }
-  void address(LogEntry& entry, const WaitingJob& job) override;
-  void settled(const LogEntry& entry) override;
-  bool can_tell(const JobSpec& job) const override;
-
-  std::int64_t waiting() const { return static_cast<std::int64_t>(messages_); }
-  std::int64_t sent() const { return sent_; }
-  std::int64_t failed() const { return failed_; }
-  std::int64_t dropped() const { return dropped_; }
-  Sizes sizes() const;
-
- private:
   struct Line {
     AlarmRow row{};
     // Of its job, which may be gone when the message is sent, as far as it failed in this session.
@@ -93,12 +71,47 @@ class AlarmDesk final : public AlarmSink {
     Duration wait{};          // after the last one, which failed; 0: it did not
     bool is_sending = false;
   };
-  using Key = std::pair<GroupId, std::string>;  // and the recipient
+  using Key = std::pair<GroupId, std::string>;  // the whole group, and the recipient
 
+ public:
+  AlarmDesk(AlarmConfig config, Catalog& catalog, const Ownership& ownership,
+            const Workers& workers, const Executors& executors, Questions& questions,
+            Batcher& batcher, IdSource& ids, SchedulingClock& clock, const Logger& log);
+  ~AlarmDesk() override;
+
+  // What no store knows.
+  struct Memory {
+    std::map<Key, Channel> channels{};
+    GroupWatch::Memory watch{};
+  };
+  // For the next session of the process, when nothing is under way to the store any more.
+  Memory take_memory();
+  // Before start().
+  void go_on_from(Memory memory);
+
+  // Without one nobody is told.
+  void set_courier(net::Courier& courier);
+  void start(const StartAnswer& found);
+  void run_once();
+
+  void ran(GroupId group, bool has_failed) { watch_.count(group, has_failed); }
+  void address(LogEntry& entry, const WaitingJob& job) override;
+  void settled(const LogEntry& entry) override;
+  bool can_tell(const JobSpec& job) const override;
+
+  std::int64_t waiting() const { return static_cast<std::int64_t>(messages_); }
+  std::int64_t sent() const { return sent_; }
+  std::int64_t failed() const { return failed_; }
+  std::int64_t dropped() const { return dropped_; }
+  Sizes sizes() const;
+
+ private:
+  Key key_of(GroupId part, const std::string& recipient) const;
   std::vector<std::string> recipients_of(const WaitingJob& job) const;
   bool can_be_told(const std::string& recipient);
   void tell(GroupId group, const wire::AlarmCondition& condition);
   Message* open_message(const Key& key, WallTime now);
+  Message& found_message(Channel& channel, std::int64_t id);
   static Line& line_for(Message& message, const LogEntry& entry);
   void send(const Key& key, Channel& channel);
   void on_delivered(std::uint64_t id, const Status& status);
@@ -121,6 +134,7 @@ class AlarmDesk final : public AlarmSink {
   std::int64_t sent_ = 0;
   std::int64_t failed_ = 0;
   std::int64_t dropped_ = 0;
+  Memory before_{};  // until start()
 };
 
 }  // namespace carillon::jobtracker

@@ -46,11 +46,27 @@ const AlarmRule* GroupWatch::rule_of(const Group& group, Condition condition) co
   return found == rules_.end() || found->second.is_off ? nullptr : &found->second;
 }
 
+void GroupWatch::go_on_from(Memory memory) {
+  const auto has_none = [this](GroupId group) {
+    const auto parts = catalog_.parts_of(group);
+    return std::none_of(parts.begin(), parts.end(),
+                        [this](GroupId part) { return ownership_.has(part); });
+  };
+  std::erase_if(memory.unserved_since, [&](const auto& one) { return !ownership_.has(one.first); });
+  std::erase_if(memory.ends, [&](const auto& one) { return has_none(one.first); });
+  std::erase_if(memory.past, [&](const auto& one) { return has_none(one.first); });
+  std::erase_if(memory.said, [&](const auto& one) {
+    const auto [group, condition] = one.first;
+    return condition == Condition::kFailures ? has_none(group) : !ownership_.has(group);
+  });
+  memory_ = std::move(memory);
+}
+
 void GroupWatch::count(GroupId part, bool has_failed) {
   if (!counts_ends_) return;
   const Group* group = catalog_.whole_of(part);
   if (group == nullptr) return;
-  Ends& ends = ends_[group->id];
+  Ends& ends = memory_.ends[group->id];
   ++ends.runs;
   if (has_failed) ++ends.failed;
 }
@@ -75,7 +91,7 @@ void GroupWatch::run_once() {
   if (rules_.empty() || is_asking_ || now < next_look_) return;
   next_look_ = now + kGroupLooks;
   for (const auto& [id, group] : catalog_.groups()) {
-    if (ownership_.has(id) && catalog_.whole_of(id) == &group) judge_failures(group);
+    if (catalog_.whole_of(id) == &group) judge_failures(group);
   }
   auto groups = watched();
   if (groups.empty()) return;
@@ -113,12 +129,12 @@ void GroupWatch::judge(const Group& group, const Seen& seen) {
   if (const AlarmRule* rule = rule_of(group, Condition::kUnserved)) {
     const SteadyTime now = clock_.steady_now();
     if (seen.nodes > 0 || seen.due == 0) {
-      unserved_since_.erase(group.id);
+      memory_.unserved_since.erase(group.id);
     } else {
-      unserved_since_.try_emplace(group.id, now);
+      memory_.unserved_since.try_emplace(group.id, now);
     }
-    const auto since = unserved_since_.find(group.id);
-    set(group, *rule, since != unserved_since_.end() && now - since->second >= rule->time,
+    const auto since = memory_.unserved_since.find(group.id);
+    set(group, *rule, since != memory_.unserved_since.end() && now - since->second >= rule->time,
         counted(seen.nodes, seen.is_push ? "executor" : "task tracker") + ", " + due);
   }
   if (const AlarmRule* rule = rule_of(group, Condition::kLate)) {
@@ -132,10 +148,10 @@ void GroupWatch::judge(const Group& group, const Seen& seen) {
 
 void GroupWatch::judge_failures(const Group& group) {
   const AlarmRule* rule = rule_of(group, Condition::kFailures);
-  const auto ended = ends_.extract(group.id);
+  const auto ended = memory_.ends.extract(group.id);
   if (rule == nullptr) return;
   const SteadyTime now = clock_.steady_now();
-  std::deque<Counted>& past = past_[group.id];
+  std::deque<Counted>& past = memory_.past[group.id];
   if (!ended.empty()) past.push_back({.until = now, .ends = ended.mapped()});
   while (!past.empty() && past.front().until + kFailureWindow <= now) past.pop_front();
   Ends ends;
@@ -143,7 +159,7 @@ void GroupWatch::judge_failures(const Group& group) {
     ends.runs += one.ends.runs;
     ends.failed += one.ends.failed;
   }
-  if (past.empty()) past_.erase(group.id);
+  if (past.empty()) memory_.past.erase(group.id);
   set(group, *rule, ends.runs >= kFailureRunsMin && ends.failed * 100 >= ends.runs * rule->limit,
       std::to_string(ends.failed) + " of " + counted(ends.runs, "run") + " failed in " +
           format_duration(kFailureWindow));
@@ -152,19 +168,19 @@ void GroupWatch::judge_failures(const Group& group) {
 void GroupWatch::set(const Group& group, const AlarmRule& rule, bool is_so,
                      const std::string& measure) {
   const std::pair key{group.id, rule.condition};
-  const auto said = said_.find(key);
-  if (is_so == (said != said_.end())) return;
+  const auto said = memory_.said.find(key);
+  if (is_so == (said != memory_.said.end())) return;
   wire::AlarmCondition condition{
       .condition = std::string{word_of(rule.condition)}, .is_over = !is_so, .at = clock_.now()};
   if (is_so) {
     condition.since = condition.at;
     condition.text = condition.condition + ": " + measure + " (limit " + limit_of(rule) + ")";
-    said_[key] = condition.at;
+    memory_.said[key] = condition.at;
   } else {
     condition.since = said->second;
     condition.text = condition.condition + " is over after " +
                      in_seconds(condition.at - condition.since) + ": " + measure;
-    said_.erase(said);
+    memory_.said.erase(said);
   }
   tell_(group.id, std::move(condition));
 }

@@ -28,30 +28,14 @@ inline constexpr Duration kFailureWindow = std::chrono::minutes{5};
 inline constexpr std::int64_t kFailureRunsMin = 20;
 
 // Sees when a node group is not as it should be, by the operator's rules, and when it is again. It
-// says each once; what it has said is known to this session only. Of a group of several parts the
-// job tracker that looks after the first one does it.
+// says each once, as long as its process looks after the group. What waits is looked at for all
+// parts of a group by who has the first one; failures by each job tracker, among the runs that
+// ended with it.
 //
 // Thread: the loop.
 class GroupWatch {
  public:
   using Tell = std::function<void(GroupId group, wire::AlarmCondition condition)>;
-
-  GroupWatch(const std::vector<AlarmRule>& rules, Catalog& catalog, const Ownership& ownership,
-             const Workers& workers, const Executors& executors, Questions& questions,
-             SchedulingClock& clock, Tell tell);
-
-  // A run of the group has ended so.
-  void count(GroupId part, bool has_failed);
-  // Looks, when it is time to.
-  void run_once();
-  Sizes sizes() const {
-    return {{"unserved_since", unserved_since_.size()},
-            {"ends", ends_.size()},
-            {"past", past_.size()},
-            {"said", said_.size()}};
-  }
-
- private:
   struct Ends {
     std::int64_t runs = 0;
     std::int64_t failed = 0;
@@ -60,6 +44,34 @@ class GroupWatch {
     SteadyTime until{};
     Ends ends{};
   };
+  // What no store knows, by whole group.
+  struct Memory {
+    std::map<GroupId, SteadyTime> unserved_since{};
+    std::map<GroupId, Ends> ends{};                 // since the last look
+    std::map<GroupId, std::deque<Counted>> past{};  // before that
+    std::map<std::pair<GroupId, Condition>, WallTime> said{};
+  };
+
+  GroupWatch(const std::vector<AlarmRule>& rules, Catalog& catalog, const Ownership& ownership,
+             const Workers& workers, const Executors& executors, Questions& questions,
+             SchedulingClock& clock, Tell tell);
+
+  Memory take_memory() { return std::exchange(memory_, {}); }
+  // Of the last session, but for groups that are another's by now. Once it is known which are.
+  void go_on_from(Memory memory);
+
+  // A run of the group has ended so.
+  void count(GroupId part, bool has_failed);
+  // Looks, when it is time to.
+  void run_once();
+  Sizes sizes() const {
+    return {{"unserved_since", memory_.unserved_since.size()},
+            {"ends", memory_.ends.size()},
+            {"past", memory_.past.size()},
+            {"said", memory_.said.size()}};
+  }
+
+ private:
   struct Seen {
     std::int64_t due = 0;
     WallTime due_since{};
@@ -86,10 +98,7 @@ class GroupWatch {
   bool counts_ends_ = false;
   bool is_asking_ = false;
   SteadyTime next_look_;
-  std::map<GroupId, SteadyTime> unserved_since_;
-  std::map<GroupId, Ends> ends_;                 // since the last look
-  std::map<GroupId, std::deque<Counted>> past_;  // before that
-  std::map<std::pair<GroupId, Condition>, WallTime> said_;
+  Memory memory_{};
 };
 
 }  // namespace carillon::jobtracker

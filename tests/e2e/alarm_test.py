@@ -10,6 +10,7 @@ import json
 import socket
 import socketserver
 import threading
+import time
 
 import harness
 from harness import BothStores, E2eTest, wait_for
@@ -237,7 +238,10 @@ class Alarms:
         self.assertEqual(self.owed(one), 0)
 
     def test_a_rule_that_is_none_is_refused(self):
-        for flags, word in ((["--alarm-when", "late=5m"], "nobody to tell"),
+        for flags, word in ((["--alarm-when", "late=5m"], "--alarm-when has nobody to tell"),
+                            (["--alarm", "a@b.example", "--alarm-when", "late=5m"],
+                             "'a@b.example' nothing without a mail server (name one with --smtp"),
+                            (["--smtp-from", "foo"], "not a mail address"),
                             (["--alarm", "a@b.example", "--alarm-when", "late=5"], "late=5"),
                             (["--alarm", "a@b.example", "--alarm-when", "x=5m"], "unserved=TIME")):
             tracker = self.cluster(tracker=False).start_tracker(*flags, wait=False)
@@ -251,6 +255,32 @@ class AlarmsOnSqlite(Alarms, BothStores, E2eTest):
 
 class AlarmsOnMariadb(Alarms, BothStores, E2eTest):
     store_name = "mariadb"
+
+    def test_what_was_told_is_not_told_again_when_another_job_tracker_comes(self):
+        hook = self.sink(Hook)
+        one = self.cluster(self.store, flags=[
+            "--name", "first", "--alarm", hook.url(), "--alarm-interval", "2s",
+            "--alarm-when", "backlog=3"])
+        first, first_port = one.tracker, one.port
+        self.addCleanup(first.kill)
+        for group in ("a", "b"):
+            one.submit_all([{"group": group, "task_id": f"job-{i}", "shell": "true"}
+                            for i in range(3)])
+        wait_for("both groups to be told of", lambda: len(hook.conditions()) == 2, 60)
+        # Another that tells nobody: what comes is of the first one.
+        one.flags, one.port = ["--name", "second"], harness.free_port()
+        one.start_tracker()
+        wait_for("the groups to be divided", lambda: one.number(
+            "SELECT COUNT(DISTINCT p.owner) FROM lts_node_group g "
+            "JOIN lts_partition p ON p.partition_id = g.group_id % 64") == 2)
+        self.assertIn("divided anew", first.log())
+        time.sleep(13)  # a look, and a message
+        self.assertEqual(hook.conditions(), [("backlog", False)] * 2)
+        for group in ("a", "b"):
+            one.start_worker("--group", group, "--tracker",
+                             f"tcp://127.0.0.1:{first_port},tcp://127.0.0.1:{one.port}")
+        wait_for("the end in the group that it kept",
+                 lambda: hook.conditions()[2:] == [("backlog", True)], 60)
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ bool TrackerBundle::run_until(const std::function<bool()>& is_so, Duration limit
 
 void TrackerBundle::start_tracker() {
   life_ = std::make_unique<Life>(executor);
-  const SessionId session{++world_->last_session};
+  const SessionId session = session_ = SessionId{++world_->last_session};
   const jobtracker::StoreSession named{.session = session, .name = "tracker"};
   if (options_.wanted) {
     const auto begun = database.begin_session(
@@ -122,6 +122,7 @@ void TrackerBundle::start_tracker() {
       [] {}, [this](const Error& error) { fatal_ = error; });
   life_->tracker->set_poster(executors);
   life_->tracker->set_courier(courier);
+  life_->tracker->go_on_from(std::exchange(alarms_, {}));
   if (options_.is_shared) life_->tracker->proven(clock.steady_now());
   if (options_.wanted) look_around();
   life_->tracker->start(network);
@@ -144,6 +145,14 @@ void TrackerBundle::kill_tracker(bool commit_lands) {
 void TrackerBundle::restart_after(Duration down, bool commit_lands) {
   kill_tracker(commit_lands);
   run_for(down);
+  start_tracker();
+}
+
+void TrackerBundle::begin_next_session(const jobtracker::Partitions& wanted) {
+  alarms_ = tracker().take_alarm_memory();
+  kill_tracker();
+  database.end_session(session_);
+  if (options_.wanted) options_.wanted = wanted;
   start_tracker();
 }
 

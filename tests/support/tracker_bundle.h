@@ -56,6 +56,10 @@ class TrackerBundle {
   // kill -9. `commit_lands`: what its COMMIT has begun is on disk all the same.
   void kill_tracker(bool commit_lands = false);
   void restart_after(Duration down, bool commit_lands = false);
+  // From the next start on; of one that works beside others.
+  void want(const jobtracker::Partitions& partitions) { options_.wanted = partitions; }
+  // The next one of the same process, with these partitions.
+  void begin_next_session(const jobtracker::Partitions& wanted = jobtracker::all_partitions());
   bool is_up() const { return life_ != nullptr; }
   jobtracker::JobTracker& tracker() { return *life_->tracker; }
   FakeLane& lane() { return *life_->lane; }
@@ -122,6 +126,8 @@ class TrackerBundle {
   const std::int64_t number_;  // of those that share a database, from 0 on
   Options options_;
   std::unique_ptr<Life> life_;
+  SessionId session_{};
+  jobtracker::AlarmDesk::Memory alarms_{};  // from one session to the next
   std::vector<std::unique_ptr<FakeWorker>> workers_;
   std::optional<Error> fatal_;
 };

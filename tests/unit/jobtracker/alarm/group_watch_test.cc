@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "shared/job/bucket.h"
 #include "tests/support/tracker_bundle.h"
 
 // Who is told of node groups that are not as they should be, and of the end of it.
@@ -228,6 +229,225 @@ TEST(GroupWatch, FailuresAndConditionsOfAGroupAreOneMessage) {
               AllOf(HasSubstr("Node group default, backlog: "), HasSubstr("\njob-0: failed\n")));
 }
 
+TEST(GroupWatch, TheNextSessionOfTheProcessGoesOnWhereTheLastOneWas) {
+  Watched w{{"backlog=10", "unserved=1m"}};
+  w.submit_many(20);
+  w.bundle->run_for(seconds{45});
+  ASSERT_THAT(w.subjects(), SizeIs(1));
+  w.bundle->begin_next_session();
+  w.bundle->run_for(seconds{60});
+  ASSERT_THAT(w.subjects(), SizeIs(2)) << "nothing is told again, and the minute went on";
+  EXPECT_THAT(w.subjects()[1], AllOf(HasSubstr("unserved: "), Not(HasSubstr("backlog"))));
+  w.bundle->begin_next_session();
+  w.bundle->add_worker();
+  w.bundle->run_for(minutes{2});
+  ASSERT_THAT(w.subjects(), SizeIs(3));
+  EXPECT_THAT(w.subjects()[2],
+              AllOf(HasSubstr("backlog is over after "), HasSubstr("unserved is over after ")));
+}
+
+TEST(GroupWatch, WhatWasNotDeliveredYetIsByTheNextSession) {
+  Watched w{{"backlog=10"}};
+  w.bundle->courier.hanging = {kTo};
+  w.submit_many(20);
+  w.bundle->run_for(seconds{30});
+  ASSERT_THAT(w.subjects(), Not(IsEmpty()));
+  w.bundle->begin_next_session();
+  w.bundle->courier.hanging.clear();
+  w.bundle->run_for(minutes{5});
+  ASSERT_THAT(w.subjects(), SizeIs(2));
+  EXPECT_EQ(w.bundle->courier.to(kTo)[1].id, w.bundle->courier.to(kTo)[0].id);
+  EXPECT_EQ(w.bundle->stat("alarms_waiting"), 0);
+}
+
+TEST(GroupWatch, TheFiveMinutesOfFailuresAndTheIntervalGoOnInTheNextSession) {
+  Watched w{{"failures=50%"}};
+  w.bundle->add_worker().behaviour = [](const wire::HandedJob&, const JobSpec&) {
+    return FakeRun{.outcome = RunOutcome::kFailed};
+  };
+  w.submit_many(15);
+  w.bundle->run_for(seconds{15});
+  w.bundle->begin_next_session();
+  EXPECT_THAT(w.subjects(), SizeIs(1)) << "the failures themselves";
+  std::vector<JobSpec> more;
+  for (int i = 0; i < 15; ++i) more.push_back(job_now("more-" + std::to_string(i)));
+  w.bundle->submit(std::move(more));
+  w.bundle->run_for(seconds{40});
+  EXPECT_THAT(w.subjects(), SizeIs(1)) << "one a minute";
+  w.bundle->run_for(seconds{20});
+  ASSERT_THAT(w.subjects(), SizeIs(2));
+  EXPECT_THAT(w.subjects()[1], HasSubstr("failures: 30 of 30 runs failed in 5m (limit 50%)"));
+}
+
+TEST(GroupWatch, OfAGroupThatIsRemovedTheEndIsToldToo) {
+  Watched w{{"backlog=3"}};
+  w.submit_many(3, "app");
+  w.bundle->run_for(seconds{30});
+  ASSERT_THAT(w.subjects(), SizeIs(1));
+  wire::Act act{.verb = wire::Verb::kAddExecutors, .group = "app"};
+  act.addresses = {"http://127.0.0.1:9999/"};
+  ASSERT_TRUE(std::holds_alternative<wire::Acted>(w.bundle->act(std::move(act))));
+  for (int i = 0; i < 3; ++i) {
+    w.bundle->act(
+        {.verb = wire::Verb::kCancel, .group = "app", .task_id = "job-" + std::to_string(i)});
+  }
+  ASSERT_TRUE(std::holds_alternative<wire::Acted>(
+      w.bundle->act({.verb = wire::Verb::kRemoveGroup, .group = "app"})));
+  w.bundle->run_for(minutes{2});
+  ASSERT_THAT(w.subjects(), SizeIs(2));
+  EXPECT_THAT(w.subjects()[1], HasSubstr("app: backlog is over after "));
+}
+
+// Two job trackers, each with one of a group's two parts.
+struct WatchedParts {
+  explicit WatchedParts(const std::vector<std::string>& rules)
+      : first({.tracker = {.alarms = config(rules)}, .start = false, .wanted = Partitions{}}),
+        second({.tracker = {.alarms = config(rules)},
+                .start = false,
+                .wanted = Partitions{},
+                .beside = &first}) {
+    EXPECT_TRUE(first.database.make_group("default", first.now()).ok());
+    EXPECT_TRUE(
+        first.database.split_group({.group = "default", .parts = 2}, all_partitions(), first.now())
+            .ok());
+    const GroupId other = first.tables().groups.rbegin()->first;
+    Partitions owned;
+    owned.set(static_cast<std::size_t>(partition_of(other)));
+    first.want(~owned);
+    second.want(owned);
+    for (TrackerBundle* one : {&first, &second}) {
+      one->start_tracker();
+      one->run_until([one] { return one->tracker().is_ready(); });
+      one->add_worker().behaviour = [](const wire::HandedJob&, const JobSpec&) {
+        return FakeRun{.outcome = RunOutcome::kFailed};
+      };
+    }
+    first.run_for(seconds{2});
+  }
+
+  void leave_all_to_second() {
+    first.begin_next_session(Partitions{});
+    second.begin_next_session();
+    first.run_for(seconds{3});
+  }
+  static AlarmConfig config(const std::vector<std::string>& rules) {
+    AlarmConfig config{.recipients = {kTo}};
+    for (const std::string& rule : rules) config.rules.push_back(parse_alarm_rule(rule).value());
+    return config;
+  }
+  static std::vector<JobSpec> jobs_of_part(std::int32_t part, std::size_t count) {
+    std::vector<JobSpec> jobs;
+    for (int i = 0; jobs.size() < count; ++i) {
+      const std::string task_id = "job-" + std::to_string(i);
+      if (part_of_bucket(bucket_of(task_id), 2) == part) jobs.push_back(job_now(task_id));
+    }
+    return jobs;
+  }
+  static std::vector<std::string> subjects(const TrackerBundle& of) {
+    std::vector<std::string> all;
+    for (const net::Delivery& one : of.courier.to(kTo)) all.push_back(one.subject);
+    return all;
+  }
+
+  TrackerBundle first;
+  TrackerBundle second;
+};
+
+TEST(GroupWatchOfParts, FailuresAreToldByTheJobTrackerWithWhichTheyEnded) {
+  WatchedParts w{{"failures=20%"}};
+  for (const auto& spec : WatchedParts::jobs_of_part(1, 59)) w.second.submit(spec);
+  w.first.run_for(seconds{90});
+  EXPECT_THAT(WatchedParts::subjects(w.first), IsEmpty());
+  ASSERT_THAT(WatchedParts::subjects(w.second), SizeIs(2));
+  EXPECT_THAT(WatchedParts::subjects(w.second)[1],
+              HasSubstr("default: failures: 59 of 59 runs failed in 5m (limit 20%)"));
+  w.first.run_for(minutes{6});
+  ASSERT_THAT(WatchedParts::subjects(w.second), SizeIs(3));
+  EXPECT_THAT(WatchedParts::subjects(w.second)[2], HasSubstr("failures is over after "));
+}
+
+TEST(GroupWatchOfParts, WhatWaitsIsToldOfOnceForAllParts) {
+  WatchedParts w{{"backlog=10"}};
+  for (TrackerBundle* one : {&w.first, &w.second}) one->workers()[0]->die();
+  w.second.submit(WatchedParts::jobs_of_part(1, 10));
+  w.first.run_for(minutes{2});
+  EXPECT_THAT(WatchedParts::subjects(w.first),
+              ElementsAre("[carillon] default: backlog: 10 due jobs (limit 10 jobs)"));
+  EXPECT_THAT(WatchedParts::subjects(w.second), IsEmpty());
+}
+
+TEST(GroupWatchOfParts, AreOneMessageAnIntervalOfTheJobTrackerThatHasThem) {
+  WatchedParts w{{"backlog=1000"}};
+  w.leave_all_to_second();
+  std::vector<JobSpec> jobs = WatchedParts::jobs_of_part(0, 3);
+  for (JobSpec& job : WatchedParts::jobs_of_part(1, 4)) jobs.push_back(std::move(job));
+  w.second.submit(std::move(jobs));
+  w.second.run_for(seconds{30});
+  ASSERT_THAT(WatchedParts::subjects(w.second), SizeIs(1));
+  EXPECT_THAT(WatchedParts::subjects(w.second)[0],
+              AllOf(HasSubstr(" 7 failures of "), HasSubstr(" and 6 other jobs")));
+  EXPECT_THAT(w.second.tables().alarms, IsEmpty());
+}
+
+TEST(GroupWatchOfParts, WhatIsOwedOfBothIsToldByOneWhenTheyAreDivided) {
+  WatchedParts w{{"backlog=1000"}};
+  w.leave_all_to_second();
+  w.second.courier.hanging = {kTo};
+  std::vector<JobSpec> jobs = WatchedParts::jobs_of_part(0, 1);
+  jobs.push_back(WatchedParts::jobs_of_part(1, 1)[0]);
+  w.second.submit(std::move(jobs));
+  ASSERT_TRUE(w.second.run_until([&] { return w.second.tables().alarms.size() == 2; }));
+  w.second.run_for(seconds{1});
+  const auto rows = w.second.tables().alarms;
+  ASSERT_EQ(rows.begin()->second.mark.alarm, rows.rbegin()->second.mark.alarm);
+
+  const GroupId first_lines = rows.begin()->second.entry.group;
+  Partitions owned;
+  owned.set(static_cast<std::size_t>(partition_of(first_lines)));
+  w.second.begin_next_session(~owned);
+  w.first.begin_next_session(owned);
+  w.second.courier.hanging.clear();
+  w.second.run_for(seconds{30});
+  ASSERT_THAT(WatchedParts::subjects(w.first), SizeIs(1));
+  EXPECT_THAT(WatchedParts::subjects(w.first)[0], HasSubstr("2 failures of "));
+  EXPECT_THAT(WatchedParts::subjects(w.second), IsEmpty());
+  EXPECT_THAT(w.second.tables().alarms, IsEmpty());
+}
+
+TEST(GroupWatchOfParts, AMessageWhoseFailuresAreAnothersByNowIsSentUnderAnotherId) {
+  WatchedParts w{{"failures=20%"}};
+  w.leave_all_to_second();
+  w.second.courier.hanging = {kTo};
+  w.second.submit(WatchedParts::jobs_of_part(1, 25));
+  w.second.run_for(seconds{4});
+  w.second.submit(job_now("one more"));
+  w.second.run_for(seconds{15});
+  EXPECT_EQ(w.second.stat("alarms_waiting"), 2);
+
+  w.second.begin_next_session(Partitions{});
+  w.first.begin_next_session();
+  w.second.courier.hanging.clear();
+  w.first.run_for(minutes{3});
+  const auto failures = w.first.courier.to(kTo);
+  ASSERT_THAT(failures, SizeIs(2));
+  EXPECT_THAT(failures[1].subject, HasSubstr("1 failure of one more"));
+  const auto conditions = w.second.courier.to(kTo);
+  ASSERT_THAT(conditions, SizeIs(2));
+  EXPECT_EQ(conditions[0].id, failures[0].id) << "a try that was not answered";
+  EXPECT_THAT(conditions[1].subject, HasSubstr("failures: 26 of 26 runs"));
+  EXPECT_NE(conditions[1].id, failures[1].id);
+}
+
+TEST(GroupWatchOfParts, WhoHasNoneOfThemAnyMoreForgetsWhatItToldOfThem) {
+  WatchedParts w{{"failures=20%"}};
+  for (const auto& spec : WatchedParts::jobs_of_part(1, 59)) w.second.submit(spec);
+  w.first.run_for(seconds{90});
+  ASSERT_THAT(WatchedParts::subjects(w.second), SizeIs(2));
+  w.second.begin_next_session(Partitions{});
+  w.first.run_for(minutes{10});
+  EXPECT_THAT(WatchedParts::subjects(w.second), SizeIs(2));
+}
+
 TEST(AlarmRule, SaysWhatIsWrongAndHowToWriteIt) {
   const auto wrong = [](const std::string& text) {
     const auto rule = parse_alarm_rule(text);
@@ -249,7 +469,7 @@ TEST(AlarmRule, SaysWhatIsWrongAndHowToWriteIt) {
 TEST(AlarmRule, NeedsSomebodyToTellAndStandsOnce) {
   AlarmConfig config{.rules = {parse_alarm_rule("late=5m").value()}};
   ASSERT_FALSE(config.validate().ok());
-  EXPECT_THAT(config.validate().error().message, HasSubstr("--alarm"));
+  EXPECT_THAT(config.validate().error().message, HasSubstr("--alarm-when has nobody"));
   config.recipients = {kTo};
   EXPECT_TRUE(config.validate().ok());
   config.rules.push_back(parse_alarm_rule("ops/late=5m").value());
