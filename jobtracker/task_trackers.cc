@@ -87,6 +87,7 @@ void JobTracker::seat(const Asker& asker, const wire::Register& message, const G
   worker.labels = message.labels;
   worker.version = message.version;
   worker.waits = message.waits;
+  worker.is_isolated = dispatcher_.is_isolated(message.session);
   worker.heard_at = clock_.steady_now();
   worker.registered = message.number;
   worker.started_at = clock_.now();
@@ -100,6 +101,7 @@ void JobTracker::seat(const Asker& asker, const wire::Register& message, const G
     if (message.number != 0 && message.number <= before->registered) return;
     worker.started_at = before->started_at;
     worker.handout_last = before->handout_last;
+    worker.handed_at = before->handed_at;
     handout_seen = before->handout_last;
     if (before->peer == asker.peer) {
       // The connection stands, so a hand-out may have crossed this message: the pulls will tell.

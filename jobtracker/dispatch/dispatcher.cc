@@ -325,6 +325,7 @@ ExecutingJob Dispatcher::reserve(WaitingJob job, Worker& worker, WallTime now) {
   row.job.attempt += 1;
   deadlines_.forget(row.job.id);
   ++worker.reserved;
+  isolation_.claimed_for(worker);
   ++claims_;
   executing_.put(row, Phase::kClaiming);
   return row;

@@ -85,6 +85,7 @@ class Dispatcher final : public JobSink {
   void forget_definition(GroupId group, DefinitionId id) override;
 
   void ran(const ExecutingJob& run, bool has_failed) { isolation_.ran(run, has_failed); }
+  bool is_isolated(SessionId session) const { return isolation_.is_isolated(session); }
   // A worker's credit has changed, or jobs may have come due.
   void touch(GroupId group) { touched_.insert(group); }
   // The time was set: everything in memory is looked at again.

@@ -15,27 +15,32 @@ void Isolation::ran(const ExecutingJob& run, bool has_failed) {
   if (config_.after == 0 || is_push_session(run.session)) return;
   Worker* worker = workers_.find(run.session);
   if (worker == nullptr) return;
-  const SteadyTime now = clock_.steady_now();
   if (!has_failed) {
-    succeeded_at_[worker->group] = now;
+    WallTime& newest = succeeded_from_[worker->group];
+    newest = std::max(newest, run.claimed_at);
     streaks_.erase(run.session);
     if (std::exchange(worker->is_isolated, false))
       log_.info("a task tracker is handed jobs again: a run has succeeded", "node", worker->name);
     return;
   }
-  // Of those that are gone.
-  std::erase_if(streaks_, [this](const auto& one) { return workers_.find(one.first) == nullptr; });
+  const SteadyTime now = clock_.steady_now();
+  std::erase_if(streaks_, [&](const auto& one) {
+    return workers_.find(one.first) == nullptr && one.second.failed_at + kKept < now;
+  });
   Streak& streak = streaks_[run.session];
-  if (streak.tasks.empty()) streak.began_at = now;
+  if (streak.tasks.empty()) streak.began_at = clock_.now();
   streak.failed_at = now;
-  if (worker->is_isolated) return;
+  if (streak.is_isolated) return;
   const auto enough = static_cast<std::size_t>(config_.after);
   // No more than that: they would be kept for nothing.
   if (streak.tasks.size() < enough) streak.tasks.insert(run.job.task_id);
   if (streak.tasks.size() < enough) return;
-  // A success of its own would have ended the streak.
-  const auto succeeded = succeeded_at_.find(worker->group);
-  if (succeeded == succeeded_at_.end() || succeeded->second < streak.began_at) return;
+  // A success of its own would have ended the streak. One that began before may have had what
+  // everything lacks since.
+  const auto succeeded = succeeded_from_.find(worker->group);
+  if (succeeded == succeeded_from_.end() || succeeded->second < streak.began_at) return;
+  streak.is_isolated = true;
+  streak.tried_at = now;
   worker->is_isolated = true;
   log_.warn(
       "a task tracker is isolated: runs of so many tasks failed on it in a row, and others "
@@ -43,19 +48,35 @@ void Isolation::ran(const ExecutingJob& run, bool has_failed) {
       "node", worker->name, "tasks", enough);
 }
 
-bool Isolation::may_take(const Worker& worker) const {
-  if (!worker.is_isolated || !has_another(worker)) return true;
-  const bool has_rested =
-      clock_.steady_now() >= streaks_.at(worker.session).failed_at + config_.rest;
-  return has_rested && executing_.has_fewer(worker.session, 1);
+bool Isolation::is_isolated(SessionId session) const {
+  const auto streak = streaks_.find(session);
+  return streak != streaks_.end() && streak->second.is_isolated;
 }
 
-// That is handed jobs, and accepts what this one does.
+bool Isolation::may_take(const Worker& worker) const {
+  if (!worker.is_isolated || !has_another(worker)) return true;
+  const Streak& streak = streaks_.at(worker.session);
+  return clock_.steady_now() >= streak.tried_at + config_.rest &&
+         executing_.has_fewer(worker.session, 1);
+}
+
+void Isolation::claimed_for(const Worker& worker) {
+  if (worker.is_isolated) streaks_.at(worker.session).tried_at = clock_.steady_now();
+}
+
+// One that drains asks for none; one that is busy asks for none either, but is handed some as its
+// runs end.
+bool Isolation::takes_jobs(const Worker& worker) const {
+  const bool is_busy = !executing_.has_fewer(worker.session, worker.threads) &&
+                       clock_.steady_now() < worker.handed_at + config_.rest;
+  return worker.window > 0 || is_busy;
+}
+
 bool Isolation::has_another(const Worker& worker) const {
   return std::any_of(workers_.all().begin(), workers_.all().end(), [&](const auto& one) {
     const Worker& other = *one.second;
     return other.group == worker.group && other.kinds == worker.kinds && !other.is_isolated &&
-           other.has_asked();
+           takes_jobs(other);
   });
 }
 

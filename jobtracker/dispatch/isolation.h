@@ -16,17 +16,18 @@ namespace carillon::jobtracker {
 struct IsolationConfig {
   // Runs of so many tasks that failed in a row; 0: none is isolated.
   std::int32_t after = 0;
-  Duration rest = std::chrono::minutes{1};  // from the last failure to a trial
+  Duration rest = std::chrono::minutes{1};  // from one trial to the next
 };
 
 // Hands nothing to a task tracker on which everything fails, as a circuit breaker does. It is
-// isolated when runs of so many different tasks have failed on it in a row, while another one of
-// its group had a success: so it is neither one job that is broken, nor something that all of them
-// need. After a rest it is tried with one job: a success makes it one like the others, a failure is
-// another rest. The last of its group is never isolated.
+// isolated when runs of so many different tasks have failed on it in a row, while one that began
+// after that succeeded on another one of its group: so it is neither one job that is broken, nor
+// something that all of them need. After a rest it is tried with one job, whatever becomes of that;
+// a success makes it one like the others. Where no other one takes jobs it is handed them all the
+// same.
 //
-// What is known of it goes with its session here: another job tracker, or the next session of this
-// one, begins anew.
+// A task tracker that is away for less than kKept is known when it comes again. What is known of it
+// goes with the session here: another job tracker, or the next session of this one, begins anew.
 //
 // Thread: the loop.
 class Isolation {
@@ -37,17 +38,24 @@ class Isolation {
   void ran(const ExecutingJob& run, bool has_failed);
   // Whether it may be handed a job now.
   bool may_take(const Worker& worker) const;
+  void claimed_for(const Worker& worker);
+  bool is_isolated(SessionId session) const;
   Sizes sizes() const {
-    return {{"streaks", streaks_.size()}, {"succeeded_at", succeeded_at_.size()}};
+    return {{"streaks", streaks_.size()}, {"succeeded_from", succeeded_from_.size()}};
   }
 
  private:
   struct Streak {
     std::set<std::string> tasks{};  // as many as it takes
-    SteadyTime began_at{};
+    WallTime began_at{};
     SteadyTime failed_at{};
+    SteadyTime tried_at{};
+    bool is_isolated = false;
   };
 
+  static constexpr Duration kKept = std::chrono::minutes{10};
+
+  bool takes_jobs(const Worker& worker) const;
   bool has_another(const Worker& worker) const;
 
   const IsolationConfig config_;
@@ -56,7 +64,7 @@ class Isolation {
   SchedulingClock& clock_;
   const Logger& log_;
   std::unordered_map<SessionId, Streak> streaks_;  // of failures, up to now
-  std::map<GroupId, SteadyTime> succeeded_at_;     // the last run that did
+  std::map<GroupId, WallTime> succeeded_from_;     // when the newest run that did was claimed
 };
 
 }  // namespace carillon::jobtracker

@@ -50,6 +50,7 @@ struct Worker {
   // Hand-outs that its newest pull did not know of yet, by number.
   std::map<std::int64_t, UnseenHandOut> unseen{};
   std::int32_t unseen_jobs = 0;
+  SteadyTime handed_at{};  // the newest hand-out
 
   // How many jobs may be claimed for it now. A pull replaces the credit, less what is on the way,
   // so that messages that cross never hand it more than it asked for.
@@ -82,6 +83,7 @@ struct Worker {
     ++handout_last;
     unseen[handout_last] = {.jobs = jobs, .pull = pull, .sent_at = now};
     unseen_jobs += jobs;
+    handed_at = now;
     return handout_last;
   }
 

@@ -116,5 +116,54 @@ TEST(Isolation, TheLastOfItsGroupIsHandedJobsAllTheSame) {
   EXPECT_GE(two.begun_in(two.broken, seconds{10}), 90U);
 }
 
+TEST(Isolation, ATrialIsOneJobWhateverBecomesOfIt) {
+  Two two;
+  two.begun_in(two.broken, seconds{30});
+  ASSERT_EQ(two.state_of("broken"), "isolated");
+  two.broken.behaviour = [](const wire::HandedJob&, const JobSpec&) {
+    return FakeRun{.outcome = RunOutcome::kLater};
+  };
+  const std::size_t begun = two.begun_in(two.broken, minutes{3});
+  EXPECT_GE(begun, 2U);
+  EXPECT_LE(begun, 4U);
+}
+
+TEST(Isolation, WhoRegistersAgainIsIsolatedStill) {
+  Two two;
+  two.begun_in(two.broken, seconds{30});
+  ASSERT_EQ(two.state_of("broken"), "isolated");
+  two.broken.send_register_again();
+  EXPECT_LE(two.begun_in(two.broken, seconds{20}), 1U);
+  two.broken.freeze(seconds{10});
+  EXPECT_LE(two.begun_in(two.broken, seconds{25}), 1U) << "it was dead meanwhile";
+  EXPECT_EQ(two.state_of("broken"), "isolated");
+}
+
+TEST(Isolation, WhereTheOthersDrainItIsHandedJobsAllTheSame) {
+  Two two;
+  two.begun_in(two.broken, seconds{30});
+  ASSERT_EQ(two.state_of("broken"), "isolated");
+  two.healthy.behaviour = [](const wire::HandedJob&, const JobSpec&) {
+    return FakeRun{.time = minutes{5}};
+  };
+  two.begun_in(two.broken, seconds{2});
+  two.healthy.leave();
+  EXPECT_GE(two.begun_in(two.broken, minutes{2}), 500U);
+}
+
+// What began before it was gone still succeeds.
+TEST(Isolation, SomethingThatAllNeedIsolatesNobody) {
+  Two two;
+  Two::mends(two.broken);
+  two.healthy.behaviour = [](const wire::HandedJob&, const JobSpec&) {
+    return FakeRun{.time = seconds{2}};
+  };
+  two.begun_in(two.broken, seconds{10});
+  Two::breaks(two.healthy);
+  Two::breaks(two.broken);
+  two.begun_in(two.broken, seconds{20});
+  EXPECT_EQ(two.bundle.stat("workers_isolated"), 0);
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker
