@@ -86,7 +86,9 @@ void TrackerLink::receive(Talk& talk, wire::Envelope&& envelope) {
           [&](wire::Gone&) { talk.gone = true; },
           [&](wire::Elsewhere& elsewhere) {
             // One to an older registration may come after a newer one was taken.
-            if (envelope.correlation == talk.register_correlation) on_elsewhere(talk, elsewhere);
+            if (envelope.correlation != talk.register_correlation) return;
+            unanswered_registers_ = 0;
+            on_elsewhere(talk, elsewhere);
           },
           [&](wire::ErrorReply& reply) { on_error(talk, envelope.correlation, reply.error); },
           [&](auto&) {
@@ -311,6 +313,7 @@ void TrackerLink::on_kill(const wire::Kill& kill) {
 void TrackerLink::on_error(Talk& talk, std::uint64_t correlation, const Error& error) {
   const SteadyTime now = clock_.steady_now();
   if (correlation == talk.register_correlation) {
+    unanswered_registers_ = 0;
     trackers_.leave();
     talk.fetcher.on_refused(now);
     if (error.message == talk.last_refusal) return;
@@ -475,22 +478,28 @@ void TrackerLink::send_messages(Talk& talk, SteadyTime now) {
     const bool registers = std::holds_alternative<wire::Register>(message);
     if (registers) talk.to_give_back.clear();
     const std::uint64_t correlation = send(talk, std::move(message));
-    if (registers) talk.register_correlation = correlation;
+    if (!registers) continue;
+    talk.register_correlation = correlation;
+    if (talk.register_sent_at <= talk.heard_at) talk.register_sent_at = now;
   }
   messages_.clear();
 }
 
 // Who waits to be registered may be awaited by another job tracker, which looks after its group by
-// now and gives it one lease to come: so it tries several in that time. Longer each time, for a
-// store may be so slow.
+// now and gives it one lease to come: so it is there in that time, whenever that began. Longer each
+// time, for the way may be so slow.
 Duration TrackerLink::patience(const Talk& talk) const {
   const Duration lease = talk.fetcher.lease();
-  return talk.fetcher.is_registered() ? lease
-                                      : std::min(lease, lease / 4 * (1 + unanswered_registers_));
+  return talk.fetcher.is_registered() ? lease : lease / 4 * std::min(3, 1 + unanswered_registers_);
+}
+
+SteadyTime TrackerLink::silent_since(const Talk& talk) const {
+  return talk.fetcher.is_registered() ? talk.heard_at
+                                      : std::max(talk.heard_at, talk.register_sent_at);
 }
 
 void TrackerLink::watch_silence(Talk& talk, SteadyTime now) {
-  if (!is_connected(talk) || talk.said_silent || now < talk.heard_at + patience(talk)) return;
+  if (!is_connected(talk) || talk.said_silent || now < silent_since(talk) + patience(talk)) return;
   const Duration waited = patience(talk);
   talk.said_silent = true;
   if (talk.twin != nullptr) return;
@@ -509,7 +518,7 @@ std::optional<SteadyTime> TrackerLink::next_time() const {
     if (!is_connected(*talk) || talk->twin != nullptr) continue;
     consider(talk->fetcher.next_time());
     if (is_split() && talk->fetcher.is_hungry(sent_at_)) consider(talk->fetcher.hungry_until());
-    if (!talk->said_silent) consider(talk->heard_at + patience(*talk));
+    if (!talk->said_silent) consider(silent_since(*talk) + patience(*talk));
   }
   if (!is_split()) {
     if (!trackers_.is_connected()) return next;

@@ -104,6 +104,7 @@ class TrackerLink final {
     Fetcher fetcher;
     std::optional<std::size_t> line{};  // none: with whoever is chosen
     SteadyTime heard_at{};              // anything at all, over this connection
+    SteadyTime register_sent_at{};      // the first that nothing was heard after
     bool said_silent = false;
     std::uint64_t register_correlation = 0;
     std::string last_refusal{};
@@ -131,6 +132,7 @@ class TrackerLink final {
   Talk* registered_one();
   bool is_registered() const;
   Duration patience(const Talk& talk) const;
+  SteadyTime silent_since(const Talk& talk) const;
   bool is_connected(const Talk& talk) const;
   const std::string& endpoint_of(const Talk& talk) const;
 

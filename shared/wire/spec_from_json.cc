@@ -540,6 +540,8 @@ Result<Parsed> parse(std::string_view given) {
     return Parsed{.value = std::move(value), .repeated = std::move(repeated)};
   } catch (const Json::parse_error& failure) {
     return wrong("not JSON at character " + std::to_string(failure.byte));
+  } catch (const Json::out_of_range&) {
+    return wrong("a number is too large, must be within a double's range (1e308)");
   }
 }
 

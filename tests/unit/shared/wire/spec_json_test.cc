@@ -271,6 +271,8 @@ TEST(SpecFromJson, SaysWhatIsNotSupportedYet) {
 TEST(SpecFromJson, SaysWhereTextStopsBeingJson) {
   EXPECT_EQ(refusal(R"({"shell":"x")"), "not JSON at character 13");
   EXPECT_EQ(refusal(""), "not JSON at character 1");
+  EXPECT_EQ(refusal(R"({"priority":1e999})"),
+            "a number is too large, must be within a double's range (1e308)");
   EXPECT_EQ(refusal(std::string(100'000, '[')), "not JSON at character 100001");
 }
 
