@@ -122,6 +122,9 @@ void JobTracker::seat(const Asker& asker, const wire::Register& message, const G
   }
   Worker& seated = workers_.put(std::move(worker));
   answer(asker, std::move(registered));
+  // Of a group in parts, hand-outs of who looked after a part before may have come since this was
+  // sent: the task tracker works for several at a time. Its pulls will tell.
+  if (parts.size() > 1) handout_seen = -1;
   recovery_.reconcile(seated, handout_seen, 0, message.holding);
   act_.stop_again(message.holding);
   put_node(seated, true);

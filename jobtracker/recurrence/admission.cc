@@ -215,7 +215,7 @@ void Recurrence::make_way(ActiveDefinition& definition) {
       ActiveDefinition* found = catalog_.definition(id);
       if (found == nullptr) return;
       const bool ends =
-          job.attempt > 0 && job.version == found->row.version && waits_for_retry(*found, job.id);
+          was_tried(job) && job.version == found->row.version && waits_for_retry(*found, job.id);
       if (!ends) continue;
       sink_.forget(job.group, job.id);
       end_retry(*found, std::move(job));

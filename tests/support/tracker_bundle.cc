@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <gtest/gtest.h>
+
 #include "shared/base/time_text.h"
 
 namespace carillon::testing {
@@ -297,6 +299,22 @@ std::vector<WallTime> triggers(const std::vector<RunRecord>& runs) {
 std::vector<jobtracker::LogState> states(const std::vector<jobtracker::LogEntry>& log) {
   std::vector<jobtracker::LogState> all;
   for (const jobtracker::LogEntry& entry : log) all.push_back(entry.state);
+  return all;
+}
+
+std::set<WallTime> triggers_once(const std::vector<RunRecord>& runs) {
+  std::set<WallTime> all;
+  for (const RunRecord& run : runs) {
+    EXPECT_TRUE(all.insert(run.trigger_time).second) << "no fire runs twice";
+  }
+  return all;
+}
+
+std::int64_t skipped(const TrackerBundle& bundle, const std::string& task_id) {
+  std::int64_t all = 0;
+  for (const jobtracker::LogEntry& entry : bundle.log(task_id)) {
+    if (entry.state == jobtracker::LogState::kSkipped) all += entry.count;
+  }
   return all;
 }
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -135,6 +136,11 @@ class TrackerBundle {
 // Of each, in their order.
 std::vector<WallTime> triggers(const std::vector<RunRecord>& runs);
 std::vector<jobtracker::LogState> states(const std::vector<jobtracker::LogEntry>& log);
+
+// Of each fire, which must not have run twice.
+std::set<WallTime> triggers_once(const std::vector<RunRecord>& runs);
+// Fires that were skipped.
+std::int64_t skipped(const TrackerBundle& bundle, const std::string& task_id);
 
 // ---- jobs for tests ----
 JobSpec job_now(const std::string& task_id);
