@@ -22,8 +22,9 @@ struct RecoveryConfig {
 //  - A worker is heard of by its pulls. Silent for a lease: its session ends, what was sent to it
 //    is lost and runs again as a new attempt, without counting a failure.
 //  - After a restart of the job tracker, what is executing waits for its worker to register again.
-//    It adopts what it holds; what it does not hold never reached it and goes back at once. A
-//    worker that is not heard of for a lease is dead, then as well.
+//    It adopts what it holds; what it does not hold never reached it and goes back at once, of a
+//    group in parts with its next list. A worker that is not heard of for a lease is dead, then as
+//    well.
 //  - A job tracker that itself stood still (suspended, or without a processor) gives everybody a
 //    whole lease before it calls anyone dead.
 //  - A list of what a worker holds speaks of the hand-outs that it had seen by then, and of those

@@ -289,8 +289,9 @@ void Cluster::check_lost(const TrackerProcess& tracker, const jobtracker::Batch&
     if (end == nullptr) continue;
     const Ledger::Job* job = ledger.find(end->id);
     if (job != nullptr && jobtracker::is_push_session(job->session)) {
+      // What a run is lost for may be 90 s ago.
       const bool is_quiet =
-          are_executors_quiet() && timeline.now() >= trackers_quiet_from + minutes{3};
+          are_executors_quiet() && timeline.now() >= trackers_quiet_from + minutes{5};
       pushed.check_lost({end->id, end->attempt}, end->log, is_quiet);
       continue;
     }

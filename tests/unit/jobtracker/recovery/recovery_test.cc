@@ -287,6 +287,34 @@ TEST(Recovery, ARegistrationThatComesAgainIsNotBelieved) {
   }
 }
 
+// Of a group in parts a task tracker works for several job trackers at a time: it may have
+// registered with the next owner of a part just before it was handed a job of it.
+TEST(Recovery, OfAGroupInPartsARegistrationDoesNotTellWhatHasNotArrived) {
+  TrackerBundle bundle({.start = false});
+  ASSERT_TRUE(bundle.database.make_group("default", bundle.now()).ok());
+  ASSERT_TRUE(
+      bundle.database.split_group({.group = "default", .parts = 2}, all_partitions(), bundle.now())
+          .ok());
+  bundle.start_tracker();
+  auto& worker = bundle.add_worker({.name = "first"});
+  runs_take(worker, seconds{30});
+  bundle.run_for(seconds{1});
+  bundle.submit(job_now("a"));
+  bundle.run_for(seconds{2});
+  ASSERT_THAT(bundle.runs(), SizeIs(1));
+  bundle.kill_tracker();
+  worker.cut_off(milliseconds{500});
+  bundle.start_tracker();
+  runs_take(bundle.add_worker({.name = "other"}), seconds{30});
+  ASSERT_TRUE(bundle.run_until([&] { return bundle.tracker().is_ready(); }));
+  const net::Peer peer = bundle.network.connect({.on_frame = [](auto) {}});
+  const wire::Register before{
+      .session = worker.session(), .name = "first", .group = "default", .threads = 2};
+  bundle.network.send_to_server(peer, wire::encode({0, before}));
+  bundle.run_for(seconds{10});
+  EXPECT_THAT(bundle.runs(), SizeIs(1)) << bundle.story("a");
+}
+
 // What a worker sent comes again over a connection of which it does not know.
 TEST(Recovery, ThePullThatComesAgainDoesNotLeadHandOutsAstray) {
   TrackerBundle bundle;
