@@ -219,6 +219,7 @@ Result<RetryPolicy> retries_from(const Configuration& configuration) {
   CARILLON_TRY(need(configuration, {"retry-cap"}, retries.policy == RetryBackoff::kExponential,
                     "--retry-policy exponential"));
   if (configuration.has("retry-base")) retries.base = configuration.duration("retry-base");
+  retries.cap = std::max(retries.cap, retries.base);
   if (configuration.has("retry-cap")) {
     retries.cap = configuration.duration("retry-cap");
     if (retries.cap < retries.base) {

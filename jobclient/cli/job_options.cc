@@ -157,7 +157,7 @@ std::vector<Option> how_options() {
        .kind = OptionKind::kDuration,
        .placeholder = "DURATION",
        .help = "With --retry-policy exponential: no wait is longer.",
-       .fallback_help = "1h"},
+       .fallback_help = "1h, or --retry-base where that is longer"},
       {.name = "retry-jitter",
        .placeholder = "SHARE",
        .help = "0 to 1: by how much of itself each wait is changed at random.",

@@ -1,6 +1,7 @@
 #include "jobclient/submit/stored_submits.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "jobclient/submit/submit_queue.h"
@@ -207,6 +208,7 @@ void StoredSubmits::prepare_delivery() {
                      "runs before you submit it again)");
   }
   std::size_t bytes = 0;
+  std::unordered_set<std::uint64_t> tasks;
   for (const outbox::Entry& entry : page_) {
     if (in_message_ > 0 && (!is_same_message(entry) || (alone_ > 0 && !is_numbered))) break;
     auto submit = stored_submit(entry.body);
@@ -220,6 +222,13 @@ void StoredSubmits::prepare_delivery() {
                       bytes + entry.body.size() <= kSubmitBytesAim &&
                       message_.suspended == submit.value().suspended;
     if (in_message_ > 0 && !fits) break;
+    // Of one task each waits for the answer to the one before.
+    bool is_of_the_same = false;
+    for (const JobSpec& job : jobs) {
+      const auto task = task_number(job);
+      if (task && !tasks.insert(*task).second) is_of_the_same = true;
+    }
+    if (in_message_ > 0 && !is_numbered && is_of_the_same) break;
     message_.suspended = submit.value().suspended;
     bytes += entry.body.size();
     jobs_in_entry_.push_back(jobs.size());

@@ -1,5 +1,6 @@
 #include "jobclient/submit/submit_queue.h"
 
+#include <cstdint>
 #include <utility>
 
 namespace carillon {
@@ -26,6 +27,20 @@ std::size_t bytes_bound(const JobSpec& job) {
 }
 
 }  // namespace
+
+// FNV-1a; a group's case makes no difference.
+std::optional<std::uint64_t> task_number(const JobSpec& job) {
+  if (job.task_id.empty()) return std::nullopt;
+  std::uint64_t number = 14695981039346656037ULL;
+  const auto add = [&number](char one) {
+    number = (number ^ static_cast<unsigned char>(one)) * 1099511628211ULL;
+  };
+  for (const char one : job.group)
+    add(one >= 'A' && one <= 'Z' ? static_cast<char>(one + 32) : one);
+  add('\0');
+  for (const char one : job.task_id) add(one);
+  return number;
+}
 
 SubmitAnswer from_wire(wire::SubmitAnswer&& answer) {
   return {.task_id = std::move(answer.task_id),
@@ -123,7 +138,8 @@ void SubmitQueue::refuse_late() {
 
 void SubmitQueue::flush() {
   refuse_late();
-  while (!waiting_.empty() && requests_.has_room()) send_one_message();
+  while (!waiting_.empty() && requests_.has_room() && send_one_message()) {
+  }
 }
 
 // The next has room for all of the call, this one, which has some jobs, has not.
@@ -133,7 +149,7 @@ bool SubmitQueue::is_for_next_message(const Call& call, std::size_t jobs, std::s
   return jobs + call.open > wire::kSubmitJobsMax || bytes + call.bytes > kSubmitBytesAim;
 }
 
-void SubmitQueue::send_one_message() {
+bool SubmitQueue::send_one_message() {
   wire::Submit submit{.suspended = waiting_.front()->suspended};
   std::vector<Sent> sent;
   std::size_t bytes = 0;
@@ -151,17 +167,22 @@ void SubmitQueue::send_one_message() {
     JobSpec& job = call->jobs[place];
     const std::size_t job_bytes = bytes_bound(job);
     if (bytes > 0 && bytes + job_bytes > kSubmitBytesAim) break;
+    // A job tracker may take messages, and jobs of one, in any order. Of one task each waits for
+    // the answer to the one before.
+    const auto task = task_number(job);
+    if (task && !sent_tasks_.insert(*task).second) break;
     bytes += job_bytes;
     submit.jobs.push_back(std::move(job));
-    sent.push_back({call, place});
+    sent.push_back({call, place, task});
     call->was_sent = true;
     pass_next();
   }
-  if (submit.jobs.empty()) return;
+  if (submit.jobs.empty()) return false;
   requests_.ask(std::move(submit), since,
                 [this, sent = std::move(sent)](Result<wire::Message> answer) {
                   take_answer(sent, std::move(answer));
                 });
+  return true;
 }
 
 // To the next valid job, while its answers are still here: a call is over with the answer to its
@@ -185,6 +206,7 @@ void SubmitQueue::take_answer(const std::vector<Sent>& sent, Result<wire::Messag
   }
   for (std::size_t i = 0; i < sent.size(); ++i) {
     Call& call = *sent[i].call;
+    if (sent[i].task) sent_tasks_.erase(*sent[i].task);
     if (error) {
       if (!call.error) call.error = error;
     } else {

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
 #include "carillon/job_client.h"
@@ -28,6 +30,10 @@ namespace carillon {
 
 // What a message is filled up to: well below the most that a frame may have.
 inline constexpr std::size_t kSubmitBytesAim = 3 * 1024 * 1024;
+
+// A number for its task, by which jobs of one task are found among others; nothing: its task id is
+// yet to be made. Few tasks, by chance, have the same.
+std::optional<std::uint64_t> task_number(const JobSpec& job);
 
 // What a job tracker says of a job, as callers know it.
 SubmitAnswer from_wire(wire::SubmitAnswer&& answer);
@@ -69,13 +75,15 @@ class SubmitQueue {
   struct Sent {
     std::shared_ptr<Call> call{};
     std::size_t place = 0;
+    std::optional<std::uint64_t> task{};
   };
 
   Status check_room(std::size_t jobs) const;
   bool has_waited(Duration longest, const Call& call) const;
   void refuse_late();
   static bool is_for_next_message(const Call& call, std::size_t jobs, std::size_t bytes);
-  void send_one_message();
+  // False: nothing may be sent now.
+  bool send_one_message();
   void take_answer(const std::vector<Sent>& sent, Result<wire::Message> answer);
   void pass_next();
   static void finish_one(Call& call);
@@ -83,8 +91,9 @@ class SubmitQueue {
 
   Requests& requests_;
   const Clock& clock_;
-  std::deque<std::shared_ptr<Call>> waiting_;  // with jobs that are in no message yet
-  std::size_t jobs_waiting_ = 0;               // those
+  std::deque<std::shared_ptr<Call>> waiting_;     // with jobs that are in no message yet
+  std::size_t jobs_waiting_ = 0;                  // those
+  std::unordered_set<std::uint64_t> sent_tasks_;  // of jobs without an answer
 };
 
 }  // namespace carillon

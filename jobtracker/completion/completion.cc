@@ -220,6 +220,7 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
   if (again) again->delayed = again->suspended || due_time(*again) > run_end_.horizon_end();
   Ending ending{.tell = tell, .job = job, .is_final = !again};
   ending.ran = was_tried(job) || (log && log->attempt > 0);
+  if (log && log->attempt > 0) ending.job.lost = log->state == LogState::kLost ? job.lost + 1 : 0;
   const WallTime ended = log ? log->ended_at : clock_.now();
   SetOff children;
   if (event == JobEvent::kSucceed && !entry.row.cancelled) children = run_end_.set_off(job);

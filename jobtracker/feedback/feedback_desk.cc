@@ -83,10 +83,10 @@ void FeedbackDesk::address(LogEntry& entry, const WaitingJob& job) {
             "client_group", client_group, "waiting", queue.count);
 }
 
-void FeedbackDesk::was_stored(const LogEntry& entry) {
-  if (entry.feedback_to.empty()) return;
-  ++queues_[entry.feedback_to].count;
-  ++all_;
+void FeedbackDesk::was_stored(const LogEntry& entry, std::int64_t rows) {
+  if (entry.feedback_to.empty() || rows == 0) return;
+  queues_[entry.feedback_to].count += rows;
+  all_ += rows;
   give(entry.feedback_to);
 }
 

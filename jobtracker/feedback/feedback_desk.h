@@ -61,7 +61,8 @@ class FeedbackDesk final : public FeedbackSink {
   void purge();
 
   void address(LogEntry& entry, const WaitingJob& job) override;
-  void was_stored(const LogEntry& entry) override;
+  using FeedbackSink::was_stored;
+  void was_stored(const LogEntry& entry, std::int64_t rows) override;
 
   // For the client groups whose results this job tracker gives out.
   std::int64_t waiting() const;

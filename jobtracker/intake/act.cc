@@ -215,21 +215,9 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
       status = definitions_.resume(definition.row.id,
                                    for_request(pending, pending->name() + " " + word(verb)));
       break;
-    case wire::Verb::kKill: {
-      std::vector<CancelExecuting> runs;
-      for (const JobId id : catalog_.runs(definition)) {
-        const Executing* entry = executing_.find(id);
-        if (entry == nullptr || entry->phase != Phase::kSent) continue;
-        runs.push_back({.id = id, .attempt = entry->row.job.attempt});
-      }
-      if (runs.empty())
-        return decline(pending, ErrorCode::kNotFound, pending->name() + " is not executing");
-      const std::string done = runs.size() == 1
-                                   ? pending->name() + " was executing and is told to stop"
-                                   : std::to_string(runs.size()) + " runs of " + pending->name() +
-                                         " were executing and are told to stop";
-      return cancel_runs(pending, runs, done, {});
-    }
+    case wire::Verb::kKill:
+      if (cancel_sent(pending, catalog_.runs(definition))) return;
+      return decline(pending, ErrorCode::kNotFound, pending->name() + " is not executing");
     case wire::Verb::kSetScript:
       return set_script(pending, definition);
     case wire::Verb::kAddExecutors:
@@ -244,11 +232,13 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
 
 void ActIntake::cancel_definition(const PendingPtr& pending, ActiveDefinition& definition) {
   ForRequest request = for_request(pending, pending->name() + " cancelled");
-  request.on_request = [this, id = definition.row.id, answer = std::move(request.on_request)](
-                           const RequestOutcome& outcome, const Error* refused) {
+  request.on_request = [this, group = definition.row.group, task_id = definition.row.task_id,
+                        answer = std::move(request.on_request)](const RequestOutcome& outcome,
+                                                                const Error* refused) {
     if (refused == nullptr && !outcome.answered_before) {
       // Whatever runs by now, also what was claimed after the cancel was asked for.
-      stop_runs(executing_.of_definition(id), "cancelled");
+      const std::set<JobId>& runs = catalog_.outliving(group, task_id);
+      stop_runs({runs.begin(), runs.end()}, "cancelled");
     }
     answer(outcome, refused);
   };
@@ -279,7 +269,7 @@ void ActIntake::set_script(const PendingPtr& pending, ActiveDefinition& definiti
 }
 
 void ActIntake::trigger_definition(const PendingPtr& pending, ActiveDefinition& definition) {
-  if (definition.row.state == DefinitionState::kEnded) {
+  if (definition.has_had_last_fire(clock_.now())) {
     return decline(pending, ErrorCode::kConflict, pending->name() + " has had its last fire");
   }
   if (definition.row.state == DefinitionState::kQuarantined) {
@@ -333,6 +323,11 @@ void ActIntake::act_on_job(const PendingPtr& pending, FindAnswer found) {
   }
   if (found.waiting) return act_on_waiting(pending, std::move(*found.waiting));
   if (found.executing) return act_on_executing(pending, *found.executing);
+  // Its definition is gone, and runs of it go on.
+  const bool stops =
+      pending->act.verb == wire::Verb::kCancel || pending->act.verb == wire::Verb::kKill;
+  const std::set<JobId>& left = catalog_.outliving(pending->group, pending->act.task_id);
+  if (stops && cancel_sent(pending, {left.begin(), left.end()})) return;
   decline(pending, ErrorCode::kNotFound,
           pending->name() + " is not waiting, executing or defined" +
               (pending->act.task_id.empty() ? "" : " in group '" + pending->act.group + "'"));
@@ -479,6 +474,23 @@ void ActIntake::suspend_unsent(const PendingPtr& pending, Executing& entry) {
       });
 }
 
+// False: none of them is at a task tracker.
+bool ActIntake::cancel_sent(const PendingPtr& pending, const std::vector<JobId>& jobs) {
+  std::vector<CancelExecuting> runs;
+  for (const JobId id : jobs) {
+    const Executing* entry = executing_.find(id);
+    if (entry == nullptr || entry->phase != Phase::kSent) continue;
+    runs.push_back({.id = id, .attempt = entry->row.job.attempt});
+  }
+  if (runs.empty()) return false;
+  const std::string done = runs.size() == 1
+                               ? pending->name() + " was executing and is told to stop"
+                               : std::to_string(runs.size()) + " runs of " + pending->name() +
+                                     " were executing and are told to stop";
+  cancel_runs(pending, runs, done, {});
+  return true;
+}
+
 void ActIntake::cancel_runs(const PendingPtr& pending, const std::vector<CancelExecuting>& runs,
                             std::string message, JobId made) {
   std::vector<Operation> operations(runs.begin(), runs.end());
@@ -556,12 +568,10 @@ void ActIntake::stop_again(const std::vector<wire::Held>& holding) {
     if (entry == nullptr || entry->phase != Phase::kSent) continue;
     const WaitingJob& job = entry->row.job;
     const ActiveDefinition* definition = catalog_.definition(job.definition);
-    const bool is_removed = job.definition && definition == nullptr;
     const bool is_changed = definition != nullptr && definition->row.version != job.version &&
                             !one.started && is_early(*entry);
-    if (job.attempt == one.id.attempt && (entry->row.cancelled || is_removed || is_changed)) {
+    if (job.attempt == one.id.attempt && (entry->row.cancelled || is_changed))
       jobs.push_back(job.id);
-    }
   }
   stop_runs(jobs, "cancelled");
 }

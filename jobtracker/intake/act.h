@@ -73,6 +73,7 @@ class ActIntake final : public RunStopper {
   void stop_runs(const std::vector<JobId>& jobs, const std::string& reason);
 
   ForRequest for_request(const PendingPtr& pending, std::string message, JobId made = {});
+  bool cancel_sent(const PendingPtr& pending, const std::vector<JobId>& jobs);
   void cancel_runs(const PendingPtr& pending, const std::vector<CancelExecuting>& runs,
                    std::string message, JobId made);
   void refuse(const PendingPtr& pending, ErrorCode code, std::string message);

@@ -1,11 +1,13 @@
 #include "jobtracker/intake/submit.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "jobtracker/store/names.h"
+#include "shared/base/utf8.h"
 #include "shared/wire/codec.h"
 
 namespace carillon::jobtracker {
@@ -66,10 +68,11 @@ struct SubmitIntake::Pending {
   DefinitionState hold_after(DefinitionState before) const {
     return is_suspended && !is_held(before) ? DefinitionState::kSuspended : before;
   }
-  const char* remedy_of_taken(std::size_t index) const {
+  const char* remedy_of_taken(std::size_t index, const Outcome& taken) const {
     if (!replacing.contains(index))
       return "(cancel it, or submit with --replace-on-exist, in JSON replace_on_exist)";
-    if (replaced.contains(index)) return "(it has just changed its state: submit again)";
+    if (replaced.contains(index) || taken.existing_definition)
+      return "(it has just changed its state: submit again)";
     return "(a job that is executing is never replaced: cancel it, or wait)";
   }
   void spell_group(std::size_t index, const std::string& name) {
@@ -133,6 +136,7 @@ Status SubmitIntake::check(const JobSpec& spec) const {
 
 void SubmitIntake::prepare(const std::shared_ptr<Pending>& pending) {
   pending->reply.answers.resize(pending->jobs.size());
+  std::set<std::pair<std::string, std::string_view>> tasks;
   for (std::size_t i = 0; i < pending->jobs.size(); ++i) {
     JobSpec& spec = pending->jobs[i];
     wire::SubmitAnswer& answer = pending->reply.answers[i];
@@ -142,6 +146,13 @@ void SubmitIntake::prepare(const std::shared_ptr<Pending>& pending) {
       spec.schedule.tz = zone_;
     const Status valid = check(spec);
     if (!valid.ok()) pending->reject(i, valid.error().message);
+    const bool is_named = pending->jobs.size() > 1 && !spec.task_id.empty();
+    if (is_named && !tasks.emplace(lower_ascii(spec.group), spec.task_id).second) {
+      answer.status = wire::SubmitStatus::kDuplicate;
+      pending->reject(i, "task id '" + spec.task_id +
+                             "' is named before in the same message (submit it when that one is "
+                             "answered)");
+    }
   }
   make_groups(pending);
 }
@@ -302,7 +313,6 @@ void SubmitIntake::take_out_replaced(Pending& pending) {
     const wire::SubmitAnswer& answer = pending.reply.answers[index];
     const GroupId group = part_of(answer.group, answer.task_id);
     if (const ActiveDefinition* definition = catalog_.definition(group, answer.task_id)) {
-      if (definition->is_changing) continue;  // By another job of this message.
       pending.removals.push_back(definitions_.begin_removal(definition->row.id, kReplaced));
       if (const auto next = pending.definitions.find(operation);
           next != pending.definitions.end()) {
@@ -340,7 +350,7 @@ void SubmitIntake::keep_scripts(Pending& pending) {
 // Nothing was done, so nothing was replaced.
 void SubmitIntake::end_replaced(Pending& pending) {
   for (const ChangeDefinition& removal : std::exchange(pending.removals, {})) {
-    definitions_.end_removal(removal, false);
+    definitions_.end_removal(removal, nullptr);
   }
 }
 
@@ -457,7 +467,7 @@ void SubmitIntake::take_in(Pending& pending, std::vector<Operation>& operations,
     } else if (std::holds_alternative<ChangeDefinition>(operations[i])) {
       std::erase_if(pending.removals, [&](const ChangeDefinition& removal) {
         if (removal.id != std::get<ChangeDefinition>(operations[i]).id) return false;
-        definitions_.end_removal(removal, outcomes[i].kind == OutcomeKind::kDone);
+        definitions_.end_removal(removal, &outcomes[i]);
         return true;
       });
     }
@@ -509,7 +519,8 @@ void SubmitIntake::answer(Pending& pending, const RequestOutcome& outcome, const
     answer.warning.clear();
     answer.tz.clear();
     answer.reason = "task id '" + answer.task_id + "' is taken in group '" + answer.group +
-                    "' until that job has ended " + pending.remedy_of_taken(index);
+                    "' until that job has ended " +
+                    pending.remedy_of_taken(index, outcome.outcomes[i]);
   }
   clients_.answer(pending.asker, std::move(pending.reply));
 }

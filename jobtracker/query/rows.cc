@@ -14,16 +14,15 @@ wire::Field time_field(WallTime time) {
 
 std::string id_text(JobId id) { return std::to_string(id.value); }
 
-std::string state_word(DefinitionState state) {
-  switch (state) {
-    case DefinitionState::kActive:
-      return "active";
+std::string state_word(const ActiveDefinition& definition, WallTime now) {
+  switch (definition.row.state) {
     case DefinitionState::kSuspended:
       return "suspended";
     case DefinitionState::kQuarantined:
       return "quarantined";
+    case DefinitionState::kActive:
     case DefinitionState::kEnded:
-      return "ended";
+      return definition.has_had_last_fire(now) ? "ended" : "active";
   }
   return {};
 }
@@ -61,7 +60,7 @@ wire::Row QueryDesk::definition_row(ActiveDefinition& definition) const {
           {"dst", is_cron ? wire::Field{std::string(
                                 wire::word_of(definition.spec.schedule.dst, wire::kDstWords))}
                           : wire::Field{}},
-          {"state", state_word(row.state)},
+          {"state", state_word(definition, clock_.now())},
           {"next_fire", time_field(next)},
           {"last_fire", time_field(row.last_fire)},
           {"priority", std::int64_t{definition.spec.priority}},

@@ -9,8 +9,8 @@
 namespace carillon::jobtracker {
 namespace {
 
-// A start deadline is looked at only when a job is this late.
 constexpr std::int64_t kRowsMax = 100'000;
+// A start deadline is looked at only when a job is this late.
 constexpr Duration kLate = std::chrono::milliseconds{500};
 constexpr const char* kNextFireCame = "the next fire has come, and overlap is cancel_running";
 constexpr const char* kLaterWaits = "a later fire waits in its place";
@@ -186,13 +186,7 @@ void Recurrence::keep_latest(ActiveDefinition& definition) {
   }
   for (WaitingJob& job : passed_by) {
     definition.parked.erase(hand_out_key(job));
-    // A single regular one is passed by for a triggered one, and its schedule goes on.
-    const bool has_next = job.triggered || is_single(definition);
-    if (has_next) {
-      skip_fire(definition, std::move(job), LogState::kSkipped, kLaterWaits);
-    } else {
-      skip_uncounted(definition, std::move(job), LogState::kSkipped, kLaterWaits);
-    }
+    skip_fire(definition, std::move(job), LogState::kSkipped, kLaterWaits);
   }
 }
 
@@ -225,6 +219,7 @@ void Recurrence::make_way(ActiveDefinition& definition) {
 
 // Of a single definition the next regular run is made with it, as at the end of any.
 void Recurrence::end_retry(ActiveDefinition& definition, WaitingJob job) {
+  count_lost(definition, job);
   if (definition.row.state == DefinitionState::kActive)
     return skip_fire(definition, std::move(job), LogState::kCancelled, kNextFireCame);
   end_waiting(std::move(job), LogState::kCancelled, kNextFireCame);
@@ -255,12 +250,10 @@ void Recurrence::end_void(WaitingJob job) {
 // way for the next of the grid.
 void Recurrence::skip_fire(ActiveDefinition& definition, WaitingJob job, LogState state,
                            std::string message) {
-  if (job.makes_up) {
-    return skip_uncounted(definition, std::move(job), state, std::move(message));
-  }
   if (!is_single(definition) || job.triggered) {
-    end_waiting(std::move(job), state, std::move(message));
-    return;
+    const bool counts = was_tried(job) || (job.triggered && !job.makes_up);
+    return counts ? end_waiting(std::move(job), state, std::move(message))
+                  : skip_uncounted(definition, std::move(job), state, std::move(message));
   }
   definition.leaving.insert(job.id);
   when_settled(definition.row.id, [this, job = std::move(job), state, message = std::move(message)](
@@ -300,14 +293,16 @@ void Recurrence::skip_uncounted(ActiveDefinition& definition, WaitingJob job, Lo
 void Recurrence::leave_with(ActiveDefinition& definition, const WaitingJob& job, LogEntry entry,
                             ChangeDefinition operation, std::function<void(DefinitionId)> then) {
   entry.job_id = job.id;
+  if (was_tried(job)) feedback_.address(entry, job);
   std::vector<Operation> with;
-  with.emplace_back(ChangeWaiting{.from = job, .log = std::move(entry)});
-  change(
-      definition, std::move(operation), std::move(with),
-      [this, id = job.id, then = std::move(then)](const ChangeDefinition& changed, const Outcome&) {
-        if (ActiveDefinition* changed_one = catalog_.definition(changed.id)) left(*changed_one, id);
-        then(changed.id);
-      });
+  with.emplace_back(ChangeWaiting{.from = job, .log = entry});
+  change(definition, std::move(operation), std::move(with),
+         [this, id = job.id, entry = std::move(entry), then = std::move(then)](
+             const ChangeDefinition& changed, const Outcome& outcome) {
+           if (outcome.kind == OutcomeKind::kDone) feedback_.was_stored(entry);
+           if (ActiveDefinition* one = catalog_.definition(changed.id)) left(*one, id);
+           then(changed.id);
+         });
 }
 
 // An occurrence has ended without a run; it may have been handed out, and given back.
@@ -329,7 +324,7 @@ void Recurrence::end_waiting(WaitingJob job, LogState state, std::string message
                  .message = std::move(message)};
   const DefinitionId id = job.definition;
   // Of a schedule the runs are told of, and not the fires that come to none.
-  if (!id) feedback_.address(entry, job);
+  if (!id || was_tried(job)) feedback_.address(entry, job);
   if (ActiveDefinition* definition = catalog_.definition(id)) definition->leaving.insert(job.id);
   batcher_.post(Urgency::kCompletion,
                 ChangeWaiting{.from = std::move(job), .log = std::move(entry)},

@@ -63,7 +63,7 @@ void Recurrence::change(ActiveDefinition& definition, ChangeDefinition operation
     ActiveDefinition* found = catalog_.definition(changed.id);
     CARILLON_ASSERT(found != nullptr, "a definition goes only by its own change");
     if (outcomes.back().kind == OutcomeKind::kDone) {
-      apply(*found, changed);
+      apply(*found, changed, outcomes.back());
     } else {
       log_.error("a definition was not changed", "task", found->row.task_id, "reason",
                  refused != nullptr ? refused->message : "the store has it otherwise");
@@ -105,11 +105,19 @@ void Recurrence::forget_removed(const std::vector<Operation>& operations) {
 }
 
 // The store has it: so has the memory.
-void Recurrence::apply(ActiveDefinition& definition, const ChangeDefinition& operation) {
+void Recurrence::apply(ActiveDefinition& definition, const ChangeDefinition& operation,
+                       const Outcome& outcome) {
+  if (operation.voided) feedback_.was_stored(*operation.voided, outcome.next);
   if (operation.void_waiting) sink_.forget_definition(operation.group, operation.id);
   if (!operation.to) {
-    for (const JobId run : executing_.of_definition(definition.row.id))
-      catalog_.keep_outliving(executing_.find(run)->row.job);
+    for (const JobId run : executing_.of_definition(definition.row.id)) {
+      Executing& entry = *executing_.find(run);
+      catalog_.keep_outliving(entry.row.job);
+      // What was not sent has not begun, and ends for want of one.
+      const bool gets_spec = operation.leaves_spec && entry.row.job.spec.empty() &&
+                             entry.phase != Phase::kClaiming && entry.phase != Phase::kHeld;
+      if (gets_spec) entry.row.job.spec = definition.row.spec;
+    }
     recovering_.erase(definition.row.id);
     const auto left = waiting_changes_.extract(definition.row.id);
     catalog_.remove_definition(definition.row.id);

@@ -18,15 +18,8 @@ constexpr std::int64_t kTakenAtOnce = 1000;
 std::string Recurrence::why_not_set_off(const ActiveDefinition* definition,
                                         const ChildGraph::Foreign& foreign) const {
   if (definition == nullptr) return "is not defined";
-  switch (definition->row.state) {
-    case DefinitionState::kEnded:
-      return "has had its last fire";
-    case DefinitionState::kQuarantined:
-      return "is in quarantine";
-    case DefinitionState::kActive:
-    case DefinitionState::kSuspended:
-      break;
-  }
+  if (definition->has_had_last_fire(clock_.now())) return "has had its last fire";
+  if (definition->row.state == DefinitionState::kQuarantined) return "is in quarantine";
   if (definition->spec.overlap == Overlap::kSkip && catalog_.is_running(*definition))
     return "was running already";
   if (definition->spec.children.empty()) return {};

@@ -18,6 +18,7 @@ namespace {
 constexpr std::int64_t kOccurrencesMax = 100'000;
 constexpr int kRecoveredAtOnce = 16;
 constexpr int kFiresAtOnce = 1'000;  // counted in one turn, of one definition
+constexpr Duration kClaimedAheadMax = std::chrono::seconds{1};
 
 std::string words(MisfirePolicy policy) {
   switch (policy) {
@@ -63,6 +64,12 @@ void Recurrence::start(const StartAnswer& found) {
     }
     ActiveDefinition& definition =
         catalog_.put_definition(row, std::move(spec.value()), std::move(schedule.value()));
+    // The clock was ahead: what has fired by it is not made again when the job is resumed.
+    const WallTime alive = dead_from(row.group);
+    if (alive > started_at_) {
+      definition.row.last_fire =
+          std::max(row.last_fire, std::min(row.generated_through, alive + kClaimedAheadMax));
+    }
     if (!is_single(definition) && row.kind != ScheduleKind::kManual) {
       for (auto fire = definition.schedule.next_fire(started_at_);
            fire && *fire <= row.generated_through; fire = definition.schedule.next_fire(*fire)) {
@@ -82,7 +89,7 @@ void Recurrence::start(const StartAnswer& found) {
     ActiveDefinition* definition = catalog_.definition(retry.definition);
     if (definition != nullptr && definition->row.version == retry.version) {
       definition->running.emplace(retry.id, retry.trigger_time);
-      if (was_lost_too_often(retry)) quarantine(retry);
+      if (was_lost_too_often(retry)) quarantine(retry, retry.lost);
     } else {
       end_void(retry);
     }

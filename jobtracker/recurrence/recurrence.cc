@@ -197,6 +197,7 @@ void Recurrence::call_off(ActiveDefinition& definition, ChangeDefinition& operat
                            waits ? kRunBefore : log.message);
   }
   log.id = ids_.next_many(log.ended_at, 1 + kVoidedRunsMax);
+  feedback_.address(log, {.group = row.group, .task_id = row.task_id, .definition = row.id});
   operation.void_waiting = true;
   operation.voided = std::move(log);
 }
@@ -207,6 +208,11 @@ ChangeDefinition Recurrence::removal(ActiveDefinition& definition, WallTime fire
   ChangeDefinition operation = change_of(definition);
   operation.expected_generated_through.reset();
   operation.to.reset();
+  for (const JobId run : catalog_.runs(definition)) {
+    if (executing_.find(run) != nullptr) operation.runs.push_back(run);
+  }
+  const JobSpec& spec = definition.spec;
+  operation.leaves_spec = spec.need_feedback || !spec.children.empty() || !spec.alarm.empty();
   call_off(definition, operation,
            passed_over(definition.row, LogState::kCancelled, fire, 1, std::move(message)));
   return operation;
@@ -272,8 +278,9 @@ Status Recurrence::remove(DefinitionId id, std::string message, ForRequest reque
   when_settled(
       id,
       [this, message = std::move(message), request](ActiveDefinition& definition) {
-        change(definition, removal(definition, first_called_off(definition), message), {}, {},
-               request);
+        ChangeDefinition operation = removal(definition, first_called_off(definition), message);
+        operation.cancels_runs = true;
+        change(definition, std::move(operation), {}, {}, request);
       },
       [request] { request.on_request({}, &kGone); });
   return {};
@@ -293,11 +300,11 @@ ChangeDefinition Recurrence::begin_removal(DefinitionId id, std::string message)
   return removal(*definition, clock_.now(), std::move(message));
 }
 
-void Recurrence::end_removal(const ChangeDefinition& operation, bool done) {
+void Recurrence::end_removal(const ChangeDefinition& operation, const Outcome* outcome) {
   ActiveDefinition* definition = catalog_.definition(operation.id);
   CARILLON_ASSERT(definition != nullptr, "a definition goes only by its own change");
-  if (done) {
-    apply(*definition, operation);
+  if (outcome != nullptr && outcome->kind == OutcomeKind::kDone) {
+    apply(*definition, operation, *outcome);
   } else {
     settled(*definition);
   }
@@ -420,10 +427,11 @@ void Recurrence::run_ended(const WaitingJob& job, bool ran, const std::vector<Op
   if (definition == nullptr) return outliving_ended(job);
   definition->running.erase(job.id);
   const DefinitionId id = job.definition;
+  if (ran && job.version == definition->row.version) count_lost(*definition, job);
   if (!with.empty()) {
     const auto& changed = std::get<ChangeDefinition>(with.front());
     const bool done = outcomes.front().kind == OutcomeKind::kDone;
-    if (done) apply(*definition, changed);
+    if (done) apply(*definition, changed, outcomes.front());
     definition = catalog_.definition(id);
     if (definition == nullptr) return;
     settled(*definition);
@@ -457,21 +465,34 @@ void Recurrence::runs_again(WaitingJob job) {
     if (definition == nullptr) outliving_ended(job);
     return end_void(std::move(job));
   }
-  if (job.definition && was_lost_too_often(job)) return quarantine(job);
+  const int lost = job.lost + (definition == nullptr ? 0 : definition->lost_before);
+  if (job.definition && lost >= kLostRunsMax) return quarantine(job, lost);
   sink_.offer(std::move(job));
+}
+
+// With cancel_running a run that was lost makes way for the next one before it is lost for the
+// third time. What kills its task tracker does so all the same, and the one after it goes on with
+// the count; a restart begins it again.
+void Recurrence::count_lost(ActiveDefinition& definition, const WaitingJob& job) {
+  if (definition.spec.overlap != Overlap::kCancelRunning) return;
+  definition.lost_before = job.lost == 0 ? 0 : definition.lost_before + job.lost;
+  const bool goes_on = definition.row.state == DefinitionState::kActive ||
+                       definition.row.state == DefinitionState::kEnded;
+  if (goes_on && definition.lost_before >= kLostRunsMax) quarantine(job, definition.lost_before);
 }
 
 // A suspension that nobody has asked for. Until it is on disk the job's row says what is to be
 // done, and nobody is handed it.
-void Recurrence::quarantine(const WaitingJob& job) {
-  when_settled(job.definition, [this, job](ActiveDefinition& definition) {
+void Recurrence::quarantine(const WaitingJob& job, int lost) {
+  when_settled(job.definition, [this, job, lost](ActiveDefinition& definition) {
     if (definition.row.version != job.version) return;  // What changed it took the row out.
+    definition.lost_before = 0;
     ++quarantined_;
     log_.warn("a task is in quarantine: the task tracker died each time it ran", "job",
               job.id.value, "task", job.task_id);
     change(definition,
            suspension(definition, DefinitionState::kQuarantined,
-                      "in quarantine: the task tracker died in " + std::to_string(job.lost) +
+                      "in quarantine: the task tracker died in " + std::to_string(lost) +
                           " runs in a row of the job"),
            {}, {});
   });

@@ -107,7 +107,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   Status remove(DefinitionId id, std::string message, ForRequest request) override;
   void when_free(DefinitionId id, std::function<void()> then) override;
   ChangeDefinition begin_removal(DefinitionId id, std::string message) override;
-  void end_removal(const ChangeDefinition& operation, bool done) override;
+  void end_removal(const ChangeDefinition& operation, const Outcome* outcome) override;
   WaitingJob triggered(const ActiveDefinition& definition, std::string spec, bool forced) override;
   void offer_triggered(WaitingJob run) override;
   void hold_promotion() override { ++promotion_held_; }
@@ -147,7 +147,8 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
               Then then, std::optional<ForRequest> request = std::nullopt);
   void drop(DefinitionId id);
   void forget_removed(const std::vector<Operation>& operations);
-  void apply(ActiveDefinition& definition, const ChangeDefinition& operation);
+  void apply(ActiveDefinition& definition, const ChangeDefinition& operation,
+             const Outcome& outcome);
   ChangeDefinition change_of(const ActiveDefinition& definition) const;
 
   void call_off(ActiveDefinition& definition, ChangeDefinition& operation, LogEntry log);
@@ -157,7 +158,8 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   WallTime first_called_off(ActiveDefinition& definition);
   void end_without_occurrence(ActiveDefinition& definition, ChangeDefinition& operation,
                               WallTime until, LogState state, std::string message);
-  void quarantine(const WaitingJob& job);
+  void quarantine(const WaitingJob& job, int lost);
+  void count_lost(ActiveDefinition& definition, const WaitingJob& job);
   WaitingJob occurrence(const Definition& row, int priority, WallTime trigger);
   WaitingJob occurrence(JobId id, const Definition& row, int priority, WallTime trigger);
   LogEntry passed_over(const Definition& row, LogState state, WallTime first, std::int64_t count,

@@ -12,8 +12,8 @@
 namespace carillon::jobtracker {
 
 WallTime ActiveDefinition::coming_fire(WallTime now) {
-  const bool is_generated_ahead = row.state == DefinitionState::kActive &&
-                                  spec.overlap != Overlap::kSkip &&
+  if (has_had_last_fire(now)) return WallTime{};
+  const bool is_generated_ahead = !is_held(row.state) && spec.overlap != Overlap::kSkip &&
                                   row.kind != ScheduleKind::kFixedDelay;
   return is_generated_ahead ? schedule.next_fire(now).value_or(WallTime{}) : row.next_fire;
 }
@@ -119,15 +119,15 @@ void Catalog::outliving_ended(const WaitingJob& run) {
 std::vector<JobId> Catalog::runs(const ActiveDefinition& definition) const {
   std::vector<JobId> all;
   for (const auto& [id, trigger_time] : definition.running) all.push_back(id);
-  const std::set<JobId>& others = outliving(definition.row);
+  const std::set<JobId>& others = outliving(definition.row.group, definition.row.task_id);
   all.insert(all.end(), others.begin(), others.end());
   return all;
 }
 
-const std::set<JobId>& Catalog::outliving(const Definition& row) const {
+const std::set<JobId>& Catalog::outliving(GroupId group, const std::string& task_id) const {
   static const std::set<JobId> kNone;
   if (outliving_.empty()) return kNone;
-  const auto found = outliving_.find({row.group, row.task_id});
+  const auto found = outliving_.find({group, task_id});
   return found == outliving_.end() ? kNone : found->second;
 }
 

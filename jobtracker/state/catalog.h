@@ -35,6 +35,8 @@ struct ActiveDefinition {
   bool has_more_due = false;
   // Overlap `cancel_running`: with this fire, what runs is to stop.
   WallTime watched_fire{};
+  // Likewise: so many attempts before were lost in a row, and then made way for the next fire.
+  int lost_before = 0;
   // Occurrences that end without a run, on their way out of the table.
   std::set<JobId> leaving{};
   // Occurrences that people asked for, on their way into the table.
@@ -49,6 +51,10 @@ struct ActiveDefinition {
   // The coming fire as people mean it: of a schedule that is generated ahead, row.next_fire is the
   // first that has no occurrence yet. None (WallTime{}): nothing fires any more.
   WallTime coming_fire(WallTime now);
+  // Its last fire has come. A schedule that is generated ahead has no more to make before that.
+  bool has_had_last_fire(WallTime now) const {
+    return row.state == DefinitionState::kEnded && row.generated_through <= now;
+  }
 };
 
 // Thread: the loop.
@@ -85,10 +91,12 @@ class Catalog {
   // what has their task id by now.
   void keep_outliving(const WaitingJob& run);
   void outliving_ended(const WaitingJob& run);
+  const std::set<JobId>& outliving(GroupId group, const std::string& task_id) const;
   // Those that have begun and not reached their end, its own first.
   std::vector<JobId> runs(const ActiveDefinition& definition) const;
   bool is_running(const ActiveDefinition& definition) const {
-    return !definition.running.empty() || !outliving(definition.row).empty();
+    return !definition.running.empty() ||
+           !outliving(definition.row.group, definition.row.task_id).empty();
   }
 
   // How the job is to be run, as its own spec or its definition's says; none: its definition is
@@ -118,8 +126,6 @@ class Catalog {
   Sizes sizes() const;
 
  private:
-  const std::set<JobId>& outliving(const Definition& row) const;
-
   std::map<GroupId, Group> groups_;
   std::unordered_map<std::string, GroupId> groups_by_name_;  // lower case
   std::map<GroupId, std::vector<GroupId>> splits_;           // groups of several parts, in order

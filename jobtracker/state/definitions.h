@@ -51,14 +51,16 @@ class Definitions {
   // Gives a definition that runs a script another one; always answers the request.
   virtual void set_script(DefinitionId id, Run script, ForRequest request) = 0;
   // `message`: the removal is logged with it. The row is of the fires that are due and have not
-  // run; with none it is of the first that does not come.
+  // run; with none it is of the first that does not come. Its runs are cancelled with it.
   virtual Status remove(DefinitionId id, std::string message, ForRequest request) = 0;
   // For those who remove it in a transaction of their own. `then` comes when no change of it is
   // under way, or when it is gone.
   virtual void when_free(DefinitionId id, std::function<void()> then) = 0;
+  // Its runs go on.
   // Requires: it is there, and no change of it is under way. None begins before end_removal().
   virtual ChangeDefinition begin_removal(DefinitionId id, std::string message) = 0;
-  virtual void end_removal(const ChangeDefinition& operation, bool done) = 0;
+  // No outcome: nothing was done.
+  virtual void end_removal(const ChangeDefinition& operation, const Outcome* outcome) = 0;
   // An occurrence off the schedule's grid, due now and ahead of everything in its group.
   virtual WaitingJob triggered(const ActiveDefinition& definition, std::string spec,
                                bool forced) = 0;

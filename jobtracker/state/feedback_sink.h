@@ -12,8 +12,9 @@ class FeedbackSink {
   // The log row of a job's last end, before it is posted: says whose queue gets a copy of it, or,
   // where that queue is full, that none does.
   virtual void address(LogEntry& entry, const WaitingJob& job) = 0;
-  // After its commit.
-  virtual void was_stored(const LogEntry& entry) = 0;
+  // After its commit; of so many rows like it.
+  virtual void was_stored(const LogEntry& entry, std::int64_t rows) = 0;
+  void was_stored(const LogEntry& entry) { was_stored(entry, 1); }
 };
 
 }  // namespace carillon::jobtracker

@@ -23,7 +23,8 @@ class RunEnd {
   // any attempt was started, and does not count.
   virtual std::vector<Operation> with_end(const WaitingJob& job, WallTime ended, bool ran) = 0;
   // After that transaction, with those operations and what became of them; called for every run
-  // that has ended for good, also when there was nothing to write with it.
+  // that has ended for good, also when there was nothing to write with it. job.lost counts this
+  // attempt, too.
   virtual void run_ended(const WaitingJob& job, bool ran, const std::vector<Operation>& with,
                          const std::vector<Outcome>& outcomes) = 0;
   // Of a job, occurrence or one-shot, that has succeeded. Each is answered by was_set_off().

@@ -53,12 +53,19 @@ struct ChangeDefinition {
   std::optional<Definition> to{};                        // empty: removed, its key freed
   DefinitionId scripts_to{};  // removed: whose its scripts' versions are now; 0: they go
   DefinitionId routes_to{};   // removed: whose is now what its route remembers; 0: nobody's
+  // Removed: its runs, and those that go on of what it replaced. Those of them that execute are
+  // cancelled with it, or get its spec where they have none, so that it is known after it whom
+  // their ends are to be told and what they set off.
+  std::vector<JobId> runs{};
+  bool cancels_runs = false;
+  bool leaves_spec = false;
   bool spec_changed = false;  // otherwise the stored spec stays as it is
   bool void_waiting = false;  // its occurrences that wait are deleted
   // The log row for those of them that were due by its end and had never been claimed: it gets
   // their number and the time of the first. With none it is written as it is, unless it counts 0.
   // Each that was claimed before gets such a row of its own, as it is a run that waits for its
-  // retry or was given back; their ids follow this one's, kVoidedRunsMax at most.
+  // retry or was given back; their ids follow this one's, kVoidedRunsMax at most. Only these are
+  // feedback, if it is to be told; the outcome's `next` says how many.
   std::optional<LogEntry> voided{};
   // Those of the schedule's grid that were not tried come off to->fired; the outcome's `count` says
   // how many.
@@ -215,7 +222,7 @@ struct Outcome {
   JobId existing_job{};                // kTaken
   DefinitionId existing_definition{};  // kTaken
   std::int64_t count = 0;              // Purge, CleanLog, RemoveFeedback, ChangeDefinition
-  std::int64_t next = 0;               // CleanLog; not kept with the answer of a request
+  std::int64_t next = 0;  // CleanLog, ChangeDefinition; not kept with the answer of a request
 
   bool operator==(const Outcome&) const = default;
 };

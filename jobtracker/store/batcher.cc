@@ -32,7 +32,8 @@ std::size_t bytes_of(const Operation& operation) {
 
 // An operation moves a row; the occurrences of a definition and children come many at a time.
 std::size_t rows_of(const Operation& operation) {
-  if (const auto* change = std::get_if<ChangeDefinition>(&operation)) return 1 + change->add.size();
+  if (const auto* change = std::get_if<ChangeDefinition>(&operation))
+    return 1 + change->add.size() + change->runs.size();
   if (const auto* end = std::get_if<End>(&operation)) return 1 + end->children.size();
   return 1;
 }

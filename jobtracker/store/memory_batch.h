@@ -48,6 +48,7 @@ class MemoryBatch {
   Result<Outcome> apply(const Purge& purge);
   Result<Outcome> apply(const CleanLog& clean);
 
+  void leave_runs(const ChangeDefinition& change, const std::string& spec);
   Result<WaitingTable*> group_table(GroupId group);
   Status insert_waiting(WaitingJob job);
   void erase_waiting(WaitingTable& table, JobId id);

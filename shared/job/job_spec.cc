@@ -324,6 +324,10 @@ Status check_retries(const RetryPolicy& retries) {
   CARILLON_TRY(check_range("retries.max", retries.max, 0, kRetriesMax));
   CARILLON_TRY(check_duration("retries.base", retries.base, Duration{0}));
   CARILLON_TRY(check_duration("retries.cap", retries.cap, Duration{0}));
+  if (retries.policy == RetryBackoff::kExponential && retries.cap < retries.base) {
+    return wrong("retries.cap is " + format_duration(retries.cap) +
+                 ", must be at least retries.base, which is " + format_duration(retries.base));
+  }
   if (retries.jitter >= 0.0 && retries.jitter <= 1.0) return {};
   return wrong("retries.jitter is " + std::to_string(retries.jitter) + ", must be 0 to 1");
 }

@@ -14,6 +14,7 @@ Duration retry_delay(const RetryPolicy& policy, int failures, Random& random) {
     const double factor = 1.0 + policy.jitter * (2.0 * random.unit() - 1.0);
     wait = Duration{static_cast<Duration::rep>(static_cast<double>(wait.count()) * factor)};
   }
+  if (policy.policy == RetryBackoff::kExponential) wait = std::min(wait, policy.cap);
   return std::max(wait, Duration{0});
 }
 

@@ -193,10 +193,10 @@ WorkDone Outbox::run(Work work) {
   WorkDone done;
   if (work.adopt) adopt(work.adopt_any_group);
   std::size_t add = room_for(work.add, done.room);
-  const Status changed = change(work, add);
-  if (!changed.ok()) {
-    done.status = changed;
-    done.room = changed;
+  Status added;
+  done.status = change(work, add, added);
+  if (!added.ok()) {
+    done.room = added;
     add = 0;
   }
   done.added = add;
@@ -244,7 +244,8 @@ Slot* Outbox::find(const EntryId& id) {
   return found == slots_.end() ? nullptr : found->get();
 }
 
-Status Outbox::change(Work& work, std::size_t add) {
+// `added`: of what is added; the slots are written one by one, each as a whole.
+Status Outbox::change(Work& work, std::size_t add, Status& added) {
   std::map<Slot*, Slot::Change> changes;
   // Of a slot that was let go everything was delivered.
   for (const EntryId& id : work.remove) {
@@ -257,13 +258,17 @@ Status Outbox::change(Work& work, std::size_t add) {
     if (Slot* slot = find(refusal.id)) changes[slot].set_aside.push_back(&refusal);
   }
   if (add > 0) {
-    Slot* const slot = CARILLON_TRY(own());
-    changes[slot].addresses = &destinations_;
-    for (std::size_t i = 0; i < add; ++i) changes[slot].add.push_back(&work.add[i]);
+    if (const Result<Slot*> slot = own(); slot.ok()) {
+      changes[slot.value()].addresses = &destinations_;
+      for (std::size_t i = 0; i < add; ++i) changes[slot.value()].add.push_back(&work.add[i]);
+    } else {
+      added = slot.error();
+    }
   }
-  Status first;
+  Status first = added;
   for (auto& [slot, change] : changes) {
     Status applied = slot->apply(change);
+    if (!applied.ok() && !change.add.empty()) added = applied;
     if (!applied.ok() && first.ok()) first = std::move(applied);
   }
   return first;

@@ -90,7 +90,7 @@ class Outbox {
   void tell_of_others(const Slot& slot);
   Slot* find(const EntryId& id);
   std::size_t room_for(const std::vector<Entry>& entries, Status& status) const;
-  Status change(Work& work, std::size_t add);
+  Status change(Work& work, std::size_t add, Status& added);
   Result<std::vector<Entry>> load(const Load& what);
   void let_go_of_empty();
 

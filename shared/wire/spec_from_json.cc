@@ -333,13 +333,12 @@ Status read_retries(Draft& draft, const std::string& field, const Json& value) {
   RetryPolicy& retries = draft.spec.retries;
   if (value.is_object()) {
     CARILLON_TRY(read_object(retries, "retries.", value, kRetryFields));
-    if (!value.contains("cap")) return {};
-    if (retries.policy != RetryBackoff::kExponential) {
+    if (!value.contains("cap")) {
+      retries.cap = std::max(retries.cap, retries.base);
+    } else if (retries.policy != RetryBackoff::kExponential) {
       return wrong("retries.cap does not go with retries.policy fixed, only with exponential");
     }
-    if (retries.cap >= retries.base) return {};
-    return wrong("retries.cap is " + format_duration(retries.cap) +
-                 ", must be at least retries.base, which is " + format_duration(retries.base));
+    return {};
   }
   if (!value.is_number_integer()) return wrong_type(field, value, "a whole number or an object");
   retries.max = CARILLON_TRY(small_number(field, value, kRetriesMax));

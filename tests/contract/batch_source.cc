@@ -426,6 +426,9 @@ void BatchSource::remove_definition(Operations& to) {
     change.voided = new_log(new_occurrence(known));
     last_id_ += kVoidedRuns * kIdStep;
   }
+  for (auto left = below(3); left > 0; --left) change.runs.push_back(any(jobs_).id);
+  change.cancels_runs = chance(50);
+  change.leaves_spec = chance(50);
   std::optional<AddDefinition> add;
   if (chance(50)) {
     add = AddDefinition{.definition = new_definition()};

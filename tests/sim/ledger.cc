@@ -182,21 +182,7 @@ void Ledger::end(JobId id, const LogEntry* log) {
       if (next != nullptr) next->ended_at = timeline_.now();  // Its runs have waited for this one.
     }
     if (definition != definitions_.end() && !job.by_act) {
-      // Of runs that may wait for each other or overlap, those that ended unstarted count too;
-      // not where only the latest waits.
-      DefinitionFacts& facts = definition->second;
-      const bool is_single =
-          facts.row.kind == ScheduleKind::kFixedDelay || facts.spec.overlap == Overlap::kSkip;
-      if (job.ran) ++facts.runs;
-      const bool made_way =
-          log != nullptr &&
-          (log->state == LogState::kSkipped || log->state == LogState::kCancelled) &&
-          (facts.spec.overlap == Overlap::kQueueOne ||
-           facts.spec.overlap == Overlap::kCancelRunning);
-      const bool was_claimed = job.place == Place::kExecuting;  // and called off before it began
-      if (!job.ran && log != nullptr && !is_single && !made_way && !was_claimed) {
-        ++facts.passed_over;
-      }
+      if (job.ran) ++definition->second.runs;
     }
     if (!job.by_act) {
       if (log != nullptr) {
@@ -283,7 +269,8 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeWaiting& change,
       commit.batch.now + kOrderSlack < job.row.trigger_time + job.start_deadline) {
     broken(job, "it has expired, and has time left");
   }
-  if (change.log && !job.row.definition) check_told(job, *change.log);
+  if (change.log && (!job.row.definition || jobtracker::was_tried(job.row)))
+    check_told(job, *change.log);
   end(job.row.id, change.log ? &*change.log : nullptr);
 }
 
@@ -397,6 +384,12 @@ bool Ledger::is_void(const Job& job) const {
   return definition == definitions_.end() || definition->second.row.version != job.row.version;
 }
 
+// What had not begun when its job was suspended is taken back.
+bool Ledger::is_suspended(const Job& job) const {
+  const auto definition = definitions_.find(job.row.definition);
+  return definition != definitions_.end() && definition->second.row.version != job.row.version;
+}
+
 void Ledger::take(const Commit& commit, const jobtracker::End& ended, const Outcome& outcome) {
   if (outcome.kind != OutcomeKind::kDone) return;
   const auto found = jobs_.find(ended.id);
@@ -416,8 +409,10 @@ void Ledger::take(const Commit& commit, const jobtracker::End& ended, const Outc
   for (const jobtracker::InboxRow& row : ended.relayed) {
     inbox_[row.id] = {.row = row, .since = timeline_.now()};
   }
-  if (ended.again) return place(job, *ended.again);
   const auto definition = definitions_.find(job.row.definition);
+  if (definition != definitions_.end() && ended.log && ended.log->state == LogState::kLost)
+    ++definition->second.lost;
+  if (ended.again) return place(job, *ended.again);
   if (definition != definitions_.end() && !job.by_act) definition->second.last_ended = ended.id;
   end(ended.id, ended.log ? &*ended.log : nullptr);
 }
@@ -451,6 +446,8 @@ void Ledger::check_end(const Commit& commit, const Job& job, const jobtracker::E
                       (run == nullptr ? "never ran" : "its run has not ended") + ": " +
                       log.message);
     }
+  } else if (log.message.starts_with("killed") && !job.cancelled && !is_suspended(job)) {
+    broken(job, "it was killed, and nobody had asked for that");
   } else if (log.state != LogState::kLost && state_of(*run->outcome) != log.state) {
     broken(job, std::string("it ended as ") + to_string(log.state) + ", but its run as " +
                     to_string(state_of(*run->outcome)));
@@ -475,11 +472,12 @@ void Ledger::check_end(const Commit& commit, const Job& job, const jobtracker::E
   }
 }
 
-// Nobody knows who is to be told of a run whose definition is gone.
+// Also of a run whose definition is gone.
 void Ledger::check_told(const Job& job, const LogEntry& log) {
   const bool is_told = !log.feedback_to.empty() || log.message.starts_with("no feedback, ");
   if (is_told && !job.is_to_be_told) broken(job, "somebody is told of its end who had not asked");
-  if (!is_told && job.is_to_be_told && !is_void(job)) broken(job, "nobody is told of its end");
+  if (!is_told && job.is_to_be_told && (log.attempt > 0 || !is_void(job)))
+    broken(job, "nobody is told of its end");
 }
 
 // A success sets off a run of each of its children, or says of which it does not, and why.
@@ -502,7 +500,7 @@ void Ledger::check_children(const Job& job, const jobtracker::End& ended) {
     if (!is_child(row.group, row.task_id)) broken(job, "it has " + row.task_id + " set off");
   }
   const bool are_all = set_off == job.children.size();
-  if (has_succeeded && !is_void(job) && !are_all &&
+  if (has_succeeded && !job.cancelled && !are_all &&
       ended.log->message.find("not triggered: ") == std::string::npos) {
     broken(job, "it has succeeded, and does not set off its children");
   }
@@ -607,6 +605,7 @@ void Ledger::take_voided(const Commit& commit, const jobtracker::ChangeDefinitio
     if (job.place == Place::kExecuting) continue;
     const bool is_due = job.row.attempt == 0 && jobtracker::due_time(job.row) <= voided.ended_at;
     was_due = was_due || is_due;
+    if (job.row.attempt > 0) check_told(job, voided);
     end(id, is_due || job.row.attempt > 0 ? &voided : nullptr);
   }
   const bool is_of_a_fire = !was_due && voided.count > 0 && voided.trigger_time != voided.ended_at;
@@ -629,9 +628,11 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& chan
     return row.state == DefinitionState::kQuarantined;
   };
   const std::set<JobId>& runs = of_definition_[change.id];
-  const bool was_lost = std::any_of(runs.begin(), runs.end(), [this](const JobId id) {
-    return jobtracker::was_lost_too_often(jobs_.at(id).row);
-  });
+  const bool was_lost =
+      std::any_of(
+          runs.begin(), runs.end(),
+          [this](const JobId id) { return jobtracker::was_lost_too_often(jobs_.at(id).row); }) ||
+      (facts.spec.overlap == Overlap::kCancelRunning && facts.lost >= jobtracker::kLostRunsMax);
   if (change.to && is_in_quarantine(*change.to) && !is_in_quarantine(facts.row) && !was_lost) {
     broken_("task " + facts.row.task_id +
             " is in quarantine, and none of its runs was lost so often");
@@ -646,6 +647,7 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& chan
   for (const LogEntry& log : change.logs) fires_.closed(change.id, log.trigger_time, log.count);
   if (change.void_waiting) take_voided(commit, change, facts);
   if (is_resumed) {
+    facts.lost = 0;
     const bool makes_one = !change.add.empty();
     fires_.resumed(change.id, commit.batch.now,
                    makes_one ? change.add.front().trigger_time - Duration{1} : generated);
@@ -677,7 +679,7 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& chan
     if (!of_definition_[change.id].empty()) {
       broken_("task " + facts.row.task_id + " went, but runs of it wait or execute");
     }
-    if (count && facts.runs + facts.passed_over != *count) {
+    if (count && facts.runs != *count) {
       broken_("task " + facts.row.task_id + " was to run " + std::to_string(*count) +
               " times, and ran " + std::to_string(facts.runs));
     }
@@ -695,9 +697,22 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& chan
                (begun != nullptr && begun->to.job.task_id == facts.row.task_id) ||
                (other != nullptr && other->definition.task_id == facts.row.task_id);
       });
-  for (const JobId id : of_definition_[change.id]) {
-    if (!is_replaced) jobs_.at(id).stops_since = timeline_.now();
-    outliving_[{facts.row.group, facts.row.task_id}].insert(id);
+  std::set<JobId>& outliving = outliving_[{facts.row.group, facts.row.task_id}];
+  outliving.insert(of_definition_[change.id].begin(), of_definition_[change.id].end());
+  const auto is_cancelled = [&change](JobId id) {
+    return change.cancels_runs &&
+           std::find(change.runs.begin(), change.runs.end(), id) != change.runs.end();
+  };
+  for (const JobId id : outliving) {
+    Job& run = jobs_.at(id);
+    if (is_replaced) {
+      if (is_cancelled(id)) broken(run, "its job was replaced, and it does not go on");
+    } else if (is_cancelled(id)) {
+      run.cancelled = true;
+      run.stops_since = timeline_.now();
+    } else {
+      broken(run, "its job was cancelled, and it was not");
+    }
   }
   const auto key = keys_.find({facts.row.group, facts.row.task_id});
   if (key != keys_.end() && --key->second == 0) keys_.erase(key);

@@ -82,10 +82,10 @@ class Ledger {
     JobSpec spec{};
     SteadyTime since{};
     bool was_acted_on = false;
-    std::int64_t runs = 0;         // that have ended, but for those triggered by users
-    std::int64_t passed_over = 0;  // likewise, unstarted
-    SteadyTime ended_at{};         // the last of them all
-    JobId last_ended{};            // of its schedule's
+    std::int64_t runs = 0;  // that have ended, but for those triggered by users
+    SteadyTime ended_at{};  // the last of them all
+    JobId last_ended{};     // of its schedule's
+    int lost = 0;           // attempts, since it was resumed last
   };
 
   Ledger(const Timeline& timeline, const jobtracker::MemoryTables& tables, RunBook& runs,
@@ -190,6 +190,7 @@ class Ledger {
   void check_submission(const std::string& task_id, const JobSpec& spec);
   bool key_is_held(GroupId group, const std::string& task_id) const;
   bool is_void(const Job& job) const;
+  bool is_suspended(const Job& job) const;
   DefinitionFacts* defined_by(GroupId group, const std::string& task_id);
   void broken(const Job& job, const std::string& what) const;
 

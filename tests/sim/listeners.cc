@@ -68,6 +68,14 @@ void Listeners::committed(const Commit& commit) {
     if (commit.done.outcomes[i].kind != OutcomeKind::kDone) continue;
     const jobtracker::Operation& operation = commit.batch.operations[i];
     if (const LogEntry* log = log_of(operation)) stored(*log);
+    const auto* change = std::get_if<jobtracker::ChangeDefinition>(&operation);
+    if (change != nullptr && change->voided) {
+      LogEntry run = *change->voided;
+      for (std::int64_t runs = commit.done.outcomes[i].next; runs > 0; --runs) {
+        run.id += jobtracker::kIdStep;
+        stored(run);
+      }
+    }
     if (const auto* removal = std::get_if<jobtracker::RemoveFeedback>(&operation)) {
       removed(*removal);
     }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
@@ -46,7 +47,8 @@ bool read_number(const char* text, Number& number) {
   return error == std::errc{} && stopped == end && number > Number{0};
 }
 
-bool read_options(int argc, char** argv, Options& options) {
+// What is wrong, or nothing.
+std::string read_options(int argc, char** argv, Options& options) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view flag = argv[i];
     if (flag == "--quiet") {
@@ -57,21 +59,31 @@ bool read_options(int argc, char** argv, Options& options) {
       options.push = true;
       continue;
     }
-    if (++i == argc) return false;
+    constexpr std::array kWithValue{"--seed",     "--seeds", "--hours",
+                                    "--trackers", "--parts", "--watch"};
+    if (std::find(kWithValue.begin(), kWithValue.end(), flag) == kWithValue.end())
+      return "unknown flag '" + std::string(flag) + "'";
+    if (++i == argc) return std::string(flag) + " wants a value";
     if (flag == "--watch") {
       options.watch = argv[i];
       continue;
     }
-    const bool is_read =
-        flag == "--seed"       ? read_number(argv[i], options.seed)
-        : flag == "--seeds"    ? read_number(argv[i], options.seeds)
-        : flag == "--hours"    ? read_number(argv[i], options.hours)
-        : flag == "--trackers" ? read_number(argv[i], options.trackers) && options.trackers <= 64
-        : flag == "--parts"    ? read_number(argv[i], options.parts) && is_parts(options.parts)
-                               : false;
-    if (!is_read) return false;
+    const bool is_read = flag == "--seed"    ? read_number(argv[i], options.seed)
+                         : flag == "--seeds" ? read_number(argv[i], options.seeds)
+                         : flag == "--hours" ? read_number(argv[i], options.hours)
+                         : flag == "--trackers"
+                             ? read_number(argv[i], options.trackers) && options.trackers <= 64
+                             : read_number(argv[i], options.parts) && is_parts(options.parts);
+    if (!is_read) {
+      const char* wanted = flag == "--trackers" ? "a number from 1 to 64"
+                           : flag == "--parts"  ? "2, 4, 8, 16, 32 or 64"
+                                                : "a whole number from 1 on";
+      return std::string(flag) + " is '" + argv[i] + "', must be " + wanted;
+    }
   }
-  return options.parts == 1 || options.trackers > 1;
+  if (options.parts > 1 && options.trackers == 1)
+    return "--parts wants several job trackers (add --trackers 3)";
+  return {};
 }
 
 // How much hours differ in that which decides whether they count.
@@ -159,8 +171,12 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   carillon::sim::Options options;
-  if (!carillon::sim::read_options(argc, argv, options)) {
-    std::fputs(carillon::sim::kUsage, stderr);
+  if (argc == 2 && std::string_view(argv[1]) == "--help") {
+    std::fputs(carillon::sim::kUsage, stdout);
+    return 0;
+  }
+  if (const std::string wrong = carillon::sim::read_options(argc, argv, options); !wrong.empty()) {
+    std::fprintf(stderr, "carillon-sim: %s\n\n%s", wrong.c_str(), carillon::sim::kUsage);
     return 2;
   }
   return carillon::sim::run(options);

@@ -151,6 +151,7 @@ void Memory::check() {
     limits.emplace_back("operations_pending", config.batcher.pending_max + kMore);
     limits.emplace_back("batcher.waiting", config.batcher.pending_max + kMore);
     limits.emplace_back("batcher.asked", config.batcher.reads_max + kMore);
+    limits.emplace_back("batcher.held_requests", config.batcher.reads_max + kMore);
     limits.emplace_back("batcher.pending_bytes", config.batcher.pending_bytes_max);
     for (auto& limit : limits_of(*tracker)) limits.push_back(std::move(limit));
     check_bounds(*tracker, tracker->sizes(), limits, jobs);

@@ -31,6 +31,10 @@ constexpr std::string_view kMoveScripts =
     "UPDATE lts_script SET definition_id = ? WHERE definition_id = ?";
 constexpr std::string_view kMoveRoute =
     "UPDATE lts_push_route SET definition_id = ? WHERE definition_id = ?";
+constexpr std::string_view kCancelRun =
+    "UPDATE lts_executing_job_queue SET cancelled = 1 WHERE job_id = ?";
+constexpr std::string_view kLeaveSpec =
+    "UPDATE lts_executing_job_queue SET spec = ? WHERE job_id = ? AND LENGTH(spec) = 0";
 constexpr std::string_view kSelectDue = "SELECT COUNT(*), MIN(trigger_time_us) FROM ";
 constexpr std::string_view kDueOfDefinition =
     " WHERE definition_id = ? AND trigger_time_us <= ? AND attempt = 0";
@@ -158,6 +162,14 @@ Result<bool> remove_definition(WriteContext& context, const ChangeDefinition& ch
       CARILLON_TRY(context.db.execute(kMoveRoute,
                                       SqlValues{value_of(change.routes_to), value_of(change.id)}));
     }
+    for (const JobId run : change.runs) {
+      if (change.cancels_runs)
+        CARILLON_TRY(context.db.execute(kCancelRun, SqlValues{value_of(run)}));
+      if (change.leaves_spec) {
+        CARILLON_TRY(context.db.execute(kLeaveSpec,
+                                        SqlValues{Value::of_bytes(stored->spec), value_of(run)}));
+      }
+    }
     return true;
   }
   return false;
@@ -189,6 +201,7 @@ Status log_voided(WriteContext& context, const ChangeDefinition& change,
                          }));
   }
   CARILLON_TRY(check_voided_runs(change.id, runs));
+  if (!std::exchange(entry.feedback_to, {}).empty()) context.outcomes[*context.current].next = runs;
   if (count > 0) {
     entry.count = count;
     entry.trigger_time = first;

@@ -17,6 +17,7 @@ using carillon::testing::job_now;
 using carillon::testing::RunRecord;
 using carillon::testing::TrackerBundle;
 using carillon::testing::triggers;
+using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
@@ -275,6 +276,24 @@ TEST(JobKinds, OneBadJobKeepsNoOtherFromItsPlace) {
   EXPECT_THAT(submitted.answers[1].reason, HasSubstr("priority"));
   EXPECT_EQ(submitted.answers[2].status, wire::SubmitStatus::kAccepted);
   EXPECT_THAT(bundle.waiting(), SizeIs(2));
+}
+
+// Operations of one batch are done by kind: the one-shot job would come second.
+TEST(JobKinds, OfTwoJobsOfATaskInAMessageTheFirstIsTaken) {
+  TrackerBundle bundle;
+  JobSpec replacing = job_manual("a");
+  replacing.replace_on_exist = true;
+  JobSpec elsewhere = job_manual("a");
+  elsewhere.group = "other";
+  const auto submitted =
+      bundle.submit({job_at("a", bundle.now() + hours{1}), job_manual("a"), replacing, elsewhere});
+  ASSERT_THAT(submitted.answers, SizeIs(4));
+  EXPECT_EQ(submitted.answers[0].status, wire::SubmitStatus::kAccepted);
+  for (const std::size_t second : {1, 2}) {
+    EXPECT_EQ(submitted.answers[second].status, wire::SubmitStatus::kDuplicate);
+    EXPECT_THAT(submitted.answers[second].reason, HasSubstr("named before in the same message"));
+  }
+  EXPECT_EQ(submitted.answers[3].status, wire::SubmitStatus::kAccepted);
 }
 
 TEST(JobKinds, ATaskIdIsTakenWhileItsJobWaitsExecutesOrIsDefined) {

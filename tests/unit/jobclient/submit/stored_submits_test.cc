@@ -190,6 +190,19 @@ TEST(StoredSubmits, DeliversInOrderBeforeWhatComesLater) {
   EXPECT_EQ(client->status(later), SubmitStatus::kAccepted);
 }
 
+TEST(StoredSubmits, OfOneTaskEachIsDeliveredAfterTheAnswerToTheOneBefore) {
+  StoredSubmitsBundle b;
+  auto client = b.open();
+  for (const char* task : {"a", "b", "a", "c"}) client->submit({stored_job(task)});
+  client->wait_in_vain();
+  client->connect();
+  EXPECT_THAT(client->tasks_on_the_way(), ElementsAre("a", "b"));
+  client->accept();
+  EXPECT_THAT(client->tasks_on_the_way(), ElementsAre("a", "c"));
+  client->accept();
+  EXPECT_EQ(client->on_disk.entries(), 0);
+}
+
 TEST(StoredSubmits, WhatIsSuspendedFromTheBeginningIsDeliveredSo) {
   StoredSubmitsBundle b;
   auto client = b.open();

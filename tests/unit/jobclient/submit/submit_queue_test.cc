@@ -21,10 +21,9 @@ JobSpec job(const std::string& task_id, std::size_t payload = 0) {
   return made;
 }
 
+// Each of a task of its own.
 std::vector<JobSpec> jobs(int count) {
-  std::vector<JobSpec> made;
-  for (int i = 0; i < count; ++i) made.push_back(job("t" + std::to_string(i)));
-  return made;
+  return std::vector<JobSpec>(static_cast<std::size_t>(count), job(""));
 }
 
 // Every job is accepted under its own task id.
@@ -87,7 +86,7 @@ TEST(SubmitQueue, SplitsManyJobsIntoMessagesOfAThousand) {
 TEST(SubmitQueue, SplitsLargeJobsIntoMessagesOfThreeMebibytes) {
   SubmitQueueBundle bundle;
   std::vector<JobSpec> large;
-  for (int i = 0; i < 5; ++i) large.push_back(job("t", 1'000'000));
+  for (int i = 0; i < 5; ++i) large.push_back(job("", 1'000'000));
   bundle.add(std::move(large));
   bundle.queue->flush();
   EXPECT_THAT(bundle.take_sizes(), ElementsAre(3, 2));
@@ -95,7 +94,9 @@ TEST(SubmitQueue, SplitsLargeJobsIntoMessagesOfThreeMebibytes) {
 
 TEST(SubmitQueue, AnswersInTheOrderOfTheJobs) {
   SubmitQueueBundle bundle;
-  bundle.add(jobs(2500));
+  std::vector<JobSpec> named;
+  for (int i = 0; i < 2500; ++i) named.push_back(job("t" + std::to_string(i)));
+  bundle.add(std::move(named));
   bundle.queue->flush();
   bundle.take_sizes();
   std::swap(bundle.on_the_way[0], bundle.on_the_way[2]);
@@ -134,13 +135,33 @@ TEST(SubmitQueue, PutsSuspendedJobsAndOthersIntoMessagesOfTheirOwn) {
 TEST(SubmitQueue, SendsALoneJobAtOnceAndGathersWhileTheWindowIsFull) {
   SubmitQueueBundle bundle;
   for (int i = 0; i < 30; ++i) {
-    bundle.add({job("t")});
+    bundle.add({job("t" + std::to_string(i))});
     bundle.queue->flush();
   }
   EXPECT_EQ(bundle.take_sizes(), std::vector<std::size_t>(16, 1));
   bundle.accept_oldest();
   bundle.queue->flush();
   EXPECT_THAT(bundle.take_sizes(), ElementsAre(14));
+}
+
+TEST(SubmitQueue, OfOneTaskEachJobWaitsForTheAnswerToTheOneBefore) {
+  SubmitQueueBundle bundle;
+  JobSpec elsewhere = job("a");
+  elsewhere.group = "other";
+  JobSpec spelled = job("a");
+  spelled.group = "DEFAULT";
+  bundle.add({job("a"), job("b"), job(""), job(""), elsewhere, spelled, job("c")});
+  bundle.add({job("b")});
+  bundle.queue->flush();
+  EXPECT_THAT(bundle.take_sizes(), ElementsAre(5));
+  bundle.queue->flush();
+  EXPECT_THAT(bundle.take_sizes(), IsEmpty());
+  bundle.accept_oldest();
+  bundle.queue->flush();
+  EXPECT_THAT(bundle.take_sizes(), ElementsAre(3));
+  bundle.accept_oldest();
+  EXPECT_EQ(bundle.answers[0]->value().size(), 7u);
+  EXPECT_EQ(bundle.answers[1]->value().size(), 1u);
 }
 
 TEST(SubmitQueue, RefusesAnInvalidJobWithoutSpoilingTheOthers) {

@@ -122,6 +122,26 @@ TEST(Quarantine, OfADefinitionIsASuspensionThatNobodyAskedFor) {
   }
 }
 
+// Each fire comes before its run is lost for the third time, and with it another run.
+TEST(Quarantine, OfADefinitionBeginsThoughEachRunMakesWayForTheNext) {
+  for (const Duration interval : {seconds{2}, seconds{4}, seconds{8}}) {
+    SCOPED_TRACE(interval.count());
+    TrackerBundle bundle;
+    JobSpec job = job_every("a", interval);
+    job.overlap = Overlap::kCancelRunning;
+    bundle.submit(job);
+    workers_die_of_it(bundle, 3);
+    EXPECT_EQ(bundle.definition("a")->state, DefinitionState::kQuarantined) << bundle.story("a");
+    EXPECT_EQ(bundle.stat("jobs_quarantined_total"), 1);
+    FakeWorker& healthy = bundle.add_worker();
+    bundle.run_for(minutes{1});
+    EXPECT_THAT(healthy.runs(), SizeIs(0)) << bundle.story("a");
+    EXPECT_EQ(refusal_of(bundle, {.verb = wire::Verb::kResume, .task_id = "a"}), "ok");
+    workers_die_of_it(bundle, 1);
+    EXPECT_EQ(bundle.definition("a")->state, DefinitionState::kActive) << bundle.story("a");
+  }
+}
+
 // The third loss is on disk, the suspension that follows from it is not.
 TEST(Quarantine, OfADefinitionBeginsThoughTheJobTrackerDiesInBetween) {
   TrackerBundle bundle;

@@ -234,6 +234,97 @@ TEST(Replace, ARunOfTheJobBeforeIsStoppedByWhatStopsOneOfItsOwn) {
   }
 }
 
+TEST(Replace, ARunOfTheJobBeforeGoesOnWhateverBecomesOfTheJobTracker) {
+  for (const bool dies : {true, false}) {
+    SCOPED_TRACE(dies);
+    TrackerBundle bundle;
+    FakeWorker& worker = bundle.add_worker();
+    runs_take(worker, minutes{1});
+    bundle.submit(job_manual("a"));
+    bundle.act(wire::Verb::kTrigger, "a");
+    ASSERT_TRUE(bundle.run_until([&] { return worker.busy() == 1; }));
+    bundle.submit(replacing(job_manual("a")));
+    bundle.run_for(seconds{1});
+    if (dies) bundle.restart_after(seconds{2});
+    if (!dies) bundle.begin_next_session();
+    bundle.run_for(minutes{2});
+    EXPECT_FALSE(bundle.runs_of("a").at(0).was_killed) << bundle.story("a");
+    EXPECT_EQ(bundle.log("a").back().state, LogState::kSucceeded) << bundle.story("a");
+  }
+}
+
+TEST(Replace, ACancelStopsARunOfTheJobBeforeToo) {
+  TrackerBundle bundle;
+  FakeWorker& worker = bundle.add_worker({.threads = 8});
+  runs_take(worker, hours{1});
+  bundle.submit(job_manual("a"));
+  bundle.act(wire::Verb::kTrigger, "a");
+  ASSERT_TRUE(bundle.run_until([&] { return worker.busy() == 1; }));
+  bundle.submit(replacing(job_manual("a")));
+  ASSERT_TRUE(is_done(bundle.act(wire::Verb::kCancel, "a")));
+  bundle.run_for(seconds{5});
+  EXPECT_EQ(worker.busy(), 0) << bundle.story("a");
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+// Also when the cancel was told to nobody: its job tracker died with it.
+TEST(Replace, ACancelIsFinalForRunsOverARestart) {
+  TrackerBundle bundle;
+  FakeWorker& worker = bundle.add_worker({.threads = 8});
+  runs_take(worker, hours{1});
+  bundle.submit(job_manual("a"));
+  bundle.act(wire::Verb::kTrigger, "a");
+  ASSERT_TRUE(bundle.run_until([&] { return worker.busy() == 1; }));
+  worker.cut_off(seconds{1});
+  ASSERT_TRUE(is_done(bundle.act(wire::Verb::kCancel, "a")));
+  ASSERT_EQ(worker.busy(), 1);
+  bundle.restart_after(seconds{1});
+  bundle.run_for(seconds{5});
+  EXPECT_EQ(worker.busy(), 0) << bundle.story("a");
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Replace, ARunWhoseJobIsGoneIsFoundByItsTaskId) {
+  for (const wire::Verb verb : {wire::Verb::kCancel, wire::Verb::kKill}) {
+    SCOPED_TRACE(static_cast<int>(verb));
+    TrackerBundle bundle;
+    FakeWorker& worker = bundle.add_worker();
+    runs_take(worker, hours{1});
+    JobSpec once = job_every("a", minutes{1});
+    once.schedule.count = 1;
+    bundle.submit(once);
+    ASSERT_TRUE(bundle.run_until([&] { return worker.busy() == 1; }));
+    bundle.submit(replacing(job_now("a")));  // Waits for a thread.
+    ASSERT_TRUE(is_done(bundle.act(wire::Verb::kCancel, "a")));
+    ASSERT_EQ(worker.busy(), 1);
+    EXPECT_TRUE(is_done(bundle.act(verb, "a")));
+    bundle.run_for(seconds{5});
+    EXPECT_EQ(worker.busy(), 0) << bundle.story("a");
+    EXPECT_FALSE(is_done(bundle.act(verb, "a")));
+  }
+}
+
+TEST(Replace, WhatARunOfTheJobBeforeSetsOffAndWhomItTellsIsKnownToItsEnd) {
+  for (const bool restarts : {false, true}) {
+    SCOPED_TRACE(restarts);
+    TrackerBundle bundle;
+    FakeWorker& worker = bundle.add_worker({.threads = 8});
+    runs_take(worker, minutes{1});
+    JobSpec job = job_manual("a");
+    job.need_feedback = true;
+    job.client_group = "billing";
+    job.children = {{.task_id = "child"}};
+    bundle.submit({job_manual("child"), job});
+    bundle.act(wire::Verb::kTrigger, "a");
+    ASSERT_TRUE(bundle.run_until([&] { return worker.busy() == 1; }));
+    bundle.submit(replacing(job_manual("a")));
+    if (restarts) bundle.restart_after(seconds{1});
+    bundle.run_for(minutes{3});
+    EXPECT_THAT(bundle.runs_of("child"), SizeIs(1)) << bundle.story("a");
+    EXPECT_THAT(bundle.tables().feedback, SizeIs(1)) << bundle.story("a");
+  }
+}
+
 TEST(Replace, WhatMayRunBesideItselfRunsBesideTheJobBefore) {
   TrackerBundle bundle;
   FakeWorker& worker = bundle.add_worker({.threads = 8});

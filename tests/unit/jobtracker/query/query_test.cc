@@ -143,6 +143,34 @@ TEST(Query, ShowsATriggeredRunWithItsJobsOwnPriority) {
   EXPECT_EQ(number_of(shown[0], "priority"), 300);
 }
 
+// All of its fires have been made by then.
+TEST(Query, ShowsACountedScheduleAsActiveUntilItsLastFireAndItCanBeTriggeredUntilThen) {
+  TrackerBundle bundle;
+  bundle.add_worker().behaviour = [](const auto&, const auto&) {
+    return FakeRun{.time = minutes{5}};
+  };
+  JobSpec counted = job_every("counted", minutes{1});
+  counted.schedule.count = 3;
+  counted.overlap = Overlap::kParallel;
+  bundle.submit(counted);
+  const WallTime first = bundle.now();
+  bundle.run_for(seconds{70});
+  const auto counted_row = [&] {
+    return every_page(bundle, {.what = "list", .task_id = "counted"}).at(0);
+  };
+  EXPECT_EQ(text_of(counted_row(), "state"), "active");
+  const auto next = parse_time(text_of(counted_row(), "next_fire"));
+  ASSERT_TRUE(next.ok());
+  EXPECT_GT(next.value(), bundle.now());
+  EXPECT_LT(next.value(), first + minutes{3});
+  EXPECT_TRUE(std::holds_alternative<wire::Acted>(bundle.act(wire::Verb::kTrigger, "counted")));
+
+  bundle.run_for(minutes{2});
+  EXPECT_EQ(text_of(counted_row(), "state"), "ended");
+  EXPECT_EQ(text_of(counted_row(), "next_fire"), "");
+  EXPECT_FALSE(std::holds_alternative<wire::Acted>(bundle.act(wire::Verb::kTrigger, "counted")));
+}
+
 TEST(Query, TellsWorkersOfOneNameApart) {
   TrackerBundle bundle;
   bundle.add_worker({.name = "w", .address = "host-1 pid 4"});

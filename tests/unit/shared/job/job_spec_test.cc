@@ -185,6 +185,10 @@ TEST(JobSpecValidate, RefusesAPayloadThatAnHttpRequestWouldNotSend) {
 TEST(JobSpecValidate, ChecksRetriesMisfireAndTimes) {
   EXPECT_EQ(refusal([](JobSpec& s) { s.retries.max = -1; }),
             "retries.max is -1, must be 0 to 10000");
+  EXPECT_EQ(refusal([](JobSpec& s) {
+              s.retries = {.policy = RetryBackoff::kExponential, .cap = std::chrono::seconds{1}};
+            }),
+            "retries.cap is 1s, must be at least retries.base, which is 30s");
   EXPECT_EQ(refusal([](JobSpec& s) { s.retries.jitter = 1.5; }),
             "retries.jitter is 1.500000, must be 0 to 1");
   EXPECT_THAT(

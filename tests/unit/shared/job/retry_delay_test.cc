@@ -41,5 +41,15 @@ TEST(RetryDelay, IsSpreadByItsJitterEitherWayAndNoFurther) {
   EXPECT_GT(*std::max_element(all.begin(), all.end()), seconds{118});
 }
 
+TEST(RetryDelay, IsNoLongerThanItsCapByItsJitterEither) {
+  const auto all = delays({.policy = RetryBackoff::kExponential,
+                           .base = seconds{10},
+                           .cap = seconds{10},
+                           .jitter = 1.0},
+                          1000);
+  EXPECT_THAT(all, Each(Le(seconds{10})));
+  EXPECT_LT(*std::min_element(all.begin(), all.end()), seconds{1});
+}
+
 }  // namespace
 }  // namespace carillon

@@ -244,6 +244,26 @@ TEST(Outbox, TellsWhatItAdoptedFromWhatItWrote) {
   EXPECT_THAT(b.bodies(*outbox), ElementsAre("old", "new"));
 }
 
+TEST(Outbox, SaysOfWhatItAddedThatItDidThoughAnotherSlotCannotBeWritten) {
+  OutboxBundle b;
+  {
+    auto first = b.open();
+    b.add(*first, {"mine"});
+    auto second = b.open();
+    b.add(*second, {"adopted"});
+  }
+  auto outbox = b.open();
+  auto damage = sql::SqliteConnection::open(b.file("1.db"), {});
+  ASSERT_TRUE(damage.ok());
+  ASSERT_TRUE(damage.value()->run_script("DROP TABLE lts_outbox_entry;").ok());
+  Work work{.add = {entry_of(7, "new")}};
+  work.remove.push_back({.slot = 1, .id = 1});
+  const WorkDone done = outbox->run(std::move(work));
+  EXPECT_FALSE(done.status.ok());
+  EXPECT_EQ(done.added, 1u);
+  EXPECT_TRUE(done.room.ok());
+}
+
 TEST(Outbox, LoadsNoMoreThanAskedForButOneInAnyCase) {
   OutboxBundle b;
   auto outbox = b.open();
