@@ -91,7 +91,7 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
             if (!address.empty()) pusher_.is_well(group, address);
           },
           [this](GroupId group, const std::string& address) { pusher_.doubt(group, address); }),
-      submit_(config_.zone, catalog_, workers_, executors_, *this, ownership_, recurrence_,
+      submit_(config_.submit, catalog_, workers_, executors_, *this, ownership_, recurrence_,
               batcher_, *this, feedback_, alarms_, *this, ids_, clock_),
       act_(catalog_, ownership_, executing_, workers_, recurrence_, completion_, batcher_, *this,
            feedback_, *this, *this, ids_, clock_),

@@ -41,7 +41,7 @@
 namespace carillon::jobtracker {
 
 struct JobTrackerConfig {
-  std::string zone = "UTC";  // for cron jobs that name none
+  SubmitConfig submit{};
   BatcherConfig batcher{};
   DispatcherConfig dispatcher{};
   RecurrenceConfig recurrence{};

@@ -254,6 +254,15 @@ std::vector<Option> schedule_options() {
        .min = 100,
        .max = 10'000'000,
        .section = "Scheduling"},
+      {.name = "definition-memory",
+       .kind = OptionKind::kNumber,
+       .placeholder = "MIB",
+       .help = "What jobs with a schedule may take, with their payloads and 1 KiB each; more are "
+               "refused. The process needs up to three times as much for them.",
+       .fallback = "512",
+       .min = 1,
+       .max = 1'000'000,
+       .section = "Scheduling"},
   };
 }
 
@@ -328,9 +337,10 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
   settings.log_level = CARILLON_TRY(parse_log_level(configuration.text("log-level")));
 
   JobTrackerConfig& tracker = settings.tracker;
-  tracker.zone = configuration.text("tz");
-  if (tracker.zone.empty()) tracker.zone = environment.get("TZ").value_or(local_zone_name());
-  const auto zone = Zone::load(tracker.zone);
+  tracker.submit.zone = configuration.text("tz");
+  if (tracker.submit.zone.empty())
+    tracker.submit.zone = environment.get("TZ").value_or(local_zone_name());
+  const auto zone = Zone::load(tracker.submit.zone);
   if (!zone.ok()) {
     return zone.error().with_context(configuration.text("tz").empty() ? "environment TZ"
                                                                       : configuration.source("tz"));
@@ -349,6 +359,8 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
   settings.smtp = configuration.text("smtp");
   settings.smtp_from = configuration.text("smtp-from");
   tracker.retention.log = configuration.duration("log-retention");
+  tracker.submit.definition_bytes_max =
+      static_cast<std::size_t>(configuration.number("definition-memory")) * 1024 * 1024;
   tracker.dispatcher.preload.capacity =
       static_cast<std::size_t>(configuration.number("preload-capacity"));
   CARILLON_TRY(tracker.validate());

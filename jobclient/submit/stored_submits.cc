@@ -240,11 +240,12 @@ void StoredSubmits::prepare_delivery() {
   for (std::size_t i = 0; i < in_message_; ++i) {
     page_[i].client = message_.request.client;
     page_[i].sequence = message_.request.sequence;
-    page_[i].sent_at = now;
+    // An answer is kept for so long after the first sending, if that one was taken.
+    if (!is_numbered || page_[i].sent_at == WallTime{}) page_[i].sent_at = now;
     next_.number.push_back({.id = page_[i].id,
                             .client = message_.request.client,
                             .sequence = message_.request.sequence,
-                            .sent_at = now});
+                            .sent_at = page_[i].sent_at});
   }
   phase_ = Phase::kNumbering;
 }

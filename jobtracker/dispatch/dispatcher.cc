@@ -192,14 +192,28 @@ void Dispatcher::pump_group(GroupId group, WallTime now) {
 // its own lane it is the best.
 Worker* Dispatcher::taker_of(const WaitingJob& job, GroupId group, RunKinds kinds,
                              std::int32_t credit_min) {
+  const bool is_full = executing_.spec_bytes() >= config_.executing_bytes_max;
+  if (is_full && kinds == RunKinds::pushed()) {
+    touch_later(group);
+    return nullptr;
+  }
   return workers_.next_with_credit(group, kinds, credit_min, [&](const Worker& worker) {
     if (!isolation_.may_take(worker)) return false;
     const auto waits_for_it = [&](GroupId part) { return suspect_waits_.contains({part, kinds}); };
-    const bool may_queue = kinds == RunKinds::pushed() ||
-                           (!is_suspect(job) && !executing_.has_suspect(worker.session) &&
-                            (suspect_waits_.empty() ||
-                             std::none_of(worker.parts.begin(), worker.parts.end(), waits_for_it)));
+    const bool may_queue =
+        kinds == RunKinds::pushed() ||
+        (!is_full && !is_suspect(job) && !executing_.has_suspect(worker.session) &&
+         (suspect_waits_.empty() ||
+          std::none_of(worker.parts.begin(), worker.parts.end(), waits_for_it)));
     return may_queue || executing_.has_fewer(worker.session, worker.threads - credit_min + 1);
+  });
+}
+
+void Dispatcher::touch_later(GroupId group) {
+  if (!to_touch_.insert(group).second) return;
+  executor_.post_at(clock_.steady_now() + config_.retry_after, [this, group] {
+    to_touch_.erase(group);
+    touch(group);
   });
 }
 
@@ -446,6 +460,7 @@ Sizes Dispatcher::sizes() const {
             {"lanes", lanes},
             {"held", held_.size()},
             {"touched", touched_.size()},
+            {"to_touch", to_touch_.size()},
             {"to_read_ahead", to_read_ahead_.size()},
             {"suspect_waits", suspect_waits_.size()},
             {"said_nobody_accepts", said_nobody_accepts_.size()},

@@ -40,6 +40,9 @@ struct DispatcherConfig {
   // A read or claim that the store refused is tried again after this.
   Duration retry_after = std::chrono::seconds{1};
   std::size_t handout_bytes_max = 2 * 1024 * 1024;
+  // Specs of what executes, of jobs that have one of their own; where they take more, nothing is
+  // queued at a task tracker, and nothing is claimed to be pushed.
+  std::size_t executing_bytes_max = 128 * 1024 * 1024;
 };
 
 // Hands due jobs to the task trackers of their group, strictly by (priority, due time,
@@ -124,6 +127,7 @@ class Dispatcher final : public JobSink {
   Lane* lane_of(const Asked& asked);
   void match_lanes(GroupId group, Lanes& lanes, WallTime now);
   void pump_group(GroupId group, WallTime now);
+  void touch_later(GroupId group);
   Worker* taker_of(const WaitingJob& job, GroupId group, RunKinds kinds, std::int32_t credit_min);
   static bool is_for(RunKinds kinds, const std::optional<wire::SpecGlance>& glance);
   void say_if_nobody_accepts(const WaitingJob& job);
@@ -156,6 +160,7 @@ class Dispatcher final : public JobSink {
   std::uint64_t last_generation_ = 0;
   std::multiset<JobId> held_;  // once for each that changes their row
   std::set<GroupId> touched_;
+  std::set<GroupId> to_touch_;  // in a while
   bool expects_pause_ = false;
   GroupId began_with_{};                                       // of those that were touched last
   bool reads_ahead_ = false;                                   // one of the groups does

@@ -195,7 +195,6 @@ ForRequest ActIntake::for_request(const PendingPtr& pending, std::string message
 
 void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& definition) {
   const wire::Verb verb = pending->act.verb;
-  Status status;
   switch (verb) {
     case wire::Verb::kCancel:
       return cancel_definition(pending, definition);
@@ -208,13 +207,11 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
         if (refused == nullptr && !outcome.answered_before) stop_ahead(id);
         answer(outcome, refused);
       };
-      status = definitions_.suspend(definition.row.id, std::move(request));
-      break;
+      return definitions_.suspend(definition.row.id, std::move(request));
     }
     case wire::Verb::kResume:
-      status = definitions_.resume(definition.row.id,
-                                   for_request(pending, pending->name() + " " + word(verb)));
-      break;
+      return definitions_.resume(definition.row.id,
+                                 for_request(pending, pending->name() + " " + word(verb)));
     case wire::Verb::kKill:
       if (cancel_sent(pending, catalog_.runs(definition))) return;
       return decline(pending, ErrorCode::kNotFound, pending->name() + " is not executing");
@@ -226,8 +223,6 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
     case wire::Verb::kRemoveGroup:
       return;
   }
-  if (!status.ok())
-    decline(pending, status.error().code, pending->name() + " " + status.error().message);
 }
 
 void ActIntake::cancel_definition(const PendingPtr& pending, ActiveDefinition& definition) {
@@ -242,10 +237,7 @@ void ActIntake::cancel_definition(const PendingPtr& pending, ActiveDefinition& d
     }
     answer(outcome, refused);
   };
-  const Status status =
-      definitions_.remove(definition.row.id, "the job was cancelled", std::move(request));
-  if (!status.ok())
-    decline(pending, status.error().code, pending->name() + " " + status.error().message);
+  definitions_.remove(definition.row.id, "the job was cancelled", std::move(request));
 }
 
 // Runs that begin from now on have it, also those that wait for their retry.
@@ -348,6 +340,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
                             .trigger_time = job.trigger_time,
                             .ended_at = now,
                             .message = "cancelled before it ran"};
+      if (was_tried(job)) change.log->message = "cancelled before it ran again";
       feedback_.address(*change.log, job);
       break;
     case wire::Verb::kSuspend:

@@ -84,12 +84,12 @@ struct SubmitIntake::Pending {
   }
 };
 
-SubmitIntake::SubmitIntake(std::string zone, Catalog& catalog, const Workers& workers,
+SubmitIntake::SubmitIntake(SubmitConfig config, Catalog& catalog, const Workers& workers,
                            const Executors& executors, GroupMaker& groups,
                            const Ownership& ownership, Definitions& definitions, Batcher& batcher,
                            JobSink& sink, FeedbackSink& feedback, const AlarmSink& alarms,
                            ClientLink& clients, IdSource& ids, SchedulingClock& clock)
-    : zone_(std::move(zone)),
+    : config_(std::move(config)),
       catalog_(catalog),
       workers_(workers),
       executors_(executors),
@@ -143,7 +143,7 @@ void SubmitIntake::prepare(const std::shared_ptr<Pending>& pending) {
     answer.task_id = spec.task_id;
     answer.group = spec.group;
     if (spec.schedule.kind == ScheduleKind::kCron && spec.schedule.tz.empty())
-      spec.schedule.tz = zone_;
+      spec.schedule.tz = config_.zone;
     const Status valid = check(spec);
     if (!valid.ok()) pending->reject(i, valid.error().message);
     const bool is_named = pending->jobs.size() > 1 && !spec.task_id.empty();
@@ -428,6 +428,21 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
   pending.answer_of.push_back(index);
 }
 
+// What replaces another is taken, as that one goes.
+Status SubmitIntake::check_memory(const Definition& added) const {
+  const std::size_t bytes = catalog_.definition_bytes() + added.spec.size();
+  if (bytes <= config_.definition_bytes_max ||
+      catalog_.definition(added.group, added.task_id) != nullptr)
+    return {};
+  constexpr std::size_t kMebibyte = 1024 * 1024;
+  return Error{ErrorCode::kLimit,
+               "jobs with a schedule take " + std::to_string(bytes / kMebibyte) +
+                   " MiB of memory, at most " +
+                   std::to_string(config_.definition_bytes_max / kMebibyte) +
+                   " may (cancel some, give them smaller payloads, or raise the job tracker's "
+                   "--definition-memory)"};
+}
+
 // False: it was rejected.
 bool SubmitIntake::add_definition(Pending& pending, std::size_t index) {
   JobSpec& spec = pending.jobs[index];
@@ -443,6 +458,11 @@ bool SubmitIntake::add_definition(Pending& pending, std::size_t index) {
   if (!planned.ok()) {
     if (has_children) children_.end(answer.group, answer.task_id);
     pending.reject(index, planned.error().message);
+    return false;
+  }
+  if (const Status room = check_memory(planned.value().operation.definition); !room.ok()) {
+    if (has_children) children_.end(answer.group, answer.task_id);
+    pending.reject(index, room.error().message);
     return false;
   }
   if (has_children) pending.with_children.push_back(index);

@@ -23,6 +23,13 @@
 
 namespace carillon::jobtracker {
 
+struct SubmitConfig {
+  std::string zone = "UTC";  // for cron jobs that name none
+  // What all definitions may take (Catalog::definition_bytes()); the process needs up to three
+  // times as much for them. Larger takes more schedules and larger payloads of theirs.
+  std::size_t definition_bytes_max = 512 * 1024 * 1024;
+};
+
 // Takes jobs in: checks each, makes its rows, and answers when they are on disk, one answer a job,
 // in order. A job that can't be taken is answered with the reason and keeps no other from it.
 //
@@ -42,8 +49,7 @@ namespace carillon::jobtracker {
 // Thread: the loop.
 class SubmitIntake {
  public:
-  // `zone`: for cron jobs that name none.
-  SubmitIntake(std::string zone, Catalog& catalog, const Workers& workers,
+  SubmitIntake(SubmitConfig config, Catalog& catalog, const Workers& workers,
                const Executors& executors, GroupMaker& groups, const Ownership& ownership,
                Definitions& definitions, Batcher& batcher, JobSink& sink, FeedbackSink& feedback,
                const AlarmSink& alarms, ClientLink& clients, IdSource& ids, SchedulingClock& clock);
@@ -76,11 +82,12 @@ class SubmitIntake {
                           const ChildGraph::Foreign& foreign_children) const;
   void add_job(Pending& pending, std::size_t index);
   bool add_definition(Pending& pending, std::size_t index);
+  Status check_memory(const Definition& added) const;
   void take_in(Pending& pending, std::vector<Operation>& operations,
                const std::vector<Outcome>& outcomes);
   void answer(Pending& pending, const RequestOutcome& outcome, const Error* refused);
 
-  std::string zone_;
+  const SubmitConfig config_;
   Catalog& catalog_;
   const Workers& workers_;
   const Executors& executors_;

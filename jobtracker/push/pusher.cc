@@ -1,16 +1,3 @@
-// The rules by which jobs are pushed; why, is in docs/decisions/0017-push.md.
-//
-// - To the dispatcher an executor group is one task tracker, whose credit is the calls that may be
-//   under way. So order, fences, retries, overlap and children are those of every job.
-// - A call is on disk before it is made, under a log id of its own; each shard of a broadcast has
-//   one. The first result of a log id counts, also after a restart; others change nothing.
-// - Nothing written, or a refusal that can be read: the next executor is called, under a new log
-//   id. Any other answer, or none: the job may run there, and is not called elsewhere.
-// - Lost is a run when there is a reason to doubt it, its executor is idle of the job or gone, and
-//   the grace for its result has passed; without a doubt only its time-out ends it.
-// - What is killed, or out of time, has ended after the executor's grace, whatever it says.
-// - Nobody is called while another job tracker may have taken over, nor with what has ended: what
-//   waits for a connection by then is not sent.
 #include "jobtracker/push/pusher.h"
 
 #include <algorithm>

@@ -116,7 +116,7 @@ void Recurrence::apply(ActiveDefinition& definition, const ChangeDefinition& ope
       // What was not sent has not begun, and ends for want of one.
       const bool gets_spec = operation.leaves_spec && entry.row.job.spec.empty() &&
                              entry.phase != Phase::kClaiming && entry.phase != Phase::kHeld;
-      if (gets_spec) entry.row.job.spec = definition.row.spec;
+      if (gets_spec) executing_.leave_spec(entry, definition.row.spec);
     }
     recovering_.erase(definition.row.id);
     const auto left = waiting_changes_.extract(definition.row.id);
@@ -130,7 +130,11 @@ void Recurrence::apply(ActiveDefinition& definition, const ChangeDefinition& ope
   const WallTime last_fire = definition.row.last_fire;
   std::string spec = std::move(definition.row.spec);
   definition.row = *operation.to;
-  if (!operation.spec_changed) definition.row.spec = std::move(spec);
+  if (operation.spec_changed) {
+    catalog_.spec_changed(spec, definition.row.spec);
+  } else {
+    definition.row.spec = std::move(spec);
+  }
   definition.stored_last_fire = definition.row.last_fire;
   definition.row.last_fire = std::max(last_fire, definition.row.last_fire);
   if (operation.void_waiting) {

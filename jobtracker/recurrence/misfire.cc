@@ -168,6 +168,27 @@ struct Recurrence::Missed {
     if (bare.size() > runs_max) bare.pop_front();
     through = fire;
   }
+
+  // One mostly. Between two of them fires have other outcomes, where clocks were set.
+  struct Range {
+    WallTime first{};
+    WallTime last{};
+    std::int64_t count = 0;
+  };
+  std::vector<Range> ranges(CompiledSchedule& schedule) const {
+    std::vector<Range> all;
+    const auto add = [&](WallTime first, WallTime last, std::int64_t count) {
+      if (all.empty() || schedule.next_fire(all.back().last) != first) {
+        all.push_back({first, last, count});
+      } else {
+        all.back().last = last;
+        all.back().count += count;
+      }
+    };
+    for (const WaitingJob& row : rows) add(row.trigger_time, row.trigger_time, 1);
+    if (bare_count > 0) add(first_bare, through, bare_count);
+    return all;
+  }
 };
 
 void Recurrence::recover_with(DefinitionId id, const std::vector<WaitingJob>& waiting) {
@@ -263,7 +284,6 @@ void Recurrence::settle_missed(ActiveDefinition& definition, Missed& missed) {
   while (kept < std::min(allowed, missed.rows.size()) &&
          is_in_window(missed.rows[missed.rows.size() - 1 - kept].trigger_time))
     ++kept;
-  const WallTime first = missed.rows.empty() ? missed.first_bare : missed.rows.front().trigger_time;
   missed.rows.resize(missed.rows.size() - kept);
   std::vector<Operation> with;
   std::set<JobId> gone;
@@ -286,9 +306,10 @@ void Recurrence::settle_missed(ActiveDefinition& definition, Missed& missed) {
     to.fired += 1;
   }
   const auto runs = static_cast<std::int64_t>(kept + to_add.size());
-  if (total > runs) {
+  missed.bare_count -= static_cast<std::int64_t>(to_add.size());
+  for (const Missed::Range& range : missed.ranges(definition.schedule)) {
     operation.logs.push_back(
-        passed_over(to, LogState::kMissed, first, total - runs, words(policy.policy)));
+        passed_over(to, LogState::kMissed, range.first, range.count, words(policy.policy)));
   }
   plan_after_missed(definition, operation, has_regular, missed.until);
   log_.info("fires were missed", "task", to.task_id, "missed", total, "run_now", runs);

@@ -122,27 +122,24 @@ void Recurrence::added(NewDefinition added) {
   generate_later(definition.row.id);
 }
 
-Status Recurrence::suspend(DefinitionId id, ForRequest request) {
-  ActiveDefinition* definition = catalog_.definition(id);
-  if (definition->is_changing) {
-    when_settled(
-        id,
-        [this, request](ActiveDefinition& later) {
-          const Status status = suspend(later.row.id, request);
-          if (!status.ok()) request.on_request({}, &status.error());
-        },
-        [request] { request.on_request({}, &kGone); });
+void Recurrence::suspend(DefinitionId id, ForRequest request) {
+  const auto refusal = [](const Definition& row) -> Status {
+    if (row.state == DefinitionState::kSuspended)
+      return Error{ErrorCode::kConflict, "is suspended already"};
+    if (row.state == DefinitionState::kQuarantined)
+      return Error{ErrorCode::kConflict, "is in quarantine, and does not fire until it is resumed"};
     return {};
-  }
-  if (definition->row.state == DefinitionState::kSuspended)
-    return Error{ErrorCode::kConflict, "is suspended already"};
-  if (definition->row.state == DefinitionState::kQuarantined)
-    return Error{ErrorCode::kConflict, "is in quarantine, and does not fire until it is resumed"};
-  change(*definition,
-         suspension(*definition, DefinitionState::kSuspended,
-                    "due and not started when the job was suspended"),
-         {}, {}, std::move(request));
-  return {};
+  };
+  when_settled(
+      id,
+      [this, refusal, request](ActiveDefinition& definition) {
+        if (const Status may = refusal(definition.row); !may.ok())
+          return request.on_request({}, &may.error());
+        change(definition,
+               suspension(definition, DefinitionState::kSuspended, "the job was suspended"), {}, {},
+               request);
+      },
+      [request] { request.on_request({}, &kGone); });
 }
 
 void Recurrence::set_script(DefinitionId id, Run script, ForRequest request) {
@@ -231,21 +228,19 @@ WallTime Recurrence::first_called_off(ActiveDefinition& definition) {
   return definition.schedule.next_fire(after).value_or(now);
 }
 
-Status Recurrence::resume(DefinitionId id, ForRequest request) {
-  ActiveDefinition* definition = catalog_.definition(id);
-  if (definition->is_changing) {
-    when_settled(
-        id,
-        [this, request](ActiveDefinition& later) {
-          const Status status = resume(later.row.id, request);
-          if (!status.ok()) request.on_request({}, &status.error());
-        },
-        [request] { request.on_request({}, &kGone); });
-    return {};
+void Recurrence::resume(DefinitionId id, ForRequest request) {
+  when_settled(
+      id, [this, request](ActiveDefinition& definition) { resume_now(definition, request); },
+      [request] { request.on_request({}, &kGone); });
+}
+
+void Recurrence::resume_now(ActiveDefinition& definition, const ForRequest& request) {
+  if (!is_held(definition.row.state)) {
+    const Error error{ErrorCode::kConflict, "is not suspended"};
+    return request.on_request({}, &error);
   }
-  if (!is_held(definition->row.state)) return Error{ErrorCode::kConflict, "is not suspended"};
   const WallTime now = clock_.now();
-  ChangeDefinition operation = change_of(*definition);
+  ChangeDefinition operation = change_of(definition);
   operation.expected_generated_through.reset();
   Definition& to = *operation.to;
   // Its version stays: what was triggered while it was suspended goes on.
@@ -253,37 +248,44 @@ Status Recurrence::resume(DefinitionId id, ForRequest request) {
   // Rows generated ahead were voided, so that the fires from now on are to be generated again;
   // what ran is not repeated, also when the clock was set back.
   to.generated_through = std::max(now, to.last_fire);
-  const auto next = is_exhausted(*definition, to.fired) ? std::nullopt
+  const auto next = is_exhausted(definition, to.fired) ? std::nullopt
                     : to.kind == ScheduleKind::kFixedDelay
-                        ? definition->schedule.next_after_end(now)
-                        : definition->schedule.next_fire(to.generated_through);
-  if (is_single(*definition) && has_regular_run(*definition)) {
+                        ? definition.schedule.next_after_end(now)
+                        : definition.schedule.next_fire(to.generated_through);
+  if (is_single(definition) && has_regular_run(definition)) {
     to.next_fire = to.generated_through;  // Its end makes the next one, if there is one.
   } else if (!next) {
     to.next_fire = kNever;
     if (to.kind != ScheduleKind::kManual) to.state = DefinitionState::kEnded;
-  } else if (is_single(*definition)) {
-    add_regular(*definition, operation, *next);
+  } else if (is_single(definition)) {
+    add_regular(definition, operation, *next);
   } else {
     to.next_fire = *next;
   }
   change(
-      *definition, std::move(operation), {},
+      definition, std::move(operation), {},
       [this](const ChangeDefinition& changed, const Outcome&) { generate_later(changed.id); },
       std::move(request));
-  return {};
 }
 
-Status Recurrence::remove(DefinitionId id, std::string message, ForRequest request) {
+void Recurrence::remove(DefinitionId id, std::string message, ForRequest request) {
   when_settled(
       id,
       [this, message = std::move(message), request](ActiveDefinition& definition) {
         ChangeDefinition operation = removal(definition, first_called_off(definition), message);
         operation.cancels_runs = true;
-        change(definition, std::move(operation), {}, {}, request);
+        // None of them is tried again meanwhile.
+        for (const JobId run : operation.runs) ++executing_.find(run)->cancels;
+        change(
+            definition, std::move(operation), {},
+            [this](const ChangeDefinition& changed, const Outcome&) {
+              for (const JobId run : changed.runs) {
+                if (Executing* entry = executing_.find(run)) --entry->cancels;
+              }
+            },
+            request);
       },
       [request] { request.on_request({}, &kGone); });
-  return {};
 }
 
 void Recurrence::when_free(DefinitionId id, std::function<void()> then) {

@@ -101,10 +101,10 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
   // ---- for intake ----
   Result<NewDefinition> plan(JobSpec spec, GroupId group, std::string task_id, bool keyed) override;
   void added(NewDefinition added) override;
-  Status suspend(DefinitionId id, ForRequest request) override;
-  Status resume(DefinitionId id, ForRequest request) override;
+  void suspend(DefinitionId id, ForRequest request) override;
+  void resume(DefinitionId id, ForRequest request) override;
   void set_script(DefinitionId id, Run script, ForRequest request) override;
-  Status remove(DefinitionId id, std::string message, ForRequest request) override;
+  void remove(DefinitionId id, std::string message, ForRequest request) override;
   void when_free(DefinitionId id, std::function<void()> then) override;
   ChangeDefinition begin_removal(DefinitionId id, std::string message) override;
   void end_removal(const ChangeDefinition& operation, const Outcome* outcome) override;
@@ -151,6 +151,7 @@ class Recurrence final : public Definitions, public Gate, public RunEnd {
              const Outcome& outcome);
   ChangeDefinition change_of(const ActiveDefinition& definition) const;
 
+  void resume_now(ActiveDefinition& definition, const ForRequest& request);
   void call_off(ActiveDefinition& definition, ChangeDefinition& operation, LogEntry log);
   ChangeDefinition suspension(ActiveDefinition& definition, DefinitionState state,
                               std::string message);

@@ -10,6 +10,11 @@
 #include "shared/wire/codec.h"
 
 namespace carillon::jobtracker {
+namespace {
+
+constexpr std::size_t kBytesOfADefinition = 1024;  // besides its spec, about
+
+}  // namespace
 
 WallTime ActiveDefinition::coming_fire(WallTime now) {
   if (has_had_last_fire(now)) return WallTime{};
@@ -74,6 +79,7 @@ void Catalog::mark_served(GroupId id, bool served) {
 
 ActiveDefinition& Catalog::put_definition(Definition row, JobSpec spec, CompiledSchedule schedule) {
   const DefinitionId id = row.id;
+  definition_bytes_ += row.spec.size() + kBytesOfADefinition;
   xxl_number_high_ = std::max(xxl_number_high_, xxl_number(row.task_id));
   definitions_by_task_[{row.group, row.task_id}] = id;
   auto& place = definitions_[id];
@@ -91,8 +97,14 @@ void Catalog::remove_definition(DefinitionId id) {
   const auto named =
       definitions_by_task_.find({found->second->row.group, found->second->row.task_id});
   if (named != definitions_by_task_.end() && named->second == id) definitions_by_task_.erase(named);
+  definition_bytes_ -= found->second->row.spec.size() + kBytesOfADefinition;
   definitions_by_id_.erase(id);
   definitions_.erase(found);
+}
+
+void Catalog::spec_changed(const std::string& from, const std::string& to) {
+  definition_bytes_ += to.size();
+  definition_bytes_ -= from.size();
 }
 
 ActiveDefinition* Catalog::definition(DefinitionId id) {
@@ -185,6 +197,7 @@ Sizes Catalog::sizes() const {
           {"wholes", wholes_.size()},
           {"definitions_by_id", definitions_by_id_.size()},
           {"definitions_by_task", definitions_by_task_.size()},
+          {"definition_bytes", definition_bytes_},
           {"outliving", outliving_.size()},
           {"running", running},
           {"parked", parked},

@@ -81,6 +81,9 @@ class Catalog {
 
   ActiveDefinition& put_definition(Definition row, JobSpec spec, CompiledSchedule schedule);
   void remove_definition(DefinitionId id);
+  void spec_changed(const std::string& from, const std::string& to);
+  // What the specs of all take, and something for each.
+  std::size_t definition_bytes() const { return definition_bytes_; }
   ActiveDefinition* definition(DefinitionId id);
   ActiveDefinition* definition(GroupId group, const std::string& task_id);
   const std::map<DefinitionId, std::unique_ptr<ActiveDefinition>>& definitions() const {
@@ -132,6 +135,7 @@ class Catalog {
   std::map<GroupId, GroupId> wholes_;                        // of all parts but the first
   std::map<DefinitionId, std::unique_ptr<ActiveDefinition>> definitions_;
   std::unordered_map<DefinitionId, ActiveDefinition*> definitions_by_id_;  // looked up all the time
+  std::size_t definition_bytes_ = 0;
   std::map<std::pair<GroupId, std::string>, DefinitionId> definitions_by_task_;
   std::map<std::pair<GroupId, std::string>, std::set<JobId>> outliving_;
   std::int32_t xxl_number_high_ = 0;

@@ -45,14 +45,14 @@ class Definitions {
                                      bool keyed) = 0;
   // After its operation was committed.
   virtual void added(NewDefinition added) = 0;
-  // These answer the request in any case; kConflict at once where the state does not allow it.
-  virtual Status suspend(DefinitionId id, ForRequest request) = 0;
-  virtual Status resume(DefinitionId id, ForRequest request) = 0;
-  // Gives a definition that runs a script another one; always answers the request.
+  // These answer the request in any case: kConflict where the state does not allow it.
+  virtual void suspend(DefinitionId id, ForRequest request) = 0;
+  virtual void resume(DefinitionId id, ForRequest request) = 0;
+  // Gives a definition that runs a script another one.
   virtual void set_script(DefinitionId id, Run script, ForRequest request) = 0;
   // `message`: the removal is logged with it. The row is of the fires that are due and have not
   // run; with none it is of the first that does not come. Its runs are cancelled with it.
-  virtual Status remove(DefinitionId id, std::string message, ForRequest request) = 0;
+  virtual void remove(DefinitionId id, std::string message, ForRequest request) = 0;
   // For those who remove it in a transaction of their own. `then` comes when no change of it is
   // under way, or when it is gone.
   virtual void when_free(DefinitionId id, std::function<void()> then) = 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <set>
+#include <string>
 #include <unordered_map>
 
 #include "carillon/time.h"
@@ -35,6 +36,7 @@ class ExecutingTable {
     CARILLON_ASSERT(jobs_.count(row.job.id) == 0, "a job is claimed once at a time");
     by_session_[row.session].insert(row.job.id);
     if (is_suspect(row.job)) ++suspects_[row.session];
+    spec_bytes_ += row.job.spec.size();
     if (row.job.definition) by_definition_[row.job.definition].insert(row.job.id);
     const JobId id = row.job.id;
     return jobs_.insert_or_assign(id, Executing{.row = std::move(row), .phase = phase})
@@ -47,8 +49,16 @@ class ExecutingTable {
     take_out(by_session_, row.session, id);
     if (is_suspect(row.job) && --suspects_.at(row.session) == 0) suspects_.erase(row.session);
     if (row.job.definition) take_out(by_definition_, row.job.definition, id);
+    spec_bytes_ -= row.job.spec.size();
     jobs_.erase(found);
   }
+  // One that had none.
+  void leave_spec(Executing& entry, const std::string& spec) {
+    entry.row.job.spec = spec;
+    spec_bytes_ += spec.size();
+  }
+  // Of all of them.
+  std::size_t spec_bytes() const { return spec_bytes_; }
   Executing* find(JobId id) {
     const auto found = jobs_.find(id);
     return found == jobs_.end() ? nullptr : &found->second;
@@ -86,7 +96,8 @@ class ExecutingTable {
   Sizes sizes() const {
     return {{"by_session", by_session_.size()},
             {"suspects", suspects_.size()},
-            {"by_definition", by_definition_.size()}};
+            {"by_definition", by_definition_.size()},
+            {"spec_bytes", spec_bytes_}};
   }
 
  private:
@@ -110,6 +121,7 @@ class ExecutingTable {
   Index<SessionId> by_session_;
   std::unordered_map<SessionId, std::int32_t> suspects_;  // how many of its jobs are; none has 0
   Index<DefinitionId> by_definition_;
+  std::size_t spec_bytes_ = 0;
 };
 
 }  // namespace carillon::jobtracker

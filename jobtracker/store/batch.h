@@ -54,8 +54,8 @@ struct ChangeDefinition {
   DefinitionId scripts_to{};  // removed: whose its scripts' versions are now; 0: they go
   DefinitionId routes_to{};   // removed: whose is now what its route remembers; 0: nobody's
   // Removed: its runs, and those that go on of what it replaced. Those of them that execute are
-  // cancelled with it, or get its spec where they have none, so that it is known after it whom
-  // their ends are to be told and what they set off.
+  // cancelled with it; its own get its spec, where they have none, so that it is known after it
+  // whom their ends are to be told and what they set off.
   std::vector<JobId> runs{};
   bool cancels_runs = false;
   bool leaves_spec = false;

@@ -118,7 +118,8 @@ void MemoryBatch::leave_runs(const ChangeDefinition& change, const std::string& 
     if (executing == tables_.executing.end()) continue;
     ExecutingJob after = executing->second;
     if (change.cancels_runs) after.cancelled = true;
-    if (change.leaves_spec && after.job.spec.empty()) after.job.spec = spec;
+    if (change.leaves_spec && after.job.definition == change.id && after.job.spec.empty())
+      after.job.spec = spec;
     put(tables_.executing, run, std::move(after));
   }
 }

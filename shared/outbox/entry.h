@@ -29,7 +29,7 @@ struct Entry {
   EntryId id{};
   std::int64_t client = 0;    // 0: no number was drawn yet
   std::int64_t sequence = 0;  // of that client
-  WallTime sent_at{};         // last; 0: never
+  WallTime sent_at{};         // with that number, first; 0: never
   std::string body{};
 };
 

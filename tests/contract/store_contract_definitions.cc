@@ -20,19 +20,21 @@ TEST_P(StoreContract, CancelsTheRunsOfARemovedDefinitionOrLeavesItsSpecToThem) {
     auto plain_run = running(plain);
     auto own_run = running(own);
     const auto other_run = running(new_job());
+    const auto before = new_definition(cancels ? "before-cancelled" : "before-replaced");
+    auto run_before = running(new_occurrence(before));
     committed({AddJob{waits}});
 
     committed({ChangeDefinition{.id = definition.id,
                                 .expected_version = 1,
-                                .runs = {plain.id, own.id, waits.id, JobId{4}},
+                                .runs = {plain.id, own.id, run_before.job.id, waits.id, JobId{4}},
                                 .cancels_runs = cancels,
                                 .leaves_spec = true,
                                 .void_waiting = true,
                                 .group = group_}});
 
-    plain_run.cancelled = own_run.cancelled = cancels;
+    plain_run.cancelled = own_run.cancelled = run_before.cancelled = cancels;
     plain_run.job.spec = definition.spec;
-    EXPECT_THAT(executing(), IsSupersetOf({plain_run, own_run, other_run}));
+    EXPECT_THAT(executing(), IsSupersetOf({plain_run, own_run, run_before, other_run}));
     EXPECT_THAT(waiting(group_), IsEmpty());
   }
 }

@@ -560,6 +560,14 @@ void Cluster::watch_network() {
   };
 }
 
+bool Cluster::is_as_stored(const wire::HandedJob& handed, const jobtracker::WaitingJob& row) const {
+  if (handed.task_id != row.task_id || handed.trigger_time != row.trigger_time) return false;
+  if (!row.spec.empty()) return handed.spec == row.spec;
+  const auto& definitions = database.tables().definitions;
+  const auto definition = definitions.find(row.definition);
+  return definition == definitions.end() || definition->second.spec == handed.spec;
+}
+
 // Whatever a tracker says is on disk by then.
 void Cluster::check_sent(TrackerProcess& tracker, std::string_view frame) {
   const std::string who = tracker.name();
@@ -596,6 +604,8 @@ void Cluster::check_sent(TrackerProcess& tracker, std::string_view frame) {
       // One that was fenced may not know it yet; its workers refuse or are adopted.
       if (!is_claimed && (has_several() || tracker.session() == newest_tracker_))
         broken_(who + " hands out " + name + ", which is not claimed so");
+      if (is_claimed && !is_as_stored(handed, job->row))
+        broken_(who + " hands out " + name + " otherwise than it is stored");
       if (handed.wait > tracker.options().config.dispatcher.pause_claim_ahead)
         broken_(who + " hands out " + name + " long before its time");
       // Another tracker's clock may have said when it is due.

@@ -124,6 +124,7 @@ class Cluster {
   void check_not_early(const WorkerProcess& worker, const wire::AttemptId& id);
   void check_queue(const WorkerProcess& worker);
   void check_lost(const TrackerProcess& tracker, const jobtracker::Batch& batch) const;
+  bool is_as_stored(const wire::HandedJob& handed, const jobtracker::WaitingJob& row) const;
   void check_sent(TrackerProcess& tracker, std::string_view frame);
   void check_clock(const TrackerProcess& tracker, const jobtracker::Batch& batch) const;
 

@@ -35,7 +35,6 @@ void Fires::resumed(DefinitionId id, WallTime now, WallTime through) {
   if (now < suspended_at) {  // The clock was set back: what has ended may come again.
     schedule.checked_through = std::min(schedule.checked_through, through);
     schedule.closed.erase(schedule.closed.upper_bound(through), schedule.closed.end());
-    return;
   }
   for (WallTime fire = schedule.grid.next(suspended_at); fire <= through;
        fire = schedule.grid.next(fire)) {

@@ -570,6 +570,10 @@ void Ledger::check_again(const Commit& commit, const Job& job, const WaitingJob&
     if (run != nullptr && (!again.not_before || *again.not_before < log.ended_at + run->later)) {
       broken(job, "it runs again earlier than it asked for");
     }
+    if (run != nullptr && !commit.was_clock_set && again.not_before &&
+        *again.not_before > commit.batch.now + run->later + kOrderSlack) {
+      broken(job, "it runs again later than it asked for");
+    }
   }
 }
 
@@ -614,6 +618,27 @@ void Ledger::take_voided(const Commit& commit, const jobtracker::ChangeDefinitio
   if (change.to) fires_.suspended(change.id, called_off_at(facts, voided));
 }
 
+// Of what was missed no more runs than the rule allows; the rest has a row in the log.
+void Ledger::check_misfires(const Commit& commit, const jobtracker::ChangeDefinition& change,
+                            const DefinitionFacts& facts) const {
+  const bool were_missed = std::any_of(change.logs.begin(), change.logs.end(), [](const auto& log) {
+    return log.state == LogState::kMissed;
+  });
+  const Misfire& rule = facts.spec.misfire;
+  if (!were_missed || rule.policy != MisfirePolicy::kFireAll) return;
+  std::int64_t runs = 0;
+  WallTime oldest = WallTime::max();
+  for (const WaitingJob& row : change.add) {
+    if (row.trigger_time + rule.threshold > commit.batch.now) continue;
+    ++runs;
+    oldest = std::min(oldest, row.trigger_time);
+  }
+  // It is looked for when a job tracker has started, which is a while ago.
+  const bool is_old = runs > 0 && oldest + rule.window + std::chrono::minutes{5} < commit.batch.now;
+  if (runs > rule.max || is_old)
+    broken_("task " + facts.row.task_id + ": more missed fires run than its rule allows");
+}
+
 void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& change,
                   const Outcome& outcome) {
   if (outcome.kind != OutcomeKind::kDone) return;
@@ -645,6 +670,7 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& chan
     broken_("task " + facts.row.task_id + " goes back in its schedule");
   }
   for (const LogEntry& log : change.logs) fires_.closed(change.id, log.trigger_time, log.count);
+  if (!commit.was_clock_set) check_misfires(commit, change, facts);
   if (change.void_waiting) take_voided(commit, change, facts);
   if (is_resumed) {
     facts.lost = 0;
@@ -669,6 +695,13 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& chan
         if (ended == nullptr || !ended->log || ended->id != facts.last_ended) continue;
         if (row.trigger_time < ended->log->ended_at + facts.spec.schedule.interval) {
           broken_("task " + facts.row.task_id + " runs again before its delay");
+        }
+        const Schedule& schedule = facts.spec.schedule;
+        const WallTime latest = std::max(commit.batch.now + schedule.interval,
+                                         schedule.first.value_or(facts.row.created_at)) +
+                                kOrderSlack;
+        if (row.trigger_time > latest && !commit.was_clock_set) {
+          broken_("task " + facts.row.task_id + " runs again long after its delay");
         }
       }
     }
@@ -699,18 +732,14 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& chan
       });
   std::set<JobId>& outliving = outliving_[{facts.row.group, facts.row.task_id}];
   outliving.insert(of_definition_[change.id].begin(), of_definition_[change.id].end());
-  const auto is_cancelled = [&change](JobId id) {
-    return change.cancels_runs &&
-           std::find(change.runs.begin(), change.runs.end(), id) != change.runs.end();
-  };
   for (const JobId id : outliving) {
     Job& run = jobs_.at(id);
-    if (is_replaced) {
-      if (is_cancelled(id)) broken(run, "its job was replaced, and it does not go on");
-    } else if (is_cancelled(id)) {
+    const bool is_named =
+        std::find(change.runs.begin(), change.runs.end(), id) != change.runs.end();
+    if (change.cancels_runs && is_named) {
       run.cancelled = true;
       run.stops_since = timeline_.now();
-    } else {
+    } else if (change.cancels_runs || (change.void_waiting && !is_replaced)) {
       broken(run, "its job was cancelled, and it was not");
     }
   }

@@ -142,6 +142,8 @@ class Ledger {
             const jobtracker::Outcome& outcome);
   void take(const Commit& commit, const jobtracker::RemoveInbox& remove,
             const jobtracker::Outcome& outcome);
+  void check_misfires(const Commit& commit, const jobtracker::ChangeDefinition& change,
+                      const DefinitionFacts& facts) const;
   void take_voided(const Commit& commit, const jobtracker::ChangeDefinition& change,
                    const DefinitionFacts& facts);
   static WallTime called_off_at(const DefinitionFacts& facts, const jobtracker::LogEntry& voided);

@@ -143,6 +143,8 @@ void Memory::check() {
     }
     const std::size_t preloaded =
         std::min(2 * config.dispatcher.preload.capacity * lanes, jobs * lanes);
+    limits.emplace_back("catalog.definition_bytes", config.submit.definition_bytes_max);
+    limits.emplace_back("executing.spec_bytes", config.dispatcher.executing_bytes_max);
     limits.emplace_back("jobs_in_memory", preloaded);
     limits.emplace_back("dispatcher.preload.places", preloaded);
     limits.emplace_back("dispatcher.preload.starts", preloaded);

@@ -20,7 +20,7 @@ class Statistics {
   };
   // What an hour must have to count.
   static constexpr std::int64_t kJobsMin = 500;
-  static constexpr std::size_t kJobKinds = 6;
+  static constexpr std::size_t kJobKinds = 8;
   static constexpr std::int64_t kFaultsMin = 20;
   static constexpr std::size_t kFaultTypesMin = 6;
 

@@ -34,7 +34,8 @@ constexpr std::string_view kMoveRoute =
 constexpr std::string_view kCancelRun =
     "UPDATE lts_executing_job_queue SET cancelled = 1 WHERE job_id = ?";
 constexpr std::string_view kLeaveSpec =
-    "UPDATE lts_executing_job_queue SET spec = ? WHERE job_id = ? AND LENGTH(spec) = 0";
+    "UPDATE lts_executing_job_queue SET spec = ? "
+    "WHERE job_id = ? AND definition_id = ? AND LENGTH(spec) = 0";
 constexpr std::string_view kSelectDue = "SELECT COUNT(*), MIN(trigger_time_us) FROM ";
 constexpr std::string_view kDueOfDefinition =
     " WHERE definition_id = ? AND trigger_time_us <= ? AND attempt = 0";
@@ -166,8 +167,8 @@ Result<bool> remove_definition(WriteContext& context, const ChangeDefinition& ch
       if (change.cancels_runs)
         CARILLON_TRY(context.db.execute(kCancelRun, SqlValues{value_of(run)}));
       if (change.leaves_spec) {
-        CARILLON_TRY(context.db.execute(kLeaveSpec,
-                                        SqlValues{Value::of_bytes(stored->spec), value_of(run)}));
+        CARILLON_TRY(context.db.execute(kLeaveSpec, SqlValues{Value::of_bytes(stored->spec),
+                                                              value_of(run), value_of(change.id)}));
       }
     }
     return true;

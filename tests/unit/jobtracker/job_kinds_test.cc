@@ -176,7 +176,7 @@ TEST(JobKinds, ACronJobFiresAtEachPointOfItsGrid) {
 }
 
 TEST(JobKinds, ACronJobWithoutAZoneGetsTheTrackersAndKeepsIt) {
-  TrackerBundle bundle({.tracker = {.zone = "Asia/Shanghai"}});
+  TrackerBundle bundle({.tracker = {.submit = {.zone = "Asia/Shanghai"}}});
   JobSpec job = job_cron("nightly", "0 0 2 * * ?");
   job.schedule.tz.clear();
   EXPECT_EQ(bundle.submit(job).tz, "Asia/Shanghai");
@@ -276,6 +276,26 @@ TEST(JobKinds, OneBadJobKeepsNoOtherFromItsPlace) {
   EXPECT_THAT(submitted.answers[1].reason, HasSubstr("priority"));
   EXPECT_EQ(submitted.answers[2].status, wire::SubmitStatus::kAccepted);
   EXPECT_THAT(bundle.waiting(), SizeIs(2));
+}
+
+TEST(JobKinds, MoreSchedulesThanMemoryHasRoomForAreRefusedByName) {
+  TrackerBundle::Options options;
+  options.tracker.submit.definition_bytes_max = 10'000;
+  TrackerBundle bundle(options);
+  JobSpec large = job_manual("large");
+  large.payload.assign(8'000, 'x');
+  EXPECT_EQ(bundle.submit(large).status, wire::SubmitStatus::kAccepted);
+  large.task_id = "another";
+  const auto refused = bundle.submit(large);
+  EXPECT_EQ(refused.status, wire::SubmitStatus::kRejected);
+  EXPECT_THAT(refused.reason, HasSubstr("--definition-memory"));
+  large.task_id = "large";
+  large.replace_on_exist = true;
+  EXPECT_EQ(bundle.submit(large).status, wire::SubmitStatus::kAccepted);
+  EXPECT_EQ(bundle.submit(job_now("small")).status, wire::SubmitStatus::kAccepted);
+  bundle.act(wire::Verb::kCancel, "large");
+  large.task_id = "another";
+  EXPECT_EQ(bundle.submit(large).status, wire::SubmitStatus::kAccepted);
 }
 
 // Operations of one batch are done by kind: the one-shot job would come second.

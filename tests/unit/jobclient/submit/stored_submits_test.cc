@@ -411,6 +411,23 @@ TEST(StoredSubmits, WhatWasSentTooLongAgoToBeToldFromANewOneIsSetAside) {
   EXPECT_THAT(client->delivered[0].reason, HasSubstr("look whether it runs"));
 }
 
+// The tracker may have taken it the first time, and has forgotten it then.
+TEST(StoredSubmits, TheTimeThatAnAnswerIsKeptCountsFromTheFirstSending) {
+  StoredSubmitsBundle b;
+  auto client = b.open();
+  client->submit({stored_job("a")});
+  client->wait_in_vain();
+  for (const int days : {0, 4, 4}) {
+    b.clock.advance(std::chrono::hours{24 * days});
+    client->connect();
+    client->turn();
+    client->disconnect();
+    client->on_the_way.clear();
+    client->turn();
+  }
+  EXPECT_EQ(client->on_disk.entries(), 0) << "it was set aside";
+}
+
 TEST(StoredSubmits, WhatWasNeverSentIsDeliveredHoweverOldItIs) {
   StoredSubmitsBundle b;
   {

@@ -13,6 +13,7 @@ namespace carillon::jobtracker {
 namespace {
 
 using carillon::testing::FakeRun;
+using carillon::testing::FakeWorker;
 using carillon::testing::job_at;
 using carillon::testing::job_now;
 using carillon::testing::TrackerBundle;
@@ -313,6 +314,23 @@ TEST(Order, AClaimedJobGoesThoughTheClockIsSetBackMeanwhile) {
   EXPECT_THAT(bundle.runs_of("a"), SizeIs(0));
   bundle.run_for(seconds{5});
   EXPECT_THAT(bundle.runs_of("a"), SizeIs(1));
+}
+
+TEST(HandOut, QueuesNothingWhereTheSpecsOfWhatExecutesTakeMuchMemory) {
+  TrackerBundle::Options options;
+  options.tracker.dispatcher.executing_bytes_max = 20'000;
+  TrackerBundle bundle(options);
+  FakeWorker& worker = bundle.add_worker({.threads = 4, .prefetch_max = 200});
+  runs_take(worker, std::chrono::minutes{1});
+  JobSpec large = job_now("");
+  large.payload.assign(5'000, 'x');
+  bundle.submit(std::vector<JobSpec>(100, large));
+  bundle.run_for(std::chrono::seconds{1});
+  EXPECT_EQ(worker.busy(), 4) << "each thread has one, and nothing waits for them";
+  bundle.submit(std::vector<JobSpec>(100, job_now("")));
+  bundle.run_for(std::chrono::hours{1});
+  EXPECT_EQ(bundle.runs().size(), 200U);
+  EXPECT_TRUE(bundle.is_empty());
 }
 
 }  // namespace

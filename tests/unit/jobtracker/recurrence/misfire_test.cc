@@ -517,6 +517,33 @@ TEST(Misfire, ADefinitionThatEndedMeanwhileRunsItsLastFireAndIsGone) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
+// As where the clock was ahead for a while: then some fires have an outcome, and others before them
+// have none.
+TEST(Misfire, WhatWasMissedAroundFiresThatHaveAnOutcomeHasARowForEachStretch) {
+  TrackerBundle bundle;
+  JobSpec job = job_every("a", seconds{10});
+  job.overlap = Overlap::kParallel;
+  job.misfire.policy = MisfirePolicy::kSkip;
+  bundle.submit(job);
+  bundle.run_for(seconds{1});
+  bundle.kill_tracker();
+  auto rows = bundle.waiting("a");
+  ASSERT_GE(rows.size(), 40U);
+  std::sort(rows.begin(), rows.end(), [](const auto& one, const auto& other) {
+    return one.trigger_time < other.trigger_time;
+  });
+  auto& table = const_cast<MemoryTables&>(bundle.tables()).waiting.at(rows.front().group);
+  for (const std::size_t gone : {5, 6, 20}) table.erase(rows[gone].id);
+  bundle.restart_after(minutes{5});
+  bundle.run_for(seconds{1});
+  std::vector<std::int64_t> counts;
+  for (const LogEntry& entry : bundle.log("a")) {
+    if (entry.state == LogState::kMissed) counts.push_back(entry.count);
+  }
+  ASSERT_THAT(counts, SizeIs(3)) << bundle.story("a");
+  EXPECT_EQ(counts[1], 13);
+}
+
 TEST(Misfire, ASuspendedDefinitionMissesNothing) {
   TrackerBundle bundle;
   bundle.add_worker();
