@@ -28,7 +28,8 @@ constexpr std::array kPrograms{
     KeysOfProgram{"jobtracker",
                   "store data store_wait log_retention listen advertise http keys insecure "
                   "xxl_listen xxl_token xxl_ca tz lease isolate_after pregenerate_horizon "
-                  "pregenerate_period preload_capacity alarm alarm_when alarm_interval smtp "
+                  "pregenerate_period preload_capacity definition_memory alarm alarm_when "
+                  "alarm_interval smtp "
                   "smtp_from name log_level"},
     KeysOfProgram{
         "tasktracker",
