@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,6 +82,8 @@ std::string read_options(int argc, char** argv, Options& options) {
       return std::string(flag) + " is '" + argv[i] + "', must be " + wanted;
     }
   }
+  if (options.seeds - 1 > std::numeric_limits<std::uint64_t>::max() - options.seed)
+    return "there are not so many seeds from --seed on (give a smaller --seed or --seeds)";
   if (options.parts > 1 && options.trackers == 1)
     return "--parts wants several job trackers (add --trackers 3)";
   return {};
@@ -116,7 +119,8 @@ int run(const Options& options) {
   std::vector<Statistics::Hour> hours;
   int counted = 0;
   int failed = 0;
-  for (std::uint64_t seed = options.seed; seed < options.seed + options.seeds; ++seed) {
+  for (std::uint64_t one = 0; one < options.seeds; ++one) {
+    const std::uint64_t seed = options.seed + one;
     World world(seed, options.trackers, options.parts, options.push, options.hours);
     if (!options.watch.empty()) {
       world.watch(options.watch,
