@@ -1,5 +1,6 @@
 #include "jobclient/cli/next.h"
 
+#include <set>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -16,7 +17,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::int64_t kFiresDefault = 10;
 constexpr std::int64_t kFiresMax = 100'000;
 constexpr std::size_t kLineBytesMax = 64 * 1024;
 
@@ -25,7 +25,7 @@ struct Preview {
   Zone zone;
   DstRule dst = DstRule::kAuto;
   WallTime from{};
-  std::int64_t count = kFiresDefault;
+  std::int64_t count = 0;
 };
 
 Result<std::vector<WallTime>> fires_of(const Preview& preview) {
@@ -42,71 +42,119 @@ Result<std::vector<WallTime>> fires_of(const Preview& preview) {
   return fires;
 }
 
-Result<Preview> preview_of(const std::string& expression, const std::string& tz,
-                           const std::string& dst, const std::string& from, std::int64_t count,
-                           WallTime now, const Result<Zone>& local) {
+Error wrong_count(const std::string& count) {
+  return {ErrorCode::kInvalidArgument,
+          "n " + count + " is out of range, it must be 1 to " + std::to_string(kFiresMax)};
+}
+
+Result<Preview> preview_of(const std::string& expression, const NextWishes& wishes, WallTime now,
+                           const Result<Zone>& local) {
   const Cron cron = CARILLON_TRY(Cron::parse(expression));
-  const Zone zone = CARILLON_TRY(tz.empty() ? local : Zone::load(tz));
+  const Zone zone = CARILLON_TRY(wishes.tz.empty() ? local : Zone::load(wishes.tz));
   Preview preview{.cron = cron, .zone = zone};
-  preview.dst = CARILLON_TRY(parse_dst_rule(dst.empty() ? "auto" : dst));
-  const Result<WallTime> start = from.empty() ? now : parse_time(from);
+  preview.dst = CARILLON_TRY(parse_dst_rule(wishes.dst));
+  const Result<WallTime> start = wishes.from.empty() ? now : parse_time(wishes.from);
   if (!start.ok()) return start.error().with_context("from");
   preview.from = start.value();
-  if (count < 1 || count > kFiresMax) {
-    return Error{ErrorCode::kInvalidArgument, "n " + std::to_string(count) +
-                                                  " is out of range, it must be 1 to " +
-                                                  std::to_string(kFiresMax)};
-  }
-  preview.count = count;
+  preview.count = wishes.number;
   return preview;
 }
 
-Result<std::string> text_in(const Json& object, const char* name) {
+// What the object has of a name replaces `text`.
+Status take_text(const Json& object, const char* name, std::string& text) {
   const auto found = object.find(name);
-  if (found == object.end() || found->is_null()) return std::string{};
+  if (found == object.end() || found->is_null()) return {};
   if (!found->is_string()) {
     return Error{ErrorCode::kInvalidArgument, std::string{name} + " must be a text"};
   }
-  return found->get<std::string>();
+  const std::string& given = found->get_ref<const std::string&>();
+  if (!given.empty()) text = given;
+  return {};
 }
 
-Result<std::vector<WallTime>> fires_for_line(std::string_view line, WallTime now,
-                                             const Result<Zone>& local) {
-  const Json object = Json::parse(line, nullptr, false);
+Status take_count(const Json& object, std::int64_t& count) {
+  const auto found = object.find("n");
+  if (found == object.end()) return {};
+  if (!found->is_number_integer()) {
+    return Error{ErrorCode::kInvalidArgument, "n must be a whole number"};
+  }
+  // Those below zero have a sign, those too large for 64 bits with one have none.
+  const bool fits = found->is_number_unsigned() && found->get<std::uint64_t>() >= 1 &&
+                    found->get<std::uint64_t>() <= static_cast<std::uint64_t>(kFiresMax);
+  if (!fits) return wrong_count(found->dump());
+  count = found->get<std::int64_t>();
+  return {};
+}
+
+Result<Json> object_of(std::string_view line) {
+  std::set<std::string> names;
+  std::string repeated;
+  const auto note = [&](int depth, Json::parse_event_t event, Json& value) {
+    if (event != Json::parse_event_t::key || depth != 1) return true;
+    const std::string& name = value.get_ref<const std::string&>();
+    if (!names.insert(name).second && repeated.empty()) repeated = name;
+    return true;
+  };
+  Json object = Json::parse(line, note, false);
   if (!object.is_object()) {
     return Error{ErrorCode::kInvalidArgument,
                  "not a JSON object (write {\"cron\": \"0 0 2 * * ?\", \"tz\": \"UTC\"})"};
   }
+  if (repeated.empty()) return object;
+  return Error{ErrorCode::kInvalidArgument, repeated + " is given twice, give it once"};
+}
+
+Result<std::vector<WallTime>> fires_for_line(std::string_view line, NextWishes wishes, WallTime now,
+                                             const Result<Zone>& local) {
+  const Json object = CARILLON_TRY(object_of(line));
   for (const auto& [name, value] : object.items()) {
     if (name != "cron" && name != "tz" && name != "dst" && name != "from" && name != "n") {
       return Error{ErrorCode::kInvalidArgument,
                    "unknown field '" + name + "' (known: cron, tz, dst, from, n)"};
     }
   }
-  const std::string expression = CARILLON_TRY(text_in(object, "cron"));
+  std::string expression;
+  CARILLON_TRY(take_text(object, "cron", expression));
   if (expression.empty()) return Error{ErrorCode::kInvalidArgument, "cron is missing"};
-  std::int64_t count = kFiresDefault;
-  if (const auto found = object.find("n"); found != object.end()) {
-    if (!found->is_number_integer()) {
-      return Error{ErrorCode::kInvalidArgument, "n must be a whole number"};
-    }
-    count = found->get<std::int64_t>();
-  }
-  const std::string tz = CARILLON_TRY(text_in(object, "tz"));
-  const std::string dst = CARILLON_TRY(text_in(object, "dst"));
-  const std::string from = CARILLON_TRY(text_in(object, "from"));
-  return fires_of(CARILLON_TRY(preview_of(expression, tz, dst, from, count, now, local)));
+  CARILLON_TRY(take_count(object, wishes.number));
+  CARILLON_TRY(take_text(object, "tz", wishes.tz));
+  CARILLON_TRY(take_text(object, "dst", wishes.dst));
+  CARILLON_TRY(take_text(object, "from", wishes.from));
+  return fires_of(CARILLON_TRY(preview_of(expression, wishes, now, local)));
+}
+
+std::string error_line(const std::string& why) {
+  return Json{{"error", why}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+NextWishes wishes_of(const Configuration& configuration) {
+  return {.tz = configuration.text("tz"),
+          .dst = configuration.text("dst"),
+          .from = configuration.text("from"),
+          .number = configuration.number("number")};
 }
 
 int run_next_lines(Context& context) {
+  const NextWishes wishes = wishes_of(context.configuration);
+  // They are wrong for each line; so that is said once, and before any is read.
+  const Result<Preview> tried =
+      preview_of("@daily", wishes, context.style.now, context.around.zone);
+  if (!tried.ok() && (!wishes.tz.empty() || context.around.zone.ok())) {
+    return context.fail(kWrongInput, tried.error().message);
+  }
   LineReader reader(context.around.input, kLineBytesMax);
   while (true) {
     if (!reader.has_line_now()) context.out().flush();
     const auto line = reader.next();
     if (!line) break;
+    if (line->is_too_long) {
+      context.out() << error_line("the line is longer than " + std::to_string(kLineBytesMax) +
+                                  " bytes, a cron expression needs less")
+                    << '\n';
+      continue;
+    }
     if (line->text.find_first_not_of(" \t\r") == std::string::npos) continue;
-    context.out() << answer_next_line(line->is_too_long ? "" : line->text, context.style.now,
-                                      context.around.zone)
+    context.out() << answer_next_line(line->text, wishes, context.style.now, context.around.zone)
                   << '\n';
   }
   return kDone;
@@ -141,13 +189,14 @@ Verb declare_next() {
                    .kind = OptionKind::kNumber,
                    .placeholder = "N",
                    .help = "How many fires.",
-                   .fallback = std::to_string(kFiresDefault),
+                   .fallback = std::to_string(NextWishes{}.number),
                    .min = 1,
                    .max = kFiresMax},
                   {.name = "stdin",
                    .kind = OptionKind::kSwitch,
                    .help = "Answer each JSON line {\"cron\", \"tz\", \"dst\", \"from\", \"n\"} "
-                           "with a line {\"fires\": [...]} or {\"error\": \"...\"}."}},
+                           "with a line {\"fires\": [...]} or {\"error\": \"...\"}; --tz, --dst, "
+                           "--from and -n are for lines that do not say otherwise."}},
       .positionals = {{.name = "EXPR", .help = "The expression, quoted.", .required = false}},
       .examples =
           "  jobclient next '0 0 2 * * ?' --tz Europe/Berlin -n 3\n"
@@ -165,10 +214,8 @@ int run_next(Context& context) {
                                    : "which expression? (give it in quotes, like '0 0 2 * * ?')");
   }
   if (from_lines) return run_next_lines(context);
-  const Result<Preview> preview =
-      preview_of(configuration.text("EXPR"), configuration.text("tz"), configuration.text("dst"),
-                 configuration.text("from"), configuration.number("number"), context.style.now,
-                 context.around.zone);
+  const Result<Preview> preview = preview_of(configuration.text("EXPR"), wishes_of(configuration),
+                                             context.style.now, context.around.zone);
   if (!preview.ok()) return context.fail(kWrongInput, preview.error().message);
   const Result<std::vector<WallTime>> fires = fires_of(preview.value());
   if (!fires.ok()) {
@@ -187,9 +234,10 @@ int run_next(Context& context) {
   return kDone;
 }
 
-std::string answer_next_line(std::string_view line, WallTime now, const Result<Zone>& local) {
-  const Result<std::vector<WallTime>> fires = fires_for_line(line, now, local);
-  if (!fires.ok()) return Json{{"error", fires.error().message}}.dump();
+std::string answer_next_line(std::string_view line, const NextWishes& wishes, WallTime now,
+                             const Result<Zone>& local) {
+  const Result<std::vector<WallTime>> fires = fires_for_line(line, wishes, now, local);
+  if (!fires.ok()) return error_line(fires.error().message);
   std::string answer = "{\"fires\":[";
   for (std::size_t i = 0; i < fires.value().size(); ++i) {
     if (i > 0) answer += ',';

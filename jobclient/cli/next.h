@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -12,8 +13,17 @@ namespace carillon::cli {
 Verb declare_next();
 int run_next(Context& context);
 
-// What `next --stdin` answers to one line: {"fires": [...]} or {"error": "..."}. `now` stands for
-// a `from` that is left out, `zone` for a `tz`.
-std::string answer_next_line(std::string_view line, WallTime now, const Result<Zone>& local);
+// What a preview goes by besides the expression.
+struct NextWishes {
+  std::string tz{};  // empty: this machine's
+  std::string dst = "auto";
+  std::string from{};  // empty: now
+  std::int64_t number = 10;
+};
+
+// What `next --stdin` answers to one line: {"fires": [...]} or {"error": "..."}. `wishes` are for
+// what it leaves out.
+std::string answer_next_line(std::string_view line, const NextWishes& wishes, WallTime now,
+                             const Result<Zone>& local);
 
 }  // namespace carillon::cli

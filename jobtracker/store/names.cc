@@ -30,7 +30,7 @@ Status check_group_name(std::string_view name) {
       });
   if (fine) return {};
   return Error{ErrorCode::kInvalidArgument,
-               "group '" + std::string{name.substr(0, 2 * kGroupBytesMax)} +
+               "group '" + std::string{first_bytes(name, 2 * kGroupBytesMax)} +
                    "' is no group name: use 1 to 64 characters of A-Z, a-z, 0-9, '.', '_' and '-'"};
 }
 

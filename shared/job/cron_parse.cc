@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "carillon/job_spec.h"
+#include "shared/base/utf8.h"
 #include "shared/job/cron_fields.h"
 
 // From text to CronFields. What each field may hold is a table; the operators of the day fields
@@ -63,7 +64,7 @@ Error refuse(std::string message) { return Error{ErrorCode::kInvalidArgument, st
 
 std::string quoted(std::string_view text) {
   const bool cut = text.size() > kQuotedBytesMax;
-  return "'" + std::string{text.substr(0, kQuotedBytesMax)} + (cut ? "..." : "") + "'";
+  return "'" + std::string{first_bytes(text, kQuotedBytesMax)} + (cut ? "..." : "") + "'";
 }
 
 char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }

@@ -9,6 +9,8 @@
 #include <cctz/civil_time.h>
 #include <cctz/time_zone.h>
 
+#include "shared/base/utf8.h"
+
 namespace carillon {
 
 namespace {
@@ -63,7 +65,7 @@ Result<Zone> Zone::load(std::string_view name) {
   cctz::time_zone zone;
   if (!is_zone_name(name) || !cctz::load_time_zone(std::string{name}, &zone)) {
     return Error{ErrorCode::kInvalidArgument,
-                 "time zone '" + std::string{name.substr(0, kZoneNameBytesMax)} +
+                 "time zone '" + std::string{first_bytes(name, kZoneNameBytesMax)} +
                      "' is not in this machine's time zone database; use a name like "
                      "Europe/Berlin, written exactly so"};
   }

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "shared/base/utf8.h"
+
 namespace carillon::tasktracker {
 namespace {
 
@@ -27,7 +29,7 @@ std::optional<Duration> retry_after(const HttpAnswer& answer) {
 }
 
 std::string first_of_body(const HttpAnswer& answer) {
-  std::string text = answer.body.substr(0, kQuotedBytesMax);
+  std::string text{first_bytes(answer.body, kQuotedBytesMax)};
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
   const std::size_t end = text.find_last_not_of(' ');

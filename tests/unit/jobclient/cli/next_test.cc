@@ -10,12 +10,13 @@ namespace carillon::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 const WallTime kAsked = parse_time("2026-11-21T08:00:00Z").value();
 
 std::string answer(const std::string& line) {
-  return answer_next_line(line, kAsked, Zone::load("Europe/Berlin").value());
+  return answer_next_line(line, {}, kAsked, Zone::load("Europe/Berlin").value());
 }
 
 int run(Cli& cli, std::vector<std::string> arguments) {
@@ -91,6 +92,51 @@ TEST(Next, AnswersEachLineOfStdin) {
   EXPECT_FALSE(std::getline(lines, line));
 }
 
+TEST(Next, TakesTheFlagsForLinesThatDoNotSayOtherwise) {
+  Cli cli = no_tracker();
+  cli.give_input("{\"cron\":\"@daily\"}\n{\"cron\":\"@daily\",\"tz\":\"Asia/Shanghai\",\"n\":1}\n");
+  EXPECT_EQ(run(cli, {"--stdin", "--tz", "UTC", "-n", "2", "--from", "2027-03-01T00:00:00Z"}),
+            kDone);
+  EXPECT_EQ(cli.out.str(),
+            "{\"fires\":[\"2027-03-02T00:00:00.000Z\",\"2027-03-03T00:00:00.000Z\"]}\n"
+            "{\"fires\":[\"2027-03-01T16:00:00.000Z\"]}\n");
+}
+
+TEST(Next, RefusesWrongFlagsBeforeAnyLine) {
+  Cli cli = no_tracker();
+  cli.give_input("{\"cron\":\"@daily\",\"tz\":\"UTC\"}\n");
+  EXPECT_EQ(run(cli, {"--stdin", "--tz", "Mars/Olympus"}), kWrongInput);
+  EXPECT_EQ(cli.out.str(), "");
+  EXPECT_THAT(cli.err.str(), HasSubstr("Mars/Olympus"));
+}
+
+TEST(Next, NamesALineThatIsTooLong) {
+  Cli cli = no_tracker();
+  cli.give_input("{\"cron\":\"" + std::string(70'000, '*') +
+                 "\"}\n{\"cron\":\"@daily\",\"n\":1}\n");
+  EXPECT_EQ(run(cli, {"--stdin", "--tz", "UTC"}), kDone);
+  EXPECT_EQ(cli.out.str(),
+            "{\"error\":\"the line is longer than 65536 bytes, a cron expression needs less\"}\n"
+            "{\"fires\":[\"2026-11-22T00:00:00.000Z\"]}\n");
+}
+
+TEST(NextLine, CutsLongTextsBetweenTwoCharacters) {
+  std::string letters;
+  for (int i = 0; i < 200; ++i) letters += "\u00e9";
+  for (const char* before : {"", "a"}) {
+    const std::string text = before + letters;
+    EXPECT_THAT(answer("{\"cron\":\"" + text + " * * * *\"}"), StartsWith("{\"error\":\"cron '"));
+    EXPECT_THAT(answer("{\"cron\":\"@daily\",\"tz\":\"" + text + "\"}"),
+                StartsWith("{\"error\":\"time zone '"));
+    EXPECT_THAT(answer("{\"cron\":\"" + text + " * * * *\"}"), Not(HasSubstr("\ufffd")));
+  }
+}
+
+TEST(NextLine, RefusesAFieldThatIsGivenTwice) {
+  EXPECT_EQ(answer(R"({"cron":"@daily","tz":"UTC","cron":"@hourly"})"),
+            R"({"error":"cron is given twice, give it once"})");
+}
+
 TEST(NextLine, TakesDstFromAndN) {
   EXPECT_EQ(answer(R"({"cron":"30 2 * * *","dst":"skip","from":"2027-03-27T12:00:00Z","n":1})"),
             R"({"fires":["2027-03-29T00:30:00.000Z"]})");
@@ -110,6 +156,9 @@ TEST(NextLine, NamesWhatIsWrong) {
   EXPECT_THAT(answer(R"({"cron":"@daily","tz":"Mars/Olympus"})"), HasSubstr("Mars/Olympus"));
   EXPECT_THAT(answer(R"({"cron":"@daily","dst":"never"})"), HasSubstr("dst 'never' is unknown"));
   EXPECT_THAT(answer(R"({"cron":"@daily","n":0})"), HasSubstr("n 0 is out of range"));
+  EXPECT_THAT(answer(R"({"cron":"@daily","n":18446744073709551615})"),
+              HasSubstr("n 18446744073709551615 is out of range, it must be 1 to 100000"));
+  EXPECT_THAT(answer(R"({"cron":"@daily","n":-1})"), HasSubstr("n -1 is out of range"));
   EXPECT_THAT(answer(R"({"cron":"@daily","n":"2"})"), HasSubstr("whole number"));
   EXPECT_THAT(answer(R"({"cron":"@daily","from":"noon"})"), HasSubstr("'noon'"));
 }
