@@ -1,6 +1,8 @@
 #include "carillon/job_spec.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -52,12 +54,23 @@ bool is_mail_address(std::string_view text) {
          text.find_first_of(kNever) == std::string_view::npos;
 }
 
+// HOST[:PORT] of a URL, without a user; a port is 1 to 65535.
+bool is_host(std::string_view text) {
+  const std::size_t colon = text.find(':', text.starts_with('[') ? text.find(']') : 0);
+  const std::string_view host = text.substr(0, colon);
+  if (host.empty() || colon == std::string_view::npos) return !host.empty();
+  const std::string_view port = text.substr(colon + 1);
+  std::uint16_t number = 0;
+  const auto [stopped, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  return error == std::errc{} && stopped == port.data() + port.size() && number > 0;
+}
+
 bool is_webhook(std::string_view text) {
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (!text.starts_with(scheme)) continue;
     text.remove_prefix(scheme.size());
     const std::string_view host = text.substr(0, text.find_first_of("/?#"));
-    return !host.empty() && host.front() != ':' &&
+    return is_host(host.substr(host.find('@') + 1)) &&
            text.find_first_of("\\ \"<>") == std::string_view::npos;
   }
   return false;
@@ -69,8 +82,7 @@ bool is_http_address(std::string_view address) {
   if (!address.starts_with("http") || !address.substr(scheme).starts_with("://")) return false;
   address.remove_prefix(scheme + 3);
   const std::string_view host = address.substr(0, address.find('/'));
-  return !host.empty() && host.front() != ':' &&
-         address.find_first_of("@?#\\ \"") == std::string_view::npos;
+  return is_host(host) && address.find_first_of("@?#\\ \"") == std::string_view::npos;
 }
 
 Status check_range(const std::string& field, std::int64_t value, std::int64_t min,
@@ -166,6 +178,13 @@ Status check_http(const HttpRequest& http) {
   if ((!http.url.starts_with("http://") && !http.url.starts_with("https://")) ||
       http.url.find(' ') != std::string::npos) {
     return wrong("http.url is " + shown(http.url) + ", must start with http:// or https://");
+  }
+  std::string_view host = http.url;
+  host.remove_prefix(host.find("//") + 2);
+  host = host.substr(0, host.find_first_of("/?#"));
+  if (!is_host(host.substr(host.find('@') + 1))) {
+    return wrong("http.url is " + shown(http.url) +
+                 ", must have a host, and a port of 1 to 65535 if it has one");
   }
   CARILLON_TRY(check_count("http.headers", http.headers.size(), kListMax));
   for (const auto& [name, value] : http.headers) {

@@ -156,6 +156,13 @@ TEST(JobSpecValidate, ChecksAnHttpRequest) {
   EXPECT_EQ(with({.url = "https://example.org/x?y=1"}), "none");
   EXPECT_THAT(with({.url = "ftp://example.org"}), HasSubstr("must start with http:// or https://"));
   EXPECT_THAT(with({.url = "http://a b"}), HasSubstr("http.url is 'http://a b'"));
+  for (const char* url : {"http://", "http:///x", "http://:80/", "http://h:0/", "http://h:99999/",
+                          "http://h:8x/", "https://u@:1", "http://[::1]:99999"}) {
+    EXPECT_THAT(with({.url = url}), HasSubstr("must have a host, and a port")) << url;
+  }
+  for (const char* url :
+       {"http://h", "https://u:p@h:65535/x?y", "http://[::1]:80/", "http://[::1]"})
+    EXPECT_EQ(with({.url = url}), "none") << url;
   EXPECT_THAT(with({.method = "get", .url = "http://h/"}), HasSubstr("http.method is 'get'"));
   EXPECT_THAT(
       with({.method = "FOO", .url = "http://h/"}),
