@@ -28,7 +28,7 @@ int exit_with(int status, const std::string& message) {
 
 int exit_status_of(const Error& error) {
   const bool away = error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kConflict ||
-                    error.code == ErrorCode::kTimeout;
+                    error.code == ErrorCode::kTimeout || error.code == ErrorCode::kLimit;
   return away ? kExitStore : kExitConfiguration;
 }
 

@@ -18,6 +18,13 @@ ScheduleText describe(std::string_view spec) {
   return {.schedule = decoded.value().schedule.cron, .tz = decoded.value().schedule.tz};
 }
 
+// kTimeout: the outcome of a commit is unknown. The next try finds out whether it is stored.
+// kLimit: a disk is full.
+bool may_pass(const Error& error) {
+  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout ||
+         error.code == ErrorCode::kLimit;
+}
+
 }  // namespace
 
 bool is_sqlite(const Settings& settings) { return settings.store.rfind(kSqlite, 0) == 0; }
@@ -108,8 +115,10 @@ void StoreOpening::run() {
   bool said = false;
   while (true) {
     auto opened = open(*joining);
-    const bool is_away = !opened.ok() && opened.error().code == ErrorCode::kUnavailable;
-    const bool is_over = !is_away || (!stands_by_ && clock_.steady_now() >= until);
+    const bool is_away = !opened.ok() && may_pass(opened.error());
+    // A job tracker that has worked waits as long as it takes.
+    const bool waits = stands_by_ || joining->before || clock_.steady_now() < until;
+    const bool is_over = !is_away || !waits;
     if (!is_over && !std::exchange(said, true))
       log_.warn("the store can't be reached, trying again", "error", opened.error().message);
     if (is_over || !wait(kStoreRetry)) {

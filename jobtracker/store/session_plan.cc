@@ -74,11 +74,38 @@ void take_partitions(const std::vector<LaneNote>& lanes, const PartitionNotes& p
   }
 }
 
+// The session's own note, where it is stored, nobody has fenced it, and it has done nothing yet:
+// the connection broke inside the COMMIT that began it.
+const LaneNote* find_begun(const std::vector<LaneNote>& lanes, const StoreSession& session) {
+  const auto found = std::find_if(lanes.begin(), lanes.end(), [&](const LaneNote& lane) {
+    return lane.beat.session == session.session && lane.beat.lane == session.lane;
+  });
+  const bool has_begun = found != lanes.end() && !found->has_ended && found->beat.batch == 0;
+  return has_begun ? &*found : nullptr;
+}
+
+// As it was begun.
+SessionStart start_of(const LaneNote& begun, const PartitionNotes& partitions) {
+  SessionStart start{.id_high = begun.id_high, .number = begun.number};
+  for (const auto& [partition, note] : partitions) {
+    if (note.owner != begun.beat.session) continue;
+    start.epochs[partition] = note.epoch;
+    start.owned.set(static_cast<std::size_t>(partition));
+    start.last_alive_of[partition] = note.alive_before;
+    start.last_alive = std::max(start.last_alive, note.alive_before);
+  }
+  return start;
+}
+
 }  // namespace
 
 Result<SessionBeginning> plan_beginning(const std::vector<LaneNote>& lanes,
                                         const PartitionNotes& partitions,
                                         const StoreSession& session, const SessionPlan& plan) {
+  const LaneNote* begun = find_begun(lanes, session);
+  if (plan.silent && begun != nullptr) {
+    return SessionBeginning{.start = start_of(*begun, partitions)};
+  }
   SessionBeginning beginning{.leaving = leaving(lanes, session, plan)};
   if (plan.before && !beginning.leaving.contains(plan.before)) {
     return fenced_error({.session = plan.before, .name = session.name});

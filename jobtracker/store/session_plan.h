@@ -66,6 +66,8 @@ struct SessionBeginning {
   SessionStart start{};
 };
 
+// A session that is stored already goes on as it began: it is asked for again when the outcome of
+// the commit is unknown.
 // kDenied: the session before was fenced. kInvalidArgument: there are as many as there may be.
 Result<SessionBeginning> plan_beginning(const std::vector<LaneNote>& lanes,
                                         const PartitionNotes& partitions,

@@ -283,7 +283,7 @@ void Round::take_place() {
   std::set<SessionId> working;
   for (const Session* one : open(false)) working.insert(one->as.session);
   const Session* fenced = any(true);
-  const bool is_late = fenced != nullptr && source_.chance(20);
+  const bool is_late = fenced != nullptr && source_.chance(40);
   const SessionId before = (is_late ? fenced : any(false))->as.session;
   SessionPlan plan = joining_plan();
   plan.before = before;

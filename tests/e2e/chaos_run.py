@@ -208,9 +208,9 @@ class Chaos:
 
     def cut(self, member, when=None):
         proxy = self.proxies[self.trackers.index(member)]
-        proxy.cut_at("COMMIT", when or self.random.choice([faults.BEFORE, faults.AFTER]))
+        proxy.cut_at(faults.COMMIT, when or self.random.choice([faults.BEFORE, faults.AFTER]))
         yield 2
-        proxy.takes_cut(b"COMMIT")  # Not later, if it has not come to one.
+        proxy.spare()
 
     def hang(self, member):
         yield from self.cut(member, faults.HANG)

@@ -284,7 +284,7 @@ class Killed(ClusterTest):
         self.addCleanup(proxy.close)
 
         def hang(_):
-            proxy.cut_at("COMMIT", faults.HANG)
+            proxy.cut_at(faults.COMMIT, faults.HANG)
             self.assertTrue(proxy.struck.wait(harness.PATIENCE), "nothing was committed")
 
         self.check(hang, proxy.port)
@@ -331,7 +331,7 @@ class CutOffWhileItTakesOver(ClusterTest):
         self.start_workers()
         taker = self.start(0, proxy.port)
         self.wait_divided([2, 2])
-        proxy.cut_at("REPLACE INTO lts_partition", faults.HANG)
+        proxy.cut_at(b"REPLACE INTO lts_partition", faults.HANG)
         self.trackers[1].kill()
         self.assertTrue(proxy.struck.wait(harness.PATIENCE), "it took nothing over")
         proxy.cut_off()
@@ -343,6 +343,28 @@ class CutOffWhileItTakesOver(ClusterTest):
         for group, task in zip(GROUPS, tasks, strict=True):
             self.submit(group, task, which=1)
         self.check_each_ran_once(tasks)
+
+
+class CutWhileItBegins(ClusterTest):
+    def test_a_commit_that_begins_a_session_is_settled_either_way(self):
+        for when in (faults.BEFORE, faults.AFTER):
+            with self.subTest(when):
+                proxy = faults.Proxy(self.mariadb.port)
+                self.addCleanup(proxy.close)
+                self.start(0)
+                self.start_workers()
+                taker = self.start(1, proxy.port)
+                self.wait_divided([2, 2])
+                proxy.cut_at(faults.COMMIT, when, after=b"REPLACE INTO lts_partition")
+                self.assertEqual(self.trackers[0].stop(), 0)
+                self.assertTrue(proxy.struck.wait(harness.PATIENCE), "it began no session")
+                tasks = [f"{group}-{len(when)}" for group in GROUPS]
+                for group, task in zip(GROUPS, tasks, strict=True):
+                    self.submit(group, task, which=1)
+                self.one.port = self.ports[1]
+                wait_for("them to run", lambda: set(tasks) <= {task for task, _ in self.read_stamps()})
+                self.assertTrue(taker.is_running(), taker.log())
+                self.assertEqual(taker.stop(), 0)
 
 
 class CutOff(ClusterTest):

@@ -110,7 +110,7 @@ class Database(LoadedTest):
         for when in self.random.sample([faults.BEFORE, faults.AFTER] * 3, 6):
             time.sleep(self.random.uniform(0.1, 0.8))
             settled = cluster.tracker.log().count("an unknown commit is settled")
-            proxy.cut_at("COMMIT", when)
+            proxy.cut_at(faults.COMMIT, when)
             self.assertTrue(proxy.struck.wait(harness.PATIENCE), "nothing was committed")
             wait_for("the commit to be settled", lambda: cluster.tracker.log().count(
                 "an unknown commit is settled") > settled)

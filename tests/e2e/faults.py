@@ -8,6 +8,9 @@ BEFORE = "before the server gets it"
 AFTER = "after the server did it, and before the client hears of it"
 HANG = "nobody hears of the other any more, and nobody is told"
 
+# The whole statement as it is sent, unlike the READ COMMITTED of a new connection.
+COMMIT = b"\x07\0\0\0\x03COMMIT"
+
 
 class Proxy:
     """Forwards a free port of 127.0.0.1 to another port there."""
@@ -17,18 +20,26 @@ class Proxy:
         self.struck = threading.Event()  # the cut that was asked for has happened
         self._lock = threading.Lock()
         self._links = set()
-        self._text, self._when = None, None
+        self._text, self._when, self._after = None, None, None
         self.passes = threading.Event()
         self.passes.set()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def cut_at(self, text, when):
-        """Once: the connection on which a client sends this text ends there, or hangs."""
+    def cut_at(self, text, when, after=None):
+        """Once: the connection on which a client sends these bytes ends there, or hangs.
+
+        `after`: not before these were sent by anybody.
+        """
         with self._lock:
             self.struck.clear()
-            self._text, self._when = text.encode(), when
+            self._text, self._when, self._after = text, when, after
+
+    def spare(self):
+        """No cut any more, if it has not come to one."""
+        with self._lock:
+            self._text = None
 
     def cut_off(self):
         """From now on nothing arrives, and nobody is told; mend() lets it arrive."""
@@ -39,7 +50,9 @@ class Proxy:
 
     def takes_cut(self, data):
         with self._lock:
-            if self._text is None or self._text not in data:
+            if self._after and self._after in data:
+                self._after = None
+            if self._text is None or self._after or self._text not in data:
                 return None
             self._text = None
             return self._when

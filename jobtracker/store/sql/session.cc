@@ -100,9 +100,9 @@ Result<std::vector<LaneNote>> read_lanes(sql::Connection& db) {
   return rows;
 }
 
-Result<PartitionNotes> read_partitions(sql::Connection& db) {
+Result<PartitionNotes> lock_partitions(sql::Connection& db) {
   PartitionNotes notes;
-  CARILLON_TRY(db.query(kSelectPartitions, {}, [&](const sql::Row& row) {
+  CARILLON_TRY(db.query(locking(db, kSelectPartitions, kForUpdate), {}, [&](const sql::Row& row) {
     notes[static_cast<std::int32_t>(row.integer(0))] = {.owner = SessionId{row.integer(1)},
                                                         .alive_before = wall_time(row.integer(2)),
                                                         .epoch = row.integer(3)};
@@ -128,8 +128,10 @@ Result<std::optional<SessionStart>> try_begin(sql::Connection& db, const StoreSe
                                               WallTime now, const SessionPlan& plan,
                                               std::string_view lock) {
   CARILLON_TRY(db.begin());
+  // First: this waits for the end of a beginning that is still alive on the server though its
+  // connection broke, ours or another's.
+  const auto partitions = CARILLON_TRY(lock_partitions(db));
   const auto lanes = CARILLON_TRY(read_lanes(db));
-  const auto partitions = CARILLON_TRY(read_partitions(db));
   const auto planned = plan_beginning(lanes, partitions, session, plan);
   if (!planned.ok()) {
     CARILLON_TRY(db.rollback());
@@ -232,7 +234,8 @@ Result<SessionStart> begin_session(sql::Connection& db, const StoreSession& sess
     const bool waits = !plan.silent || attempt > 1;
     auto begun = try_begin(db, session, now, plan, waits ? kForUpdate : kForUpdateNow);
     if (begun.ok()) {
-      if (is_shared) CARILLON_TRY(db.run_script(std::string{kAllowSilence}));
+      // The session may be stored by now. If this fails, its lane connects again, and that is all.
+      if (is_shared) (void)db.run_script(std::string{kAllowSilence});
       if (begun.value()) return *begun.value();
       return Error{ErrorCode::kConflict, "another job tracker began to work meanwhile"};
     }

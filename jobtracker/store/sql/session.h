@@ -41,7 +41,8 @@ Result<std::vector<SessionBeat>> await_settled(sql::Connection& db, const StoreS
 // Registers the session, fences those that are to be fenced, and takes partitions, in one
 // transaction. Where others may work on the store, one begins at a time.
 // kConflict: one of the silent is not as it was watched, or its row is locked. kDenied: the session
-// before was fenced.
+// before was fenced. kTimeout: the connection broke inside COMMIT; called again with the same
+// session, it goes on with what is stored, or begins.
 Result<SessionStart> begin_session(sql::Connection& db, const StoreSession& session, WallTime now,
                                    const SessionPlan& plan);
 

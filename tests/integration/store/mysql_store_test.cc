@@ -10,6 +10,7 @@
 #include "shared/sql/mysql/mysql_connection.h"
 #include "tests/integration/store/mariadb_store_database.h"
 #include "tests/support/may_skip.h"
+#include "tests/support/tcp_proxy.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -254,6 +255,89 @@ TEST_F(MysqlStoreTest, FencesNobodyWhoIsNotAsHeWasWatched) {
       begin_session(*watcher, another, kNow, {.silent = read_beats(*watcher, another).value()})
           .ok());
   EXPECT_TRUE(std::get<RolledBack>(first.value().store->commit({.number = 3})).fenced);
+}
+
+// Two tries to begin the same session in the place of another, the first of which is cut off.
+class MysqlBeginningTest : public MysqlStoreTest {
+ protected:
+  void SetUp() override {
+    MysqlStoreTest::SetUp();
+    if (server_ == nullptr) return;
+    proxy_ = std::make_unique<testing::TcpProxy>(server_->port());
+    before_ = open(url_);
+    ASSERT_TRUE(before_.ok()) << before_.error().message;
+  }
+
+  Result<OpenedStore> begin_next() {
+    return open_mysql_store({}, server_->url("opening", proxy_->port()),
+                            {.session = SessionId{99}, .name = "next"}, {},
+                            {.before = SessionId{session_}}, stand_by_, clock_, log_);
+  }
+  // It works, and nobody else does.
+  void check(Result<OpenedStore>& next) {
+    ASSERT_TRUE(next.ok()) << next.error().message;
+    EXPECT_TRUE(std::get<RolledBack>(before_.value().store->commit({.number = 1})).fenced);
+    EXPECT_TRUE(std::holds_alternative<Committed>(next.value().store->commit({.number = 1})));
+    EXPECT_TRUE(owned_by(*next.value().store).all());
+    EXPECT_EQ(proxy_->cuts(), 1);
+  }
+
+  std::unique_ptr<testing::TcpProxy> proxy_{};
+  Result<OpenedStore> before_ = Error{};
+};
+
+TEST_F(MysqlBeginningTest, GoesOnWithWhatIsStoredThoughNobodyHeardOfIt) {
+  proxy_->cut_when(std::string{'\3'} + "COMMIT", testing::TcpProxy::When::kAfterAnswer);
+  const auto unknown = begin_next();
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.error().code, ErrorCode::kTimeout);
+  auto next = begin_next();
+  check(next);
+}
+
+TEST_F(MysqlBeginningTest, BeginsAgainWhatNeverArrived) {
+  proxy_->cut_when(std::string{'\3'} + "COMMIT", testing::TcpProxy::When::kBeforeForwarding);
+  const auto unknown = begin_next();
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.error().code, ErrorCode::kTimeout);
+  auto next = begin_next();
+  check(next);
+}
+
+TEST_F(MysqlBeginningTest, IsOverWithItsCommit) {
+  proxy_->cut_when("wait_timeout = DEFAULT", testing::TcpProxy::When::kBeforeForwarding);
+  auto next = begin_next();
+  ASSERT_TRUE(next.ok()) << next.error().message;
+  // The lane connects again when it finds out.
+  (void)next.value().store->commit({.number = 1});
+  auto again = next.value().store->commit({.number = 1});
+  EXPECT_TRUE(std::holds_alternative<Committed>(again));
+  EXPECT_EQ(proxy_->cuts(), 1);
+}
+
+TEST_F(MysqlBeginningTest, WaitsForTheEndOfOneThatIsStillUnderWay) {
+  // What the server does when it got the COMMIT of a connection that is gone.
+  const auto lost = connect();
+  const StoreSession session{.session = SessionId{99}, .name = "next"};
+  ASSERT_TRUE(lost->begin().ok());
+  for (const std::string statement :
+       {"UPDATE lts_partition SET owner = 99, epoch = epoch + 1",
+        "UPDATE lts_tracker SET session_id = 99, name = 'next', batch = 0"}) {
+    ASSERT_TRUE(lost->execute(statement, {}).ok());
+  }
+  std::thread late{[&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds{500});
+    EXPECT_TRUE(lost->commit().ok());
+  }};
+
+  const auto start =
+      begin_session(*connect(), session, kNow,
+                    {.silent = std::vector<SessionBeat>{}, .before = SessionId{session_}});
+  late.join();
+
+  ASSERT_TRUE(start.ok()) << start.error().message;
+  EXPECT_TRUE(start.value().owned.all());
+  EXPECT_EQ(start.value().epochs.at(0), 2);
 }
 
 TEST_F(MysqlStoreTest, TellsTheTimeOfTheServer) {

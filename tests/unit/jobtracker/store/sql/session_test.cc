@@ -223,5 +223,43 @@ TEST(Session, OneThatWasFencedIsNotFollowed) {
   store.check();
 }
 
+TEST(Session, OneThatIsBegunAgainGoesOnAsItBegan) {
+  SharedStore store;
+  store.begin(SessionId{});
+  ASSERT_TRUE(store.proves(SessionId{1}));
+  const StoreSession next = SharedStore::named(SessionId{9});
+  const SessionPlan plan{.silent = std::vector<SessionBeat>{},
+                         .before = SessionId{1},
+                         .wanted = store.some_partitions()};
+  const auto begin = [&] {
+    ++store.now;
+    const auto start = begin_session(*store.db, next, store.now, plan);
+    const auto in_memory = store.memory.begin_session(next, store.now, plan);
+    EXPECT_EQ(start.ok(), in_memory.ok());
+    if (start.ok() && in_memory.ok()) {
+      EXPECT_EQ(in_memory.value(), start.value());
+    }
+    return start;
+  };
+  const auto start = begin();
+  ASSERT_TRUE(start.ok()) << start.error().message;
+  store.living.clear();
+  store.living[next.session] = {.owned = start.value().owned};
+  for (const auto& [partition, epoch] : start.value().epochs) store.epochs[partition] = epoch;
+
+  const auto again = begin();
+
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again.value(), start.value());
+  store.check();
+
+  store.living.at(next.session).is_silent = true;
+  store.begin(SessionId{});
+  const auto fenced = begin();
+  ASSERT_FALSE(fenced.ok());
+  EXPECT_EQ(fenced.error().code, ErrorCode::kDenied);
+  store.check();
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker
