@@ -18,6 +18,22 @@ std::string data_folder(const Environment& environment) {
   return "carillon-jobtracker";
 }
 
+constexpr std::int64_t micros(Duration duration) { return duration.count(); }
+
+constexpr std::size_t kNameBytesMax = 200;
+
+// As that of a task tracker.
+Status check_name(const std::string& name) {
+  const bool is_short = name.size() <= kNameBytesMax;
+  if (!name.empty() && is_short && is_printable_utf8(name)) return {};
+  const std::string what = name.empty() ? "'' is empty"
+                           : is_short   ? "the name has control characters or is not UTF-8"
+                                        : "the name has " + std::to_string(name.size()) + " bytes";
+  return Error{
+      ErrorCode::kInvalidArgument,
+      what + ", must be 1 to " + std::to_string(kNameBytesMax) + " bytes of printable UTF-8 text"};
+}
+
 std::vector<Option> store_options(const Environment& environment) {
   return {
       {.name = "store",
@@ -155,7 +171,8 @@ Status check_rule(const std::string& text) {
 Status check_sender(const std::string& address) {
   const bool is_url = address.find("://") != std::string::npos;
   if (!is_url && check_alarm_recipient(address).ok()) return {};
-  return Error{ErrorCode::kInvalidArgument, "not a mail address, like carillon@example.com"};
+  return Error{ErrorCode::kInvalidArgument,
+               "'" + address + "' is not a mail address, like carillon@example.com"};
 }
 
 // A job may name a URL of its own; of groups nobody else is told.
@@ -196,6 +213,7 @@ std::vector<Option> alarm_options() {
        .help = "Between two messages of a node group to a recipient; what fails meanwhile is told "
                "in one.",
        .fallback = "1m",
+       .min = micros(std::chrono::seconds{1}),
        .section = "Alarms"},
       {.name = "smtp",
        .placeholder = "URL",
@@ -224,6 +242,8 @@ std::vector<Option> schedule_options() {
        .placeholder = "TIME",
        .help = "A task tracker not heard of for so long is dead, and its jobs run elsewhere.",
        .fallback = "3s",
+       .min = micros(2 * JobTrackerConfig{}.pull_interval),
+       .max = micros(std::chrono::hours{24}),
        .section = "Scheduling"},
       {.name = "isolate-after",
        .kind = OptionKind::kNumber,
@@ -239,12 +259,16 @@ std::vector<Option> schedule_options() {
        .placeholder = "TIME",
        .help = "How far ahead the runs of a schedule stand in their table.",
        .fallback = "10m",
+       .min = micros(std::chrono::seconds{1}),
+       .max = micros(std::chrono::hours{24 * 366}),
        .section = "Scheduling"},
       {.name = "pregenerate-period",
        .kind = OptionKind::kDuration,
        .placeholder = "TIME",
        .help = "How often the next stretch is generated; shorter than the horizon.",
        .fallback = "9m",
+       .min = micros(std::chrono::milliseconds{500}),
+       .max = micros(std::chrono::hours{24 * 366}),
        .section = "Scheduling"},
       {.name = "preload-capacity",
        .kind = OptionKind::kNumber,
@@ -305,7 +329,8 @@ Program make_program(const Environment& environment) {
   program.options.push_back({.name = "name",
                              .placeholder = "NAME",
                              .help = "What the log and other job trackers call this one.",
-                             .fallback = "jobtracker"});
+                             .fallback = "jobtracker",
+                             .check = check_name});
   program.options.push_back({.name = "log-level",
                              .placeholder = "LEVEL",
                              .help = "What is logged on stderr.",
@@ -351,6 +376,13 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
         static_cast<std::int32_t>(configuration.number("isolate-after"));
   tracker.recurrence.horizon = configuration.duration("pregenerate-horizon");
   tracker.recurrence.period = configuration.duration("pregenerate-period");
+  if (tracker.recurrence.period >= tracker.recurrence.horizon) {
+    return Error{ErrorCode::kInvalidArgument,
+                 configuration.source("pregenerate-period") + " is " +
+                     format_duration(tracker.recurrence.period) +
+                     ", must be shorter than pregenerate-horizon, which is " +
+                     format_duration(tracker.recurrence.horizon)};
+  }
   if (!settings.xxl_tokens.empty()) tracker.pusher.token = settings.xxl_tokens.front();
   tracker.alarms.recipients = configuration.list("alarm");
   for (const std::string& text : configuration.list("alarm-when"))

@@ -8,6 +8,48 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr std::size_t kNameBytesMax = 200;
+constexpr std::size_t kLabelsMax = 64;
+constexpr std::int32_t kThreadsMax = 65'536;
+
+Error wrong(const std::string& problem) { return {ErrorCode::kInvalidArgument, problem}; }
+
+Status check_line(const std::string& field, const std::string& text) {
+  if (text.size() > kNameBytesMax) {
+    return wrong(field + " has " + std::to_string(text.size()) + " bytes, at most " +
+                 std::to_string(kNameBytesMax));
+  }
+  if (is_printable_utf8(text)) return {};
+  return wrong(field + " must be UTF-8 text without control characters");
+}
+
+Status check(const wire::Register& message) {
+  if (message.session.value <= 0) {
+    return wrong("Register.session is " + std::to_string(message.session.value) +
+                 ", must be above 0");
+  }
+  if (message.name.empty()) return wrong("Register.name is empty");
+  CARILLON_TRY(check_line("Register.name", message.name));
+  CARILLON_TRY(check_line("Register.address", message.address));
+  CARILLON_TRY(check_line("Register.version", message.version));
+  if (message.threads < 1 || message.threads > kThreadsMax) {
+    return wrong("Register.threads is " + std::to_string(message.threads) + ", must be 1 to " +
+                 std::to_string(kThreadsMax));
+  }
+  if (message.labels.size() > kLabelsMax) {
+    return wrong("Register.labels has " + std::to_string(message.labels.size()) +
+                 " elements, at most " + std::to_string(kLabelsMax));
+  }
+  for (const auto& [key, value] : message.labels) {
+    CARILLON_TRY(check_line("a label in Register.labels", key + "=" + value));
+  }
+  return {};
+}
+
+// Whether what the store refused may be taken when it is sent again.
+bool may_pass(const Error& error) {
+  return error.code == ErrorCode::kLimit || error.code == ErrorCode::kUnavailable ||
+         error.code == ErrorCode::kTimeout;
+}
 
 Error unproven_error() {
   return {ErrorCode::kUnavailable,
@@ -38,18 +80,8 @@ Worker* JobTracker::worker_of(const Asker& asker, SessionId session) {
 }
 
 void JobTracker::on_register(const Asker& asker, wire::Register message) {
-  if (message.session.value <= 0 || message.name.empty()) {
-    return answer(asker,
-                  wire::ErrorReply{Error{ErrorCode::kInvalidArgument,
-                                         "a task tracker needs a session above 0 and a name"}});
-  }
-  for (const std::string& text : {message.name, message.address}) {
-    if (text.size() <= kNameBytesMax && is_printable_utf8(text)) continue;
-    return answer(asker, wire::ErrorReply{Error{ErrorCode::kInvalidArgument,
-                                                "a task tracker's name and address are at most " +
-                                                    std::to_string(kNameBytesMax) +
-                                                    " bytes of printable text"}});
-  }
+  const Status checked = check(message);
+  if (!checked.ok()) return answer(asker, wire::ErrorReply{checked.error()});
   const std::string name = message.group;
   with_group(name, [this, asker, message = std::move(message)](Result<const Group*> group) {
     if (!group.ok()) return answer(asker, wire::ErrorReply{group.error()});
@@ -148,6 +180,10 @@ void JobTracker::put_node(const Worker& worker, bool alive) {
 void JobTracker::on_pull(const Asker& asker, const wire::Pull& message) {
   Worker* worker = worker_of(asker, message.session);
   if (worker == nullptr) return;
+  if (message.window < 0) {
+    return answer(asker, wire::ErrorReply{wrong("Pull.window is " + std::to_string(message.window) +
+                                                ", must be 0 or more")});
+  }
   worker->heard_at = clock_.steady_now();
   const bool is_first = !worker->has_asked();
   const bool is_newest = worker->take_pull(message);
@@ -168,6 +204,12 @@ void JobTracker::on_output(const Asker& asker, wire::Output message) {
   if (worker_of(asker, message.session) == nullptr) return;
   if (message.chunks.empty() || batcher_.is_full())
     return answer(asker, wire::OutputTaken{.chunks = 0});
+  for (std::size_t i = 0; i < message.chunks.size(); ++i) {
+    if (message.chunks[i].sequence >= 1) continue;
+    return answer(asker, wire::ErrorReply{wrong(
+                             "Output.chunks[" + std::to_string(i) + "].sequence is " +
+                             std::to_string(message.chunks[i].sequence) + ", must be 1 or more")});
+  }
   // One at a time: a resend of what is on its way to the store would only be stored twice.
   if (!output_under_way_.insert(message.session).second) return;
   std::vector<Operation> rows;
@@ -185,6 +227,9 @@ void JobTracker::on_output(const Asker& asker, wire::Output message) {
       [this, asker, session = message.session](std::vector<Operation>& done,
                                                const std::vector<Outcome>&, const Error* refused) {
         output_under_way_.erase(session);
+        // What can never be stored is dropped: it would hold up what comes after it for ever.
+        if (refused != nullptr && may_pass(*refused))
+          return answer(asker, wire::OutputTaken{.chunks = 0});
         if (refused != nullptr) log_.error("output could not be stored", "error", refused->message);
         answer(asker, wire::OutputTaken{.chunks = static_cast<std::int64_t>(done.size())});
       });

@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "shared/base/utf8.h"
 #include "shared/net/endpoint.h"
 #include "shared/runtime/thread.h"
 
@@ -15,6 +16,8 @@ namespace {
 
 constexpr const char* kOff = "off";
 constexpr std::int64_t kPortMax = 65535;
+constexpr std::size_t kLabelsMax = 64;
+constexpr std::size_t kLabelBytesMax = 200;
 constexpr std::int64_t kLogDaysMax = 36'500;
 constexpr std::int64_t kOutputBytesMax = 64 * 1024 * 1024;
 
@@ -275,6 +278,33 @@ Status make_data_folder(const Configuration& configuration) {
                                                 " (name one that this user may write to)"};
 }
 
+Result<std::map<std::string, std::string>> read_labels(const Configuration& configuration) {
+  std::map<std::string, std::string> labels;
+  const auto wrong = [&](const std::string& what) {
+    return Error{ErrorCode::kInvalidArgument, configuration.source("label") + ": " + what};
+  };
+  for (const std::string& label : configuration.list("label")) {
+    if (label.size() > kLabelBytesMax) {
+      return wrong("a label has " + std::to_string(label.size()) + " bytes, at most " +
+                   std::to_string(kLabelBytesMax));
+    }
+    if (!is_printable_utf8(label)) {
+      return wrong("a label must be UTF-8 text without control characters");
+    }
+    const std::size_t equals = label.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return wrong("'" + label + "' is not a label (write KEY=VALUE)");
+    }
+    const std::string key = label.substr(0, equals);
+    if (!labels.emplace(key, label.substr(equals + 1)).second) {
+      return wrong("'" + key + "' is given twice, give it once");
+    }
+  }
+  if (labels.size() <= kLabelsMax) return labels;
+  return wrong(std::to_string(labels.size()) + " labels are given, at most " +
+               std::to_string(kLabelsMax));
+}
+
 }  // namespace
 
 Result<Settings> read_settings(const Configuration& configuration) {
@@ -287,14 +317,7 @@ Result<Settings> read_settings(const Configuration& configuration) {
   options.group = configuration.text("group");
   options.name = configuration.text("name");
   options.threads = static_cast<int>(configuration.number("threads"));
-  for (const std::string& label : configuration.list("label")) {
-    const std::size_t equals = label.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      return Error{ErrorCode::kInvalidArgument, configuration.source("label") + ": '" + label +
-                                                    "' is not a label (write KEY=VALUE)"};
-    }
-    options.labels[label.substr(0, equals)] = label.substr(equals + 1);
-  }
+  options.labels = CARILLON_TRY(read_labels(configuration));
   options.allow = configuration.list("allow");
   if (configuration.was_given("data")) CARILLON_TRY(make_data_folder(configuration));
   options.data = configuration.text("data");

@@ -72,6 +72,9 @@ int run_kill(Context& context) {
     return context.fail(kWrongInput, has_task ? "a task and --job contradict each other (give one)"
                                               : "what to kill? (give a task id, or --job ID)");
   }
+  if (!has_task && context.configuration.was_given("group")) {
+    return context.fail(kWrongInput, "--group does not go with --job, which names one job of all");
+  }
   const auto client = context.client();
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);
   if (has_task) {

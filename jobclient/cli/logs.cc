@@ -72,6 +72,9 @@ int run_logs(Context& context) {
     return context.fail(kWrongInput, has_task ? "a task and --job contradict each other (give one)"
                                               : "of which job? (give a task id, or --job ID)");
   }
+  if (!has_task && context.configuration.was_given("group")) {
+    return context.fail(kWrongInput, "--group does not go with --job, which names one job of all");
+  }
   const auto opened = context.client();
   if (!opened.ok()) return context.fail(kWrongInput, opened.error().message);
   JobClient& client = *opened.value();

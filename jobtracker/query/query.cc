@@ -78,6 +78,17 @@ QueryDesk::QueryDesk(Catalog& catalog, const Ownership& ownership, ExecutingTabl
       stats_(std::move(stats)) {}
 
 void QueryDesk::query(const Asker& asker, const wire::Query& message) {
+  if (message.limit < 0) {
+    return clients_.answer(asker, error_reply({ErrorCode::kInvalidArgument,
+                                               "Query.limit is " + std::to_string(message.limit) +
+                                                   ", must be 0 or more"}));
+  }
+  if (message.what == "job" && message.job_id.value <= 0) {
+    return clients_.answer(asker,
+                           error_reply({ErrorCode::kInvalidArgument,
+                                        "Query.job_id is " + std::to_string(message.job_id.value) +
+                                            ", must be above 0 to ask for a job"}));
+  }
   if (is_elsewhere(asker, message)) return;
   if (message.what == "list") return list(asker, message);
   if (message.what == "waiting") return waiting(asker, message);

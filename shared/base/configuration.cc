@@ -15,6 +15,9 @@ namespace {
 
 constexpr const char* kMask = "***";
 
+// A hundred years, as on the wire: what is added to a time does not overflow it.
+constexpr std::int64_t kDurationMost = Duration{std::chrono::hours{24 * 366 * 100}}.count();
+
 Error bad_value(const std::string& what) { return {ErrorCode::kInvalidArgument, what}; }
 
 std::string file_key(const std::string& option) {
@@ -60,6 +63,15 @@ Result<std::int64_t> parse_number(const std::string& text, const Option& option)
   if (is_beyond || number > option.max)
     return bad_value(text + " is too large, the most is " + std::to_string(option.max));
   return number;
+}
+
+Result<Duration> parse_duration_within(const std::string& text, const Option& option) {
+  const Duration duration = CARILLON_TRY(parse_duration(text));
+  const Duration least{std::max<std::int64_t>(option.min, 1)};
+  const Duration most{std::min(option.max, kDurationMost)};
+  if (duration >= least && duration <= most) return duration;
+  return bad_value("'" + text + "' is too " + (duration < least ? "short" : "long") + ", must be " +
+                   format_duration(least) + " to " + format_duration(most));
 }
 
 Result<bool> parse_switch(const std::string& text) {
@@ -206,6 +218,7 @@ class ConfigurationReader {
     for (const std::string& text : texts) {
       const std::vector<std::string> parts =
           by_comma ? split(text, ',') : std::vector<std::string>{text};
+      if (parts.empty()) return bad_value("'" + text + "' names nothing (leave it out)");
       for (const std::string& part : parts) {
         CARILLON_TRY(check_text(option, part));
         value.list.push_back(part);
@@ -227,7 +240,7 @@ class ConfigurationReader {
         value.number = CARILLON_TRY(parse_number(text, option));
         return {};
       case OptionKind::kDuration:
-        value.duration = CARILLON_TRY(parse_duration(text));
+        value.duration = CARILLON_TRY(parse_duration_within(text, option));
         return {};
       case OptionKind::kSwitch:
         value.number = CARILLON_TRY(parse_switch(text)) ? 1 : 0;

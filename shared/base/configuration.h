@@ -42,7 +42,7 @@ struct Option {
   std::string fallback{};              // default, as text (a list's parts by comma); empty: unset
   std::string fallback_help{};         // instead of fallback in --help: "one per core"
   std::vector<std::string> choices{};  // the only words it takes; empty: any
-  std::int64_t min = 0;                // kNumber: least and most
+  std::int64_t min = 0;                // kNumber: least and most; kDuration: of microseconds
   std::int64_t max = INT64_MAX;
   Status (*check)(const std::string& text) = nullptr;  // kText, or each of a kList: its form
   std::string section = "Options";                     // heading in --help

@@ -49,8 +49,9 @@ class Decoder {
       value = token.unsigned_integer;
       return true;
     }
-    if (token.kind != TokenKind::kInteger || token.integer < 0) {
-      return wrong(token, "a whole number from 0");
+    if (token.kind != TokenKind::kInteger) return wrong(token, "a whole number from 0");
+    if (token.integer < 0) {
+      return fail("is " + std::to_string(token.integer) + ", must be a whole number from 0");
     }
     value = static_cast<std::uint64_t>(token.integer);
     return true;

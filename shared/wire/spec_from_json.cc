@@ -333,6 +333,12 @@ Status read_retries(Draft& draft, const std::string& field, const Json& value) {
   RetryPolicy& retries = draft.spec.retries;
   if (value.is_object()) {
     CARILLON_TRY(read_object(retries, "retries.", value, kRetryFields));
+    // Not base: a run that asks for "later" waits for it too, without any retries.
+    for (const char* detail : {"policy", "cap", "jitter"}) {
+      if (retries.max > 0 || !value.contains(detail)) continue;
+      return wrong("retries." + std::string{detail} +
+                   " does not go with retries.max 0 (say how many retries)");
+    }
     if (!value.contains("cap")) {
       retries.cap = std::max(retries.cap, retries.base);
     } else if (retries.policy != RetryBackoff::kExponential) {

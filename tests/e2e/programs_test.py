@@ -150,6 +150,25 @@ class Usage(E2eTest):
         self.assertIn("--lease", self.refused("jobtracker", "--lease", "3blinks"))
         self.assertIn("CARILLON_LEASE", self.refused("jobtracker", env={"CARILLON_LEASE": "3"}))
 
+    def test_settings_that_no_program_could_go_by_are_named_with_their_limits(self):
+        for program, flags, words in (
+                ("jobtracker", ["--lease", "40000d"], "'40000d' is too long, must be 2s to 1d"),
+                ("jobtracker", ["--store-wait", "106751991d"], "'106751991d' is too long"),
+                ("jobtracker", ["--pregenerate-horizon", "2us"], "must be 1s to 366d"),
+                ("jobtracker", ["--pregenerate-period", "3h"],
+                 "--pregenerate-period is 3h, must be shorter than pregenerate-horizon, which is 10m"),
+                ("jobtracker", ["--name", ""], "'' is empty, must be 1 to 200 bytes"),
+                ("jobtracker", ["--name", "a\nb"], "control characters"),
+                ("jobtracker", ["--name", "x" * 3000], "has 3000 bytes"),
+                ("tasktracker", ["--drain-timeout", "110000d"], "'110000d' is too long"),
+                ("tasktracker", ["--kill-grace", "110000d"], "'110000d' is too long"),
+                ("tasktracker", ["--label", "a=1", "--label", "a=2"], "'a' is given twice"),
+                ("tasktracker", ["--label", "a=" + "x" * 70000], "has 70002 bytes, at most 200")):
+            with self.subTest(program=program, flags=flags[0]):
+                said = self.refused(program, *flags)
+                self.assertIn(flags[0], said)
+                self.assertIn(words, said)
+
     def test_a_flag_beats_the_environment_which_beats_the_file(self):
         # A zone is looked up only where it counts; other values are checked wherever they stand.
         path = self.config('tz = "nowhere"\nlease = "bad"\n')

@@ -63,6 +63,7 @@ void FakeLane::do_first() {
 
 void FakeLane::do_batch(const Batch& batch) {
   on_commit(batch);
+  if (auto refused = rolls_back(batch)) return batch_done(*std::move(refused));
   auto result = store_.commit(batch);
   if (auto* unknown = std::get_if<Unknown>(&result)) return settle(batch, std::move(*unknown));
   if (auto* committed = std::get_if<Committed>(&result)) return batch_done(std::move(*committed));

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
 #include <variant>
 
 #include "jobtracker/store/batcher.h"
@@ -50,6 +51,9 @@ class FakeLane final : public jobtracker::StoreLane {
   std::function<bool(const jobtracker::Read&)> refuses = [](const jobtracker::Read&) {
     return false;
   };
+  // Such a batch is rolled back with this.
+  std::function<std::optional<jobtracker::RolledBack>(const jobtracker::Batch&)> rolls_back =
+      [](const jobtracker::Batch&) { return std::nullopt; };
   // Called before each commit, for tests that look at batches.
   std::function<void(const jobtracker::Batch&)> on_commit = [](const jobtracker::Batch&) {};
   // Likewise at questions.

@@ -40,8 +40,13 @@ def main():
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     parser.add_argument("--keep", type=pathlib.Path, help="a new folder, which is kept, with all logs")
     given = parser.parse_args()
+    if not 0 < given.minutes <= 10080:
+        parser.error(f"--minutes is {given.minutes:g}, must be above 0 and at most 10080")
     if given.keep:
-        given.keep.mkdir()
+        try:
+            given.keep.mkdir()
+        except OSError as error:
+            parser.error(f"--keep {given.keep} cannot be made: {error.strerror} (name a new folder)")
         return go(given.keep.resolve(), given.minutes, given.seed)
     with tempfile.TemporaryDirectory(prefix="carillon-chaos-") as folder:
         return go(pathlib.Path(folder), given.minutes, given.seed)

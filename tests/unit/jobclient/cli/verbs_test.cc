@@ -146,6 +146,9 @@ TEST(Kill, WantsEitherATaskOrAJob) {
   EXPECT_EQ(cli.run({"kill"}), kWrongInput);
   EXPECT_EQ(cli.run({"kill", "x", "--job", "7"}), kWrongInput);
   EXPECT_EQ(cli.run({"kill", "--job", "seven"}), kWrongInput);
+  EXPECT_EQ(cli.run({"kill", "--job", "7", "--group", "other"}), kWrongInput);
+  EXPECT_THAT(cli.err.str(), HasSubstr("--group does not go with --job"));
+  EXPECT_EQ(cli.run({"logs", "--job", "7", "--group", "other"}), kWrongInput);
 }
 
 TEST(Ask, ReadsEveryPage) {

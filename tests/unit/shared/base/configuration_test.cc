@@ -21,6 +21,10 @@ Program server() {
               {.name = "listen", .placeholder = "URL", .fallback = "tcp://127.0.0.1:35001"},
               {.name = "store", .placeholder = "URL"},
               {.name = "lease", .kind = OptionKind::kDuration, .fallback = "3s"},
+              {.name = "grace",
+               .kind = OptionKind::kDuration,
+               .min = Duration{std::chrono::milliseconds{500}}.count(),
+               .max = Duration{std::chrono::hours{24}}.count()},
               {.name = "threads", .kind = OptionKind::kNumber, .min = 1, .max = 1024},
               {.name = "insecure", .kind = OptionKind::kSwitch},
               {.name = "label", .kind = OptionKind::kList},
@@ -329,6 +333,19 @@ TEST(ConfigurationDeath, AskingForTheWrongThingIsABug) {
   EXPECT_DEATH((void)settings.text("no-such"), "only declared options are asked for");
   EXPECT_DEATH((void)settings.text("lease"), "as the kind it was declared with");
   EXPECT_DEATH((void)settings.number("threads"), "only a number that has a value");
+}
+
+TEST(Configuration, RefusesDurationsBeyondTheirLimits) {
+  EXPECT_EQ(refusal({"--grace", "40000d"}), "--grace: '40000d' is too long, must be 500ms to 1d");
+  EXPECT_EQ(refusal({"--grace", "2us"}), "--grace: '2us' is too short, must be 500ms to 1d");
+  EXPECT_EQ(refusal({"--lease", "110000d"}),
+            "--lease: '110000d' is too long, must be 1us to 36600d");
+  EXPECT_EQ(good({"--grace", "1d"}).duration("grace"), std::chrono::hours{24});
+}
+
+TEST(Configuration, RefusesAListThatNamesNothing) {
+  EXPECT_EQ(refusal({"--allow", ","}), "--allow: ',' names nothing (leave it out)");
+  EXPECT_EQ(refusal({"--allow", ""}), "--allow: '' names nothing (leave it out)");
 }
 
 }  // namespace

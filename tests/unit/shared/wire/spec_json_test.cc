@@ -156,6 +156,10 @@ TEST(SpecFromJson, RefusesContradictions) {
             "misfire.max does not go with misfire.policy fire_once, only with fire_all");
   EXPECT_EQ(refusal(R"({"shell":"x","every":"1s","misfire":{"window":"1h","policy":"skip"}})"),
             "misfire.window does not go with misfire.policy skip, only with fire_all");
+  for (const char* detail : {R"("policy":"exponential")", R"("cap":"1h")", R"("jitter":0.5)"}) {
+    EXPECT_THAT(refusal(R"({"shell":"x","retries":{)" + std::string{detail} + "}}"),
+                HasSubstr("does not go with retries.max 0"));
+  }
   EXPECT_EQ(refusal(R"({"shell":"x","retries":{"max":3,"cap":"1h"}})"),
             "retries.cap does not go with retries.policy fixed, only with exponential");
   EXPECT_EQ(refusal(R"({"task_id":"t"})"),

@@ -1,0 +1,120 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "shared/wire/codec.h"
+#include "tests/support/tracker_bundle.h"
+
+// What a job tracker says to messages of a task tracker that make no sense, or cannot be stored.
+namespace carillon::jobtracker {
+namespace {
+
+using carillon::testing::TrackerBundle;
+using std::chrono::milliseconds;
+using ::testing::HasSubstr;
+
+struct Peer {
+  Peer() {
+    bundle.run_until([this] { return bundle.tracker().is_ready(); });
+    peer = bundle.network.connect({.on_frame = [this](std::string_view frame) {
+      heard.push_back(std::move(wire::decode(frame).value().message));
+    }});
+  }
+  const wire::Message& ask(wire::Message message) {
+    bundle.network.send_to_server(peer, wire::encode({.correlation = ++last, .message = message}));
+    bundle.run_for(milliseconds{10});
+    return heard.back();
+  }
+  std::string refusal(wire::Message message) {
+    const auto* error = std::get_if<wire::ErrorReply>(&ask(std::move(message)));
+    return error == nullptr ? "taken" : error->error.message;
+  }
+
+  TrackerBundle bundle{};
+  net::Peer peer{};
+  std::uint64_t last = 0;
+  std::vector<wire::Message> heard{};
+};
+
+const wire::Register kHello{
+    .session = SessionId{5}, .name = "worker", .group = "default", .threads = 2};
+
+TEST(TaskTrackers, RegisterWithFieldsWithinTheirLimits) {
+  Peer p;
+  const auto with = [&p](auto change) {
+    wire::Register hello = kHello;
+    change(hello);
+    return p.refusal(std::move(hello));
+  };
+  EXPECT_EQ(with([](wire::Register& r) { r.session = {}; }),
+            "Register.session is 0, must be above 0");
+  EXPECT_EQ(with([](wire::Register& r) { r.name.clear(); }), "Register.name is empty");
+  EXPECT_EQ(with([](wire::Register& r) { r.name = std::string(201, 'x'); }),
+            "Register.name has 201 bytes, at most 200");
+  EXPECT_EQ(with([](wire::Register& r) { r.address = "a\nb"; }),
+            "Register.address must be UTF-8 text without control characters");
+  for (const std::int32_t threads : {0, -3, INT32_MAX}) {
+    EXPECT_EQ(with([&](wire::Register& r) { r.threads = threads; }),
+              "Register.threads is " + std::to_string(threads) + ", must be 1 to 65536");
+  }
+  EXPECT_EQ(with([](wire::Register& r) { r.labels["a"] = std::string(1'000'000, 'x'); }),
+            "a label in Register.labels has 1000002 bytes, at most 200");
+  EXPECT_EQ(with([](wire::Register& r) {
+              for (int i = 0; i < 65; ++i) r.labels[std::to_string(i)] = "x";
+            }),
+            "Register.labels has 65 elements, at most 64");
+  EXPECT_EQ(with([](wire::Register&) {}), "taken");
+}
+
+TEST(TaskTrackers, PullNoLessThanNothing) {
+  Peer p;
+  ASSERT_EQ(p.refusal(kHello), "taken");
+  EXPECT_EQ(p.refusal(wire::Pull{.session = SessionId{5}, .number = 1, .window = -1}),
+            "Pull.window is -1, must be 0 or more");
+}
+
+// How many of the two chunks are taken where the store rolls back the one batch that has them.
+std::int64_t taken_after(Error error) {
+  Peer p;
+  EXPECT_EQ(p.refusal(kHello), "taken");
+  p.bundle.lane().rolls_back = [&](const Batch& batch) -> std::optional<RolledBack> {
+    for (std::size_t i = 0; i < batch.operations.size(); ++i) {
+      if (std::holds_alternative<AddOutput>(batch.operations[i]))
+        return RolledBack{error, false, i};
+    }
+    return std::nullopt;
+  };
+  wire::Output output{.session = SessionId{5}};
+  for (const std::int64_t sequence : {1, 2}) {
+    output.chunks.push_back({.id = {JobId{7}, 1}, .sequence = sequence, .bytes = "x"});
+  }
+  const auto* taken = std::get_if<wire::OutputTaken>(&p.ask(output));
+  return taken == nullptr ? -1 : taken->chunks;
+}
+
+TEST(TaskTrackers, KeepOutputThatTheStoreMayTakeLater) {
+  EXPECT_EQ(taken_after({ErrorCode::kLimit, "the disk is full"}), 0);
+  EXPECT_EQ(taken_after({ErrorCode::kUnavailable, "not now"}), 0);
+}
+
+TEST(TaskTrackers, AreRidOfOutputThatCanNeverBeStored) {
+  EXPECT_EQ(taken_after({ErrorCode::kInvalidArgument, "never"}), 2);
+}
+
+TEST(TaskTrackers, NumberTheirOutputFromOne) {
+  Peer p;
+  ASSERT_EQ(p.refusal(kHello), "taken");
+  wire::Output output{.session = SessionId{5}};
+  output.chunks.push_back({.id = {JobId{7}, 1}, .sequence = -3, .bytes = "x"});
+  EXPECT_EQ(p.refusal(output), "Output.chunks[0].sequence is -3, must be 1 or more");
+}
+
+TEST(TaskTrackers, AreNotAskedForRowsThatCannotBe) {
+  Peer p;
+  EXPECT_EQ(p.refusal(wire::Query{.what = "job"}),
+            "Query.job_id is 0, must be above 0 to ask for a job");
+  EXPECT_EQ(p.refusal(wire::Query{.what = "list", .limit = -1}),
+            "Query.limit is -1, must be 0 or more");
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker
