@@ -20,6 +20,7 @@ namespace {
 constexpr Duration kStopPatience = std::chrono::seconds{5};  // for what is under way to the store
 // What was prepared for nothing is given up: connections that are not used may be lost unseen.
 constexpr Duration kPreparedMax = std::chrono::seconds{5};
+constexpr Duration kPauseMax = std::chrono::seconds{3};  // from then on it is not ready
 
 int exit_with(int status, const std::string& message) {
   std::fprintf(stderr, "jobtracker: %s\n", message.c_str());
@@ -183,6 +184,11 @@ Status Host::prepare() {
 
 void Host::on_opening(StoreOpening::News news) {
   if (news.other) return stand_by(*news.other);
+  if (news.is_away) {
+    room_->set_reason("the store is away or has no room, try again");
+    if (pages_) pages_->set_ready(false);
+    return;
+  }
   if (news.is_connected) {
     next_->connected_at = clock_.steady_now();
     return make_way_if_prepared();
@@ -270,13 +276,14 @@ Result<std::unique_ptr<StoreThread>> Host::start_lane(std::unique_ptr<Store> sto
       tracker()->on_batch_done(std::move(*batch));
     else
       tracker()->on_store_health(std::get<StoreHealth>(answer).is_away);
-    if (pages_) pages_->set_ready(tracker()->is_ready());
+    show_readiness();
   });
 }
 
 void Host::on_ready() {
   loop_state_.last_group = tracker()->last_group().value;
   membership_.begin(session_, tracker()->owned(), clock_.steady_now());
+  pause_since_.reset();
   if (pages_) pages_->set_ready(true);
   xxl_->set_open(true);
   if (std::exchange(is_known_ready_, true)) return room_->pass_to(*tracker());
@@ -312,6 +319,7 @@ void Host::make_way_if_prepared() {
 void Host::make_way(OwnershipChange change) {
   change_ = std::move(change);
   wanted_.reset();
+  pause_since_ = clock_.steady_now();
   wait_in_room();
   room_->keep();
   xxl_->set_open(false);
@@ -346,7 +354,17 @@ bool Host::end_turn() {
 
 // The loop turns, also while the store is read for the first time.
 void Host::turn_on() {
-  loop_.post_at(clock_.steady_now() + kBeat, [this] { turn_on(); });
+  loop_.post_at(clock_.steady_now() + kBeat, [this] {
+    show_readiness();
+    turn_on();
+  });
+}
+
+// A session that makes way and the next one are one pause, as long as it is short.
+void Host::show_readiness() {
+  if (!pages_ || tracker() == nullptr) return;
+  if (pause_since_ && clock_.steady_now() < *pause_since_ + kPauseMax) return;
+  pages_->set_ready(tracker()->is_ready() && !tracker()->stands_still());
 }
 
 int Host::fail(const Error& error) {

@@ -84,6 +84,7 @@ class Host {
   JobTracker::BeginSplit begin_split();
   bool end_turn();
   void turn_on();
+  void show_readiness();
   int fail(const Error& error);
   JobTracker* tracker() { return life_ ? life_->tracker.get() : nullptr; }
 
@@ -115,6 +116,7 @@ class Host {
   std::optional<GroupSplit> split_{};        // the next session does it first
   std::optional<OwnershipChange> wanted_{};  // by the last look; waits for the next to be prepared
   std::optional<OwnershipChange> change_{};  // for which this session makes way
+  std::optional<SteadyTime> pause_since_{};  // no session works since then
   TimerId patience_ = 0;
   int status_ = 0;
 };

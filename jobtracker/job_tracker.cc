@@ -153,6 +153,7 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
   every(std::chrono::seconds{1}, [this] {
     const SteadyTime now = clock_.steady_now();
     if (now < batcher_.committed_at() + kCommits) slow_down(bulk_.take_late(now));
+    if (!store_is_away_) batcher_.watch_commit();  // Of what is away it is known.
   });
   every(std::chrono::milliseconds{200}, [this] { feedback_.run_once(); });
   every(std::chrono::milliseconds{500}, [this] {

@@ -129,6 +129,8 @@ class JobTracker final : public net::ServerReceiver,
   bool is_ready() const {
     return ready_ && !stopping_ && !store_is_away_ && !batcher_.lacks_room();
   }
+  // It can still make way.
+  bool stands_still() const { return batcher_.stands_still(); }
   std::vector<Stat> stats() const;
   const Partitions& owned() const { return ownership_.owned(); }
   // The highest number that a known node group has.

@@ -5,6 +5,7 @@
 #include "jobtracker/exit_status.h"
 #include "jobtracker/host.h"
 #include "jobtracker/program.h"
+#include "shared/runtime/signals.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -37,6 +38,7 @@ int main_of(int argc, const char* const* argv) {
 }  // namespace carillon::jobtracker
 
 int main(int argc, char** argv) {
+  carillon::Signals::block();
   try {
     return carillon::jobtracker::main_of(argc, argv);
   } catch (const std::exception& thrown) {

@@ -111,21 +111,30 @@ Result<OpenedStore> StoreOpening::open(const Joining& joining) {
 void StoreOpening::run() {
   const auto joining = await_joining();
   if (!joining) return;
+  // What has worked waits for its store as long as that is away, also while it changes its session.
+  const bool is_patient = static_cast<bool>(joining->before);
   const SteadyTime until = clock_.steady_now() + settings_.store_wait;
-  bool said = false;
   while (true) {
     auto opened = open(*joining);
     const bool is_away = !opened.ok() && may_pass(opened.error());
-    // A job tracker that has worked waits as long as it takes.
-    const bool waits = stands_by_ || joining->before || clock_.steady_now() < until;
-    const bool is_over = !is_away || !waits;
-    if (!is_over && !std::exchange(said, true))
-      log_.warn("the store can't be reached, trying again", "error", opened.error().message);
+    const bool is_over = !is_away || (!is_patient && !stands_by_ && clock_.steady_now() >= until);
+    if (!is_over) say_away(opened.error(), is_patient);
+    if (opened.ok() && is_known_away_) log_.info("the store is back");
     if (is_over || !wait(kStoreRetry)) {
       news_.put({.end = std::move(opened)});
       return;
     }
   }
+}
+
+void StoreOpening::say_away(const Error& error, bool is_patient) {
+  if (std::exchange(is_known_away_, true)) return;
+  const bool is_full = error.code == ErrorCode::kLimit;
+  const char* what = is_full      ? "the store has no room, trying again"
+                     : is_patient ? "the store is away, trying again until it is back"
+                                  : "the store can't be reached, trying again";
+  log_.warn(what, "error", error.message);
+  news_.put({.is_away = true});
 }
 
 }  // namespace carillon::jobtracker

@@ -23,14 +23,15 @@ Result<std::unique_ptr<ReadOnlyStore>> open_reader(const Settings& settings);
 
 // Opens the store for a session, on a thread of its own, because that may take long: the database
 // may be away, and others that work on it are watched first. Until it is told as what to join them,
-// it only connects. A store that can't be reached is tried again for --store-wait from then on; by
-// one that stands by, for ever.
+// it only connects. A store that can't be reached, or has no room, is tried again for --store-wait
+// from then on; by one that stands by, or changes its session, for ever.
 //
 // Thread: the loop.
 class StoreOpening {
  public:
   struct News {
     bool is_connected = false;
+    bool is_away = false;                // or full; once
     std::optional<SessionBeat> other{};  // at work on an older store: this one stands by
     std::optional<Result<OpenedStore>> end{};
   };
@@ -53,6 +54,7 @@ class StoreOpening {
   void run();
   std::optional<Joining> await_joining();
   Result<OpenedStore> open(const Joining& joining);
+  void say_away(const Error& error, bool is_patient);
   // False: it is to end.
   bool wait(Duration longest);
 
@@ -64,6 +66,7 @@ class StoreOpening {
   const Logger log_{"jobtracker"};
   MysqlConnections connections_{};  // the thread's, as what follows
   bool stands_by_ = false;
+  bool is_known_away_ = false;
   Mailbox<News> news_{64};
   Mailbox<Joining> joinings_{1};
   std::atomic<bool> is_stopping_{false};

@@ -123,6 +123,7 @@ int main_of(int argc, const char* const* argv) {
 }  // namespace carillon::tasktracker
 
 int main(int argc, char** argv) {
+  carillon::Signals::block();
   try {
     return carillon::tasktracker::main_of(argc, argv);
   } catch (const std::exception& thrown) {

@@ -137,6 +137,13 @@ bool Batcher::wants_bulk() const {
 
 void Batcher::beat() { wants_beat_ = true; }
 
+void Batcher::watch_commit() {
+  if (!is_busy_ || stands_still()) return;
+  ++looks_;
+  if (stands_still())
+    log_.warn("a commit does not end, nothing is decided until it does", "pending", pending_rows_);
+}
+
 std::array<Urgency, kUrgencies> Batcher::order() const {
   std::array<Urgency, kUrgencies> order{Urgency::kClaim, Urgency::kCompletion, Urgency::kRequest,
                                         Urgency::kBulk, Urgency::kHousekeeping};
@@ -218,6 +225,8 @@ bool Batcher::on_batch_done(BatchDone done, const BatchHead& next) {
   const auto* rolled_back = std::get_if<RolledBack>(&done.result);
   if (rolled_back != nullptr && rolled_back->fenced) return false;  // Nothing goes after it.
   is_busy_ = false;
+  if (stands_still()) log_.info("the commit has ended", "pending", pending_rows_);
+  looks_ = 0;
   if (auto* committed = std::get_if<Committed>(&done.result)) {
     CARILLON_ASSERT(committed->outcomes.size() == done.batch.operations.size(),
                     "a store answers every operation");

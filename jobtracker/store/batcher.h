@@ -134,6 +134,10 @@ class Batcher {
   // The disk is full, or a limit of the database is reached: nothing could be written lately.
   bool lacks_room() const { return lacks_room_; }
 
+  // To be called each second: says it when the commit under way does not end for several of them.
+  void watch_commit();
+  bool stands_still() const { return looks_ >= kLooksMax; }
+
   // At the end of a turn: starts a commit if there is something to commit and the lane is free.
   void flush(const BatchHead& head);
   // The beat: a commit, even if there is nothing to commit, unless one came by itself.
@@ -152,6 +156,10 @@ class Batcher {
   Sizes sizes() const;
 
  private:
+  // At the commit under way, by watch_commit(). Looks and not time: while the process itself is
+  // stopped, no commit takes long.
+  static constexpr int kLooksMax = 4;
+
   struct Unit {
     std::vector<Operation> operations{};
     std::optional<NumberedRequest> request{};
@@ -200,6 +208,7 @@ class Batcher {
   std::uint64_t next_token_ = 1;
   std::unordered_map<std::uint64_t, OnAnswer> asked_;
   SteadyTime sent_at_{};  // the batch under way
+  int looks_ = 0;         // at it
   SteadyTime committed_at_{};
   std::int64_t commits_ = 0;
   std::int64_t committed_operations_ = 0;

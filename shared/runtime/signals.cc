@@ -16,14 +16,24 @@ volatile std::sig_atomic_t exit_status = 0;
 
 void end_process(int) { ::_exit(exit_status); }
 
+sigset_t caught_signals() {
+  sigset_t caught;
+  sigemptyset(&caught);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&caught, signal);
+  return caught;
+}
+
 }  // namespace
+
+void Signals::block() {
+  const sigset_t caught = caught_signals();
+  pthread_sigmask(SIG_BLOCK, &caught, nullptr);
+}
 
 Result<std::unique_ptr<Signals>> Signals::open(
     EventLoop& loop, std::function<void(int signal, int count)> on_signal) {
   std::signal(SIGPIPE, SIG_IGN);
-  sigset_t caught;
-  sigemptyset(&caught);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&caught, signal);
+  const sigset_t caught = caught_signals();
   sigset_t before;
   pthread_sigmask(SIG_BLOCK, &caught, &before);
   const int fd = ::signalfd(-1, &caught, SFD_NONBLOCK | SFD_CLOEXEC);

@@ -11,11 +11,15 @@ namespace carillon {
 
 // SIGTERM, SIGINT and SIGHUP as calls on an event loop; SIGPIPE is ignored from now on. The
 // signals are blocked in the thread that opens it and in all that are started later, so open it
-// first thing in main. A child process inherits the blocking: give it mask_before() before exec.
+// before any is, and block() them first thing in main. A child process inherits the blocking: give
+// it a mask of its own before exec.
 //
 // Thread: the loop's.
 class Signals {
  public:
+  // What comes from now on waits for open(), and ends no process that has hardly begun.
+  static void block();
+
   // `on_signal` gets the signal and how often it has come, from 1. SIGTERM and SIGINT count as one:
   // the second request to stop, whichever it is, means "at once". The system may merge equal
   // signals that come faster than they are read.
@@ -28,8 +32,6 @@ class Signals {
   // From now on SIGTERM and SIGINT end the process at once, with `status`, whatever its threads
   // wait for. On the thread that opened the signals.
   static void end_process_on_next(int status);
-
-  const sigset_t& mask_before() const { return mask_before_; }
 
  private:
   Signals(EventLoop& loop, int fd, const sigset_t& mask_before,

@@ -274,6 +274,10 @@ void Round::begin_again() {
   if (is_shared_) {
     plan.silent.emplace();
     plan.address = "tcp://again:1";
+    if (source_.chance(50)) {
+      plan.before = any(false)->as.session;
+      plan.wanted = Partitions{0x5555'5555'5555'5555};
+    }
   }
   twins_.begin_in_vain(as, plan, source_.chance(50));
   if (twins_.begin(as, plan) != nullptr) distribution_.note(Event::kBegunAgain);

@@ -3,6 +3,7 @@
 import os
 import pwd
 import shutil
+import signal
 import stat
 import subprocess
 
@@ -37,6 +38,18 @@ class Token(E2eTest):
         self.assertNotIn("intruder", {row["task_id"] for row in self.one.history()})
         self.assertNotIn("intruder", {row["task_id"] for row in self.one.rows("waiting")})
         return answer
+
+    def test_a_job_tracker_that_stands_still_refuses_nobody(self):
+        self.one.tracker.send(signal.SIGSTOP)
+        self.addCleanup(self.one.tracker.send, signal.SIGCONT)
+        worker = self.one.start_worker(wait=False)
+        answer = self.one.client("--connect-timeout", "8s", "list", status=3)
+        self.assertNotIn("denied", answer.err)
+        self.assertRegex(answer.err, r"no (answer|connection)")
+        wait_for("the task tracker to say so", lambda: "no answer from" in worker.log())
+        self.assertNotIn("denied", worker.log())
+        self.one.tracker.send(signal.SIGCONT)
+        worker.ready()
 
     def test_a_wrong_token_is_refused_in_clear_words(self):
         wrong = self.folder / "wrong.token"

@@ -345,28 +345,6 @@ class CutOffWhileItTakesOver(ClusterTest):
         self.check_each_ran_once(tasks)
 
 
-class CutWhileItBegins(ClusterTest):
-    def test_a_commit_that_begins_a_session_is_settled_either_way(self):
-        for when in (faults.BEFORE, faults.AFTER):
-            with self.subTest(when):
-                proxy = faults.Proxy(self.mariadb.port)
-                self.addCleanup(proxy.close)
-                self.start(0)
-                self.start_workers()
-                taker = self.start(1, proxy.port)
-                self.wait_divided([2, 2])
-                proxy.cut_at(faults.COMMIT, when, after=b"REPLACE INTO lts_partition")
-                self.assertEqual(self.trackers[0].stop(), 0)
-                self.assertTrue(proxy.struck.wait(harness.PATIENCE), "it began no session")
-                tasks = [f"{group}-{len(when)}" for group in GROUPS]
-                for group, task in zip(GROUPS, tasks, strict=True):
-                    self.submit(group, task, which=1)
-                self.one.port = self.ports[1]
-                wait_for("them to run", lambda: set(tasks) <= {task for task, _ in self.read_stamps()})
-                self.assertTrue(taker.is_running(), taker.log())
-                self.assertEqual(taker.stop(), 0)
-
-
 class CutOff(ClusterTest):
     def test_the_jobs_of_one_that_is_cut_off_from_the_database_go_on_with_the_other(self):
         proxy = faults.Proxy(self.mariadb.port)

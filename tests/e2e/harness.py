@@ -91,6 +91,7 @@ class Program:
         self._lines = []
         self._changed = threading.Condition()
         with open(self.log_path, "ab") as errors:
+            self._log_from = errors.tell()
             self.process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", *prefix, *map(str, argv)],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, env=env,
@@ -128,6 +129,10 @@ class Program:
 
     def log(self):
         return self.log_path.read_text("utf-8", "replace")
+
+    def own_log(self):
+        """Without what others wrote to it before this one was started."""
+        return self.log_path.read_bytes()[self._log_from:].decode("utf-8", "replace")
 
     def is_running(self):
         return self.process.poll() is None

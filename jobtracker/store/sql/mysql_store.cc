@@ -43,6 +43,13 @@ Result<std::unique_ptr<sql::Connection>> connect_lane(const sql::MysqlUrl& url,
   return connection;
 }
 
+// A database on which the session before works and that cannot be reached now is away, whatever the
+// reason.
+Error for_joining(const Joining& joining, Error error) {
+  if (joining.before) error.code = ErrorCode::kUnavailable;
+  return error;
+}
+
 Result<bool> ask_flag(sql::Connection& db, std::string_view sql) {
   bool flag = false;
   CARILLON_TRY(db.query(sql, {}, [&](const sql::Row& row) { flag = row.integer(0) == 1; }));
@@ -64,7 +71,11 @@ Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::st
                                      const Joining& joining, const StandBy& stand_by,
                                      const Clock& clock, const Logger& log) {
   const auto parsed = CARILLON_TRY(sql::parse_mysql_url(url));
-  if (!connections.lane) connections = CARILLON_TRY(connect_mysql_store(url, session));
+  if (!connections.lane) {
+    auto made = connect_mysql_store(url, session);
+    if (!made.ok()) return for_joining(joining, std::move(made).error());
+    connections = std::move(made).value();
+  }
   SqlStoreOptions options{.session = session,
                           .name = parsed.masked(),
                           .describe = describe,
@@ -74,9 +85,12 @@ Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::st
                                    .address = joining.address},
                           .connect_to_migrate = [parsed] { return connect(parsed, kPatient); }};
   const auto lane = std::make_shared<std::unique_ptr<sql::Connection>>(std::move(connections.lane));
-  const auto connect_again = [parsed, session, lane]() -> Result<std::unique_ptr<sql::Connection>> {
+  const auto connect_again = [parsed, session, joining,
+                              lane]() -> Result<std::unique_ptr<sql::Connection>> {
     if (*lane) return std::move(*lane);
-    return connect_lane(parsed, session);
+    auto made = connect_lane(parsed, session);
+    if (!made.ok()) return for_joining(joining, std::move(made).error());
+    return made;
   };
   const auto& watcher = connections.watcher;
   while (true) {

@@ -22,15 +22,16 @@ namespace {
 
 constexpr int kFramesPerTurnMax = 256;
 constexpr int kConnectMs = 5000;
+constexpr Duration kUnanswered = std::chrono::seconds{4};  // of the five for a handshake
 constexpr int kLingerMs = 500;  // for what was sent last, when it is destroyed
 constexpr Duration kBackoffMin = std::chrono::milliseconds{100};
 constexpr Duration kBackoffMax = std::chrono::seconds{2};
 // ZeroMQ's own attempts to connect again never come to pass: it only has to say that it would.
 constexpr int kReconnectMs = 3'600'000;
-constexpr int kEventsWatched = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
-                               ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
-                               ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_CONNECT_RETRIED |
-                               ZMQ_EVENT_DISCONNECTED;
+constexpr int kEventsWatched =
+    ZMQ_EVENT_CONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+    ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+    ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_DISCONNECTED;
 
 constexpr int kSocketsMax = 16 * 1024;  // two a client
 
@@ -109,6 +110,7 @@ struct Connection {
   std::optional<SocketWatch> monitor_watch{};
   FoundToken token{};
   std::string token_problem{};
+  std::optional<SteadyTime> connected_at{};
   std::string reason{};  // why it will break, when that is known before it does
   bool is_denied = false;
 };
@@ -135,6 +137,7 @@ class ZmqClient final : public ClientTransport {
   bool read_frames();
   bool read_events();
   bool handle(std::uint16_t event, std::uint32_t value);
+  bool was_unanswered() const;
   void on_up();
   void on_down(std::string reason);
   Result<FoundToken> read_pass_token() const;
@@ -266,6 +269,9 @@ bool ZmqClient::read_events() {
 // False: the connection is gone, with all that belonged to it.
 bool ZmqClient::handle(std::uint16_t event, std::uint32_t value) {
   switch (event) {
+    case ZMQ_EVENT_CONNECTED:
+      connection_->connected_at = clock_.steady_now();
+      return true;
     case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
       on_up();
       return true;
@@ -280,6 +286,11 @@ bool ZmqClient::handle(std::uint16_t event, std::uint32_t value) {
                                 : "whoever listens at " + endpoint_.text() + " is no job tracker";
       return true;
     case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
+      if (was_unanswered()) {
+        connection_->reason = "no answer from " + endpoint_.text() +
+                              " (the connection is made: does the job tracker stand still?)";
+        return true;
+      }
       // A tracker that takes another kind of pass may have closed before it could be read which.
       connection_->is_denied = true;
       connection_->reason = pass_.keys ? "access denied: " + endpoint_.text() +
@@ -294,6 +305,13 @@ bool ZmqClient::handle(std::uint16_t event, std::uint32_t value) {
     default:
       return true;
   }
+}
+
+// ZeroMQ says the same of a handshake that was refused, which is at once, and of one that nobody
+// answered, which it gives up by itself.
+bool ZmqClient::was_unanswered() const {
+  return connection_->connected_at &&
+         clock_.steady_now() >= *connection_->connected_at + kUnanswered;
 }
 
 void ZmqClient::on_up() {

@@ -76,6 +76,30 @@ struct ClientSide final : ClientReceiver {
   std::vector<std::string> reasons;
 };
 
+class FrozenServer {
+ public:
+  FrozenServer() : listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* general = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(::bind(listener_, general, size), 0);
+    EXPECT_EQ(::listen(listener_, 8), 0);
+    EXPECT_EQ(::getsockname(listener_, general, &size), 0);
+    endpoint_ = "tcp://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  }
+  ~FrozenServer() { ::close(listener_); }
+  FrozenServer(const FrozenServer&) = delete;
+  FrozenServer& operator=(const FrozenServer&) = delete;
+
+  const std::string& endpoint() const { return endpoint_; }
+
+ private:
+  const int listener_;
+  std::string endpoint_{};
+};
+
 // A server and a client on one loop, with a runtime folder of their own.
 struct Bundle {
   Bundle() { fs::permissions(folder.path(), fs::perms::owner_all); }
@@ -399,6 +423,15 @@ TEST(ZmqTransport, WaitsForAServerThatIsNotThereYetAndSaysSoOnce) {
               ElementsAre("no connection to " + endpoint + " (is the job tracker running?)"));
   b.listen(endpoint, {});
   EXPECT_TRUE(b.connects());
+}
+
+TEST(ZmqTransport, TellsAServerThatDoesNotAnswerFromOneThatRefuses) {
+  Bundle b;
+  // Its system takes the connection, and the process does nothing.
+  const FrozenServer frozen;
+  b.connect_to(frozen.endpoint(), {.insecure = true});
+  ASSERT_TRUE(b.eventually([&] { return !b.client_side.reasons.empty(); }));
+  EXPECT_THAT(b.client_side.reasons[0], StartsWith("no answer from " + frozen.endpoint()));
 }
 
 TEST(ZmqTransport, SaysThatAPeerIsGone) {

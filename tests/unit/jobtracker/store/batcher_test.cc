@@ -381,6 +381,29 @@ TEST(Batcher, ABeatThatFitsInDoesNotMeanThatThereIsRoom) {
   EXPECT_TRUE(bundle.batcher.lacks_room());
 }
 
+TEST(Batcher, StandsStillWhileACommitIsUnderWayForSeveralSecondsAndSaysSoOnce) {
+  BatcherBundle bundle;
+  for (int look = 0; look < 9; ++look) bundle.batcher.watch_commit();
+  EXPECT_FALSE(bundle.batcher.stands_still()) << "none is";
+  bundle.post(Urgency::kClaim, 1);
+  bundle.flush();
+  set_log_level(LogLevel::kInfo);
+  CaptureStderr();
+  for (int look = 0; look < 3; ++look) bundle.batcher.watch_commit();
+  EXPECT_FALSE(bundle.batcher.stands_still());
+  for (int look = 0; look < 9; ++look) bundle.batcher.watch_commit();
+  EXPECT_TRUE(bundle.batcher.stands_still());
+  const std::string said = GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr("a commit does not end"));
+  EXPECT_EQ(said.find("a commit does not end"), said.rfind("a commit does not end"));
+
+  CaptureStderr();
+  bundle.commit(bundle.take());
+  EXPECT_FALSE(bundle.batcher.stands_still());
+  EXPECT_THAT(GetCapturedStderr(), HasSubstr("the commit has ended"));
+  set_log_level(LogLevel::kOff);
+}
+
 TEST(Batcher, SaysThatTheSessionWasFenced) {
   BatcherBundle bundle;
   bundle.post(Urgency::kClaim, 1);

@@ -1,0 +1,134 @@
+"""The beginning of a session, of a job tracker that starts or takes over, while its store fails."""
+
+import os
+import subprocess
+import time
+
+import faults
+import harness
+from cluster_test import GROUPS, ClusterTest
+from harness import E2eTest, wait_for
+
+
+class CutOffWhileItBegins(ClusterTest):
+    """The connection is lost in the COMMIT that begins a session, and nobody knows whether it is stored."""
+
+    def setUp(self):
+        super().setUp()
+        self.proxy = faults.Proxy(self.mariadb.port)
+        self.addCleanup(self.proxy.close)
+
+    def check_taken_over(self, cut, when, **more):
+        """The first job tracker makes way for a session of its own, to take what the other had."""
+        taker = self.start(0, self.proxy.port)
+        self.start_workers()
+        self.start(1)
+        self.wait_divided([2, 2])
+        self.proxy.cut_at(cut, when, **more)
+        self.assertEqual(self.trackers[1].stop(), 0)
+        self.assertTrue(self.proxy.struck.wait(harness.PATIENCE), "it began no session")
+        wait_for("it to have all", lambda: len(self.groups_of()[0]) == len(GROUPS))
+        tasks = [f"after-{group}" for group in GROUPS]
+        for group, task in zip(GROUPS, tasks, strict=True):
+            self.submit(group, task, which=0)
+        self.one.port = self.ports[0]
+        self.check_each_ran_once(tasks)
+        self.assertTrue(taker.is_running(), "it was not restarted")
+        self.assertEqual(taker.stop(), 0)
+
+    def test_one_that_takes_over_goes_on_whether_its_session_is_stored_or_not(self):
+        for when in (faults.BEFORE, faults.AFTER):
+            with self.subTest(when):
+                self.check_taken_over(faults.COMMIT, when, after=b"REPLACE INTO lts_partition")
+                self.stamps.unlink()
+                for worker in self.one.workers:
+                    worker.kill()
+
+    def test_one_that_takes_over_goes_on_when_it_is_cut_off_right_after_that(self):
+        self.check_taken_over(b"wait_timeout = DEFAULT", faults.BEFORE)
+
+    def test_one_that_starts_starts(self):
+        for when in (faults.BEFORE, faults.AFTER):
+            with self.subTest(when):
+                self.proxy.cut_at(faults.COMMIT, when, after=b"REPLACE INTO lts_partition")
+                tracker = self.start(0, self.proxy.port)
+                self.assertTrue(self.proxy.struck.is_set(), "it began no session")
+                self.assertEqual(tracker.stop(), 0)
+
+
+class AwayWhileItBegins(ClusterTest):
+    """--store-wait is for a process that starts: one that has worked waits as long as its store is away."""
+
+    def setUp(self):
+        super().setUp()
+        self.proxy = faults.Proxy(self.mariadb.port)
+        self.addCleanup(self.proxy.close)
+        self.addCleanup(lambda: self.mariadb.server.is_running() or self.mariadb.start())
+
+    def take_over_from_nothing(self):
+        """The database is killed while the first job tracker begins its next session."""
+        taker = self.start(0, self.proxy.port, ["--store-wait", "1s"])
+        self.start_workers()
+        self.start(1)
+        self.wait_divided([2, 2])
+        self.proxy.cut_at(faults.COMMIT, faults.BEFORE, after=b"REPLACE INTO lts_partition")
+        self.assertEqual(self.trackers[1].stop(), 0)
+        self.assertTrue(self.proxy.struck.wait(harness.PATIENCE), "it began no session")
+        self.mariadb.server.kill()
+        wait_for("it to be said", lambda: "the store is away" in taker.own_log())
+        time.sleep(4)
+        self.assertTrue(taker.is_running(), taker.own_log())
+        return taker
+
+    def test_one_that_has_worked_waits_and_goes_on(self):
+        taker = self.take_over_from_nothing()
+        self.mariadb.start()
+        wait_for("it to have all", lambda: len(self.groups_of()[0]) == len(GROUPS))
+        wait_for("it to be said", lambda: "the store is back" in taker.own_log())
+        self.submit(GROUPS[0], "after", which=0)
+        self.one.port = self.ports[0]
+        self.check_each_ran_once(["after"])
+        self.assertTrue(taker.is_running())
+
+    def test_a_signal_ends_it_at_once(self):
+        self.assertEqual(self.take_over_from_nothing().stop(patience=2), 0)
+
+
+class FullWhileItBegins(E2eTest):
+    """A disk that is nearly full is no wrong configuration."""
+
+    def setUp(self):
+        super().setUp()
+        self.one = self.cluster(tracker=False)
+        self.one.data.mkdir()
+        self.disk = ["unshare", "-rm", "sh", "-c",
+                     f'mount -t tmpfs -o size=1m none {self.one.data} && '
+                     f'head -c {1_000_000} /dev/zero > {self.one.data}/ballast; exec "$@"', "sh"]
+        mounted = subprocess.run([*self.disk, "true"], capture_output=True, text=True)
+        if mounted.returncode != 0:
+            harness.skip(f"a file system of our own is not permitted here: {mounted.stderr.strip()}")
+
+    def start(self, *flags):
+        return harness.Program(
+            [harness.BIN / "jobtracker", "--data", self.one.data, "--listen",
+             f"tcp://127.0.0.1:{self.one.port}", "--http", "off", *flags],
+            self.one.folder / "logs" / "jobtracker.log", self.one.env, "jobtracker", prefix=self.disk)
+
+    def test_one_that_starts_says_so_and_ends_as_with_a_store_that_is_away(self):
+        tracker = self.start("--store-wait", "1s")
+        self.assertEqual(tracker.wait(), 3)
+        self.assertIn("the store has no room, trying again", tracker.log())
+        self.assertRegex(tracker.log(), "jobtracker: store: .*full.*free some space")
+
+    def test_one_that_starts_works_when_there_is_room(self):
+        tracker = self.start()
+        self.addCleanup(tracker.kill)
+        wait_for("it to be said", lambda: "the store has no room" in tracker.log())
+        os.remove(f"/proc/{tracker.pid}/root{self.one.data}/ballast")
+        tracker.ready()
+        self.assertIn("the store is back", tracker.log())
+        self.assertEqual(tracker.stop(), 0)
+
+
+if __name__ == "__main__":
+    harness.main()
