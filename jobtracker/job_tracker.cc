@@ -63,7 +63,7 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       completion_(catalog_, executing_, workers_, batcher_, recurrence_, feedback_, alarms_, *this,
                   *this, ids_, clock_, random, log_),
       dispatcher_(config_.dispatcher, session, catalog_, executing_, workers_, batcher_, questions,
-                  clock_, executor, recurrence_, completion_, *this, log_),
+                  clock_, executor, recurrence_.gate(), completion_, *this, log_),
       recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
       retention_(config_.retention, ownership_, batcher_, clock_,
                  [this] { return completion_.ended(); }),

@@ -1,9 +1,9 @@
-// Whether an occurrence that has come due may run: overlap, deadlines, and what was voided.
+#include "jobtracker/recurrence/admission.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <utility>
 
-#include "jobtracker/recurrence/recurrence.h"
 #include "shared/wire/codec.h"
 
 namespace carillon::jobtracker {
@@ -27,7 +27,28 @@ bool gives_way_to_later(const ActiveDefinition& definition, const WaitingJob& jo
 
 }  // namespace
 
-bool Recurrence::admit(WaitingJob& job, WallTime now) {
+Admission::Admission(RecurrenceConfig config, const DownTime& down_time, Plans& plans,
+                     Changes& changes, Quarantine& quarantine, Generation& generation,
+                     Catalog& catalog, ExecutingTable& executing, Batcher& batcher, JobSink& sink,
+                     FeedbackSink& feedback, RunStopper& stopper, IdSource& ids,
+                     SchedulingClock& clock, Executor& executor)
+    : config_(config),
+      down_time_(down_time),
+      plans_(plans),
+      changes_(changes),
+      quarantine_(quarantine),
+      generation_(generation),
+      catalog_(catalog),
+      executing_(executing),
+      batcher_(batcher),
+      sink_(sink),
+      feedback_(feedback),
+      stopper_(stopper),
+      ids_(ids),
+      clock_(clock),
+      executor_(executor) {}
+
+bool Admission::admit(WaitingJob& job, WallTime now) {
   if (!job.definition) return admit_one_shot(job, now);
   ActiveDefinition* definition = catalog_.definition(job.definition);
   if (definition == nullptr || definition->row.version != job.version) {
@@ -52,34 +73,7 @@ bool Recurrence::admit(WaitingJob& job, WallTime now) {
     end_retry(*definition, std::move(job));
     return false;
   }
-  if (!goes_on) {
-    const bool is_free = job.forced || definition->spec.overlap == Overlap::kParallel ||
-                         !catalog_.is_running(*definition);
-    if (!is_free && job.trigger_time > now) {
-      // It was to be claimed ahead of its time, and until then the run before may end. When the
-      // clock is set all rows are read again: this one does not come a second time.
-      sink_.hold(job.group, job.id);
-      executor_.post_at(clock_.steady_at(job.trigger_time), [this, job] {
-        sink_.release(job.id);
-        sink_.offer(job);
-      });
-      return false;
-    }
-    if (!is_free) {
-      const Overlap overlap = definition->spec.overlap;
-      const bool is_one = overlap == Overlap::kQueueOne || overlap == Overlap::kCancelRunning;
-      const bool waits = job.triggered || overlap != Overlap::kSkip;
-      // All but the latest go at once, so there is room for it.
-      const bool has_room = is_one && gives_way_to_later(*definition, job);
-      if (waits && park(*definition, job, has_room ? SIZE_MAX : config_.parked_max)) {
-        if (is_one) keep_latest(*definition);
-        if (overlap == Overlap::kCancelRunning) make_way(*definition);
-        return false;
-      }
-      skip_fire(*definition, std::move(job), LogState::kSkipped, kRunBefore);
-      return false;
-    }
-  }
+  if (!goes_on && !admit_beside(*definition, job, now)) return false;
   definition->running.emplace(job.id, job.trigger_time);
   if (!job.triggered)
     definition->row.last_fire = std::max(definition->row.last_fire, job.trigger_time);
@@ -87,60 +81,50 @@ bool Recurrence::admit(WaitingJob& job, WallTime now) {
   return true;
 }
 
-// With cancel_running, what runs is told to stop when the next fire comes, though no thread is free
-// for that one: it may be the run that has the last.
-void Recurrence::watch_next_fire(ActiveDefinition& definition) {
-  const Definition& row = definition.row;
-  if (definition.spec.overlap != Overlap::kCancelRunning || is_single(definition) ||
-      definition.running.empty())
-    return;
-  const auto fire = definition.schedule.next_fire(std::max(clock_.now(), row.last_fire));
-  if (!fire || *fire > row.generated_through || *fire == definition.watched_fire) return;
-  definition.watched_fire = *fire;
-  executor_.post_at(clock_.steady_at(*fire), [this, id = row.id, version = row.version,
-                                              fire = *fire] { fire_came(id, version, fire); });
-}
-
-void Recurrence::fire_came(DefinitionId id, std::int32_t version, WallTime fire) {
-  ActiveDefinition* definition = catalog_.definition(id);
-  if (definition == nullptr || definition->row.version != version) return;
-  if (clock_.now() < fire) {  // It was set back.
-    definition->watched_fire = {};
-    return watch_next_fire(*definition);
+// Beside the runs before it.
+bool Admission::admit_beside(ActiveDefinition& definition, WaitingJob& job, WallTime now) {
+  const Overlap overlap = definition.spec.overlap;
+  if (job.forced || overlap == Overlap::kParallel || !catalog_.is_running(definition)) return true;
+  if (job.trigger_time > now) {
+    come_again_at_its_time(job);
+    return false;
   }
-  const auto is_before = [fire](const auto& run) { return run.second < fire; };
-  if (definition->row.last_fire < fire &&
-      std::any_of(definition->running.begin(), definition->running.end(), is_before))
-    make_way(*definition);
+  const bool is_one = overlap == Overlap::kQueueOne || overlap == Overlap::kCancelRunning;
+  const bool waits = job.triggered || overlap != Overlap::kSkip;
+  // All but the latest go at once, so there is room for it.
+  const bool has_room = is_one && gives_way_to_later(definition, job);
+  if (waits && park(definition, job, has_room ? SIZE_MAX : config_.parked_max)) {
+    if (is_one) keep_latest(definition);
+    if (overlap == Overlap::kCancelRunning) make_way(definition);
+    return false;
+  }
+  skip_fire(definition, std::move(job), LogState::kSkipped, kRunBefore);
+  return false;
 }
 
-bool Recurrence::admit_one_shot(WaitingJob& job, WallTime now) {
-  if (now <= job.trigger_time + kLate) return true;
-  const bool ends =
-      is_missed(job) || is_expired(job, wire::glance_at_spec(job.spec).start_deadline, now);
-  if (ends) end_one_shot(std::move(job));
-  return !ends;
+// It was to be claimed ahead of its time, and until then the run before may end. When the clock is
+// set all rows are read again: this one does not come a second time.
+void Admission::come_again_at_its_time(const WaitingJob& job) {
+  sink_.hold(job.group, job.id);
+  executor_.post_at(clock_.steady_at(job.trigger_time), [this, job] {
+    sink_.release(job.id);
+    sink_.offer(job);
+  });
 }
 
-// Definitions look for what they missed themselves.
-bool Recurrence::is_missed(const WaitingJob& job) const {
+// Of a definition what was missed is looked for at the start.
+bool Admission::is_missed(const WaitingJob& job) const {
   if (job.definition || job.kind != ScheduleKind::kAt || job.attempt > 0 ||
-      !was_missed(job.group, job.trigger_time, Duration{}))
+      !down_time_.was_missed(job.group, job.trigger_time, Duration{}))
     return false;
   const auto spec = wire::decode_spec(job.spec);
   if (!spec.ok()) return false;  // The worker will say what is wrong with it.
   const Misfire& misfire = spec.value().misfire;
   return misfire.policy == MisfirePolicy::kSkip &&
-         was_missed(job.group, job.trigger_time, misfire.threshold);
+         down_time_.was_missed(job.group, job.trigger_time, misfire.threshold);
 }
 
-void Recurrence::end_one_shot(WaitingJob job) {
-  const bool was_missed = is_missed(job);
-  end_waiting(std::move(job), was_missed ? LogState::kMissed : LogState::kExpired,
-              was_missed ? "its time came while no job tracker ran" : kExpired);
-}
-
-bool Recurrence::expire(WaitingJob job) {
+bool Admission::expire(WaitingJob job) {
   if (!job.definition) {
     sink_.forget(job.group, job.id);
     end_one_shot(std::move(job));
@@ -157,7 +141,7 @@ bool Recurrence::expire(WaitingJob job) {
   return true;
 }
 
-void Recurrence::was_not_claimed(const WaitingJob& job) {
+void Admission::was_not_claimed(const WaitingJob& job) {
   if (ActiveDefinition* definition = catalog_.definition(job.definition)) {
     definition->running.erase(job.id);
     unpark(*definition);
@@ -166,15 +150,23 @@ void Recurrence::was_not_claimed(const WaitingJob& job) {
   }
 }
 
+bool Admission::admit_one_shot(WaitingJob& job, WallTime now) {
+  if (now <= job.trigger_time + kLate) return true;
+  const bool ends =
+      is_missed(job) || is_expired(job, wire::glance_at_spec(job.spec).start_deadline, now);
+  if (ends) end_one_shot(std::move(job));
+  return !ends;
+}
+
 // True: it is held here, and its row stays in the table. False: too many are.
-bool Recurrence::park(ActiveDefinition& definition, const WaitingJob& job, std::size_t most) {
+bool Admission::park(ActiveDefinition& definition, const WaitingJob& job, std::size_t most) {
   if (definition.parked.size() >= most) return false;
   definition.parked.emplace(hand_out_key(job), job);
   return true;
 }
 
 // Of those that wait and give way to a later one only the latest does.
-void Recurrence::keep_latest(ActiveDefinition& definition) {
+void Admission::keep_latest(ActiveDefinition& definition) {
   const WaitingJob* latest = nullptr;
   std::vector<WaitingJob> passed_by;
   for (const auto& [key, job] : definition.parked) {
@@ -190,8 +182,47 @@ void Recurrence::keep_latest(ActiveDefinition& definition) {
   }
 }
 
+void Admission::unpark(ActiveDefinition& definition) {
+  if (definition.parked.empty() || definition.is_recovering || catalog_.is_running(definition))
+    return;
+  auto first = definition.parked.extract(definition.parked.begin());
+  sink_.offer(std::move(first.mapped()));
+}
+
+void Admission::outliving_ended(const WaitingJob& job) {
+  catalog_.outliving_ended(job);
+  if (ActiveDefinition* next = catalog_.definition(job.group, job.task_id)) unpark(*next);
+}
+
+// ---- cancel_running ----
+
+void Admission::watch_next_fire(ActiveDefinition& definition) {
+  const Definition& row = definition.row;
+  if (definition.spec.overlap != Overlap::kCancelRunning || is_single(definition) ||
+      definition.running.empty())
+    return;
+  const auto fire = definition.schedule.next_fire(std::max(clock_.now(), row.last_fire));
+  if (!fire || *fire > row.generated_through || *fire == definition.watched_fire) return;
+  definition.watched_fire = *fire;
+  executor_.post_at(clock_.steady_at(*fire), [this, id = row.id, version = row.version,
+                                              fire = *fire] { fire_came(id, version, fire); });
+}
+
+void Admission::fire_came(DefinitionId id, std::int32_t version, WallTime fire) {
+  ActiveDefinition* definition = catalog_.definition(id);
+  if (definition == nullptr || definition->row.version != version) return;
+  if (clock_.now() < fire) {  // It was set back.
+    definition->watched_fire = {};
+    return watch_next_fire(*definition);
+  }
+  const auto is_before = [fire](const auto& run) { return run.second < fire; };
+  if (definition->row.last_fire < fire &&
+      std::any_of(definition->running.begin(), definition->running.end(), is_before))
+    make_way(*definition);
+}
+
 // What runs is told to stop, and what waits for its retry ends.
-void Recurrence::make_way(ActiveDefinition& definition) {
+void Admission::make_way(ActiveDefinition& definition) {
   const DefinitionId id = definition.row.id;
   stopper_.stop_runs_of(id, kNextFireCame);
   const auto waits_for_retry = [this](const ActiveDefinition& one, JobId job) {
@@ -217,30 +248,23 @@ void Recurrence::make_way(ActiveDefinition& definition) {
   });
 }
 
+// ---- what ends without a run ----
+
+void Admission::end_one_shot(WaitingJob job) {
+  const bool was_missed = is_missed(job);
+  end_waiting(std::move(job), was_missed ? LogState::kMissed : LogState::kExpired,
+              was_missed ? "its time came while no job tracker ran" : kExpired);
+}
+
 // Of a single definition the next regular run is made with it, as at the end of any.
-void Recurrence::end_retry(ActiveDefinition& definition, WaitingJob job) {
-  count_lost(definition, job);
+void Admission::end_retry(ActiveDefinition& definition, WaitingJob job) {
+  quarantine_.count_lost(definition, job);
   if (definition.row.state == DefinitionState::kActive)
     return skip_fire(definition, std::move(job), LogState::kCancelled, kNextFireCame);
   end_waiting(std::move(job), LogState::kCancelled, kNextFireCame);
 }
 
-void Recurrence::unpark(ActiveDefinition& definition) {
-  if (definition.parked.empty() || definition.is_recovering || catalog_.is_running(definition))
-    return;
-  auto first = definition.parked.extract(definition.parked.begin());
-  sink_.offer(std::move(first.mapped()));
-}
-
-// Of a run whose definition was replaced or removed: what has its task id by now has waited for it.
-void Recurrence::outliving_ended(const WaitingJob& job) {
-  catalog_.outliving_ended(job);
-  if (ActiveDefinition* next = catalog_.definition(job.group, job.task_id)) unpark(*next);
-}
-
-// Its definition was suspended or removed, and its row went with that; but a retry or a triggered
-// run that was on its way into the table at that moment has come too late to be voided.
-void Recurrence::end_void(WaitingJob job) {
+void Admission::end_void(WaitingJob job) {
   if (job.attempt == 0 && !job.triggered) return;
   end_waiting(std::move(job), LogState::kCancelled,
               "its job was cancelled, suspended or changed meanwhile");
@@ -248,71 +272,75 @@ void Recurrence::end_void(WaitingJob job) {
 
 // An occurrence ends without a run, or without the rest of its tries. The single regular one makes
 // way for the next of the grid.
-void Recurrence::skip_fire(ActiveDefinition& definition, WaitingJob job, LogState state,
-                           std::string message) {
+void Admission::skip_fire(ActiveDefinition& definition, WaitingJob job, LogState state,
+                          std::string message) {
   if (!is_single(definition) || job.triggered) {
     const bool counts = was_tried(job) || (job.triggered && !job.makes_up);
     return counts ? end_waiting(std::move(job), state, std::move(message))
                   : skip_uncounted(definition, std::move(job), state, std::move(message));
   }
   definition.leaving.insert(job.id);
-  when_settled(definition.row.id, [this, job = std::move(job), state, message = std::move(message)](
-                                      ActiveDefinition& settled_one) mutable {
-    if (settled_one.row.version != job.version ||
-        settled_one.row.state != DefinitionState::kActive) {
-      settled_one.leaving.erase(job.id);
-      return;
-    }
-    LogEntry entry = passed_over(settled_one.row, state, job.trigger_time, 1, std::move(message));
-    ChangeDefinition operation = next_cycle(settled_one, clock_.now(), was_tried(job));
-    leave_with(settled_one, job, std::move(entry), std::move(operation),
-               [this](DefinitionId id) { remove_if_over(id); });
-  });
+  changes_.when_settled(
+      definition.row.id, [this, job = std::move(job), state,
+                          message = std::move(message)](ActiveDefinition& settled_one) mutable {
+        if (settled_one.row.version != job.version ||
+            settled_one.row.state != DefinitionState::kActive) {
+          settled_one.leaving.erase(job.id);
+          return;
+        }
+        LogEntry entry =
+            plans_.passed_over(settled_one.row, state, job.trigger_time, 1, std::move(message));
+        ChangeDefinition operation = plans_.next_cycle(settled_one, clock_.now(), was_tried(job));
+        leave_with(settled_one, job, std::move(entry), std::move(operation),
+                   [this](DefinitionId id) { changes_.remove_if_over(id); });
+      });
 }
 
 // Like an occurrence that has ended without a run, but a count is of runs: another takes its place.
-void Recurrence::skip_uncounted(ActiveDefinition& definition, WaitingJob job, LogState state,
-                                std::string message) {
+void Admission::skip_uncounted(ActiveDefinition& definition, WaitingJob job, LogState state,
+                               std::string message) {
   if (!definition.spec.schedule.count) {
     return end_waiting(std::move(job), state, std::move(message));
   }
   definition.leaving.insert(job.id);
-  when_settled(definition.row.id, [this, job = std::move(job), state, message = std::move(message)](
-                                      ActiveDefinition& settled_one) mutable {
-    if (settled_one.row.version != job.version) {
-      settled_one.leaving.erase(job.id);
-      return;
-    }
-    LogEntry entry = passed_over(settled_one.row, state, job.trigger_time, 1, std::move(message));
-    leave_with(settled_one, job, std::move(entry), uncounted(settled_one),
-               [this](DefinitionId id) { generate_later(id); });
-  });
+  changes_.when_settled(
+      definition.row.id, [this, job = std::move(job), state,
+                          message = std::move(message)](ActiveDefinition& settled_one) mutable {
+        if (settled_one.row.version != job.version) {
+          settled_one.leaving.erase(job.id);
+          return;
+        }
+        LogEntry entry =
+            plans_.passed_over(settled_one.row, state, job.trigger_time, 1, std::move(message));
+        leave_with(settled_one, job, std::move(entry), plans_.uncounted(settled_one),
+                   [this](DefinitionId id) { generation_.generate_later(id); });
+      });
 }
 
 // An occurrence leaves the table in the transaction of the change that follows from it.
-void Recurrence::leave_with(ActiveDefinition& definition, const WaitingJob& job, LogEntry entry,
-                            ChangeDefinition operation, std::function<void(DefinitionId)> then) {
+void Admission::leave_with(ActiveDefinition& definition, const WaitingJob& job, LogEntry entry,
+                           ChangeDefinition operation, std::function<void(DefinitionId)> then) {
   entry.job_id = job.id;
   if (was_tried(job)) feedback_.address(entry, job);
   std::vector<Operation> with;
   with.emplace_back(ChangeWaiting{.from = job, .log = entry});
-  change(definition, std::move(operation), std::move(with),
-         [this, id = job.id, entry = std::move(entry), then = std::move(then)](
-             const ChangeDefinition& changed, const Outcome& outcome) {
-           if (outcome.kind == OutcomeKind::kDone) feedback_.was_stored(entry);
-           if (ActiveDefinition* one = catalog_.definition(changed.id)) left(*one, id);
-           then(changed.id);
-         });
+  changes_.change(definition, std::move(operation), std::move(with),
+                  [this, id = job.id, entry = std::move(entry), then = std::move(then)](
+                      const ChangeDefinition& changed, const Outcome& outcome) {
+                    if (outcome.kind == OutcomeKind::kDone) feedback_.was_stored(entry);
+                    if (ActiveDefinition* one = catalog_.definition(changed.id)) left(*one, id);
+                    then(changed.id);
+                  });
 }
 
 // An occurrence has ended without a run; it may have been handed out, and given back.
-void Recurrence::left(ActiveDefinition& definition, JobId id) {
+void Admission::left(ActiveDefinition& definition, JobId id) {
   definition.leaving.erase(id);
   definition.running.erase(id);
   unpark(definition);
 }
 
-void Recurrence::end_waiting(WaitingJob job, LogState state, std::string message) {
+void Admission::end_waiting(WaitingJob job, LogState state, std::string message) {
   LogEntry entry{.id = ids_.next(clock_.now()),
                  .job_id = job.id,
                  .group = job.group,
@@ -335,7 +363,7 @@ void Recurrence::end_waiting(WaitingJob job, LogState state, std::string message
                   if (ActiveDefinition* definition = catalog_.definition(id)) {
                     left(*definition, removed.from.id);
                   }
-                  remove_if_over(id);
+                  changes_.remove_if_over(id);
                 });
 }
 

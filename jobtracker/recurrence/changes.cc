@@ -1,8 +1,8 @@
-// Changes of a definition, one at a time: what the store has, the memory has after it.
+#include "jobtracker/recurrence/changes.h"
+
 #include <algorithm>
 #include <utility>
 
-#include "jobtracker/recurrence/recurrence.h"
 #include "shared/base/assert.h"
 
 namespace carillon::jobtracker {
@@ -12,44 +12,49 @@ constexpr Duration kSoon = std::chrono::seconds{5};
 
 }  // namespace
 
-void Recurrence::when_settled(DefinitionId id, Work work, std::function<void()> on_gone) {
+Changes::Changes(Plans& plans, Catalog& catalog, ExecutingTable& executing, Batcher& batcher,
+                 JobSink& sink, FeedbackSink& feedback, SchedulingClock& clock, const Logger& log,
+                 OnAhead on_ahead)
+    : plans_(plans),
+      catalog_(catalog),
+      executing_(executing),
+      batcher_(batcher),
+      sink_(sink),
+      feedback_(feedback),
+      clock_(clock),
+      log_(log),
+      on_ahead_(std::move(on_ahead)) {}
+
+void Changes::when_settled(DefinitionId id, Work work, std::function<void()> on_gone) {
   ActiveDefinition* definition = catalog_.definition(id);
   if (definition == nullptr) {
     if (on_gone) on_gone();
     return;
   }
   if (definition->is_changing) {
-    waiting_changes_[id].push_back({std::move(work), std::move(on_gone)});
+    waiting_[id].push_back({std::move(work), std::move(on_gone)});
   } else {
     work(*definition);
   }
 }
 
-void Recurrence::settled(ActiveDefinition& definition) {
+void Changes::settled(ActiveDefinition& definition) {
   definition.is_changing = false;
   go_on(definition.row.id);
 }
 
 // Does what has waited for the change.
-void Recurrence::go_on(DefinitionId id) {
-  const auto found = waiting_changes_.find(id);
-  if (found == waiting_changes_.end()) return;
+void Changes::go_on(DefinitionId id) {
+  const auto found = waiting_.find(id);
+  if (found == waiting_.end()) return;
   auto work = std::move(found->second);
-  waiting_changes_.erase(found);
-  for (WaitingChange& one : work) when_settled(id, std::move(one.work), std::move(one.on_gone));
-}
-
-ChangeDefinition Recurrence::change_of(const ActiveDefinition& definition) const {
-  return ChangeDefinition{.id = definition.row.id,
-                          .expected_version = definition.row.version,
-                          .expected_generated_through = definition.row.generated_through,
-                          .to = definition.row,
-                          .group = definition.row.group};
+  waiting_.erase(found);
+  for (Waiting& one : work) when_settled(id, std::move(one.work), std::move(one.on_gone));
 }
 
 // `with` operations go into the same transaction, before the change.
-void Recurrence::change(ActiveDefinition& definition, ChangeDefinition operation,
-                        std::vector<Operation> with, Then then, std::optional<ForRequest> request) {
+void Changes::change(ActiveDefinition& definition, ChangeDefinition operation,
+                     std::vector<Operation> with, Then then, std::optional<ForRequest> request) {
   CARILLON_ASSERT(!definition.is_changing, "changes of a definition wait for each other");
   definition.is_changing = true;
   const DefinitionId id = definition.row.id;
@@ -97,7 +102,7 @@ void Recurrence::change(ActiveDefinition& definition, ChangeDefinition operation
 }
 
 // A read that ran before the commit may have brought a removed row into memory again.
-void Recurrence::forget_removed(const std::vector<Operation>& operations) {
+void Changes::forget_removed(const std::vector<Operation>& operations) {
   for (const Operation& operation : operations) {
     if (const auto* removed = std::get_if<ChangeWaiting>(&operation))
       sink_.forget(removed->from.group, removed->from.id);
@@ -105,28 +110,11 @@ void Recurrence::forget_removed(const std::vector<Operation>& operations) {
 }
 
 // The store has it: so has the memory.
-void Recurrence::apply(ActiveDefinition& definition, const ChangeDefinition& operation,
-                       const Outcome& outcome) {
+void Changes::apply(ActiveDefinition& definition, const ChangeDefinition& operation,
+                    const Outcome& outcome) {
   if (operation.voided) feedback_.was_stored(*operation.voided, outcome.next);
   if (operation.void_waiting) sink_.forget_definition(operation.group, operation.id);
-  if (!operation.to) {
-    for (const JobId run : executing_.of_definition(definition.row.id)) {
-      Executing& entry = *executing_.find(run);
-      catalog_.keep_outliving(entry.row.job);
-      // What was not sent has not begun, and ends for want of one.
-      const bool gets_spec = operation.leaves_spec && entry.row.job.spec.empty() &&
-                             entry.phase != Phase::kClaiming && entry.phase != Phase::kHeld;
-      if (gets_spec) executing_.leave_spec(entry, definition.row.spec);
-    }
-    recovering_.erase(definition.row.id);
-    const auto left = waiting_changes_.extract(definition.row.id);
-    catalog_.remove_definition(definition.row.id);
-    if (left.empty()) return;
-    for (const WaitingChange& one : left.mapped()) {
-      if (one.on_gone) one.on_gone();
-    }
-    return;
-  }
+  if (!operation.to) return remove(definition, operation.leaves_spec);
   const WallTime last_fire = definition.row.last_fire;
   std::string spec = std::move(definition.row.spec);
   definition.row = *operation.to;
@@ -145,9 +133,55 @@ void Recurrence::apply(ActiveDefinition& definition, const ChangeDefinition& ope
   }
   for (const WaitingJob& job : operation.add) {
     if (!job.triggered) definition.regular = job.id;
-    if (!is_single(definition)) count_ahead(job.trigger_time);
+    if (!is_single(definition)) on_ahead_(job.trigger_time);
     sink_.offer(job);
   }
+}
+
+void Changes::remove(ActiveDefinition& definition, bool leaves_spec) {
+  const DefinitionId id = definition.row.id;
+  for (const JobId run : executing_.of_definition(id)) {
+    Executing& entry = *executing_.find(run);
+    catalog_.keep_outliving(entry.row.job);
+    // What was not sent has not begun, and ends for want of one.
+    const bool gets_spec = leaves_spec && entry.row.job.spec.empty() &&
+                           entry.phase != Phase::kClaiming && entry.phase != Phase::kHeld;
+    if (gets_spec) executing_.leave_spec(entry, definition.row.spec);
+  }
+  const auto left = waiting_.extract(id);
+  catalog_.remove_definition(id);
+  if (left.empty()) return;
+  for (const Waiting& one : left.mapped()) {
+    if (one.on_gone) one.on_gone();
+  }
+}
+
+void Changes::offer_triggered(WaitingJob run) {
+  const DefinitionId id = run.definition;
+  const auto offer = [this, run = std::move(run)] { sink_.offer(run); };
+  when_settled(
+      id, [offer](ActiveDefinition&) { offer(); }, offer);
+}
+
+void Changes::remove_if_over(DefinitionId id) {
+  const auto is_over = [this, id] {
+    const ActiveDefinition* one = catalog_.definition(id);
+    return one != nullptr && one->row.state == DefinitionState::kEnded && one->running.empty() &&
+           one->parked.empty() && one->triggers_under_way == 0;
+  };
+  if (!is_over()) return;
+  const ActiveDefinition* definition = catalog_.definition(id);
+  ReadOccurrences question{.definition = id, .group = definition->row.group, .limit = 1};
+  batcher_.ask(question, [this, id, is_over](Result<ReadAnswer> answer) {
+    if (!answer.ok() || !is_over()) return;
+    if (!std::get<JobsAnswer>(answer.value()).jobs.empty()) return;
+    when_settled(id, [this](ActiveDefinition& one) {
+      if (one.row.state != DefinitionState::kEnded) return;  // A run of it did not count.
+      ChangeDefinition operation = plans_.change_of(one);
+      operation.to.reset();
+      change(one, std::move(operation));
+    });
+  });
 }
 
 }  // namespace carillon::jobtracker

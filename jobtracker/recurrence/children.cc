@@ -1,8 +1,6 @@
-// What a run sets off when it has succeeded: one run of each of its children, off their grids.
-#include <string>
-#include <utility>
+#include "jobtracker/recurrence/children.h"
 
-#include "jobtracker/recurrence/recurrence.h"
+#include <utility>
 
 namespace carillon::jobtracker {
 namespace {
@@ -13,21 +11,32 @@ constexpr std::int64_t kTakenAtOnce = 1000;
 
 }  // namespace
 
+Children::Children(Plans& plans, Changes& changes, Catalog& catalog, const Ownership& ownership,
+                   Batcher& batcher, JobSink& sink, IdSource& ids, SchedulingClock& clock)
+    : plans_(plans),
+      changes_(changes),
+      catalog_(catalog),
+      ownership_(ownership),
+      batcher_(batcher),
+      sink_(sink),
+      ids_(ids),
+      clock_(clock) {}
+
 // A loop is refused when it is submitted, but submissions to several job trackers at a time may
 // have closed one that none of them could see.
-std::string Recurrence::why_not_set_off(const ActiveDefinition* definition,
-                                        const ChildGraph::Foreign& foreign) const {
+std::string Children::why_not_set_off(const ActiveDefinition* definition,
+                                      const ChildGraph::Foreign& foreign) const {
   if (definition == nullptr) return "is not defined";
   if (definition->has_had_last_fire(clock_.now())) return "has had its last fire";
   if (definition->row.state == DefinitionState::kQuarantined) return "is in quarantine";
   if (definition->spec.overlap == Overlap::kSkip && catalog_.is_running(*definition))
     return "was running already";
   if (definition->spec.children.empty()) return {};
-  const Status status = children_.check(definition->spec, foreign);
+  const Status status = graph_.check(definition->spec, foreign);
   return status.ok() ? std::string{} : "is not set off: " + status.error().message;
 }
 
-SetOff Recurrence::set_off(const WaitingJob& job) {
+SetOff Children::set_off(const WaitingJob& job) {
   SetOff all;
   std::size_t left_out = 0;
   // Its children as its definition has them by now, unless the run has a job of its own.
@@ -45,7 +54,7 @@ SetOff Recurrence::set_off(const WaitingJob& job) {
     ActiveDefinition* definition = catalog_.definition(part, child.task_id);
     const std::string why_not = why_not_set_off(definition, {});
     if (why_not.empty()) {
-      WaitingJob run = triggered(*definition, {}, false);
+      WaitingJob run = plans_.triggered(*definition, {}, false);
       run.priority = definition->spec.priority;
       all.runs.push_back(std::move(run));
       ++definition->triggers_under_way;
@@ -60,48 +69,60 @@ SetOff Recurrence::set_off(const WaitingJob& job) {
   return all;
 }
 
-void Recurrence::take_inbox() {
-  if (std::exchange(is_taking_inbox_, true)) return;
+void Children::was_set_off(std::vector<WaitingJob> runs, bool done) {
+  for (WaitingJob& run : runs) {
+    const DefinitionId id = run.definition;
+    if (ActiveDefinition* definition = catalog_.definition(id)) --definition->triggers_under_way;
+    if (done) {
+      sink_.offer(std::move(run));
+    } else {
+      changes_.remove_if_over(id);
+    }
+  }
+}
+
+void Children::take_inbox() {
+  if (std::exchange(is_reading_, true)) return;
   batcher_.ask(ReadInbox{.limit = kTakenAtOnce}, [this](Result<ReadAnswer> answer) {
-    is_taking_inbox_ = false;
+    is_reading_ = false;
     if (!answer.ok()) return;  // The next look comes soon.
     for (const InboxRow& row : std::get<InboxAnswer>(answer.value()).rows) {
-      if (taken_inbox_.insert(row.id).second) take_relayed(row);
+      if (taken_.insert(row.id).second) take_relayed(row);
     }
   });
 }
 
-void Recurrence::take_relayed(const InboxRow& row) {
+void Children::take_relayed(const InboxRow& row) {
   // Whoever relayed it may not have known yet that its group was split.
   const GroupId part = catalog_.part(row.group, row.task_id);
   if (!ownership_.has(part)) return pass_on(row, part);
   const ActiveDefinition* definition = catalog_.definition(part, row.task_id);
   const std::vector<Child> none;
-  children_.read_foreign(definition == nullptr ? none : definition->spec.children,
-                         [this, row, part](const Result<ChildGraph::Foreign>& foreign) {
-                           if (foreign.ok()) {
-                             const ActiveDefinition* found = catalog_.definition(part, row.task_id);
-                             end_relayed(row, part, why_not_set_off(found, foreign.value()));
-                           } else {
-                             taken_inbox_.erase(row.id);  // The next look comes soon.
-                           }
-                         });
+  graph_.read_foreign(definition == nullptr ? none : definition->spec.children,
+                      [this, row, part](const Result<ChildGraph::Foreign>& foreign) {
+                        if (foreign.ok()) {
+                          const ActiveDefinition* found = catalog_.definition(part, row.task_id);
+                          end_relayed(row, part, why_not_set_off(found, foreign.value()));
+                        } else {
+                          taken_.erase(row.id);  // The next look comes soon.
+                        }
+                      });
 }
 
-void Recurrence::pass_on(const InboxRow& row, GroupId part) {
+void Children::pass_on(const InboxRow& row, GroupId part) {
   std::vector<Operation> operations;
   operations.emplace_back(RemoveInbox{.id = row.id, .to = part});
   batcher_.post_unit(Urgency::kCompletion, std::move(operations),
                      [this, id = row.id](std::vector<Operation>&, const std::vector<Outcome>&,
-                                         const Error*) { taken_inbox_.erase(id); });
+                                         const Error*) { taken_.erase(id); });
 }
 
-void Recurrence::end_relayed(const InboxRow& row, GroupId part, const std::string& why_not) {
+void Children::end_relayed(const InboxRow& row, GroupId part, const std::string& why_not) {
   std::vector<Operation> operations;
   operations.emplace_back(RemoveInbox{.id = row.id});
   if (why_not.empty()) {
     ActiveDefinition* definition = catalog_.definition(part, row.task_id);
-    WaitingJob run = triggered(*definition, {}, false);
+    WaitingJob run = plans_.triggered(*definition, {}, false);
     run.priority = definition->spec.priority;
     ++definition->triggers_under_way;
     operations.emplace_back(AddJob{.job = std::move(run)});
@@ -120,7 +141,7 @@ void Recurrence::end_relayed(const InboxRow& row, GroupId part, const std::strin
       Urgency::kCompletion, std::move(operations),
       [this, id = row.id](std::vector<Operation>& done, const std::vector<Outcome>& outcomes,
                           const Error* refused) {
-        taken_inbox_.erase(id);
+        taken_.erase(id);
         auto* added = std::get_if<AddJob>(&done.back());
         if (added == nullptr) return;
         WaitingJob run = std::move(added->job);
@@ -129,32 +150,17 @@ void Recurrence::end_relayed(const InboxRow& row, GroupId part, const std::strin
           --found->triggers_under_way;
         }
         if (refused == nullptr && outcomes.back().kind == OutcomeKind::kDone) {
-          offer_triggered(std::move(run));
+          changes_.offer_triggered(std::move(run));
         } else {
-          remove_if_over(definition_id);
+          changes_.remove_if_over(definition_id);
         }
       });
 }
 
-// A change of the definition that is under way makes void what waited before it, and is written
-// before this run, which it must not take out of memory.
-void Recurrence::offer_triggered(WaitingJob run) {
-  const DefinitionId id = run.definition;
-  const auto offer = [this, run = std::move(run)] { sink_.offer(run); };
-  when_settled(
-      id, [offer](ActiveDefinition&) { offer(); }, offer);
-}
-
-void Recurrence::was_set_off(std::vector<WaitingJob> runs, bool done) {
-  for (WaitingJob& run : runs) {
-    const DefinitionId id = run.definition;
-    if (ActiveDefinition* definition = catalog_.definition(id)) --definition->triggers_under_way;
-    if (done) {
-      sink_.offer(std::move(run));
-    } else {
-      remove_if_over(id);
-    }
-  }
+Sizes Children::sizes() const {
+  Sizes all{{"taken", taken_.size()}};
+  add_sizes(all, "graph", graph_.sizes());
+  return all;
 }
 
 }  // namespace carillon::jobtracker

@@ -78,12 +78,12 @@ constexpr std::array kOnTheWay{"batcher.held_requests",
                                "pusher.inbox.under_way",
                                "pusher.inbox.waiting",
                                "recovery.orphans",
-                               "recurrence.children.under_way",
-                               "recurrence.recovering",
-                               "recurrence.rows_under_way",
-                               "recurrence.taken_inbox",
-                               "recurrence.to_recover",
-                               "recurrence.waiting_changes",
+                               "recurrence.children.graph.under_way",
+                               "recurrence.missed.recovering",
+                               "recurrence.generation.rows_under_way",
+                               "recurrence.children.taken",
+                               "recurrence.missed.to_look_at",
+                               "recurrence.changes.waiting",
                                "registry.leaving",
                                "room.kept",
                                "submit.under_way"};
@@ -118,7 +118,7 @@ Sizes Memory::limits_of(const TrackerProcess& tracker) const {
   const std::size_t deadlines = config.dispatcher.deadlines.capacity;
   return {{"dispatcher.deadlines.order", deadlines},
           {"dispatcher.deadlines.places", deadlines},
-          {"recurrence.ahead",
+          {"recurrence.generation.ahead",
            static_cast<std::size_t>((config.recurrence.horizon + kSetBackMost) / seconds{1})},
           {"run_logs.noted", 20'000},
           {"run_logs.places", 20'000},
@@ -133,7 +133,8 @@ void Memory::check() {
     const std::size_t definitions = cluster_.ledger.definitions().size() + kMore;
     for (const char* const of_definitions :
          {"definitions", "catalog.definitions_by_id", "catalog.definitions_by_task",
-          "pusher.choice.memories", "recurrence.to_generate", "recurrence.waiting_changes"}) {
+          "pusher.choice.memories", "recurrence.generation.to_generate",
+          "recurrence.changes.waiting"}) {
       limits.emplace_back(of_definitions, definitions);
     }
     const auto& config = tracker->options().config;

@@ -321,15 +321,23 @@ TEST(HandOut, QueuesNothingWhereTheSpecsOfWhatExecutesTakeMuchMemory) {
   options.tracker.dispatcher.executing_bytes_max = 20'000;
   TrackerBundle bundle(options);
   FakeWorker& worker = bundle.add_worker({.threads = 4, .prefetch_max = 200});
+  // While jobs are short, many are fetched ahead.
+  runs_take(worker, std::chrono::microseconds{10});
+  for (int i = 0; i < 20; ++i) {
+    bundle.submit(std::vector<JobSpec>(100, job_now("")));
+    bundle.run_for(seconds{1});
+  }
+  ASSERT_GT(worker.busy_max(), 20);
+
   runs_take(worker, std::chrono::minutes{1});
   JobSpec large = job_now("");
   large.payload.assign(5'000, 'x');
   bundle.submit(std::vector<JobSpec>(100, large));
-  bundle.run_for(std::chrono::seconds{1});
+  bundle.run_for(seconds{1});
   EXPECT_EQ(worker.busy(), 4) << "each thread has one, and nothing waits for them";
   bundle.submit(std::vector<JobSpec>(100, job_now("")));
   bundle.run_for(std::chrono::hours{1});
-  EXPECT_EQ(bundle.runs().size(), 200U);
+  EXPECT_EQ(bundle.runs().size(), 2200U);
   EXPECT_TRUE(bundle.is_empty());
 }
 

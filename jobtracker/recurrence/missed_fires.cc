@@ -1,0 +1,321 @@
+#include "jobtracker/recurrence/missed_fires.h"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <utility>
+
+namespace carillon::jobtracker {
+namespace {
+
+constexpr std::int64_t kOccurrencesMax = 100'000;
+constexpr int kLookedAtAtOnce = 16;
+constexpr int kFiresAtOnce = 1'000;  // counted in one turn, of one definition
+
+std::string words(MisfirePolicy policy) {
+  switch (policy) {
+    case MisfirePolicy::kFireOnce:
+      return "missed while no job tracker ran; one run stands for all";
+    case MisfirePolicy::kSkip:
+      return "missed while no job tracker ran; not run afterwards";
+    case MisfirePolicy::kFireAll:
+      return "missed while no job tracker ran; beyond the misfire policy's max or window";
+  }
+  return {};
+}
+
+}  // namespace
+
+// What of it runs.
+struct MissedFires::Chosen {
+  std::size_t kept = 0;          // rows that stay in the table
+  std::vector<WallTime> bare{};  // fires that get an occurrence, by time
+};
+
+// What a definition has missed.
+struct MissedFires::Missed {
+  DefinitionId id{};
+  std::int32_t version = 0;        // another one by now: it was suspended, what it had is void
+  std::size_t runs_max = 0;        // as the policy says
+  WallTime until{};                // later fires are not missed
+  std::vector<WaitingJob> rows{};  // by time
+  std::deque<WallTime> bare{};     // fires without a row, all later: the newest that may run
+  std::int64_t bare_count = 0;     // of all
+  WallTime first_bare{};
+  WallTime through{};              // counted up to here
+  std::optional<WallTime> next{};  // the fire after that
+
+  std::int64_t total() const { return static_cast<std::int64_t>(rows.size()) + bare_count; }
+  void count(WallTime fire) {
+    if (bare_count++ == 0) first_bare = fire;
+    bare.push_back(fire);
+    if (bare.size() > runs_max) bare.pop_front();
+    through = fire;
+  }
+
+  // Those that run are none of it any more: the newest, so many at the most, from `first` on.
+  Chosen take_newest(std::size_t most, WallTime first) {
+    Chosen chosen;
+    while (chosen.bare.size() < most && !bare.empty() && bare.back() >= first) {
+      chosen.bare.push_back(bare.back());
+      bare.pop_back();
+      --bare_count;
+    }
+    std::reverse(chosen.bare.begin(), chosen.bare.end());
+    const std::size_t left = most - chosen.bare.size();
+    while (chosen.kept < left && !rows.empty() && rows.back().trigger_time >= first) {
+      rows.pop_back();
+      ++chosen.kept;
+    }
+    return chosen;
+  }
+
+  // One mostly. Between two of them fires have other outcomes, where clocks were set.
+  struct Range {
+    WallTime first{};
+    WallTime last{};
+    std::int64_t count = 0;
+  };
+  std::vector<Range> ranges(CompiledSchedule& schedule) const {
+    std::vector<Range> all;
+    const auto add = [&](WallTime first, WallTime last, std::int64_t count) {
+      if (all.empty() || schedule.next_fire(all.back().last) != first) {
+        all.push_back({first, last, count});
+      } else {
+        all.back().last = last;
+        all.back().count += count;
+      }
+    };
+    for (const WaitingJob& row : rows) add(row.trigger_time, row.trigger_time, 1);
+    if (bare_count > 0) add(first_bare, through, bare_count);
+    return all;
+  }
+};
+
+MissedFires::MissedFires(const DownTime& down_time, Plans& plans, Changes& changes,
+                         Promotion& promotion, Catalog& catalog, Batcher& batcher, JobSink& sink,
+                         SchedulingClock& clock, Executor& executor, const Logger& log,
+                         OnKnown on_known)
+    : down_time_(down_time),
+      plans_(plans),
+      changes_(changes),
+      promotion_(promotion),
+      catalog_(catalog),
+      batcher_(batcher),
+      sink_(sink),
+      clock_(clock),
+      executor_(executor),
+      log_(log),
+      on_known_(std::move(on_known)) {}
+
+void MissedFires::start() {
+  for (int i = 0; i < kLookedAtAtOnce; ++i) look_at_next();
+}
+
+// Marks a definition whose rows must be looked at before anything of it runs, because it may have
+// missed fires.
+void MissedFires::add(ActiveDefinition& definition) {
+  const Definition& row = definition.row;
+  if (row.kind == ScheduleKind::kManual || is_held(row.state)) return;
+  bool must = false;
+  const Duration threshold = definition.spec.misfire.threshold;
+  if (is_single(definition)) {
+    must = row.state == DefinitionState::kActive &&
+           down_time_.was_missed(row.group, row.next_fire, threshold);
+  } else {
+    const WallTime from = down_time_.from(row.group);
+    const auto first = definition.schedule.next_fire(from);
+    must = from != WallTime{} && first && down_time_.was_missed(row.group, *first, threshold);
+  }
+  if (!must) return;
+  definition.is_recovering = true;
+  recovering_.insert(row.id);
+  to_look_at_.push_back(row.id);
+  promotion_.hold();  // What it missed may stand in the delayed table.
+}
+
+void MissedFires::look_at_next() {
+  if (to_look_at_.empty()) return;
+  const DefinitionId id = to_look_at_.back();
+  to_look_at_.pop_back();
+  const ActiveDefinition* definition = catalog_.definition(id);
+  if (definition == nullptr) {
+    end(id);
+    return look_at_next();
+  }
+  ReadOccurrences question{
+      .definition = id, .group = definition->row.group, .limit = kOccurrencesMax};
+  batcher_.ask(question, [this, id](Result<ReadAnswer> answer) {
+    if (answer.ok()) {
+      look_at(id, std::get<JobsAnswer>(answer.value()).jobs);
+    } else {
+      log_.error("reading a definition's occurrences failed, trying again", "error",
+                 answer.error().message);
+      executor_.post_at(clock_.steady_now() + std::chrono::seconds{1}, [this, id] {
+        to_look_at_.push_back(id);
+        look_at_next();
+      });
+      return;
+    }
+    look_at_next();
+  });
+}
+
+void MissedFires::look_at(DefinitionId id, const std::vector<WaitingJob>& waiting) {
+  const auto work = [this, waiting](ActiveDefinition& definition) {
+    const Definition& row = definition.row;
+    const Misfire& policy = definition.spec.misfire;
+    auto missed = std::make_shared<Missed>(Missed{.id = row.id, .version = row.version});
+    missed->runs_max = policy.policy == MisfirePolicy::kFireAll
+                           ? static_cast<std::size_t>(std::max<std::int64_t>(policy.max, 0))
+                           : 1;
+    missed->until = down_time_.until() - policy.threshold;
+    for (const WaitingJob& job : waiting) {
+      const bool is_new = job.version == row.version && job.attempt == 0 && !job.triggered;
+      if (is_new && down_time_.was_missed(row.group, job.trigger_time, policy.threshold))
+        missed->rows.push_back(job);
+    }
+    std::sort(missed->rows.begin(), missed->rows.end(),
+              [](const auto& a, const auto& b) { return a.trigger_time < b.trigger_time; });
+    missed->through = row.generated_through;
+    // A single run that goes on passes its fires over itself, when it ends; but not one that was
+    // triggered while the regular one waits.
+    const bool goes_on =
+        is_single(definition) && !definition.running.empty() && missed->rows.empty();
+    if (row.state == DefinitionState::kActive && !goes_on) {
+      if (row.next_fire > row.generated_through) {
+        missed->next = row.next_fire;
+      } else if (row.kind != ScheduleKind::kFixedDelay) {
+        missed->next = definition.schedule.next_fire(row.generated_through);
+      }
+    }
+    leap_to_newest(definition, *missed);
+    count(missed);
+  };
+  changes_.when_settled(id, work, [this, id] { end(id); });
+}
+
+// Of an interval the fires that will not run need not be looked at one by one.
+void MissedFires::leap_to_newest(ActiveDefinition& definition, Missed& missed) {
+  if (definition.row.kind != ScheduleKind::kEvery || !missed.next || *missed.next > missed.until)
+    return;
+  const std::int64_t after_first = definition.schedule.count_fires(
+      *missed.next, missed.until, std::numeric_limits<std::int64_t>::max());
+  const std::int64_t leap = after_first - static_cast<std::int64_t>(missed.runs_max);
+  if (leap <= 0) return;
+  const WallTime first = *missed.next;
+  missed.count(first);
+  missed.bare_count += leap - 1;
+  missed.through = first + (leap - 1) * definition.spec.schedule.interval;
+  missed.next = definition.schedule.next_fire(missed.through);
+}
+
+// A long down time has millions of fires: some at a time, and nobody else waits for them. Nothing
+// of the definition runs meanwhile.
+void MissedFires::count(const std::shared_ptr<Missed>& missed) {
+  ActiveDefinition* definition = catalog_.definition(missed->id);
+  const bool is_delay = definition != nullptr && definition->row.kind == ScheduleKind::kFixedDelay;
+  for (int i = 0; definition != nullptr && missed->next && *missed->next <= missed->until; ++i) {
+    if (i == kFiresAtOnce) return executor_.post([this, missed] { count(missed); });
+    missed->count(*missed->next);
+    missed->next = is_delay ? std::nullopt : definition->schedule.next_fire(missed->through);
+  }
+  changes_.when_settled(
+      missed->id, [this, missed](ActiveDefinition& counted) { settle(counted, *missed); },
+      [this, id = missed->id] { end(id); });
+}
+
+void MissedFires::settle(ActiveDefinition& definition, Missed& missed) {
+  const std::int64_t total = missed.total();
+  if (total == 0 || definition.row.version != missed.version) return known(missed.id, {});
+  const Misfire& policy = definition.spec.misfire;
+  ChangeDefinition operation = plans_.change_of(definition);
+  Definition& to = *operation.to;
+  to.generated_through = missed.through;
+  std::size_t allowed = policy.policy == MisfirePolicy::kSkip ? 0 : missed.runs_max;
+  if (definition.spec.schedule.count) {
+    const std::int64_t ran = to.fired - static_cast<std::int64_t>(missed.rows.size());
+    const std::int64_t left = std::max<std::int64_t>(*definition.spec.schedule.count - ran, 0);
+    allowed = std::min(allowed, static_cast<std::size_t>(left));
+  }
+  const WallTime first = policy.policy == MisfirePolicy::kFireAll
+                             ? down_time_.until() - policy.window
+                             : WallTime::min();
+  const Chosen chosen = missed.take_newest(allowed, first);
+  std::vector<Operation> with;
+  std::set<JobId> gone;
+  for (const WaitingJob& job : missed.rows) {
+    sink_.forget(job.group, job.id);
+    definition.leaving.insert(job.id);  // A read under way may bring the row back.
+    gone.insert(job.id);
+    with.emplace_back(ChangeWaiting{.from = job});
+  }
+  std::erase_if(definition.parked,
+                [&](const auto& parked) { return gone.count(parked.second.id) != 0; });
+  to.fired -= static_cast<std::int64_t>(missed.rows.size());  // A count is of runs.
+  bool has_regular = chosen.kept > 0;
+  for (const WallTime fire : chosen.bare) {
+    operation.add.push_back(plans_.occurrence(to, definition.spec.priority, fire));
+    // A single definition has one regular run at a time; the others are extra, one after the
+    // other.
+    const bool makes_up = is_single(definition) && std::exchange(has_regular, true);
+    operation.add.back().triggered = operation.add.back().makes_up = makes_up;
+    to.fired += 1;
+  }
+  const std::size_t runs = chosen.kept + chosen.bare.size();
+  for (const Missed::Range& range : missed.ranges(definition.schedule)) {
+    operation.logs.push_back(
+        plans_.passed_over(to, LogState::kMissed, range.first, range.count, words(policy.policy)));
+  }
+  go_on_after(definition, operation, has_regular, missed.until);
+  log_.info("fires were missed", "task", to.task_id, "missed", total, "run_now", runs);
+  changes_.change(definition, std::move(operation), std::move(with),
+                  [this, gone = std::move(gone)](const ChangeDefinition& changed, const Outcome&) {
+                    known(changed.id, gone);
+                  });
+}
+
+// The schedule goes on after what was missed.
+void MissedFires::go_on_after(ActiveDefinition& definition, ChangeDefinition& operation,
+                              bool has_regular, WallTime until) {
+  Definition& to = *operation.to;
+  // What runs was triggered: a regular run would have kept its fires from being missed.
+  if (is_single(definition) && has_regular) {
+    to.next_fire = to.generated_through;
+    return;
+  }
+  const auto next = is_exhausted(definition, to.fired) ? std::nullopt
+                    : to.kind == ScheduleKind::kFixedDelay
+                        ? std::optional(down_time_.until())
+                        : definition.schedule.next_fire(std::max(to.generated_through, until));
+  to.next_fire = next.value_or(WallTime{});
+  // What was taken for the last run may have been missed: then others take its place.
+  to.state = next ? DefinitionState::kActive : DefinitionState::kEnded;
+  if (next && is_single(definition)) {
+    plans_.add_regular(definition, operation, *next);
+  }
+}
+
+// What it missed has its outcome; `gone`: rows that do not run.
+void MissedFires::known(DefinitionId id, const std::set<JobId>& gone) {
+  end(id);
+  ActiveDefinition* definition = catalog_.definition(id);
+  if (definition == nullptr) return;
+  definition->is_recovering = false;
+  for (const JobId one : gone) definition->leaving.erase(one);
+  for (auto& [key, job] : std::exchange(definition->parked, {})) sink_.offer(std::move(job));
+  if (std::exchange(definition->has_more_due, false)) sink_.reload(definition->row.group);
+  on_known_(*definition);
+}
+
+// It is not recovering any more.
+void MissedFires::end(DefinitionId id) {
+  promotion_.release();
+  recovering_.erase(id);
+}
+
+Sizes MissedFires::sizes() const {
+  return {{"to_look_at", to_look_at_.size()}, {"recovering", recovering_.size()}};
+}
+
+}  // namespace carillon::jobtracker

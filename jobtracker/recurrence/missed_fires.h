@@ -1,0 +1,68 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "jobtracker/recurrence/changes.h"
+#include "jobtracker/recurrence/down_time.h"
+#include "jobtracker/recurrence/promotion.h"
+#include "shared/runtime/executor.h"
+
+namespace carillon::jobtracker {
+
+// Fires that came while no job tracker ran. After a start, each definition that may have missed
+// some is looked at: those that have an occurrence are read, the others counted along its schedule.
+// Then, in one transaction, as many of the newest run as its misfire policy says, in order, and
+// the others have one row of the log a stretch; the schedule goes on after them.
+//
+// Until then nothing of the definition runs: what comes due is parked. And a crash is as if this
+// session had not been: the next one looks for the same.
+//
+// Thread: the loop.
+class MissedFires {
+ public:
+  // What a definition missed has its outcomes.
+  using OnKnown = std::function<void(ActiveDefinition&)>;
+
+  MissedFires(const DownTime& down_time, Plans& plans, Changes& changes, Promotion& promotion,
+              Catalog& catalog, Batcher& batcher, JobSink& sink, SchedulingClock& clock,
+              Executor& executor, const Logger& log, OnKnown on_known);
+
+  // Before start(). It is looked at, if it may have missed something.
+  void add(ActiveDefinition& definition);
+  void start();
+  bool are_all_known() const { return recovering_.empty(); }
+  Sizes sizes() const;
+
+ private:
+  struct Chosen;
+  struct Missed;
+
+  void look_at_next();
+  void look_at(DefinitionId id, const std::vector<WaitingJob>& waiting);
+  void leap_to_newest(ActiveDefinition& definition, Missed& missed);
+  void count(const std::shared_ptr<Missed>& missed);
+  void settle(ActiveDefinition& definition, Missed& missed);
+  void go_on_after(ActiveDefinition& definition, ChangeDefinition& operation, bool has_regular,
+                   WallTime until);
+  void known(DefinitionId id, const std::set<JobId>& gone);
+  void end(DefinitionId id);
+
+  const DownTime& down_time_;
+  Plans& plans_;
+  Changes& changes_;
+  Promotion& promotion_;
+  Catalog& catalog_;
+  Batcher& batcher_;
+  JobSink& sink_;
+  SchedulingClock& clock_;
+  Executor& executor_;
+  const Logger& log_;
+  const OnKnown on_known_;
+  std::vector<DefinitionId> to_look_at_;
+  std::set<DefinitionId> recovering_;  // these, and those that have begun
+};
+
+}  // namespace carillon::jobtracker
