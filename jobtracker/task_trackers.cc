@@ -122,6 +122,7 @@ void JobTracker::seat(const Asker& asker, const wire::Register& message, const G
   worker.is_isolated = dispatcher_.is_isolated(message.session);
   worker.heard_at = clock_.steady_now();
   worker.registered = message.number;
+  worker.pulls_before = message.pulls;
   worker.started_at = clock_.now();
   // Ids grow, over restarts of this tracker too, and faster than hand-outs are numbered: so a
   // worker's "seen" never covers a new hand-out, and no new one passes for one that comes again.

@@ -55,7 +55,7 @@ bool Admission::admit(WaitingJob& job, WallTime now) {
     end_void(std::move(job));
     return false;
   }
-  if (definition->leaving.count(job.id) != 0) return false;
+  if (definition->is_going || definition->leaving.count(job.id) != 0) return false;
   if (definition->parked.contains(hand_out_key(job))) return false;
   if (was_lost_too_often(job)) return false;  // Its definition is on the way into quarantine.
   if (definition->is_recovering) {

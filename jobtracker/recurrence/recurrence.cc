@@ -217,14 +217,17 @@ void Recurrence::remove(DefinitionId id, std::string message, ForRequest request
         operation.cancels_runs = true;
         // None of them is tried again meanwhile.
         for (const JobId run : operation.runs) ++executing_.find(run)->cancels;
-        changes_.change(
-            definition, std::move(operation), {},
-            [this](const ChangeDefinition& changed, const Outcome&) {
-              for (const JobId run : changed.runs) {
-                if (Executing* entry = executing_.find(run)) --entry->cancels;
-              }
-            },
-            request);
+        const auto done = [this, id = definition.row.id, runs = operation.runs, request](
+                              const RequestOutcome& outcome, const Error* refused) {
+          for (const JobId run : runs) {
+            if (Executing* entry = executing_.find(run)) --entry->cancels;
+          }
+          if (ActiveDefinition* still = catalog_.definition(id)) stays(*still);
+          request.on_request(outcome, refused);
+        };
+        definition.is_going = true;
+        changes_.change(definition, std::move(operation), {}, {},
+                        ForRequest{.number = request.number, .on_request = done});
       },
       [request] { request.on_request({}, &kGone); });
 }
@@ -238,7 +241,7 @@ ChangeDefinition Recurrence::begin_removal(DefinitionId id, std::string message)
   ActiveDefinition* definition = catalog_.definition(id);
   CARILLON_ASSERT(definition != nullptr && !definition->is_changing,
                   "the caller has waited for it");
-  definition->is_changing = true;
+  definition->is_changing = definition->is_going = true;
   // No fire: it may be one of what replaces it.
   return plans_.removal(*definition, clock_.now(), std::move(message));
 }
@@ -249,8 +252,15 @@ void Recurrence::end_removal(const ChangeDefinition& operation, const Outcome* o
   if (outcome != nullptr && outcome->kind == OutcomeKind::kDone) {
     changes_.apply(*definition, operation, *outcome);
   } else {
+    stays(*definition);
     changes_.settled(*definition);
   }
+}
+
+// It was not removed after all: what has come due meanwhile has its turn.
+void Recurrence::stays(ActiveDefinition& definition) {
+  definition.is_going = false;
+  sink_.reload(definition.row.group);
 }
 
 WaitingJob Recurrence::triggered(const ActiveDefinition& definition, std::string spec,

@@ -85,6 +85,7 @@ class Recurrence final : public Definitions, public RunEnd {
  private:
   void take_definition(const Definition& row);
   void take_runs(const StartAnswer& found);
+  void stays(ActiveDefinition& definition);
   // Of a run that ended while its definition was being changed, or is suspended.
   void make_up_for_end(ActiveDefinition& definition, const WaitingJob& job, bool ran);
 

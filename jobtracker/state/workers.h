@@ -40,6 +40,8 @@ struct Worker {
   SteadyTime heard_at{};        // the lease counts from here
   std::int64_t registered = 0;  // its newest Register's number
 
+  // What it sent before it registered, over another connection perhaps, is no word of it now.
+  std::int64_t pulls_before = 0;
   std::int64_t pull = 0;    // the newest pull's number; 0: none since it registered
   std::int32_t window = 0;  // what it asked for
   // Jobs claimed for it and not sent yet.
@@ -59,7 +61,7 @@ struct Worker {
   bool has_asked() const { return pull != 0; }
   // False: an old one, which was overtaken, or one that comes again.
   bool take_pull(const wire::Pull& message) {
-    if (message.number <= pull) return false;
+    if (message.number <= std::max(pull, pulls_before)) return false;
     pull = message.number;
     window = message.window;
     handout_seen = std::max(handout_seen, message.handout_seen);

@@ -115,7 +115,7 @@ struct Layout<Register> {
       slot("labels", &Register::labels),   slot("allow", &Register::allow),
       slot("version", &Register::version), slot("holding", &Register::holding),
       slot("address", &Register::address), slot("number", &Register::number),
-      slot("waits", &Register::waits)};
+      slot("waits", &Register::waits),     slot("pulls", &Register::pulls)};
 };
 
 template <>

@@ -161,6 +161,7 @@ struct Register {
   std::string address{};        // where it runs, for people: "host-1 pid 4242"
   std::int64_t number = 0;      // counts from 1; 0: not said
   bool waits = false;           // for the time that a HandedJob says
+  std::int64_t pulls = 0;       // so many Pulls were sent before, by their numbers
 };
 
 // A part of a node group that the answering job tracker looks after.

@@ -297,7 +297,8 @@ wire::Register Fetcher::make_register(SteadyTime now, const std::vector<wire::At
           .holding = everything_held(waiting),
           .address = config_.address,
           .number = ++holdings_->registers,
-          .waits = true};
+          .waits = true,
+          .pulls = holdings_->pulls};
 }
 
 wire::Pull Fetcher::make_pull(SteadyTime now, std::optional<std::vector<wire::AttemptId>> waiting) {

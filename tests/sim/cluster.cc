@@ -528,6 +528,12 @@ void Cluster::disturbed_around(Duration time) {
   quiet_from = std::max<SteadyTime>(quiet_from, timeline.now() + time + kSettles);
 }
 
+bool Cluster::is_idle() const {
+  return std::all_of(trackers.begin(), trackers.end(), [](const auto& one) {
+    return !one->is_alive() || !one->works() || one->tracker().is_idle();
+  });
+}
+
 // ---- what is said ----
 
 void Cluster::watch_network() {

@@ -40,6 +40,8 @@ class Cluster {
   // In some worlds the second one stands by, and whoever has died after it.
   bool has_standbys() const { return !has_several() && seed_ % 6 == 1; }
   void stand_by(std::size_t index);
+  // Nothing is under way to the store.
+  bool is_idle() const;
   // How many parts a node group has: the first may have been split.
   int parts_of(const std::string& group) const { return group == groups.front() ? parts_ : 1; }
   // In some, task trackers fetch many ahead, and users submit many short runs at a time.

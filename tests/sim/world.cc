@@ -194,6 +194,7 @@ const std::vector<std::string>& World::run() {
   for (int i = 0; i < 20 && listeners_.are_waited_for(); ++i) run_for(seconds{30});
   check_end();
   run_for(minutes{3});  // What nobody asked for any more is forgotten now and then.
+  for (int i = 0; i < 100 && !cluster_.is_idle(); ++i) run_for(milliseconds{7});
   memory_.check_end();
   return broken_;
 }

@@ -287,6 +287,28 @@ TEST(Recovery, ARegistrationThatComesAgainIsNotBelieved) {
   }
 }
 
+// Over an older connection, or a second time, to the next session of the job tracker.
+TEST(Recovery, APullFromBeforeTheRegistrationIsNotBelieved) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker({.name = "first"});
+  runs_take(worker, seconds{30});
+  bundle.run_for(seconds{5});
+  bundle.submit(job_now("a"));
+  bundle.run_for(seconds{2});
+  bundle.kill_tracker();
+  bundle.start_tracker();
+  ASSERT_TRUE(bundle.run_until([&] { return worker.is_registered(); }));
+  const net::Peer older = bundle.network.connect({.on_frame = [](auto) {}});
+  const wire::Pull pull{.session = worker.session(),
+                        .number = 3,
+                        .handout_seen = std::numeric_limits<std::int64_t>::max(),
+                        .window = 2,
+                        .holding = std::vector<wire::Held>{}};
+  bundle.network.send_to_server(older, wire::encode({0, pull}));
+  bundle.run_for(seconds{10});
+  EXPECT_THAT(bundle.runs(), SizeIs(1)) << bundle.story("a");
+}
+
 // Of a group in parts a task tracker works for several job trackers at a time: it may have
 // registered with the next owner of a part just before it was handed a job of it.
 TEST(Recovery, OfAGroupInPartsARegistrationDoesNotTellWhatHasNotArrived) {

@@ -14,6 +14,7 @@
 namespace carillon::jobtracker {
 namespace {
 
+using carillon::testing::FakeWorker;
 using carillon::testing::job_cron;
 using carillon::testing::job_every;
 using carillon::testing::job_fixed_delay;
@@ -101,6 +102,27 @@ TEST(CalledOff, EachFireBeforeHasOneOutcome) {
       }
     }
   }
+}
+
+// While a cancellation waits for a store that is slow, none begins that it does not know of.
+TEST(CalledOff, NoRunBeginsWhileItsCancellationIsOnItsWay) {
+  TrackerBundle::Options options;
+  options.tracker.batcher.rows_min = options.tracker.batcher.rows_max = 1;
+  TrackerBundle bundle(options);
+  FakeWorker& worker = bundle.add_worker({.threads = 20});
+  runs_take(worker, minutes{5});
+  bundle.run_for(seconds{1});
+  JobSpec job = job_every("a", seconds{1});
+  job.overlap = Overlap::kParallel;
+  bundle.submit(job);
+  bundle.run_for(milliseconds{3500});
+  bundle.lane().work_time = [] { return milliseconds{2300}; };
+  bundle.run_for(seconds{1});
+  const std::size_t begun = bundle.runs().size();
+  EXPECT_TRUE(std::holds_alternative<wire::Acted>(bundle.act(wire::Verb::kCancel, "a")));
+  bundle.run_for(minutes{10});
+  EXPECT_LE(bundle.runs().size(), begun + 1) << "one was claimed before\n" << bundle.story("a");
+  EXPECT_TRUE(bundle.is_empty());
 }
 
 TEST(CalledOff, WhatWasPassedOverIsOneRow) {
