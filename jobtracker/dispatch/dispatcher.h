@@ -31,8 +31,8 @@ struct DispatcherConfig {
   // Likewise of those that are pushed, where nobody's thread is kept: the calls themselves are
   // stored when they are due, and many claims at the same time would delay them.
   Duration push_claim_ahead = std::chrono::milliseconds{300};
-  // Likewise before node groups change hands, instead of `claim_ahead`: what comes due meanwhile is
-  // with the task trackers by then. Several times what that takes.
+  // Likewise before node groups change hands: what comes due meanwhile is with the task trackers by
+  // then. Several times what that takes. What cannot be handed out early is not claimed ahead then.
   Duration pause_claim_ahead = std::chrono::milliseconds{250};
   // What is asked of the store at a time: rows at most, and about as many bytes of their specs.
   std::int64_t refill = 5'000;
@@ -140,7 +140,7 @@ class Dispatcher final : public JobSink {
   ExecutingJob reserve(WaitingJob job, Worker& worker, WallTime now);
   void on_claimed(Claim& claim, const Outcome& outcome, const Error* refused);
   void give_up(Executing& entry);
-  Duration claim_ahead(RunKinds kinds) const;
+  Duration claim_ahead(GroupId group, RunKinds kinds) const;
   void set_timer(GroupId group, RunKinds kinds, Lane& lane);
   void drop_timer(Lane& lane);
 

@@ -130,6 +130,26 @@ TEST(Stop, NothingIsClaimedSoFarAheadAnyMoreWhenNothingComesOfIt) {
   EXPECT_THAT(bundle.waiting("a"), SizeIs(1));
 }
 
+// It would go back after the pause, to be claimed again.
+TEST(Stop, WhatIsOfAGroupInPartsIsNotClaimedAheadWhenGroupsChangeHands) {
+  TrackerBundle bundle({.start = false});
+  ASSERT_TRUE(bundle.database.make_group("default", bundle.now()).ok());
+  ASSERT_TRUE(
+      bundle.database.split_group({.group = "default", .parts = 2}, all_partitions(), bundle.now())
+          .ok());
+  bundle.start_tracker();
+  bundle.add_worker({.threads = 4});
+  bundle.run_for(seconds{2});
+  const WallTime at = bundle.now() + seconds{3};
+  bundle.submit({job_at("a", at), job_at("b", at), job_at("c", at)});
+  bundle.run_to(at - milliseconds{600});
+  bundle.tracker().expect_pause(true);
+  bundle.run_to(at - milliseconds{1});
+  EXPECT_THAT(bundle.tables().executing, IsEmpty());
+  bundle.run_to(at + milliseconds{100});
+  EXPECT_THAT(bundle.runs(), SizeIs(3));
+}
+
 TEST(Stop, WhatIsBeingSuspendedOrCancelledIsNotHandedOutBeforeItsTime) {
   for (const auto verb : {wire::Verb::kSuspend, wire::Verb::kCancel}) {
     TrackerBundle bundle({.tracker = {.dispatcher = {.pause_claim_ahead = seconds{3}}}});

@@ -686,6 +686,22 @@ TEST(Push, WhatWasClaimedAheadIsCalledAtItsTimeAlsoAfterADeath) {
   }
 }
 
+// It would go back after the pause, to be claimed again.
+TEST(Push, NothingIsClaimedAheadWhenGroupsChangeHands) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  JobSpec job = pushed("orders");
+  const WallTime due = test.bundle.now() + seconds{2};
+  job.schedule = {.kind = ScheduleKind::kAt, .at = due};
+  test.submit(job);
+  test.bundle.run_to(due - milliseconds{500});
+  test.bundle.tracker().expect_pause(true);
+  test.bundle.run_to(due - milliseconds{1});
+  EXPECT_THAT(test.bundle.tables().executing, IsEmpty());
+  test.bundle.run_to(due + milliseconds{20});
+  EXPECT_THAT(one.calls, SizeIs(1));
+}
+
 TEST(Push, WhatWasClaimedAheadAndIsSuspendedIsNotCalled) {
   for (const bool dies : {false, true}) {
     Pushed test;
