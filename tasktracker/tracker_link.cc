@@ -328,6 +328,10 @@ void TrackerLink::on_error(Talk& talk, std::uint64_t correlation, const Error& e
     return;
   }
   if (on_rejected(correlation, error)) return;
+  if (error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kNotFound) {
+    // It lets go of parts: one that had none may have them in a moment.
+    for (const auto& other : talks_) other->fetcher.ask_soon();
+  }
   if (correlation == output_correlation_) output_.on_refused(now);
   if (error.code == ErrorCode::kUnavailable) trackers_.leave();
   if (error.code == ErrorCode::kNotFound) {

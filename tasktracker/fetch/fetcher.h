@@ -78,6 +78,8 @@ class Fetcher {
   void on_unknown_session();
   // The tracker refused to register this worker.
   void on_refused(SteadyTime now);
+  // It may take this worker in a moment.
+  void ask_soon() { refusals_ = 0; }
   // Leaves in the message what shall be run, and answers until when it may begin. An error: nothing
   // is, because it came too late.
   Result<SteadyTime> on_hand_out(wire::HandOut& hand_out, SteadyTime now);

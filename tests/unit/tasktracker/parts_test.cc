@@ -114,6 +114,18 @@ TEST(Parts, OfOneWithoutAnyAreAskedForAgainAndAgain) {
   EXPECT_TRUE(b.until([&] { return b.two().result_of(job) != nullptr; }));
 }
 
+TEST(Parts, OfOneWithoutAnyAreAskedForSoonWhenAnotherOneLetsGo) {
+  PartsBundle b;
+  b.two().sends_elsewhere = true;
+  b.start();
+  ASSERT_TRUE(b.until([&] { return b.two().registrations.size() >= 12; })) << "seldom by now";
+  const std::size_t before = b.two().registrations.size();
+  const SteadyTime told = b.clock.steady_now();
+  b.one().say_that_it_stops();
+  ASSERT_TRUE(b.until([&] { return b.two().registrations.size() >= before + 5; }));
+  EXPECT_LT(b.clock.steady_now(), told + milliseconds{1000}) << "four of 250 ms, and more";
+}
+
 // Or it would have no owner, though this one has the worker: whatever it handed out would be
 // refused, and no result sent.
 TEST(Parts, StayWithTheirOwnerThoughItsAnswerFromBeforeItHadAnyComesAgain) {
