@@ -373,18 +373,24 @@ void Requests::try_later(Table::iterator found, const Error& refusal) {
     // The next one is asked at once, the round goes on at an even pace.
     request.slow_down = Duration{};
     leaving_ = true;
-    if (!try_next_at_) try_next_at_ = clock_.steady_now() + config_.refused_wait;
+    if (!try_next_at_) try_next_at_ = clock_.steady_now() + next_pace();
   }
   try_again(found, is_away, refusal);
+}
+
+Duration Requests::slower(Duration before) const {
+  return before == Duration{} ? config_.refused_soon : std::min(2 * before, config_.refused_wait);
 }
 
 // A while later than the last time, or never, because of `why`.
 void Requests::try_again(Table::iterator found, bool is_away, const Error& why) {
   Outstanding& request = found->second;
   request.slow_down = request.slow_down == Duration{}
-                          ? config_.slow_down_wait
+                          ? (is_away ? config_.refused_soon : config_.slow_down_wait)
                           : std::min(request.slow_down * 2, config_.resend_after_max);
   request.send_at = clock_.steady_now() + request.slow_down;
+  // Not the one that is left.
+  if (leaving_ && request.line.empty() && try_next_at_) request.send_at = *try_next_at_;
   // What another one may have taken is answered by whoever takes that one's place.
   const bool may_be_taken = trackers_.size() > 1 && request.open_sendings > 0;
   // Given up before the answer of one that is too busy, nobody would know what became of it.
@@ -423,6 +429,7 @@ void Requests::on_answer(const std::string& line, std::string_view frame) {
   const auto* elsewhere = std::get_if<wire::Elsewhere>(&decoded.value().message);
   if ((is_for_later || elsewhere) && request.open_sendings > 0) --request.open_sendings;
   if (refused == nullptr && line.empty()) leaving_ = false;
+  if (code != ErrorCode::kUnavailable && line.empty()) pace_ = Duration{};
   const bool is_said = !elsewhere && (!refused || code == ErrorCode::kLimit);
   if (request.number.sequence != 0 && is_said) answered_at_ = now;
   // Of an earlier sending; it goes another way by now.
@@ -465,7 +472,8 @@ void Requests::send_on(Table::iterator found, const std::string& address) {
   request.sent_at.reset();
   request.resend_after = {};
   // Two that send it to one another do not agree yet.
-  request.send_at = request.was_sent_on || is_back ? now + config_.refused_wait : now;
+  if (request.was_sent_on || is_back) request.sent_on_wait = slower(request.sent_on_wait);
+  request.send_at = now + request.sent_on_wait;
   request.was_sent_on = true;
 }
 
@@ -569,7 +577,7 @@ void Requests::on_disconnected(const std::string& reason) {
   connected_ = false;
   last_reason_ = reason;
   if (denied || trackers_.size() > 1) {
-    const SteadyTime soon = clock_.steady_now() + config_.refused_wait;
+    const SteadyTime soon = clock_.steady_now() + (denied ? config_.refused_wait : next_pace());
     if (!try_next_at_ || soon < *try_next_at_) try_next_at_ = soon;
   }
   if (denied && ++denied_in_row_ > trackers_.size()) {

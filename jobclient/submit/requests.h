@@ -63,7 +63,10 @@ struct RequestsConfig {
   Duration try_next_after = std::chrono::seconds{1};
   // The same for one that is connected, and that was asked: another may have taken its place.
   Duration silent_after = std::chrono::seconds{3};
-  // One that refuses is given up sooner, but not in a hot loop.
+  // One that refuses is given up sooner, but not in a hot loop: node groups may be on their way
+  // from one job tracker to another, for a moment. After the first time it waits `refused_soon`,
+  // then twice as long, and so on.
+  Duration refused_soon = std::chrono::milliseconds{10};
   Duration refused_wait = std::chrono::milliseconds{50};
   // A tracker that says "slow down" gets a request again after so long, then after twice as long.
   Duration slow_down_wait = std::chrono::milliseconds{50};
@@ -148,6 +151,7 @@ class Requests final : public net::ClientReceiver {
     bool was_sent = false;
     std::optional<SteadyTime> sent_at{};  // first, over this connection or line
     bool was_sent_on = false;             // by one job tracker to another
+    Duration sent_on_wait{};              // where it went to and fro
     bool is_in_parts = false;             // its parts are on the way
     int open_sendings = 0;  // neither answered nor refused: the tracker may have taken one
     std::optional<SteadyTime> send_at{};  // when to send it (again); empty: not on this connection
@@ -175,6 +179,8 @@ class Requests final : public net::ClientReceiver {
   void send_due(SteadyTime now);
   void try_later(Table::iterator request, const Error& refusal);
   void try_again(Table::iterator request, bool is_away, const Error& why);
+  Duration slower(Duration before) const;
+  Duration next_pace() { return pace_ = slower(pace_); }
   void give_up_due(SteadyTime now);
   void leave_if_silent(SteadyTime now);
   bool is_silent(const Outstanding& request, SteadyTime now) const;
@@ -217,6 +223,7 @@ class Requests final : public net::ClientReceiver {
   SteadyTime away_since_{};  // not connected
   bool leaving_ = false;     // it said "not yet", and there are others
   std::optional<SteadyTime> try_next_at_{};
+  Duration pace_{};                          // of the round; none: somebody has answered
   SteadyTime heard_at_{};                    // anything at all
   std::optional<SteadyTime> answered_at_{};  // a changing request, taken or told to slow down
   std::string last_reason_{};                // why there is no connection, for a person

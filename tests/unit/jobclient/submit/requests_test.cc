@@ -301,6 +301,26 @@ TEST(Requests, AsksATrackerThatIsStartingAgainUntilTheTimeToConnectIsUp) {
   EXPECT_EQ(bundle.answers[0]->error(), starting.error);
 }
 
+TEST(Requests, TurnsToTheNextTrackerSoonAtFirstThenAtAnEvenPace) {
+  RequestsBundle bundle({"one", "two"});
+  bundle.connections.connect();
+  bundle.act("a");
+  std::size_t made = 1;
+  for (const int pace : {10, 20, 40, 50, 50}) {
+    SCOPED_TRACE(pace);
+    const auto sent = bundle.connections.take();
+    ASSERT_EQ(sent.size(), 1u);
+    bundle.connections.reply(sent[0].envelope.correlation,
+                             wire::ErrorReply{{ErrorCode::kUnavailable, "stops"}});
+    bundle.pass(milliseconds{pace - 1});
+    EXPECT_EQ(bundle.connections.made.size(), made);
+    EXPECT_THAT(bundle.connections.take(), IsEmpty()) << "the one that is left is not asked again";
+    bundle.pass(milliseconds{1});
+    EXPECT_EQ(bundle.connections.made.size(), ++made);
+    bundle.connections.connect();
+  }
+}
+
 TEST(Requests, TurnsToTheNextTrackerWhenOneStandsBy) {
   RequestsBundle bundle({"one", "two"});
   bundle.connections.connect();
@@ -517,6 +537,17 @@ TEST(Requests, OfALineThatNeverConnectsAreAskedHereAgain) {
   EXPECT_THAT(bundle.answer_all(), IsEmpty());
   bundle.pass(milliseconds{1});
   bundle.pass(milliseconds{50});
+  EXPECT_THAT(bundle.answer_all(), ElementsAre("tcp://127.0.0.1:1 a"));
+}
+
+TEST(Requests, OfALineThatIsLostAreAskedHereSoonAtFirst) {
+  TwoOwners bundle;
+  bundle.know_the_way();
+  bundle.act_in("there", "a");
+  ASSERT_EQ(bundle.connections.take().size(), 1u);
+  bundle.connections.disconnect(TwoOwners::kThere, "closed");
+  bundle.pass(milliseconds{0});
+  bundle.pass(milliseconds{10});
   EXPECT_THAT(bundle.answer_all(), ElementsAre("tcp://127.0.0.1:1 a"));
 }
 
