@@ -294,6 +294,12 @@ void Host::on_ready() {
   (void)sd_notify(environment_, "READY=1\nSTATUS=serving");  // As above.
 }
 
+// What is left of the life says nothing more to its store.
+void Host::end_session(Life& life) {
+  life.watch.reset();
+  life.lane.reset();
+}
+
 // ---- and makes way for the next ----
 
 void Host::on_view(const ClusterView& view) {
@@ -390,7 +396,7 @@ int Host::run() {
     AlarmDesk::Memory alarms;
     if (before) {
       alarms = before->tracker->take_alarm_memory();
-      before->tracker.reset();
+      before->tracker->leave_doors();
     }
     if (opened.value().newly_made) log_.info("made a new store", "at", opened.value().place);
     place_ = opened.value().place;
@@ -398,7 +404,7 @@ int Host::run() {
     next_.reset();
     change_.reset();
     const int failed = begin(std::move(opened).value(), std::move(alarms));
-    before.reset();  // Its threads end while this one's store is read.
+    before.reset();  // It is cleared away while this one's store is read.
     if (failed != 0) return failed;
     loop_.run();
     if (!change_ || stopped_ || status_ != 0) break;
@@ -407,6 +413,8 @@ int Host::run() {
               tracker()->owned().count(), "fenced", change_->silent.size());
   }
   Signals::end_process_on_next(status_);
+  // First, for others wait for the session's end.
+  if (life_) end_session(*life_);
   life_.reset();
   log_.info("stopped");
   return status_;

@@ -76,6 +76,7 @@ class Host {
   void stand_by(const SessionBeat& other);
   int begin(OpenedStore opened, AlarmDesk::Memory alarms);
   Status start_chores(Life& life);
+  static void end_session(Life& life);
   Result<std::unique_ptr<StoreThread>> start_lane(std::unique_ptr<Store> store);
   void on_ready();
   void on_view(const ClusterView& view);

@@ -98,8 +98,11 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       query_(catalog_, ownership_, executing_, workers_, executors_, run_logs_, questions, *this,
              clock_, config_.recovery.lease, [this] { return stats(); }) {}
 
-JobTracker::~JobTracker() {
-  if (poster_ != nullptr) poster_->set_receiver(nullptr);
+JobTracker::~JobTracker() { leave_doors(); }
+
+void JobTracker::leave_doors() {
+  if (poster_ != nullptr) std::exchange(poster_, nullptr)->set_receiver(nullptr);
+  alarms_.leave_courier();
 }
 
 void JobTracker::set_poster(net::Poster& poster) {

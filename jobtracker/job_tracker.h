@@ -90,6 +90,8 @@ class JobTracker final : public net::ServerReceiver,
   void set_poster(net::Poster& poster);
   // Without one no alarms are raised; before start().
   void set_courier(net::Courier& courier) { alarms_.set_courier(courier); }
+  // The poster and the courier are the next session's of the process from now on.
+  void leave_doors();
   // What the last session of the process was told of; before start().
   AlarmDesk::Memory take_alarm_memory() { return alarms_.take_memory(); }
   void go_on_from(AlarmDesk::Memory memory) { alarms_.go_on_from(std::move(memory)); }

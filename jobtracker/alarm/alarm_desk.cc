@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "jobtracker/store/names.h"
 #include "shared/base/time_text.h"
@@ -58,8 +59,10 @@ AlarmDesk::AlarmDesk(AlarmConfig config, Catalog& catalog, const Ownership& owne
                tell(group, condition);
              }) {}
 
-AlarmDesk::~AlarmDesk() {
-  if (courier_ != nullptr) courier_->set_receiver(nullptr);
+AlarmDesk::~AlarmDesk() { leave_courier(); }
+
+void AlarmDesk::leave_courier() {
+  if (courier_ != nullptr) std::exchange(courier_, nullptr)->set_receiver(nullptr);
 }
 
 void AlarmDesk::set_courier(net::Courier& courier) {

@@ -91,6 +91,7 @@ class AlarmDesk final : public AlarmSink {
 
   // Without one nobody is told.
   void set_courier(net::Courier& courier);
+  void leave_courier();
   void start(const StartAnswer& found);
   void run_once();
 

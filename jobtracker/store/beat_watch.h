@@ -16,7 +16,7 @@ namespace carillon::jobtracker {
 inline constexpr Duration kBeat = std::chrono::milliseconds{400};
 inline constexpr Duration kLook = std::chrono::milliseconds{100};
 // While partitions are about to change hands.
-inline constexpr Duration kLookSoon = std::chrono::milliseconds{10};
+inline constexpr Duration kLookSoon = std::chrono::milliseconds{3};
 // One that was not raised for so long is silent. Longer forgives a slow database; shorter finds a
 // dead job tracker sooner.
 inline constexpr Duration kSilence = std::chrono::milliseconds{1500};

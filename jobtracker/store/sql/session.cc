@@ -29,8 +29,9 @@ constexpr std::string_view kInsertTracker =
     "VALUES (?, ?, ?, 0, ?, ?, ?, 0, ?, ?)";
 constexpr std::string_view kSelectPartitions =
     "SELECT partition_id, owner, alive_before_us, epoch FROM lts_partition";
-constexpr std::string_view kReplacePartition =
-    "REPLACE INTO lts_partition (partition_id, owner, alive_before_us, epoch) VALUES (?, ?, ?, ?)";
+constexpr std::string_view kReplacePartitions =
+    "REPLACE INTO lts_partition (partition_id, owner, alive_before_us, epoch) VALUES";
+constexpr int kPartitionWidth = 4;
 constexpr std::string_view kSelectInbox = "SELECT DISTINCT group_id % 64 FROM lts_inbox";
 constexpr std::string_view kSelectNewGroups =
     "SELECT group_id, name, table_name, served, created_us FROM lts_node_group "
@@ -144,11 +145,12 @@ Result<std::optional<SessionStart>> try_begin(sql::Connection& db, const StoreSe
     CARILLON_TRY(db.rollback());
     return std::optional<SessionStart>{};
   }
+  SqlValues noted;
   for (const auto& [partition, note] : beginning.noted) {
-    CARILLON_TRY(db.execute(kReplacePartition,
-                            SqlValues{Value::of(partition), value_of(note.owner),
-                                      value_of(note.alive_before), Value::of(note.epoch)}));
+    noted.insert(noted.end(), {Value::of(partition), value_of(note.owner),
+                               value_of(note.alive_before), Value::of(note.epoch)});
   }
+  CARILLON_TRY(db.insert_rows(kReplacePartitions, kPartitionWidth, noted));
   for (const auto& [one, beats] : beginning.leaving) {
     CARILLON_TRY(db.execute(kDeleteSession, SqlValues{value_of(one)}));
   }
