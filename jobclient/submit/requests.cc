@@ -92,8 +92,6 @@ bool Requests::window_is_open() const {
          last_sequence_ + 1 - by_sequence_.begin()->first < wire::kRequestWindow;
 }
 
-bool Requests::has_room() const { return unnumbered_.empty() && window_is_open(); }
-
 void Requests::store_with(Store store, std::function<std::int64_t()> draw_client) {
   store_ = std::move(store);
   draw_client_ = std::move(draw_client);
@@ -263,8 +261,6 @@ bool Requests::is_silent(const Outstanding& request, SteadyTime now) const {
   return request.sent_at && std::max(heard, *request.sent_at) + config_.silent_after <= now;
 }
 
-bool Requests::needs_tracker() const { return !outstanding_.empty() || held_; }
-
 // So long that nobody is expected back from one moment to the next.
 bool Requests::is_away(SteadyTime now) const {
   return store_ && !connected_ && now >= away_since_ + config_.connect_timeout;
@@ -376,10 +372,6 @@ void Requests::try_later(Table::iterator found, const Error& refusal) {
     if (!try_next_at_) try_next_at_ = clock_.steady_now() + next_pace();
   }
   try_again(found, is_away, refusal);
-}
-
-Duration Requests::slower(Duration before) const {
-  return before == Duration{} ? config_.refused_soon : std::min(2 * before, config_.refused_wait);
 }
 
 // A while later than the last time, or never, because of `why`.

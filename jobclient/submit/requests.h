@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -98,7 +99,7 @@ class Requests final : public net::ClientReceiver {
   void ask(wire::Message request, SteadyTime since, Done done);
 
   // Whether a changing request asked now would go out at once, not wait for earlier ones.
-  bool has_room() const;
+  bool has_room() const { return unnumbered_.empty() && window_is_open(); }
   // Whether changing requests go out as earlier ones are answered, taken or told to slow down, one
   // of them not long ago: what waits does not wait for somebody who is silent, nor behind what was
   // stored.
@@ -179,7 +180,9 @@ class Requests final : public net::ClientReceiver {
   void send_due(SteadyTime now);
   void try_later(Table::iterator request, const Error& refusal);
   void try_again(Table::iterator request, bool is_away, const Error& why);
-  Duration slower(Duration before) const;
+  Duration slower(Duration before) const {
+    return before == Duration{} ? config_.refused_soon : std::min(2 * before, config_.refused_wait);
+  }
   Duration next_pace() { return pace_ = slower(pace_); }
   void give_up_due(SteadyTime now);
   void leave_if_silent(SteadyTime now);
@@ -194,7 +197,7 @@ class Requests final : public net::ClientReceiver {
   void learn_parts(Outstanding& request, std::int32_t parts);
   SteadyTime give_up_at(bool was_sent, SteadyTime asked_at) const;
   void answer(Table::iterator request, Result<wire::Message> answer);
-  bool needs_tracker() const;
+  bool needs_tracker() const { return !outstanding_.empty() || held_; }
   bool is_away(SteadyTime now) const;
   bool must_store(const Outstanding& request, const Result<wire::Message>& answer) const;
   void store(Outstanding request, const Error& why);

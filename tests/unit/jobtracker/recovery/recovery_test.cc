@@ -297,7 +297,8 @@ TEST(Recovery, APullFromBeforeTheRegistrationIsNotBelieved) {
   bundle.run_for(seconds{2});
   bundle.kill_tracker();
   bundle.start_tracker();
-  ASSERT_TRUE(bundle.run_until([&] { return worker.is_registered(); }));
+  // Before the first Pull of the registration.
+  ASSERT_TRUE(bundle.run_until([&] { return bundle.stat("workers") == 1; }));
   const net::Peer older = bundle.network.connect({.on_frame = [](auto) {}});
   const wire::Pull pull{.session = worker.session(),
                         .number = 3,
