@@ -89,8 +89,13 @@ void JobTracker::on_register(const Asker& asker, wire::Register message) {
     if (std::none_of(parts.begin(), parts.end(), [this](GroupId id) { return ownership_.has(id); }))
       return answer(asker, ownership_.elsewhere(parts.front(), catalog_.parts(parts.front())));
     if (may_be_fenced()) {
-      // Whoever registers again has given up what it asked for.
-      if (Worker* before = workers_.find(message.session)) before->forget_pulls();
+      Worker* before = workers_.find(message.session);
+      if (before != nullptr && before->is_newer(message)) {
+        // Whoever registers again has given up what it asked for, and is alive.
+        before->forget_pulls();
+        before->registered = message.number;
+        before->heard_at = clock_.steady_now();
+      }
       recovery_.heard(message.session);
       return answer(asker, wire::ErrorReply{unproven_error()});
     }
@@ -131,7 +136,7 @@ void JobTracker::seat(const Asker& asker, const wire::Register& message, const G
   std::int64_t handout_seen = worker.handout_last;
   if (const Worker* before = workers_.find(message.session)) {
     // What one lists that another has overtaken, or that comes again, is long out of date.
-    if (message.number != 0 && message.number <= before->registered) return;
+    if (!before->is_newer(message)) return;
     worker.started_at = before->started_at;
     worker.handout_last = before->handout_last;
     worker.handed_at = before->handed_at;

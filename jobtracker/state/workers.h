@@ -59,6 +59,9 @@ struct Worker {
   std::int32_t credit() const { return window - unseen_jobs - reserved; }
 
   bool has_asked() const { return pull != 0; }
+  bool is_newer(const wire::Register& message) const {
+    return message.number == 0 || message.number > registered;
+  }
   // False: an old one, which was overtaken, or one that comes again.
   bool take_pull(const wire::Pull& message) {
     if (message.number <= std::max(pull, pulls_before)) return false;

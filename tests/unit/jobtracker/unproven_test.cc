@@ -91,6 +91,22 @@ TEST(Unproven, TakesNoTaskTrackerForDeadBecauseOfThat) {
   EXPECT_THAT(bundle.runs_of("a"), SizeIs(1));
 }
 
+// A word is one though it is refused.
+TEST(Unproven, HearsWhoRegistersMeanwhile) {
+  UnprovenBundle bundle;
+  ToldPeer worker(bundle);
+  wire::Register hello{.session = SessionId{5}, .name = "worker", .group = "default", .number = 1};
+  ASSERT_TRUE(std::holds_alternative<wire::Registered>(worker.ask(hello)));
+  bundle.store_is_away_for(milliseconds{2200});
+  bundle.run_for(kSilence + milliseconds{300});
+  hello.number = 2;
+  EXPECT_EQ(worker.refusal(hello), ErrorCode::kUnavailable);
+  bundle.run_for(milliseconds{2800});
+  EXPECT_EQ(bundle.stat("workers_lost_total"), 0);
+  bundle.run_for(seconds{1});
+  EXPECT_EQ(bundle.stat("workers_lost_total"), 1) << "it was the last word";
+}
+
 TEST(Unproven, KeepsWhatItHasClaimedUntilItsTaskTrackerAsksAgain) {
   TrackerBundle bundle({.tracker = {.dispatcher = {.claim_ahead = seconds{5}}}, .is_shared = true});
   bundle.add_worker();
