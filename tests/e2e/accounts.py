@@ -47,6 +47,12 @@ def every_seconds(step, start, end):
         at += datetime.timedelta(seconds=1)
 
 
+def every_so_often(step, first, end):
+    """The first time and those each `step` milliseconds after it, up to end."""
+    step = datetime.timedelta(milliseconds=step)
+    return [first + number * step for number in range((end - first) // step + 1)]
+
+
 def _numbers(field, lowest, highest):
     chosen = set()
     for item in field.split(","):

@@ -3,6 +3,7 @@ restarted in turn and joined by others, while every group has work."""
 
 import collections
 import datetime
+import itertools
 import json
 import pathlib
 import shutil
@@ -19,6 +20,9 @@ from outbox_test import entries
 BOUND = 5.0  # seconds from the death of a job tracker to its jobs starting elsewhere
 KEEP_STAMPS = 'echo "$CARILLON_TASK_ID $(date +%s.%N)" >> "$STAMPS"'
 GROUPS = [f"group-{number}" for number in range(4)]
+# What the runs of a schedule with this overlap rule do besides noting themselves.
+OVERLAPS = {"parallel": "true", "queue": "true", "skip": "sleep 0.7", "queue_one": "sleep 0.7",
+            "cancel_running": "sleep 0.7"}
 
 
 class ClusterTest(E2eTest):
@@ -26,7 +30,8 @@ class ClusterTest(E2eTest):
 
     def setUp(self):
         super().setUp()
-        self.stamps = self.folder / "stamps"
+        self.stamps, self.notes = self.folder / "stamps", self.folder / "notes"
+        self.env = {"STAMPS": str(self.stamps), "NOTES": str(self.notes)}
         self.one = self.cluster(self.mariadb, tracker=False)
         self.ports = [harness.free_port() for _ in range(3)]
         self.trackers = [None] * 3
@@ -47,9 +52,9 @@ class ClusterTest(E2eTest):
     def all(self):
         return ",".join(self.address(which) for which in range(3))
 
-    def start_workers(self):
-        return [self.one.start_worker("--tracker", self.all, "--group", group, threads=4,
-                                      env={"STAMPS": str(self.stamps)}) for group in GROUPS]
+    def start_workers(self, threads=4):
+        return [self.one.start_worker("--tracker", self.all, "--group", group, threads=threads, env=self.env)
+                for group in GROUPS]
 
     def client(self, *args, which=None, **kwargs):
         tracker = self.all if which is None else self.address(which)
@@ -76,9 +81,9 @@ class ClusterTest(E2eTest):
             sorted(len(groups) for groups in self.groups_of().values()) == counts
             and self.groups_of()))
 
-    def start_cluster(self, trackers=2, database_port=None):
+    def start_cluster(self, trackers=2, database_port=None, threads=4):
         self.start(0, database_port)
-        workers = self.start_workers()
+        workers = self.start_workers(threads)
         for which in range(1, trackers):
             self.start(which)
         self.wait_divided([2, 2] if trackers == 2 else [1, 1, 2])
@@ -97,6 +102,52 @@ class ClusterTest(E2eTest):
     def check_each_ran_once(self, tasks):
         wait_for("all to end", self.is_idle)
         self.assertEqual(sorted(task for task, _ in self.read_stamps()), sorted(tasks))
+
+    def schedule(self, tasks):
+        """Tasks that fire from soon on: their groups, overlap rules and milliseconds, by task id."""
+        self.scheduled = tasks
+        self.first = accounts.now().replace(microsecond=0) + 3 * accounts.SECOND
+        specs = [{"task_id": task, "group": group, "overlap": overlap, "every": f"{step}ms",
+                  "first": self.first.isoformat(), "shell": f"{accounts.NOTE}; {OVERLAPS[overlap]}"}
+                 for task, (group, overlap, step) in tasks.items()]
+        self.client("submit", "--stdin", stdin="".join(json.dumps(spec) + "\n" for spec in specs))
+
+    def wait_fired(self, since=None):
+        """Each of them runs, for a fire later than `since`."""
+        def fired():
+            return {run.task_id for run in accounts.notes(self.notes)
+                    if since is None or accounts.instant(run.trigger_time) > since}
+        wait_for("all to fire", lambda: fired() == set(self.scheduled), patience=120, pause=0.3)
+
+    def check_fires(self):
+        """Each fire until now has one outcome, none ran twice, and what ran is what is recorded."""
+        through = accounts.now()
+        self.wait_fired(through)
+        for task, (group, _, _) in self.scheduled.items():
+            self.client("suspend", "--group", group, task)
+        wait_for("all to end", self.is_idle, patience=120)
+        rows = collections.defaultdict(list)
+        for row in self.client("-o", "jsonl", "history", "--limit", 0).lines():
+            if row["task_id"] in self.scheduled:
+                rows[row["task_id"]].append(row)
+        runs = accounts.notes(self.notes)
+        self.assertEqual(accounts.doubled(runs, dead_nodes=()), [])
+        noted = {(run.job_id, run.attempt, run.node) for run in runs}
+        for task, (_, overlap, step) in self.scheduled.items():
+            fires = accounts.every_so_often(step, self.first, accounts.now())
+            self.assertEqual(accounts.account(fires, rows[task], through), [], f"fires of {task}")
+            # One that is cancelled by the next fire may have written nothing yet.
+            allowed = {"succeeded", "killed"} if overlap == "cancel_running" else {"succeeded"}
+            ran = [row for row in rows[task] if row["attempt"]]
+            self.assertLessEqual({row["state"] for row in ran}, allowed, task)
+            recorded = {(row["job_id"], row["attempt"], row["node"]): row["state"] for row in ran}
+            own = {(run.job_id, run.attempt, run.node) for run in runs if run.task_id == task}
+            self.assertEqual(own - set(recorded), set(), f"ran, and is not recorded: {task}")
+            self.assertEqual({run for run, state in recorded.items() if state == "succeeded"} - noted, set(), task)
+        ended = collections.Counter()
+        for row in itertools.chain.from_iterable(rows.values()):
+            ended[row["state"]] += row["count"] if row["attempt"] == 0 else 1
+        print(f"fires: {dict(ended)}", flush=True)
 
 
 class Divided(ClusterTest):
@@ -381,7 +432,7 @@ class WorkerCutOff(ClusterTest):
 
     def setUp(self):
         super().setUp()
-        self.notes, self.end = self.folder / "notes", self.folder / "end"
+        self.end = self.folder / "end"
         # It says which process it is and since when, and runs until it is told to end.
         self.long = (f'echo "$$ $(date +%s.%N)" > {self.folder}/began-$CARILLON_TASK_ID-$CARILLON_ATTEMPT; '
                      f"{accounts.NOTE}; until [ -e {self.end} ]; do sleep 0.1; done")
@@ -498,6 +549,55 @@ class Stalled(ClusterTest):
             self.assertTrue(tracker.is_running())
             self.assertEqual(tracker.log().count("divided anew"), count)
             self.assertNotIn("is silent", tracker.log())
+
+
+class Gone(ClusterTest):
+    SECONDS = 50
+
+    def test_a_database_that_is_gone_for_a_minute_loses_and_repeats_no_fire_of_two_job_trackers(self):
+        workers = self.start_cluster(threads=10)
+        before = self.groups_of()
+        self.schedule({f"{overlap}-{group}": (group, overlap, 500 if (place + number) % 2 else 1000)
+                       for place, group in enumerate(GROUPS) for number, overlap in enumerate(OVERLAPS)})
+        for group in GROUPS:
+            self.submit(group, f"runs-{group}", f"{KEEP_STAMPS}; sleep {self.SECONDS + 5}")
+        self.wait_fired()
+        self.addCleanup(lambda: self.mariadb.server.is_running() or self.mariadb.start())
+        self.mariadb.server.kill()
+        gone_at = time.monotonic()
+        users = [threading.Thread(target=self.client, args=(
+            "--answer-timeout", "120s", "submit", "--group", group, "--task-id", f"meanwhile-{group}", "--shell",
+            KEEP_STAMPS), kwargs={"patience": 180}) for group in GROUPS]
+        for user in users:
+            user.start()
+        for tracker in self.trackers[:2]:
+            wait_for("it to be noticed", lambda: "the store is away" in tracker.log())
+        time.sleep(max(0.0, gone_at + self.SECONDS - time.monotonic()))
+        load_before = slowness()
+        self.mariadb.start()
+        back_at = time.monotonic()
+        for tracker in self.trackers[:2]:
+            wait_for("it to be back", lambda: "the store is back" in tracker.log(), pause=0.02)
+        took = time.monotonic() - back_at
+        allowed = 4 * max(load_before, slowness())
+        print(f"the database was gone for {back_at - gone_at:.1f} s; both had it back after {took:.2f} s "
+              f"(allowed {allowed:.1f} s)", flush=True)
+        self.assertLess(took, allowed)
+        for user in users:
+            user.join()
+        for group in GROUPS:
+            self.submit(group, f"after-{group}")
+        self.check_fires()
+        tasks = [f"{what}-{group}" for group in GROUPS for what in ("runs", "meanwhile", "after")]
+        self.check_each_ran_once(tasks)
+        rows = [row for task in tasks for row in self.client("-o", "jsonl", "history", "--task-id", task).lines()]
+        self.assertEqual(sorted((row["task_id"], row["attempt"], row["state"]) for row in rows),
+                         sorted((task, 1, "succeeded") for task in tasks))
+        for program in [*self.trackers[:2], *workers]:
+            self.assertTrue(program.is_running(), f"{program.name} was not restarted")
+        for tracker in self.trackers[:2]:
+            self.assertNotIn("is silent", tracker.log())
+        self.assertEqual(self.groups_of(), before)
 
 
 class Rolling(ClusterTest):

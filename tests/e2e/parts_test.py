@@ -3,13 +3,14 @@ tracker's parts go on elsewhere."""
 
 import collections
 import datetime
+import itertools
 import json
 import threading
 import time
 
 import accounts
 import harness
-from cluster_test import BOUND, ClusterTest
+from cluster_test import BOUND, OVERLAPS, ClusterTest
 from harness import slowness, wait_for
 
 GROUP = "large"
@@ -41,10 +42,10 @@ class PartsTest(ClusterTest):
             return sorted(collections.Counter(owners.values()).values()) == counts and owners
         return wait_for("the parts to be divided", spread)
 
-    def start_group(self, trackers=3, workers=4):
+    def start_group(self, trackers=3, workers=4, threads=2):
         self.start(0)
-        started = [self.one.start_worker("--tracker", self.all, "--group", GROUP, threads=2,
-                                         env={"STAMPS": str(self.stamps)}) for _ in range(workers)]
+        started = [self.one.start_worker("--tracker", self.all, "--group", GROUP, threads=threads, env=self.env)
+                   for _ in range(workers)]
         for which in range(1, trackers):
             self.start(which)
         return started
@@ -205,6 +206,66 @@ class Killed(PartsTest):
         states = collections.Counter(
             row["state"] for row in self.client("-o", "jsonl", "history", "--limit", 0).lines())
         self.assertEqual(set(states), {"succeeded"})
+
+
+class Rolling(PartsTest):
+    def schedules(self):
+        """One of each overlap rule in each part."""
+        found = {}
+        for (number, overlap), part in itertools.product(enumerate(OVERLAPS), range(PARTS)):
+            task = next(task for task in (f"{overlap}-{name}" for name in itertools.count())
+                        if part_of(task) == part)
+            found[task] = (GROUP, overlap, 500 if (part + number) % 2 else 1000)
+        return found
+
+    def test_each_job_and_fire_is_once_while_the_job_trackers_of_its_parts_are_restarted_in_turn(self):
+        workers = self.start_group(threads=8)
+        self.submit(GROUP, "first")
+        self.split()
+        self.wait_spread([1, 1, 2])
+        self.schedule(self.schedules())
+        self.wait_fired()
+        done, tasks, failures = threading.Event(), collections.defaultdict(list), []
+
+        def submit(which):
+            order = ",".join(self.address((which + place) % 3) for place in range(3))
+            for number in itertools.count():
+                if done.wait(0.2):
+                    return
+                some = [f"user{which}-{number}-{place}" for place in range(PARTS)]
+                lines = "".join(json.dumps({"group": GROUP, "task_id": task, "shell": STAMP}) + "\n" for task in some)
+                answer = self.one.client("--connect-timeout", "20s", "submit", "--stdin", stdin=lines,
+                                         status=None, env={"CARILLON_TRACKER": order})
+                if answer.status == 0:
+                    tasks[which] += some
+                else:
+                    failures.append(repr(answer))
+
+        users = [threading.Thread(target=submit, args=(which,)) for which in range(3)]
+        for user in users:
+            user.start()
+        try:
+            for which in range(3):
+                before = [len(tasks[user]) for user in range(3)]
+                wait_for("some jobs of each", lambda: all(
+                    len(tasks[user]) > before[user] + 2 * PARTS for user in range(3)))
+                self.assertEqual(self.trackers[which].stop(), 0)
+                self.wait_spread([2, 2])
+                self.start(which)
+                self.wait_spread([1, 1, 2])
+        finally:
+            done.set()
+            for user in users:
+                user.join()
+        self.assertEqual(failures, [])
+        self.check_fires()
+        self.check_each_ran_once(["first", *itertools.chain.from_iterable(tasks.values())])
+        states = collections.Counter(
+            row["state"] for row in self.client("-o", "jsonl", "history", "--limit", 0).lines()
+            if row["task_id"] not in self.scheduled)
+        self.assertEqual(set(states), {"succeeded"})
+        for worker in workers:
+            self.assertTrue(worker.is_running())
 
 
 if __name__ == "__main__":
