@@ -16,6 +16,9 @@ BEGINS = 2  # after that time its own note has been written, whatever became of 
 # What was handed out before has begun by then, or never does: the other side of a short freeze too.
 SENT = BEGINS + SHORT_FREEZE[1]
 EARLY = 0.3  # so long before its time a fire may be with a task tracker
+STORED = 2  # by then a result is stored, where nothing befalls job trackers or database
+SETTLES = 5  # so long after a fault of these everything works again
+SOONEST = 0.5  # a lease does not end sooner after what befell its task tracker
 
 
 class Run:
@@ -39,12 +42,13 @@ class Notes:
         self.runs = []
         self.killed = {}                             # by node: when
         self.frozen = collections.defaultdict(list)  # by node: from, to
-        self.stopped = {}
+        self.stopped, self.left = {}, {}             # by node: when it was told to, and had ended
+        self.trouble = []                            # of job trackers and database: from, to
         self.cancelled = {}                          # by task: when that was acknowledged
         self.held = collections.defaultdict(list)    # by task: acknowledged from, asked to end
         self.tokens = collections.defaultdict(set)   # by what a trigger gave it: jobs that had it
         self.wrong = []
-        now, open_runs = 0.0, {}
+        now, open_runs, open_trouble = 0.0, {}, {}
         for line in path.read_text().splitlines():
             what, *words = line.split(" ")
             if what == "time":
@@ -67,29 +71,62 @@ class Notes:
                 self.frozen[words[0]].append([now, float("inf")])
             elif what == "thawed":
                 self.frozen[words[0]][-1][1] = now
+            elif what == "trouble":
+                open_trouble[words[0]] = span = [now, float("inf")]
+                self.trouble.append(span)
+            elif what == "over":
+                open_trouble.pop(words[0])[1] = now
             elif what == "suspended":
                 self.held[words[0]].append([now, float("inf")])
             elif what == "resuming":
                 self.held[words[0]][-1][1] = now
             else:
                 getattr(self, what)[words[0]] = now
+        self.began = {(run.job, run.attempt, run.node) for run in self.runs}
         self.of_task = collections.defaultdict(list)
         for run in self.runs:
             self.of_task[run.task].append(run)
 
+    def long_freezes(self, node):
+        return [span for span in self.frozen[node] if span[1] - span[0] >= LONG_FREEZE[0] - 0.5]
+
+    def stored_by(self, ended_at):
+        """When a result of then is stored at the latest."""
+        by = ended_at
+        for since, to in self.trouble:  # by their beginnings
+            if since > by + STORED:
+                break
+            by = max(by, to + SETTLES)
+        return by + STORED
+
+    def hits(self, at, run, again):
+        """Whether what befell its task tracker then cost the run its lease before `again` began: it had
+        begun, or what was handed out had, and its result was not stored yet."""
+        return run.at - BEGINS <= at <= min(again.at - SOONEST, self.stored_by(run.ended_at))
+
     def excuse(self, run, again):
-        """Why `run` was repeated by `again`; None if nothing excuses it."""
-        if run.status:
+        """Why `run` was repeated by `again`; None if nothing excuses it. One that was stopped in order
+        ends what it runs, and what befalls job trackers and database repeats nothing."""
+        if run.status and run.ended_at <= again.at:
             return "failed"
-        if self.killed.get(run.node, float("inf")) <= again.at:
+        if self.hits(self.killed.get(run.node, float("inf")), run, again):
             return "killed"
         # What it was handed before and had not begun, it must not begin when it goes on.
-        if any(to - since >= LONG_FREEZE[0] - 0.5 and since <= again.at and since >= run.at - BEGINS
-               for since, to in self.frozen[run.node]):
+        if any(self.hits(since, run, again) for since, _ in self.long_freezes(run.node)):
             return "frozen"
-        if run.status is None and self.stopped.get(run.node, float("inf")) <= again.at:
-            return "stopped"
         return None
+
+    def may_lose(self, row):
+        """Whether something befell the task tracker of a lost attempt before that was recorded; or it
+        stopped while it could not say so, and what it was handed then never began."""
+        by = row.ended_at - SOONEST
+        if self.killed.get(row.node, float("inf")) <= by:
+            return True
+        if any(since <= by and to >= row.at - BEGINS for since, to in self.long_freezes(row.node)):
+            return True
+        stopped, left = (of.get(row.node, float("inf")) for of in (self.stopped, self.left))
+        return (left <= by and (row.job, row.attempt, row.node) not in self.began
+                and any(since <= left and to + SETTLES >= stopped for since, to in self.trouble))
 
     def repeats(self):
         """How many runs were repeated for which reason; what has none goes to `wrong`."""
@@ -105,6 +142,57 @@ class Notes:
                 if why is None:
                     self.wrong.append(f"ran again without need: {run}, then {again}")
         return found
+
+
+# A row of the job log: when the attempt was handed out or began, and when it ended, in seconds of the chaos.
+Row = collections.namedtuple("Row", "job task attempt state node final at ended_at")
+SUCCEEDED, FAILED, LOST = 0, 1, 4  # states in the tables
+
+
+def of_jobs(notes, log, there, acknowledged, silent, counts):
+    """Each job ended once, each of its attempts too, and as the runs wrote down. `log`: rows in the order of
+    their numbers. `there`: tasks that were submitted and acknowledged; `acknowledged`: the jobs that they were
+    said to be, as far as that is known, and of triggers, (task, job). `silent`: tasks whose runs write nothing."""
+    wrong = []
+    rows_of, jobs_of = collections.defaultdict(list), collections.defaultdict(set)
+    for row in log:
+        if row.job != "0":
+            rows_of[row.job].append(row)
+            jobs_of[row.task].add(row.job)
+    for job, rows in rows_of.items():
+        counts["jobs in the history"] += 1
+        finals = [row for row in rows if row.final]
+        if len(finals) != 1:
+            wrong.append(f"{len(finals)} final rows of one job: {rows}")
+        elif finals[0] is not rows[-1]:
+            wrong.append(f"it went on after its end: {rows}")
+        attempts = [row.attempt for row in rows if row.attempt]
+        if any(before >= after for before, after in itertools.pairwise(attempts)):
+            wrong.append(f"an attempt ended twice or too late: {rows}")
+    statuses = {(run.job, run.attempt, run.node): run.status for run in notes.runs}
+    logged = set()
+    for row in itertools.chain.from_iterable(rows_of.values()):
+        logged.add((row.job, row.attempt, row.node))
+        if row.state == LOST:
+            counts["attempts that were lost"] += 1
+            if not notes.may_lose(row):
+                wrong.append(f"lost, and nothing befell its task tracker: {row}")
+        elif row.state in (SUCCEEDED, FAILED) and row.task not in silent:
+            status = statuses.get((row.job, row.attempt, row.node))
+            if status is None or (status == 0) != (row.state == SUCCEEDED):
+                wrong.append(f"recorded otherwise than it was written down by its run, {status}: {row}")
+    wrong.extend(f"ran, and has no row: {run}" for run in notes.runs
+                 if (run.job, run.attempt, run.node) not in logged)
+    # Their task ids are used once.
+    for task in {*there, *(task for task in jobs_of if task.startswith(("job-", "cancel-")))}:
+        counts["jobs acknowledged"] += task in there
+        if len(jobs_of[task]) != 1:
+            wrong.append(f"submitted once, and has {len(jobs_of[task])} jobs in the history: {task}")
+    for task, job in acknowledged:
+        counts["jobs whose number was said"] += 1
+        if job not in jobs_of[task]:
+            wrong.append(f"acknowledged as job {job}, and the history has {jobs_of[task]}: {task}")
+    return wrong
 
 
 def ends(history):
@@ -274,6 +362,7 @@ NEEDED = [
     "cancelled while waiting", "cancelled while running", "cancelled while retrying", "suspensions",
     "runs of what was suspended in between", "triggers acknowledged", "successes with a child",
     "results told", "pairs of results in order", "listeners killed",
+    "jobs acknowledged", "jobs whose number was said",
     "jobs stored in an outbox", "kills of a client with jobs in its outbox",
 ]
 

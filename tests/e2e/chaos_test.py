@@ -14,27 +14,9 @@ import unittest
 
 import chaos_account
 import harness
-from chaos_account import Notes
+from chaos_account import FAILED, LOST, SUCCEEDED, Notes, Row
 from chaos_run import Chaos
 from harness import E2eTest, Mariadb, skip
-
-
-class Account(unittest.TestCase):
-    def repeats(self, first_began):
-        folder = tempfile.TemporaryDirectory(prefix="carillon-e2e-")
-        self.addCleanup(folder.cleanup)
-        path = pathlib.Path(folder.name) / "notes"
-        lines = ["time 1", "frozen worker-1", "time 5", "start t 7 2 worker-2", "end t 7 2 worker-2 0",
-                 "thawed worker-1", "time 6"]
-        lines.insert(first_began, "start t 7 1 worker-1")
-        path.write_text("\n".join(lines))
-        return dict(Notes(path).repeats())
-
-    def test_a_freeze_excuses_what_had_begun_before_it(self):
-        self.assertEqual(self.repeats(first_began=1), {"frozen": 1})
-
-    def test_a_freeze_excuses_nothing_that_begins_after_it(self):
-        self.assertEqual(self.repeats(first_began=6), {"NOTHING": 1})
 
 
 def noted(*lines):
@@ -50,8 +32,130 @@ def row(task, state, job="7", **more):
             "trigger_time": "1970-01-01T00:01:40.000Z", **more}
 
 
+class Repeats(unittest.TestCase):
+    """What excuses a second run, and what does not."""
+
+    AGAIN = ("start t 7 2 worker-2", "end t 7 2 worker-2 0")
+
+    def why(self, *lines):
+        notes, _ = noted(*lines)
+        repeats, = notes.repeats()
+        self.assertEqual(len(notes.wrong), repeats == "NOTHING")
+        return repeats
+
+    def run_and_kill(self, ended, killed, again, node="worker-1", more=()):
+        """A run from second 10 on, what happened when, and its second run."""
+        events = [(10, "start t 7 1 worker-1"), (killed, f"killed {node}"), *more,
+                  *((again, line) for line in self.AGAIN)]
+        if ended:
+            events.append((ended, "end t 7 1 worker-1 0"))
+        return self.why(*(text for at, line in sorted(events, key=lambda event: event[0])
+                          for text in (f"time {at}", line)))
+
+    def test_a_kill_of_its_own_task_tracker_in_the_middle_excuses_it(self):
+        self.assertEqual(self.run_and_kill(ended=None, killed=11, again=15), "killed")
+        self.assertEqual(self.run_and_kill(ended=12, killed=11, again=15), "killed", "as an orphan")
+        self.assertEqual(self.run_and_kill(ended=11, killed=12, again=16), "killed", "its result was not stored")
+
+    def test_a_kill_of_another_task_tracker_or_of_job_trackers_and_database_excuses_nothing(self):
+        for node in ("worker-3", "jobtracker", "mariadbd"):
+            self.assertEqual(self.run_and_kill(ended=12, killed=11, again=15, node=node), "NOTHING")
+            self.assertEqual(self.run_and_kill(ended=None, killed=11, again=15, node=node), "NOTHING")
+
+    def test_a_kill_long_after_it_had_ended_excuses_nothing(self):
+        self.assertEqual(self.run_and_kill(ended=11, killed=20, again=25), "NOTHING")
+
+    def test_a_kill_long_after_it_had_ended_excuses_it_if_nobody_took_its_result_meanwhile(self):
+        def with_trouble(since, to):
+            return self.run_and_kill(ended=11, killed=20, again=25,
+                                     more=[(since, "trouble tracker-0"), (to, "over tracker-0")])
+        self.assertEqual(with_trouble(10.5, 15), "killed")
+        self.assertEqual(with_trouble(10.5, 11.5), "NOTHING", "all had settled long before the kill")
+        self.assertEqual(with_trouble(15, 19), "NOTHING", "it had been stored before the trouble")
+
+    def test_a_kill_after_its_second_run_excuses_nothing(self):
+        self.assertEqual(self.run_and_kill(ended=None, killed=16, again=15), "NOTHING")
+        self.assertEqual(self.run_and_kill(ended=None, killed=15, again=15.1), "NOTHING", "its lease had not ended")
+
+    def frozen(self, first_began, ended=None, thawed=7):
+        events = [(2, "frozen worker-1"), (thawed, "thawed worker-1"), (first_began, "start t 7 1 worker-1"),
+                  *((6, line) for line in self.AGAIN)]
+        if ended:
+            events.append((ended, "end t 7 1 worker-1 0"))
+        return self.why(*(text for at, line in sorted(events, key=lambda event: event[0])
+                          for text in (f"time {at}", line)))
+
+    def test_a_long_freeze_excuses_what_had_begun_before_it(self):
+        self.assertEqual(self.frozen(first_began=1), "frozen")
+        self.assertEqual(self.frozen(first_began=1, ended=3), "frozen")
+        self.assertEqual(self.frozen(first_began=1, thawed=3), "NOTHING")
+
+    def test_a_freeze_excuses_nothing_that_begins_after_it_or_ended_before(self):
+        self.assertEqual(self.frozen(first_began=7), "NOTHING")
+        self.assertEqual(self.frozen(first_began=-9, ended=-8), "NOTHING")
+
+    def test_a_stop_in_order_excuses_nothing(self):
+        self.assertEqual(self.why("time 1", "start t 7 1 worker-1", "time 2", "stopped worker-1", "time 9",
+                                  *self.AGAIN), "NOTHING")
+
+    def test_a_failure_excuses_only_what_comes_after_it(self):
+        first, end = "start t 7 1 worker-1", "end t 7 1 worker-1 1"
+        self.assertEqual(self.why("time 1", first, end, "time 9", *self.AGAIN), "failed")
+        self.assertEqual(self.why("time 1", first, "time 9", *self.AGAIN, "time 10", end), "NOTHING")
+
+
 class Checks(unittest.TestCase):
     """Each check finds what it is there for, and nothing where all is well."""
+
+    RAN = ("time 1", "start job-1 7 1 n", "end job-1 7 1 n 1", "time 4", "start job-1 7 2 n", "end job-1 7 2 n 0")
+    LOG = (Row("7", "job-1", 1, FAILED, "n", False, 1, 2), Row("7", "job-1", 2, SUCCEEDED, "n", True, 4, 5))
+
+    def jobs(self, *log, lines=RAN, job="7", silent=()):
+        notes, counts = noted(*lines)
+        return len(chaos_account.of_jobs(notes, log, {"job-1"}, {("job-1", job)}, silent, counts))
+
+    def test_a_job_with_its_one_end_is_well(self):
+        self.assertEqual(self.jobs(*self.LOG), 0)
+        self.assertEqual(self.jobs(self.LOG[1]._replace(attempt=1), lines=["time 1"], silent={"job-1"}), 0)
+
+    def test_a_job_that_was_acknowledged_and_has_no_end_or_two_is_found(self):
+        failed, succeeded = self.LOG
+        third = [*self.RAN, "start job-1 7 3 n", "end job-1 7 3 n 0"]
+        self.assertEqual(self.jobs(lines=["time 1"]), 2, "by its task, and by its number")
+        self.assertEqual(self.jobs(failed, succeeded._replace(final=False)), 1)
+        self.assertEqual(self.jobs(failed, succeeded, succeeded._replace(attempt=3), lines=third), 1)
+        self.assertEqual(self.jobs(failed, succeeded, succeeded._replace(attempt=3, final=False), lines=third), 1,
+                         "it went on after its end")
+        self.assertEqual(self.jobs(failed, failed, succeeded), 1, "an attempt ended twice")
+
+    def test_a_task_that_became_two_jobs_or_another_is_found(self):
+        twin = [row._replace(job="8") for row in self.LOG]
+        lines = [*self.RAN, *(line.replace(" 7 ", " 8 ") for line in self.RAN)]
+        self.assertEqual(self.jobs(*self.LOG, *twin, lines=lines), 1)
+        self.assertEqual(self.jobs(*self.LOG, job="9"), 1)
+
+    def test_a_row_that_says_otherwise_than_its_run_is_found(self):
+        failed, succeeded = self.LOG
+        self.assertEqual(self.jobs(failed._replace(state=SUCCEEDED), succeeded), 1)
+        self.assertEqual(self.jobs(failed, succeeded._replace(state=FAILED)), 1)
+        self.assertEqual(self.jobs(failed, succeeded._replace(node="m")), 2, "no such run, and a run without a row")
+        self.assertEqual(self.jobs(succeeded), 1, "a run without a row")
+
+    def test_an_attempt_that_was_lost_without_need_is_found(self):
+        lost = self.LOG[0]._replace(state=LOST, ended_at=5)
+        self.assertEqual(self.jobs(lost, self.LOG[1]), 1)
+        for at, wrong in ((2, 0), (6, 1)):
+            self.assertEqual(self.jobs(lost, self.LOG[1], lines=[*self.RAN, f"time {at}", "killed n"]), wrong)
+        self.assertEqual(self.jobs(lost, self.LOG[1], lines=[*self.RAN, "time 2", "killed m"]), 1)
+        self.assertEqual(self.jobs(lost, self.LOG[1], lines=[
+            *self.RAN, "time 2", "frozen n", "time 3", "thawed n"]), 1, "it was too short")
+
+    def test_an_attempt_that_was_lost_with_a_stop_in_order_is_found_unless_it_never_began_and_nobody_was_told(self):
+        lost = self.LOG[0]._replace(state=LOST, ended_at=5)
+        stop, trouble = ["time 2", "stopped n", "time 3", "left n"], ["time 2", "trouble t", "time 4", "over t"]
+        for began, troubled, wrong in ((0, 1, 0), (1, 1, 1), (0, 0, 1)):
+            lines = [*self.RAN[:3 * began], *self.RAN[3:], *(trouble * troubled), *stop]
+            self.assertEqual(self.jobs(lost, self.LOG[1], lines=lines), wrong, (began, troubled))
 
     def cancelled(self, lines, state, finals=1):
         notes, counts = noted(*lines)

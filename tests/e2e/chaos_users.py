@@ -63,6 +63,8 @@ class User:
         self.chaos, self.name = chaos, name
         self.random = random.Random(f"{chaos.seed} {name}")
         self.problems = []
+        self.there = set()  # tasks that were submitted and acknowledged
+        self.jobs = {}  # by task, where that was said
         self.process = None
         self.was_killed = False
         self.finishing = threading.Event()
@@ -128,6 +130,12 @@ class User:
             time.sleep(0.1)
         raise AssertionError(f"{args} was not done in {patience} s")
 
+    def take(self, answer):
+        """A submission was acknowledged."""
+        self.there.add(answer["task_id"])
+        if answer["status"] == "accepted":
+            self.jobs[answer["task_id"]] = answer["job_id"]
+
     def submit_all(self, specs, patience=300):
         """Until each of them is there, whatever becomes of a call."""
         end = time.monotonic() + patience
@@ -137,6 +145,7 @@ class User:
                                       stdin="".join(json.dumps(spec) + "\n" for spec in left.values()))
             for line in lines:
                 if line["status"] in ("accepted", "duplicate"):
+                    self.take(line)
                     left.pop(line["task_id"])
                 else:
                     self.problems.append(f"{self.name}: {line}")
@@ -156,7 +165,7 @@ class Client(User):
     def __init__(self, chaos, name):
         super().__init__(chaos, name)
         self.accepted = {}  # kind by task
-        self.told = set()
+        self.told, self.silent = set(), set()
         self.children = {}  # by task
         self.unanswered = 0
 
@@ -173,6 +182,7 @@ class Client(User):
 
     def answered(self, answer, jobs):
         if answer["status"] == "accepted":
+            self.take(answer)
             self.accepted[answer["task_id"]] = jobs[answer["task_id"]]
         else:
             self.problems.append(f"{self.name}: {answer}")
@@ -187,6 +197,7 @@ class Client(User):
             spec["children"] = [child]
             self.children[task] = (child["group"], child["task_id"])
         if kind == "noop":
+            self.silent.add(task)
             return {**spec, "handler": "noop"}
         if kind == "fails-once":
             return {**spec, "retries": {"max": 1, "base": "5s"}, "shell": run_of("", FAILS_ONCE)}
@@ -219,6 +230,7 @@ class OfflineClient(Client):
     def answered(self, answer, jobs):
         if answer["status"] != "stored":
             return super().answered(answer, jobs)
+        self.take(answer)
         self.accepted[answer["task_id"]] = jobs[answer["task_id"]]
         why = "is there" if "no job tracker reachable" in answer["reason"] else "answers"
         self.stored[f"no job tracker {why}"] += 1
