@@ -97,8 +97,8 @@ TEST(Unproven, HearsWhoRegistersMeanwhile) {
   ToldPeer worker(bundle);
   wire::Register hello{.session = SessionId{5}, .name = "worker", .group = "default", .number = 1};
   ASSERT_TRUE(std::holds_alternative<wire::Registered>(worker.ask(hello)));
-  bundle.store_is_away_for(milliseconds{2200});
-  bundle.run_for(kSilence + milliseconds{300});
+  bundle.store_is_away_for(milliseconds{1700});
+  bundle.run_for(kSilence + milliseconds{100});
   hello.number = 2;
   EXPECT_EQ(worker.refusal(hello), ErrorCode::kUnavailable);
   bundle.run_for(milliseconds{2800});
