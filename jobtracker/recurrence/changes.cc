@@ -52,7 +52,6 @@ void Changes::go_on(DefinitionId id) {
   for (Waiting& one : work) when_settled(id, std::move(one.work), std::move(one.on_gone));
 }
 
-// `with` operations go into the same transaction, before the change.
 void Changes::change(ActiveDefinition& definition, ChangeDefinition operation,
                      std::vector<Operation> with, Then then, std::optional<ForRequest> request) {
   CARILLON_ASSERT(!definition.is_changing, "changes of a definition wait for each other");

@@ -77,7 +77,6 @@ ChangeDefinition Plans::uncounted(ActiveDefinition& definition) {
   return operation;
 }
 
-// The fires since the latest that was made have one row.
 void Plans::pass_over(ActiveDefinition& definition, ChangeDefinition& operation, WallTime until,
                       LogState state, std::string message) {
   const Definition& row = definition.row;
@@ -130,7 +129,6 @@ void Plans::call_off(ActiveDefinition& definition, ChangeDefinition& operation, 
   operation.voided = std::move(log);
 }
 
-// With nothing due the row is of `fire`.
 ChangeDefinition Plans::removal(ActiveDefinition& definition, WallTime fire, std::string message) {
   ChangeDefinition operation = change_of(definition);
   operation.expected_generated_through.reset();
@@ -145,8 +143,7 @@ ChangeDefinition Plans::removal(ActiveDefinition& definition, WallTime fire, std
   return operation;
 }
 
-// The first fire that does not come if the definition goes: what was claimed ahead of its time has
-// an outcome of its own. With none to come it is now.
+// What was claimed ahead of its time has an outcome of its own.
 WallTime Plans::first_called_off(ActiveDefinition& definition) const {
   const WallTime now = clock_.now();
   const Definition& row = definition.row;
