@@ -246,6 +246,7 @@ bool JobTracker::end_turn() {
     pusher_.flush();
   }
   completion_.flush();
+  answer_leaving();
   batcher_.flush(batch_head());
   const bool has_bulk = take_bulk();
   batcher_.flush(batch_head());
@@ -458,6 +459,7 @@ std::vector<Stat> JobTracker::stats() const {
 
 Sizes JobTracker::sizes() const {
   Sizes all{{"output_under_way", output_under_way_.size()},
+            {"leaving", leaving_.size()},
             {"groups_to_come", groups_to_come_.size()}};
   add_sizes(all, "catalog", catalog_.sizes());
   add_sizes(all, "executing", executing_.sizes());

@@ -185,6 +185,7 @@ class JobTracker final : public net::ServerReceiver,
   void on_pull(const Asker& asker, const wire::Pull& message);
   void on_output(const Asker& asker, wire::Output message);
   void on_bye(const Asker& asker, const wire::Bye& message);
+  void answer_leaving();
   void leave_others(const Worker& worker, wire::Report& report) const;
   Worker* worker_of(const Asker& asker, SessionId session);
   void put_node(const Worker& worker, bool alive);
@@ -210,6 +211,7 @@ class JobTracker final : public net::ServerReceiver,
   bool is_asking_clock_ = false;
   std::int64_t bad_frames_ = 0;
   std::set<SessionId> output_under_way_;  // whose output is on its way to the store
+  std::map<SessionId, Asker> leaving_;    // whose jobs are on their way back to the table
 
   SchedulingClock clock_;
   IdSource ids_{0};

@@ -158,6 +158,7 @@ void JobTracker::seat(const Asker& asker, const wire::Register& message, const G
     const Phase phase = executing_.find(id)->phase;
     if (phase == Phase::kClaiming || phase == Phase::kHeld) ++worker.reserved;
   }
+  leaving_.erase(message.session);  // It says so again.
   Worker& seated = workers_.put(std::move(worker));
   answer(asker, std::move(registered));
   // Of a group in parts, hand-outs of who looked after a part before may have come since this was
@@ -241,13 +242,25 @@ void JobTracker::on_output(const Asker& asker, wire::Output message) {
       });
 }
 
+// One that this session has not heard of may have been known to the one before, which had claimed
+// jobs for it. Nobody is told that it is gone before they are back in the table: if this session
+// ended with its word, the next one would wait for it, and record them lost.
 void JobTracker::on_bye(const Asker& asker, const wire::Bye& message) {
   if (const Worker* worker = workers_.find(message.session)) {
     log_.info("a task tracker went", "node", worker->name);
     put_node(*worker, false);
-    recovery_.leave(message.session);
   }
-  answer(asker, wire::Gone{});
+  recovery_.leave(message.session);
+  leaving_[message.session] = asker;
+}
+
+void JobTracker::answer_leaving() {
+  std::erase_if(leaving_, [this](const auto& one) {
+    const auto& [session, asker] = one;
+    if (!executing_.of_session(session).empty()) return false;
+    answer(asker, wire::Gone{});
+    return true;
+  });
 }
 
 }  // namespace carillon::jobtracker

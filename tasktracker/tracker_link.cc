@@ -83,7 +83,7 @@ void TrackerLink::receive(Talk& talk, wire::Envelope&& envelope) {
             if (envelope.correlation == output_correlation_) output_.on_taken(taken.chunks, now);
           },
           [&](wire::Kill& kill) { on_kill(kill); },
-          [&](wire::Gone&) { talk.gone = true; },
+          [&](wire::Gone&) { talk.fetcher.on_gone(); },
           [&](wire::Elsewhere& elsewhere) {
             // One to an older registration may come after a newer one was taken.
             if (envelope.correlation != talk.register_correlation) return;
@@ -276,7 +276,7 @@ std::vector<wire::AttemptId> TrackerLink::take_unleased(SteadyTime now) {
 
 bool TrackerLink::is_gone() const {
   return std::all_of(talks_.begin(), talks_.end(),
-                     [](const auto& talk) { return talk->gone || !talk->fetcher.is_registered(); });
+                     [](const auto& talk) { return !talk->fetcher.is_leaving(); });
 }
 
 void TrackerLink::set_shares(SteadyTime now) {
@@ -399,6 +399,7 @@ void TrackerLink::give_back_refused(SteadyTime now, bool at_once) {
 }
 
 void TrackerLink::flush(SteadyTime now) {
+  if (is_leaving_) return send_all(now);
   report_left(now);
   send_all(now);
   keep(now);
@@ -450,7 +451,7 @@ void TrackerLink::send_all(SteadyTime now) {
       talk->to_give_back.clear();
       continue;
     }
-    if (talk->fetcher.is_registered()) send_reports(*talk, now);
+    if (!is_leaving_ && talk->fetcher.is_registered()) send_reports(*talk, now);
     send_messages(*talk, now);
   }
 }
@@ -514,10 +515,11 @@ void TrackerLink::watch_silence(Talk& talk, SteadyTime now) {
 }
 
 std::optional<SteadyTime> TrackerLink::next_time() const {
-  std::optional<SteadyTime> next = outbox_.next_time();
+  std::optional<SteadyTime> next;
   const auto consider = [&next](std::optional<SteadyTime> time) {
     if (time && (!next || *time < *next)) next = time;
   };
+  if (!is_leaving_) consider(outbox_.next_time());
   for (const auto& talk : talks_) {
     if (!is_connected(*talk) || talk->twin != nullptr) continue;
     consider(talk->fetcher.next_time());
@@ -528,7 +530,7 @@ std::optional<SteadyTime> TrackerLink::next_time() const {
     if (!trackers_.is_connected()) return next;
     consider(trackers_.next_time());
   }
-  if (!is_registered()) return next;
+  if (!is_registered() || is_leaving_) return next;
   consider(others_at_);
   consider(output_.next_time());
   if (auto results = reporter_.next_time()) {
@@ -549,11 +551,17 @@ bool TrackerLink::is_quiet() const {
                      [](const auto& talk) { return talk->to_give_back.empty(); });
 }
 
-void TrackerLink::say_bye() {
+// Whoever gave no lease, or none lately, has nothing for this worker. One that is not reached may
+// have, and the next one that looks after the group takes the word for it.
+void TrackerLink::leave(SteadyTime now) {
+  is_leaving_ = true;
   for (const auto& talk : talks_) {
-    if (talk->fetcher.is_registered()) {
-      send(*talk, wire::Bye{.session = config_.fetcher.session});
-    }
+    if (talk->twin != nullptr) continue;
+    const bool may_be_reached = is_connected(*talk) || (!talk->line && trackers_.count() > 1);
+    if (talk->fetcher.has_lease(now) && may_be_reached)
+      talk->fetcher.leave();
+    else
+      passed_over_ = true;
   }
 }
 

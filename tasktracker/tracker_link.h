@@ -86,9 +86,13 @@ class TrackerLink final {
   // Puts on disk what is not confirmed. True: it is there, or cannot be.
   bool keep_all();
 
-  void say_bye();
-  // The tracker has answered, or there is nobody to answer.
+  // Says goodbye to whoever may believe that jobs are held here, and nothing else from now on.
+  // Requires: everything is confirmed.
+  void leave(SteadyTime now);
+  // All have answered, or there is nobody to answer.
   bool is_gone() const;
+  // All have been asked, and have answered.
+  bool has_left() const { return is_leaving_ && !passed_over_ && is_gone(); }
   Sizes sizes() const;
 
  private:
@@ -108,7 +112,6 @@ class TrackerLink final {
     bool said_silent = false;
     std::uint64_t register_correlation = 0;
     std::string last_refusal{};
-    bool gone = false;
     std::vector<wire::AttemptId> to_give_back{};
     // The same job tracker by another address, and its session.
     const Talk* twin = nullptr;
@@ -184,6 +187,8 @@ class TrackerLink final {
   std::optional<SteadyTime> sent_away_at_{};  // first, since it was registered
   std::string said_owner_{};
   int unanswered_registers_ = 0;  // since one was answered
+  bool is_leaving_ = false;
+  bool passed_over_ = false;  // somebody whom the goodbye could not reach
 };
 
 }  // namespace carillon::tasktracker

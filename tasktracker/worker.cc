@@ -45,8 +45,7 @@ void Worker::end_turn() {
   give_back_old(now);
   link_.set_taking(phase_ == Phase::kWorking && !link_.is_congested());
   if (config_.stop_without_lease) watch_lease(now);
-  // After the goodbye nothing is said any more: it would bring this session back to life.
-  if (phase_ != Phase::kLeaving) link_.flush(now);
+  link_.flush(now);
   runs_at_ = runs_.keep_time(now);
   advance_stop(now);
   set_timer(now);
@@ -125,6 +124,8 @@ void Worker::obey_stop(SteadyTime now) {
     phase_until_ = std::min<SteadyTime>(phase_until_, now + config_.deliver_wait);
   } else if (phase_ == Phase::kDelivering) {
     phase_until_ = std::min<SteadyTime>(phase_until_, until + config_.deliver_wait);
+  } else if (phase_ == Phase::kLeaving) {
+    phase_until_ = std::min(phase_until_, until);
   }
 }
 
@@ -156,12 +157,17 @@ void Worker::advance_stop(SteadyTime now) {
     // A run that goes on is not over, nor is one whose result nobody has confirmed: then the lease
     // ends it for the tracker, not a word of ours.
     const bool says_bye = unfinished() == 0 && link_.is_quiet();
-    if (says_bye) link_.say_bye();
-    enter(Phase::kLeaving, says_bye ? now + config_.deliver_wait / 2 : now);
+    if (says_bye) link_.leave(now);
+    enter(Phase::kLeaving, says_bye ? now + config_.leave_wait : now);
   }
   if (phase_ == Phase::kLeaving) {
     if (!link_.is_gone() && now < phase_until_) return;
     enter(Phase::kStopped, now);
+    if (!link_.is_gone()) {
+      log_.warn(
+          "nobody has answered the goodbye: what was claimed for this worker and not sent, if "
+          "anything, runs elsewhere after a lease");
+    }
     log_.info("stopped", "unfinished", unfinished());
     if (callbacks_.on_stopped) callbacks_.on_stopped();
   }
@@ -172,7 +178,7 @@ void Worker::set_timer(SteadyTime now) {
   const auto consider = [&next](std::optional<SteadyTime> time) {
     if (time && (!next || *time < *next)) next = time;
   };
-  if (phase_ != Phase::kLeaving) consider(link_.next_time());
+  consider(link_.next_time());
   if (unfinished() > 0) consider(tick_at_);
   if (phase_ != Phase::kWorking && phase_ != Phase::kStopped) consider(phase_until_);
   if (!next) return;

@@ -26,6 +26,7 @@ struct WorkerConfig {
   Duration tick = std::chrono::milliseconds{50};              // while jobs run: their output
   Duration deliver_wait = std::chrono::seconds{2};            // at the end, for confirmations
   Duration keep_wait = std::chrono::seconds{5};               // and then for the disk
+  Duration leave_wait = std::chrono::seconds{5};              // and for the answer to the goodbye
   bool stop_without_lease = false;                            // what runs
 };
 
@@ -54,6 +55,8 @@ class Worker {
   // Takes nothing new and ends when what runs has ended, after `drain` at the latest; no time at
   // all means that runs are killed. A second request may only shorten the time.
   void request_stop(Duration drain);
+  // Once it has stopped: everyone who may have held jobs for it knew that before.
+  bool has_left() const { return link_.has_left(); }
   // Of everything that grows with its jobs.
   Sizes sizes() const;
 

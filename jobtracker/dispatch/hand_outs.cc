@@ -24,6 +24,8 @@ HandOuts::HandOuts(HandOutsConfig config, SessionId session, Catalog& catalog,
 void HandOuts::add(Executing& entry) {
   entry.phase = Phase::kHeld;
   const WaitingJob& job = entry.row.job;
+  // It died or went meanwhile.
+  if (workers_.find(entry.row.session) == nullptr) return ends_.take_back(job.id, false);
   if (may_go(job)) return make_ready(entry);
   executor_.post_at(clock_.steady_at(due_time(job)), [this, id = job.id, attempt = job.attempt] {
     Executing* held = executing_.find(id, attempt);

@@ -141,95 +141,87 @@ void Recurrence::added(NewDefinition added) {
   generation_.generate_later(definition.row.id);
 }
 
+void Recurrence::for_request(DefinitionId id, const ForRequest& request,
+                             std::function<void(ActiveDefinition&)> then) {
+  changes_.when_settled(id, std::move(then), [request] { request.on_request({}, &kGone); });
+}
+
 void Recurrence::suspend(DefinitionId id, ForRequest request) {
-  const auto refusal = [](const Definition& row) -> Status {
-    if (row.state == DefinitionState::kSuspended)
-      return Error{ErrorCode::kConflict, "is suspended already"};
-    if (row.state == DefinitionState::kQuarantined)
-      return Error{ErrorCode::kConflict, "is in quarantine, and does not fire until it is resumed"};
-    return {};
-  };
-  changes_.when_settled(
-      id,
-      [this, refusal, request](ActiveDefinition& definition) {
-        if (const Status may = refusal(definition.row); !may.ok())
-          return request.on_request({}, &may.error());
-        changes_.change(
-            definition,
-            plans_.suspension(definition, DefinitionState::kSuspended, "the job was suspended"), {},
-            {}, request);
-      },
-      [request] { request.on_request({}, &kGone); });
+  for_request(id, request, [this, request](ActiveDefinition& definition) {
+    if (is_held(definition.row.state)) {
+      const bool is_suspended = definition.row.state == DefinitionState::kSuspended;
+      const Error error{ErrorCode::kConflict,
+                        is_suspended ? "is suspended already"
+                                     : "is in quarantine, and does not fire until it is resumed"};
+      return request.on_request({}, &error);
+    }
+    changes_.change(
+        definition,
+        plans_.suspension(definition, DefinitionState::kSuspended, "the job was suspended"), {}, {},
+        request);
+  });
 }
 
 void Recurrence::resume(DefinitionId id, ForRequest request) {
-  changes_.when_settled(
-      id,
-      [this, request](ActiveDefinition& definition) {
-        if (!is_held(definition.row.state)) {
-          const Error error{ErrorCode::kConflict, "is not suspended"};
-          return request.on_request({}, &error);
-        }
-        changes_.change(
-            definition, plans_.resumption(definition), {},
-            [this](const ChangeDefinition& changed, const Outcome&) {
-              generation_.generate_later(changed.id);
-            },
-            request);
-      },
-      [request] { request.on_request({}, &kGone); });
+  for_request(id, request, [this, request](ActiveDefinition& definition) {
+    if (!is_held(definition.row.state)) {
+      const Error error{ErrorCode::kConflict, "is not suspended"};
+      return request.on_request({}, &error);
+    }
+    changes_.change(
+        definition, plans_.resumption(definition), {},
+        [this](const ChangeDefinition& changed, const Outcome&) {
+          generation_.generate_later(changed.id);
+        },
+        request);
+  });
 }
 
 void Recurrence::set_script(DefinitionId id, Run script, ForRequest request) {
-  changes_.when_settled(
-      id,
-      [this, script, request](ActiveDefinition& definition) {
-        JobSpec spec = definition.spec;
-        const WallTime now = clock_.now();
-        // The one that it has is a version, too, when it was submitted to an older program.
-        std::vector<Operation> with;
-        with.emplace_back(
-            PutScript{.definition = definition.row.id, .script = version_of(spec.run, now)});
-        with.emplace_back(
-            PutScript{.definition = definition.row.id, .script = version_of(script, now)});
-        spec.run = script;
-        ChangeDefinition operation = plans_.change_of(definition);
-        operation.expected_generated_through.reset();
-        operation.to->spec = wire::encode_spec(spec);
-        operation.spec_changed = true;
-        changes_.change(
-            definition, std::move(operation), std::move(with),
-            [this, script](const ChangeDefinition& changed, const Outcome& outcome) {
-              ActiveDefinition* found = catalog_.definition(changed.id);
-              if (found != nullptr && outcome.kind == OutcomeKind::kDone) found->spec.run = script;
-            },
-            request);
-      },
-      [request] { request.on_request({}, &kGone); });
+  for_request(id, request, [this, script, request](ActiveDefinition& definition) {
+    JobSpec spec = definition.spec;
+    const WallTime now = clock_.now();
+    // The one that it has is a version, too, when it was submitted to an older program.
+    std::vector<Operation> with;
+    with.emplace_back(
+        PutScript{.definition = definition.row.id, .script = version_of(spec.run, now)});
+    with.emplace_back(
+        PutScript{.definition = definition.row.id, .script = version_of(script, now)});
+    spec.run = script;
+    ChangeDefinition operation = plans_.change_of(definition);
+    operation.expected_generated_through.reset();
+    operation.to->spec = wire::encode_spec(spec);
+    operation.spec_changed = true;
+    changes_.change(
+        definition, std::move(operation), std::move(with),
+        [this, script](const ChangeDefinition& changed, const Outcome& outcome) {
+          ActiveDefinition* found = catalog_.definition(changed.id);
+          if (found != nullptr && outcome.kind == OutcomeKind::kDone) found->spec.run = script;
+        },
+        request);
+  });
 }
 
 void Recurrence::remove(DefinitionId id, std::string message, ForRequest request) {
-  changes_.when_settled(
-      id,
-      [this, message = std::move(message), request](ActiveDefinition& definition) {
-        ChangeDefinition operation =
-            plans_.removal(definition, plans_.first_called_off(definition), message);
-        operation.cancels_runs = true;
-        // None of them is tried again meanwhile.
-        for (const JobId run : operation.runs) ++executing_.find(run)->cancels;
-        const auto done = [this, id = definition.row.id, runs = operation.runs, request](
-                              const RequestOutcome& outcome, const Error* refused) {
-          for (const JobId run : runs) {
-            if (Executing* entry = executing_.find(run)) --entry->cancels;
-          }
-          if (ActiveDefinition* still = catalog_.definition(id)) stays(*still);
-          request.on_request(outcome, refused);
-        };
-        definition.is_going = true;
-        changes_.change(definition, std::move(operation), {}, {},
-                        ForRequest{.number = request.number, .on_request = done});
-      },
-      [request] { request.on_request({}, &kGone); });
+  for_request(id, request,
+              [this, message = std::move(message), request](ActiveDefinition& definition) {
+                ChangeDefinition operation =
+                    plans_.removal(definition, plans_.first_called_off(definition), message);
+                operation.cancels_runs = true;
+                // None of them is tried again meanwhile.
+                for (const JobId run : operation.runs) ++executing_.find(run)->cancels;
+                const auto done = [this, id = definition.row.id, runs = operation.runs, request](
+                                      const RequestOutcome& outcome, const Error* refused) {
+                  for (const JobId run : runs) {
+                    if (Executing* entry = executing_.find(run)) --entry->cancels;
+                  }
+                  if (ActiveDefinition* still = catalog_.definition(id)) stays(*still);
+                  request.on_request(outcome, refused);
+                };
+                definition.is_going = true;
+                changes_.change(definition, std::move(operation), {}, {},
+                                ForRequest{.number = request.number, .on_request = done});
+              });
 }
 
 void Recurrence::when_free(DefinitionId id, std::function<void()> then) {

@@ -85,6 +85,9 @@ class Recurrence final : public Definitions, public RunEnd {
  private:
   void take_definition(const Definition& row);
   void take_runs(const StartAnswer& found);
+  // Once no other change of it is under way. Who asked is told if it is gone by then.
+  void for_request(DefinitionId id, const ForRequest& request,
+                   std::function<void(ActiveDefinition&)> then);
   void stays(ActiveDefinition& definition);
   // Of a run that ended while its definition was being changed, or is suspended.
   void make_up_for_end(ActiveDefinition& definition, const WaitingJob& job, bool ran);

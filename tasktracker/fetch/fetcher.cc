@@ -35,6 +35,7 @@ void Fetcher::on_disconnected() { state_ = State::kDisconnected; }
 void Fetcher::on_registered(const wire::Registered& registered, SteadyTime now) {
   if (state_ != State::kRegistering) return;
   state_ = State::kRegistered;
+  said_bye_at_ = {};
   refusals_ = 0;
   register_again_ = config_.register_again;
   lease_from_ = registered_at_;
@@ -99,6 +100,11 @@ Result<SteadyTime> Fetcher::on_hand_out(wire::HandOut& hand_out, SteadyTime now)
     counts_.refused += hand_out.jobs.size();
     hand_out.jobs.clear();
     return Error{ErrorCode::kConflict, "it crossed a registration"};
+  }
+  if (leave_ != Leave::kNot) {
+    counts_.refused += hand_out.jobs.size();
+    hand_out.jobs.clear();
+    return Error{ErrorCode::kConflict, "it crossed the word that this worker leaves"};
   }
   credit_ = std::max(0, credit_ - static_cast<int>(hand_out.jobs.size()));
   older_credit_ = std::max(0, older_credit_ - static_cast<int>(hand_out.jobs.size()));
@@ -246,7 +252,12 @@ bool Fetcher::must_pull(SteadyTime now) const {
   return is_worth_a_pull();
 }
 
+bool Fetcher::must_say_bye(SteadyTime now) const {
+  return state_ == State::kRegistered && now >= said_bye_at_ + config_.bye_again;
+}
+
 std::optional<SteadyTime> Fetcher::next_time() const {
+  if (leave_ == Leave::kGone) return std::nullopt;
   switch (state_) {
     case State::kDisconnected:
       return std::nullopt;
@@ -259,6 +270,7 @@ std::optional<SteadyTime> Fetcher::next_time() const {
     case State::kRegistered:
       break;
   }
+  if (is_leaving()) return said_bye_at_ + config_.bye_again;
   if (pull_now_) return SteadyTime{};
   SteadyTime next = pulled_at_ + pull_interval_;
   if (awaits_answer()) {
@@ -320,6 +332,11 @@ wire::Pull Fetcher::make_pull(SteadyTime now, std::optional<std::vector<wire::At
     pull.holding = everything_held(*waiting);
   }
   return pull;
+}
+
+wire::Bye Fetcher::make_bye(SteadyTime now) {
+  said_bye_at_ = now;
+  return {.session = config_.session};
 }
 
 void Fetcher::forget_old_pulls(SteadyTime now) {

@@ -40,6 +40,7 @@ struct FetcherConfig {
   int refused_soon_tries = 10;
   Duration refused_again = std::chrono::milliseconds{250};
   Duration holding_interval = std::chrono::seconds{1};
+  Duration bye_again = std::chrono::milliseconds{100};  // until it is answered
 };
 
 // What a Fetcher has counted, for logs and tests.
@@ -61,6 +62,9 @@ struct FetcherCounts {
 // another session of a job tracker than the one that it is registered with, which may know nothing
 // of its jobs; nor one that comes while a registration is not answered, which has told that they
 // are not held.
+//
+// Who leaves takes nothing more, and says so again and again, to whoever looks after its jobs by
+// then, until it is told that none is held for it any more.
 //
 // Thread: the loop. Pure: time and messages come in as values, messages to send go out.
 class Fetcher {
@@ -103,12 +107,20 @@ class Fetcher {
   // Whether any jobs are wanted at all.
   void set_taking(bool taking);
 
+  // For good. Requires: nothing is held.
+  void leave() { leave_ = Leave::kSays; }
+  void on_gone() { leave_ = Leave::kGone; }
+  bool is_leaving() const { return leave_ == Leave::kSays; }
+
   // What is to be sent by now, in order. `waiting` lists the held jobs that were not started, and
   // is asked only when needed.
   template <class Waiting>
   void take_messages(SteadyTime now, std::vector<wire::Message>& messages, Waiting waiting) {
+    if (leave_ == Leave::kGone) return;
     if (must_register(now)) {
       messages.push_back(make_register(now, waiting()));
+    } else if (is_leaving()) {
+      if (must_say_bye(now)) messages.push_back(make_bye(now));
     } else if (must_pull(now)) {
       messages.push_back(make_pull(now, is_holding_due(now)
                                             ? std::optional{waiting()}
@@ -140,6 +152,7 @@ class Fetcher {
   static constexpr Duration kHungry = std::chrono::milliseconds{200};
 
   enum class State { kDisconnected, kMustRegister, kRegistering, kRefused, kRegistered };
+  enum class Leave { kNot, kSays, kGone };
   struct SentPull {
     std::int64_t number = 0;
     SteadyTime at{};
@@ -148,18 +161,22 @@ class Fetcher {
   SteadyTime refused_until() const;
   bool must_register(SteadyTime now) const;
   bool must_pull(SteadyTime now) const;
+  bool must_say_bye(SteadyTime now) const;
   bool awaits_answer() const { return pull_number_ > std::max(answered_, given_up_); }
   bool is_worth_a_pull() const;
   bool is_holding_due(SteadyTime now) const { return now >= holding_at_; }
   int window() const;
   wire::Register make_register(SteadyTime now, const std::vector<wire::AttemptId>& waiting);
   wire::Pull make_pull(SteadyTime now, std::optional<std::vector<wire::AttemptId>> waiting);
+  wire::Bye make_bye(SteadyTime now);
   std::vector<wire::Held> everything_held(const std::vector<wire::AttemptId>& waiting) const;
   void forget_old_pulls(SteadyTime now);
 
   const FetcherConfig config_;
   State state_ = State::kDisconnected;
   bool taking_ = true;
+  Leave leave_ = Leave::kNot;
+  SteadyTime said_bye_at_{};    // since it was registered
   SteadyTime registered_at_{};  // kRegistering, kRefused: when it was last tried
   Duration register_again_;     // kRegistering: and when it is tried again
   int refusals_ = 0;            // since it was registered

@@ -282,7 +282,7 @@ void Cluster::check_clock(const TrackerProcess& tracker, const jobtracker::Batch
           " from its clock's");
 }
 
-// Only what was with a worker that was not heard of for a lease.
+// Only what was with a worker that was not heard of for a lease, and not with one that has left.
 void Cluster::check_lost(const TrackerProcess& tracker, const jobtracker::Batch& batch) const {
   for (const jobtracker::Operation& operation : batch.operations) {
     const auto* end = std::get_if<jobtracker::End>(&operation);
@@ -296,6 +296,10 @@ void Cluster::check_lost(const TrackerProcess& tracker, const jobtracker::Batch&
       continue;
     }
     if (!end->log || end->log->state != jobtracker::LogState::kLost) continue;
+    if (job != nullptr && runs.has_left(job->session)) {
+      broken_("job " + std::to_string(end->id.value) + " attempt " + std::to_string(end->attempt) +
+              " was lost, but " + end->log->node + " had been told that nothing is held for it");
+    }
     if (job == nullptr || runs.was_silent(tracker.session(), job->session)) continue;
     broken_("job " + std::to_string(end->id.value) + " attempt " + std::to_string(end->attempt) +
             " was lost, but " + end->log->node + " was heard of all the time");
@@ -341,6 +345,7 @@ void Cluster::add_workers() {
                                  std::optional<wire::RunOutcome> outcome) {
       runs.ended(id, outcome);
     };
+    worker.on_left = [this](SessionId session) { runs.took_leave(session); };
     worker.watch.on_queue = [this, &worker] { check_queue(worker); };
   }
 }

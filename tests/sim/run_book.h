@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -45,6 +46,9 @@ class RunBook {
                          const jobtracker::Partitions& by);
   void answer_was_taken(SessionId session, const net::Peer& line, std::int64_t number);
   void worker_died(SessionId session) { leases_.erase(session); }
+  // It stopped, and was told that nothing is held for it any more.
+  void took_leave(SessionId session) { left_.insert(session); }
+  bool has_left(SessionId session) const { return left_.contains(session); }
   // Unbroken since the run began: who comes back after a lapse runs on, but not by right.
   bool has_lease(const Run& run) const;
 
@@ -82,6 +86,7 @@ class RunBook {
   std::deque<std::pair<SteadyTime, wire::AttemptId>> ended_;
   std::map<net::Peer, std::map<std::int64_t, Pull>> pulls_;
   std::map<SessionId, Leases> leases_;
+  std::set<SessionId> left_;
   std::map<SessionId, SteadyTime> began_;
   std::map<std::pair<SessionId, SessionId>, Heard> heard_;
   std::int64_t count_ = 0;

@@ -34,7 +34,9 @@ void WorkerProcess::start(SessionId session) {
 
 void WorkerProcess::end_turn() {
   worker_->end_turn();
-  if (has_stopped_) kill();
+  if (!has_stopped_) return;
+  if (worker_->has_left()) on_left(session_);
+  kill();
 }
 
 void WorkerProcess::kill() {

@@ -51,6 +51,7 @@ class WorkerProcess final : public Process {
   const Disk* disk() const { return disk_.get(); }
 
   TimedRuns::Watch watch;
+  std::function<void(SessionId)> on_left;  // in good order, and all who may hold jobs for it know
 
  private:
   void end_turn() override;

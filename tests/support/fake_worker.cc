@@ -109,6 +109,7 @@ void FakeWorker::on_message(wire::Message message) {
   } else if (const auto* kill = std::get_if<wire::Kill>(&message)) {
     on_kill(*kill);
   } else if (std::holds_alternative<wire::Gone>(message)) {
+    fetcher_.on_gone();
     executor_->post([this] { die(); });
   } else if (const auto* error = std::get_if<wire::ErrorReply>(&message)) {
     if (error->error.code == ErrorCode::kNotFound)
@@ -167,7 +168,7 @@ void FakeWorker::finish(const wire::AttemptId& id, const FakeRun& run) {
   running_.erase(found);
   fetcher_.on_finished(id, took);
   send_reports();
-  if (is_leaving_ && running_.empty()) send(wire::Bye{.session = config_.session});
+  if (is_leaving_ && running_.empty()) fetcher_.leave();
   step();
 }
 
@@ -213,7 +214,7 @@ void FakeWorker::cut_off(Duration time) {
 void FakeWorker::leave() {
   is_leaving_ = true;
   fetcher_.set_taking(false);
-  if (running_.empty()) send(wire::Bye{.session = config_.session});
+  if (running_.empty()) fetcher_.leave();
   step();
 }
 

@@ -203,8 +203,8 @@ TEST(Parts, AreAllLeftAtTheEnd) {
   b.worker->request_stop(std::chrono::seconds{30});
   ASSERT_TRUE(b.until([&] { return b.stopped; }));
   EXPECT_NE(b.two().result_of(job), nullptr);
-  EXPECT_TRUE(b.one().said_bye);
-  EXPECT_TRUE(b.two().said_bye);
+  EXPECT_EQ(b.one().byes, 1);
+  EXPECT_EQ(b.two().byes, 1);
 }
 
 TEST(Parts, ThatGoToAnotherAreNotStoppedBeforeItHasAnsweredAPull) {

@@ -218,7 +218,7 @@ TEST(Worker, GivesBackAJobOfAKindThatItDoesNotAcceptAtOnceWhenItStops) {
   b.worker->request_stop(seconds{30});
   ASSERT_TRUE(b.until([&] { return b.stopped; }));
   EXPECT_FALSE(b.tracker().given_back.empty());
-  EXPECT_TRUE(b.tracker().said_bye);
+  EXPECT_EQ(b.tracker().byes, 1);
 }
 
 TEST(Worker, FailsAJobThatItCannotReadForGood) {
@@ -319,7 +319,7 @@ TEST(Worker, FinishesWhatRunsAndGivesBackTheRestBeforeItLeaves) {
   ASSERT_TRUE(b.until([&] { return b.stopped; }));
   EXPECT_EQ(b.tracker().result_of(1)->outcome, wire::RunOutcome::kSucceeded);
   EXPECT_THAT(b.tracker().order, ElementsAre("give back 2", "result 1"));
-  EXPECT_TRUE(b.tracker().said_bye);
+  EXPECT_EQ(b.tracker().byes, 1);
 }
 
 // Nobody may wait for a lease because a hand-out crossed the stop.
@@ -335,7 +335,61 @@ TEST(Worker, GivesBackWhatIsHandedOutWhileItDeliversItsLastResult) {
   b.tracker().confirm(1);
   ASSERT_TRUE(b.until([&] { return b.stopped; }));
   EXPECT_THAT(b.tracker().given_back, ElementsAre(wire::AttemptId{JobId{2}, 1}));
-  EXPECT_TRUE(b.tracker().said_bye);
+  EXPECT_EQ(b.tracker().byes, 1);
+}
+
+TEST(Worker, SaysGoodbyeUntilItIsAnswered) {
+  Bundle b;
+  b.start();
+  ASSERT_TRUE(b.until([&] { return b.ready == 1; }));
+  b.tracker().answers_byes = false;
+  b.worker->request_stop(seconds{30});
+  ASSERT_TRUE(b.until([&] { return b.tracker().byes >= 3; }));
+  EXPECT_FALSE(b.stopped);
+  b.tracker().answers_byes = true;
+  ASSERT_TRUE(b.until([&] { return b.stopped; }));
+  EXPECT_TRUE(b.worker->has_left());
+}
+
+TEST(Worker, EndsWithoutAnAnswerToItsGoodbyeAtTheSecondSignal) {
+  Bundle b;
+  b.start();
+  ASSERT_TRUE(b.until([&] { return b.ready == 1; }));
+  b.tracker().answers_byes = false;
+  b.worker->request_stop(seconds{30});
+  ASSERT_TRUE(b.until([&] { return b.tracker().byes > 0; }));
+  const SteadyTime asked = b.clock.steady_now();
+  b.worker->request_stop(seconds{0});
+  ASSERT_TRUE(b.until([&] { return b.stopped; }));
+  EXPECT_LT(b.clock.steady_now() - asked, seconds{3}) << "it would wait for five";
+  EXPECT_FALSE(b.worker->has_left());
+}
+
+// Whoever is told goodbye takes back what is claimed for it.
+TEST(Worker, RefusesWhatIsHandedOutAfterItsGoodbye) {
+  Bundle b;
+  b.start();
+  ASSERT_TRUE(b.until([&] { return b.ready == 1; }));
+  b.tracker().answers_byes = false;
+  b.worker->request_stop(seconds{30});
+  ASSERT_TRUE(b.until([&] { return b.tracker().byes > 0; }));
+  b.tracker().push(2, Bundle::handler("noop"));
+  b.tracker().answers_byes = true;
+  ASSERT_TRUE(b.until([&] { return b.stopped; }));
+  EXPECT_EQ(b.tracker().result_of(2), nullptr);
+  EXPECT_THAT(b.tracker().given_back, IsEmpty());
+}
+
+TEST(Worker, SaysNoGoodbyeWhereNobodyIs) {
+  Bundle b;
+  b.start();
+  ASSERT_TRUE(b.until([&] { return b.ready == 1; }));
+  b.tracker().disconnect();
+  const SteadyTime asked = b.clock.steady_now();
+  b.worker->request_stop(seconds{30});
+  ASSERT_TRUE(b.until([&] { return b.stopped; }));
+  EXPECT_LT(b.clock.steady_now() - asked, seconds{3});
+  EXPECT_FALSE(b.worker->has_left());
 }
 
 TEST(Worker, AsksForALaterRunOfWhatDoesNotEndInTime) {
@@ -547,6 +601,21 @@ TEST(Worker, RefusesWhatASessionOfBeforeHandsOutWhenItIsBackAtThatAddress) {
   EXPECT_EQ(b.tracker().result_of(7), nullptr);
 }
 
+TEST(Worker, SaysGoodbyeToTheNextJobTrackerWhenTheFirstEndsWithoutAnAnswer) {
+  TwoAddresses b;
+  b.start();
+  ASSERT_TRUE(b.until([&] { return b.ready == 1; }));
+  b.tracker().answers_byes = false;
+  b.worker->request_stop(seconds{30});
+  ASSERT_TRUE(b.until([&] { return b.tracker().byes > 0; }));
+  b.tracker().disconnect();
+  ASSERT_TRUE(b.until([&] { return b.stopped; }));
+  ASSERT_THAT(b.next().registrations, SizeIs(1));
+  EXPECT_THAT(b.next().registrations[0].holding, IsEmpty());
+  EXPECT_EQ(b.next().byes, 1);
+  EXPECT_TRUE(b.worker->has_left());
+}
+
 TEST(Worker, DeliversWhatIsLeftToTheNextJobTrackerWhenItStops) {
   TwoAddresses b;
   b.start_with_a_run("200ms");
@@ -554,7 +623,7 @@ TEST(Worker, DeliversWhatIsLeftToTheNextJobTrackerWhenItStops) {
   b.tracker().disconnect();
   ASSERT_TRUE(b.until([&] { return b.stopped; }));
   EXPECT_NE(b.next().result_of(1), nullptr);
-  EXPECT_TRUE(b.next().said_bye);
+  EXPECT_EQ(b.next().byes, 1);
 }
 
 }  // namespace

@@ -187,6 +187,44 @@ TEST(Recovery, AHandOutThatCrossesAGoodbyeIsNoLostRun) {
   EXPECT_THAT(states(bundle.log("a")), ::testing::ElementsAre(LogState::kSucceeded));
 }
 
+// Its claim is on its way to the store, which stands still, when its worker goes.
+TEST(Recovery, WhatIsClaimedForOneThatHasGoneMeanwhileGoesBackAtOnce) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  bundle.run_for(seconds{1});
+  bundle.lane().away_until = bundle.clock.steady_now() + seconds{2};
+  bundle.client.submit({job_now("a")});
+  bundle.run_for(milliseconds{100});
+  worker.leave();
+  bundle.run_for(milliseconds{100});
+  EXPECT_TRUE(worker.is_alive()) << "nobody knows yet whether that claim is stored";
+  bundle.add_worker({.name = "second"});
+  const SteadyTime back = bundle.lane().away_until;
+  bundle.run_for(seconds{4});
+  EXPECT_FALSE(worker.is_alive());
+  ASSERT_THAT(bundle.runs_of("a"), SizeIs(1)) << bundle.story("a");
+  EXPECT_LT(bundle.runs_of("a")[0].started - back, milliseconds{20});
+  EXPECT_THAT(states(bundle.log("a")), ::testing::ElementsAre(LogState::kSucceeded));
+}
+
+// The next session has never heard of it but by its goodbye.
+TEST(Recovery, WhatWasClaimedForOneThatGoesIsNotLostWithTheSession) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  bundle.run_for(seconds{1});
+  worker.lose_frames(true);  // The hand-out, and the word that it is to register again.
+  bundle.submit(job_now("a"));
+  bundle.run_for(milliseconds{100});
+  bundle.begin_next_session();
+  worker.leave();
+  bundle.add_worker({.name = "second"});
+  const SteadyTime begun = bundle.clock.steady_now();
+  bundle.run_for(seconds{10});
+  ASSERT_THAT(bundle.runs_of("a"), SizeIs(1)) << bundle.story("a");
+  EXPECT_LT(bundle.runs_of("a")[0].started - begun, seconds{1}) << "or else after a lease";
+  EXPECT_THAT(states(bundle.log("a")), ::testing::ElementsAre(LogState::kSucceeded));
+}
+
 TEST(Recovery, LostHandOutsDoNotUseUpAWorkersCredit) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker({.threads = 2});
