@@ -551,6 +551,46 @@ class Stalled(ClusterTest):
             self.assertNotIn("is silent", tracker.log())
 
 
+class Together(ClusterTest):
+    """A task tracker is stopped in order as its job tracker goes: with their machine, say."""
+
+    def check(self, go):
+        self.start_cluster()
+        group = self.groups_of()[0][0]
+        leaving = self.one.start_worker("--tracker", self.all, "--group", group, threads=4, env=self.env)
+        tasks = [f"tick-{number}" for number in range(4)]
+        for task in tasks:
+            self.client("submit", "--group", group, "--task-id", task, "--every", "50ms", "--overlap", "parallel",
+                        "--misfire", "fire_all", "--handler", "noop")
+        time.sleep(2)
+        go(self.trackers[0])
+        leaving.send(signal.SIGTERM)
+        self.assertEqual(leaving.wait(), 0)
+        self.assertNotIn("nobody has answered", leaving.log())
+        time.sleep(2)
+        for task in tasks:
+            self.client("cancel", task, "--group", group)
+        wait_for("all to end", self.is_idle)
+        rows = self.client("-o", "jsonl", "history", "--limit", 0).lines()
+        given_back = sum(row["attempt"] > 1 for row in rows)
+        print(f"{len(rows)} fires, {given_back} of them were claimed and given back", flush=True)
+        self.assertGreater(len(rows), 100)
+        self.assertEqual([row for row in rows if row["state"] not in ("succeeded", "cancelled")], [])
+
+    def test_nothing_is_lost_as_it_dies(self):
+        self.check(lambda tracker: tracker.kill())
+
+    def test_nothing_is_lost_as_it_stops(self):
+        self.check(lambda tracker: tracker.send(signal.SIGTERM))
+
+    def test_nothing_is_lost_as_it_makes_way(self):
+        def go(tracker):
+            tracker.send(signal.SIGTERM)
+            time.sleep(0.5)
+
+        self.check(go)
+
+
 class Gone(ClusterTest):
     SECONDS = 50
 
