@@ -35,7 +35,8 @@ void ExecutorProcess::start() {
   if (is_alive()) return;
   begin_life();
   ++life_;
-  has_missed_ = true;  // The first of a life comes through.
+  has_drawn_ = true;  // The first of a life comes through.
+  has_missed_ = has_missed_before_ = false;
   post([this] { register_now(); });
 }
 
@@ -55,8 +56,11 @@ void ExecutorProcess::leave() {
 }
 
 void ExecutorProcess::register_now() {
-  has_missed_ = !has_missed_ && chance_.one_in(8);
-  if (!has_missed_) {
+  has_drawn_ = !has_drawn_ && chance_.one_in(8);
+  // Two of three would be a rhythm of their own.
+  const bool misses = has_drawn_ && !has_missed_before_;
+  has_missed_before_ = std::exchange(has_missed_, misses);
+  if (!misses) {
     tell_(*this, ExecutorRegistration{.app_name = options_.app, .address = options_.address},
           [](bool) {});
   }

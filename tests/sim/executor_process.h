@@ -74,7 +74,9 @@ class ExecutorProcess final : public Process {
   const Tell tell_;
   const ExecutorOptions options_;
   std::uint64_t life_ = 0;
-  bool has_missed_ = false;                       // to register, the last time
+  bool has_drawn_ = false;                        // to miss a registration, the last time
+  bool has_missed_ = false;                       // one, the last time
+  bool has_missed_before_ = false;                // and the time before
   std::map<std::int64_t, std::int64_t> running_;  // the job of each log id
 };
 
