@@ -143,7 +143,10 @@ class JobTracker final : public net::ServerReceiver,
  private:
   // JobSink, WorkerLink, ClientLink, GroupMaker, RunStopper, RunTally: what one part asks of
   // another.
-  void offer(WaitingJob job) override { dispatcher_.offer(std::move(job)); }
+  void offer(WaitingJob job) override {
+    if (job.delayed) return recurrence_.was_delayed(job);
+    dispatcher_.offer(std::move(job));
+  }
   std::optional<ExecutingJob> claim_new(const WaitingJob& job) override {
     return may_be_fenced() ? std::nullopt : dispatcher_.claim_new(job);
   }

@@ -45,8 +45,7 @@ void Dispatcher::open_group(GroupId group) {
 }
 
 void Dispatcher::offer(WaitingJob job) {
-  const bool is_others = held_.count(job.id) != 0 || executing_.find(job.id) != nullptr;
-  if (job.delayed || is_others) return;
+  if (held_.count(job.id) != 0 || executing_.find(job.id) != nullptr) return;
   const auto found = lanes_.find(job.group);
   CARILLON_ASSERT(found != lanes_.end(), "a group is opened before its first job");
   touch(job.group);

@@ -24,6 +24,10 @@ void Promotion::release() {
   if (held_ == 0 && std::exchange(is_wanted_, false)) run_once();
 }
 
+void Promotion::was_delayed(const WaitingJob& job) {
+  if (!job.suspended && due_time(job) <= through_) run_once();
+}
+
 void Promotion::run_again() {
   executor_.post_at(clock_.steady_now() + kAgain, [this] { run_once(); });
 }
@@ -34,23 +38,23 @@ void Promotion::run_once() {
     return;
   }
   is_under_way_ = true;
-  batcher_.ask(ReadDelayed{.through = horizon_end(), .limit = kMovedAtOnce},
-               [this](Result<ReadAnswer> answer) {
-                 is_under_way_ = false;
-                 if (!answer.ok()) {
-                   log_.error("reading delayed jobs failed, trying again", "error",
-                              answer.error().message);
-                   return run_again();
-                 }
-                 if (held_ > 0) {
-                   is_wanted_ = true;  // One of the rows may be suspended by now.
-                   return;
-                 }
-                 auto jobs = std::move(std::get<JobsAnswer>(answer.value()).jobs);
-                 if (!jobs.empty()) return move(std::move(jobs));
-                 // Asked before the store stood still, it says nothing of what is near by now.
-                 if (std::exchange(is_wanted_, false)) run_once();
-               });
+  through_ = horizon_end();
+  batcher_.ask(
+      ReadDelayed{.through = through_, .limit = kMovedAtOnce}, [this](Result<ReadAnswer> answer) {
+        is_under_way_ = false;
+        if (!answer.ok()) {
+          log_.error("reading delayed jobs failed, trying again", "error", answer.error().message);
+          return run_again();
+        }
+        if (held_ > 0) {
+          is_wanted_ = true;  // One of the rows may be suspended by now.
+          return;
+        }
+        auto jobs = std::move(std::get<JobsAnswer>(answer.value()).jobs);
+        if (!jobs.empty()) return move(std::move(jobs));
+        // Asked before the store stood still, it says nothing of what is near by now.
+        if (std::exchange(is_wanted_, false)) run_once();
+      });
 }
 
 void Promotion::move(std::vector<WaitingJob> jobs) {

@@ -11,6 +11,9 @@ namespace carillon::jobtracker {
 // retries, and the first fires of schedules. It reads and moves a thousand at a time, in the order
 // of their times, until none is left within the horizon.
 //
+// What is stored as delayed may be near by then, when the store was slow: it is looked for once
+// more.
+//
 // Whoever is about to suspend or change what is delayed holds it for that time: what has been read
 // and not been moved is read again after it.
 //
@@ -24,6 +27,8 @@ class Promotion {
   WallTime horizon_end() const { return clock_.now() + horizon_; }
   // Moves what has come near by now.
   void run_once();
+  // A row was added to the delayed table.
+  void was_delayed(const WaitingJob& job);
   void hold() { ++held_; }
   void release();
 
@@ -37,6 +42,7 @@ class Promotion {
   SchedulingClock& clock_;
   Executor& executor_;
   const Logger& log_;
+  WallTime through_ = WallTime::min();  // what was near when it was looked for last
   bool is_under_way_ = false;
   bool is_wanted_ = false;  // once more, after what is under way or holds it
   int held_ = 0;

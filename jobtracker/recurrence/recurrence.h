@@ -55,6 +55,8 @@ class Recurrence final : public Definitions, public RunEnd {
   bool has_recovered() const { return missed_.are_all_known(); }
   std::int64_t quarantined() const { return quarantine_.begun(); }
   Gate& gate() { return admission_; }
+  // A row was added to the delayed table.
+  void was_delayed(const WaitingJob& job) { promotion_.was_delayed(job); }
   Sizes sizes() const;
 
   // ---- for intake ----

@@ -124,7 +124,8 @@ void Progress::check_waiting(JobId id, const Ledger::Job& job, WallTime now) {
   if (job.row.suspended || jobtracker::due_time(job.row) + kWaitsMax + kClocksDiffer >= now) return;
   if (job.place == Ledger::Place::kDelayed) return broken(id, job, "is due, and still delayed");
   const WallTime latest = job.row.trigger_time + job.start_deadline + kWaitsMax + kClocksDiffer;
-  if (job.start_deadline > Duration{} && job.row.attempt == 0 && latest < now) {
+  if (job.start_deadline > Duration{} && job.row.attempt == 0 && !job.row.not_before &&
+      latest < now) {
     return broken(id, job, "waits beyond its start deadline");
   }
   const WorkerProcess* idle = idle_worker(job);
