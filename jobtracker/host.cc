@@ -140,7 +140,16 @@ void Host::on_signal() {
   log_.info("stops in half a second, the other job trackers are told");
   loop_state_.yields = true;
   tracker()->expect_pause(true);
-  loop_.post_at(clock_.steady_now() + kNotice, [this] { stop(); });
+  const SteadyTime until = clock_.steady_now() + kNotice + settings_.tracker.recovery.lease;
+  loop_.post_at(clock_.steady_now() + kNotice, [this, until] { stop_once_settled(until); });
+}
+
+// Not while it waits for one that may be dead: the next owner of its jobs would do so from the
+// start.
+void Host::stop_once_settled(SteadyTime until) {
+  const SteadyTime now = clock_.steady_now();
+  if (now >= until || !tracker()->awaits_silent()) return stop();
+  loop_.post_at(now + kLook, [this, until] { stop_once_settled(until); });
 }
 
 void Host::stop() {
@@ -221,7 +230,7 @@ void Host::stand_by(const SessionBeat& other) {
 }
 
 // 0: it works.
-int Host::begin(OpenedStore opened, AlarmDesk::Memory alarms) {
+int Host::begin(OpenedStore opened, JobTracker::Memory memory) {
   auto life = std::make_unique<Life>(loop_);
   loop_state_.turned_at = clock_.steady_now();
   loop_state_.last_group = 0;
@@ -249,7 +258,7 @@ int Host::begin(OpenedStore opened, AlarmDesk::Memory alarms) {
   if (!is_sqlite(settings_)) tracker()->proven(opened.proven);
   tracker()->set_poster(*poster_);
   tracker()->set_courier(*courier_);
-  tracker()->go_on_from(std::move(alarms));
+  tracker()->go_on_from(std::move(memory));
   if (!is_sqlite(settings_)) tracker()->set_splitting(begin_split());
   if (const auto split = std::exchange(split_, std::nullopt)) tracker()->split_first(*split);
   tracker()->start(*transport_);
@@ -307,7 +316,7 @@ void Host::on_view(const ClusterView& view) {
   tracker()->on_cluster(view);
   if (!tracker()->is_ready() || is_to_stop_ || change_) return;
   loop_state_.last_group = tracker()->last_group().value;
-  ClusterMove move = membership_.saw(view);
+  ClusterMove move = membership_.saw(view, !tracker()->awaits_silent());
   wanted_ = std::move(move.change);
   loop_state_.yields = move.yields;
   loop_state_.is_in_a_hurry = move.is_unsettled;
@@ -393,9 +402,9 @@ int Host::run() {
                        "store: " + opened.error().message);
     }
     auto before = std::exchange(life_, nullptr);
-    AlarmDesk::Memory alarms;
+    JobTracker::Memory memory;
     if (before) {
-      alarms = before->tracker->take_alarm_memory();
+      memory = before->tracker->take_memory();
       before->tracker->leave_doors();
     }
     if (opened.value().newly_made) log_.info("made a new store", "at", opened.value().place);
@@ -403,7 +412,7 @@ int Host::run() {
     session_ = next_->session;
     next_.reset();
     change_.reset();
-    const int failed = begin(std::move(opened).value(), std::move(alarms));
+    const int failed = begin(std::move(opened).value(), std::move(memory));
     before.reset();  // It is cleared away while this one's store is read.
     if (failed != 0) return failed;
     loop_.run();

@@ -67,6 +67,7 @@ class Host {
   Status listen_to_executors();
   void on_signal();
   void stop();
+  void stop_once_settled(SteadyTime until);
   void wait_in_room();
   Joining joining() const;
   Status prepare();
@@ -74,7 +75,7 @@ class Host {
   bool is_prepared() const { return next_ && next_->connected_at; }
   Result<OpenedStore> open_store();
   void stand_by(const SessionBeat& other);
-  int begin(OpenedStore opened, AlarmDesk::Memory alarms);
+  int begin(OpenedStore opened, JobTracker::Memory memory);
   Status start_chores(Life& life);
   static void end_session(Life& life);
   Result<std::unique_ptr<StoreThread>> start_lane(std::unique_ptr<Store> store);

@@ -105,6 +105,18 @@ void JobTracker::leave_doors() {
   alarms_.leave_courier();
 }
 
+JobTracker::Memory JobTracker::take_memory() {
+  return {.alarms = alarms_.take_memory(),
+          .silences = recovery_.silences(let_go_at_.value_or(clock_.steady_now())),
+          .called_off = act_.take_called_off()};
+}
+
+void JobTracker::go_on_from(Memory memory) {
+  alarms_.go_on_from(std::move(memory.alarms));
+  recovery_.go_on_from(std::move(memory.silences));
+  act_.go_on_from(std::move(memory.called_off));
+}
+
 void JobTracker::set_poster(net::Poster& poster) {
   poster_ = &poster;
   poster.set_receiver(this);
@@ -217,6 +229,7 @@ void JobTracker::hand_over(net::ServerReceiver& next) {
 
 void JobTracker::let_go(Error word) {
   stopping_ = true;
+  let_go_at_ = clock_.steady_now();
   pusher_.stop();
   if (!may_be_fenced()) dispatcher_.hand_out_early();
   const wire::Message farewell = wire::ErrorReply{std::move(word)};
@@ -478,6 +491,7 @@ Sizes JobTracker::sizes() const {
   add_sizes(all, "registry", registry_.sizes());
   add_sizes(all, "bulk", bulk_.sizes());
   add_sizes(all, "submit", submit_.sizes());
+  add_sizes(all, "act", act_.sizes());
   return all;
 }
 

@@ -92,9 +92,14 @@ class JobTracker final : public net::ServerReceiver,
   void set_courier(net::Courier& courier) { alarms_.set_courier(courier); }
   // The poster and the courier are the next session's of the process from now on.
   void leave_doors();
-  // What the last session of the process was told of; before start().
-  AlarmDesk::Memory take_alarm_memory() { return alarms_.take_memory(); }
-  void go_on_from(AlarmDesk::Memory memory) { alarms_.go_on_from(std::move(memory)); }
+  // What the next session of the process should know that the store does not; before start().
+  struct Memory {
+    AlarmDesk::Memory alarms{};
+    Recovery::Silences silences{};
+    CalledOff called_off{};
+  };
+  Memory take_memory();
+  void go_on_from(Memory memory);
   // Reads what the store has; frames are answered "not ready" until then.
   void start(net::ServerTransport& transport);
   // Takes nothing new, and hands out what it has claimed ahead, but nothing more; what was taken is
@@ -109,6 +114,7 @@ class JobTracker final : public net::ServerReceiver,
   void hand_over(net::ServerReceiver& next);
   // Node groups are about to change hands, or not any more: hand_over() or stop() may follow.
   void expect_pause(bool expects) { dispatcher_.expect_pause(expects); }
+  bool awaits_silent() const { return recovery_.awaits_silent(); }
   // Nothing that was taken waits for the store any more.
   bool is_idle() const { return !ready_ || batcher_.is_idle(); }
 
@@ -206,6 +212,7 @@ class JobTracker final : public net::ServerReceiver,
   std::function<void(const Error&)> on_fatal_;
   bool ready_ = false;
   bool stopping_ = false;
+  std::optional<SteadyTime> let_go_at_{};  // and heard nobody from then on
   bool store_is_away_ = false;
   std::optional<SteadyTime> proven_at_{};
   BeginSplit begin_split_{};

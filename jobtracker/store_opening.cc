@@ -84,7 +84,8 @@ std::optional<Joining> StoreOpening::await_joining() {
     if (is_sqlite(settings_) || connections_.lane) continue;
     auto connected = connect_mysql_store(settings_.store, who_);
     if (!connected.ok()) {
-      if (!std::exchange(said, true))
+      // What does not pass is said by the opening.
+      if (may_pass(connected.error()) && !std::exchange(said, true))
         log_.warn("no connections for the next session, trying again", "error",
                   connected.error().message);
       continue;

@@ -509,8 +509,8 @@ void TrackerLink::watch_silence(Talk& talk, SteadyTime now) {
   talk.said_silent = true;
   if (talk.twin != nullptr) return;
   if (!talk.fetcher.is_registered()) ++unanswered_registers_;
-  log_.warn("no answer, what runs goes on and nothing new is taken", "tracker", endpoint_of(talk),
-            "for", format_duration(waited), "held", talk.fetcher.held());
+  log_.warn("no answer, nothing new is taken", "tracker", endpoint_of(talk), "for",
+            format_duration(waited), "held", talk.fetcher.held());
   trackers_.leave();
 }
 

@@ -57,11 +57,12 @@ std::vector<SessionId> Membership::living(const ClusterView& view) {
   return living;
 }
 
-std::optional<OwnershipChange> Membership::even_out(
-    const ClusterView& view, const std::vector<SessionId>& trackers,
-    const std::vector<PartitionShare>& shares) const {
+std::optional<OwnershipChange> Membership::even_out(const ClusterView& view,
+                                                    const std::vector<SessionId>& trackers,
+                                                    const std::vector<PartitionShare>& shares,
+                                                    bool may_give) const {
   if (view.answered < changed_at_ + kGiveAfter) return std::nullopt;
-  const Partitions given = to_give(us_, trackers, shares);
+  const Partitions given = may_give ? to_give(us_, trackers, shares) : Partitions{};
   std::vector<SessionBeat> silent;
   if (view.answered >= changed_at_ + kGiveAfter + turn(us_, trackers)) {
     silent = watch_.silent_beats();
@@ -70,8 +71,8 @@ std::optional<OwnershipChange> Membership::even_out(
   return OwnershipChange{.wanted = owned_ & ~given, .silent = std::move(silent)};
 }
 
-ClusterMove Membership::saw(const ClusterView& view) {
-  ClusterMove move = decide(view);
+ClusterMove Membership::saw(const ClusterView& view, bool may_give) {
+  ClusterMove move = decide(view, may_give);
   move.prepares = move.prepares || move.yields || move.change;
   if (!move.prepares && !unowned_since_) {
     unsettled_since_.reset();
@@ -82,7 +83,7 @@ ClusterMove Membership::saw(const ClusterView& view) {
   return move;
 }
 
-ClusterMove Membership::decide(const ClusterView& view) {
+ClusterMove Membership::decide(const ClusterView& view, bool may_give) {
   std::vector<SessionId> trackers = living(view);
   const auto lives = [&](SessionId one) {
     return std::find(trackers.begin(), trackers.end(), one) != trackers.end();
@@ -110,7 +111,7 @@ ClusterMove Membership::decide(const ClusterView& view) {
     return move;
   }
   unowned_since_.reset();
-  move.change = even_out(view, trackers, shares);
+  move.change = even_out(view, trackers, shares, may_give);
   move.yields = move.change && move.change->wanted != owned_;
   if (!move.yields) {
     yields_since_.reset();

@@ -39,7 +39,8 @@ struct ClusterMove {
 //   once, with those fenced who are silent; what falls to others, and they leave, is taken later.
 // - Otherwise, once nothing has changed for two seconds: it gives half of what it has more than
 //   whoever has the least. Nobody is given anything by name; it is nobody's, and taken as above.
-//   The others are told kNotice before, so that they have little left to do then.
+//   The others are told kNotice before, so that they have little left to do then. Not while a task
+//   tracker may be dead: the next owner of its jobs would wait for it from the start.
 //   And who is silent and owns nothing is fenced, or its clients would wait as long as its commit
 //   hangs.
 //
@@ -53,17 +54,18 @@ class Membership {
 
   // This job tracker works as that session now.
   void begin(SessionId us, Partitions owned, SteadyTime now);
-  ClusterMove saw(const ClusterView& view);
+  ClusterMove saw(const ClusterView& view, bool may_give);
   // Another one lives, as far as was seen.
   bool has_others() const { return living_.size() > 1; }
   Sizes sizes() const { return watch_.sizes(); }
 
  private:
   std::vector<SessionId> living(const ClusterView& view);
-  ClusterMove decide(const ClusterView& view);
+  ClusterMove decide(const ClusterView& view, bool may_give);
   std::optional<OwnershipChange> even_out(const ClusterView& view,
                                           const std::vector<SessionId>& trackers,
-                                          const std::vector<PartitionShare>& shares) const;
+                                          const std::vector<PartitionShare>& shares,
+                                          bool may_give) const;
 
   const Logger& log_;
   SessionId us_{};

@@ -214,6 +214,11 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
                                  for_request(pending, pending->name() + " " + word(verb)));
     case wire::Verb::kKill:
       if (cancel_sent(pending, catalog_.runs(definition))) return;
+      if (catalog_.is_running(definition))
+        return decline(pending, ErrorCode::kConflict,
+                       pending->name() +
+                           " is not executing, its run waits to be tried again "
+                           "(suspend and resume the task to drop that run)");
       return decline(pending, ErrorCode::kNotFound, pending->name() + " is not executing");
     case wire::Verb::kSetScript:
       return set_script(pending, definition);
@@ -417,6 +422,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
         if (!changed.from.delayed) sink_.release(changed.from.id);
         if (outcomes.front().kind != OutcomeKind::kDone) return;
         if (changed.log) feedback_.was_stored(*changed.log);
+        if (changed.log && changed.from.attempt > 0) called_off_.add(changed.from.id, "cancelled");
         if (changed.to) sink_.offer(std::move(*changed.to));
       });
 }
@@ -425,7 +431,8 @@ void ActIntake::act_on_executing(const PendingPtr& pending, const ExecutingJob& 
   const wire::Verb verb = pending->act.verb;
   Executing* entry = executing_.find(job.job.id, job.job.attempt);
   if (entry != nullptr && entry->phase == Phase::kEnding) return look_again(pending);
-  if (verb == wire::Verb::kSuspend && entry != nullptr && entry->phase == Phase::kHeld)
+  const bool is_unsent = entry != nullptr && entry->phase == Phase::kHeld;
+  if (verb == wire::Verb::kSuspend && is_unsent && !job.job.definition)
     return suspend_unsent(pending, *entry);
   if (verb != wire::Verb::kCancel && verb != wire::Verb::kKill) {
     return decline(pending, ErrorCode::kConflict,
@@ -569,8 +576,21 @@ void ActIntake::stop_again(const std::vector<wire::Held>& holding) {
   stop_runs(jobs, "cancelled");
 }
 
+void ActIntake::stop_stale(const Worker& worker, const std::vector<wire::Held>& holding) {
+  if (called_off_.empty()) return;
+  for (const wire::Held& one : holding) {
+    const std::string* reason = called_off_.find(one.id.job_id);
+    const Executing* entry = executing_.find(one.id.job_id, one.id.attempt);
+    const bool is_its = entry != nullptr && entry->row.session == worker.session;
+    if (reason == nullptr || is_its) continue;
+    // Sent again with the next list, if it is lost.
+    (void)link_.send(worker, wire::Message{wire::Kill{.jobs = {one.id}, .reason = *reason}});
+  }
+}
+
 void ActIntake::stop_runs(const std::vector<JobId>& jobs, const std::string& reason) {
   for (const JobId id : jobs) {
+    called_off_.add(id, reason);
     Executing* entry = executing_.find(id);
     if (entry == nullptr) continue;
     entry->row.cancelled = true;

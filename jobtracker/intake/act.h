@@ -2,7 +2,10 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "jobtracker/state/called_off.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/client_link.h"
 #include "jobtracker/state/definitions.h"
@@ -41,7 +44,8 @@ namespace carillon::jobtracker {
 // would be refused. What is claimed, or ends, between the look at the row and the change is a
 // conflict of the store, and nothing has happened; what is just being claimed is looked at again.
 // The row is held back from the dispatcher meanwhile. Who runs the job is told to stop after the
-// commit, and again at each registration, as that word may be lost.
+// commit, and again at each registration, as that word may be lost. So is whoever still runs it
+// though it was taken for dead, as soon as it says so.
 //
 // Thread: the loop.
 class ActIntake final : public RunStopper {
@@ -53,9 +57,17 @@ class ActIntake final : public RunStopper {
 
   // `bytes`: of its frame.
   void act(const Asker& asker, wire::Act message, std::size_t bytes);
-  // A worker says what it holds: what was told to stop is told again, as that may have been lost.
+  // A worker that registers says what it holds: what was told to stop is told again, as that may
+  // have been lost.
   void stop_again(const std::vector<wire::Held>& holding);
+  // A worker says what it holds: what was called off is to stop though it is not known to run
+  // there.
+  void stop_stale(const Worker& worker, const std::vector<wire::Held>& holding);
   void stop_runs_of(DefinitionId id, const std::string& reason) override;
+  CalledOff take_called_off() { return std::exchange(called_off_, {}); }
+  // What the session before called off; before the first message.
+  void go_on_from(CalledOff called_off) { called_off_ = std::move(called_off); }
+  Sizes sizes() const { return {{"called_off", called_off_.size()}}; }
 
  private:
   struct Pending;
@@ -96,6 +108,7 @@ class ActIntake final : public RunStopper {
   WorkerLink& link_;
   IdSource& ids_;
   SchedulingClock& clock_;
+  CalledOff called_off_;
 };
 
 }  // namespace carillon::jobtracker

@@ -57,7 +57,10 @@ bool is_of_task(const wire::Query& message, const std::string& task_id) {
   return message.task_id.empty() || message.task_id == task_id;
 }
 
-wire::ErrorReply error_reply(const Error& error) { return wire::ErrorReply{error}; }
+wire::ErrorReply error_reply(const Error& error) {
+  const bool is_away = error.code == ErrorCode::kUnavailable;
+  return wire::ErrorReply{is_away ? error.with_context("the job tracker's store") : error};
+}
 
 }  // namespace
 

@@ -1,5 +1,7 @@
 #include "jobtracker/recovery/recovery.h"
 
+#include <algorithm>
+#include <chrono>
 #include <set>
 
 #include "jobtracker/state/executors.h"
@@ -20,12 +22,36 @@ void Recovery::start(const StartAnswer& found) {
   for (const ExecutingJob& row : found.executing) {
     Executing& entry = executing_.put(row, Phase::kSent);
     entry.handed_out_at = row.claimed_at;
-    if (!is_push_session(row.session)) orphans_.emplace(row.session, clock_.steady_now());
+    if (is_push_session(row.session)) continue;
+    const auto silent = silences_.find(row.session);
+    orphans_.emplace(row.session,
+                     ran_at_ - (silent == silences_.end() ? Duration{} : silent->second));
   }
+  silences_.clear();
   if (!found.executing.empty()) {
     log_.info("jobs were executing when the last job tracker ended", "jobs", found.executing.size(),
               "sessions", orphans_.size());
   }
+}
+
+Recovery::Silences Recovery::silences(SteadyTime by) const {
+  Silences all;
+  const auto put = [&](SessionId session, SteadyTime since) {
+    if (!is_push_session(session) && by > since)
+      all.emplace(session, std::chrono::duration_cast<Duration>(by - since));
+  };
+  for (const auto& [session, worker] : workers_.all()) put(session, worker->heard_at);
+  for (const auto& [session, since] : orphans_) put(session, since);
+  return all;
+}
+
+bool Recovery::awaits_silent() const {
+  const auto silent = silences(clock_.steady_now());
+  const auto sessions = executing_.sessions();
+  return std::any_of(sessions.begin(), sessions.end(), [&](SessionId session) {
+    const auto found = silent.find(session);
+    return found != silent.end() && found->second > config_.lease / 2;
+  });
 }
 
 void Recovery::reconcile(const Worker& worker, std::int64_t handout_seen, std::int64_t answered,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <unordered_map>
+#include <utility>
 
 #include "jobtracker/state/executing.h"
 #include "jobtracker/state/scheduling_clock.h"
@@ -24,7 +25,7 @@ struct RecoveryConfig {
 //  - After a restart of the job tracker, what is executing waits for its worker to register again.
 //    It adopts what it holds; what it does not hold never reached it and goes back at once, of a
 //    group in parts with its next list. A worker that is not heard of for a lease is dead, then as
-//    well.
+//    well. The next session of the same process has not forgotten when it was heard of last.
 //  - A job tracker that itself stood still (suspended, or without a processor) gives everybody a
 //    whole lease before it calls anyone dead.
 //  - A list of what a worker holds speaks of the hand-outs that it had seen by then, and of those
@@ -37,6 +38,12 @@ class Recovery {
  public:
   Recovery(RecoveryConfig config, ExecutingTable& executing, Workers& workers, TakeBack& ends,
            SchedulingClock& clock, const Logger& log);
+
+  // For how long each was silent by then, for the next session of this process.
+  using Silences = std::unordered_map<SessionId, Duration>;
+  Silences silences(SteadyTime by) const;
+  // Before start().
+  void go_on_from(Silences silences) { silences_ = std::move(silences); }
 
   // After a restart.
   void start(const StartAnswer& found);
@@ -54,6 +61,10 @@ class Recovery {
   // The worker goes, and holds nothing.
   void leave(SessionId session);
 
+  // Somebody who has jobs may be dead. Whoever looks after them next would have to wait for that
+  // from the start.
+  bool awaits_silent() const;
+
   std::int64_t workers_lost() const { return workers_lost_; }
   Sizes sizes() const { return {{"orphans", orphans_.size()}}; }
 
@@ -69,6 +80,7 @@ class Recovery {
   const Logger& log_;
   // Sessions with jobs, but without a worker: since when.
   std::unordered_map<SessionId, SteadyTime> orphans_;
+  Silences silences_;    // of the session before
   SteadyTime ran_at_{};  // when run_once() last ran
   std::int64_t workers_lost_ = 0;
 };

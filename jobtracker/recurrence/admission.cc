@@ -74,6 +74,8 @@ bool Admission::admit(WaitingJob& job, WallTime now) {
     return false;
   }
   if (!goes_on && !admit_beside(*definition, job, now)) return false;
+  // Its row keeps the count over a restart.
+  if (!goes_on) job.lost = std::max(job.lost, definition->lost_before);
   definition->running.emplace(job.id, job.trigger_time);
   if (!job.triggered)
     definition->row.last_fire = std::max(definition->row.last_fire, job.trigger_time);

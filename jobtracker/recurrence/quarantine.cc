@@ -4,7 +4,7 @@ namespace carillon::jobtracker {
 
 void Quarantine::count_lost(ActiveDefinition& definition, const WaitingJob& job) {
   if (definition.spec.overlap != Overlap::kCancelRunning) return;
-  definition.lost_before = job.lost == 0 ? 0 : definition.lost_before + job.lost;
+  definition.lost_before = job.lost;
   const bool goes_on = definition.row.state == DefinitionState::kActive ||
                        definition.row.state == DefinitionState::kEnded;
   if (goes_on && definition.lost_before >= kLostRunsMax) begin(job, definition.lost_before);

@@ -330,8 +330,7 @@ void Recurrence::runs_again(WaitingJob job) {
     if (definition == nullptr) admission_.outliving_ended(job);
     return admission_.end_void(std::move(job));
   }
-  const int lost = job.lost + (definition == nullptr ? 0 : definition->lost_before);
-  if (job.definition && lost >= kLostRunsMax) return quarantine_.begin(job, lost);
+  if (job.definition && was_lost_too_often(job)) return quarantine_.begin(job, job.lost);
   sink_.offer(std::move(job));
 }
 

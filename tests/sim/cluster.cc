@@ -210,7 +210,10 @@ void Cluster::watch_sessions(TrackerProcess& tracker) {
       if (other->works() && !owners.works(other->session())) other->hang_commits({});
     }
   };
-  tracker.watch.on_works = [this](SessionId session) { runs.tracker_began(session); };
+  tracker.watch.on_works = [this](SessionId session, SessionId before,
+                                  const jobtracker::Partitions& owned) {
+    runs.tracker_began(session, before, owned);
+  };
   tracker.watch.on_beat = [this](SessionId session) { owners.beat(session); };
   tracker.watch.on_ended = [this](SessionId session) { owners.ended(session); };
   tracker.watch.on_dropped = [this](const TrackerProcess& one) {
@@ -300,7 +303,9 @@ void Cluster::check_lost(const TrackerProcess& tracker, const jobtracker::Batch&
       broken_("job " + std::to_string(end->id.value) + " attempt " + std::to_string(end->attempt) +
               " was lost, but " + end->log->node + " had been told that nothing is held for it");
     }
-    if (job == nullptr || runs.was_silent(tracker.session(), job->session)) continue;
+    if (job == nullptr ||
+        runs.was_silent(tracker.session(), job->session, jobtracker::partition_of(job->row.group)))
+      continue;
     broken_("job " + std::to_string(end->id.value) + " attempt " + std::to_string(end->attempt) +
             " was lost, but " + end->log->node + " was heard of all the time");
   }
@@ -364,8 +369,11 @@ void Cluster::check_not_early(const WorkerProcess& worker, const wire::AttemptId
 // for dead.
 void Cluster::check_queue(const WorkerProcess& worker) {
   if (parts_of(worker.options().group) > 1) return;
+  const int partition =
+      jobtracker::partition_of(part_of(database.tables(), worker.options().group, std::string{}));
   for (const TrackerProcess* tracker : active()) {
-    if (tracker->works() && runs.was_silent(tracker->session(), worker.session())) return;
+    if (tracker->works() && runs.was_silent(tracker->session(), worker.session(), partition))
+      return;
   }
   std::ptrdiff_t held = 0;
   const Ledger::Job* suspect = nullptr;
@@ -409,7 +417,7 @@ void Cluster::start_tracker(std::size_t index) {
   disturbed(Duration{});
   dead_times_.fill({.from = last_commit_, .until = tracker.wall_now()});
   last_commit_at_ = timeline.now();
-  runs.tracker_began(newest_tracker_);
+  runs.tracker_began(newest_tracker_, {}, jobtracker::all_partitions());
   tracker.start(newest_tracker_);
   on_event(tracker.name() + " starts");
 }

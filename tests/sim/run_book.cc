@@ -86,6 +86,21 @@ bool RunBook::has_lease(const Run& run) const {
   return lease.number == run.lease && lease.from && timeline_.now() < *lease.from + lease_;
 }
 
+void RunBook::tracker_began(SessionId tracker, SessionId before,
+                            const jobtracker::Partitions& owned) {
+  began_[tracker] = timeline_.now();
+  auto& since = owned_since_[tracker];
+  since.fill(timeline_.now());
+  const auto was_owned = owned_since_.find(before);
+  if (was_owned == owned_since_.end()) return;
+  for (std::size_t i = 0; i < since.size(); ++i) {
+    if (owned.test(i)) since[i] = was_owned->second[i];
+  }
+  const auto first = heard_.lower_bound({before, SessionId{}});
+  for (auto one = first; one != heard_.end() && one->first.first == before; ++one)
+    heard_.emplace(std::pair{tracker, one->first.second}, one->second);
+}
+
 void RunBook::heard(SessionId tracker, SessionId worker) {
   const auto [found, is_new] = heard_.try_emplace({tracker, worker});
   Heard& heard = found->second;
@@ -101,10 +116,13 @@ void RunBook::registered(SessionId tracker, SessionId worker, std::int64_t numbe
   heard_.at({tracker, worker}).registered = number;
 }
 
-bool RunBook::was_silent(SessionId tracker, SessionId worker) const {
+bool RunBook::was_silent(SessionId tracker, SessionId worker, int partition) const {
   const SteadyTime now = timeline_.now();
   const auto found = heard_.find({tracker, worker});
-  if (found == heard_.end()) return now - began_.at(tracker) >= lease_;
+  if (found == heard_.end()) {
+    const auto& since = owned_since_.at(tracker);
+    return now - since.at(static_cast<std::size_t>(partition)) >= lease_;
+  }
   return now - found->second.last >= lease_ ||
          now - found->second.silence_ended < std::chrono::minutes{1};
 }

@@ -52,14 +52,15 @@ class RunBook {
   // Unbroken since the run began: who comes back after a lapse runs on, but not by right.
   bool has_lease(const Run& run) const;
 
-  // A tracker, by its own session, has begun; it has heard of a worker. What was kept for it is
-  // heard when it is passed to it.
-  void tracker_began(SessionId tracker) { began_[tracker] = timeline_.now(); }
+  // A tracker, by its own session, has begun, instead of another one of the same process perhaps,
+  // which it goes on from. It has heard of a worker; what was kept for it is heard when it is
+  // passed to it.
+  void tracker_began(SessionId tracker, SessionId before, const jobtracker::Partitions& owned);
   void heard(SessionId tracker, SessionId worker);
   // Nothing is heard of a worker by a Register that comes again.
   void registered(SessionId tracker, SessionId worker, std::int64_t number);
   // That tracker did not hear of it for a lease at some time of the last minute.
-  bool was_silent(SessionId tracker, SessionId worker) const;
+  bool was_silent(SessionId tracker, SessionId worker, int partition) const;
 
   std::int64_t runs() const { return count_; }
 
@@ -88,6 +89,7 @@ class RunBook {
   std::map<SessionId, Leases> leases_;
   std::set<SessionId> left_;
   std::map<SessionId, SteadyTime> began_;
+  std::map<SessionId, std::array<SteadyTime, jobtracker::kPartitions>> owned_since_;
   std::map<std::pair<SessionId, SessionId>, Heard> heard_;
   std::int64_t count_ = 0;
 };

@@ -113,9 +113,12 @@ void TrackerProcess::work_as(SessionId session, const SessionStart& start, Stead
   is_opening_ = false;
   begun_ = {};
   change_.reset();
+  const SessionId before = life_ ? this->session() : SessionId{};
+  auto memory = life_ ? life_->tracker->take_memory() : jobtracker::JobTracker::Memory{};
   life_ = std::make_unique<Life>(*this, session);
   fill_life(start);
-  watch.on_works(session);
+  life_->tracker->go_on_from(std::move(memory));
+  watch.on_works(session, before, start.owned);
   look_around();
   life_->tracker->proven(proven);
   life_->tracker->start(*transport_);
@@ -181,7 +184,7 @@ void TrackerProcess::look_at_others(SteadyTime began) {
 void TrackerProcess::on_view(const jobtracker::ClusterView& view) {
   life_->tracker->on_cluster(view);
   if (!life_->tracker->is_ready() || is_to_stop_ || change_) return;
-  auto move = membership_->saw(view);
+  auto move = membership_->saw(view, !life_->tracker->awaits_silent());
   life_->yields = move.yields;
   life_->wanted = std::move(move.change);
   life_->is_in_a_hurry = move.is_unsettled;

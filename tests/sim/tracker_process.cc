@@ -165,8 +165,15 @@ void TrackerProcess::leave() {
     if (!tells) return stop();
     life_->yields = true;
     expect_pause(true);
-    post_at(timeline_.now() + jobtracker::kNotice, [this] { stop(); });
+    const SteadyTime until = timeline_.now() + jobtracker::kNotice + options_.config.recovery.lease;
+    post_at(timeline_.now() + jobtracker::kNotice, [this, until] { stop_once_settled(until); });
   });
+}
+
+void TrackerProcess::stop_once_settled(SteadyTime until) {
+  const SteadyTime now = timeline_.now();
+  if (now >= until || !life_->tracker->awaits_silent()) return stop();
+  post_at(now + jobtracker::kLook, [this, until] { stop_once_settled(until); });
 }
 
 void TrackerProcess::stop() {

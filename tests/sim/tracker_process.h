@@ -104,7 +104,8 @@ class TrackerProcess final : public Process {
     std::function<void(TrackerProcess&, SessionId session, SessionId before,
                        const jobtracker::SessionStart&)>
         on_begun{};
-    std::function<void(SessionId)> on_works{};  // and decides from now on
+    // And decides from now on; instead of another one, perhaps.
+    std::function<void(SessionId, SessionId before, const jobtracker::Partitions&)> on_works{};
     std::function<void(SessionId)> on_beat{};
     std::function<void(SessionId)> on_ended{};         // it says so itself
     std::function<void(TrackerProcess&)> on_fenced{};  // it has come to know, and its process ends
@@ -171,6 +172,7 @@ class TrackerProcess final : public Process {
   void expect_pause(bool expects);
   void make_way_if_prepared();
   void stop();
+  void stop_once_settled(SteadyTime until);
   void end();
   void die_fenced();
 

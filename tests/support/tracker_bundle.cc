@@ -124,7 +124,7 @@ void TrackerBundle::start_tracker() {
       [] {}, [this](const Error& error) { fatal_ = error; });
   life_->tracker->set_poster(executors);
   life_->tracker->set_courier(courier);
-  life_->tracker->go_on_from(std::exchange(alarms_, {}));
+  life_->tracker->go_on_from(std::exchange(memory_, {}));
   if (options_.is_shared) life_->tracker->proven(clock.steady_now());
   if (options_.wanted) look_around();
   life_->tracker->start(network);
@@ -151,7 +151,7 @@ void TrackerBundle::restart_after(Duration down, bool commit_lands) {
 }
 
 void TrackerBundle::begin_next_session(const jobtracker::Partitions& wanted) {
-  alarms_ = tracker().take_alarm_memory();
+  memory_ = tracker().take_memory();
   kill_tracker();
   database.end_session(session_);
   if (options_.wanted) options_.wanted = wanted;

@@ -128,7 +128,7 @@ class TrackerBundle {
   Options options_;
   std::unique_ptr<Life> life_;
   SessionId session_{};
-  jobtracker::AlarmDesk::Memory alarms_{};  // from one session to the next
+  jobtracker::JobTracker::Memory memory_{};  // from one session to the next
   std::vector<std::unique_ptr<FakeWorker>> workers_;
   std::optional<Error> fatal_;
 };

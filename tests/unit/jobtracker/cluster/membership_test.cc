@@ -35,7 +35,7 @@ struct MembershipBundle {
     }
     view.asked = now;
     view.answered = now + milliseconds{1};
-    return membership.saw(view);
+    return membership.saw(view, may_give);
   }
   std::optional<OwnershipChange> look_for(Duration time, bool other_beats = true) {
     for (Duration gone{}; gone < time; gone += milliseconds{100}) {
@@ -52,6 +52,7 @@ struct MembershipBundle {
   Partitions owned{};
   ClusterView view{};
   std::int64_t other_batch = 1;
+  bool may_give = true;
 };
 
 TEST(Membership, OneAloneKeepsEverything) {
@@ -82,6 +83,20 @@ TEST(Membership, SaysThatItGivesHalfASecondBeforeItDoes) {
   }
   ASSERT_TRUE(move.change);
   EXPECT_EQ(b.now - said, kNotice);
+}
+
+TEST(Membership, GivesNothingWhileATaskTrackerMayBeDead) {
+  MembershipBundle b;
+  b.other_comes();
+  b.may_give = false;
+  EXPECT_FALSE(b.look_for(seconds{5}));
+  b.may_give = true;
+  ASSERT_TRUE(b.look().yields);
+  b.may_give = false;
+  EXPECT_FALSE(b.look().yields);
+  EXPECT_FALSE(b.look_for(seconds{1}));
+  b.may_give = true;
+  EXPECT_TRUE(b.look_for(seconds{1}));
 }
 
 TEST(Membership, GivesNothingOnceTheOtherHasGoneMeanwhile) {

@@ -142,6 +142,31 @@ TEST(Quarantine, OfADefinitionBeginsThoughEachRunMakesWayForTheNext) {
   }
 }
 
+// A claim has the count on disk.
+TEST(Quarantine, OfADefinitionBeginsThoughEachRunMakesWayAndTheJobTrackerIsRestarted) {
+  TrackerBundle bundle;
+  JobSpec job = job_every("a", seconds{2});
+  job.overlap = Overlap::kCancelRunning;
+  bundle.submit(job);
+  FakeWorker* worker = &bundle.add_worker();
+  for (int death = 1; death <= 3; ++death) {
+    runs_take(*worker, hours{9});
+    ASSERT_TRUE(bundle.run_until([&] { return worker->busy() > 0; })) << bundle.story("a");
+    worker->die();
+    worker = &bundle.add_worker({.name = "next"});
+    runs_take(*worker, hours{9});
+    const auto losses = [&] {
+      const auto all = states(bundle.log("a"));
+      return std::count(all.begin(), all.end(), LogState::kLost);
+    };
+    ASSERT_TRUE(bundle.run_until([&] { return losses() == death; })) << bundle.story("a");
+    bundle.run_for(milliseconds{50});
+    bundle.restart_after(milliseconds{100});
+  }
+  bundle.run_for(seconds{5});
+  EXPECT_EQ(bundle.definition("a")->state, DefinitionState::kQuarantined) << bundle.story("a");
+}
+
 // The third loss is on disk, the suspension that follows from it is not.
 TEST(Quarantine, OfADefinitionBeginsThoughTheJobTrackerDiesInBetween) {
   TrackerBundle bundle;

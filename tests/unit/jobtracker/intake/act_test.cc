@@ -206,6 +206,43 @@ TEST(Act, ACancelThatTheWorkerDidNotHearIsToldAgainWhenItRegisters) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
+// Cut off for longer than its lease: its job was taken from it, and is nobody's by then.
+TEST(Act, ACancelReachesARunThatGoesOnWhereItWasGivenUp) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  runs_take(worker, minutes{5});
+  bundle.submit({job_now("a"), job_every("b", hours{1})});
+  bundle.run_for(seconds{2});
+  ASSERT_EQ(worker.busy(), 2);
+  worker.cut_off(seconds{6});
+  bundle.run_for(seconds{1});
+  EXPECT_EQ(said(bundle.act(Verb::kCancel, "a")), "ok");
+  EXPECT_EQ(said(bundle.act(Verb::kCancel, "b")), "ok");
+  bundle.run_for(seconds{4});
+  EXPECT_TRUE(bundle.is_empty());
+  bundle.begin_next_session();
+  bundle.run_for(seconds{4});
+  EXPECT_EQ(worker.busy(), 0);
+}
+
+TEST(Act, ACancelReachesAnEarlierAttemptThatGoesOnToo) {
+  TrackerBundle bundle;
+  auto& first = bundle.add_worker({.name = "first"});
+  runs_take(first, minutes{5});
+  bundle.submit(job_now("a"));
+  bundle.run_for(seconds{2});
+  first.cut_off(seconds{5});
+  auto& second = bundle.add_worker({.name = "second"});
+  runs_take(second, minutes{5});
+  bundle.run_for(seconds{10});
+  ASSERT_EQ(first.busy() + second.busy(), 2);
+  EXPECT_EQ(said(bundle.act(Verb::kCancel, "a")), "ok");
+  bundle.run_for(seconds{2});
+  EXPECT_EQ(second.busy(), 0);
+  EXPECT_EQ(first.busy(), 0);
+  EXPECT_TRUE(bundle.is_empty());
+}
+
 TEST(Act, ASuspendedJobNeverFiresUntilItIsResumed) {
   TrackerBundle bundle;
   bundle.add_worker();

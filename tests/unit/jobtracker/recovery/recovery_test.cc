@@ -187,6 +187,42 @@ TEST(Recovery, AHandOutThatCrossesAGoodbyeIsNoLostRun) {
   EXPECT_THAT(states(bundle.log("a")), ::testing::ElementsAre(LogState::kSucceeded));
 }
 
+// Node groups are divided anew twice while its lease runs out.
+TEST(Recovery, OneThatIsSilentIsWaitedForForOneLeaseOverTheSessionsOfAProcess) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  runs_take(worker, hours{1});
+  bundle.submit(job_now("a"));
+  bundle.run_for(seconds{2});
+  ASSERT_EQ(worker.busy(), 1);
+  worker.die();
+  const SteadyTime died = bundle.clock.steady_now();
+  auto& second = bundle.add_worker({.name = "second"});
+  runs_take(second, hours{1});
+  bundle.run_for(milliseconds{1500});
+  bundle.begin_next_session();
+  bundle.run_for(seconds{1});
+  EXPECT_TRUE(bundle.tracker().awaits_silent());
+  bundle.begin_next_session();
+  bundle.run_for(seconds{3});
+  ASSERT_EQ(second.busy(), 1);
+  EXPECT_LT(second.runs()[0].started - died, milliseconds{3500});
+  EXPECT_FALSE(bundle.tracker().awaits_silent());
+}
+
+TEST(Recovery, OneThatLivesIsNotTakenForDeadByTheNextSession) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  runs_take(worker, seconds{20});
+  bundle.submit(job_now("a"));
+  bundle.run_for(seconds{2});
+  worker.freeze(milliseconds{2500});
+  bundle.run_for(milliseconds{1400});
+  bundle.begin_next_session();
+  bundle.run_for(minutes{1});
+  EXPECT_THAT(bundle.runs_of("a"), SizeIs(1)) << bundle.story("a");
+}
+
 // Its claim is on its way to the store, which stands still, when its worker goes.
 TEST(Recovery, WhatIsClaimedForOneThatHasGoneMeanwhileGoesBackAtOnce) {
   TrackerBundle bundle;
