@@ -37,9 +37,11 @@ Verb declare_cancel() {
 }
 
 Verb declare_suspend() {
-  return declare("suspend", "Stop a task's fires until it is resumed",
-                 "A suspended task never fires. A run that is under way goes on.",
-                 "  jobclient suspend nightly --group ops\n");
+  return declare(
+      "suspend", "Stop a task's fires until it is resumed",
+      "A suspended task never fires. A run that is under way goes on, and what is or was "
+      "triggered runs.",
+      "  jobclient suspend nightly --group ops\n");
 }
 
 Verb declare_resume() {

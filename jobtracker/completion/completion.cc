@@ -161,13 +161,13 @@ LogEntry Completion::log_of(const Executing& entry, LogState state) const {
                   .executor_log = entry.executor_log};
 }
 
-// A job that was cancelled, or whose definition was edited, suspended or removed since, is not
-// tried again.
+// A job that was cancelled, or whose definition was removed since, is not tried again; nor is a
+// fire of one that was suspended.
 bool Completion::is_void(const ExecutingJob& row) const {
   if (row.cancelled) return true;
   if (!row.job.definition) return false;
   const ActiveDefinition* definition = catalog_.definition(row.job.definition);
-  return definition == nullptr || definition->row.version != row.job.version;
+  return definition == nullptr || definition->voids(row.job);
 }
 
 void Completion::end_by(Executing& entry, SessionId tell, const wire::RunResult& result) {

@@ -75,6 +75,12 @@ void Dispatcher::forget_definition(GroupId group, DefinitionId id) {
   for (auto& [kinds, lane] : found->second) lane.preload.forget_definition(id);
 }
 
+void Dispatcher::forget_fires(GroupId group, DefinitionId id) {
+  const auto found = lanes_.find(group);
+  if (found == lanes_.end()) return;
+  for (auto& [kinds, lane] : found->second) lane.preload.forget_fires(id);
+}
+
 void Dispatcher::hold(GroupId group, JobId id) {
   held_.insert(id);
   forget(group, id);

@@ -86,6 +86,7 @@ class Dispatcher final : public JobSink {
   void release(JobId id) override;
   void reload(GroupId group) override;
   void forget_definition(GroupId group, DefinitionId id) override;
+  void forget_fires(GroupId group, DefinitionId id) override;
 
   void ran(const ExecutingJob& run, bool has_failed) { isolation_.ran(run, has_failed); }
   bool is_isolated(SessionId session) const { return isolation_.is_isolated(session); }

@@ -81,8 +81,7 @@ bool HandOuts::may_go_early(const Executing& entry) const {
     return false;
   if (!job.definition) return true;
   const ActiveDefinition* definition = catalog_.definition(job.definition);
-  return definition != nullptr && !definition->is_changing &&
-         definition->row.version == job.version;
+  return definition != nullptr && !definition->is_changing && !definition->voids(job);
 }
 
 void HandOuts::put_in_order(std::vector<JobId>& jobs) const {

@@ -75,6 +75,15 @@ void Preload::forget_definition(DefinitionId id) {
   while (next != of_definitions_.end() && next->first == id) forget((next++)->second);
 }
 
+void Preload::forget_fires(DefinitionId id) {
+  auto next = of_definitions_.lower_bound({id, JobId{INT64_MIN}});
+  while (next != of_definitions_.end() && next->first == id) {
+    const JobId job = (next++)->second;
+    const Place& place = places_.at(job);
+    if (is_fire(place.is_due ? due_.at(place.due) : upcoming_.at(place.upcoming))) forget(job);
+  }
+}
+
 void Preload::remember(const WaitingJob& job, const Place& place) {
   places_[job.id] = place;
   if (job.definition) of_definitions_.emplace(job.definition, job.id);

@@ -46,6 +46,8 @@ class Preload {
   void forget(JobId id);
   // The same for every row of a definition.
   void forget_definition(DefinitionId id);
+  // Or for all but what was triggered.
+  void forget_fires(DefinitionId id);
 
   // Makes due what has come due.
   void advance(WallTime now);

@@ -547,10 +547,10 @@ void ActIntake::stop_ahead(DefinitionId id) {
   const ActiveDefinition* definition = catalog_.definition(id);
   if (definition == nullptr) return;
   std::vector<JobId> ahead;
-  for (const auto& [job, trigger_time] : definition->running) {
+  for (const auto& [job, run] : definition->running) {
     const Executing* entry = executing_.find(job);
-    if (entry != nullptr && (entry->phase == Phase::kHeld || is_early(*entry)))
-      ahead.push_back(job);
+    if (entry == nullptr || !definition->voids(entry->row.job)) continue;
+    if (entry->phase == Phase::kHeld || is_early(*entry)) ahead.push_back(job);
   }
   stop_runs(ahead, "suspended");
 }
@@ -568,8 +568,8 @@ void ActIntake::stop_again(const std::vector<wire::Held>& holding) {
     if (entry == nullptr || entry->phase != Phase::kSent) continue;
     const WaitingJob& job = entry->row.job;
     const ActiveDefinition* definition = catalog_.definition(job.definition);
-    const bool is_changed = definition != nullptr && definition->row.version != job.version &&
-                            !one.started && is_early(*entry);
+    const bool is_changed =
+        definition != nullptr && definition->voids(job) && !one.started && is_early(*entry);
     if (job.attempt == one.id.attempt && (entry->row.cancelled || is_changed))
       jobs.push_back(job.id);
   }

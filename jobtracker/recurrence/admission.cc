@@ -51,7 +51,7 @@ Admission::Admission(RecurrenceConfig config, const DownTime& down_time, Plans& 
 bool Admission::admit(WaitingJob& job, WallTime now) {
   if (!job.definition) return admit_one_shot(job, now);
   ActiveDefinition* definition = catalog_.definition(job.definition);
-  if (definition == nullptr || definition->row.version != job.version) {
+  if (definition == nullptr || definition->voids(job)) {
     end_void(std::move(job));
     return false;
   }
@@ -76,7 +76,7 @@ bool Admission::admit(WaitingJob& job, WallTime now) {
   if (!goes_on && !admit_beside(*definition, job, now)) return false;
   // Its row keeps the count over a restart.
   if (!goes_on) job.lost = std::max(job.lost, definition->lost_before);
-  definition->running.emplace(job.id, job.trigger_time);
+  definition->put_run(job);
   if (!job.triggered)
     definition->row.last_fire = std::max(definition->row.last_fire, job.trigger_time);
   watch_next_fire(*definition);
@@ -133,8 +133,7 @@ bool Admission::expire(WaitingJob job) {
     return true;
   }
   ActiveDefinition* definition = catalog_.definition(job.definition);
-  if (definition == nullptr || definition->row.version != job.version ||
-      definition->leaving.count(job.id) != 0)
+  if (definition == nullptr || definition->voids(job) || definition->leaving.count(job.id) != 0)
     return true;  // It ends otherwise.
   if (definition->is_recovering) return false;
   sink_.forget(job.group, job.id);
@@ -217,7 +216,7 @@ void Admission::fire_came(DefinitionId id, std::int32_t version, WallTime fire) 
     definition->watched_fire = {};
     return watch_next_fire(*definition);
   }
-  const auto is_before = [fire](const auto& run) { return run.second < fire; };
+  const auto is_before = [fire](const auto& run) { return run.second.trigger_time < fire; };
   if (definition->row.last_fire < fire &&
       std::any_of(definition->running.begin(), definition->running.end(), is_before))
     make_way(*definition);
@@ -241,8 +240,7 @@ void Admission::make_way(ActiveDefinition& definition) {
     for (WaitingJob& job : std::get<JobsAnswer>(answer.value()).jobs) {
       ActiveDefinition* found = catalog_.definition(id);
       if (found == nullptr) return;
-      const bool ends =
-          was_tried(job) && job.version == found->row.version && waits_for_retry(*found, job.id);
+      const bool ends = was_tried(job) && !found->voids(job) && waits_for_retry(*found, job.id);
       if (!ends) continue;
       sink_.forget(job.group, job.id);
       end_retry(*found, std::move(job));
@@ -269,7 +267,7 @@ void Admission::end_retry(ActiveDefinition& definition, WaitingJob job) {
 void Admission::end_void(WaitingJob job) {
   if (job.attempt == 0 && !job.triggered) return;
   end_waiting(std::move(job), LogState::kCancelled,
-              "its job was cancelled, suspended or changed meanwhile");
+              "its job was cancelled, suspended or replaced meanwhile");
 }
 
 // An occurrence ends without a run, or without the rest of its tries. The single regular one makes
@@ -353,8 +351,9 @@ void Admission::end_waiting(WaitingJob job, LogState state, std::string message)
                  .ended_at = clock_.now(),
                  .message = std::move(message)};
   const DefinitionId id = job.definition;
-  // Of a schedule the runs are told of, and not the fires that come to none.
-  if (!id || was_tried(job)) feedback_.address(entry, job);
+  // Of a schedule the runs are told of, and what was triggered, but not the fires that come to
+  // none.
+  if (!id || was_tried(job) || !is_fire(job)) feedback_.address(entry, job);
   if (ActiveDefinition* definition = catalog_.definition(id)) definition->leaving.insert(job.id);
   batcher_.post(Urgency::kCompletion,
                 ChangeWaiting{.from = std::move(job), .log = std::move(entry)},

@@ -112,7 +112,10 @@ void Changes::forget_removed(const std::vector<Operation>& operations) {
 void Changes::apply(ActiveDefinition& definition, const ChangeDefinition& operation,
                     const Outcome& outcome) {
   if (operation.voided) feedback_.was_stored(*operation.voided, outcome.next);
-  if (operation.void_waiting) sink_.forget_definition(operation.group, operation.id);
+  if (operation.void_waiting) {
+    operation.spares_triggered ? sink_.forget_fires(operation.group, operation.id)
+                               : sink_.forget_definition(operation.group, operation.id);
+  }
   if (!operation.to) return remove(definition, operation.leaves_spec);
   const WallTime last_fire = definition.row.last_fire;
   std::string spec = std::move(definition.row.spec);
@@ -124,16 +127,23 @@ void Changes::apply(ActiveDefinition& definition, const ChangeDefinition& operat
   }
   definition.stored_last_fire = definition.row.last_fire;
   definition.row.last_fire = std::max(last_fire, definition.row.last_fire);
-  if (operation.void_waiting) {
-    definition.parked.clear();
-    // A run that waited for its retry went with its row: no end of it will come.
-    std::erase_if(definition.running,
-                  [this](const auto& one) { return executing_.find(one.first) == nullptr; });
-  }
+  if (operation.void_waiting) forget_waiting(definition, operation.spares_triggered);
   for (const WaitingJob& job : operation.add) {
     if (!job.triggered) definition.regular = job.id;
     if (!is_single(definition)) on_ahead_(job.trigger_time);
     sink_.offer(job);
+  }
+}
+
+void Changes::forget_waiting(ActiveDefinition& definition, bool spares_triggered) {
+  // A run that waited for its retry went with its row: no end of it will come.
+  std::erase_if(definition.running, [&](const auto& one) {
+    const bool goes = one.second.is_fire || !spares_triggered;
+    return goes && executing_.find(one.first) == nullptr;
+  });
+  // What is spared has its turn, if that run was the one before it.
+  for (auto& [key, job] : std::exchange(definition.parked, {})) {
+    if (spares_triggered && !is_fire(job)) sink_.offer(std::move(job));
   }
 }
 

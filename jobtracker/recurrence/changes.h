@@ -61,6 +61,7 @@ class Changes {
 
   void go_on(DefinitionId id);
   void forget_removed(const std::vector<Operation>& operations);
+  void forget_waiting(ActiveDefinition& definition, bool spares_triggered);
   void remove(ActiveDefinition& definition, bool leaves_spec);
 
   Plans& plans_;

@@ -110,12 +110,13 @@ ChangeDefinition Plans::suspension(ActiveDefinition& definition, DefinitionState
   call_off(definition, operation,
            passed_over(definition.row, LogState::kCancelled, {}, 0, std::move(message)));
   operation.uncounts_voided = true;
+  operation.spares_triggered = state == DefinitionState::kSuspended;
   return operation;
 }
 
-// What waits goes. Fires that have come, and runs that wait for their retry, end with a log row;
-// which those are the store knows, for some may be on their way into the table. So do fires that
-// have come and have no occurrence, as the run before has not ended.
+// What waits goes. Fires that have come, runs that wait for their retry, and what was triggered,
+// end with a log row; which those are the store knows, for some may be on their way into the table.
+// So do fires that have come and have no occurrence, as the run before has not ended.
 void Plans::call_off(ActiveDefinition& definition, ChangeDefinition& operation, LogEntry log) {
   const Definition& row = definition.row;
   if (row.state == DefinitionState::kActive && !is_exhausted(definition, row.fired)) {
@@ -149,7 +150,7 @@ WallTime Plans::first_called_off(ActiveDefinition& definition) const {
   const Definition& row = definition.row;
   if (row.state != DefinitionState::kActive) return now;
   WallTime after = std::max(now, row.last_fire);
-  for (const auto& [id, fire] : definition.running) after = std::max(after, fire);
+  for (const auto& [id, run] : definition.running) after = std::max(after, run.trigger_time);
   if (is_single(definition) && row.next_fire > after) return row.next_fire;
   if (is_exhausted(definition, row.fired)) return now;
   return definition.schedule.next_fire(after).value_or(now);

@@ -46,7 +46,8 @@ class Plans {
   // The next regular occurrence of a single definition.
   void add_regular(const ActiveDefinition& definition, ChangeDefinition& operation, WallTime fire);
 
-  // `state`: suspended, or in quarantine. Nothing of it fires, and what waits goes.
+  // `state`: suspended, or in quarantine. Nothing of it fires, and the fires that wait go; in
+  // quarantine what was triggered goes, too.
   ChangeDefinition suspension(ActiveDefinition& definition, DefinitionState state,
                               std::string message);
   // It fires again from now on; what has fired is not repeated, also where clocks were set.

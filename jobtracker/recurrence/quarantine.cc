@@ -12,7 +12,7 @@ void Quarantine::count_lost(ActiveDefinition& definition, const WaitingJob& job)
 
 void Quarantine::begin(const WaitingJob& job, int lost) {
   changes_.when_settled(job.definition, [this, job, lost](ActiveDefinition& definition) {
-    if (definition.row.version != job.version) return;  // What changed it took the row out.
+    if (definition.voids(job)) return;  // What changed it took the row out.
     definition.lost_before = 0;
     ++begun_;
     log_.warn("a task is in quarantine: the task tracker died each time it ran", "job",

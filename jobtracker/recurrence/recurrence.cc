@@ -86,15 +86,15 @@ void Recurrence::take_definition(const Definition& row) {
 void Recurrence::take_runs(const StartAnswer& found) {
   for (const ExecutingJob& executing : found.executing) {
     if (ActiveDefinition* definition = catalog_.definition(executing.job.definition)) {
-      definition->running.emplace(executing.job.id, executing.job.trigger_time);
+      definition->put_run(executing.job);
     } else if (executing.job.definition) {
       catalog_.keep_outliving(executing.job);
     }
   }
   for (const WaitingJob& retry : found.retries) {
     ActiveDefinition* definition = catalog_.definition(retry.definition);
-    if (definition != nullptr && definition->row.version == retry.version) {
-      definition->running.emplace(retry.id, retry.trigger_time);
+    if (definition != nullptr && !definition->voids(retry)) {
+      definition->put_run(retry);
       if (was_lost_too_often(retry)) quarantine_.begin(retry, retry.lost);
     } else {
       admission_.end_void(retry);
@@ -290,7 +290,7 @@ void Recurrence::run_ended(const WaitingJob& job, bool ran, const std::vector<Op
   if (definition == nullptr) return admission_.outliving_ended(job);
   definition->running.erase(job.id);
   const DefinitionId id = job.definition;
-  if (ran && job.version == definition->row.version) quarantine_.count_lost(*definition, job);
+  if (ran && !definition->voids(job)) quarantine_.count_lost(*definition, job);
   if (!with.empty()) {
     const auto& changed = std::get<ChangeDefinition>(with.front());
     const bool done = outcomes.front().kind == OutcomeKind::kDone;
@@ -324,8 +324,7 @@ void Recurrence::make_up_for_end(ActiveDefinition& definition, const WaitingJob&
 // Its definition may have changed while it was on its way into the table.
 void Recurrence::runs_again(WaitingJob job) {
   const ActiveDefinition* definition = catalog_.definition(job.definition);
-  const bool is_void =
-      job.definition && (definition == nullptr || definition->row.version != job.version);
+  const bool is_void = job.definition && (definition == nullptr || definition->voids(job));
   if (is_void) {
     if (definition == nullptr) admission_.outliving_ended(job);
     return admission_.end_void(std::move(job));

@@ -130,7 +130,7 @@ void Catalog::outliving_ended(const WaitingJob& run) {
 
 std::vector<JobId> Catalog::runs(const ActiveDefinition& definition) const {
   std::vector<JobId> all;
-  for (const auto& [id, trigger_time] : definition.running) all.push_back(id);
+  for (const auto& [id, run] : definition.running) all.push_back(id);
   const std::set<JobId>& others = outliving(definition.row.group, definition.row.task_id);
   all.insert(all.end(), others.begin(), others.end());
   return all;

@@ -25,8 +25,12 @@ struct ActiveDefinition {
   JobSpec spec{};  // decoded from row.spec
   CompiledSchedule schedule;
 
-  // Its runs that have begun and not reached their end, retries included; with their times.
-  std::map<JobId, WallTime> running{};
+  // Its runs that have begun and not reached their end, retries included.
+  struct Run {
+    WallTime trigger_time{};
+    bool is_fire = true;  // otherwise it was triggered
+  };
+  std::map<JobId, Run> running{};
   // Of a definition with one regular occurrence at a time: the one made last; 0: not known.
   JobId regular{};
   // Due, but held until a run ends (overlap `queue`), or until what was missed is known.
@@ -50,6 +54,16 @@ struct ActiveDefinition {
   bool is_going = false;
   // After a restart: what it missed while no job tracker ran is being looked at.
   bool is_recovering = false;
+
+  void put_run(const WaitingJob& job) {
+    running.try_emplace(job.id, Run{.trigger_time = job.trigger_time, .is_fire = is_fire(job)});
+  }
+  // It was suspended since the fire was made, or is in quarantine since then. A suspension holds
+  // the schedule: what was triggered goes on, with its retries.
+  bool voids(const WaitingJob& job) const {
+    if (job.version == row.version) return false;
+    return is_fire(job) || row.state == DefinitionState::kQuarantined;
+  }
 
   // The coming fire as people mean it: of a schedule that is generated ahead, row.next_fire is the
   // first that has no occurrence yet. None (WallTime{}): nothing fires any more.

@@ -26,8 +26,9 @@ class JobSink {
   virtual void release(JobId id) = 0;
   // Rows of its table that were due were let go of: they are read again.
   virtual void reload(GroupId group) = 0;
-  // All rows of a definition have left the table.
+  // All rows of a definition have left the table, or all but what was triggered.
   virtual void forget_definition(GroupId group, DefinitionId id) = 0;
+  virtual void forget_fires(GroupId group, DefinitionId id) = 0;
 };
 
 }  // namespace carillon::jobtracker

@@ -59,13 +59,15 @@ struct ChangeDefinition {
   std::vector<JobId> runs{};
   bool cancels_runs = false;
   bool leaves_spec = false;
-  bool spec_changed = false;  // otherwise the stored spec stays as it is
-  bool void_waiting = false;  // its occurrences that wait are deleted
+  bool spec_changed = false;      // otherwise the stored spec stays as it is
+  bool void_waiting = false;      // its occurrences that wait are deleted
+  bool spares_triggered = false;  // but not those that are no fires
   // The log row for those of them that were due by its end and had never been claimed: it gets
   // their number and the time of the first. With none it is written as it is, unless it counts 0.
   // Each that was claimed before gets such a row of its own, as it is a run that waits for its
-  // retry or was given back; their ids follow this one's, kVoidedRunsMax at most. Only these are
-  // feedback, if it is to be told; the outcome's `next` says how many.
+  // retry or was given back, and so does each that is no fire, as somebody knows its id; their ids
+  // follow this one's, kVoidedRunsMax at most. Only these are feedback, if it is to be told; the
+  // outcome's `next` says how many.
   std::optional<LogEntry> voided{};
   // Those of the schedule's grid that were not tried come off to->fired; the outcome's `count` says
   // how many.

@@ -8,7 +8,14 @@
 namespace carillon::jobtracker {
 namespace {
 
-// The definition's occurrences that are due by the end of the entry and were never claimed.
+// One that ends with a row of its own.
+bool is_run(const WaitingJob& job) { return job.attempt > 0 || !is_fire(job); }
+
+bool is_spared(const ChangeDefinition& change, const WaitingJob& job) {
+  return change.spares_triggered && !is_fire(job);
+}
+
+// The definition's fires that are due by the end of the entry and were never claimed.
 void count_due(std::initializer_list<const WaitingTable*> tables, DefinitionId definition,
                LogEntry& entry) {
   std::int64_t count = 0;
@@ -16,7 +23,7 @@ void count_due(std::initializer_list<const WaitingTable*> tables, DefinitionId d
   for (const WaitingTable* table : tables) {
     const auto limit = static_cast<std::int64_t>(table->size());
     for (const WaitingJob& job : table->of_definition(definition, limit)) {
-      if (job.attempt > 0 || due_time(job) > entry.ended_at) continue;
+      if (is_run(job) || due_time(job) > entry.ended_at) continue;
       ++count;
       first = std::min(first, due_time(job));
     }
@@ -26,17 +33,17 @@ void count_due(std::initializer_list<const WaitingTable*> tables, DefinitionId d
   entry.trigger_time = first;
 }
 
-// A row for each of them that was claimed before, in the order of their creation.
+// A row for each of the others that goes, in the order of their creation.
 std::vector<LogEntry> runs_of(std::initializer_list<const WaitingTable*> tables,
-                              DefinitionId definition, const LogEntry& voided) {
+                              const ChangeDefinition& change, const LogEntry& voided) {
   std::vector<LogEntry> entries;
   for (const WaitingTable* table : tables) {
     const auto limit = static_cast<std::int64_t>(table->size());
-    auto jobs = table->of_definition(definition, limit);
+    auto jobs = table->of_definition(change.id, limit);
     std::sort(jobs.begin(), jobs.end(),
               [](const WaitingJob& a, const WaitingJob& b) { return a.id < b.id; });
     for (const WaitingJob& job : jobs) {
-      if (job.attempt == 0) continue;
+      if (!is_run(job) || is_spared(change, job)) continue;
       const auto offset = static_cast<std::int64_t>(entries.size()) + 1;
       entries.push_back(entry_of_run(voided, offset, job.id, job.trigger_time));
     }
@@ -86,7 +93,7 @@ Result<Outcome> MemoryBatch::apply(const ChangeDefinition& change) {
   if (change.void_waiting) {
     WaitingTable* group = CARILLON_TRY(group_table(change.group));
     if (voided) {
-      const auto runs = runs_of({group, &tables_.delayed}, change.id, *voided);
+      const auto runs = runs_of({group, &tables_.delayed}, change, *voided);
       CARILLON_TRY(check_voided_runs(change.id, static_cast<std::int64_t>(runs.size())));
       for (const LogEntry& entry : runs) CARILLON_TRY(insert_log(entry));
       if (!std::exchange(voided->feedback_to, {}).empty())
@@ -96,6 +103,7 @@ Result<Outcome> MemoryBatch::apply(const ChangeDefinition& change) {
     for (WaitingTable* table : {group, &tables_.delayed}) {
       const auto limit = static_cast<std::int64_t>(table->size());
       for (const WaitingJob& job : table->of_definition(change.id, limit)) {
+        if (is_spared(change, job)) continue;
         if (uncounts && !was_tried(job) && is_fire(job)) ++outcome.count;
         erase_waiting(*table, job.id);
       }

@@ -66,7 +66,8 @@ inline bool is_quarantined(const WaitingJob& job) {
   return job.suspended && was_lost_too_often(job);
 }
 
-// Whether it stands for a fire of its schedule, and counts.
+// Whether it stands for a fire of its schedule, and counts. What does not was asked for, by a
+// person or by the success of a parent, and its id was told.
 inline bool is_fire(const WaitingJob& job) { return !job.triggered || job.makes_up; }
 
 // The strict order of hand-out within a group.
@@ -102,7 +103,7 @@ struct Definition {
   GroupId group{};
   std::string task_id{};
   bool keyed = false;
-  std::int32_t version = 1;  // raised by edit and suspend; older occurrences are void
+  std::int32_t version = 1;  // raised by suspend; older fires are void
   ScheduleKind kind = ScheduleKind::kCron;
   DefinitionState state = DefinitionState::kActive;
   WallTime created_at{};

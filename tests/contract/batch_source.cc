@@ -389,6 +389,7 @@ void BatchSource::change_definition(Operations& to) {
   if (chance(10)) ++change.expected_version;
   change.void_waiting = chance(30);
   change.uncounts_voided = change.void_waiting && chance(50);
+  change.spares_triggered = change.void_waiting && chance(50);
   if (change.void_waiting && chance(70)) {
     change.voided = new_log(new_occurrence(known));
     change.voided->count = number_below(2);

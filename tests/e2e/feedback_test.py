@@ -55,6 +55,37 @@ class Feedback:
         told = [line.split('"task_id":"')[1].split('"')[0] for line in listener.lines()]
         self.assertEqual(told, ["before", *(f"after-{i}" for i in range(20))])
 
+    def test_whoever_waits_for_what_was_triggered_is_told_what_became_of_it(self):
+        one = self.cluster(self.store, workers=1)
+        gate = self.folder / "gate"
+        define = ("submit", "--task-id", "a", "--manual", "--overlap", "queue", "--need-feedback",
+                  "--client-group", "billing", "--shell", f"until [ -e {gate} ]; do sleep 0.1; done")
+        for round_number, act in enumerate((("cancel", "a"), (*define, "--replace-on-exist"))):
+            one.client(*define, *(["--replace-on-exist"] if round_number else []))
+            one.client("trigger", "a")
+            wait_for("the first to run", lambda: len(one.rows("executing")) == 1)
+            waiting = [Program([BIN / "jobclient", "trigger", "a", "--wait"],
+                               one.folder / "logs" / f"trigger-{round_number}-{i}.log",
+                               one.client_env(), "jobclient") for i in range(2)]
+            wait_for("both to wait", lambda: len(one.rows("waiting")) == 2)
+            jobs = {row["job_id"] for row in one.rows("waiting")}
+            # A suspension holds the schedule, and nothing that was asked for.
+            one.client("suspend", "a")
+            one.client("resume", "a")
+            self.assertEqual({row["job_id"] for row in one.rows("waiting")}, jobs)
+            one.client(*act)
+            for program in waiting:
+                self.assertEqual(program.process.wait(harness.PATIENCE), 125)
+                self.assertRegex(program.log(), r"job \d+ ended as cancelled: (the job was cancelled|replaced)")
+            rows = [row for row in one.history("a") if row["job_id"] in jobs]
+            self.assertEqual([(row["state"], row["attempt"]) for row in rows], [("cancelled", 0)] * 2)
+            told = one.client("-o", "jsonl", "feedback", "--client-group", "billing", "--limit", 2).lines()
+            self.assertEqual({row["job_id"] for row in told}, jobs)
+            gate.touch()
+            wait_for("the first to end", lambda: not one.rows("executing"))
+            one.client("-o", "jsonl", "feedback", "--client-group", "billing", "--limit", 1)
+            gate.unlink()
+
 
 class Unanswered(E2eTest):
     LISTENERS, JOBS = 70, 130

@@ -269,8 +269,9 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeWaiting& change,
       commit.batch.now + kOrderSlack < job.row.trigger_time + job.start_deadline) {
     broken(job, "it has expired, and has time left");
   }
-  if (change.log && (!job.row.definition || jobtracker::was_tried(job.row)))
-    check_told(job, *change.log);
+  const bool is_run =
+      !job.row.definition || jobtracker::was_tried(job.row) || !jobtracker::is_fire(job.row);
+  if (change.log && is_run) check_told(job, *change.log);
   end(job.row.id, change.log ? &*change.log : nullptr);
 }
 
@@ -361,7 +362,7 @@ void Ledger::check_overlap(const Job& job) {
   if (definition == definitions_.end()) return broken(job, "its definition is gone");
   const jobtracker::Definition& row = definition->second.row;
   const JobSpec& spec = definition->second.spec;
-  if (row.version != job.row.version) broken(job, "its definition was changed since it was made");
+  if (was_voided(job)) broken(job, "its definition was changed since it was made");
   const bool is_suspended = row.state == DefinitionState::kSuspended;
   if (is_suspended && !job.by_act) broken(job, "its definition is suspended");
   if (spec.overlap == Overlap::kParallel || job.row.forced || job.row.attempt > 0) return;
@@ -379,15 +380,17 @@ void Ledger::check_overlap(const Job& job) {
 
 bool Ledger::is_void(const Job& job) const {
   if (job.cancelled) return true;
-  if (!job.row.definition) return false;
-  const auto definition = definitions_.find(job.row.definition);
-  return definition == definitions_.end() || definition->second.row.version != job.row.version;
+  return job.row.definition && (!definitions_.contains(job.row.definition) || was_voided(job));
 }
 
-// What had not begun when its job was suspended is taken back.
-bool Ledger::is_suspended(const Job& job) const {
+// A fire that had not begun when its job was suspended is taken back; what was triggered outlives
+// that, but not a quarantine.
+bool Ledger::was_voided(const Job& job) const {
   const auto definition = definitions_.find(job.row.definition);
-  return definition != definitions_.end() && definition->second.row.version != job.row.version;
+  if (definition == definitions_.end()) return false;
+  const jobtracker::Definition& row = definition->second.row;
+  return row.version != job.row.version &&
+         (jobtracker::is_fire(job.row) || row.state == DefinitionState::kQuarantined);
 }
 
 void Ledger::take(const Commit& commit, const jobtracker::End& ended, const Outcome& outcome) {
@@ -446,7 +449,7 @@ void Ledger::check_end(const Commit& commit, const Job& job, const jobtracker::E
                       (run == nullptr ? "never ran" : "its run has not ended") + ": " +
                       log.message);
     }
-  } else if (log.message.starts_with("killed") && !job.cancelled && !is_suspended(job)) {
+  } else if (log.message.starts_with("killed") && !job.cancelled && !was_voided(job)) {
     broken(job, "it was killed, and nobody had asked for that");
   } else if (log.state != LogState::kLost && state_of(*run->outcome) != log.state) {
     broken(job, std::string("it ended as ") + to_string(log.state) + ", but its run as " +
@@ -599,18 +602,27 @@ WallTime Ledger::called_off_at(const DefinitionFacts& facts, const LogEntry& voi
 }
 
 // What waits is gone, and has a row in the log if it was due or a run of it was claimed before.
+// What was triggered has one of its own, and outlives a suspension.
 void Ledger::take_voided(const Commit& commit, const jobtracker::ChangeDefinition& change,
                          const DefinitionFacts& facts) {
   const LogEntry& voided = *change.voided;
+  const bool is_suspended = change.to && change.to->state == DefinitionState::kSuspended;
   bool was_due = false;
   const std::set<JobId> all = of_definition_[change.id];
   for (const JobId id : all) {
     const Job& job = jobs_.at(id);
-    if (job.place == Place::kExecuting) continue;
-    const bool is_due = job.row.attempt == 0 && jobtracker::due_time(job.row) <= voided.ended_at;
+    const bool is_fire = jobtracker::is_fire(job.row);
+    if (job.place == Place::kExecuting || (is_suspended && !is_fire)) continue;
+    const bool is_run = job.row.attempt > 0 || !is_fire;
+    const bool is_due = !is_run && jobtracker::due_time(job.row) <= voided.ended_at;
     was_due = was_due || is_due;
-    if (job.row.attempt > 0) check_told(job, voided);
-    end(id, is_due || job.row.attempt > 0 ? &voided : nullptr);
+    if (is_run) {
+      check_told(job, voided);
+      const auto is_its = [id](const auto& row) { return row.second.job_id == id; };
+      if (std::none_of(tables_.log.lower_bound(voided.id), tables_.log.end(), is_its))
+        broken(job, "it was called off, and has no row of its own in the log");
+    }
+    end(id, is_due || is_run ? &voided : nullptr);
   }
   const bool is_of_a_fire = !was_due && voided.count > 0 && voided.trigger_time != voided.ended_at;
   if (is_of_a_fire && !commit.was_clock_set)

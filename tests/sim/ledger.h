@@ -192,7 +192,7 @@ class Ledger {
   void check_submission(const std::string& task_id, const JobSpec& spec);
   bool key_is_held(GroupId group, const std::string& task_id) const;
   bool is_void(const Job& job) const;
-  bool is_suspended(const Job& job) const;
+  bool was_voided(const Job& job) const;
   DefinitionFacts* defined_by(GroupId group, const std::string& task_id);
   void broken(const Job& job, const std::string& what) const;
 

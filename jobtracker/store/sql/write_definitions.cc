@@ -38,11 +38,14 @@ constexpr std::string_view kLeaveSpec =
     "WHERE job_id = ? AND definition_id = ? AND LENGTH(spec) = 0";
 constexpr std::string_view kSelectDue = "SELECT COUNT(*), MIN(trigger_time_us) FROM ";
 constexpr std::string_view kDueOfDefinition =
-    " WHERE definition_id = ? AND trigger_time_us <= ? AND attempt = 0";
+    " WHERE definition_id = ? AND trigger_time_us <= ? AND attempt = 0 AND triggered <> 1";
 constexpr std::string_view kSelectRuns =
     "SELECT job_id, COALESCE(moved_from_us, trigger_time_us) FROM ";
 constexpr std::string_view kRunsOfDefinition =
-    " WHERE definition_id = ? AND attempt > 0 ORDER BY job_id";
+    " WHERE definition_id = ? AND (attempt > 0 OR triggered = 1) ORDER BY job_id";
+constexpr std::string_view kRunsOfGrid =
+    " WHERE definition_id = ? AND attempt > 0 AND triggered <> 1 ORDER BY job_id";
+constexpr std::string_view kAndOfGrid = " AND triggered <> 1";
 constexpr std::string_view kSelectCount = "SELECT COUNT(*) FROM ";
 // is_fire() and was_tried() in SQL, the latter denied.
 constexpr std::string_view kUntriedOfGrid =
@@ -193,13 +196,13 @@ Status log_voided(WriteContext& context, const ChangeDefinition& change,
   }
   std::int64_t runs = 0;
   for (const std::string_view table : {group_table, kDelayedTable}) {
-    CARILLON_TRY(
-        context.db.query(joined({kSelectRuns, table, kRunsOfDefinition}),
-                         SqlValues{value_of(change.id)}, [&](const sql::Row& row) {
-                           if (++runs > kVoidedRunsMax) return;
-                           context.rows.add_log(context.rows.keep(entry_of_run(
-                               entry, runs, JobId{row.integer(0)}, wall_time(row.integer(1)))));
-                         }));
+    CARILLON_TRY(context.db.query(
+        joined({kSelectRuns, table, change.spares_triggered ? kRunsOfGrid : kRunsOfDefinition}),
+        SqlValues{value_of(change.id)}, [&](const sql::Row& row) {
+          if (++runs > kVoidedRunsMax) return;
+          context.rows.add_log(context.rows.keep(
+              entry_of_run(entry, runs, JobId{row.integer(0)}, wall_time(row.integer(1)))));
+        }));
   }
   CARILLON_TRY(check_voided_runs(change.id, runs));
   if (!std::exchange(entry.feedback_to, {}).empty()) context.outcomes[*context.current].next = runs;
@@ -235,7 +238,9 @@ Status void_waiting(WriteContext& context, const ChangeDefinition& change) {
         CARILLON_TRY(uncount_voided(context, change, group_table));
   }
   for (const std::string_view table : {group_table, kDelayedTable}) {
-    CARILLON_TRY(delete_definition(context, table, change.id));
+    CARILLON_TRY(context.db.execute(joined({"DELETE FROM ", table, " WHERE definition_id = ?",
+                                            change.spares_triggered ? kAndOfGrid : ""}),
+                                    SqlValues{value_of(change.id)}));
   }
   return {};
 }

@@ -266,6 +266,25 @@ TEST(Preload, ForgetsWhatADefinitionHasAndNothingElse) {
   EXPECT_EQ(bundle.preload.soonest(), nullptr);
 }
 
+TEST(Preload, ForgetsTheFiresOfADefinitionAndNotWhatWasTriggered) {
+  PreloadBundle bundle(10);
+  bundle.settle();
+  for (const int id : {1, 2, 3, 4, 5}) {
+    WaitingJob one = job(id, 100, kStart + seconds{id > 3 ? 5 : 0});
+    one.definition = DefinitionId{9};
+    one.triggered = id == 2 || id == 3 || id == 5;
+    one.makes_up = id == 3;
+    bundle.add(one);
+  }
+  bundle.settle();
+  bundle.preload.forget_fires(DefinitionId{9});
+  bundle.preload.forget_fires(DefinitionId{7});
+  EXPECT_EQ(bundle.preload.due_size(), 1U);
+  EXPECT_EQ(bundle.preload.upcoming_size(), 1U);
+  EXPECT_EQ(bundle.take(), JobId{2});
+  EXPECT_EQ(bundle.preload.soonest()->id, JobId{5});
+}
+
 TEST(Preload, OfOneInstantTheBestIsTheSoonest) {
   PreloadBundle bundle(10);
   bundle.settle();
