@@ -12,7 +12,8 @@ Verb declare_trigger() {
       .summary = "Run a task now",
       .description =
           "Makes one run at once, ahead of everything in its group. The task's regular next "
-          "fire stays where it is. Obeys the task's overlap rule.",
+          "fire stays where it is; a job that runs once runs now instead. Obeys the task's overlap "
+          "rule.",
       .options =
           {group_option(true, "The node group of the task."),
            {.name = "payload",
