@@ -172,10 +172,12 @@ void StoredSubmits::start_next() {
   const SteadyTime now = clock_.steady_now();
   const bool came = requests_.is_connected() && !was_connected_;
   was_connected_ = requests_.is_connected();
-  // Others may have died while no tracker was there.
-  if (came) next_.adopt = true;
+  // Others may have died while no tracker was there, and have left what is older than the page.
+  if (came) next_.adopt = is_page_stale_ = true;
   if (was_connected_ && phase_ == Phase::kIdle && now >= retry_at_) {
-    if (!page_.empty()) {
+    if (is_page_stale_ && alone_ == 0) {
+      if (!is_busy_) read_page_again();
+    } else if (!page_.empty()) {
       prepare_delivery();
     } else if (left_ > 0 && !is_busy_) {
       next_.load = true;
@@ -186,6 +188,12 @@ void StoredSubmits::start_next() {
   if (is_busy_ || next_.empty()) return;
   is_busy_ = true;
   lane_.start(std::exchange(next_, {}));
+}
+
+void StoredSubmits::read_page_again() {
+  is_page_stale_ = false;
+  page_.clear();
+  next_.load = left_ > 0;
 }
 
 bool StoredSubmits::is_same_message(const outbox::Entry& entry) const {

@@ -18,7 +18,8 @@
 // Submissions that no job tracker could be given, on disk until one can: puts them into the outbox,
 // and delivers what lies there, also what processes that died have left.
 //
-// Delivery is in order, one message at a time, as many entries in it as fit. Before it is sent its
+// Delivery is in the order in which they were stored, whichever processes did, one message at a
+// time, as many entries in it as fit. Before it is sent its
 // entries get its number, on disk: whoever sends them again, in whatever process, sends the same
 // message with the same number, and the tracker answers as the first time. A tracker keeps an
 // answer for seven days; what was sent longer ago and never answered is set aside, since nobody
@@ -96,6 +97,7 @@ class StoredSubmits {
 
   void on_added(const outbox::WorkDone& done);
   bool has_entries() const { return left_ > 0 || !adding_.empty(); }
+  void read_page_again();
   void prepare_delivery();
   bool is_same_message(const outbox::Entry& entry) const;
   void deliver();
@@ -124,6 +126,7 @@ class StoredSubmits {
   std::size_t adding_bytes_ = 0;
 
   std::deque<outbox::Entry> page_;  // the oldest, as far as they were loaded
+  bool is_page_stale_ = false;      // may not be the oldest any more
   Phase phase_ = Phase::kIdle;
   std::size_t in_message_ = 0;              // entries at the front of the page
   std::vector<std::size_t> jobs_in_entry_;  // of those

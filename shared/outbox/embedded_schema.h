@@ -1,10 +1,11 @@
 #pragma once
 
+#include <span>
 #include <string_view>
 
 namespace carillon::outbox {
 
-// schema/outbox/0001_initial.sql, as it was when this was built.
-std::string_view initial_schema();
+// The files of schema/outbox/ in order, as they were when this was built.
+std::span<const std::string_view> migrations();
 
 }  // namespace carillon::outbox

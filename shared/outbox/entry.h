@@ -53,7 +53,7 @@ struct SetAside {
   std::string body{};
 };
 
-// The oldest entries of the first slot that has any.
+// The oldest entries, of one slot.
 struct Load {
   std::size_t entries_max = 1000;
   std::size_t bytes_max = 4 * 1024 * 1024;  // but at least one entry

@@ -17,6 +17,7 @@ namespace {
 constexpr std::string_view kEnding = ".db";
 // A slot keeps its group among its addresses, none of which looks like that.
 constexpr std::string_view kGroup = "group:";
+constexpr std::int64_t kAnyId = std::numeric_limits<std::int64_t>::max();
 
 const Logger& logger() {
   static const Logger log{"outbox"};
@@ -244,6 +245,15 @@ Slot* Outbox::find(const EntryId& id) {
   return found == slots_.end() ? nullptr : found->get();
 }
 
+// Later than all that is here, so that it comes last of that.
+WallTime Outbox::next_added() const {
+  WallTime next = clock_.wall_now();
+  for (const auto& slot : slots_) {
+    next = std::max(next, slot->newest() + std::chrono::microseconds{1});
+  }
+  return next;
+}
+
 // `added`: of what is added; the slots are written one by one, each as a whole.
 Status Outbox::change(Work& work, std::size_t add, Status& added) {
   std::map<Slot*, Slot::Change> changes;
@@ -260,6 +270,7 @@ Status Outbox::change(Work& work, std::size_t add, Status& added) {
   if (add > 0) {
     if (const Result<Slot*> slot = own(); slot.ok()) {
       changes[slot.value()].addresses = &destinations_;
+      changes[slot.value()].added_at = next_added();
       for (std::size_t i = 0; i < add; ++i) changes[slot.value()].add.push_back(&work.add[i]);
     } else {
       added = slot.error();
@@ -274,20 +285,35 @@ Status Outbox::change(Work& work, std::size_t add, Status& added) {
   return first;
 }
 
+std::int64_t Outbox::loaded_through(const Slot& slot, const Load& what) const {
+  const bool all = &slot != own_ || what.own_too;
+  return all ? kAnyId : slot.adopted_through();
+}
+
+// Of the slot whose first entry is the oldest, as far as no other slot's first one is older.
 Result<std::vector<Entry>> Outbox::load(const Load& what) {
-  // What this process wrote itself is newer than what it adopted.
-  std::vector<Slot*> order;
+  struct First {
+    WallTime added_at{};
+    int number = 0;
+    Slot* slot = nullptr;
+    auto operator<=>(const First&) const = default;
+  };
+  std::vector<First> firsts;
   for (const auto& slot : slots_) {
-    if (slot.get() != own_) order.push_back(slot.get());
+    const auto oldest = CARILLON_TRY(slot->oldest(loaded_through(*slot, what)));
+    if (oldest) firsts.push_back({*oldest, slot->number(), slot.get()});
   }
-  if (own_ != nullptr) order.push_back(own_);
-  for (Slot* slot : order) {
-    const bool all = slot != own_ || what.own_too;
-    auto entries = CARILLON_TRY(
-        slot->load(what, all ? std::numeric_limits<std::int64_t>::max() : slot->adopted_through()));
-    if (!entries.empty()) return entries;
+  if (firsts.empty()) return std::vector<Entry>{};
+  std::sort(firsts.begin(), firsts.end());
+  const First& first = firsts.front();
+  WallTime last = WallTime::max();
+  if (firsts.size() > 1) {
+    const First& next = firsts[1];
+    // Of those that were added at one time the lower slot's come first.
+    last =
+        first.number < next.number ? next.added_at : next.added_at - std::chrono::microseconds{1};
   }
-  return std::vector<Entry>{};
+  return first.slot->load(what, loaded_through(*first.slot, what), last);
 }
 
 void Outbox::let_go_of_empty() {
@@ -318,7 +344,7 @@ Status discard(const std::string& folder, const std::vector<std::string>& addres
     if (!slot.ok() || usual_spellings(slot.value()->addresses()) != wanted) continue;
     while (slot.value()->entries() > 0) {
       const std::vector<Entry> entries =
-          CARILLON_TRY(slot.value()->load({}, std::numeric_limits<std::int64_t>::max()));
+          CARILLON_TRY(slot.value()->load({}, kAnyId, WallTime::max()));
       Slot::Change change;
       for (const Entry& entry : entries) change.remove.push_back(entry.id.id);
       CARILLON_TRY(slot.value()->apply(change));

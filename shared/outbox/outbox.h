@@ -24,8 +24,10 @@
 //
 // What can never be delivered is set aside in its slot, and stays until it is forgotten.
 //
-// An entry that was added is on disk, over a failure of power too. Entries of a slot keep their
-// order; what stood in adopted slots comes before what this process wrote elsewhere.
+// An entry that was added is on disk, over a failure of power too. Entries are given in the order
+// in which they were added, whichever slots they lie in; those of one slot keep their order, and
+// entries of one message stay together. Processes go by the machine's clock there; one that was set
+// back changes nothing among the slots that a process has adopted.
 //
 // When there is no room, on disk or by the limits, adding fails and says so, and all else goes on.
 namespace carillon::outbox {
@@ -88,10 +90,12 @@ class Outbox {
   bool is_for_us(const Slot& slot) const;
   bool is_of_another_group(const Slot& slot) const;
   void tell_of_others(const Slot& slot);
+  WallTime next_added() const;
   Slot* find(const EntryId& id);
   std::size_t room_for(const std::vector<Entry>& entries, Status& status) const;
   Status change(Work& work, std::size_t add, Status& added);
   Result<std::vector<Entry>> load(const Load& what);
+  std::int64_t loaded_through(const Slot& slot, const Load& what) const;
   void let_go_of_empty();
 
   const OutboxConfig config_;

@@ -19,24 +19,23 @@ namespace {
 
 using sql::Value;
 
-constexpr std::int64_t kVersion = 1;
 // Refused entries are kept for a person to look at; so many of them.
 constexpr std::int64_t kRefusedMax = 1000;
 
 constexpr std::string_view kVersionOf = "PRAGMA user_version";
-constexpr const char* kSetVersion = "PRAGMA user_version = 1;";
+constexpr std::string_view kSetVersion = "PRAGMA user_version = ";  // and the number
 // Reads every page, so that damage is found now and not in the middle of a delivery.
 constexpr std::string_view kCheck = "PRAGMA quick_check(1)";
 constexpr std::string_view kCount =
     "SELECT COUNT(*), COALESCE(SUM(LENGTH(body)), 0), COALESCE(MAX(id), 0), "
-    "EXISTS (SELECT 1 FROM lts_outbox_refused) FROM lts_outbox_entry";
+    "EXISTS (SELECT 1 FROM lts_outbox_refused), COALESCE(MAX(added_us), 0) FROM lts_outbox_entry";
 constexpr std::string_view kAddresses = "SELECT address FROM lts_outbox_address";
 constexpr std::string_view kAddAddress =
     "INSERT OR IGNORE INTO lts_outbox_address (address) VALUES (?)";
 constexpr std::string_view kDropAddresses = "DELETE FROM lts_outbox_address";
 constexpr std::string_view kAdd =
-    "INSERT OR IGNORE INTO lts_outbox_entry (id, client, sequence, sent_us, body) "
-    "VALUES (?, ?, ?, ?, ?)";
+    "INSERT OR IGNORE INTO lts_outbox_entry (id, client, sequence, sent_us, added_us, body) "
+    "VALUES (?, ?, ?, ?, ?, ?)";
 constexpr std::string_view kRemove =
     "DELETE FROM lts_outbox_entry WHERE id = ? RETURNING LENGTH(body)";
 constexpr std::string_view kNumber =
@@ -51,9 +50,14 @@ constexpr std::string_view kForgetSetAside = "DELETE FROM lts_outbox_refused";
 constexpr std::string_view kForgetRefused =
     "DELETE FROM lts_outbox_refused WHERE id <= "
     "(SELECT id FROM lts_outbox_refused ORDER BY id DESC LIMIT 1 OFFSET ?)";
+constexpr std::string_view kOldest =
+    "SELECT added_us FROM lts_outbox_entry WHERE id <= ? ORDER BY id LIMIT 1";
+// Up to the first that was added later and is not of the first one's message.
 constexpr std::string_view kLoad =
-    "SELECT id, client, sequence, sent_us, body FROM lts_outbox_entry "
-    "WHERE id <= ? ORDER BY id LIMIT ?";
+    "SELECT id, client, sequence, sent_us, body FROM lts_outbox_entry WHERE id <= ? AND id < "
+    "COALESCE((SELECT id FROM lts_outbox_entry WHERE added_us > ? AND (sequence = 0 OR "
+    "(client, sequence) <> (SELECT client, sequence FROM lts_outbox_entry ORDER BY id LIMIT 1)) "
+    "ORDER BY id LIMIT 1), 9223372036854775807) ORDER BY id LIMIT ?";
 
 constexpr std::array<const char*, 3> kParts{"", "-wal", "-shm"};
 
@@ -130,15 +134,18 @@ Status Slot::try_connect() {
 Status Slot::check_version() {
   std::int64_t version = 0;
   CARILLON_TRY(db_->query(kVersionOf, {}, [&](const sql::Row& row) { version = row.integer(0); }));
-  if (version == kVersion) return {};
-  if (version > kVersion) {
+  const auto newest = static_cast<std::int64_t>(migrations().size());
+  if (version == newest) return {};
+  if (version > newest) {
     return Error{ErrorCode::kInvalidArgument, path_ + " was made by a newer version of Carillon (" +
                                                   std::to_string(version) + ", this one knows " +
-                                                  std::to_string(kVersion) + "), use that one"};
+                                                  std::to_string(newest) + "), use that one"};
   }
   CARILLON_TRY(db_->begin());
-  CARILLON_TRY(db_->run_script(initial_schema()));
-  CARILLON_TRY(db_->run_script(kSetVersion));
+  for (; version < newest; ++version) {
+    CARILLON_TRY(db_->run_script(migrations()[static_cast<std::size_t>(version)]));
+  }
+  CARILLON_TRY(db_->run_script(std::string{kSetVersion} + std::to_string(newest) + ";"));
   return db_->commit();
 }
 
@@ -148,6 +155,7 @@ Status Slot::count() {
     bytes_ = row.integer(1);
     adopted_through_ = row.integer(2);
     has_set_aside_ = row.integer(3) != 0;
+    newest_ = WallTime{std::chrono::microseconds{row.integer(4)}};
   });
 }
 
@@ -189,9 +197,9 @@ Status Slot::write(const Change& change) {
     CARILLON_TRY(db_->execute(kNumber, values));
   }
   for (const Entry* entry : change.add) {
-    const std::array<Value, 5> values{Value::of(entry->id.id), Value::of(entry->client),
+    const std::array<Value, 6> values{Value::of(entry->id.id),    Value::of(entry->client),
                                       Value::of(entry->sequence), value_of(entry->sent_at),
-                                      Value::of_bytes(entry->body)};
+                                      value_of(change.added_at),  Value::of_bytes(entry->body)};
     const std::int64_t added = CARILLON_TRY(db_->execute(kAdd, values));
     entries += added;
     if (added > 0) bytes += static_cast<std::int64_t>(entry->body.size());
@@ -206,6 +214,7 @@ Status Slot::write(const Change& change) {
   CARILLON_TRY(db_->commit());
   addresses_ = std::move(addresses);
   has_set_aside_ = has_set_aside_ || !change.set_aside.empty();
+  if (!change.add.empty()) newest_ = std::max(newest_, change.added_at);
   entries_ += entries;
   bytes_ += bytes;
   return {};
@@ -244,12 +253,24 @@ Status Slot::move_aside(const std::string& why) {
   return {};
 }
 
-Result<std::vector<Entry>> Slot::load(const Load& what, std::int64_t through) {
+Result<std::optional<WallTime>> Slot::oldest(std::int64_t through) {
+  if (db_ == nullptr) CARILLON_TRY(connect());
+  std::optional<WallTime> oldest;
+  const std::array<Value, 1> limit{Value::of(through)};
+  const Status found = db_->query(kOldest, limit, [&](const sql::Row& row) {
+    oldest = WallTime{std::chrono::microseconds{row.integer(0)}};
+  });
+  if (found.ok()) return oldest;
+  reopen_after(found.error());  // As in load().
+  return found.error();
+}
+
+Result<std::vector<Entry>> Slot::load(const Load& what, std::int64_t through, WallTime last) {
   if (db_ == nullptr) CARILLON_TRY(connect());
   std::vector<Entry> entries;
   std::size_t bytes = 0;
   bool is_full = false;
-  const std::array<Value, 2> limits{Value::of(through),
+  const std::array<Value, 3> limits{Value::of(through), value_of(last),
                                     Value::of(static_cast<std::int64_t>(what.entries_max))};
   const Status loaded = db_->query(kLoad, limits, [&](const sql::Row& row) {
     if (is_full) return;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,8 @@ class Slot {
   std::int64_t adopted_through() const { return adopted_through_; }
   const std::vector<std::string>& addresses() const { return addresses_; }
   bool has_set_aside() const { return has_set_aside_; }
+  // No entry of those that were here was added later.
+  WallTime newest() const { return newest_; }
 
   // What of a Work is for this slot; all of it, in one transaction on disk, or nothing. Whatever
   // was done of it before is not done again.
@@ -48,14 +51,18 @@ class Slot {
     std::vector<const Numbering*> number{};
     std::vector<const Refusal*> set_aside{};
     const std::vector<std::string>* addresses = nullptr;  // of what is added
+    WallTime added_at{};                                  // likewise; later than newest()
     bool empty() const {
       return add.empty() && remove.empty() && number.empty() && set_aside.empty();
     }
   };
   Status apply(const Change& change);
 
-  // The oldest; at least one if there is one. `through`: none with a higher id.
-  Result<std::vector<Entry>> load(const Load& what, std::int64_t through);
+  // When the first one was added; nothing where there is none. `through`: none with a higher id.
+  Result<std::optional<WallTime>> oldest(std::int64_t through);
+  // The oldest; at least one if there is one that was added until `last`. What was added later is
+  // there only where it is of one message with the first.
+  Result<std::vector<Entry>> load(const Load& what, std::int64_t through, WallTime last);
 
   // Oldest first.
   Result<std::vector<SetAside>> set_aside();
@@ -82,6 +89,7 @@ class Slot {
   std::int64_t bytes_ = 0;
   std::int64_t adopted_through_ = 0;
   bool has_set_aside_ = false;
+  WallTime newest_{};
 };
 
 }  // namespace carillon::outbox

@@ -83,6 +83,27 @@ class Submissions(E2eTest):
         self.assertEqual(len(ended), 252)
         self.assertEqual(len(set(ended)), 252)
 
+    def test_what_was_stored_last_is_what_remains_whichever_processes_stored_it(self):
+        def started(task_id, *more):
+            return Program([BIN / "jobclient", "submit", "--offline", "--task-id", task_id, "--manual", *more,
+                            "--handler", "noop"], self.folder / f"store-{task_id}.log",
+                           {**self.c.client_env(), **self.AWAY}, "jobclient")
+
+        for round_ in range(3):
+            changed, other = f"changed-{round_}", f"other-{round_}"
+            self.store(changed, "--manual", "--description", "v1", "--replace-on-exist")
+            # The first adopts what is stored and writes behind it, the second beside it.
+            for one in [started(other),
+                        started(changed, "--description", "v2", "--replace-on-exist")]:
+                self.assertEqual(one.wait(), 0)
+        self.c.start_tracker()
+        answers = self.c.client("-o", "jsonl", "flush").lines()
+        self.assertEqual({answer["status"] for answer in answers}, {"accepted"})
+        self.assertEqual(len(answers), 9)
+        for round_ in range(3):
+            self.assertEqual(self.c.client("-o", "json", "show", f"changed-{round_}").json()["description"],
+                             "v2")
+
     def test_a_job_that_the_tracker_refuses_holds_nobody_up_and_is_told(self):
         self.store("before")
         for _ in range(2):

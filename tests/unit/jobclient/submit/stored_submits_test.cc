@@ -233,6 +233,25 @@ TEST(StoredSubmits, WhatWaitsWhileTheConnectionIsLostIsStoredInOrder) {
   EXPECT_THAT(client->tasks_on_the_way(), ElementsAre("first", "second"));
 }
 
+TEST(StoredSubmits, WhatADeadProcessStoredBeforeComesFirstAlsoWhenItDiesDuringTheDelivery) {
+  StoredSubmitsBundle b;
+  auto dies = b.open();
+  dies->submit({stored_job("older")});
+  dies->wait_in_vain();
+  auto client = b.open();
+  client->submit({stored_job("a")});
+  client->submit({stored_job("a")});
+  client->wait_in_vain();
+  client->connect();
+  EXPECT_THAT(client->tasks_on_the_way(), ElementsAre("a")) << "the older one is held";
+  client->disconnect();
+  client->on_the_way.clear();
+  dies.reset();
+  client->connect();
+  for (int i = 0; i < 3; ++i) client->accept();
+  EXPECT_THAT(client->delivered_tasks(), ElementsAre("a", "older", "a"));
+}
+
 // The number makes the tracker give the first answer, whoever asks again.
 TEST(StoredSubmits, SendsWhatWasSentBeforeWithItsOldNumberAlsoFromAnotherProcess) {
   StoredSubmitsBundle b;

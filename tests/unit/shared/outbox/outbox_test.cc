@@ -22,6 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr const char* kHere = "tcp://127.0.0.1:1";
+constexpr std::chrono::milliseconds kMoment{1};
 
 Entry entry_of(std::int64_t id, std::string body) {
   return {.id = {kOwnSlot, id}, .body = std::move(body)};
@@ -46,6 +47,19 @@ struct OutboxBundle {
   static std::vector<std::string> bodies(Outbox& outbox, Load what = {}) {
     std::vector<std::string> all;
     for (const Entry& entry : load(outbox, what)) all.push_back(entry.body);
+    return all;
+  }
+  // Page by page, each removed before the next is loaded.
+  static std::vector<std::string> deliver_all(Outbox& outbox) {
+    std::vector<std::string> all;
+    while (outbox.entries() > 0) {
+      Work work;
+      for (const Entry& entry : load(outbox)) {
+        all.push_back(entry.body);
+        work.remove.push_back(entry.id);
+      }
+      if (work.remove.empty() || !outbox.run(std::move(work)).status.ok()) break;
+    }
     return all;
   }
   static void remove_all(Outbox& outbox) {
@@ -188,6 +202,83 @@ TEST(Outbox, AdoptsSlotsOfProcessesThatDiedMeanwhileWhenAsked) {
   b.remove_all(*lives);
   EXPECT_THAT(b.bodies(*lives), ElementsAre("own"));
   EXPECT_FALSE(std::filesystem::exists(b.file("0.db"))) << "delivered, and let go";
+}
+
+TEST(Outbox, GivesWhatSeveralProcessesAddedInTheOrderInWhichTheyDid) {
+  OutboxBundle b;
+  b.add(*b.open(), {"one"});
+  b.clock.advance(kMoment);
+  {
+    auto adopts_it = b.open();
+    auto beside_it = b.open();
+    b.add(*beside_it, {"two", "three"});
+    b.clock.advance(kMoment);
+    b.add(*adopts_it, {"four"});
+    b.clock.advance(kMoment);
+    b.add(*beside_it, {"five"});
+  }
+  auto outbox = b.open();
+  b.clock.advance(kMoment);
+  b.add(*outbox, {"six"});
+  EXPECT_THAT(b.deliver_all(*outbox), ElementsAre("one", "two", "three", "four", "five", "six"));
+}
+
+TEST(Outbox, KeepsTheEntriesOfOneMessageTogether) {
+  OutboxBundle b;
+  {
+    auto first = b.open();
+    auto second = b.open();
+    b.add(*first, {"a part"});
+    b.clock.advance(kMoment);
+    b.add(*second, {"in between"});
+    b.clock.advance(kMoment);
+    b.add(*first, {"the other part"});
+    b.add(*first, {"not of it"});
+    const Numbering number{
+        .id = {kOwnSlot, 1}, .client = 7, .sequence = 3, .sent_at = b.clock.wall_now()};
+    Numbering other_part = number;
+    other_part.id.id = 2;
+    ASSERT_TRUE(first->run({.number = {number, other_part}}).status.ok());
+  }
+  auto outbox = b.open();
+  EXPECT_THAT(b.bodies(*outbox), ElementsAre("a part", "the other part"));
+  EXPECT_THAT(b.deliver_all(*outbox),
+              ElementsAre("a part", "the other part", "in between", "not of it"));
+}
+
+TEST(Outbox, AddsAfterWhatItAdoptedThoughTheClockWasSetBack) {
+  OutboxBundle b;
+  {
+    auto first = b.open();
+    b.add(*first, {"one"});
+    b.clock.advance(kMoment);
+    auto second = b.open();
+    b.add(*second, {"two"});
+  }
+  b.clock.set_wall(b.clock.wall_now() - std::chrono::hours{1});
+  auto outbox = b.open();
+  b.add(*outbox, {"three"});
+  EXPECT_THAT(b.deliver_all(*outbox), ElementsAre("one", "two", "three"));
+}
+
+TEST(Outbox, TakesWhatAnEarlierVersionWroteForTheOldest) {
+  OutboxBundle b;
+  {
+    auto first = b.open();
+    b.add(*first, {"new"});
+    auto second = b.open();
+    b.add(*second, {"old", "old too"});
+  }
+  {
+    auto db = sql::SqliteConnection::open(b.file("1.db"), {});
+    ASSERT_TRUE(db.ok());
+    ASSERT_TRUE(db.value()
+                    ->run_script("ALTER TABLE lts_outbox_entry DROP COLUMN added_us;"
+                                 "PRAGMA user_version = 1;")
+                    .ok());
+  }
+  auto outbox = b.open();
+  EXPECT_THAT(b.deliver_all(*outbox), ElementsAre("old", "old too", "new"));
 }
 
 TEST(Outbox, LeavesEntriesForOtherAddressesAlone) {
@@ -395,7 +486,7 @@ TEST(Outbox, LeavesAFileAloneThatANewerVersionMade) {
     EXPECT_EQ(outbox->entries(), 0);
     EXPECT_TRUE(b.add(*outbox, {"new"}).status.ok()) << "into another slot";
   }
-  version("PRAGMA user_version = 1;");
+  version("PRAGMA user_version = 2;");
   auto outbox = b.open();
   EXPECT_EQ(outbox->entries(), 2);
 }
