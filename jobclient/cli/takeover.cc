@@ -18,6 +18,12 @@ std::string jobs_text(std::ptrdiff_t count) {
   return std::to_string(count) + (count == 1 ? " job" : " jobs");
 }
 
+// Requires: it is taken over.
+TaskKey key_of(const TakenJob& taken) {
+  const JobSpec& job = taken.job.value();
+  return {job.group, job.task_id};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<sql::Connection>> open_database(const Context& context) {
@@ -40,12 +46,12 @@ Takeover::Takeover(Context& context, std::string from, std::vector<TakenJob> job
 
 Status Takeover::apply() {
   JobClient* const client = CARILLON_TRY(context_.client());
+  CARILLON_TRY(look_what_is_here(*client));
   std::vector<std::size_t> active;
   std::vector<std::size_t> suspended;
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     if (!jobs_[i].job.ok()) continue;
-    const JobSpec& job = jobs_[i].job.value();
-    if (!job.replace_on_exist && CARILLON_TRY(has_run(*client, job))) {
+    if (is_here(i)) {
       outcomes_[i] = duplicate();
     } else {
       (jobs_[i].is_suspended ? suspended : active).push_back(i);
@@ -54,8 +60,9 @@ Status Takeover::apply() {
   CARILLON_TRY(take(suspended, client->submit_suspended(specs_of(suspended))));
   CARILLON_TRY(take(active, client->submit(specs_of(active))));
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
-    if (jobs_[i].is_suspended && jobs_[i].job.ok()) CARILLON_TRY(compare_state(*client, i));
-    if (jobs_[i].job.ok()) CARILLON_TRY(keep_scripts(*client, i));
+    if (!jobs_[i].job.ok()) continue;
+    compare_state(i);
+    CARILLON_TRY(keep_scripts(*client, i));
   }
   return {};
 }
@@ -130,13 +137,23 @@ Takeover::Outcome Takeover::outcome_of(const SubmitAnswer& answer) {
   return outcome;
 }
 
-Result<bool> Takeover::has_run(JobClient& client, const JobSpec& job) {
-  const Result<RowPage> page =
-      client.history({.group = job.group, .task_id = job.task_id, .limit = 1});
-  if (page.ok()) return !page.value().rows.empty();
-  // A group that the job tracker has never heard of.
-  if (page.error().code == ErrorCode::kNotFound) return false;
-  return page.error();
+// What is defined here need not be looked for in the history, which is the longer way.
+Status Takeover::look_what_is_here(JobClient& client) {
+  std::set<TaskKey> unknown;
+  for (const TakenJob& job : jobs_) {
+    if (job.job.ok() && !job.job.value().replace_on_exist) unknown.insert(key_of(job));
+  }
+  CARILLON_TRY(
+      find_tasks(client, &JobClient::list, unknown,
+                 [this](const TaskKey& task, const Row& row) { defined_.emplace(task, row); }));
+  for (const auto& [task, row] : defined_) unknown.erase(task);
+  return find_tasks(client, &JobClient::history, unknown,
+                    [this](const TaskKey& task, const Row&) { has_run_.insert(task); });
+}
+
+bool Takeover::is_here(std::size_t i) const {
+  const TaskKey key = key_of(jobs_[i]);
+  return defined_.contains(key) || has_run_.contains(key);
 }
 
 std::vector<JobSpec> Takeover::specs_of(const std::vector<std::size_t>& places) const {
@@ -169,15 +186,12 @@ Status Takeover::keep_scripts(JobClient& client, std::size_t i) {
 }
 
 // Of one that was here: somebody may have resumed it, or submitted another one.
-Status Takeover::compare_state(JobClient& client, std::size_t i) {
-  if (outcomes_[i].status != to_string(SubmitStatus::kDuplicate)) return {};
-  const JobSpec& job = jobs_[i].job.value();
-  const RowPage page =
-      CARILLON_TRY(client.list({.group = job.group, .task_id = job.task_id, .limit = 1}));
-  if (page.rows.empty() || field_text(page.rows[0], "state") != "active") return {};
+void Takeover::compare_state(std::size_t i) {
+  const auto here = defined_.find(key_of(jobs_[i]));
+  if (here == defined_.end() || !jobs_[i].is_suspended) return;
+  if (field_text(here->second, "state") != "active") return;
   outcomes_[i].notes.push_back("is suspended in " + from_ +
                                " and active here (jobclient suspend, if it should not be)");
-  return {};
 }
 
 std::ptrdiff_t Takeover::count(const std::string& status) const {

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "carillon/job_client.h"
 #include "jobclient/cli/context.h"
+#include "jobclient/cli/tasks_here.h"
 #include "shared/sql/sql_connection.h"
 
 // Jobs of another scheduler on their way to a job tracker: what would be submitted or what came of
@@ -57,17 +60,21 @@ class Takeover {
 
   static Outcome duplicate();
   static Outcome outcome_of(const SubmitAnswer& answer);
-  static Result<bool> has_run(JobClient& client, const JobSpec& job);
+  Status look_what_is_here(JobClient& client);
+  bool is_here(std::size_t i) const;
   std::vector<JobSpec> specs_of(const std::vector<std::size_t>& places) const;
   Status take(const std::vector<std::size_t>& places, Result<std::vector<SubmitAnswer>> answered);
   Status keep_scripts(JobClient& client, std::size_t i);
-  Status compare_state(JobClient& client, std::size_t i);
+  void compare_state(std::size_t i);
   std::ptrdiff_t count(const std::string& status) const;
 
   Context& context_;
   const std::string from_;
   std::vector<TakenJob> jobs_;
   std::vector<Outcome> outcomes_;  // one a job
+  // Of those that are not to be replaced.
+  std::map<TaskKey, Row> defined_;
+  std::set<TaskKey> has_run_;
 };
 
 }  // namespace carillon::cli
