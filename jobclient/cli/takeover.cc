@@ -5,6 +5,9 @@
 #include <utility>
 
 #include "jobclient/cli/job_flags.h"
+#include "shared/base/time_text.h"
+#include "shared/job/schedule.h"
+#include "shared/wire/spec_words.h"
 
 namespace carillon::cli {
 namespace {
@@ -13,6 +16,7 @@ constexpr std::size_t kUrlBytesMax = 4096;
 // More task ids than these are only counted where a note is said of them.
 constexpr std::size_t kNoteTasksMax = 5;
 constexpr const char* kRefusedHere = "refused";
+constexpr const char* kTimes = " x ";  // "5m x 3": the schedule of a counted job
 
 std::string jobs_text(std::ptrdiff_t count) {
   return std::to_string(count) + (count == 1 ? " job" : " jobs");
@@ -22,6 +26,41 @@ std::string jobs_text(std::ptrdiff_t count) {
 TaskKey key_of(const TakenJob& taken) {
   const JobSpec& job = taken.job.value();
   return {job.group, job.task_id};
+}
+
+// "cron 0 0 3 * * ? in Asia/Shanghai", "every 5m", "every 5m, counted". How many runs are left is
+// left out: there and here they become fewer, each by itself.
+std::string schedule_words(const std::string& kind, const std::string& text, const std::string& tz,
+                           bool is_counted) {
+  return kind + (text.empty() ? "" : " " + text) + (tz.empty() ? "" : " in " + tz) +
+         (is_counted ? ", counted" : "");
+}
+
+std::string words_of(const Schedule& schedule) {
+  const std::string kind = word_of(schedule.kind);
+  switch (schedule.kind) {
+    case ScheduleKind::kCron:
+      return schedule_words(kind, schedule.cron, schedule.tz, schedule.count.has_value());
+    case ScheduleKind::kEvery:
+    case ScheduleKind::kFixedDelay:
+      return schedule_words(kind, format_duration(schedule.interval), "",
+                            schedule.count.has_value());
+    case ScheduleKind::kAt:
+      return schedule_words(kind, format_time(schedule.at), "", false);
+    case ScheduleKind::kNow:
+    case ScheduleKind::kManual:
+      break;
+  }
+  return kind;
+}
+
+// The same of a row of JobClient::list.
+std::string schedule_in(const Row& row) {
+  const std::string kind = field_text(row, "kind");
+  const std::string text = field_text(row, "schedule");
+  const std::size_t count = text.find(kTimes);
+  return schedule_words(kind, text == kind ? "" : text.substr(0, count), field_text(row, "tz"),
+                        count != std::string::npos);
 }
 
 }  // namespace
@@ -61,7 +100,7 @@ Status Takeover::apply() {
   CARILLON_TRY(take(active, client->submit(specs_of(active))));
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     if (!jobs_[i].job.ok()) continue;
-    compare_state(i);
+    compare(i);
     CARILLON_TRY(keep_scripts(*client, i));
   }
   return {};
@@ -185,13 +224,39 @@ Status Takeover::keep_scripts(JobClient& client, std::size_t i) {
   return {};
 }
 
-// Of one that was here: somebody may have resumed it, or submitted another one.
-void Takeover::compare_state(std::size_t i) {
+// Of one that was here: somebody may have changed it since, here or there, or submitted another
+// one.
+void Takeover::compare(std::size_t i) {
   const auto here = defined_.find(key_of(jobs_[i]));
-  if (here == defined_.end() || !jobs_[i].is_suspended) return;
-  if (field_text(here->second, "state") != "active") return;
-  outcomes_[i].notes.push_back("is suspended in " + from_ +
-                               " and active here (jobclient suspend, if it should not be)");
+  if (here == defined_.end()) return;
+  const JobSpec& job = jobs_[i].job.value();
+  const Row& row = here->second;
+  compare_state(i, row);
+  note_difference(i, "schedule", words_of(job.schedule), schedule_in(row));
+  note_difference(i, "priority", std::to_string(job.priority), field_text(row, "priority"));
+  note_difference(i, "overlap", std::string{wire::word_of(job.overlap, wire::kOverlapWords)},
+                  field_text(row, "overlap"));
+}
+
+// --replace leaves a job suspended, so it is no way out of these.
+void Takeover::compare_state(std::size_t i, const Row& here) {
+  const std::string state = field_text(here, "state");
+  std::vector<std::string>& notes = outcomes_[i].notes;
+  if (jobs_[i].is_suspended && state == "active") {
+    notes.push_back("is suspended in " + from_ +
+                    " and active here (jobclient suspend, if it should not be)");
+  }
+  if (!jobs_[i].is_suspended && (state == "suspended" || state == "quarantined")) {
+    notes.push_back("is active in " + from_ + " and " + state +
+                    " here (jobclient resume, if it should not be)");
+  }
+}
+
+void Takeover::note_difference(std::size_t i, const char* what, const std::string& there,
+                               const std::string& here) {
+  if (there == here) return;
+  outcomes_[i].notes.push_back(std::string{"its "} + what + " is " + there + " in " + from_ +
+                               " and " + here + " here (--replace takes it over)");
 }
 
 std::ptrdiff_t Takeover::count(const std::string& status) const {

@@ -65,7 +65,10 @@ class Takeover {
   std::vector<JobSpec> specs_of(const std::vector<std::size_t>& places) const;
   Status take(const std::vector<std::size_t>& places, Result<std::vector<SubmitAnswer>> answered);
   Status keep_scripts(JobClient& client, std::size_t i);
-  void compare_state(std::size_t i);
+  void compare(std::size_t i);
+  void compare_state(std::size_t i, const Row& here);
+  void note_difference(std::size_t i, const char* what, const std::string& there,
+                       const std::string& here);
   std::ptrdiff_t count(const std::string& status) const;
 
   Context& context_;

@@ -109,6 +109,40 @@ class ImportLts(E2eTest):
         self.assertEqual(sorted(task for (_, task), row in defined.items()
                                 if row["state"] == "suspended"), ["nightly-close", *SUSPENDED])
 
+    def test_says_of_what_is_here_already_how_it_differs_and_changes_nothing(self):
+        cluster = self.cluster("sqlite")
+        flags = ["--group", "orders", "--apply"]
+        self.import_lts(cluster, *flags)
+        there = self.import_lts(cluster, *flags).lines()
+        here_already = "is here already, or has run here (--replace submits it)"
+        self.assertEqual({row["note"] for row in there if row["status"] == "duplicate"},
+                         {here_already})
+
+        self.mariadb.run("UPDATE lts_cron_job_queue SET cron_expression = '0 45 2 * * ?' "
+                         "WHERE task_id = 'nightly-close';"
+                         "UPDATE lts_repeat_job_queue SET repeat_interval = 120000, priority = 7 "
+                         "WHERE task_id = 'five-times'", self.database)
+        cluster.client("suspend", "month-end", "--group", "orders")
+        cluster.client("resume", "suspended-cron", "--group", "orders")
+        before = cluster.rows("list", "--group", "orders")
+        notes = {row["task_id"]: row["note"] for row in self.import_lts(cluster, *flags).lines()
+                 if row["status"] == "duplicate" and row["note"] != here_already}
+        self.assertEqual(notes.keys(), {"nightly-close", "five-times", "month-end", "suspended-cron"})
+        self.assertIn(f"its schedule is cron 0 45 2 * * ? in {ZONE} in LTS and cron 0 30 2 * * ? in {ZONE} "
+                      "here (--replace takes it over)", notes["nightly-close"])
+        self.assertIn("its schedule is every 2m, counted in LTS and every 1m30s, counted here",
+                      notes["five-times"])
+        self.assertIn("its priority is 7 in LTS and ", notes["five-times"])
+        self.assertIn("is active in LTS and suspended here (jobclient resume", notes["month-end"])
+        self.assertIn("is suspended in LTS and active here (jobclient suspend", notes["suspended-cron"])
+        state = [(row["task_id"], row["state"], row["schedule"]) for row in before]
+        self.assertEqual([(row["task_id"], row["state"], row["schedule"])
+                          for row in cluster.rows("list", "--group", "orders")], state)
+
+        self.import_lts(cluster, *flags, "--replace")
+        changed = by_task(cluster.rows("list", "--group", "orders"))
+        self.assertEqual(changed["orders", "nightly-close"]["schedule"], "0 45 2 * * ?")
+
     def test_is_done_when_all_of_a_group_is_here(self):
         cluster = self.cluster("sqlite")
         for status in ("accepted", "duplicate"):

@@ -130,6 +130,7 @@ class ImportXxl(E2eTest):
         self.assertIn("0 jobs submitted, 5 here already, 2 not taken over: nothing was changed",
                       again.err)
         self.assertIn("xxl-2: is suspended in xxl-job and active here", again.err)
+        self.assertNotIn("--replace takes it over", again.err)
         self.assertEqual({row["task_id"] for row in cluster.rows("list")}, defined.keys() - {"xxl-7"})
 
         versions = cluster.rows("scripts", "list", "xxl-3", "--group", "mail")
