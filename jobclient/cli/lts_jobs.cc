@@ -47,8 +47,10 @@ Key definition_of(const LtsRow& row) {
   return {row.group, row.real_task_id.empty() ? row.task_id : row.real_task_id};
 }
 
-// A map of texts as LTS's JSON writers make it; other values keep their JSON text.
-Result<std::map<std::string, std::string>> params_of(const std::string& text) {
+// A map of texts as LTS's JSON writers make it; other values keep their JSON text, and null is
+// none. `others`: the names of those.
+Result<std::map<std::string, std::string>> params_of(const std::string& text,
+                                                     std::vector<std::string>& others) {
   std::map<std::string, std::string> params;
   if (text.empty()) return params;
   const json object = json::parse(text, nullptr, false);
@@ -57,6 +59,7 @@ Result<std::map<std::string, std::string>> params_of(const std::string& text) {
     return Error{ErrorCode::kInvalidArgument, "its ext_params are no JSON object"};
   }
   for (const auto& [name, value] : object.items()) {
+    if (!value.is_string()) others.push_back(name);
     if (value.is_null()) continue;
     params[name] = value.is_string() ? value.get<std::string>() : value.dump();
   }
@@ -130,8 +133,9 @@ class Maker {
   Result<JobSpec> job() {
     JobSpec spec{.task_id = row_.task_id, .group = row_.group};
     spec.description = "LTS job " + row_.job_id;
-    spec.params = CARILLON_TRY(params_of(row_.ext_params));
-    internal_ = CARILLON_TRY(params_of(row_.internal_ext_params));
+    spec.params = CARILLON_TRY(params());
+    std::vector<std::string> others;  // Its own are not ours to tell of.
+    internal_ = CARILLON_TRY(params_of(row_.internal_ext_params, others));
     spec.priority = priority();
     spec.retries.max = retries();
     spec.retries.base = options_.retry_base;
@@ -142,6 +146,11 @@ class Maker {
       spec.overlap = row_.relies_on_prev_cycle ? Overlap::kSkip : Overlap::kParallel;
       spec.misfire.policy =
           row_.relies_on_prev_cycle ? MisfirePolicy::kFireOnce : MisfirePolicy::kFireAll;
+      if (!row_.relies_on_prev_cycle) {
+        note("of the fires that it misses at most " + std::to_string(spec.misfire.max) +
+             " of the last " + format_duration(spec.misfire.window) +
+             " are made up here; LTS makes up all of them");
+      }
     }
     tell_of(spec);
     if (internal_.contains("__LTS_ignoreAddOnExecuting")) {
@@ -162,6 +171,17 @@ class Maker {
     spec.client_group = row_.submit_group;
     note("needFeedback: how it ends is kept for the clients of client group " + row_.submit_group +
          " (jobclient feedback, or a FeedbackListener)");
+  }
+
+  Result<std::map<std::string, std::string>> params() {
+    std::vector<std::string> others;
+    auto params = CARILLON_TRY(params_of(row_.ext_params, others));
+    for (const std::string& name : others) {
+      const auto found = params.find(name);
+      note("param " + name + " is no text in LTS: " +
+           (found == params.end() ? "it is null, and left out" : "its JSON text is kept"));
+    }
+    return params;
   }
 
   int priority() {

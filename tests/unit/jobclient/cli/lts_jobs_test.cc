@@ -12,6 +12,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::Pair;
 
 WallTime lts_time(const std::string& text) { return parse_time(text).value(); }
@@ -89,9 +90,12 @@ TEST(LtsJobs, ACronDefinitionKeepsItsExpressionInTheZoneOfLts) {
 TEST(LtsJobs, WhatDoesNotRelyOnItsPreviousCycleMayOverlapAndMakesUpForMissedFires) {
   LtsRow row = lts_cron("0 0/1 * * * ?");
   row.relies_on_prev_cycle = false;
-  const JobSpec job = only_entry({row}).job.value();
+  const LtsEntry entry = only_entry({row, lts_waiting(row, "2026-11-21T20:01:00Z")});
+  const JobSpec& job = entry.job.value();
   EXPECT_EQ(job.overlap, Overlap::kParallel);
   EXPECT_EQ(job.misfire.policy, MisfirePolicy::kFireAll);
+  EXPECT_THAT(entry.notes, ElementsAre("of the fires that it misses at most 1000 of the last 1d "
+                                       "are made up here; LTS makes up all of them"));
 }
 
 TEST(LtsJobs, WhatLtsHasMadeAheadIsNotTakenTwice) {
@@ -186,7 +190,7 @@ TEST(LtsJobs, SaysWhenLtsHasLostTheNextRun) {
   EXPECT_THAT(only_entry({row, lts_waiting(row, "2026-11-21T20:00:20Z")}).notes, IsEmpty());
   // Its next run is made when it is near.
   row.relies_on_prev_cycle = false;
-  EXPECT_THAT(only_entry({row}).notes, IsEmpty());
+  EXPECT_THAT(only_entry({row}).notes, Not(Contains(HasSubstr("has lost its next run"))));
 }
 
 TEST(LtsJobs, SaysWhatWaitsOfADefinitionAndIsNotMadeUp) {
@@ -242,6 +246,10 @@ TEST(LtsJobs, ExtParamsBecomeParams) {
   EXPECT_THAT(only_entry({row}).job.value().params,
               ElementsAre(Pair("lines", "a\nb"), Pair("list", "[1,2]"), Pair("n", "7"),
                           Pair("城市", "北京")));
+  EXPECT_THAT(only_entry({row}).notes,
+              ElementsAre("param list is no text in LTS: its JSON text is kept",
+                          "param n is no text in LTS: its JSON text is kept",
+                          "param nothing is no text in LTS: it is null, and left out"));
   for (const char* wrong : {"{", "[]", "7"}) {
     row.ext_params = wrong;
     EXPECT_THAT(only_entry({row}).job.error().message, HasSubstr("no JSON object")) << wrong;
