@@ -31,6 +31,21 @@ Result<wire::Submit> stored_submit(const std::string& frame) {
   return std::move(*submit);
 }
 
+// As it is kept with what is set aside.
+std::string kept_answer(const wire::SubmitAnswer& answer) {
+  return wire::encode({0, wire::Submitted{.answers = {answer}}});
+}
+
+// Nothing where none was kept.
+std::optional<SubmitAnswer> answer_kept(const std::string& kept) {
+  if (kept.empty()) return std::nullopt;
+  auto envelope = wire::decode(kept);
+  if (!envelope.ok()) return std::nullopt;
+  auto* submitted = std::get_if<wire::Submitted>(&envelope.value().message);
+  if (submitted == nullptr || submitted->answers.size() != 1) return std::nullopt;
+  return from_wire(std::move(submitted->answers.front()));
+}
+
 // An answer for each job of a stored Submit, or one where it cannot be read.
 std::vector<SubmitAnswer> refusals_of(const std::string& frame, const std::string& reason) {
   auto submit = stored_submit(frame);
@@ -58,6 +73,10 @@ void visit_refused_submits(const std::string& data, const Clock& clock,
       submissions_folder(data), clock, [&show](const std::vector<outbox::SetAside>& set_aside) {
         std::vector<SubmitAnswer> answers;
         for (const outbox::SetAside& one : set_aside) {
+          if (auto kept = answer_kept(one.answer)) {
+            answers.push_back(std::move(*kept));
+            continue;
+          }
           auto refused = refusals_of(one.body, one.reason);
           std::move(refused.begin(), refused.end(), std::back_inserter(answers));
         }
@@ -291,13 +310,16 @@ void StoredSubmits::on_answers(wire::Submitted&& submitted) {
   for (const std::size_t jobs : jobs_in_entry_) {
     const outbox::EntryId id = page_.front().id;
     for (const std::size_t end = place + jobs; place < end; ++place) {
+      std::string kept = kept_answer(submitted.answers[place]);
       const SubmitAnswer answer = from_wire(std::move(submitted.answers[place]));
       tell(answer);
       if (answer.status == SubmitStatus::kAccepted) continue;
       wire::Submit refused{.jobs = {std::move(message_.jobs[place])},
                            .suspended = message_.suspended};
-      next_.set_aside.push_back(
-          {.id = id, .reason = answer.reason, .body = wire::encode({0, std::move(refused)})});
+      next_.set_aside.push_back({.id = id,
+                                 .reason = answer.reason,
+                                 .body = wire::encode({0, std::move(refused)}),
+                                 .answer = std::move(kept)});
     }
     next_.remove.push_back(id);
     page_.pop_front();

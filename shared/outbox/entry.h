@@ -44,13 +44,15 @@ struct Numbering {
 struct Refusal {
   EntryId id{};
   std::string reason{};
-  std::string body{};  // the part of the entry that it is about; empty: all of it
+  std::string body{};    // the part of the entry that it is about; empty: all of it
+  std::string answer{};  // of the other side, as it is to be kept; empty: there was none
 };
 
 // What could never be delivered.
 struct SetAside {
   std::string reason{};
   std::string body{};
+  std::string answer{};
 };
 
 // The oldest entries, of one slot.

@@ -41,11 +41,11 @@ constexpr std::string_view kRemove =
 constexpr std::string_view kNumber =
     "UPDATE lts_outbox_entry SET client = ?, sequence = ?, sent_us = ? WHERE id = ?";
 constexpr std::string_view kSetAside =
-    "INSERT INTO lts_outbox_refused (id, refused_us, reason, body) "
-    "SELECT (SELECT COALESCE(MAX(id), 0) + 1 FROM lts_outbox_refused), ?, ?, COALESCE(?, body) "
+    "INSERT INTO lts_outbox_refused (id, refused_us, reason, body, answer) "
+    "SELECT (SELECT COALESCE(MAX(id), 0) + 1 FROM lts_outbox_refused), ?, ?, COALESCE(?, body), ? "
     "FROM lts_outbox_entry WHERE id = ?";
 constexpr std::string_view kListSetAside =
-    "SELECT reason, body FROM lts_outbox_refused ORDER BY id";
+    "SELECT reason, body, answer FROM lts_outbox_refused ORDER BY id";
 constexpr std::string_view kForgetSetAside = "DELETE FROM lts_outbox_refused";
 constexpr std::string_view kForgetRefused =
     "DELETE FROM lts_outbox_refused WHERE id <= "
@@ -179,10 +179,10 @@ Status Slot::write(const Change& change) {
   };
   CARILLON_TRY(db_->begin());
   for (const Refusal* refusal : change.set_aside) {
-    const std::array<Value, 4> values{
+    const std::array<Value, 5> values{
         value_of(clock_.wall_now()), Value::of_text(refusal->reason),
         refusal->body.empty() ? Value::null() : Value::of_bytes(refusal->body),
-        Value::of(refusal->id.id)};
+        Value::of_bytes(refusal->answer), Value::of(refusal->id.id)};
     CARILLON_TRY(db_->execute(kSetAside, values));
   }
   for (const Refusal* refusal : change.set_aside) CARILLON_TRY(remove(refusal->id.id));
@@ -293,7 +293,9 @@ Result<std::vector<Entry>> Slot::load(const Load& what, std::int64_t through, Wa
 Result<std::vector<SetAside>> Slot::set_aside() {
   std::vector<SetAside> all;
   CARILLON_TRY(db_->query(kListSetAside, {}, [&](const sql::Row& row) {
-    all.push_back({.reason = std::string{row.bytes(0)}, .body = std::string{row.bytes(1)}});
+    all.push_back({.reason = std::string{row.bytes(0)},
+                   .body = std::string{row.bytes(1)},
+                   .answer = std::string{row.bytes(2)}});
   }));
   return all;
 }

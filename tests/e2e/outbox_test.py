@@ -132,7 +132,8 @@ class Submissions(E2eTest):
             self.assertIn(f"stored job '{task}' of group 'default' was not accepted: ", waiting.log())
         self.assertIn("stored jobs that were not accepted: 2", self.c.client("list").err)
         shown = self.c.client("-o", "json", "flush", status=1).json()
-        self.assertEqual([answer["task_id"] for answer in shown], ["taken", "misplaced"])
+        self.assertEqual([(answer["task_id"], answer["status"]) for answer in shown],
+                         [("taken", "duplicate"), ("misplaced", "rejected")])
         self.assertIn("Mars/X", shown[1]["reason"])
         self.assertEqual(self.c.client("-o", "jsonl", "flush").lines(), [])
         self.assertNotIn("not accepted", self.c.client("list").err)

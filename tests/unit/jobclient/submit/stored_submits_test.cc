@@ -330,20 +330,28 @@ TEST(StoredSubmits, WhatIsNotAcceptedStaysOnDiskUntilItWasSeen) {
   client->submit({stored_job("a"), stored_job("b"), stored_job("c", "ops")});
   client->wait_in_vain();
   client->connect();
-  client->answer(wire::Submitted{
-      .answers = {{.task_id = "a", .status = wire::SubmitStatus::kDuplicate, .reason = "taken"},
-                  {.task_id = "b", .status = wire::SubmitStatus::kAccepted},
-                  {.task_id = "c", .status = wire::SubmitStatus::kRejected, .reason = "no zone"}}});
+  client->answer(
+      wire::Submitted{.answers = {{.task_id = "a",
+                                   .group = "default",
+                                   .job_id = JobId{9},
+                                   .status = wire::SubmitStatus::kDuplicate,
+                                   .reason = "taken"},
+                                  {.task_id = "b", .status = wire::SubmitStatus::kAccepted},
+                                  {.task_id = "c",
+                                   .group = "ops",
+                                   .status = wire::SubmitStatus::kRejected,
+                                   .reason = "no zone"}}});
   EXPECT_EQ(client->on_disk.entries(), 0);
   std::vector<std::string> seen;
   const auto see = [&](const std::vector<SubmitAnswer>& refused) {
     for (const SubmitAnswer& one : refused) {
-      seen.push_back(one.group + "/" + one.task_id + ": " + one.reason);
+      seen.push_back(one.group + "/" + one.task_id + " " + to_string(one.status) + " " +
+                     std::to_string(one.job_id.value) + ": " + one.reason);
     }
     return true;
   };
   visit_refused_submits(b.folder.path(), b.clock, see);
-  EXPECT_THAT(seen, ElementsAre("default/a: taken", "ops/c: no zone"));
+  EXPECT_THAT(seen, ElementsAre("default/a duplicate 9: taken", "ops/c rejected 0: no zone"));
   visit_refused_submits(b.folder.path(), b.clock, see);
   EXPECT_EQ(seen.size(), 2u);
 }

@@ -274,6 +274,7 @@ TEST(Outbox, TakesWhatAnEarlierVersionWroteForTheOldest) {
     ASSERT_TRUE(db.ok());
     ASSERT_TRUE(db.value()
                     ->run_script("ALTER TABLE lts_outbox_entry DROP COLUMN added_us;"
+                                 "ALTER TABLE lts_outbox_refused DROP COLUMN answer;"
                                  "PRAGMA user_version = 1;")
                     .ok());
   }
@@ -486,7 +487,7 @@ TEST(Outbox, LeavesAFileAloneThatANewerVersionMade) {
     EXPECT_EQ(outbox->entries(), 0);
     EXPECT_TRUE(b.add(*outbox, {"new"}).status.ok()) << "into another slot";
   }
-  version("PRAGMA user_version = 2;");
+  version("PRAGMA user_version = 3;");
   auto outbox = b.open();
   EXPECT_EQ(outbox->entries(), 2);
 }
