@@ -11,7 +11,8 @@ namespace carillon {
 namespace {
 
 constexpr const char* kDeniedPrefix = "access denied";
-constexpr const char* kMaybeTaken = ", the job tracker may have taken it (ask before repeating)";
+constexpr const char* kMaybeTaken = ", the job tracker may have taken it";
+constexpr const char* kAskFirst = " (ask before repeating)";
 constexpr std::size_t kTrackersMax = 64;
 
 // The number of a request that changes something; nullptr for one that only asks.
@@ -36,6 +37,13 @@ std::string joined(const std::vector<std::string>& parts) {
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
   return text;
+}
+
+// It is stored under the number that it was sent with, so nobody needs to ask.
+std::string why_stored(const Error& why, bool was_sent) {
+  std::string text = why.message;
+  if (text.ends_with(kAskFirst)) text.resize(text.size() - std::string_view{kAskFirst}.size());
+  return text + (was_sent ? " (it runs once, also where it was taken)" : "");
 }
 
 }  // namespace
@@ -202,7 +210,7 @@ Error Requests::give_up_error(bool was_sent, const std::string& line) const {
   if (std::string_view{last_reason_}.starts_with(kDeniedPrefix)) return denied_error();
   const std::string silent =
       "no answer from " + name_of(line) + " within " + format_duration(config_.answer_timeout);
-  if (was_sent) return {ErrorCode::kTimeout, silent + kMaybeTaken};
+  if (was_sent) return {ErrorCode::kTimeout, silent + kMaybeTaken + kAskFirst};
   const std::string behind = held_ ? ", and what is stored waits to be delivered first" : "";
   if (connected_) return {ErrorCode::kUnavailable, silent + behind + " (try again later)"};
   std::string message = "no job tracker reachable at " + joined(trackers_) + " within " +
@@ -218,7 +226,8 @@ Error Requests::unless_taken(const Outstanding& request, const Error& error) {
   if (!changes || request.open_sendings == 0 || error.code == ErrorCode::kTimeout) return error;
   return {ErrorCode::kTimeout, error.message +
                                    ", but it was sent before, and the job tracker may have taken "
-                                   "it then (ask before repeating)"};
+                                   "it then" +
+                                   kAskFirst};
 }
 
 void Requests::give_up_due(SteadyTime now) {
@@ -281,12 +290,15 @@ void Requests::store(Outstanding request, const Error& why) {
   store_({.frame = std::move(request.frame),
           .number = request.was_sent ? request.number : wire::RequestNumber{},
           .why = why,
+          .why_stored = why_stored(why, request.was_sent),
           .done = std::move(request.done)});
 }
 
 void Requests::store_unsent(Unnumbered request) {
+  const Error why = give_up_error(false);
   store_({.frame = wire::encode({0, std::move(request.request)}),
-          .why = give_up_error(false),
+          .why = why,
+          .why_stored = why.message,
           .done = std::move(request.done)});
 }
 

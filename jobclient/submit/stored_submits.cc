@@ -122,7 +122,7 @@ void StoredSubmits::store(UnansweredSubmit submit) {
     adding.answers.push_back({.task_id = std::move(job.task_id),
                               .group = std::move(job.group),
                               .status = SubmitStatus::kStored,
-                              .reason = submit.why.message});
+                              .reason = submit.why_stored});
   }
   const bool was_sent = submit.number.sequence != 0;
   next_.add.push_back({.id = {outbox::kOwnSlot, ++last_id_},

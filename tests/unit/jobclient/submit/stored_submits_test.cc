@@ -16,9 +16,11 @@ namespace {
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr const char* kTracker = "tcp://127.0.0.1:1";
 
@@ -265,6 +267,9 @@ TEST(StoredSubmits, SendsWhatWasSentBeforeWithItsOldNumberAlsoFromAnotherProcess
     client->clock.advance(seconds{30});
     client->turn();
     EXPECT_EQ(client->status(0), SubmitStatus::kStored) << "it was sent, and never answered";
+    EXPECT_THAT(client->answers[0]->value()[0].reason,
+                AllOf(HasSubstr("it runs once, also where it was taken"),
+                      Not(HasSubstr("ask before repeating"))));
   }
   auto next = b.open();
   next->connect();
