@@ -70,7 +70,9 @@ int SubmitLines::run() {
 void SubmitLines::take_line(LineReader::Line line) {
   if (line.is_too_long) {
     return reject(line,
-                  "longer than " + std::to_string(kLineBytesMax) + " bytes, split it or send less");
+                  "longer than " + std::to_string(kLineBytesMax) +
+                      " bytes (send less; a payload is shorter as payload_base64, or by submit "
+                      "--payload-file)");
   }
   if (line.text.find_first_not_of(" \t\r") == std::string::npos) return;
   Result<JobSpec> job = wire::spec_from_json(line.text);
