@@ -5,6 +5,7 @@
 #include "jobclient/cli/patience.h"
 #include "shared/base/random.h"
 #include "shared/base/time_text.h"
+#include "shared/job/group_name.h"
 
 namespace carillon::cli {
 namespace {
@@ -70,11 +71,15 @@ int run_feedback(Context& context) {
   if (!context.configuration.has("client-group")) {
     return context.fail(kWrongInput, "whose feedback? (give --client-group GROUP)");
   }
+  const std::string& group = context.configuration.text("client-group");
+  if (const Status named = check_group_name("client_group", group); !named.ok()) {
+    return context.fail(kWrongInput, named.error().message);
+  }
   const auto opened = context.client();
   if (!opened.ok()) return context.fail(kWrongInput, opened.error().message);
   JobClient& client = *opened.value();
   SystemRandom random;
-  FeedbackFetch next{.client_group = context.configuration.text("client-group"),
+  FeedbackFetch next{.client_group = group,
                      .listener = static_cast<std::int64_t>(random.next() >> 2) + 1};
   std::int64_t left = context.configuration.number("limit");
   const bool is_endless = left == 0;

@@ -1,6 +1,7 @@
 #include "jobclient/cli/groups_split.h"
 
 #include "jobclient/cli/act.h"
+#include "shared/job/bucket.h"
 
 namespace carillon::cli {
 
@@ -17,8 +18,7 @@ Verb declare_groups_split() {
                        .kind = OptionKind::kNumber,
                        .placeholder = "N",
                        .help = "So many: 2, 4, 8, 16, 32 or 64; some for each job tracker.",
-                       .min = 2,
-                       .max = 64}},
+                       .min = INT64_MIN}},
           .positionals = {{.name = "GROUP", .help = "The node group."}},
           .examples = "  jobclient groups split mail --parts 8\n",
           .section = "Act on jobs"};
@@ -29,6 +29,10 @@ int run_groups_split(Context& context) {
   if (!parts) {
     return context.fail(
         kWrongInput, "into how many parts? (--parts 2, 4, 8, 16, 32 or 64; it cannot be undone)");
+  }
+  if (*parts < 2 || !is_parts(*parts)) {
+    return context.fail(
+        kWrongInput, "--parts: " + std::to_string(*parts) + " is none of 2, 4, 8, 16, 32 and 64");
   }
   const auto client = context.client();
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);

@@ -123,6 +123,9 @@ Result<std::vector<WallTime>> fires_for_line(std::string_view line, NextWishes w
   return fires_of(CARILLON_TRY(preview_of(expression, wishes, now, local)));
 }
 
+// What a line with an error is told from by its beginning.
+constexpr std::string_view kErrorBegins = "{\"error\":";
+
 std::string error_line(const std::string& why) {
   return Json{{"error", why}}.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -143,21 +146,25 @@ int run_next_lines(Context& context) {
     return context.fail(kWrongInput, tried.error().message);
   }
   LineReader reader(context.around.input, kLineBytesMax);
+  bool all_answered = true;
   while (true) {
     if (!reader.has_line_now()) context.out().flush();
     const auto line = reader.next();
     if (!line) break;
     if (line->is_too_long) {
+      all_answered = false;
       context.out() << error_line("the line is longer than " + std::to_string(kLineBytesMax) +
                                   " bytes, a cron expression needs less")
                     << '\n';
       continue;
     }
     if (line->text.find_first_not_of(" \t\r") == std::string::npos) continue;
-    context.out() << answer_next_line(line->text, wishes, context.style.now, context.around.zone)
-                  << '\n';
+    const std::string answer =
+        answer_next_line(line->text, wishes, context.style.now, context.around.zone);
+    all_answered = all_answered && !answer.starts_with(kErrorBegins);
+    context.out() << answer << '\n';
   }
-  return kDone;
+  return all_answered ? kDone : kRefused;
 }
 
 }  // namespace

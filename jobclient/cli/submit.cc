@@ -39,9 +39,11 @@ int submit_and_wait(Context& context, JobClient& client, JobSpec job) {
   const bool runs_once =
       job.schedule.kind == ScheduleKind::kNow || job.schedule.kind == ScheduleKind::kAt;
   if (!runs_once) {
-    return context.fail(kWrongInput,
-                        "--wait follows one run, and this job has a schedule (submit it without "
-                        "--wait, then use trigger --wait)");
+    const std::string why = job.schedule.kind == ScheduleKind::kManual
+                                ? "a manual job has none until it is triggered"
+                                : "this job has a schedule";
+    return context.fail(kWrongInput, "--wait follows one run, and " + why +
+                                         " (submit it without --wait, then use trigger --wait)");
   }
   const Result<SubmitAnswer> answer = client.submit_one(std::move(job));
   if (!answer.ok()) return context.fail(kWaitFailed, answer.error().message);

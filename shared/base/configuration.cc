@@ -59,7 +59,8 @@ Result<std::int64_t> parse_number(const std::string& text, const Option& option)
     return bad_value("'" + text + "' is not a whole number");
   const bool is_beyond = problem == std::errc::result_out_of_range;  // any number's limits
   if (is_beyond ? text.starts_with('-') : number < option.min)
-    return bad_value(text + " is too small, the least is " + std::to_string(option.min));
+    return bad_value(text + " is too small, the least is " + std::to_string(option.min) +
+                     (option.if_empty.empty() ? "" : " (" + option.if_empty + ")"));
   if (is_beyond || number > option.max)
     return bad_value(text + " is too large, the most is " + std::to_string(option.max));
   return number;

@@ -46,9 +46,11 @@ struct Option {
   std::int64_t max = INT64_MAX;
   Status (*check)(const std::string& text) = nullptr;  // kText, or each of a kList: its form
   std::string section = "Options";                     // heading in --help
-  bool by_comma = false;   // kList: a flag's "a,b" is two values, as it is in the environment
-  std::string if_empty{};  // kText: an empty value is refused, and this says what to do instead
-  bool secret = false;     // masked in effective()
+  bool by_comma = false;  // kList: a flag's "a,b" is two values, as it is in the environment
+  // kText: an empty value is refused, and this says what to do instead; kNumber: the same of one
+  // that is too small.
+  std::string if_empty{};
+  bool secret = false;  // masked in effective()
 };
 
 // An argument without a flag. Its value is asked for by name, like an option's.

@@ -11,6 +11,7 @@
 
 #include "shared/base/time_text.h"
 #include "shared/base/utf8.h"
+#include "shared/job/group_name.h"
 #include "shared/job/job_limits.h"
 #include "shared/job/run_words.h"
 #include "shared/job/schedule.h"
@@ -382,7 +383,7 @@ Status check_feedback(const JobSpec& spec) {
     if (!spec.need_feedback) return {};
     return wrong("need_feedback is given, but no client_group (whose clients are to be told?)");
   }
-  CARILLON_TRY(check_name("client_group", spec.client_group, kGroupBytesMax));
+  CARILLON_TRY(check_group_name("client_group", spec.client_group));
   if (spec.need_feedback) return {};
   return wrong(
       "client_group is given, but not need_feedback (give both and its clients are told, or leave "
@@ -404,6 +405,10 @@ Status check_children(const std::vector<Child>& children) {
 }
 
 }  // namespace
+
+Status check_group_name(const std::string& field, std::string_view name) {
+  return check_name(field, name, kGroupBytesMax);
+}
 
 Status check_alarm_recipient(std::string_view recipient) {
   CARILLON_TRY(check_line("an alarm recipient", recipient, kAlarmRecipientBytesMax));

@@ -80,7 +80,7 @@ TEST(Next, AnswersEachLineOfStdin) {
   Cli cli = no_tracker();
   cli.give_input(
       "{\"cron\":\"@daily\",\"tz\":\"UTC\",\"n\":2}\n\n{\"cron\":\"* * *\"}\nnonsense\n");
-  EXPECT_EQ(run(cli, {"--stdin"}), kDone);
+  EXPECT_EQ(run(cli, {"--stdin"}), kRefused);
   std::istringstream lines(cli.out.str());
   std::string line;
   std::getline(lines, line);
@@ -114,7 +114,7 @@ TEST(Next, NamesALineThatIsTooLong) {
   Cli cli = no_tracker();
   cli.give_input("{\"cron\":\"" + std::string(70'000, '*') +
                  "\"}\n{\"cron\":\"@daily\",\"n\":1}\n");
-  EXPECT_EQ(run(cli, {"--stdin", "--tz", "UTC"}), kDone);
+  EXPECT_EQ(run(cli, {"--stdin", "--tz", "UTC"}), kRefused);
   EXPECT_EQ(cli.out.str(),
             "{\"error\":\"the line is longer than 65536 bytes, a cron expression needs less\"}\n"
             "{\"fires\":[\"2026-11-22T00:00:00.000Z\"]}\n");

@@ -432,6 +432,22 @@ TEST(Offline, StoresAJobWhenNoTrackerIsReachableAndSaysSo) {
   EXPECT_TRUE(cli.tracker.asked<wire::Submit>().empty());
 }
 
+TEST(Submit, SaysWhyAJobHasNoOneRunToWaitFor) {
+  Cli cli(accept_all);
+  EXPECT_EQ(cli.run({"submit", "--wait", "--manual", "--", "x"}), kWrongInput);
+  EXPECT_THAT(cli.err.str(), HasSubstr("a manual job has none until it is triggered"));
+  cli.err.str("");
+  EXPECT_EQ(cli.run({"submit", "--wait", "--every", "5m", "--", "x"}), kWrongInput);
+  EXPECT_THAT(cli.err.str(), HasSubstr("this job has a schedule"));
+}
+
+TEST(Submit, SaysHowARepeatHasNoEnd) {
+  Cli cli(accept_all);
+  EXPECT_EQ(cli.run({"submit", "--every", "5m", "--count", "-1", "--", "x"}), kWrongInput);
+  EXPECT_EQ(cli.err.str(),
+            "jobclient: --count: -1 is too small, the least is 1 (leave it out for no end)\n");
+}
+
 TEST(Offline, WithoutItNothingIsStored) {
   OfflineCli cli;
   EXPECT_EQ(cli.run_here({"submit", "--task-id", "kept", "--handler", "noop"}), kNoTracker);

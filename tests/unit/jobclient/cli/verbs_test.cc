@@ -106,6 +106,13 @@ TEST(GroupsSplit, SplitsNothingUnlessToldIntoHowManyParts) {
   EXPECT_THAT(cli.err.str(),
               StartsWith("jobclient: groups split: into how many parts? (--parts 2,"));
   EXPECT_EQ(cli.tracker.asked<wire::Act>().size(), 0u);
+  for (const char* wrong : {"1", "3", "128", "-2"}) {
+    cli.err.str("");
+    EXPECT_EQ(cli.run({"groups", "split", "mail", "--parts", wrong}), kWrongInput);
+    EXPECT_EQ(cli.err.str(), std::string{"jobclient: groups split: --parts: "} + wrong +
+                                 " is none of 2, 4, 8, 16, 32 and 64\n");
+  }
+  EXPECT_EQ(cli.tracker.asked<wire::Act>().size(), 0u);
   EXPECT_EQ(cli.run({"groups", "split", "mail", "--parts", "8"}), kDone);
   EXPECT_EQ(cli.tracker.asked<wire::Act>().at(0).parts, 8);
 }
@@ -538,6 +545,9 @@ TEST(FeedbackVerb, KeepsTryingAndWantsAClientGroup) {
   EXPECT_EQ(cli.run({"feedback", "--client-group", "billing", "--limit", "1"}), kDone);
   EXPECT_THAT(cli.err.str(), HasSubstr("jobclient: feedback: connected again"));
   EXPECT_EQ(cli.run({"feedback"}), kWrongInput);
+  cli.err.str("");
+  EXPECT_EQ(cli.run({"feedback", "--client-group", "a b"}), kWrongInput);
+  EXPECT_THAT(cli.err.str(), HasSubstr("client_group is 'a b', may hold letters"));
 }
 
 TEST(ImportCrontab, ShowsWhatItWouldSubmitWithoutATracker) {
