@@ -58,19 +58,25 @@ int submit_and_wait(Context& context, JobClient& client, JobSpec job) {
   return wait_for_job(context, client, answer.value().job_id);
 }
 
-// For a person: when a job for later fires next, on the clocks that its schedule goes by, as far as
-// they are known here. Empty: it runs at once or not by itself, or the job tracker does not say.
-std::string next_fire_of(const Context& context, JobClient& client, const SubmitAnswer& answer) {
+// When a job for later fires next. Nothing: it runs at once or not by itself, or the job tracker
+// does not say.
+std::optional<WallTime> next_fire_of(const Context& context, JobClient& client,
+                                     const SubmitAnswer& answer) {
   const Result<RowPage> page = client.show({answer.task_id, answer.group});
-  if (!page.ok() || page.value().rows.empty()) return {};
+  if (!page.ok() || page.value().rows.empty()) return std::nullopt;
   const Row& row = page.value().rows.front();
   const bool is_definition = find_field(row, "next_fire") != nullptr;
   const std::string state = field_text(row, "state");
-  if (!is_definition && state != "waiting" && state != "delayed") return {};
+  if (!is_definition && state != "waiting" && state != "delayed") return std::nullopt;
   const auto fire = parse_time(field_text(row, is_definition ? "next_fire" : "trigger_time"));
-  if (!fire.ok() || fire.value() <= context.style.now) return {};
+  if (!fire.ok() || fire.value() <= context.style.now) return std::nullopt;
+  return fire.value();
+}
+
+// For a person: on the clocks that the schedule goes by, as far as they are known here.
+std::string fire_for_people(const Context& context, const SubmitAnswer& answer, WallTime fire) {
   const Result<Zone> zone = answer.tz.empty() ? context.style.zone : Zone::load(answer.tz);
-  return local_text_for_people(fire.value(), zone.ok() ? zone.value() : context.style.zone);
+  return local_text_for_people(fire, zone.ok() ? zone.value() : context.style.zone);
 }
 
 }  // namespace
@@ -133,10 +139,9 @@ int run_submit(Context& context) {
   if (!answer.ok()) return context.fail(answer.error());
   const bool is_for_later = answer.value().status == SubmitStatus::kAccepted &&
                             kind != ScheduleKind::kNow && kind != ScheduleKind::kManual;
-  print_answer(context, answer.value(),
-               is_for_later && !context.is_json()
-                   ? next_fire_of(context, *client.value(), answer.value())
-                   : "");
+  print_answer(
+      context, answer.value(),
+      is_for_later ? next_fire_of(context, *client.value(), answer.value()) : std::nullopt);
   return is_refused(answer.value()) ? kRefused : kDone;
 }
 
@@ -154,9 +159,12 @@ Row answer_row(const SubmitAnswer& answer) {
   return row;
 }
 
-void print_answer(Context& context, const SubmitAnswer& answer, const std::string& next_fire) {
+void print_answer(Context& context, const SubmitAnswer& answer,
+                  const std::optional<WallTime>& next_fire) {
   if (context.is_json()) {
-    context.out() << wire::row_to_json(answer_row(answer)) << '\n';
+    Row row = answer_row(answer);
+    if (next_fire) row.emplace_back("next_fire", format_time(*next_fire));
+    context.out() << wire::row_to_json(row) << '\n';
     return;
   }
   const std::string status = to_string(answer.status);
@@ -165,7 +173,9 @@ void print_answer(Context& context, const SubmitAnswer& answer, const std::strin
   if (!answer.group.empty()) context.out() << "  group " << answer.group;
   if (answer.job_id) context.out() << "  job " << answer.job_id.value;
   if (!answer.tz.empty()) context.out() << "  tz " << answer.tz;
-  if (!next_fire.empty()) context.out() << "  next fire " << next_fire;
+  if (next_fire) {
+    context.out() << "  next fire " << fire_for_people(context, answer, *next_fire);
+  }
   if (!answer.reason.empty()) context.out() << "  " << answer.reason;
   if (!answer.warning.empty()) context.out() << "  warning: " << answer.warning;
   context.out() << '\n';

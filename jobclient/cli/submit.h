@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "jobclient/cli/context.h"
 
 // submit: one job from flags, or many as JSON lines.
@@ -16,6 +18,7 @@ bool is_refused(const SubmitAnswer& answer);
 Row answer_row(const SubmitAnswer& answer);
 
 // One answer, as the format says: a line for a person, or JSON.
-void print_answer(Context& context, const SubmitAnswer& answer, const std::string& next_fire = {});
+void print_answer(Context& context, const SubmitAnswer& answer,
+                  const std::optional<WallTime>& next_fire = {});
 
 }  // namespace carillon::cli

@@ -116,8 +116,10 @@ TEST(Submit, SaysWhenAScheduleFiresNextOnTheClocksThatItGoesBy) {
   EXPECT_EQ(submit({"held", "--at", "+1h"}), "accepted  held  group default  job 7\n");
   const auto asked = cli.tracker.asked<wire::Query>().size();
   EXPECT_EQ(submit({"now"}), "accepted  now  group default  job 7\n");
-  EXPECT_THAT(submit({"c", "--every", "1h", "-o", "json"}), Not(HasSubstr("fire")));
+  EXPECT_THAT(submit({"now", "-o", "json"}), Not(HasSubstr("fire")));
   EXPECT_EQ(cli.tracker.asked<wire::Query>().size(), asked);
+  EXPECT_THAT(submit({"c", "--every", "1h", "-o", "json"}),
+              HasSubstr(R"("next_fire":"2127-01-01T00:00:00.000Z")"));
 }
 
 TEST(Submit, AnswersAnObjectInJson) {
