@@ -49,9 +49,9 @@ void Context::tell_of_others() const {
       addresses += (addresses.empty() ? "" : ",") + address;
     }
     err() << "jobclient: " << configuration.verb() << ": submissions stored for " << addresses
-          << " are not delivered: " << others.entries << " (`jobclient flush --tracker "
-          << addresses << "` delivers them, `jobclient flush --discard " << addresses
-          << "` removes them)\n";
+          << " are not delivered: " << others.entries << " (" << jobs_of_each()
+          << "; `jobclient flush --tracker " << addresses
+          << "` delivers them, `jobclient flush --discard " << addresses << "` removes them)\n";
   }
   err().flush();
 }

@@ -84,6 +84,10 @@ void visit_refused_submits(const std::string& data, const Clock& clock,
       });
 }
 
+std::string jobs_of_each() {
+  return "each of 1 to " + std::to_string(wire::kSubmitJobsMax) + " jobs";
+}
+
 Result<std::int64_t> discard_stored_submits(const std::string& data,
                                             const std::vector<std::string>& trackers,
                                             const Clock& clock) {
@@ -381,9 +385,9 @@ void StoredSubmits::end_flushes() {
     if (!has_entries()) {
       flush.done(answer);
     } else if (now >= ends_at(flush)) {
-      flush.done(Error{ErrorCode::kUnavailable,
-                       requests_.away_error().message +
-                           "; stored submissions that wait: " + std::to_string(left_)});
+      flush.done(Error{ErrorCode::kUnavailable, requests_.away_error().message +
+                                                    "; stored submissions that wait: " +
+                                                    std::to_string(left_) + ", " + jobs_of_each()});
     } else {
       open.push_back(std::move(flush));
     }

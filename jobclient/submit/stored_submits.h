@@ -42,6 +42,9 @@ std::string submissions_folder(const std::string& data);
 void visit_refused_submits(const std::string& data, const Clock& clock,
                            const std::function<bool(const std::vector<SubmitAnswer>&)>& show);
 
+// After a count of stored submissions, which are not jobs: how many of these one may be.
+std::string jobs_of_each();
+
 // How many jobs are stored for exactly these trackers, which are removed then; likewise.
 Result<std::int64_t> discard_stored_submits(const std::string& data,
                                             const std::vector<std::string>& trackers,

@@ -569,7 +569,8 @@ TEST(StoredSubmits, WhatWaitsBehindThemForATrackerThatDoesNotAnswerIsToldSo) {
       "delivered first (try again later)";
   EXPECT_EQ(cancelled->error(), (Error{ErrorCode::kUnavailable, why}));
   EXPECT_EQ(flushed->error(),
-            (Error{ErrorCode::kUnavailable, why + "; stored submissions that wait: 1"}));
+            (Error{ErrorCode::kUnavailable,
+                   why + "; stored submissions that wait: 1, each of 1 to 1000 jobs"}));
 }
 
 TEST(StoredSubmits, AFlushOfNothingEndsAtOnce) {
