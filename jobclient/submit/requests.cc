@@ -12,7 +12,6 @@ namespace {
 
 constexpr const char* kDeniedPrefix = "access denied";
 constexpr const char* kMaybeTaken = ", the job tracker may have taken it";
-constexpr const char* kAskFirst = " (ask before repeating)";
 constexpr std::size_t kTrackersMax = 64;
 
 // The number of a request that changes something; nullptr for one that only asks.
@@ -37,13 +36,6 @@ std::string joined(const std::vector<std::string>& parts) {
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
   return text;
-}
-
-// It is stored under the number that it was sent with, so nobody needs to ask.
-std::string why_stored(const Error& why, bool was_sent) {
-  std::string text = why.message;
-  if (text.ends_with(kAskFirst)) text.resize(text.size() - std::string_view{kAskFirst}.size());
-  return text + (was_sent ? " (it runs once, also where it was taken)" : "");
 }
 
 }  // namespace
@@ -290,15 +282,12 @@ void Requests::store(Outstanding request, const Error& why) {
   store_({.frame = std::move(request.frame),
           .number = request.was_sent ? request.number : wire::RequestNumber{},
           .why = why,
-          .why_stored = why_stored(why, request.was_sent),
           .done = std::move(request.done)});
 }
 
 void Requests::store_unsent(Unnumbered request) {
-  const Error why = give_up_error(false);
   store_({.frame = wire::encode({0, std::move(request.request)}),
-          .why = why,
-          .why_stored = why.message,
+          .why = give_up_error(false),
           .done = std::move(request.done)});
 }
 

@@ -73,12 +73,14 @@ struct RequestsConfig {
   Duration slow_down_wait = std::chrono::milliseconds{50};
 };
 
+// How an error ends where the outcome is unknown.
+inline constexpr const char* kAskFirst = " (ask before repeating)";
+
 // A submission without an answer, to be delivered some day.
 struct UnansweredSubmit {
   std::string frame{};           // a Submit, encoded; its own number means nothing
   wire::RequestNumber number{};  // 0: it was never sent
   Error why{};
-  std::string why_stored{};  // the same for who hears that it is stored
   // To be called once: with the answers, or with an error when it could not be stored.
   std::function<void(Result<wire::Message>)> done{};
 };

@@ -31,6 +31,13 @@ Result<wire::Submit> stored_submit(const std::string& frame) {
   return std::move(*submit);
 }
 
+// It is stored under the number that it was sent with, so nobody needs to ask.
+std::string why_stored(const UnansweredSubmit& submit) {
+  std::string text = submit.why.message;
+  if (text.ends_with(kAskFirst)) text.resize(text.size() - std::string_view{kAskFirst}.size());
+  return text + (submit.number.sequence != 0 ? " (it runs once, also where it was taken)" : "");
+}
+
 // As it is kept with what is set aside.
 std::string kept_answer(const wire::SubmitAnswer& answer) {
   return wire::encode({0, wire::Submitted{.answers = {answer}}});
@@ -126,7 +133,7 @@ void StoredSubmits::store(UnansweredSubmit submit) {
     adding.answers.push_back({.task_id = std::move(job.task_id),
                               .group = std::move(job.group),
                               .status = SubmitStatus::kStored,
-                              .reason = submit.why_stored});
+                              .reason = why_stored(submit)});
   }
   const bool was_sent = submit.number.sequence != 0;
   next_.add.push_back({.id = {outbox::kOwnSlot, ++last_id_},
