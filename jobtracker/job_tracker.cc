@@ -93,8 +93,9 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
           [this](GroupId group, const std::string& address) { pusher_.doubt(group, address); }),
       submit_(config_.submit, catalog_, workers_, executors_, *this, ownership_, recurrence_,
               batcher_, *this, feedback_, alarms_, *this, ids_, clock_),
+      stops_(catalog_, executing_, workers_, completion_, batcher_, *this, clock_),
       act_(catalog_, ownership_, executing_, workers_, recurrence_, completion_, batcher_, *this,
-           feedback_, *this, *this, ids_, clock_),
+           feedback_, *this, stops_, ids_, clock_),
       query_(catalog_, ownership_, executing_, workers_, executors_, run_logs_, questions, *this,
              clock_, config_.recovery.lease, [this] { return stats(); }) {}
 
@@ -108,13 +109,13 @@ void JobTracker::leave_doors() {
 JobTracker::Memory JobTracker::take_memory() {
   return {.alarms = alarms_.take_memory(),
           .silences = recovery_.silences(let_go_at_.value_or(clock_.steady_now())),
-          .called_off = act_.take_called_off()};
+          .called_off = stops_.take_called_off()};
 }
 
 void JobTracker::go_on_from(Memory memory) {
   alarms_.go_on_from(std::move(memory.alarms));
   recovery_.go_on_from(std::move(memory.silences));
-  act_.go_on_from(std::move(memory.called_off));
+  stops_.go_on_from(std::move(memory.called_off));
 }
 
 void JobTracker::set_poster(net::Poster& poster) {
@@ -491,7 +492,7 @@ Sizes JobTracker::sizes() const {
   add_sizes(all, "registry", registry_.sizes());
   add_sizes(all, "bulk", bulk_.sizes());
   add_sizes(all, "submit", submit_.sizes());
-  add_sizes(all, "act", act_.sizes());
+  add_sizes(all, "stops", stops_.sizes());
   return all;
 }
 

@@ -168,7 +168,7 @@ class JobTracker final : public net::ServerReceiver,
     dispatcher_.forget_fires(group, id);
   }
   void stop_runs_of(DefinitionId id, const std::string& reason) override {
-    act_.stop_runs_of(id, reason);
+    stops_.stop_runs_of(id, reason);
   }
   void ran(const ExecutingJob& run, bool has_failed) override {
     alarms_.ran(run.job.group, has_failed);
@@ -247,6 +247,7 @@ class JobTracker final : public net::ServerReceiver,
   ExecutorRegistry registry_;
   BulkLine bulk_;
   SubmitIntake submit_;
+  RunStops stops_;
   ActIntake act_;
   QueryDesk query_;
   std::map<std::string, std::vector<std::function<void(Result<const Group*>)>>> groups_to_come_;

@@ -165,8 +165,8 @@ void JobTracker::seat(const Asker& asker, const wire::Register& message, const G
   // sent: the task tracker works for several at a time. Its pulls will tell.
   if (parts.size() > 1) handout_seen = -1;
   recovery_.reconcile(seated, handout_seen, 0, message.holding);
-  act_.stop_again(message.holding);
-  act_.stop_stale(seated, message.holding);
+  stops_.stop_again(message.holding);
+  stops_.stop_stale(seated, message.holding);
   put_node(seated, true);
   for (const GroupId part : seated.parts) dispatcher_.touch(part);
 }
@@ -204,7 +204,7 @@ void JobTracker::on_pull(const Asker& asker, const wire::Pull& message) {
   if (!is_newest) return;
   if (message.holding) {
     recovery_.reconcile(*worker, message.handout_seen, message.answered, *message.holding);
-    act_.stop_stale(*worker, *message.holding);
+    stops_.stop_stale(*worker, *message.holding);
   }
   for (const GroupId part : worker->parts) dispatcher_.touch(part);
 }

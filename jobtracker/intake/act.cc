@@ -11,7 +11,6 @@ namespace {
 
 // A job that moves while it is acted on is looked for again, so often at most.
 constexpr int kLooksMax = 5;
-constexpr Duration kEarlyMax = std::chrono::seconds{1};  // nothing is handed out so early
 constexpr const char* kInQuarantine = " is in quarantine, and does not run until it is resumed";
 
 std::string word(wire::Verb verb) {
@@ -67,7 +66,7 @@ struct ActIntake::Pending {
 
 ActIntake::ActIntake(Catalog& catalog, const Ownership& ownership, ExecutingTable& executing,
                      Workers& workers, Definitions& definitions, TakeBack& ends, Batcher& batcher,
-                     JobSink& sink, FeedbackSink& feedback, ClientLink& clients, WorkerLink& link,
+                     JobSink& sink, FeedbackSink& feedback, ClientLink& clients, RunStops& stops,
                      IdSource& ids, SchedulingClock& clock)
     : catalog_(catalog),
       ownership_(ownership),
@@ -79,7 +78,7 @@ ActIntake::ActIntake(Catalog& catalog, const Ownership& ownership, ExecutingTabl
       sink_(sink),
       feedback_(feedback),
       clients_(clients),
-      link_(link),
+      stops_(stops),
       ids_(ids),
       clock_(clock) {}
 
@@ -204,7 +203,7 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
       ForRequest request = for_request(pending, pending->name() + " " + word(verb));
       request.on_request = [this, id = definition.row.id, answer = std::move(request.on_request)](
                                const RequestOutcome& outcome, const Error* refused) {
-        if (refused == nullptr && !outcome.answered_before) stop_ahead(id);
+        if (refused == nullptr && !outcome.answered_before) stops_.stop_ahead(id);
         answer(outcome, refused);
       };
       return definitions_.suspend(definition.row.id, std::move(request));
@@ -238,7 +237,7 @@ void ActIntake::cancel_definition(const PendingPtr& pending, ActiveDefinition& d
     if (refused == nullptr && !outcome.answered_before) {
       // Whatever runs by now, also what was claimed after the cancel was asked for.
       const std::set<JobId>& runs = catalog_.outliving(group, task_id);
-      stop_runs({runs.begin(), runs.end()}, "cancelled");
+      stops_.stop_runs({runs.begin(), runs.end()}, "cancelled");
     }
     answer(outcome, refused);
   };
@@ -422,7 +421,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
         if (!changed.from.delayed) sink_.release(changed.from.id);
         if (outcomes.front().kind != OutcomeKind::kDone) return;
         if (changed.log) feedback_.was_stored(*changed.log);
-        if (changed.log && changed.from.attempt > 0) called_off_.add(changed.from.id, "cancelled");
+        if (changed.log && changed.from.attempt > 0) stops_.was_cancelled(changed.from.id);
         if (changed.to) sink_.offer(std::move(*changed.to));
       });
 }
@@ -512,99 +511,9 @@ void ActIntake::cancel_runs(const PendingPtr& pending, const std::vector<CancelE
                                              const std::vector<Outcome>& outcomes, const Error*) {
                           for (std::size_t i = 0; i < runs.size(); ++i) {
                             if (outcomes[i].kind == OutcomeKind::kDone)
-                              stop_runs({runs[i].id}, reason);
+                              stops_.stop_runs({runs[i].id}, reason);
                           }
                         });
-}
-
-void ActIntake::stop_runs_of(DefinitionId id, const std::string& reason) {
-  std::vector<Operation> runs;
-  const ActiveDefinition* definition = catalog_.definition(id);
-  if (definition == nullptr) return;
-  for (const JobId job : catalog_.runs(*definition)) {
-    Executing* entry = executing_.find(job);
-    if (entry == nullptr || entry->phase == Phase::kEnding || entry->row.cancelled ||
-        entry->cancels > 0)
-      continue;
-    ++entry->cancels;
-    runs.emplace_back(CancelExecuting{.id = job, .attempt = entry->row.job.attempt});
-  }
-  if (runs.empty()) return;
-  batcher_.post_unit(Urgency::kCompletion, std::move(runs),
-                     [this, reason](std::vector<Operation>& done,
-                                    const std::vector<Outcome>& outcomes, const Error*) {
-                       for (std::size_t i = 0; i < done.size(); ++i) {
-                         const auto& run = std::get<CancelExecuting>(done[i]);
-                         Executing* entry = executing_.find(run.id, run.attempt);
-                         if (entry == nullptr) continue;
-                         --entry->cancels;
-                         if (outcomes[i].kind == OutcomeKind::kDone) stop_runs({run.id}, reason);
-                       }
-                     });
-}
-
-void ActIntake::stop_ahead(DefinitionId id) {
-  const ActiveDefinition* definition = catalog_.definition(id);
-  if (definition == nullptr) return;
-  std::vector<JobId> ahead;
-  for (const auto& [job, run] : definition->running) {
-    const Executing* entry = executing_.find(job);
-    if (entry == nullptr || !definition->voids(entry->row.job)) continue;
-    if (entry->phase == Phase::kHeld || is_early(*entry)) ahead.push_back(job);
-  }
-  stop_runs(ahead, "suspended");
-}
-
-// Handed out before its time, it has not begun. What is due much later has: the clock was set back.
-bool ActIntake::is_early(const Executing& entry) const {
-  const Duration wait = due_time(entry.row.job) - clock_.now();
-  return entry.phase == Phase::kSent && wait > Duration{} && wait < kEarlyMax;
-}
-
-void ActIntake::stop_again(const std::vector<wire::Held>& holding) {
-  std::vector<JobId> jobs;
-  for (const wire::Held& one : holding) {
-    const Executing* entry = executing_.find(one.id.job_id);
-    if (entry == nullptr || entry->phase != Phase::kSent) continue;
-    const WaitingJob& job = entry->row.job;
-    const ActiveDefinition* definition = catalog_.definition(job.definition);
-    const bool is_changed =
-        definition != nullptr && definition->voids(job) && !one.started && is_early(*entry);
-    if (job.attempt == one.id.attempt && (entry->row.cancelled || is_changed))
-      jobs.push_back(job.id);
-  }
-  stop_runs(jobs, "cancelled");
-}
-
-void ActIntake::stop_stale(const Worker& worker, const std::vector<wire::Held>& holding) {
-  if (called_off_.empty()) return;
-  for (const wire::Held& one : holding) {
-    const std::string* reason = called_off_.find(one.id.job_id);
-    const Executing* entry = executing_.find(one.id.job_id, one.id.attempt);
-    const bool is_its = entry != nullptr && entry->row.session == worker.session;
-    if (reason == nullptr || is_its) continue;
-    // Sent again with the next list, if it is lost.
-    (void)link_.send(worker, wire::Message{wire::Kill{.jobs = {one.id}, .reason = *reason}});
-  }
-}
-
-void ActIntake::stop_runs(const std::vector<JobId>& jobs, const std::string& reason) {
-  for (const JobId id : jobs) {
-    called_off_.add(id, reason);
-    Executing* entry = executing_.find(id);
-    if (entry == nullptr) continue;
-    entry->row.cancelled = true;
-    if (entry->phase == Phase::kHeld) {
-      ends_.cancel_unsent(id);
-    } else if (entry->phase == Phase::kSent) {
-      const Worker* worker = workers_.find(entry->row.session);
-      if (worker == nullptr) continue;  // Recovery ends it.
-      if (!link_.send(*worker, wire::Message{wire::Kill{.jobs = {{id, entry->row.job.attempt}},
-                                                        .reason = reason}})) {
-        continue;  // It is gone, or will be told again when it registers.
-      }
-    }
-  }
 }
 
 }  // namespace carillon::jobtracker

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "jobtracker/state/called_off.h"
+#include "jobtracker/intake/run_stops.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/client_link.h"
 #include "jobtracker/state/definitions.h"
@@ -14,10 +14,8 @@
 #include "jobtracker/state/id_source.h"
 #include "jobtracker/state/job_sink.h"
 #include "jobtracker/state/ownership.h"
-#include "jobtracker/state/run_stopper.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/state/take_back.h"
-#include "jobtracker/state/worker_link.h"
 #include "jobtracker/store/batcher.h"
 
 namespace carillon::jobtracker {
@@ -44,30 +42,18 @@ namespace carillon::jobtracker {
 // would be refused. What is claimed, or ends, between the look at the row and the change is a
 // conflict of the store, and nothing has happened; what is just being claimed is looked at again.
 // The row is held back from the dispatcher meanwhile. Who runs the job is told to stop after the
-// commit, and again at each registration, as that word may be lost. So is whoever still runs it
-// though it was taken for dead, as soon as it says so.
+// commit (run_stops.h).
 //
 // Thread: the loop.
-class ActIntake final : public RunStopper {
+class ActIntake {
  public:
   ActIntake(Catalog& catalog, const Ownership& ownership, ExecutingTable& executing,
             Workers& workers, Definitions& definitions, TakeBack& ends, Batcher& batcher,
-            JobSink& sink, FeedbackSink& feedback, ClientLink& clients, WorkerLink& link,
+            JobSink& sink, FeedbackSink& feedback, ClientLink& clients, RunStops& stops,
             IdSource& ids, SchedulingClock& clock);
 
   // `bytes`: of its frame.
   void act(const Asker& asker, wire::Act message, std::size_t bytes);
-  // A worker that registers says what it holds: what was told to stop is told again, as that may
-  // have been lost.
-  void stop_again(const std::vector<wire::Held>& holding);
-  // A worker says what it holds: what was called off is to stop though it is not known to run
-  // there.
-  void stop_stale(const Worker& worker, const std::vector<wire::Held>& holding);
-  void stop_runs_of(DefinitionId id, const std::string& reason) override;
-  CalledOff take_called_off() { return std::exchange(called_off_, {}); }
-  // What the session before called off; before the first message.
-  void go_on_from(CalledOff called_off) { called_off_ = std::move(called_off); }
-  Sizes sizes() const { return {{"called_off", called_off_.size()}}; }
 
  private:
   struct Pending;
@@ -82,7 +68,6 @@ class ActIntake final : public RunStopper {
   void act_on_executing(const PendingPtr& pending, const ExecutingJob& job);
   void suspend_unsent(const PendingPtr& pending, Executing& entry);
   void look_again(const PendingPtr& pending);
-  void stop_runs(const std::vector<JobId>& jobs, const std::string& reason);
 
   ForRequest for_request(const PendingPtr& pending, std::string message, JobId made = {});
   bool cancel_sent(const PendingPtr& pending, const std::vector<JobId>& jobs);
@@ -92,8 +77,6 @@ class ActIntake final : public RunStopper {
   // As refuse(), unless this is a resend of a request that was answered before.
   void decline(const PendingPtr& pending, ErrorCode code, std::string message);
   void answer_first(const PendingPtr& pending, const RequestOutcome& outcome);
-  void stop_ahead(DefinitionId id);
-  bool is_early(const Executing& entry) const;
 
   Catalog& catalog_;
   const Ownership& ownership_;
@@ -105,10 +88,9 @@ class ActIntake final : public RunStopper {
   JobSink& sink_;
   FeedbackSink& feedback_;
   ClientLink& clients_;
-  WorkerLink& link_;
+  RunStops& stops_;
   IdSource& ids_;
   SchedulingClock& clock_;
-  CalledOff called_off_;
 };
 
 }  // namespace carillon::jobtracker

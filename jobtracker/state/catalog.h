@@ -39,8 +39,8 @@ struct ActiveDefinition {
   bool has_more_due = false;
   // Overlap `cancel_running`: with this fire, what runs is to stop.
   WallTime watched_fire{};
-  // Likewise: so many attempts before were lost in a row, and then made way for the next fire, which
-  // has the count in its row.
+  // Likewise: so many attempts before were lost in a row, and then made way for the next fire,
+  // which has the count in its row.
   int lost_before = 0;
   // Occurrences that end without a run, on their way out of the table.
   std::set<JobId> leaving{};

@@ -121,7 +121,7 @@ Sizes Memory::limits_of(const TrackerProcess& tracker) const {
           {"dispatcher.deadlines.places", deadlines},
           {"recurrence.generation.ahead",
            static_cast<std::size_t>((config.recurrence.horizon + kSetBackMost) / seconds{1})},
-          {"act.called_off", jobtracker::CalledOff::kMax},
+          {"stops.called_off", jobtracker::CalledOff::kMax},
           {"run_logs.noted", 20'000},
           {"run_logs.places", 20'000},
           {"batcher.asked", 20}};  // It asks by itself, too.

@@ -1,0 +1,112 @@
+#include "jobtracker/intake/run_stops.h"
+
+#include <utility>
+
+namespace carillon::jobtracker {
+namespace {
+
+constexpr Duration kEarlyMax = std::chrono::seconds{1};  // nothing is handed out so early
+
+}  // namespace
+
+RunStops::RunStops(Catalog& catalog, ExecutingTable& executing, Workers& workers, TakeBack& ends,
+                   Batcher& batcher, WorkerLink& link, const SchedulingClock& clock)
+    : catalog_(catalog),
+      executing_(executing),
+      workers_(workers),
+      ends_(ends),
+      batcher_(batcher),
+      link_(link),
+      clock_(clock) {}
+
+void RunStops::stop_runs_of(DefinitionId id, const std::string& reason) {
+  std::vector<Operation> runs;
+  const ActiveDefinition* definition = catalog_.definition(id);
+  if (definition == nullptr) return;
+  for (const JobId job : catalog_.runs(*definition)) {
+    Executing* entry = executing_.find(job);
+    if (entry == nullptr || entry->phase == Phase::kEnding || entry->row.cancelled ||
+        entry->cancels > 0)
+      continue;
+    ++entry->cancels;
+    runs.emplace_back(CancelExecuting{.id = job, .attempt = entry->row.job.attempt});
+  }
+  if (runs.empty()) return;
+  batcher_.post_unit(Urgency::kCompletion, std::move(runs),
+                     [this, reason](std::vector<Operation>& done,
+                                    const std::vector<Outcome>& outcomes, const Error*) {
+                       for (std::size_t i = 0; i < done.size(); ++i) {
+                         const auto& run = std::get<CancelExecuting>(done[i]);
+                         Executing* entry = executing_.find(run.id, run.attempt);
+                         if (entry == nullptr) continue;
+                         --entry->cancels;
+                         if (outcomes[i].kind == OutcomeKind::kDone) stop_runs({run.id}, reason);
+                       }
+                     });
+}
+
+void RunStops::stop_ahead(DefinitionId id) {
+  const ActiveDefinition* definition = catalog_.definition(id);
+  if (definition == nullptr) return;
+  std::vector<JobId> ahead;
+  for (const auto& [job, run] : definition->running) {
+    const Executing* entry = executing_.find(job);
+    if (entry == nullptr || !definition->voids(entry->row.job)) continue;
+    if (entry->phase == Phase::kHeld || is_early(*entry)) ahead.push_back(job);
+  }
+  stop_runs(ahead, "suspended");
+}
+
+// Handed out before its time, it has not begun. What is due much later has: the clock was set back.
+bool RunStops::is_early(const Executing& entry) const {
+  const Duration wait = due_time(entry.row.job) - clock_.now();
+  return entry.phase == Phase::kSent && wait > Duration{} && wait < kEarlyMax;
+}
+
+void RunStops::stop_again(const std::vector<wire::Held>& holding) {
+  std::vector<JobId> jobs;
+  for (const wire::Held& one : holding) {
+    const Executing* entry = executing_.find(one.id.job_id);
+    if (entry == nullptr || entry->phase != Phase::kSent) continue;
+    const WaitingJob& job = entry->row.job;
+    const ActiveDefinition* definition = catalog_.definition(job.definition);
+    const bool is_changed =
+        definition != nullptr && definition->voids(job) && !one.started && is_early(*entry);
+    if (job.attempt == one.id.attempt && (entry->row.cancelled || is_changed))
+      jobs.push_back(job.id);
+  }
+  stop_runs(jobs, "cancelled");
+}
+
+void RunStops::stop_stale(const Worker& worker, const std::vector<wire::Held>& holding) {
+  if (called_off_.empty()) return;
+  for (const wire::Held& one : holding) {
+    const std::string* reason = called_off_.find(one.id.job_id);
+    const Executing* entry = executing_.find(one.id.job_id, one.id.attempt);
+    const bool is_its = entry != nullptr && entry->row.session == worker.session;
+    if (reason == nullptr || is_its) continue;
+    // Sent again with the next list, if it is lost.
+    (void)link_.send(worker, wire::Message{wire::Kill{.jobs = {one.id}, .reason = *reason}});
+  }
+}
+
+void RunStops::stop_runs(const std::vector<JobId>& jobs, const std::string& reason) {
+  for (const JobId id : jobs) {
+    called_off_.add(id, reason);
+    Executing* entry = executing_.find(id);
+    if (entry == nullptr) continue;
+    entry->row.cancelled = true;
+    if (entry->phase == Phase::kHeld) {
+      ends_.cancel_unsent(id);
+    } else if (entry->phase == Phase::kSent) {
+      const Worker* worker = workers_.find(entry->row.session);
+      if (worker == nullptr) continue;  // Recovery ends it.
+      if (!link_.send(*worker, wire::Message{wire::Kill{.jobs = {{id, entry->row.job.attempt}},
+                                                        .reason = reason}})) {
+        continue;  // It is gone, or will be told again when it registers.
+      }
+    }
+  }
+}
+
+}  // namespace carillon::jobtracker
