@@ -101,11 +101,6 @@ Result<SteadyTime> Fetcher::on_hand_out(wire::HandOut& hand_out, SteadyTime now)
     hand_out.jobs.clear();
     return Error{ErrorCode::kConflict, "it crossed a registration"};
   }
-  if (leave_ != Leave::kNot) {
-    counts_.refused += hand_out.jobs.size();
-    hand_out.jobs.clear();
-    return Error{ErrorCode::kConflict, "it crossed the word that this worker leaves"};
-  }
   credit_ = std::max(0, credit_ - static_cast<int>(hand_out.jobs.size()));
   older_credit_ = std::max(0, older_credit_ - static_cast<int>(hand_out.jobs.size()));
   if (credit_ == 0) used_up_at_ = now;

@@ -63,8 +63,8 @@ struct FetcherCounts {
 // of its jobs; nor one that comes while a registration is not answered, which has told that they
 // are not held.
 //
-// Who leaves takes nothing more, and says so again and again, to whoever looks after its jobs by
-// then, until it is told that none is held for it any more.
+// Who leaves says so again and again, to whoever looks after its jobs by then, until it is told
+// that none is held for it any more.
 //
 // Thread: the loop. Pure: time and messages come in as values, messages to send go out.
 class Fetcher {

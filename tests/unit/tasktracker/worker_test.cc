@@ -366,7 +366,7 @@ TEST(Worker, EndsWithoutAnAnswerToItsGoodbyeAtTheSecondSignal) {
 }
 
 // Whoever is told goodbye takes back what is claimed for it.
-TEST(Worker, RefusesWhatIsHandedOutAfterItsGoodbye) {
+TEST(Worker, RunsNothingThatIsHandedOutAfterItsGoodbye) {
   Bundle b;
   b.start();
   ASSERT_TRUE(b.until([&] { return b.ready == 1; }));

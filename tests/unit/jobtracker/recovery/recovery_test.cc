@@ -228,7 +228,8 @@ TEST(Recovery, WhatIsClaimedForOneThatHasGoneMeanwhileGoesBackAtOnce) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   bundle.run_for(seconds{1});
-  bundle.lane().away_until = bundle.clock.steady_now() + seconds{2};
+  // Not when it is looked for the dead.
+  bundle.lane().away_until = bundle.clock.steady_now() + seconds{2} + milliseconds{30};
   bundle.client.submit({job_now("a")});
   bundle.run_for(milliseconds{100});
   worker.leave();
@@ -248,13 +249,16 @@ TEST(Recovery, WhatWasClaimedForOneThatGoesIsNotLostWithTheSession) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
   bundle.run_for(seconds{1});
-  worker.lose_frames(true);  // The hand-out, and the word that it is to register again.
+  worker.lose_frames(true);
   bundle.submit(job_now("a"));
   bundle.run_for(milliseconds{100});
+  worker.die();
   bundle.begin_next_session();
-  worker.leave();
-  bundle.add_worker({.name = "second"});
   const SteadyTime begun = bundle.clock.steady_now();
+  bundle.add_worker({.name = "second"});
+  auto& messenger = bundle.add_worker({.name = "messenger", .group = "other"});
+  bundle.run_for(milliseconds{100});
+  messenger.send(wire::Bye{.session = worker.session()});  // As the first one would.
   bundle.run_for(seconds{10});
   ASSERT_THAT(bundle.runs_of("a"), SizeIs(1)) << bundle.story("a");
   EXPECT_LT(bundle.runs_of("a")[0].started - begun, seconds{1}) << "or else after a lease";
