@@ -259,7 +259,7 @@ void JobTracker::on_bye(const Asker& asker, const wire::Bye& message) {
 void JobTracker::answer_leaving() {
   std::erase_if(leaving_, [this](const auto& one) {
     const auto& [session, asker] = one;
-    if (!executing_.of_session(session).empty()) return false;
+    if (executing_.has_any(session)) return false;
     answer(asker, wire::Gone{});
     return true;
   });

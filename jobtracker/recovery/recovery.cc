@@ -46,12 +46,15 @@ Recovery::Silences Recovery::silences(SteadyTime by) const {
 }
 
 bool Recovery::awaits_silent() const {
-  const auto silent = silences(clock_.steady_now());
-  const auto sessions = executing_.sessions();
-  return std::any_of(sessions.begin(), sessions.end(), [&](SessionId session) {
-    const auto found = silent.find(session);
-    return found != silent.end() && found->second > config_.lease / 2;
-  });
+  const SteadyTime by = clock_.steady_now() - config_.lease / 2;
+  return std::any_of(workers_.all().begin(), workers_.all().end(),
+                     [&](const auto& one) {
+                       return one.second->heard_at < by && !is_push_session(one.first) &&
+                              executing_.has_any(one.first);
+                     }) ||
+         std::any_of(orphans_.begin(), orphans_.end(), [&](const auto& orphan) {
+           return orphan.second < by && executing_.has_any(orphan.first);
+         });
 }
 
 void Recovery::reconcile(const Worker& worker, std::int64_t handout_seen, std::int64_t answered,
@@ -105,8 +108,7 @@ std::vector<Worker> Recovery::run_once() {
     if (now - since->second <= config_.lease) continue;
     take_back_all(session, true);
   }
-  std::erase_if(orphans_,
-                [this](const auto& orphan) { return executing_.of_session(orphan.first).empty(); });
+  std::erase_if(orphans_, [this](const auto& orphan) { return !executing_.has_any(orphan.first); });
   return dead;
 }
 

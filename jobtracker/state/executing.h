@@ -77,6 +77,7 @@ class ExecutingTable {
   bool has_suspect(SessionId session) const {
     return !suspects_.empty() && suspects_.contains(session);
   }
+  bool has_any(SessionId session) const { return by_session_.contains(session); }
   // Whether fewer than so many of its jobs have not ended.
   bool has_fewer(SessionId session, std::int32_t than) const {
     const auto found = by_session_.find(session);
