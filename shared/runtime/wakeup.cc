@@ -30,21 +30,20 @@ void Wakeup::signal() {
   errno = saved_errno;
 }
 
-void Wakeup::clear() {
+bool Wakeup::clear() {
   std::uint64_t count = 0;
   // Nothing to read is fine: not signalled.
   [[maybe_unused]] const auto got = ::read(fd_, &count, sizeof count);
   // After the read: a signal between the two is seen by this exchange, a later one writes again.
-  pending_.exchange(false, std::memory_order_acq_rel);
+  return pending_.exchange(false, std::memory_order_acq_rel);
 }
 
 bool Wakeup::wait_for(Duration longest) {
   pollfd descriptor{.fd = fd_, .events = POLLIN, .revents = 0};
   const auto milliseconds =
       std::min<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(longest).count(), 60'000);
-  const bool signalled = ::poll(&descriptor, 1, static_cast<int>(milliseconds)) > 0;
-  clear();
-  return signalled;
+  (void)::poll(&descriptor, 1, static_cast<int>(milliseconds));
+  return clear();  // A signal may come after poll() has given up.
 }
 
 void Wakeup::wait() {

@@ -16,8 +16,8 @@ class Wakeup {
   Wakeup& operator=(const Wakeup&) = delete;
 
   void signal();  // any thread; a signal handler too
-  void clear();
-  void wait();  // blocks until signalled, and clears
+  bool clear();   // true: it was signalled
+  void wait();    // blocks until signalled, and clears
   // The same, but no longer than this, nor than a minute. False: not signalled.
   bool wait_for(Duration longest);
   int fd() const { return fd_; }

@@ -1,5 +1,7 @@
 #include "shared/runtime/wakeup.h"
 
+#include <atomic>
+
 #include <gtest/gtest.h>
 #include <poll.h>
 
@@ -51,6 +53,27 @@ TEST(Wakeup, LosesNoSignalOfAnotherThread) {
     back.wait();
     ASSERT_EQ(echoed, i + 1);
   }
+}
+
+// Most of these signals come between the end of a wait and the next one.
+TEST(Wakeup, LosesNoSignalThatComesAsAWaitRunsOut) {
+  constexpr int kRounds = 20'000;
+  constexpr int kWaitsMax = 1'000'000;  // A lost signal is never seen.
+  Wakeup there;
+  Wakeup back;
+  std::atomic<bool> is_over = false;
+  const auto other = Thread::start("signaller", [&] {
+    for (back.wait(); !is_over; back.wait()) there.signal();
+  });
+  ASSERT_TRUE(other.ok());
+  int waits = 0;
+  for (int i = 0; i < kRounds && waits < kWaitsMax; ++i) {
+    back.signal();
+    for (waits = 0; waits < kWaitsMax && !there.wait_for(Duration{0}); ++waits) continue;
+  }
+  EXPECT_LT(waits, kWaitsMax);
+  is_over = true;
+  back.signal();
 }
 
 }  // namespace
