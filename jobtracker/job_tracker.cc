@@ -13,8 +13,6 @@ namespace {
 // The store commits while its last one is not longer ago: there is one every beat.
 constexpr Duration kCommits = std::chrono::seconds{5};
 constexpr Duration kClockPeriod = std::chrono::seconds{1};
-// An answer that took longer says too little of the time.
-constexpr Duration kClockAnswerMax = std::chrono::milliseconds{50};
 
 Error starting_error() {
   return {ErrorCode::kUnavailable, "the job tracker is starting, try again"};
@@ -142,7 +140,7 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
   ids_ = IdSource(found.id_high, found.number.value_or(0));
   ownership_.begin(found.owned, found.epochs);
   if (found.clock.shows) {
-    clock_.follow(*found.clock.shows, found.clock.at);
+    clock_.follow(*found.clock.shows, found.clock.at, found.clock.took);
     every(kClockPeriod, [this] { follow_store_clock(); });
   }
   for (const Group& group : found.groups) {
@@ -245,7 +243,7 @@ void JobTracker::follow_store_clock() {
     is_asking_clock_ = false;
     if (!answer.ok()) return;
     const auto& clock = std::get<ClockAnswer>(answer.value());
-    if (clock.shows && clock.took <= kClockAnswerMax) clock_.follow(*clock.shows, clock.at);
+    if (clock.shows) clock_.follow(*clock.shows, clock.at, clock.took);
   });
 }
 

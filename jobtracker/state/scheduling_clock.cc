@@ -13,6 +13,8 @@ constexpr Duration kAgreement = std::chrono::milliseconds{500};
 // A slew moves by at most one part in 100 of the time gone by, so that the clock never stands
 // still.
 constexpr int kSlewShare = 100;
+// Two clocks go apart by less than one part in this many.
+constexpr int kDriftShare = 10'000;
 
 Duration of_steady(SteadyTime steady) {
   return std::chrono::duration_cast<Duration>(steady.time_since_epoch());
@@ -30,13 +32,26 @@ WallTime SchedulingClock::at(SteadyTime steady) const {
 }
 
 WallTime SchedulingClock::wall_at(SteadyTime steady) const {
-  return followed_ ? WallTime{of_steady(steady) + *followed_} : clock_.wall_now();
+  return followed_ ? WallTime{of_steady(steady) + followed_->offset} : clock_.wall_now();
 }
 
-void SchedulingClock::follow(WallTime shown, SteadyTime at) {
-  const bool is_first = !followed_;
-  followed_ = shown.time_since_epoch() - of_steady(at);
-  if (is_first) offset_ = *followed_;
+void SchedulingClock::follow(WallTime shown, SteadyTime at, Duration took) {
+  const Followed read{
+      .offset = shown.time_since_epoch() - of_steady(at), .error = took / 2, .at = at};
+  if (!followed_) {
+    followed_ = read;
+    offset_ = read.offset;
+    return;
+  }
+  const auto gone_by = std::chrono::duration_cast<Duration>(at - followed_->at);
+  followed_->error += gone_by / kDriftShare;
+  followed_->at = at;
+  if (read.error <= followed_->error) {
+    followed_ = read;
+  } else {
+    followed_->offset =
+        std::clamp(followed_->offset, read.offset - read.error, read.offset + read.error);
+  }
 }
 
 SteadyTime SchedulingClock::steady_at(WallTime when) const {

@@ -22,9 +22,11 @@ class SchedulingClock {
   // The steady moment at which now() will be `when`.
   SteadyTime steady_at(WallTime when) const;
 
-  // From now on the wall clock is another one, which showed that time at that steady moment. The
-  // first time it is taken as it is: call it before anything is decided.
-  void follow(WallTime shown, SteadyTime at);
+  // From now on the wall clock is another one. It showed that time at some moment of a question
+  // that took so long, `at` being the middle of it. So it is known no better than by half of that,
+  // and what is known better already stays as it is unless the two contradict each other. The first
+  // time it is taken as it is: call it before anything is decided.
+  void follow(WallTime shown, SteadyTime at, Duration took);
 
   // Compares with the wall clock; called every 200 ms or so. True: the time was set, by more than
   // a slew, and everything that rests on "due" must be looked at again.
@@ -36,8 +38,14 @@ class SchedulingClock {
 
   const Clock& clock_;
   const Logger& log_;
-  Duration offset_;                   // of now(): wall minus steady
-  std::optional<Duration> followed_;  // of the clock that is followed; none: clock_
+  Duration offset_;  // of now(): wall minus steady
+  struct Followed {
+    Duration offset;  // of the clock that is followed
+    Duration error;   // it may be off by
+    SteadyTime at;    // as of then; it grows
+  };
+
+  std::optional<Followed> followed_;  // none: clock_
   SteadyTime adjusted_at_;
   bool jump_seen_ = false;
   Duration jump_{};  // the difference that was first seen

@@ -73,6 +73,53 @@ TEST(SchedulingClock, DoesNotBelieveAJumpThatIsTakenBack) {
   EXPECT_EQ(bundle.scheduling.now(), bundle.clock.wall_now());
 }
 
+// A clock that is the same as the bundle's, read over a line that is slow to answer.
+struct FollowingBundle : ClockBundle {
+  // As it is read if the answer, not the question, takes that long.
+  void read(Duration answer_took, Duration ahead = {}) {
+    const auto shown = clock.wall_now() + ahead;
+    clock.advance(answer_took);
+    scheduling.follow(shown, clock.steady_now() - answer_took / 2, answer_took);
+    (void)scheduling.adjust();
+  }
+  Duration error() const { return std::chrono::abs(scheduling.now() - clock.wall_now()); }
+};
+
+TEST(SchedulingClock, FollowsTheBestReadingOfAnotherClock) {
+  FollowingBundle bundle;
+  bundle.read(milliseconds{40});
+  EXPECT_EQ(bundle.error(), milliseconds{20}) << "it is known no better";
+  bundle.read(milliseconds{1});
+  bundle.run_for(seconds{3});
+  EXPECT_LE(bundle.error(), milliseconds{1});
+  for (int i = 0; i < 60; ++i) {
+    bundle.read(milliseconds{40});
+    bundle.run_for(seconds{1});
+    ASSERT_LE(bundle.error(), milliseconds{1});
+  }
+}
+
+TEST(SchedulingClock, FollowsAClockThatIsSetThoughItsReadingsAreSlow) {
+  FollowingBundle bundle;
+  bundle.read(milliseconds{1});
+  for (int i = 0; i < 4; ++i) {
+    bundle.read(seconds{2}, hours{1});
+    bundle.run_for(seconds{1});
+  }
+  EXPECT_GE(bundle.scheduling.now(), bundle.clock.wall_now() + hours{1} - seconds{2});
+}
+
+TEST(SchedulingClock, FollowsAClockThatGoesAtAnotherRate) {
+  FollowingBundle bundle;
+  bundle.read(milliseconds{1});
+  for (int i = 0; i < 1000; ++i) {
+    bundle.run_for(seconds{1});
+    bundle.read(milliseconds{40}, std::chrono::microseconds{50} * i);
+  }
+  EXPECT_LE(bundle.error(), milliseconds{50 + 40}) << "of one that has gone ahead by 50 ms";
+  EXPECT_GE(bundle.scheduling.now(), bundle.clock.wall_now() + milliseconds{50 - 40});
+}
+
 TEST(SchedulingClock, SaysWhenATimeWillBe) {
   ClockBundle bundle;
   const WallTime when = bundle.scheduling.now() + seconds{5};
