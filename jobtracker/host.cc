@@ -424,6 +424,9 @@ int Host::run() {
   Signals::end_process_on_next(status_);
   // First, for others wait for the session's end.
   if (life_) end_session(*life_);
+  // Then, for task trackers turn to others once they are hung up on. What is left may be large.
+  room_.reset();
+  transport_.reset();
   life_.reset();
   log_.info("stopped");
   return status_;
