@@ -213,12 +213,7 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
                                  for_request(pending, pending->name() + " " + word(verb)));
     case wire::Verb::kKill:
       if (cancel_sent(pending, catalog_.runs(definition))) return;
-      if (catalog_.is_running(definition))
-        return decline(pending, ErrorCode::kConflict,
-                       pending->name() +
-                           " is not executing, its run waits to be tried again "
-                           "(suspend and resume the task to drop that run)");
-      return decline(pending, ErrorCode::kNotFound, pending->name() + " is not executing");
+      return decline_kill(pending, definition);
     case wire::Verb::kSetScript:
       return set_script(pending, definition);
     case wire::Verb::kAddExecutors:
@@ -229,12 +224,34 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
   }
 }
 
+// None of its runs is at a task tracker.
+void ActIntake::decline_kill(const PendingPtr& pending, const ActiveDefinition& definition) {
+  const std::string what = pending->name() + " is not executing";
+  const std::vector<JobId> runs = catalog_.runs(definition);
+  if (runs.empty()) return decline(pending, ErrorCode::kNotFound, what);
+  for (const JobId job : runs) {
+    if (executing_.find(job) == nullptr) continue;
+    return decline(pending, ErrorCode::kConflict,
+                   what + ", its run is just being handed out or ends (try again)");
+  }
+  const auto run = definition.running.find(runs.front());
+  const bool is_fire = run != definition.running.end() && run->second.is_fire;
+  decline(pending, ErrorCode::kConflict,
+          what + ", its run waits to be tried again (" +
+              (is_fire ? "suspend and resume the task to drop that run)"
+                       : "it was triggered: only to cancel the task drops that run)"));
+}
+
 void ActIntake::cancel_definition(const PendingPtr& pending, ActiveDefinition& definition) {
   ForRequest request = for_request(pending, pending->name() + " cancelled");
+  std::vector<JobId> known;
+  for (const auto& [job, run] : definition.running) known.push_back(job);
   request.on_request = [this, group = definition.row.group, task_id = definition.row.task_id,
-                        answer = std::move(request.on_request)](const RequestOutcome& outcome,
-                                                                const Error* refused) {
+                        known = std::move(known), answer = std::move(request.on_request)](
+                           const RequestOutcome& outcome, const Error* refused) {
     if (refused == nullptr && !outcome.answered_before) {
+      // Those that wait to run again may go on where they were given up.
+      for (const JobId job : known) stops_.was_called_off(job);
       // Whatever runs by now, also what was claimed after the cancel was asked for.
       const std::set<JobId>& runs = catalog_.outliving(group, task_id);
       stops_.stop_runs({runs.begin(), runs.end()}, "cancelled");
@@ -421,7 +438,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
         if (!changed.from.delayed) sink_.release(changed.from.id);
         if (outcomes.front().kind != OutcomeKind::kDone) return;
         if (changed.log) feedback_.was_stored(*changed.log);
-        if (changed.log && changed.from.attempt > 0) stops_.was_cancelled(changed.from.id);
+        if (changed.log && changed.from.attempt > 0) stops_.was_called_off(changed.from.id);
         if (changed.to) sink_.offer(std::move(*changed.to));
       });
 }

@@ -60,6 +60,7 @@ class ActIntake {
   using PendingPtr = std::shared_ptr<Pending>;
 
   void act_on_definition(const PendingPtr& pending, ActiveDefinition& definition);
+  void decline_kill(const PendingPtr& pending, const ActiveDefinition& definition);
   void cancel_definition(const PendingPtr& pending, ActiveDefinition& definition);
   void set_script(const PendingPtr& pending, ActiveDefinition& definition);
   void trigger_definition(const PendingPtr& pending, ActiveDefinition& definition);

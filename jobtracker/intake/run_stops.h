@@ -33,7 +33,7 @@ class RunStops final : public RunStopper {
   // The definition was suspended: what was handed out before its time does not begin.
   void stop_ahead(DefinitionId id);
   // So is one that waits to run again.
-  void was_cancelled(JobId id) { called_off_.add(id, "cancelled"); }
+  void was_called_off(JobId id) override { called_off_.add(id, "cancelled"); }
   // A worker that registers says what it holds.
   void stop_again(const std::vector<wire::Held>& holding);
   // A worker says what it holds: what was called off is to stop though it is not known to run

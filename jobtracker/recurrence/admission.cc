@@ -259,6 +259,7 @@ void Admission::end_one_shot(WaitingJob job) {
 // Of a single definition the next regular run is made with it, as at the end of any.
 void Admission::end_retry(ActiveDefinition& definition, WaitingJob job) {
   quarantine_.count_lost(definition, job);
+  stopper_.was_called_off(job.id);
   if (definition.row.state == DefinitionState::kActive)
     return skip_fire(definition, std::move(job), LogState::kCancelled, kNextFireCame);
   end_waiting(std::move(job), LogState::kCancelled, kNextFireCame);

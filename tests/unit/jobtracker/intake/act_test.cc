@@ -225,6 +225,55 @@ TEST(Act, ACancelReachesARunThatGoesOnWhereItWasGivenUp) {
   EXPECT_EQ(worker.busy(), 0);
 }
 
+TEST(Act, ACancelReachesARunThatWaitsToBeTriedAgainWhereItWasGivenUp) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker({.threads = 3});
+  runs_take(worker, minutes{5});
+  bundle.submit({job_now("a"), job_every("b", hours{1}), job_manual("c")});
+  EXPECT_EQ(said(bundle.act(Verb::kTrigger, "c")), "ok");
+  bundle.run_for(seconds{2});
+  ASSERT_EQ(worker.busy(), 3);
+  worker.cut_off(seconds{8});
+  bundle.run_for(seconds{5});
+  for (const char* task : {"a", "b", "c"}) {
+    ASSERT_EQ(bundle.log(task).back().state, LogState::kLost);
+    EXPECT_EQ(said(bundle.act(Verb::kCancel, task)), "ok");
+  }
+  bundle.run_for(seconds{8});
+  EXPECT_EQ(worker.busy(), 0);
+  EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Act, TheNextFireReachesTheRunBeforeItWhereThatWasGivenUp) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  runs_take(worker, minutes{5});
+  JobSpec spec = job_every("a", seconds{10});
+  spec.overlap = Overlap::kCancelRunning;
+  bundle.submit(spec);
+  bundle.run_for(seconds{5});
+  ASSERT_EQ(worker.busy(), 1);
+  worker.cut_off(seconds{12});
+  bundle.run_for(seconds{14});
+  EXPECT_EQ(worker.busy(), 1) << "the run before, or one beside it";
+}
+
+TEST(Act, AKillThatIsDeclinedSaysWhatDropsTheRun) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  worker.behaviour = [](const auto&, const auto&) {
+    return FakeRun{.outcome = wire::RunOutcome::kException};
+  };
+  JobSpec fire = job_every("fire", hours{1});
+  JobSpec manual = job_manual("manual");
+  fire.retries = manual.retries = {.max = 3, .base = minutes{10}};
+  bundle.submit({fire, manual});
+  EXPECT_EQ(said(bundle.act(Verb::kTrigger, "manual")), "ok");
+  bundle.run_for(seconds{2});
+  EXPECT_THAT(said(bundle.act(Verb::kKill, "fire")), HasSubstr("suspend and resume the task"));
+  EXPECT_THAT(said(bundle.act(Verb::kKill, "manual")), HasSubstr("only to cancel the task"));
+}
+
 TEST(Act, ACancelReachesAnEarlierAttemptThatGoesOnToo) {
   TrackerBundle bundle;
   auto& first = bundle.add_worker({.name = "first"});
