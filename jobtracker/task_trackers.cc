@@ -22,11 +22,14 @@ Status check_line(const std::string& field, const std::string& text) {
   return wrong(field + " must be UTF-8 text without control characters");
 }
 
+// What is below 0 stands for the executors of a group.
+Status check(SessionId session, const std::string& field) {
+  if (session.value > 0) return {};
+  return wrong(field + " is " + std::to_string(session.value) + ", must be above 0");
+}
+
 Status check(const wire::Register& message) {
-  if (message.session.value <= 0) {
-    return wrong("Register.session is " + std::to_string(message.session.value) +
-                 ", must be above 0");
-  }
+  CARILLON_TRY(check(message.session, "Register.session"));
   if (message.name.empty()) return wrong("Register.name is empty");
   CARILLON_TRY(check_line("Register.name", message.name));
   CARILLON_TRY(check_line("Register.address", message.address));
@@ -68,6 +71,10 @@ void JobTracker::leave_others(const Worker& worker, wire::Report& report) const 
 }
 
 Worker* JobTracker::worker_of(const Asker& asker, SessionId session) {
+  if (const Status checked = check(session, "session"); !checked.ok()) {
+    answer(asker, wire::ErrorReply{checked.error()});
+    return nullptr;
+  }
   Worker* worker = workers_.find(session);
   if (worker == nullptr) {
     recovery_.heard(session);
@@ -248,6 +255,8 @@ void JobTracker::on_output(const Asker& asker, wire::Output message) {
 // jobs for it. Nobody is told that it is gone before they are back in the table: if this session
 // ended with its word, the next one would wait for it, and record them lost.
 void JobTracker::on_bye(const Asker& asker, const wire::Bye& message) {
+  const Status checked = check(message.session, "Bye.session");
+  if (!checked.ok()) return answer(asker, wire::ErrorReply{checked.error()});
   if (const Worker* worker = workers_.find(message.session)) {
     log_.info("a task tracker went", "node", worker->name);
     put_node(*worker, false);

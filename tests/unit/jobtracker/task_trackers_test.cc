@@ -65,6 +65,13 @@ TEST(TaskTrackers, RegisterWithFieldsWithinTheirLimits) {
   EXPECT_EQ(with([](wire::Register&) {}), "taken");
 }
 
+TEST(TaskTrackers, HaveSessionsOfTheirOwn) {
+  Peer p;
+  EXPECT_EQ(p.refusal(wire::Pull{.session = SessionId{-1}, .number = 1}),
+            "session is -1, must be above 0");
+  EXPECT_EQ(p.refusal(wire::Bye{.session = SessionId{-1}}), "Bye.session is -1, must be above 0");
+}
+
 TEST(TaskTrackers, PullNoLessThanNothing) {
   Peer p;
   ASSERT_EQ(p.refusal(kHello), "taken");
