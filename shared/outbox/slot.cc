@@ -52,8 +52,11 @@ constexpr std::string_view kForgetRefused =
     "(SELECT id FROM lts_outbox_refused ORDER BY id DESC LIMIT 1 OFFSET ?)";
 constexpr std::string_view kOldest =
     "SELECT added_us FROM lts_outbox_entry WHERE id <= ? ORDER BY id LIMIT 1";
-// Up to the first that was added later and is not of the first one's message.
 constexpr std::string_view kLoad =
+    "SELECT id, client, sequence, sent_us, body FROM lts_outbox_entry WHERE id <= ? "
+    "ORDER BY id LIMIT ?";
+// Up to the first that was added later and is not of the first one's message.
+constexpr std::string_view kLoadUntil =
     "SELECT id, client, sequence, sent_us, body FROM lts_outbox_entry WHERE id <= ? AND id < "
     "COALESCE((SELECT id FROM lts_outbox_entry WHERE added_us > ? AND (sequence = 0 OR "
     "(client, sequence) <> (SELECT client, sequence FROM lts_outbox_entry ORDER BY id LIMIT 1)) "
@@ -270,9 +273,12 @@ Result<std::vector<Entry>> Slot::load(const Load& what, std::int64_t through, Wa
   std::vector<Entry> entries;
   std::size_t bytes = 0;
   bool is_full = false;
-  const std::array<Value, 3> limits{Value::of(through), value_of(last),
-                                    Value::of(static_cast<std::int64_t>(what.entries_max))};
-  const Status loaded = db_->query(kLoad, limits, [&](const sql::Row& row) {
+  std::vector<Value> limits{Value::of(through)};
+  // To look for a later one is to read all that there are.
+  const bool is_all = last == WallTime::max();
+  if (!is_all) limits.push_back(value_of(last));
+  limits.push_back(Value::of(static_cast<std::int64_t>(what.entries_max)));
+  const Status loaded = db_->query(is_all ? kLoad : kLoadUntil, limits, [&](const sql::Row& row) {
     if (is_full) return;
     const std::string_view body = row.bytes(4);
     is_full = (!entries.empty() && bytes + body.size() > what.bytes_max);
