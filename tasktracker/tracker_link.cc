@@ -446,6 +446,7 @@ void TrackerLink::send_all(SteadyTime now) {
   if (is_split()) set_shares(now);
   for (const auto& talk : talks_) {
     if (is_split() && is_twin(*talk)) continue;
+    if (is_leaving_ && !talk->fetcher.is_leaving()) continue;
     if (!is_connected(*talk)) {
       // Whoever registers again does not name them.
       talk->to_give_back.clear();
@@ -522,6 +523,7 @@ std::optional<SteadyTime> TrackerLink::next_time() const {
   if (!is_leaving_) consider(outbox_.next_time());
   for (const auto& talk : talks_) {
     if (!is_connected(*talk) || talk->twin != nullptr) continue;
+    if (is_leaving_ && !talk->fetcher.is_leaving()) continue;
     consider(talk->fetcher.next_time());
     if (is_split() && talk->fetcher.is_hungry(sent_at_)) consider(talk->fetcher.hungry_until());
     if (!talk->said_silent) consider(silent_since(*talk) + patience(*talk));
@@ -552,12 +554,12 @@ bool TrackerLink::is_quiet() const {
 }
 
 // Whoever gave no lease, or none lately, has nothing for this worker. One that is not reached may
-// have, and the next one that looks after the group takes the word for it.
+// have, and the word is taken by it when it is back, or by the next one that looks after the group.
 void TrackerLink::leave(SteadyTime now) {
   is_leaving_ = true;
   for (const auto& talk : talks_) {
     if (talk->twin != nullptr) continue;
-    const bool may_be_reached = is_connected(*talk) || (!talk->line && trackers_.count() > 1);
+    const bool may_be_reached = is_connected(*talk) || !talk->line;
     if (talk->fetcher.has_lease(now) && may_be_reached)
       talk->fetcher.leave();
     else

@@ -380,16 +380,33 @@ TEST(Worker, RunsNothingThatIsHandedOutAfterItsGoodbye) {
   EXPECT_THAT(b.tracker().given_back, IsEmpty());
 }
 
-TEST(Worker, SaysNoGoodbyeWhereNobodyIs) {
+TEST(Worker, SaysNoGoodbyeWhereNobodyHasBeenForALease) {
   Bundle b;
   b.start();
   ASSERT_TRUE(b.until([&] { return b.ready == 1; }));
   b.tracker().disconnect();
+  const SteadyTime cut = b.clock.steady_now();
+  ASSERT_TRUE(b.until([&] { return b.clock.steady_now() > cut + seconds{4}; }));
   const SteadyTime asked = b.clock.steady_now();
   b.worker->request_stop(seconds{30});
   ASSERT_TRUE(b.until([&] { return b.stopped; }));
   EXPECT_LT(b.clock.steady_now() - asked, seconds{3});
   EXPECT_FALSE(b.worker->has_left());
+}
+
+TEST(Worker, WaitsToSayGoodbyeToAJobTrackerThatHasJustGone) {
+  Bundle b;
+  b.start();
+  ASSERT_TRUE(b.until([&] { return b.ready == 1; }));
+  b.tracker().disconnect();
+  const SteadyTime cut = b.clock.steady_now();
+  b.worker->request_stop(seconds{30});
+  ASSERT_TRUE(b.until([&] { return b.clock.steady_now() > cut + seconds{1}; }));
+  EXPECT_FALSE(b.stopped);
+  b.tracker().connect();
+  ASSERT_TRUE(b.until([&] { return b.stopped; }));
+  EXPECT_TRUE(b.worker->has_left());
+  EXPECT_GT(b.tracker().byes, 0);
 }
 
 TEST(Worker, AsksForALaterRunOfWhatDoesNotEndInTime) {
