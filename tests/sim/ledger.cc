@@ -686,6 +686,10 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& chan
   if (change.void_waiting) take_voided(commit, change, facts);
   if (is_resumed) {
     facts.lost = 0;
+    // What was triggered before a suspension goes on through it.
+    for (const JobId id : runs) {
+      if (!is_in_quarantine(facts.row)) facts.lost = std::max(facts.lost, jobs_.at(id).row.lost);
+    }
     const bool makes_one = !change.add.empty();
     fires_.resumed(change.id, commit.batch.now,
                    makes_one ? change.add.front().trigger_time - Duration{1} : generated);
