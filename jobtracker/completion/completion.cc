@@ -115,7 +115,7 @@ void Completion::take_back(JobId id, bool lost) {
 
 void Completion::end_lost(Executing& entry) {
   WaitingJob again = entry.row.job;
-  again.lost += 1;
+  again.lost = lost_once_more(again);
   LogEntry log = log_of(entry, LogState::kLost);
   const bool is_pushed = is_push_session(entry.row.session);
   log.message =
@@ -220,7 +220,8 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
   if (again) again->delayed = again->suspended || due_time(*again) > run_end_.horizon_end();
   Ending ending{.tell = tell, .job = job, .is_final = !again};
   ending.ran = was_tried(job) || (log && log->attempt > 0);
-  if (log && log->attempt > 0) ending.job.lost = log->state == LogState::kLost ? job.lost + 1 : 0;
+  if (log && log->attempt > 0)
+    ending.job.lost = log->state == LogState::kLost ? lost_once_more(job) : 0;
   const WallTime ended = log ? log->ended_at : clock_.now();
   SetOff children;
   if (event == JobEvent::kSucceed && !entry.row.cancelled) children = run_end_.set_off(job);

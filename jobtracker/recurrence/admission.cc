@@ -75,7 +75,9 @@ bool Admission::admit(WaitingJob& job, WallTime now) {
   }
   if (!goes_on && !admit_beside(*definition, job, now)) return false;
   // Its row keeps the count over a restart.
-  if (!goes_on) job.lost = std::max(job.lost, definition->lost_before);
+  if (!goes_on)
+    job.lost = was_tried(job) ? std::max(job.lost, definition->lost_before)
+                              : -std::max(-job.lost, definition->lost_before);
   definition->put_run(job);
   if (!job.triggered)
     definition->row.last_fire = std::max(definition->row.last_fire, job.trigger_time);

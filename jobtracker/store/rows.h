@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -33,13 +34,15 @@ struct WaitingJob {
   std::optional<WallTime> not_before{};  // of a try that follows another: not due before that
   std::int32_t attempt = 0;              // the last attempt that was claimed
   std::int32_t failures = 0;             // attempts that count against the retries
-  std::int32_t lost = 0;                 // attempts in a row whose worker died
-  bool triggered = false;                // made by trigger: not on the schedule's grid
-  bool makes_up = false;                 // triggered: for a fire of the grid that was missed
-  bool forced = false;                   // triggered with force: runs whatever overlap says
-  bool delayed = false;                  // a row of the delayed table, not of its group's
-  bool suspended = false;                // delayed ones only
-  std::string spec{};                    // an encoded JobSpec; empty: its definition's
+  // Attempts in a row whose worker died. Below 0: so many, of the runs before it, which made way
+  // for it (overlap `cancel_running`); it was not tried itself.
+  std::int32_t lost = 0;
+  bool triggered = false;  // made by trigger: not on the schedule's grid
+  bool makes_up = false;   // triggered: for a fire of the grid that was missed
+  bool forced = false;     // triggered with force: runs whatever overlap says
+  bool delayed = false;    // a row of the delayed table, not of its group's
+  bool suspended = false;  // delayed ones only
+  std::string spec{};      // an encoded JobSpec; empty: its definition's
 
   bool operator==(const WaitingJob&) const = default;
 };
@@ -55,11 +58,12 @@ inline bool was_tried(const WaitingJob& job) {
 }
 
 // Its worker died while it ran there, or lay there: it may be what that died of.
-inline bool is_suspect(const WaitingJob& job) { return job.lost > 0; }
+inline bool is_suspect(const WaitingJob& job) { return job.lost != 0; }
 
 // A job whose worker died so often in a row, while it ran there, may be what kills them: it goes
 // into quarantine, and is not handed out until somebody resumes it.
 inline constexpr std::int32_t kLostRunsMax = 3;
+inline int lost_once_more(const WaitingJob& job) { return std::abs(job.lost) + 1; }
 inline bool was_lost_too_often(const WaitingJob& job) { return job.lost >= kLostRunsMax; }
 // Of one-shot jobs. A run of a definition ends, and its definition is in quarantine.
 inline bool is_quarantined(const WaitingJob& job) {

@@ -538,7 +538,7 @@ void Ledger::take(const Commit& commit, const jobtracker::RemoveInbox& remove,
 void Ledger::check_again(const Commit& commit, const Job& job, const WaitingJob& again,
                          const LogEntry& log) {
   const bool failed = log.state == LogState::kFailed || log.state == LogState::kTimedOut;
-  const int lost = log.state == LogState::kLost ? job.row.lost + 1 : 0;
+  const int lost = log.state == LogState::kLost ? jobtracker::lost_once_more(job.row) : 0;
   if (again.failures != job.row.failures + (failed ? 1 : 0)) {
     broken(job, "its failures are counted wrongly");
   }

@@ -49,7 +49,7 @@ constexpr std::string_view kAndOfGrid = " AND triggered <> 1";
 constexpr std::string_view kSelectCount = "SELECT COUNT(*) FROM ";
 // is_fire() and was_tried() in SQL, the latter denied.
 constexpr std::string_view kUntriedOfGrid =
-    " WHERE definition_id = ? AND triggered <> 1 AND failures = 0 AND lost = 0 "
+    " WHERE definition_id = ? AND triggered <> 1 AND failures = 0 AND lost <= 0 "
     "AND moved_from_us IS NULL";
 
 std::string condition_of(const ChangeDefinition& change) {

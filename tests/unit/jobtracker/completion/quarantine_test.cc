@@ -142,6 +142,23 @@ TEST(Quarantine, OfADefinitionBeginsThoughEachRunMakesWayForTheNext) {
   }
 }
 
+// What is claimed in the place of a lost run and called off before it is sent has not run.
+TEST(Quarantine, ARunThatWasLostCountsForNoOtherRun) {
+  TrackerBundle bundle;
+  JobSpec job = job_every("a", seconds{4});
+  job.overlap = Overlap::kCancelRunning;
+  job.schedule.count = 6;
+  bundle.submit(job);
+  FakeWorker& worker = bundle.add_worker();
+  runs_take(worker, seconds{5});
+  ASSERT_TRUE(bundle.run_until([&] { return worker.busy() > 0; }));
+  worker.die();
+  bundle.run_for(seconds{14});
+  runs_take(bundle.add_worker({.name = "next"}), milliseconds{100});
+  bundle.run_for(minutes{1});
+  EXPECT_THAT(bundle.runs_of("a"), SizeIs(6)) << bundle.story("a");
+}
+
 // A claim has the count on disk.
 TEST(Quarantine, OfADefinitionBeginsThoughEachRunMakesWayAndTheJobTrackerIsRestarted) {
   TrackerBundle bundle;
