@@ -376,6 +376,7 @@ void JobTracker::route(const Asker& asker, wire::Message message, std::size_t by
     if (act->verb == wire::Verb::kSplitGroup) return on_split(asker, std::move(*act));
     if (act->verb == wire::Verb::kRemoveGroup) return on_remove_group(asker, *act);
     if (act->verb == wire::Verb::kCleanHistory) return on_clean_history(asker, *act);
+    if (may_be_new(*act)) return act_soon(asker, std::move(*act), bytes);
     return act_.act(asker, std::move(*act), bytes);
   }
   if (auto* fetch = std::get_if<wire::FetchFeedback>(&message))
@@ -404,6 +405,19 @@ void JobTracker::route(const Asker& asker, wire::Message message, std::size_t by
 }
 
 // ---- groups ----
+
+// Another job tracker may have made the group since the last look.
+bool JobTracker::may_be_new(const wire::Act& act) const {
+  return !act.task_id.empty() && catalog_.group(act.group) == nullptr && !ownership_.owned().all();
+}
+
+void JobTracker::act_soon(const Asker& asker, wire::Act message, std::size_t bytes) {
+  executor_.post_at(clock_.steady_now() + kLook * 3,
+                    [this, asker, bytes, message = std::move(message)]() mutable {
+                      if (stopping_) return answer(asker, wire::ErrorReply{stopping_error()});
+                      act_.act(asker, std::move(message), bytes);
+                    });
+}
 
 void JobTracker::with_group(const std::string& name,
                             std::function<void(Result<const Group*>)> then) {
