@@ -33,18 +33,19 @@ class SchedulingClock {
   bool adjust();
 
  private:
+  // The clock that is followed.
+  struct Followed {
+    Duration offset;  // wall minus steady
+    Duration error;   // it may be off by so much
+    SteadyTime at;    // as of then; it grows
+  };
+
   WallTime at(SteadyTime steady) const;
   WallTime wall_at(SteadyTime steady) const;
 
   const Clock& clock_;
   const Logger& log_;
-  Duration offset_;  // of now(): wall minus steady
-  struct Followed {
-    Duration offset;  // of the clock that is followed
-    Duration error;   // it may be off by
-    SteadyTime at;    // as of then; it grows
-  };
-
+  Duration offset_;                   // of now(): wall minus steady
   std::optional<Followed> followed_;  // none: clock_
   SteadyTime adjusted_at_;
   bool jump_seen_ = false;
