@@ -293,6 +293,15 @@ class Divided(ClusterTest):
         self.assertEqual({row["message"] for row in left_out},
                          {"not triggered by the success of another: is not defined"})
 
+    def test_a_group_that_one_has_just_made_is_known_to_the_other(self):
+        self.start_cluster()
+        for number in range(10):
+            makes, knows = number % 2, 1 - number % 2
+            group = f"new-{number}"
+            self.client("submit", "--group", group, "--task-id", "held", "--manual", "--handler", "noop",
+                        which=makes)
+            self.client("suspend", "held", "--group", group, which=knows)
+
 
 class Killed(ClusterTest):
     def check(self, leave, database_port=None):
