@@ -1,5 +1,6 @@
 #include "tasktracker/worker.h"
 
+#include <atomic>
 #include <barrier>
 #include <map>
 #include <sstream>
@@ -368,14 +369,23 @@ TEST(Worker, EndsWithoutAnAnswerToItsGoodbyeAtTheSecondSignal) {
 // Whoever is told goodbye takes back what is claimed for it.
 TEST(Worker, RunsNothingThatIsHandedOutAfterItsGoodbye) {
   Bundle b;
+  std::atomic<bool> has_run = false;
+  b.handlers["note"] = [&has_run](JobContext&) {
+    has_run = true;
+    return RunReport::succeeded();
+  };
   b.start();
   ASSERT_TRUE(b.until([&] { return b.ready == 1; }));
   b.tracker().answers_byes = false;
   b.worker->request_stop(seconds{30});
   ASSERT_TRUE(b.until([&] { return b.tracker().byes > 0; }));
-  b.tracker().push(2, Bundle::handler("noop"));
+  b.tracker().push(2, Bundle::handler("note"));
+  const int byes = b.tracker().byes;
+  ASSERT_TRUE(b.until([&] { return b.tracker().byes > byes + 1; }))
+      << "a thread has time to run it";
   b.tracker().answers_byes = true;
   ASSERT_TRUE(b.until([&] { return b.stopped; }));
+  EXPECT_FALSE(has_run);
   EXPECT_EQ(b.tracker().result_of(2), nullptr);
   EXPECT_THAT(b.tracker().given_back, IsEmpty());
 }
