@@ -54,6 +54,11 @@ bool may_pass(const Error& error) {
          error.code == ErrorCode::kTimeout;
 }
 
+wire::ErrorReply unknown_session(SessionId session) {
+  return {{ErrorCode::kNotFound,
+           "session " + std::to_string(session.value) + " is not known, register"}};
+}
+
 Error unproven_error() {
   return {ErrorCode::kUnavailable,
           "the job tracker cannot reach its store, another one may have taken over"};
@@ -78,9 +83,7 @@ Worker* JobTracker::worker_of(const Asker& asker, SessionId session) {
   Worker* worker = workers_.find(session);
   if (worker == nullptr) {
     recovery_.heard(session);
-    answer(asker,
-           wire::ErrorReply{Error{ErrorCode::kNotFound, "session " + std::to_string(session.value) +
-                                                            " is not known, register"}});
+    answer(asker, unknown_session(session));
     return nullptr;
   }
   return worker;
@@ -253,13 +256,17 @@ void JobTracker::on_output(const Asker& asker, wire::Output message) {
 
 // One that this session has not heard of may have been known to the one before, which had claimed
 // jobs for it. Nobody is told that it is gone before they are back in the table: if this session
-// ended with its word, the next one would wait for it, and record them lost.
+// ended with its word, the next one would wait for it, and record them lost. So would another job
+// tracker that looks after its group by now.
 void JobTracker::on_bye(const Asker& asker, const wire::Bye& message) {
   const Status checked = check(message.session, "Bye.session");
   if (!checked.ok()) return answer(asker, wire::ErrorReply{checked.error()});
   if (const Worker* worker = workers_.find(message.session)) {
     log_.info("a task tracker went", "node", worker->name);
     put_node(*worker, false);
+  } else if (const Group* group = catalog_.group(message.group);
+             group != nullptr && catalog_.parts(group->id) == 1 && !ownership_.has(group->id)) {
+    return answer(asker, unknown_session(message.session));
   }
   recovery_.leave(message.session);
   leaving_[message.session] = asker;

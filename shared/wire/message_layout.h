@@ -234,7 +234,7 @@ struct Layout<Kill> {
 template <>
 struct Layout<Bye> {
   static constexpr std::string_view kName = "Bye";
-  static constexpr std::tuple kSlots{slot("session", &Bye::session)};
+  static constexpr std::tuple kSlots{slot("session", &Bye::session), slot("group", &Bye::group)};
 };
 
 template <>

@@ -280,6 +280,7 @@ struct Kill {
 // A task tracker that has finished everything goes.
 struct Bye {
   SessionId session{};
+  std::string group{};  // as in its Register
 };
 
 // The answer to a Bye, and to nothing else.

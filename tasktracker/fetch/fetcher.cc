@@ -331,7 +331,7 @@ wire::Pull Fetcher::make_pull(SteadyTime now, std::optional<std::vector<wire::At
 
 wire::Bye Fetcher::make_bye(SteadyTime now) {
   said_bye_at_ = now;
-  return {.session = config_.session};
+  return {.session = config_.session, .group = config_.group};
 }
 
 void Fetcher::forget_old_pulls(SteadyTime now) {

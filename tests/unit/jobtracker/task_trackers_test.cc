@@ -13,11 +13,15 @@ using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 
 struct Peer {
-  Peer() {
+  explicit Peer(TrackerBundle::Options options = {}) : bundle(std::move(options)) { connect(); }
+  void connect() {
     bundle.run_until([this] { return bundle.tracker().is_ready(); });
-    peer = bundle.network.connect({.on_frame = [this](std::string_view frame) {
-      heard.push_back(std::move(wire::decode(frame).value().message));
-    }});
+    peer = bundle.network.connect({.on_frame =
+                                       [this](std::string_view frame) {
+                                         heard.push_back(
+                                             std::move(wire::decode(frame).value().message));
+                                       },
+                                   .on_disconnected = [] {}});
   }
   const wire::Message& ask(wire::Message message) {
     bundle.network.send_to_server(peer, wire::encode({.correlation = ++last, .message = message}));
@@ -29,7 +33,7 @@ struct Peer {
     return error == nullptr ? "taken" : error->error.message;
   }
 
-  TrackerBundle bundle{};
+  TrackerBundle bundle;
   net::Peer peer{};
   std::uint64_t last = 0;
   std::vector<wire::Message> heard{};
@@ -70,6 +74,17 @@ TEST(TaskTrackers, HaveSessionsOfTheirOwn) {
   EXPECT_EQ(p.refusal(wire::Pull{.session = SessionId{-1}, .number = 1}),
             "session is -1, must be above 0");
   EXPECT_EQ(p.refusal(wire::Bye{.session = SessionId{-1}}), "Bye.session is -1, must be above 0");
+}
+
+TEST(TaskTrackers, SayGoodbyeToWhoLooksAfterTheirGroup) {
+  Peer p{{.wanted = all_partitions()}};
+  ASSERT_EQ(p.refusal(kHello), "taken");
+  EXPECT_TRUE(std::holds_alternative<wire::Gone>(p.ask(wire::Bye{SessionId{5}, "default"})));
+  p.bundle.begin_next_session(Partitions{});
+  p.connect();
+  EXPECT_EQ(p.refusal(wire::Bye{SessionId{5}, "default"}), "session 5 is not known, register");
+  EXPECT_TRUE(std::holds_alternative<wire::Gone>(p.ask(wire::Bye{SessionId{5}})))
+      << "whoever does not say of which group it is cannot be sent on";
 }
 
 TEST(TaskTrackers, PullNoLessThanNothing) {
