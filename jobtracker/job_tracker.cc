@@ -198,8 +198,7 @@ void JobTracker::on_cluster(const ClusterView& view) {
     if (part && catalog_.group(part->whole) == nullptr) {
       return with_group(part->whole, [](const Result<const Group*>&) {});
     }
-    catalog_.put_group(group);
-    if (ownership_.has(group.id)) dispatcher_.open_group(group.id);
+    know(group);
   }
 }
 
@@ -369,6 +368,19 @@ void JobTracker::take(const net::Peer& peer, std::string_view frame) {
 }
 
 void JobTracker::route(const Asker& asker, wire::Message message, std::size_t bytes) {
+  const auto* act = std::get_if<wire::Act>(&message);
+  const auto* query = std::get_if<wire::Query>(&message);
+  const std::string group = act != nullptr ? act->group : query != nullptr ? query->group : "";
+  if (!may_be_new(group)) return route_known(asker, std::move(message), bytes);
+  batcher_.ask(FindGroup{.name = group}, [this, asker, bytes, message = std::move(message)](
+                                             Result<ReadAnswer> answer) mutable {
+    if (stopping_) return this->answer(asker, wire::ErrorReply{stopping_error()});
+    if (answer.ok()) know(std::get<GroupAnswer>(answer.value()).group);
+    route_known(asker, std::move(message), bytes);
+  });
+}
+
+void JobTracker::route_known(const Asker& asker, wire::Message message, std::size_t bytes) {
   if (auto* submit = std::get_if<wire::Submit>(&message))
     return submit_.submit(asker, std::move(*submit), bytes);
   if (auto* act = std::get_if<wire::Act>(&message)) {
@@ -376,7 +388,6 @@ void JobTracker::route(const Asker& asker, wire::Message message, std::size_t by
     if (act->verb == wire::Verb::kSplitGroup) return on_split(asker, std::move(*act));
     if (act->verb == wire::Verb::kRemoveGroup) return on_remove_group(asker, *act);
     if (act->verb == wire::Verb::kCleanHistory) return on_clean_history(asker, *act);
-    if (may_be_new(*act)) return act_soon(asker, std::move(*act), bytes);
     return act_.act(asker, std::move(*act), bytes);
   }
   if (auto* fetch = std::get_if<wire::FetchFeedback>(&message))
@@ -407,16 +418,14 @@ void JobTracker::route(const Asker& asker, wire::Message message, std::size_t by
 // ---- groups ----
 
 // Another job tracker may have made the group since the last look.
-bool JobTracker::may_be_new(const wire::Act& act) const {
-  return !act.task_id.empty() && catalog_.group(act.group) == nullptr && !ownership_.owned().all();
+bool JobTracker::may_be_new(const std::string& group) const {
+  return !group.empty() && catalog_.group(group) == nullptr && !ownership_.has_all();
 }
 
-void JobTracker::act_soon(const Asker& asker, wire::Act message, std::size_t bytes) {
-  executor_.post_at(clock_.steady_now() + kLook * 3,
-                    [this, asker, bytes, message = std::move(message)]() mutable {
-                      if (stopping_) return answer(asker, wire::ErrorReply{stopping_error()});
-                      act_.act(asker, std::move(message), bytes);
-                    });
+void JobTracker::know(const Group& group) {
+  if (catalog_.group(group.id) != nullptr) return;
+  catalog_.put_group(group);
+  if (ownership_.has(group.id)) dispatcher_.open_group(group.id);
 }
 
 void JobTracker::with_group(const std::string& name,
@@ -433,10 +442,7 @@ void JobTracker::with_group(const std::string& name,
       return;
     }
     const Group& group = std::get<GroupAnswer>(answer.value()).group;
-    if (catalog_.group(group.id) == nullptr) {
-      catalog_.put_group(group);
-      if (ownership_.has(group.id)) dispatcher_.open_group(group.id);
-    }
+    know(group);
     for (const auto& one : all) one(catalog_.group(group.id));
   });
 }

@@ -188,8 +188,9 @@ class JobTracker final : public net::ServerReceiver,
   bool take_bulk();
   void slow_down(const std::vector<BulkLine::Sender>& senders);
   void route(const Asker& asker, wire::Message message, std::size_t bytes);
-  bool may_be_new(const wire::Act& act) const;
-  void act_soon(const Asker& asker, wire::Act message, std::size_t bytes);
+  bool may_be_new(const std::string& group) const;
+  void route_known(const Asker& asker, wire::Message message, std::size_t bytes);
+  void know(const Group& group);
   void on_add_executors(const Asker& asker, wire::Act message);
   void on_split(const Asker& asker, wire::Act message);
   void on_remove_group(const Asker& asker, const wire::Act& message);

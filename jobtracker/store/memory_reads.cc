@@ -156,6 +156,11 @@ class MemoryReads {
     return ReadAnswer{std::move(answer)};
   }
 
+  Result<ReadAnswer> operator()(const FindGroup& ask) const {
+    if (const Group* found = tables_.group(ask.name)) return ReadAnswer{GroupAnswer{*found}};
+    return Error{ErrorCode::kNotFound, "there is no group '" + ask.name + "'"};
+  }
+
   Result<ReadAnswer> operator()(const MakeGroup&) const {
     return Error{ErrorCode::kInvalidArgument, "a read-only store makes no groups"};
   }

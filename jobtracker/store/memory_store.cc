@@ -101,10 +101,7 @@ void MemoryDatabase::undo() {
 
 Result<Group> MemoryDatabase::make_group(const std::string& name, WallTime now) {
   CARILLON_TRY(check_group_name(name));
-  const auto lower = lower_ascii(name);
-  for (const auto& [id, group] : tables_.groups) {
-    if (lower_ascii(group.name) == lower) return group;
-  }
+  if (const Group* made = tables_.group(name)) return *made;
   if (tables_.groups.size() >= kGroupsMax) {
     return Error{ErrorCode::kLimit, "group '" + name + "' is one too many: at most " +
                                         std::to_string(kGroupsMax) + " groups can be made"};

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "shared/base/assert.h"
+#include "shared/base/utf8.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -14,6 +15,14 @@ std::int64_t size_of(const std::vector<WaitingJob>& jobs) {
 }
 
 }  // namespace
+
+const Group* MemoryTables::group(const std::string& name) const {
+  const auto lower = lower_ascii(name);
+  for (const auto& [id, group] : groups) {
+    if (lower_ascii(group.name) == lower) return &group;
+  }
+  return nullptr;
+}
 
 const WaitingJob* WaitingTable::find(JobId id) const {
   const auto found = jobs_.find(id);

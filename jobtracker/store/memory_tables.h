@@ -71,6 +71,9 @@ struct TrackerRow {
 };
 
 struct MemoryTables {
+  // Whatever the case of its name; null: there is none.
+  const Group* group(const std::string& name) const;
+
   std::map<GroupId, Group> groups{};
   std::map<GroupId, WaitingTable> waiting{};
   WaitingTable delayed{};

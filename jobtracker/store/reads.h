@@ -141,6 +141,10 @@ struct ExecutorResultsAnswer {
   bool operator==(const ExecutorResultsAnswer&) const = default;
 };
 
+// The group of that name, whatever its case. kNotFound: there is none.
+struct FindGroup {
+  std::string name{};
+};
 // Makes the group and its table if there is none yet; not inside a transaction.
 struct MakeGroup {
   std::string name{};
@@ -241,8 +245,8 @@ struct NodesAnswer {
 using Read =
     std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelayed, Find, ReadDefinition,
                  ReadOccurrences, ReadFeedback, ReadInbox, ReadExecutors, ReadExecutorResults,
-                 MakeGroup, SplitGroup, ListWaiting, ListExecuting, ListHistory, ListOutput,
-                 CountWaiting, CountLog, ListScripts, CountFeedback, ListNodes>;
+                 FindGroup, MakeGroup, SplitGroup, ListWaiting, ListExecuting, ListHistory,
+                 ListOutput, CountWaiting, CountLog, ListScripts, CountFeedback, ListNodes>;
 // ReadDue, ReadUpcoming, ReadDelayed, ReadOccurrences, ListWaiting: JobsAnswer.
 using ReadAnswer =
     std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, DefinitionAnswer, FeedbackAnswer,

@@ -72,6 +72,7 @@ class Reads {
       std::advance(at, static_cast<std::ptrdiff_t>(source_.below(all.size())));
       middle = hand_out_key(at->second);
     }
+    compare(FindGroup{group.name}, "group " + group.name, &GroupAnswer::group);
     compare(ListWaiting{.group = group.id, .limit = kAll}, "waiting of " + group.name, kJobs);
     compare(ListWaiting{.group = group.id, .after = middle, .limit = 20}, "page of " + group.name,
             kJobs);
@@ -126,6 +127,7 @@ class Reads {
     // Nobody made it.
     (void)twins_.read(anybody(), Find{.group = GroupId{9999}, .task_id = "task 1"});
     (void)twins_.read(anybody(), ReadDue{.group = GroupId{9999}, .now = now_, .limit = 1});
+    (void)twins_.read(anybody(), FindGroup{"nobody's"});
   }
 
   void compare_definitions() {

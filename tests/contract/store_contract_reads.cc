@@ -20,6 +20,11 @@ TEST_P(StoreContract, MakesAGroupOnceWhateverItsCase) {
   EXPECT_EQ(ask<GroupAnswer>(MakeGroup{"mail.eu"}).group, first);
   EXPECT_EQ(ask<GroupAnswer>(MakeGroup{"MAIL.EU"}).group, first);
   EXPECT_EQ(ask<GroupAnswer>(MakeGroup{"Mail.EU"}).group, first);
+  EXPECT_EQ(ask<GroupAnswer>(FindGroup{"mail.EU"}).group, first);
+  const auto none = store_->read(FindGroup{"mail.us"});
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(none.error().message, "there is no group 'mail.us'");
 }
 
 TEST_P(StoreContract, SplitsAGroupWithEverythingInIt) {

@@ -300,6 +300,8 @@ class Divided(ClusterTest):
             group = f"new-{number}"
             self.client("submit", "--group", group, "--task-id", "held", "--manual", "--handler", "noop",
                         which=makes)
+            listed = self.client("-o", "jsonl", "list", "--group", group, which=knows)
+            self.assertEqual([row["task_id"] for row in listed.lines()], ["held"])
             self.client("suspend", "held", "--group", group, which=knows)
 
 

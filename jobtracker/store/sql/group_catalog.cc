@@ -1,6 +1,7 @@
 #include "jobtracker/store/sql/group_catalog.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "jobtracker/store/names.h"
@@ -13,22 +14,28 @@ namespace {
 
 constexpr std::string_view kSelectGroups =
     "SELECT group_id, name, table_name, served, created_us FROM lts_node_group ORDER BY group_id";
+constexpr std::string_view kSelectGroup =
+    "SELECT group_id, name, table_name, served, created_us FROM lts_node_group WHERE name_lower = "
+    "?";
 constexpr std::string_view kInsertGroup =
     "INSERT INTO lts_node_group (group_id, name, name_lower, table_name, served, created_us) "
     "VALUES";
 constexpr int kMakeTries = 5;
 
+Group group_of(const sql::Row& row) {
+  return {.id = GroupId{static_cast<std::int32_t>(row.integer(0))},
+          .name = std::string{row.bytes(1)},
+          .table = std::string{row.bytes(2)},
+          .served = row.integer(3) != 0,
+          .created_at = wall_time(row.integer(4))};
+}
+
 }  // namespace
 
 Result<std::vector<Group>> GroupCatalog::read_all(sql::Connection& db) {
   std::vector<Group> groups;
-  CARILLON_TRY(db.query(kSelectGroups, {}, [&](const sql::Row& row) {
-    groups.push_back({.id = GroupId{static_cast<std::int32_t>(row.integer(0))},
-                      .name = std::string{row.bytes(1)},
-                      .table = std::string{row.bytes(2)},
-                      .served = row.integer(3) != 0,
-                      .created_at = wall_time(row.integer(4))});
-  }));
+  CARILLON_TRY(
+      db.query(kSelectGroups, {}, [&](const sql::Row& row) { groups.push_back(group_of(row)); }));
   for (const Group& group : groups) {
     if (!is_group_table(group.table)) {
       return Error{ErrorCode::kCorrupt, "lts_node_group names table '" + group.table +
@@ -50,6 +57,14 @@ Result<std::string_view> GroupCatalog::table_of(sql::Connection& db, GroupId gro
     return Error{ErrorCode::kNotFound, "group " + std::to_string(group.value) + " does not exist"};
   }
   return std::string_view{found->second};
+}
+
+Result<Group> GroupCatalog::find(sql::Connection& db, const std::string& name) {
+  std::optional<Group> found;
+  CARILLON_TRY(db.query(kSelectGroup, SqlValues{sql::Value::of_text(lower_ascii(name))},
+                        [&](const sql::Row& row) { found = group_of(row); }));
+  if (!found) return Error{ErrorCode::kNotFound, "there is no group '" + name + "'"};
+  return *std::move(found);
 }
 
 Result<Group> GroupCatalog::make(sql::Connection& db, const std::string& name, WallTime now) {

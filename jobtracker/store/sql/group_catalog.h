@@ -24,6 +24,9 @@ class GroupCatalog {
   // All groups, read now, by id.
   Result<std::vector<Group>> read_all(sql::Connection& db);
 
+  // Read now, whatever the case of the name. kNotFound: there is no such group.
+  Result<Group> find(sql::Connection& db, const std::string& name);
+
   // The group of this name, made with its table if there is none. Safe to repeat after a crash
   // between table and row. Requires: no transaction (on MySQL making a table commits).
   Result<Group> make(sql::Connection& db, const std::string& name, WallTime now);

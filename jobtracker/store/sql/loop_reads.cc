@@ -13,6 +13,8 @@ namespace {
 
 using sql::Value;
 
+constexpr int kGroupsAtOnce = 32;
+
 constexpr std::string_view kWhereDelayed = " WHERE suspended = 0 AND trigger_time_us <= ? ";
 constexpr std::string_view kOwned = "AND group_id % 64 IN ";
 constexpr std::string_view kFirstDelayed = " ORDER BY trigger_time_us, job_id LIMIT ?";
@@ -64,18 +66,7 @@ Result<ReadAnswer> SqlReads::read(const ReadStart&) {
   CARILLON_TRY(db_.query(kSelectDefinitionHigh, {}, [&](const sql::Row& row) {
     answer.definition_high = DefinitionId{static_cast<std::int32_t>(row.integer(0))};
   }));
-  std::set<GroupId> groups;
-  for (const Definition& one : answer.definitions) groups.insert(one.group);
-  for (const GroupId group : groups) {
-    const std::string_view table = CARILLON_TRY(groups_.table_of(db_, group));
-    CARILLON_TRY(each_retry(kWaitingColumns, table, [&](const sql::Row& row) {
-      answer.retries.push_back(waiting_of(row, group));
-    }));
-  }
-  CARILLON_TRY(each_retry(kDelayedColumns, kDelayedTable,
-                          [&](const sql::Row& row) { answer.retries.push_back(delayed_of(row)); }));
-  std::sort(answer.retries.begin(), answer.retries.end(),
-            [](const WaitingJob& a, const WaitingJob& b) { return a.id < b.id; });
+  answer.retries = CARILLON_TRY(retries(answer.definitions));
   answer.feedback = CARILLON_TRY(feedback_counts()).rows;
   CARILLON_TRY(read_executors(answer.executor_groups, answer.executors));
   CARILLON_TRY(read_all(kPushRunColumns, kPushRunTable, "log_id", &push_run_of, answer.push_runs));
@@ -84,21 +75,44 @@ Result<ReadAnswer> SqlReads::read(const ReadStart&) {
   return ReadAnswer{std::move(answer)};
 }
 
+// Of those that are ours, many groups at a time: nobody works until they are read.
+Result<std::vector<WaitingJob>> SqlReads::retries(const std::vector<Definition>& definitions) {
+  std::set<GroupId> groups;
+  for (const Definition& one : definitions) {
+    if (has_group(owned_, one.group)) groups.insert(one.group);
+  }
+  std::vector<WaitingJob> found;
+  for (auto next = groups.begin(); next != groups.end();) {
+    std::string select;
+    for (int asked = 0; asked < kGroupsAtOnce && next != groups.end(); ++asked, ++next) {
+      const std::string_view table = CARILLON_TRY(groups_.table_of(db_, *next));
+      const std::string group = std::to_string(next->value);
+      select += select.empty() ? "" : " UNION ALL ";
+      select += select_retries(joined({kWaitingColumns, ", ", group, " AS group_id"}), table);
+    }
+    CARILLON_TRY(db_.query(select, {}, [&](const sql::Row& row) {
+      const GroupId group{static_cast<std::int32_t>(row.integer(kWaitingWidth))};
+      found.push_back(waiting_of(row, group));
+    }));
+  }
+  CARILLON_TRY(db_.query(select_retries(kDelayedColumns, kDelayedTable), {},
+                         [&](const sql::Row& row) { found.push_back(delayed_of(row)); }));
+  std::sort(found.begin(), found.end(),
+            [](const WaitingJob& a, const WaitingJob& b) { return a.id < b.id; });
+  return found;
+}
+
 // Among many more rows that were generated ahead. MySQL leaps along the index, from each definition
 // to its highest attempt; SQLite reads all of it, and of the table those rows only.
-Status SqlReads::each_retry(std::string_view columns, std::string_view table,
-                            const std::function<void(const sql::Row&)>& visit) {
+std::string SqlReads::select_retries(std::string_view columns, std::string_view table) const {
   if (db_.dialect() != sql::Dialect::kMysql)
-    return db_.query(select_from(columns, table, " WHERE definition_id > 0 AND attempt > 0"), {},
-                     visit);
-  return db_.query(
-      joined({"SELECT ", columns, " FROM (SELECT definition_id AS defined FROM ", table,
-              " FORCE INDEX (definition) WHERE definition_id > 0 GROUP BY definition_id "
-              "HAVING MAX(attempt) > 0) d STRAIGHT_JOIN ",
-              table,
-              " FORCE INDEX (definition) ON definition_id = defined "
-              "WHERE attempt > 0"}),
-      {}, visit);
+    return select_from(columns, table, " WHERE definition_id > 0 AND attempt > 0");
+  return joined({"SELECT ", columns, " FROM (SELECT definition_id AS defined FROM ", table,
+                 " FORCE INDEX (definition) WHERE definition_id > 0 GROUP BY definition_id "
+                 "HAVING MAX(attempt) > 0) d STRAIGHT_JOIN ",
+                 table,
+                 " FORCE INDEX (definition) ON definition_id = defined "
+                 "WHERE attempt > 0"});
 }
 
 Result<ReadAnswer> SqlReads::read(const ReadClock&) {
@@ -309,6 +323,11 @@ Result<ReadAnswer> SqlReads::read(const ReadInbox& ask) {
         {.id = row.integer(0), .group = group, .task_id = std::string{row.bytes(2)}});
   }));
   return ReadAnswer{std::move(answer)};
+}
+
+Result<ReadAnswer> SqlReads::read(const FindGroup& ask) {
+  auto group = CARILLON_TRY(groups_.find(db_, ask.name));
+  return ReadAnswer{GroupAnswer{std::move(group)}};
 }
 
 Result<ReadAnswer> SqlReads::read(const SplitGroup&) {

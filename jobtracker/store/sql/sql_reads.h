@@ -34,6 +34,7 @@ class SqlReads {
   Result<ReadAnswer> read(const ReadInbox& ask);
   Result<ReadAnswer> read(const ReadExecutors& ask);
   Result<ReadAnswer> read(const ReadExecutorResults& ask);
+  Result<ReadAnswer> read(const FindGroup& ask);
   Result<ReadAnswer> read(const MakeGroup& ask);
   Result<ReadAnswer> read(const SplitGroup& ask);  // refused: it is no read
   Result<ReadAnswer> read(const ListWaiting& ask);
@@ -56,8 +57,8 @@ class SqlReads {
                      [&](const sql::Row& row) { rows.push_back(row_of(row)); });
   }
   Status read_executors(std::vector<ExecutorGroup>& groups, std::vector<ExecutorRow>& executors);
-  Status each_retry(std::string_view columns, std::string_view table,
-                    const std::function<void(const sql::Row&)>& visit);
+  Result<std::vector<WaitingJob>> retries(const std::vector<Definition>& definitions);
+  std::string select_retries(std::string_view columns, std::string_view table) const;
   Result<FeedbackCounts> feedback_counts();
   Status find_job(JobId job, GroupId group, FindAnswer& answer);
   struct Counted {
