@@ -177,7 +177,7 @@ void Dispatcher::pump_group(GroupId group, WallTime now) {
     // that is due lies in the table only.
     while (lane.preload.is_due_complete(now) && !lane.preload.has_due() &&
            lane.preload.soonest() != nullptr &&
-           due_time(*lane.preload.soonest()) <= now + claim_ahead(group, kinds)) {
+           due_time(*lane.preload.soonest()) <= now + claim_ahead(kinds)) {
       Worker* worker = taker_of(*lane.preload.soonest(), group, kinds, 2);
       if (worker == nullptr) break;
       WaitingJob job = lane.preload.take_soonest();
@@ -414,11 +414,10 @@ void Dispatcher::claimed_new(JobId id, bool was_stored) {
 
 // What would be claimed and not handed out before the pause would go back after it, to be claimed
 // again.
-Duration Dispatcher::claim_ahead(GroupId group, RunKinds kinds) const {
-  const bool is_pushed = kinds == RunKinds::pushed();
-  if (!expects_pause_) return is_pushed ? config_.push_claim_ahead : config_.claim_ahead;
-  const bool goes_early = !is_pushed && catalog_.parts(catalog_.whole_of(group)->id) == 1;
-  return goes_early ? std::max(config_.claim_ahead, config_.pause_claim_ahead) : Duration{};
+Duration Dispatcher::claim_ahead(RunKinds kinds) const {
+  if (kinds == RunKinds::pushed()) return expects_pause_ ? Duration{} : config_.push_claim_ahead;
+  return expects_pause_ ? std::max(config_.claim_ahead, config_.pause_claim_ahead)
+                        : config_.claim_ahead;
 }
 
 void Dispatcher::set_timer(GroupId group, RunKinds kinds, Lane& lane) {
@@ -426,7 +425,7 @@ void Dispatcher::set_timer(GroupId group, RunKinds kinds, Lane& lane) {
   if (!next) return;
   // Two occasions: to claim ahead, and, where no thread was free for that, to be due.
   const WallTime now = clock_.now();
-  const WallTime ahead = *next - claim_ahead(group, kinds);
+  const WallTime ahead = *next - claim_ahead(kinds);
   const WallTime at = ahead > now ? ahead : *next;
   if (lane.timer != 0 && lane.timer_at <= at && lane.timer_at > now) return;
   if (lane.timer != 0) executor_.cancel(lane.timer);

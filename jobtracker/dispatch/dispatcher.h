@@ -141,7 +141,7 @@ class Dispatcher final : public JobSink {
   ExecutingJob reserve(WaitingJob job, Worker& worker, WallTime now);
   void on_claimed(Claim& claim, const Outcome& outcome, const Error* refused);
   void give_up(Executing& entry);
-  Duration claim_ahead(GroupId group, RunKinds kinds) const;
+  Duration claim_ahead(RunKinds kinds) const;
   void set_timer(GroupId group, RunKinds kinds, Lane& lane);
   void drop_timer(Lane& lane);
 

@@ -70,14 +70,12 @@ void HandOuts::send_early() {
 }
 
 // Not what somebody is cancelling, suspending or changing. A call of an executor is stored when it
-// is made. Who works for several job trackers may take a hand-out though it has just told the next
-// owner what it holds.
+// is made.
 bool HandOuts::may_go_early(const Executing& entry) const {
   const WaitingJob& job = entry.row.job;
   const auto worker = workers_.all().find(entry.row.session);
   if (worker == workers_.all().end() || !worker->second->waits ||
-      is_push_session(entry.row.session) || entry.row.cancelled || entry.cancels > 0 ||
-      catalog_.parts(worker->second->group) > 1)
+      is_push_session(entry.row.session) || entry.row.cancelled || entry.cancels > 0)
     return false;
   if (!job.definition) return true;
   const ActiveDefinition* definition = catalog_.definition(job.definition);

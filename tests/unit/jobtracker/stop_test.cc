@@ -70,27 +70,37 @@ void let_go(TrackerBundle& bundle, net::ServerReceiver& next, bool makes_way) {
   bundle.run_for(milliseconds{1});
 }
 
+void check_what_comes_due_soon(bool makes_way, std::int32_t parts) {
+  SCOPED_TRACE((makes_way ? "makes way, parts " : "stops, parts ") + std::to_string(parts));
+  TrackerBundle bundle({.start = false});
+  ASSERT_TRUE(bundle.database.make_group("default", bundle.now()).ok());
+  if (parts > 1) {
+    const GroupSplit split{.group = "default", .parts = parts};
+    ASSERT_TRUE(bundle.database.split_group(split, all_partitions(), bundle.now()).ok());
+  }
+  bundle.start_tracker();
+  bundle.add_worker({.threads = 4});
+  bundle.run_for(seconds{2});
+  const WallTime at = bundle.now() + seconds{3};
+  bundle.submit({job_at("soon", at), job_at("later", at + milliseconds{100})});
+  bundle.run_to(at - milliseconds{600});
+  Nobody next;
+  let_go(bundle, next, makes_way);
+  EXPECT_THAT(bundle.runs(), IsEmpty()) << "before its time";
+  bundle.kill_tracker();
+  bundle.run_to(at + milliseconds{200});
+  ASSERT_THAT(bundle.runs(), SizeIs(2));
+  EXPECT_EQ(bundle.runs_of("soon")[0].started_wall, at + kOnTheWay);
+  EXPECT_EQ(bundle.runs_of("later")[0].started_wall, at + milliseconds{100} + kOnTheWay);
+  bundle.start_tracker();
+  bundle.run_for(seconds{10});
+  EXPECT_THAT(bundle.runs(), SizeIs(2)) << "the next session knows of them";
+  EXPECT_TRUE(bundle.is_empty());
+}
+
 TEST(Stop, WhatComesDueSoonIsWithTheTaskTrackersByThen) {
   for (const bool makes_way : {false, true}) {
-    SCOPED_TRACE(makes_way);
-    TrackerBundle bundle;
-    bundle.add_worker({.threads = 4});
-    bundle.run_for(seconds{2});
-    const WallTime at = bundle.now() + seconds{3};
-    bundle.submit({job_at("soon", at), job_at("later", at + milliseconds{100})});
-    bundle.run_to(at - milliseconds{600});
-    Nobody next;
-    let_go(bundle, next, makes_way);
-    EXPECT_THAT(bundle.runs(), IsEmpty()) << "before its time";
-    bundle.kill_tracker();
-    bundle.run_to(at + milliseconds{200});
-    ASSERT_THAT(bundle.runs(), SizeIs(2));
-    EXPECT_EQ(bundle.runs_of("soon")[0].started_wall, at + kOnTheWay);
-    EXPECT_EQ(bundle.runs_of("later")[0].started_wall, at + milliseconds{100} + kOnTheWay);
-    bundle.start_tracker();
-    bundle.run_for(seconds{10});
-    EXPECT_THAT(bundle.runs(), SizeIs(2)) << "the next session knows of them";
-    EXPECT_TRUE(bundle.is_empty());
+    for (const std::int32_t parts : {1, 2}) check_what_comes_due_soon(makes_way, parts);
   }
 }
 
@@ -128,26 +138,6 @@ TEST(Stop, NothingIsClaimedSoFarAheadAnyMoreWhenNothingComesOfIt) {
   bundle.submit(job_at("a", at));
   bundle.run_to(at - milliseconds{60});
   EXPECT_THAT(bundle.waiting("a"), SizeIs(1));
-}
-
-// It would go back after the pause, to be claimed again.
-TEST(Stop, WhatIsOfAGroupInPartsIsNotClaimedAheadWhenGroupsChangeHands) {
-  TrackerBundle bundle({.start = false});
-  ASSERT_TRUE(bundle.database.make_group("default", bundle.now()).ok());
-  ASSERT_TRUE(
-      bundle.database.split_group({.group = "default", .parts = 2}, all_partitions(), bundle.now())
-          .ok());
-  bundle.start_tracker();
-  bundle.add_worker({.threads = 4});
-  bundle.run_for(seconds{2});
-  const WallTime at = bundle.now() + seconds{3};
-  bundle.submit({job_at("a", at), job_at("b", at), job_at("c", at)});
-  bundle.run_to(at - milliseconds{600});
-  bundle.tracker().expect_pause(true);
-  bundle.run_to(at - milliseconds{1});
-  EXPECT_THAT(bundle.tables().executing, IsEmpty());
-  bundle.run_to(at + milliseconds{100});
-  EXPECT_THAT(bundle.runs(), SizeIs(3));
 }
 
 TEST(Stop, WhatIsBeingSuspendedOrCancelledIsNotHandedOutBeforeItsTime) {
