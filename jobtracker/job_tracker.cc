@@ -105,9 +105,10 @@ void JobTracker::leave_doors() {
 }
 
 JobTracker::Memory JobTracker::take_memory() {
-  return {.alarms = alarms_.take_memory(),
-          .silences = recovery_.silences(let_go_at_.value_or(clock_.steady_now())),
-          .called_off = stops_.take_called_off()};
+  return {
+      .alarms = alarms_.take_memory(),
+      .silences = recovery_.silences(let_go_at_.value_or(clock_.steady_now()), ownership_.owned()),
+      .called_off = stops_.take_called_off()};
 }
 
 void JobTracker::go_on_from(Memory memory) {

@@ -23,22 +23,24 @@ void Recovery::start(const StartAnswer& found) {
     Executing& entry = executing_.put(row, Phase::kSent);
     entry.handed_out_at = row.claimed_at;
     if (is_push_session(row.session)) continue;
-    const auto silent = silences_.find(row.session);
-    orphans_.emplace(row.session,
-                     ran_at_ - (silent == silences_.end() ? Duration{} : silent->second));
+    const auto silent = silences_.of.find(row.session);
+    const bool is_known = silent != silences_.of.end() && has_group(silences_.owned, row.job.group);
+    const SteadyTime since = ran_at_ - (is_known ? silent->second : Duration{});
+    SteadyTime& orphan = orphans_.emplace(row.session, since).first->second;
+    orphan = std::max(orphan, since);
   }
-  silences_.clear();
+  silences_ = {};
   if (!found.executing.empty()) {
     log_.info("jobs were executing when the last job tracker ended", "jobs", found.executing.size(),
               "sessions", orphans_.size());
   }
 }
 
-Recovery::Silences Recovery::silences(SteadyTime by) const {
-  Silences all;
+Recovery::Silences Recovery::silences(SteadyTime by, const Partitions& owned) const {
+  Silences all{.owned = owned};
   const auto put = [&](SessionId session, SteadyTime since) {
     if (!is_push_session(session) && by > since)
-      all.emplace(session, std::chrono::duration_cast<Duration>(by - since));
+      all.of.emplace(session, std::chrono::duration_cast<Duration>(by - since));
   };
   for (const auto& [session, worker] : workers_.all()) put(session, worker->heard_at);
   for (const auto& [session, since] : orphans_) put(session, since);

@@ -7,6 +7,7 @@
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/state/take_back.h"
 #include "jobtracker/state/workers.h"
+#include "jobtracker/store/partitions.h"
 #include "jobtracker/store/reads.h"
 #include "shared/base/sizes.h"
 
@@ -25,7 +26,8 @@ struct RecoveryConfig {
 //  - After a restart of the job tracker, what is executing waits for its worker to register again.
 //    It adopts what it holds; what it does not hold never reached it and goes back at once, of a
 //    group in parts with its next list. A worker that is not heard of for a lease is dead, then as
-//    well. The next session of the same process has not forgotten when it was heard of last.
+//    well. The next session of the same process has not forgotten when it was heard of last, and
+//    goes by that for the jobs which that one looked after.
 //  - A job tracker that itself stood still (suspended, or without a processor) gives everybody a
 //    whole lease before it calls anyone dead.
 //  - A list of what a worker holds speaks of the hand-outs that it had seen by then, and of those
@@ -39,9 +41,13 @@ class Recovery {
   Recovery(RecoveryConfig config, ExecutingTable& executing, Workers& workers, TakeBack& ends,
            SchedulingClock& clock, const Logger& log);
 
-  // For how long each was silent by then, for the next session of this process.
-  using Silences = std::unordered_map<SessionId, Duration>;
-  Silences silences(SteadyTime by) const;
+  // For how long each was silent by then, for the next session of this process. Whose jobs another
+  // job tracker looked after may have been heard by that one.
+  struct Silences {
+    std::unordered_map<SessionId, Duration> of{};
+    Partitions owned{};
+  };
+  Silences silences(SteadyTime by, const Partitions& owned) const;
   // Before start().
   void go_on_from(Silences silences) { silences_ = std::move(silences); }
 

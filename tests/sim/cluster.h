@@ -48,6 +48,8 @@ class Cluster {
   bool has_deep_queues() const { return !has_several() && seed_ % 12 == 6; }
   // In some, frames are repeated.
   bool has_repeats() const { return seed_ % 7 % 4 == 0; }
+  // Task trackers that work for several job trackers are cut off with one of them.
+  bool has_common_cuts() const { return parts_ > 1 && seed_ % 5 == 3; }
   // In some, clocks are set by up to an hour.
   bool has_far_clocks() const { return seed_ % 17 == 9 || seed_ % 17 == 11; }
   void start_worker(WorkerProcess& worker);
@@ -64,6 +66,7 @@ class Cluster {
   // Apart, so that worlds without disks, or frames that are repeated, are as they were.
   Chance disk_chance;
   Chance repeat_chance;
+  Chance cut_chance;
   Timeline timeline;
   Digest digest;
   SeededRandom product_random;  // what the product draws

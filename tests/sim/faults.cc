@@ -242,6 +242,23 @@ void Faults::frames_are_repeated() {
   cluster_.network.repeat_frames(any_process(chance), chance.one_in(2), time);
 }
 
+// A host with a job tracker and a task tracker, which reach each other; the database, and the other
+// job trackers, are elsewhere.
+void Faults::two_are_cut_off() {
+  Chance& chance = cluster_.cut_chance;
+  const auto trackers = cluster_.active();
+  const auto workers = cluster_.live_workers();
+  if (trackers.size() < 2 || workers.empty()) return;
+  TrackerProcess& tracker = *trackers[chance.below(trackers.size())];
+  const WorkerProcess& worker = *workers[chance.below(workers.size())];
+  const Duration time = chance.between(seconds{1}, seconds{9});
+  count("two are cut off together", time);
+  tracker.stall_store(time);
+  for (const auto& other : cluster_.trackers) {
+    if (other.get() != &tracker) cluster_.network.part(worker, other.get(), time);
+  }
+}
+
 void Faults::stop() {
   cluster_.network.heal();
   for (Disk* disk : cluster_.disks) disk->mend();

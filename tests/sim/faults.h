@@ -18,6 +18,7 @@ class Faults {
   void disk_fails();
   void executor_fails();
   void frames_are_repeated();
+  void two_are_cut_off();
   // Everything works again, and nothing fails any more.
   void stop();
 

@@ -89,12 +89,12 @@ bool RunBook::has_lease(const Run& run) const {
 void RunBook::tracker_began(SessionId tracker, SessionId before,
                             const jobtracker::Partitions& owned) {
   began_[tracker] = timeline_.now();
-  auto& since = owned_since_[tracker];
-  since.fill(timeline_.now());
   const auto was_owned = owned_since_.find(before);
-  if (was_owned == owned_since_.end()) return;
+  const Since none{};
+  const Since& since_before = was_owned == owned_since_.end() ? none : was_owned->second;
+  Since& since = owned_since_[tracker];
   for (std::size_t i = 0; i < since.size(); ++i) {
-    if (owned.test(i)) since[i] = was_owned->second[i];
+    if (owned.test(i)) since[i] = since_before[i].value_or(timeline_.now());
   }
   const auto first = heard_.lower_bound({before, SessionId{}});
   for (auto one = first; one != heard_.end() && one->first.first == before; ++one)
@@ -116,15 +116,17 @@ void RunBook::registered(SessionId tracker, SessionId worker, std::int64_t numbe
   heard_.at({tracker, worker}).registered = number;
 }
 
+// Another job tracker may have heard of it as long as it looked after the partition.
 bool RunBook::was_silent(SessionId tracker, SessionId worker, int partition) const {
   const SteadyTime now = timeline_.now();
+  const auto since = owned_since_.at(tracker).at(static_cast<std::size_t>(partition));
+  if (!since) return false;
   const auto found = heard_.find({tracker, worker});
-  if (found == heard_.end()) {
-    const auto& since = owned_since_.at(tracker);
-    return now - since.at(static_cast<std::size_t>(partition)) >= lease_;
-  }
-  return now - found->second.last >= lease_ ||
-         now - found->second.silence_ended < std::chrono::minutes{1};
+  if (found == heard_.end()) return now - *since >= lease_;
+  const Heard& heard = found->second;
+  return now - std::max(heard.last, *since) >= lease_ ||
+         (now - heard.silence_ended < std::chrono::minutes{1} &&
+          heard.silence_ended - *since >= lease_);
 }
 
 }  // namespace carillon::sim

@@ -89,7 +89,8 @@ class RunBook {
   std::map<SessionId, Leases> leases_;
   std::set<SessionId> left_;
   std::map<SessionId, SteadyTime> began_;
-  std::map<SessionId, std::array<SteadyTime, jobtracker::kPartitions>> owned_since_;
+  using Since = std::array<std::optional<SteadyTime>, jobtracker::kPartitions>;
+  std::map<SessionId, Since> owned_since_;  // none: it is not
   std::map<std::pair<SessionId, SessionId>, Heard> heard_;
   std::int64_t count_ = 0;
 };

@@ -132,6 +132,15 @@ void World::repeats_go_on() {
   });
 }
 
+void World::common_cuts_go_on() {
+  const Duration wait = cluster_.cut_chance.between(Duration{}, minutes{4});
+  cluster_.timeline.at(cluster_.timeline.now() + wait, [this] {
+    if (is_ending_) return;
+    faults_.two_are_cut_off();
+    common_cuts_go_on();
+  });
+}
+
 void World::checks_go_on() {
   cluster_.timeline.at(cluster_.timeline.now() + seconds{10}, [this] {
     cluster_.ledger.check();
@@ -172,6 +181,7 @@ const std::vector<std::string>& World::run() {
   }
   if (cluster_.has_deep_queues()) bursts_go_on();
   if (cluster_.has_repeats()) repeats_go_on();
+  if (cluster_.has_common_cuts()) common_cuts_go_on();
   checks_go_on();
   memory_goes_on();
   for (int hour = 0; hour < hours_; ++hour) {

@@ -46,6 +46,7 @@ class World {
   void pushing_goes_on();
   void executor_faults_go_on();
   void repeats_go_on();
+  void common_cuts_go_on();
   void checks_go_on();
   void memory_goes_on();
   void run_for(Duration time);

@@ -416,6 +416,33 @@ TEST(Recovery, OfAGroupInPartsARegistrationDoesNotTellWhatHasNotArrived) {
   EXPECT_THAT(bundle.runs(), SizeIs(1)) << bundle.story("a");
 }
 
+// Whoever looked after the part before may have heard of the task tracker all the time.
+TEST(Recovery, OfAPartThatIsTakenOverATaskTrackerIsWaitedForAWholeLease) {
+  TrackerBundle bundle({.start = false, .wanted = all_partitions()});
+  ASSERT_TRUE(bundle.database.make_group("default", bundle.now()).ok());
+  ASSERT_TRUE(
+      bundle.database.split_group({.group = "default", .parts = 2}, all_partitions(), bundle.now())
+          .ok());
+  bundle.start_tracker();
+  auto& worker = bundle.add_worker({.name = "first"});
+  runs_take(worker, minutes{1});
+  bundle.run_for(seconds{1});
+  bundle.submit(job_now("a"));
+  bundle.run_for(seconds{1});
+  ASSERT_THAT(bundle.runs(), SizeIs(1));
+  const auto part = partition_of(bundle.tables().executing.begin()->second.job.group);
+  Partitions others = all_partitions();
+  others.reset(static_cast<std::size_t>(part));
+  bundle.begin_next_session(others);  // Another job tracker looks after the part.
+  bundle.run_for(seconds{2});
+  worker.cut_off(seconds{4});
+  runs_take(bundle.add_worker({.name = "second"}), minutes{1});
+  bundle.run_for(milliseconds{2500});
+  bundle.begin_next_session();
+  bundle.run_for(seconds{10});
+  EXPECT_THAT(bundle.runs(), SizeIs(1)) << bundle.story("a");
+}
+
 // What a worker sent comes again over a connection of which it does not know.
 TEST(Recovery, ThePullThatComesAgainDoesNotLeadHandOutsAstray) {
   TrackerBundle bundle;
