@@ -18,6 +18,8 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr Duration kStopPatience = std::chrono::seconds{5};  // for what is under way to the store
+// Then for a store that does not answer; what is not stored by then, was answered to nobody.
+constexpr std::chrono::seconds kEndPatience{2};
 // What was prepared for nothing is given up: connections that are not used may be lost unseen.
 constexpr Duration kPreparedMax = std::chrono::seconds{5};
 constexpr Duration kPauseMax = std::chrono::seconds{3};  // from then on it is not ready
@@ -303,6 +305,11 @@ void Host::on_ready() {
   (void)sd_notify(environment_, "READY=1\nSTATUS=serving");  // As above.
 }
 
+void Host::close_doors() {
+  room_.reset();
+  transport_.reset();
+}
+
 // What is left of the life says nothing more to its store.
 void Host::end_session(Life& life) {
   life.watch.reset();
@@ -422,11 +429,16 @@ int Host::run() {
               tracker()->owned().count(), "fenced", change_->silent.size());
   }
   Signals::end_process_on_next(status_);
+  const bool is_away = life_ && !tracker()->is_idle();
+  if (is_away) {
+    log_.warn("the store does not answer, this job tracker ends without it");
+    close_doors();
+  }
+  if (!is_sqlite(settings_)) Signals::end_process_after(kEndPatience, status_);
   // First, for others wait for the session's end.
   if (life_) end_session(*life_);
   // Then, for task trackers turn to others once they are hung up on. What is left may be large.
-  room_.reset();
-  transport_.reset();
+  close_doors();
   life_.reset();
   log_.info("stopped");
   return status_;

@@ -77,6 +77,7 @@ class Host {
   void stand_by(const SessionBeat& other);
   int begin(OpenedStore opened, JobTracker::Memory memory);
   Status start_chores(Life& life);
+  void close_doors();
   static void end_session(Life& life);
   Result<std::unique_ptr<StoreThread>> start_lane(std::unique_ptr<Store> store);
   void on_ready();

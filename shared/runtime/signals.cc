@@ -56,6 +56,12 @@ void Signals::end_process_on_next(int status) {
   pthread_sigmask(SIG_UNBLOCK, &ending, nullptr);
 }
 
+void Signals::end_process_after(std::chrono::seconds time, int status) {
+  exit_status = status;
+  std::signal(SIGALRM, end_process);
+  ::alarm(static_cast<unsigned>(time.count()));
+}
+
 Signals::Signals(EventLoop& loop, int fd, const sigset_t& mask_before,
                  std::function<void(int signal, int count)> on_signal)
     : loop_(loop), fd_(fd), mask_before_(mask_before), on_signal_(std::move(on_signal)) {

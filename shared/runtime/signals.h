@@ -32,6 +32,8 @@ class Signals {
   // From now on SIGTERM and SIGINT end the process at once, with `status`, whatever its threads
   // wait for. On the thread that opened the signals.
   static void end_process_on_next(int status);
+  // Or after that time, in whole seconds.
+  static void end_process_after(std::chrono::seconds time, int status);
 
  private:
   Signals(EventLoop& loop, int fd, const sigset_t& mask_before,

@@ -94,6 +94,27 @@ class AwayWhileItBegins(ClusterTest):
         self.assertEqual(self.take_over_from_nothing().stop(patience=2), 0)
 
 
+class OutrunWhileItBegins(ClusterTest):
+    """Another job tracker has the turn to begin, and stands still."""
+
+    TURN = "CONCAT('carillon.', MD5(DATABASE()))"
+
+    def test_one_that_starts_says_so_and_gives_up(self):
+        self.start(0).stop()
+        other = subprocess.Popen([*self.mariadb.client_argv(self.one.database), "--unbuffered"], text=True,
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(other.communicate)
+        other.stdin.write(f"SELECT GET_LOCK({self.TURN}, 10);\n")
+        other.stdin.flush()
+        self.assertEqual(other.stdout.readline(), "1\n")
+        self.one.port = self.ports[1]
+        tracker = self.one.start_tracker("--store-wait", "1s", wait=False)
+        self.addCleanup(tracker.kill)
+        self.assertEqual(tracker.wait(), 3)
+        self.assertRegex(tracker.log(), "jobtracker: store: another job tracker has been opening .* for longer than "
+                                        "5 s: it makes or migrates its tables, or stands still")
+
+
 class FullWhileItBegins(E2eTest):
     """A disk that is nearly full is no wrong configuration."""
 

@@ -98,9 +98,17 @@ class Database(LoadedTest):
         self.addCleanup(self.mariadb.server.send, signal.SIGCONT)
         time.sleep(1)
         cluster.tracker.send(signal.SIGTERM)
-        time.sleep(6)
-        self.assertTrue(cluster.tracker.is_running(), "it waits for the answer of a statement")
+        time.sleep(2)
+        self.assertTrue(cluster.tracker.is_running(), "it waits for what it took to be stored")
         self.assertEqual(cluster.tracker.stop(signal.SIGTERM, patience=2), 0)
+
+    def test_a_tracker_that_stops_meanwhile_waits_for_some_seconds(self):
+        cluster, _ = self.loaded()
+        self.mariadb.server.send(signal.SIGSTOP)
+        self.addCleanup(self.mariadb.server.send, signal.SIGCONT)
+        time.sleep(1)
+        self.assertEqual(cluster.tracker.stop(signal.SIGTERM, patience=15), 0)
+        self.assertIn("the store does not answer, this job tracker ends without it", cluster.tracker.log())
 
     def test_it_is_cut_off_in_the_middle_of_a_commit(self):
         proxy = faults.Proxy(self.mariadb.port)

@@ -236,12 +236,14 @@ class Mariadb:
         quoted = urllib.parse.quote(password or self.PASSWORD, safe="")
         return f"mysql://{self.USER}:{quoted}@127.0.0.1:{port or self.port}/{database}"
 
+    def client_argv(self, database):
+        return ["mariadb", "--no-defaults", "--protocol=tcp", "-h127.0.0.1", f"-P{self.port}",
+                f"-u{self.USER}", f"-p{self.PASSWORD}", "--batch", "--skip-column-names", database]
+
     def run(self, statement, database):
         """The rows of a statement, as lists of texts (None for NULL)."""
-        done = subprocess.run(
-            ["mariadb", "--no-defaults", "--protocol=tcp", "-h127.0.0.1", f"-P{self.port}",
-             f"-u{self.USER}", f"-p{self.PASSWORD}", "--batch", "--skip-column-names", database],
-            input=statement, capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(self.client_argv(database), input=statement, capture_output=True, text=True,
+                              timeout=PATIENCE)
         if done.returncode != 0:
             raise AssertionError(f"{statement}: {done.stderr}")
         return [[None if value == "NULL" else value for value in line.split("\t")]

@@ -1,8 +1,10 @@
 #include "jobtracker/store/sql/mysql_store.h"
 
+#include <optional>
 #include <utility>
 
 #include "jobtracker/store/sql/schema_migration.h"
+#include "shared/runtime/chore.h"
 #include "shared/sql/mysql/mysql_connection.h"
 
 namespace carillon::jobtracker {
@@ -15,9 +17,13 @@ constexpr std::string_view kTakeTurn =
 constexpr std::string_view kGiveTurn =
     "SELECT RELEASE_LOCK(CONCAT('carillon.', MD5(DATABASE()))) AS given";
 
-// Likewise for one that is not heard of any more. But of a large store an index is built for
-// minutes.
+// Likewise for one that is not heard of any more.
 constexpr std::string_view kBoundSilence = "SET SESSION wait_timeout = 30";
+constexpr std::string_view kSaySomething = "SELECT 1";
+constexpr Duration kSayPeriod = std::chrono::seconds{10};
+
+// Who finds that another one has the turn for so long says so.
+constexpr Duration kTurnMax = std::chrono::seconds{5};
 
 // A beat that takes long is none.
 constexpr sql::MysqlOptions kQuick{.connect_timeout = std::chrono::seconds{2},
@@ -35,6 +41,13 @@ Result<std::unique_ptr<sql::Connection>> connect(const sql::MysqlUrl& url,
   return connection;
 }
 
+// Whoever stood still while it migrates, and has lost its turn by that, has lost this one too.
+Result<std::unique_ptr<sql::Connection>> connect_to_migrate(const sql::MysqlUrl& url) {
+  auto connection = CARILLON_TRY(connect(url, kPatient));
+  CARILLON_TRY(connection->run_script(std::string{kBoundSilence}));
+  return connection;
+}
+
 // Where locks have no names, on some clusters, nobody finds the connection: that is all.
 Result<std::unique_ptr<sql::Connection>> connect_lane(const sql::MysqlUrl& url,
                                                       const StoreSession& session) {
@@ -48,6 +61,15 @@ Result<std::unique_ptr<sql::Connection>> connect_lane(const sql::MysqlUrl& url,
 Error for_joining(const Joining& joining, Error error) {
   if (joining.before) error.code = ErrorCode::kUnavailable;
   return error;
+}
+
+// Has its turn for as long as it likes, if it lives: of a large store an index is built for
+// minutes.
+Result<std::unique_ptr<Chore>> keep_turn(sql::Connection& watcher) {
+  return Chore::start("turn", [&watcher] {
+    (void)watcher.query(kSaySomething, {}, [](const sql::Row&) {});
+    return kSayPeriod;
+  });
 }
 
 Result<bool> ask_flag(sql::Connection& db, std::string_view sql) {
@@ -83,7 +105,7 @@ Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::st
                                    .before = joining.before,
                                    .wanted = joining.wanted,
                                    .address = joining.address},
-                          .connect_to_migrate = [parsed] { return connect(parsed, kPatient); }};
+                          .connect_to_migrate = [parsed] { return connect_to_migrate(parsed); }};
   const auto lane = std::make_shared<std::unique_ptr<sql::Connection>>(std::move(connections.lane));
   const auto connect_again = [parsed, session, joining,
                               lane]() -> Result<std::unique_ptr<sql::Connection>> {
@@ -93,6 +115,8 @@ Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::st
     return made;
   };
   const auto& watcher = connections.watcher;
+  CARILLON_TRY(watcher->run_script(std::string{kBoundSilence}));
+  std::optional<SteadyTime> outrun_since;
   while (true) {
     bool migrates = false;
     if (!joining.before) {
@@ -109,8 +133,10 @@ Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::st
         Error{ErrorCode::kConflict,
               "store " + options.name + " is being opened by another job tracker: try again"};
     if (CARILLON_TRY(ask_flag(*watcher, kTakeTurn))) {
-      if (!migrates) CARILLON_TRY(watcher->run_script(std::string{kBoundSilence}));
+      std::unique_ptr<Chore> keeping;
+      if (migrates) keeping = CARILLON_TRY(keep_turn(*watcher));
       opened = SqlStore::open(connect_again, options, clock, log);
+      keeping.reset();
       // If this fails, closing the connection gives the turn away.
       (void)ask_flag(*watcher, kGiveTurn);
       // Who has a place fences nobody the second time.
@@ -118,6 +144,13 @@ Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::st
     }
     const bool was_outrun = !opened.ok() && opened.error().code == ErrorCode::kConflict;
     if (!was_outrun || !stand_by.wait(kLook)) return opened;
+    const SteadyTime now = clock.steady_now();
+    if (!outrun_since) outrun_since = now;
+    if (now >= *outrun_since + kTurnMax) {
+      return Error{ErrorCode::kUnavailable,
+                   "another job tracker has been opening " + options.name +
+                       " for longer than 5 s: it makes or migrates its tables, or stands still"};
+    }
   }
 }
 
