@@ -170,7 +170,7 @@ class JobTracker final : public net::ServerReceiver,
   void stop_runs_of(DefinitionId id, const std::string& reason) override {
     stops_.stop_runs_of(id, reason);
   }
-  void was_called_off(JobId id) override { stops_.was_called_off(id); }
+  void call_off(JobId id, const std::string& reason) override { stops_.call_off(id, reason); }
   void ran(const ExecutingJob& run, bool has_failed) override {
     alarms_.ran(run.job.group, has_failed);
     dispatcher_.ran(run, has_failed);

@@ -10,6 +10,8 @@
 namespace carillon::jobtracker {
 namespace {
 
+constexpr const char* kEnded = "it has ended meanwhile";
+
 LogState state_of(wire::RunOutcome outcome) {
   switch (outcome) {
     case wire::RunOutcome::kSucceeded:
@@ -43,8 +45,8 @@ bool raises_alarm(JobEvent event, const LogEntry& log, const std::optional<Waiti
 
 Completion::Completion(Catalog& catalog, ExecutingTable& executing, Workers& workers,
                        Batcher& batcher, RunEnd& run_end, FeedbackSink& feedback, AlarmSink& alarms,
-                       RunTally& tally, WorkerLink& link, IdSource& ids, SchedulingClock& clock,
-                       Random& random, const Logger& log)
+                       RunTally& tally, WorkerLink& link, RunStopper& stopper, IdSource& ids,
+                       SchedulingClock& clock, Random& random, const Logger& log)
     : catalog_(catalog),
       executing_(executing),
       workers_(workers),
@@ -54,6 +56,7 @@ Completion::Completion(Catalog& catalog, ExecutingTable& executing, Workers& wor
       alarms_(alarms),
       tally_(tally),
       link_(link),
+      stopper_(stopper),
       ids_(ids),
       clock_(clock),
       random_(random),
@@ -220,6 +223,7 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
   if (again) again->delayed = again->suspended || due_time(*again) > run_end_.horizon_end();
   Ending ending{.tell = tell, .job = job, .is_final = !again};
   ending.ran = was_tried(job) || (log && log->attempt > 0);
+  ending.may_go_on = job.lost > 0 || (log && log->state == LogState::kLost);
   if (log && log->attempt > 0)
     ending.job.lost = log->state == LogState::kLost ? lost_once_more(job) : 0;
   const WallTime ended = log ? log->ended_at : clock_.now();
@@ -276,6 +280,7 @@ void Completion::on_ended(const Ending& ending, std::vector<Operation>& operatio
   confirmed_[ending.tell].push_back({job.id, job.attempt});
   if (end.log) ++ended_;  // What goes back unstarted has not ended.
   if (end.log && is_done) feedback_.was_stored(*end.log);
+  if (ending.is_final && ending.may_go_on) stopper_.call_off(job.id, kEnded);
   if (end.again && is_done) run_end_.runs_again(std::move(*end.again));
   if (!ending.is_final || !job.definition) return;
   const std::vector<Operation> with(std::make_move_iterator(operations.begin() + 1),

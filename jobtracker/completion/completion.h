@@ -11,6 +11,7 @@
 #include "jobtracker/state/feedback_sink.h"
 #include "jobtracker/state/id_source.h"
 #include "jobtracker/state/run_end.h"
+#include "jobtracker/state/run_stopper.h"
 #include "jobtracker/state/run_tally.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/state/take_back.h"
@@ -39,15 +40,15 @@ namespace carillon::jobtracker {
 // A failure after which nothing is tried again raises an alarm, and so does a quarantine.
 //
 // A report of an attempt that is not executing (any more) is confirmed, counted and logged, and
-// changes nothing.
+// changes nothing. Where a run was lost, it may go on; once its job has ended, it is told to stop.
 //
 // Thread: the loop.
 class Completion final : public TakeBack {
  public:
   Completion(Catalog& catalog, ExecutingTable& executing, Workers& workers, Batcher& batcher,
              RunEnd& run_end, FeedbackSink& feedback, AlarmSink& alarms, RunTally& tally,
-             WorkerLink& link, IdSource& ids, SchedulingClock& clock, Random& random,
-             const Logger& log);
+             WorkerLink& link, RunStopper& stopper, IdSource& ids, SchedulingClock& clock,
+             Random& random, const Logger& log);
 
   void report(Worker& worker, const wire::Report& message);
   void give_back(Worker& worker, const wire::GiveBack& message);
@@ -68,7 +69,8 @@ class Completion final : public TakeBack {
     SessionId tell{};  // whom to confirm it to
     WaitingJob job{};
     bool is_final = true;
-    bool ran = true;  // this attempt or one before it was started
+    bool ran = true;         // this attempt or one before it was started
+    bool may_go_on = false;  // this attempt or the one before was lost
   };
 
   void end(Executing& entry, SessionId tell, JobEvent event, std::optional<LogEntry> log,
@@ -89,6 +91,7 @@ class Completion final : public TakeBack {
   AlarmSink& alarms_;
   RunTally& tally_;
   WorkerLink& link_;
+  RunStopper& stopper_;
   IdSource& ids_;
   SchedulingClock& clock_;
   Random& random_;

@@ -244,14 +244,10 @@ void ActIntake::decline_kill(const PendingPtr& pending, const ActiveDefinition& 
 
 void ActIntake::cancel_definition(const PendingPtr& pending, ActiveDefinition& definition) {
   ForRequest request = for_request(pending, pending->name() + " cancelled");
-  std::vector<JobId> known;
-  for (const auto& [job, run] : definition.running) known.push_back(job);
   request.on_request = [this, group = definition.row.group, task_id = definition.row.task_id,
-                        known = std::move(known), answer = std::move(request.on_request)](
-                           const RequestOutcome& outcome, const Error* refused) {
+                        answer = std::move(request.on_request)](const RequestOutcome& outcome,
+                                                                const Error* refused) {
     if (refused == nullptr && !outcome.answered_before) {
-      // Those that wait to run again may go on where they were given up.
-      for (const JobId job : known) stops_.was_called_off(job);
       // Whatever runs by now, also what was claimed after the cancel was asked for.
       const std::set<JobId>& runs = catalog_.outliving(group, task_id);
       stops_.stop_runs({runs.begin(), runs.end()}, "cancelled");
@@ -438,7 +434,8 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
         if (!changed.from.delayed) sink_.release(changed.from.id);
         if (outcomes.front().kind != OutcomeKind::kDone) return;
         if (changed.log) feedback_.was_stored(*changed.log);
-        if (changed.log && changed.from.attempt > 0) stops_.was_called_off(changed.from.id);
+        if (changed.log && was_tried(changed.from))
+          stops_.call_off(changed.from.id, changed.log->message);
         if (changed.to) sink_.offer(std::move(*changed.to));
       });
 }

@@ -32,8 +32,7 @@ class RunStops final : public RunStopper {
   void stop_runs_of(DefinitionId id, const std::string& reason) override;
   // The definition was suspended: what was handed out before its time does not begin.
   void stop_ahead(DefinitionId id);
-  // So is one that waits to run again.
-  void was_called_off(JobId id) override { called_off_.add(id, "cancelled"); }
+  void call_off(JobId id, const std::string& reason) override { called_off_.add(id, reason); }
   // A worker that registers says what it holds.
   void stop_again(const std::vector<wire::Held>& holding);
   // A worker says what it holds: what was called off is to stop though it is not known to run

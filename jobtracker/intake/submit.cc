@@ -88,7 +88,8 @@ SubmitIntake::SubmitIntake(SubmitConfig config, Catalog& catalog, const Workers&
                            const Executors& executors, GroupMaker& groups,
                            const Ownership& ownership, Definitions& definitions, Batcher& batcher,
                            JobSink& sink, FeedbackSink& feedback, const AlarmSink& alarms,
-                           ClientLink& clients, IdSource& ids, SchedulingClock& clock)
+                           ClientLink& clients, RunStopper& stopper, IdSource& ids,
+                           SchedulingClock& clock)
     : config_(std::move(config)),
       catalog_(catalog),
       workers_(workers),
@@ -101,6 +102,7 @@ SubmitIntake::SubmitIntake(SubmitConfig config, Catalog& catalog, const Workers&
       feedback_(feedback),
       alarms_(alarms),
       clients_(clients),
+      stopper_(stopper),
       ids_(ids),
       clock_(clock) {}
 
@@ -483,6 +485,7 @@ void SubmitIntake::take_in(Pending& pending, std::vector<Operation>& operations,
       if (outcomes[i].kind == OutcomeKind::kDone) {
         sink_.forget(removed->from.group, removed->from.id);
         feedback_.was_stored(*removed->log);
+        if (was_tried(removed->from)) stopper_.call_off(removed->from.id, removed->log->message);
       }
     } else if (std::holds_alternative<ChangeDefinition>(operations[i])) {
       std::erase_if(pending.removals, [&](const ChangeDefinition& removal) {

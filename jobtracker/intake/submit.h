@@ -15,6 +15,7 @@
 #include "jobtracker/state/id_source.h"
 #include "jobtracker/state/job_sink.h"
 #include "jobtracker/state/ownership.h"
+#include "jobtracker/state/run_stopper.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/state/workers.h"
 #include "jobtracker/store/batcher.h"
@@ -52,7 +53,8 @@ class SubmitIntake {
   SubmitIntake(SubmitConfig config, Catalog& catalog, const Workers& workers,
                const Executors& executors, GroupMaker& groups, const Ownership& ownership,
                Definitions& definitions, Batcher& batcher, JobSink& sink, FeedbackSink& feedback,
-               const AlarmSink& alarms, ClientLink& clients, IdSource& ids, SchedulingClock& clock);
+               const AlarmSink& alarms, ClientLink& clients, RunStopper& stopper, IdSource& ids,
+               SchedulingClock& clock);
 
   // `bytes`: of its frame.
   void submit(const Asker& asker, wire::Submit message, std::size_t bytes);
@@ -100,6 +102,7 @@ class SubmitIntake {
   FeedbackSink& feedback_;
   const AlarmSink& alarms_;
   ClientLink& clients_;
+  RunStopper& stopper_;
   IdSource& ids_;
   SchedulingClock& clock_;
   std::int64_t submitted_ = 0;

@@ -15,6 +15,7 @@ constexpr Duration kLate = std::chrono::milliseconds{500};
 constexpr const char* kNextFireCame = "the next fire has come, and overlap is cancel_running";
 constexpr const char* kLaterWaits = "a later fire waits in its place";
 constexpr const char* kExpired = "not started within its start deadline";
+constexpr const char* kGone = "its job was cancelled, suspended or replaced meanwhile";
 
 bool is_expired(const WaitingJob& job, Duration deadline, WallTime now) {
   return deadline > Duration{} && !was_tried(job) && now > job.trigger_time + deadline;
@@ -145,6 +146,7 @@ bool Admission::expire(WaitingJob job) {
 }
 
 void Admission::was_not_claimed(const WaitingJob& job) {
+  if (job.definition && was_tried(job)) stopper_.call_off(job.id, kGone);
   if (ActiveDefinition* definition = catalog_.definition(job.definition)) {
     definition->running.erase(job.id);
     unpark(*definition);
@@ -261,7 +263,6 @@ void Admission::end_one_shot(WaitingJob job) {
 // Of a single definition the next regular run is made with it, as at the end of any.
 void Admission::end_retry(ActiveDefinition& definition, WaitingJob job) {
   quarantine_.count_lost(definition, job);
-  stopper_.was_called_off(job.id);
   if (definition.row.state == DefinitionState::kActive)
     return skip_fire(definition, std::move(job), LogState::kCancelled, kNextFireCame);
   end_waiting(std::move(job), LogState::kCancelled, kNextFireCame);
@@ -269,8 +270,7 @@ void Admission::end_retry(ActiveDefinition& definition, WaitingJob job) {
 
 void Admission::end_void(WaitingJob job) {
   if (job.attempt == 0 && !job.triggered) return;
-  end_waiting(std::move(job), LogState::kCancelled,
-              "its job was cancelled, suspended or replaced meanwhile");
+  end_waiting(std::move(job), LogState::kCancelled, kGone);
 }
 
 // An occurrence ends without a run, or without the rest of its tries. The single regular one makes
@@ -328,10 +328,11 @@ void Admission::leave_with(ActiveDefinition& definition, const WaitingJob& job, 
   std::vector<Operation> with;
   with.emplace_back(ChangeWaiting{.from = job, .log = entry});
   changes_.change(definition, std::move(operation), std::move(with),
-                  [this, id = job.id, entry = std::move(entry), then = std::move(then)](
+                  [this, job, entry = std::move(entry), then = std::move(then)](
                       const ChangeDefinition& changed, const Outcome& outcome) {
                     if (outcome.kind == OutcomeKind::kDone) feedback_.was_stored(entry);
-                    if (ActiveDefinition* one = catalog_.definition(changed.id)) left(*one, id);
+                    if (was_tried(job)) stopper_.call_off(job.id, entry.message);
+                    if (ActiveDefinition* one = catalog_.definition(changed.id)) left(*one, job.id);
                     then(changed.id);
                   });
 }
@@ -363,6 +364,8 @@ void Admission::end_waiting(WaitingJob job, LogState state, std::string message)
                 [this, id](Operation& operation, const Outcome& outcome, const Error*) {
                   const auto& removed = std::get<ChangeWaiting>(operation);
                   if (outcome.kind == OutcomeKind::kDone) feedback_.was_stored(*removed.log);
+                  if (was_tried(removed.from))
+                    stopper_.call_off(removed.from.id, removed.log->message);
                   sink_.forget(removed.from.group, removed.from.id);
                   if (ActiveDefinition* definition = catalog_.definition(id)) {
                     left(*definition, removed.from.id);

@@ -13,14 +13,15 @@ constexpr Duration kSoon = std::chrono::seconds{5};
 }  // namespace
 
 Changes::Changes(Plans& plans, Catalog& catalog, ExecutingTable& executing, Batcher& batcher,
-                 JobSink& sink, FeedbackSink& feedback, SchedulingClock& clock, const Logger& log,
-                 OnAhead on_ahead)
+                 JobSink& sink, FeedbackSink& feedback, RunStopper& stopper, SchedulingClock& clock,
+                 const Logger& log, OnAhead on_ahead)
     : plans_(plans),
       catalog_(catalog),
       executing_(executing),
       batcher_(batcher),
       sink_(sink),
       feedback_(feedback),
+      stopper_(stopper),
       clock_(clock),
       log_(log),
       on_ahead_(std::move(on_ahead)) {}
@@ -116,6 +117,7 @@ void Changes::apply(ActiveDefinition& definition, const ChangeDefinition& operat
     operation.spares_triggered ? sink_.forget_fires(operation.group, operation.id)
                                : sink_.forget_definition(operation.group, operation.id);
   }
+  if (operation.void_waiting) forget_waiting(definition, operation);
   if (!operation.to) return remove(definition, operation.leaves_spec);
   const WallTime last_fire = definition.row.last_fire;
   std::string spec = std::move(definition.row.spec);
@@ -127,7 +129,12 @@ void Changes::apply(ActiveDefinition& definition, const ChangeDefinition& operat
   }
   definition.stored_last_fire = definition.row.last_fire;
   definition.row.last_fire = std::max(last_fire, definition.row.last_fire);
-  if (operation.void_waiting) forget_waiting(definition, operation.spares_triggered);
+  // What is spared has its turn, if the run before it waited for its retry.
+  if (operation.void_waiting) {
+    for (auto& [key, job] : std::exchange(definition.parked, {})) {
+      if (operation.spares_triggered && !is_fire(job)) sink_.offer(std::move(job));
+    }
+  }
   for (const WaitingJob& job : operation.add) {
     if (!job.triggered) definition.regular = job.id;
     if (!is_single(definition)) on_ahead_(job.trigger_time);
@@ -135,16 +142,15 @@ void Changes::apply(ActiveDefinition& definition, const ChangeDefinition& operat
   }
 }
 
-void Changes::forget_waiting(ActiveDefinition& definition, bool spares_triggered) {
-  // A run that waited for its retry went with its row: no end of it will come.
+// A run that waited for its retry went with its row: no end of it will come.
+void Changes::forget_waiting(ActiveDefinition& definition, const ChangeDefinition& operation) {
   std::erase_if(definition.running, [&](const auto& one) {
-    const bool goes = one.second.is_fire || !spares_triggered;
-    return goes && executing_.find(one.first) == nullptr;
+    const auto& [id, run] = one;
+    const bool goes = run.is_fire || !operation.spares_triggered;
+    if (!goes || executing_.find(id) != nullptr) return false;
+    stopper_.call_off(id, operation.voided->message);
+    return true;
   });
-  // What is spared has its turn, if that run was the one before it.
-  for (auto& [key, job] : std::exchange(definition.parked, {})) {
-    if (spares_triggered && !is_fire(job)) sink_.offer(std::move(job));
-  }
 }
 
 void Changes::remove(ActiveDefinition& definition, bool leaves_spec) {

@@ -8,6 +8,7 @@
 #include "jobtracker/recurrence/plans.h"
 #include "jobtracker/state/definitions.h"
 #include "jobtracker/state/job_sink.h"
+#include "jobtracker/state/run_stopper.h"
 #include "jobtracker/store/batcher.h"
 
 namespace carillon::jobtracker {
@@ -26,8 +27,8 @@ class Changes {
   using OnAhead = std::function<void(WallTime fire)>;
 
   Changes(Plans& plans, Catalog& catalog, ExecutingTable& executing, Batcher& batcher,
-          JobSink& sink, FeedbackSink& feedback, SchedulingClock& clock, const Logger& log,
-          OnAhead on_ahead);
+          JobSink& sink, FeedbackSink& feedback, RunStopper& stopper, SchedulingClock& clock,
+          const Logger& log, OnAhead on_ahead);
 
   // Does `work` when no change of the definition is under way. `on_gone` comes instead if it was
   // removed meanwhile.
@@ -61,7 +62,7 @@ class Changes {
 
   void go_on(DefinitionId id);
   void forget_removed(const std::vector<Operation>& operations);
-  void forget_waiting(ActiveDefinition& definition, bool spares_triggered);
+  void forget_waiting(ActiveDefinition& definition, const ChangeDefinition& operation);
   void remove(ActiveDefinition& definition, bool leaves_spec);
 
   Plans& plans_;
@@ -70,6 +71,7 @@ class Changes {
   Batcher& batcher_;
   JobSink& sink_;
   FeedbackSink& feedback_;
+  RunStopper& stopper_;
   SchedulingClock& clock_;
   const Logger& log_;
   const OnAhead on_ahead_;

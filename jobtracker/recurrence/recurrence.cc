@@ -26,7 +26,7 @@ Recurrence::Recurrence(RecurrenceConfig config, Catalog& catalog, const Ownershi
       log_(log),
       promotion_(config.horizon, batcher, sink, clock, executor, log),
       plans_(catalog, executing, feedback, ids, clock, promotion_),
-      changes_(plans_, catalog, executing, batcher, sink, feedback, clock, log,
+      changes_(plans_, catalog, executing, batcher, sink, feedback, stopper, clock, log,
                [this](WallTime fire) { generation_.count_ahead(fire); }),
       quarantine_(plans_, changes_, log),
       generation_(config, plans_, changes_, promotion_, catalog, batcher, ids, clock, executor, log,

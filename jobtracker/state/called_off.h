@@ -9,8 +9,8 @@
 
 namespace carillon::jobtracker {
 
-// Jobs that somebody has cancelled or killed lately, and why: none of their runs is wanted any
-// more, also where a task tracker that was taken for dead still has one.
+// Jobs that were called off lately, or have ended after a run of them was lost, and why: none of
+// their runs is wanted any more, also where a task tracker that was taken for dead still has one.
 //
 // Thread: the loop.
 class CalledOff {

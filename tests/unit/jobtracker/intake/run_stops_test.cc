@@ -1,0 +1,133 @@
+#include "jobtracker/intake/run_stops.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/tracker_bundle.h"
+
+// Runs that go on at a task tracker that was taken for dead, though their job has ended.
+namespace carillon::jobtracker {
+namespace {
+
+using carillon::testing::FakeWorker;
+using carillon::testing::job_every;
+using carillon::testing::job_now;
+using carillon::testing::states;
+using carillon::testing::TrackerBundle;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using wire::Verb;
+
+// A run of it is at that one, which has just begun.
+FakeWorker& run_long(TrackerBundle& bundle, const JobSpec& job) {
+  FakeWorker& worker = bundle.add_worker({.name = "first", .threads = 1});
+  runs_take(worker, minutes{5});
+  bundle.submit(job);
+  EXPECT_TRUE(bundle.run_until([&] { return worker.busy() == 1; }));
+  return worker;
+}
+
+void suspend(TrackerBundle& bundle) { bundle.act(Verb::kSuspend, "a"); }
+
+void cancel(TrackerBundle& bundle) { bundle.act(Verb::kCancel, "a"); }
+
+void replace(TrackerBundle& bundle) {
+  JobSpec other = job_every("a", hours{1});
+  other.schedule.first = bundle.now() + hours{1};
+  other.replace_on_exist = true;
+  EXPECT_EQ(bundle.submit(other).status, wire::SubmitStatus::kAccepted);
+}
+
+struct Ending {
+  const char* name;
+  JobSpec job;
+  void (*end)(TrackerBundle&);
+};
+
+std::vector<Ending> endings() {
+  return {{"a schedule is suspended", job_every("a", hours{1}), suspend},
+          {"a schedule is cancelled", job_every("a", hours{1}), cancel},
+          {"a schedule is replaced", job_every("a", hours{1}), replace},
+          {"a job is cancelled", job_now("a"), cancel},
+          {"a job is replaced", job_now("a"), replace}};
+}
+
+TEST(RunStops, ReachARunThatWasLostWhateverEndsItsJob) {
+  for (const auto& [name, job, end] : endings()) {
+    SCOPED_TRACE(name);
+    TrackerBundle bundle;
+    FakeWorker& worker = run_long(bundle, job);
+    worker.cut_off(seconds{8});
+    bundle.run_for(seconds{5});
+    ASSERT_THAT(states(bundle.log("a")), ElementsAre(LogState::kLost));
+    end(bundle);
+    ASSERT_EQ(worker.busy(), 1);
+    bundle.run_for(seconds{8});
+    EXPECT_EQ(worker.busy(), 0);
+  }
+}
+
+TEST(RunStops, ReachARunThatIsLostAfterItsJobWasSuspended) {
+  TrackerBundle bundle;
+  FakeWorker& worker = run_long(bundle, job_every("a", hours{1}));
+  suspend(bundle);
+  worker.cut_off(seconds{8});
+  bundle.run_for(seconds{5});
+  ASSERT_THAT(states(bundle.log("a")), ElementsAre(LogState::kLost));
+  ASSERT_TRUE(bundle.log("a").back().final);
+  ASSERT_EQ(worker.busy(), 1);
+  bundle.run_for(seconds{8});
+  EXPECT_EQ(worker.busy(), 0);
+}
+
+TEST(RunStops, ReachARunWhoseJobHasEndedElsewhere) {
+  TrackerBundle bundle;
+  FakeWorker& worker = run_long(bundle, job_now("a"));
+  worker.cut_off(seconds{8});
+  bundle.add_worker({.name = "second"});
+  bundle.run_for(seconds{5});
+  ASSERT_TRUE(bundle.is_empty());
+  ASSERT_EQ(worker.busy(), 1);
+  bundle.run_for(seconds{8});
+  EXPECT_EQ(worker.busy(), 0);
+  EXPECT_THAT(states(bundle.log("a")), ElementsAre(LogState::kLost, LogState::kSucceeded));
+}
+
+TEST(RunStops, LeaveALostRunAloneWhileItsJobGoesOn) {
+  TrackerBundle bundle;
+  FakeWorker& worker = run_long(bundle, job_now("a"));
+  worker.cut_off(seconds{8});
+  runs_take(bundle.add_worker({.name = "second"}), minutes{1});
+  bundle.run_for(seconds{15});
+  EXPECT_EQ(worker.busy(), 1);
+  bundle.run_for(minutes{2});
+  EXPECT_EQ(worker.busy(), 0);
+}
+
+// The suspension is on disk before the claim that was asked for meanwhile.
+TEST(RunStops, ReachARunThatIsJustBeingClaimedAgain) {
+  TrackerBundle bundle;
+  FakeWorker& worker = run_long(bundle, job_every("a", hours{1}));
+  runs_take(bundle.add_worker({.name = "busy", .threads = 1}), hours{1});
+  bundle.submit(job_now("b"));
+  worker.cut_off(seconds{12});
+  bundle.run_for(seconds{5});
+  ASSERT_THAT(states(bundle.log("a")), ElementsAre(LogState::kLost));
+  bundle.lane().away_until = bundle.clock.steady_now() + seconds{2};
+  bundle.client.act({.verb = Verb::kSuspend, .group = "default", .task_id = "a"});
+  FakeWorker& second = bundle.add_worker({.name = "second"});
+  bundle.run_for(seconds{1});
+  ASSERT_EQ(bundle.stat("jobs_claimed_total"), 3);
+  bundle.run_for(seconds{5});
+  ASSERT_EQ(second.busy(), 0);
+  ASSERT_THAT(states(bundle.log("a")), Contains(LogState::kCancelled));
+  bundle.run_for(seconds{5});
+  EXPECT_EQ(worker.busy(), 0);
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker
