@@ -98,6 +98,9 @@ void Completion::take_back(JobId id, bool lost) {
   Executing* entry = executing_.find(id);
   if (entry == nullptr || entry->phase == Phase::kEnding || entry->phase == Phase::kClaiming)
     return;
+  // Whoever said so may be gone by the time that it can be put back.
+  if (!lost) entry->is_not_there = true;
+  if (entry->is_not_there) lost = false;
   if (is_void(entry->row)) {
     LogEntry log = log_of(*entry, lost ? LogState::kLost : LogState::kCancelled);
     if (lost) {

@@ -26,6 +26,7 @@ struct Executing {
   WallTime handed_out_at{};
   std::int64_t executor_log = 0;  // the log id of its call, where it has one and is no broadcast
   int cancels = 0;                // on their way to the store
+  bool is_not_there = false;      // its worker does not have it, and never began it
 };
 
 // The executing table, in memory: all of it, as the store has it, and what is on its way.

@@ -187,6 +187,29 @@ TEST(Recovery, AHandOutThatCrossesAGoodbyeIsNoLostRun) {
   EXPECT_THAT(states(bundle.log("a")), ::testing::ElementsAre(LogState::kSucceeded));
 }
 
+// The hand-out was lost on the way, and the cancel is on its own to the store.
+TEST(Recovery, AGoodbyeThatMeetsACancelIsNoLostRun) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  bundle.run_for(seconds{1});
+  worker.lose_frames(true);
+  bundle.submit(job_every("a", hours{1}));
+  bundle.run_for(milliseconds{100});
+  ASSERT_THAT(bundle.tables().executing, SizeIs(1));
+  bundle.lane().away_until = bundle.clock.steady_now() + seconds{1};
+  bundle.client.act({.verb = wire::Verb::kCancel, .group = "default", .task_id = "a"});
+  bundle.run_for(milliseconds{100});
+  worker.leave();
+  bundle.run_for(milliseconds{100});
+  worker.die();  // It does not wait for an answer, nor say it again.
+  bundle.run_for(seconds{5});
+  EXPECT_TRUE(bundle.is_empty());
+  auto log = bundle.log("a");
+  std::erase_if(log, [](const LogEntry& entry) { return !entry.job_id; });
+  ASSERT_THAT(states(log), ::testing::ElementsAre(LogState::kCancelled));
+  EXPECT_EQ(log.front().attempt, 0) << "none was made";
+}
+
 // Node groups are divided anew twice while its lease runs out.
 TEST(Recovery, OneThatIsSilentIsWaitedForForOneLeaseOverTheSessionsOfAProcess) {
   TrackerBundle bundle;
