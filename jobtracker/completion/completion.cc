@@ -35,10 +35,9 @@ bool has_failed(const LogEntry& log) {
   return log.state == LogState::kFailed || log.state == LogState::kTimedOut;
 }
 
-// Whether an attempt's end is a failure that nothing follows, of the job or of its definition.
-bool raises_alarm(JobEvent event, const LogEntry& log, const std::optional<WaitingJob>& again) {
-  if (again) return event != JobEvent::kGiveBack && was_lost_too_often(*again);
-  return event == JobEvent::kFail && has_failed(log);
+std::string in_quarantine(int lost) {
+  return ", as of " + std::to_string(lost) +
+         " runs in a row: the job is in quarantine until it is resumed";
 }
 
 }  // namespace
@@ -105,6 +104,8 @@ void Completion::take_back(JobId id, bool lost) {
     LogEntry log = log_of(*entry, lost ? LogState::kLost : LogState::kCancelled);
     if (lost) {
       log.message = "its task tracker died, and it was cancelled or suspended before";
+      if (begins_quarantine(entry->row.job, log))
+        log.message += in_quarantine(lost_once_more(entry->row.job));
     } else {
       log.message = "cancelled or suspended before it was started";
       log.attempt = 0;  // None was made of this claim.
@@ -130,8 +131,7 @@ void Completion::end_lost(Executing& entry) {
   if (!was_lost_too_often(again)) {
     return end(entry, entry.row.session, JobEvent::kLose, std::move(log), std::move(again));
   }
-  log.message += ", as of " + std::to_string(again.lost) +
-                 " runs in a row: the job is in quarantine until it is resumed";
+  log.message += in_quarantine(again.lost);
   if (again.definition)
     return end(entry, entry.row.session, JobEvent::kLose, std::move(log), std::move(again));
   again.suspended = true;
@@ -174,6 +174,14 @@ bool Completion::is_void(const ExecutingJob& row) const {
   if (!row.job.definition) return false;
   const ActiveDefinition* definition = catalog_.definition(row.job.definition);
   return definition == nullptr || definition->voids(row.job);
+}
+
+// Of the job or of its definition, which outlives the run.
+bool Completion::begins_quarantine(const WaitingJob& job, const LogEntry& log) const {
+  if (log.state != LogState::kLost || lost_once_more(job) < kLostRunsMax) return false;
+  if (!log.final) return true;
+  const ActiveDefinition* definition = catalog_.definition(job.definition);
+  return definition != nullptr && definition->counts_loss_of(job);
 }
 
 void Completion::end_by(Executing& entry, SessionId tell, const wire::RunResult& result) {
@@ -238,7 +246,9 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
   if (ending.is_final && log) feedback_.address(*log, job);
   if (log && (log->state == LogState::kSucceeded || has_failed(*log)))
     tally_.ran(entry.row, has_failed(*log));
-  if (log && raises_alarm(event, *log, again)) alarms_.address(*log, job);
+  const bool is_failure =
+      log && !again && event == JobEvent::kFail && has_failed(*log);  // and nothing follows
+  if (log && (is_failure || begins_quarantine(job, *log))) alarms_.address(*log, job);
   std::vector<Operation> operations;
   operations.emplace_back(End{.id = job.id,
                               .attempt = job.attempt,

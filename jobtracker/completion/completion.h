@@ -81,6 +81,7 @@ class Completion final : public TakeBack {
   void end_by(Executing& entry, SessionId tell, const wire::RunResult& result);
   void end_lost(Executing& entry);
   bool is_void(const ExecutingJob& row) const;
+  bool begins_quarantine(const WaitingJob& job, const LogEntry& log) const;
 
   Catalog& catalog_;
   ExecutingTable& executing_;

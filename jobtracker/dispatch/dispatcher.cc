@@ -184,7 +184,7 @@ void Dispatcher::pump_group(GroupId group, WallTime now) {
       drop_from_others(lanes, lane, job.id);
       if (gate_.admit(job, now)) claim(std::move(job), *worker, now);
     }
-    if (lane.preload.has_due() && is_suspect(lane.preload.best()))
+    if (lane.preload.has_due() && catalog_.is_suspect(lane.preload.best()))
       suspect_waits_.insert({group, kinds});
     refill(group, kinds, lane, now);
     set_timer(group, kinds, lane);
@@ -202,14 +202,14 @@ Worker* Dispatcher::taker_of(const WaitingJob& job, GroupId group, RunKinds kind
     touch_later(group);
     return nullptr;
   }
+  const bool needs_thread = is_full || catalog_.is_suspect(job);
   return workers_.next_with_credit(group, kinds, credit_min, [&](const Worker& worker) {
     if (!isolation_.may_take(worker)) return false;
     const auto waits_for_it = [&](GroupId part) { return suspect_waits_.contains({part, kinds}); };
-    const bool may_queue =
-        kinds == RunKinds::pushed() ||
-        (!is_full && !is_suspect(job) && !executing_.has_suspect(worker.session) &&
-         (suspect_waits_.empty() ||
-          std::none_of(worker.parts.begin(), worker.parts.end(), waits_for_it)));
+    const bool may_queue = kinds == RunKinds::pushed() ||
+                           (!needs_thread && !executing_.has_suspect(worker.session) &&
+                            (suspect_waits_.empty() ||
+                             std::none_of(worker.parts.begin(), worker.parts.end(), waits_for_it)));
     return may_queue || executing_.has_fewer(worker.session, worker.threads - credit_min + 1);
   });
 }

@@ -290,7 +290,7 @@ void Recurrence::run_ended(const WaitingJob& job, bool ran, const std::vector<Op
   if (definition == nullptr) return admission_.outliving_ended(job);
   definition->running.erase(job.id);
   const DefinitionId id = job.definition;
-  if (ran && !definition->voids(job)) quarantine_.count_lost(*definition, job);
+  if (ran) quarantine_.count_lost(*definition, job);
   if (!with.empty()) {
     const auto& changed = std::get<ChangeDefinition>(with.front());
     const bool done = outcomes.front().kind == OutcomeKind::kDone;

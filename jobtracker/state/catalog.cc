@@ -150,6 +150,12 @@ std::optional<wire::SpecGlance> Catalog::glance(const WaitingJob& job) const {
   return wire::glance_of(found->second->spec);
 }
 
+bool Catalog::is_suspect(const WaitingJob& job) const {
+  if (jobtracker::is_suspect(job)) return true;
+  const auto found = definitions_by_id_.find(job.definition);
+  return found != definitions_by_id_.end() && found->second->lost_before > 0;
+}
+
 int Catalog::own_priority(const WaitingJob& job) const {
   if (job.priority != kPriorityTriggered) return job.priority;
   std::optional<JobSpec> own;

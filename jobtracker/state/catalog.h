@@ -65,6 +65,11 @@ struct ActiveDefinition {
     return is_fire(job) || row.state == DefinitionState::kQuarantined;
   }
 
+  // Whether its loss counts: not that of a run which a quarantine left behind.
+  bool counts_loss_of(const WaitingJob& job) const {
+    return !voids(job) || row.state == DefinitionState::kSuspended;
+  }
+
   // The coming fire as people mean it: of a schedule that is generated ahead, row.next_fire is the
   // first that has no occurrence yet. None (WallTime{}): nothing fires any more.
   WallTime coming_fire(WallTime now);
@@ -130,6 +135,9 @@ class Catalog {
                          std::string_view field = {}) const;
   // The job's own spec with what its row says. kCorrupt, kInvalidArgument: it cannot be read.
   Result<JobSpec> whole_spec(const WaitingJob& job) const;
+  // Whether it is one when it is claimed: with `cancel_running` it takes over the count of the runs
+  // before.
+  bool is_suspect(const WaitingJob& job) const;
   // As it was submitted, also of a run that was triggered by hand and so stands before all others.
   int own_priority(const WaitingJob& job) const;
 

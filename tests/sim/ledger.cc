@@ -413,8 +413,11 @@ void Ledger::take(const Commit& commit, const jobtracker::End& ended, const Outc
     inbox_[row.id] = {.row = row, .since = timeline_.now()};
   }
   const auto definition = definitions_.find(job.row.definition);
-  if (definition != definitions_.end() && ended.log && ended.log->state == LogState::kLost)
-    ++definition->second.lost;
+  if (definition != definitions_.end() && ended.log && ended.log->state == LogState::kLost) {
+    DefinitionFacts& facts = definition->second;
+    ++facts.lost;
+    facts.was_lost_too_often |= jobtracker::lost_once_more(job.row) >= jobtracker::kLostRunsMax;
+  }
   if (ended.again) return place(job, *ended.again);
   if (definition != definitions_.end() && !job.by_act) definition->second.last_ended = ended.id;
   end(ended.id, ended.log ? &*ended.log : nullptr);
@@ -664,11 +667,8 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& chan
   const auto is_in_quarantine = [](const jobtracker::Definition& row) {
     return row.state == DefinitionState::kQuarantined;
   };
-  const std::set<JobId>& runs = of_definition_[change.id];
   const bool was_lost =
-      std::any_of(
-          runs.begin(), runs.end(),
-          [this](const JobId id) { return jobtracker::was_lost_too_often(jobs_.at(id).row); }) ||
+      facts.was_lost_too_often ||
       (facts.spec.overlap == Overlap::kCancelRunning && facts.lost >= jobtracker::kLostRunsMax);
   if (change.to && is_in_quarantine(*change.to) && !is_in_quarantine(facts.row) && !was_lost) {
     broken_("task " + facts.row.task_id +
@@ -685,10 +685,10 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& chan
   if (!commit.was_clock_set) check_misfires(commit, change, facts);
   if (change.void_waiting) take_voided(commit, change, facts);
   if (is_resumed) {
-    facts.lost = 0;
-    // What was triggered before a suspension goes on through it.
-    for (const JobId id : runs) {
-      if (!is_in_quarantine(facts.row)) facts.lost = std::max(facts.lost, jobs_.at(id).row.lost);
+    // A suspension leaves the count as it is.
+    if (is_in_quarantine(facts.row)) {
+      facts.lost = 0;
+      facts.was_lost_too_often = false;
     }
     const bool makes_one = !change.add.empty();
     fires_.resumed(change.id, commit.batch.now,

@@ -82,10 +82,11 @@ class Ledger {
     JobSpec spec{};
     SteadyTime since{};
     bool was_acted_on = false;
-    std::int64_t runs = 0;  // that have ended, but for those triggered by users
-    SteadyTime ended_at{};  // the last of them all
-    JobId last_ended{};     // of its schedule's
-    int lost = 0;           // attempts, since it was resumed last
+    std::int64_t runs = 0;            // that have ended, but for those triggered by users
+    SteadyTime ended_at{};            // the last of them all
+    JobId last_ended{};               // of its schedule's
+    int lost = 0;                     // attempts, since it was released from quarantine last
+    bool was_lost_too_often = false;  // one of its runs, likewise
   };
 
   Ledger(const Timeline& timeline, const jobtracker::MemoryTables& tables, RunBook& runs,

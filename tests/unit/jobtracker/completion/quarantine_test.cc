@@ -206,6 +206,45 @@ TEST(Quarantine, OfADefinitionBeginsThoughTheJobTrackerDiesInBetween) {
   EXPECT_THAT(healthy.runs(), SizeIs(0)) << bundle.story("a");
 }
 
+TEST(Quarantine, OfADefinitionBeginsAlsoWhileItIsSuspended) {
+  for (const Overlap overlap : {Overlap::kSkip, Overlap::kParallel, Overlap::kCancelRunning}) {
+    SCOPED_TRACE(static_cast<int>(overlap));
+    TrackerBundle bundle;
+    JobSpec job = job_every("a", minutes{10});
+    job.overlap = overlap;
+    job.alarm = {"ops@example.com"};
+    bundle.submit(job);
+    workers_die_of_it(bundle, 2);
+    FakeWorker& third = bundle.add_worker();
+    runs_take(third, hours{9});
+    ASSERT_TRUE(bundle.run_until([&] { return third.busy() > 0; }));
+    bundle.act(wire::Verb::kSuspend, "a");
+    ASSERT_EQ(bundle.definition("a")->state, DefinitionState::kSuspended);
+    third.die();
+    bundle.run_for(seconds{20});
+    EXPECT_EQ(bundle.definition("a")->state, DefinitionState::kQuarantined) << bundle.story("a");
+    EXPECT_EQ(bundle.stat("jobs_quarantined_total"), 1);
+    EXPECT_THAT(bundle.log("a").back().message, HasSubstr("in quarantine until it is resumed"));
+    EXPECT_THAT(bundle.courier.to("ops@example.com"), SizeIs(1));
+
+    EXPECT_EQ(refusal_of(bundle, {.verb = wire::Verb::kResume, .task_id = "a"}), "ok");
+    bundle.add_worker();
+    bundle.run_for(minutes{11});
+    EXPECT_EQ(bundle.log("a").back().state, LogState::kSucceeded) << bundle.story("a");
+  }
+}
+
+// What was triggered is not held by a suspension, and waits for its next try.
+TEST(Quarantine, OfASuspendedDefinitionEndsWhatWasTriggered) {
+  TrackerBundle bundle;
+  bundle.submit(job_manual("a"));
+  bundle.act(wire::Verb::kTrigger, "a");
+  bundle.act(wire::Verb::kSuspend, "a");
+  workers_die_of_it(bundle, 3);
+  EXPECT_EQ(bundle.definition("a")->state, DefinitionState::kQuarantined) << bundle.story("a");
+  EXPECT_THAT(bundle.waiting("a"), SizeIs(0));
+}
+
 TEST(Quarantine, AnyOtherEndOfAnAttemptBeginsTheCountAgain) {
   for (const auto outcome : {wire::RunOutcome::kException, wire::RunOutcome::kLater}) {
     SCOPED_TRACE(static_cast<int>(outcome));

@@ -113,6 +113,32 @@ TEST(Suspects, RunOnAllThreadsAtATimeAndNothingIsQueuedBehindThem) {
   EXPECT_EQ(next->busy(), 4) << "what is beside it, and no more";
 }
 
+// With `cancel_running` it has the count of the run before, which made way for it.
+TEST(Suspects, AreThoseThatTakeThePlaceOfALostRun) {
+  TrackerBundle bundle;
+  FakeWorker& first = bundle.add_worker({.name = "first", .threads = 1});
+  runs_take(first, hours{9});
+  JobSpec job = job_every("a", minutes{1});
+  job.overlap = Overlap::kCancelRunning;
+  const WallTime begin = bundle.now();
+  bundle.submit(job);
+  ASSERT_TRUE(bundle.run_until([&] { return first.busy() == 1; }));
+  add_warm_workers(bundle, 1, 1);
+  FakeWorker& second = *bundle.workers().back();
+  bundle.run_to(begin + seconds{59});
+  first.die();
+  bundle.run_to(begin + seconds{60} + milliseconds{500});
+  runs_take(second, seconds{10});
+  bundle.submit(std::vector<JobSpec>(50, job_now("")));
+  bundle.run_for(seconds{1});
+  ASSERT_EQ(second.busy(), 50);
+  bundle.run_for(seconds{5});
+  ASSERT_EQ(bundle.definition("a")->state, DefinitionState::kActive);
+  EXPECT_THAT(bundle.runs_of("a"), SizeIs(1)) << "the next waits for a thread";
+  bundle.run_for(seconds{10});
+  EXPECT_THAT(bundle.runs_of("a"), SizeIs(2)) << bundle.story("a");
+}
+
 std::string task_of_part(std::int32_t part, const std::string& name) {
   for (int i = 0;; ++i) {
     std::string task_id = name + "-" + std::to_string(i);
