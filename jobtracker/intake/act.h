@@ -56,7 +56,18 @@ class ActIntake {
   void act(const Asker& asker, wire::Act message, std::size_t bytes);
 
  private:
-  struct Pending;
+  struct Pending {
+    Asker asker{};
+    wire::Act act{};
+    std::size_t bytes = 0;
+    GroupId group{};
+    int looks = 0;
+
+    std::string name() const {
+      return act.task_id.empty() ? "job " + std::to_string(act.job_id.value)
+                                 : "task '" + act.task_id + "'";
+    }
+  };
   using PendingPtr = std::shared_ptr<Pending>;
 
   void act_on_definition(const PendingPtr& pending, ActiveDefinition& definition);
