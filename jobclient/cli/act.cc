@@ -53,8 +53,9 @@ Verb declare_resume() {
 
 Verb declare_kill() {
   Verb verb = declare("kill", "Stop a run that is under way",
-                      "Tells the task tracker to stop the run, with its whole process group. The "
-                      "task's coming fires stay; use cancel to end those too.",
+                      "Tells the task tracker to stop the run, with its whole process group; one "
+                      "that waits to be tried again ends. The task's coming fires stay; use cancel "
+                      "to end those too.",
                       "  jobclient kill nightly --group ops\n"
                       "  jobclient kill --job 7211004000000000017\n");
   verb.positionals[0].required = false;

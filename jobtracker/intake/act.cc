@@ -199,8 +199,7 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
       return definitions_.resume(definition.row.id,
                                  for_request(pending, pending->name() + " " + word(verb)));
     case wire::Verb::kKill:
-      if (cancel_sent(pending, catalog_.runs(definition))) return;
-      return decline_kill(pending, definition);
+      return kill_definition(pending, definition);
     case wire::Verb::kSetScript:
       return set_script(pending, definition);
     case wire::Verb::kAddExecutors:
@@ -294,6 +293,10 @@ void ActIntake::act_on_job(const PendingPtr& pending, FindAnswer found) {
                                           : GroupId{};
   if (group && !ownership_.has(group))
     return clients_.answer(pending->asker, ownership_.elsewhere(group, 1));
+  const bool has_run =
+      found.waiting && was_tried(*found.waiting) && !is_quarantined(*found.waiting);
+  if (has_run && pending->act.verb == wire::Verb::kKill)
+    return kill_waiting(pending, *found.waiting);
   if (found.waiting && found.waiting->definition) {
     return decline(pending, ErrorCode::kInvalidArgument,
                    pending->name() + " is a run of task '" + found.waiting->task_id +
@@ -305,10 +308,26 @@ void ActIntake::act_on_job(const PendingPtr& pending, FindAnswer found) {
   const bool stops =
       pending->act.verb == wire::Verb::kCancel || pending->act.verb == wire::Verb::kKill;
   const std::set<JobId>& left = catalog_.outliving(pending->group, pending->act.task_id);
-  if (stops && cancel_sent(pending, {left.begin(), left.end()})) return;
+  const std::vector<CancelExecuting> runs = sent_of({left.begin(), left.end()});
+  if (stops && !runs.empty()) return end_runs(pending, runs, {}, {});
   decline(pending, ErrorCode::kNotFound,
           pending->name() + " is not waiting, executing or defined" +
               (pending->act.task_id.empty() ? "" : " in group '" + pending->act.group + "'"));
+}
+
+LogEntry ActIntake::called_off(const WaitingJob& job, std::string message) {
+  const WallTime now = clock_.now();
+  LogEntry log{.id = ids_.next(now),
+               .job_id = job.id,
+               .group = job.group,
+               .task_id = job.task_id,
+               .definition = job.definition,
+               .state = LogState::kCancelled,
+               .trigger_time = job.trigger_time,
+               .ended_at = now,
+               .message = std::move(message)};
+  feedback_.address(log, job);
+  return log;
 }
 
 void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
@@ -317,17 +336,8 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
   ChangeWaiting change{.from = job};
   switch (verb) {
     case wire::Verb::kCancel:
-      change.log = LogEntry{.id = ids_.next(now),
-                            .job_id = job.id,
-                            .group = job.group,
-                            .task_id = job.task_id,
-                            .definition = job.definition,
-                            .state = LogState::kCancelled,
-                            .trigger_time = job.trigger_time,
-                            .ended_at = now,
-                            .message = "cancelled before it ran"};
-      if (was_tried(job)) change.log->message = "cancelled before it ran again";
-      feedback_.address(*change.log, job);
+      change.log = called_off(
+          job, was_tried(job) ? "cancelled before it ran again" : "cancelled before it ran");
       break;
     case wire::Verb::kSuspend:
       if (is_quarantined(job))

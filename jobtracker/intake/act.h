@@ -34,7 +34,9 @@ namespace carillon::jobtracker {
 //   resume  fires again, from now on   is due as it was           refused
 //   trigger gets one run more, now     runs next, at the best     refused
 //                                      priority
-//   kill    its runs are told to stop  refused                    as cancel
+//   kill    its runs are told to stop, refused, but where it      as cancel
+//           or not tried again         waits for its next try: as
+//                                      cancel
 //
 // What is in quarantine can only be resumed or cancelled.
 //
@@ -71,7 +73,9 @@ class ActIntake {
   using PendingPtr = std::shared_ptr<Pending>;
 
   void act_on_definition(const PendingPtr& pending, ActiveDefinition& definition);
-  void decline_kill(const PendingPtr& pending, const ActiveDefinition& definition);
+  void kill_definition(const PendingPtr& pending, const ActiveDefinition& definition);
+  bool waits_for_retry(const WaitingJob& job);
+  void kill_waiting(const PendingPtr& pending, const WaitingJob& job);
   void cancel_definition(const PendingPtr& pending, ActiveDefinition& definition);
   void set_script(const PendingPtr& pending, ActiveDefinition& definition);
   void trigger_definition(const PendingPtr& pending, ActiveDefinition& definition);
@@ -82,9 +86,11 @@ class ActIntake {
   void look_again(const PendingPtr& pending);
 
   ForRequest for_request(const PendingPtr& pending, std::string message, JobId made = {});
-  bool cancel_sent(const PendingPtr& pending, const std::vector<JobId>& jobs);
-  void cancel_runs(const PendingPtr& pending, const std::vector<CancelExecuting>& runs,
-                   std::string message, JobId made);
+  LogEntry called_off(const WaitingJob& job, std::string message);
+  // Those of them that are at a task tracker.
+  std::vector<CancelExecuting> sent_of(const std::vector<JobId>& jobs);
+  void end_runs(const PendingPtr& pending, const std::vector<CancelExecuting>& runs,
+                const std::vector<WaitingJob>& retries, JobId made);
   void refuse(const PendingPtr& pending, ErrorCode code, std::string message);
   // As refuse(), unless this is a resend of a request that was answered before.
   void decline(const PendingPtr& pending, ErrorCode code, std::string message);

@@ -1,26 +1,72 @@
-// What acts do with runs: they are told to stop.
+// What acts do with runs: they are told to stop, and not tried again.
+#include <algorithm>
 #include <utility>
 
 #include "jobtracker/intake/act.h"
 
 namespace carillon::jobtracker {
+namespace {
 
-// None of its runs is at a task tracker.
-void ActIntake::decline_kill(const PendingPtr& pending, const ActiveDefinition& definition) {
-  const std::string what = pending->name() + " is not executing";
-  const std::vector<JobId> runs = catalog_.runs(definition);
-  if (runs.empty()) return decline(pending, ErrorCode::kNotFound, what);
-  for (const JobId job : runs) {
-    if (executing_.find(job) == nullptr) continue;
-    return decline(pending, ErrorCode::kConflict,
-                   what + ", its run is just being handed out or ends (try again)");
+constexpr std::int64_t kRetriesMax = 10'000;  // that one kill ends
+
+std::string some(const std::string& name, std::size_t runs) {
+  return runs == 1 ? name : std::to_string(runs) + " runs of " + name;
+}
+
+// What is said of it.
+std::string what_ends(const std::string& name, std::size_t sent, std::size_t retries) {
+  std::string text;
+  if (sent > 0) {
+    text = some(name, sent) + (sent == 1 ? " was executing and is" : " were executing and are") +
+           " told to stop";
   }
-  const auto run = definition.running.find(runs.front());
-  const bool is_fire = run != definition.running.end() && run->second.is_fire;
-  decline(pending, ErrorCode::kConflict,
-          what + ", its run waits to be tried again (" +
-              (is_fire ? "suspend and resume the task to drop that run)"
-                       : "it was triggered: only to cancel the task drops that run)"));
+  if (retries == 0) return text;
+  if (!text.empty()) text += "; ";
+  return text + some(name, retries) +
+         (retries == 1 ? " was to be tried again and is not"
+                       : " were to be tried again and are not");
+}
+
+}  // namespace
+
+// Its runs are told to stop, and those that wait to be tried again end.
+void ActIntake::kill_definition(const PendingPtr& pending, const ActiveDefinition& definition) {
+  const DefinitionId id = definition.row.id;
+  const auto end = [this, pending, id](const std::vector<WaitingJob>& retries) {
+    const ActiveDefinition* found = catalog_.definition(id);
+    const auto runs = found == nullptr ? std::vector<JobId>{} : catalog_.runs(*found);
+    const std::string what = pending->name() + " is not executing";
+    if (runs.empty()) return decline(pending, ErrorCode::kNotFound, what);
+    const std::vector<CancelExecuting> at_work = sent_of(runs);
+    if (!at_work.empty() || !retries.empty()) return end_runs(pending, at_work, retries, {});
+    decline(pending, ErrorCode::kConflict,
+            what + ", its run is just being handed out or ends (try again)");
+  };
+  const auto waits = [this](const auto& run) { return executing_.find(run.first) == nullptr; };
+  if (std::none_of(definition.running.begin(), definition.running.end(), waits)) return end({});
+  ReadOccurrences question{.definition = id, .group = definition.row.group, .limit = kRetriesMax};
+  batcher_.hold(pending->bytes);
+  batcher_.ask(question, [this, pending, end](Result<ReadAnswer> answer) {
+    batcher_.release(pending->bytes);
+    if (!answer.ok()) return refuse(pending, answer.error().code, answer.error().message);
+    auto jobs = std::move(std::get<JobsAnswer>(answer.value()).jobs);
+    std::erase_if(jobs, [this](const WaitingJob& job) { return !waits_for_retry(job); });
+    end(jobs);
+  });
+}
+
+// And is not about to begin, or to end otherwise.
+bool ActIntake::waits_for_retry(const WaitingJob& job) {
+  const ActiveDefinition* definition = catalog_.definition(job.definition);
+  const bool is_changing =
+      definition != nullptr &&
+      (definition->is_recovering || definition->voids(job) || definition->leaving.contains(job.id));
+  return was_tried(job) && !is_changing && executing_.find(job.id) == nullptr;
+}
+
+void ActIntake::kill_waiting(const PendingPtr& pending, const WaitingJob& job) {
+  if (!waits_for_retry(job)) return look_again(pending);
+  end_runs(pending, {}, {job}, job.id);
 }
 
 void ActIntake::act_on_executing(const PendingPtr& pending, const ExecutingJob& job) {
@@ -34,8 +80,7 @@ void ActIntake::act_on_executing(const PendingPtr& pending, const ExecutingJob& 
     return decline(pending, ErrorCode::kConflict,
                    pending->name() + " is executing, it can only be cancelled or killed");
   }
-  cancel_runs(pending, {{.id = job.job.id, .attempt = job.job.attempt}},
-              pending->name() + " was executing and is told to stop", job.job.id);
+  end_runs(pending, {{.id = job.job.id, .attempt = job.job.attempt}}, {}, job.job.id);
 }
 
 // It was claimed ahead of its time: given back and suspended in one step, it is never sent.
@@ -70,45 +115,57 @@ void ActIntake::suspend_unsent(const PendingPtr& pending, Executing& entry) {
       });
 }
 
-// False: none of them is at a task tracker.
-bool ActIntake::cancel_sent(const PendingPtr& pending, const std::vector<JobId>& jobs) {
+std::vector<CancelExecuting> ActIntake::sent_of(const std::vector<JobId>& jobs) {
   std::vector<CancelExecuting> runs;
   for (const JobId id : jobs) {
     const Executing* entry = executing_.find(id);
     if (entry == nullptr || entry->phase != Phase::kSent) continue;
     runs.push_back({.id = id, .attempt = entry->row.job.attempt});
   }
-  if (runs.empty()) return false;
-  const std::string done = runs.size() == 1
-                               ? pending->name() + " was executing and is told to stop"
-                               : std::to_string(runs.size()) + " runs of " + pending->name() +
-                                     " were executing and are told to stop";
-  cancel_runs(pending, runs, done, {});
-  return true;
+  return runs;
 }
 
-void ActIntake::cancel_runs(const PendingPtr& pending, const std::vector<CancelExecuting>& runs,
-                            std::string message, JobId made) {
+// The rows of those that wait are held back meanwhile, as by any act.
+void ActIntake::end_runs(const PendingPtr& pending, const std::vector<CancelExecuting>& runs,
+                         const std::vector<WaitingJob>& retries, JobId made) {
   std::vector<Operation> operations(runs.begin(), runs.end());
   for (const CancelExecuting& run : runs) {
     if (Executing* entry = executing_.find(run.id, run.attempt)) ++entry->cancels;
   }
-  ForRequest request = for_request(pending, std::move(message), made);
-  request.on_request = [this, runs, answer = std::move(request.on_request)](
+  for (const WaitingJob& job : retries) {
+    operations.emplace_back(
+        ChangeWaiting{.from = job, .log = called_off(job, "killed before it ran again")});
+    job.delayed ? definitions_.hold_promotion() : sink_.hold(job.group, job.id);
+  }
+  ForRequest request =
+      for_request(pending, what_ends(pending->name(), runs.size(), retries.size()), made);
+  request.on_request = [this, runs, retries, answer = std::move(request.on_request)](
                            const RequestOutcome& outcome, const Error* refused) {
     for (const CancelExecuting& run : runs) {
       if (Executing* entry = executing_.find(run.id, run.attempt)) --entry->cancels;
+    }
+    for (const WaitingJob& job : retries) {
+      job.delayed ? definitions_.release_promotion() : sink_.release(job.id);
+      const bool was_left = refused != nullptr || outcome.answered_before;
+      if (was_left && !job.delayed) sink_.reload(job.group);
     }
     answer(outcome, refused);
   };
   const std::string reason = pending->act.verb == wire::Verb::kKill ? "killed" : "cancelled";
   batcher_.post_request(Urgency::kRequest, std::move(request.number), std::move(operations),
                         std::move(request.on_request),
-                        [this, runs, reason](std::vector<Operation>&,
-                                             const std::vector<Outcome>& outcomes, const Error*) {
-                          for (std::size_t i = 0; i < runs.size(); ++i) {
-                            if (outcomes[i].kind == OutcomeKind::kDone)
-                              stops_.stop_runs({runs[i].id}, reason);
+                        [this, reason](std::vector<Operation>& done,
+                                       const std::vector<Outcome>& outcomes, const Error*) {
+                          for (std::size_t i = 0; i < done.size(); ++i) {
+                            if (outcomes[i].kind != OutcomeKind::kDone) continue;
+                            if (const auto* run = std::get_if<CancelExecuting>(&done[i])) {
+                              stops_.stop_runs({run->id}, reason);
+                            } else {
+                              const auto& retry = std::get<ChangeWaiting>(done[i]);
+                              feedback_.was_stored(*retry.log);
+                              stops_.call_off(retry.from.id, retry.log->message);
+                              if (retry.from.definition) definitions_.retry_ended(retry.from);
+                            }
                           }
                         });
 }

@@ -71,6 +71,7 @@ class Recurrence final : public Definitions, public RunEnd {
   void end_removal(const ChangeDefinition& operation, const Outcome* outcome) override;
   WaitingJob triggered(const ActiveDefinition& definition, std::string spec, bool forced) override;
   void offer_triggered(WaitingJob run) override;
+  void retry_ended(const WaitingJob& run) override { run_ended(run, true, {}, {}); }
   void hold_promotion() override { promotion_.hold(); }
   void release_promotion() override { promotion_.release(); }
   WallTime horizon_end() const override { return promotion_.horizon_end(); }

@@ -66,6 +66,8 @@ class Definitions {
                                bool forced) = 0;
   // Such a one was stored: it is offered, after what is changed of its definition meanwhile.
   virtual void offer_triggered(WaitingJob run) = 0;
+  // A run of it that waited to be tried again has ended, on disk. It may be gone by then.
+  virtual void retry_ended(const WaitingJob& run) = 0;
   // Nothing leaves the delayed table for its group's between these, so that a job that is just
   // being suspended is not promoted.
   virtual void hold_promotion() = 0;

@@ -206,8 +206,8 @@ class JobClient {
   // Makes one run now, ahead of everything in its group; of a job that runs once and waits, its
   // only one.
   Result<ActAnswer> trigger(const TaskRef& task, const TriggerOptions& options = {});
-  // Stops what is running of it. A run that was killed is not tried again, whatever retries it has
-  // left; the coming fires of a schedule stay.
+  // Stops what is running of it, and ends what waits to be tried again. A run that was killed is
+  // not tried again, whatever retries it has left; the coming fires of a schedule stay.
   Result<ActAnswer> kill(const TaskRef& task);
   Result<ActAnswer> kill(JobId job);
   // Lists xxl-job executors of a group by hand: these and no others stay in service without

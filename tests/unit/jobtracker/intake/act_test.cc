@@ -258,22 +258,6 @@ TEST(Act, TheNextFireReachesTheRunBeforeItWhereThatWasGivenUp) {
   EXPECT_EQ(worker.busy(), 1) << "the run before, or one beside it";
 }
 
-TEST(Act, AKillThatIsDeclinedSaysWhatDropsTheRun) {
-  TrackerBundle bundle;
-  auto& worker = bundle.add_worker();
-  worker.behaviour = [](const auto&, const auto&) {
-    return FakeRun{.outcome = wire::RunOutcome::kException};
-  };
-  JobSpec fire = job_every("fire", hours{1});
-  JobSpec manual = job_manual("manual");
-  fire.retries = manual.retries = {.max = 3, .base = minutes{10}};
-  bundle.submit({fire, manual});
-  EXPECT_EQ(said(bundle.act(Verb::kTrigger, "manual")), "ok");
-  bundle.run_for(seconds{2});
-  EXPECT_THAT(said(bundle.act(Verb::kKill, "fire")), HasSubstr("suspend and resume the task"));
-  EXPECT_THAT(said(bundle.act(Verb::kKill, "manual")), HasSubstr("only to cancel the task"));
-}
-
 TEST(Act, ACancelReachesAnEarlierAttemptThatGoesOnToo) {
   TrackerBundle bundle;
   auto& first = bundle.add_worker({.name = "first"});
@@ -776,31 +760,6 @@ TEST(Act, ATriggerThatMeetsAClaimIsRefusedOrRunsOnceWithItsPayload) {
     EXPECT_TRUE(bundle.is_empty());
   }
   EXPECT_GT(triggered, 10);
-}
-
-TEST(Act, KillStopsTheRunsOfADefinitionAndTheNextFireComes) {
-  TrackerBundle bundle;
-  runs_take(bundle.add_worker(), hours{1});
-  bundle.submit(job_every("a", minutes{1}));
-  bundle.run_for(seconds{30});
-  EXPECT_EQ(said(bundle.act(Verb::kKill, "a")), "ok");
-  bundle.run_for(minutes{1});
-  ASSERT_THAT(bundle.runs(), SizeIs(2));
-  EXPECT_TRUE(bundle.runs()[0].was_killed);
-  EXPECT_THAT(states(bundle.log("a")), ElementsAre(LogState::kKilled));
-}
-
-TEST(Act, KillOfAJobIdStopsThatRunOnly) {
-  TrackerBundle bundle;
-  auto& worker = bundle.add_worker();
-  runs_take(worker, minutes{10});
-  const auto first = bundle.submit(job_now("a"));
-  bundle.submit(job_now("b"));
-  bundle.run_for(seconds{2});
-  EXPECT_EQ(said(bundle.act({.verb = Verb::kKill, .job_id = first.job_id})), "ok");
-  bundle.run_for(seconds{1});
-  EXPECT_EQ(worker.busy(), 1);
-  EXPECT_THAT(bundle.log("a"), SizeIs(1));
 }
 
 TEST(Act, WhatCannotBeDoneIsRefusedByName) {

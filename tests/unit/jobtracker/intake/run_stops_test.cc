@@ -35,6 +35,8 @@ void suspend(TrackerBundle& bundle) { bundle.act(Verb::kSuspend, "a"); }
 
 void cancel(TrackerBundle& bundle) { bundle.act(Verb::kCancel, "a"); }
 
+void kill(TrackerBundle& bundle) { bundle.act(Verb::kKill, "a"); }
+
 void replace(TrackerBundle& bundle) {
   JobSpec other = job_every("a", hours{1});
   other.schedule.first = bundle.now() + hours{1};
@@ -52,7 +54,9 @@ std::vector<Ending> endings() {
   return {{"a schedule is suspended", job_every("a", hours{1}), suspend},
           {"a schedule is cancelled", job_every("a", hours{1}), cancel},
           {"a schedule is replaced", job_every("a", hours{1}), replace},
+          {"a run of a schedule is killed", job_every("a", hours{1}), kill},
           {"a job is cancelled", job_now("a"), cancel},
+          {"a job is killed", job_now("a"), kill},
           {"a job is replaced", job_now("a"), replace}};
 }
 
