@@ -277,6 +277,9 @@ void Admission::end_void(WaitingJob job) {
 // way for the next of the grid.
 void Admission::skip_fire(ActiveDefinition& definition, WaitingJob job, LogState state,
                           std::string message) {
+  // It has come: a resumption does not repeat it, though the clock may be set back until then.
+  if (!job.triggered)
+    definition.row.last_fire = std::max(definition.row.last_fire, job.trigger_time);
   if (!is_single(definition) || job.triggered) {
     const bool counts = was_tried(job) || (job.triggered && !job.makes_up);
     return counts ? end_waiting(std::move(job), state, std::move(message))

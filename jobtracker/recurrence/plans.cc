@@ -212,6 +212,10 @@ ChangeDefinition Plans::resumption(ActiveDefinition& definition) {
   // Rows generated ahead were voided, so that the fires from now on are to be generated again;
   // what ran is not repeated, also when the clock was set back.
   to.generated_through = std::max(now, to.last_fire);
+  // With one at a time each before the one that was to come has its outcome, too.
+  const bool passed_over = is_single(definition) && to.kind != ScheduleKind::kFixedDelay;
+  if (passed_over)
+    to.generated_through = std::max(to.generated_through, definition.row.generated_through - kTick);
   const auto next = is_exhausted(definition, to.fired) ? std::nullopt
                     : to.kind == ScheduleKind::kFixedDelay
                         ? definition.schedule.next_after_end(now)

@@ -1,3 +1,5 @@
+#include <map>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -539,6 +541,38 @@ TEST(Generation, AResumptionRepeatsNothingThatFiredByAClockThatWasAhead) {
       const auto fires = triggers_once(bundle.runs_of("a"));
       EXPECT_GE(*fires.rbegin(), bundle.now() - seconds{15}) << bundle.story("a");
     }
+  }
+}
+
+// Passed over, behind a run or by a later one, or expired: the outcome stands.
+TEST(Generation, AResumptionRepeatsNothingThatEndedByAClockThatWasAhead) {
+  for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kQueueOne}) {
+    SCOPED_TRACE(static_cast<int>(overlap));
+    TrackerBundle bundle;
+    runs_take(bundle.add_worker({.threads = 8}), seconds{95});
+    JobSpec job = job_every("a", seconds{10});
+    job.overlap = overlap;
+    job.start_deadline = seconds{20};
+    bundle.submit(job);
+    bundle.run_for(minutes{1});
+    bundle.clock.set_wall(bundle.now() + minutes{5});
+    bundle.run_for(minutes{4});
+    bundle.clock.set_wall(bundle.now() - minutes{5});
+    bundle.run_for(seconds{15});
+    bundle.act(wire::Verb::kSuspend, "a");
+    bundle.run_for(seconds{5});
+    bundle.act(wire::Verb::kResume, "a");
+    bundle.run_for(minutes{15});
+    std::map<WallTime, int> outcomes;
+    for (const LogEntry& entry : bundle.log("a")) {
+      for (std::int64_t i = 0; entry.final && i < entry.count; ++i)
+        ++outcomes[entry.trigger_time + i * seconds{10}];
+    }
+    std::vector<WallTime> twice;
+    for (const auto& [fire, count] : outcomes) {
+      if (count > 1) twice.push_back(fire);
+    }
+    EXPECT_THAT(twice, SizeIs(0)) << bundle.story("a");
   }
 }
 
