@@ -18,12 +18,13 @@ import chaos_users
 import faults
 import harness
 from chaos_account import LONG_FREEZE, SHORT_FREEZE, Notes
-from chaos_users import GROUPS, run_of
+from chaos_users import GROUPS, SPLIT_GROUP, run_of
 from harness import BIN, Program, exit_status, wait_for
 from recovery_test import SCHEDULES, STEPS
 
 SCHEDULE_GROUPS = {"parallel": "alpha", "skipping": "beta", "queueing": "alpha", "catching-up": "beta"}
 TRACKERS, CLIENTS, LISTENERS = 3, 2, 2
+PARTS = 4
 FENCED = 3  # exit status of a job tracker that another one took over from, among others
 AT_A_TIME = 2  # faults
 
@@ -150,6 +151,7 @@ class Chaos:
                    for schedule in SCHEDULES)]
         self.client("submit", "--stdin", stdin="".join(json.dumps(one) + "\n" for one in tasks))
         self.scheduled_at = accounts.now()
+        self.client("groups", "split", SPLIT_GROUP, "--parts", PARTS)
         for listener in self.listeners:
             listener.start()
         for user in self.users:
@@ -406,8 +408,11 @@ class Chaos:
                      for task, kind in accepted.items() if task not in done)
         wrong.extend(self.account_of_fires(history))
         wrong.extend(self.account_of_users(notes, history))
+        parts = int(self.cluster.number(f"SELECT COUNT(*) FROM lts_node_group WHERE name LIKE '{SPLIT_GROUP}%'"))
+        if parts != PARTS:
+            wrong.append(f"the group {SPLIT_GROUP} has {parts} parts")
         for table in ["lts_executing_job_queue", "lts_inbox", "lts_feedback_queue",
-                      *(f"lts_wjq_{group}" for group in set(GROUPS))]:
+                      *(table for table, in self.cluster.sql("SELECT table_name FROM lts_node_group"))]:
             if left := self.left_in(table):
                 wrong.append(f"{left} rows are left in {table}")
         self.say(f"submitted: {len(accepted)} acknowledged, "

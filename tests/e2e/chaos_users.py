@@ -14,6 +14,7 @@ import harness
 from harness import BIN, exit_status
 
 GROUPS = ["alpha", "alpha", "beta", "gamma"]  # of each task tracker
+SPLIT_GROUP = "alpha"  # its task trackers work for several job trackers
 # What a run does before it notes its end. A no-op is a handler's, and notes nothing.
 KINDS = {"plain": "", "long": "sleep 2; ", "fails-once": "", "noop": None}
 OFTEN = [3, 1, 2, 2]

@@ -5,10 +5,12 @@ import collections
 import datetime
 import itertools
 import json
+import shutil
 import threading
 import time
 
 import accounts
+import faults
 import harness
 from cluster_test import BOUND, OVERLAPS, ClusterTest
 from harness import slowness, wait_for
@@ -266,6 +268,44 @@ class Rolling(PartsTest):
         self.assertEqual(set(states), {"succeeded"})
         for worker in workers:
             self.assertTrue(worker.is_running())
+
+
+class CutOffTogether(PartsTest):
+    SLACK = 0.3  # in which a shell notes that it was told to end
+
+    def test_the_next_owner_of_a_part_waits_for_a_task_tracker_that_only_the_last_one_has_heard(self):
+        """A host with a job tracker and a task tracker, which goes on while the two reach each other."""
+        database, to_second = faults.Proxy(self.mariadb.port), faults.Proxy(self.ports[1])
+        self.addCleanup(database.close)
+        self.addCleanup(to_second.close)
+        tokens = self.one.folder / "run" / "carillon"
+        self.start(0, database_port=database.port)
+        first = self.one.start_worker(
+            "--tracker", f"{self.address(0)},tcp://127.0.0.1:{to_second.port}", "--group", GROUP,
+            "--stop-without-lease", threads=2, env=self.env)
+        self.client("submit", "--group", GROUP, "--task-id", "first", "--shell", "true", which=0)
+        self.split(parts=2, which=0)
+        self.start(1)
+        shutil.copy(tokens / f"{self.ports[1]}.token", tokens / f"{to_second.port}.token")
+        of_first = next(part for part, owner in self.wait_spread([1, 1]).items() if owner == 0)
+        wait_for("it to work for both", lambda: f"registered  tracker=tcp://127.0.0.1:{to_second.port}" in first.log())
+        task = next(task for task in map("long-{}".format, itertools.count()) if part_of(task, 2) == of_first)
+        self.submit(GROUP, task, "trap 'echo end $(date +%s.%N) >> \"$STAMPS\"; exit 1' TERM; "
+                                 f"{STAMP}; for i in $(seq 1200); do sleep 0.05; done", which=0)
+        wait_for("it to run", self.read_stamps)
+        self.one.start_worker("--tracker", self.address(1), "--group", GROUP, threads=2, env=self.env)
+        time.sleep(3.5)  # A lease since the second job tracker has begun to work.
+        database.cut_off()
+        to_second.cut_off()
+        ends, starts = wait_for("it to end, and to run elsewhere", lambda: self.ends_and_starts(task))
+        print(f"its lease ended {starts[1] - ends[0]:.2f} s before it ran elsewhere", flush=True)
+        self.assertLess(ends[0], starts[1] + self.SLACK)
+
+    def ends_and_starts(self, task):
+        stamps = self.read_stamps()
+        ends = [stamp for what, stamp in stamps if what == "end"]
+        starts = [stamp for what, stamp in stamps if what == task]
+        return (ends, starts) if ends and len(starts) == 2 else None
 
 
 if __name__ == "__main__":

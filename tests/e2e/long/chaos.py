@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""carillon-chaos: 3 job trackers, 4 task trackers and 2 clients on one MariaDB, under load, while for
-minutes something is killed, frozen, restarted or cut off; the database too.
+"""carillon-chaos: 3 job trackers, 4 task trackers and 2 clients on one MariaDB, under load, a node group of
+theirs in parts, while for minutes something is killed, frozen, restarted or cut off; the database too.
 
 Ends with a report: what was submitted, run and recorded, which runs were repeated and why, and whatever
 does not add up; exit status 1 if anything does not. Not a part of ctest; run it by hand:
