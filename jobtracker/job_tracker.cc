@@ -230,6 +230,7 @@ void JobTracker::let_go(Error word) {
   stopping_ = true;
   let_go_at_ = clock_.steady_now();
   pusher_.stop();
+  recurrence_.stop();
   if (!may_be_fenced()) dispatcher_.hand_out_early();
   const wire::Message farewell = wire::ErrorReply{std::move(word)};
   // One that is not reached finds out by itself.

@@ -55,6 +55,7 @@ void Generation::count_ahead(WallTime fire) {
 
 // The one whose rows end first comes first, so that none has much ahead while another has nothing.
 void Generation::generate_some() {
+  if (is_stopped_) return;
   for (int looked_at = 0; !to_generate_.empty() && rows_under_way_ < kRowsUnderWay; ++looked_at) {
     if (looked_at == kDefinitionsAtOnce) {
       if (!std::exchange(generates_later_, true)) {
@@ -150,6 +151,7 @@ void Generation::pass_once() {
 }
 
 void Generation::pass_some(DefinitionId after) {
+  if (is_stopped_) return;
   int looked_at = 0;
   for (auto at = catalog_.definitions().upper_bound(after); at != catalog_.definitions().end();
        ++at) {

@@ -37,6 +37,7 @@ class Generation {
 
   // The first pass, and those that follow.
   void start();
+  void stop() { is_stopped_ = true; }
   // Up to the horizon of the new time at once.
   void clock_was_set();
   // In its turn, when no change of it is under way: what it has to have, or its removal if it is
@@ -70,6 +71,7 @@ class Generation {
   std::set<std::pair<WallTime, DefinitionId>> to_generate_;  // by when their rows end
   std::size_t rows_under_way_ = 0;                           // on their way to the store
   bool generates_later_ = false;
+  bool is_stopped_ = false;
   std::map<WallTime, std::int64_t> ahead_;  // rows, by the second that they are due in
   std::int64_t rows_ahead_ = 0;             // of these; those that were voided count until then
   TimerId pass_timer_ = 0;

@@ -135,7 +135,7 @@ void MissedFires::add(ActiveDefinition& definition) {
 }
 
 void MissedFires::look_at_next() {
-  if (to_look_at_.empty()) return;
+  if (is_stopped_ || to_look_at_.empty()) return;
   const DefinitionId id = to_look_at_.back();
   to_look_at_.pop_back();
   const ActiveDefinition* definition = catalog_.definition(id);

@@ -33,6 +33,7 @@ class MissedFires {
   // Before start(). It is looked at, if it may have missed something.
   void add(ActiveDefinition& definition);
   void start();
+  void stop() { is_stopped_ = true; }
   bool are_all_known() const { return recovering_.empty(); }
   Sizes sizes() const;
 
@@ -61,6 +62,7 @@ class MissedFires {
   Executor& executor_;
   const Logger& log_;
   const OnKnown on_known_;
+  bool is_stopped_ = false;
   std::vector<DefinitionId> to_look_at_;
   std::set<DefinitionId> recovering_;  // these, and those that have begun
 };

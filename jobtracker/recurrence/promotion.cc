@@ -33,6 +33,7 @@ void Promotion::run_again() {
 }
 
 void Promotion::run_once() {
+  if (is_stopped_) return;
   if (is_under_way_ || held_ > 0) {
     is_wanted_ = true;
     return;

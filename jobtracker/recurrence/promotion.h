@@ -27,6 +27,7 @@ class Promotion {
   WallTime horizon_end() const { return clock_.now() + horizon_; }
   // Moves what has come near by now.
   void run_once();
+  void stop() { is_stopped_ = true; }
   // A row was added to the delayed table.
   void was_delayed(const WaitingJob& job);
   void hold() { ++held_; }
@@ -44,6 +45,7 @@ class Promotion {
   const Logger& log_;
   WallTime through_ = WallTime::min();  // what was near when it was looked for last
   bool is_under_way_ = false;
+  bool is_stopped_ = false;
   bool is_wanted_ = false;  // once more, after what is under way or holds it
   int held_ = 0;
 };

@@ -54,6 +54,12 @@ void Recurrence::start(const StartAnswer& found) {
   generation_.start();
 }
 
+void Recurrence::stop() {
+  missed_.stop();
+  generation_.stop();
+  promotion_.stop();
+}
+
 void Recurrence::take_definition(const Definition& row) {
   auto spec = wire::decode_spec(row.spec);
   if (!spec.ok()) {

@@ -47,6 +47,8 @@ class Recurrence final : public Definitions, public RunEnd {
 
   // After a restart: takes what the store has, looks for what was missed, and starts the passes.
   void start(const StartAnswer& found);
+  // Nothing that can wait for the next session is begun any more; what is under way is stored.
+  void stop();
   // Generates up to the horizon of the new time at once.
   void clock_was_set() { generation_.clock_was_set(); }
   // Triggers what other job trackers' jobs have set off.

@@ -10,6 +10,7 @@ namespace {
 
 using carillon::testing::job_at;
 using carillon::testing::job_cron;
+using carillon::testing::job_every;
 using carillon::testing::job_now;
 using carillon::testing::TrackerBundle;
 using std::chrono::microseconds;
@@ -42,6 +43,19 @@ TEST(Stop, AnswersWhatIsOnItsWayToTheStoreAndTakesNothingNew) {
   EXPECT_EQ(bundle.client.answer_to(late), nullptr) << "it was told to come again";
   EXPECT_THAT(bundle.waiting(), SizeIs(2));
   EXPECT_THAT(bundle.waiting("a"), SizeIs(1)) << "nothing is handed out any more";
+}
+
+// Ten minutes of fires ahead, a few of each definition at a time, would keep the store busy.
+TEST(Stop, LeavesWhatIsPreparedAheadToTheNextSession) {
+  TrackerBundle bundle;
+  bundle.lane().work_time = [] { return milliseconds{10}; };
+  JobSpec often = job_every("a", milliseconds{50});
+  often.overlap = Overlap::kParallel;
+  bundle.submit(often);
+  bundle.run_for(milliseconds{100});
+  ASSERT_LT(bundle.waiting("a").size(), 1000) << "some are left to be made";
+  bundle.tracker().stop();
+  EXPECT_TRUE(bundle.run_until([&] { return bundle.tracker().is_idle(); }, milliseconds{100}));
 }
 
 struct Nobody final : net::ServerReceiver {
