@@ -74,6 +74,7 @@ Status ClientThread::open_outbox() {
       outbox::OutboxConfig{.folder = submissions_folder(options_.data),
                            .addresses = options_.trackers,
                            .bytes_max = options_.outbox_bytes_max,
+                           .shows_set_aside = true,
                            .logs_others = options_.logs_stored_for_others},
       clock_);
   const std::int64_t entries = outbox->entries();

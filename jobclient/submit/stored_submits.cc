@@ -16,6 +16,8 @@ constexpr Duration kRetryAfter = std::chrono::seconds{1};
 // A tracker forgets an answer after seven days.
 constexpr Duration kAnswerIsSafe = std::chrono::hours{24 * 6};
 
+constexpr const char* kMakeRoom = " (`jobclient flush` shows them, which makes room)";
+
 // 1 .. 2^59-1, see wire::RequestNumber.
 std::int64_t draw_client(Random& random) {
   const auto drawn = static_cast<std::int64_t>(random.next() >> 5);
@@ -190,11 +192,12 @@ void StoredSubmits::on_added(const outbox::WorkDone& done) {
     // What was sent may have been taken, whatever came of storing it.
     const bool was_sent = adding.submit.number.sequence != 0;
     const bool is_full = done.room.error().code == ErrorCode::kLimit;
-    adding.submit.done(Error{
-        was_sent  ? ErrorCode::kTimeout
-        : is_full ? ErrorCode::kLimit
-                  : ErrorCode::kUnavailable,
-        adding.submit.why.message + ", and it could not be stored: " + done.room.error().message});
+    adding.submit.done(Error{was_sent  ? ErrorCode::kTimeout
+                             : is_full ? ErrorCode::kLimit
+                                       : ErrorCode::kUnavailable,
+                             adding.submit.why.message +
+                                 ", and it could not be stored: " + done.room.error().message +
+                                 (is_full && done.set_aside > 0 ? kMakeRoom : "")});
   }
 }
 

@@ -50,9 +50,15 @@ struct Refusal {
 
 // What could never be delivered.
 struct SetAside {
+  std::int64_t id = 0;  // rises in its slot
   std::string reason{};
   std::string body{};
   std::string answer{};
+};
+
+struct SetAsideSize {
+  std::int64_t entries = 0;
+  std::int64_t bytes = 0;  // of bodies and answers
 };
 
 // The oldest entries, of one slot.
@@ -86,6 +92,7 @@ struct WorkDone {
   // So many of `add` are on disk, from the front; and why not more.
   std::size_t added = 0;
   Status room{};
+  std::int64_t set_aside = 0;  // takes of the room, until it is forgotten
   std::vector<Entry> loaded{};
   std::int64_t left = 0;  // entries in all slots
 };

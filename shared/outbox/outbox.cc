@@ -67,6 +67,16 @@ std::vector<std::string> destinations_of(const OutboxConfig& config) {
   return destinations;
 }
 
+Status show_pages(Slot& slot, const std::function<bool(const std::vector<SetAside>&)>& show) {
+  std::int64_t after = 0;
+  while (true) {
+    const std::vector<SetAside> page = CARILLON_TRY(slot.set_aside(after));
+    if (page.empty()) return {};
+    if (show(page)) CARILLON_TRY(slot.forget_set_aside(page));
+    after = page.back().id;
+  }
+}
+
 std::vector<int> slots_in(const std::string& folder) {
   std::vector<int> numbers;
   std::error_code failed;
@@ -193,8 +203,13 @@ std::int64_t Outbox::last_id() const {
 WorkDone Outbox::run(Work work) {
   WorkDone done;
   if (work.adopt) adopt(work.adopt_any_group);
-  std::size_t add = room_for(work.add, done.room);
   Status added;
+  // What was set aside in it counts, so it is opened first.
+  if (!work.add.empty()) {
+    if (const Result<Slot*> slot = own(); !slot.ok()) added = slot.error();
+  }
+  std::size_t add = added.ok() ? room_for(work.add, done.room) : 0;
+  if (added.ok()) done.set_aside = set_aside_size().entries;
   done.status = change(work, add, added);
   if (!added.ok()) {
     done.room = added;
@@ -217,8 +232,9 @@ WorkDone Outbox::run(Work work) {
 
 // How many of them, from the front, keep within the limits.
 std::size_t Outbox::room_for(const std::vector<Entry>& entries, Status& status) const {
-  std::int64_t count = 0;
-  std::int64_t bytes = 0;
+  const SetAsideSize set_aside = set_aside_size();
+  std::int64_t count = set_aside.entries;
+  std::int64_t bytes = set_aside.bytes;
   for (const auto& slot : slots_) {
     count += slot->entries();
     bytes += slot->bytes();
@@ -228,14 +244,29 @@ std::size_t Outbox::room_for(const std::vector<Entry>& entries, Status& status) 
     ++count;
     bytes += static_cast<std::int64_t>(entry.body.size());
     if (count > config_.entries_max || bytes > config_.bytes_max) {
-      status = Error{ErrorCode::kLimit, "outbox " + config_.folder + " is full, it has at most " +
-                                            std::to_string(config_.entries_max) + " entries and " +
-                                            std::to_string(config_.bytes_max) + " bytes"};
+      status = Error{ErrorCode::kLimit,
+                     "outbox " + config_.folder + " is full, it has at most " +
+                         std::to_string(config_.entries_max) + " entries and " +
+                         std::to_string(config_.bytes_max) + " bytes" +
+                         (set_aside.entries == 0
+                              ? ""
+                              : ", and " + std::to_string(set_aside.entries) + " are set aside")};
       break;
     }
     ++fitting;
   }
   return fitting;
+}
+
+// What takes of the room.
+SetAsideSize Outbox::set_aside_size() const {
+  SetAsideSize all;
+  if (!config_.shows_set_aside) return all;
+  for (const auto& slot : slots_) {
+    all.entries += slot->set_aside_size().entries;
+    all.bytes += slot->set_aside_size().bytes;
+  }
+  return all;
 }
 
 Slot* Outbox::find(const EntryId& id) {
@@ -254,7 +285,8 @@ WallTime Outbox::next_added() const {
   return next;
 }
 
-// `added`: of what is added; the slots are written one by one, each as a whole.
+// Requires: an own slot, where something is added. `added`: of that; the slots are written one by
+// one, each as a whole.
 Status Outbox::change(Work& work, std::size_t add, Status& added) {
   std::map<Slot*, Slot::Change> changes;
   // Of a slot that was let go everything was delivered.
@@ -268,16 +300,14 @@ Status Outbox::change(Work& work, std::size_t add, Status& added) {
     if (Slot* slot = find(refusal.id)) changes[slot].set_aside.push_back(&refusal);
   }
   if (add > 0) {
-    if (const Result<Slot*> slot = own(); slot.ok()) {
-      changes[slot.value()].addresses = &destinations_;
-      changes[slot.value()].added_at = next_added();
-      for (std::size_t i = 0; i < add; ++i) changes[slot.value()].add.push_back(&work.add[i]);
-    } else {
-      added = slot.error();
-    }
+    CARILLON_ASSERT(own_ != nullptr, "run() opens it before anything is added");
+    changes[own_].addresses = &destinations_;
+    changes[own_].added_at = next_added();
+    for (std::size_t i = 0; i < add; ++i) changes[own_].add.push_back(&work.add[i]);
   }
   Status first = added;
   for (auto& [slot, change] : changes) {
+    change.keeps_set_aside = config_.shows_set_aside;
     Status applied = slot->apply(change);
     if (!applied.ok() && !change.add.empty()) added = applied;
     if (!applied.ok() && first.ok()) first = std::move(applied);
@@ -359,10 +389,7 @@ void visit_set_aside(const std::string& folder, const Clock& clock,
   for (const int number : slots_in(folder)) {
     const auto slot = Slot::open(folder, number, clock);
     if (!slot.ok() || !slot.value()->has_set_aside()) continue;
-    const auto set_aside = slot.value()->set_aside();
-    Status done = set_aside.ok() ? Status{} : Status{set_aside.error()};
-    if (done.ok() && show(set_aside.value())) done = slot.value()->forget_set_aside();
-    if (!done.ok()) {
+    if (const Status done = show_pages(*slot.value(), show); !done.ok()) {
       logger().warn("what was set aside in an outbox cannot be shown or forgotten", "folder",
                     folder, "slot", number, "reason", done.error().message);
     }

@@ -22,7 +22,8 @@
 // It writes into the first of those, or into a slot of its own, made when it is needed. Slots that
 // were delivered are let go.
 //
-// What can never be delivered is set aside in its slot, and stays until it is forgotten.
+// What can never be delivered is set aside in its slot, and stays until it is forgotten. Nothing
+// of it is dropped for want of room, but it takes of the room for what is added.
 //
 // An entry that was added is on disk, over a failure of power too. Entries are given in the order
 // in which they were added, whichever slots they lie in; those of one slot keep their order, and
@@ -42,14 +43,18 @@ struct OutboxConfig {
   // More: a longer absence of the other side is survived; the disk fills further.
   std::int64_t entries_max = 100'000;
   std::int64_t bytes_max = std::int64_t{256} << 20;
+  // Whether somebody will be shown what was set aside. Else only the newest 1000 of a slot stay,
+  // for whoever looks into the file, and take of no room.
+  bool shows_set_aside = false;
   bool logs_others = true;  // what lies there for other addresses
 };
 
 // Slots in one folder: as many processes at a time.
 inline constexpr int kSlotsMax = 1000;
 
-// Shows what was set aside in `folder`, slot by slot, each oldest first; what `show` answers with
-// true is forgotten. What other processes hold, or this one's own Outbox, is left out.
+// Shows what was set aside in `folder`, slot by slot and page by page, each oldest first; what
+// `show` answers with true is forgotten. What other processes hold, or this one's own Outbox, is
+// left out.
 void visit_set_aside(const std::string& folder, const Clock& clock,
                      const std::function<bool(const std::vector<SetAside>&)>& show);
 
@@ -93,6 +98,7 @@ class Outbox {
   WallTime next_added() const;
   Slot* find(const EntryId& id);
   std::size_t room_for(const std::vector<Entry>& entries, Status& status) const;
+  SetAsideSize set_aside_size() const;
   Status change(Work& work, std::size_t add, Status& added);
   Result<std::vector<Entry>> load(const Load& what);
   std::int64_t loaded_through(const Slot& slot, const Load& what) const;

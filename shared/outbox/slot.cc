@@ -19,8 +19,8 @@ namespace {
 
 using sql::Value;
 
-// Refused entries are kept for a person to look at; so many of them.
-constexpr std::int64_t kRefusedMax = 1000;
+// Where nobody is shown what was set aside, so much is kept for whoever looks into the file.
+constexpr std::int64_t kUnshownMax = 1000;
 
 constexpr std::string_view kVersionOf = "PRAGMA user_version";
 constexpr std::string_view kSetVersion = "PRAGMA user_version = ";  // and the number
@@ -28,7 +28,9 @@ constexpr std::string_view kSetVersion = "PRAGMA user_version = ";  // and the n
 constexpr std::string_view kCheck = "PRAGMA quick_check(1)";
 constexpr std::string_view kCount =
     "SELECT COUNT(*), COALESCE(SUM(LENGTH(body)), 0), COALESCE(MAX(id), 0), "
-    "EXISTS (SELECT 1 FROM lts_outbox_refused), COALESCE(MAX(added_us), 0) FROM lts_outbox_entry";
+    "COALESCE(MAX(added_us), 0) FROM lts_outbox_entry";
+constexpr std::string_view kCountSetAside =
+    "SELECT COUNT(*), COALESCE(SUM(LENGTH(body) + LENGTH(answer)), 0) FROM lts_outbox_refused";
 constexpr std::string_view kAddresses = "SELECT address FROM lts_outbox_address";
 constexpr std::string_view kAddAddress =
     "INSERT OR IGNORE INTO lts_outbox_address (address) VALUES (?)";
@@ -43,13 +45,16 @@ constexpr std::string_view kNumber =
 constexpr std::string_view kSetAside =
     "INSERT INTO lts_outbox_refused (id, refused_us, reason, body, answer) "
     "SELECT (SELECT COALESCE(MAX(id), 0) + 1 FROM lts_outbox_refused), ?, ?, COALESCE(?, body), ? "
-    "FROM lts_outbox_entry WHERE id = ?";
+    "FROM lts_outbox_entry WHERE id = ? RETURNING LENGTH(body) + LENGTH(answer)";
 constexpr std::string_view kListSetAside =
-    "SELECT reason, body, answer FROM lts_outbox_refused ORDER BY id";
-constexpr std::string_view kForgetSetAside = "DELETE FROM lts_outbox_refused";
-constexpr std::string_view kForgetRefused =
+    "SELECT id, reason, body, answer FROM lts_outbox_refused WHERE id > ? ORDER BY id LIMIT ?";
+constexpr std::string_view kForgetSetAside =
+    "DELETE FROM lts_outbox_refused WHERE id > ? AND id <= ? "
+    "RETURNING LENGTH(body) + LENGTH(answer)";
+constexpr std::string_view kForgetOldest =
     "DELETE FROM lts_outbox_refused WHERE id <= "
-    "(SELECT id FROM lts_outbox_refused ORDER BY id DESC LIMIT 1 OFFSET ?)";
+    "(SELECT id FROM lts_outbox_refused ORDER BY id DESC LIMIT 1 OFFSET ?) "
+    "RETURNING LENGTH(body) + LENGTH(answer)";
 constexpr std::string_view kOldest =
     "SELECT added_us FROM lts_outbox_entry WHERE id <= ? ORDER BY id LIMIT 1";
 constexpr std::string_view kLoad =
@@ -99,7 +104,7 @@ Slot::Slot(FileLock lock, std::string path, int number, const Clock& clock)
     : lock_(std::move(lock)), path_(std::move(path)), number_(number), clock_(clock) {}
 
 Slot::~Slot() {
-  const bool is_empty = db_ != nullptr && entries_ == 0 && !has_set_aside_;
+  const bool is_empty = db_ != nullptr && entries_ == 0 && !has_set_aside();
   db_.reset();
   if (!is_empty) return;
   std::error_code ignored;  // Then it stays, and is found empty.
@@ -153,12 +158,14 @@ Status Slot::check_version() {
 }
 
 Status Slot::count() {
-  return db_->query(kCount, {}, [&](const sql::Row& row) {
+  CARILLON_TRY(db_->query(kCount, {}, [&](const sql::Row& row) {
     entries_ = row.integer(0);
     bytes_ = row.integer(1);
     adopted_through_ = row.integer(2);
-    has_set_aside_ = row.integer(3) != 0;
-    newest_ = WallTime{std::chrono::microseconds{row.integer(4)}};
+    newest_ = WallTime{std::chrono::microseconds{row.integer(3)}};
+  }));
+  return db_->query(kCountSetAside, {}, [&](const sql::Row& row) {
+    set_aside_ = {.entries = row.integer(0), .bytes = row.integer(1)};
   });
 }
 
@@ -180,18 +187,25 @@ Status Slot::write(const Change& change) {
       bytes -= row.integer(0);
     });
   };
+  SetAsideSize set_aside = set_aside_;
   CARILLON_TRY(db_->begin());
   for (const Refusal* refusal : change.set_aside) {
     const std::array<Value, 5> values{
         value_of(clock_.wall_now()), Value::of_text(refusal->reason),
         refusal->body.empty() ? Value::null() : Value::of_bytes(refusal->body),
         Value::of_bytes(refusal->answer), Value::of(refusal->id.id)};
-    CARILLON_TRY(db_->execute(kSetAside, values));
+    CARILLON_TRY(db_->query(kSetAside, values, [&](const sql::Row& row) {
+      ++set_aside.entries;
+      set_aside.bytes += row.integer(0);
+    }));
   }
   for (const Refusal* refusal : change.set_aside) CARILLON_TRY(remove(refusal->id.id));
-  if (!change.set_aside.empty()) {
-    const std::array<Value, 1> kept{Value::of(kRefusedMax)};
-    CARILLON_TRY(db_->execute(kForgetRefused, kept));
+  if (!change.set_aside.empty() && !change.keeps_set_aside) {
+    const std::array<Value, 1> kept{Value::of(kUnshownMax)};
+    CARILLON_TRY(db_->query(kForgetOldest, kept, [&](const sql::Row& row) {
+      --set_aside.entries;
+      set_aside.bytes -= row.integer(0);
+    }));
   }
   for (const std::int64_t id : change.remove) CARILLON_TRY(remove(id));
   for (const Numbering* numbering : change.number) {
@@ -216,7 +230,7 @@ Status Slot::write(const Change& change) {
   }
   CARILLON_TRY(db_->commit());
   addresses_ = std::move(addresses);
-  has_set_aside_ = has_set_aside_ || !change.set_aside.empty();
+  set_aside_ = set_aside;
   if (!change.add.empty()) newest_ = std::max(newest_, change.added_at);
   entries_ += entries;
   bytes_ += bytes;
@@ -296,19 +310,35 @@ Result<std::vector<Entry>> Slot::load(const Load& what, std::int64_t through, Wa
   return loaded.error();
 }
 
-Result<std::vector<SetAside>> Slot::set_aside() {
-  std::vector<SetAside> all;
-  CARILLON_TRY(db_->query(kListSetAside, {}, [&](const sql::Row& row) {
-    all.push_back({.reason = std::string{row.bytes(0)},
-                   .body = std::string{row.bytes(1)},
-                   .answer = std::string{row.bytes(2)}});
+Result<std::vector<SetAside>> Slot::set_aside(std::int64_t after) {
+  constexpr Load kPage{};
+  std::vector<SetAside> page;
+  std::size_t bytes = 0;
+  bool is_full = false;
+  const std::array<Value, 2> limits{Value::of(after),
+                                    Value::of(static_cast<std::int64_t>(kPage.entries_max))};
+  CARILLON_TRY(db_->query(kListSetAside, limits, [&](const sql::Row& row) {
+    const std::size_t next = row.bytes(2).size() + row.bytes(3).size();
+    is_full = is_full || (!page.empty() && bytes + next > kPage.bytes_max);
+    if (is_full) return;
+    bytes += next;
+    page.push_back({.id = row.integer(0),
+                    .reason = std::string{row.bytes(1)},
+                    .body = std::string{row.bytes(2)},
+                    .answer = std::string{row.bytes(3)}});
   }));
-  return all;
+  return page;
 }
 
-Status Slot::forget_set_aside() {
-  CARILLON_TRY(db_->execute(kForgetSetAside, {}));
-  has_set_aside_ = false;
+Status Slot::forget_set_aside(const std::vector<SetAside>& page) {
+  if (page.empty()) return {};
+  SetAsideSize left = set_aside_;
+  const std::array<Value, 2> range{Value::of(page.front().id - 1), Value::of(page.back().id)};
+  CARILLON_TRY(db_->query(kForgetSetAside, range, [&](const sql::Row& row) {
+    --left.entries;
+    left.bytes -= row.integer(0);
+  }));
+  set_aside_ = left;
   return {};
 }
 

@@ -39,7 +39,8 @@ class Slot {
   // The highest id when it was opened: what is above was written by this process.
   std::int64_t adopted_through() const { return adopted_through_; }
   const std::vector<std::string>& addresses() const { return addresses_; }
-  bool has_set_aside() const { return has_set_aside_; }
+  const SetAsideSize& set_aside_size() const { return set_aside_; }
+  bool has_set_aside() const { return set_aside_.entries > 0; }
   // No entry of those that were here was added later.
   WallTime newest() const { return newest_; }
 
@@ -52,6 +53,7 @@ class Slot {
     std::vector<const Refusal*> set_aside{};
     const std::vector<std::string>* addresses = nullptr;  // of what is added
     WallTime added_at{};                                  // likewise; later than newest()
+    bool keeps_set_aside = true;  // until it is forgotten; else the newest of it
     bool empty() const {
       return add.empty() && remove.empty() && number.empty() && set_aside.empty();
     }
@@ -64,9 +66,10 @@ class Slot {
   // there only where it is of one message with the first.
   Result<std::vector<Entry>> load(const Load& what, std::int64_t through, WallTime last);
 
-  // Oldest first.
-  Result<std::vector<SetAside>> set_aside();
-  Status forget_set_aside();
+  // A page of it with higher ids, oldest first; empty: there are none.
+  Result<std::vector<SetAside>> set_aside(std::int64_t after);
+  // Those from the first to the last of a page.
+  Status forget_set_aside(const std::vector<SetAside>& page);
 
  private:
   Slot(FileLock lock, std::string path, int number, const Clock& clock);
@@ -88,7 +91,7 @@ class Slot {
   std::int64_t entries_ = 0;
   std::int64_t bytes_ = 0;
   std::int64_t adopted_through_ = 0;
-  bool has_set_aside_ = false;
+  SetAsideSize set_aside_{};
   WallTime newest_{};
 };
 

@@ -139,6 +139,20 @@ class Submissions(E2eTest):
         self.assertNotIn("not accepted", self.c.client("list").err)
         self.assertEqual(list(self.outbox.glob("*.db")), [])
 
+    def test_each_of_very_many_that_were_refused_is_kept_until_flush_shows_it(self):
+        lines = [{"task_id": f"misplaced-{number}", "cron": "* * * * *", "tz": "Mars/X", "handler": "noop"}
+                 for number in range(1500)]
+        self.c.client("submit", "--offline", "--stdin", env=self.AWAY,
+                      stdin="".join(json.dumps(line) + "\n" for line in lines))
+        self.c.start_tracker()
+        self.assertEqual(self.c.client("list").err.count("kept until `jobclient flush` shows it"), 1500)
+        self.assertIn("stored jobs that were not accepted: 1500", self.c.client("list").err)
+        shown = self.c.client("-o", "jsonl", "flush", status=1).lines()
+        self.assertEqual([(answer["task_id"], answer["status"]) for answer in shown],
+                         [(line["task_id"], "rejected") for line in lines])
+        self.assertEqual(self.c.client("-o", "jsonl", "flush").lines(), [])
+        self.assertEqual(list(self.outbox.glob("*.db")), [])
+
     def test_the_same_task_id_in_two_groups_is_two_jobs(self):
         self.store("same", "--group", "one")
         self.store("same", "--group", "two")

@@ -65,7 +65,8 @@ struct JobClientOptions {
   OutboxUse outbox = OutboxUse::kStore;
   // Where the outbox is. Empty: $XDG_STATE_HOME/carillon/jobclient, or that below ~/.local/state.
   std::string data{};
-  // More than so many bytes are not stored; submit() answers kLimit then.
+  // More than so many bytes, or 100 000 entries, are not stored; submit() answers kLimit then. What
+  // was delivered and not accepted counts too, until `jobclient flush` has shown it.
   std::int64_t outbox_bytes_max = std::int64_t{256} << 20;
   bool logs_stored_for_others = true;  // what lies there for other trackers, once
   // Called on the client's own thread for each stored job that was delivered, with what came of it;

@@ -38,7 +38,11 @@ struct StoringClient {
                 std::int64_t entries_max = 100'000)
       : clock(its_clock),
         random(seed),
-        on_disk({.folder = folder, .addresses = {kTracker}, .entries_max = entries_max}, clock),
+        on_disk({.folder = folder,
+                 .addresses = {kTracker},
+                 .entries_max = entries_max,
+                 .shows_set_aside = true},
+                clock),
         lane(on_disk) {
     requests =
         Requests::open({.trackers = {kTracker}}, clock, static_cast<std::int64_t>(seed),
@@ -471,6 +475,23 @@ TEST(StoredSubmits, WhatWasNeverSentIsDeliveredHoweverOldItIs) {
   auto client = b.open();
   client->connect();
   EXPECT_THAT(client->tasks_on_the_way(), ElementsAre("old"));
+}
+
+TEST(StoredSubmits, SaysThatTheOutboxIsFullOfWhatWasNotAcceptedAndHowToMakeRoom) {
+  StoredSubmitsBundle b;
+  auto client = b.open(1);
+  client->submit({stored_job("a")});
+  client->wait_in_vain();
+  client->connect();
+  client->answer(wire::Submitted{
+      .answers = {{.task_id = "a", .status = wire::SubmitStatus::kDuplicate, .reason = "taken"}}});
+  client->disconnect();
+  client->submit({stored_job("b")});
+  client->wait_in_vain();
+  ASSERT_TRUE(client->answers[1]);
+  EXPECT_EQ(client->answers[1]->error().code, ErrorCode::kLimit);
+  EXPECT_THAT(client->answers[1]->error().message,
+              HasSubstr("and 1 are set aside (`jobclient flush` shows them, which makes room)"));
 }
 
 TEST(StoredSubmits, SaysThatTheOutboxIsFull) {

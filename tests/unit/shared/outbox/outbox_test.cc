@@ -419,6 +419,101 @@ TEST(Outbox, WritesOnWhereSomethingWasSetAsideAndKeepsThat) {
   EXPECT_EQ(kept, 2u);
 }
 
+Refusal refusal_of(std::int64_t id, std::string reason) {
+  return {.id = {kOwnSlot, id}, .reason = std::move(reason), .body = "job"};
+}
+
+TEST(Outbox, KeepsAllThatWasSetAsideUntilItIsShownHoweverMuchThatIs) {
+  OutboxBundle b;
+  OutboxConfig config = b.config();
+  config.shows_set_aside = true;
+  Outbox outbox(config, b.clock);
+  b.add(outbox, {"many jobs"});
+  Work work;
+  for (int i = 0; i < 2500; ++i) work.set_aside.push_back(refusal_of(1, std::to_string(i)));
+  EXPECT_TRUE(outbox.run(std::move(work)).status.ok());
+  for (const bool forget : {false, true}) {
+    int shown = 0;
+    visit_set_aside(config.folder, b.clock, [&](const std::vector<SetAside>& set_aside) {
+      for (const SetAside& one : set_aside) EXPECT_EQ(one.reason, std::to_string(shown++));
+      return forget;
+    });
+    EXPECT_EQ(shown, 2500);
+  }
+  EXPECT_FALSE(std::filesystem::exists(b.file("0.db"))) << "all of it is forgotten";
+}
+
+TEST(Outbox, ForgetsNoPageThatWasNotShownToTheEnd) {
+  OutboxBundle b;
+  OutboxConfig config = b.config();
+  config.shows_set_aside = true;
+  Outbox outbox(config, b.clock);
+  b.add(outbox, {"many jobs"});
+  Work work;
+  for (int i = 0; i < 2500; ++i) work.set_aside.push_back(refusal_of(1, std::to_string(i)));
+  outbox.run(std::move(work));
+  int pages = 0;
+  visit_set_aside(config.folder, b.clock, [&](const auto&) { return ++pages == 2; });
+  std::vector<std::string> left;
+  visit_set_aside(config.folder, b.clock, [&](const std::vector<SetAside>& set_aside) {
+    for (const SetAside& one : set_aside) left.push_back(one.reason);
+    return false;
+  });
+  EXPECT_EQ(left.size(), 1500u);
+  EXPECT_EQ(left.front(), "0");
+}
+
+TEST(Outbox, KeepsTheNewestOfWhatNobodyIsShown) {
+  OutboxBundle b;
+  Outbox outbox(b.config(), b.clock);
+  b.add(outbox, {"many jobs"});
+  Work work;
+  for (int i = 0; i < 2500; ++i) work.set_aside.push_back(refusal_of(1, std::to_string(i)));
+  outbox.run(std::move(work));
+  std::vector<std::string> kept;
+  visit_set_aside(b.config().folder, b.clock, [&](const std::vector<SetAside>& set_aside) {
+    for (const SetAside& one : set_aside) kept.push_back(one.reason);
+    return false;
+  });
+  EXPECT_EQ(kept.size(), 1000u);
+  EXPECT_EQ(kept.front(), "1500");
+}
+
+TEST(Outbox, WhatWasSetAsideTakesOfTheRoomUntilItIsForgotten) {
+  OutboxBundle b;
+  OutboxConfig config = b.config();
+  config.shows_set_aside = true;
+  config.entries_max = 2;
+  {
+    Outbox outbox(config, b.clock);
+    b.add(outbox, {"bad"});
+    outbox.run({.set_aside = {refusal_of(1, "first"), refusal_of(1, "second")}});
+    const WorkDone done = b.add(outbox, {"one more"});
+    EXPECT_EQ(done.added, 0u);
+    EXPECT_EQ(done.set_aside, 2);
+    ASSERT_FALSE(done.room.ok());
+    EXPECT_EQ(done.room.error().code, ErrorCode::kLimit);
+    EXPECT_THAT(done.room.error().message, HasSubstr("and 2 are set aside"));
+  }
+  Outbox next(config, b.clock);
+  EXPECT_EQ(b.add(next, {"one more"}).added, 0u) << "also of the next process";
+  visit_set_aside(config.folder, b.clock, [](const auto&) { return true; });
+  EXPECT_EQ(b.add(next, {"one more"}).added, 1u);
+}
+
+TEST(Outbox, WhatWasSetAsideTakesOfTheBytesToo) {
+  OutboxBundle b;
+  OutboxConfig config = b.config();
+  config.shows_set_aside = true;
+  config.bytes_max = 10;
+  Outbox outbox(config, b.clock);
+  b.add(outbox, {"bad"});
+  outbox.run(
+      {.set_aside = {{.id = {kOwnSlot, 1}, .reason = "no", .body = "bad", .answer = "12345"}}});
+  EXPECT_EQ(b.add(outbox, {"123"}).added, 0u);
+  EXPECT_EQ(b.add(outbox, {"12"}).added, 1u);
+}
+
 TEST(Outbox, DoesTheSameWorkTwiceWithoutDoingAnythingTwice) {
   OutboxBundle b;
   auto outbox = b.open();
