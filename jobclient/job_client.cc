@@ -68,6 +68,10 @@ const char* to_string(SubmitStatus status) {
       return "rejected";
     case SubmitStatus::kStored:
       return "stored";
+    case SubmitStatus::kUnanswered:
+      return "unanswered";
+    case SubmitStatus::kNotTaken:
+      return "not_taken";
   }
   return "unknown";
 }

@@ -7,6 +7,7 @@
 #include "jobclient/cli/crontab.h"
 #include "jobclient/cli/job_flags.h"
 #include "jobclient/cli/job_words.h"
+#include "jobclient/cli/submit.h"
 
 namespace carillon::cli {
 namespace {
@@ -244,6 +245,7 @@ int run_import_crontab(Context& context) {
     context.err() << accepted << " of " << entries.size()
                   << (entries.size() == 1 ? " entry" : " entries") << " accepted\n";
   }
+  if (const auto failed = failure_in(answers.value())) return context.fail(*failed);
   return accepted == std::ssize(entries) ? kDone : kRefused;
 }
 

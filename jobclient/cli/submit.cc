@@ -1,5 +1,6 @@
 #include "jobclient/cli/submit.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "jobclient/cli/follow.h"
@@ -147,6 +148,14 @@ int run_submit(Context& context) {
 
 bool is_refused(const SubmitAnswer& answer) {
   return answer.status != SubmitStatus::kAccepted && answer.status != SubmitStatus::kStored;
+}
+
+std::optional<Error> failure_in(const std::vector<SubmitAnswer>& answers) {
+  const auto failed = std::find_if(answers.begin(), answers.end(), [](const SubmitAnswer& answer) {
+    return answer.error.has_value();
+  });
+  if (failed == answers.end()) return std::nullopt;
+  return Error{*failed->error, failed->reason};
 }
 
 Row answer_row(const SubmitAnswer& answer) {

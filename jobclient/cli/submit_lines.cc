@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "jobclient/cli/submit.h"
+#include "jobclient/submit/submit_queue.h"
 #include "shared/wire/messages.h"
 #include "shared/wire/spec_json.h"
 
@@ -32,13 +33,12 @@ SubmitLines::SubmitLines(Context& context, JobClient& client)
 
 int SubmitLines::run() {
   LineReader reader(context_.around.input, kLineBytesMax);
-  Status status;
-  while (status.ok()) {
+  while (!failure_) {
     if (!reader.has_line_now()) {
       // Whoever writes the lines may want to see the answers first.
       send_batch();
-      status = print_all();
-      if (!status.ok()) break;
+      print_all();
+      if (failure_) break;
     }
     auto line = reader.next();
     if (!line) break;
@@ -46,23 +46,26 @@ int SubmitLines::run() {
     if (filling_.lines.size() >= wire::kSubmitJobsMax || filling_.bytes >= kBatchBytesAim) {
       send_batch();
     }
-    while (status.ok() && on_the_way_.size() >= kBatchesMax) status = print_oldest();
+    while (!failure_ && on_the_way_.size() >= kBatchesMax) print_oldest();
   }
-  if (status.ok()) {
-    send_batch();
-    status = print_all();
-  }
+  if (!failure_) send_batch();
+  print_all();
+  if (failure_) answer_unsent();
   show_progress(true);
-  if (!status.ok()) {
-    return context_.fail(status_of(status.error().code),
-                         "the jobs from line " + std::to_string(last_line_ + 1) +
-                             " on were not answered: " + status.error().message);
-  }
+  return end();
+}
+
+int SubmitLines::end() {
   if (context_.style.format == Format::kJson) output_.finish();
   if (!context_.is_json() && printed_ > 1) {
     context_.err() << printed_ << " jobs: " << printed_ - refused_ - stored_ << " accepted, ";
     if (stored_ > 0) context_.err() << stored_ << " stored, ";
     context_.err() << refused_ << " not\n";
+  }
+  if (failure_) {
+    return context_.fail(status_of(failure_->code), failure_->message + "; nothing after line " +
+                                                        std::to_string(last_line_) +
+                                                        " was submitted");
   }
   return refused_ == 0 ? kDone : kRefused;
 }
@@ -78,7 +81,8 @@ void SubmitLines::take_line(LineReader::Line line) {
   Result<JobSpec> job = wire::spec_from_json(line.text);
   if (!job.ok()) return reject(line, job.error().message);
   filling_.bytes += line.text.size();
-  filling_.lines.push_back({.number = line.number});
+  filling_.lines.push_back(
+      {.number = line.number, .task_id = job.value().task_id, .group = job.value().group});
   filling_.jobs.push_back(std::move(job).value());
 }
 
@@ -103,7 +107,7 @@ void SubmitLines::send_batch() {
   on_the_way_.push_back(std::move(batch));
 }
 
-Status SubmitLines::print_oldest() {
+void SubmitLines::print_oldest() {
   Batch batch = std::move(on_the_way_.front());
   on_the_way_.pop_front();
   std::optional<Answers> answers;
@@ -115,26 +119,35 @@ Status SubmitLines::print_oldest() {
     }
     answers = std::move(batch.arrival->answers);
   }
-  if (!answers->ok()) return answers->error();
   std::size_t job = 0;
   for (JobLine& line : batch.lines) {
     if (!line.answer) {
-      line.answer = std::move(answers->value()[job++]);
-      if (line.answer->status == SubmitStatus::kRejected) {
+      line.answer = answers->ok() ? std::move(answers->value()[job++])
+                                  : failed_answer(line.task_id, line.group, answers->error());
+      if (line.answer->status == SubmitStatus::kRejected || line.answer->error) {
         line.answer->reason = with_line(line.number, line.answer->reason);
       }
     }
+    if (!failure_) failure_ = failure_in({*line.answer});
     print(*line.answer);
     last_line_ = line.number;
   }
   show_progress(false);
-  return {};
 }
 
-Status SubmitLines::print_all() {
-  while (!on_the_way_.empty()) CARILLON_TRY(print_oldest());
+void SubmitLines::print_all() {
+  while (!on_the_way_.empty()) print_oldest();
   context_.out().flush();
-  return {};
+}
+
+// What was read and is in no message.
+void SubmitLines::answer_unsent() {
+  for (JobLine& line : filling_.lines) {
+    if (!line.answer) line.answer = failed_answer(line.task_id, line.group, not_sent(*failure_));
+    print(*line.answer);
+    last_line_ = line.number;
+  }
+  context_.out().flush();
 }
 
 void SubmitLines::print(const SubmitAnswer& answer) {

@@ -15,7 +15,8 @@
 //
 // Memory is bounded, however many lines there are. When the lines come slowly, each is answered
 // before the next is waited for. A line that is no job is answered as rejected, with its number,
-// and the others go on; a blank line is none, and gets no answer.
+// and the others go on; a blank line is none, and gets no answer. When a job may have been taken,
+// or was not, because nobody answered, no more is read, and what was read is answered to the end.
 //
 // Thread: the owner's.
 namespace carillon::cli {
@@ -37,6 +38,8 @@ class SubmitLines {
   };
   struct JobLine {
     std::int64_t number = 0;
+    std::string task_id{};
+    std::string group{};
     std::optional<SubmitAnswer> answer{};  // known here already; otherwise the tracker's
   };
   struct Batch {
@@ -50,8 +53,10 @@ class SubmitLines {
   void take_line(LineReader::Line line);
   void reject(const LineReader::Line& line, const std::string& why);
   void send_batch();
-  Status print_oldest();
-  Status print_all();
+  void print_oldest();
+  void print_all();
+  void answer_unsent();
+  int end();
   void print(const SubmitAnswer& answer);
   void show_progress(bool at_end);
 
@@ -63,7 +68,8 @@ class SubmitLines {
   std::int64_t printed_ = 0;
   std::int64_t refused_ = 0;
   std::int64_t stored_ = 0;
-  std::int64_t last_line_ = 0;  // that was answered
+  std::int64_t last_line_ = 0;      // that was answered
+  std::optional<Error> failure_{};  // the first
   SteadyTime started_{};
   SteadyTime progress_at_{};
   bool showed_progress_ = false;

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "jobclient/cli/job_flags.h"
+#include "jobclient/cli/submit.h"
+#include "jobclient/submit/submit_queue.h"
 #include "shared/base/time_text.h"
 #include "shared/job/schedule.h"
 #include "shared/wire/spec_words.h"
@@ -96,12 +98,14 @@ Status Takeover::apply() {
       (jobs_[i].is_suspended ? suspended : active).push_back(i);
     }
   }
-  CARILLON_TRY(take(suspended, client->submit_suspended(specs_of(suspended))));
-  CARILLON_TRY(take(active, client->submit(specs_of(active))));
+  take(suspended, client->submit_suspended(specs_of(suspended)));
+  take(active, failure_ ? Result<std::vector<SubmitAnswer>>(not_sent(*failure_))
+                        : client->submit(specs_of(active)));
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     if (!jobs_[i].job.ok()) continue;
     compare(i);
-    CARILLON_TRY(keep_scripts(*client, i));
+    if (failure_) continue;  // The next import brings its scripts.
+    if (const Status kept = keep_scripts(*client, i); !kept.ok()) failure_ = kept.error();
   }
   return {};
 }
@@ -159,6 +163,7 @@ int Takeover::end(bool is_applied) const {
                    << std::ssize(jobs_) - accepted - there << " not taken over"
                    << (accepted > 0 ? "\n" : ": nothing was changed\n");
   }
+  if (failure_) return context_.fail(*failure_);
   return accepted + there == std::ssize(jobs_) ? kDone : kRefused;
 }
 
@@ -201,11 +206,15 @@ std::vector<JobSpec> Takeover::specs_of(const std::vector<std::size_t>& places) 
   return specs;
 }
 
-Status Takeover::take(const std::vector<std::size_t>& places,
-                      Result<std::vector<SubmitAnswer>> answered) {
-  const std::vector<SubmitAnswer> answers = CARILLON_TRY(std::move(answered));
+void Takeover::take(const std::vector<std::size_t>& places,
+                    Result<std::vector<SubmitAnswer>> answered) {
+  std::vector<SubmitAnswer> answers;
+  for (const std::size_t i : places) {
+    if (!answered.ok()) answers.push_back(failed_answer(jobs_[i].task_id, "", answered.error()));
+  }
+  if (answered.ok()) answers = std::move(answered).value();
   for (std::size_t i = 0; i < answers.size(); ++i) outcomes_[places[i]] = outcome_of(answers[i]);
-  return {};
+  if (!failure_) failure_ = failure_in(answers);
 }
 
 // Also of one that was here: an import may have broken off between the two.

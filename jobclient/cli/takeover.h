@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -37,7 +38,8 @@ class Takeover {
 
   // Submits them. Changes nothing of what is here, or has run here, unless a job says to replace
   // it: what ends leaves no task behind, so its id alone would not make it a duplicate the second
-  // time, but the history knows.
+  // time, but the history knows. An error: nothing was submitted. Where some of it then fails,
+  // their entries say so, and end() does.
   Status apply();
 
   const TakenJob& job(std::size_t i) const { return jobs_[i]; }
@@ -63,7 +65,7 @@ class Takeover {
   Status look_what_is_here(JobClient& client);
   bool is_here(std::size_t i) const;
   std::vector<JobSpec> specs_of(const std::vector<std::size_t>& places) const;
-  Status take(const std::vector<std::size_t>& places, Result<std::vector<SubmitAnswer>> answered);
+  void take(const std::vector<std::size_t>& places, Result<std::vector<SubmitAnswer>> answered);
   Status keep_scripts(JobClient& client, std::size_t i);
   void compare(std::size_t i);
   void compare_state(std::size_t i, const Row& here);
@@ -74,7 +76,8 @@ class Takeover {
   Context& context_;
   const std::string from_;
   std::vector<TakenJob> jobs_;
-  std::vector<Outcome> outcomes_;  // one a job
+  std::vector<Outcome> outcomes_;   // one a job
+  std::optional<Error> failure_{};  // the first, while they were submitted
   // Of those that are not to be replaced.
   std::map<TaskKey, Row> defined_;
   std::set<TaskKey> has_run_;

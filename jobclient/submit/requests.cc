@@ -1,8 +1,10 @@
 #include "jobclient/submit/requests.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "jobclient/submit/submit_parts.h"
 #include "shared/base/assert.h"
 #include "shared/base/time_text.h"
 #include "shared/wire/codec.h"
@@ -23,13 +25,6 @@ wire::RequestNumber* number_of(wire::Message& message) {
 
 bool is_submit(const wire::Message& message) {
   return std::holds_alternative<wire::Submit>(message);
-}
-
-// The number of a part of a submission: the same whenever it is sent in parts.
-wire::RequestNumber part_of(wire::RequestNumber whole, const std::string& subject) {
-  auto hash = static_cast<std::uint64_t>(whole.client);
-  for (const char c : subject) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-  return {static_cast<std::int64_t>(hash >> 5) | 1, whole.sequence};
 }
 
 std::string joined(const std::vector<std::string>& parts) {
@@ -120,6 +115,7 @@ void Requests::start(wire::Message request, SteadyTime since, Done done) {
     *number = {client_, ++last_sequence_};
     outstanding.number = *number;
     outstanding.may_be_stored = store_ && is_submit(request);
+    outstanding.may_be_mixed = !store_ && is_submit(request);
     by_sequence_.emplace(last_sequence_, last_correlation_ + 1);
   }
   place(std::move(outstanding), std::move(request));
@@ -225,6 +221,7 @@ Error Requests::unless_taken(const Outstanding& request, const Error& error) {
 void Requests::give_up_due(SteadyTime now) {
   std::vector<std::uint64_t> late;
   for (const auto& [correlation, request] : outstanding_) {
+    if (request.is_in_parts) continue;
     if (give_up_at(request.was_sent, request.asked_at) <= now) late.push_back(correlation);
   }
   for (const std::uint64_t correlation : late) {
@@ -330,7 +327,7 @@ std::optional<SteadyTime> Requests::next_due() const {
     if (!first || when < *first) first = when;
   };
   for (const auto& [correlation, request] : outstanding_) {
-    consider(give_up_at(request.was_sent, request.asked_at));
+    if (!request.is_in_parts) consider(give_up_at(request.was_sent, request.asked_at));
     if (request.may_be_stored && !connected_) consider(away_since_ + config_.connect_timeout);
     if (can_send(request) && request.send_at) consider(*request.send_at);
   }
@@ -480,7 +477,8 @@ void Requests::on_line_connected(const std::string& address) {
 void Requests::on_line_lost(const std::string& address, const std::string& reason) {
   std::vector<std::uint64_t> open;
   for (const auto& [correlation, request] : outstanding_) {
-    if (request.line == address) open.push_back(correlation);
+    // A whole is ended by its parts.
+    if (request.line == address && !request.is_in_parts) open.push_back(correlation);
   }
   for (const std::uint64_t correlation : open) {
     const auto found = outstanding_.find(correlation);
@@ -502,50 +500,23 @@ void Requests::send_in_parts(Table::iterator found, std::int32_t group_parts) {
     return answer(found, Error{ErrorCode::kCorrupt,
                                "the job tracker wants something in parts that is no submission"});
   }
-  struct Whole {
-    wire::Submitted reply{};
-    std::size_t open = 0;
-    std::optional<Error> error{};
-    std::uint64_t correlation = 0;
-  };
-  auto pending = std::make_shared<Whole>();
-  pending->reply.answers.resize(submit->jobs.size());
-  pending->correlation = found->first;
-  std::map<std::string, std::pair<wire::Submit, std::vector<std::size_t>>> parts;
-  for (std::size_t i = 0; i < submit->jobs.size(); ++i) {
-    const std::string subject =
-        part_subject(submit->jobs[i].group, group_parts, submit->jobs[i].task_id);
-    auto& [part, places] = parts[subject];
-    part.request = part_of(submit->request, subject);
-    part.suspended = submit->suspended;
-    places.push_back(i);
-    part.jobs.push_back(std::move(submit->jobs[i]));
-  }
-  pending->open = parts.size();
-  // The whole waits for its parts, and is not sent again.
+  // The whole waits for its parts, and is not sent again, nor given up before them.
+  const std::uint64_t correlation = found->first;
+  const SteadyTime asked_at = found->second.asked_at;
   found->second.send_at = clock_.steady_now() + config_.answer_timeout;
   found->second.sent_at.reset();
   found->second.is_in_parts = true;
-  for (auto& [group, part] : parts) {
-    deliver(std::move(part.first), [this, pending, places = std::move(part.second)](
-                                       Result<wire::Message> answered) {
-      auto* reply = answered.ok() ? std::get_if<wire::Submitted>(&answered.value()) : nullptr;
-      if (!answered.ok()) {
-        pending->error = answered.error();
-      } else if (reply == nullptr || reply->answers.size() != places.size()) {
-        pending->error =
-            Error{ErrorCode::kCorrupt, "the job tracker's answer does not fit the submission"};
-      } else {
-        for (std::size_t i = 0; i < places.size(); ++i) {
-          pending->reply.answers[places[i]] = std::move(reply->answers[i]);
-        }
-      }
-      if (--pending->open > 0) return;
-      const auto left = outstanding_.find(pending->correlation);
-      if (left == outstanding_.end()) return;  // Given up meanwhile.
-      if (pending->error) return answer(left, *pending->error);
-      answer(left, wire::Message{std::move(pending->reply)});
-    });
+  auto pending = std::make_shared<SubmitParts>(std::move(*submit), group_parts);
+  for (SubmitPart& part : pending->take_parts()) {
+    Outstanding one{.number = part.submit.request, .asked_at = asked_at};
+    one.done = [this, pending, correlation,
+                places = std::move(part.places)](Result<wire::Message> answered) {
+      if (!pending->take(places, std::move(answered))) return;
+      const auto left = outstanding_.find(correlation);
+      if (left == outstanding_.end()) return;  // It was stored meanwhile.
+      answer(left, pending->result(left->second.may_be_mixed));
+    };
+    place(std::move(one), std::move(part.submit));
   }
 }
 
@@ -589,6 +560,12 @@ void Requests::fail_all(const Error& error) {
   std::deque<Unnumbered> unnumbered = std::exchange(unnumbered_, {});
   Table outstanding = std::exchange(outstanding_, {});
   by_sequence_.clear();
+  // A whole is ended by its parts.
+  for (auto request = outstanding.begin(); request != outstanding.end();) {
+    const auto next = std::next(request);
+    if (request->second.is_in_parts) outstanding_.insert(outstanding.extract(request));
+    request = next;
+  }
   for (auto& [correlation, request] : outstanding) request.done(unless_taken(request, error));
   for (Unnumbered& request : unnumbered) request.done(error);
 }

@@ -37,7 +37,8 @@
 // what is asked about that group later. When that fails, it is asked here again. While something
 // about a group is on one way, nothing about it is sent on another. A submission for groups of
 // several is sent in parts, a group each, whose numbers follow from its own, so that it may be
-// repeated as a whole. Likewise one for a group that was split: a part each.
+// repeated as a whole. Likewise one for a group that was split: a part each. It ends with its last
+// part; where some fail and nothing is stored, the answers of the others stand beside them.
 //
 // With store_with(), a submission that would end with kUnavailable or kTimeout is stored instead,
 // and while no tracker was reachable for connect_timeout, each is stored at once; so it happens
@@ -75,6 +76,11 @@ struct RequestsConfig {
 
 // How an error ends where the outcome is unknown.
 inline constexpr const char* kAskFirst = " (ask before repeating)";
+
+// Whether what ended with it may have been taken all the same.
+constexpr bool may_be_taken(ErrorCode code) {
+  return code == ErrorCode::kTimeout || code == ErrorCode::kCorrupt;
+}
 
 // A submission without an answer, to be delivered some day.
 struct UnansweredSubmit {
@@ -151,6 +157,7 @@ class Requests final : public net::ClientReceiver {
     std::string subject{};  // a node group or a client group; empty: several, or none
     std::string line{};     // to whom it goes; empty: over the connection for everything else
     bool may_be_stored = false;
+    bool may_be_mixed = false;  // where parts fail, the others' answers count
     SteadyTime asked_at{};
     bool was_sent = false;
     std::optional<SteadyTime> sent_at{};  // first, over this connection or line

@@ -3,8 +3,12 @@
 #include <cstdint>
 #include <utility>
 
+#include "jobclient/submit/submit_parts.h"
+
 namespace carillon {
 namespace {
+
+constexpr const char* kNotSent = "not sent, because of jobs before it: ";
 
 // No less than the job takes in a message: each text with its length, and room for the fields'
 // names and numbers.
@@ -52,10 +56,35 @@ SubmitAnswer from_wire(wire::SubmitAnswer&& answer) {
           .warning = std::move(answer.warning)};
 }
 
+SubmitAnswer failed_answer(std::string task_id, std::string group, const Error& why) {
+  return {.task_id = std::move(task_id),
+          .group = std::move(group),
+          .status = may_be_taken(why.code) ? SubmitStatus::kUnanswered : SubmitStatus::kNotTaken,
+          .reason = why.message,
+          .error = why.code};
+}
+
+Error not_sent(const Error& why) {
+  if (why.message.starts_with(kNotSent)) return why;
+  return {may_be_taken(why.code) ? ErrorCode::kUnavailable : why.code, kNotSent + why.message};
+}
+
 bool SubmitQueue::Call::find_valid(std::size_t place) {
   while (place < jobs.size() && !answers[place].reason.empty()) ++place;
   next = place;
   return next < jobs.size();
+}
+
+void SubmitQueue::Call::take(std::size_t place, SubmitAnswer answer) {
+  is_alike = false;
+  answers[place] = std::move(answer);
+}
+
+void SubmitQueue::Call::fail(std::size_t place, const Error& why) {
+  if (!error) error = why;
+  is_alike = is_alike && *error == why;
+  SubmitAnswer& answer = answers[place];
+  answer = failed_answer(std::move(answer.task_id), std::move(answer.group), why);
 }
 
 SubmitQueue::SubmitQueue(Requests& requests, const Clock& clock)
@@ -85,12 +114,14 @@ void SubmitQueue::add(std::vector<JobSpec> jobs, Done done, std::optional<Steady
     if (valid.ok()) {
       ++call->open;
       call->bytes += bytes_bound(job);
+      call->answers[place].task_id = job.task_id;
+      call->answers[place].group = job.group;
       continue;
     }
-    call->answers[place] = {.task_id = std::move(job.task_id),
-                            .group = std::move(job.group),
-                            .status = SubmitStatus::kRejected,
-                            .reason = valid.error().message};
+    call->take(place, {.task_id = std::move(job.task_id),
+                       .group = std::move(job.group),
+                       .status = SubmitStatus::kRejected,
+                       .reason = valid.error().message});
   }
   if (call->open == 0) {
     call->done(std::move(call->answers));
@@ -159,6 +190,7 @@ bool SubmitQueue::send_one_message() {
     const std::size_t place = call->next;
     if (call->suspended != submit.suspended) break;
     if (call->error) {  // An earlier message of this call failed already.
+      call->fail(place, not_sent(*call->error));
       pass_next();
       finish_one(*call);
       continue;
@@ -208,17 +240,28 @@ void SubmitQueue::take_answer(const std::vector<Sent>& sent, Result<wire::Messag
     Call& call = *sent[i].call;
     if (sent[i].task) sent_tasks_.erase(*sent[i].task);
     if (error) {
-      if (!call.error) call.error = error;
+      call.fail(sent[i].place, *error);
     } else {
-      call.answers[sent[i].place] = from_wire(std::move(submitted->answers[i]));
+      take_one(call, sent[i].place, std::move(submitted->answers[i]));
     }
     finish_one(call);
   }
 }
 
+// One of a part that failed is said to be so.
+void SubmitQueue::take_one(Call& call, std::size_t place, wire::SubmitAnswer&& answer) {
+  if (answer.status == kUnansweredPart) {
+    return call.fail(place, {ErrorCode::kTimeout, std::move(answer.reason)});
+  }
+  if (answer.status == kNotTakenPart) {
+    return call.fail(place, {ErrorCode::kUnavailable, std::move(answer.reason)});
+  }
+  call.take(place, from_wire(std::move(answer)));
+}
+
 void SubmitQueue::finish_one(Call& call) {
   if (--call.open > 0) return;
-  if (call.error) {
+  if (call.error && call.is_alike) {
     call.done(*call.error);
   } else {
     call.done(std::move(call.answers));
@@ -233,9 +276,12 @@ void SubmitQueue::close() {
 
 // Those of its jobs that are in no message.
 void SubmitQueue::finish_rest(Call& call, const Error& error) {
-  if (!call.error) call.error = error;
-  do finish_one(call);
-  while (call.find_valid(call.next + 1));
+  bool has_more = true;
+  while (has_more) {
+    call.fail(call.next, error);
+    has_more = call.find_valid(call.next + 1);
+    finish_one(call);
+  }
 }
 
 }  // namespace carillon

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -19,6 +20,10 @@
 // Requests has room. So a lone job leaves at once, and what comes while the window is full leaves
 // together. A job that is not valid is answered here and is not sent; it cannot spoil the message
 // it would have shared with others.
+//
+// Each job of a call has its answer, whatever becomes of the others: where a message fails, those
+// of its jobs say whether it may have been taken, and what is not sent by then is not sent any
+// more. A call fails as a whole only where the same is to be said of each of its jobs.
 //
 // A call that one message has room for is sent in one, so that its jobs are taken together or none
 // of them is. What has waited for half of its time is refused with kLimit while others are
@@ -37,6 +42,11 @@ std::optional<std::uint64_t> task_number(const JobSpec& job);
 
 // What a job tracker says of a job, as callers know it.
 SubmitAnswer from_wire(wire::SubmitAnswer&& answer);
+
+// What is to be said of a job that a call failed with: that it may have been taken, or was not.
+SubmitAnswer failed_answer(std::string task_id, std::string group, const Error& why);
+// Of jobs that are not sent, because those before them failed so: of them nothing was taken.
+Error not_sent(const Error& why);
 
 class SubmitQueue {
  public:
@@ -65,12 +75,15 @@ class SubmitQueue {
     bool was_sent = false;  // some of them were
     SteadyTime since{};
     std::vector<SubmitAnswer> answers{};
-    std::size_t open = 0;  // without an answer
-    std::optional<Error> error{};
+    std::size_t open = 0;          // without an answer
+    std::optional<Error> error{};  // of the first that failed
+    bool is_alike = true;          // each that has an answer has failed with it
     Done done{};
 
     // Goes on to the first valid job from `place` on, if there is one.
     bool find_valid(std::size_t place);
+    void take(std::size_t place, SubmitAnswer answer);
+    void fail(std::size_t place, const Error& why);
   };
   struct Sent {
     std::shared_ptr<Call> call{};
@@ -85,6 +98,7 @@ class SubmitQueue {
   // False: nothing may be sent now.
   bool send_one_message();
   void take_answer(const std::vector<Sent>& sent, Result<wire::Message> answer);
+  static void take_one(Call& call, std::size_t place, wire::SubmitAnswer&& answer);
   void pass_next();
   static void finish_one(Call& call);
   static void finish_rest(Call& call, const Error& error);

@@ -248,6 +248,8 @@ void Workload::submit(std::vector<JobSpec> jobs) {
       if (answers.value()[i].status == SubmitStatus::kStored) {
         ++asked_of.stored;
         ++statistics_.hour().acts["store"];
+      } else if (answers.value()[i].error) {
+        take_refusal({*answers.value()[i].error, answers.value()[i].reason});
       } else {
         --asked_of.open;
         take_answer(answers.value()[i], kinds[i]);

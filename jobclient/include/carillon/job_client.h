@@ -75,9 +75,17 @@ struct JobClientOptions {
   std::function<void(const SubmitAnswer&)> on_delivered{};
 };
 
-enum class SubmitStatus : int { kAccepted = 0, kDuplicate = 1, kRejected = 2, kStored = 3 };
+enum class SubmitStatus : int {
+  kAccepted = 0,
+  kDuplicate = 1,
+  kRejected = 2,
+  kStored = 3,
+  // Of some jobs of a call, where others of it were answered:
+  kUnanswered = 4,  // a job tracker may have taken it: ask before repeating
+  kNotTaken = 5     // none has: it may be submitted again
+};
 
-// "accepted", "duplicate", "rejected", "stored".
+// "accepted", "duplicate", "rejected", "stored", "unanswered", "not_taken".
 const char* to_string(SubmitStatus status);
 
 struct SubmitAnswer {
@@ -85,9 +93,10 @@ struct SubmitAnswer {
   std::string group{};
   JobId job_id{};  // of the job, or of a schedule's first run; 0 for a manual job, and if refused
   SubmitStatus status = SubmitStatus::kRejected;
-  std::string tz{};       // the zone that a cron job was stored with
-  std::string reason{};   // why not accepted, or why it was stored
-  std::string warning{};  // accepted, but something looks wrong
+  std::string tz{};                  // the zone that a cron job was stored with
+  std::string reason{};              // why not accepted, or why it was stored
+  std::string warning{};             // accepted, but something looks wrong
+  std::optional<ErrorCode> error{};  // unanswered or not taken: of the reason
 };
 
 // How many stored jobs were delivered.
@@ -185,7 +194,10 @@ class JobClient {
   JobClient& operator=(const JobClient&) = delete;
 
   // One answer a job, in order. Any number of jobs: they travel in messages of up to a thousand,
-  // several on the way at a time. An error is about all of them; some may have been accepted.
+  // several on the way at a time. Where one of them fails, its jobs are kUnanswered or kNotTaken;
+  // what was not sent until then is not sent, and kNotTaken; the others have their answers. An
+  // error is about each job alike: with kTimeout and kCorrupt each may have been accepted, with
+  // others none was.
   Result<std::vector<SubmitAnswer>> submit(std::vector<JobSpec> jobs);
   Result<SubmitAnswer> submit_one(JobSpec job);
   // As submit(); the jobs are suspended from the beginning, and run when somebody resumes them.

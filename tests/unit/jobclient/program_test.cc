@@ -195,7 +195,7 @@ TEST(JobclientProgram, ExitsWithThreeWhenLinesCannotBeSubmitted) {
   const Outcome outcome = run_without_tracker({"submit", "--stdin"},
                                               "{\"handler\":\"noop\"}\n{\"handler\":\"noop\"}\n");
   EXPECT_EQ(outcome.status, 3);
-  EXPECT_THAT(outcome.err, HasSubstr("the jobs from line 1 on were not answered"));
+  EXPECT_THAT(outcome.err, HasSubstr("; nothing after line 2 was submitted"));
 }
 
 TEST(JobclientProgram, SaysThatItsOutputCannotBeWritten) {

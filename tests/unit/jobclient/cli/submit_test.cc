@@ -396,12 +396,36 @@ TEST(SubmitLines, TakesNothingAsNothing) {
   EXPECT_EQ(cli.out.str(), "");
 }
 
-TEST(SubmitLines, SaysFromWhichLineOnThereIsNoAnswer) {
+TEST(SubmitLines, SaysOfEachLineThatNobodyTookItAndWhichWasTheLast) {
   Cli cli(accept_all);
   cli.tracker.is_reachable = false;
   cli.give_input("{\"task_id\":\"a\",\"handler\":\"noop\"}\n");
   EXPECT_EQ(cli.run({"submit", "--stdin"}), kNoTracker);
-  EXPECT_THAT(cli.err.str(), HasSubstr("the jobs from line 1 on were not answered"));
+  EXPECT_THAT(cli.out.str(), StartsWith("not_taken  a  group default  line 1: no job tracker"));
+  EXPECT_THAT(cli.err.str(), HasSubstr("submit: line 1: no job tracker reachable"));
+  EXPECT_THAT(cli.err.str(), HasSubstr("; nothing after line 1 was submitted"));
+}
+
+TEST(SubmitLines, AnswersEachLineThatWasReadAlsoWhereAMessageFails) {
+  auto messages = std::make_shared<int>(0);
+  Cli cli([messages](const wire::Message& request) -> wire::Message {
+    if (++*messages == 2) return wire::ErrorReply{{ErrorCode::kDenied, "not now"}};
+    return accept_all(request);
+  });
+  std::string input;
+  for (int i = 0; i < 2500; ++i) {
+    input += R"({"task_id":"t)" + std::to_string(i) + R"(","handler":"noop"})" + "\n";
+  }
+  cli.give_input(input);
+  EXPECT_EQ(cli.run({"submit", "--stdin", "-o", "jsonl"}), kRefused);
+  const auto lines = lines_of(cli.out);
+  ASSERT_EQ(lines.size(), 2500u);
+  EXPECT_THAT(lines[999], HasSubstr(R"("status":"accepted")"));
+  EXPECT_EQ(
+      lines[1000],
+      R"({"task_id":"t1000","group":"default","status":"not_taken","reason":"line 1001: not now"})");
+  EXPECT_THAT(lines[2000], HasSubstr(R"("status":"accepted")"));
+  EXPECT_THAT(cli.err.str(), HasSubstr("line 1001: not now; nothing after line 2500 was"));
 }
 
 TEST(SubmitLines, RefusesFlagsOfASingleJob) {

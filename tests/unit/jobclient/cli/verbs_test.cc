@@ -601,6 +601,21 @@ TEST(ImportCrontab, SubmitsWhenToldTo) {
   EXPECT_THAT(cli.out.str(), HasSubstr(R"("status":"accepted")"));
 }
 
+TEST(ImportCrontab, SaysOfEachEntryWhatCameOfItWhereAMessageFails) {
+  auto messages = std::make_shared<int>(0);
+  Cli cli([messages](const wire::Message& request) -> wire::Message {
+    if (++*messages == 2) return wire::ErrorReply{{ErrorCode::kDenied, "not now"}};
+    return accept_all(request);
+  });
+  std::string crontab;
+  for (int i = 0; i < 1001; ++i) crontab += "@daily task-" + std::to_string(i) + "\n";
+  cli.give_input(crontab);
+  EXPECT_EQ(cli.run({"import", "crontab", "-", "--personal", "--apply", "-o", "jsonl"}), kRefused);
+  EXPECT_THAT(cli.out.str(), HasSubstr(R"("status":"accepted")"));
+  EXPECT_THAT(cli.out.str(), HasSubstr(R"("line":1001,"status":"not_taken")"));
+  EXPECT_THAT(cli.err.str(), HasSubstr("import crontab: not now"));
+}
+
 TEST(ImportCrontab, SaysWhyAFileCannotBeRead) {
   Cli cli(acted);
   EXPECT_EQ(cli.run({"import", "crontab", "/no/such"}), kWrongInput);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "jobclient/submit/requests.h"
+#include "jobclient/submit/submit_parts.h"
 #include "shared/job/bucket.h"
 #include "tests/support/manual_clock.h"
 #include "tests/unit/jobclient/submit/fake_connections.h"
@@ -75,6 +76,41 @@ TEST(RequestsAboutParts, GoStraightToTheOwnerOnceItIsKnown) {
               ElementsAre("tcp://127.0.0.1:2 " + there, "tcp://127.0.0.1:1 " + here));
   EXPECT_EQ(b.acted, 3);
 }
+
+class AFailingPart : public ::testing::TestWithParam<bool> {};
+
+TEST_P(AFailingPart, LeavesTheOthersTheirAnswers) {
+  PartsBundle b;
+  std::vector<JobSpec> jobs(2);
+  for (int part = 0; part < 2; ++part) {
+    jobs[static_cast<std::size_t>(part)].group = "large";
+    jobs[static_cast<std::size_t>(part)].task_id = PartsBundle::task_of(part);
+  }
+  std::optional<Result<wire::Message>> answer;
+  b.requests->ask(wire::Submit{.jobs = jobs}, b.clock.steady_now(),
+                  [&](auto reply) { answer.emplace(std::move(reply)); });
+  b.connections.reply(b.connections.take().at(0), wire::Elsewhere{.parts = 2});
+  const auto parts = b.connections.take();
+  ASSERT_EQ(parts.size(), 2U);
+  b.connections.reply(parts[0],
+                      wire::Submitted{.answers = {{.task_id = jobs[0].task_id,
+                                                   .status = wire::SubmitStatus::kAccepted}}});
+  EXPECT_FALSE(answer);
+  if (GetParam()) {
+    b.requests->close();
+  } else {
+    b.clock.advance(std::chrono::seconds{30});
+    b.requests->run_due();
+  }
+  ASSERT_TRUE(answer && answer->ok());
+  const auto& answers = std::get<wire::Submitted>(answer->value()).answers;
+  EXPECT_EQ(answers[0].status, wire::SubmitStatus::kAccepted);
+  EXPECT_EQ(answers[1].status, kUnansweredPart);
+  EXPECT_EQ(answers[1].task_id, jobs[1].task_id);
+}
+
+INSTANTIATE_TEST_SUITE_P(ThatIsNotAnsweredOrThatTheClientIsClosedBefore, AFailingPart,
+                         ::testing::Bool());
 
 TEST(RequestsAboutParts, SendASubmissionForSeveralPartsAPartEach) {
   const auto send = [](PartsBundle& b, std::optional<Result<wire::Message>>& answer) {

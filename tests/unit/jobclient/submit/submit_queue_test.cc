@@ -208,19 +208,88 @@ TEST(SubmitQueue, EndsACallWhoseLastJobsAreInvalid) {
   EXPECT_THAT(bundle.take_sizes(), IsEmpty());
 }
 
-TEST(SubmitQueue, FailsACallOnceWhenOneOfItsMessagesFails) {
+// How many in a row have which status.
+std::vector<std::string> statuses_of(const std::vector<SubmitAnswer>& answers) {
+  std::vector<std::string> runs;
+  std::size_t begin = 0;
+  for (std::size_t i = 1; i <= answers.size(); ++i) {
+    if (i < answers.size() && answers[i].status == answers[begin].status) continue;
+    runs.push_back(std::to_string(i - begin) + " " + to_string(answers[begin].status));
+    begin = i;
+  }
+  return runs;
+}
+
+TEST(SubmitQueue, WhenOneOfThreeMessagesFailsEachJobHasItsAnswer) {
+  SubmitQueueBundle bundle;
+  std::vector<JobSpec> named;
+  for (int i = 0; i < 2500; ++i) named.push_back(job("t" + std::to_string(i)));
+  bundle.add(std::move(named));
+  bundle.queue->flush();
+  bundle.take_sizes();
+  bundle.accept_oldest();
+  bundle.connections.reply(bundle.on_the_way[0].envelope.correlation,
+                           wire::ErrorReply{{ErrorCode::kInvalidArgument, "too large"}});
+  bundle.on_the_way.pop_front();
+  EXPECT_FALSE(bundle.answers[0]);
+  bundle.accept_oldest();
+  ASSERT_TRUE(bundle.answers[0] && bundle.answers[0]->ok());
+  const auto& answers = bundle.answers[0]->value();
+  EXPECT_THAT(statuses_of(answers), ElementsAre("1000 accepted", "1000 not_taken", "500 accepted"));
+  EXPECT_EQ(answers[1000].task_id, "t1000");
+  EXPECT_EQ(answers[1000].group, "default");
+  EXPECT_EQ(answers[1000].reason, "too large");
+  EXPECT_EQ(answers[1000].error, ErrorCode::kInvalidArgument);
+  EXPECT_FALSE(answers[2000].error);
+}
+
+TEST(SubmitQueue, SaysOfEachJobWithoutAnAnswerWhetherItMayHaveBeenTaken) {
   SubmitQueueBundle bundle;
   bundle.add(jobs(20'000));
   bundle.add(jobs(1));
   bundle.queue->flush();
   EXPECT_EQ(bundle.take_sizes().size(), 16u);
+  bundle.accept_oldest();
   bundle.clock.advance(std::chrono::seconds{30});
   bundle.requests->run_due();
   bundle.connections.take();
   bundle.queue->flush();
-  EXPECT_EQ(bundle.answers[0]->error().code, ErrorCode::kTimeout);
+  ASSERT_TRUE(bundle.answers[0] && bundle.answers[0]->ok());
+  const auto& answers = bundle.answers[0]->value();
+  EXPECT_THAT(statuses_of(answers),
+              ElementsAre("1000 accepted", "15000 unanswered", "4000 not_taken"));
+  EXPECT_EQ(answers[1000].error, ErrorCode::kTimeout);
+  EXPECT_EQ(answers[16'000].error, ErrorCode::kUnavailable);
+  EXPECT_THAT(answers[16'000].reason, HasSubstr("not sent, because of jobs before it"));
   // The rest of that call is not sent any more, the other call is.
   EXPECT_THAT(bundle.take_sizes(), ElementsAre(1));
+}
+
+TEST(SubmitQueue, FailsACallAsAWholeWhereTheSameIsToBeSaidOfEachJob) {
+  SubmitQueueBundle bundle;
+  bundle.add(jobs(2500));
+  JobSpec bad = job("bad");
+  bad.priority = 1000;
+  bundle.add({job("a"), bad});
+  bundle.queue->flush();
+  bundle.take_sizes();
+  bundle.clock.advance(std::chrono::seconds{30});
+  bundle.requests->run_due();
+  EXPECT_EQ(bundle.answers[0]->error().code, ErrorCode::kTimeout);
+  EXPECT_THAT(statuses_of(bundle.answers[1]->value()), ElementsAre("1 unanswered", "1 rejected"));
+}
+
+TEST(SubmitQueue, WhenItIsClosedWhatWasSentIsUnansweredAndTheRestNotTaken) {
+  SubmitQueueBundle bundle;
+  std::vector<JobSpec> many = jobs(16'500);
+  many.back().priority = 1000;
+  bundle.add(std::move(many));
+  bundle.queue->flush();
+  bundle.take_sizes();
+  bundle.queue->close();
+  bundle.requests->close();
+  EXPECT_THAT(statuses_of(bundle.answers[0]->value()),
+              ElementsAre("16000 unanswered", "499 not_taken", "1 rejected"));
 }
 
 TEST(SubmitQueue, RefusesMoreThanItMayHold) {
