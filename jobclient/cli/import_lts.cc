@@ -102,7 +102,7 @@ Verb declare_import_lts() {
                   {.name = "group",
                    .kind = OptionKind::kList,
                    .placeholder = "GROUP",
-                   .help = "Only the jobs of this node group.",
+                   .help = "Only the jobs of this node group, in whatever case.",
                    .fallback_help = "all of them"},
                   {.name = "handler",
                    .placeholder = "NAME",
@@ -152,7 +152,10 @@ int run_import_lts(Context& context) {
   const Result<LtsOptions> options = options_from(context);
   if (!options.ok()) return context.fail(kWrongInput, options.error().message);
   const Result<std::vector<LtsRow>> lts_rows = read_rows(context);
-  if (!lts_rows.ok()) return context.fail(kWrongInput, lts_rows.error().message);
+  if (!lts_rows.ok()) {
+    const bool is_unknown = lts_rows.error().code == ErrorCode::kNotFound;
+    return context.fail(is_unknown ? kNotFound : kWrongInput, lts_rows.error().message);
+  }
   const std::vector<LtsEntry> entries = read_lts_jobs(lts_rows.value(), options.value());
   Takeover moving(context, "LTS", jobs_of(entries));
   const bool is_applied = context.configuration.is_on("apply");

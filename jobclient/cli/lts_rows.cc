@@ -1,12 +1,18 @@
 #include "jobclient/cli/lts_rows.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
+
+#include "jobclient/cli/text_width.h"
+#include "shared/base/utf8.h"
 
 namespace carillon::cli {
 namespace {
 
 constexpr std::string_view kWaitingPrefix = "lts_wjq_";
+// More node groups than these are only counted.
+constexpr std::size_t kGroupsNamedMax = 20;
 constexpr const char* kColumns =
     "id, job_id, job_type, task_id, real_task_id, task_tracker_node_group, submit_node_group, "
     "priority, retry_times, max_retry_times, rely_on_prev_cycle, need_feedback, ext_params, "
@@ -60,14 +66,47 @@ LtsRow row_of(LtsQueue queue, const sql::Row& from) {
   return row;
 }
 
+// The node groups of LTS, by their names in lower case.
+using Groups = std::map<std::string, std::string>;
+
+// "'data-warehouse', 'orders' and 3 more".
+std::string names_of(const Groups& groups) {
+  std::string names;
+  std::size_t named = 0;
+  for (const auto& [key, name] : groups) {
+    if (++named > kGroupsNamedMax) break;
+    names += (names.empty() ? "'" : ", '") + one_line(name) + "'";
+  }
+  if (groups.size() > kGroupsNamedMax) {
+    names += " and " + std::to_string(groups.size() - kGroupsNamedMax) + " more";
+  }
+  return names;
+}
+
+Status check_known(const std::vector<std::string>& wanted, const Groups& known) {
+  for (const std::string& name : wanted) {
+    if (known.contains(lower_ascii(name))) continue;
+    return Error{ErrorCode::kNotFound,
+                 "LTS has no node group '" + name + "'" +
+                     (known.empty() ? ", nor any other" : " (it has " + names_of(known) + ")")};
+  }
+  return {};
+}
+
+// `known`: of all rows, also of those that are not wanted.
 Status read_table(sql::Connection& database, LtsQueue queue, const std::string& table,
-                  const std::vector<std::string>& groups, std::vector<LtsRow>& rows) {
+                  const std::vector<std::string>& groups, std::vector<LtsRow>& rows,
+                  Groups& known) {
   const std::string sql =
       std::string{"SELECT "} + kColumns + " FROM " + quoted(table) + " ORDER BY trigger_time, id";
   const Status status = database.query(sql, {}, [&](const sql::Row& from) {
     LtsRow row = row_of(queue, from);
+    const std::string key = lower_ascii(row.group);
+    known.emplace(key, row.group);
     const bool is_wanted =
-        groups.empty() || std::find(groups.begin(), groups.end(), row.group) != groups.end();
+        groups.empty() || std::any_of(groups.begin(), groups.end(), [&key](const auto& group) {
+          return lower_ascii(group) == key;
+        });
     if (is_wanted) rows.push_back(std::move(row));
   });
   if (status.ok()) return status;
@@ -110,15 +149,23 @@ Result<std::vector<LtsRow>> read_lts(sql::Connection& database,
                  "this database is the store of a Carillon job tracker, not of LTS"};
   }
   if (tables.empty()) {
-    return Error{ErrorCode::kNotFound,
+    return Error{ErrorCode::kInvalidArgument,
                  "no tables of LTS (lts_cron_job_queue and the like) in this database: name the "
                  "one that its job trackers have as jdbc.url"};
   }
   std::sort(tables.begin(), tables.end());
   std::vector<LtsRow> rows;
+  Groups known;
   for (const auto& [queue, table] : tables) {
-    CARILLON_TRY(read_table(database, queue, table, groups, rows));
+    CARILLON_TRY(read_table(database, queue, table, groups, rows, known));
   }
+  // A table may be there without a row, and its name has less of the group's case.
+  for (const auto& [queue, table] : tables) {
+    if (queue != LtsQueue::kWaiting) continue;
+    const std::string name = table.substr(kWaitingPrefix.size());
+    known.emplace(lower_ascii(name), name);
+  }
+  CARILLON_TRY(check_known(groups, known));
   return rows;
 }
 

@@ -44,8 +44,9 @@ struct LtsRow {
 };
 
 // All of them: the definitions, then what waits, by trigger time, then what executes. With groups
-// given, theirs alone. kNotFound when there is no table of LTS, kInvalidArgument when the database
-// is one of ours.
+// given, theirs alone, whatever their case, as LTS's tables compare names. kNotFound when LTS has
+// neither a row nor a table of one of them, kInvalidArgument when there is no table of LTS, or the
+// database is one of ours.
 Result<std::vector<LtsRow>> read_lts(sql::Connection& database,
                                      const std::vector<std::string>& groups);
 

@@ -149,6 +149,16 @@ class ImportLts(E2eTest):
             rows = self.import_lts(cluster, "--group", "data-warehouse", "--apply", status=0).lines()
             self.assertEqual([row["status"] for row in rows], [status] * 2)
 
+    def test_a_node_group_that_lts_does_not_have_is_refused_and_those_that_it_has_are_named(self):
+        cluster = self.cluster("sqlite", tracker=False)
+        self.mariadb.run("CREATE TABLE lts_wjq_empty LIKE lts_wjq_orders", self.database)
+        answer = self.import_lts(cluster, "--group", "orders", "--group", "ordres", status=4)
+        self.assertIn("import lts: LTS has no node group 'ordres' (it has 'data-warehouse', 'empty', ", answer.err)
+        self.assertEqual(answer.out, "")
+        self.assertEqual(self.import_lts(cluster, "--group", "empty", status=0).lines(), [])
+        rows = self.import_lts(cluster, "--group", "Data-Warehouse", status=0).lines()
+        self.assertEqual({row["group"] for row in rows}, {"data-warehouse"})
+
     def test_what_is_suspended_there_never_runs_here(self):
         self.mariadb.run("DELETE FROM lts_cron_job_queue; DELETE FROM lts_suspend_job_queue;"
                          "DELETE FROM lts_repeat_job_queue; DELETE FROM lts_wjq_orders;"
