@@ -45,6 +45,7 @@ Result<std::string> spec_with(JobSpec spec, const wire::Act& act) {
   if (!act.addresses.empty()) spec.push.addresses = act.addresses;
   // What is triggered misses no time; older rows may have it all the same.
   if (spec.schedule.kind == ScheduleKind::kManual) spec.misfire = {};
+  spec.task_id.clear();  // One that was made is none that may be chosen, and a row has none.
   CARILLON_TRY(spec.validate());
   return wire::encode_spec_of_row(spec);
 }

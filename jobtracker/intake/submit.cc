@@ -13,8 +13,6 @@
 namespace carillon::jobtracker {
 namespace {
 
-// A task id with at least so large a number may be one that is made for a job some day.
-constexpr std::int64_t kMadeIdMin = 100'000'000'000'000;
 // A message with more jobs than this is a bulk load, and waits for single ones.
 constexpr std::size_t kBulk = 20;
 constexpr const char* kReplaced = "replaced by a newer submission";
@@ -126,12 +124,6 @@ void SubmitIntake::submit(const Asker& asker, wire::Submit message, std::size_t 
 // All that can be said of a job before anything is made for it.
 Status SubmitIntake::check(const JobSpec& spec) const {
   CARILLON_TRY(spec.validate());
-  if (job_of_task_id(spec.task_id).value_or(JobId{}).value >= kMadeIdMin) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "task_id '" + spec.task_id +
-                     "': 'job-' and a long number is kept for jobs without a chosen task id, "
-                     "choose another"};
-  }
   CARILLON_TRY(CompiledSchedule::compile(spec.schedule, clock_.now()));
   return {};
 }

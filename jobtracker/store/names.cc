@@ -7,13 +7,13 @@
 #include "carillon/job_spec.h"
 #include "shared/base/utf8.h"
 #include "shared/job/bucket.h"
+#include "shared/job/made_task_id.h"
 
 namespace carillon::jobtracker {
 namespace {
 
 constexpr std::string_view kTablePrefix = "lts_wjq_";
-constexpr std::size_t kTableNameMax = 64;  // MySQL's limit
-constexpr std::string_view kMadeTaskIdPrefix = "job-";
+constexpr std::size_t kTableNameMax = 64;                  // MySQL's limit
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 bool is_table_character(char c) {
@@ -77,14 +77,8 @@ std::string made_task_id(JobId id) {
 }
 
 std::optional<JobId> job_of_task_id(std::string_view task_id) {
-  if (!task_id.starts_with(kMadeTaskIdPrefix)) return std::nullopt;
-  const std::string_view digits = task_id.substr(kMadeTaskIdPrefix.size());
-  std::int64_t number = 0;
-  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (failure != std::errc{} || end != digits.data() + digits.size() || number <= 0) {
-    return std::nullopt;
-  }
-  return JobId{number};
+  const auto number = number_of_made_task_id(task_id);
+  return number ? std::optional{JobId{*number}} : std::nullopt;
 }
 
 std::string_view storable_message(std::string_view message, std::string& storage) {

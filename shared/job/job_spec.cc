@@ -13,6 +13,7 @@
 #include "shared/base/utf8.h"
 #include "shared/job/group_name.h"
 #include "shared/job/job_limits.h"
+#include "shared/job/made_task_id.h"
 #include "shared/job/run_words.h"
 #include "shared/job/schedule.h"
 
@@ -103,6 +104,14 @@ Status check_line(const std::string& field, std::string_view text, std::size_t m
   CARILLON_TRY(check_size(field, text.size(), max));
   if (is_printable_utf8(text)) return {};
   return wrong(field + " must be UTF-8 text without control characters");
+}
+
+Status check_task_id(std::string_view task_id) {
+  CARILLON_TRY(check_line("task_id", task_id, kTaskIdBytesMax));
+  if (number_of_made_task_id(task_id).value_or(0) < kMadeTaskIdMin) return {};
+  return wrong("task_id '" + std::string{task_id} +
+               "': 'job-' and a long number is kept for jobs without a chosen task id, choose "
+               "another");
 }
 
 Status check_name(const std::string& field, std::string_view name, std::size_t max) {
@@ -406,6 +415,17 @@ Status check_children(const std::vector<Child>& children) {
 
 }  // namespace
 
+std::optional<std::int64_t> number_of_made_task_id(std::string_view task_id) {
+  if (!task_id.starts_with(kMadeTaskIdPrefix)) return std::nullopt;
+  const std::string_view digits = task_id.substr(kMadeTaskIdPrefix.size());
+  std::int64_t number = 0;
+  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (failure != std::errc{} || end != digits.data() + digits.size() || number <= 0) {
+    return std::nullopt;
+  }
+  return number;
+}
+
 Status check_group_name(const std::string& field, std::string_view name) {
   return check_name(field, name, kGroupBytesMax);
 }
@@ -426,7 +446,7 @@ Status check_address(std::string_view address) {
 }
 
 Status JobSpec::validate() const {
-  CARILLON_TRY(check_line("task_id", task_id, kTaskIdBytesMax));
+  CARILLON_TRY(check_task_id(task_id));
   CARILLON_TRY(check_name("group", group, kGroupBytesMax));
   CARILLON_TRY(check_text("description", description, kTextBytesMax));
   CARILLON_TRY(check_line("owner", owner, kTextBytesMax));

@@ -298,6 +298,13 @@ TEST(LtsJobs, OfTwoRowsWithOneTaskIdTheDefinitionIsTaken) {
   EXPECT_TRUE(read_lts_jobs({lts_cron("0 30 2 * * ?"), once}, lts_options())[1].job.ok());
 }
 
+TEST(LtsJobs, RefusesATaskIdThatTheJobTrackerWould) {
+  EXPECT_THAT(only_entry({lts_row(LtsQueue::kWaiting, "REAL_TIME", "job-382458616025710592")})
+                  .job.error()
+                  .message,
+              HasSubstr("is kept for jobs without a chosen task id"));
+}
+
 TEST(LtsJobs, SaysWhatHasNoCounterpart) {
   LtsRow row = lts_row(LtsQueue::kWaiting, "REAL_TIME", "x");
   row.internal_ext_params = R"({"__LTS_ignoreAddOnExecuting":"true"})";

@@ -697,6 +697,13 @@ TEST(Act, ATriggeredRunOutlivesTheLastRunOfItsSchedule) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
+JobSpec job_spec_with_id(const std::string& task_id) {
+  JobSpec job;
+  job.task_id = task_id;
+  job.run.handler = "noop";
+  return job;
+}
+
 TEST(Act, TriggerRunsAOneShotJobAtOnceWithItsOwnPayloadOrAnother) {
   TrackerBundle bundle;
   std::vector<std::string> payloads;
@@ -716,6 +723,21 @@ TEST(Act, TriggerRunsAOneShotJobAtOnceWithItsOwnPayloadOrAnother) {
   bundle.run_for(seconds{2});
   EXPECT_THAT(payloads, ElementsAre("own", "other"));
   EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Act, TriggerGivesAJobForWhichATaskIdWasMadeAnotherPayloadToo) {
+  for (const ScheduleKind kind : {ScheduleKind::kManual, ScheduleKind::kAt}) {
+    SCOPED_TRACE(static_cast<int>(kind));
+    TrackerBundle bundle;
+    JobSpec job = job_at("", bundle.now() + hours{3});
+    if (kind == ScheduleKind::kManual) job.schedule = {.kind = kind};
+    const std::string made = bundle.submit(job).task_id;
+    ASSERT_FALSE(job_spec_with_id(made).validate().ok()) << "it is one that nobody may choose";
+    EXPECT_EQ(
+        said(bundle.act(
+            {.verb = Verb::kTrigger, .group = "default", .task_id = made, .payload = "other"})),
+        "ok");
+  }
 }
 
 TEST(Act, TriggerRefusesAPayloadThatTheJobHasNoPlaceFor) {

@@ -142,5 +142,14 @@ TEST(ScriptVersions, WhatHasNoScriptIsRefusedByName) {
   EXPECT_THAT(empty.set("x", "two\nlines"), HasSubstr("script.remark"));
 }
 
+TEST(ScriptVersions, AreMadeOfATaskWithAMadeIdToo) {
+  Scripts test;
+  const std::string made = test.bundle.submit(with_script(job_manual(""), "first")).task_id;
+  wire::Act act{.verb = Verb::kSetScript, .group = "default", .task_id = made};
+  act.payload = "second";
+  const wire::Message answer = test.bundle.act(std::move(act));
+  EXPECT_TRUE(std::holds_alternative<wire::Acted>(answer));
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker

@@ -43,6 +43,15 @@ TEST(JobSpecValidate, ChecksTheTaskId) {
   }
 }
 
+TEST(JobSpecValidate, KeepsTheTaskIdsThatAreMadeForJobsWithoutOne) {
+  EXPECT_EQ(refusal([](JobSpec& s) { s.task_id = "job-382458616025710592"; }),
+            "task_id 'job-382458616025710592': 'job-' and a long number is kept for jobs without a "
+            "chosen task id, choose another");
+  for (const char* chosen : {"job-7", "job-99999999999999", "Job-382458616025710592", "job-1x"}) {
+    EXPECT_EQ(refusal([&](JobSpec& s) { s.task_id = chosen; }), "none");
+  }
+}
+
 TEST(JobSpecValidate, ChecksTheGroup) {
   EXPECT_EQ(refusal([](JobSpec& s) { s.group = ""; }), "group is empty");
   EXPECT_EQ(refusal([](JobSpec& s) { s.group = std::string(65, 'g'); }),
