@@ -10,6 +10,7 @@
 
 #include "shared/base/time_text.h"
 #include "shared/job/cron.h"
+#include "shared/job/group_name.h"
 
 namespace carillon::cli {
 namespace {
@@ -166,6 +167,10 @@ class Maker {
     if (!row_.needs_feedback) return;
     if (row_.submit_group.empty()) {
       return note("needFeedback without a submitNodeGroup: LTS tells nobody, and so does this");
+    }
+    const Status valid = check_group_name("client_group", row_.submit_group);
+    if (!valid.ok()) {
+      return note("needFeedback is left out, nobody is told how it ends: " + valid.error().message);
     }
     spec.need_feedback = true;
     spec.client_group = row_.submit_group;

@@ -18,6 +18,7 @@ constexpr std::size_t kUrlBytesMax = 4096;
 // More task ids than these are only counted where a note is said of them.
 constexpr std::size_t kNoteTasksMax = 5;
 constexpr const char* kRefusedHere = "refused";
+constexpr const char* kWouldSubmit = "would submit";
 constexpr const char* kTimes = " x ";  // "5m x 3": the schedule of a counted job
 
 std::string jobs_text(std::ptrdiff_t count) {
@@ -80,7 +81,7 @@ Takeover::Takeover(Context& context, std::string from, std::vector<TakenJob> job
     : context_(context), from_(std::move(from)), jobs_(std::move(jobs)), outcomes_(jobs_.size()) {
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     const Result<JobSpec>& job = jobs_[i].job;
-    outcomes_[i] = job.ok() ? Outcome{.status = "would submit"}
+    outcomes_[i] = job.ok() ? Outcome{.status = kWouldSubmit}
                             : Outcome{.status = kRefusedHere, .notes = {job.error().message}};
   }
 }
@@ -110,9 +111,13 @@ Status Takeover::apply() {
   return {};
 }
 
+// What differs is said of what is taken over, or may be: of no other it would be true.
 std::vector<std::string> Takeover::notes(std::size_t i) const {
   std::vector<std::string> notes = outcomes_[i].notes;
-  if (outcomes_[i].status == to_string(SubmitStatus::kDuplicate)) return notes;
+  const std::string& status = outcomes_[i].status;
+  const bool is_taken = status == kWouldSubmit || status == to_string(SubmitStatus::kAccepted) ||
+                        status == to_string(SubmitStatus::kUnanswered);
+  if (!is_taken) return notes;
   notes.insert(notes.end(), jobs_[i].notes.begin(), jobs_[i].notes.end());
   return notes;
 }

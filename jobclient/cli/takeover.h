@@ -44,7 +44,7 @@ class Takeover {
 
   const TakenJob& job(std::size_t i) const { return jobs_[i]; }
   const std::string& status(std::size_t i) const { return outcomes_[i].status; }
-  // What a person should know of an entry: what is new, then what differs.
+  // What a person should know of an entry: what is new, then what differs where it is taken over.
   std::vector<std::string> notes(std::size_t i) const;
   // The same in one line.
   std::string note(std::size_t i) const;

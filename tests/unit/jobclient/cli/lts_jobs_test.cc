@@ -323,8 +323,18 @@ TEST(LtsJobs, TheClientsOfItsSubmittersGroupAreToldOfAJobThatNeedsFeedback) {
   row.submit_group.clear();
   EXPECT_FALSE(only_entry({row}).job.value().need_feedback);
   EXPECT_THAT(only_entry({row}).notes, ElementsAre(HasSubstr("LTS tells nobody")));
+}
+
+TEST(LtsJobs, AJobOfAClientGroupThatCannotBeOneHereIsTakenOverWithoutFeedback) {
+  LtsRow row = lts_row(LtsQueue::kWaiting, "REAL_TIME", "x");
+  row.needs_feedback = true;
   row.submit_group = "web shop";
-  EXPECT_THAT(only_entry({row}).job.error().message, HasSubstr("client_group"));
+  const LtsEntry entry = only_entry({row});
+  EXPECT_FALSE(entry.job.value().need_feedback);
+  EXPECT_EQ(entry.job.value().client_group, "");
+  EXPECT_THAT(entry.notes,
+              ElementsAre("needFeedback is left out, nobody is told how it ends: client_group is "
+                          "'web shop', may hold letters, digits, dot, underscore and hyphen only"));
 }
 
 }  // namespace

@@ -69,6 +69,17 @@ TEST(Takeover, SaysOfEachEntryWhatCameOfItWhereSomeOfThemFail) {
   EXPECT_THAT(b.err.str(), HasSubstr("import lts: not now\n"));
 }
 
+TEST(Takeover, SaysOnlyOfWhatIsTakenOverWhatDiffers) {
+  TakeoverBundle b(failing(false));
+  EXPECT_EQ(b.moving->note(1), "differs");
+  ASSERT_TRUE(b.moving->apply().ok());
+  EXPECT_EQ(b.moving->note(0), "differs");
+  EXPECT_EQ(b.moving->note(1), "not now");
+  TakenJob refused = taken("refused", false);
+  refused.job = Error{ErrorCode::kInvalidArgument, "cannot be"};
+  EXPECT_EQ(Takeover(b.context, "LTS", {refused}).note(0), "cannot be");
+}
+
 TEST(Takeover, SendsNoMoreOnceSomeFailed) {
   TakeoverBundle b(failing(true));
   ASSERT_TRUE(b.moving->apply().ok());
