@@ -35,10 +35,11 @@ void pause(Duration time) {
   ::poll(nullptr, 0, static_cast<int>(milliseconds.count()));
 }
 
-Result<std::unique_ptr<sql::Connection>> open_database(const std::string& url) {
+Result<std::unique_ptr<sql::Connection>> open_database(const std::string& url,
+                                                       const std::string& if_missing) {
   const sql::MysqlUrl parsed = CARILLON_TRY(sql::parse_mysql_url(url));
   std::unique_ptr<sql::Connection> connection =
-      CARILLON_TRY(sql::MysqlConnection::open(parsed, sql::MysqlOptions{}));
+      CARILLON_TRY(sql::MysqlConnection::open(parsed, sql::MysqlOptions{.if_missing = if_missing}));
   return connection;
 }
 

@@ -36,8 +36,10 @@ struct Surroundings {
   using OnDelivered = std::function<void(const SubmitAnswer&)>;
   std::function<Result<std::unique_ptr<JobClient>>(const Configuration&, OnDelivered)>
       open_client{};
-  // By its mysql:// URL.
-  std::function<Result<std::unique_ptr<sql::Connection>>(const std::string&)> open_database{};
+  // By its mysql:// URL; and what a person should do where there is no such database.
+  std::function<Result<std::unique_ptr<sql::Connection>>(const std::string& url,
+                                                         const std::string& if_missing)>
+      open_database{};
   std::function<void(Duration)> pause{};
 };
 

@@ -27,7 +27,7 @@ Result<LtsOptions> options_from(const Context& context) {
 }
 
 Result<std::vector<LtsRow>> read_rows(const Context& context) {
-  const auto database = CARILLON_TRY(open_database(context));
+  const auto database = CARILLON_TRY(open_database(context, kLtsDatabase));
   return read_lts(*database, context.configuration.list("group"));
 }
 

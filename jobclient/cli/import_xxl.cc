@@ -23,7 +23,7 @@ Result<XxlOptions> options_from(const Context& context) {
 }
 
 Result<XxlDatabase> read_database(const Context& context) {
-  const auto database = CARILLON_TRY(open_database(context));
+  const auto database = CARILLON_TRY(open_database(context, kXxlDatabase));
   return read_xxl_job(*database);
 }
 

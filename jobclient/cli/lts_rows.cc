@@ -150,8 +150,9 @@ Result<std::vector<LtsRow>> read_lts(sql::Connection& database,
   }
   if (tables.empty()) {
     return Error{ErrorCode::kInvalidArgument,
-                 "no tables of LTS (lts_cron_job_queue and the like) in this database: name the "
-                 "one that its job trackers have as jdbc.url"};
+                 std::string{"no tables of LTS (lts_cron_job_queue and the like) in this database: "
+                             "name "} +
+                     kLtsDatabase};
   }
   std::sort(tables.begin(), tables.end());
   std::vector<LtsRow> rows;

@@ -43,6 +43,9 @@ struct LtsRow {
   std::string identity{};            // of the task tracker that runs it
 };
 
+// Which database has them, for whoever named another.
+inline constexpr const char* kLtsDatabase = "the one that LTS's job trackers have as jdbc.url";
+
 // All of them: the definitions, then what waits, by trigger time, then what executes. With groups
 // given, theirs alone, whatever their case, as LTS's tables compare names. kNotFound when LTS has
 // neither a row nor a table of one of them, kInvalidArgument when there is no table of LTS, or the

@@ -68,13 +68,14 @@ std::string schedule_in(const Row& row) {
 
 }  // namespace
 
-Result<std::unique_ptr<sql::Connection>> open_database(const Context& context) {
+Result<std::unique_ptr<sql::Connection>> open_database(const Context& context,
+                                                       const std::string& which) {
   std::string url = context.configuration.text("URL");
   if (url == "-") {
     url = CARILLON_TRY(read_file(url, kUrlBytesMax, context.around.input));
     url.erase(std::min(url.find_first_of("\r\n"), url.size()));
   }
-  return context.around.open_database(url);
+  return context.around.open_database(url, "name " + which);
 }
 
 Takeover::Takeover(Context& context, std::string from, std::vector<TakenJob> jobs)

@@ -28,8 +28,10 @@ struct TakenJob {
   std::vector<Script> scripts{};     // what its script was before, the oldest first
 };
 
-// The database that the verb's URL names; "-" reads the URL from stdin.
-Result<std::unique_ptr<sql::Connection>> open_database(const Context& context);
+// The database that the verb's URL names; "-" reads the URL from stdin. `which`: the one that it
+// has to name, "the one that ...".
+Result<std::unique_ptr<sql::Connection>> open_database(const Context& context,
+                                                       const std::string& which);
 
 class Takeover {
  public:

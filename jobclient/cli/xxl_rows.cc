@@ -176,8 +176,9 @@ Result<XxlDatabase> read_xxl_job(sql::Connection& database) {
   const Tables tables = CARILLON_TRY(Tables::read(database));
   if (!tables.has("xxl_job_info")) {
     return Error{ErrorCode::kNotFound,
-                 "no tables of xxl-job (xxl_job_info and the like) in this database: name the one "
-                 "that its admin has as spring.datasource.url"};
+                 std::string{"no tables of xxl-job (xxl_job_info and the like) in this database: "
+                             "name "} +
+                     kXxlDatabase};
   }
   XxlDatabase read;
   CARILLON_TRY(read_groups(tables, read.groups));

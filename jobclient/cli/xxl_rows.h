@@ -59,6 +59,10 @@ struct XxlScript {
   std::int64_t saved_s = 0;  // in seconds since 1970; 0: nobody knows
 };
 
+// Which database has them, for whoever named another.
+inline constexpr const char* kXxlDatabase =
+    "the one that xxl-job's admin has as spring.datasource.url";
+
 struct XxlDatabase {
   std::vector<XxlGroup> groups{};
   std::vector<XxlJob> jobs{};

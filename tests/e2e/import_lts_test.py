@@ -203,6 +203,10 @@ class ImportLts(E2eTest):
         url = self.mariadb.url(self.mariadb.new_database())
         self.assertIn("no tables of LTS",
                       self.import_lts(cluster, url=url, status=2).err)
+        missing = self.import_lts(cluster, url=self.mariadb.url("nope"), status=2).err
+        self.assertIn("Unknown database 'nope' (1049): name the one that LTS's job trackers have as jdbc.url",
+                      missing)
+        self.assertNotIn("CREATE DATABASE", missing)
         ours = self.cluster(self.mariadb)
         self.assertIn("the store of a Carillon job tracker",
                       self.import_lts(cluster, url=ours.store_url, status=2).err)

@@ -153,6 +153,7 @@ Result<std::unique_ptr<MysqlConnection>> MysqlConnection::open(const MysqlUrl& u
   CARILLON_ASSERT(options.lock_wait < options.read_timeout,
                   "a lock time-out is told by the server, not by a broken connection");
   std::unique_ptr<MysqlConnection> made{new MysqlConnection{url.masked(), nullptr}};
+  made->if_missing_ = options.if_missing;
   const auto connect = [&]() -> Status {
     const bool is_ipv6 = url.host.find(':') != std::string::npos;
     ::sql::ConnectOptionsMap map;
@@ -205,7 +206,9 @@ Error MysqlConnection::failure(int number, const std::string& text, std::string_
   if (found.connection_lost && commits_ && connection_ != nullptr) code = ErrorCode::kTimeout;
   std::string message = name_ + ": " + text;
   if (number != 0) message += " (" + std::to_string(number) + ")";
-  if (*found.advice != '\0') message += std::string{": "} + found.advice;
+  const bool is_missing = number == kUnknownDatabase && !if_missing_.empty();
+  const std::string advice = is_missing ? if_missing_ : found.advice;
+  if (!advice.empty()) message += ": " + advice;
   if (!sql.empty()) message += " [" + statement_excerpt(sql) + "]";
 
   commits_ = false;

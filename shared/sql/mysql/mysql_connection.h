@@ -24,6 +24,9 @@ struct MysqlOptions {
 
   // How long a statement waits for another transaction's lock before it is kConflict.
   std::chrono::seconds lock_wait{5};
+
+  // What a person should do where the database does not exist; empty: make it.
+  std::string if_missing{};
 };
 
 // A connection to a MariaDB (10.6 or later) or MySQL 8 server over TCP: READ COMMITTED, UTC,
@@ -92,6 +95,7 @@ class MysqlConnection final : public Connection {
   void close();
 
   std::string name_;                               // of the database, for messages
+  std::string if_missing_{};                       // as MysqlOptions has it
   std::unique_ptr<::sql::Connection> connection_;  // null once it is lost
   std::unique_ptr<::sql::Statement> plain_{};
   StatementCache<Statement> statements_;

@@ -80,7 +80,7 @@ MysqlFailure mysql_failure(int number, std::string_view text) {
     case 1862:
       return of(ErrorCode::kDenied, "");
 
-    case 1049:
+    case kUnknownDatabase:
       return of(ErrorCode::kInvalidArgument,
                 "create it: CREATE DATABASE name CHARACTER SET utf8mb4");
     case 1153:

@@ -7,6 +7,8 @@
 namespace carillon::sql {
 
 // What an error number of a MySQL or MariaDB server, or of its client library, asks of the caller.
+inline constexpr int kUnknownDatabase = 1049;
+
 struct MysqlFailure {
   ErrorCode code = ErrorCode::kInvalidArgument;
   bool connection_lost = false;  // nothing more can be done on this connection
