@@ -93,7 +93,8 @@ std::vector<Option> limit_options(const Environment& environment) {
       {.name = "kill-grace",
        .kind = OptionKind::kDuration,
        .placeholder = "TIME",
-       .help = "A job that is killed or takes too long gets SIGTERM, and SIGKILL after this time.",
+       .help = "A job that is killed or takes too long gets SIGTERM, and SIGKILL after this time. "
+               "A C++ handler is told to stop, and its run ends without it after this time.",
        .fallback = "5s",
        .section = "Limits"},
       {.name = "stop-without-lease",

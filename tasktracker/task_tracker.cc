@@ -109,6 +109,7 @@ Result<Config> make_config(const TaskTrackerOptions& options) {
   config.worker.kill_grace = options.kill_grace;
   config.pool.threads = options.threads;
   config.pool.output_max = options.output_max;
+  config.pool.kill_grace = options.kill_grace;
   config.worker.stop_without_lease = options.stop_without_lease;
   return config;
 }
@@ -241,7 +242,10 @@ Status Inside::handle(const std::string& name, JobRunner runner, HandlerHooks ho
                                            "handle() before start())"};
   }
   if (name.empty() || !runner) return invalid("a handler needs a name and a function");
-  if (!handlers_.emplace(name, std::move(runner)).second) {
+  // Runs copy it, so that one which is given up has it for as long as it takes.
+  const auto shared = std::make_shared<const JobRunner>(std::move(runner));
+  const auto call = [shared](JobContext& context) { return (*shared)(context); };
+  if (!handlers_.emplace(name, call).second) {
     return Error{ErrorCode::kConflict, "there is a handler '" + name + "' already"};
   }
   hooks_.emplace(name, std::move(hooks));

@@ -41,6 +41,10 @@ void Thread::join() {
   if (thread_.joinable()) thread_.join();
 }
 
+void Thread::detach() {
+  if (thread_.joinable()) thread_.detach();
+}
+
 int hardware_threads() {
   return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }

@@ -23,6 +23,8 @@ class Thread {
 
   // Waits until the work has ended. Once is enough, the destructor does it too.
   void join();
+  // Instead: lets it run on. Its work must own all that it touches, up to the end of the process.
+  void detach();
 
  private:
   explicit Thread(std::thread thread) : thread_(std::move(thread)) {}

@@ -44,6 +44,11 @@ void OutputBuffer::append(wire::Stream stream, std::string_view bytes) {
   }
 }
 
+void OutputBuffer::close() {
+  const MutexLock lock(mutex_);
+  cut_ = true;
+}
+
 void OutputBuffer::keep(wire::Stream stream, std::string_view bytes) {
   while (!bytes.empty()) {
     if (chunks_.empty() || chunks_.back().stream != stream ||

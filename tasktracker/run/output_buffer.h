@@ -41,6 +41,9 @@ class OutputBuffer {
 
   void append(wire::Stream stream, std::string_view bytes);
 
+  // Whatever is appended from now on is dropped, without a word.
+  void close();
+
   // What has gathered since the last call goes to the end of `chunks`.
   void take(std::vector<wire::OutputChunk>& chunks);
 
@@ -54,7 +57,7 @@ class OutputBuffer {
   wire::AttemptId attempt_ CARILLON_GUARDED_BY(mutex_){};
   std::size_t left_ CARILLON_GUARDED_BY(mutex_) = 0;
   std::size_t limit_ CARILLON_GUARDED_BY(mutex_) = 0;
-  bool cut_ CARILLON_GUARDED_BY(mutex_) = false;
+  bool cut_ CARILLON_GUARDED_BY(mutex_) = false;  // nothing more is kept
   std::int64_t last_sequence_ CARILLON_GUARDED_BY(mutex_) = 0;
   std::vector<wire::OutputChunk> chunks_ CARILLON_GUARDED_BY(mutex_){};
 };

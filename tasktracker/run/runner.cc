@@ -172,10 +172,20 @@ RunEnd Runner::run(const RunRequest& request, RunControl& control) {
   return end;
 }
 
+RunEnd Runner::end_without(const RunRequest& request, const RunControl& control) const {
+  RunEnd end{.outcome = wire::RunOutcome::kException};
+  apply_stop(control, request, end);
+  end.message += "; handler '" + request.run.handler +
+                 "' has not stopped since it was told to, its thread is lost to worker '" +
+                 config_.node + "' until it does";
+  return end;
+}
+
 RunEnd Runner::run_handler(const RunRequest& request, RunControl& control) const {
   const auto found = handlers_.find(request.run.handler);
   if (found != handlers_.end()) {
-    return tasktracker::run_handler(found->second, request.job, control);
+    const JobRunner kept = found->second;  // It may be called for longer than the handlers live.
+    return tasktracker::run_handler(kept, request.job, control);
   }
   std::vector<std::string> known;
   std::string list;

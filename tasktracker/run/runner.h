@@ -47,8 +47,12 @@ class Runner {
 
   bool allows(const RunRequest& request) const { return config_.allow.contains(request.run.kind); }
 
-  // Requires: it allows it.
+  // Requires: it allows it. Once a handler has returned, nothing of this is touched: a run that was
+  // given up may outlive it.
   RunEnd run(const RunRequest& request, RunControl& control);
+
+  // How the run of a handler ends that was told to stop, and does not.
+  RunEnd end_without(const RunRequest& request, const RunControl& control) const;
 
  private:
   RunEnd run_handler(const RunRequest& request, RunControl& control) const;

@@ -29,7 +29,7 @@ struct JobInfo {
   int shard_total = 1;
 };
 
-// What one run sees of the world. Lives until the runner returns.
+// What one run sees of the world. Lives until the runner returns, also when its run ended before.
 // Thread: any.
 class JobContext {
  public:
@@ -43,7 +43,10 @@ class JobContext {
   virtual void write(std::string_view bytes) = 0;
 
   // Requested when the run shall end: its time-out has passed, somebody kills the job, or this
-  // worker shuts down. Nothing else ends a runner: one that does not look keeps its thread.
+  // worker shuts down. Nothing else ends a runner. The run of one that has not returned within
+  // TaskTrackerOptions::kill_grace ends without it: it goes on by itself, whatever it says is
+  // dropped, and the job may run again meanwhile. A task tracker loses as many threads to such
+  // runners as it has; beyond that they keep their runs.
   virtual std::stop_token stop_token() const = 0;
   bool is_stopping() const { return stop_token().stop_requested(); }
 

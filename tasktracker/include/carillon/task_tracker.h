@@ -70,8 +70,9 @@ struct TaskTrackerOptions {
 
   XxlOptions xxl{};
 
-  Duration kill_grace = std::chrono::seconds{5};  // from asking a process to end to ending it
-  std::size_t output_max = 1024 * 1024;           // bytes kept of one run's output
+  // From asking a process to end to ending it, and from asking a handler to going on without it.
+  Duration kill_grace = std::chrono::seconds{5};
+  std::size_t output_max = 1024 * 1024;  // bytes kept of one run's output
   // When no job tracker has answered for a lease, a run may have been given to another worker:
   // runs are told to stop then. Otherwise they go on, and their results are kept.
   bool stop_without_lease = false;
@@ -88,8 +89,9 @@ class TaskTracker {
  public:
   // Checks the options and connects in the background; nothing runs before start().
   static Result<std::unique_ptr<TaskTracker>> open(TaskTrackerOptions options);
-  // Stops at once, if it was not stopped before. Waits for runners that do not look at their stop
-  // token.
+  // Stops at once, if it was not stopped before. Waits for runners until `kill_grace` after they
+  // were told to stop. One that does not return by then goes on without it, so that what it uses
+  // must live up to the end of the process. As an executor under an xxl-job admin it waits for all.
   virtual ~TaskTracker() = default;
   TaskTracker(const TaskTracker&) = delete;
   TaskTracker& operator=(const TaskTracker&) = delete;

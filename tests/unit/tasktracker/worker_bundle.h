@@ -54,8 +54,8 @@ struct WorkerBundle {
                                      .allow = options.allow,
                                      .process = {.kill_grace = options.kill_grace}};
     runner = std::make_unique<Runner>(runner_config, handlers, environment, http, clock);
-    pool = std::make_unique<RunPool>(RunPoolConfig{.threads = options.threads}, *runner, clock,
-                                     [this] { loop.wake(); });
+    const RunPoolConfig pool_config{.threads = options.threads, .kill_grace = options.kill_grace};
+    pool = std::make_unique<RunPool>(pool_config, *runner, clock, [this] { loop.wake(); });
     WorkerConfig config{.kill_grace = options.kill_grace};
     config.fetcher.session = SessionId{options.session};
     config.fetcher.name = "host-1";

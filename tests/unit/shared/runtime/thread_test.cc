@@ -2,6 +2,8 @@
 
 #include <array>
 #include <csignal>
+#include <future>
+#include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -42,6 +44,22 @@ TEST(Thread, JoinsOnceHoweverOftenItIsAsked) {
   thread->join();
   thread->join();
   EXPECT_EQ(ran, 1);
+}
+
+TEST(Thread, OneThatIsDetachedRunsOnWithoutItsOwner) {
+  const auto released = std::make_shared<std::promise<void>>();
+  std::promise<int> ran;
+  std::future<int> result = ran.get_future();
+  {
+    const auto thread = Thread::start("alone", [released, &ran] {
+      released->get_future().wait();
+      ran.set_value_at_thread_exit(1);
+    });
+    ASSERT_TRUE(thread.ok());
+    thread.value()->detach();
+  }
+  released->set_value();
+  EXPECT_EQ(result.get(), 1);
 }
 
 TEST(Thread, KnowsThatThereIsAtLeastOneProcessor) { EXPECT_GE(hardware_threads(), 1); }
