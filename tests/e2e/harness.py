@@ -51,9 +51,27 @@ def skip(why):
     raise AssertionError(why) if IN_CI else unittest.SkipTest(why)
 
 
+def waited_for_cores():
+    """Seconds in which something has waited for a core, of all; None where the kernel does not say."""
+    try:
+        some = pathlib.Path("/proc/pressure/cpu").read_text().splitlines()[0]
+    except OSError:
+        return None
+    return int(some.rpartition("total=")[2]) / 1e6
+
+
+slowness_asked = time.monotonic(), waited_for_cores()
+
+
 def slowness():
-    """By how much slower than with idle cores this machine may run just now: 1 to 3."""
-    return min(3.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
+    """By how much slower than with idle cores this machine may have run since the call before: 1 and
+    the part of that time in which something waited for a core."""
+    global slowness_asked
+    then, waited_then = slowness_asked
+    now, waited = slowness_asked = time.monotonic(), waited_for_cores()
+    if waited is None:
+        return min(2.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
+    return 1 + min(1.0, (waited - waited_then) / max(now - then, 0.001))
 
 
 def make_certificate(path):
@@ -441,6 +459,7 @@ class E2eTest(unittest.TestCase):
         atexit.register(E2eTest.mariadb.close)
 
     def setUp(self):
+        slowness()  # What it says from now on is of this test.
         self.clusters = []
         # A folder that only its user can enter, as a home is.
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="carillon-e2e-"))
