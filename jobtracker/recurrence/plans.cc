@@ -8,8 +8,7 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr WallTime kNever{};  // "none" in a row
-// Passed-over fires are counted up to here, 11 days of a cron's each second: one by one, at once.
-constexpr std::int64_t kCronCountMax = 1'000'000;
+constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 constexpr Duration kTick{1};
 
 }  // namespace
@@ -86,9 +85,7 @@ void Plans::pass_over(ActiveDefinition& definition, ChangeDefinition& operation,
                          ? std::optional(row.next_fire)
                          : definition.schedule.next_fire(row.generated_through);
   if (!first || *first > until) return;
-  const std::int64_t count_max =
-      row.kind == ScheduleKind::kEvery ? std::numeric_limits<std::int64_t>::max() : kCronCountMax;
-  const std::int64_t count = definition.schedule.count_fires(*first - kTick, until, count_max);
+  const std::int64_t count = definition.schedule.count_fires(*first - kTick, until, kNoLimit);
   operation.logs.push_back(passed_over(row, state, *first, count, std::move(message)));
 }
 

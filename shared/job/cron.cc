@@ -68,6 +68,32 @@ std::optional<WallTime> Cron::next(WallTime after, const Zone& zone, DstRule rul
   }
 }
 
+// A day whose local times one span shows, none of which the span before has shown, has a fire for
+// each time of day that matches.
+std::int64_t Cron::count(WallTime after, WallTime until, const Zone& zone, DstRule rule,
+                         ZoneSpan& span, std::int64_t limit) const {
+  constexpr seconds kDay = std::chrono::hours{24};
+  std::int64_t fires = 0;
+  while (fires < limit) {
+    const std::optional<WallTime> fire = next(after, zone, rule, span);
+    if (!fire || *fire > until) break;
+    const auto at = std::chrono::floor<seconds>(*fire);
+    if (!span.holds(at)) span = zone.span_at(at);
+    const LocalTime day = std::chrono::floor<std::chrono::days>(span.to_local(at));
+    const sys_seconds begin = span.to_instant(day);
+    const WallTime last = begin + kDay - seconds{1};
+    if (after < begin && last <= until && span.begin < begin && begin + kDay <= span.end &&
+        span.local_before() <= day) {
+      fires += fields_.times_a_day();
+      after = last;
+    } else {
+      ++fires;
+      after = *fire;
+    }
+  }
+  return std::min(fires, limit);
+}
+
 Status Cron::check_will_fire(WallTime after, const Zone& zone, DstRule rule) const {
   if (next(after, zone, rule).has_value()) return {};
   const LocalTime now = zone.to_local(std::chrono::floor<seconds>(after));

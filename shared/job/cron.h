@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -32,6 +33,11 @@ class Cron {
   // belongs to the caller, starts out as ZoneSpan{} and must only be used with the same zone.
   std::optional<WallTime> next(WallTime after, const Zone& zone, DstRule rule,
                                ZoneSpan& span) const;
+
+  // How many fires lie after the one time, up to and including the other; `limit` at most. A day
+  // costs one search, but for those on which the zone's offset changes: there each fire does.
+  std::int64_t count(WallTime after, WallTime until, const Zone& zone, DstRule rule, ZoneSpan& span,
+                     std::int64_t limit) const;
 
   // Whether a clock on the wall that shows `local` shows a time of this expression.
   bool matches(LocalTime local) const { return fields_.first_at_or_after(local) == local; }

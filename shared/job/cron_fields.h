@@ -51,6 +51,11 @@ struct CronFields {
   bool has_year(int year) const;
   // The first local time at or after `from` that matches; none when the years run out.
   std::optional<LocalTime> first_at_or_after(LocalTime from) const;
+  // Times of day that match, the same on each day that does.
+  std::int64_t times_a_day() const {
+    return std::int64_t{std::popcount(second_mask)} * std::popcount(minute_mask) *
+           std::popcount(hour_mask);
+  }
   // The last year that is allowed.
   int last_year() const;
 

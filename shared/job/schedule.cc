@@ -126,6 +126,9 @@ std::int64_t CompiledSchedule::count_fires(WallTime after, WallTime until, std::
     };
     return std::clamp<std::int64_t>(up_to(until) - up_to(after), 0, limit);
   }
+  if (kind_ == ScheduleKind::kCron) {
+    return cron_->cron.count(after, until, cron_->zone, cron_->rule, cron_->span, limit);
+  }
   std::int64_t count = 0;
   for (auto fire = next_fire(after); count < limit && fire && *fire <= until; ++count) {
     fire = next_fire(*fire);

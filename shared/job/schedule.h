@@ -50,7 +50,7 @@ class CompiledSchedule {
   std::optional<WallTime> next_after_end(WallTime end);
 
   // How many fires lie after the one time, up to and including the other; `limit` at most. Takes no
-  // time for kEvery, up to `limit` times a next_fire() for kCron.
+  // time for kEvery, for kCron about a next_fire() a day (Cron::count()).
   std::int64_t count_fires(WallTime after, WallTime until, std::int64_t limit);
 
  private:

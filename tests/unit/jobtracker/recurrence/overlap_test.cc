@@ -49,6 +49,19 @@ TEST(Overlap, SkipGoesOnAtTheFirstPointOfTheGridAfterTheEndAndCountsTheOthers) {
   EXPECT_LE(bundle.waiting("a").size(), 1U);
 }
 
+TEST(Overlap, SkipCountsMoreThanAMillionFires) {
+  TrackerBundle bundle;
+  runs_take(bundle.add_worker({.threads = 8}), minutes{1});
+  bundle.submit(job_cron("a", "* * * * * ?"));
+  bundle.run_for(seconds{10});
+  bundle.clock.set_wall(bundle.now() + hours{13 * 24});
+  ASSERT_TRUE(bundle.run_until([&] { return bundle.runs_of("a").size() >= 2; }));
+  const auto runs = bundle.runs_of("a");
+  const Duration between = runs[1].trigger_time - runs[0].trigger_time;
+  EXPECT_GT(between, hours{13 * 24});
+  EXPECT_EQ(skipped(bundle, "a"), between / seconds{1} - 1);
+}
+
 TEST(Overlap, WhatIsSkippedForARunThatHasNotBegunSaysNothingElse) {
   TrackerBundle bundle;
   bundle.submit(job_every("a", seconds{10}));

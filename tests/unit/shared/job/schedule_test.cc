@@ -96,6 +96,37 @@ TEST(CompiledSchedule, OfCronCountsUpToTheLimit) {
   EXPECT_EQ(schedule.count_fires(noon, noon + seconds{90}, 0), 0);
 }
 
+TEST(CompiledSchedule, OfCronCountsTheSecondsOfYears) {
+  CompiledSchedule schedule = compiled(cron("* * * * * ?", "Europe/Berlin"));
+  const WallTime from = time_of("2024-05-01T12:34:56.789Z");
+  EXPECT_EQ(schedule.count_fires(from, from + hours{24 * 3650}, 1LL << 60), 3650LL * 86'400);
+  EXPECT_EQ(schedule.count_fires(from, from + hours{24 * 3650}, 12'345'678), 12'345'678);
+}
+
+// Zones whose clocks change at midnight, by half an hour, by a day, and not at all.
+TEST(CompiledSchedule, OfCronCountsWhatNextFireGives) {
+  for (const char* tz : {"UTC", "Europe/Berlin", "America/New_York", "America/Havana",
+                         "Australia/Lord_Howe", "Pacific/Apia", "Asia/Beirut"}) {
+    for (const char* expression : {"0 */7 * * * ?", "30 0/20 0-3,22-23 * * ?", "0 0 0 * * ?",
+                                   "0 30 23 L * ?", "15 15 0,12 ? * MON,SUN", "0 0 1 29 2 ?"}) {
+      for (const DstRule rule : {DstRule::kAuto, DstRule::kSkip, DstRule::kOnce, DstRule::kTwice}) {
+        SCOPED_TRACE(std::string{tz} + ", " + expression + ", rule " +
+                     std::to_string(static_cast<int>(rule)));
+        Schedule wanted = cron(expression, tz);
+        wanted.dst = rule;
+        CompiledSchedule schedule = compiled(wanted);
+        const WallTime from = time_of("2011-03-01T10:11:12.5Z");
+        const WallTime until = time_of("2012-04-05T20:00:00Z");
+        std::int64_t fires = 0;
+        for (auto fire = schedule.next_fire(from); *fire <= until; ++fires) {
+          fire = schedule.next_fire(*fire);
+        }
+        EXPECT_EQ(schedule.count_fires(from, until, 1LL << 60), fires);
+      }
+    }
+  }
+}
+
 TEST(CompiledSchedule, RefusesAWrongCronWithItsText) {
   EXPECT_EQ(refusal_of(cron("0 0 24 * * ?")), "cron '0 0 24 * * ?': hour 24 is out of range 0-23");
   EXPECT_EQ(refusal_of(cron("0 0 0 1 1 ? 2020")),
