@@ -48,12 +48,12 @@ TEST(Thread, JoinsOnceHoweverOftenItIsAsked) {
 
 TEST(Thread, OneThatIsDetachedRunsOnWithoutItsOwner) {
   const auto released = std::make_shared<std::promise<void>>();
-  std::promise<int> ran;
-  std::future<int> result = ran.get_future();
+  const auto ran = std::make_shared<std::promise<int>>();
+  std::future<int> result = ran->get_future();
   {
-    const auto thread = Thread::start("alone", [released, &ran] {
+    const auto thread = Thread::start("alone", [released, ran] {
       released->get_future().wait();
-      ran.set_value_at_thread_exit(1);
+      ran->set_value(1);
     });
     ASSERT_TRUE(thread.ok());
     thread.value()->detach();
