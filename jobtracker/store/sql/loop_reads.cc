@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "jobtracker/store/names.h"
 #include "jobtracker/store/sql/batch_writer.h"
@@ -13,7 +13,7 @@ namespace {
 
 using sql::Value;
 
-constexpr int kGroupsAtOnce = 32;
+constexpr int kSelectsAtOnce = 32;
 
 constexpr std::string_view kWhereDelayed = " WHERE suspended = 0 AND trigger_time_us <= ? ";
 constexpr std::string_view kOwned = "AND group_id % 64 IN ";
@@ -75,44 +75,59 @@ Result<ReadAnswer> SqlReads::read(const ReadStart&) {
   return ReadAnswer{std::move(answer)};
 }
 
-// Of those that are ours, many groups at a time: nobody works until they are read.
+// Of definitions that are ours, of many groups at a time: nobody works until they are read.
 Result<std::vector<WaitingJob>> SqlReads::retries(const std::vector<Definition>& definitions) {
-  std::set<GroupId> groups;
+  std::map<GroupId, SqlValues> owned;
+  SqlValues all;
   for (const Definition& one : definitions) {
-    if (has_group(owned_, one.group)) groups.insert(one.group);
+    if (!has_group(owned_, one.group)) continue;
+    owned[one.group].push_back(value_of(one.id));
+    all.push_back(value_of(one.id));
   }
   std::vector<WaitingJob> found;
-  for (auto next = groups.begin(); next != groups.end();) {
-    std::string select;
-    for (int asked = 0; asked < kGroupsAtOnce && next != groups.end(); ++asked, ++next) {
-      const std::string_view table = CARILLON_TRY(groups_.table_of(db_, *next));
-      const std::string group = std::to_string(next->value);
-      select += select.empty() ? "" : " UNION ALL ";
-      select += select_retries(joined({kWaitingColumns, ", ", group, " AS group_id"}), table);
-    }
-    CARILLON_TRY(db_.query(select, {}, [&](const sql::Row& row) {
+  std::string select;
+  SqlValues values;
+  const auto ask = [&]() -> Status {
+    if (select.empty()) return {};
+    CARILLON_TRY(db_.query(select, values, [&](const sql::Row& row) {
       const GroupId group{static_cast<std::int32_t>(row.integer(kWaitingWidth))};
       found.push_back(waiting_of(row, group));
     }));
+    select.clear();
+    values.clear();
+    return {};
+  };
+  int asked = 0;
+  for (const auto& [group, ids] : owned) {
+    const std::string_view table = CARILLON_TRY(groups_.table_of(db_, group));
+    const std::string columns =
+        joined({kWaitingColumns, ", ", std::to_string(group.value), " AS group_id"});
+    CARILLON_TRY(in_lists(ids, [&](std::string_view list, std::span<const Value> chunk) -> Status {
+      select += select.empty() ? "" : " UNION ALL ";
+      select += select_retries(columns, table, list);
+      values.insert(values.end(), chunk.begin(), chunk.end());
+      return ++asked % kSelectsAtOnce == 0 ? ask() : Status{};
+    }));
   }
-  CARILLON_TRY(db_.query(select_retries(kDelayedColumns, kDelayedTable), {},
-                         [&](const sql::Row& row) { found.push_back(delayed_of(row)); }));
+  CARILLON_TRY(ask());
+  CARILLON_TRY(in_lists(all, [&](std::string_view list, std::span<const Value> chunk) {
+    return db_.query(select_retries(kDelayedColumns, kDelayedTable, list), chunk,
+                     [&](const sql::Row& row) { found.push_back(delayed_of(row)); });
+  }));
   std::sort(found.begin(), found.end(),
             [](const WaitingJob& a, const WaitingJob& b) { return a.id < b.id; });
   return found;
 }
 
-// Among many more rows that were generated ahead. MySQL leaps along the index, from each definition
-// to its highest attempt; SQLite reads all of it, and of the table those rows only.
-std::string SqlReads::select_retries(std::string_view columns, std::string_view table) const {
-  if (db_.dialect() != sql::Dialect::kMysql)
-    return select_from(columns, table, " WHERE definition_id > 0 AND attempt > 0");
-  return joined({"SELECT ", columns, " FROM (SELECT definition_id AS defined FROM ", table,
-                 " FORCE INDEX (definition) WHERE definition_id > 0 GROUP BY definition_id "
-                 "HAVING MAX(attempt) > 0) d STRAIGHT_JOIN ",
-                 table,
-                 " FORCE INDEX (definition) ON definition_id = defined "
-                 "WHERE attempt > 0"});
+// A leap along the index for each definition, past the many rows that were generated ahead, and
+// past those that have gone and which MySQL has not cleared away yet.
+std::string SqlReads::select_retries(std::string_view columns, std::string_view table,
+                                     std::string_view ids) const {
+  const bool is_mysql = db_.dialect() == sql::Dialect::kMysql;
+  const std::string index =
+      is_mysql ? " FORCE INDEX (definition)" : joined({" INDEXED BY \"", table, ".definition\""});
+  return joined({"SELECT ", columns, " FROM ", table, index, " WHERE definition_id IN ", ids,
+                 " AND attempt > 0"});
 }
 
 Result<ReadAnswer> SqlReads::read(const ReadClock&) {

@@ -58,7 +58,8 @@ class SqlReads {
   }
   Status read_executors(std::vector<ExecutorGroup>& groups, std::vector<ExecutorRow>& executors);
   Result<std::vector<WaitingJob>> retries(const std::vector<Definition>& definitions);
-  std::string select_retries(std::string_view columns, std::string_view table) const;
+  std::string select_retries(std::string_view columns, std::string_view table,
+                             std::string_view ids) const;
   Result<FeedbackCounts> feedback_counts();
   Status find_job(JobId job, GroupId group, FindAnswer& answer);
   struct Counted {
