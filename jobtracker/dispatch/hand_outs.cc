@@ -79,7 +79,8 @@ bool HandOuts::may_go_early(const Executing& entry) const {
     return false;
   if (!job.definition) return true;
   const ActiveDefinition* definition = catalog_.definition(job.definition);
-  return definition != nullptr && !definition->is_changing && !definition->voids(job);
+  return definition != nullptr && !definition->voids(job) &&
+         (!definition->is_changing || definition->only_adds);
 }
 
 void HandOuts::put_in_order(std::vector<JobId>& jobs) const {

@@ -57,6 +57,7 @@ void Changes::change(ActiveDefinition& definition, ChangeDefinition operation,
                      std::vector<Operation> with, Then then, std::optional<ForRequest> request) {
   CARILLON_ASSERT(!definition.is_changing, "changes of a definition wait for each other");
   definition.is_changing = true;
+  definition.only_adds = operation.to && !operation.void_waiting && !operation.spec_changed;
   const DefinitionId id = definition.row.id;
   with.push_back(std::move(operation));
   auto on_unit = [this, then = std::move(then)](std::vector<Operation>& operations,

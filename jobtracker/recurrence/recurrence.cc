@@ -240,6 +240,7 @@ ChangeDefinition Recurrence::begin_removal(DefinitionId id, std::string message)
   CARILLON_ASSERT(definition != nullptr && !definition->is_changing,
                   "the caller has waited for it");
   definition->is_changing = definition->is_going = true;
+  definition->only_adds = false;
   // No fire: it may be one of what replaces it.
   return plans_.removal(*definition, clock_.now(), std::move(message));
 }
@@ -276,7 +277,7 @@ std::vector<Operation> Recurrence::with_end(const WaitingJob& job, WallTime ende
   const bool makes_next =
       !job.triggered && is_single(*definition) && definition->row.state == DefinitionState::kActive;
   if (!makes_next && (ran || !is_fire(job))) return {};
-  definition->is_changing = true;
+  definition->is_changing = definition->only_adds = true;
   std::vector<Operation> operations;
   if (!makes_next) {
     operations.emplace_back(plans_.uncounted(*definition));

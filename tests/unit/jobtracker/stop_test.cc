@@ -118,6 +118,23 @@ TEST(Stop, WhatComesDueSoonIsWithTheTaskTrackersByThen) {
   }
 }
 
+TEST(Stop, WhatComesDueSoonIsWithThemAlsoWhileLaterFiresOfItsScheduleAreMade) {
+  TrackerBundle bundle;
+  bundle.lane().work_time = [] { return milliseconds{10}; };
+  bundle.add_worker({.threads = 16});
+  JobSpec often = job_every("a", milliseconds{50});
+  often.overlap = Overlap::kParallel;
+  bundle.submit(often);
+  bundle.run_for(milliseconds{500});
+  Nobody next;
+  let_go(bundle, next, false);
+  ASSERT_LT(bundle.waiting("a").size(), 10'000) << "some are left to be made";
+  const WallTime end = bundle.now();
+  bundle.kill_tracker();
+  bundle.run_for(milliseconds{300});
+  EXPECT_GE(bundle.runs().back().started_wall, end + milliseconds{150});
+}
+
 TEST(Stop, WhatIsHandedOutBeforeItsTimeKeepsItsOrder) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 16});
