@@ -179,6 +179,8 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
   });
   every(std::chrono::minutes{1}, [this] { retention_.run_once(); });
   every(std::chrono::hours{1}, [this] { feedback_.purge(); });
+  // Calls of executors are read before task trackers come, who have been handed theirs early.
+  dispatcher_.pump();
   ready_ = true;
   on_ready_();
 }

@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kRefillGrowth = 4;
 // What comes due later than that is read a few rows at a time, of one group after the other: claims
 // wait for the reads before them.
-constexpr Duration kSoon = std::chrono::seconds{5};
+constexpr Duration kSoon = std::chrono::seconds{1};
 constexpr std::int64_t kRowsAhead = 500;
 
 }  // namespace

@@ -13,7 +13,10 @@ constexpr Duration kSuspectAfter = std::chrono::seconds{30};
 // So far ahead everything stands in the tables before anything stands there for later, and
 // whatever the cap.
 constexpr Duration kAheadMin = std::chrono::seconds{20};
+constexpr std::int64_t kFiresOfASecond = 1'000;  // kIntervalMin
 constexpr Duration kPassAgain = std::chrono::seconds{1};
+// Whoever has just taken node groups over has fires and submissions that wait for the store.
+constexpr Duration kFirstPass = std::chrono::seconds{1};
 
 }  // namespace
 
@@ -34,7 +37,9 @@ Generation::Generation(RecurrenceConfig config, Plans& plans, Changes& changes,
       ids_(ids) {}
 
 void Generation::start() {
-  pass();
+  pass_some(clock_.now() + kAheadMin, DefinitionId{0});
+  pass_within(kFirstPass);
+  promotion_.run_once();
   // A run may have ended without the next one, if the job tracker died between the two.
   for (const auto& [id, definition] : catalog_.definitions()) make_up_for_lost(id, Duration{});
 }
@@ -48,9 +53,19 @@ void Generation::generate_later(DefinitionId id) {
   generate_some();
 }
 
-void Generation::count_ahead(WallTime fire) {
-  ++ahead_[std::chrono::ceil<std::chrono::seconds>(fire)];
-  ++rows_ahead_;
+void Generation::count_ahead(WallTime fire, std::int64_t rows) {
+  ahead_[std::chrono::ceil<std::chrono::seconds>(fire)] += rows;
+  rows_ahead_ += rows;
+}
+
+// A second at a time: nobody works until it is done.
+void Generation::count_ahead(CompiledSchedule& schedule, WallTime after, WallTime through) {
+  for (auto fire = schedule.next_fire(after); fire && *fire <= through;) {
+    const WallTime end =
+        std::min<WallTime>(std::chrono::ceil<std::chrono::seconds>(*fire), through);
+    count_ahead(*fire, 1 + schedule.count_fires(*fire, end, kFiresOfASecond));
+    fire = schedule.next_fire(end);
+  }
 }
 
 // The one whose rows end first comes first, so that none has much ahead while another has nothing.
@@ -146,17 +161,18 @@ void Generation::pass_within(Duration time) {
 }
 
 void Generation::pass_once() {
-  pass_some(DefinitionId{0});
+  pass_some(promotion_.horizon_end(), DefinitionId{0});
   promotion_.run_once();
 }
 
-void Generation::pass_some(DefinitionId after) {
+// Of those that have rows to come until then.
+void Generation::pass_some(WallTime until, DefinitionId after) {
   if (is_stopped_) return;
   int looked_at = 0;
   for (auto at = catalog_.definitions().upper_bound(after); at != catalog_.definitions().end();
        ++at) {
     if (++looked_at > kDefinitionsAtOnce) {
-      executor_.post([this, after] { pass_some(after); });
+      executor_.post([this, until, after] { pass_some(until, after); });
       break;
     }
     after = at->first;
@@ -165,7 +181,7 @@ void Generation::pass_some(DefinitionId after) {
       changes_.remove_if_over(after);
     } else {
       const Definition& row = definition.row;
-      if (row.next_fire <= promotion_.horizon_end() || row.last_fire > definition.stored_last_fire)
+      if (row.next_fire <= until || row.last_fire > definition.stored_last_fire)
         to_generate_.emplace(row.generated_through, after);
       make_up_for_lost(after, kSuspectAfter);
     }

@@ -35,7 +35,7 @@ class Generation {
              Catalog& catalog, Batcher& batcher, IdSource& ids, SchedulingClock& clock,
              Executor& executor, const Logger& log, OnGenerated on_generated);
 
-  // The first pass, and those that follow.
+  // Those whose rows end soon; the first pass follows when what is due has been handed out.
   void start();
   void stop() { is_stopped_ = true; }
   // Up to the horizon of the new time at once.
@@ -44,7 +44,9 @@ class Generation {
   // over.
   void generate_later(DefinitionId id);
   // A row of a definition with several at a time was stored. It counts until its time has come.
-  void count_ahead(WallTime fire);
+  void count_ahead(WallTime fire, std::int64_t rows = 1);
+  // Likewise all of a schedule after the one time, up to and including the other.
+  void count_ahead(CompiledSchedule& schedule, WallTime after, WallTime through);
   Sizes sizes() const;
 
  private:
@@ -54,7 +56,7 @@ class Generation {
   void pass();
   void pass_within(Duration time);
   void pass_once();
-  void pass_some(DefinitionId after);
+  void pass_some(WallTime until, DefinitionId after);
   void make_up_for_lost(DefinitionId id, Duration age);
 
   const RecurrenceConfig config_;

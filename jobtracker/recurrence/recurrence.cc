@@ -80,12 +80,8 @@ void Recurrence::take_definition(const Definition& row) {
     definition.row.last_fire =
         std::max(row.last_fire, std::min(row.generated_through, alive + kClaimedAheadMax));
   }
-  if (!is_single(definition) && row.kind != ScheduleKind::kManual) {
-    for (auto fire = definition.schedule.next_fire(started); fire && *fire <= row.generated_through;
-         fire = definition.schedule.next_fire(*fire)) {
-      generation_.count_ahead(*fire);
-    }
-  }
+  if (!is_single(definition) && row.kind != ScheduleKind::kManual)
+    generation_.count_ahead(definition.schedule, started, row.generated_through);
   missed_.add(definition);
 }
 

@@ -185,13 +185,14 @@ def run(cluster, trackers, rounds):
             steps.append((f"tracker-{which} starts", time.time()))
             trackers.start(which)
             trackers.wait_divided()
+    steps.append(("end", time.time()))
     caller.end()
     for _, group, task in FIRES:
         cluster.client("cancel", task, "--group", group, env=env)
     time.sleep(1)
     every, is_right = collect(cluster, env, caller.called)
     most = collections.defaultdict(list)
-    for (step, since), (_, until) in zip(steps, steps[1:] + [("end", time.time())]):
+    for (step, since), (_, until) in zip(steps, steps[1:]):
         by_kind = collections.defaultdict(list)
         for kind, due, ms in every:
             if since - 0.1 <= due < until - 0.1:

@@ -201,7 +201,7 @@ TEST(Preloading, BeginsWithFewRowsSoThatClaimsDoNotWaitForMany) {
   TrackerBundle bundle;
   for (int message = 0; message < 6; ++message) {
     std::vector<JobSpec> jobs;
-    for (int i = 0; i < 1000; ++i) jobs.push_back(job_at("", bundle.now() + seconds{5}));
+    for (int i = 0; i < 1000; ++i) jobs.push_back(job_at("", bundle.now() + seconds{2}));
     bundle.submit(std::move(jobs));
   }
   bundle.restart_after(seconds{1});

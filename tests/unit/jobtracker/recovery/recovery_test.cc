@@ -250,7 +250,7 @@ TEST(Recovery, OneThatLivesIsNotTakenForDeadByTheNextSession) {
 TEST(Recovery, WhatIsClaimedForOneThatHasGoneMeanwhileGoesBackAtOnce) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
-  bundle.run_for(seconds{1});
+  bundle.run_for(milliseconds{1100});
   // Not when it is looked for the dead.
   bundle.lane().away_until = bundle.clock.steady_now() + seconds{2} + milliseconds{30};
   bundle.client.submit({job_now("a")});

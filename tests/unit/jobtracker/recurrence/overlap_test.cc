@@ -428,6 +428,23 @@ TEST(Generation, ShrinksTheHorizonWhenThereWouldBeTooManyRows) {
   }
 }
 
+TEST(Generation, StaysBelowItsCapAfterARestart) {
+  TrackerBundle bundle({.tracker = {.recurrence = {.rows_max = 600}}});
+  for (const Duration interval : {Duration{milliseconds{250}}, Duration{seconds{7}}}) {
+    JobSpec job = job_every("a" + std::to_string(interval.count()), interval);
+    job.overlap = Overlap::kParallel;
+    bundle.submit(job);
+  }
+  bundle.add_worker({.threads = 16});
+  bundle.run_for(minutes{10});
+  for (int restart = 0; restart < 5; ++restart) {
+    bundle.restart_after(milliseconds{100});
+    bundle.run_for(seconds{5});
+    EXPECT_LE(bundle.waiting().size(), 900U);
+    EXPECT_GE(bundle.waiting().size(), 400U);
+  }
+}
+
 TEST(Generation, StaysBelowItsCapWhenASchedulesDenseTimeComes) {
   TrackerBundle bundle({.tracker = {.recurrence = {.rows_max = 600}}});
   bundle.add_worker({.threads = 16});
