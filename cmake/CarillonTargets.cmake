@@ -51,11 +51,17 @@ add_custom_target(carillon_fast_tests)
 # takes those of a core; one that mostly waits, as for a time to come, takes one.
 set(CARILLON_SLOTS_OF_A_CORE 3)
 
-# carillon_test(NAME LABEL folder SOURCES ... LINKS ... [LINKS_PRIVATE ...] [TIMEOUT seconds] [SHARDS n])
+# carillon_test(NAME LABEL folder SOURCES ... LINKS ... [LINKS_PRIVATE ...] [TIMEOUT seconds] [SHARDS n]
+#   [SINGLE_THREADED])
 # A GoogleTest program; LABEL is its folder under tests/. One ctest entry, or SHARDS of them that
 # share its tests, for one that would keep a single core busy long after all others are done.
+# SINGLE_THREADED: the thread sanitizer has nothing to find in it.
+option(CARILLON_SINGLE_THREADED_TESTS "Tests that have one thread only, too" ON)
 function(carillon_test name)
-  cmake_parse_arguments(arg "" "LABEL;TIMEOUT;SHARDS" "SOURCES;LINKS;LINKS_PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "SINGLE_THREADED" "LABEL;TIMEOUT;SHARDS" "SOURCES;LINKS;LINKS_PRIVATE" ${ARGN})
+  if(arg_SINGLE_THREADED AND NOT CARILLON_SINGLE_THREADED_TESTS)
+    return()
+  endif()
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   list(TRANSFORM arg_LINKS PREPEND carillon_)
