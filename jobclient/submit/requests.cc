@@ -190,8 +190,12 @@ void Requests::send_due(SteadyTime now) {
   }
 }
 
+// A connection that was lost has its time to come back.
 SteadyTime Requests::give_up_at(bool was_sent, SteadyTime asked_at) const {
-  return asked_at + (was_sent || connected_ ? config_.answer_timeout : config_.connect_timeout);
+  const SteadyTime answered_by = asked_at + config_.answer_timeout;
+  if (was_sent || connected_) return answered_by;
+  const SteadyTime came_back_by = std::min(answered_by, away_since_ + config_.connect_timeout);
+  return std::max(came_back_by, asked_at + config_.connect_timeout);
 }
 
 Error Requests::give_up_error(bool was_sent, const std::string& line) const {

@@ -207,7 +207,7 @@ class Requests final : public net::ClientReceiver {
   void learn_parts(Outstanding& request, std::int32_t parts);
   SteadyTime give_up_at(bool was_sent, SteadyTime asked_at) const;
   void answer(Table::iterator request, Result<wire::Message> answer);
-  bool needs_tracker() const { return !outstanding_.empty() || held_; }
+  bool needs_tracker() const { return !outstanding_.empty() || !unnumbered_.empty() || held_; }
   bool is_away(SteadyTime now) const;
   bool must_store(const Outstanding& request, const Result<wire::Message>& answer) const;
   void store(Outstanding request, const Error& why);

@@ -683,6 +683,33 @@ TEST(Requests, TurnsToTheNextTrackerWhenOneIsSilent) {
   EXPECT_THAT(bundle.connections.made, ElementsAre("tcp://one:1", "tcp://two:2", "tcp://one:1"));
 }
 
+TEST(Requests, TurnsToTheNextTrackerForWhatHasWaitedSinceNoneWasThere) {
+  RequestsBundle bundle({"tcp://one:1", "tcp://two:2"});
+  bundle.requests->store_with([](const UnansweredSubmit&) {}, [] { return std::int64_t{9}; });
+  bundle.pass(seconds{6});
+  bundle.act("a");
+  EXPECT_EQ(bundle.requests->next_due(), bundle.clock.steady_now() - seconds{5});
+  bundle.pass(milliseconds{1});
+  EXPECT_THAT(bundle.connections.made, ElementsAre("tcp://one:1", "tcp://two:2"));
+  bundle.connections.connect();
+  EXPECT_THAT(bundle.take_sequences(), ElementsAre(1));
+}
+
+TEST(Requests, GivesALostConnectionTheTimeToComeBack) {
+  RequestsBundle bundle;
+  bundle.connections.connect();
+  bundle.connections.is_full = true;
+  bundle.act("a");
+  bundle.pass(seconds{10});
+  bundle.connections.disconnect("closed");
+  bundle.pass(milliseconds{4999});
+  EXPECT_FALSE(bundle.answers[0]);
+  bundle.pass(milliseconds{1});
+  ASSERT_TRUE(bundle.answers[0]);
+  EXPECT_THAT(bundle.answers[0]->error().message,
+              HasSubstr("no job tracker reachable at tcp://127.0.0.1:1 within 5s: closed"));
+}
+
 TEST(Requests, SendsWithTheSameNumberToTheNextTracker) {
   RequestsBundle bundle({"tcp://one:1", "tcp://two:2"});
   bundle.connections.connect();
