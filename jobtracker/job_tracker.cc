@@ -374,10 +374,13 @@ void JobTracker::take(const net::Peer& peer, std::string_view frame) {
 void JobTracker::route(const Asker& asker, wire::Message message, std::size_t bytes) {
   const auto* act = std::get_if<wire::Act>(&message);
   const auto* query = std::get_if<wire::Query>(&message);
-  const std::string group = act != nullptr ? act->group : query != nullptr ? query->group : "";
-  if (!may_be_new(group)) return route_known(asker, std::move(message), bytes);
-  batcher_.ask(FindGroup{.name = group}, [this, asker, bytes, message = std::move(message)](
-                                             Result<ReadAnswer> answer) mutable {
+  const std::string* group = act != nullptr     ? &act->group
+                             : query != nullptr ? &query->group
+                                                : nullptr;
+  if (group == nullptr || !may_be_new(*group)) return route_known(asker, std::move(message), bytes);
+  FindGroup question{.name = *group};
+  batcher_.ask(std::move(question), [this, asker, bytes, message = std::move(message)](
+                                        Result<ReadAnswer> answer) mutable {
     if (stopping_) return this->answer(asker, wire::ErrorReply{stopping_error()});
     if (answer.ok()) know(std::get<GroupAnswer>(answer.value()).group);
     route_known(asker, std::move(message), bytes);

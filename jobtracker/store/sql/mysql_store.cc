@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "jobtracker/store/sql/schema_migration.h"
+#include "shared/base/time_text.h"
 #include "shared/runtime/chore.h"
 #include "shared/sql/mysql/mysql_connection.h"
 
@@ -148,8 +149,9 @@ Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::st
     if (!outrun_since) outrun_since = now;
     if (now >= *outrun_since + kTurnMax) {
       return Error{ErrorCode::kUnavailable,
-                   "another job tracker has been opening " + options.name +
-                       " for longer than 5 s: it makes or migrates its tables, or stands still"};
+                   "another job tracker has been opening " + options.name + " for longer than " +
+                       format_duration(kTurnMax) +
+                       ": it makes or migrates its tables, or stands still"};
     }
   }
 }
