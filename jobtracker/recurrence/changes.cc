@@ -26,14 +26,16 @@ Changes::Changes(Plans& plans, Catalog& catalog, ExecutingTable& executing, Batc
       log_(log),
       on_ahead_(std::move(on_ahead)) {}
 
-void Changes::when_settled(DefinitionId id, Work work, std::function<void()> on_gone) {
+void Changes::when_settled(DefinitionId id, Work work, std::function<void()> on_gone,
+                           bool only_adds) {
   ActiveDefinition* definition = catalog_.definition(id);
   if (definition == nullptr) {
     if (on_gone) on_gone();
     return;
   }
   if (definition->is_changing) {
-    waiting_[id].push_back({std::move(work), std::move(on_gone)});
+    definition->only_adds = definition->only_adds && only_adds;
+    waiting_[id].push_back({std::move(work), std::move(on_gone), only_adds});
   } else {
     work(*definition);
   }
@@ -50,7 +52,8 @@ void Changes::go_on(DefinitionId id) {
   if (found == waiting_.end()) return;
   auto work = std::move(found->second);
   waiting_.erase(found);
-  for (Waiting& one : work) when_settled(id, std::move(one.work), std::move(one.on_gone));
+  for (Waiting& one : work)
+    when_settled(id, std::move(one.work), std::move(one.on_gone), one.only_adds);
 }
 
 void Changes::change(ActiveDefinition& definition, ChangeDefinition operation,

@@ -31,8 +31,9 @@ class Changes {
           const Logger& log, OnAhead on_ahead);
 
   // Does `work` when no change of the definition is under way. `on_gone` comes instead if it was
-  // removed meanwhile.
-  void when_settled(DefinitionId id, Work work, std::function<void()> on_gone = {});
+  // removed meanwhile. `only_adds`: as the definition has it.
+  void when_settled(DefinitionId id, Work work, std::function<void()> on_gone = {},
+                    bool only_adds = false);
   // Requires: none is under way. `with` go into the same transaction, before the change; `then`
   // comes after it, also where it was not done.
   void change(ActiveDefinition& definition, ChangeDefinition operation,
@@ -58,6 +59,7 @@ class Changes {
   struct Waiting {
     Work work{};
     std::function<void()> on_gone{};
+    bool only_adds = false;
   };
 
   void go_on(DefinitionId id);

@@ -38,8 +38,9 @@ Generation::Generation(RecurrenceConfig config, Plans& plans, Changes& changes,
 
 void Generation::start() {
   pass_some(clock_.now() + kAheadMin, DefinitionId{0});
-  pass_within(kFirstPass);
   promotion_.run_once();
+  executor_.post_at(clock_.steady_now() + kFirstPass, [this] { pass_once(); });
+  pass_within(config_.period);
   // A run may have ended without the next one, if the job tracker died between the two.
   for (const auto& [id, definition] : catalog_.definitions()) make_up_for_lost(id, Duration{});
 }
@@ -58,12 +59,13 @@ void Generation::count_ahead(WallTime fire, std::int64_t rows) {
   rows_ahead_ += rows;
 }
 
-// A second at a time: nobody works until it is done.
+// A second at a time: nobody works until it is done. Those of a cron lie on whole seconds.
 void Generation::count_ahead(CompiledSchedule& schedule, WallTime after, WallTime through) {
   for (auto fire = schedule.next_fire(after); fire && *fire <= through;) {
     const WallTime end =
         std::min<WallTime>(std::chrono::ceil<std::chrono::seconds>(*fire), through);
-    count_ahead(*fire, 1 + schedule.count_fires(*fire, end, kFiresOfASecond));
+    const bool has_more = *fire < end;
+    count_ahead(*fire, 1 + (has_more ? schedule.count_fires(*fire, end, kFiresOfASecond) : 0));
     fire = schedule.next_fire(end);
   }
 }
@@ -82,10 +84,13 @@ void Generation::generate_some() {
       return;
     }
     const auto driest = to_generate_.extract(to_generate_.begin());
-    changes_.when_settled(driest.value().second, [this](ActiveDefinition& definition) {
-      generate(definition);
-      changes_.remove_if_over(definition.row.id);
-    });
+    changes_.when_settled(
+        driest.value().second,
+        [this](ActiveDefinition& definition) {
+          generate(definition);
+          changes_.remove_if_over(definition.row.id);
+        },
+        {}, true);
   }
 }
 

@@ -35,7 +35,7 @@ class Generation {
              Catalog& catalog, Batcher& batcher, IdSource& ids, SchedulingClock& clock,
              Executor& executor, const Logger& log, OnGenerated on_generated);
 
-  // Those whose rows end soon; the first pass follows when what is due has been handed out.
+  // Those whose rows end soon; the first pass follows a second later.
   void start();
   void stop() { is_stopped_ = true; }
   // Up to the horizon of the new time at once.

@@ -50,7 +50,8 @@ struct ActiveDefinition {
   WallTime stored_last_fire{};
   // A change of it is on its way to the store: the next one waits for the outcome.
   bool is_changing = false;
-  // And makes nothing void: it adds occurrences, or notes what has become of one.
+  // And makes nothing void, it adds occurrences or notes what has become of one; nor does another
+  // change wait for it.
   bool only_adds = false;
   // It is about to go: nothing of it begins, so that it is known which runs there are.
   bool is_going = false;

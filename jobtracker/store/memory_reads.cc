@@ -34,18 +34,15 @@ class MemoryReads {
     for (const auto& [id, group] : tables_.groups) answer.groups.push_back(group);
     for (const auto& [id, one] : tables_.definitions) answer.definitions.push_back(one);
     for (const auto& [id, job] : tables_.executing) answer.executing.push_back(job);
-    const auto is_retry = [&](const WaitingJob& job) {
-      return job.attempt > 0 && tables_.definitions.contains(job.definition);
-    };
     std::set<GroupId> groups;
     for (const Definition& one : answer.definitions) groups.insert(one.group);
     for (const GroupId group : groups) {
       for (const auto& [id, job] : tables_.waiting.at(group).all()) {
-        if (is_retry(job)) answer.retries.push_back(job);
+        if (job.definition && job.attempt > 0) answer.retries.push_back(job);
       }
     }
     for (const auto& [id, job] : tables_.delayed.all()) {
-      if (is_retry(job)) answer.retries.push_back(job);
+      if (job.definition && job.attempt > 0) answer.retries.push_back(job);
     }
     std::sort(answer.retries.begin(), answer.retries.end(),
               [](const WaitingJob& a, const WaitingJob& b) { return a.id < b.id; });

@@ -32,7 +32,7 @@ struct StartAnswer {
   std::vector<Group> groups{};
   std::vector<Definition> definitions{};
   std::vector<ExecutingJob> executing{};
-  std::vector<WaitingJob> retries{};  // of these definitions: they wait and were claimed before
+  std::vector<WaitingJob> retries{};  // of definitions: they wait and were claimed before
   std::int64_t id_high = 0;           // no id ever given out is higher
   std::vector<std::pair<std::string, std::int64_t>> feedback{};  // client groups, with rows each
   DefinitionId definition_high{};  // no definition that was ever stored had a higher one

@@ -67,8 +67,12 @@ TEST_P(StoreContract, TellsTheNextSessionWhatTheLastOneLeft) {
   retry_of_one_shot.attempt = 1;
   auto far_retry = delayed_one(new_occurrence(definition));
   far_retry.attempt = 1;
+  auto retry_of_gone = new_occurrence(definition);
+  retry_of_gone.definition = DefinitionId{definition.id.value + 5};
+  retry_of_gone.attempt = 1;
   committed({AddJob{retry}, AddJob{retry_of_one_shot}, AddJob{new_occurrence(definition)},
-             AddJob{far_retry}, AddJob{delayed_one(new_occurrence(definition))}});
+             AddJob{far_retry}, AddJob{delayed_one(new_occurrence(definition))},
+             AddJob{retry_of_gone}});
   const auto id_high = last_id_;
 
   open_session();
@@ -79,7 +83,7 @@ TEST_P(StoreContract, TellsTheNextSessionWhatTheLastOneLeft) {
   EXPECT_EQ(start.last_alive, kNow);
   EXPECT_THAT(start.executing, ElementsAre(running_job));
   EXPECT_THAT(start.definitions, ElementsAre(definition));
-  EXPECT_THAT(start.retries, ElementsAre(retry, far_retry));
+  EXPECT_THAT(start.retries, ElementsAre(retry, far_retry, retry_of_gone));
   ASSERT_THAT(start.groups, SizeIs(1));
   EXPECT_EQ(start.groups.front().name, "default");
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "jobtracker/store/names.h"
@@ -14,6 +15,7 @@ namespace {
 using sql::Value;
 
 constexpr int kSelectsAtOnce = 32;
+constexpr std::int64_t kDefinitionIdMax = std::numeric_limits<std::int32_t>::max();
 
 constexpr std::string_view kWhereDelayed = " WHERE suspended = 0 AND trigger_time_us <= ? ";
 constexpr std::string_view kOwned = "AND group_id % 64 IN ";
@@ -75,7 +77,7 @@ Result<ReadAnswer> SqlReads::read(const ReadStart&) {
   return ReadAnswer{std::move(answer)};
 }
 
-// Of definitions that are ours, of many groups at a time: nobody works until they are read.
+// Of groups that are ours, many at a time: nobody works until they are read.
 Result<std::vector<WaitingJob>> SqlReads::retries(const std::vector<Definition>& definitions) {
   std::map<GroupId, SqlValues> owned;
   SqlValues all;
@@ -102,32 +104,46 @@ Result<std::vector<WaitingJob>> SqlReads::retries(const std::vector<Definition>&
     const std::string_view table = CARILLON_TRY(groups_.table_of(db_, group));
     const std::string columns =
         joined({kWaitingColumns, ", ", std::to_string(group.value), " AS group_id"});
-    CARILLON_TRY(in_lists(ids, [&](std::string_view list, std::span<const Value> chunk) -> Status {
-      select += select.empty() ? "" : " UNION ALL ";
-      select += select_retries(columns, table, list);
-      values.insert(values.end(), chunk.begin(), chunk.end());
+    const auto add = [&](const std::string& part, std::span<const Value> parameters) -> Status {
+      select += select.empty() ? part : " UNION ALL " + part;
+      values.insert(values.end(), parameters.begin(), parameters.end());
       return ++asked % kSelectsAtOnce == 0 ? ask() : Status{};
-    }));
+    };
+    CARILLON_TRY(select_retries(columns, table, ids, add));
   }
   CARILLON_TRY(ask());
-  CARILLON_TRY(in_lists(all, [&](std::string_view list, std::span<const Value> chunk) {
-    return db_.query(select_retries(kDelayedColumns, kDelayedTable, list), chunk,
-                     [&](const sql::Row& row) { found.push_back(delayed_of(row)); });
-  }));
+  CARILLON_TRY(select_retries(kDelayedColumns, kDelayedTable, all,
+                              [&](const std::string& part, std::span<const Value> parameters) {
+                                return db_.query(part, parameters, [&](const sql::Row& row) {
+                                  found.push_back(delayed_of(row));
+                                });
+                              }));
   std::sort(found.begin(), found.end(),
             [](const WaitingJob& a, const WaitingJob& b) { return a.id < b.id; });
   return found;
 }
 
-// A leap along the index for each definition, past the many rows that were generated ahead, and
-// past those that have gone and which MySQL has not cleared away yet.
-std::string SqlReads::select_retries(std::string_view columns, std::string_view table,
-                                     std::string_view ids) const {
-  const bool is_mysql = db_.dialect() == sql::Dialect::kMysql;
-  const std::string index =
-      is_mysql ? " FORCE INDEX (definition)" : joined({" INDEXED BY \"", table, ".definition\""});
-  return joined({"SELECT ", columns, " FROM ", table, index, " WHERE definition_id IN ", ids,
-                 " AND attempt > 0"});
+// Also of definitions that are gone. On MySQL a leap along the index for each definition, past the
+// many rows that were generated ahead, and past those that are gone and not cleared away yet.
+// `ids`: those that are known, in their order.
+Status SqlReads::select_retries(
+    std::string_view columns, std::string_view table, std::span<const Value> ids,
+    const std::function<Status(const std::string& select, std::span<const Value> values)>& each) {
+  const std::string from = joined({"SELECT ", columns, " FROM ", table});
+  if (db_.dialect() != sql::Dialect::kMysql)
+    return each(from + " WHERE definition_id > 0 AND attempt > 0", {});
+  Value after = Value::of(0);
+  return in_lists(ids, [&](std::string_view list, std::span<const Value> chunk) -> Status {
+    const std::string start = from + " FORCE INDEX (definition) WHERE attempt > 0 AND ";
+    CARILLON_TRY(each(joined({start, "definition_id IN ", list}), chunk));
+    const bool is_last = chunk.back().integer == ids.back().integer;
+    SqlValues between{after, is_last ? Value::of(kDefinitionIdMax) : chunk.back()};
+    between.insert(between.end(), chunk.begin(), chunk.end());
+    after = chunk.back();
+    return each(
+        joined({start, "definition_id > ? AND definition_id <= ? AND definition_id NOT IN ", list}),
+        between);
+  });
 }
 
 Result<ReadAnswer> SqlReads::read(const ReadClock&) {

@@ -58,8 +58,10 @@ class SqlReads {
   }
   Status read_executors(std::vector<ExecutorGroup>& groups, std::vector<ExecutorRow>& executors);
   Result<std::vector<WaitingJob>> retries(const std::vector<Definition>& definitions);
-  std::string select_retries(std::string_view columns, std::string_view table,
-                             std::string_view ids) const;
+  Status select_retries(std::string_view columns, std::string_view table,
+                        std::span<const sql::Value> ids,
+                        const std::function<Status(const std::string& select,
+                                                   std::span<const sql::Value> values)>& each);
   Result<FeedbackCounts> feedback_counts();
   Status find_job(JobId job, GroupId group, FindAnswer& answer);
   struct Counted {

@@ -135,6 +135,34 @@ TEST(Stop, WhatComesDueSoonIsWithThemAlsoWhileLaterFiresOfItsScheduleAreMade) {
   EXPECT_GE(bundle.runs().back().started_wall, end + milliseconds{150});
 }
 
+// Its replacement waits for the change under way.
+TEST(Stop, WhatIsToBeReplacedIsNotHandedOutBeforeItsTimeWhileLaterFiresOfItAreMade) {
+  for (int moment = 0; moment < 6; ++moment) {
+    SCOPED_TRACE(moment);
+    TrackerBundle bundle;
+    bundle.lane().work_time = [] { return milliseconds{20}; };
+    bundle.add_worker({.threads = 16});
+    JobSpec often = job_every("a", milliseconds{100});
+    often.overlap = Overlap::kParallel;
+    bundle.submit(often);
+    bundle.run_for(seconds{2});
+    bundle.tracker().expect_pause(true);
+    bundle.run_for(milliseconds{500 + 7 * moment});
+    JobSpec other = job_every("a", std::chrono::hours{10});
+    other.replace_on_exist = true;
+    other.schedule.first = bundle.now() + std::chrono::hours{1};
+    const auto sequence = bundle.client.submit({other});
+    bundle.run_for(milliseconds{45});
+    bundle.tracker().stop();
+    ASSERT_TRUE(bundle.run_until([&] { return bundle.client.answer_to(sequence) != nullptr; },
+                                 milliseconds{400}));
+    const WallTime replaced = bundle.now();
+    bundle.kill_tracker();
+    bundle.run_for(milliseconds{600});
+    EXPECT_LE(bundle.runs().back().started_wall, replaced + milliseconds{1});
+  }
+}
+
 TEST(Stop, WhatIsHandedOutBeforeItsTimeKeepsItsOrder) {
   TrackerBundle bundle;
   bundle.add_worker({.threads = 16});

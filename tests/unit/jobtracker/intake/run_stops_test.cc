@@ -75,6 +75,21 @@ TEST(RunStops, ReachARunThatWasLostWhateverEndsItsJob) {
   }
 }
 
+TEST(RunStops, ReachARunThatWasLostAndMakesWayForWhatIsTriggered) {
+  TrackerBundle bundle;
+  JobSpec job = job_every("a", hours{1});
+  job.schedule.kind = ScheduleKind::kFixedDelay;
+  job.overlap = Overlap::kCancelRunning;
+  FakeWorker& worker = run_long(bundle, job);
+  worker.cut_off(seconds{8});
+  bundle.run_for(seconds{5});
+  ASSERT_THAT(states(bundle.log("a")), ElementsAre(LogState::kLost));
+  bundle.act(Verb::kTrigger, "a");
+  bundle.add_worker({.name = "second"});
+  bundle.run_for(seconds{8});
+  EXPECT_EQ(worker.busy(), 0) << bundle.story("a");
+}
+
 TEST(RunStops, ReachARunThatIsLostAfterItsJobWasSuspended) {
   TrackerBundle bundle;
   FakeWorker& worker = run_long(bundle, job_every("a", hours{1}));
