@@ -112,7 +112,7 @@ class OutrunWhileItBegins(ClusterTest):
         self.addCleanup(tracker.kill)
         self.assertEqual(tracker.wait(), 3)
         self.assertRegex(tracker.log(), "jobtracker: store: another job tracker has been opening .* for longer than "
-                                        "5 s: it makes or migrates its tables, or stands still")
+                                        "5s: it makes or migrates its tables, or stands still")
 
 
 class FullWhileItBegins(E2eTest):

@@ -439,8 +439,9 @@ TEST(Generation, StaysBelowItsCapAfterARestart) {
   bundle.run_for(minutes{10});
   for (int restart = 0; restart < 5; ++restart) {
     bundle.restart_after(milliseconds{100});
-    bundle.run_for(minutes{2});
+    bundle.run_for(seconds{5});
     EXPECT_LE(bundle.waiting().size(), 700U);
+    bundle.run_for(minutes{2});
     EXPECT_GE(bundle.waiting().size(), 330U);
   }
 }
@@ -605,20 +606,6 @@ TEST(Generation, AResumptionRepeatsNothingThatFiredByAClockThatWasAhead) {
   }
 }
 
-// Fires of `a`, each ten seconds, that have several outcomes.
-std::vector<WallTime> told_twice(TrackerBundle& bundle) {
-  std::map<WallTime, int> outcomes;
-  for (const LogEntry& entry : bundle.log("a")) {
-    for (std::int64_t i = 0; entry.final && i < entry.count; ++i)
-      ++outcomes[entry.trigger_time + i * seconds{10}];
-  }
-  std::vector<WallTime> twice;
-  for (const auto& [fire, count] : outcomes) {
-    if (count > 1) twice.push_back(fire);
-  }
-  return twice;
-}
-
 // Passed over, behind a run or by a later one, or expired: the outcome stands.
 TEST(Generation, AResumptionRepeatsNothingThatEndedByAClockThatWasAhead) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kQueueOne}) {
@@ -638,26 +625,17 @@ TEST(Generation, AResumptionRepeatsNothingThatEndedByAClockThatWasAhead) {
     bundle.run_for(seconds{5});
     bundle.act(wire::Verb::kResume, "a");
     bundle.run_for(minutes{15});
-    EXPECT_THAT(told_twice(bundle), SizeIs(0)) << bundle.story("a");
+    std::map<WallTime, int> outcomes;
+    for (const LogEntry& entry : bundle.log("a")) {
+      for (std::int64_t i = 0; entry.final && i < entry.count; ++i)
+        ++outcomes[entry.trigger_time + i * seconds{10}];
+    }
+    std::vector<WallTime> twice;
+    for (const auto& [fire, count] : outcomes) {
+      if (count > 1) twice.push_back(fire);
+    }
+    EXPECT_THAT(twice, SizeIs(0)) << bundle.story("a");
   }
-}
-
-// The run has ended, with all that came meanwhile, and the next one has not begun.
-TEST(Generation, AResumptionRepeatsNothingThatWasPassedOverByAClockThatWasAhead) {
-  TrackerBundle bundle;
-  runs_take(bundle.add_worker(), seconds{25});
-  bundle.submit(job_every("a", seconds{10}));
-  bundle.run_for(minutes{1});
-  bundle.clock.set_wall(bundle.now() + minutes{5});
-  bundle.run_for(minutes{4} + seconds{26});
-  ASSERT_TRUE(bundle.tables().executing.empty());
-  bundle.clock.set_wall(bundle.now() - minutes{5});
-  bundle.run_for(milliseconds{500});
-  bundle.act(wire::Verb::kSuspend, "a");
-  bundle.run_for(seconds{1});
-  bundle.act(wire::Verb::kResume, "a");
-  bundle.run_for(minutes{15});
-  EXPECT_THAT(told_twice(bundle), SizeIs(0)) << bundle.story("a");
 }
 
 TEST(Definitions, ARunThatOutlivesItsRemovedDefinitionMeansNothingToTheNextOne) {
