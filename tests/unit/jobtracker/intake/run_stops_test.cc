@@ -77,8 +77,7 @@ TEST(RunStops, ReachARunThatWasLostWhateverEndsItsJob) {
 
 TEST(RunStops, ReachARunThatWasLostAndMakesWayForWhatIsTriggered) {
   TrackerBundle bundle;
-  JobSpec job = job_every("a", hours{1});
-  job.schedule.kind = ScheduleKind::kFixedDelay;
+  JobSpec job = carillon::testing::job_fixed_delay("a", hours{1});
   job.overlap = Overlap::kCancelRunning;
   FakeWorker& worker = run_long(bundle, job);
   worker.cut_off(seconds{8});
