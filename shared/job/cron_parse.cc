@@ -360,12 +360,13 @@ Result<CronFields> parse_expression(std::string_view expression) {
   if (texts.size() == 1) texts = split(CARILLON_TRY(expand_macro(texts[0])));
   const std::size_t count = texts.size();
   if (count < 5 || count > kFieldsMax) {
-    return refuse(
-        (count == 0
-             ? "empty"
-             : (count > kFieldsMax ? "more than 7" : "only " + std::to_string(count)) + " fields") +
-        std::string{", needs 5 (unix: minute hour day month weekday) or 6 to 7 "
-                    "(quartz: second minute hour day month weekday [year])"});
+    std::string what = "more than 7 fields";
+    if (count == 0) what = "empty";
+    if (count == 1) what = "only 1 field";
+    if (count > 1 && count < 5) what = "only " + std::to_string(count) + " fields";
+    return refuse(what +
+                  ", needs 5 (unix: minute hour day month weekday) or 6 to 7 "
+                  "(quartz: second minute hour day month weekday [year])");
   }
   CronFields fields = CARILLON_TRY(count == 5 ? parse_unix(texts) : parse_quartz(texts));
   if (!fields.first_at_or_after(LocalTime{}).has_value()) {

@@ -137,6 +137,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(CronParse, RefusesAWrongNumberOfFields) {
   EXPECT_EQ(refusal_of(""), std::string{"cron '': empty"} + kFields);
   EXPECT_EQ(refusal_of("   "), std::string{"cron '   ': empty"} + kFields);
+  EXPECT_EQ(refusal_of("daily"), std::string{"cron 'daily': only 1 field"} + kFields);
   EXPECT_EQ(refusal_of("0 0 0 *"), std::string{"cron '0 0 0 *': only 4 fields"} + kFields);
   EXPECT_EQ(refusal_of("0 0 0 * * ? * *"),
             std::string{"cron '0 0 0 * * ? * *': more than 7 fields"} + kFields);
