@@ -79,6 +79,7 @@ struct SubmitIntake::Pending {
   }
   void reject(std::size_t index, std::string reason) {
     reply.answers[index].reason = std::move(reason);
+    reply.answers[index].warning.clear();
   }
 };
 

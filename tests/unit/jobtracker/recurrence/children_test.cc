@@ -207,6 +207,13 @@ TEST(Children, LoopsAreRefusedByName) {
   EXPECT_EQ(reason(parent_of(job_manual("c"), {"a"})), "") << "b has no children any more";
 }
 
+TEST(Children, ARefusalHasNoWarning) {
+  TrackerBundle bundle;
+  const auto answer = bundle.submit(parent_of(job_manual("a"), {"a", "not defined"}));
+  EXPECT_EQ(answer.reason, "children make a loop: default/a > default/a");
+  EXPECT_EQ(answer.warning, "");
+}
+
 TEST(Children, LoopsOfOneMessageAndOfTwoThatCrossAreRefused) {
   TrackerBundle bundle;
   bundle.run_for(seconds{1});
