@@ -31,7 +31,7 @@ void Recovery::start(const StartAnswer& found) {
   }
   silences_ = {};
   if (!found.executing.empty()) {
-    log_.info("jobs were executing when the last job tracker ended", "jobs", found.executing.size(),
+    log_.info("jobs are executing that were handed out before", "jobs", found.executing.size(),
               "sessions", orphans_.size());
   }
 }

@@ -335,6 +335,7 @@ class Kills:
         time.sleep(4)  # longer than a lease
         cluster.start_tracker()
         self.assertEqual(cluster.wait_ended("alone")["state"], "succeeded")
+        self.assertIn("jobs are executing that were handed out before  jobs=1  ", cluster.tracker.log())
         self.assertEqual(len(accounts.notes(self.notes)), 1)
         wait_for("the output", lambda: cluster.client("logs", "alone").out == "before\nafter\n")
 
