@@ -38,8 +38,23 @@ void declare_common(CLI::App& app) {
   app.add_option(std::string{"--"} + kConfig)->take_all();
 }
 
+// CLI11 would take the flag behind one whose value was forgotten for that value.
+Status check_values(const CLI::App& app, const std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i + 1 < arguments.size() && arguments[i] != "--"; ++i) {
+    const CLI::Option* const option = app.get_option_no_throw(arguments[i]);
+    if (option == nullptr && app.get_prefix_command()) return {};  // The verb's, from here on.
+    if (option == nullptr || option->get_expected_min() == 0) continue;
+    const std::string& value = arguments[++i];
+    if (!value.starts_with("--")) continue;
+    return wrong_usage(arguments[i - 1] + " needs a value, got '" + value + "' (write --" +
+                       option->get_lnames().front() + "=" + value + " if that is meant)");
+  }
+  return {};
+}
+
 // CLI11 throws; here that becomes an Error, and nowhere else.
 Status run(CLI::App& app, const std::vector<std::string>& arguments) {
+  CARILLON_TRY(check_values(app, arguments));
   try {
     app.parse(std::vector<std::string>{arguments.rbegin(), arguments.rend()});
     return {};

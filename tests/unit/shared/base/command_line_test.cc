@@ -126,6 +126,24 @@ TEST(CommandLine, RefusesByNameWithTheFix) {
   EXPECT_EQ(refused_call({"submit", "--task-id"}), "--task-id needs a value");
 }
 
+TEST(CommandLine, TakesNoFlagForAValueUnlessItIsMeant) {
+  EXPECT_EQ(refused_call({"submit", "--task-id", "--wait", "--", "true"}),
+            "--task-id needs a value, got '--wait' (write --task-id=--wait if that is meant)");
+  EXPECT_EQ(refused_call({"show", "a", "-o", "--insecure"}),
+            "-o needs a value, got '--insecure' (write --output=--insecure if that is meant)");
+  EXPECT_EQ(refused_call({"--tracker", "--output", "json", "groups"}),
+            "--tracker needs a value, got '--output' (write --tracker=--output if that is meant)");
+  EXPECT_EQ(refused_call({"show", "--output", "--", "a"}),
+            "--output needs a value, got '--' (write --output=-- if that is meant)");
+  EXPECT_EQ(refused_call({"submit", "--task-id", "--", "true"}), "--task-id needs a value");
+  EXPECT_EQ(good_call({"submit", "--task-id=--wait", "--", "true"}).text("task-id"), "--wait");
+  EXPECT_EQ(refused_call({"submit", "--priority", "-5", "--", "true"}),
+            "--priority: -5 is too small, the least is 0");
+  EXPECT_THAT(good_call({"submit", "--", "echo", "--task-id", "--wait"}).rest(),
+              ElementsAre("echo", "--task-id", "--wait"));
+  EXPECT_EQ(good_call({"show", "--", "--output", "--tracker"}).text("TASK_ID"), "--output");
+}
+
 TEST(CommandLine, PrintsTheVersion) {
   EXPECT_EQ(printed({"--version"}), "jobclient 0.1.0 (carillon)\n");
 }
