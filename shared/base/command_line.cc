@@ -128,31 +128,24 @@ bool asks_help(const CommandLine& line, const std::vector<std::string>& argument
          std::find(arguments.begin(), arguments.end(), "-h") != arguments.end();
 }
 
-// The verb whose name begins with a word as no other's does: "import" asks for help on "import
-// crontab".
-FoundVerb find_only_verb(const Program& program, const std::string& word) {
-  FoundVerb found;
+// Help on the first word of verbs is help on the verb, where there is one only. False: there is
+// none.
+bool find_verbs_for_help(const Program& program, const std::string& word, CommandLine& line) {
+  int found = 0;
   for (const Verb& verb : program.verbs) {
     if (words_of(verb.name).front() != word) continue;
-    if (found.verb != nullptr) return {};
-    found = {&verb, 1};
+    line.verb = ++found == 1 ? &verb : nullptr;
+    line.first_word = found == 1 ? "" : word;
   }
-  return found;
+  line.help = line.help || found > 0;
+  return found > 0;
 }
 
 Error unknown_verb(const Program& program, const std::vector<std::string>& arguments) {
+  const std::string more = second_words(program, arguments.front());
+  if (!more.empty()) return wrong_usage("'" + arguments.front() + "' needs " + more + " after it");
   std::vector<std::string> first_words;
-  std::string second_words;
-  for (const Verb& verb : program.verbs) {
-    const std::vector<std::string> words = words_of(verb.name);
-    first_words.push_back(words.front());
-    if (words.size() > 1 && words.front() == arguments.front()) {
-      second_words += (second_words.empty() ? "'" : " or '") + words[1] + "'";
-    }
-  }
-  if (!second_words.empty()) {
-    return wrong_usage("'" + arguments.front() + "' needs " + second_words + " after it");
-  }
+  for (const Verb& verb : program.verbs) first_words.push_back(words_of(verb.name).front());
   return wrong_usage("unknown verb '" + arguments.front() + "'" +
                      did_you_mean(arguments.front(), first_words) + ", " + program.name +
                      " --help lists them");
@@ -200,11 +193,13 @@ Result<CommandLine> read_before_verb(const Program& program, std::vector<std::st
   if (arguments.front().starts_with('-')) {
     return unknown_flag(program, nullptr, arguments.front());
   }
-  FoundVerb found = find_verb(program, arguments);
-  if (found.verb == nullptr && asks_help(line, arguments)) {
-    found = find_only_verb(program, arguments.front());
+  const FoundVerb found = find_verb(program, arguments);
+  if (found.verb == nullptr) {
+    const bool is_helped =
+        asks_help(line, arguments) && find_verbs_for_help(program, arguments.front(), line);
+    if (is_helped) return line;
+    return unknown_verb(program, arguments);
   }
-  if (found.verb == nullptr) return unknown_verb(program, arguments);
   line.verb = found.verb;
   arguments.erase(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(found.words));
   return line;
@@ -227,6 +222,16 @@ Status collect_positionals(const Program& program, const std::vector<std::string
 }
 
 }  // namespace
+
+std::string second_words(const Program& program, const std::string& first_word) {
+  std::string all;
+  for (const Verb& verb : program.verbs) {
+    const std::vector<std::string> words = words_of(verb.name);
+    if (words.size() < 2 || words.front() != first_word) continue;
+    all += (all.empty() ? "'" : " or '") + words[1] + "'";
+  }
+  return all;
+}
 
 Result<CommandLine> read_command_line(const Program& program,
                                       const std::vector<std::string>& arguments) {

@@ -105,7 +105,7 @@ class ConfigurationReader {
     for (const Option& option : program.options) CARILLON_TRY(read_option(option, true));
     if (line_.verb != nullptr) {
       for (const Option& option : line_.verb->options) CARILLON_TRY(read_option(option, false));
-      CARILLON_TRY(read_positionals(line_.verb->positionals));
+      CARILLON_TRY(read_positionals(program));
       result_.verb_ = line_.verb->name;
     } else if (!line_.positionals.empty()) {
       return bad_value("unexpected argument '" + line_.positionals.front() + "', " + program.name +
@@ -167,9 +167,9 @@ class ConfigurationReader {
                  set_value(option, OptionSource::kFile, place, given.texts, !given.is_list, value));
   }
 
-  Status read_positionals(const std::vector<Positional>& declared) {
+  Status read_positionals(const Program& program) {
     std::size_t used = 0;
-    for (const Positional& positional : declared) {
+    for (const Positional& positional : line_.verb->positionals) {
       Configuration::Value& value =
           add(positional.name, positional.many ? OptionKind::kList : OptionKind::kText);
       const std::size_t left = line_.positionals.size() - used;
@@ -189,8 +189,11 @@ class ConfigurationReader {
       used += taken;
     }
     if (used == line_.positionals.size()) return {};
-    const std::string hint =
+    std::string hint =
         line_.verb->rest_placeholder.empty() ? "" : " (a command to run stands after --)";
+    if (const std::string more = second_words(program, line_.verb->name); !more.empty()) {
+      hint = " (" + more + " may stand there)";
+    }
     return bad_value(line_.verb->name + ": unexpected argument '" + line_.positionals[used] + "'" +
                      hint);
   }
@@ -350,7 +353,8 @@ Result<Parsed> parse_configuration(const Program& program,
     return parsed;
   }
   if (line.help) {
-    parsed.print = help_text(program, line.verb);
+    parsed.print = line.first_word.empty() ? help_text(program, line.verb)
+                                           : help_text(program, line.first_word);
     return parsed;
   }
   std::string path = line.config;

@@ -163,6 +163,8 @@ std::string environment_name(std::string_view option);
 
 // The text of --help; of the whole program, or of one verb.
 std::string help_text(const Program& program, const Verb* verb = nullptr);
+// Of all verbs that begin with this word.
+std::string help_text(const Program& program, const std::string& first_word);
 
 // A script for "bash" or "zsh" that completes verbs, flags and fixed words.
 Result<std::string> completion_script(const Program& program, std::string_view shell);

@@ -120,6 +120,17 @@ void append_verbs(std::string& out, const std::vector<Verb>& verbs) {
   }
 }
 
+// Those whose names begin with this word and go on.
+std::vector<Verb> verbs_behind(const Program& program, const std::string& first_word) {
+  std::vector<Verb> verbs;
+  for (const Verb& verb : program.verbs) {
+    if (!verb.name.starts_with(first_word + " ")) continue;
+    verbs.push_back(verb);
+    verbs.back().section = "Verbs";
+  }
+  return verbs;
+}
+
 void append_positionals(std::string& out, const Verb& verb) {
   if (verb.positionals.empty()) return;
   append_heading(out, "Arguments");
@@ -181,12 +192,23 @@ void append_common_options(std::string& out, const Program& program) {
                "Print a completion script for bash or zsh: source it in your shell's start file.");
 }
 
+std::string how_to_ask(const Program& program) {
+  return "\n'" + program.name + " VERB --help' explains a verb.\n";
+}
+
 }  // namespace
+
+std::string help_text(const Program& program, const std::string& first_word) {
+  std::string out = "Usage: " + program.name + " " + first_word + " ...\n";
+  append_verbs(out, verbs_behind(program, first_word));
+  return out + how_to_ask(program);
+}
 
 std::string help_text(const Program& program, const Verb* verb) {
   std::string out = usage(program, verb) + "\n\n";
   if (verb != nullptr) {
     append_wrapped(out, verb->description.empty() ? verb->summary : verb->description, 0, 0);
+    append_verbs(out, verbs_behind(program, verb->name));
     append_positionals(out, *verb);
     append_options(out, verb->options, false);
     std::vector<Option> shared = program.options;
@@ -211,7 +233,7 @@ std::string help_text(const Program& program, const Verb* verb) {
                    "the configuration file, else it has its default.",
                    0, 0);
   } else {
-    out += "\n'" + program.name + " VERB --help' explains a verb.\n";
+    out += how_to_ask(program);
   }
   return out;
 }

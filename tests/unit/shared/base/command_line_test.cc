@@ -42,7 +42,9 @@ Program client() {
                  .positionals = {{.name = "APP", .many = true}}},
                 {.name = "import crontab",
                  .summary = "Import a crontab.",
-                 .positionals = {{.name = "FORMAT", .choices = {"user", "system"}}}}},
+                 .positionals = {{.name = "FORMAT", .choices = {"user", "system"}}}},
+                {.name = "scripts list", .summary = "List scripts."},
+                {.name = "scripts show", .summary = "Show one."}},
       .examples = "jobclient list"};
 }
 
@@ -112,6 +114,9 @@ TEST(CommandLine, RefusesByNameWithTheFix) {
   EXPECT_EQ(refused_call({"submti"}),
             "unknown verb 'submti' (did you mean 'submit'?), jobclient --help lists them");
   EXPECT_EQ(refused_call({"import"}), "'import' needs 'crontab' after it");
+  EXPECT_EQ(refused_call({"scripts", "nope"}), "'scripts' needs 'list' or 'show' after it");
+  EXPECT_EQ(refused_call({"groups", "nope"}),
+            "groups: unexpected argument 'nope' ('add' may stand there)");
   EXPECT_EQ(refused_call({"import", "crontab", "html"}),
             "FORMAT: 'html' is not one of user, system");
   EXPECT_EQ(refused_call({"show"}), "show needs TASK_ID");
@@ -175,6 +180,21 @@ TEST(Help, ExplainsAVerbHoweverAskedFor) {
   EXPECT_THAT(printed({"show", "-h"}), StartsWith("Usage: jobclient show TASK_ID [FIELD]\n"));
 }
 
+TEST(Help, NamesAllVerbsThatBeginWithAWord) {
+  const std::string help = printed({"help", "scripts"});
+  EXPECT_EQ(help,
+            "Usage: jobclient scripts ...\n\nVerbs\n"
+            "  scripts list                List scripts.\n"
+            "  scripts show                Show one.\n"
+            "\n'jobclient VERB --help' explains a verb.\n");
+  EXPECT_EQ(printed({"scripts", "--help"}), help);
+  EXPECT_EQ(printed({"-h", "scripts"}), help);
+  EXPECT_THAT(printed({"help", "groups"}),
+              HasSubstr("List groups.\n\nVerbs\n  groups add                  Declare a group.\n"));
+  EXPECT_EQ(refused_call({"help", "script"}),
+            "unknown verb 'script' (did you mean 'scripts'?), jobclient --help lists them");
+}
+
 TEST(Help, IndentsExamplesOnce) {
   Program program = client();
   program.examples = "one\n\n  two\nthree\n";
@@ -198,7 +218,7 @@ TEST(Help, KeepsToTheWidthOfAPage) {
 TEST(Completion, HoldsVerbsFlagsAndWords) {
   const std::string bash = printed({"--completion", "bash"});
   EXPECT_THAT(bash, HasSubstr("complete -o default -F _carillon_jobclient jobclient\n"));
-  EXPECT_THAT(bash, HasSubstr("words='submit show groups import'"));
+  EXPECT_THAT(bash, HasSubstr("words='submit show groups import scripts'"));
   EXPECT_THAT(bash, HasSubstr("compgen -W 'table json'"));
   EXPECT_THAT(bash, HasSubstr("--task-id --param --priority --wait"));
   const std::string zsh = printed({"--completion", "zsh"});
