@@ -47,9 +47,10 @@ int run(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const Environment environment = Environment::of_process();
-  const Program program = declare_program();
+  const Result<std::string> found = state_folder(environment, "jobclient");
+  const std::string default_data = found.ok() ? found.value() : "";
+  const Program program = declare_program(default_data);
   const SystemClock clock;
-  const Result<std::string> default_data = state_folder(environment, "jobclient");
   const Surroundings around{
       .program = program,
       .clock = clock,
@@ -59,7 +60,7 @@ int run(int argc, char** argv) {
       .terminal = Terminal::of_process(environment),
       .zone = local_zone(environment),
       .user = user_name(),
-      .state_folder = default_data.ok() ? default_data.value() : "",
+      .state_folder = default_data,
       .open_client =
           [](const Configuration& configuration, Surroundings::OnDelivered on_delivered) {
             JobClientOptions options = client_options(configuration);

@@ -66,7 +66,7 @@ constexpr CliVerb kVerbs[] = {{declare_submit, run_submit},
                               {declare_help, nullptr},
                               {declare_completion, run_completion}};
 
-std::vector<Option> program_options() {
+std::vector<Option> program_options(const std::string& state_folder) {
   constexpr const char* kConnection = "Connection";
   return {{.name = "tracker",
            .kind = OptionKind::kList,
@@ -104,7 +104,7 @@ std::vector<Option> program_options() {
           {.name = "data",
            .placeholder = "DIR",
            .help = "Where jobs are stored that no tracker could be given (submit --offline).",
-           .fallback_help = "~/.local/state/carillon/jobclient",
+           .fallback_help = state_folder,
            .section = kConnection},
           {.name = "output",
            .letter = 'o',
@@ -118,7 +118,7 @@ std::vector<Option> program_options() {
 
 }  // namespace
 
-Program declare_program() {
+Program declare_program(const std::string& state_folder) {
   Program program{
       .name = "jobclient",
       .summary = "Submit jobs to Carillon, act on them, and see what they do",
@@ -127,7 +127,7 @@ Program declare_program() {
           "Exit status: 0 done, 1 refused by the job tracker, 2 wrong usage or input, 3 no job "
           "tracker reachable, 4 not found; with --wait the job's own, and 125 for a failure of "
           "jobclient's own other than wrong usage.",
-      .options = program_options(),
+      .options = program_options(state_folder),
       .examples =
           "  jobclient submit -- echo hello\n"
           "  jobclient submit --wait -- sh -c 'date; sleep 1; date'\n"

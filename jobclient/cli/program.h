@@ -10,7 +10,8 @@
 // Thread: the owner's.
 namespace carillon::cli {
 
-Program declare_program();
+// With where --data is unless it is given, for --help; empty: nowhere.
+Program declare_program(const std::string& state_folder = {});
 
 // Parses the command line and runs the verb; the exit status. `around.program` must be what
 // declare_program() gave.

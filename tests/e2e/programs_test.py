@@ -61,6 +61,12 @@ class Help(unittest.TestCase):
                     self.assertEqual((done.returncode, done.stderr), (DONE, ""))
                     self.assertEqual(done.stdout, run(program, "--help").stdout)
 
+    def test_help_says_where_the_files_of_this_user_lie(self):
+        for program in PROGRAMS:
+            with self.subTest(program):
+                done = run(program, "--help", env={"XDG_STATE_HOME": "/state"})
+                self.assertIn(f"[default: /state/carillon/{program}, CARILLON_DATA]", done.stdout)
+
     def test_every_verb_explains_itself(self):
         verbs = re.findall(r"^  ([a-z][\w-]*(?: [a-z][\w-]*)*) {2,}", run("jobclient", "--help").stdout,
                            re.M)
