@@ -6,6 +6,7 @@
 #include "jobclient/cli/submit.h"
 #include "jobclient/submit/stored_submits.h"
 #include "shared/net/endpoint.h"
+#include "shared/outbox/outbox.h"
 
 namespace carillon::cli {
 namespace {
@@ -16,15 +17,34 @@ RefusedJob refused_job(const SubmitAnswer& answer) {
   return {answer.group, answer.task_id, answer.reason};
 }
 
+// As --discard takes them.
+std::string by_comma(const std::vector<std::string>& addresses) {
+  std::string text;
+  for (const std::string& address : addresses) text += (text.empty() ? "" : ",") + address;
+  return text;
+}
+
+int nothing_to_discard(Context& context, const std::string& addresses) {
+  std::set<std::string> others;
+  for (const outbox::ForOthers& one : outbox::stored_for_others(
+           submissions_folder(context.data_folder()), {}, context.around.clock)) {
+    others.insert(by_comma(one.addresses));
+  }
+  std::string message = "nothing is stored for exactly " + addresses;
+  if (others.empty()) message += ", nor for any other address";
+  for (const std::string& other : others) {
+    message += (other == *others.begin() ? ", but for " : " and for ") + other;
+  }
+  return context.fail(kNotFound, message);
+}
+
 int discard(Context& context) {
   const std::vector<std::string> trackers = context.configuration.list("discard");
-  std::string addresses;
-  for (const std::string& tracker : trackers) {
-    addresses += (addresses.empty() ? "" : ",") + tracker;
-  }
+  const std::string addresses = by_comma(trackers);
   const Result<std::int64_t> removed =
       discard_stored_submits(context.data_folder(), trackers, context.around.clock);
   if (!removed.ok()) return context.fail(removed.error());
+  if (removed.value() == 0) return nothing_to_discard(context, addresses);
   if (context.is_json()) {
     print_one_row(context.out(), context.style, {{"discarded", removed.value()}});
   } else {

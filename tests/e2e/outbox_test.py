@@ -190,16 +190,24 @@ class Submissions(E2eTest):
         self.c.client("submit", "--offline", "--task-id", "kept", "--", "true",
                       env={**self.AWAY, "CARILLON_TRACKER": nowhere})
         ours = f"tcp://localhost:{self.c.port}"
-        self.assertEqual(self.c.client("-o", "json", "flush", "--discard", f"{ours},{nowhere}").json(),
-                         {"discarded": 0})
+        both = self.c.client("-o", "json", "flush", "--discard", f"{ours},{nowhere}", status=4)
+        self.assertEqual((both.out, both.err),
+                         ("", f"jobclient: flush: nothing is stored for exactly {ours},{nowhere}, "
+                              f"but for {nowhere} and for tcp://127.0.0.1:{self.c.port}\n"))
         self.assertEqual(self.c.client("flush", "--discard", ours).out,
                          f"stored jobs that were for {ours} and are removed: 2\n")
+        self.assertEqual(self.c.client("flush", "--discard", ours, status=4).err,
+                         f"jobclient: flush: nothing is stored for exactly {ours}, but for {nowhere}\n")
         self.assertEqual(entries(self.outbox), 1)
         self.c.start_tracker()
         flushed = self.c.client("flush")
         self.assertEqual(flushed.out, "")
         self.assertIn("nothing is stored for this job tracker", flushed.err)
         self.assertIn(f"submissions stored for {nowhere} are not delivered: 1", flushed.err)
+
+    def test_where_nothing_is_stored_nothing_is_discarded(self):
+        self.assertIn("nothing is stored for exactly tcp://a:1, nor for any other address",
+                      self.c.client("flush", "--discard", "tcp://a:1", status=4).err)
 
     def test_what_was_stored_for_localhost_is_for_127_0_0_1(self):
         self.store("ours")
