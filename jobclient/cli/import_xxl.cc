@@ -1,8 +1,10 @@
 #include "jobclient/cli/import_xxl.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "jobclient/cli/takeover.h"
+#include "jobclient/cli/text_width.h"
 #include "jobclient/cli/xxl_jobs.h"
 
 namespace carillon::cli {
@@ -25,6 +27,18 @@ Result<XxlOptions> options_from(const Context& context) {
 Result<XxlDatabase> read_database(const Context& context) {
   const auto database = CARILLON_TRY(open_database(context, kXxlDatabase));
   return read_xxl_job(*database);
+}
+
+Status check_known(const std::vector<std::string>& wanted, const std::vector<XxlGroup>& known) {
+  std::vector<std::string> names;
+  for (const XxlGroup& group : known) names.push_back(group.app_name);
+  for (const std::string& name : wanted) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    return Error{ErrorCode::kNotFound,
+                 "xxl-job has no executor group with the app name '" + name + "'" +
+                     (names.empty() ? ", nor any other" : " (it has " + some_names(names) + ")")};
+  }
+  return {};
 }
 
 std::vector<TakenJob> jobs_of(const std::vector<XxlEntry>& entries) {
@@ -147,6 +161,8 @@ int run_import_xxl(Context& context) {
   if (!options.ok()) return context.fail(kWrongInput, options.error().message);
   const Result<XxlDatabase> database = read_database(context);
   if (!database.ok()) return context.fail(kWrongInput, database.error().message);
+  const Status known = check_known(options.value().groups, database.value().groups);
+  if (!known.ok()) return context.fail(known.error());
   const std::vector<XxlEntry> entries = read_xxl_jobs(database.value(), options.value());
   const std::vector<XxlLeft> left = what_xxl_leaves(database.value(), options.value());
   Takeover moving(context, "xxl-job", jobs_of(entries));

@@ -11,8 +11,6 @@ namespace carillon::cli {
 namespace {
 
 constexpr std::string_view kWaitingPrefix = "lts_wjq_";
-// More node groups than these are only counted.
-constexpr std::size_t kGroupsNamedMax = 20;
 constexpr const char* kColumns =
     "id, job_id, job_type, task_id, real_task_id, task_tracker_node_group, submit_node_group, "
     "priority, retry_times, max_retry_times, rely_on_prev_cycle, need_feedback, ext_params, "
@@ -69,26 +67,14 @@ LtsRow row_of(LtsQueue queue, const sql::Row& from) {
 // The node groups of LTS, by their names in lower case.
 using Groups = std::map<std::string, std::string>;
 
-// "'data-warehouse', 'orders' and 3 more".
-std::string names_of(const Groups& groups) {
-  std::string names;
-  std::size_t named = 0;
-  for (const auto& [key, name] : groups) {
-    if (++named > kGroupsNamedMax) break;
-    names += (names.empty() ? "'" : ", '") + one_line(name) + "'";
-  }
-  if (groups.size() > kGroupsNamedMax) {
-    names += " and " + std::to_string(groups.size() - kGroupsNamedMax) + " more";
-  }
-  return names;
-}
-
 Status check_known(const std::vector<std::string>& wanted, const Groups& known) {
+  std::vector<std::string> names;
+  for (const auto& [key, name] : known) names.push_back(name);
   for (const std::string& name : wanted) {
     if (known.contains(lower_ascii(name))) continue;
     return Error{ErrorCode::kNotFound,
                  "LTS has no node group '" + name + "'" +
-                     (known.empty() ? ", nor any other" : " (it has " + names_of(known) + ")")};
+                     (names.empty() ? ", nor any other" : " (it has " + some_names(names) + ")")};
   }
   return {};
 }

@@ -1,5 +1,6 @@
 #include "jobclient/cli/text_width.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -7,6 +8,9 @@
 
 namespace carillon::cli {
 namespace {
+
+// More names than these are only counted.
+constexpr std::size_t kNamedMax = 20;
 
 struct CodePoint {
   char32_t value = 0;
@@ -95,6 +99,14 @@ std::string one_line(std::string_view text) {
     text.remove_prefix(point.bytes);
   }
   return line;
+}
+
+std::string some_names(const std::vector<std::string>& names) {
+  const std::size_t named = std::min(names.size(), kNamedMax);
+  std::string text;
+  for (std::size_t i = 0; i < named; ++i) text += (i == 0 ? "'" : ", '") + one_line(names[i]) + "'";
+  if (named < names.size()) text += " and " + std::to_string(names.size() - named) + " more";
+  return text;
 }
 
 }  // namespace carillon::cli

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 // How much room text takes on a terminal. Text is UTF-8; bytes that are none count and show as one
 // replacement character each.
@@ -18,5 +19,8 @@ std::string cut_to(std::string_view text, std::size_t columns);
 // On one line and without anything that a terminal would obey: line feeds and tabs as spaces,
 // other control characters as "?".
 std::string one_line(std::string_view text);
+
+// "'a', 'b' and 3 more", on one line.
+std::string some_names(const std::vector<std::string>& names);
 
 }  // namespace carillon::cli

@@ -160,6 +160,13 @@ class ImportXxl(E2eTest):
             self.assertEqual([(row["name"], row["status"]) for row in rows],
                              [("mail", "left"), ("x3", status), ("x7", status)])
 
+    def test_an_app_that_xxl_job_does_not_have_is_refused_and_those_that_it_has_are_named(self):
+        cluster = self.cluster("sqlite", tracker=False)
+        answer = self.import_xxl(cluster, self.database("3.4"), "--group", "mail", "--group", "mial", status=4)
+        self.assertEqual((answer.out, answer.err),
+                         ("", "jobclient: import xxl-job: xxl-job has no executor group with the app name 'mial' "
+                              "(it has 'billing', 'mail')\n"))
+
     def test_takes_jobs_for_the_executors_that_there_are(self):
         cluster = self.cluster("sqlite")
         url = self.database("2.4")

@@ -1,9 +1,12 @@
 #include "jobclient/cli/text_width.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace carillon::cli {
 namespace {
+
+using ::testing::EndsWith;
 
 TEST(TextWidth, CountsColumnsAndNotBytes) {
   EXPECT_EQ(width_of(""), 0u);
@@ -36,6 +39,11 @@ TEST(TextWidth, KeepsTextFromDrivingTheTerminal) {
   EXPECT_EQ(one_line("\x1b[31mred\x07"), "?[31mred?");
   EXPECT_EQ(one_line("\u009b1m"), "?1m");
   EXPECT_EQ(one_line("ok\xff!"), "ok\uFFFD!");
+}
+
+TEST(TextWidth, NamesTheFirstOfMany) {
+  EXPECT_EQ(some_names({"a", "b\n"}), "'a', 'b '");
+  EXPECT_THAT(some_names(std::vector<std::string>(23, "a")), EndsWith("'a', 'a' and 3 more"));
 }
 
 }  // namespace
