@@ -51,6 +51,16 @@ class Token(E2eTest):
         self.one.tracker.send(signal.SIGCONT)
         worker.ready()
 
+    def test_a_port_that_is_no_job_trackers_is_told_from_one_that_refuses(self):
+        other = self.cluster(flags=["--http", "127.0.0.1:0"])
+        http = other.tracker.ready()["http"].replace("http:", "tcp:")
+        said = f"what listens at {http} does not speak Carillon's protocol (is that the port of --http"
+        answer = other.client("--tracker", http, "list", status=3)
+        self.assertIn(f"no job tracker reachable at {http} within 5s: {said}", answer.err)
+        worker = other.start_worker("--tracker", http)
+        wait_for("the task tracker to say so", lambda: said in worker.log())
+        self.assertNotIn("denied", worker.log())
+
     def test_a_wrong_token_is_refused_in_clear_words(self):
         wrong = self.folder / "wrong.token"
         wrong.write_text("0" * 64)

@@ -15,6 +15,7 @@
 #include "shared/net/zmq/socket_watch.h"
 #include "shared/net/zmq/token_file.h"
 #include "shared/net/zmq/zmq_transport.h"
+#include "shared/net/zmq/zmtp_probe.h"
 #include "shared/wire/messages.h"
 
 namespace carillon::net {
@@ -113,6 +114,7 @@ struct Connection {
   std::optional<SteadyTime> connected_at{};
   std::string reason{};  // why it will break, when that is known before it does
   bool is_denied = false;
+  bool is_doubtful = false;  // whether that was a job tracker
 };
 
 class ZmqClient final : public ClientTransport {
@@ -138,12 +140,14 @@ class ZmqClient final : public ClientTransport {
   bool read_events();
   bool handle(std::uint16_t event, std::uint32_t value);
   bool was_unanswered() const;
+  bool is_finding_out();
   void on_up();
   void on_down(std::string reason);
   Result<FoundToken> read_pass_token() const;
   bool has_token_changed() const;
   std::string denied_reason() const;
   std::string mismatch_reason() const;
+  std::string stranger_reason() const;
 
   EventLoop& loop_;
   const Clock& clock_;
@@ -152,6 +156,7 @@ class ZmqClient final : public ClientTransport {
   ClientReceiver* receiver_ = nullptr;
   const std::shared_ptr<zmq::context_t> context_ = shared_context();
   std::unique_ptr<Connection> connection_;
+  std::unique_ptr<ZmtpProbe> probe_;
   bool is_connected_ = false;
   Duration backoff_ = kBackoffMin;
   std::optional<TimerId> retry_;
@@ -281,18 +286,17 @@ bool ZmqClient::handle(std::uint16_t event, std::uint32_t value) {
       return true;
     case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
       connection_->is_denied = value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH;
-      connection_->reason = connection_->is_denied
-                                ? mismatch_reason()
-                                : "whoever listens at " + endpoint_.text() + " is no job tracker";
+      connection_->reason = connection_->is_denied ? mismatch_reason() : stranger_reason();
       return true;
     case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
       if (was_unanswered()) {
         connection_->reason = "no answer from " + endpoint_.text() +
-                              " (the connection is made: does the job tracker stand still?)";
+                              " (the connection is made: does the job tracker stand still, or is "
+                              "that another program's port?)";
         return true;
       }
       // A tracker that takes another kind of pass may have closed before it could be read which.
-      connection_->is_denied = true;
+      connection_->is_denied = connection_->is_doubtful = true;
       connection_->reason = pass_.keys ? "access denied: " + endpoint_.text() +
                                              " closed the connection (is " + pass_.keys_folder +
                                              "/server.pub this job tracker's key?)"
@@ -300,6 +304,7 @@ bool ZmqClient::handle(std::uint16_t event, std::uint32_t value) {
       return true;
     case ZMQ_EVENT_CONNECT_RETRIED:
     case ZMQ_EVENT_DISCONNECTED:
+      if (connection_->is_doubtful && is_finding_out()) return true;
       on_down(connection_->reason);
       return false;
     default:
@@ -312,6 +317,20 @@ bool ZmqClient::handle(std::uint16_t event, std::uint32_t value) {
 bool ZmqClient::was_unanswered() const {
   return connection_->connected_at &&
          clock_.steady_now() >= *connection_->connected_at + kUnanswered;
+}
+
+// Who listens there.
+bool ZmqClient::is_finding_out() {
+  if (probe_) return true;
+  try {
+    probe_ = std::make_unique<ZmtpProbe>(loop_, clock_, *context_, endpoint_, [this](bool speaks) {
+      probe_.reset();
+      on_down(speaks ? connection_->reason : stranger_reason());
+    });
+    return true;
+  } catch (const zmq::error_t&) {
+    return false;  // Then what is more likely is said.
+  }
 }
 
 void ZmqClient::on_up() {
@@ -374,6 +393,12 @@ std::string ZmqClient::mismatch_reason() const {
   return "access denied: " + connection_->token_problem +
          " (run as the job tracker's user, or pass --token-file, or --keys DIR if it was started "
          "with keys)";
+}
+
+std::string ZmqClient::stranger_reason() const {
+  return "what listens at " + endpoint_.text() +
+         " does not speak Carillon's protocol (is that the port of --http, or another program's? "
+         "name the address of the job tracker's --listen)";
 }
 
 }  // namespace

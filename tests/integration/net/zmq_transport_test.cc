@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -94,6 +95,11 @@ class FrozenServer {
   FrozenServer& operator=(const FrozenServer&) = delete;
 
   const std::string& endpoint() const { return endpoint_; }
+  // Of all connections.
+  void hang_up() const {
+    pollfd waiting{.fd = listener_, .events = POLLIN, .revents = 0};
+    while (::poll(&waiting, 1, 0) > 0) ::close(::accept(listener_, nullptr, nullptr));
+  }
 
  private:
   const int listener_;
@@ -192,6 +198,25 @@ TEST(ZmqTransport, DeniesAClientWithoutATokenAndSaysWhereItLookedForIt) {
   EXPECT_THAT(b.client_side.reasons[0], HasSubstr(others.path().string()));
   EXPECT_THAT(b.client_side.reasons[0], HasSubstr("--token-file"));
   EXPECT_THAT(b.client_side.reasons[0], Not(HasSubstr("is not the job tracker's")));
+}
+
+TEST(ZmqTransport, TellsAStrangerFromAJobTrackerThatDenies) {
+  Bundle b;
+  const std::string keys = (b.folder.path() / "keys").string();
+  ASSERT_TRUE(make_keys(keys).ok());
+  const FrozenServer stranger;
+  for (const Access& access : {Access{}, Access{.insecure = true}, Access{.keys = keys}}) {
+    b.client_side.reasons.clear();
+    b.connect_to(stranger.endpoint(), access);
+    ASSERT_TRUE(b.eventually([&] {
+      stranger.hang_up();
+      return !b.client_side.reasons.empty();
+    }));
+    EXPECT_EQ(b.client_side.reasons[0],
+              "what listens at " + stranger.endpoint() +
+                  " does not speak Carillon's protocol (is that the port of --http, or another "
+                  "program's? name the address of the job tracker's --listen)");
+  }
 }
 
 TEST(ZmqTransport, LetsInAClientThatIsGivenTheTokenFile) {
