@@ -50,7 +50,7 @@ void StoreThread::ask_more() {
 StoreThread::~StoreThread() {
   stopping_ = true;
   stop_.signal();
-  inbox_.put(Question{});  // Wakes it; a full inbox means that it is awake.
+  inbox_.put(LaneQuestion{});  // Wakes it; a full inbox means that it is awake.
   if (thread_) thread_->join();
   loop_.unwatch(outbox_.fd());
 }
@@ -67,17 +67,17 @@ void StoreThread::read(std::uint64_t token, Read question) {
 }
 
 void StoreThread::run() {
+  LaneLine line;
   while (!stopping_) {
-    auto work = inbox_.take();
+    while (auto work = inbox_.take()) line.put(std::move(*work));
+    if (stopping_) break;
+    auto work = line.next();
     if (!work) {
       inbox_.wait();
-      continue;
-    }
-    if (stopping_) break;
-    if (auto* batch = std::get_if<Batch>(&*work)) {
+    } else if (auto* batch = std::get_if<Batch>(&*work)) {
       do_batch(std::move(*batch));
     } else {
-      do_read(std::move(std::get<Question>(*work)));
+      do_read(std::move(std::get<LaneQuestion>(*work)));
     }
   }
 }
@@ -125,7 +125,7 @@ CommitResult StoreThread::settle(const Batch& batch, Unknown unknown) {
   }
 }
 
-void StoreThread::do_read(Question question) {
+void StoreThread::do_read(LaneQuestion question) {
   while (true) {
     auto result = store_->read(question.read);
     if (result.ok() || !may_pass(result.error())) {

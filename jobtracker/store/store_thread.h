@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "jobtracker/store/batcher.h"
+#include "jobtracker/store/lane_line.h"
 #include "jobtracker/store/store.h"
 #include "shared/base/log.h"
 #include "shared/runtime/event_loop.h"
@@ -27,9 +28,9 @@ inline constexpr std::size_t kLaneReadsMax = 1024;
 using LaneAnswer = std::variant<BatchDone, ReadDone, StoreHealth>;
 using OnLaneAnswer = std::function<void(LaneAnswer)>;
 
-// A lane: one thread with one connection, which does what it is asked in order. While the database
-// is away it tries again, every 100 ms at first and every second at last; a commit whose outcome is
-// unknown is settled before anything else is done.
+// A lane: one thread with one connection, which does what it is asked in the order that LaneLine
+// says. While the database is away it tries again, every 100 ms at first and every second at last;
+// a commit whose outcome is unknown is settled before anything else is done.
 //
 // Thread: the loop's, inside and out; the store is used on the lane's own thread only.
 class StoreThread final : public StoreLane {
@@ -47,12 +48,6 @@ class StoreThread final : public StoreLane {
   std::uint64_t commit_under_way() const { return commit_under_way_; }
 
  private:
-  struct Question {
-    std::uint64_t token = 0;
-    Read read{};
-  };
-  using Work = std::variant<Batch, Question>;
-
   StoreThread(std::unique_ptr<Store> store, EventLoop& loop, OnLaneAnswer on_answer);
   void ask_more();
   void run();
@@ -60,7 +55,7 @@ class StoreThread final : public StoreLane {
   void end_batch(BatchDone done);
   // The end of a commit whose outcome was unknown.
   CommitResult settle(const Batch& batch, Unknown unknown);
-  void do_read(Question question);
+  void do_read(LaneQuestion question);
   // False: asked to stop.
   bool wait_before_retry(const Error& error);
   void say_back();
@@ -70,9 +65,9 @@ class StoreThread final : public StoreLane {
   EventLoop& loop_;
   Logger log_{"jobtracker.store"};
   OnLaneAnswer on_answer_;
-  Mailbox<Work> inbox_{kLaneReadsMax + 2};  // the batch under way, and the word to stop
-  std::deque<Question> to_ask_;             // reads beyond kLaneReadsMax
-  std::size_t asked_ = 0;                   // reads that were not answered yet
+  Mailbox<LaneWork> inbox_{kLaneReadsMax + 2};  // the batch under way, and the word to stop
+  std::deque<LaneQuestion> to_ask_;             // reads beyond kLaneReadsMax
+  std::size_t asked_ = 0;                       // reads that were not answered yet
   std::uint64_t last_commit_ = 0;
   std::atomic<std::uint64_t> commit_under_way_{0};
   Mailbox<LaneAnswer> outbox_{16384};

@@ -25,15 +25,15 @@ bool may_pass(const Error& error) {
 
 }  // namespace
 
-void FakeLane::put(Work work) {
-  work_.push_back(std::move(work));
-  if (!is_busy_) begin_next();
+void FakeLane::put(jobtracker::LaneWork work) {
+  line_.put(std::move(work));
+  if (!work_) begin_next();
 }
 
 void FakeLane::begin_next() {
-  is_busy_ = !work_.empty();
-  if (!is_busy_) return;
-  if (std::holds_alternative<Batch>(work_.front())) commit_under_way_ = ++last_commit_;
+  work_ = line_.next();
+  if (!work_) return;
+  if (std::holds_alternative<Batch>(*work_)) commit_under_way_ = ++last_commit_;
   executor_.post_at(clock_.steady_now() + work_time(), [this] { do_first(); });
 }
 
@@ -43,13 +43,13 @@ void FakeLane::do_first() {
     executor_.post_at(away_until, [this] { do_first(); });
     return;
   }
-  if (const auto* batch = std::get_if<Batch>(&work_.front())) {
+  if (const auto* batch = std::get_if<Batch>(&*work_)) {
     if (clock_.steady_now() >= hangs_until) return do_batch(*batch);
     const SteadyTime soon = clock_.steady_now() + kRetry;
     executor_.post_at(std::min(hangs_until, soon), [this] { do_first(); });
     return;
   }
-  const auto& question = std::get<Question>(work_.front());
+  const auto& question = std::get<jobtracker::LaneQuestion>(*work_);
   on_read(question.read);
   auto found = refuses(question.read)
                    ? Result<ReadAnswer>{Error{ErrorCode::kInvalidArgument, "refused"}}
@@ -57,7 +57,6 @@ void FakeLane::do_first() {
   if (!found.ok() && may_pass(found.error())) return try_again(kRetry, [this] { do_first(); });
   say_health(false);
   answer(answers_.on_read, ReadDone{question.token, std::move(found)});
-  work_.pop_front();
   begin_next();
 }
 
@@ -88,9 +87,7 @@ void FakeLane::settle(const Batch& batch, Unknown unknown) {
 void FakeLane::batch_done(std::variant<Committed, RolledBack> result) {
   say_health(false);
   commit_under_way_ = 0;
-  answer(answers_.on_batch,
-         BatchDone{std::move(std::get<Batch>(work_.front())), std::move(result)});
-  work_.pop_front();
+  answer(answers_.on_batch, BatchDone{std::move(std::get<Batch>(*work_)), std::move(result)});
   begin_next();
 }
 
@@ -111,8 +108,8 @@ void FakeLane::answer(std::function<void(Done)>& to, Done done) {
 }
 
 void FakeLane::finish_unanswered() {
-  if (!is_busy_ || clock_.steady_now() < away_until) return;
-  if (const auto* batch = std::get_if<Batch>(&work_.front())) {
+  if (!work_ || clock_.steady_now() < away_until) return;
+  if (const auto* batch = std::get_if<Batch>(&*work_)) {
     // Committed or not: nobody of this life will ever know.
     [[maybe_unused]] const auto result = store_.commit(*batch);
   }

@@ -1,18 +1,17 @@
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <optional>
-#include <variant>
 
 #include "jobtracker/store/batcher.h"
+#include "jobtracker/store/lane_line.h"
 #include "jobtracker/store/store.h"
 #include "shared/runtime/executor.h"
 
 namespace carillon::testing {
 
-// A store thread in virtual time. What it is asked is done in order, and the answer to each comes
-// as a second event, later: between the two the loop goes on, or dies.
+// A store thread in virtual time. What it is asked is done in LaneLine's order, and the answer to
+// each comes as a second event, later: between the two the loop goes on, or dies.
 //
 // As the real one it tries again while the store is away, and settles what is unknown.
 //
@@ -30,7 +29,7 @@ class FakeLane final : public jobtracker::StoreLane {
 
   void commit(jobtracker::Batch batch) override { put(std::move(batch)); }
   void read(std::uint64_t token, jobtracker::Read question) override {
-    put(Question{token, std::move(question)});
+    put(jobtracker::LaneQuestion{token, std::move(question)});
   }
 
   // Does what was begun and not done yet, without an answer: as when a process is killed whose
@@ -60,13 +59,7 @@ class FakeLane final : public jobtracker::StoreLane {
   std::function<void(const jobtracker::Read&)> on_read = [](const jobtracker::Read&) {};
 
  private:
-  struct Question {
-    std::uint64_t token = 0;
-    jobtracker::Read read{};
-  };
-  using Work = std::variant<jobtracker::Batch, Question>;
-
-  void put(Work work);
+  void put(jobtracker::LaneWork work);
   void begin_next();
   void do_first();
   void try_again(Duration wait, std::function<void()> work);
@@ -81,8 +74,8 @@ class FakeLane final : public jobtracker::StoreLane {
   Executor& executor_;
   const Clock& clock_;
   Answers answers_;
-  std::deque<Work> work_;
-  bool is_busy_ = false;
+  jobtracker::LaneLine line_;
+  std::optional<jobtracker::LaneWork> work_{};  // under way
   bool is_away_ = false;
   std::uint64_t last_commit_ = 0;
   std::uint64_t commit_under_way_ = 0;

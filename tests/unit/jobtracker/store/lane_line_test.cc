@@ -1,0 +1,68 @@
+#include "jobtracker/store/lane_line.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace carillon::jobtracker {
+namespace {
+
+using ::testing::ElementsAre;
+
+struct Line {
+  LaneLine line;
+
+  void batch(std::int64_t number) {
+    Batch batch;
+    batch.number = number;
+    line.put(std::move(batch));
+  }
+  void fill(std::uint64_t token) { line.put(LaneQuestion{token, ReadUpcoming{}}); }
+  void ask(std::uint64_t token) { line.put(LaneQuestion{token, Find{}}); }
+  std::string next() {
+    const auto work = line.next();
+    if (!work) return "nothing";
+    if (const auto* batch = std::get_if<Batch>(&*work))
+      return "batch " + std::to_string(batch->number);
+    return "read " + std::to_string(std::get<LaneQuestion>(*work).token);
+  }
+  std::vector<std::string> rest() {
+    std::vector<std::string> all;
+    for (auto one = next(); one != "nothing"; one = next()) all.push_back(one);
+    return all;
+  }
+};
+
+TEST(LaneLine, ABatchGoesBeforeReadsThatFillAndAfterEachOneOfThemHasItsTurn) {
+  Line test;
+  for (std::uint64_t token = 1; token <= 3; ++token) test.fill(token);
+  test.batch(1);
+  EXPECT_EQ(test.next(), "batch 1");
+  test.batch(2);
+  EXPECT_THAT(test.rest(), ElementsAre("read 1", "batch 2", "read 2", "read 3"));
+}
+
+TEST(LaneLine, ABatchGoesAfterWhatSomebodyHasAskedBefore) {
+  Line test;
+  test.ask(1);
+  test.fill(2);
+  test.ask(3);
+  test.batch(1);
+  test.ask(4);
+  EXPECT_THAT(test.rest(), ElementsAre("read 1", "read 3", "batch 1", "read 2", "read 4"));
+}
+
+TEST(LaneLine, ReadsThatFillHaveTheirTurnHoweverManyOthersCome) {
+  Line test;
+  test.fill(100);
+  test.fill(101);
+  for (std::uint64_t token = 0; token < 50; ++token) test.ask(token);
+  const std::vector<std::string> all = test.rest();
+  EXPECT_EQ(all[16], "read 100");
+  EXPECT_EQ(all[33], "read 101");
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker
