@@ -297,12 +297,21 @@ void Host::on_ready() {
   pause_since_.reset();
   if (pages_) pages_->set_ready(true);
   xxl_->set_open(true);
+  clear_away();
   if (std::exchange(is_known_ready_, true)) return room_->pass_to(*tracker());
   const std::string xxl = xxl_server_ ? " xxl=" + xxl_server_->url() : "";
   std::printf("jobtracker: ready listen=%s http=%s%s store=%s\n", transport_->endpoint().c_str(),
               pages_ ? pages_->url().c_str() : "off", xxl.c_str(), place_.c_str());
   std::fflush(stdout);
   (void)sd_notify(environment_, "READY=1\nSTATUS=serving");  // As above.
+}
+
+// What the last session had in memory takes long to give back, and nobody is to wait for that.
+void Host::clear_away() {
+  if (!last_) return;
+  std::shared_ptr<JobTracker> last = std::move(last_);
+  auto started = Thread::start("clear", [last = std::move(last)]() mutable { last.reset(); });
+  if (started.ok()) clearing_ = std::move(started).value();
 }
 
 void Host::close_doors() {
@@ -420,7 +429,8 @@ int Host::run() {
     next_.reset();
     change_.reset();
     const int failed = begin(std::move(opened).value(), std::move(memory));
-    before.reset();  // It is cleared away while this one's store is read.
+    if (before) last_ = std::move(before->tracker);
+    before.reset();
     if (failed != 0) return failed;
     loop_.run();
     if (!change_ || stopped_ || status_ != 0) break;

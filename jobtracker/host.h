@@ -22,6 +22,7 @@
 #include "shared/runtime/event_loop.h"
 #include "shared/runtime/life_executor.h"
 #include "shared/runtime/signals.h"
+#include "shared/runtime/thread.h"
 
 namespace carillon::jobtracker {
 
@@ -79,6 +80,7 @@ class Host {
   Status start_chores(Life& life);
   void close_doors();
   static void end_session(Life& life);
+  void clear_away();
   Result<std::unique_ptr<StoreThread>> start_lane(std::unique_ptr<Store> store);
   void on_ready();
   void on_view(const ClusterView& view);
@@ -108,6 +110,8 @@ class Host {
   std::unique_ptr<WaitingRoom> room_;
   LoopState loop_state_{};
   std::unique_ptr<Life> life_;
+  std::unique_ptr<JobTracker> last_;  // of the session before, until this one works
+  std::unique_ptr<Thread> clearing_;
   SessionId session_{};
   std::string place_{};
   std::unique_ptr<Next> next_;
