@@ -80,6 +80,7 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
           {.report = [this](Worker& worker,
                             const wire::Report& message) { completion_.report(worker, message); },
            .touch = [this](GroupId group) { dispatcher_.touch(group); },
+           .go_on = [this](Executing& entry) { dispatcher_.go_on(entry); },
            .learn = [this](GroupId group, const std::string& address, bool ExecutorRow::*fact,
                            bool is_so) { registry_.learn(group, address, fact, is_so); }}),
       registry_(
@@ -179,9 +180,11 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
   });
   every(std::chrono::minutes{1}, [this] { retention_.run_once(); });
   every(std::chrono::hours{1}, [this] { feedback_.purge(); });
-  // Calls of executors are read before task trackers come, who have been handed theirs early.
-  dispatcher_.pump();
   ready_ = true;
+  // Calls that have waited for this session come before all that is read and asked from now on.
+  dispatcher_.send();
+  pusher_.flush();
+  batcher_.flush(batch_head());
   on_ready_();
 }
 
@@ -257,8 +260,9 @@ bool JobTracker::end_turn() {
   }
   const bool hands_out = !stopping_ && !may_be_fenced();
   if (hands_out) {
-    dispatcher_.pump();
+    dispatcher_.send();
     pusher_.flush();
+    dispatcher_.pump();
   }
   completion_.flush();
   answer_leaving();

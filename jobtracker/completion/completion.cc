@@ -100,7 +100,7 @@ void Completion::take_back(JobId id, bool lost) {
   // Whoever said so may be gone by the time that it can be put back.
   if (!lost) entry->is_not_there = true;
   if (entry->is_not_there) lost = false;
-  if (is_void(entry->row)) {
+  if (catalog_.is_void(entry->row)) {
     LogEntry log = log_of(*entry, lost ? LogState::kLost : LogState::kCancelled);
     if (lost) {
       log.message = "its task tracker died, and it was cancelled or suspended before";
@@ -167,15 +167,6 @@ LogEntry Completion::log_of(const Executing& entry, LogState state) const {
                   .executor_log = entry.executor_log};
 }
 
-// A job that was cancelled, or whose definition was removed since, is not tried again; nor is a
-// fire of one that was suspended.
-bool Completion::is_void(const ExecutingJob& row) const {
-  if (row.cancelled) return true;
-  if (!row.job.definition) return false;
-  const ActiveDefinition* definition = catalog_.definition(row.job.definition);
-  return definition == nullptr || definition->voids(row.job);
-}
-
 // Of the job or of its definition, which outlives the run.
 bool Completion::begins_quarantine(const WaitingJob& job, const LogEntry& log) const {
   if (log.state != LogState::kLost || lost_once_more(job) < kLostRunsMax) return false;
@@ -197,14 +188,14 @@ void Completion::end_by(Executing& entry, SessionId tell, const wire::RunResult&
     case wire::RunOutcome::kSucceeded:
       return end(entry, tell, JobEvent::kSucceed, std::move(log), std::nullopt);
     case wire::RunOutcome::kLater:
-      if (is_void(entry.row)) break;
+      if (catalog_.is_void(entry.row)) break;
       if (entry.cancels > 0) return;
       log.final = false;
       again.not_before = now + std::max(result.later, Duration{});
       return end(entry, tell, JobEvent::kLater, std::move(log), std::move(again));
     case wire::RunOutcome::kException:
     case wire::RunOutcome::kTimedOut: {
-      if (is_void(entry.row)) break;
+      if (catalog_.is_void(entry.row)) break;
       std::optional<JobSpec> own;
       const JobSpec* spec = catalog_.spec_of(again, own);
       const RetryPolicy retries = spec == nullptr ? RetryPolicy{} : spec->retries;

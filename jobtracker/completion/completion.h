@@ -80,7 +80,6 @@ class Completion final : public TakeBack {
   LogEntry log_of(const Executing& entry, LogState state) const;
   void end_by(Executing& entry, SessionId tell, const wire::RunResult& result);
   void end_lost(Executing& entry);
-  bool is_void(const ExecutingJob& row) const;
   bool begins_quarantine(const WaitingJob& job, const LogEntry& log) const;
 
   Catalog& catalog_;

@@ -45,6 +45,8 @@ class Deadlines {
   void open_group(GroupId group);
   // A row that is in its group's table.
   void offer(const WaitingJob& job, const wire::SpecGlance& glance);
+  // It may not begin any more, wherever its row stands.
+  bool is_over(const WaitingJob& job, const wire::SpecGlance& glance) const;
   // The row is about to change or to leave the table.
   void forget(JobId id);
   // The time was set.

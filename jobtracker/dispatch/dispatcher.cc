@@ -30,6 +30,7 @@ Dispatcher::Dispatcher(DispatcherConfig config, SessionId session, Catalog& cata
       clock_(clock),
       executor_(executor),
       gate_(gate),
+      ends_(ends),
       log_(log),
       deadlines_(config.deadlines, catalog, executing, batcher, questions, clock, executor, gate,
                  log),
@@ -123,7 +124,6 @@ void Dispatcher::pump() {
   for (auto group = begin; group != touched.end(); ++group) pump_group(*group, now);
   for (auto group = touched.begin(); group != begin; ++group) pump_group(*group, now);
   if (!touched.empty()) began_with_ = begin != touched.end() ? *begin : *touched.begin();
-  hand_outs_.send();
 }
 
 Dispatcher::Lane Dispatcher::new_lane(WallTime now) {
@@ -379,6 +379,17 @@ void Dispatcher::on_claimed(Claim& claim, const Outcome& outcome, const Error* r
   hand_outs_.add(*entry);
 }
 
+void Dispatcher::go_on(Executing& entry) {
+  const WaitingJob& job = entry.row.job;
+  Worker* worker = workers_.find(entry.row.session);
+  const auto glance = catalog_.glance(job);
+  const bool may_go_on = worker != nullptr && worker->credit() > 0 && glance &&
+                         !catalog_.is_void(entry.row) && !deadlines_.is_over(job, *glance);
+  if (!may_go_on) return ends_.take_back(job.id, false);
+  ++worker->reserved;
+  hand_outs_.add(entry);
+}
+
 // A claim that came to nothing.
 void Dispatcher::give_up(Executing& entry) {
   if (Worker* worker = workers_.find(entry.row.session)) --worker->reserved;
@@ -412,10 +423,8 @@ void Dispatcher::claimed_new(JobId id, bool was_stored) {
   was_stored ? hand_outs_.add(*entry) : give_up(*entry);
 }
 
-// What would be claimed and not handed out before the pause would go back after it, to be claimed
-// again.
 Duration Dispatcher::claim_ahead(RunKinds kinds) const {
-  if (kinds == RunKinds::pushed()) return expects_pause_ ? Duration{} : config_.push_claim_ahead;
+  if (kinds == RunKinds::pushed()) return config_.push_claim_ahead;
   return expects_pause_ ? std::max(config_.claim_ahead, config_.pause_claim_ahead)
                         : config_.claim_ahead;
 }

@@ -32,7 +32,7 @@ struct DispatcherConfig {
   // stored when they are due, and many claims at the same time would delay them.
   Duration push_claim_ahead = std::chrono::milliseconds{300};
   // Likewise before node groups change hands: what comes due meanwhile is with the task trackers by
-  // then. Several times what that takes. What cannot be handed out early is not claimed ahead then.
+  // then. Several times what that takes.
   Duration pause_claim_ahead = std::chrono::milliseconds{250};
   // What is asked of the store at a time: rows at most, and about as many bytes of their specs.
   std::int64_t refill = 5'000;
@@ -74,6 +74,8 @@ class Dispatcher final : public JobSink {
   void expect_pause(bool expects);
   // They do: task trackers wait for the time of what was claimed ahead.
   void hand_out_early() { hand_outs_.send_early(); }
+  // Claimed by an earlier session to be pushed, and not called: it goes on from there, or back.
+  void go_on(Executing& entry);
   // A task tracker has asked for jobs for the first time, or again.
   void send_held(SessionId session) { hand_outs_.send_held(session); }
 
@@ -95,7 +97,8 @@ class Dispatcher final : public JobSink {
   // The time was set: everything in memory is looked at again.
   void reload_all();
 
-  // At the end of a turn: fills, claims and sends.
+  // At the end of a turn: sends what is claimed and due; then fills and claims.
+  void send() { hand_outs_.send(); }
   void pump();
   // Something came up while it did that.
   bool has_work() const { return !touched_.empty(); }
@@ -153,6 +156,7 @@ class Dispatcher final : public JobSink {
   SchedulingClock& clock_;
   Executor& executor_;
   Gate& gate_;
+  TakeBack& ends_;
   const Logger& log_;
   Deadlines deadlines_;
   Isolation isolation_;

@@ -75,12 +75,10 @@ bool HandOuts::may_go_early(const Executing& entry) const {
   const WaitingJob& job = entry.row.job;
   const auto worker = workers_.all().find(entry.row.session);
   if (worker == workers_.all().end() || !worker->second->waits ||
-      is_push_session(entry.row.session) || entry.row.cancelled || entry.cancels > 0)
+      is_push_session(entry.row.session) || entry.cancels > 0 || catalog_.is_void(entry.row))
     return false;
-  if (!job.definition) return true;
   const ActiveDefinition* definition = catalog_.definition(job.definition);
-  return definition != nullptr && !definition->voids(job) &&
-         (!definition->is_changing || definition->only_adds);
+  return definition == nullptr || !definition->is_changing || definition->only_adds;
 }
 
 void HandOuts::put_in_order(std::vector<JobId>& jobs) const {

@@ -62,8 +62,7 @@ void Pusher::start(const StartAnswer& found) {
     if (!is_push_session(row.session)) continue;
     const auto its = runs.find(row.job.id);
     if (its == runs.end()) {
-      // It was not called, and may not be due yet, or be suspended by now.
-      ends_.take_back(row.job.id, false);
+      outside_.go_on(*executing_.find(row.job.id));
     } else {
       restore(*executing_.find(row.job.id), std::move(its->second));
     }

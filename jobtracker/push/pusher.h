@@ -74,6 +74,8 @@ class Pusher {
   struct Outside {
     std::function<void(Worker&, const wire::Report&)> report;
     std::function<void(GroupId)> touch;  // a group's credit has changed
+    // Claimed by an earlier session, which did not call it. It may not be due yet, or void by now.
+    std::function<void(Executing&)> go_on;
     // What was seen of an executor.
     std::function<void(GroupId, const std::string& address, bool ExecutorRow::*fact, bool is_so)>
         learn;

@@ -150,6 +150,13 @@ std::optional<wire::SpecGlance> Catalog::glance(const WaitingJob& job) const {
   return wire::glance_of(found->second->spec);
 }
 
+bool Catalog::is_void(const ExecutingJob& row) const {
+  if (row.cancelled) return true;
+  if (!row.job.definition) return false;
+  const auto found = definitions_by_id_.find(row.job.definition);
+  return found == definitions_by_id_.end() || found->second->voids(row.job);
+}
+
 bool Catalog::is_suspect(const WaitingJob& job) const {
   if (jobtracker::is_suspect(job)) return true;
   const auto found = definitions_by_id_.find(job.definition);

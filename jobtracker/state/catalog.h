@@ -138,6 +138,9 @@ class Catalog {
                          std::string_view field = {}) const;
   // The job's own spec with what its row says. kCorrupt, kInvalidArgument: it cannot be read.
   Result<JobSpec> whole_spec(const WaitingJob& job) const;
+  // It was cancelled, or its definition was removed since, or it is a fire of one that was
+  // suspended: it is not begun, nor tried again.
+  bool is_void(const ExecutingJob& row) const;
   // Whether it is one when it is claimed: with `cancel_running` it takes over the count of the runs
   // before.
   bool is_suspect(const WaitingJob& job) const;

@@ -686,20 +686,62 @@ TEST(Push, WhatWasClaimedAheadIsCalledAtItsTimeAlsoAfterADeath) {
   }
 }
 
-// It would go back after the pause, to be claimed again.
-TEST(Push, NothingIsClaimedAheadWhenGroupsChangeHands) {
+TEST(Push, WhatWasClaimedAheadIsCalledByTheNextSessionWithoutBeingClaimedAgain) {
+  for (const Duration down : {milliseconds{100}, milliseconds{400}}) {
+    Pushed test;
+    auto& one = test.executor(kOne);
+    JobSpec job = pushed("orders");
+    const WallTime due = test.bundle.now() + seconds{2};
+    job.schedule = {.kind = ScheduleKind::kAt, .at = due};
+    test.submit(job);
+    test.bundle.run_to(due - milliseconds{200});
+    ASSERT_THAT(test.bundle.tables().executing, SizeIs(1));
+    test.bundle.restart_after(down);
+    if (down < milliseconds{200}) {
+      test.bundle.run_to(due - milliseconds{1});
+      EXPECT_THAT(one.calls, IsEmpty());
+    }
+    test.bundle.run_to(std::max(due, test.bundle.now()) + milliseconds{20});
+    EXPECT_THAT(one.calls, SizeIs(1));
+    ASSERT_TRUE(test.has_ended("orders"));
+    EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
+    EXPECT_EQ(test.bundle.log("orders")[0].attempt, 1);
+  }
+}
+
+TEST(Push, WhatWasClaimedAheadGoesBackWhereNobodyIsLeftToCall) {
   Pushed test;
   auto& one = test.executor(kOne);
   JobSpec job = pushed("orders");
   const WallTime due = test.bundle.now() + seconds{2};
   job.schedule = {.kind = ScheduleKind::kAt, .at = due};
   test.submit(job);
-  test.bundle.run_to(due - milliseconds{500});
-  test.bundle.tracker().expect_pause(true);
-  test.bundle.run_to(due - milliseconds{1});
+  test.bundle.run_to(due - milliseconds{200});
+  ASSERT_TRUE(test.register_at(kOne, true).ok());
+  ASSERT_THAT(test.bundle.tables().executing, SizeIs(1));
+  test.bundle.restart_after(milliseconds{100});
+  test.bundle.run_for(seconds{10});
   EXPECT_THAT(test.bundle.tables().executing, IsEmpty());
-  test.bundle.run_to(due + milliseconds{20});
+  EXPECT_THAT(test.ended("orders"), IsEmpty());
+  ASSERT_TRUE(test.register_at(kOne).ok());
+  test.bundle.run_for(seconds{1});
   EXPECT_THAT(one.calls, SizeIs(1));
+}
+
+TEST(Push, WhatWasClaimedAheadIsNotCalledBeyondItsStartDeadline) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  JobSpec job = pushed("orders");
+  const WallTime due = test.bundle.now() + seconds{2};
+  job.schedule = {.kind = ScheduleKind::kAt, .at = due};
+  job.start_deadline = milliseconds{500};
+  test.submit(job);
+  test.bundle.run_to(due - milliseconds{200});
+  ASSERT_THAT(test.bundle.tables().executing, SizeIs(1));
+  test.bundle.restart_after(seconds{1});
+  ASSERT_TRUE(test.has_ended("orders"));
+  EXPECT_THAT(one.calls, IsEmpty());
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kExpired));
 }
 
 TEST(Push, WhatWasClaimedAheadAndIsSuspendedIsNotCalled) {
