@@ -171,6 +171,24 @@ TEST(Outage, AClockThatIsSetBackStopsSchedulesUntilItHasCaughtUp) {
   EXPECT_THAT(outcomes(bundle, "tick", seconds{1}), ElementsAre(Pair(LogState::kSucceeded, _)));
 }
 
+TEST(Outage, AResumptionRepeatsNothingThatAClockAheadHadPassedOver) {
+  constexpr Duration kInterval = seconds{10};
+  TrackerBundle bundle;
+  bundle.add_worker();
+  bundle.submit(job_every("tick", kInterval));
+  bundle.run_for(minutes{1});
+  bundle.clock.set_wall(bundle.now() + hours{1});
+  bundle.run_for(seconds{5});
+  bundle.clock.set_wall(bundle.now() - hours{1});
+  bundle.run_for(seconds{5});
+  bundle.act(wire::Verb::kSuspend, "tick");
+  bundle.act(wire::Verb::kResume, "tick");
+  bundle.run_for(hours{1} + minutes{2});
+  auto of = outcomes(bundle, "tick", kInterval);
+  EXPECT_GE(of[LogState::kSkipped], hours{1} / kInterval - 5);
+  EXPECT_GE(of[LogState::kSucceeded], 15);
+}
+
 TEST(Outage, ATaskTrackersClockThatIsAnHourOffIsSeenInTheHistoryOnly) {
   for (const Duration off : {Duration{hours{1}}, -Duration{hours{1}}}) {
     SCOPED_TRACE(off.count());
