@@ -9,8 +9,9 @@ namespace {
 
 // Between two trackers that are connected and do not serve it goes to and fro no faster.
 constexpr Duration kStayMin = std::chrono::seconds{1};
-// Nor where one sends it to the other and that one back. A few times it goes sooner: node groups
-// may be on their way from one to the other, and who is asked has not heard yet.
+// Nor where one sends it to the other and that one back, or has stopped by then. A few times it
+// goes sooner: node groups may be on their way from one to the other, and who is asked has not
+// heard yet. So it does from one that has served.
 constexpr Duration kSentMin = std::chrono::milliseconds{100};
 constexpr Duration kSentSoon = std::chrono::milliseconds{15};
 constexpr int kSentSoonTimes = 10;
@@ -148,6 +149,7 @@ void TrackerChoice::choose(SteadyTime now) {
   chosen_ = *next;
   has_chosen_ = true;
   chosen_at_ = now;
+  has_served_ = false;
   if (was_sent_) ++times_sent_;
   settle();
   receiver_.on_connected();
@@ -159,7 +161,7 @@ std::optional<SteadyTime> TrackerChoice::next_time() const {
 }
 
 Duration TrackerChoice::stay_min() const {
-  if (!was_sent_) return kStayMin;
+  if (!was_sent_ && !has_served_ && times_sent_ == 0) return kStayMin;
   return times_sent_ < kSentSoonTimes ? kSentSoon : kSentMin;
 }
 

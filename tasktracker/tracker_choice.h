@@ -45,6 +45,7 @@ class TrackerChoice {
   // The chosen tracker serves.
   void stay() {
     settle();
+    has_served_ = true;
     times_sent_ = 0;
   }
   // It does not: the next is to be chosen, once one is connected.
@@ -91,6 +92,7 @@ class TrackerChoice {
   std::size_t chosen_;  // or was; the one after it is the next
   SteadyTime chosen_at_{};
   bool leaving_ = false;
+  bool has_served_ = false;             // that one, since it was chosen
   bool was_sent_ = false;               // to another one, by the chosen one
   int times_sent_ = 0;                  // since one served
   std::optional<std::size_t> sent_to_;  // that one

@@ -191,6 +191,30 @@ TEST(TrackerChoice, IsSentToAndFroSoonAFewTimesAndThenNoFasterThanEachTenthOfASe
   EXPECT_TRUE(goes(std::chrono::milliseconds{15})) << "that one served";
 }
 
+TEST(TrackerChoice, GoesOnSoonFromOneThatItWasSentToAndThatHasStoppedByThen) {
+  ChoiceBundle one;
+  one.a().connect();
+  one.b().connect();
+  (void)one.turn();
+  one.choice->stay();
+  one.choice->leave();
+  EXPECT_THAT(one.turn(std::chrono::seconds{2}), ElementsAre("connected to b"));
+  one.choice->leave_for("a");
+  EXPECT_THAT(one.turn(std::chrono::milliseconds{15}), ElementsAre("connected to a"));
+  one.choice->leave();
+  EXPECT_THAT(one.turn(std::chrono::milliseconds{15}), ElementsAre("connected to b"));
+}
+
+TEST(TrackerChoice, GoesOnSoonFromOneThatHasServedForAShortWhile) {
+  ChoiceBundle one;
+  one.a().connect();
+  one.b().connect();
+  (void)one.turn();
+  one.choice->stay();
+  one.choice->leave();
+  EXPECT_THAT(one.turn(std::chrono::milliseconds{15}), ElementsAre("connected to b"));
+}
+
 TEST(TrackerChoice, GoesToAndFroNoFasterThanOnceASecond) {
   ChoiceBundle one;
   one.a().connect();
