@@ -1,5 +1,7 @@
 #include "tasktracker/run/run_environment.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <string_view>
 
@@ -10,15 +12,16 @@ namespace carillon::tasktracker {
 namespace {
 
 // Whether a variable speaks of this process, or of the job that this process is itself a run of.
+// Settings may be secrets, and are not for a jobclient in the run; where the job trackers are is.
 bool is_private(std::string_view name) {
-  static constexpr std::string_view kNames[] = {
-      "NOTIFY_SOCKET", "WATCHDOG_USEC",        "WATCHDOG_PID",
-      "LISTEN_FDS",    "LISTEN_PID",           "LISTEN_FDNAMES",
-      "INVOCATION_ID", "CARILLON_SHARD_INDEX", "CARILLON_SHARD_TOTAL"};
-  for (const std::string_view known : kNames) {
-    if (name == known) return true;
-  }
-  return name.starts_with("CARILLON_PARAM_");
+  static constexpr std::string_view kNames[] = {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID",
+                                                "LISTEN_FDS",    "LISTEN_PID",    "LISTEN_FDNAMES",
+                                                "INVOCATION_ID"};
+  static constexpr std::string_view kShared[] = {"CARILLON_TRACKER", "CARILLON_KEYS"};
+  const auto is_one_of = [name](const auto& names) {
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+  };
+  return is_one_of(kNames) || (name.starts_with("CARILLON_") && !is_one_of(kShared));
 }
 
 }  // namespace

@@ -37,11 +37,17 @@ TEST(RunEnvironment, HandsOnTheWorkersOwnVariables) {
 
 TEST(RunEnvironment, KeepsWhatSpeaksOfTheWorkerToItself) {
   const Environment own({{"NOTIFY_SOCKET", "/run/systemd/notify"},
+                         {"CARILLON_XXL_TOKEN", "secret"},
+                         {"CARILLON_CONFIG", "/etc/carillon/worker.toml"},
+                         {"CARILLON_TRACKER", "tcp://db1:35001"},
                          {"CARILLON_PARAM_OLD", "of the job that started this worker"},
                          {"CARILLON_TASK_ID", "outer"}});
   const auto lines = run_environment(own, job());
   EXPECT_THAT(lines, Not(Contains(StartsWith("NOTIFY_SOCKET="))));
   EXPECT_THAT(lines, Not(Contains(StartsWith("CARILLON_PARAM_OLD="))));
+  EXPECT_THAT(lines, Not(Contains(StartsWith("CARILLON_XXL_TOKEN="))));
+  EXPECT_THAT(lines, Not(Contains(StartsWith("CARILLON_CONFIG="))));
+  EXPECT_THAT(lines, Contains("CARILLON_TRACKER=tcp://db1:35001"));
   EXPECT_THAT(lines, Not(Contains("CARILLON_TASK_ID=outer")));
 }
 
