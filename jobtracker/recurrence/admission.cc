@@ -91,7 +91,7 @@ bool Admission::admit_beside(ActiveDefinition& definition, WaitingJob& job, Wall
   const Overlap overlap = definition.spec.overlap;
   if (job.forced || overlap == Overlap::kParallel || !catalog_.is_running(definition)) return true;
   if (job.trigger_time > now) {
-    come_again_at_its_time(job);
+    keep_early(job);
     return false;
   }
   const bool is_one = overlap == Overlap::kQueueOne || overlap == Overlap::kCancelRunning;
@@ -107,14 +107,27 @@ bool Admission::admit_beside(ActiveDefinition& definition, WaitingJob& job, Wall
   return false;
 }
 
-// It was to be claimed ahead of its time, and until then the run before may end. When the clock is
-// set all rows are read again: this one does not come a second time.
-void Admission::come_again_at_its_time(const WaitingJob& job) {
+// It was to be claimed ahead of its time, and comes again when the run before has ended, or its
+// time has come. When the clock is set all rows are read again: this one does not come a second
+// time.
+void Admission::keep_early(const WaitingJob& job) {
   sink_.hold(job.group, job.id);
-  executor_.post_at(clock_.steady_at(job.trigger_time), [this, job] {
-    sink_.release(job.id);
-    sink_.offer(job);
-  });
+  const HandOutKey key = hand_out_key(job);
+  early_[job.definition].emplace(key, job);
+  executor_.post_at(clock_.steady_at(job.trigger_time),
+                    [this, definition = job.definition, key] { offer_early(definition, key); });
+}
+
+void Admission::offer_early(DefinitionId definition, const HandOutKey& key) {
+  const auto found = early_.find(definition);
+  if (found == early_.end()) return;
+  const auto place = found->second.find(key);
+  if (place == found->second.end()) return;
+  const WaitingJob job = std::move(place->second);
+  found->second.erase(place);
+  if (found->second.empty()) early_.erase(found);
+  sink_.release(job.id);
+  sink_.offer(job);
 }
 
 // Of a definition what was missed is looked for at the start.
@@ -188,10 +201,14 @@ void Admission::keep_latest(ActiveDefinition& definition) {
 }
 
 void Admission::unpark(ActiveDefinition& definition) {
-  if (definition.parked.empty() || definition.is_recovering || catalog_.is_running(definition))
+  if (definition.is_recovering || catalog_.is_running(definition)) return;
+  if (!definition.parked.empty()) {
+    auto first = definition.parked.extract(definition.parked.begin());
+    sink_.offer(std::move(first.mapped()));
     return;
-  auto first = definition.parked.extract(definition.parked.begin());
-  sink_.offer(std::move(first.mapped()));
+  }
+  const auto early = early_.find(definition.row.id);
+  if (early != early_.end()) offer_early(definition.row.id, early->second.begin()->first);
 }
 
 void Admission::outliving_ended(const WaitingJob& job) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
+#include <unordered_map>
 
 #include "jobtracker/recurrence/down_time.h"
 #include "jobtracker/recurrence/generation.h"
@@ -53,11 +55,13 @@ class Admission final : public Gate {
   // Its definition was suspended or removed, and its row went with that; but a retry or a triggered
   // run that was on its way into the table at that moment has come too late to be voided.
   void end_void(WaitingJob job);
+  Sizes sizes() const { return {{"early", early_.size()}}; }
 
  private:
   bool admit_one_shot(WaitingJob& job, WallTime now);
   bool admit_beside(ActiveDefinition& definition, WaitingJob& job, WallTime now);
-  void come_again_at_its_time(const WaitingJob& job);
+  void keep_early(const WaitingJob& job);
+  void offer_early(DefinitionId definition, const HandOutKey& key);
   bool park(ActiveDefinition& definition, const WaitingJob& job, std::size_t most);
   void keep_latest(ActiveDefinition& definition);
   void make_way(ActiveDefinition& definition);
@@ -89,6 +93,8 @@ class Admission final : public Gate {
   IdSource& ids_;
   SchedulingClock& clock_;
   Executor& executor_;
+  // Of each definition, fires that were to be claimed before their time, beside a run.
+  std::unordered_map<DefinitionId, std::map<HandOutKey, WaitingJob>> early_;
 };
 
 }  // namespace carillon::jobtracker

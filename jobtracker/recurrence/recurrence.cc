@@ -347,6 +347,7 @@ void Recurrence::was_set_off(std::vector<WaitingJob> runs, bool done) {
 
 Sizes Recurrence::sizes() const {
   Sizes all;
+  add_sizes(all, "admission", admission_.sizes());
   add_sizes(all, "changes", changes_.sizes());
   add_sizes(all, "generation", generation_.sizes());
   add_sizes(all, "missed", missed_.sizes());

@@ -136,7 +136,7 @@ void Memory::check() {
     for (const char* const of_definitions :
          {"definitions", "catalog.definitions_by_id", "catalog.definitions_by_task",
           "pusher.choice.memories", "recurrence.generation.to_generate",
-          "recurrence.changes.waiting"}) {
+          "recurrence.changes.waiting", "recurrence.admission.early"}) {
       limits.emplace_back(of_definitions, definitions);
     }
     const auto& config = tracker->options().config;

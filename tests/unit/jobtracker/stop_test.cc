@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -197,6 +200,27 @@ TEST(Stop, NothingIsClaimedSoFarAheadAnyMoreWhenNothingComesOfIt) {
   bundle.submit(job_at("a", at));
   bundle.run_to(at - milliseconds{60});
   EXPECT_THAT(bundle.waiting("a"), SizeIs(1));
+}
+
+TEST(Stop, FiresThatWaitForTheRunBeforeThemKeepTheirOrderAndTimeWhenMoreIsClaimedAhead) {
+  for (const Overlap overlap : {Overlap::kQueue, Overlap::kQueueOne, Overlap::kCancelRunning}) {
+    TrackerBundle bundle;
+    bundle.add_worker({.threads = 4});
+    JobSpec often = job_every("a", milliseconds{200});
+    often.overlap = overlap;
+    bundle.submit(often);
+    bundle.run_for(seconds{2});
+    bundle.tracker().expect_pause(true);
+    bundle.run_for(seconds{2});
+    std::vector<WallTime> fires;
+    for (const auto& entry : bundle.log("a")) {
+      fires.push_back(entry.trigger_time);
+      EXPECT_EQ(entry.state, LogState::kSucceeded);
+      EXPECT_LT(entry.started_at, entry.trigger_time + milliseconds{20});
+    }
+    EXPECT_GE(fires.size(), 19u);
+    EXPECT_TRUE(std::is_sorted(fires.begin(), fires.end()));
+  }
 }
 
 TEST(Stop, WhatIsBeingSuspendedOrCancelledIsNotHandedOutBeforeItsTime) {
