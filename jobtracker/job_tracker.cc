@@ -182,8 +182,7 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
   every(std::chrono::hours{1}, [this] { feedback_.purge(); });
   ready_ = true;
   // Calls that have waited for this session come before all that is read and asked from now on.
-  dispatcher_.send();
-  pusher_.flush();
+  if (hands_out()) send_due();
   batcher_.flush(batch_head());
   on_ready_();
 }
@@ -253,15 +252,19 @@ void JobTracker::follow_store_clock() {
   });
 }
 
+void JobTracker::send_due() {
+  dispatcher_.send();
+  pusher_.flush();
+}
+
 bool JobTracker::end_turn() {
   if (!ready_) {
     batcher_.flush(batch_head());
     return false;
   }
-  const bool hands_out = !stopping_ && !may_be_fenced();
-  if (hands_out) {
-    dispatcher_.send();
-    pusher_.flush();
+  const bool may = hands_out();
+  if (may) {
+    send_due();
     dispatcher_.pump();
   }
   completion_.flush();
@@ -269,7 +272,7 @@ bool JobTracker::end_turn() {
   batcher_.flush(batch_head());
   const bool has_bulk = take_bulk();
   batcher_.flush(batch_head());
-  return has_bulk || (hands_out && dispatcher_.has_work());
+  return has_bulk || (may && dispatcher_.has_work());
 }
 
 // One a turn, for it takes as long as many small ones. True: the next can be taken too.

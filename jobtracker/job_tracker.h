@@ -182,6 +182,8 @@ class JobTracker final : public net::ServerReceiver,
   void with_group(const std::string& name, std::function<void(Result<const Group*>)> then) override;
 
   BatchHead batch_head() const;
+  bool hands_out() const { return !stopping_ && !may_be_fenced(); }
+  void send_due();
   bool may_be_fenced() const { return proven_at_ && clock_.steady_now() >= *proven_at_ + kSilence; }
   void on_started(Result<ReadAnswer> answer);
   void take(const net::Peer& peer, std::string_view frame);

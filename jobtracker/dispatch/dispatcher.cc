@@ -383,7 +383,9 @@ void Dispatcher::go_on(Executing& entry) {
   const WaitingJob& job = entry.row.job;
   Worker* worker = workers_.find(entry.row.session);
   const auto glance = catalog_.glance(job);
-  const bool may_go_on = worker != nullptr && worker->credit() > 0 && glance &&
+  // By the clock of this session, which may be behind.
+  const bool is_near = due_time(job) <= clock_.now() + config_.push_claim_ahead;
+  const bool may_go_on = worker != nullptr && worker->credit() > 0 && glance && is_near &&
                          !catalog_.is_void(entry.row) && !deadlines_.is_over(job, *glance);
   if (!may_go_on) return ends_.take_back(job.id, false);
   ++worker->reserved;

@@ -58,15 +58,17 @@ void Pusher::start(const StartAnswer& found) {
       forgotten.emplace_back(RemovePushRun{row.log_id});
     }
   }
+  std::map<HandOutKey, JobId> uncalled;  // are called in order
   for (const ExecutingJob& row : found.executing) {
     if (!is_push_session(row.session)) continue;
     const auto its = runs.find(row.job.id);
     if (its == runs.end()) {
-      outside_.go_on(*executing_.find(row.job.id));
+      uncalled.emplace(hand_out_key(row.job), row.job.id);
     } else {
       restore(*executing_.find(row.job.id), std::move(its->second));
     }
   }
+  for (const auto& [key, id] : uncalled) outside_.go_on(*executing_.find(id));
   for (const GroupId group : executors_.groups()) set_credit(group);
   if (forgotten.empty()) return;
   batcher_.post_unit(Urgency::kHousekeeping, std::move(forgotten),

@@ -89,6 +89,9 @@ void Recurrence::take_runs(const StartAnswer& found) {
   for (const ExecutingJob& executing : found.executing) {
     if (ActiveDefinition* definition = catalog_.definition(executing.job.definition)) {
       definition->put_run(executing.job);
+      // It may be claimed ahead of its time, and is not made again if the job is resumed by then.
+      if (is_fire(executing.job))
+        definition->row.last_fire = std::max(definition->row.last_fire, executing.job.trigger_time);
     } else if (executing.job.definition) {
       catalog_.keep_outliving(executing.job);
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -19,8 +20,8 @@ struct LaneQuestion {
 using LaneWork = std::variant<Batch, LaneQuestion>;
 
 // What a lane was asked and has not begun, in order; but reads that fill a preload, many rows each,
-// and many of them when a session begins, let all others go first. One has its turn after each
-// batch, after some other reads, and when nothing else waits.
+// and many of them when a session begins, let all others go first. Some have their turn after each
+// batch, one after some other reads, and all when nothing else waits.
 //
 // To who asked it, a read that was overtaken is one that was asked a little later: it sees all that
 // was committed in the batches whose outcomes come before its answer.
@@ -35,17 +36,25 @@ class LaneLine {
   }
 
   std::optional<LaneWork> next() {
-    const bool is_turn = others_.empty() || was_batch_ || reads_ == kReadsBefore;
+    const bool is_turn = others_.empty() || turns_ > 0;
     std::deque<LaneWork>& from = is_turn && !fills_.empty() ? fills_ : others_;
     if (from.empty()) return std::nullopt;
     LaneWork work = std::move(from.front());
     from.pop_front();
-    was_batch_ = std::holds_alternative<Batch>(work);
-    reads_ = was_batch_ || &from == &fills_ ? 0 : reads_ + 1;
+    if (&from == &fills_) {
+      turns_ = std::max(turns_ - 1, 0);
+      reads_ = 0;
+    } else if (std::holds_alternative<Batch>(work)) {
+      turns_ = kAfterBatch;
+      reads_ = 0;
+    } else if (++reads_ >= kReadsBefore) {
+      turns_ = std::max(turns_, 1);
+    }
     return work;
   }
 
  private:
+  static constexpr int kAfterBatch = 4;
   static constexpr int kReadsBefore = 16;
 
   static bool fills_preload(const Read& read) {
@@ -54,8 +63,8 @@ class LaneLine {
 
   std::deque<LaneWork> fills_{};
   std::deque<LaneWork> others_{};
-  bool was_batch_ = false;  // what it gave last
-  int reads_ = 0;           // that it has given since then, one after the other
+  int turns_ = 0;  // of those that fill, before others
+  int reads_ = 0;  // others, since a batch or one that fills
 };
 
 }  // namespace carillon::jobtracker

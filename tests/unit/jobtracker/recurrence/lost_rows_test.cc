@@ -69,7 +69,9 @@ TEST(LostRows, ARunningJobThatIsCancelledAndSubmittedAgainRunsUnderTheSameId) {
   worker.lose_frames(true);  // It does not hear that its run is cancelled.
   bundle.act(wire::Verb::kCancel, "a");
   bundle.restart_after(milliseconds{100});
-  EXPECT_EQ(bundle.submit(job_every("a", minutes{10})).status, wire::SubmitStatus::kAccepted);
+  JobSpec again = job_every("a", minutes{10});
+  again.schedule.first = bundle.now() + seconds{10};  // The run before has ended by then.
+  EXPECT_EQ(bundle.submit(again).status, wire::SubmitStatus::kAccepted);
   worker.lose_frames(false);
   bundle.run_for(minutes{35});
   EXPECT_THAT(bundle.runs_of("a"), SizeIs(5)) << bundle.story("a");

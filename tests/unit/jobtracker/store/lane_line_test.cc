@@ -35,13 +35,14 @@ struct Line {
   }
 };
 
-TEST(LaneLine, ABatchGoesBeforeReadsThatFillAndAfterEachOneOfThemHasItsTurn) {
+TEST(LaneLine, ABatchGoesBeforeReadsThatFillAndAfterEachSomeOfThemHaveTheirTurn) {
   Line test;
-  for (std::uint64_t token = 1; token <= 3; ++token) test.fill(token);
+  for (std::uint64_t token = 1; token <= 6; ++token) test.fill(token);
   test.batch(1);
   EXPECT_EQ(test.next(), "batch 1");
   test.batch(2);
-  EXPECT_THAT(test.rest(), ElementsAre("read 1", "batch 2", "read 2", "read 3"));
+  EXPECT_THAT(test.rest(),
+              ElementsAre("read 1", "read 2", "read 3", "read 4", "batch 2", "read 5", "read 6"));
 }
 
 TEST(LaneLine, ABatchGoesAfterWhatSomebodyHasAskedBefore) {
@@ -62,6 +63,14 @@ TEST(LaneLine, ReadsThatFillHaveTheirTurnHoweverManyOthersCome) {
   const std::vector<std::string> all = test.rest();
   EXPECT_EQ(all[16], "read 100");
   EXPECT_EQ(all[33], "read 101");
+}
+
+TEST(LaneLine, ReadsThatFillHaveTheirTurnAlsoAfterManyOthersWhileNoneWaited) {
+  Line test;
+  for (std::uint64_t token = 0; token < 40; ++token) test.ask(token);
+  for (int i = 0; i < 20; ++i) test.next();
+  test.fill(100);
+  EXPECT_EQ(test.next(), "read 100");
 }
 
 }  // namespace
