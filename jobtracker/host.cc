@@ -173,7 +173,7 @@ void Host::wait_in_room() {
 // ---- a session begins ----
 
 Joining Host::joining() const {
-  Joining joining{.address = address_of(settings_, *transport_)};
+  Joining joining{.address = address_of(settings_, *transport_), .silence = settings_.silence};
   if (!change_) return joining;
   joining.before = session_;
   joining.wanted = change_->wanted;

@@ -106,7 +106,7 @@ class Host {
   std::unique_ptr<net::HttpServer> xxl_server_;  // nullptr: the pages' server passes on to xxl_
   std::unique_ptr<OperationsPages> pages_;
   std::unique_ptr<Signals> signals_;
-  Membership membership_{log_};
+  Membership membership_{log_, settings_.silence};
   std::unique_ptr<WaitingRoom> room_;
   LoopState loop_state_{};
   std::unique_ptr<Life> life_;

@@ -245,6 +245,16 @@ std::vector<Option> schedule_options() {
        .min = micros(2 * JobTrackerConfig{}.pull_interval),
        .max = micros(std::chrono::hours{24}),
        .section = "Scheduling"},
+      {.name = "silence",
+       .kind = OptionKind::kDuration,
+       .placeholder = "TIME",
+       .help = "Another job tracker on the same database not heard of for so long is dead, and its "
+               "node groups are taken over. Longer forgives one that stands still; one that was "
+               "killed and is started again waits for it, too.",
+       .fallback = "1500ms",
+       .min = micros(kSilence),
+       .max = micros(std::chrono::hours{1}),
+       .section = "Scheduling"},
       {.name = "isolate-after",
        .kind = OptionKind::kNumber,
        .placeholder = "TASKS",
@@ -356,6 +366,7 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
   settings.advertise = configuration.text("advertise");
   settings.http = configuration.text("http") == "off" ? "" : configuration.text("http");
   settings.store_wait = configuration.duration("store-wait");
+  settings.silence = configuration.duration("silence");
   settings.access = {.keys = configuration.text("keys"),
                      .insecure = configuration.is_on("insecure")};
   CARILLON_TRY(read_xxl(configuration, settings));

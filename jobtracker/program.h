@@ -28,6 +28,7 @@ struct Settings {
   std::string smtp{};        // empty: no mail
   std::string smtp_from{};
   Duration store_wait{};
+  Duration silence = kSilence;  // of other job trackers
   net::Access access{};
   LogLevel log_level = LogLevel::kInfo;
   JobTrackerConfig tracker{};

@@ -50,7 +50,9 @@ struct ClusterMove {
 // Thread: the loop. Pure: what was seen comes in, what to do goes out.
 class Membership {
  public:
-  explicit Membership(const Logger& log) : log_(log) {}
+  // `silence`: as of BeatWatch.
+  explicit Membership(const Logger& log, Duration silence = kSilence)
+      : log_(log), watch_(silence) {}
 
   // This job tracker works as that session now.
   void begin(SessionId us, Partitions owned, SteadyTime now);
@@ -70,7 +72,7 @@ class Membership {
   const Logger& log_;
   SessionId us_{};
   Partitions owned_{};
-  BeatWatch watch_{};
+  BeatWatch watch_;
   std::optional<SteadyTime> unowned_since_{};
   std::optional<SteadyTime> yields_since_{};
   std::optional<SteadyTime> unsettled_since_{};

@@ -16,7 +16,7 @@ void BeatWatch::saw(const std::vector<SessionBeat>& beats, SteadyTime asked, Ste
     // The answer shows what was there after the question was sent, so the time counts from an
     // answer to a question.
     now.since = is_same && !is_gap ? found->second.since : answered;
-    now.is_silent = asked - now.since >= kSilence;
+    now.is_silent = asked - now.since >= silence_;
   }
   has_seen_ = true;
   answered_ = answered;

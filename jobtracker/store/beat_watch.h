@@ -17,8 +17,8 @@ inline constexpr Duration kBeat = std::chrono::milliseconds{400};
 inline constexpr Duration kLook = std::chrono::milliseconds{100};
 // While partitions are about to change hands.
 inline constexpr Duration kLookSoon = std::chrono::milliseconds{3};
-// One that was not raised for so long is silent. Longer forgives a slow database; shorter finds a
-// dead job tracker sooner.
+// Who was not confirmed for so long hands out nothing, since others may take it for silent. They
+// may wait longer, each as it likes: that forgives processes and machines that stand still.
 inline constexpr Duration kSilence = std::chrono::milliseconds{1500};
 // Two answers that lie further apart say nothing of what was between them.
 inline constexpr Duration kLookGapMax = std::chrono::seconds{1};
@@ -34,13 +34,16 @@ struct SessionBeat {
   bool operator==(const SessionBeat&) const = default;
 };
 
-// Tells which sessions are silent: their beats have not changed for kSilence of our own steady
+// Tells which sessions are silent: their beats have not changed for a while of our own steady
 // clock. Each look must be answered: when two answers lie far apart, because the database or this
 // process stood still, nobody is silent because of that, and all counting starts again.
 //
 // Thread: the owner's. Pure.
 class BeatWatch {
  public:
+  // `silence`: for so long; kSilence at least.
+  explicit BeatWatch(Duration silence = kSilence) : silence_(silence) {}
+
   // All lanes of the sessions that have not ended, as an answer showed them.
   void saw(const std::vector<SessionBeat>& beats, SteadyTime asked, SteadyTime answered);
 
@@ -64,6 +67,7 @@ class BeatWatch {
     bool has_changed = false;
   };
 
+  Duration silence_;
   std::map<SessionId, Watched> sessions_{};
   bool has_seen_ = false;
   SteadyTime answered_{};  // last

@@ -341,6 +341,19 @@ class Killed(ClusterTest):
         self.assertEqual(self.trackers[0].wait(), 3)
         self.assertIn("another job tracker took over", self.trackers[0].log())
 
+    def test_one_that_stands_still_for_less_than_silence_goes_on(self):
+        self.one.env["CARILLON_SILENCE"] = "10s"
+        self.start_cluster()
+        before = self.groups_of()
+        self.trackers[0].send(signal.SIGSTOP)
+        time.sleep(4)
+        self.trackers[0].send(signal.SIGCONT)
+        for group in GROUPS:
+            self.submit(group, f"after-{group}")
+        wait_for("them to run", lambda: len(self.read_stamps()) == 4)
+        self.assertEqual(self.groups_of(), before)
+        self.assertNotIn("another job tracker", self.trackers[1].log())
+
     def test_one_whose_commit_hangs_is_replaced_though_the_database_answers_it(self):
         proxy = faults.Proxy(self.mariadb.port)
         self.addCleanup(proxy.close)

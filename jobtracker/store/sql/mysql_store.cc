@@ -127,7 +127,8 @@ Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::st
       migrates = is_alone;
       if (found != 0) {
         options.plan.silent =
-            CARILLON_TRY(await_settled(*watcher, session, options.name, clock, is_alone, stand_by));
+            CARILLON_TRY(await_settled(*watcher, session, options.name, clock, is_alone, stand_by,
+                                       BeatWatch{joining.silence}));
       }
     }
     Result<OpenedStore> opened =

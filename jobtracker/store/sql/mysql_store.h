@@ -11,8 +11,9 @@ namespace carillon::jobtracker {
 
 // As which job tracker the store is opened, among others that work on it.
 struct Joining {
-  std::string address{};  // where others reach it
-  SessionId before{};     // its own session before; 0: the process has just started
+  std::string address{};        // where others reach it
+  Duration silence = kSilence;  // of others, after which it takes them for dead
+  SessionId before{};           // its own session before; 0: the process has just started
   // Only with a session before. A new process takes what nobody owns.
   Partitions wanted = all_partitions();
   std::vector<SessionBeat> silent{};  // to be fenced

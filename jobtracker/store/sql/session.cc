@@ -211,8 +211,8 @@ Result<ClusterView> read_cluster(sql::Connection& db, GroupId groups_after) {
 
 Result<std::vector<SessionBeat>> await_settled(sql::Connection& db, const StoreSession& session,
                                                const std::string& store_name, const Clock& clock,
-                                               bool is_alone, const StandBy& stand_by) {
-  BeatWatch watch;
+                                               bool is_alone, const StandBy& stand_by,
+                                               BeatWatch watch) {
   std::optional<SessionId> said;
   while (true) {
     const SteadyTime asked = clock.steady_now();

@@ -36,7 +36,8 @@ Result<ClusterView> read_cluster(sql::Connection& db, GroupId groups_after);
 // kConflict: `stand_by.wait` ended it before; who works there is named.
 Result<std::vector<SessionBeat>> await_settled(sql::Connection& db, const StoreSession& session,
                                                const std::string& store_name, const Clock& clock,
-                                               bool is_alone, const StandBy& stand_by);
+                                               bool is_alone, const StandBy& stand_by,
+                                               BeatWatch watch = BeatWatch{});
 
 // Registers the session, fences those that are to be fenced, and takes partitions, in one
 // transaction. Where others may work on the store, one begins at a time.

@@ -44,6 +44,16 @@ TEST(BeatWatch, CallsASessionSilentWhoseBeatStoodStillFor1500Milliseconds) {
   EXPECT_THAT(b.watch.silent_beats(), ElementsAre(beat_of_session(1, 5)));
 }
 
+TEST(BeatWatch, WaitsForASilenceAsLongAsItIsAsked) {
+  WatchBundle b;
+  b.watch = BeatWatch{seconds{4}};
+  b.look({beat_of_session(1, 5)});
+  b.look_on(10, {beat_of_session(1, 5)});
+  EXPECT_FALSE(b.watch.is_silent(SessionId{1}));
+  b.look_on(1, {beat_of_session(1, 5)});
+  EXPECT_TRUE(b.watch.is_silent(SessionId{1}));
+}
+
 TEST(BeatWatch, CountsFromTheAnswerThatShowedTheBeatToTheNextQuestion) {
   BeatWatch watch;
   const SteadyTime start{seconds{1000}};
