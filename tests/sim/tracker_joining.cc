@@ -71,7 +71,7 @@ void TrackerProcess::open() {
                           .wanted = change_->wanted,
                           .address = options_.endpoint});
   }
-  others_ = {};
+  others_ = jobtracker::BeatWatch{};
   watch_others();
 }
 
@@ -103,7 +103,7 @@ void TrackerProcess::begin_session(SessionPlan plan) {
     plan.silent.emplace();
     post_at(timeline_.now() + jobtracker::kLook, [this, plan] {
       if (plan.before) return begin_session(plan);
-      others_ = {};
+      others_ = jobtracker::BeatWatch{};
       watch_others();
     });
   });

@@ -100,7 +100,7 @@ void TrackerProcess::stand_by(std::function<void()> take_over) {
   stands_by_since_ = timeline_.now();
   transport_ = network_.listen(*this, options_.endpoint);
   room_ = std::make_unique<jobtracker::WaitingRoom>(*transport_);
-  others_ = {};
+  others_ = jobtracker::BeatWatch{};
   take_over_ = std::move(take_over);
   look();
 }
