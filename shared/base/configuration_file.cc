@@ -27,7 +27,7 @@ struct KeysOfProgram {
 constexpr std::array kPrograms{
     KeysOfProgram{"jobtracker",
                   "store data store_wait log_retention listen advertise http keys insecure "
-                  "xxl_listen xxl_token xxl_ca tz lease isolate_after pregenerate_horizon "
+                  "xxl_listen xxl_token xxl_ca tz lease silence isolate_after pregenerate_horizon "
                   "pregenerate_period preload_capacity definition_memory alarm alarm_when "
                   "alarm_interval smtp "
                   "smtp_from name log_level"},
