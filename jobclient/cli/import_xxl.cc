@@ -34,9 +34,8 @@ Status check_known(const std::vector<std::string>& wanted, const std::vector<Xxl
   for (const XxlGroup& group : known) names.push_back(group.app_name);
   for (const std::string& name : wanted) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    return Error{ErrorCode::kNotFound,
-                 "xxl-job has no executor group with the app name '" + name + "'" +
-                     (names.empty() ? ", nor any other" : " (it has " + some_names(names) + ")")};
+    return Error{ErrorCode::kNotFound, "xxl-job has no executor group with the app name '" + name +
+                                           "'" + those_there_are(names)};
   }
   return {};
 }

@@ -73,8 +73,7 @@ Status check_known(const std::vector<std::string>& wanted, const Groups& known) 
   for (const std::string& name : wanted) {
     if (known.contains(lower_ascii(name))) continue;
     return Error{ErrorCode::kNotFound,
-                 "LTS has no node group '" + name + "'" +
-                     (names.empty() ? ", nor any other" : " (it has " + some_names(names) + ")")};
+                 "LTS has no node group '" + name + "'" + those_there_are(names)};
   }
   return {};
 }

@@ -101,12 +101,13 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
-std::string some_names(const std::vector<std::string>& names) {
+std::string those_there_are(const std::vector<std::string>& names) {
+  if (names.empty()) return ", nor any other";
   const std::size_t named = std::min(names.size(), kNamedMax);
   std::string text;
   for (std::size_t i = 0; i < named; ++i) text += (i == 0 ? "'" : ", '") + one_line(names[i]) + "'";
   if (named < names.size()) text += " and " + std::to_string(names.size() - named) + " more";
-  return text;
+  return " (it has " + text + ")";
 }
 
 }  // namespace carillon::cli

@@ -20,7 +20,7 @@ std::string cut_to(std::string_view text, std::size_t columns);
 // other control characters as "?".
 std::string one_line(std::string_view text);
 
-// "'a', 'b' and 3 more", on one line.
-std::string some_names(const std::vector<std::string>& names);
+// To end the message that a name is unknown: " (it has 'a', 'b' and 3 more)" or ", nor any other".
+std::string those_there_are(const std::vector<std::string>& names);
 
 }  // namespace carillon::cli
