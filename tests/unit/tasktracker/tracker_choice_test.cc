@@ -67,6 +67,12 @@ struct ChoiceBundle : net::ClientReceiver {
     choice->choose(clock.steady_now());
     return std::exchange(heard, {});
   }
+  // It is connected to a and b, and has chosen a.
+  void choose_of_two() {
+    a().connect();
+    b().connect();
+    (void)turn();
+  }
   LineToTracker& a() { return *lines[0]; }
   LineToTracker& b() { return *lines[1]; }
   LineToTracker& c() { return *lines[2]; }
@@ -172,9 +178,7 @@ TEST(TrackerChoice, GoesWhereItIsSentOrSearchesForThatByAnotherName) {
 
 TEST(TrackerChoice, IsSentToAndFroSoonAFewTimesAndThenNoFasterThanEachTenthOfASecond) {
   ChoiceBundle one;
-  one.a().connect();
-  one.b().connect();
-  (void)one.turn();
+  one.choose_of_two();
   const auto is_sent = [&one] { one.choice->leave_for("one that is not among the addresses"); };
   const auto goes = [&one](Duration later) { return one.turn(later).size() == 1; };
   for (int i = 0; i < 10; ++i) {
@@ -193,9 +197,7 @@ TEST(TrackerChoice, IsSentToAndFroSoonAFewTimesAndThenNoFasterThanEachTenthOfASe
 
 TEST(TrackerChoice, GoesOnSoonFromOneThatItWasSentToAndThatHasStoppedByThen) {
   ChoiceBundle one;
-  one.a().connect();
-  one.b().connect();
-  (void)one.turn();
+  one.choose_of_two();
   one.choice->stay();
   one.choice->leave();
   EXPECT_THAT(one.turn(std::chrono::seconds{2}), ElementsAre("connected to b"));
@@ -207,9 +209,7 @@ TEST(TrackerChoice, GoesOnSoonFromOneThatItWasSentToAndThatHasStoppedByThen) {
 
 TEST(TrackerChoice, GoesOnSoonFromOneThatHasServedForAShortWhile) {
   ChoiceBundle one;
-  one.a().connect();
-  one.b().connect();
-  (void)one.turn();
+  one.choose_of_two();
   one.choice->stay();
   one.choice->leave();
   EXPECT_THAT(one.turn(std::chrono::milliseconds{15}), ElementsAre("connected to b"));
@@ -217,9 +217,7 @@ TEST(TrackerChoice, GoesOnSoonFromOneThatHasServedForAShortWhile) {
 
 TEST(TrackerChoice, GoesToAndFroNoFasterThanOnceASecond) {
   ChoiceBundle one;
-  one.a().connect();
-  one.b().connect();
-  (void)one.turn();
+  one.choose_of_two();
   one.choice->leave();
   EXPECT_EQ(one.choice->next_time(), one.clock.steady_now() + std::chrono::seconds{1});
   EXPECT_THAT(one.turn(std::chrono::milliseconds{999}), IsEmpty());

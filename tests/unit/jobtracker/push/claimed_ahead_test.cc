@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -17,23 +18,42 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-TEST(ClaimedAhead, IsCalledByTheNextSessionWithoutBeingClaimedAgain) {
-  for (const Duration down : {milliseconds{100}, milliseconds{400}}) {
-    Pushed test;
-    auto& one = test.executor(kOne);
+// A job for two seconds from now, which is claimed.
+struct ClaimedBundle : Pushed {
+  // `ahead`: so long before its time.
+  void claim(JobSpec job, Duration ahead = milliseconds{200}) {
+    if (!job.schedule.first) job.schedule = {.kind = ScheduleKind::kAt, .at = due};
+    submit(std::move(job));
+    bundle.run_to(due - ahead);
+    ASSERT_THAT(bundle.tables().executing, SizeIs(1));
+  }
+  // The first fire of a schedule.
+  JobSpec often() const {
     JobSpec job = pushed("orders");
-    const WallTime due = test.bundle.now() + seconds{2};
-    job.schedule = {.kind = ScheduleKind::kAt, .at = due};
-    test.submit(job);
-    test.bundle.run_to(due - milliseconds{200});
-    ASSERT_THAT(test.bundle.tables().executing, SizeIs(1));
-    test.bundle.restart_after(down);
+    job.schedule = {.kind = ScheduleKind::kEvery, .interval = minutes{10}};
+    job.schedule.first = due;
+    return job;
+  }
+  void act(wire::Verb verb) {
+    bundle.act(wire::Act{.verb = verb, .group = "app", .task_id = "orders"});
+  }
+
+  carillon::testing::FakeExecutors::One& one = executor(kOne);
+  const WallTime due = bundle.now() + seconds{2};
+};
+
+TEST(ClaimedAhead, IsCalledByTheNextSessionWithoutBeingClaimedAgain) {
+  for (const Duration down :
+       {milliseconds{0}, milliseconds{50}, milliseconds{100}, milliseconds{400}}) {
+    ClaimedBundle test;
+    test.claim(pushed("orders"));
+    if (down > Duration{}) test.bundle.restart_after(down);
     if (down < milliseconds{200}) {
-      test.bundle.run_to(due - milliseconds{1});
-      EXPECT_THAT(one.calls, IsEmpty());
+      test.bundle.run_to(test.due - milliseconds{1});
+      EXPECT_THAT(test.one.calls, IsEmpty());
     }
-    test.bundle.run_to(std::max(due, test.bundle.now()) + milliseconds{20});
-    EXPECT_THAT(one.calls, SizeIs(1));
+    test.bundle.run_to(std::max(test.due, test.bundle.now()) + milliseconds{20});
+    EXPECT_THAT(test.one.calls, SizeIs(1));
     ASSERT_TRUE(test.has_ended("orders"));
     EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
     EXPECT_EQ(test.bundle.log("orders")[0].attempt, 1);
@@ -41,13 +61,8 @@ TEST(ClaimedAhead, IsCalledByTheNextSessionWithoutBeingClaimedAgain) {
 }
 
 TEST(ClaimedAhead, GoesBackWhereNobodyIsLeftToCall) {
-  Pushed test;
-  auto& one = test.executor(kOne);
-  JobSpec job = pushed("orders");
-  const WallTime due = test.bundle.now() + seconds{2};
-  job.schedule = {.kind = ScheduleKind::kAt, .at = due};
-  test.submit(job);
-  test.bundle.run_to(due - milliseconds{200});
+  ClaimedBundle test;
+  test.claim(pushed("orders"));
   ASSERT_TRUE(test.register_at(kOne, true).ok());
   ASSERT_THAT(test.bundle.tables().executing, SizeIs(1));
   test.bundle.restart_after(milliseconds{100});
@@ -56,40 +71,28 @@ TEST(ClaimedAhead, GoesBackWhereNobodyIsLeftToCall) {
   EXPECT_THAT(test.ended("orders"), IsEmpty());
   ASSERT_TRUE(test.register_at(kOne).ok());
   test.bundle.run_for(seconds{1});
-  EXPECT_THAT(one.calls, SizeIs(1));
+  EXPECT_THAT(test.one.calls, SizeIs(1));
 }
 
 TEST(ClaimedAhead, IsNotCalledBeyondItsStartDeadline) {
-  Pushed test;
-  auto& one = test.executor(kOne);
+  ClaimedBundle test;
   JobSpec job = pushed("orders");
-  const WallTime due = test.bundle.now() + seconds{2};
-  job.schedule = {.kind = ScheduleKind::kAt, .at = due};
   job.start_deadline = milliseconds{500};
-  test.submit(job);
-  test.bundle.run_to(due - milliseconds{200});
-  ASSERT_THAT(test.bundle.tables().executing, SizeIs(1));
+  test.claim(job);
   test.bundle.restart_after(seconds{1});
   ASSERT_TRUE(test.has_ended("orders"));
-  EXPECT_THAT(one.calls, IsEmpty());
+  EXPECT_THAT(test.one.calls, IsEmpty());
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kExpired));
 }
 
 TEST(ClaimedAhead, IsNotCalledWhereItIsSuspended) {
   for (const bool dies : {false, true}) {
-    Pushed test;
-    auto& one = test.executor(kOne);
-    JobSpec job = pushed("orders");
-    job.schedule = {.kind = ScheduleKind::kEvery, .interval = minutes{10}};
-    job.schedule.first = test.bundle.now() + seconds{2};
-    const WallTime due = *job.schedule.first;
-    test.submit(job);
-    test.bundle.run_to(due - milliseconds{200});
-    EXPECT_THAT(test.bundle.tables().executing, SizeIs(1));
-    test.bundle.act(wire::Act{.verb = wire::Verb::kSuspend, .group = "app", .task_id = "orders"});
+    ClaimedBundle test;
+    test.claim(test.often());
+    test.act(wire::Verb::kSuspend);
     if (dies) test.bundle.restart_after(seconds{1});
     test.bundle.run_for(minutes{5});
-    EXPECT_THAT(one.calls, IsEmpty());
+    EXPECT_THAT(test.one.calls, IsEmpty());
     EXPECT_THAT(test.bundle.tables().executing, IsEmpty());
   }
 }
@@ -118,42 +121,30 @@ TEST(ClaimedAhead, KeepsItsOrderOverARestart) {
 
 TEST(ClaimedAhead, IsNotCalledBeforeItsTimeWhereTheClockWasSetBackMeanwhile) {
   for (const Duration back : {Duration{milliseconds{300}}, Duration{minutes{1}}}) {
-    Pushed test;
-    auto& one = test.executor(kOne);
+    ClaimedBundle test;
     test.keep_registering(kOne);
-    const WallTime due = test.bundle.now() + seconds{2};
-    JobSpec job = pushed("orders");
-    job.schedule = {.kind = ScheduleKind::kAt, .at = due};
-    test.submit(job);
-    test.bundle.run_to(due - milliseconds{200});
-    ASSERT_THAT(test.bundle.tables().executing, SizeIs(1));
+    test.claim(pushed("orders"));
     test.bundle.clock.set_wall(test.bundle.now() - back);
     test.bundle.restart_after(milliseconds{20});
-    test.bundle.run_to(due - milliseconds{1});
-    EXPECT_THAT(one.calls, IsEmpty());
-    test.bundle.run_to(due + milliseconds{100});
-    EXPECT_THAT(one.calls, SizeIs(1));
+    test.bundle.run_to(test.due - milliseconds{1});
+    EXPECT_THAT(test.one.calls, IsEmpty());
+    test.bundle.run_to(test.due + milliseconds{100});
+    EXPECT_THAT(test.one.calls, SizeIs(1));
   }
 }
 
 TEST(ClaimedAhead, HasOneOutcomeWhereItIsSuspendedAndResumedAfterARestart) {
   for (const Overlap overlap : {Overlap::kSkip, Overlap::kParallel, Overlap::kQueue}) {
     for (const bool dies : {false, true}) {
-      Pushed test;
-      test.executor(kOne);
+      ClaimedBundle test;
       test.keep_registering(kOne);
-      JobSpec job = pushed("orders");
+      JobSpec job = test.often();
       job.overlap = overlap;
-      job.schedule = {.kind = ScheduleKind::kEvery, .interval = minutes{10}};
-      job.schedule.first = test.bundle.now() + seconds{2};
-      const WallTime due = *job.schedule.first;
-      test.submit(job);
-      test.bundle.run_to(due - milliseconds{250});
-      ASSERT_THAT(test.bundle.tables().executing, SizeIs(1));
+      test.claim(job, milliseconds{250});
       if (dies) test.bundle.restart_after(milliseconds{20});
-      test.bundle.act(wire::Act{.verb = wire::Verb::kSuspend, .group = "app", .task_id = "orders"});
-      test.bundle.act(wire::Act{.verb = wire::Verb::kResume, .group = "app", .task_id = "orders"});
-      ASSERT_LT(test.bundle.now(), due);
+      test.act(wire::Verb::kSuspend);
+      test.act(wire::Verb::kResume);
+      ASSERT_LT(test.bundle.now(), test.due);
       test.bundle.run_for(seconds{20});
       EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kCancelled));
     }

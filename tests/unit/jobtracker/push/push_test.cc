@@ -666,26 +666,6 @@ TEST(Push, ARunThatWasNeverSentBeforeADeathRunsWhenNobodyKnowsOfIt) {
   EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kLost, LogState::kSucceeded));
 }
 
-TEST(Push, WhatWasClaimedAheadIsCalledAtItsTimeAlsoAfterADeath) {
-  for (const bool dies : {false, true}) {
-    Pushed test;
-    auto& one = test.executor(kOne);
-    JobSpec job = pushed("orders");
-    const WallTime due = test.bundle.now() + seconds{2};
-    job.schedule = {.kind = ScheduleKind::kAt, .at = due};
-    test.submit(job);
-    test.bundle.run_to(due - milliseconds{200});
-    EXPECT_THAT(test.bundle.tables().executing, SizeIs(1));
-    if (dies) test.bundle.restart_after(milliseconds{50});
-    test.bundle.run_to(due - milliseconds{1});
-    EXPECT_THAT(one.calls, IsEmpty());
-    test.bundle.run_to(due + milliseconds{20});
-    EXPECT_THAT(one.calls, SizeIs(1));
-    ASSERT_TRUE(test.has_ended("orders"));
-    EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
-  }
-}
-
 TEST(Push, LogIdsAreNumbersThatJavaScriptKnowsAndNoneComesTwice) {
   Pushed test;
   auto& one = test.executor(kOne);
