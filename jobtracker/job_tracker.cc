@@ -470,6 +470,9 @@ std::vector<Stat> JobTracker::stats() const {
   const auto isolated = static_cast<std::int64_t>(
       std::count_if(workers_.all().begin(), workers_.all().end(),
                     [](const auto& worker) { return worker.second->is_isolated; }));
+  const auto overloaded = static_cast<std::int64_t>(
+      std::count_if(workers_.all().begin(), workers_.all().end(),
+                    [](const auto& worker) { return !worker.second->overload.empty(); }));
   return {{"jobs_submitted_total", submit_.submitted()},
           {"jobs_claimed_total", dispatcher_.claims()},
           {"jobs_handed_out_total", dispatcher_.handed_out()},
@@ -496,6 +499,7 @@ std::vector<Stat> JobTracker::stats() const {
           {"partitions", static_cast<std::int64_t>(ownership_.owned().count())},
           {"workers", static_cast<std::int64_t>(workers_.all().size() - executor_groups)},
           {"workers_isolated", isolated},
+          {"workers_overloaded", overloaded},
           {"executor_calls_total", pusher_.calls()},
           {"executor_runs_lost_total", pusher_.runs_lost()},
           {"executor_late_results_total", pusher_.late_results()},

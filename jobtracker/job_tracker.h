@@ -202,6 +202,7 @@ class JobTracker final : public net::ServerReceiver,
   void seat(const Asker& asker, const wire::Register& message, const Group& group);
   void on_pull(const Asker& asker, const wire::Pull& message);
   void on_output(const Asker& asker, wire::Output message);
+  void watch_output(GroupId group, const std::vector<Operation>& stored);
   void on_bye(const Asker& asker, const wire::Bye& message);
   void answer_leaving();
   void leave_others(const Worker& worker, wire::Report& report) const;

@@ -203,7 +203,9 @@ std::vector<Option> alarm_options() {
        .help =
            "They are also told when a node group is not as it should be: unserved=TIME (jobs are "
            "due and no task tracker is there), late=TIME (a due job has waited so long), "
-           "backlog=JOBS (so many are due), failures=PERCENT% (of the runs of five minutes). "
+           "backlog=JOBS (so many are due), failures=PERCENT% (of the runs of five minutes), "
+           "overload=TIME (the machine of a task tracker has been beyond its --cpu-max or "
+           "--memory-max for so long), output=TEXT|TEXT (what runs write holds one of them). "
            "GROUP/RULE is for one group, and =off for none.",
        .check = check_rule,
        .section = "Alarms"},

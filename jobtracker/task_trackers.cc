@@ -150,6 +150,7 @@ void JobTracker::seat(const Asker& asker, const wire::Register& message, const G
     worker.started_at = before->started_at;
     worker.handout_last = before->handout_last;
     worker.handed_at = before->handed_at;
+    worker.overload = before->overload;
     handout_seen = before->handout_last;
     if (before->peer == asker.peer) {
       // The connection stands, so a hand-out may have crossed this message: the pulls will tell.
@@ -202,6 +203,8 @@ void JobTracker::on_pull(const Asker& asker, const wire::Pull& message) {
     return answer(asker, wire::ErrorReply{wrong("Pull.window is " + std::to_string(message.window) +
                                                 ", must be 0 or more")});
   }
+  if (const Status overload = check_line("Pull.overload", message.overload); !overload.ok())
+    return answer(asker, wire::ErrorReply{overload.error()});
   worker->heard_at = clock_.steady_now();
   const bool is_first = !worker->has_asked();
   const bool is_newest = worker->take_pull(message);
@@ -220,7 +223,8 @@ void JobTracker::on_pull(const Asker& asker, const wire::Pull& message) {
 }
 
 void JobTracker::on_output(const Asker& asker, wire::Output message) {
-  if (worker_of(asker, message.session) == nullptr) return;
+  const Worker* worker = worker_of(asker, message.session);
+  if (worker == nullptr) return;
   if (message.chunks.empty() || batcher_.is_full())
     return answer(asker, wire::OutputTaken{.chunks = 0});
   for (std::size_t i = 0; i < message.chunks.size(); ++i) {
@@ -243,15 +247,25 @@ void JobTracker::on_output(const Asker& asker, wire::Output message) {
   }
   batcher_.post_unit(
       Urgency::kRequest, std::move(rows),
-      [this, asker, session = message.session](std::vector<Operation>& done,
-                                               const std::vector<Outcome>&, const Error* refused) {
+      [this, asker, session = message.session, group = worker->group](
+          std::vector<Operation>& done, const std::vector<Outcome>&, const Error* refused) {
         output_under_way_.erase(session);
+        if (refused == nullptr) watch_output(group, done);
         // What can never be stored is dropped: it would hold up what comes after it for ever.
         if (refused != nullptr && may_pass(*refused))
           return answer(asker, wire::OutputTaken{.chunks = 0});
         if (refused != nullptr) log_.error("output could not be stored", "error", refused->message);
         answer(asker, wire::OutputTaken{.chunks = static_cast<std::int64_t>(done.size())});
       });
+}
+
+void JobTracker::watch_output(GroupId group, const std::vector<Operation>& stored) {
+  if (!alarms_.watches_output(group)) return;
+  for (const Operation& one : stored) {
+    const OutputRow& row = std::get<AddOutput>(one).row;
+    const Executing* run = executing_.find(row.job_id);
+    alarms_.wrote(group, run == nullptr ? "a run that is over" : run->row.job.task_id, row);
+  }
 }
 
 // One that this session has not heard of may have been known to the one before, which had claimed

@@ -104,6 +104,24 @@ std::vector<Option> limit_options(const Environment& environment) {
                "lease, because it may run elsewhere by then. Without this, it runs on and its "
                "result is kept.",
        .section = "Limits"},
+      {.name = "cpu-max",
+       .kind = OptionKind::kNumber,
+       .placeholder = "PERCENT",
+       .help = "Take no new jobs while so much of all the machine's processors is in use, over "
+               "three seconds, until it is 5 points less.",
+       .fallback_help = "any load will do",
+       .min = 1,
+       .max = 100,
+       .section = "Limits"},
+      {.name = "memory-max",
+       .kind = OptionKind::kNumber,
+       .placeholder = "PERCENT",
+       .help = "The same for the machine's memory: all but what programs could have without "
+               "swapping.",
+       .fallback_help = "any load will do",
+       .min = 1,
+       .max = 100,
+       .section = "Limits"},
       {.name = "output-max",
        .kind = OptionKind::kNumber,
        .placeholder = "BYTES",
@@ -328,6 +346,10 @@ Result<Settings> read_settings(const Configuration& configuration) {
   options.insecure = configuration.is_on("insecure");
   options.kill_grace = configuration.duration("kill-grace");
   options.stop_without_lease = configuration.is_on("stop-without-lease");
+  if (configuration.has("cpu-max"))
+    options.cpu_max = static_cast<int>(configuration.number("cpu-max"));
+  if (configuration.has("memory-max"))
+    options.memory_max = static_cast<int>(configuration.number("memory-max"));
   options.output_max = static_cast<std::size_t>(configuration.number("output-max"));
   return settings;
 }

@@ -71,6 +71,13 @@ Status complete(TaskTrackerOptions& options) {
     return invalid("threads is " + std::to_string(options.threads) + ", must be 1 to " +
                    std::to_string(kThreadsMax));
   }
+  for (const auto& [name, percent] :
+       {std::pair{"cpu_max", options.cpu_max}, std::pair{"memory_max", options.memory_max}}) {
+    if (percent < 0 || percent > 100) {
+      return invalid(std::string(name) + " is " + std::to_string(percent) +
+                     ", must be 1 to 100 percent, or 0 for none");
+    }
+  }
   if (options.kill_grace < Duration{0}) return invalid("kill_grace is negative");
   if (options.allow.empty()) return invalid("allow names no kind of run, so nothing could be run");
   if (options.xxl.admins.empty() && !options.xxl.app_name.empty()) {
@@ -111,6 +118,11 @@ Result<Config> make_config(const TaskTrackerOptions& options) {
   config.pool.output_max = options.output_max;
   config.pool.kill_grace = options.kill_grace;
   config.worker.stop_without_lease = options.stop_without_lease;
+  config.worker.load = {.cpu = options.cpu_max, .memory = options.memory_max};
+  if (config.worker.load.any()) {
+    const auto load = tasktracker::read_machine_load();
+    if (!load.ok()) return invalid("limits of the machine's load: " + load.error().message);
+  }
   return config;
 }
 

@@ -253,8 +253,8 @@ bool TrackerLink::is_twin(Talk& talk) {
   return false;
 }
 
-void TrackerLink::set_taking(bool taking) {
-  for (const auto& talk : talks_) talk->fetcher.set_taking(taking);
+void TrackerLink::set_taking(bool taking, const std::string& overload) {
+  for (const auto& talk : talks_) talk->fetcher.set_taking(taking, overload);
 }
 
 std::vector<wire::AttemptId> TrackerLink::take_unleased(SteadyTime now) {

@@ -72,8 +72,8 @@ class TrackerLink final {
   std::optional<SteadyTime> next_time() const;
 
   int unfinished() const { return home().fetcher.unfinished(); }
-  // Whether any jobs are wanted at all.
-  void set_taking(bool taking);
+  // As of Fetcher.
+  void set_taking(bool taking, const std::string& overload);
   // What is to be stopped: those of `unfinished()` whose lease has ended since this was last asked.
   // A job has the lease of whoever looks after its part, or did so last.
   std::vector<wire::AttemptId> take_unleased(SteadyTime now);

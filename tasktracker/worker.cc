@@ -18,6 +18,7 @@ Worker::Worker(WorkerConfig config, Runs& runs, Executor& executor, const Clock&
       executor_(executor),
       clock_(clock),
       callbacks_(std::move(callbacks)),
+      load_(config_.load, callbacks_.read_load),
       runs_(runs, clock),
       link_(TrackerLinkConfig{.fetcher = config_.fetcher}, std::move(addresses), runs_, clock,
             std::move(outbox), [this](const std::string& endpoint) {
@@ -43,7 +44,9 @@ void Worker::end_turn() {
   obey_stop(now);
   route_news(now);
   give_back_old(now);
-  link_.set_taking(phase_ == Phase::kWorking && !link_.is_congested());
+  load_.run_once(now);
+  link_.set_taking(phase_ == Phase::kWorking && !link_.is_congested() && load_.overload().empty(),
+                   load_.overload());
   if (config_.stop_without_lease) watch_lease(now);
   link_.flush(now);
   runs_at_ = runs_.keep_time(now);
@@ -179,6 +182,7 @@ void Worker::set_timer(SteadyTime now) {
     if (time && (!next || *time < *next)) next = time;
   };
   consider(link_.next_time());
+  consider(load_.next_time());
   if (unfinished() > 0) consider(tick_at_);
   if (phase_ != Phase::kWorking && phase_ != Phase::kStopped) consider(phase_until_);
   if (!next) return;

@@ -14,6 +14,7 @@
 #include "shared/base/sizes.h"
 #include "shared/net/transport.h"
 #include "shared/runtime/executor.h"
+#include "tasktracker/load_gate.h"
 #include "tasktracker/run/deferred_runs.h"
 #include "tasktracker/tracker_link.h"
 
@@ -28,6 +29,7 @@ struct WorkerConfig {
   Duration keep_wait = std::chrono::seconds{5};               // and then for the disk
   Duration leave_wait = std::chrono::seconds{5};              // and for the answer to the goodbye
   bool stop_without_lease = false;                            // what runs
+  LoadLimits load{};                                          // of the machine, for taking jobs
 };
 
 // The whole of a task tracker but its adapters: has jobs run, talks with its job tracker at the end
@@ -40,6 +42,7 @@ class Worker {
     std::function<void(const std::string& endpoint)> on_ready{};  // at every registration
     std::function<void()> on_stopped{};                           // once, the last call
     std::function<void()> wake{};  // on any thread: asks for a turn of the loop
+    LoadGate::Read read_load = [] { return read_machine_load(); };
   };
 
   // The references must outlive the worker. `addresses`: where its job tracker may be.
@@ -77,6 +80,7 @@ class Worker {
   const Clock& clock_;
   const Logger log_{"worker"};
   const Callbacks callbacks_;
+  LoadGate load_;
   DeferredRuns runs_;
   TrackerLink link_;
 

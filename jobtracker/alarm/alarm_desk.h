@@ -96,6 +96,10 @@ class AlarmDesk final : public AlarmSink {
   void run_once();
 
   void ran(GroupId group, bool has_failed) { watch_.count(group, has_failed); }
+  bool watches_output(GroupId group) const { return watch_.watches_output(group); }
+  void wrote(GroupId group, const std::string& task_id, const OutputRow& output) {
+    watch_.wrote(group, task_id, output);
+  }
   void address(LogEntry& entry, const WaitingJob& job) override;
   void settled(const LogEntry& entry) override;
   bool can_tell(const JobSpec& job) const override;

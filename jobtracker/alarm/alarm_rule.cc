@@ -7,16 +7,20 @@
 
 #include "jobtracker/store/names.h"
 #include "shared/base/time_text.h"
+#include "shared/base/utf8.h"
 
 namespace carillon::jobtracker {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Condition>, 4> kWords{
+constexpr std::array<std::pair<std::string_view, Condition>, 6> kWords{
     {{"unserved", Condition::kUnserved},
      {"late", Condition::kLate},
      {"backlog", Condition::kBacklog},
-     {"failures", Condition::kFailures}}};
+     {"failures", Condition::kFailures},
+     {"overload", Condition::kOverload},
+     {"output", Condition::kOutput}}};
 constexpr std::string_view kOff = "off";
+constexpr char kBetweenWords = '|';
 
 Error wrong(std::string_view text, const std::string& what) {
   return {ErrorCode::kInvalidArgument, "'" + std::string{text} + "': " + what};
@@ -34,10 +38,29 @@ std::optional<std::int64_t> number_of(std::string_view text, std::string_view un
   return number;
 }
 
+Result<std::vector<std::string>> read_words(std::string_view text, std::string_view list) {
+  std::vector<std::string> words;
+  for (std::size_t end = 0; end != std::string_view::npos;) {
+    end = list.find(kBetweenWords);
+    const std::string_view word = list.substr(0, end);
+    if (end != std::string_view::npos) list.remove_prefix(end + 1);
+    if (word.empty() || word.size() > kAlarmWordBytesMax || !is_printable_utf8(word)) {
+      return wrong(text, "output is looked through for texts of 1 to " +
+                             std::to_string(kAlarmWordBytesMax) +
+                             " bytes without control characters, like output=FATAL|disk full");
+    }
+    words.emplace_back(word);
+  }
+  if (words.size() <= kAlarmWordsMax) return words;
+  return wrong(text,
+               std::to_string(words.size()) + " texts, at most " + std::to_string(kAlarmWordsMax));
+}
+
 Status read_limit(std::string_view text, std::string_view limit, AlarmRule& rule) {
   switch (rule.condition) {
     case Condition::kUnserved:
-    case Condition::kLate: {
+    case Condition::kLate:
+    case Condition::kOverload: {
       const auto time = parse_duration(limit);
       if (!time.ok()) return wrong(text, time.error().message);
       if (time.value() < kAlarmTimeMin)
@@ -58,6 +81,9 @@ Status read_limit(std::string_view text, std::string_view limit, AlarmRule& rule
         return {};
       }
       return wrong(text, "failures are a part of the runs from 1% to 100%, like failures=20%");
+    case Condition::kOutput:
+      rule.words = CARILLON_TRY(read_words(text, limit));
+      return {};
   }
   return {};
 }
@@ -74,7 +100,8 @@ std::string_view word_of(Condition condition) {
 Result<AlarmRule> parse_alarm_rule(std::string_view text) {
   AlarmRule rule;
   std::string_view rest = text;
-  if (const std::size_t slash = rest.find('/'); slash != std::string_view::npos) {
+  if (const std::size_t slash = rest.substr(0, rest.find('=')).find('/');
+      slash != std::string_view::npos) {
     rule.group = rest.substr(0, slash);
     if (const Status name = check_group_name(rule.group); !name.ok())
       return wrong(text, name.error().message);
@@ -86,8 +113,8 @@ Result<AlarmRule> parse_alarm_rule(std::string_view text) {
   while (found != kWords.end() && found->first != word) ++found;
   if (equals == std::string_view::npos || found == kWords.end()) {
     return wrong(text,
-                 "not a condition (write [GROUP/]unserved=TIME, late=TIME, backlog=JOBS or "
-                 "failures=PERCENT%)");
+                 "not a condition (write [GROUP/]unserved=TIME, late=TIME, backlog=JOBS, "
+                 "failures=PERCENT%, overload=TIME or output=TEXT)");
   }
   rule.condition = found->second;
   const std::string_view limit = rest.substr(equals + 1);
@@ -101,11 +128,18 @@ std::string limit_of(const AlarmRule& rule) {
   switch (rule.condition) {
     case Condition::kUnserved:
     case Condition::kLate:
+    case Condition::kOverload:
       return format_duration(rule.time);
     case Condition::kBacklog:
       return std::to_string(rule.limit) + " jobs";
     case Condition::kFailures:
       return std::to_string(rule.limit) + "%";
+    case Condition::kOutput: {
+      std::string words;
+      for (const std::string& word : rule.words)
+        words += (words.empty() ? "" : std::string{kBetweenWords}) + word;
+      return words;
+    }
   }
   return {};
 }

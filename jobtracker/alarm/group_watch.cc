@@ -11,6 +11,8 @@ namespace {
 // Of the time: looking is not to keep who answers people from it.
 constexpr int kShareOfAnswers = 10;
 
+constexpr std::size_t kNamesSaid = 5;  // of task trackers, in one text
+
 std::string counted(std::int64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -55,9 +57,11 @@ void GroupWatch::go_on_from(Memory memory) {
   std::erase_if(memory.unserved_since, [&](const auto& one) { return !ownership_.has(one.first); });
   std::erase_if(memory.ends, [&](const auto& one) { return has_none(one.first); });
   std::erase_if(memory.past, [&](const auto& one) { return has_none(one.first); });
+  std::erase_if(memory.found, [&](const auto& one) { return has_none(one.first); });
   std::erase_if(memory.said, [&](const auto& one) {
     const auto [group, condition] = one.first;
-    return condition == Condition::kFailures ? has_none(group) : !ownership_.has(group);
+    const bool is_each_ones = condition == Condition::kFailures || condition == Condition::kOutput;
+    return is_each_ones ? has_none(group) : !ownership_.has(group);
   });
   memory_ = std::move(memory);
 }
@@ -69,6 +73,24 @@ void GroupWatch::count(GroupId part, bool has_failed) {
   Ends& ends = memory_.ends[group->id];
   ++ends.runs;
   if (has_failed) ++ends.failed;
+}
+
+bool GroupWatch::watches_output(GroupId id) const {
+  const Group* group = rules_.empty() ? nullptr : catalog_.whole_of(id);
+  return group != nullptr && rule_of(*group, Condition::kOutput) != nullptr;
+}
+
+void GroupWatch::wrote(GroupId id, const std::string& task_id, const OutputRow& output) {
+  const Group& group = *catalog_.whole_of(id);
+  auto words = words_.find(group.id);
+  if (words == words_.end())
+    words = words_.try_emplace(group.id, rule_of(group, Condition::kOutput)->words).first;
+  const std::string_view word = words->second.find(
+      {.job_id = output.job_id, .attempt = output.attempt, .stream = output.stream}, output.bytes);
+  if (word.empty()) return;
+  memory_.found[group.id] = {.at = clock_.steady_now(),
+                             .what = "'" + std::string{word} + "' from " + task_id + ", job " +
+                                     std::to_string(output.job_id.value)};
 }
 
 // Those whose queue is to be looked at, with all their parts.
@@ -91,8 +113,11 @@ void GroupWatch::run_once() {
   if (rules_.empty() || is_asking_ || now < next_look_) return;
   next_look_ = now + kGroupLooks;
   for (const auto& [id, group] : catalog_.groups()) {
-    if (catalog_.whole_of(id) == &group) judge_failures(group);
+    if (catalog_.whole_of(id) != &group) continue;
+    judge_failures(group);
+    judge_output(group);
   }
+  judge_overload();
   auto groups = watched();
   if (groups.empty()) return;
   is_asking_ = true;
@@ -165,6 +190,50 @@ void GroupWatch::judge_failures(const Group& group) {
           format_duration(kFailureWindow));
 }
 
+void GroupWatch::judge_output(const Group& group) {
+  const AlarmRule* rule = rule_of(group, Condition::kOutput);
+  if (rule == nullptr) return;
+  const auto found = memory_.found.find(group.id);
+  if (found == memory_.found.end()) return set(group, *rule, false, "none of them");
+  if (clock_.steady_now() < found->second.at + kFailureWindow)
+    return set(group, *rule, true, found->second.what);
+  memory_.found.erase(found);
+  set(group, *rule, false, "none for " + format_duration(kFailureWindow));
+}
+
+// A group by the task tracker that has been overloaded for longest; it names all that are.
+void GroupWatch::judge_overload() {
+  const SteadyTime now = clock_.steady_now();
+  std::map<GroupId, std::set<std::string>> overloaded;  // by name
+  std::map<GroupId, SteadyTime> since;
+  auto known = std::exchange(memory_.overloaded_since, {});
+  for (const auto& [session, worker] : workers_.all()) {
+    if (worker->overload.empty()) continue;
+    const auto before = known.find(session);
+    const SteadyTime began = before == known.end() ? now : before->second;
+    memory_.overloaded_since.emplace(session, began);
+    overloaded[worker->group].insert(worker->name + " (" + worker->overload + ")");
+    auto [first, is_new] = since.try_emplace(worker->group, began);
+    first->second = std::min(first->second, began);
+  }
+  for (const auto& [id, group] : catalog_.groups()) {
+    const AlarmRule* rule = rule_of(group, Condition::kOverload);
+    if (rule == nullptr || !ownership_.has(id) || catalog_.whole_of(id) != &group) continue;
+    const auto first = since.find(id);
+    const std::set<std::string>& names = overloaded[id];
+    std::string measure = std::to_string(names.size()) + " of " +
+                          counted(static_cast<std::int64_t>(workers_.count(id)), "task tracker");
+    std::size_t said = 0;
+    for (const std::string& name : names) {
+      if (++said > kNamesSaid) break;
+      measure += (said == 1 ? ": " : ", ") + name;
+    }
+    if (names.size() > kNamesSaid)
+      measure += " and " + std::to_string(names.size() - kNamesSaid) + " more";
+    set(group, *rule, first != since.end() && now - first->second >= rule->time, measure);
+  }
+}
+
 void GroupWatch::set(const Group& group, const AlarmRule& rule, bool is_so,
                      const std::string& measure) {
   const std::pair key{group.id, rule.condition};
@@ -174,7 +243,9 @@ void GroupWatch::set(const Group& group, const AlarmRule& rule, bool is_so,
       .condition = std::string{word_of(rule.condition)}, .is_over = !is_so, .at = clock_.now()};
   if (is_so) {
     condition.since = condition.at;
-    condition.text = condition.condition + ": " + measure + " (limit " + limit_of(rule) + ")";
+    condition.text =
+        condition.condition + ": " + measure +
+        (rule.condition == Condition::kOutput ? "" : " (limit " + limit_of(rule) + ")");
     memory_.said[key] = condition.at;
   } else {
     condition.since = said->second;

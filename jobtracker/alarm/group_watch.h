@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "jobtracker/alarm/alarm_rule.h"
+#include "jobtracker/alarm/output_words.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executors.h"
 #include "jobtracker/state/ownership.h"
@@ -29,8 +30,8 @@ inline constexpr std::int64_t kFailureRunsMin = 20;
 
 // Sees when a node group is not as it should be, by the operator's rules, and when it is again. It
 // says each once, as long as its process looks after the group. What waits is looked at for all
-// parts of a group by who has the first one; failures by each job tracker, among the runs that
-// ended with it.
+// parts of a group by who has the first one, and so is the load of its task trackers' machines;
+// failures, and what runs write, by each job tracker: of the runs that report to it.
 //
 // Thread: the loop.
 class GroupWatch {
@@ -44,9 +45,15 @@ class GroupWatch {
     SteadyTime until{};
     Ends ends{};
   };
+  struct Found {
+    SteadyTime at{};
+    std::string what{};
+  };
   // What no store knows, by whole group.
   struct Memory {
     std::map<GroupId, SteadyTime> unserved_since{};
+    std::map<SessionId, SteadyTime> overloaded_since{};
+    std::map<GroupId, Found> found{};               // last, in what its runs wrote
     std::map<GroupId, Ends> ends{};                 // since the last look
     std::map<GroupId, std::deque<Counted>> past{};  // before that
     std::map<std::pair<GroupId, Condition>, WallTime> said{};
@@ -62,12 +69,19 @@ class GroupWatch {
 
   // A run of the group has ended so.
   void count(GroupId part, bool has_failed);
+  // Whether what runs of the group write is looked through.
+  bool watches_output(GroupId group) const;
+  // A run of that task has written this. Requires: its group's output is.
+  void wrote(GroupId group, const std::string& task_id, const OutputRow& output);
   // Looks, when it is time to.
   void run_once();
   Sizes sizes() const {
     return {{"unserved_since", memory_.unserved_since.size()},
+            {"overloaded_since", memory_.overloaded_since.size()},
             {"ends", memory_.ends.size()},
             {"past", memory_.past.size()},
+            {"found", memory_.found.size()},
+            {"words", words_.size()},
             {"said", memory_.said.size()}};
   }
 
@@ -84,6 +98,8 @@ class GroupWatch {
   void judge(const std::vector<CountAnswer::PerGroup>& counts);
   void judge(const Group& group, const Seen& seen);
   void judge_failures(const Group& group);
+  void judge_overload();
+  void judge_output(const Group& group);
   void set(const Group& group, const AlarmRule& rule, bool is_so, const std::string& measure);
 
   // By group in lower case, empty: all others; and condition.
@@ -99,6 +115,7 @@ class GroupWatch {
   bool is_asking_ = false;
   SteadyTime next_look_;
   Memory memory_{};
+  std::map<GroupId, OutputWords> words_{};
 };
 
 }  // namespace carillon::jobtracker

@@ -517,6 +517,7 @@ void QueryDesk::nodes(const Asker& asker, const wire::Query& message) {
       std::string state = alive ? "alive" : "gone";
       if (live != workers_.all().end()) {
         const auto busy = static_cast<std::int64_t>(executing_.of_session(node.session).size());
+        if (!live->second->overload.empty()) state = "overloaded";
         if (live->second->is_isolated) state = "isolated";
         free = std::max<std::int64_t>(0, live->second->threads - busy);
         seen = clock_.now() -

@@ -36,6 +36,7 @@ struct Worker {
   std::string version{};
   bool waits = false;        // for the time that it is told with a job
   bool is_isolated = false;  // nearly everything fails on it
+  std::string overload{};    // it takes no jobs, its machine is too busy: "cpu 97%"
   WallTime started_at{};
   SteadyTime heard_at{};        // the lease counts from here
   std::int64_t registered = 0;  // its newest Register's number
@@ -67,6 +68,7 @@ struct Worker {
     if (message.number <= std::max(pull, pulls_before)) return false;
     pull = message.number;
     window = message.window;
+    overload = message.overload;
     handout_seen = std::max(handout_seen, message.handout_seen);
     while (!unseen.empty() && unseen.begin()->first <= message.handout_seen) forget_first_unseen();
     return true;

@@ -34,7 +34,8 @@ constexpr std::array kPrograms{
     KeysOfProgram{
         "tasktracker",
         "tracker group threads name label allow drain_timeout kill_grace stop_without_lease "
-        "output_max data xxl_admin xxl_appname xxl_port xxl_address xxl_token xxl_ca "
+        "cpu_max memory_max output_max data xxl_admin xxl_appname xxl_port xxl_address xxl_token "
+        "xxl_ca "
         "xxl_log_path xxl_log_days token_file keys insecure log_level"},
     KeysOfProgram{"jobclient",
                   "tracker connect_timeout answer_timeout token_file keys insecure data output"}};

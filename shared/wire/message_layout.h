@@ -142,7 +142,8 @@ struct Layout<Pull> {
                                      slot("handout_seen", &Pull::handout_seen),
                                      slot("answered", &Pull::answered),
                                      slot("window", &Pull::window),
-                                     slot("holding", &Pull::holding)};
+                                     slot("holding", &Pull::holding),
+                                     slot("overload", &Pull::overload)};
 };
 
 template <>

@@ -180,8 +180,7 @@ struct Registered {
   std::vector<OwnedPart> owned{};
 };
 
-// Renews the lease, and replaces the credit: the tracker may have handed out up to `window` jobs
-// that are counted by hand-outs numbered above `handout_seen`.
+// Renews the lease, and replaces the credit: up to `window` jobs in hand-outs above `handout_seen`.
 struct Pull {
   SessionId session{};
   std::int64_t number = 0;                     // counts from 1
@@ -189,6 +188,7 @@ struct Pull {
   std::int64_t answered = 0;                   // highest Pull::number that was answered
   std::int32_t window = 0;                     // free threads + prefetch
   std::optional<std::vector<Held>> holding{};  // given about once a second: everything held
+  std::string overload{};  // why it wants none, for people: "cpu 97%"; empty: it is not too busy
 };
 
 struct Pulled {

@@ -25,6 +25,7 @@ Fetcher::Fetcher(FetcherConfig config)
 Fetcher::Fetcher(FetcherConfig config, const Fetcher& other)
     : config_(std::move(config)),
       taking_(other.taking_),
+      overload_(other.overload_),
       register_again_(config_.register_again),
       holdings_(other.holdings_) {}
 
@@ -182,9 +183,10 @@ void Fetcher::on_given_back(const std::vector<wire::AttemptId>& ids) {
   pull_now_ = true;
 }
 
-void Fetcher::set_taking(bool taking) {
-  if (taking_ != taking) pull_now_ = true;
+void Fetcher::set_taking(bool taking, const std::string& overload) {
+  if (taking_ != taking || overload_ != overload) pull_now_ = true;
   taking_ = taking;
+  overload_ = overload;
 }
 
 bool Fetcher::has_lease(SteadyTime now) const { return lease_from_ && now < lease_end(); }
@@ -321,7 +323,8 @@ wire::Pull Fetcher::make_pull(SteadyTime now, std::optional<std::vector<wire::At
                   .number = pull_number_,
                   .handout_seen = handout_seen_,
                   .answered = answered_,
-                  .window = credit_};
+                  .window = credit_,
+                  .overload = overload_};
   if (waiting) {
     holding_at_ = now + config_.holding_interval;
     pull.holding = everything_held(*waiting);

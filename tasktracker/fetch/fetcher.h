@@ -104,8 +104,8 @@ class Fetcher {
   SteadyTime hungry_until() const { return *used_up_at_ + kHungry; }  // Requires: it was hungry.
   std::int64_t tracker_session() const { return tracker_session_; }
 
-  // Whether any jobs are wanted at all.
-  void set_taking(bool taking);
+  // Whether any jobs are wanted at all; and if not because of the machine's load, what that is.
+  void set_taking(bool taking, const std::string& overload = {});
 
   // For good. Requires: nothing is held.
   void leave() { leave_ = Leave::kSays; }
@@ -175,6 +175,7 @@ class Fetcher {
   const FetcherConfig config_;
   State state_ = State::kDisconnected;
   bool taking_ = true;
+  std::string overload_{};
   Leave leave_ = Leave::kNot;
   SteadyTime said_bye_at_{};    // since it was registered
   SteadyTime registered_at_{};  // kRegistering, kRefused: when it was last tried

@@ -237,6 +237,23 @@ class Alarms:
         self.assertEqual(hook.failures(), 0)
         self.assertEqual(self.owed(one), 0)
 
+    def test_a_machine_that_is_too_busy_and_a_word_in_the_output_are_told_of(self):
+        hook = self.sink(Hook)
+        one = self.cluster(self.store, flags=[
+            "--alarm", hook.url(), "--alarm-interval", "2s", "--alarm-when", "overload=10s",
+            "--alarm-when", "output=no such|disk full"])
+        busy = one.start_worker("--memory-max", "1")
+        one.start_worker()
+        one.client("submit", "--task-id", "copy", "--wait", "--shell", "echo the disk full of it")
+        began = [("output", False), ("overload", False)]
+        wait_for("both to be told of", lambda: sorted(hook.conditions()) == began, 60)
+        told = {one["condition"]: one["text"] for _, body in hook.posts for one in body["conditions"]}
+        self.assertRegex(told["overload"], rf"^overload: 1 of 2 task trackers: {busy.node} "
+                                           r"\(memory \d+%\) \(limit 10s\)$")
+        self.assertRegex(told["output"], r"^output: 'disk full' from copy, job \d+$")
+        self.assertEqual(busy.stop(), 0)
+        wait_for("the end of it", lambda: ("overload", True) in hook.conditions(), 60)
+
     def test_a_rule_that_is_none_is_refused(self):
         for flags, word in ((["--alarm-when", "late=5m"], "--alarm-when has nobody to tell"),
                             (["--alarm", "a@b.example", "--alarm-when", "late=5m"],

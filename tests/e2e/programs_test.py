@@ -313,6 +313,27 @@ class Servers(E2eTest):
                 get(path, host)
             self.assertEqual(refused.exception.code, status)
 
+    def test_no_temporary_files_are_used_nor_their_folder(self):
+        nowhere = str(self.folder / "nowhere")
+        cluster = self.cluster(flags=["--http", "127.0.0.1:0"], tracker=False)
+        cluster.env |= {name: nowhere for name in ("TMPDIR", "TMP", "TEMP", "TEMPDIR")}
+        cluster.start_tracker()
+        cluster.start_worker()
+        http = cluster.tracker.ready()["http"]
+        cluster.submit("--task-id", "a", "--shell", "echo said")
+        cluster.wait_ended("a")
+        for path in ("/healthz", "/readyz", "/metrics"):
+            with urllib.request.urlopen(http + path, timeout=30) as page:
+                self.assertEqual(page.status, 200)
+        self.assertFalse(os.path.exists(nowhere))
+        own = str(cluster.folder)
+        for program in (cluster.tracker, cluster.workers[0]):
+            files = f"/proc/{program.pid}/fd"
+            opened = [os.readlink(f"{files}/{number}") for number in os.listdir(files)]
+            self.assertTrue(any(path.startswith(own) for path in opened), opened)
+            self.assertEqual([path for path in opened if path.startswith("/") and
+                              not path.startswith((own, "/dev/", "/proc/"))], [])
+
     def test_metrics_are_the_numbers_of_stats(self):
         cluster = self.cluster(flags=["--http", "127.0.0.1:0"], workers=1)
         http = cluster.tracker.ready()["http"]
@@ -768,6 +789,35 @@ class Client(E2eTest):
         self.assertEqual(len({row["session"] for row in rows}), 2)
         self.one.client("nodes", "--group", "elsewhere", status=NOT_FOUND)
         self.assertEqual(second.stop(), 0)
+
+    def test_a_task_tracker_whose_machine_is_too_busy_takes_nothing_and_says_so(self):
+        cluster = self.cluster()
+        busy = cluster.start_worker("--memory-max", "1", "--cpu-max", "100")
+        cluster.submit("--task-id", "a", "--", "true")
+
+        def state(worker):
+            return [row["state"] for row in cluster.rows("nodes") if row["name"] == worker.node]
+        wait_for("the load to be seen", lambda: state(busy) == ["overloaded"])
+        wait_for("the log to say so", lambda: "the machine is too busy" in busy.log())
+        self.assertRegex(busy.log(), r"no new jobs are taken.*load=\"?memory \d+%")
+        self.assertEqual(cluster.stats()["workers_overloaded"], 1)
+        self.assertEqual([row["task_id"] for row in cluster.rows("waiting")], ["a"])
+        idle = cluster.start_worker("--memory-max", "100")
+        cluster.wait_ended("a")
+        self.assertEqual(state(idle), ["alive"])
+        self.assertEqual([row["node"] for row in cluster.rows("history")], [idle.node])
+        self.assertEqual(busy.stop(), 0)
+
+    def test_limits_of_a_machine_are_whole_percentages(self):
+        for flag, value, said in (("--cpu-max", "0.9", "not a whole number"),
+                                  ("--cpu-max", "0", "the least is 1"),
+                                  ("--memory-max", "90%", "not a whole number"),
+                                  ("--memory-max", "101", "the most is 100")):
+            with self.subTest(flag=flag, value=value):
+                worker = self.one.start_worker(flag, value, wait=False)
+                self.assertEqual(worker.wait(), 2)
+                self.assertIn(flag, worker.log())
+                self.assertIn(said, worker.log())
 
     def test_blank_lines_on_stdin_are_passed_over(self):
         answer = self.one.client("-o", "jsonl", "submit", "--stdin", status=REFUSED,

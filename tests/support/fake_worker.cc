@@ -211,6 +211,11 @@ void FakeWorker::cut_off(Duration time) {
   network_.disconnect(peer_, true);
 }
 
+void FakeWorker::overload(const std::string& with) {
+  fetcher_.set_taking(with.empty(), with);
+  step();
+}
+
 void FakeWorker::leave() {
   is_leaving_ = true;
   fetcher_.set_taking(false);

@@ -70,6 +70,8 @@ class FakeWorker {
   void lose_frames(bool lose) { network_.lose_frames_to(peer_, lose); }
   // Gives up its free threads and says goodbye when the last run has ended.
   void leave();
+  // Its machine is too busy for more jobs, or is not: empty.
+  void overload(const std::string& with);
   // Registers again, as after nobody answered for a lease.
   void send_register_again();
   // Held jobs that have not started go back; there are some only if it was given too many.

@@ -259,9 +259,12 @@ class Tidy:
                             self.report(path, number, "shown-by", f"there is no test {name}")
 
     def test_names(self):
-        """"Suite.Name" of each C++ test, the functions of the Python tests, and sim_… of the simulation."""
+        """"Suite.Name" of each C++ test, the functions of the Python tests, sim_… of the simulation, and
+        bench_… of the workloads that are compared by ratio."""
         names = set()
         for path, text in self.tree.texts.items():
+            if workload := re.fullmatch(r"tests/bench/workloads/(\w+)\.cc", path):
+                names.add(f"bench_{workload[1]}")
             if path.startswith("tests/"):
                 names |= {f"{suite}.{name}" for suite, name in
                           re.findall(r"^TEST(?:_[FP])?\((\w+),\s*(\w+)\)", text, re.MULTILINE)}

@@ -73,6 +73,11 @@ struct TaskTrackerOptions {
   // From asking a process to end to ending it, and from asking a handler to going on without it.
   Duration kill_grace = std::chrono::seconds{5};
   std::size_t output_max = 1024 * 1024;  // bytes kept of one run's output
+  // No new jobs are taken from job trackers while so many percent of all processors of the machine,
+  // over three seconds, or of its memory are in use, until it is 5 points less. 0: any load will
+  // do. In a container they are the machine's, not the container's.
+  int cpu_max = 0;
+  int memory_max = 0;
   // When no job tracker has answered for a lease, a run may have been given to another worker:
   // runs are told to stop then. Otherwise they go on, and their results are kept.
   bool stop_without_lease = false;

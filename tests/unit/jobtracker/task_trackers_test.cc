@@ -94,6 +94,17 @@ TEST(TaskTrackers, PullNoLessThanNothing) {
             "Pull.window is -1, must be 0 or more");
 }
 
+TEST(TaskTrackers, SayInALineWhatTheirMachineHasTooMuchOf) {
+  Peer p;
+  ASSERT_EQ(p.refusal(kHello), "taken");
+  wire::Pull pull{.session = SessionId{5}, .number = 1, .overload = std::string(201, 'x')};
+  EXPECT_THAT(p.refusal(pull), HasSubstr("Pull.overload has 201 bytes"));
+  pull.overload = "cpu\n97%";
+  EXPECT_THAT(p.refusal(pull), HasSubstr("Pull.overload"));
+  pull.overload = "cpu 97%";
+  EXPECT_EQ(p.refusal(pull), "taken");
+}
+
 // How many of the two chunks are taken where the store rolls back the one batch that has them.
 std::int64_t taken_after(Error error) {
   Peer p;

@@ -93,6 +93,7 @@ class FakeTracker final : public net::ClientTransport {
     return text;
   }
   std::size_t waiting() const { return due_.size(); }
+  const wire::Pull& last_pull() const { return last_pull_; }
 
   bool confirms = true;            // answers reports
   bool knows_session = true;       // otherwise everything but a registration is refused

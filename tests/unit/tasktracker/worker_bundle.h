@@ -33,6 +33,7 @@ struct WorkerBundle {
     std::int64_t last_id = 0;
     Duration deliver_wait = std::chrono::seconds{2};
     std::int64_t session = 77;
+    LoadLimits load{};
   };
 
   explicit WorkerBundle(Options options) : environment(std::move(options.environment)) {
@@ -63,11 +64,13 @@ struct WorkerBundle {
     config.fetcher.threads = options.threads;
     config.deliver_wait = options.deliver_wait;
     config.stop_without_lease = options.stop_without_lease;
+    config.load = options.load;
     worker = std::make_unique<Worker>(
         config, *pool, loop, clock, std::move(list), ReportOutbox(options.lane, options.last_id),
         Worker::Callbacks{.on_ready = [this](const std::string&) { ++ready; },
                           .on_stopped = [this] { stopped = true; },
-                          .wake = [this] { loop.wake(); }});
+                          .wake = [this] { loop.wake(); },
+                          .read_load = [this] { return machine; }});
   }
   WorkerBundle() : WorkerBundle(Options{}) {}
 
@@ -138,6 +141,7 @@ struct WorkerBundle {
     return Error{ErrorCode::kUnavailable, "there is no network here"};
   };
   std::vector<FakeTracker*> trackers;
+  MachineLoad machine{.memory_all = 100};
   int ready = 0;
   bool stopped = false;
   std::int64_t last_job = 0;

@@ -58,6 +58,23 @@ TEST(Worker, SendsOutputWhileTheJobStillRuns) {
   EXPECT_EQ(b.tracker().result_of(1), nullptr);
 }
 
+TEST(Worker, TakesNoJobsWhileItsMachineIsTooBusyAndSaysWhy) {
+  Bundle b(Bundle::Options{.threads = 2, .load = {.memory = 90}});
+  b.start();
+  ASSERT_TRUE(b.hold(1, "60s"));
+  b.machine.memory_used = 95;
+  ASSERT_TRUE(b.until([&] { return b.tracker().last_pull().overload == "memory 95%"; }));
+  EXPECT_EQ(b.tracker().last_pull().window, 0);
+  b.tracker().submit(2, Bundle::handler("noop"));
+  const SteadyTime later = b.clock.steady_now() + milliseconds{1500};
+  EXPECT_TRUE(b.until([&] { return b.clock.steady_now() > later; }));
+  EXPECT_EQ(b.tracker().waiting(), 1U);
+  EXPECT_EQ(b.tracker().result_of(1), nullptr) << "what runs goes on";
+  b.machine.memory_used = 80;
+  EXPECT_TRUE(b.until_result(2));
+  EXPECT_EQ(b.tracker().last_pull().overload, "");
+}
+
 TEST(Worker, RunsEachOfManyJobsOnce) {
   Bundle b(Bundle::Options{.threads = 2});
   b.start();

@@ -136,6 +136,105 @@ TEST(GroupWatch, ABacklogIsToldOfAtItsLimitAndWhenItIsBelow) {
   EXPECT_THAT(w.subjects()[1], HasSubstr("backlog is over after "));
 }
 
+TEST(GroupWatch, ATaskTrackerWhoseMachineIsTooBusyForLongIsToldOf) {
+  Watched w{{"overload=1m"}};
+  auto& one = w.bundle->add_worker({.name = "host-1"});
+  auto& two = w.bundle->add_worker({.name = "host-2"});
+  w.bundle->add_worker({.name = "host-3"});
+  for (int i = 0; i < 5; ++i) {
+    two.overload("memory 92%");
+    w.bundle->run_for(seconds{45});
+    two.overload("");
+    w.bundle->run_for(seconds{15});
+  }
+  EXPECT_THAT(w.subjects(), IsEmpty()) << "never for so long";
+  one.overload("cpu 97%");
+  w.bundle->run_for(seconds{50});
+  EXPECT_THAT(w.subjects(), IsEmpty());
+  two.overload("memory 92%");
+  w.bundle->run_for(minutes{5});
+  EXPECT_THAT(w.subjects(),
+              ElementsAre("[carillon] default: overload: 2 of 3 task trackers: host-1 "
+                          "(cpu 97%), host-2 (memory 92%) (limit 1m)"));
+  one.overload("");
+  w.bundle->run_for(minutes{5});
+  EXPECT_THAT(w.subjects(), SizeIs(1)) << "the other one is still";
+  two.overload("");
+  w.bundle->run_for(minutes{5});
+  ASSERT_THAT(w.subjects(), SizeIs(2));
+  EXPECT_THAT(w.subjects()[1],
+              AllOf(HasSubstr("overload is over after "), HasSubstr(": 0 of 3 task trackers")));
+}
+
+TEST(GroupWatch, OverloadEndsWithTheTaskTrackerAndNamesFive) {
+  Watched w{{"overload=10s", "lab/overload=off"}};
+  std::vector<carillon::testing::FakeWorker*> workers;
+  for (int i = 1; i <= 7; ++i) {
+    workers.push_back(&w.bundle->add_worker({.name = "host-" + std::to_string(i)}));
+    workers.back()->overload("cpu 97%");
+  }
+  w.bundle->add_worker({.name = "lab-1", .group = "lab"}).overload("cpu 97%");
+  w.bundle->run_for(minutes{2});
+  ASSERT_THAT(w.subjects(), SizeIs(1));
+  EXPECT_THAT(w.subjects()[0], AllOf(HasSubstr("7 of 7 task trackers: host-1 (cpu 97%), "),
+                                     HasSubstr("host-5 (cpu 97%) and 2 more")));
+  for (auto* worker : workers) worker->die();
+  w.bundle->run_for(minutes{2});
+  ASSERT_THAT(w.subjects(), SizeIs(2));
+  EXPECT_THAT(w.subjects()[1], HasSubstr("overload is over after "));
+}
+
+// What a run of the job that the worker was handed last writes.
+void write(Watched& w, carillon::testing::FakeWorker& worker, std::int64_t sequence,
+           const std::string& text) {
+  worker.send(wire::Output{.session = worker.session(),
+                           .chunks = {{.id = worker.handed().back(),
+                                       .sequence = sequence,
+                                       .at = w.bundle->clock.wall_now(),
+                                       .bytes = text}}});
+  w.bundle->run_for(seconds{1});
+}
+
+TEST(GroupWatch, AWordInTheOutputIsToldOfUntilItWasNotWrittenForFiveMinutes) {
+  Watched w{{"output=OutOfMemory|disk full"}};
+  auto& worker = w.bundle->add_worker();
+  worker.behaviour = [](const wire::HandedJob&, const JobSpec&) {
+    return FakeRun{.time = hours{2}};
+  };
+  w.bundle->submit(job_now("billing"));
+  w.bundle->run_for(seconds{1});
+  write(w, worker, 1, "all is well\n");
+  w.bundle->run_for(minutes{1});
+  EXPECT_THAT(w.subjects(), IsEmpty());
+  write(w, worker, 2, "warning: disk f");
+  write(w, worker, 3, "ull\n");
+  w.bundle->run_for(minutes{1});
+  EXPECT_THAT(w.subjects(),
+              ElementsAre("[carillon] default: output: 'disk full' from billing, job " +
+                          std::to_string(worker.handed().back().job_id.value)));
+  w.bundle->run_for(minutes{2});
+  write(w, worker, 4, "java.lang.OutOfMemoryError\n");
+  w.bundle->run_for(minutes{4} + seconds{45});
+  EXPECT_THAT(w.subjects(), SizeIs(1)) << "once, and it goes on";
+  w.bundle->run_for(minutes{1});
+  ASSERT_THAT(w.subjects(), SizeIs(2));
+  EXPECT_THAT(w.subjects()[1],
+              AllOf(HasSubstr("output is over after 8m"), HasSubstr(": none for 5m")));
+}
+
+TEST(GroupWatch, OutputOfAGroupWithoutSuchARuleIsNotLookedThrough) {
+  Watched w{{"lab/output=FATAL", "ops/output=off"}};
+  auto& worker = w.bundle->add_worker();
+  worker.behaviour = [](const wire::HandedJob&, const JobSpec&) {
+    return FakeRun{.time = hours{2}};
+  };
+  w.bundle->submit(job_now("billing"));
+  w.bundle->run_for(seconds{1});
+  write(w, worker, 1, "FATAL\n");
+  w.bundle->run_for(minutes{1});
+  EXPECT_THAT(w.subjects(), IsEmpty());
+}
+
 TEST(GroupWatch, FailuresAreAPartOfTheRunsOfFiveMinutesRetriesIncluded) {
   Watched w{{"failures=50%"}};
   int runs = 0;
@@ -457,6 +556,15 @@ TEST(AlarmRule, SaysWhatIsWrongAndHowToWriteIt) {
   EXPECT_THAT(wrong("slow=5m"), HasSubstr("not a condition"));
   EXPECT_THAT(wrong("late=5"), HasSubstr("'late=5': "));
   EXPECT_THAT(wrong("late=5s"), HasSubstr("at least 10s"));
+  EXPECT_THAT(wrong("overload=90%"), HasSubstr("'overload=90%': "));
+  EXPECT_THAT(wrong("overload=1s"), HasSubstr("at least 10s"));
+  EXPECT_THAT(wrong("output="), HasSubstr("texts of 1 to 100 bytes"));
+  EXPECT_THAT(wrong("output=a||b"), HasSubstr("texts of 1 to 100 bytes"));
+  EXPECT_THAT(wrong("output=a|" + std::string(101, 'b')), HasSubstr("texts of 1 to 100 bytes"));
+  std::string many = "output=0";
+  for (int i = 1; i <= 20; ++i) many += "|" + std::to_string(i);
+  EXPECT_THAT(wrong(many), HasSubstr("21 texts, at most 20"));
+  EXPECT_EQ(wrong("reports/output=/dev/sda|a=b"), "fine");
   EXPECT_THAT(wrong("backlog=0"), HasSubstr("from 1 to 1000000"));
   EXPECT_THAT(wrong("backlog=1e3"), HasSubstr("from 1 to 1000000"));
   EXPECT_THAT(wrong("failures=20"), HasSubstr("like failures=20%"));

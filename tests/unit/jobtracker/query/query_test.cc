@@ -16,6 +16,7 @@ using carillon::testing::FakeRun;
 using carillon::testing::FakeWorker;
 using carillon::testing::job_at;
 using carillon::testing::job_cron;
+using carillon::testing::job_every;
 using carillon::testing::job_manual;
 using carillon::testing::job_now;
 using carillon::testing::TrackerBundle;
@@ -203,6 +204,28 @@ TEST(Query, ShowsNodesByGroupAndNameAndThoseThatAreGoneLast) {
   EXPECT_THAT(addresses(), ElementsAre("3", "4", "1", "2"));
   EXPECT_THAT(texts_of(every_page(bundle, {.what = "nodes"}), "state"),
               ElementsAre("alive", "alive", "alive", "gone"));
+}
+
+TEST(Query, ShowsWhichTaskTrackersTakeNoJobsBecauseTheirMachineIsTooBusy) {
+  TrackerBundle bundle;
+  FakeWorker& busy = bundle.add_worker({.name = "a"});
+  bundle.add_worker({.name = "b"});
+  const auto states = [&] {
+    bundle.run_for(seconds{1});
+    return texts_of(every_page(bundle, {.what = "nodes"}), "state");
+  };
+  EXPECT_THAT(states(), ElementsAre("alive", "alive"));
+  busy.overload("cpu 97%");
+  EXPECT_THAT(states(), ElementsAre("overloaded", "alive"));
+  EXPECT_EQ(bundle.stat("workers_overloaded"), 1);
+  busy.send_register_again();
+  EXPECT_THAT(states(), ElementsAre("overloaded", "alive"));
+  bundle.submit({job_now("1"), job_now("2"), job_now("3")});
+  bundle.run_for(seconds{5});
+  EXPECT_THAT(busy.runs(), IsEmpty());
+  busy.overload("");
+  EXPECT_THAT(states(), ElementsAre("alive", "alive"));
+  EXPECT_EQ(bundle.stat("workers_overloaded"), 0);
 }
 
 TEST(Query, FindsWhatHasEndedForAWeekUnlessToldOtherwise) {

@@ -504,6 +504,17 @@ TEST(Fetcher, AsksForNothingOnceItTakesNoMore) {
   EXPECT_THAT(b.take(), IsEmpty());
 }
 
+TEST(Fetcher, SaysThatItsMachineIsTooBusyWithEachPullAndAtOnce) {
+  FetcherBundle b;
+  b.start();
+  b.fetcher.set_taking(false, "cpu 97%");
+  EXPECT_EQ(b.take_pull().overload, "cpu 97%");
+  b.fetcher.set_taking(false, "cpu 97%");
+  EXPECT_THAT(b.take(), IsEmpty());
+  b.fetcher.set_taking(true);
+  EXPECT_EQ(b.take_pull().overload, "");
+}
+
 // A job tracker that hands out as much as the newest pull it knows allows, on a line that is slow
 // in both directions.
 class SlowTracker {

@@ -1,0 +1,77 @@
+#include "tasktracker/load_gate.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace carillon::tasktracker {
+namespace {
+
+constexpr Duration kLooks = std::chrono::seconds{1};
+constexpr std::size_t kSeen = 4;  // three seconds lie between
+constexpr int kBelow = 5;         // points
+
+int percent(std::int64_t part, std::int64_t all) {
+  return all > 0 ? static_cast<int>(part * 100 / all) : 0;
+}
+
+}  // namespace
+
+std::optional<SteadyTime> LoadGate::next_time() const {
+  if (!limits_.any()) return std::nullopt;
+  return next_look_;
+}
+
+void LoadGate::run_once(SteadyTime now) {
+  if (!limits_.any() || now < next_look_) return;
+  next_look_ = now + kLooks;
+  look();
+  std::string overload = too_much();
+  if (overload.empty() == overload_.empty()) return;  // It is told as it began.
+  overload_ = std::move(overload);
+  if (overload_.empty()) {
+    log_.info("jobs are taken again, the machine is less busy");
+  } else {
+    log_.warn("no new jobs are taken, the machine is too busy", "load", overload_);
+  }
+}
+
+void LoadGate::look() {
+  Result<MachineLoad> load = read_();
+  if (!load.ok()) {
+    seen_.clear();
+    if (!std::exchange(is_blind_, true))
+      log_.warn("how busy the machine is cannot be told", "reason", load.error().message);
+    return;
+  }
+  is_blind_ = false;
+  seen_.push_back(load.value());
+  if (seen_.size() > kSeen) seen_.pop_front();
+}
+
+std::string LoadGate::too_much() const {
+  if (seen_.empty()) return {};
+  const int margin = overload_.empty() ? 0 : kBelow;
+  const auto is_too_much = [margin](int share, int limit) {
+    return limit > 0 && share >= std::max(limit - margin, 1);
+  };
+  std::string all;
+  const auto add = [&](const std::string& name, int share, int limit) {
+    if (!is_too_much(share, limit)) return;
+    all += (all.empty() ? "" : ", ") + name + " " + std::to_string(share) + "%";
+  };
+  add("cpu", share_of_cpu(), limits_.cpu);
+  add("memory", share_of_memory(), limits_.memory);
+  return all;
+}
+
+int LoadGate::share_of_cpu() const {
+  if (seen_.size() < kSeen) return 0;
+  return percent(seen_.back().cpu_busy - seen_.front().cpu_busy,
+                 seen_.back().cpu_all - seen_.front().cpu_all);
+}
+
+int LoadGate::share_of_memory() const {
+  return seen_.empty() ? 0 : percent(seen_.back().memory_used, seen_.back().memory_all);
+}
+
+}  // namespace carillon::tasktracker
