@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <limits>
 #include <utility>
 
 namespace carillon::jobtracker {
 namespace {
 
-constexpr std::int64_t kOccurrencesMax = 100'000;
+constexpr std::int64_t kRowsAtOnce = 10'000;
+constexpr JobId kNewest{std::numeric_limits<std::int64_t>::max()};
 constexpr int kLookedAtAtOnce = 16;
 constexpr int kFiresAtOnce = 1'000;  // counted in one turn, of one definition
 
@@ -143,22 +145,42 @@ void MissedFires::look_at_next() {
     end(id);
     return look_at_next();
   }
-  ReadOccurrences question{
-      .definition = id, .group = definition->row.group, .limit = kOccurrencesMax};
+  read_rows(id, kNewest);
+}
+
+// By pages, the newest first: however many rows there are, those that were missed are known.
+void MissedFires::read_rows(DefinitionId id, JobId before) {
+  const ActiveDefinition* definition = catalog_.definition(id);
+  ReadOccurrences question{.definition = id, .limit = kRowsAtOnce, .untried_before = before};
+  if (definition != nullptr) question.group = definition->row.group;
   batcher_.ask(question, [this, id](Result<ReadAnswer> answer) {
-    if (answer.ok()) {
-      look_at(id, std::get<JobsAnswer>(answer.value()).jobs);
-    } else {
+    const ActiveDefinition* its = catalog_.definition(id);
+    if (!answer.ok() && its != nullptr) {
       log_.error("reading a definition's occurrences failed, trying again", "error",
                  answer.error().message);
       executor_.post_at(clock_.steady_now() + std::chrono::seconds{1}, [this, id] {
+        rows_.erase(id);
         to_look_at_.push_back(id);
         look_at_next();
       });
       return;
     }
+    std::vector<WaitingJob>& rows = rows_[id];
+    if (its != nullptr) {
+      const auto& page = std::get<JobsAnswer>(answer.value()).jobs;
+      std::copy_if(page.begin(), page.end(), std::back_inserter(rows),
+                   [&](const WaitingJob& job) { return may_be_missed(*its, job); });
+      const bool is_last = static_cast<std::int64_t>(page.size()) < kRowsAtOnce;
+      if (!is_last) return read_rows(id, page.back().id);
+    }
+    look_at(id, std::move(rows_.extract(id).mapped()));
     look_at_next();
   });
+}
+
+bool MissedFires::may_be_missed(const ActiveDefinition& definition, const WaitingJob& job) const {
+  return job.version == definition.row.version && job.attempt == 0 && !job.triggered &&
+         down_time_.was_missed(job.group, job.trigger_time, definition.spec.misfire.threshold);
 }
 
 void MissedFires::look_at(DefinitionId id, const std::vector<WaitingJob>& waiting) {
@@ -170,11 +192,8 @@ void MissedFires::look_at(DefinitionId id, const std::vector<WaitingJob>& waitin
                            ? static_cast<std::size_t>(std::max<std::int64_t>(policy.max, 0))
                            : 1;
     missed->until = down_time_.until() - policy.threshold;
-    for (const WaitingJob& job : waiting) {
-      const bool is_new = job.version == row.version && job.attempt == 0 && !job.triggered;
-      if (is_new && down_time_.was_missed(row.group, job.trigger_time, policy.threshold))
-        missed->rows.push_back(job);
-    }
+    std::copy_if(waiting.begin(), waiting.end(), std::back_inserter(missed->rows),
+                 [&](const WaitingJob& job) { return may_be_missed(definition, job); });
     std::sort(missed->rows.begin(), missed->rows.end(),
               [](const auto& a, const auto& b) { return a.trigger_time < b.trigger_time; });
     missed->through = row.generated_through;
@@ -315,7 +334,9 @@ void MissedFires::end(DefinitionId id) {
 }
 
 Sizes MissedFires::sizes() const {
-  return {{"to_look_at", to_look_at_.size()}, {"recovering", recovering_.size()}};
+  return {{"to_look_at", to_look_at_.size()},
+          {"recovering", recovering_.size()},
+          {"rows", rows_.size()}};
 }
 
 }  // namespace carillon::jobtracker

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <vector>
@@ -42,6 +43,8 @@ class MissedFires {
   struct Missed;
 
   void look_at_next();
+  void read_rows(DefinitionId id, JobId before);
+  bool may_be_missed(const ActiveDefinition& definition, const WaitingJob& job) const;
   void look_at(DefinitionId id, const std::vector<WaitingJob>& waiting);
   void leap_to_newest(ActiveDefinition& definition, Missed& missed);
   void count(const std::shared_ptr<Missed>& missed);
@@ -64,7 +67,8 @@ class MissedFires {
   const OnKnown on_known_;
   bool is_stopped_ = false;
   std::vector<DefinitionId> to_look_at_;
-  std::set<DefinitionId> recovering_;  // these, and those that have begun
+  std::set<DefinitionId> recovering_;                     // these, and those that have begun
+  std::map<DefinitionId, std::vector<WaitingJob>> rows_;  // of those that are read, so far
 };
 
 }  // namespace carillon::jobtracker

@@ -69,6 +69,12 @@ Error split_group_error(const Group& group) {
           "group '" + group.name + "' was split, xxl-job executors need another one"};
 }
 
+Error task_trackers_error(const Group& group) {
+  return {ErrorCode::kConflict, "group '" + group.name +
+                                    "' is one of task trackers, which have jobs of it: xxl-job "
+                                    "executors need another one"};
+}
+
 Result<SplitPlan> plan_split(const std::vector<Group>& groups, const GroupSplit& split,
                              const Partitions& owned, WallTime now) {
   CARILLON_ASSERT(is_parts(split.parts), "whoever asks has looked how many parts there may be");

@@ -40,8 +40,9 @@ struct SplitPlan {
 Result<SplitPlan> plan_split(const std::vector<Group>& groups, const GroupSplit& split,
                              const Partitions& owned, WallTime now);
 
-// Why it is not split, and why one that was split gets no executors.
+// Why it is not split, and why one that was split, or that is for task trackers, gets no executors.
 Error executors_error(const Group& group);
 Error split_group_error(const Group& group);
+Error task_trackers_error(const Group& group);
 
 }  // namespace carillon::jobtracker

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -129,10 +130,23 @@ class MemoryReads {
 
   Result<ReadAnswer> operator()(const ReadOccurrences& ask) const {
     const WaitingTable* table = CARILLON_TRY(group_table(ask.group));
+    if (ask.untried_before) return untried(ask, *table);
     JobsAnswer answer{table->of_definition(ask.definition, ask.limit)};
     for (const WaitingJob& job : tables_.delayed.of_definition(ask.definition, ask.limit)) {
       if (!is_full(answer.jobs, ask.limit)) answer.jobs.push_back(job);
     }
+    return ReadAnswer{std::move(answer)};
+  }
+
+  Result<ReadAnswer> untried(const ReadOccurrences& ask, const WaitingTable& table) const {
+    JobsAnswer answer;
+    for (const WaitingTable* one : {&table, &tables_.delayed}) {
+      auto jobs = one->untried_of_definition(ask.definition, *ask.untried_before, ask.limit);
+      std::move(jobs.begin(), jobs.end(), std::back_inserter(answer.jobs));
+    }
+    std::sort(answer.jobs.begin(), answer.jobs.end(),
+              [](const WaitingJob& a, const WaitingJob& b) { return a.id > b.id; });
+    answer.jobs.resize(std::min(answer.jobs.size(), static_cast<std::size_t>(ask.limit)));
     return ReadAnswer{std::move(answer)};
   }
 

@@ -86,6 +86,18 @@ std::vector<WaitingJob> WaitingTable::of_definition(DefinitionId definition,
   return jobs;
 }
 
+std::vector<WaitingJob> WaitingTable::untried_of_definition(DefinitionId definition, JobId before,
+                                                            std::int64_t limit) const {
+  std::vector<WaitingJob> jobs;
+  auto next = definitions_.lower_bound({definition, 0, before});
+  while (next != definitions_.begin() && size_of(jobs) < limit) {
+    --next;
+    if (std::get<0>(*next) != definition || std::get<1>(*next) != 0) break;
+    jobs.push_back(jobs_.at(std::get<2>(*next)));
+  }
+  return jobs;
+}
+
 std::int64_t WaitingTable::count_due(WallTime now) const {
   std::int64_t count = 0;
   for (auto next = times_.begin(); next != times_.end() && next->first <= now; ++next) ++count;

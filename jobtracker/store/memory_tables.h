@@ -34,6 +34,9 @@ class WaitingTable {
   std::vector<WaitingJob> upcoming(WallTime after_time, JobId after_id, WallTime through,
                                    std::int64_t limit) const;
   std::vector<WaitingJob> of_definition(DefinitionId definition, std::int64_t limit) const;
+  // The newest that were never tried, with lower ids.
+  std::vector<WaitingJob> untried_of_definition(DefinitionId definition, JobId before,
+                                                std::int64_t limit) const;
   std::int64_t count_due(WallTime now) const;
   // The first time that anything is due at; none waits: epoch.
   WallTime first_time() const { return times_.empty() ? WallTime{} : times_.begin()->first; }

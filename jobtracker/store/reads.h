@@ -103,6 +103,8 @@ struct ReadOccurrences {
   DefinitionId definition{};
   GroupId group{};
   std::int64_t limit = 0;
+  // Only those that were never tried, with lower ids than this: a page of them.
+  std::optional<JobId> untried_before{};
 };
 
 // The oldest feedback of a client group.

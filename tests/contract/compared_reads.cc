@@ -1,6 +1,8 @@
 #include "tests/contract/compared_reads.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,6 +13,7 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr std::int64_t kAll = 1'000'000;
+constexpr JobId kNewest{std::numeric_limits<std::int64_t>::max()};
 constexpr int kTasksDrawn = 12;
 constexpr std::size_t kJobsDrawn = 8;
 constexpr int kGroupsDrawn = 2;
@@ -41,6 +44,12 @@ class Reads {
   template <class Answer, class... Rows>
   void compare(const Read& question, const std::string& what, Rows Answer::*... rows) {
     twins_.compare(anybody(), question, what, rows...);
+  }
+  JobId some_job_of(GroupId group) {
+    const auto table = twins_.tables().waiting.find(group);
+    if (table == twins_.tables().waiting.end() || table->second.all().empty()) return kNewest;
+    const auto at = static_cast<std::ptrdiff_t>(source_.below(table->second.all().size()));
+    return std::next(table->second.all().begin(), at)->first;
   }
   std::size_t drawn(std::size_t all, std::size_t some) const {
     return is_thorough_ ? all : std::min(all, some);
@@ -141,6 +150,12 @@ class Reads {
       for (const std::int64_t limit : {std::int64_t{2}, kAll}) {
         compare(ReadOccurrences{.definition = id, .group = one.group, .limit = limit},
                 "runs of " + one.task_id, &JobsAnswer::jobs);
+        compare(ReadOccurrences{.definition = id,
+                                .group = one.group,
+                                .limit = limit,
+                                .untried_before =
+                                    source_.chance(50) ? kNewest : some_job_of(one.group)},
+                "untried runs of " + one.task_id, &JobsAnswer::jobs);
       }
       compare(ListScripts{id}, "scripts of definition " + std::to_string(id.value),
               &ScriptsAnswer::versions);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "shared/job/bucket.h"
 #include "tests/contract/store_contract.h"
@@ -301,6 +302,32 @@ TEST_P(StoreReads, ReadsTheOccurrencesOfADefinition) {
   };
   EXPECT_THAT(read(10), ElementsAre(second, third)) << "the first executes";
   EXPECT_THAT(read(1), ElementsAre(second)) << "it is tried again";
+}
+
+TEST_P(StoreReads, ReadsTheUntriedOccurrencesOfADefinitionPageByPage) {
+  const auto definition = new_definition("hourly");
+  const auto other = new_definition("daily");
+  const auto first = new_occurrence(definition);
+  auto tried = new_occurrence(definition);
+  tried.attempt = 1;
+  auto delayed = new_occurrence(definition);
+  delayed.delayed = true;
+  const auto third = new_occurrence(definition);
+  committed({AddDefinition{definition, first}, AddDefinition{other, new_occurrence(other)}});
+  committed({AddJob{tried}, AddJob{delayed}, AddJob{third}});
+
+  const auto read = [&](JobId before, std::int64_t limit) {
+    return ask<JobsAnswer>(ReadOccurrences{.definition = definition.id,
+                                           .group = group_,
+                                           .limit = limit,
+                                           .untried_before = before})
+        .jobs;
+  };
+  const JobId all{std::numeric_limits<std::int64_t>::max()};
+  EXPECT_THAT(read(all, 10), ElementsAre(third, delayed, first));
+  EXPECT_THAT(read(all, 2), ElementsAre(third, delayed));
+  EXPECT_THAT(read(delayed.id, 2), ElementsAre(first));
+  EXPECT_THAT(read(first.id, 2), IsEmpty());
 }
 
 TEST_P(StoreReads, ListsExecutingJobsPageByPage) {

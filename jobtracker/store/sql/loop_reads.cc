@@ -24,6 +24,8 @@ constexpr std::string_view kSelectHolder = "SELECT group_id, job_id, definition_
 constexpr std::string_view kOfTask = " WHERE task_id = ? AND group_id IN ";
 constexpr std::string_view kOfDefinition =
     " WHERE definition_id = ? ORDER BY attempt DESC, job_id DESC LIMIT ?";
+constexpr std::string_view kUntriedOfDefinition =
+    " WHERE definition_id = ? AND attempt = 0 AND job_id < ? ORDER BY job_id DESC LIMIT ?";
 constexpr std::string_view kSelectDefinitionHigh = "SELECT definition_id FROM lts_definition_high";
 constexpr std::string_view kCountFeedback =
     "SELECT client_group, COUNT(*) FROM lts_feedback_queue GROUP BY client_group "
@@ -311,6 +313,7 @@ Result<ReadAnswer> SqlReads::read(const ReadDefinition& ask) {
 Result<ReadAnswer> SqlReads::read(const ReadOccurrences& ask) {
   JobsAnswer answer;
   const std::string_view table = CARILLON_TRY(groups_.table_of(db_, ask.group));
+  if (ask.untried_before) return read_untried(ask, table);
   const auto parameters = [&](std::int64_t limit) {
     return SqlValues{value_of(ask.definition), Value::of(limit)};
   };
@@ -320,6 +323,24 @@ Result<ReadAnswer> SqlReads::read(const ReadOccurrences& ask) {
   CARILLON_TRY(db_.query(select_from(kDelayedColumns, kDelayedTable, kOfDefinition),
                          parameters(ask.limit - size_of(answer.jobs)),
                          [&](const sql::Row& row) { answer.jobs.push_back(delayed_of(row)); }));
+  return ReadAnswer{std::move(answer)};
+}
+
+// The newest of both tables.
+Result<ReadAnswer> SqlReads::read_untried(const ReadOccurrences& ask, std::string_view table) {
+  JobsAnswer answer;
+  const SqlValues parameters{value_of(ask.definition), value_of(*ask.untried_before),
+                             Value::of(ask.limit)};
+  CARILLON_TRY(
+      db_.query(select_from(kWaitingColumns, table, kUntriedOfDefinition), parameters,
+                [&](const sql::Row& row) { answer.jobs.push_back(waiting_of(row, ask.group)); }));
+  const auto from_delayed = size_of(answer.jobs);
+  CARILLON_TRY(db_.query(select_from(kDelayedColumns, kDelayedTable, kUntriedOfDefinition),
+                         parameters,
+                         [&](const sql::Row& row) { answer.jobs.push_back(delayed_of(row)); }));
+  std::inplace_merge(answer.jobs.begin(), answer.jobs.begin() + from_delayed, answer.jobs.end(),
+                     [](const WaitingJob& a, const WaitingJob& b) { return a.id > b.id; });
+  answer.jobs.resize(std::min(answer.jobs.size(), static_cast<std::size_t>(ask.limit)));
   return ReadAnswer{std::move(answer)};
 }
 

@@ -30,6 +30,7 @@ class SqlReads {
   Result<ReadAnswer> read(const Find& ask);
   Result<ReadAnswer> read(const ReadDefinition& ask);
   Result<ReadAnswer> read(const ReadOccurrences& ask);
+  Result<ReadAnswer> read_untried(const ReadOccurrences& ask, std::string_view table);
   Result<ReadAnswer> read(const ReadFeedback& ask);
   Result<ReadAnswer> read(const ReadInbox& ask);
   Result<ReadAnswer> read(const ReadExecutors& ask);

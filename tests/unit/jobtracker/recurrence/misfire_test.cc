@@ -11,6 +11,7 @@ namespace carillon::jobtracker {
 namespace {
 
 using carillon::testing::FakeRun;
+using carillon::testing::FakeWorker;
 using carillon::testing::job_at;
 using carillon::testing::job_cron;
 using carillon::testing::job_every;
@@ -575,6 +576,33 @@ TEST(Misfire, ACountIsOfRunsAlsoWhenTheLastFiresWereMadeAlready) {
   EXPECT_GE(missed(bundle, "counted"), 1);
   EXPECT_THAT(bundle.runs_of("counted"), SizeIs(5)) << bundle.story("counted");
   EXPECT_TRUE(bundle.is_empty());
+}
+
+TEST(Misfire, OneRunStandsForAllHoweverManyRowsThereAre) {
+  TrackerBundle bundle;
+  JobSpec often = job_every("a", milliseconds{2});
+  often.overlap = Overlap::kParallel;
+  bundle.submit(often);
+  bundle.run_for(seconds{20});
+  const WallTime died = bundle.now();
+  bundle.kill_tracker();
+  const std::size_t ahead = bundle.waiting("a").size();
+  bundle.run_for(minutes{11});
+  bundle.start_tracker();
+  const WallTime back = bundle.now();
+  bundle.run_for(seconds{20});
+  std::int64_t recorded = 0;
+  for (const LogEntry& entry : bundle.log("a")) {
+    if (entry.state == LogState::kMissed) recorded += entry.count;
+  }
+  FakeWorker& worker = bundle.add_worker({.threads = 200});
+  runs_take(worker, milliseconds{1});
+  bundle.run_for(minutes{2});
+  std::size_t ran = 0;
+  for (const auto& run : bundle.runs_of("a")) {
+    if (run.trigger_time > died + seconds{2} && run.trigger_time < back - seconds{6}) ++ran;
+  }
+  EXPECT_LE(ran, 1u) << "of " << ahead << " rows that were there; missed are " << recorded;
 }
 
 }  // namespace

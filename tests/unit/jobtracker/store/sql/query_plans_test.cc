@@ -139,6 +139,16 @@ TEST_F(QueryPlansTest, StartsWithoutAWalkOverTheWaitingJobs) {
             Not(HasSubstr("SCAN lts_wjq_default")), Not(HasSubstr("SCAN lts_delayed_job_queue"))));
 }
 
+TEST_F(QueryPlansTest, ReadsTheUntriedRunsOfADefinitionInTheOrderOfTheirIds) {
+  EXPECT_THAT(
+      plans_of(ReadOccurrences{
+          .definition = definition_.id, .group = group_, .limit = 5, .untried_before = JobId{9}}),
+      AllOf(
+          HasSubstr("lts_wjq_default.definition (definition_id=? AND attempt=? AND rowid<?)"),
+          HasSubstr("lts_delayed_job_queue.definition (definition_id=? AND attempt=? AND rowid<?)"),
+          Not(HasSubstr("TEMP B-TREE"))));
+}
+
 TEST_F(QueryPlansTest, FindsTheWaitingRunsOfADefinitionByIt) {
   EXPECT_THAT(
       commit(ChangeDefinition{.id = definition_.id,
