@@ -41,7 +41,19 @@ bool is_definition(LtsQueue queue) {
   return queue == LtsQueue::kCron || queue == LtsQueue::kRepeat || queue == LtsQueue::kSuspended;
 }
 
-bool is_periodic(const LtsRow& row) { return row.job_type == "CRON" || row.job_type == "REPEAT"; }
+// As LTS takes it: a row need not have one, and is what its table is for then.
+std::string type_of(const LtsRow& row) {
+  if (!row.job_type.empty()) return row.job_type;
+  if (row.queue == LtsQueue::kCron) return "CRON";
+  if (row.queue == LtsQueue::kRepeat) return "REPEAT";
+  if (!row.cron.empty()) return "CRON";
+  return row.repeat_interval > 0 ? "REPEAT" : "";
+}
+
+bool is_periodic(const LtsRow& row) {
+  const std::string type = type_of(row);
+  return type == "CRON" || type == "REPEAT";
+}
 
 // The definition that an occurrence was made of.
 Key definition_of(const LtsRow& row) {
@@ -114,6 +126,8 @@ class Maker {
     if (is_definition(row_.queue)) {
       entry_.waiting = std::ssize(others_.find(others_.waiting, row_));
     }
+    if (row_.job_type.empty() && is_periodic(row_))
+      note("has no job_type in LTS, and is taken for one of type " + type_of(row_));
     entry_.job = row_.queue == LtsQueue::kExecuting ? executing() : job();
     return std::move(entry_);
   }
@@ -222,8 +236,8 @@ class Maker {
   }
 
   Result<Schedule> schedule() {
-    if (is_definition(row_.queue) && row_.job_type == "CRON") return cron();
-    if (is_definition(row_.queue) && row_.job_type == "REPEAT") return repeat();
+    if (is_definition(row_.queue) && type_of(row_) == "CRON") return cron();
+    if (is_definition(row_.queue) && type_of(row_) == "REPEAT") return repeat();
     if (row_.trigger_time && (row_.job_type != "REAL_TIME" || row_.retry_times > 0)) return once();
     if (row_.repeat_count != 0 && row_.job_type == "REAL_TIME") {
       note("has a repeatCount and no repeatInterval: LTS runs it once, and so does this");

@@ -12,19 +12,25 @@ bool has_task(JobClient& client, const TaskRef& task) {
   return page.ok() && !page.value().rows.empty();
 }
 
-// Those with a task of this id that is defined, waits or runs, and that of its newest end.
-std::set<std::string> groups_with(JobClient& client, const std::string& task_id) {
-  std::set<std::string> found;
+struct Found {
+  std::set<std::string> groups{};
+  bool has_ended = false;
+};
+
+// Those with a task of this id that is defined, waits or runs; or that of its newest end.
+Found groups_with(JobClient& client, const std::string& task_id) {
+  Found found;
   const Result<RowPage> groups = client.groups({.limit = kGroupsAskedMax});
   if (!groups.ok()) return found;
   for (const Row& row : groups.value().rows) {
     const std::string group = field_text(row, "group");
-    if (has_task(client, {task_id, group})) found.insert(group);
+    if (has_task(client, {task_id, group})) found.groups.insert(group);
   }
-  if (!found.empty()) return found;
+  if (!found.groups.empty()) return found;
+  found.has_ended = true;
   const Result<RowPage> ended = client.history({.task_id = task_id, .limit = 1});
   if (!ended.ok()) return found;
-  for (const Row& row : ended.value().rows) found.insert(field_text(row, "group"));
+  for (const Row& row : ended.value().rows) found.groups.insert(field_text(row, "group"));
   return found;
 }
 
@@ -34,15 +40,16 @@ Error name_other_groups(Context& context, const TaskRef& task, const Error& erro
   if (error.code != ErrorCode::kNotFound || task.task_id.empty()) return error;
   const auto client = context.client();
   if (!client.ok() || has_task(*client.value(), task)) return error;
-  const std::set<std::string> groups = groups_with(*client.value(), task.task_id);
+  const auto [groups, has_ended] = groups_with(*client.value(), task.task_id);
   if (groups.empty() || groups.contains(task.group)) return error;
   std::string names;
   for (const std::string& group : groups) {
     names += (names.empty() ? "'" : ", '") + group + "'";
   }
-  return {error.code, "task '" + task.task_id + "' is not in group '" + task.group +
-                          "', it is in group" + (groups.size() > 1 ? "s " : " ") + names +
-                          ": --group " + *groups.begin()};
+  return {error.code, "task '" + task.task_id + "' is not in group '" + task.group + "', it " +
+                          (has_ended ? "has ended" : "is") + " in group" +
+                          (groups.size() > 1 ? "s " : " ") + names + ": --group " +
+                          *groups.begin()};
 }
 
 }  // namespace carillon::cli

@@ -87,6 +87,24 @@ TEST(LtsJobs, ACronDefinitionKeepsItsExpressionInTheZoneOfLts) {
   EXPECT_THAT(entry.notes, IsEmpty());
 }
 
+TEST(LtsJobs, ADefinitionWithoutAJobTypeIsWhatItsTableIsFor) {
+  LtsRow cron = lts_cron("0 0 3 * * ?");
+  LtsRow suspended = cron;
+  suspended.queue = LtsQueue::kSuspended;
+  suspended.task_id = suspended.real_task_id = "asleep";
+  LtsRow repeat = lts_repeat(-1);
+  for (LtsRow* row : {&cron, &suspended, &repeat}) row->job_type.clear();
+  const auto entries = read_lts_jobs({cron, suspended, repeat}, lts_options());
+  ASSERT_EQ(entries.size(), 3U);
+  for (const LtsEntry& entry : entries) {
+    ASSERT_TRUE(entry.job.ok()) << entry.job.error().message;
+    const bool is_cron = entry.row.queue != LtsQueue::kRepeat;
+    EXPECT_EQ(entry.job.value().schedule.kind,
+              is_cron ? ScheduleKind::kCron : ScheduleKind::kEvery);
+    EXPECT_THAT(entry.notes, Contains(HasSubstr("has no job_type in LTS")));
+  }
+}
+
 TEST(LtsJobs, WhatDoesNotRelyOnItsPreviousCycleMayOverlapAndMakesUpForMissedFires) {
   LtsRow row = lts_cron("0 0/1 * * * ?");
   row.relies_on_prev_cycle = false;

@@ -132,7 +132,7 @@ TEST(OtherGroups, AreNamedByEachVerbAboutATask) {
 TEST(OtherGroups, AreNamedForATaskThatHasEnded) {
   Cli cli(ended_in_group_ops);
   EXPECT_EQ(cli.run({"logs", "x"}), kNotFound);
-  EXPECT_THAT(cli.err.str(), HasSubstr("it is in group 'ops': --group ops\n"));
+  EXPECT_THAT(cli.err.str(), HasSubstr("it has ended in group 'ops': --group ops\n"));
 }
 
 TEST(OtherGroups, AreNotNamedWhereTheGroupHasTheTask) {
