@@ -25,6 +25,20 @@ Status check_executor(const std::string& address) {
 
 }  // namespace
 
+// Whoever registers is sent the group's jobs. So one that task trackers serve, or did and have jobs
+// of, does not become one of executors by that.
+Status JobTracker::may_have_executors(const Group& group) const {
+  if (catalog_.parts(group.id) > 1) return split_group_error(group);
+  if (executors_.has(group.id) || !group.served) return {};
+  const auto is_for_them = [&](const auto& one) {
+    return one.second->row.group == group.id && one.second->spec.dispatch != Dispatch::kPush;
+  };
+  const auto& definitions = catalog_.definitions();
+  const bool is_theirs = !ownership_.has(group.id) || workers_.count(group.id) > 0 ||
+                         std::any_of(definitions.begin(), definitions.end(), is_for_them);
+  return is_theirs ? Status{task_trackers_error(group)} : Status{};
+}
+
 // As often as it is sent, it comes to the same.
 void JobTracker::on_add_executors(const Asker& asker, wire::Act message) {
   Status valid = batcher_.check_room();
@@ -38,9 +52,8 @@ void JobTracker::on_add_executors(const Asker& asker, wire::Act message) {
   const std::string name = message.group;
   with_group(name, [this, asker, message = std::move(message)](Result<const Group*> group) {
     if (!group.ok()) return answer(asker, wire::ErrorReply{group.error()});
-    if (catalog_.parts(group.value()->id) > 1) {
-      return answer(asker, wire::ErrorReply{split_group_error(*group.value())});
-    }
+    if (const Status may = may_have_executors(*group.value()); !may.ok())
+      return answer(asker, wire::ErrorReply{may.error()});
     const std::string said =
         "group '" + group.value()->name + "' has " + std::to_string(message.addresses.size()) +
         (message.addresses.size() == 1 ? " executor" : " executors") + " by hand";

@@ -81,6 +81,7 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
                             const wire::Report& message) { completion_.report(worker, message); },
            .touch = [this](GroupId group) { dispatcher_.touch(group); },
            .go_on = [this](Executing& entry) { dispatcher_.go_on(entry); },
+           .may_begin = [this](const Executing& entry) { return dispatcher_.may_begin(entry); },
            .learn = [this](GroupId group, const std::string& address, bool ExecutorRow::*fact,
                            bool is_so) { registry_.learn(group, address, fact, is_so); }}),
       registry_(
@@ -342,7 +343,9 @@ void JobTracker::on_executor(ExecutorRequest request, OnStored done) {
   if (!ready_ || stopping_) return done(stopping_ ? stopping_error() : starting_error());
   if (auto* registration = std::get_if<ExecutorRegistration>(&request)) {
     const Group* group = catalog_.group(registration->app_name);
-    if (group != nullptr && catalog_.parts(group->id) > 1) return done(split_group_error(*group));
+    if (group != nullptr) {
+      if (Status may = may_have_executors(*group); !may.ok()) return done(std::move(may));
+    }
     registry_.take(std::move(*registration), std::move(done));
   } else {
     pusher_.results(std::get<ExecutorResults>(std::move(request)), std::move(done));
@@ -385,9 +388,13 @@ void JobTracker::route(const Asker& asker, wire::Message message, std::size_t by
                              : query != nullptr ? &query->group
                                                 : nullptr;
   if (group == nullptr || !may_be_new(*group)) return route_known(asker, std::move(message), bytes);
+  if (const Status room = batcher_.check_room(); !room.ok())
+    return answer(asker, wire::ErrorReply{room.error()});
   FindGroup question{.name = *group};
+  batcher_.hold(bytes);
   batcher_.ask(std::move(question), [this, asker, bytes, message = std::move(message)](
                                         Result<ReadAnswer> answer) mutable {
+    batcher_.release(bytes);
     if (stopping_) return this->answer(asker, wire::ErrorReply{stopping_error()});
     if (answer.ok()) know(std::get<GroupAnswer>(answer.value()).group);
     route_known(asker, std::move(message), bytes);

@@ -170,6 +170,10 @@ class JobTracker final : public net::ServerReceiver,
   void stop_runs_of(DefinitionId id, const std::string& reason) override {
     stops_.stop_runs_of(id, reason);
   }
+  void stop_void(DefinitionId id) override {
+    stops_.stop_void(id);
+    pusher_.take_back_void(id);
+  }
   void call_off(JobId id, const std::string& reason) override { stops_.call_off(id, reason); }
   void ran(const ExecutingJob& run, bool has_failed) override {
     alarms_.ran(run.job.group, has_failed);
@@ -193,6 +197,7 @@ class JobTracker final : public net::ServerReceiver,
   bool may_be_new(const std::string& group) const;
   void route_known(const Asker& asker, wire::Message message, std::size_t bytes);
   void know(const Group& group);
+  Status may_have_executors(const Group& group) const;
   void on_add_executors(const Asker& asker, wire::Act message);
   void on_split(const Asker& asker, wire::Act message);
   void on_remove_group(const Asker& asker, const wire::Act& message);

@@ -382,14 +382,18 @@ void Dispatcher::on_claimed(Claim& claim, const Outcome& outcome, const Error* r
 void Dispatcher::go_on(Executing& entry) {
   const WaitingJob& job = entry.row.job;
   Worker* worker = workers_.find(entry.row.session);
-  const auto glance = catalog_.glance(job);
   // By the clock of this session, which may be behind.
   const bool is_near = due_time(job) <= clock_.now() + config_.push_claim_ahead;
-  const bool may_go_on = worker != nullptr && worker->credit() > 0 && glance && is_near &&
-                         !catalog_.is_void(entry.row) && !deadlines_.is_over(job, *glance);
+  const bool may_go_on = worker != nullptr && worker->credit() > 0 && is_near && may_begin(entry);
   if (!may_go_on) return ends_.take_back(job.id, false);
   ++worker->reserved;
   hand_outs_.add(entry);
+}
+
+bool Dispatcher::may_begin(const Executing& entry) const {
+  if (catalog_.is_void(entry.row)) return false;
+  const auto glance = catalog_.glance(entry.row.job);
+  return glance && !deadlines_.is_over(entry.row.job, *glance);
 }
 
 // A claim that came to nothing.

@@ -6,6 +6,11 @@
 #include "jobtracker/state/executors.h"
 
 namespace carillon::jobtracker {
+namespace {
+
+constexpr Duration kLookAgain = std::chrono::milliseconds{10};  // whether a job was replaced
+
+}  // namespace
 
 HandOuts::HandOuts(HandOutsConfig config, SessionId session, Catalog& catalog,
                    ExecutingTable& executing, Workers& workers, const SchedulingClock& clock,
@@ -27,8 +32,13 @@ void HandOuts::add(Executing& entry) {
   // It died or went meanwhile.
   if (workers_.find(entry.row.session) == nullptr) return ends_.take_back(job.id, false);
   if (may_go(job)) return make_ready(entry);
-  executor_.post_at(clock_.steady_at(due_time(job)), [this, id = job.id, attempt = job.attempt] {
-    Executing* held = executing_.find(id, attempt);
+  make_ready_at(clock_.steady_at(due_time(job)), entry);
+}
+
+void HandOuts::make_ready_at(SteadyTime time, const Executing& entry) {
+  const WaitingJob& job = entry.row.job;
+  executor_.post_at(time, [this, id = job.id, attempt = job.attempt] {
+    const Executing* held = executing_.find(id, attempt);
     if (held != nullptr && held->phase == Phase::kHeld) make_ready(*held);
   });
 }
@@ -101,9 +111,13 @@ void HandOuts::send() {
     for (const JobId id : jobs) {
       const Executing* entry = executing_.find(id);
       if (entry == nullptr || entry->phase != Phase::kHeld) continue;
-      // Its cancel may have been stored with its claim.
-      if (entry->row.cancelled || !has_spec(*entry)) {
+      // That may have been stored with its claim.
+      if (catalog_.is_void(entry->row)) {
         ends_.cancel_unsent(id);
+        continue;
+      }
+      if (is_made_anew(entry->row.job)) {
+        make_ready_at(clock_.steady_now() + kLookAgain, *entry);
         continue;
       }
       const std::size_t size = handed(*entry, now).spec.size() + 300;
@@ -129,6 +143,7 @@ void HandOuts::send_frame(Worker& worker, std::vector<JobId> jobs, WallTime now)
   for (const JobId id : jobs) {
     Executing& entry = *executing_.find(id);
     message.jobs.push_back(handed(entry, now));
+    entry.early_until = steady_now + message.jobs.back().wait;
     entry.phase = Phase::kSent;
     entry.handout = message.number;
     entry.pull = message.pull;
@@ -141,10 +156,12 @@ void HandOuts::send_frame(Worker& worker, std::vector<JobId> jobs, WallTime now)
   for (const JobId id : jobs) ends_.take_back(id, false);
 }
 
-// Not when its definition was replaced since it was claimed.
-bool HandOuts::has_spec(const Executing& entry) const {
-  const WaitingJob& job = entry.row.job;
-  return !job.spec.empty() || catalog_.definition(job.definition) != nullptr;
+// What replaces its definition has the fires that had not come when it was submitted. They are the
+// new one's, unless it is not taken.
+bool HandOuts::is_made_anew(const WaitingJob& job) const {
+  const ActiveDefinition* definition = catalog_.definition(job.definition);
+  return definition != nullptr && definition->is_going && is_fire(job) &&
+         job.trigger_time > definition->going_since;
 }
 
 wire::HandedJob HandOuts::handed(const Executing& entry, WallTime now) const {

@@ -53,9 +53,10 @@ class HandOuts {
   bool may_go_early(const Executing& entry) const;
   Duration wait_of(const WaitingJob& job, WallTime now) const;
   void make_ready(const Executing& entry);
+  void make_ready_at(SteadyTime time, const Executing& entry);
   void put_in_order(std::vector<JobId>& jobs) const;
   void send_frame(Worker& worker, std::vector<JobId> jobs, WallTime now);
-  bool has_spec(const Executing& entry) const;
+  bool is_made_anew(const WaitingJob& job) const;
   wire::HandedJob handed(const Executing& entry, WallTime now) const;
 
   const HandOutsConfig config_;

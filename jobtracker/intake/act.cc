@@ -158,9 +158,11 @@ ForRequest ActIntake::for_request(const PendingPtr& pending, std::string message
   NumberedRequest number{.client = pending->act.request.client,
                          .sequence = pending->act.request.sequence,
                          .answer = wire::encode({.correlation = 0, .message = acted})};
+  batcher_.hold(pending->bytes);  // It may have to wait for another change.
   return {
       .number = std::move(number),
       .on_request = [this, pending, acted](const RequestOutcome& outcome, const Error* refused) {
+        batcher_.release(pending->bytes);
         if (refused != nullptr) {
           const std::string why = pending->name() + " " + refused->message;
           const bool may_be_resend =
@@ -187,15 +189,9 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
       return cancel_definition(pending, definition);
     case wire::Verb::kTrigger:
       return trigger_definition(pending, definition);
-    case wire::Verb::kSuspend: {
-      ForRequest request = for_request(pending, pending->name() + " " + word(verb));
-      request.on_request = [this, id = definition.row.id, answer = std::move(request.on_request)](
-                               const RequestOutcome& outcome, const Error* refused) {
-        if (refused == nullptr && !outcome.answered_before) stops_.stop_ahead(id);
-        answer(outcome, refused);
-      };
-      return definitions_.suspend(definition.row.id, std::move(request));
-    }
+    case wire::Verb::kSuspend:
+      return definitions_.suspend(definition.row.id,
+                                  for_request(pending, pending->name() + " " + word(verb)));
     case wire::Verb::kResume:
       return definitions_.resume(definition.row.id,
                                  for_request(pending, pending->name() + " " + word(verb)));

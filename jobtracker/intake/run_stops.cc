@@ -3,11 +3,6 @@
 #include <utility>
 
 namespace carillon::jobtracker {
-namespace {
-
-constexpr Duration kEarlyMax = std::chrono::seconds{1};  // nothing is handed out so early
-
-}  // namespace
 
 RunStops::RunStops(Catalog& catalog, ExecutingTable& executing, Workers& workers, TakeBack& ends,
                    Batcher& batcher, WorkerLink& link, const SchedulingClock& clock)
@@ -45,22 +40,14 @@ void RunStops::stop_runs_of(DefinitionId id, const std::string& reason) {
                      });
 }
 
-void RunStops::stop_ahead(DefinitionId id) {
-  const ActiveDefinition* definition = catalog_.definition(id);
-  if (definition == nullptr) return;
+void RunStops::stop_void(DefinitionId id) {
   std::vector<JobId> ahead;
-  for (const auto& [job, run] : definition->running) {
-    const Executing* entry = executing_.find(job);
-    if (entry == nullptr || !definition->voids(entry->row.job)) continue;
-    if (entry->phase == Phase::kHeld || is_early(*entry)) ahead.push_back(job);
+  for (const JobId job : executing_.of_definition(id)) {
+    const Executing& entry = *executing_.find(job);
+    if (catalog_.is_void(entry.row) && (entry.phase == Phase::kHeld || is_early(entry)))
+      ahead.push_back(job);
   }
-  stop_runs(ahead, "suspended");
-}
-
-// Handed out before its time, it has not begun. What is due much later has: the clock was set back.
-bool RunStops::is_early(const Executing& entry) const {
-  const Duration wait = due_time(entry.row.job) - clock_.now();
-  return entry.phase == Phase::kSent && wait > Duration{} && wait < kEarlyMax;
+  stop_runs(ahead, "called off before it was started");
 }
 
 void RunStops::stop_again(const std::vector<wire::Held>& holding) {

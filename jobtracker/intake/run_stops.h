@@ -7,7 +7,6 @@
 #include "jobtracker/state/called_off.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executing.h"
-#include "jobtracker/state/run_stopper.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/state/take_back.h"
 #include "jobtracker/state/worker_link.h"
@@ -22,17 +21,19 @@ namespace carillon::jobtracker {
 // for dead, as soon as it says so.
 //
 // Thread: the loop.
-class RunStops final : public RunStopper {
+class RunStops {
  public:
   RunStops(Catalog& catalog, ExecutingTable& executing, Workers& workers, TakeBack& ends,
            Batcher& batcher, WorkerLink& link, const SchedulingClock& clock);
 
   // These are cancelled, on disk.
   void stop_runs(const std::vector<JobId>& jobs, const std::string& reason);
-  void stop_runs_of(DefinitionId id, const std::string& reason) override;
-  // The definition was suspended: what was handed out before its time does not begin.
-  void stop_ahead(DefinitionId id);
-  void call_off(JobId id, const std::string& reason) override { called_off_.add(id, reason); }
+  // As of RunStopper.
+  void stop_runs_of(DefinitionId id, const std::string& reason);
+  // Fires of the definition, or all of its runs, are void now: what was not sent, or before its
+  // time, does not begin.
+  void stop_void(DefinitionId id);
+  void call_off(JobId id, const std::string& reason) { called_off_.add(id, reason); }
   // A worker that registers says what it holds.
   void stop_again(const std::vector<wire::Held>& holding);
   // A worker says what it holds: what was called off is to stop though it is not known to run
@@ -45,7 +46,10 @@ class RunStops final : public RunStopper {
   Sizes sizes() const { return {{"called_off", called_off_.size()}}; }
 
  private:
-  bool is_early(const Executing& entry) const;
+  // Handed out before its time, it has not begun.
+  bool is_early(const Executing& entry) const {
+    return entry.phase == Phase::kSent && clock_.steady_now() < entry.early_until;
+  }
 
   Catalog& catalog_;
   ExecutingTable& executing_;

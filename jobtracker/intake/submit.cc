@@ -47,6 +47,21 @@ struct SubmitIntake::Pending {
   ChildGraph::Foreign foreign_children{};
 
   bool is_rejected(std::size_t index) const { return !reply.answers[index].reason.empty(); }
+  // Before the child's parent in its message, or after it.
+  bool defines(const Child& child) const {
+    const auto is_it = [&](const JobSpec& spec) {
+      return spec.task_id == child.task_id && lower_ascii(spec.group) == lower_ascii(child.group);
+    };
+    const bool is_taken = std::any_of(definitions.begin(), definitions.end(),
+                                      [&](const auto& one) { return is_it(one.second.spec); });
+    if (is_taken) return true;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      const ScheduleKind kind = jobs[i].schedule.kind;
+      const bool is_definition = kind != ScheduleKind::kNow && kind != ScheduleKind::kAt;
+      if (is_definition && is_it(jobs[i]) && !is_rejected(i)) return true;
+    }
+    return false;
+  }
   bool may_replace(std::size_t index) const {
     return !is_rejected(index) && jobs[index].replace_on_exist &&
            !reply.answers[index].task_id.empty();
@@ -391,7 +406,8 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
   answer.tz = spec.schedule.tz;
   const DefinitionState replaced =
       pending.hold_of_replaced(index, catalog_.definition(place, spec.task_id));
-  answer.warning = warning_for(spec, place, replaced, pending.foreign_children);
+  answer.warning = warning_for(spec, place, replaced, pending.foreign_children,
+                               [&](const Child& child) { return pending.defines(child); });
   const DefinitionState hold = pending.hold_after(replaced);
   const bool is_one_shot =
       spec.schedule.kind == ScheduleKind::kNow || spec.schedule.kind == ScheduleKind::kAt;

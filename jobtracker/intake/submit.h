@@ -81,7 +81,8 @@ class SubmitIntake {
   void add(const std::shared_ptr<Pending>& pending);
   std::string why_nobody_takes(const JobSpec& spec, GroupId place) const;
   std::string warning_for(const JobSpec& spec, GroupId place, DefinitionState hold,
-                          const ChildGraph::Foreign& foreign_children) const;
+                          const ChildGraph::Foreign& foreign_children,
+                          const ChildGraph::IsComing& is_coming) const;
   void add_job(Pending& pending, std::size_t index);
   bool add_definition(Pending& pending, std::size_t index);
   Status check_memory(const Definition& added) const;

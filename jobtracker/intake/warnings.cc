@@ -20,11 +20,12 @@ std::string SubmitIntake::why_nobody_takes(const JobSpec& spec, GroupId place) c
 
 // Empty: nothing does.
 std::string SubmitIntake::warning_for(const JobSpec& spec, GroupId place, DefinitionState hold,
-                                      const ChildGraph::Foreign& foreign_children) const {
+                                      const ChildGraph::Foreign& foreign_children,
+                                      const ChildGraph::IsComing& is_coming) const {
   std::string all = why_nobody_takes(spec, place);
   const auto warn = [&all](const std::string& text) { all += (all.empty() ? "" : "; ") + text; };
-  if (const std::string tasks = children_.undefined_of(spec, foreign_children); !tasks.empty())
-    warn("not defined yet: " + tasks);
+  const std::string tasks = children_.undefined_of(spec, foreign_children, is_coming);
+  if (!tasks.empty()) warn("not defined yet: " + tasks);
   if (!alarms_.can_tell(spec))
     warn("alarms by mail are not sent, the job tracker has no mail server (--smtp)");
   if (is_held(hold)) {

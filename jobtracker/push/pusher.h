@@ -64,8 +64,10 @@ struct PusherConfig {
 // - Lost is a run when there is a reason to doubt it, its executor is idle of the job or gone, and
 //   the grace for its result has passed; without a doubt only its time-out ends it.
 // - What is killed, or out of time, has ended after the executor's grace, whatever it says.
-// - Nobody is called while another job tracker may have taken over, nor with what has ended: what
-//   waits for a connection by then is not sent.
+// - Nobody is called while another job tracker may have taken over, nor with what has ended, is
+// void
+//   or too late: what waits for a connection by then is not sent.
+// - What nobody was called for goes back: when it is void, too late, or has nobody left to call.
 //
 // Thread: the loop.
 class Pusher {
@@ -76,6 +78,8 @@ class Pusher {
     std::function<void(GroupId)> touch;  // a group's credit has changed
     // Claimed by an earlier session, which did not call it. It may not be due yet, or void by now.
     std::function<void(Executing&)> go_on;
+    // Neither void nor beyond its start deadline.
+    std::function<bool(const Executing&)> may_begin;
     // What was seen of an executor.
     std::function<void(GroupId, const std::string& address, bool ExecutorRow::*fact, bool is_so)>
         learn;
@@ -104,6 +108,9 @@ class Pusher {
   std::vector<GroupId> groups_of_run(std::int64_t log_id) const;
   void on_outcome(net::PostOutcome outcome);
   void on_hang_up(const std::string& server);
+
+  // Of a definition whose fires, or all of whose runs, are void now: nobody is called for them.
+  void take_back_void(DefinitionId id);
 
   // The executors of a group are others now; it has registered, and may be well again.
   void seat(GroupId group);
@@ -197,7 +204,11 @@ class Pusher {
   void beat(SteadyTime now);
   static WallTime began_at(const Run& run);
   static bool call_back(Run& run);
+  bool call_back_all(const Job& job);
   void give_away(Job& job);
+  bool is_void(const Job& job) const;
+  bool must_go_back(const Job& job) const;
+  bool go_back(const Job& job);
   bool post(Call call, std::string_view path, std::string body,
             std::shared_ptr<net::Sending> sending = {});
   void set_credit(GroupId group);

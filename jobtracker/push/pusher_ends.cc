@@ -370,17 +370,55 @@ void Pusher::stop() {
 // Without rows it was not called, and the next session does. A broadcast of which a shard was
 // called stays as it is: its other shards may be lost.
 void Pusher::give_away(Job& job) {
-  if (job.result) return;
+  if (job.result || job.runs.empty() || !call_back_all(job)) return;
   std::vector<Operation> rows;
-  for (const std::int64_t log_id : job.runs) {
-    Run& run = runs_.at(log_id);
-    if (run.phase != Phase::kStoring && !call_back(run)) return;
-    rows.emplace_back(RemovePushRun{log_id});
-  }
-  if (rows.empty()) return;
+  for (const std::int64_t log_id : job.runs) rows.emplace_back(RemovePushRun{log_id});
   // After those that are on their way to the store.
   batcher_.post_unit(Urgency::kClaim, std::move(rows),
                      [](std::vector<Operation>&, const std::vector<Outcome>&, const Error*) {});
+}
+
+// True: no executor hears of it. A shard that failed, or was lost, has run.
+bool Pusher::call_back_all(const Job& job) {
+  return std::all_of(job.runs.begin(), job.runs.end(), [this](std::int64_t log_id) {
+    Run& run = runs_.at(log_id);
+    const bool has_run = run.row.failures > 0 || run.losses > 0;
+    return !has_run && (run.phase == Phase::kStoring || call_back(run));
+  });
+}
+
+// ---- what does not begin ----
+
+bool Pusher::is_void(const Job& job) const {
+  const Executing* entry = executing_.find(job.id, job.attempt);
+  return entry != nullptr && catalog_.is_void(entry->row);
+}
+
+bool Pusher::must_go_back(const Job& job) const {
+  const Executing* entry = executing_.find(job.id, job.attempt);
+  const bool has_begun = std::any_of(job.runs.begin(), job.runs.end(), [this](std::int64_t log_id) {
+    const Phase phase = runs_.at(log_id).phase;
+    return phase == Phase::kRunning || phase == Phase::kEnded;
+  });
+  return !has_begun && job.killed.empty() && entry != nullptr &&
+         entry->phase == jobtracker::Phase::kSent && !outside_.may_begin(*entry);
+}
+
+// False: an executor may have heard of it. Otherwise the job is not there any more.
+bool Pusher::go_back(const Job& job) {
+  if (job.result || !call_back_all(job)) return false;
+  const JobId id = job.id;
+  confirmed({id, job.attempt});
+  ends_.take_back(id, false);
+  return true;
+}
+
+void Pusher::take_back_void(DefinitionId definition) {
+  for (const JobId id : executing_.of_definition(definition)) {
+    const auto found = jobs_.find(id);
+    if (found != jobs_.end() && is_void(found->second) && must_go_back(found->second))
+      (void)go_back(found->second);
+  }
 }
 
 // ---- who is gone ----
@@ -478,6 +516,7 @@ void Pusher::look_at(Job& job, SteadyTime now) {
     if (now - job.reported_at >= kReportAgain) report(job);
     return;
   }
+  if (must_go_back(job) && go_back(job)) return;
   const bool stops = job.stop_by && now >= *job.stop_by;
   if (stops) job.stop_by.reset();
   for (const std::int64_t log_id : std::vector<std::int64_t>(job.runs)) {
@@ -493,7 +532,9 @@ void Pusher::look_at(Job& job, SteadyTime now) {
 
 void Pusher::look_at_run(Job& job, Run& run, SteadyTime now) {
   if (run.phase == Phase::kEnded && run.again_at && now >= *run.again_at) {
-    return retry_shard(job, run);
+    if (!is_void(job)) return retry_shard(job, run);
+    run.again_at.reset();
+    return end_if_all_have(job);
   }
   if (run.phase != Phase::kRunning) return;
   const bool is_over =

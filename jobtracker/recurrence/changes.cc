@@ -144,6 +144,7 @@ void Changes::apply(ActiveDefinition& definition, const ChangeDefinition& operat
     if (!is_single(definition)) on_ahead_(job.trigger_time);
     sink_.offer(job);
   }
+  if (operation.void_waiting) stopper_.stop_void(definition.row.id);
 }
 
 // A run that waited for its retry went with its row: no end of it will come.
@@ -161,18 +162,25 @@ void Changes::remove(ActiveDefinition& definition, bool leaves_spec) {
   const DefinitionId id = definition.row.id;
   for (const JobId run : executing_.of_definition(id)) {
     Executing& entry = *executing_.find(run);
+    // What was not sent has not begun, and does not begin.
+    if (entry.phase == Phase::kClaiming || entry.phase == Phase::kHeld) continue;
     catalog_.keep_outliving(entry.row.job);
-    // What was not sent has not begun, and ends for want of one.
-    const bool gets_spec = leaves_spec && entry.row.job.spec.empty() &&
-                           entry.phase != Phase::kClaiming && entry.phase != Phase::kHeld;
-    if (gets_spec) executing_.leave_spec(entry, definition.row.spec);
+    if (leaves_spec && entry.row.job.spec.empty())
+      executing_.leave_spec(entry, definition.row.spec);
   }
   const auto left = waiting_.extract(id);
   catalog_.remove_definition(id);
+  stopper_.stop_void(id);
   if (left.empty()) return;
   for (const Waiting& one : left.mapped()) {
     if (one.on_gone) one.on_gone();
   }
+}
+
+Sizes Changes::sizes() const {
+  std::size_t works = 0;
+  for (const auto& [id, work] : waiting_) works += work.size();
+  return {{"waiting", waiting_.size()}, {"works", works}};
 }
 
 void Changes::offer_triggered(WaitingJob run) {

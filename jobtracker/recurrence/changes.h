@@ -53,7 +53,7 @@ class Changes {
   // again.
   void remove_if_over(DefinitionId id);
 
-  Sizes sizes() const { return {{"waiting", waiting_.size()}}; }
+  Sizes sizes() const;
 
  private:
   struct Waiting {

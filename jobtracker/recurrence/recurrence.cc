@@ -13,6 +13,12 @@ constexpr Duration kTick{1};
 constexpr Duration kClaimedAheadMax = std::chrono::seconds{1};
 const Error kGone{ErrorCode::kNotFound, "has just ended"};
 
+// It may have been claimed ahead of its time, and is not made again if the job is suspended and
+// resumed by then.
+void note_fire(ActiveDefinition& definition, const WaitingJob& job) {
+  if (is_fire(job)) definition.row.last_fire = std::max(definition.row.last_fire, job.trigger_time);
+}
+
 }  // namespace
 
 Recurrence::Recurrence(RecurrenceConfig config, Catalog& catalog, const Ownership& ownership,
@@ -89,9 +95,7 @@ void Recurrence::take_runs(const StartAnswer& found) {
   for (const ExecutingJob& executing : found.executing) {
     if (ActiveDefinition* definition = catalog_.definition(executing.job.definition)) {
       definition->put_run(executing.job);
-      // It may be claimed ahead of its time, and is not made again if the job is resumed by then.
-      if (is_fire(executing.job))
-        definition->row.last_fire = std::max(definition->row.last_fire, executing.job.trigger_time);
+      note_fire(*definition, executing.job);
     } else if (executing.job.definition) {
       catalog_.keep_outliving(executing.job);
     }
@@ -100,6 +104,7 @@ void Recurrence::take_runs(const StartAnswer& found) {
     ActiveDefinition* definition = catalog_.definition(retry.definition);
     if (definition != nullptr && !definition->voids(retry)) {
       definition->put_run(retry);
+      note_fire(*definition, retry);
       if (was_lost_too_often(retry)) quarantine_.begin(retry, retry.lost);
     } else {
       admission_.end_void(retry);
@@ -240,6 +245,7 @@ ChangeDefinition Recurrence::begin_removal(DefinitionId id, std::string message)
                   "the caller has waited for it");
   definition->is_changing = definition->is_going = true;
   definition->only_adds = false;
+  definition->going_since = clock_.now();
   // No fire: it may be one of what replaces it.
   return plans_.removal(*definition, clock_.now(), std::move(message));
 }

@@ -110,12 +110,14 @@ Status ChildGraph::check(const JobSpec& spec, const Foreign& foreign) const {
   return Error{ErrorCode::kInvalidArgument, "children make a loop: " + loop};
 }
 
-std::string ChildGraph::undefined_of(const JobSpec& spec, const Foreign& foreign) const {
+std::string ChildGraph::undefined_of(const JobSpec& spec, const Foreign& foreign,
+                                     const IsComing& is_coming) const {
   std::string names;
   for (const Child& child : spec.children) {
     const Task task = task_of(child.group, child.task_id);
     const auto read = foreign.find(task);
     if (definition_of(task) != nullptr || (read != foreign.end() && read->second)) continue;
+    if (is_coming(child)) continue;
     names += (names.empty() ? "" : ", ") + child.group + "/" + child.task_id;
     if (names.size() > 200) return names + " ...";
   }

@@ -26,6 +26,7 @@ class ChildGraph {
   // What was read of other job trackers' definitions: their children. None: it is not defined.
   using Foreign = std::map<Task, std::optional<std::vector<Child>>>;
   using OnForeign = std::function<void(Result<Foreign>)>;
+  using IsComing = std::function<bool(const Child&)>;  // it is defined with its parent
 
   ChildGraph(Catalog& catalog, const Ownership& ownership, Batcher& batcher)
       : catalog_(catalog), ownership_(ownership), batcher_(batcher) {}
@@ -37,7 +38,8 @@ class ChildGraph {
   // can be looked through.
   Status check(const JobSpec& spec, const Foreign& foreign) const;
   // Those of its children that are not defined by now, for a person; empty: none.
-  std::string undefined_of(const JobSpec& spec, const Foreign& foreign) const;
+  std::string undefined_of(const JobSpec& spec, const Foreign& foreign,
+                           const IsComing& is_coming) const;
 
   // A definition is on its way to the store. Each begin() is followed by an end().
   void begin(const JobSpec& spec);

@@ -267,6 +267,7 @@ void Cluster::committed(TrackerProcess& tracker, const jobtracker::Batch& batch,
   check_clock(tracker, batch);
   check_lost(tracker, batch);
   ledger.committed(commit);
+  pushed.committed(commit);
   last_commit_ = batch.now;
   last_commit_at_ = timeline.now();
 }

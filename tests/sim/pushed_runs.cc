@@ -15,6 +15,8 @@ constexpr Duration kKept = hours{1};
 constexpr Duration kOverrun = seconds{4};
 // It has asked for each run, waited for its result and ended it.
 constexpr Duration kFound = minutes{4};
+// It knows what the store has.
+constexpr Duration kKnown = seconds{10};
 
 std::string text(const wire::AttemptId& id) {
   return "job " + std::to_string(id.job_id.value) + " attempt " + std::to_string(id.attempt);
@@ -27,6 +29,29 @@ LogState state_of(wire::RunOutcome outcome) {
 
 }  // namespace
 
+void PushedRuns::committed(const Commit& commit) {
+  for (std::size_t i = 0; i < commit.batch.operations.size(); ++i) {
+    const auto* change = std::get_if<jobtracker::ChangeDefinition>(&commit.batch.operations[i]);
+    const bool is_done = commit.done.outcomes[i].kind == jobtracker::OutcomeKind::kDone;
+    if (change != nullptr && change->void_waiting && is_done)
+      called_off_[change->id] = timeline_.now();
+  }
+}
+
+// The first call of an attempt.
+void PushedRuns::check_wanted(const wire::AttemptId& id) const {
+  const auto executing = tables_.executing.find(id.job_id);
+  if (executing == tables_.executing.end() || executing->second.job.attempt != id.attempt) return;
+  const jobtracker::WaitingJob& job = executing->second.job;
+  const auto when = called_off_.find(job.definition);
+  if (when == called_off_.end() || timeline_.now() < when->second + kKnown) return;
+  const auto definition = tables_.definitions.find(job.definition);
+  const bool is_void = jobtracker::is_fire(job) && (definition == tables_.definitions.end() ||
+                                                    definition->second.version != job.version);
+  if (is_void)
+    broken_(text(id) + " of " + job.task_id + " is called, and its job was suspended or changed");
+}
+
 void PushedRuns::is_called(const std::string& address, const wire::xxl::RunCall& call, bool works) {
   const auto row = tables_.push_runs.find(call.log_id);
   if (row == tables_.push_runs.end() || row->second.address != address) {
@@ -35,6 +60,7 @@ void PushedRuns::is_called(const std::string& address, const wire::xxl::RunCall&
     return;
   }
   const wire::AttemptId id{row->second.job, row->second.attempt};
+  if (works && last_of(id) == nullptr) check_wanted(id);
   const bool is_new = calls_
                           .emplace(call.log_id, Call{.id = id,
                                                      .group = row->second.group,

@@ -14,8 +14,9 @@
 namespace carillon::sim {
 
 // What executors were told to run and really ran, and whether the job tracker may end it so: a call
-// is on disk before it is made and made once; a run is lost only when its executor, asked, did not
-// know of it; what is answered 200 is stored; and whatever has ended is stored as it was.
+// is on disk before it is made, made once, and not with what was called off; a run is lost only
+// when its executor, asked, did not know of it; what is answered 200 is stored; and whatever has
+// ended is stored as it was.
 //
 // Thread: the simulation's.
 class PushedRuns {
@@ -24,6 +25,8 @@ class PushedRuns {
              Broken broken)
       : timeline_(timeline), tables_(tables), runs_(runs), broken_(std::move(broken)) {}
 
+  // What was called off by then is known to its job tracker a while later.
+  void committed(const Commit& commit);
   // It leaves a job tracker; `works`: one that may.
   void is_called(const std::string& address, const wire::xxl::RunCall& call, bool works);
   // An executor takes it. False: nobody knows what it is of.
@@ -66,6 +69,7 @@ class PushedRuns {
   };
 
   const Call* last_of(const wire::AttemptId& id) const;
+  void check_wanted(const wire::AttemptId& id) const;
 
   const Timeline& timeline_;
   const jobtracker::MemoryTables& tables_;
@@ -74,6 +78,7 @@ class PushedRuns {
   std::map<std::int64_t, Call> calls_;  // by log id
   std::map<wire::AttemptId, std::int64_t> last_;
   std::deque<std::pair<SteadyTime, std::int64_t>> order_;
+  std::map<DefinitionId, SteadyTime> called_off_;  // whose fires were, last
   std::int64_t count_ = 0;
 };
 

@@ -823,5 +823,48 @@ TEST(Act, ManyActsAtOnceOnOneDefinitionAreAllAnswered) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
+TEST(Act, WhatNamesAGroupThatHasToBeLookedUpIsToldToSlowDown) {
+  Partitions wanted = all_partitions();
+  wanted.reset(0);
+  TrackerBundle bundle({.tracker = {.batcher = {.reads_max = 20}}, .wanted = wanted});
+  bundle.lane().away_until = bundle.clock.steady_now() + seconds{20};
+  for (int i = 0; i < 400; ++i) {
+    wire::Act act{
+        .verb = wire::Verb::kTrigger, .group = "nope" + std::to_string(i), .task_id = "a"};
+    act.payload = std::string(1024 * 1024, 'x');
+    bundle.client.act(std::move(act));
+  }
+  bundle.run_for(milliseconds{500});
+  std::size_t asked = 0;
+  std::size_t pending = 0;
+  for (const auto& [name, size] : bundle.tracker().sizes()) {
+    if (name == "batcher.asked") asked = size;
+    if (name == "batcher.pending_bytes") pending = size;
+  }
+  EXPECT_GE(bundle.client.slowed_down(), 300U)
+      << asked << " look-ups of at most 20 wait, " << pending
+      << " bytes are counted, of 400 MiB that are held";
+}
+
+TEST(Act, WhatWaitsForAChangeOfItsJobIsToldToSlowDown) {
+  TrackerBundle bundle({.tracker = {.batcher = {.pending_max = 20, .reads_max = 20}}});
+  bundle.submit(job_cron("a", "0 0 * * * ?"));
+  bundle.lane().away_until = bundle.clock.steady_now() + seconds{20};
+  for (int i = 0; i < 400; ++i) {
+    wire::Act act{.verb = i % 2 == 0 ? wire::Verb::kSuspend : wire::Verb::kResume,
+                  .group = "default",
+                  .task_id = "a"};
+    act.payload = std::string(1024 * 1024, 'x');
+    bundle.client.act(std::move(act));
+  }
+  bundle.run_for(milliseconds{500});
+  std::string sizes;
+  for (const auto& [name, size] : bundle.tracker().sizes()) {
+    if (name.find("changes") != std::string::npos || name.find("batcher") != std::string::npos)
+      sizes += name + " " + std::to_string(size) + ", ";
+  }
+  EXPECT_GE(bundle.client.slowed_down(), 300U) << sizes;
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker

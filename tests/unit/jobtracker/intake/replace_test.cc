@@ -18,10 +18,14 @@ using carillon::testing::job_manual;
 using carillon::testing::job_now;
 using carillon::testing::TrackerBundle;
 using std::chrono::hours;
+using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
+using ::testing::AnyOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
 
 std::string state_of(TrackerBundle& bundle, const std::string& task_id) {
@@ -338,6 +342,48 @@ TEST(Replace, WhatMayRunBesideItselfRunsBesideTheJobBefore) {
   bundle.act(wire::Verb::kTrigger, "a");
   bundle.run_for(seconds{1});
   EXPECT_EQ(worker.busy(), 2);
+}
+
+// Submitted so long before a fire that is claimed by then; the store needs so long for it.
+void replaces_before_a_fire(Overlap overlap, Duration before, Duration commit) {
+  TrackerBundle bundle;
+  FakeWorker& worker = bundle.add_worker({.threads = 4});
+  std::vector<std::pair<WallTime, std::string>> runs;
+  worker.behaviour = [&](const wire::HandedJob& job, const JobSpec& spec) {
+    runs.emplace_back(job.trigger_time, spec.payload);
+    return carillon::testing::FakeRun{};
+  };
+  JobSpec job = job_every("a", seconds{10});
+  job.overlap = overlap;
+  job.schedule.first = bundle.now() + seconds{10};
+  job.payload = "old";
+  bundle.submit(job);
+  const WallTime fire = *job.schedule.first + seconds{10};
+  bundle.run_to(fire - before);
+  job.payload = "new";
+  job.schedule.first = fire;
+  bundle.lane().work_time = [commit] { return commit; };
+  EXPECT_EQ(bundle.submit(replacing(job)).status, wire::SubmitStatus::kAccepted);
+  bundle.lane().work_time = [] { return milliseconds{1}; };
+  bundle.run_to(fire + seconds{15});
+  // It is looked up first: where that takes long, the fire has come by then.
+  const bool has_come = 2 * commit >= before;
+  EXPECT_THAT(runs, ElementsAre(Pair(fire - seconds{10}, "old"),
+                                Pair(fire, AnyOf("new", has_come ? "old" : "new")),
+                                Pair(fire + seconds{10}, "new")))
+      << bundle.story("a");
+}
+
+TEST(Replace, AFireThatHasNotComeIsThatOfTheNewJobAndRunsOnce) {
+  for (const Overlap overlap : {Overlap::kSkip, Overlap::kQueue, Overlap::kQueueOne,
+                                Overlap::kCancelRunning, Overlap::kParallel}) {
+    SCOPED_TRACE(static_cast<int>(overlap));
+    for (const int before : {60, 49, 30, 10, 2}) {
+      SCOPED_TRACE(before);
+      for (const int commit : {1, 9, 25, 70})
+        replaces_before_a_fire(overlap, milliseconds{before}, milliseconds{commit});
+    }
+  }
 }
 
 TEST(Replace, WhatHasWaitedRunsWhenTheRunOfTheJobBeforeIsLost) {

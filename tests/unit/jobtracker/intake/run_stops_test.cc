@@ -147,5 +147,22 @@ TEST(RunStops, ReachARunThatIsJustBeingClaimedAgain) {
   EXPECT_EQ(worker.busy(), 0);
 }
 
+// The clock was set back while it ran.
+TEST(RunStops, ASuspensionDoesNotEndARunWhoseTimeComesASecondTime) {
+  TrackerBundle bundle;
+  FakeWorker& worker = bundle.add_worker({.threads = 2});
+  runs_take(worker, minutes{30});
+  bundle.submit(job_cron("a", "0 0 * * * ?"));
+  ASSERT_TRUE(bundle.run_until([&] { return worker.busy() == 1; }, hours{2}));
+  const WallTime began = bundle.now();
+  bundle.run_for(minutes{1});
+  bundle.clock.set_wall(bundle.now() - minutes{10});
+  bundle.run_to(began - milliseconds{500});
+  EXPECT_TRUE(std::holds_alternative<wire::Acted>(bundle.act(wire::Verb::kSuspend, "a")));
+  ASSERT_LT(bundle.now(), began);
+  bundle.run_for(seconds{5});
+  EXPECT_EQ(worker.busy(), 1) << bundle.story("a");
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker

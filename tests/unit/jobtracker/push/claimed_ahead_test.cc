@@ -151,5 +151,53 @@ TEST(ClaimedAhead, HasOneOutcomeWhereItIsSuspendedAndResumedAfterARestart) {
   }
 }
 
+// It was given back, and the next session begins before its time.
+TEST(ClaimedAhead, AFireThatWasGivenBackHasOneOutcomeWhereItIsSuspendedAndResumedAfterARestart) {
+  for (const Overlap overlap : {Overlap::kParallel, Overlap::kQueue, Overlap::kSkip}) {
+    SCOPED_TRACE(static_cast<int>(overlap));
+    Pushed test;
+    test.executor(kOne);
+    test.keep_registering(kOne);
+    const WallTime due = test.bundle.now() + seconds{2};
+    JobSpec job = pushed("orders");
+    job.schedule = {.kind = ScheduleKind::kEvery, .interval = minutes{10}};
+    job.schedule.first = due;
+    job.overlap = overlap;
+    test.submit(job);
+    test.bundle.run_to(due - milliseconds{280});
+    ASSERT_THAT(test.bundle.tables().executing, SizeIs(1));
+    ASSERT_TRUE(test.register_at(kOne, true).ok());
+    test.bundle.restart_after(milliseconds{5});
+    test.bundle.run_for(milliseconds{20});
+    ASSERT_THAT(test.bundle.tables().executing, IsEmpty());  // It was given back.
+    test.bundle.restart_after(milliseconds{5});
+    test.bundle.run_until([&] { return test.bundle.tracker().is_ready(); });
+    test.bundle.act({.verb = wire::Verb::kSuspend, .group = "app", .task_id = "orders"});
+    test.bundle.act({.verb = wire::Verb::kResume, .group = "app", .task_id = "orders"});
+    ASSERT_LT(test.bundle.now(), due);
+    ASSERT_TRUE(test.register_at(kOne).ok());
+    test.bundle.run_for(seconds{20});
+    EXPECT_THAT(test.ended("orders"), SizeIs(1)) << test.bundle.story("orders");
+  }
+}
+
+TEST(ClaimedAhead, AJobThatIsClaimedAheadWaitsForAnExecutorWhereTheOnlyOneGoesBeforeItsTime) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  const WallTime due = test.bundle.now() + seconds{2};
+  JobSpec job = pushed("orders");
+  job.schedule = {.kind = ScheduleKind::kAt, .at = due};
+  test.submit(job);
+  test.bundle.run_to(due - milliseconds{200});
+  ASSERT_THAT(test.bundle.tables().executing, SizeIs(1));
+  ASSERT_TRUE(test.register_at(kOne, true).ok());
+  test.bundle.run_to(due + seconds{10});
+  EXPECT_THAT(test.ended("orders"), IsEmpty());
+  ASSERT_TRUE(test.register_at(kOne).ok());
+  test.bundle.run_for(seconds{5});
+  EXPECT_THAT(one.calls, SizeIs(1));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker

@@ -55,6 +55,30 @@ TEST(ExecutorRegistry, AStrokeAtTheEndOfAnAddressMakesNoOtherExecutor) {
   EXPECT_THAT(test.bundle.tables().executors, IsEmpty());
 }
 
+TEST(ExecutorRegistry, AGroupOfTaskTrackersDoesNotBecomeOneOfExecutors) {
+  Pushed test;
+  auto& worker = test.bundle.add_worker({.group = "app"});
+  test.bundle.run_for(seconds{1});
+  const auto refused = [&] {
+    const Status status = test.register_at(kOne);
+    const auto listed = list(test, {kOne});
+    const auto* error = std::get_if<wire::ErrorReply>(&listed);
+    EXPECT_EQ(status.ok(), error == nullptr);
+    return !status.ok() && status.error().code == ErrorCode::kConflict &&
+           error->error.message == status.error().message;
+  };
+  EXPECT_TRUE(refused());
+  JobSpec job = carillon::testing::job_every("orders", minutes{1});
+  job.group = "app";
+  test.submit(job);
+  worker.die();
+  test.bundle.run_for(seconds{10});
+  EXPECT_TRUE(refused()) << "they come back, and have jobs";
+  test.bundle.act({.verb = wire::Verb::kCancel, .group = "app", .task_id = "orders"});
+  EXPECT_FALSE(refused());
+  EXPECT_THAT(test.bundle.tables().executors, SizeIs(1));
+}
+
 TEST(ExecutorRegistry, AListIsSpelledAsItWasGivenAndKnowsWhoRegistersOtherwise) {
   Pushed test;
   test.executor(kOne);

@@ -8,6 +8,7 @@ namespace carillon::jobtracker {
 namespace {
 
 using carillon::testing::states;
+using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
@@ -769,6 +770,27 @@ TEST(Push, ATriggerMayNameTheExecutor) {
   EXPECT_EQ(test.bundle.executors.at(kTwo).calls[0].param, "day=2");
   EXPECT_EQ(test.bundle.executors.at(kTwo).calls[0].job_id,
             (1 << 29) + test.bundle.definition("orders")->id.value);
+}
+
+// As with any other run: it goes on, and is not tried again.
+TEST(Push, AShardThatFailedIsNotTriedAgainOnceItsJobIsSuspended) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  auto& two = test.executor(kTwo);
+  test.keep_registering(kOne);
+  test.keep_registering(kTwo);
+  two.code = 500;
+  JobSpec job = pushed("orders", Route::kShardingBroadcast);
+  job.schedule = {.kind = ScheduleKind::kEvery, .interval = hours{1}};
+  job.schedule.first = test.bundle.now() + seconds{2};
+  job.retries = {.max = 3, .base = seconds{30}};
+  test.submit(job);
+  test.bundle.run_for(seconds{5});
+  ASSERT_THAT(one.calls, SizeIs(1));
+  ASSERT_THAT(two.calls, SizeIs(1));
+  test.bundle.act({.verb = wire::Verb::kSuspend, .group = "app", .task_id = "orders"});
+  test.bundle.run_for(minutes{5});
+  EXPECT_THAT(two.calls, SizeIs(1));
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -120,6 +122,18 @@ TEST(Children, ThatAreNotTriggeredAreNamedInTheParentsRow) {
             "nobody/x is not defined; all is well");
   EXPECT_THAT(bundle.runs_of("slow"), SizeIs(1));
   EXPECT_THAT(bundle.runs_of("queued"), SizeIs(1));
+}
+
+TEST(Children, ThatAreDefinedWithTheirParentAreThere) {
+  for (const bool is_child_first : {true, false}) {
+    TrackerBundle bundle;
+    bundle.add_worker();
+    bundle.run_for(seconds{1});
+    std::vector<JobSpec> jobs{job_manual("child"), parent_of(job_manual("parent"), {"child", "x"})};
+    if (!is_child_first) std::reverse(jobs.begin(), jobs.end());
+    const auto answers = bundle.submit(std::move(jobs));
+    EXPECT_EQ(answers.answers.at(is_child_first ? 1 : 0).warning, "not defined yet: default/x");
+  }
 }
 
 TEST(Children, OfAChainRunOneAfterTheOther) {
