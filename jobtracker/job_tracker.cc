@@ -287,7 +287,8 @@ bool JobTracker::take_bulk() {
 BatchHead JobTracker::batch_head() const {
   return {.now = clock_.now(),
           .id_high = ids_.high(),
-          .recovered = ready_ && recurrence_.has_recovered()};
+          .recovered = ready_ && recurrence_.has_recovered(),
+          .lease = ready_ ? recovery_.longest_lease() : Duration{}};
 }
 
 void JobTracker::on_batch_done(BatchDone done) {

@@ -242,7 +242,9 @@ std::vector<Option> schedule_options() {
       {.name = "lease",
        .kind = OptionKind::kDuration,
        .placeholder = "TIME",
-       .help = "A task tracker not heard of for so long is dead, and its jobs run elsewhere.",
+       .help =
+           "A task tracker not heard of for so long is dead, and its jobs run elsewhere. Who takes "
+           "over waits for the longest that was given.",
        .fallback = "3s",
        .min = micros(2 * JobTrackerConfig{}.pull_interval),
        .max = micros(std::chrono::hours{24}),

@@ -49,7 +49,7 @@ Result<std::unique_ptr<StoreOpening>> StoreOpening::start(const Settings& settin
 StoreOpening::StoreOpening(const Settings& settings, SessionId session, const Clock& clock,
                            EventLoop& loop, std::function<void(News)> on_news)
     : settings_(settings),
-      who_{.session = session, .name = settings.name},
+      who_{.session = session, .name = settings.name, .lease = settings.tracker.recovery.lease},
       clock_(clock),
       loop_(loop),
       on_news_(std::move(on_news)) {

@@ -24,6 +24,8 @@ Recovery::Recovery(RecoveryConfig config, ExecutingTable& executing, Workers& wo
 
 void Recovery::start(const StartAnswer& found) {
   ran_at_ = clock_.steady_now();
+  before_ = found.lease;
+  before_until_ = ran_at_ + before_;
   for (const ExecutingJob& row : found.executing) {
     Executing& entry = executing_.put(row, Phase::kSent);
     entry.handed_out_at = row.claimed_at;
@@ -91,12 +93,18 @@ void Recovery::heard(SessionId session) {
   if (orphan != orphans_.end()) orphan->second = clock_.steady_now();
 }
 
+// Where a task tracker has said nothing for so long, no lease of its is valid.
+Duration Recovery::lease(SteadyTime now) const {
+  return now <= before_until_ ? std::max(config_.lease, before_) : config_.lease;
+}
+
 std::vector<Worker> Recovery::run_once() {
   const SteadyTime now = clock_.steady_now();
   forgive_own_stall(now);
+  const Duration lease = this->lease(now);
   std::vector<SessionId> silent;
   for (const auto& [session, worker] : workers_.all()) {
-    const bool is_silent = now - worker->heard_at > config_.lease;
+    const bool is_silent = now - worker->heard_at > lease;
     if (is_silent && !is_push_session(session)) silent.push_back(session);
   }
   std::vector<Worker> dead;
@@ -114,8 +122,8 @@ std::vector<Worker> Recovery::run_once() {
   for (const SessionId session : executing_.sessions()) {
     if (is_push_session(session) || workers_.find(session) != nullptr) continue;
     const auto [since, is_new] = orphans_.emplace(session, now);
-    if (is_new) since->second = now - config_.lease;  // Claimed for a worker that died meanwhile.
-    if (now - since->second <= config_.lease) continue;
+    if (is_new) since->second = now - lease;  // Claimed for a worker that died meanwhile.
+    if (now - since->second <= lease) continue;
     take_back_all(session, true);
   }
   std::erase_if(orphans_, [this](const auto& orphan) { return !executing_.has_any(orphan.first); });

@@ -28,6 +28,8 @@ struct RecoveryConfig {
 //    group in parts with its next list. A worker that is not heard of for a lease is dead, then as
 //    well. The next session of the same process has not forgotten when it was heard of last, and
 //    goes by that for the jobs which that one looked after.
+//  - A lease that another session gave may be longer. As long as such a one may be valid, nobody is
+//    dead before it would have ended.
 //  - A job tracker that itself stood still (suspended, or without a processor) gives everybody a
 //    whole lease before it calls anyone dead.
 //  - A list of what a worker holds speaks of the hand-outs that it had seen by then, and of those
@@ -67,6 +69,9 @@ class Recovery {
   // The worker goes, and holds nothing.
   void leave(SessionId session);
 
+  // Of those that may be valid, whoever gave them.
+  Duration longest_lease() const { return lease(clock_.steady_now()); }
+
   // Somebody who has jobs may be dead. Whoever looks after them next would have to wait for that
   // from the start.
   bool awaits_silent() const;
@@ -75,6 +80,7 @@ class Recovery {
   Sizes sizes() const { return {{"orphans", orphans_.size()}}; }
 
  private:
+  Duration lease(SteadyTime now) const;
   void forgive_own_stall(SteadyTime now);
   void take_back_all(SessionId session, bool lost);
 
@@ -86,8 +92,10 @@ class Recovery {
   const Logger& log_;
   // Sessions with jobs, but without a worker: since when.
   std::unordered_map<SessionId, SteadyTime> orphans_;
-  Silences silences_;    // of the session before
-  SteadyTime ran_at_{};  // when run_once() last ran
+  Silences silences_;          // of the session before
+  SteadyTime ran_at_{};        // when run_once() last ran
+  Duration before_{};          // the longest lease that sessions before may have given
+  SteadyTime before_until_{};  // of those none is valid any more
   std::int64_t workers_lost_ = 0;
 };
 

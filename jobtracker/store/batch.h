@@ -252,6 +252,7 @@ struct Batch {
   std::int64_t number = 0;
   std::int64_t id_high = 0;  // no id that the loop gave out so far is higher
   bool recovered = false;    // what was missed before this session has its outcomes
+  Duration lease{};          // no longer one may be valid by now; 0: as it was
   WallTime now{};
   std::vector<Operation> operations{};
   std::vector<NumberedRequest> requests{};

@@ -171,6 +171,7 @@ void Batcher::flush(const BatchHead& head) {
   batch.number = next_number_;
   batch.id_high = head.id_high;
   batch.recovered = head.recovered;
+  batch.lease = head.lease;
   batch.now = head.now;
   const std::size_t limit = limit_once_ != 0 ? limit_once_ : limit_;
   bulk_room_.make_batch(clock_.steady_now(), limit_, config_.rows_time_aim);

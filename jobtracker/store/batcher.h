@@ -93,6 +93,7 @@ struct BatchHead {
   WallTime now{};
   std::int64_t id_high = 0;
   bool recovered = false;
+  Duration lease{};
 };
 
 // Gathers what the deciders post while the lane is busy, and sends it as one transaction.

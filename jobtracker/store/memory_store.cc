@@ -29,7 +29,8 @@ Result<SessionStart> MemoryDatabase::begin_session(const StoreSession& session, 
                      .id_high = row.id_high,
                      .alive_before = row.alive_before,
                      .has_ended = row.has_ended,
-                     .number = row.number});
+                     .number = row.number,
+                     .lease = row.lease});
   }
   const auto beginning = CARILLON_TRY(plan_beginning(lanes, tables_.partitions, session, plan));
   if (!are_as_watched(beginning, plan)) {
@@ -46,7 +47,8 @@ Result<SessionStart> MemoryDatabase::begin_session(const StoreSession& session, 
                  .beat = now,
                  .alive_before = beginning.start.last_alive,
                  .number = beginning.start.number,
-                 .address = plan.address};
+                 .address = plan.address,
+                 .lease = beginning.start.lease};
   tables_.trackers[{session.session, session.lane}] = row;
   row.alive_before = {};
   if (plan.silent) tables_.trackers[{session.session, kBeatLane}] = row;
@@ -201,6 +203,7 @@ CommitResult MemoryStore::commit(const Batch& batch) {
   row->id_high = batch.id_high;
   row->beat = batch.now;
   if (batch.recovered) row->alive_before = WallTime{};
+  if (batch.lease != Duration{}) row->lease = batch.lease;
   if (takes_fault(MemoryFault::kUnknownCommitted)) {
     return Unknown{.if_committed = std::move(committed)};
   }
@@ -240,6 +243,7 @@ Result<ReadAnswer> MemoryStore::read(const Read& question) {
     start->epochs = start_.epochs;
     start->owned = start_.owned;
     if (is_shared_) start->number = start_.number;
+    start->lease = start_.lease;
     keep_owned(*start);
   }
   return answer;

@@ -71,6 +71,7 @@ struct TrackerRow {
   std::int32_t number = 0;
   std::string address{};
   bool yields = false;
+  Duration lease{};
 };
 
 struct MemoryTables {

@@ -45,6 +45,9 @@ struct StartAnswer {
   Partitions owned = all_partitions();            // all else that is of groups is of theirs
   // Told apart by it from other sessions that work on the store now; none: there can be no others.
   std::optional<std::int32_t> number{};
+  // The longest that may be valid of a task tracker: of this session's, and of those of the
+  // sessions before it, whoever they were.
+  Duration lease{};
   ClockAnswer clock{};
   std::vector<ExecutorGroup> executor_groups{};  // all of them, and of the next
   std::vector<ExecutorRow> executors{};

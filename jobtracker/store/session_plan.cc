@@ -86,7 +86,7 @@ const LaneNote* find_begun(const std::vector<LaneNote>& lanes, const StoreSessio
 
 // As it was begun.
 SessionStart start_of(const LaneNote& begun, const PartitionNotes& partitions) {
-  SessionStart start{.id_high = begun.id_high, .number = begun.number};
+  SessionStart start{.id_high = begun.id_high, .number = begun.number, .lease = begun.lease};
   for (const auto& [partition, note] : partitions) {
     if (note.owner != begun.beat.session) continue;
     start.epochs[partition] = note.epoch;
@@ -116,8 +116,12 @@ Result<SessionBeginning> plan_beginning(const std::vector<LaneNote>& lanes,
                                                   " job trackers, which is the most (stop one)"};
   }
   beginning.start.number = *number;
+  beginning.start.lease = session.lease;
   for (const LaneNote& lane : lanes) {
     beginning.start.id_high = std::max(beginning.start.id_high, lane.id_high);
+    // Also of those that live: what nobody owns may have been theirs a moment ago.
+    if (lane.beat.lane != kBeatLane)
+      beginning.start.lease = std::max(beginning.start.lease, lane.lease);
   }
   take_partitions(lanes, partitions, session, plan, beginning);
   return beginning;

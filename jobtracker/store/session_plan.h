@@ -38,6 +38,7 @@ struct SessionStart {
   std::map<std::int32_t, std::int64_t> epochs{};
   Partitions owned{};
   std::int32_t number = 0;
+  Duration lease{};
 
   bool operator==(const SessionStart&) const = default;
 };
@@ -49,6 +50,7 @@ struct LaneNote {
   WallTime alive_before{};  // epoch: what was missed before it has its outcomes
   bool has_ended = false;
   std::int32_t number = 0;
+  Duration lease{};  // no longer one may be valid of those that were given by then; 0: not known
 };
 
 struct PartitionNote {

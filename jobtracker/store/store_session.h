@@ -4,6 +4,7 @@
 #include <string>
 
 #include "carillon/ids.h"
+#include "carillon/time.h"
 
 namespace carillon::jobtracker {
 
@@ -12,6 +13,7 @@ struct StoreSession {
   SessionId session{};    // drawn once a life; never 0
   std::int32_t lane = 0;  // counts the session's store threads
   std::string name{};     // for people
+  Duration lease{};       // that its task trackers get
 };
 
 }  // namespace carillon::jobtracker

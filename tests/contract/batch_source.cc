@@ -83,7 +83,9 @@ BatchSource::BatchSource(std::uint64_t seed, const std::vector<Group>& groups)
 Batch BatchSource::next() {
   std::uint64_t shares = 0;
   for (const Kind& kind : kKinds) shares += kind.share;
-  Batch batch{.recovered = chance(90), .now = now_};
+  Batch batch{.recovered = chance(90),
+              .lease = std::chrono::seconds{now_.time_since_epoch().count() % 4},
+              .now = now_};
   for (auto left = below(kBatchMax) + 1; left > 0; --left) {
     auto at = below(shares);
     const Kind* kind = kKinds;

@@ -170,7 +170,8 @@ StoreSession Round::new_session() {
   const auto drawn = static_cast<std::int64_t>(source_.below(1'000'000));
   return {.session = SessionId{drawn * 1'000'000 + number},
           .lane = source_.chance(20) ? 1 : 0,
-          .name = "tracker-" + std::to_string(number)};
+          .name = "tracker-" + std::to_string(number),
+          .lease = std::chrono::seconds{1 + number % 5}};
 }
 
 void Round::watch() { watched_ = twins_.look({}).beats; }

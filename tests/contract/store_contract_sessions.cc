@@ -136,6 +136,27 @@ TEST_P(StoreContract, AClockThatWasAheadHidesNothingOfWhatIsMissedLater) {
   EXPECT_EQ(ask<StartAnswer>(ReadStart{}).last_alive, kNow + kSecond);
 }
 
+// Whoever gave it: a session that has begun but committed nothing hides nothing.
+TEST_P(StoreContract, TellsTheNextSessionOfTheLongestLeaseThatMayBeValid) {
+  EXPECT_EQ(ask<StartAnswer>(ReadStart{}).lease, Duration{}) << "of an older program";
+  session_.lease = std::chrono::seconds{10};
+  open_session();
+  EXPECT_EQ(ask<StartAnswer>(ReadStart{}).lease, std::chrono::seconds{10});
+  committed({});
+  session_.lease = std::chrono::seconds{2};
+  open_session();
+  open_session();
+  EXPECT_EQ(ask<StartAnswer>(ReadStart{}).lease, std::chrono::seconds{10});
+  committed({});
+  open_session();
+  EXPECT_EQ(ask<StartAnswer>(ReadStart{}).lease, std::chrono::seconds{10});
+
+  const Batch over{.number = ++number_, .lease = session_.lease, .now = now_};
+  ASSERT_TRUE(std::holds_alternative<Committed>(store_->commit(over)));
+  open_session();
+  EXPECT_EQ(ask<StartAnswer>(ReadStart{}).lease, std::chrono::seconds{2});
+}
+
 TEST_P(StoreContract, SettlesACommitWhoseAnswerWasLost) {
   committed({});
   const auto job = new_job();

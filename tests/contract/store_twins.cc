@@ -283,6 +283,7 @@ StartAnswer Twins::compare_start(Session* who) {
   EXPECT_EQ(start.epochs, other.epochs);
   EXPECT_EQ(start.owned, other.owned);
   EXPECT_EQ(start.number, other.number);
+  EXPECT_EQ(start.lease, other.lease);
   EXPECT_TRUE(start.executor_groups == other.executor_groups) << "executor groups";
   EXPECT_TRUE(start.executors == other.executors) << "executors";
   EXPECT_TRUE(start.push_runs == other.push_runs) << "push runs";

@@ -219,11 +219,11 @@ void add_peers(const MemoryTables& tables, StoredTables& to) {
   }
   StoredTable& trackers = to["lts_tracker"];
   trackers.columns = {"session_id",      "lane",  "name",   "batch",   "id_high", "beat_us",
-                      "alive_before_us", "ended", "number", "address", "yields"};
+                      "alive_before_us", "ended", "number", "address", "yields",  "lease_us"};
   for (const auto& [lane, one] : tables.trackers) {
     trackers.rows.push_back(line(lane.first, lane.second, one.name, one.batch, one.id_high,
                                  one.beat, one.alive_before, one.has_ended, one.number, one.address,
-                                 one.yields));
+                                 one.yields, one.lease.count()));
   }
   StoredTable& partitions = to["lts_partition"];
   partitions.columns = {"partition_id", "owner", "alive_before_us", "epoch"};

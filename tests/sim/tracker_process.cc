@@ -70,7 +70,8 @@ void TrackerProcess::start(SessionId session) {
 
 void TrackerProcess::fill_life(const std::optional<SessionStart>& start) {
   Life& life = *life_;
-  const jobtracker::StoreSession session{.session = life.session, .name = options_.name};
+  const jobtracker::StoreSession session{
+      .session = life.session, .name = options_.name, .lease = options_.config.recovery.lease};
   life.store = std::make_unique<WatchedStore>(
       database_, session, start, *this, timeline_,
       [this](const Batch& batch, const Committed& done) { on_commit(*this, batch, done); });

@@ -102,7 +102,8 @@ bool TrackerBundle::run_until(const std::function<bool()>& is_so, Duration limit
 void TrackerBundle::start_tracker() {
   life_ = std::make_unique<Life>(executor);
   const SessionId session = session_ = SessionId{++world_->last_session};
-  const jobtracker::StoreSession named{.session = session, .name = "tracker"};
+  const jobtracker::StoreSession named{
+      .session = session, .name = "tracker", .lease = options_.tracker.recovery.lease};
   if (options_.wanted) {
     const auto begun = database.begin_session(
         named, clock.wall_now(),

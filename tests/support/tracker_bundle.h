@@ -59,6 +59,7 @@ class TrackerBundle {
   void restart_after(Duration down, bool commit_lands = false);
   // From the next start on; of one that works beside others.
   void want(const jobtracker::Partitions& partitions) { options_.wanted = partitions; }
+  void give_lease(Duration lease) { options_.tracker.recovery.lease = lease; }  // likewise
   // The next one of the same process, with these partitions.
   void begin_next_session(const jobtracker::Partitions& wanted = jobtracker::all_partitions());
   bool is_up() const { return life_ != nullptr; }

@@ -15,7 +15,7 @@ constexpr std::string_view kSelectBeats =
     "WHERE session_id <> ? AND ended = 0 ORDER BY session_id, lane";
 constexpr std::string_view kSelectTrackers =
     "SELECT session_id, lane, name, batch, beat_us, id_high, alive_before_us, ended, number, "
-    "address, yields "
+    "address, yields, lease_us "
     "FROM lts_tracker ORDER BY session_id, lane";
 constexpr std::string_view kSelectLanes =
     "SELECT session_id, lane, name, batch, beat_us FROM lts_tracker WHERE session_id = ? "
@@ -25,8 +25,8 @@ constexpr std::string_view kDeleteLane =
     "DELETE FROM lts_tracker WHERE session_id = ? AND lane IN (?, ?)";
 constexpr std::string_view kInsertTracker =
     "INSERT INTO lts_tracker "
-    "(session_id, lane, name, batch, id_high, beat_us, alive_before_us, ended, number, address) "
-    "VALUES (?, ?, ?, 0, ?, ?, ?, 0, ?, ?)";
+    "(session_id, lane, name, batch, id_high, beat_us, alive_before_us, ended, number, address, "
+    "lease_us) VALUES (?, ?, ?, 0, ?, ?, ?, 0, ?, ?, ?)";
 constexpr std::string_view kSelectPartitions =
     "SELECT partition_id, owner, alive_before_us, epoch FROM lts_partition";
 constexpr std::string_view kReplacePartitions =
@@ -38,7 +38,8 @@ constexpr std::string_view kSelectNewGroups =
     "WHERE group_id > ? ORDER BY group_id";
 constexpr std::string_view kProve =
     "UPDATE lts_tracker SET batch = ?, id_high = ?, beat_us = ?, "
-    "alive_before_us = CASE WHEN ? = 1 THEN 0 ELSE alive_before_us END "
+    "alive_before_us = CASE WHEN ? = 1 THEN 0 ELSE alive_before_us END, "
+    "lease_us = COALESCE(NULLIF(?, 0), lease_us) "
     "WHERE session_id = ? AND lane = ? AND batch = ?";
 constexpr std::string_view kSelectBatch =
     "SELECT batch FROM lts_tracker WHERE session_id = ? AND lane = ?";
@@ -96,7 +97,8 @@ Result<std::vector<LaneNote>> read_lanes(sql::Connection& db) {
                     .id_high = row.integer(5),
                     .alive_before = wall_time(row.integer(6)),
                     .has_ended = row.integer(7) != 0,
-                    .number = static_cast<std::int32_t>(row.integer(8))});
+                    .number = static_cast<std::int32_t>(row.integer(8)),
+                    .lease = Duration{row.integer(11)}});
   }));
   return rows;
 }
@@ -157,11 +159,11 @@ Result<std::optional<SessionStart>> try_begin(sql::Connection& db, const StoreSe
   CARILLON_TRY(db.execute(kDeleteLane, SqlValues{value_of(session.session), Value::of(session.lane),
                                                  Value::of(kBeatLane)}));
   const auto insert = [&](std::int32_t lane, WallTime alive_before) {
-    return db.execute(
-        kInsertTracker,
-        SqlValues{value_of(session.session), Value::of(lane), Value::of_text(session.name),
-                  Value::of(start.id_high), value_of(now), value_of(alive_before),
-                  Value::of(start.number), Value::of_text(plan.address)});
+    return db.execute(kInsertTracker,
+                      SqlValues{value_of(session.session), Value::of(lane),
+                                Value::of_text(session.name), Value::of(start.id_high),
+                                value_of(now), value_of(alive_before), Value::of(start.number),
+                                Value::of_text(plan.address), Value::of(start.lease.count())});
   };
   CARILLON_TRY(insert(session.lane, start.last_alive));
   if (plan.silent) CARILLON_TRY(insert(kBeatLane, WallTime{}));
@@ -264,10 +266,10 @@ Status end_connections(sql::Connection& db, const std::vector<SessionBeat>& sile
 }
 
 Result<bool> prove_session(sql::Connection& db, const StoreSession& session, const Batch& batch) {
-  const SqlValues values{Value::of(batch.number),    Value::of(batch.id_high),
-                         value_of(batch.now),        value_of(batch.recovered),
-                         value_of(session.session),  Value::of(session.lane),
-                         Value::of(batch.number - 1)};
+  const SqlValues values{
+      Value::of(batch.number),   Value::of(batch.id_high),       value_of(batch.now),
+      value_of(batch.recovered), Value::of(batch.lease.count()), value_of(session.session),
+      Value::of(session.lane),   Value::of(batch.number - 1)};
   return CARILLON_TRY(db.execute(kProve, values)) > 0;
 }
 

@@ -182,6 +182,7 @@ Result<ReadAnswer> SqlStore::answer(const Read& question) {
     start->epochs = start_.epochs;
     start->owned = start_.owned;
     if (db->dialect() == sql::Dialect::kMysql) start->number = start_.number;
+    start->lease = start_.lease;
     keep_owned(*start);
     start->clock = CARILLON_TRY(read_clock(*db));
   }

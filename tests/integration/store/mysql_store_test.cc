@@ -88,7 +88,7 @@ TEST_F(MysqlStoreTest, DoesNotWatchASessionThatEndedCleanly) {
 TEST_F(MysqlStoreTest, StandsByWhileAnotherJobTrackerWorksAndMigratesNothing) {
   auto first = open(url_);
   ASSERT_TRUE(first.ok()) << first.error().message;
-  run("DELETE FROM lts_schema WHERE version = 15");
+  run("DELETE FROM lts_schema WHERE version = 16");
   looks_max_ = 8;
   std::atomic<bool> stop = false;
   std::thread beating{[&] {
@@ -110,7 +110,7 @@ TEST_F(MysqlStoreTest, StandsByWhileAnotherJobTrackerWorksAndMigratesNothing) {
                   ->query("SELECT MAX(version) FROM lts_schema", {},
                           [&](const sql::Row& row) { version = row.integer(0); })
                   .ok());
-  EXPECT_EQ(version, 14);
+  EXPECT_EQ(version, 15);
 }
 
 TEST_F(MysqlStoreTest, FencesASessionThatHasGoneSilent) {
@@ -369,12 +369,12 @@ TEST_F(MysqlStoreTest, RefusesAWrongPasswordAMissingDatabaseAndAWrongUrl) {
 
 TEST_F(MysqlStoreTest, RefusesANewerSchemaAndChangesNothing) {
   ASSERT_TRUE(open(url_).ok());
-  run("INSERT INTO lts_schema VALUES (16, 0)");
+  run("INSERT INTO lts_schema VALUES (17, 0)");
 
   const auto error = refused(url_);
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(error.message, HasSubstr("has schema 16, this program knows up to 15"));
+  EXPECT_THAT(error.message, HasSubstr("has schema 17, this program knows up to 16"));
 }
 
 TEST_F(MysqlStoreTest, RefusesADatabaseOfLtsAndChangesNothing) {

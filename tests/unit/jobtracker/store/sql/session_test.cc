@@ -37,7 +37,11 @@ struct SharedStore {
     EXPECT_TRUE(migrate_schema(*db, 0, "shared", now).ok());
   }
 
-  static StoreSession named(SessionId session) { return {.session = session, .name = "tracker"}; }
+  static StoreSession named(SessionId session) {
+    return {.session = session,
+            .name = "tracker",
+            .lease = std::chrono::seconds{1 + session.value % 7}};
+  }
   std::size_t pick(std::size_t below) { return static_cast<std::size_t>(random.next() % below); }
   Partitions some_partitions() { return Partitions{random.next()}; }
   SessionId any() {
@@ -87,6 +91,14 @@ struct SharedStore {
     EXPECT_EQ(start.value().owned, plan.wanted & ~others);
     EXPECT_FALSE(numbers.contains(start.value().number));
     EXPECT_GE(start.value().id_high, highest);
+    leases[session] = named(session).lease;
+    Duration longest{};
+    for (const auto& [id, lease] : leases) longest = std::max(longest, lease);
+    EXPECT_EQ(start.value().lease, longest) << "whoever takes over, or took over";
+    leases[session] = longest;
+    std::erase_if(leases, [this, session](const auto& one) {
+      return one.first != session && !living.contains(one.first);
+    });
     for (std::int32_t i = 0; i < kPartitions; ++i) {
       if (!start.value().owned.test(static_cast<std::size_t>(i))) continue;
       EXPECT_EQ(start.value().last_alive_of.at(i), last_alive[i]) << "partition " << i;
@@ -104,6 +116,7 @@ struct SharedStore {
     const Batch batch{.number = session.batch + 1,
                       .id_high = session.id_high + 64,
                       .recovered = true,
+                      .lease = pick(2) == 0 ? named(id).lease : Duration{},
                       .now = ++now};
     EXPECT_TRUE(db->begin().ok());
     const bool proved = prove_session(*db, named(id), batch).value();
@@ -113,6 +126,7 @@ struct SharedStore {
     if (!proved) return false;
     session.batch = batch.number;
     session.id_high = batch.id_high;
+    if (batch.lease != Duration{}) leases[id] = batch.lease;
     for (std::int32_t i = 0; i < kPartitions; ++i) {
       if (session.owned.test(static_cast<std::size_t>(i))) last_alive[i] = now;
     }
@@ -159,7 +173,8 @@ struct SharedStore {
   SeededRandom random{11};
   WallTime now = kBegan;
   std::int64_t last_session = 0;
-  std::map<SessionId, Session> living{};  // that were not fenced
+  std::map<SessionId, Session> living{};   // that were not fenced
+  std::map<SessionId, Duration> leases{};  // also of those that have ended since one began last
   std::map<std::int32_t, WallTime> last_alive{};
   std::map<std::int32_t, std::int64_t> epochs{};
 };

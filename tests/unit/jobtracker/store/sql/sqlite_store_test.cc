@@ -76,13 +76,13 @@ TEST_F(SqliteStoreTest, RefusesAStoreThatIsOpenAndNamesTheProcess) {
 
 TEST_F(SqliteStoreTest, RefusesANewerSchemaAndChangesNothing) {
   ASSERT_TRUE(open().ok());
-  ASSERT_TRUE(connect()->execute("INSERT INTO lts_schema VALUES (16, 0)", {}).ok());
+  ASSERT_TRUE(connect()->execute("INSERT INTO lts_schema VALUES (17, 0)", {}).ok());
 
   const auto error = refused(path_);
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(error.message, "store sqlite:" + path_ +
-                               " has schema 16, this program knows up to 15: install a newer "
+                               " has schema 17, this program knows up to 16: install a newer "
                                "carillon");
   EXPECT_EQ(text(*connect(), "SELECT COUNT(*) FROM lts_tracker WHERE session_id = 2"), "0");
 }
@@ -133,6 +133,7 @@ TEST_F(SqliteStoreTest, BringsTheTablesOfGroupsUpToDate) {
                                "ALTER TABLE lts_tracker DROP COLUMN number;\n"
                                "ALTER TABLE lts_tracker DROP COLUMN address;\n"
                                "ALTER TABLE lts_tracker DROP COLUMN yields;\n"
+                               "ALTER TABLE lts_tracker DROP COLUMN lease_us;\n"
                                "ALTER TABLE lts_delayed_job_queue DROP COLUMN moved_from_us;\n"
                                "ALTER TABLE lts_executing_job_queue DROP COLUMN moved_from_us;\n"
                                "ALTER TABLE lts_wjq_mail DROP COLUMN moved_from_us;\n"
