@@ -22,6 +22,8 @@ constexpr Duration kStopPatience = std::chrono::seconds{5};  // for what is unde
 constexpr std::chrono::seconds kEndPatience{2};
 // What was prepared for nothing is given up: connections that are not used may be lost unseen.
 constexpr Duration kPreparedMax = std::chrono::seconds{5};
+// For whoever waits for the silence of others, until it says so again or has read its store.
+constexpr Duration kStartMore = std::chrono::minutes{1};
 constexpr Duration kPauseMax = std::chrono::seconds{3};  // from then on it is not ready
 
 int exit_with(int status, const std::string& message) {
@@ -198,6 +200,13 @@ void Host::on_opening(StoreOpening::News news) {
   if (news.is_away) {
     room_->set_reason("the store is away or has no room, try again");
     if (pages_) pages_->set_ready(false);
+    return;
+  }
+  if (news.is_waiting) {
+    room_->set_reason("this job tracker waits for the silence of another one, try again");
+    // As above: a manager that gives it less time to start is told each time that it goes on.
+    (void)sd_notify(environment_, "EXTEND_TIMEOUT_USEC=" + std::to_string(kStartMore.count()) +
+                                      "\nSTATUS=waiting for the silence of another job tracker");
     return;
   }
   if (news.is_connected) {

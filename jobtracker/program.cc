@@ -51,7 +51,9 @@ std::vector<Option> store_options(const Environment& environment) {
       {.name = "store-wait",
        .kind = OptionKind::kDuration,
        .placeholder = "TIME",
-       .help = "How long to try at start while the store can't be reached.",
+       .help =
+           "How long to try at start while the store can't be reached. Waiting for --silence is "
+           "not bounded by it.",
        .fallback = "30s",
        .section = "Store"},
       {.name = "log-retention",
@@ -254,7 +256,7 @@ std::vector<Option> schedule_options() {
        .placeholder = "TIME",
        .help = "Another job tracker on the same database not heard of for so long is dead, and its "
                "node groups are taken over. Longer forgives one that stands still; one that was "
-               "killed and is started again waits for it, too.",
+               "killed and is started again waits for it, too, and says so in its log.",
        .fallback = "1500ms",
        .min = micros(kSilence),
        .max = micros(std::chrono::hours{1}),

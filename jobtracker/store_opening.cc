@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "jobtracker/store/sql/sqlite_store.h"
+#include "shared/base/time_text.h"
 #include "shared/wire/codec.h"
 
 namespace carillon::jobtracker {
@@ -104,6 +105,7 @@ Result<OpenedStore> StoreOpening::open(const Joining& joining) {
                                stands_by_ = true;
                                news_.put({.other = other});
                              },
+                         .on_quiet = [this](const auto& quiet) { say_waiting(quiet); },
                          .wait = [this](Duration longest) { return wait(longest); }};
   return open_mysql_store(std::exchange(connections_, {}), settings_.store, who_, describe, joining,
                           stand_by, clock_, log_);
@@ -126,6 +128,20 @@ void StoreOpening::run() {
       return;
     }
   }
+}
+
+// It may have been this one, before it was killed.
+void StoreOpening::say_waiting(const std::vector<SessionBeat>& quiet) {
+  const SteadyTime now = clock_.steady_now();
+  if (said_waiting_ && now < *said_waiting_ + kSayWaiting) return;
+  if (!said_waiting_) {
+    std::string names;
+    for (const SessionBeat& one : quiet) names += (names.empty() ? "" : ", ") + one.name;
+    log_.info("waiting until it is known whether job trackers are dead that did not end in order",
+              "trackers", names, "at_most", format_duration(settings_.silence));
+  }
+  said_waiting_ = now;
+  news_.put({.is_waiting = true});
 }
 
 void StoreOpening::say_away(const Error& error, bool is_patient) {

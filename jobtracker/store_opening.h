@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "jobtracker/program.h"
 #include "jobtracker/store/sql/mysql_store.h"
@@ -29,10 +30,12 @@ Result<std::unique_ptr<ReadOnlyStore>> open_reader(const Settings& settings);
 // Thread: the loop.
 class StoreOpening {
  public:
+  static constexpr Duration kSayWaiting = std::chrono::seconds{10};
   struct News {
     bool is_connected = false;
     bool is_away = false;                // or full; once
     std::optional<SessionBeat> other{};  // at work on an older store: this one stands by
+    bool is_waiting = false;             // for the silence of others; each kSayWaiting
     std::optional<Result<OpenedStore>> end{};
   };
 
@@ -55,6 +58,7 @@ class StoreOpening {
   std::optional<Joining> await_joining();
   Result<OpenedStore> open(const Joining& joining);
   void say_away(const Error& error, bool is_patient);
+  void say_waiting(const std::vector<SessionBeat>& quiet);
   // False: it is to end.
   bool wait(Duration longest);
 
@@ -67,6 +71,7 @@ class StoreOpening {
   MysqlConnections connections_{};  // the thread's, as what follows
   bool stands_by_ = false;
   bool is_known_away_ = false;
+  std::optional<SteadyTime> said_waiting_{};
   Mailbox<News> news_{64};
   Mailbox<Joining> joinings_{1};
   std::atomic<bool> is_stopping_{false};

@@ -4,6 +4,7 @@
 #include <utility>
 
 namespace carillon::jobtracker {
+
 void BeatWatch::saw(const std::vector<SessionBeat>& beats, SteadyTime asked, SteadyTime answered) {
   const bool is_gap = has_seen_ && answered - answered_ > kLookGapMax;
   std::map<SessionId, Watched> before = std::exchange(sessions_, {});
@@ -15,11 +16,16 @@ void BeatWatch::saw(const std::vector<SessionBeat>& beats, SteadyTime asked, Ste
     now.has_changed = is_known ? found->second.has_changed || !is_same : has_seen_;
     // The answer shows what was there after the question was sent, so the time counts from an
     // answer to a question.
-    now.since = is_same && !is_gap ? found->second.since : answered;
+    now.since = is_same ? found->second.since : answered;
+    if (is_same && is_gap) now.since = after_gap(now.since, answered);
     now.is_silent = asked - now.since >= silence_;
   }
   has_seen_ = true;
   answered_ = answered;
+}
+
+SteadyTime BeatWatch::after_gap(SteadyTime since, SteadyTime answered) const {
+  return std::max(since + (answered - answered_), answered - (silence_ - kSilence));
 }
 
 bool BeatWatch::are_all_silent() const {
@@ -34,15 +40,19 @@ const SessionBeat* BeatWatch::working() const {
   return nullptr;
 }
 
-bool BeatWatch::is_settled() const {
-  return std::all_of(sessions_.begin(), sessions_.end(), [](const auto& one) {
-    return one.second.is_silent || one.second.has_changed;
-  });
-}
+bool BeatWatch::is_settled() const { return quiet().empty(); }
 
 bool BeatWatch::is_silent(SessionId session) const {
   const auto found = sessions_.find(session);
   return found != sessions_.end() && found->second.is_silent;
+}
+
+std::vector<SessionBeat> BeatWatch::quiet() const {
+  std::vector<SessionBeat> all;
+  for (const auto& [session, one] : sessions_) {
+    if (!one.is_silent && !one.has_changed) all.push_back(one.beats.front());
+  }
+  return all;
 }
 
 std::vector<SessionBeat> BeatWatch::silent_beats() const {

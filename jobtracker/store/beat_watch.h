@@ -36,7 +36,8 @@ struct SessionBeat {
 
 // Tells which sessions are silent: their beats have not changed for a while of our own steady
 // clock. Each look must be answered: when two answers lie far apart, because the database or this
-// process stood still, nobody is silent because of that, and all counting starts again.
+// process stood still, the time between them does not count, and who was as quiet before has
+// kSilence from then on to show that it works, for it may have stood still likewise.
 //
 // Thread: the owner's. Pure.
 class BeatWatch {
@@ -52,6 +53,8 @@ class BeatWatch {
   // Of each session it is known whether it works or is silent.
   bool is_settled() const;
   bool is_silent(SessionId session) const;
+  // Those of which it is not known yet, each by its first lane.
+  std::vector<SessionBeat> quiet() const;
   // Of the silent ones, as they were seen last.
   std::vector<SessionBeat> silent_beats() const;
   // A session whose beat was seen to change, or that came while we watched, and that is not silent;
@@ -62,10 +65,12 @@ class BeatWatch {
  private:
   struct Watched {
     std::vector<SessionBeat> beats{};
-    SteadyTime since{};  // as they are
+    SteadyTime since{};  // as they are; what did not count is left out
     bool is_silent = false;
     bool has_changed = false;
   };
+
+  SteadyTime after_gap(SteadyTime since, SteadyTime answered) const;
 
   Duration silence_;
   std::map<SessionId, Watched> sessions_{};

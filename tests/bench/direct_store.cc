@@ -67,6 +67,7 @@ Status DirectStore::open_store(const std::string& url) {
   if (url.rfind(kSqlite, 0) != 0) {
     // One that was killed is silent before that; one that works is not waited for.
     const StandBy stand_by{.on_other = [](const SessionBeat&) {},
+                           .on_quiet = [](const std::vector<SessionBeat>&) {},
                            .wait =
                                [looks = 0](Duration longest) mutable {
                                  std::this_thread::sleep_for(longest);

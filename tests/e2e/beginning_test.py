@@ -1,6 +1,7 @@
 """The beginning of a session, of a job tracker that starts or takes over, while its store fails."""
 
 import os
+import socket
 import subprocess
 import time
 
@@ -54,6 +55,35 @@ class CutOffWhileItBegins(ClusterTest):
                 tracker = self.start(0, self.proxy.port)
                 self.assertTrue(self.proxy.struck.is_set(), "it began no session")
                 self.assertEqual(tracker.stop(), 0)
+
+
+class KilledAndStartedAgain(ClusterTest):
+    """Its session has not ended, and so is watched before another one takes its place."""
+
+    def test_one_that_was_killed_waits_for_its_own_silence_and_says_so(self):
+        manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(manager.close)
+        manager.bind(str(self.folder / "notify"))
+        self.one.env.update(CARILLON_SILENCE="6s", NOTIFY_SOCKET=str(self.folder / "notify"))
+        started = self.start(0)
+        self.assertNotIn("waiting until", started.log())
+        self.assertEqual(manager.recv(1024).split(b"\n")[0], b"READY=1")
+        started.kill()
+
+        again = self.one.start_tracker("--name", "tracker-0", "--store-wait", "1s", wait=False)
+        self.addCleanup(again.kill)
+        wait_for("it to say so", lambda: "waiting until" in again.own_log(), patience=4)
+        self.assertRegex(again.own_log(), "trackers=tracker-0 +at_most=6s\n")
+        self.assertEqual(again.lines(), [])
+        again.ready()
+        self.assertEqual(again.own_log().count("waiting until"), 1)
+        self.assertEqual([manager.recv(1024).split(b"\n")[0] for _ in range(2)],
+                         [b"EXTEND_TIMEOUT_USEC=60000000", b"READY=1"])
+
+    def test_one_that_starts_beside_another_waits_for_nobody(self):
+        self.one.env["CARILLON_SILENCE"] = "60s"
+        self.start(0)
+        self.assertNotIn("waiting until", self.start(1).log())
 
 
 class AwayWhileItBegins(ClusterTest):

@@ -56,6 +56,9 @@ constexpr std::string_view kMarked = "SELECT COALESCE(IS_USED_LOCK(?), 0) AS con
 
 constexpr int kBeginTries = 3;
 
+// In that time who works is seen to.
+constexpr Duration kTwoBeats = 2 * kBeat;
+
 // Who is not heard of any more while it takes over holds locks that all others need, and nobody
 // knows its session yet, to end its connection: the server does, after as long as they wait.
 constexpr std::string_view kBoundSilence = "SET SESSION wait_timeout = 5";
@@ -216,6 +219,7 @@ Result<std::vector<SessionBeat>> await_settled(sql::Connection& db, const StoreS
                                                bool is_alone, const StandBy& stand_by,
                                                BeatWatch watch) {
   std::optional<SessionId> said;
+  const SteadyTime began = clock.steady_now();
   while (true) {
     const SteadyTime asked = clock.steady_now();
     const auto beats = CARILLON_TRY(read_beats(db, session));
@@ -226,6 +230,8 @@ Result<std::vector<SessionBeat>> await_settled(sql::Connection& db, const StoreS
       said = other->session;
       stand_by.on_other(*other);
     }
+    const auto quiet = watch.quiet();
+    if (!quiet.empty() && asked >= began + kTwoBeats) stand_by.on_quiet(quiet);
     if (!stand_by.wait(kLook)) return in_use_error(store_name, other);
   }
 }

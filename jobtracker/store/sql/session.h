@@ -21,6 +21,9 @@ namespace carillon::jobtracker {
 struct StandBy {
   // Called when one is found at work whose end must be waited for; again when it is another one.
   std::function<void(const SessionBeat& other)> on_other{};
+  // Called at each look at some of whom it is not known yet whether they are dead, though they
+  // would have raised their beats by then.
+  std::function<void(const std::vector<SessionBeat>& quiet)> on_quiet{};
   // Waits so long. False: nobody wants the store any more.
   std::function<bool(Duration longest)> wait{};
 };

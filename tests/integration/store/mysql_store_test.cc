@@ -54,6 +54,7 @@ class MysqlStoreTest : public ::testing::Test {
   int looks_max_ = 600;
   std::vector<std::string> others_{};
   StandBy stand_by_{.on_other = [this](const SessionBeat& other) { others_.push_back(other.name); },
+                    .on_quiet = [](const std::vector<SessionBeat>&) {},
                     .wait =
                         [this, looks = 0](Duration longest) mutable {
                           std::this_thread::sleep_for(longest);

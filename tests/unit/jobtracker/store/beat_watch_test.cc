@@ -116,6 +116,67 @@ TEST(BeatWatch, NobodyIsSilentBecauseTheDatabaseOrThisProcessStoodStill) {
   EXPECT_TRUE(b.watch.are_all_silent());
 }
 
+TEST(BeatWatch, OnlyTheTimeOfAGapDoesNotCountWhereASilenceIsLong) {
+  WatchBundle b;
+  b.watch = BeatWatch{seconds{60}};
+  b.look({beat_of_session(1, 5)});
+  const SteadyTime began = b.now;
+  Duration gaps{};
+  // Each 50 s something stands still for as long as no look may take.
+  for (int looks = 1; !b.watch.is_silent(SessionId{1}) && looks < 1000; ++looks) {
+    const bool is_gap = looks % 125 == 0;
+    if (is_gap) {
+      gaps += seconds{2};
+      b.now += seconds{2};
+      b.look({beat_of_session(1, 5)});
+      EXPECT_FALSE(b.watch.is_silent(SessionId{1}));
+    }
+    b.look_on(1, {beat_of_session(1, 5)});
+  }
+  EXPECT_EQ(gaps, seconds{2});
+  EXPECT_GE(b.now - began, seconds{62});
+  EXPECT_LE(b.now - began, seconds{63});
+}
+
+// Its beat may have been as old because it stood still likewise, and it has not had its turn yet.
+TEST(BeatWatch, WhoWasQuietBeforeAGapHasTheShortestSilenceFromThenOnToShowThatItWorks) {
+  WatchBundle b;
+  b.watch = BeatWatch{seconds{60}};
+  b.look({beat_of_session(1, 5)});
+  b.look_on(149, {beat_of_session(1, 5)});
+  ASSERT_FALSE(b.watch.is_silent(SessionId{1}));
+  b.now += seconds{300};
+  b.look({beat_of_session(1, 5)});
+  b.look_on(3, {beat_of_session(1, 5)});
+  EXPECT_FALSE(b.watch.is_silent(SessionId{1}));
+  b.look_on(1, {beat_of_session(1, 5)});
+  EXPECT_TRUE(b.watch.is_silent(SessionId{1}));
+}
+
+// A look that was answered before this process stood still, and taken after it, shows what was
+// then.
+TEST(BeatWatch, NobodyIsSilentByALookThatIsAsOldAsAStandstill) {
+  BeatWatch watch{seconds{60}};
+  SteadyTime now{seconds{1000}};
+  watch.saw({beat_of_session(1, 5)}, now, now);
+  now += seconds{100};  // It stood still, and asks, and stands still again.
+  watch.saw({beat_of_session(1, 5)}, now, now + seconds{100});
+  EXPECT_FALSE(watch.is_silent(SessionId{1}));
+  now += seconds{100};
+  watch.saw({beat_of_session(1, 600)}, now + milliseconds{10}, now + milliseconds{20});
+  EXPECT_FALSE(watch.is_silent(SessionId{1}));
+}
+
+TEST(BeatWatch, SaysOfWhomItIsNotKnownYetWhetherItWorks) {
+  WatchBundle b;
+  b.look({beat_of_session(1, 5), beat_of_session(2, 1)});
+  EXPECT_THAT(b.watch.quiet(), ElementsAre(beat_of_session(1, 5), beat_of_session(2, 1)));
+  b.look_on(1, {beat_of_session(1, 6), beat_of_session(2, 1)});
+  EXPECT_THAT(b.watch.quiet(), ElementsAre(beat_of_session(2, 1)));
+  b.look_on(3, {beat_of_session(1, 6), beat_of_session(2, 1)});
+  EXPECT_TRUE(b.watch.is_settled());
+}
+
 TEST(BeatWatch, ASessionThatEndsIsNotWaitedFor) {
   WatchBundle b;
   b.look({beat_of_session(1, 5)});

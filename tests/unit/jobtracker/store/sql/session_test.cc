@@ -238,6 +238,37 @@ TEST(Session, OneThatWasFencedIsNotFollowed) {
   store.check();
 }
 
+// Who works has raised its beat by then.
+TEST(Session, OneThatStartsSaysForWhoseSilenceItWaitsFromTheSecondBeatOn) {
+  SharedStore store;
+  store.begin(SessionId{});
+  store.begin(SessionId{});
+  const SteadyTime began = store.clock.steady_now();
+  const auto waited = [&] { return store.clock.steady_now() - began; };
+  std::vector<SteadyTime::duration> said;
+  const StandBy stand_by{.on_quiet =
+                             [&](const std::vector<SessionBeat>& quiet) {
+                               ASSERT_EQ(quiet.size(), 1U);
+                               EXPECT_EQ(quiet.front().session, SessionId{2});
+                               said.push_back(waited());
+                             },
+                         .wait =
+                             [&](Duration longest) {
+                               store.clock.advance(longest);
+                               store.raise(SessionId{1});
+                               return true;
+                             }};
+  const auto silent =
+      await_settled(*store.db, SharedStore::named(SessionId{9}), "shared", store.clock, false,
+                    stand_by, BeatWatch{std::chrono::seconds{5}});
+  ASSERT_TRUE(silent.ok()) << silent.error().message;
+  ASSERT_EQ(silent.value().size(), 2U) << "its lane and its beat";
+  EXPECT_EQ(silent.value().front().session, SessionId{2});
+  EXPECT_EQ(waited(), std::chrono::seconds{5});
+  ASSERT_FALSE(said.empty());
+  EXPECT_EQ(said.front(), 2 * kBeat);
+}
+
 TEST(Session, OneThatIsBegunAgainGoesOnAsItBegan) {
   SharedStore store;
   store.begin(SessionId{});
