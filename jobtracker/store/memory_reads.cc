@@ -199,6 +199,19 @@ class MemoryReads {
     return ReadAnswer{JobsAnswer{table->due(WallTime::max(), ask.after, ask.limit)}};
   }
 
+  Result<ReadAnswer> operator()(const ListDefinitions& ask) const {
+    DefinitionsAnswer answer;
+    for (auto at = tables_.definitions.upper_bound(ask.after);
+         at != tables_.definitions.end() && !is_full(answer.definitions, ask.limit); ++at) {
+      const Definition& one = at->second;
+      if (!is_of(ask.groups, one.group)) continue;
+      if (ask.task_id.empty() || one.task_id == ask.task_id) answer.definitions.push_back(one);
+    }
+    if (!answer.definitions.empty() && is_full(answer.definitions, ask.limit))
+      answer.next = answer.definitions.back().id;
+    return ReadAnswer{std::move(answer)};
+  }
+
   Result<ReadAnswer> operator()(const ListExecuting& ask) const {
     ExecutingAnswer answer;
     for (auto next = tables_.executing.upper_bound(ask.after);

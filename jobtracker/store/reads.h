@@ -175,6 +175,17 @@ struct ListExecuting {
   JobId after{};
   std::int64_t limit = 0;
 };
+// By id. Also of groups that others look after.
+struct ListDefinitions {
+  std::vector<GroupId> groups{};  // none: all
+  std::string task_id{};          // empty: all
+  DefinitionId after{};
+  std::int64_t limit = 0;
+};
+struct DefinitionsAnswer {
+  std::vector<Definition> definitions{};
+  DefinitionId next{};  // there may be more behind this one; 0: that was all
+};
 struct ExecutingAnswer {
   std::vector<ExecutingJob> jobs{};
 };
@@ -247,16 +258,16 @@ struct NodesAnswer {
   std::vector<NodeRow> nodes{};
 };
 
-using Read =
-    std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelayed, Find, ReadDefinition,
-                 ReadOccurrences, ReadFeedback, ReadInbox, ReadExecutors, ReadExecutorResults,
-                 FindGroup, MakeGroup, SplitGroup, ListWaiting, ListExecuting, ListHistory,
-                 ListOutput, CountWaiting, CountLog, ListScripts, CountFeedback, ListNodes>;
+using Read = std::variant<ReadStart, ReadClock, ReadDue, ReadUpcoming, ReadDelayed, Find,
+                          ReadDefinition, ReadOccurrences, ReadFeedback, ReadInbox, ReadExecutors,
+                          ReadExecutorResults, FindGroup, MakeGroup, SplitGroup, ListWaiting,
+                          ListDefinitions, ListExecuting, ListHistory, ListOutput, CountWaiting,
+                          CountLog, ListScripts, CountFeedback, ListNodes>;
 // ReadDue, ReadUpcoming, ReadDelayed, ReadOccurrences, ListWaiting: JobsAnswer.
 using ReadAnswer =
     std::variant<StartAnswer, ClockAnswer, JobsAnswer, FindAnswer, DefinitionAnswer, FeedbackAnswer,
-                 InboxAnswer, ExecutorsAnswer, ExecutorResultsAnswer, GroupAnswer, ExecutingAnswer,
-                 HistoryAnswer, OutputAnswer, CountAnswer, LogCountAnswer, ScriptsAnswer,
-                 FeedbackCounts, NodesAnswer>;
+                 InboxAnswer, ExecutorsAnswer, ExecutorResultsAnswer, GroupAnswer,
+                 DefinitionsAnswer, ExecutingAnswer, HistoryAnswer, OutputAnswer, CountAnswer,
+                 LogCountAnswer, ScriptsAnswer, FeedbackCounts, NodesAnswer>;
 
 }  // namespace carillon::jobtracker

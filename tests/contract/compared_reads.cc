@@ -29,6 +29,7 @@ class Reads {
     for (const Group& group : groups_) compare_waiting(group);
     compare_delayed();
     compare_holders();
+    list_definitions();
     compare_definitions();
     compare_log();
     compare_others();
@@ -137,6 +138,34 @@ class Reads {
     (void)twins_.read(anybody(), Find{.group = GroupId{9999}, .task_id = "task 1"});
     (void)twins_.read(anybody(), ReadDue{.group = GroupId{9999}, .now = now_, .limit = 1});
     (void)twins_.read(anybody(), FindGroup{"nobody's"});
+  }
+
+  void list_definitions() {
+    constexpr auto kRows = &DefinitionsAnswer::definitions;
+    constexpr auto kNext = &DefinitionsAnswer::next;
+    std::vector<DefinitionId> ids{DefinitionId{}};
+    for (const auto& [id, one] : twins_.tables().definitions) ids.push_back(id);
+    const auto anywhere = [&] { return ids[source_.below(ids.size())]; };
+    for (DefinitionId after;;) {
+      const ListDefinitions page{.after = after, .limit = is_thorough_ ? 7 : 40};
+      compare(page, "page of the definitions", kRows, kNext);
+      after = twins_.ask<DefinitionsAnswer>(nullptr, page).first.next;
+      if (!after) break;
+    }
+    for (const Group& group : groups_) {
+      compare(
+          ListDefinitions{
+              .groups = {group.id, groups_.front().id}, .after = anywhere(), .limit = 9},
+          "page of the definitions of " + group.name, kRows, kNext);
+    }
+    for (int left = kTasksDrawn; left > 0; --left) {
+      const auto task = static_cast<int>(source_.below(kDrawnTaskIds));
+      const std::string task_id = drawn_task_id(task, static_cast<int>(source_.below(kSpellings)));
+      compare(ListDefinitions{.task_id = task_id,
+                              .after = source_.chance(50) ? DefinitionId{} : anywhere(),
+                              .limit = source_.chance(50) ? 1 : kAll},
+              "definitions of " + task_id, kRows, kNext);
+    }
   }
 
   void compare_definitions() {

@@ -285,6 +285,81 @@ TEST_P(StoreReads, ReadsADefinitionByItsTaskId) {
   EXPECT_FALSE(read(make_group("other"), "hourly"));
 }
 
+TEST_P(StoreReads, ListsDefinitionsPageByPageWhateverTheirKind) {
+  const GroupId other = make_group("other");
+  std::vector<Operation> adds;
+  std::vector<Definition> all;
+  for (int i = 0; i < 10; ++i) {
+    auto one = new_definition("task " + std::to_string(i));
+    if (i % 2 == 0) one.kind = ScheduleKind::kEvery;
+    if (i % 3 == 0) one.group = other;
+    all.push_back(one);
+    adds.push_back(AddDefinition{one, {}});
+  }
+  std::reverse(adds.begin(), adds.end());
+  committed(std::move(adds));
+
+  const auto list = [&](std::vector<GroupId> groups, DefinitionId after, std::int64_t limit) {
+    return ask<DefinitionsAnswer>(
+        ListDefinitions{.groups = std::move(groups), .after = after, .limit = limit});
+  };
+  EXPECT_EQ(list({}, {}, 100).definitions, all);
+  EXPECT_EQ(list({}, {}, 100).next, DefinitionId{}) << "that was all";
+  EXPECT_THAT(list({}, all[3].id, 3).definitions, ElementsAre(all[4], all[5], all[6]));
+  EXPECT_EQ(list({}, all[3].id, 3).next, all[6].id);
+  EXPECT_THAT(list({}, all[9].id, 3).definitions, IsEmpty());
+  EXPECT_EQ(list({}, all[9].id, 3).next, DefinitionId{});
+  EXPECT_THAT(list({other}, all[0].id, 2).definitions, ElementsAre(all[3], all[6]));
+  EXPECT_THAT(list({other}, all[6].id, 2).definitions, ElementsAre(all[9]));
+  EXPECT_EQ(list({other, group_}, {}, 100).definitions, all);
+  EXPECT_THAT(list({make_group("empty")}, {}, 100).definitions, IsEmpty());
+}
+
+TEST_P(StoreReads, ListsMoreDefinitionsThanFitOneStatement) {
+  std::vector<Operation> adds;
+  for (int i = 0; i < 700; ++i) {
+    auto one = new_definition("task " + std::to_string(i));
+    if (i % 3 == 0) one.kind = ScheduleKind::kManual;
+    adds.push_back(AddDefinition{one, {}});
+  }
+  committed(std::move(adds));
+  const auto answer = ask<DefinitionsAnswer>(ListDefinitions{.limit = 650});
+  auto first = definitions();
+  first.resize(650);
+  EXPECT_EQ(answer.definitions, first);
+  EXPECT_EQ(answer.next, first.back().id);
+}
+
+TEST_P(StoreReads, ListsTheDefinitionsOfATaskId) {
+  std::vector<Definition> of_task;
+  std::vector<GroupId> groups{group_, make_group("second"), make_group("third")};
+  std::vector<Operation> adds;
+  for (const GroupId group : groups) {
+    for (const char* task : {"nightly", "nightly ", "hourly"}) {
+      auto one = new_definition(task);
+      one.group = group;
+      if (group == groups[1]) one.kind = ScheduleKind::kFixedDelay;
+      if (one.task_id == "nightly") of_task.push_back(one);
+      adds.push_back(AddDefinition{one, {}});
+    }
+  }
+  adds.push_back(AddJob{new_keyed_job("once")});
+  committed(std::move(adds));
+
+  const auto list = [&](std::vector<GroupId> some, const std::string& task, DefinitionId after,
+                        std::int64_t limit) {
+    return ask<DefinitionsAnswer>(ListDefinitions{
+        .groups = std::move(some), .task_id = task, .after = after, .limit = limit});
+  };
+  EXPECT_EQ(list({}, "nightly", {}, 9).definitions, of_task);
+  EXPECT_EQ(list({}, "nightly", {}, 9).next, DefinitionId{});
+  EXPECT_THAT(list({}, "nightly", of_task[0].id, 1).definitions, ElementsAre(of_task[1]));
+  EXPECT_EQ(list({}, "nightly", of_task[0].id, 1).next, of_task[1].id);
+  EXPECT_THAT(list({groups[2]}, "nightly", {}, 9).definitions, ElementsAre(of_task[2]));
+  EXPECT_THAT(list({}, "once", {}, 9).definitions, IsEmpty()) << "it is none";
+  EXPECT_THAT(list({}, "nobody's", {}, 9).definitions, IsEmpty());
+}
+
 TEST_P(StoreReads, ReadsTheOccurrencesOfADefinition) {
   const auto definition = new_definition("hourly");
   const auto other = new_definition("daily");

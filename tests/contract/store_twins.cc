@@ -46,6 +46,7 @@ struct Says {
   bool operator()(const ExecutorsAnswer& one) const { return !one.executors.empty(); }
   bool operator()(const ExecutorResultsAnswer& one) const { return !one.rows.empty(); }
   bool operator()(const GroupAnswer&) const { return true; }
+  bool operator()(const DefinitionsAnswer& one) const { return !one.definitions.empty(); }
   bool operator()(const ExecutingAnswer& one) const { return !one.jobs.empty(); }
   bool operator()(const HistoryAnswer& one) const { return !one.entries.empty(); }
   bool operator()(const OutputAnswer& one) const { return !one.rows.empty(); }

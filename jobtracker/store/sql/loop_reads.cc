@@ -257,6 +257,28 @@ Status SqlReads::find_job(JobId job, GroupId group, FindAnswer& answer) {
   return {};
 }
 
+Status SqlReads::each_holder(
+    GroupId group, std::string_view task_id,
+    const std::function<void(GroupId group, JobId job, DefinitionId definition)>& each) {
+  SqlValues owners{value_of(group)};
+  if (!group) {
+    owners.clear();
+    for (const Group& one : CARILLON_TRY(groups_.read_all(db_))) owners.push_back(value_of(one.id));
+  }
+  for (const std::string_view table : {kTaskIdTable, kDelayedTaskIdTable}) {
+    CARILLON_TRY(in_lists(owners, [&](std::string_view list, std::span<const Value> chunk) {
+      SqlValues values{key_of_task(db_.dialect(), task_id)};
+      values.insert(values.end(), chunk.begin(), chunk.end());
+      return db_.query(
+          joined({kSelectHolder, table, kOfTask, list}), values, [&](const sql::Row& row) {
+            each(GroupId{static_cast<std::int32_t>(row.integer(0))}, JobId{row.integer(1)},
+                 DefinitionId{static_cast<std::int32_t>(row.integer(2))});
+          });
+    }));
+  }
+  return {};
+}
+
 Result<ReadAnswer> SqlReads::read(const Find& ask) {
   FindAnswer answer;
   if (ask.group) CARILLON_TRY(groups_.table_of(db_, ask.group));
@@ -264,27 +286,15 @@ Result<ReadAnswer> SqlReads::read(const Find& ask) {
     CARILLON_TRY(find_job(ask.job_id, ask.group, answer));
     return ReadAnswer{std::move(answer)};
   }
-  SqlValues owners{value_of(ask.group)};
-  if (!ask.group) {
-    owners.clear();
-    for (const Group& one : CARILLON_TRY(groups_.read_all(db_))) owners.push_back(value_of(one.id));
-  }
   GroupId holder_group{};
   JobId holder{};
-  for (const std::string_view table : {kTaskIdTable, kDelayedTaskIdTable}) {
-    CARILLON_TRY(in_lists(owners, [&](std::string_view list, std::span<const Value> chunk) {
-      SqlValues values{key_of_task(db_.dialect(), ask.task_id)};
-      values.insert(values.end(), chunk.begin(), chunk.end());
-      const auto visit = [&](const sql::Row& row) {
-        const GroupId group{static_cast<std::int32_t>(row.integer(0))};
+  CARILLON_TRY(
+      each_holder(ask.group, ask.task_id, [&](GroupId group, JobId job, DefinitionId definition) {
         if (holder_group && holder_group < group) return;
         holder_group = group;
-        holder = JobId{row.integer(1)};
-        answer.definition = DefinitionId{static_cast<std::int32_t>(row.integer(2))};
-      };
-      return db_.query(joined({kSelectHolder, table, kOfTask, list}), values, visit);
-    }));
-  }
+        holder = job;
+        answer.definition = definition;
+      }));
   if (holder) CARILLON_TRY(find_job(holder, holder_group, answer));
   if (holder_group) return ReadAnswer{std::move(answer)};
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "jobtracker/store/sql/batch_writer.h"
 #include "jobtracker/store/sql/sql_reads.h"
 #include "jobtracker/store/sql/sql_rows.h"
 
@@ -19,6 +20,8 @@ constexpr std::string_view kDelayedAtTime =
     " WHERE suspended = ? AND trigger_time_us = ? AND job_id > ?";
 constexpr std::string_view kDelayedAfterTime = " WHERE suspended = ? AND trigger_time_us > ?";
 constexpr std::string_view kByTime = " ORDER BY trigger_time_us, job_id LIMIT ?";
+constexpr std::string_view kSelectId = "SELECT definition_id FROM ";
+constexpr std::string_view kFirstIds = " ORDER BY definition_id LIMIT ?";
 constexpr std::string_view kAndGroup = " AND group_id = ?";
 constexpr std::string_view kAndTask = " AND task_id = ?";
 // Texts compare there without regard to blanks at their end.
@@ -80,6 +83,57 @@ Result<ReadAnswer> SqlReads::read(const ListWaiting& ask) {
     jobs.resize(static_cast<std::size_t>(ask.limit));
   }
   return ReadAnswer{JobsAnswer{std::move(jobs)}};
+}
+
+Result<std::vector<DefinitionId>> SqlReads::definition_ids(const ListDefinitions& ask) {
+  std::vector<DefinitionId> ids;
+  if (!ask.task_id.empty()) {
+    CARILLON_TRY(each_holder({}, ask.task_id, [&](GroupId group, JobId, DefinitionId definition) {
+      if (definition > ask.after && is_of(ask.groups, group)) ids.push_back(definition);
+    }));
+    std::sort(ids.begin(), ids.end());
+    ids.resize(std::min(ids.size(), static_cast<std::size_t>(ask.limit)));
+    return ids;
+  }
+  std::string sql;
+  SqlValues values;
+  for (const std::string_view table : {kCronTable, kRepeatTable}) {
+    sql += joined({sql.empty() ? "" : " UNION ALL ", "SELECT definition_id FROM (", kSelectId,
+                   table, " WHERE definition_id > ?", and_group_in(ask.groups), kFirstIds,
+                   ") AS of_", table});
+    values.push_back(value_of(ask.after));
+    for (const GroupId group : ask.groups) values.push_back(value_of(group));
+    values.push_back(Value::of(ask.limit));
+  }
+  values.push_back(Value::of(ask.limit));
+  CARILLON_TRY(db_.query(sql + std::string{kFirstIds}, values, [&](const sql::Row& row) {
+    ids.push_back(DefinitionId{static_cast<std::int32_t>(row.integer(0))});
+  }));
+  return ids;
+}
+
+// Their ids first: in the order of both tables no spec is read that is not of the page.
+Result<ReadAnswer> SqlReads::read(const ListDefinitions& ask) {
+  const auto ids = CARILLON_TRY(definition_ids(ask));
+  DefinitionsAnswer answer;
+  if (!ids.empty() && static_cast<std::int64_t>(ids.size()) == ask.limit) answer.next = ids.back();
+  SqlValues keys;
+  for (const DefinitionId id : ids) keys.push_back(value_of(id));
+  CARILLON_TRY(in_lists(keys, [&](std::string_view list, std::span<const Value> chunk) {
+    // One statement, which misses none that moves from one table to the other just then.
+    const std::string sql =
+        joined({"SELECT ", kDefinitionColumns, " FROM ", kCronTable, " WHERE definition_id IN ",
+                list, " UNION ALL SELECT ", kDefinitionColumns, " FROM ", kRepeatTable,
+                " WHERE definition_id IN ", list});
+    SqlValues values(chunk.begin(), chunk.end());
+    values.insert(values.end(), chunk.begin(), chunk.end());
+    return db_.query(sql, values, [&](const sql::Row& row) {
+      answer.definitions.push_back(definition_of(row));
+    });
+  }));
+  std::sort(answer.definitions.begin(), answer.definitions.end(),
+            [](const Definition& a, const Definition& b) { return a.id < b.id; });
+  return ReadAnswer{std::move(answer)};
 }
 
 Result<ReadAnswer> SqlReads::read(const ListExecuting& ask) {

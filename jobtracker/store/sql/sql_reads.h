@@ -39,6 +39,7 @@ class SqlReads {
   Result<ReadAnswer> read(const MakeGroup& ask);
   Result<ReadAnswer> read(const SplitGroup& ask);  // refused: it is no read
   Result<ReadAnswer> read(const ListWaiting& ask);
+  Result<ReadAnswer> read(const ListDefinitions& ask);
   Result<ReadAnswer> read(const ListExecuting& ask);
   Result<ReadAnswer> read(const ListHistory& ask);
   Result<ReadAnswer> read(const ListOutput& ask);
@@ -64,7 +65,13 @@ class SqlReads {
                         const std::function<Status(const std::string& select,
                                                    std::span<const sql::Value> values)>& each);
   Result<FeedbackCounts> feedback_counts();
+  // Who holds a task id, in the group or (0) in all.
+  Status each_holder(
+      GroupId group, std::string_view task_id,
+      const std::function<void(GroupId group, JobId job, DefinitionId definition)>& each);
   Status find_job(JobId job, GroupId group, FindAnswer& answer);
+  // At most `ask.limit`, in order.
+  Result<std::vector<DefinitionId>> definition_ids(const ListDefinitions& ask);
   struct Counted {
     std::int64_t rows = 0;
     WallTime first{};  // to come due; no rows: epoch

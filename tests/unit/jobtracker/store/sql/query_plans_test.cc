@@ -149,6 +149,26 @@ TEST_F(QueryPlansTest, ReadsTheUntriedRunsOfADefinitionInTheOrderOfTheirIds) {
           Not(HasSubstr("TEMP B-TREE"))));
 }
 
+TEST_F(QueryPlansTest, ListsAPageOfDefinitionsAlongTheirIds) {
+  const auto by_id =
+      AllOf(HasSubstr("SEARCH lts_cron_job_queue USING INTEGER PRIMARY KEY (rowid>?)"),
+            HasSubstr("SEARCH lts_repeat_job_queue USING INTEGER PRIMARY KEY (rowid>?)"),
+            HasSubstr("SEARCH lts_cron_job_queue USING INTEGER PRIMARY KEY (rowid=?)"),
+            Not(HasSubstr("SCAN lts_cron_job_queue")), Not(HasSubstr("SCAN lts_repeat_job_queue")));
+
+  EXPECT_THAT(plans_of(ListDefinitions{.limit = 4}), by_id);
+  EXPECT_THAT(plans_of(ListDefinitions{.groups = {group_}, .limit = 4}), by_id);
+}
+
+TEST_F(QueryPlansTest, ListsTheDefinitionsOfATaskByItsKey) {
+  EXPECT_THAT(plans_of(ListDefinitions{.task_id = "nightly", .limit = 4}),
+              AllOf(HasSubstr("SEARCH lts_task_id USING PRIMARY KEY (group_id=? AND task_id=?)"),
+                    HasSubstr("SEARCH lts_cron_job_queue USING INTEGER PRIMARY KEY (rowid=?)"),
+                    HasSubstr("SEARCH lts_repeat_job_queue USING INTEGER PRIMARY KEY (rowid=?)"),
+                    Not(HasSubstr("SCAN lts_task_id")), Not(HasSubstr("SCAN lts_cron_job_queue")),
+                    Not(HasSubstr("SCAN lts_repeat_job_queue"))));
+}
+
 TEST_F(QueryPlansTest, FindsTheWaitingRunsOfADefinitionByIt) {
   EXPECT_THAT(
       commit(ChangeDefinition{.id = definition_.id,
