@@ -1,65 +1,25 @@
 #include "jobtracker/query/query.h"
 
 #include <algorithm>
-#include <charconv>
-#include <deque>
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "jobtracker/query/pages.h"
 #include "shared/base/time_text.h"
-#include "shared/job/schedule.h"
 #include "shared/wire/codec.h"
 
 namespace carillon::jobtracker {
 namespace {
 
-// A page stays below a frame's size, whatever is in its rows.
-constexpr std::int64_t kPageDefault = 400;
-constexpr std::int64_t kPageMax = 400;
 constexpr int kJobTries = 3;
 constexpr std::int64_t kCallsMax = 1'000;  // of a job, whose logs are read
-
-std::int64_t page_of(const wire::Query& message) {
-  return message.limit <= 0 ? kPageDefault : std::min(message.limit, kPageMax);
-}
-
-// A page's key is numbers with a colon between.
-std::vector<std::int64_t> numbers(const std::string& text) {
-  std::vector<std::int64_t> all;
-  const char* at = text.data();
-  const char* end = at + text.size();
-  while (at < end) {
-    std::int64_t number = 0;
-    const auto [rest, error] = std::from_chars(at, end, number);
-    if (error != std::errc{}) return {};
-    all.push_back(number);
-    at = rest < end && *rest == ':' ? rest + 1 : rest;
-    if (rest < end && *rest != ':') return {};
-  }
-  return all;
-}
-
-std::string key_text(std::initializer_list<std::int64_t> parts) {
-  std::string text;
-  for (const std::int64_t part : parts) text += (text.empty() ? "" : ":") + std::to_string(part);
-  return text;
-}
 
 std::string labels_text(const std::map<std::string, std::string>& labels) {
   std::string text;
   for (const auto& [name, value] : labels) text += (text.empty() ? "" : ",") + name + "=" + value;
   return text;
-}
-
-bool is_of_task(const wire::Query& message, const std::string& task_id) {
-  return message.task_id.empty() || message.task_id == task_id;
-}
-
-wire::ErrorReply error_reply(const Error& error) {
-  const bool is_away = error.code == ErrorCode::kUnavailable;
-  return wire::ErrorReply{is_away ? error.with_context("the job tracker's store") : error};
 }
 
 }  // namespace
@@ -152,54 +112,6 @@ Result<GroupId> QueryDesk::group_of(const wire::Query& message) const {
     return Error{ErrorCode::kNotFound,
                  "there is no group '" + message.group + "' (--group names the group)"};
   return group->id;
-}
-
-void QueryDesk::list(const Asker& asker, const wire::Query& message) {
-  const auto group = group_of(message);
-  if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
-  if (is_in_memory(group.value())) {
-    Definitions all;
-    for (const auto& [id, definition] : catalog_.definitions()) all.emplace(id, definition.get());
-    return clients_.answer(asker, definitions_page(message, group.value(), all));
-  }
-  // Those of the other job trackers are read from the store.
-  questions_.ask(
-      ReadStart{}, [this, asker, message, group = group.value()](Result<ReadAnswer> answer) {
-        if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
-        std::deque<ActiveDefinition> others;
-        Definitions all;
-        for (Definition& row : std::get<StartAnswer>(answer.value()).definitions) {
-          ActiveDefinition* ours = catalog_.definition(row.id);
-          auto spec = wire::decode_spec(row.spec);
-          if (ours != nullptr) all.emplace(row.id, ours);
-          if (ours != nullptr || !spec.ok()) continue;
-          auto schedule = CompiledSchedule::compile(spec.value().schedule, row.created_at);
-          if (!schedule.ok()) continue;
-          others.push_back({.row = std::move(row),
-                            .spec = std::move(spec).value(),
-                            .schedule = std::move(schedule).value()});
-          all.emplace(others.back().row.id, &others.back());
-        }
-        clients_.answer(asker, definitions_page(message, group, all));
-      });
-}
-
-wire::Rows QueryDesk::definitions_page(const wire::Query& message, GroupId group,
-                                       const Definitions& definitions) const {
-  const auto after = numbers(message.after);
-  const DefinitionId from{after.empty() ? 0 : static_cast<std::int32_t>(after.front())};
-  wire::Rows reply;
-  const auto parts = parts_of(group);
-  const std::int64_t limit = page_of(message);
-  for (auto at = definitions.upper_bound(from); at != definitions.end(); ++at) {
-    if (!is_of(parts, at->second->row.group)) continue;
-    if (!is_of_task(message, at->second->row.task_id)) continue;
-    reply.rows.push_back(definition_row(*at->second));
-    if (static_cast<std::int64_t>(reply.rows.size()) < limit) continue;
-    reply.next = key_text({at->first.value});
-    break;
-  }
-  return reply;
 }
 
 // The pages of one group after the other, each first its executable table, then the delayed jobs:

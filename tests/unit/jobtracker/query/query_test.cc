@@ -6,12 +6,13 @@
 #include <gtest/gtest.h>
 
 #include "shared/base/time_text.h"
-#include "tests/support/tracker_bundle.h"
+#include "tests/support/query_pages.h"
 
 // What people ask, over as many pages as it takes.
 namespace carillon::jobtracker {
 namespace {
 
+using carillon::testing::every_page;
 using carillon::testing::FakeRun;
 using carillon::testing::FakeWorker;
 using carillon::testing::job_at;
@@ -19,6 +20,9 @@ using carillon::testing::job_cron;
 using carillon::testing::job_every;
 using carillon::testing::job_manual;
 using carillon::testing::job_now;
+using carillon::testing::number_of;
+using carillon::testing::text_of;
+using carillon::testing::texts_of;
 using carillon::testing::TrackerBundle;
 using std::chrono::hours;
 using std::chrono::minutes;
@@ -28,42 +32,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
-
-std::string text_of(const wire::Row& row, const std::string& name) {
-  const auto found = std::find_if(row.begin(), row.end(),
-                                  [&name](const auto& field) { return field.first == name; });
-  if (found == row.end() || !std::holds_alternative<std::string>(found->second)) return {};
-  return std::get<std::string>(found->second);
-}
-
-std::int64_t number_of(const wire::Row& row, const std::string& name) {
-  const auto found = std::find_if(row.begin(), row.end(),
-                                  [&name](const auto& field) { return field.first == name; });
-  if (found == row.end() || !std::holds_alternative<std::int64_t>(found->second)) return -999;
-  return std::get<std::int64_t>(found->second);
-}
-
-std::vector<std::string> texts_of(const std::vector<wire::Row>& rows, const std::string& name) {
-  std::vector<std::string> texts;
-  for (const wire::Row& row : rows) texts.push_back(text_of(row, name));
-  return texts;
-}
-
-std::vector<wire::Row> every_page(TrackerBundle& bundle, wire::Query query) {
-  std::vector<wire::Row> rows;
-  do {
-    const auto correlation = bundle.client.query(query);
-    bundle.run_until([&] { return bundle.client.answer_to_query(correlation) != nullptr; });
-    const auto* page = std::get_if<wire::Rows>(bundle.client.answer_to_query(correlation));
-    if (page == nullptr) {
-      ADD_FAILURE() << query.what << " was refused";
-      break;
-    }
-    rows.insert(rows.end(), page->rows.begin(), page->rows.end());
-    query.after = page->next;
-  } while (!query.after.empty());
-  return rows;
-}
 
 TEST(Query, NarrowsWhatWaitsDownToATask) {
   TrackerBundle bundle;
