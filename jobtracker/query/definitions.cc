@@ -1,5 +1,5 @@
 // What is defined, in the order of the definitions' ids.
-#include <deque>
+#include <map>
 #include <utility>
 
 #include "jobtracker/query/pages.h"
@@ -8,51 +8,87 @@
 #include "shared/wire/codec.h"
 
 namespace carillon::jobtracker {
+namespace {
+
+// So many in memory are looked at for a page, whatever is found by then: the loop does not stand
+// still for those of other groups.
+constexpr int kLookedAtMax = 4'000;
+
+}  // namespace
 
 void QueryDesk::list(const Asker& asker, const wire::Query& message) {
   const auto group = group_of(message);
   if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
+  const auto after = numbers(message.after);
+  const ListDefinitions question{
+      .groups = parts_of(group.value()),
+      .task_id = message.task_id,
+      .after = DefinitionId{after.empty() ? 0 : static_cast<std::int32_t>(after.front())},
+      .limit = page_of(message)};
   if (is_in_memory(group.value())) {
-    Definitions all;
-    for (const auto& [id, definition] : catalog_.definitions()) all.emplace(id, definition.get());
-    return clients_.answer(asker, definitions_page(message, group.value(), all));
+    return clients_.answer(asker, question.task_id.empty() ? definitions_page(question)
+                                                           : definitions_of_task(question));
   }
   // Those of the other job trackers are read from the store.
-  questions_.ask(
-      ReadStart{}, [this, asker, message, group = group.value()](Result<ReadAnswer> answer) {
-        if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
-        std::deque<ActiveDefinition> others;
-        Definitions all;
-        for (Definition& row : std::get<StartAnswer>(answer.value()).definitions) {
-          ActiveDefinition* ours = catalog_.definition(row.id);
-          auto spec = wire::decode_spec(row.spec);
-          if (ours != nullptr) all.emplace(row.id, ours);
-          if (ours != nullptr || !spec.ok()) continue;
-          auto schedule = CompiledSchedule::compile(spec.value().schedule, row.created_at);
-          if (!schedule.ok()) continue;
-          others.push_back({.row = std::move(row),
-                            .spec = std::move(spec).value(),
-                            .schedule = std::move(schedule).value()});
-          all.emplace(others.back().row.id, &others.back());
-        }
-        clients_.answer(asker, definitions_page(message, group, all));
-      });
+  questions_.ask(question, [this, asker](Result<ReadAnswer> answer) {
+    if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
+    clients_.answer(asker, stored_page(std::get<DefinitionsAnswer>(std::move(answer).value())));
+  });
 }
 
-wire::Rows QueryDesk::definitions_page(const wire::Query& message, GroupId group,
-                                       const Definitions& definitions) const {
-  const auto after = numbers(message.after);
-  const DefinitionId from{after.empty() ? 0 : static_cast<std::int32_t>(after.front())};
+wire::Rows QueryDesk::definitions_page(const ListDefinitions& question) const {
   wire::Rows reply;
-  const auto parts = parts_of(group);
-  const std::int64_t limit = page_of(message);
-  for (auto at = definitions.upper_bound(from); at != definitions.end(); ++at) {
-    if (!is_of(parts, at->second->row.group)) continue;
-    if (!is_of_task(message, at->second->row.task_id)) continue;
-    reply.rows.push_back(definition_row(*at->second));
-    if (static_cast<std::int64_t>(reply.rows.size()) < limit) continue;
-    reply.next = key_text({at->first.value});
+  const auto& all = catalog_.definitions();
+  int looked_at = 0;
+  for (auto at = all.upper_bound(question.after); at != all.end(); ++at) {
+    const auto& [id, one] = *at;
+    if (is_of(question.groups, one->row.group)) reply.rows.push_back(definition_row(*one));
+    const bool is_full = static_cast<std::int64_t>(reply.rows.size()) == question.limit;
+    if (!is_full && ++looked_at < kLookedAtMax) continue;
+    reply.next = key_text({id.value});
     break;
+  }
+  return reply;
+}
+
+wire::Rows QueryDesk::definitions_of_task(const ListDefinitions& question) const {
+  std::map<DefinitionId, ActiveDefinition*> found;
+  const auto look_in = [&](GroupId group) {
+    ActiveDefinition* one = catalog_.definition(group, question.task_id);
+    if (one != nullptr && one->row.id > question.after) found.emplace(one->row.id, one);
+  };
+  for (const GroupId group : question.groups) look_in(group);
+  if (question.groups.empty()) {
+    for (const auto& [id, group] : catalog_.groups()) look_in(id);
+  }
+  wire::Rows reply;
+  for (const auto& [id, one] : found) {
+    reply.rows.push_back(definition_row(*one));
+    if (static_cast<std::int64_t>(reply.rows.size()) < question.limit) continue;
+    reply.next = key_text({id.value});
+    break;
+  }
+  return reply;
+}
+
+// In the order of the store, where ours stand among the others'; of ours, what is in memory.
+wire::Rows QueryDesk::stored_page(DefinitionsAnswer found) const {
+  wire::Rows reply;
+  if (found.next) reply.next = key_text({found.next.value});
+  for (Definition& row : found.definitions) {
+    if (ActiveDefinition* ours = catalog_.definition(row.id)) {
+      reply.rows.push_back(definition_row(*ours));
+      continue;
+    }
+    if (ownership_.has(row.group)) continue;  // It has just gone, or is just coming.
+    auto spec = wire::decode_spec(row.spec);
+    if (!spec.ok()) continue;
+    auto schedule = CompiledSchedule::compile(spec.value().schedule, row.created_at);
+    if (!schedule.ok()) continue;
+    ActiveDefinition other{.row = std::move(row),
+                           .spec = std::move(spec).value(),
+                           .schedule = std::move(schedule).value()};
+    reply.rows.push_back(definition_row(other));
   }
   return reply;
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -34,12 +33,11 @@ class QueryDesk {
   void query(const Asker& asker, const wire::Query& message);
 
  private:
-  using Definitions = std::map<DefinitionId, ActiveDefinition*>;
-
   bool is_elsewhere(const Asker& asker, const wire::Query& message);
   void list(const Asker& asker, const wire::Query& message);
-  wire::Rows definitions_page(const wire::Query& message, GroupId group,
-                              const Definitions& definitions) const;
+  wire::Rows definitions_page(const ListDefinitions& question) const;
+  wire::Rows definitions_of_task(const ListDefinitions& question) const;
+  wire::Rows stored_page(DefinitionsAnswer found) const;
   void waiting(const Asker& asker, const wire::Query& message);
   void executing(const Asker& asker, const wire::Query& message);
   void history(const Asker& asker, const wire::Query& message);

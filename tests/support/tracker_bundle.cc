@@ -35,17 +35,20 @@ struct TrackerBundle::World {
 // Answers from the database as it is when the question gets there.
 class TrackerBundle::FakeQuestions final : public jobtracker::Questions {
  public:
-  FakeQuestions(const jobtracker::MemoryDatabase& database, Executor& executor, const Clock& clock)
-      : reader_(database), executor_(executor), clock_(clock) {}
+  FakeQuestions(TrackerBundle& bundle, Executor& executor)
+      : bundle_(bundle), reader_(bundle.database), executor_(executor), clock_(bundle.clock) {}
 
   void ask(Read question, std::function<void(Result<ReadAnswer>)> on_answer) override {
     executor_.post_at(clock_.steady_now() + kQuestionTime,
                       [this, question = std::move(question), on_answer = std::move(on_answer)] {
-                        on_answer(reader_.read(question));
+                        auto answer = reader_.read(question);
+                        bundle_.on_read(answer);
+                        on_answer(std::move(answer));
                       });
   }
 
  private:
+  TrackerBundle& bundle_;
   jobtracker::MemoryReader reader_;
   Executor& executor_;
   const Clock& clock_;
@@ -119,7 +122,7 @@ void TrackerBundle::start_tracker() {
   life_->lane =
       std::make_unique<FakeLane>(*life_->store, life_->executor, clock, std::move(answers));
   on_lane(*life_->lane);
-  life_->questions = std::make_unique<FakeQuestions>(database, life_->executor, clock);
+  life_->questions = std::make_unique<FakeQuestions>(*this, life_->executor);
   life_->tracker = std::make_unique<JobTracker>(
       options_.tracker, session, clock, random, life_->executor, *life_->lane, *life_->questions,
       [] {}, [this](const Error& error) { fatal_ = error; });

@@ -107,6 +107,9 @@ class TrackerBundle {
   FakeExecutors executors{executor, clock};  // who tell each result once
   FakeCourier courier{executor, clock};
   FakeClient client;
+  // Called with what the store says to each question that is not the lane's.
+  std::function<void(const Result<jobtracker::ReadAnswer>&)> on_read =
+      [](const Result<jobtracker::ReadAnswer>&) {};
   // Called with the lane of each life, before its first work.
   std::function<void(FakeLane&)> on_lane = [](FakeLane&) {};
 
