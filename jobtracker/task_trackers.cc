@@ -49,7 +49,7 @@ Status check(const wire::Register& message) {
 }
 
 // Whether what the store refused may be taken when it is sent again.
-bool may_pass(const Error& error) {
+bool may_be_stored_later(const Error& error) {
   return error.code == ErrorCode::kLimit || error.code == ErrorCode::kUnavailable ||
          error.code == ErrorCode::kTimeout;
 }
@@ -252,7 +252,7 @@ void JobTracker::on_output(const Asker& asker, wire::Output message) {
         output_under_way_.erase(session);
         if (refused == nullptr) watch_output(group, done);
         // What can never be stored is dropped: it would hold up what comes after it for ever.
-        if (refused != nullptr && may_pass(*refused))
+        if (refused != nullptr && may_be_stored_later(*refused))
           return answer(asker, wire::OutputTaken{.chunks = 0});
         if (refused != nullptr) log_.error("output could not be stored", "error", refused->message);
         answer(asker, wire::OutputTaken{.chunks = static_cast<std::int64_t>(done.size())});

@@ -7,7 +7,7 @@
 namespace carillon::cli {
 namespace {
 
-constexpr const char* kSection = "Act on jobs";
+constexpr const char* kActSection = "Act on jobs";
 
 Verb declare(const char* name, const char* summary, const char* description, const char* examples) {
   return {
@@ -17,7 +17,7 @@ Verb declare(const char* name, const char* summary, const char* description, con
       .options = {group_option(true, "The node group of the task.")},
       .positionals = {{.name = "TASK_ID", .help = "The task, by the id it was submitted with."}},
       .examples = examples,
-      .section = kSection};
+      .section = kActSection};
 }
 
 int act(Context& context, Result<ActAnswer> (JobClient::*action)(const TaskRef&)) {

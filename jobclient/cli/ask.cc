@@ -13,7 +13,7 @@ namespace {
 using Kind = RowColumn::Kind;
 using Ask = Result<RowPage> (JobClient::*)(const RowFilter&);
 
-constexpr const char* kSection = "See what is going on";
+constexpr const char* kAskSection = "See what is going on";
 
 // A person at a terminal who gives no --limit gets so many rows.
 constexpr std::int64_t kRowsOnTerminal = 200;
@@ -41,7 +41,7 @@ Verb declare(const char* name, const char* summary, const char* description,
           .description = description,
           .options = std::move(options),
           .examples = examples,
-          .section = kSection};
+          .section = kAskSection};
 }
 
 // "nothing is waiting in group mail": what an empty table would leave open.

@@ -3,7 +3,7 @@
 namespace carillon::cli {
 namespace {
 
-constexpr const char* kSection = "Schedules and help";
+constexpr const char* kHelpSection = "Schedules and help";
 
 }  // namespace
 
@@ -13,7 +13,7 @@ Verb declare_help() {
       .summary = "What jobclient can do, or one of its verbs",
       .positionals = {{.name = "VERB", .help = "Only this verb.", .required = false, .many = true}},
       .examples = "  jobclient help submit\n",
-      .section = kSection};
+      .section = kHelpSection};
 }
 
 Verb declare_completion() {
@@ -23,7 +23,7 @@ Verb declare_completion() {
           .examples =
               "  source <(jobclient completion bash)\n"
               "  jobclient completion zsh > ~/.zfunc/_jobclient\n",
-          .section = kSection};
+          .section = kHelpSection};
 }
 
 int run_completion(Context& context) {

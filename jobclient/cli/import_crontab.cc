@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kCrontabBytesMax = 16 * 1024 * 1024;
 
-Result<CrontabOptions> options_from(const Context& context) {
+Result<CrontabOptions> crontab_options_from(const Context& context) {
   const Configuration& configuration = context.configuration;
   if (configuration.is_on("system") && configuration.is_on("personal")) {
     return Error{ErrorCode::kInvalidArgument,
@@ -210,7 +210,7 @@ Verb declare_import_crontab() {
 }
 
 int run_import_crontab(Context& context) {
-  Result<CrontabOptions> options = options_from(context);
+  Result<CrontabOptions> options = crontab_options_from(context);
   if (!options.ok()) return context.fail(kWrongInput, options.error().message);
   const Result<std::string> text =
       read_file(options.value().path, kCrontabBytesMax, context.around.input);

@@ -8,7 +8,7 @@
 namespace carillon::cli {
 namespace {
 
-Result<LtsOptions> options_from(const Context& context) {
+Result<LtsOptions> lts_options_from(const Context& context) {
   const Configuration& configuration = context.configuration;
   LtsOptions options{.now = context.around.clock.wall_now(),
                      .handler = configuration.text("handler"),
@@ -149,7 +149,7 @@ Verb declare_import_lts() {
 }
 
 int run_import_lts(Context& context) {
-  const Result<LtsOptions> options = options_from(context);
+  const Result<LtsOptions> options = lts_options_from(context);
   if (!options.ok()) return context.fail(kWrongInput, options.error().message);
   const Result<std::vector<LtsRow>> lts_rows = read_rows(context);
   if (!lts_rows.ok()) {

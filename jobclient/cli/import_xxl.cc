@@ -10,7 +10,7 @@
 namespace carillon::cli {
 namespace {
 
-Result<XxlOptions> options_from(const Context& context) {
+Result<XxlOptions> xxl_options_from(const Context& context) {
   const Configuration& configuration = context.configuration;
   XxlOptions options{.now = context.around.clock.wall_now(),
                      .groups = configuration.list("group"),
@@ -156,7 +156,7 @@ Verb declare_import_xxl() {
 }
 
 int run_import_xxl(Context& context) {
-  const Result<XxlOptions> options = options_from(context);
+  const Result<XxlOptions> options = xxl_options_from(context);
   if (!options.ok()) return context.fail(kWrongInput, options.error().message);
   const Result<XxlDatabase> database = read_database(context);
   if (!database.ok()) return context.fail(kWrongInput, database.error().message);

@@ -5,7 +5,6 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr WallTime kNever{};  // "none" in a row
 // A definition cannot change while its rows wait for a commit, so few do at a time.
 constexpr std::size_t kRowsUnderWay = 8192;
 constexpr int kDefinitionsAtOnce = 500;  // looked at in one turn

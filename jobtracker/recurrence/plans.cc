@@ -7,7 +7,6 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr WallTime kNever{};  // "none" in a row
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 constexpr Duration kTick{1};
 

@@ -12,6 +12,8 @@
 
 namespace carillon::jobtracker {
 
+inline constexpr WallTime kNever{};  // "none" in a row
+
 // Of what is skipped for a run before it, which may not have begun either.
 inline constexpr const char* kRunBefore = "the run before was still waiting or running";
 

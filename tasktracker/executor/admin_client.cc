@@ -10,7 +10,7 @@ namespace {
 
 using wire::xxl::ResultForm;
 
-constexpr std::size_t kAnswerBytesMax = 64 * 1024;
+constexpr std::size_t kAdminAnswerBytesMax = 64 * 1024;
 constexpr int kHttpOk = 200;
 
 }  // namespace
@@ -73,7 +73,7 @@ Status AdminClient::post(const std::string& admin, const std::string& path,
   if (!config_.token.empty()) {
     request.headers[std::string{wire::xxl::kTokenHeader}] = config_.token;
   }
-  const Result<HttpAnswer> answer = send_(request, config_.timeout, kAnswerBytesMax, cancelled_);
+  const Result<HttpAnswer> answer = send_(request, config_.timeout, kAdminAnswerBytesMax, cancelled_);
   if (!answer.ok()) {
     return Error{ErrorCode::kUnavailable, request.url + ": " + answer.error().message};
   }

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kAnswerBytesMax = 4 * 1024 * 1024;
+constexpr std::size_t kLogAnswerBytesMax = 4 * 1024 * 1024;
 constexpr std::size_t kReadBytes = 64 * 1024;
 
 const Logger& logger() {
@@ -148,7 +148,7 @@ wire::xxl::LogPart LogFolder::read(const wire::xxl::LogCall& call, bool is_growi
   std::array<char, kReadBytes> buffer;
   std::int64_t line = 1;
   std::size_t whole = 0;  // bytes of part.text up to its last line feed
-  while (part.text.size() < kAnswerBytesMax) {
+  while (part.text.size() < kLogAnswerBytesMax) {
     in.read(buffer.data(), buffer.size());
     std::string_view rest(buffer.data(), static_cast<std::size_t>(in.gcount()));
     if (rest.empty()) break;
@@ -163,7 +163,7 @@ wire::xxl::LogPart LogFolder::read(const wire::xxl::LogCall& call, bool is_growi
       rest.remove_prefix(bytes);
     }
   }
-  const bool is_cut = part.text.size() >= kAnswerBytesMax;
+  const bool is_cut = part.text.size() >= kLogAnswerBytesMax;
   if (whole < part.text.size() && (is_cut ? whole == 0 : !is_growing)) {
     // A line that is longer than an answer may be, or the last one there is.
     part.text += '\n';

@@ -1,0 +1,78 @@
+#include <algorithm>
+#include <utility>
+
+#include "jobtracker/push/pusher.h"
+
+// Attempts that no executor was called for: they are called back, as far as they can be.
+namespace carillon::jobtracker {
+
+// True: its executor does not hear of it.
+bool Pusher::call_back(Run& run) {
+  if (run.phase == Phase::kStored) return true;
+  if (run.phase != Phase::kCalling || !run.sending || !run.sending->recall()) return false;
+  run.sent_at = WallTime{};
+  return true;
+}
+
+// True: no executor hears of it. A shard that failed, or was lost, has run.
+bool Pusher::call_back_all(const Job& job) {
+  return std::all_of(job.runs.begin(), job.runs.end(), [this](std::int64_t log_id) {
+    Run& run = runs_.at(log_id);
+    const bool has_run = run.row.failures > 0 || run.losses > 0;
+    return !has_run && (run.phase == Phase::kStoring || call_back(run));
+  });
+}
+
+// ---- what does not begin ----
+
+bool Pusher::is_void(const Job& job) const {
+  const Executing* entry = executing_.find(job.id, job.attempt);
+  return entry != nullptr && catalog_.is_void(entry->row);
+}
+
+bool Pusher::must_go_back(const Job& job) const {
+  const Executing* entry = executing_.find(job.id, job.attempt);
+  const bool has_begun = std::any_of(job.runs.begin(), job.runs.end(), [this](std::int64_t log_id) {
+    const Phase phase = runs_.at(log_id).phase;
+    return phase == Phase::kRunning || phase == Phase::kEnded;
+  });
+  return !has_begun && job.killed.empty() && entry != nullptr &&
+         entry->phase == jobtracker::Phase::kSent && !outside_.may_begin(*entry);
+}
+
+// False: an executor may have heard of it. Otherwise the job is not there any more.
+bool Pusher::go_back(const Job& job) {
+  if (job.result || !call_back_all(job)) return false;
+  const JobId id = job.id;
+  confirmed({id, job.attempt});
+  ends_.take_back(id, false);
+  return true;
+}
+
+void Pusher::take_back_void(DefinitionId definition) {
+  for (const JobId id : executing_.of_definition(definition)) {
+    const auto found = jobs_.find(id);
+    if (found != jobs_.end() && is_void(found->second) && must_go_back(found->second))
+      (void)go_back(found->second);
+  }
+}
+
+// ---- when the session ends ----
+
+void Pusher::stop() {
+  lease_->end();
+  for (auto& [id, job] : jobs_) give_away(job);
+}
+
+// Without rows it was not called, and the next session does. A broadcast of which a shard was
+// called stays as it is: its other shards may be lost.
+void Pusher::give_away(Job& job) {
+  if (job.result || job.runs.empty() || !call_back_all(job)) return;
+  std::vector<Operation> rows;
+  for (const std::int64_t log_id : job.runs) rows.emplace_back(RemovePushRun{log_id});
+  // After those that are on their way to the store.
+  batcher_.post_unit(Urgency::kClaim, std::move(rows),
+                     [](std::vector<Operation>&, const std::vector<Outcome>&, const Error*) {});
+}
+
+}  // namespace carillon::jobtracker
