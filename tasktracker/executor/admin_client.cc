@@ -73,7 +73,8 @@ Status AdminClient::post(const std::string& admin, const std::string& path,
   if (!config_.token.empty()) {
     request.headers[std::string{wire::xxl::kTokenHeader}] = config_.token;
   }
-  const Result<HttpAnswer> answer = send_(request, config_.timeout, kAdminAnswerBytesMax, cancelled_);
+  const Result<HttpAnswer> answer =
+      send_(request, config_.timeout, kAdminAnswerBytesMax, cancelled_);
   if (!answer.ok()) {
     return Error{ErrorCode::kUnavailable, request.url + ": " + answer.error().message};
   }
