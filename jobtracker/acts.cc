@@ -29,12 +29,13 @@ Status check_executor(const std::string& address) {
 // of, does not become one of executors by that.
 Status JobTracker::may_have_executors(const Group& group) const {
   if (catalog_.parts(group.id) > 1) return split_group_error(group);
-  if (executors_.has(group.id) || !group.served) return {};
+  // What those of others have is not known here.
+  if (executors_.has(group.id) || !group.served || !ownership_.has(group.id)) return {};
   const auto is_for_them = [&](const auto& one) {
     return one.second->row.group == group.id && one.second->spec.dispatch != Dispatch::kPush;
   };
   const auto& definitions = catalog_.definitions();
-  const bool is_theirs = !ownership_.has(group.id) || workers_.count(group.id) > 0 ||
+  const bool is_theirs = workers_.count(group.id) > 0 ||
                          std::any_of(definitions.begin(), definitions.end(), is_for_them);
   return is_theirs ? Status{task_trackers_error(group)} : Status{};
 }

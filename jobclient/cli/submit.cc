@@ -49,8 +49,9 @@ int submit_and_wait(Context& context, JobClient& client, JobSpec job) {
   const Result<SubmitAnswer> answer = client.submit_one(std::move(job));
   if (!answer.ok()) return context.fail(kWaitFailed, answer.error().message);
   if (answer.value().status != SubmitStatus::kAccepted) {
-    return context.fail(kWaitFailed, "job '" + answer.value().task_id + "' is " +
-                                         to_string(answer.value().status) + ": " +
+    const std::string& task_id = answer.value().task_id;
+    return context.fail(kWaitFailed, (task_id.empty() ? "the job" : "job '" + task_id + "'") +
+                                         " is " + to_string(answer.value().status) + ": " +
                                          answer.value().reason);
   }
   if (!answer.value().warning.empty()) {

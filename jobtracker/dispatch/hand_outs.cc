@@ -161,7 +161,7 @@ void HandOuts::send_frame(Worker& worker, std::vector<JobId> jobs, WallTime now)
 bool HandOuts::is_made_anew(const WaitingJob& job) const {
   const ActiveDefinition* definition = catalog_.definition(job.definition);
   return definition != nullptr && definition->is_going && is_fire(job) &&
-         job.trigger_time > definition->going_since;
+         job.trigger_time >= definition->going_since;
 }
 
 wire::HandedJob HandOuts::handed(const Executing& entry, WallTime now) const {

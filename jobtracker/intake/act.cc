@@ -11,6 +11,7 @@ namespace {
 
 // A job that moves while it is acted on is looked for again, so often at most.
 constexpr int kLooksMax = 5;
+constexpr std::size_t kActBytes = 1'000;  // what one takes besides its message
 constexpr const char* kInQuarantine = " is in quarantine, and does not run until it is resumed";
 
 std::string word(wire::Verb verb) {
@@ -158,26 +159,27 @@ ForRequest ActIntake::for_request(const PendingPtr& pending, std::string message
   NumberedRequest number{.client = pending->act.request.client,
                          .sequence = pending->act.request.sequence,
                          .answer = wire::encode({.correlation = 0, .message = acted})};
-  batcher_.hold(pending->bytes);  // It may have to wait for another change.
-  return {
-      .number = std::move(number),
-      .on_request = [this, pending, acted](const RequestOutcome& outcome, const Error* refused) {
-        batcher_.release(pending->bytes);
-        if (refused != nullptr) {
-          const std::string why = pending->name() + " " + refused->message;
-          const bool may_be_resend =
-              refused->code == ErrorCode::kConflict || refused->code == ErrorCode::kNotFound;
-          return may_be_resend ? decline(pending, refused->code, why)
-                               : refuse(pending, refused->code, refused->message);
-        }
-        if (outcome.answered_before) return answer_first(pending, outcome);
-        for (const Outcome& one : outcome.outcomes) {
-          if (one.kind == OutcomeKind::kDone) continue;
-          return refuse(pending, ErrorCode::kConflict,
-                        pending->name() + " has just changed its state, look again");
-        }
-        clients_.answer(pending->asker, acted);
-      }};
+  const std::size_t bytes = pending->bytes + kActBytes;
+  batcher_.hold_bytes(bytes);  // It may have to wait for another change.
+  return {.number = std::move(number),
+          .on_request = [this, pending, acted, bytes](const RequestOutcome& outcome,
+                                                      const Error* refused) {
+            batcher_.release_bytes(bytes);
+            if (refused != nullptr) {
+              const std::string why = pending->name() + " " + refused->message;
+              const bool may_be_resend =
+                  refused->code == ErrorCode::kConflict || refused->code == ErrorCode::kNotFound;
+              return may_be_resend ? decline(pending, refused->code, why)
+                                   : refuse(pending, refused->code, refused->message);
+            }
+            if (outcome.answered_before) return answer_first(pending, outcome);
+            for (const Outcome& one : outcome.outcomes) {
+              if (one.kind == OutcomeKind::kDone) continue;
+              return refuse(pending, ErrorCode::kConflict,
+                            pending->name() + " has just changed its state, look again");
+            }
+            clients_.answer(pending->asker, acted);
+          }};
 }
 
 // ---- definitions ----

@@ -323,9 +323,12 @@ void SubmitIntake::take_out_replaced(Pending& pending) {
     const wire::SubmitAnswer& answer = pending.reply.answers[index];
     const GroupId group = part_of(answer.group, answer.task_id);
     if (const ActiveDefinition* definition = catalog_.definition(group, answer.task_id)) {
-      pending.removals.push_back(definitions_.begin_removal(definition->row.id, kReplaced));
-      if (const auto next = pending.definitions.find(operation);
-          next != pending.definitions.end()) {
+      const auto next = pending.definitions.find(operation);
+      const bool has_schedule = next != pending.definitions.end();
+      const WallTime made =
+          has_schedule ? next->second.operation.definition.created_at : clock_.now();
+      pending.removals.push_back(definitions_.begin_removal(definition->row.id, kReplaced, made));
+      if (has_schedule) {
         const JobSpec& spec = next->second.spec;
         const DefinitionId id = next->second.operation.definition.id;
         if (spec.run.kind == RunKind::kScript) pending.removals.back().scripts_to = id;

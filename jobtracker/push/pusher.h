@@ -65,8 +65,7 @@ struct PusherConfig {
 //   the grace for its result has passed; without a doubt only its time-out ends it.
 // - What is killed, or out of time, has ended after the executor's grace, whatever it says.
 // - Nobody is called while another job tracker may have taken over, nor with what has ended, is
-// void
-//   or too late: what waits for a connection by then is not sent.
+//   void or too late: what waits for a connection by then is not sent.
 // - What nobody was called for goes back: when it is void, too late, or has nobody left to call.
 //
 // Thread: the loop.
@@ -187,10 +186,12 @@ class Pusher {
   void end_shard(Job& job, Run& run, LogState state, OnStored done);
   LogEntry log_of_shard(const Job& job, const Run& run, LogState state) const;
   void retry_shard(Job& job, Run& run);
+  void again(Job& job, Run& run);
   void end_if_all_have(Job& job);
   void end_job(Job& job, wire::RunOutcome outcome, std::string message);
   void report(Job& job);
-  void confirmed(const wire::AttemptId& id);
+  void confirmed(const wire::AttemptId& id) { forget(id, Urgency::kCompletion); }
+  void forget(const wire::AttemptId& id, Urgency urgency);
   void kill(const wire::Kill& message);
   void send_kill(const Job& job);
   void lose(Job& job, Run& run);
@@ -206,9 +207,11 @@ class Pusher {
   static bool call_back(Run& run);
   bool call_back_all(const Job& job);
   void give_away(Job& job);
+  bool has_begun(const Job& job) const;
   bool is_void(const Job& job) const;
   bool must_go_back(const Job& job) const;
   bool go_back(const Job& job);
+  void go_back_again();
   bool post(Call call, std::string_view path, std::string body,
             std::shared_ptr<net::Sending> sending = {});
   void set_credit(GroupId group);
@@ -236,6 +239,7 @@ class Pusher {
   ResultInbox inbox_;
   std::unordered_map<JobId, Job> jobs_;
   std::unordered_map<std::int64_t, Run> runs_;  // by log id
+  std::set<wire::AttemptId> going_back_;        // and not stored yet
   std::unordered_map<std::uint64_t, Call> calls_;
   std::uint64_t last_call_ = 0;
   std::map<Place, Line> lines_;              // that are not empty

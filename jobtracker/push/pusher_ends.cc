@@ -203,7 +203,7 @@ void Pusher::report(Job& job) {
 }
 
 // The attempt has its end in the store, or is another's: nothing of it counts any more.
-void Pusher::confirmed(const wire::AttemptId& id) {
+void Pusher::forget(const wire::AttemptId& id, Urgency urgency) {
   Job* job = find(id.job_id, id.attempt);
   if (job == nullptr) return;
   std::vector<Operation> operations;
@@ -219,7 +219,7 @@ void Pusher::confirmed(const wire::AttemptId& id) {
   jobs_.erase(id.job_id);
   if (!operations.empty()) {
     // Each end brings one: as housekeeping they would gather under more load than can be stored.
-    batcher_.post_unit(Urgency::kCompletion, std::move(operations),
+    batcher_.post_unit(urgency, std::move(operations),
                        [](std::vector<Operation>&, const std::vector<Outcome>&, const Error*) {});
   }
   if (was_full) set_credit(group);
@@ -416,7 +416,13 @@ void Pusher::lose(Job& job, Run& run) {
   run.row.message = "its executor died or was cut off";
   batcher_.post(Urgency::kCompletion, AddLog{log_of_shard(job, run, LogState::kLost)},
                 [](Operation&, const Outcome&, const Error*) {});
-  retry_shard(job, run);
+  again(job, run);
+}
+
+void Pusher::again(Job& job, Run& run) {
+  if (!is_void(job)) return retry_shard(job, run);
+  run.again_at.reset();
+  end_if_all_have(job);
 }
 
 void Pusher::run_once() {
@@ -439,6 +445,7 @@ void Pusher::run_once() {
     tidied_at_ = now;
     choice_.tidy(now);
   }
+  go_back_again();
   inbox_.run_once();
 }
 
@@ -462,11 +469,7 @@ void Pusher::look_at(Job& job, SteadyTime now) {
 }
 
 void Pusher::look_at_run(Job& job, Run& run, SteadyTime now) {
-  if (run.phase == Phase::kEnded && run.again_at && now >= *run.again_at) {
-    if (!is_void(job)) return retry_shard(job, run);
-    run.again_at.reset();
-    return end_if_all_have(job);
-  }
+  if (run.phase == Phase::kEnded && run.again_at && now >= *run.again_at) return again(job, run);
   if (run.phase != Phase::kRunning) return;
   const bool is_over =
       job.timeout > Duration{} && clock_.now() - began_at(run) >= job.timeout + config_.stop_grace;
@@ -532,6 +535,7 @@ Sizes Pusher::sizes() const {
   for (const auto& [group, count] : runs_of_) counted_runs += count;
   Sizes all{{"jobs", jobs_.size()},
             {"runs", runs_.size()},
+            {"going_back", going_back_.size()},
             {"calls", calls_.size()},
             {"lines", lines_.size()},
             {"busy", static_cast<std::size_t>(busy)},

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "jobtracker/push/pusher.h"
@@ -14,12 +15,20 @@ bool Pusher::call_back(Run& run) {
   return true;
 }
 
-// True: no executor hears of it. A shard that failed, or was lost, has run.
+// True: no executor hears of it.
 bool Pusher::call_back_all(const Job& job) {
   return std::all_of(job.runs.begin(), job.runs.end(), [this](std::int64_t log_id) {
     Run& run = runs_.at(log_id);
-    const bool has_run = run.row.failures > 0 || run.losses > 0;
-    return !has_run && (run.phase == Phase::kStoring || call_back(run));
+    return run.phase == Phase::kStoring || call_back(run);
+  });
+}
+
+// An executor has heard of it. A shard that failed, or was lost, has run.
+bool Pusher::has_begun(const Job& job) const {
+  return std::any_of(job.runs.begin(), job.runs.end(), [this](std::int64_t log_id) {
+    const Run& run = runs_.at(log_id);
+    return run.phase == Phase::kRunning || run.phase == Phase::kEnded || run.row.failures > 0 ||
+           run.losses > 0;
   });
 }
 
@@ -32,21 +41,31 @@ bool Pusher::is_void(const Job& job) const {
 
 bool Pusher::must_go_back(const Job& job) const {
   const Executing* entry = executing_.find(job.id, job.attempt);
-  const bool has_begun = std::any_of(job.runs.begin(), job.runs.end(), [this](std::int64_t log_id) {
-    const Phase phase = runs_.at(log_id).phase;
-    return phase == Phase::kRunning || phase == Phase::kEnded;
-  });
-  return !has_begun && job.killed.empty() && entry != nullptr &&
+  return !has_begun(job) && job.killed.empty() && entry != nullptr &&
          entry->phase == jobtracker::Phase::kSent && !outside_.may_begin(*entry);
 }
 
-// False: an executor may have heard of it. Otherwise the job is not there any more.
+// False: an executor may have heard of it, or somebody is cancelling it. Otherwise the job is not
+// there any more.
 bool Pusher::go_back(const Job& job) {
-  if (job.result || !call_back_all(job)) return false;
-  const JobId id = job.id;
-  confirmed({id, job.attempt});
-  ends_.take_back(id, false);
+  const Executing* entry = executing_.find(job.id, job.attempt);
+  const bool is_being_cancelled = entry != nullptr && entry->cancels > 0;
+  if (job.result || is_being_cancelled || has_begun(job) || !call_back_all(job)) return false;
+  const wire::AttemptId id{job.id, job.attempt};
+  forget(id, Urgency::kClaim);  // After the rows that are on their way to the store.
+  going_back_.insert(id);
+  ends_.take_back(id.job_id, false);
   return true;
+}
+
+// What the store did not take is done again.
+void Pusher::go_back_again() {
+  for (auto id = going_back_.begin(); id != going_back_.end();) {
+    const Executing* entry = executing_.find(id->job_id, id->attempt);
+    if (entry != nullptr && entry->phase == jobtracker::Phase::kSent)
+      ends_.take_back(id->job_id, false);
+    id = entry == nullptr ? going_back_.erase(id) : std::next(id);
+  }
 }
 
 void Pusher::take_back_void(DefinitionId definition) {
@@ -67,7 +86,7 @@ void Pusher::stop() {
 // Without rows it was not called, and the next session does. A broadcast of which a shard was
 // called stays as it is: its other shards may be lost.
 void Pusher::give_away(Job& job) {
-  if (job.result || job.runs.empty() || !call_back_all(job)) return;
+  if (job.result || job.runs.empty() || has_begun(job) || !call_back_all(job)) return;
   std::vector<Operation> rows;
   for (const std::int64_t log_id : job.runs) rows.emplace_back(RemovePushRun{log_id});
   // After those that are on their way to the store.

@@ -239,13 +239,14 @@ void Recurrence::when_free(DefinitionId id, std::function<void()> then) {
       id, [then](ActiveDefinition&) { then(); }, then);
 }
 
-ChangeDefinition Recurrence::begin_removal(DefinitionId id, std::string message) {
+ChangeDefinition Recurrence::begin_removal(DefinitionId id, std::string message,
+                                           WallTime replaced_at) {
   ActiveDefinition* definition = catalog_.definition(id);
   CARILLON_ASSERT(definition != nullptr && !definition->is_changing,
                   "the caller has waited for it");
   definition->is_changing = definition->is_going = true;
   definition->only_adds = false;
-  definition->going_since = clock_.now();
+  definition->going_since = replaced_at;
   // No fire: it may be one of what replaces it.
   return plans_.removal(*definition, clock_.now(), std::move(message));
 }

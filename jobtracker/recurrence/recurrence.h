@@ -69,7 +69,8 @@ class Recurrence final : public Definitions, public RunEnd {
   void set_script(DefinitionId id, Run script, ForRequest request) override;
   void remove(DefinitionId id, std::string message, ForRequest request) override;
   void when_free(DefinitionId id, std::function<void()> then) override;
-  ChangeDefinition begin_removal(DefinitionId id, std::string message) override;
+  ChangeDefinition begin_removal(DefinitionId id, std::string message,
+                                 WallTime replaced_at) override;
   void end_removal(const ChangeDefinition& operation, const Outcome* outcome) override;
   WaitingJob triggered(const ActiveDefinition& definition, std::string spec, bool forced) override;
   void offer_triggered(WaitingJob run) override;

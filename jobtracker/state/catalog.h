@@ -55,7 +55,7 @@ struct ActiveDefinition {
   bool only_adds = false;
   // It is about to go: nothing of it begins, so that it is known which runs there are.
   bool is_going = false;
-  WallTime going_since{};  // later fires of it are not sent meanwhile
+  WallTime going_since{};  // fires of it from then on are not sent meanwhile
   // After a restart: what it missed while no job tracker ran is being looked at.
   bool is_recovering = false;
 

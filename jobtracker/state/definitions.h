@@ -58,7 +58,9 @@ class Definitions {
   virtual void when_free(DefinitionId id, std::function<void()> then) = 0;
   // Its runs go on.
   // Requires: it is there, and no change of it is under way. None begins before end_removal().
-  virtual ChangeDefinition begin_removal(DefinitionId id, std::string message) = 0;
+  // Fires from `replaced_at` on are those of what replaces it.
+  virtual ChangeDefinition begin_removal(DefinitionId id, std::string message,
+                                         WallTime replaced_at) = 0;
   // No outcome: nothing was done.
   virtual void end_removal(const ChangeDefinition& operation, const Outcome* outcome) = 0;
   // An occurrence off the schedule's grid, due now and ahead of everything in its group.

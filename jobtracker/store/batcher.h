@@ -117,6 +117,9 @@ class Batcher {
   // release() it then.
   void hold(std::size_t bytes);
   void release(std::size_t bytes);
+  // The same for what may have to wait for something else than a read.
+  void hold_bytes(std::size_t bytes) { pending_bytes_ += bytes; }
+  void release_bytes(std::size_t bytes) { pending_bytes_ -= bytes; }
 
   bool is_full() const {
     return pending_rows_ >= config_.pending_max || pending_bytes_ >= config_.pending_bytes_max ||

@@ -61,7 +61,12 @@ void Progress::check() {
 // off elsewhere was set off.
 void Progress::check_owners(const std::vector<TrackerProcess*>& trackers) {
   std::map<SessionId, int> shares;
-  for (const TrackerProcess* tracker : trackers) shares[tracker->session()] = 0;
+  for (const TrackerProcess* tracker : trackers) {
+    // One whose commit hangs still was replaced, and learns that when it ends.
+    const bool hangs =
+        tracker->commit_under_way() != 0 && !cluster_.owners.works(tracker->session());
+    if (!hangs) shares[tracker->session()] = 0;
+  }
   for (const SessionId owner : cluster_.owners.all()) {
     if (!shares.contains(owner)) return broken_("a partition has no owner who works");
   }

@@ -847,7 +847,7 @@ TEST(Act, WhatNamesAGroupThatHasToBeLookedUpIsToldToSlowDown) {
 }
 
 TEST(Act, WhatWaitsForAChangeOfItsJobIsToldToSlowDown) {
-  TrackerBundle bundle({.tracker = {.batcher = {.pending_max = 20, .reads_max = 20}}});
+  TrackerBundle bundle({.tracker = {.batcher = {.pending_bytes_max = 20 * 1024 * 1024}}});
   bundle.submit(job_cron("a", "0 0 * * * ?"));
   bundle.lane().away_until = bundle.clock.steady_now() + seconds{20};
   for (int i = 0; i < 400; ++i) {

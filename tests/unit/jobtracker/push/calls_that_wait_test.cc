@@ -12,6 +12,7 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 // An executor that is busy with the calls of others.
 struct Busy : Pushed {
@@ -72,6 +73,23 @@ TEST(CallsThatWait, AreNotMadeOnceTheirJobIsReplaced) {
   ASSERT_EQ(test.submit(job).status, wire::SubmitStatus::kAccepted);
   test.one.is_full = false;
   test.bundle.run_for(minutes{5});
+  EXPECT_THAT(test.one.calls, IsEmpty());
+}
+
+// The cancel is on its way to the store by then.
+TEST(CallsThatWait, EndOnceThoughTheyAreCancelledAsTheirTimePasses) {
+  Busy test;
+  JobSpec job = pushed("orders");
+  job.start_deadline = seconds{3};
+  test.submit(job);
+  test.bundle.run_for(seconds{2});
+  test.bundle.lane().work_time = [] { return seconds{2}; };
+  test.bundle.client.act({.verb = wire::Verb::kCancel, .group = "app", .task_id = "orders"});
+  test.bundle.run_for(seconds{10});
+  test.bundle.lane().work_time = [] { return seconds{0}; };
+  test.bundle.run_for(minutes{1});
+  EXPECT_THAT(test.bundle.tables().executing, IsEmpty());
+  EXPECT_THAT(test.ended("orders"), SizeIs(1));
   EXPECT_THAT(test.one.calls, IsEmpty());
 }
 

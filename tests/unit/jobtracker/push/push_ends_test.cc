@@ -793,5 +793,26 @@ TEST(Push, AShardThatFailedIsNotTriedAgainOnceItsJobIsSuspended) {
   EXPECT_THAT(two.calls, SizeIs(1));
 }
 
+TEST(Push, AShardThatIsLostIsNotCalledAgainOnceItsJobIsSuspended) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  auto& two = test.executor(kTwo);
+  test.keep_registering(kOne);
+  one.run_time = two.run_time = minutes{10};
+  JobSpec job = pushed("orders", Route::kShardingBroadcast);
+  job.schedule = {.kind = ScheduleKind::kEvery, .interval = hours{1}};
+  job.schedule.first = test.bundle.now() + seconds{2};
+  test.submit(job);
+  test.bundle.run_for(seconds{5});
+  ASSERT_THAT(one.calls, SizeIs(1));
+  ASSERT_THAT(two.calls, SizeIs(1));
+  test.bundle.act({.verb = wire::Verb::kSuspend, .group = "app", .task_id = "orders"});
+  test.bundle.executors.kill(kTwo);
+  test.bundle.run_for(minutes{15});
+  EXPECT_EQ(test.bundle.stat("executor_runs_lost_total"), 1);
+  EXPECT_THAT(one.calls, SizeIs(1));
+  EXPECT_THAT(test.bundle.tables().executing, IsEmpty());
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker
