@@ -15,6 +15,7 @@ void Fires::add(const jobtracker::Definition& row, const JobSpec& spec) {
   if (row.kind != ScheduleKind::kCron && row.kind != ScheduleKind::kEvery) return;
   schedules_.emplace(row.id, Schedule{.name = row.task_id,
                                       .grid = Grid(spec.schedule, row.created_at),
+                                      .before_all = row.created_at - Duration{1},
                                       .checked_through = row.created_at - Duration{1}});
 }
 
@@ -36,6 +37,9 @@ void Fires::resumed(DefinitionId id, WallTime now, WallTime through) {
     schedule.checked_through = std::min(schedule.checked_through, through);
     schedule.closed.erase(schedule.closed.upper_bound(through), schedule.closed.end());
   }
+  // It was set back to before its creation: nothing of it has come then.
+  if (schedule.checked_through == schedule.before_all && through < schedule.before_all)
+    schedule.checked_through = schedule.before_all = through;
   for (WallTime fire = schedule.grid.next(suspended_at); fire <= through;
        fire = schedule.grid.next(fire)) {
     if (!schedule.open.contains(fire)) schedule.closed.emplace(fire, 1);

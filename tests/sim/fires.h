@@ -47,6 +47,7 @@ class Fires {
     std::string name{};
     Grid grid;
     std::optional<WallTime> suspended_at{};
+    WallTime before_all{};  // its creation
     WallTime checked_through{};
     std::multiset<WallTime> open{};
     std::map<WallTime, int> closed{};
