@@ -134,12 +134,8 @@ std::string limit_of(const AlarmRule& rule) {
       return std::to_string(rule.limit) + " jobs";
     case Condition::kFailures:
       return std::to_string(rule.limit) + "%";
-    case Condition::kOutput: {
-      std::string words;
-      for (const std::string& word : rule.words)
-        words += (words.empty() ? "" : std::string{kBetweenWords}) + word;
-      return words;
-    }
+    case Condition::kOutput:
+      break;
   }
   return {};
 }

@@ -39,7 +39,7 @@ inline constexpr std::size_t kAlarmWordBytesMax = 100;
 
 // kInvalidArgument, with the fix.
 Result<AlarmRule> parse_alarm_rule(std::string_view text);
-// "5m", "10000 jobs", "20%", "FATAL|disk full".
+// "5m", "10000 jobs", "20%"; empty: it has none, a text was written or not.
 std::string limit_of(const AlarmRule& rule);
 
 }  // namespace carillon::jobtracker

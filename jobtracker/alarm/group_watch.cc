@@ -243,9 +243,9 @@ void GroupWatch::set(const Group& group, const AlarmRule& rule, bool is_so,
       .condition = std::string{word_of(rule.condition)}, .is_over = !is_so, .at = clock_.now()};
   if (is_so) {
     condition.since = condition.at;
+    const std::string limit = limit_of(rule);
     condition.text =
-        condition.condition + ": " + measure +
-        (rule.condition == Condition::kOutput ? "" : " (limit " + limit_of(rule) + ")");
+        condition.condition + ": " + measure + (limit.empty() ? "" : " (limit " + limit + ")");
     memory_.said[key] = condition.at;
   } else {
     condition.since = said->second;
