@@ -1,6 +1,6 @@
 # The only build functions. Sources are listed, never globbed.
 
-# The sanitizers' builds compile several files of a large library as one, which takes half the time.
+# The sanitizers' builds compile several files of a large library as one.
 option(CARILLON_UNITY "Several files of a library at a time" OFF)
 
 # carillon_library(NAME SOURCES ... [PUBLIC_HEADERS ...] [LINKS ...] [LINKS_PRIVATE ...] [INTERNAL]

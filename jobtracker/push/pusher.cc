@@ -386,7 +386,7 @@ void Pusher::ask_next(Job& job) {
 }
 
 bool Pusher::ask(Job& job) {
-  if (must_go_back(job) && go_back(job)) return true;
+  if (went_back(job)) return true;
   if (is_elsewhere_better(job.group, job.to_ask.front(), job.to_ask)) {
     ask_next(job);
     return true;
@@ -481,7 +481,7 @@ bool Pusher::is_elsewhere_better(GroupId group, const std::string& address,
 
 bool Pusher::call(Job& job, Run& run) {
   if (job.result) return true;
-  if (must_go_back(job) && go_back(job)) return true;
+  if (went_back(job)) return true;
   if (is_elsewhere_better(job.group, run.row.address, run.others)) {
     call_next(job, run, "it does not answer");
     return true;

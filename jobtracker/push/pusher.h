@@ -209,7 +209,7 @@ class Pusher {
   void give_away(Job& job);
   bool has_begun(const Job& job) const;
   bool is_void(const Job& job) const;
-  bool must_go_back(const Job& job) const;
+  bool went_back(const Job& job);
   bool go_back(const Job& job);
   void go_back_again();
   bool post(Call call, std::string_view path, std::string body,

@@ -454,7 +454,7 @@ void Pusher::look_at(Job& job, SteadyTime now) {
     if (now - job.reported_at >= kReportAgain) report(job);
     return;
   }
-  if (must_go_back(job) && go_back(job)) return;
+  if (went_back(job)) return;
   const bool stops = job.stop_by && now >= *job.stop_by;
   if (stops) job.stop_by.reset();
   for (const std::int64_t log_id : std::vector<std::int64_t>(job.runs)) {

@@ -39,10 +39,12 @@ bool Pusher::is_void(const Job& job) const {
   return entry != nullptr && catalog_.is_void(entry->row);
 }
 
-bool Pusher::must_go_back(const Job& job) const {
+// It was to, as it is void or too late, and did.
+bool Pusher::went_back(const Job& job) {
   const Executing* entry = executing_.find(job.id, job.attempt);
-  return !has_begun(job) && job.killed.empty() && entry != nullptr &&
-         entry->phase == jobtracker::Phase::kSent && !outside_.may_begin(*entry);
+  const bool must = !has_begun(job) && job.killed.empty() && entry != nullptr &&
+                    entry->phase == jobtracker::Phase::kSent && !outside_.may_begin(*entry);
+  return must && go_back(job);
 }
 
 // False: an executor may have heard of it, or somebody is cancelling it. Otherwise the job is not
@@ -71,8 +73,7 @@ void Pusher::go_back_again() {
 void Pusher::take_back_void(DefinitionId definition) {
   for (const JobId id : executing_.of_definition(definition)) {
     const auto found = jobs_.find(id);
-    if (found != jobs_.end() && is_void(found->second) && must_go_back(found->second))
-      (void)go_back(found->second);
+    if (found != jobs_.end()) (void)went_back(found->second);
   }
 }
 
