@@ -151,6 +151,7 @@ void JobTracker::seat(const Asker& asker, const wire::Register& message, const G
     worker.handout_last = before->handout_last;
     worker.handed_at = before->handed_at;
     worker.overload = before->overload;
+    worker.is_draining = before->is_draining;
     handout_seen = before->handout_last;
     if (before->peer == asker.peer) {
       // The connection stands, so a hand-out may have crossed this message: the pulls will tell.

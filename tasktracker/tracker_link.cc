@@ -257,6 +257,10 @@ void TrackerLink::set_taking(bool taking, const std::string& overload) {
   for (const auto& talk : talks_) talk->fetcher.set_taking(taking, overload);
 }
 
+void TrackerLink::drain() {
+  for (const auto& talk : talks_) talk->fetcher.drain();
+}
+
 std::vector<wire::AttemptId> TrackerLink::take_unleased(SteadyTime now) {
   std::vector<bool> has_ended(leases_.size());
   for (std::size_t i = 0; i < leases_.size(); ++i) {

@@ -74,6 +74,7 @@ class TrackerLink final {
   int unfinished() const { return home().fetcher.unfinished(); }
   // As of Fetcher.
   void set_taking(bool taking, const std::string& overload);
+  void drain();
   // What is to be stopped: those of `unfinished()` whose lease has ended since this was last asked.
   // A job has the lease of whoever looks after its part, or did so last.
   std::vector<wire::AttemptId> take_unleased(SteadyTime now);

@@ -120,6 +120,7 @@ void Worker::obey_stop(SteadyTime now) {
     log_.info("stopping", "running", unfinished(), "drain", format_duration(Duration{wanted}));
     enter(Phase::kDraining, until);
     runs_.close();
+    link_.drain();
   } else if (phase_ == Phase::kDraining) {
     phase_until_ = std::min(phase_until_, until);
   } else if (phase_ == Phase::kEnding && wanted == 0) {

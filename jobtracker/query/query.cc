@@ -431,6 +431,7 @@ void QueryDesk::nodes(const Asker& asker, const wire::Query& message) {
         const auto busy = static_cast<std::int64_t>(executing_.of_session(node.session).size());
         if (!live->second->overload.empty()) state = "overloaded";
         if (live->second->is_isolated) state = "isolated";
+        if (live->second->is_draining) state = "draining";
         free = std::max<std::int64_t>(0, live->second->threads - busy);
         seen = clock_.now() -
                std::chrono::duration_cast<Duration>(clock_.steady_now() - live->second->heard_at);

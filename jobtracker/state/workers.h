@@ -37,6 +37,7 @@ struct Worker {
   bool waits = false;        // for the time that it is told with a job
   bool is_isolated = false;  // nearly everything fails on it
   std::string overload{};    // it takes no jobs, its machine is too busy: "cpu 97%"
+  bool is_draining = false;  // it takes no jobs, it is about to end
   WallTime started_at{};
   SteadyTime heard_at{};        // the lease counts from here
   std::int64_t registered = 0;  // its newest Register's number
@@ -69,6 +70,7 @@ struct Worker {
     pull = message.number;
     window = message.window;
     overload = message.overload;
+    is_draining = message.draining;
     handout_seen = std::max(handout_seen, message.handout_seen);
     while (!unseen.empty() && unseen.begin()->first <= message.handout_seen) forget_first_unseen();
     return true;

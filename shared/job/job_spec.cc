@@ -164,6 +164,13 @@ Status check_schedule(const Schedule& schedule) {
   return check_time("first", schedule.first.value_or(WallTime{}));
 }
 
+// What a program gets as one piece.
+Status check_argument(const std::string& field, std::size_t size) {
+  if (size <= kArgumentBytesMax) return {};
+  return wrong(field + " has " + std::to_string(size) + " bytes, of which a program can be given " +
+               std::to_string(kArgumentBytesMax) + " in one piece (send it as payload or script)");
+}
+
 Status check_command(const std::vector<std::string>& command) {
   if (command.empty() || command.front().empty()) return wrong("command names no program");
   std::size_t size = 0;
@@ -171,6 +178,7 @@ Status check_command(const std::vector<std::string>& command) {
     size += argument.size() + 1;
     // Arguments are bytes; file names need not be UTF-8.
     if (argument.find('\0') != std::string::npos) return wrong("command holds a zero byte");
+    CARILLON_TRY(check_argument("an argument of command", argument.size()));
   }
   return check_size("command", size, kCommandBytesMax);
 }
@@ -259,7 +267,8 @@ Status check_run(const Run& run, Dispatch dispatch) {
     case RunKind::kCommand:
       return check_command(run.command);
     case RunKind::kShell:
-      return check_text("shell", run.shell, kCommandBytesMax);
+      CARILLON_TRY(check_argument("shell", run.shell.size()));
+      return check_text("shell", run.shell, kArgumentBytesMax);
     case RunKind::kScript:
       return dispatch == Dispatch::kPush ? check_glue(run) : check_script(run);
     case RunKind::kHttp:
@@ -268,12 +277,14 @@ Status check_run(const Run& run, Dispatch dispatch) {
   return wrong("run.kind is unknown");
 }
 
-// The environment has one place where two names of parameters may ask for it.
+// The environment has one place where two names of parameters may ask for it, and an end.
 Status check_variables(const JobSpec& spec) {
   if (spec.run.kind == RunKind::kHandler) return {};
   std::map<std::string, std::string> params;
   for (const auto& [name, value] : spec.params) {
     const auto [first, is_new] = params.emplace(param_variable(name), name);
+    CARILLON_TRY(check_argument("params." + name + " with its variable's name",
+                                first->first.size() + 1 + value.size()));
     if (is_new) continue;
     return wrong("params " + shown(first->second) + " and " + shown(name) + " would both be " +
                  shown(first->first) + " to the run (rename one)");

@@ -143,7 +143,8 @@ struct Layout<Pull> {
                                      slot("answered", &Pull::answered),
                                      slot("window", &Pull::window),
                                      slot("holding", &Pull::holding),
-                                     slot("overload", &Pull::overload)};
+                                     slot("overload", &Pull::overload),
+                                     slot("draining", &Pull::draining)};
 };
 
 template <>

@@ -27,8 +27,7 @@ inline constexpr std::size_t kReportResultsMax = 4096;
 inline constexpr std::size_t kOutputBytesMax = 1024 * 1024;  // bytes of one Output message
 
 // A changing request's number: `client` is drawn at random by each client process, `sequence`
-// counts its requests from 1. At most kRequestWindow of them may be unanswered at a time. A resend
-// carries the same numbers and gets the first answer.
+// counts from 1. At most kRequestWindow may be unanswered. A resend gets the first answer.
 struct RequestNumber {
   std::int64_t client = 0;  // 1 .. 2^59-1
   std::int64_t sequence = 0;
@@ -189,6 +188,7 @@ struct Pull {
   std::int32_t window = 0;                     // free threads + prefetch
   std::optional<std::vector<Held>> holding{};  // given about once a second: everything held
   std::string overload{};  // why it wants none, for people: "cpu 97%"; empty: it is not too busy
+  bool draining = false;   // it wants none any more, and ends when what runs has ended
 };
 
 struct Pulled {

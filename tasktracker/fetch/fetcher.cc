@@ -25,6 +25,7 @@ Fetcher::Fetcher(FetcherConfig config)
 Fetcher::Fetcher(FetcherConfig config, const Fetcher& other)
     : config_(std::move(config)),
       taking_(other.taking_),
+      draining_(other.draining_),
       overload_(other.overload_),
       register_again_(config_.register_again),
       holdings_(other.holdings_) {}
@@ -189,6 +190,12 @@ void Fetcher::set_taking(bool taking, const std::string& overload) {
   overload_ = overload;
 }
 
+void Fetcher::drain() {
+  taking_ = false;
+  draining_ = true;
+  pull_now_ = true;
+}
+
 bool Fetcher::has_lease(SteadyTime now) const { return lease_from_ && now < lease_end(); }
 
 int Fetcher::prefetch() const {
@@ -324,7 +331,8 @@ wire::Pull Fetcher::make_pull(SteadyTime now, std::optional<std::vector<wire::At
                   .handout_seen = handout_seen_,
                   .answered = answered_,
                   .window = credit_,
-                  .overload = overload_};
+                  .overload = overload_,
+                  .draining = draining_};
   if (waiting) {
     holding_at_ = now + config_.holding_interval;
     pull.holding = everything_held(*waiting);

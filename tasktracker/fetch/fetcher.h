@@ -106,6 +106,8 @@ class Fetcher {
 
   // Whether any jobs are wanted at all; and if not because of the machine's load, what that is.
   void set_taking(bool taking, const std::string& overload = {});
+  // None are wanted any more, and this is said.
+  void drain();
 
   // For good. Requires: nothing is held.
   void leave() { leave_ = Leave::kSays; }
@@ -175,6 +177,7 @@ class Fetcher {
   const FetcherConfig config_;
   State state_ = State::kDisconnected;
   bool taking_ = true;
+  bool draining_ = false;
   std::string overload_{};
   Leave leave_ = Leave::kNot;
   SteadyTime said_bye_at_{};    // since it was registered

@@ -366,7 +366,8 @@ class Servers(E2eTest):
         wait_for("the run", begun.exists)
         worker.send(signal.SIGTERM)
         # It says good-bye to what is new first; then this job must stay.
-        time.sleep(0.5)
+        wait_for("the worker to be seen draining", lambda: [
+            row["state"] for row in cluster.rows("nodes")] == ["draining"])
         cluster.submit("--task-id", "new", "--", "true")
         time.sleep(0.5)
         self.assertTrue(worker.is_running())

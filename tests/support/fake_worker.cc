@@ -72,8 +72,9 @@ void FakeWorker::send(wire::Message message) {
 void FakeWorker::step() {
   if (!alive_) return;
   std::vector<wire::Message> messages;
-  fetcher_.take_messages(clock_.steady_now(), messages,
-                         [] { return std::vector<wire::AttemptId>{}; });
+  fetcher_.take_messages(clock_.steady_now(), messages, [this] {
+    return std::vector<wire::AttemptId>{early_.begin(), early_.end()};
+  });
   for (wire::Message& message : messages) send(std::move(message));
   if (timer_ != 0) executor_->cancel(std::exchange(timer_, 0));
   if (const auto next = fetcher_.next_time()) {
@@ -218,7 +219,7 @@ void FakeWorker::overload(const std::string& with) {
 
 void FakeWorker::leave() {
   is_leaving_ = true;
-  fetcher_.set_taking(false);
+  fetcher_.drain();
   if (running_.empty()) fetcher_.leave();
   step();
 }

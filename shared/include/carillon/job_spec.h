@@ -20,7 +20,9 @@ inline constexpr std::size_t kGroupBytesMax = 64;
 inline constexpr std::size_t kTextBytesMax = 4096;   // description, owner, a tag, a cron expression
 inline constexpr std::size_t kRemarkBytesMax = 512;  // of a version of a script
 inline constexpr std::size_t kCommandBytesMax =
-    256 * 1024;  // all of argv, shell line or script source together
+    256 * 1024;  // all of argv, all params or script source together
+// One argument of a command, a shell line, a param: no system call passes more to a program.
+inline constexpr std::size_t kArgumentBytesMax = 128 * 1024 - 1;
 inline constexpr std::size_t kParamsMax = 256;
 inline constexpr std::size_t kChildrenMax = 100;
 inline constexpr std::size_t kAddressesMax = 1000;

@@ -196,6 +196,24 @@ TEST(Query, ShowsWhichTaskTrackersTakeNoJobsBecauseTheirMachineIsTooBusy) {
   EXPECT_EQ(bundle.stat("workers_overloaded"), 0);
 }
 
+TEST(Query, ShowsWhichTaskTrackersOnlyFinishWhatTheyRun) {
+  TrackerBundle bundle;
+  FakeWorker& worker = bundle.add_worker({.name = "a"});
+  worker.behaviour = [](const auto&, const JobSpec&) { return FakeRun{.time = seconds{10}}; };
+  bundle.submit({job_now("1")});
+  const auto states = [&] {
+    bundle.run_for(seconds{1});
+    return texts_of(every_page(bundle, {.what = "nodes"}), "state");
+  };
+  EXPECT_THAT(states(), ElementsAre("alive"));
+  worker.leave();
+  EXPECT_THAT(states(), ElementsAre("draining"));
+  worker.send_register_again();
+  EXPECT_THAT(states(), ElementsAre("draining"));
+  bundle.run_for(seconds{10});
+  EXPECT_THAT(states(), ElementsAre("gone"));
+}
+
 TEST(Query, FindsWhatHasEndedForAWeekUnlessToldOtherwise) {
   EXPECT_EQ(RetentionConfig{}.log, hours{24 * 7});
   TrackerBundle bundle({.tracker = {.retention = {.log = hours{2}}}});

@@ -158,6 +158,30 @@ TEST(JobSpecValidate, RefusesParamsThatWouldBeOneVariable) {
   EXPECT_EQ(with({.kind = RunKind::kHandler, .handler = "greet"}), "none");
 }
 
+TEST(JobSpecValidate, RefusesWhatNoProgramCanBeGivenInOnePiece) {
+  const carillon::Run shell{.kind = RunKind::kShell, .shell = "env"};
+  const auto with = [](const carillon::Run& run, std::size_t param) {
+    return refusal([&](JobSpec& s) {
+      s.run = run;
+      if (param > 0) s.params = {{"a", std::string(param, 'v')}};
+    });
+  };
+  const std::string most(kArgumentBytesMax, 'x');
+  const std::string more = most + "x";
+  const std::string why =
+      " has 131072 bytes, of which a program can be given 131071 in one piece (send it as payload "
+      "or script)";
+  EXPECT_EQ(with({.kind = RunKind::kShell, .shell = most}, 0), "none");
+  EXPECT_EQ(with({.kind = RunKind::kShell, .shell = more}, 0), "shell" + why);
+  EXPECT_EQ(with({.kind = RunKind::kCommand, .command = {"echo", most}}, 0), "none");
+  EXPECT_EQ(with({.kind = RunKind::kCommand, .command = {"echo", more}}, 0),
+            "an argument of command" + why);
+  const std::size_t beside = std::string{"CARILLON_PARAM_A="}.size();
+  EXPECT_EQ(with(shell, kArgumentBytesMax - beside), "none");
+  EXPECT_EQ(with(shell, kArgumentBytesMax - beside + 1), "params.a with its variable's name" + why);
+  EXPECT_EQ(with({.kind = RunKind::kHandler, .handler = "greet"}, kArgumentBytesMax + 1), "none");
+}
+
 TEST(JobSpecValidate, ChecksAnHttpRequest) {
   const auto with = [](const HttpRequest& http) {
     return refusal([&](JobSpec& s) { s.run = {.kind = RunKind::kHttp, .http = http}; });

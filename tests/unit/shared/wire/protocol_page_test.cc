@@ -96,7 +96,7 @@ TEST(ProtocolPage, SaysEveryLimitThatTheCodeHas) {
   for (const std::size_t limit :
        {kFrameBytesMax, kSubmitJobsMax, kReportResultsMax, kOutputBytesMax, kListMax, kFeedbackMax,
         kPayloadBytesMax, kTaskIdBytesMax, kGroupBytesMax, kTextBytesMax, kCommandBytesMax,
-        kParamsMax, kChildrenMax, static_cast<std::size_t>(kRequestWindow)}) {
+        kArgumentBytesMax, kParamsMax, kChildrenMax, static_cast<std::size_t>(kRequestWindow)}) {
     EXPECT_NE(text.str().find(" " + std::to_string(limit) + " "), std::string::npos) << limit;
   }
 }

@@ -515,6 +515,17 @@ TEST(Fetcher, SaysThatItsMachineIsTooBusyWithEachPullAndAtOnce) {
   EXPECT_EQ(b.take_pull().overload, "");
 }
 
+TEST(Fetcher, SaysThatItDrainsAtOnceAndFromThenOn) {
+  FetcherBundle b;
+  b.start();
+  b.fetcher.drain();
+  const wire::Pull pull = b.take_pull();
+  EXPECT_TRUE(pull.draining);
+  EXPECT_EQ(pull.window, 0);
+  b.fetcher.set_taking(false, "cpu 97%");
+  EXPECT_TRUE(b.take_pull().draining);
+}
+
 // A job tracker that hands out as much as the newest pull it knows allows, on a line that is slow
 // in both directions.
 class SlowTracker {
