@@ -42,6 +42,7 @@ std::vector<Option> store_options(const Environment& environment) {
                "mysql://user:password@host:port/database.",
        .fallback_help = "sqlite:DATA/carillon.db",
        .section = "Store",
+       .if_empty = "leave it out for the default",
        .secret = true},
       {.name = "data",
        .placeholder = "DIR",

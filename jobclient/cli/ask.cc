@@ -278,9 +278,9 @@ Result<WallTime> parse_since(const std::string& text, WallTime now, const std::s
   if (ago.ok()) return now - ago.value();
   const Result<WallTime> time = parse_time(text);
   if (time.ok()) return time.value();
-  return Error{ErrorCode::kInvalidArgument,
-               "--" + option + " '" + text +
-                   "' is neither a duration nor a time (write 1h, or 2026-11-21T08:00:00Z)"};
+  return Error{ErrorCode::kInvalidArgument, "--" + option + " '" + text +
+                                                "' is neither a duration nor a time (write 90s, "
+                                                "30m, 12h or 7d, or 2026-11-21T08:00:00Z)"};
 }
 
 }  // namespace carillon::cli

@@ -8,6 +8,7 @@
 #include "jobclient/cli/job_flags.h"
 #include "jobclient/cli/job_words.h"
 #include "jobclient/cli/submit.h"
+#include "shared/job/zone.h"
 
 namespace carillon::cli {
 namespace {
@@ -32,6 +33,8 @@ Result<CrontabOptions> crontab_options_from(const Context& context) {
   if (options.tz.empty()) {
     const Zone local = CARILLON_TRY(context.around.zone);
     options.tz = local.name();
+  } else {
+    CARILLON_TRY(Zone::load(options.tz));  // Also where a CRON_TZ of the file stands for it.
   }
   options.overlap = CARILLON_TRY(parse_overlap(configuration.text("overlap")));
   options.misfire = CARILLON_TRY(parse_misfire(configuration.text("misfire")));

@@ -201,12 +201,6 @@ Result<Run> run_from(const Configuration& configuration, int input) {
       "--handler)");
 }
 
-Result<std::string> payload_from(const Configuration& configuration, int input) {
-  const std::string kind = CARILLON_TRY(one_of(configuration, {"payload", "payload-file"}));
-  if (kind != "payload-file") return configuration.text("payload");
-  return read_file(configuration.text("payload-file"), kPayloadBytesMax, input);
-}
-
 Result<RetryPolicy> retries_from(const Configuration& configuration) {
   RetryPolicy retries;
   retries.max = static_cast<int>(configuration.number("retries"));
@@ -289,6 +283,12 @@ Status take_push(const Configuration& configuration, JobSpec& job) {
 }
 
 }  // namespace
+
+Result<std::string> payload_from(const Configuration& configuration, int input) {
+  const std::string kind = CARILLON_TRY(one_of(configuration, {"payload", "payload-file"}));
+  if (kind != "payload-file") return configuration.text("payload");
+  return read_file(configuration.text("payload-file"), kPayloadBytesMax, input);
+}
 
 Result<JobSpec> job_from_flags(const Configuration& configuration, WallTime now, int input) {
   JobSpec job{.task_id = configuration.text("task-id"),

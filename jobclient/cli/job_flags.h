@@ -17,6 +17,9 @@ std::vector<Option> job_options();
 // the descriptor that "-" stands for.
 Result<JobSpec> job_from_flags(const Configuration& configuration, WallTime now, int input);
 
+// What --payload or --payload-file say; empty text where neither does.
+Result<std::string> payload_from(const Configuration& configuration, int input);
+
 // A whole file of at most `bytes_max` bytes; "-" is `input`. The error names the file.
 Result<std::string> read_file(const std::string& path, std::size_t bytes_max, int input);
 

@@ -44,7 +44,7 @@ Verb declare_logs() {
       .summary = "What a job wrote",
       .description =
           "Prints the output of a task's run that is under way, or else of its last one; what "
-          "the job wrote to stderr goes to stderr.",
+          "the job wrote to stderr, or a handler logged, goes to stderr.",
       .options = {group_option(true, "The node group of the task."),
                   {.name = "job", .placeholder = "ID", .help = "This job, instead of a task's."},
                   {.name = "follow",

@@ -33,6 +33,8 @@ constexpr std::array kWide{
 constexpr std::array kCombining{Range{0x0300, 0x036F}, Range{0x0483, 0x0489}, Range{0x0591, 0x05BD},
                                 Range{0x064B, 0x065F}, Range{0x1AB0, 0x1AFF}, Range{0x200B, 0x200F},
                                 Range{0x20D0, 0x20FF}, Range{0xFE00, 0xFE0F}};
+// What turns the direction of all that follows on the line.
+constexpr std::array kDirections{Range{0x202A, 0x202E}, Range{0x2066, 0x2069}};
 
 template <std::size_t kCount>
 bool is_in(const std::array<Range, kCount>& ranges, char32_t value) {
@@ -47,6 +49,11 @@ CodePoint first_of(std::string_view text) {
   const Utf8Character found = first_character(text);
   if (found.bytes == 0) return {0xFFFD, 1, false};
   return {found.code_point, found.bytes, true};
+}
+
+// Of the terminal, which would obey them: "text" after some of them is shown from right to left.
+bool is_control(char32_t value) {
+  return value < 0x20 || (value >= 0x7F && value < 0xA0) || is_in(kDirections, value);
 }
 
 std::size_t width_of(char32_t value) {
@@ -91,7 +98,7 @@ std::string one_line(std::string_view text) {
       line += "\uFFFD";
     } else if (point.value == '\n' || point.value == '\t' || point.value == '\r') {
       line += ' ';
-    } else if (point.value < 0x20 || (point.value >= 0x7F && point.value < 0xA0)) {
+    } else if (is_control(point.value)) {
       line += '?';
     } else {
       line += text.substr(0, point.bytes);

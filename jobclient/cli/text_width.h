@@ -17,7 +17,7 @@ std::size_t width_of(std::string_view text);
 std::string cut_to(std::string_view text, std::size_t columns);
 
 // On one line and without anything that a terminal would obey: line feeds and tabs as spaces,
-// other control characters as "?".
+// other control characters, and those that turn the direction of the text, as "?".
 std::string one_line(std::string_view text);
 
 // To end the message that a name is unknown: " (it has 'a', 'b' and 3 more)" or ", nor any other".

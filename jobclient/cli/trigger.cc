@@ -1,7 +1,10 @@
 #include "jobclient/cli/trigger.h"
 
+#include <utility>
+
 #include "jobclient/cli/act.h"
 #include "jobclient/cli/follow.h"
+#include "jobclient/cli/job_flags.h"
 #include "jobclient/cli/other_groups.h"
 
 namespace carillon::cli {
@@ -20,6 +23,9 @@ Verb declare_trigger() {
             .placeholder = "TEXT",
             .help =
                 "What this run gets on stdin, at most 1 MiB, instead of the task's own payload."},
+           {.name = "payload-file",
+            .placeholder = "FILE",
+            .help = "The same from a file; - is stdin."},
            {.name = "address",
             .kind = OptionKind::kList,
             .placeholder = "URL",
@@ -43,7 +49,11 @@ int run_trigger(Context& context) {
   const auto client = context.client();
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);
   TriggerOptions options{.force = configuration.is_on("force")};
-  if (configuration.was_given("payload")) options.payload = configuration.text("payload");
+  if (configuration.was_given("payload") || configuration.was_given("payload-file")) {
+    Result<std::string> payload = payload_from(configuration, context.around.input);
+    if (!payload.ok()) return context.fail(kWrongInput, payload.error().message);
+    options.payload = std::move(payload.value());
+  }
   options.addresses = configuration.list("address");
   const TaskRef task = context.task();
   const Result<ActAnswer> answer = client.value()->trigger(task, options);

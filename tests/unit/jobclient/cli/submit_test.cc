@@ -311,6 +311,19 @@ TEST(TriggerWait, ExitsAsTheJobDid) {
   EXPECT_TRUE(asked[0].force);
 }
 
+TEST(Trigger, TakesThePayloadFromAFileOrStdinAndFromOnePlaceOnly) {
+  Cli cli(running_job(ended("succeeded", std::int64_t{0})));
+  cli.give_input("from stdin");
+  EXPECT_EQ(cli.run({"trigger", "nightly", "--payload-file", "-"}), kDone);
+  const auto asked = cli.tracker.asked<wire::Act>();
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_EQ(asked[0].payload, "from stdin");
+  EXPECT_EQ(cli.run({"trigger", "nightly", "--payload-file", "/no/such"}), kWrongInput);
+  EXPECT_THAT(cli.err.str(), HasSubstr("/no/such"));
+  EXPECT_EQ(cli.run({"trigger", "nightly", "--payload-file", "-", "--payload", "x"}), kWrongInput);
+  EXPECT_EQ(cli.tracker.asked<wire::Act>().size(), 1u);
+}
+
 TEST(SubmitLines, AnswersEveryLineInOrder) {
   Cli cli(accept_all);
   std::string input;

@@ -39,6 +39,7 @@ TEST(TextWidth, KeepsTextFromDrivingTheTerminal) {
   EXPECT_EQ(one_line("\x1b[31mred\x07"), "?[31mred?");
   EXPECT_EQ(one_line("\u009b1m"), "?1m");
   EXPECT_EQ(one_line("ok\xff!"), "ok\uFFFD!");
+  EXPECT_EQ(one_line("a\u202Etxt.b\u2066c"), "a?txt.b?c") << "not from right to left";
 }
 
 TEST(TextWidth, NamesTheFirstOfMany) {
