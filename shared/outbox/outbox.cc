@@ -99,7 +99,12 @@ std::vector<int> slots_in(const std::string& folder) {
 Outbox::Outbox(OutboxConfig config, const Clock& clock)
     : config_(std::move(config)), destinations_(destinations_of(config_)), clock_(clock) {
   adopt(false);
-  if (!slots_.empty()) own_ = slots_.front().get();
+  // What is written into one for others, too, would be theirs.
+  const auto own =
+      std::find_if(slots_.begin(), slots_.end(), [this](const std::unique_ptr<Slot>& slot) {
+        return usual_spellings(slot->addresses()) == usual_spellings(destinations_);
+      });
+  if (own != slots_.end()) own_ = own->get();
 }
 
 void Outbox::adopt(bool any_group) {

@@ -19,8 +19,8 @@
 // What lies there for others stays, and is said in the log. `localhost` is 127.0.0.1, in any case.
 // Where processes belong to groups, what lies there is left to one of its own group, until somebody
 // asks for those of any group.
-// It writes into the first of those, or into a slot of its own, made when it is needed. Slots that
-// were delivered are let go.
+// It writes into the first of those that is for just its own addresses, or into a slot of its own,
+// made when it is needed. Slots that were delivered are let go.
 //
 // What can never be delivered is set aside in its slot, and stays until it is forgotten. Nothing
 // of it is dropped for want of room, but it takes of the room for what is added.

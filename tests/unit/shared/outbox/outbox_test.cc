@@ -299,6 +299,28 @@ TEST(Outbox, LeavesEntriesForOtherAddressesAlone) {
   EXPECT_THAT(b.bodies(other), ElementsAre("for elsewhere")) << "one address in common is enough";
 }
 
+TEST(Outbox, KeepsWhatIsForOneAddressApartFromWhatIsForAnotherToo) {
+  OutboxBundle b;
+  const OutboxConfig both{.folder = b.config().folder, .addresses = {"tcp://a:1", "tcp://b:1"}};
+  {
+    Outbox outbox(both, b.clock);
+    OutboxBundle::add(outbox, {"both"});
+  }
+  {
+    Outbox outbox(b.config("tcp://b:1"), b.clock);
+    EXPECT_EQ(outbox.entries(), 1);
+    OutboxBundle::add(outbox, {"only b"});
+  }
+  {
+    Outbox outbox({.folder = both.folder, .addresses = {"tcp://B:1", "tcp://a:1"}}, b.clock);
+    OutboxBundle::add(outbox, {"both again"});
+  }
+  Outbox a(b.config("tcp://a:1"), b.clock);
+  EXPECT_THAT(OutboxBundle::deliver_all(a), ElementsAre("both", "both again"));
+  Outbox only_b(b.config("tcp://b:1"), b.clock);
+  EXPECT_THAT(OutboxBundle::deliver_all(only_b), ElementsAre("only b"));
+}
+
 TEST(Outbox, KnowsAnAddressInAnotherSpelling) {
   OutboxBundle b;
   {
