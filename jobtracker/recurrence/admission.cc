@@ -138,7 +138,9 @@ bool Admission::is_missed(const WaitingJob& job) const {
   const auto spec = wire::decode_spec(job.spec);
   if (!spec.ok()) return false;  // The worker will say what is wrong with it.
   const Misfire& misfire = spec.value().misfire;
-  return misfire.policy == MisfirePolicy::kSkip &&
+  const bool is_beyond = misfire.policy == MisfirePolicy::kFireAll &&
+                         job.trigger_time < down_time_.until() - misfire.window;
+  return (misfire.policy == MisfirePolicy::kSkip || is_beyond) &&
          down_time_.was_missed(job.group, job.trigger_time, misfire.threshold);
 }
 
@@ -169,7 +171,8 @@ void Admission::was_not_claimed(const WaitingJob& job) {
 }
 
 bool Admission::admit_one_shot(WaitingJob& job, WallTime now) {
-  if (now <= job.trigger_time + kLate) return true;
+  // What was claimed and went back may have been too late for its turn, however short that was.
+  if (job.attempt == 0 && now <= job.trigger_time + kLate) return true;
   const bool ends =
       is_missed(job) || is_expired(job, wire::glance_at_spec(job.spec).start_deadline, now);
   if (ends) end_one_shot(std::move(job));

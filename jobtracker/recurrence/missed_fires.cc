@@ -201,7 +201,9 @@ void MissedFires::look_at(DefinitionId id, const std::vector<WaitingJob>& waitin
     // triggered while the regular one waits.
     const bool goes_on =
         is_single(definition) && !definition.running.empty() && missed->rows.empty();
-    if (row.state == DefinitionState::kActive && !goes_on) {
+    // Those that were taken for its last runs may not run: then others are.
+    const bool is_over = row.state == DefinitionState::kEnded && missed->rows.empty();
+    if (!is_held(row.state) && !is_over && !goes_on) {
       if (row.next_fire > row.generated_through) {
         missed->next = row.next_fire;
       } else if (row.kind != ScheduleKind::kFixedDelay) {
@@ -251,16 +253,11 @@ void MissedFires::settle(ActiveDefinition& definition, Missed& missed) {
   ChangeDefinition operation = plans_.change_of(definition);
   Definition& to = *operation.to;
   to.generated_through = missed.through;
-  std::size_t allowed = policy.policy == MisfirePolicy::kSkip ? 0 : missed.runs_max;
-  if (definition.spec.schedule.count) {
-    const std::int64_t ran = to.fired - static_cast<std::int64_t>(missed.rows.size());
-    const std::int64_t left = std::max<std::int64_t>(*definition.spec.schedule.count - ran, 0);
-    allowed = std::min(allowed, static_cast<std::size_t>(left));
-  }
+  const std::size_t allowed = policy.policy == MisfirePolicy::kSkip ? 0 : missed.runs_max;
   const WallTime first = policy.policy == MisfirePolicy::kFireAll
                              ? down_time_.until() - policy.window
                              : WallTime::min();
-  const Chosen chosen = missed.take_newest(allowed, first);
+  Chosen chosen = missed.take_newest(allowed, first);
   std::vector<Operation> with;
   std::set<JobId> gone;
   for (const WaitingJob& job : missed.rows) {
@@ -272,6 +269,14 @@ void MissedFires::settle(ActiveDefinition& definition, Missed& missed) {
   std::erase_if(definition.parked,
                 [&](const auto& parked) { return gone.count(parked.second.id) != 0; });
   to.fired -= static_cast<std::int64_t>(missed.rows.size());  // A count is of runs.
+  if (const auto count = definition.spec.schedule.count) {
+    const auto left = static_cast<std::size_t>(std::max<std::int64_t>(*count - to.fired, 0));
+    if (chosen.bare.size() > left) {  // What comes after its last run is no fire of it.
+      chosen.bare.resize(left);
+      to.generated_through =
+          chosen.bare.empty() ? definition.row.generated_through : chosen.bare.back();
+    }
+  }
   bool has_regular = chosen.kept > 0;
   for (const WallTime fire : chosen.bare) {
     operation.add.push_back(plans_.occurrence(to, definition.spec.priority, fire));

@@ -22,12 +22,13 @@ bool is_exhausted(const ActiveDefinition& definition, std::int64_t fired) {
 }
 
 Plans::Plans(Catalog& catalog, ExecutingTable& executing, FeedbackSink& feedback, IdSource& ids,
-             SchedulingClock& clock, const Promotion& promotion)
+             SchedulingClock& clock, const DownTime& down_time, const Promotion& promotion)
     : catalog_(catalog),
       executing_(executing),
       feedback_(feedback),
       ids_(ids),
       clock_(clock),
+      down_time_(down_time),
       promotion_(promotion) {}
 
 ChangeDefinition Plans::change_of(const ActiveDefinition& definition) const {
@@ -63,11 +64,20 @@ ChangeDefinition Plans::uncounted(ActiveDefinition& definition) {
   Definition& to = *operation.to;
   to.fired -= 1;
   if (to.state != DefinitionState::kEnded) return operation;
-  // It was taken for the last one: another takes its place.
-  const auto next = definition.schedule.next_fire(std::max(clock_.now(), to.generated_through));
+  // It was taken for the last one: the next one takes its place, with one at a time one to come.
+  const bool is_one = is_single(definition);
+  const WallTime after =
+      is_one ? std::max(clock_.now(), to.generated_through) : to.generated_through;
+  const Duration threshold = definition.spec.misfire.threshold;
+  auto next = definition.schedule.next_fire(after);
+  const bool was_missed = !is_one && next && down_time_.was_missed(to.group, *next, threshold);
+  if (was_missed) next = definition.schedule.next_fire(down_time_.until() - threshold);
   if (!next || is_exhausted(definition, to.fired)) return operation;
+  pass_over(definition, operation, *next - kTick,
+            was_missed ? LogState::kMissed : LogState::kSkipped,
+            was_missed ? "missed while no job tracker ran; not run afterwards" : kRunBefore);
   to.state = DefinitionState::kActive;
-  if (is_single(definition)) {
+  if (is_one) {
     add_regular(definition, operation, *next);
   } else {
     to.next_fire = *next;

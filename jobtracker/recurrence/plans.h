@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "jobtracker/recurrence/down_time.h"
 #include "jobtracker/recurrence/promotion.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executing.h"
@@ -33,7 +34,7 @@ bool is_exhausted(const ActiveDefinition& definition, std::int64_t fired);
 class Plans {
  public:
   Plans(Catalog& catalog, ExecutingTable& executing, FeedbackSink& feedback, IdSource& ids,
-        SchedulingClock& clock, const Promotion& promotion);
+        SchedulingClock& clock, const DownTime& down_time, const Promotion& promotion);
 
   // Nothing yet: the row is as it is.
   ChangeDefinition change_of(const ActiveDefinition& definition) const;
@@ -76,6 +77,7 @@ class Plans {
   FeedbackSink& feedback_;
   IdSource& ids_;
   SchedulingClock& clock_;
+  const DownTime& down_time_;
   const Promotion& promotion_;
 };
 

@@ -31,7 +31,7 @@ Recurrence::Recurrence(RecurrenceConfig config, Catalog& catalog, const Ownershi
       clock_(clock),
       log_(log),
       promotion_(config.horizon, batcher, sink, clock, executor, log),
-      plans_(catalog, executing, feedback, ids, clock, promotion_),
+      plans_(catalog, executing, feedback, ids, clock, down_time_, promotion_),
       changes_(plans_, catalog, executing, batcher, sink, feedback, stopper, clock, log,
                [this](WallTime fire) { generation_.count_ahead(fire); }),
       quarantine_(plans_, changes_, log),

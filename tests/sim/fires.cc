@@ -101,15 +101,6 @@ void Fires::closed(DefinitionId id, WallTime fire, std::int64_t count) {
   }
 }
 
-void Fires::go_on_at(DefinitionId id, WallTime after, WallTime next) {
-  const auto found = schedules_.find(id);
-  if (found == schedules_.end()) return;
-  Grid& grid = found->second.grid;
-  for (WallTime fire = grid.next(after); fire < next; fire = grid.next(fire)) {
-    ++found->second.closed[fire];
-  }
-}
-
 std::optional<WallTime> Fires::next(DefinitionId id, WallTime after) {
   const auto found = schedules_.find(id);
   if (found == schedules_.end()) return std::nullopt;

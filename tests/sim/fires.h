@@ -36,8 +36,6 @@ class Fires {
   void called_off(DefinitionId id, WallTime fire, WallTime come);
   // `count` fires from there on have ended.
   void closed(DefinitionId id, WallTime fire, std::int64_t count);
-  // No fires are expected between the two.
-  void go_on_at(DefinitionId id, WallTime after, WallTime next);
   void check(DefinitionId id, WallTime generated_through);
   // That has no outcome yet.
   std::optional<WallTime> next(DefinitionId id, WallTime after);

@@ -675,8 +675,7 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& chan
             " is in quarantine, and none of its runs was lost so often");
   }
   if (is_act) facts.was_acted_on = true;
-  const WallTime was_generated = facts.row.generated_through;
-  const WallTime generated = change.to ? change.to->generated_through : was_generated;
+  const WallTime generated = change.to ? change.to->generated_through : facts.row.generated_through;
   if (generated < facts.row.generated_through && !is_act &&
       facts.row.kind != ScheduleKind::kFixedDelay) {
     broken_("task " + facts.row.task_id + " goes back in its schedule");
@@ -695,11 +694,6 @@ void Ledger::take(const Commit& commit, const jobtracker::ChangeDefinition& chan
                    makes_one ? change.add.front().trigger_time - Duration{1} : generated);
   }
   if (change.to) {
-    if (facts.row.state == DefinitionState::kEnded && change.to->state != DefinitionState::kEnded) {
-      // Nobody waited for fires while its last run seemed to have been made.
-      fires_.go_on_at(change.id, change.logs.empty() ? was_generated : generated,
-                      change.to->next_fire);
-    }
     facts.row = *change.to;
     facts.row.fired -= outcome.count;
     for (const WaitingJob& row : change.add) {

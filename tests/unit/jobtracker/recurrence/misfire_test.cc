@@ -316,6 +316,22 @@ TEST(Misfire, AnAtJobRunsLateUnlessItsPolicyIsSkip) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
+TEST(Misfire, AnAtJobOfFireAllRunsLateWithinItsWindow) {
+  TrackerBundle bundle;
+  bundle.add_worker();
+  JobSpec old = job_at("old", bundle.now() + minutes{2});
+  old.misfire = {.policy = MisfirePolicy::kFireAll, .window = minutes{30}};
+  JobSpec young = job_at("young", bundle.now() + minutes{50});
+  young.misfire = old.misfire;
+  bundle.submit({old, young});
+  bundle.restart_after(hours{1});
+  bundle.run_for(minutes{1});
+  EXPECT_THAT(bundle.runs_of("old"), IsEmpty());
+  EXPECT_EQ(missed(bundle, "old"), 1);
+  EXPECT_THAT(bundle.runs_of("young"), SizeIs(1));
+  EXPECT_TRUE(bundle.is_empty());
+}
+
 TEST(Misfire, AnAtJobThatIsNotToRunLateEndsAtTheStartThoughNobodyComesForIt) {
   TrackerBundle bundle;
   const WallTime at = bundle.now() + minutes{2};
