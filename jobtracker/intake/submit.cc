@@ -45,22 +45,26 @@ struct SubmitIntake::Pending {
   std::optional<JobId> claimed{};                             // before it was stored
   std::vector<std::size_t> with_children{};                   // answers, definitions only
   ChildGraph::Foreign foreign_children{};
+  // By lower-case group and task id, once somebody asks for it.
+  std::optional<std::set<std::pair<std::string, std::string>>> defined{};
 
   bool is_rejected(std::size_t index) const { return !reply.answers[index].reason.empty(); }
   // Before the child's parent in its message, or after it.
-  bool defines(const Child& child) const {
-    const auto is_it = [&](const JobSpec& spec) {
-      return spec.task_id == child.task_id && lower_ascii(spec.group) == lower_ascii(child.group);
+  bool defines(const Child& child) {
+    if (!defined) note_defined();
+    return defined->contains({lower_ascii(child.group), child.task_id});
+  }
+  void note_defined() {
+    defined.emplace();
+    const auto note = [this](const JobSpec& spec) {
+      defined->emplace(lower_ascii(spec.group), spec.task_id);
     };
-    const bool is_taken = std::any_of(definitions.begin(), definitions.end(),
-                                      [&](const auto& one) { return is_it(one.second.spec); });
-    if (is_taken) return true;
+    for (const auto& [operation, one] : definitions) note(one.spec);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       const ScheduleKind kind = jobs[i].schedule.kind;
       const bool is_definition = kind != ScheduleKind::kNow && kind != ScheduleKind::kAt;
-      if (is_definition && is_it(jobs[i]) && !is_rejected(i)) return true;
+      if (is_definition && !is_rejected(i)) note(jobs[i]);
     }
-    return false;
   }
   bool may_replace(std::size_t index) const {
     return !is_rejected(index) && jobs[index].replace_on_exist &&

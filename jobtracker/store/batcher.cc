@@ -333,9 +333,9 @@ void Batcher::after_rollback(Batch batch, const RolledBack& rolled_back) {
 
 void Batcher::say_no_room(const Error& error) {
   const SteadyTime now = clock_.steady_now();
-  lacks_room_ = true;
+  const bool is_news = !std::exchange(lacks_room_, true);
   not_before_ = now + kRoomAgain;
-  if (said_no_room_ != SteadyTime{} && now < said_no_room_ + kSayAgain) return;
+  if (!is_news && now < said_no_room_ + kSayAgain) return;
   said_no_room_ = now;
   log_.error("the store has no room: nothing is submitted, started or ended until it has", "error",
              error.message, "pending", pending_rows_);

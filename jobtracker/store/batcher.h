@@ -202,7 +202,7 @@ class Batcher {
   bool wants_beat_ = false;
   bool lacks_room_ = false;
   SteadyTime not_before_{};    // while it lacks room
-  SteadyTime said_no_room_{};  // epoch: not yet
+  SteadyTime said_no_room_{};  // likewise
   std::size_t limit_;
   std::size_t limit_once_ = 0;  // smaller while a culprit is looked for
   std::size_t pending_rows_ = 0;

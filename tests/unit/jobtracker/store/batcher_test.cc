@@ -366,6 +366,11 @@ TEST(Batcher, SaysAtOnceAndEachMinuteThatThereIsNoRoomAndWhenThereIsAgain) {
   EXPECT_THAT(said, ElementsAre(0, 60, 120));
   bundle.flush();
   EXPECT_THAT(written_by([&] { bundle.commit(bundle.take()); }), HasSubstr("has room again"));
+  bundle.post(Urgency::kCompletion, 2);
+  bundle.flush();
+  EXPECT_THAT(written_by([&] { bundle.roll_back(bundle.take(), {.error = kFull}); }),
+              HasSubstr("the store has no room"))
+      << "a second time, be it soon";
   set_log_level(LogLevel::kOff);
 }
 
