@@ -29,8 +29,9 @@ Status check_executor(const std::string& address) {
 // of, does not become one of executors by that.
 Status JobTracker::may_have_executors(const Group& group) const {
   if (catalog_.parts(group.id) > 1) return split_group_error(group);
-  // What those of others have is not known here.
-  if (executors_.has(group.id) || !group.served || !ownership_.has(group.id)) return {};
+  if (executors_.has(group.id) || !group.served) return {};
+  // What that of another has is known there.
+  if (!ownership_.has(group.id)) return task_trackers_error(group);
   const auto is_for_them = [&](const auto& one) {
     return one.second->row.group == group.id && one.second->spec.dispatch != Dispatch::kPush;
   };
@@ -53,16 +54,17 @@ void JobTracker::on_add_executors(const Asker& asker, wire::Act message) {
   const std::string name = message.group;
   with_group(name, [this, asker, message = std::move(message)](Result<const Group*> group) {
     if (!group.ok()) return answer(asker, wire::ErrorReply{group.error()});
+    const GroupId id = group.value()->id;
+    if (!ownership_.has(id)) return answer(asker, ownership_.elsewhere(id, catalog_.parts(id)));
     if (const Status may = may_have_executors(*group.value()); !may.ok())
       return answer(asker, wire::ErrorReply{may.error()});
     const std::string said =
         "group '" + group.value()->name + "' has " + std::to_string(message.addresses.size()) +
         (message.addresses.size() == 1 ? " executor" : " executors") + " by hand";
-    registry_.add(group.value()->id, message.addresses, message.token,
-                  [this, asker, said](const Status& status) {
-                    if (!status.ok()) return answer(asker, wire::ErrorReply{status.error()});
-                    answer(asker, wire::Acted{.message = said});
-                  });
+    registry_.add(id, message.addresses, message.token, [this, asker, said](const Status& status) {
+      if (!status.ok()) return answer(asker, wire::ErrorReply{status.error()});
+      answer(asker, wire::Acted{.message = said});
+    });
   });
 }
 

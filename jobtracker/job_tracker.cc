@@ -81,7 +81,8 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
                             const wire::Report& message) { completion_.report(worker, message); },
            .touch = [this](GroupId group) { dispatcher_.touch(group); },
            .go_on = [this](Executing& entry) { dispatcher_.go_on(entry); },
-           .may_begin = [this](const Executing& entry) { return dispatcher_.may_begin(entry); },
+           .may_begin_until =
+               [this](const Executing& entry) { return dispatcher_.may_begin_until(entry); },
            .learn = [this](GroupId group, const std::string& address, bool ExecutorRow::*fact,
                            bool is_so) { registry_.learn(group, address, fact, is_so); }}),
       registry_(
@@ -344,6 +345,10 @@ void JobTracker::on_executor(ExecutorRequest request, OnStored done) {
   if (!ready_ || stopping_) return done(stopping_ ? stopping_error() : starting_error());
   if (auto* registration = std::get_if<ExecutorRegistration>(&request)) {
     const Group* group = catalog_.group(registration->app_name);
+    const bool is_known =
+        group != nullptr && (ownership_.has(group->id) || executors_.has(group->id));
+    if (!is_known && !ownership_.has_all())
+      return on_registration(std::move(*registration), std::move(done));
     if (group != nullptr) {
       if (Status may = may_have_executors(*group); !may.ok()) return done(std::move(may));
     }
@@ -351,6 +356,24 @@ void JobTracker::on_executor(ExecutorRequest request, OnStored done) {
   } else {
     pusher_.results(std::get<ExecutorResults>(std::move(request)), std::move(done));
   }
+}
+
+// Of a group that another job tracker looks after: what that has noted of it is in the store.
+void JobTracker::on_registration(ExecutorRegistration registration, OnStored done) {
+  if (Status room = batcher_.check_room(); !room.ok()) return done(std::move(room));
+  FindGroup question{.name = registration.app_name};
+  batcher_.ask(std::move(question), [this, registration = std::move(registration),
+                                     done = std::move(done)](Result<ReadAnswer> answer) mutable {
+    if (stopping_) return done(stopping_error());
+    const bool is_new = !answer.ok() && answer.error().code == ErrorCode::kNotFound;
+    if (!answer.ok() && !is_new) return done(answer.error());
+    if (!is_new) {
+      const Group& group = std::get<GroupAnswer>(answer.value()).group;
+      if (Status may = may_have_executors(group); !may.ok()) return done(std::move(may));
+      know(group);
+    }
+    registry_.take(std::move(registration), std::move(done));
+  });
 }
 
 void JobTracker::manage(const ManageJob& call, OnManaged done) {

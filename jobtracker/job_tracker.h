@@ -198,6 +198,7 @@ class JobTracker final : public net::ServerReceiver,
   void route_known(const Asker& asker, wire::Message message, std::size_t bytes);
   void know(const Group& group);
   Status may_have_executors(const Group& group) const;
+  void on_registration(ExecutorRegistration registration, OnStored done);
   void on_add_executors(const Asker& asker, wire::Act message);
   void on_split(const Asker& asker, wire::Act message);
   void on_remove_group(const Asker& asker, const wire::Act& message);

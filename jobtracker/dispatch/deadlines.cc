@@ -35,12 +35,6 @@ void Deadlines::offer(const WaitingJob& job, const wire::SpecGlance& glance) {
   if (end && looked_up_.count(job.id) == 0) keep(job.id, {.at = *end, .group = job.group});
 }
 
-bool Deadlines::is_over(const WaitingJob& job, const wire::SpecGlance& glance) const {
-  const auto end = end_of(job, glance);
-  return end && *end <= clock_.now();
-}
-
-// When it ends, if nobody starts it before.
 std::optional<WallTime> Deadlines::end_of(const WaitingJob& job,
                                           const wire::SpecGlance& glance) const {
   if (was_tried(job)) return std::nullopt;

@@ -45,8 +45,8 @@ class Deadlines {
   void open_group(GroupId group);
   // A row that is in its group's table.
   void offer(const WaitingJob& job, const wire::SpecGlance& glance);
-  // It may not begin any more, wherever its row stands.
-  bool is_over(const WaitingJob& job, const wire::SpecGlance& glance) const;
+  // From when on it may not begin any more, wherever its row stands. Nothing: it always may.
+  std::optional<WallTime> end_of(const WaitingJob& job, const wire::SpecGlance& glance) const;
   // The row is about to change or to leave the table.
   void forget(JobId id);
   // The time was set.
@@ -67,7 +67,6 @@ class Deadlines {
     GroupId group{};
   };
 
-  std::optional<WallTime> end_of(const WaitingJob& job, const wire::SpecGlance& glance) const;
   void keep(JobId id, const Place& place);
   void drop(JobId id);
   void look_at_due();

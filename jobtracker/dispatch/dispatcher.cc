@@ -384,16 +384,20 @@ void Dispatcher::go_on(Executing& entry) {
   Worker* worker = workers_.find(entry.row.session);
   // By the clock of this session, which may be behind.
   const bool is_near = due_time(job) <= clock_.now() + config_.push_claim_ahead;
-  const bool may_go_on = worker != nullptr && worker->credit() > 0 && is_near && may_begin(entry);
+  const bool may_go_on =
+      worker != nullptr && worker->credit() > 0 && is_near && may_begin_until(entry);
   if (!may_go_on) return ends_.take_back(job.id, false);
   ++worker->reserved;
   hand_outs_.add(entry);
 }
 
-bool Dispatcher::may_begin(const Executing& entry) const {
-  if (catalog_.is_void(entry.row)) return false;
+std::optional<WallTime> Dispatcher::may_begin_until(const Executing& entry) const {
+  if (catalog_.is_void(entry.row)) return {};
   const auto glance = catalog_.glance(entry.row.job);
-  return glance && !deadlines_.is_over(entry.row.job, *glance);
+  if (!glance) return {};
+  const WallTime end = deadlines_.end_of(entry.row.job, *glance).value_or(WallTime::max());
+  if (end <= clock_.now()) return {};
+  return end;
 }
 
 // A claim that came to nothing.

@@ -91,8 +91,8 @@ class Dispatcher final : public JobSink {
   void forget_fires(GroupId group, DefinitionId id) override;
 
   void ran(const ExecutingJob& run, bool has_failed) { isolation_.ran(run, has_failed); }
-  // It is neither void nor beyond its start deadline.
-  bool may_begin(const Executing& entry) const;
+  // Its start deadline, or never. Nothing: it is void, or beyond it.
+  std::optional<WallTime> may_begin_until(const Executing& entry) const;
   bool is_isolated(SessionId session) const { return isolation_.is_isolated(session); }
   // A worker's credit has changed, or jobs may have come due.
   void touch(GroupId group) { touched_.insert(group); }

@@ -38,13 +38,13 @@ void HandOuts::add(Executing& entry) {
 void HandOuts::make_ready_at(SteadyTime time, const Executing& entry) {
   const WaitingJob& job = entry.row.job;
   executor_.post_at(time, [this, id = job.id, attempt = job.attempt] {
-    const Executing* held = executing_.find(id, attempt);
+    Executing* held = executing_.find(id, attempt);
     if (held != nullptr && held->phase == Phase::kHeld) make_ready(*held);
   });
 }
 
-void HandOuts::make_ready(const Executing& entry) {
-  ready_[entry.row.session].push_back(entry.row.job.id);
+void HandOuts::make_ready(Executing& entry) {
+  if (!std::exchange(entry.is_ready, true)) ready_[entry.row.session].push_back(entry.row.job.id);
 }
 
 // Its time has come; or the clock was set back since it was claimed, and it would keep a thread
@@ -59,21 +59,24 @@ Duration HandOuts::wait_of(const WaitingJob& job, WallTime now) const {
 }
 
 void HandOuts::send_held(SessionId session) {
-  std::vector<JobId>& ready = ready_[session];
   for (const JobId id : executing_.of_session(session)) {
-    const Executing* entry = executing_.find(id);
+    Executing* entry = executing_.find(id);
     // Otherwise its timer runs.
-    if (entry->phase == Phase::kHeld && may_go(entry->row.job) &&
-        std::find(ready.begin(), ready.end(), id) == ready.end())
-      ready.push_back(id);
+    if (entry->phase == Phase::kHeld && may_go(entry->row.job)) make_ready(*entry);
   }
-  put_in_order(ready);
+  put_in_order(ready_[session]);
 }
 
 void HandOuts::send_early() {
-  ready_.clear();  // What stands there is held, too.
+  std::vector<JobId> early;
   for (const auto& [id, entry] : executing_.all()) {
-    if (entry.phase == Phase::kHeld && may_go_early(entry)) make_ready(entry);
+    if (entry.phase == Phase::kHeld && may_go_early(entry)) early.push_back(id);
+  }
+  ready_.clear();  // What stands there is held, too.
+  for (const JobId id : early) {
+    Executing* entry = executing_.find(id);
+    entry->is_ready = false;
+    make_ready(*entry);
   }
   for (auto& [session, jobs] : ready_) put_in_order(jobs);
   send();
@@ -104,13 +107,15 @@ void HandOuts::send() {
   const WallTime now = clock_.now();
   for (auto& [session, jobs] : std::exchange(ready_, {})) {
     Worker* worker = workers_.find(session);
-    if (worker == nullptr) continue;     // Recovery takes them back, or it comes again.
-    if (!worker->has_asked()) continue;  // It would refuse them; its first pull brings them.
+    // Recovery takes them back, or it comes again; it would refuse them, and its first pull brings
+    // them.
+    const bool may_send = worker != nullptr && worker->has_asked();
     std::vector<JobId> frame;
     std::size_t bytes = 0;
     for (const JobId id : jobs) {
-      const Executing* entry = executing_.find(id);
-      if (entry == nullptr || entry->phase != Phase::kHeld) continue;
+      Executing* entry = executing_.find(id);
+      if (entry != nullptr) entry->is_ready = false;
+      if (!may_send || entry == nullptr || entry->phase != Phase::kHeld) continue;
       // That may have been stored with its claim.
       if (catalog_.is_void(entry->row)) {
         ends_.cancel_unsent(id);

@@ -52,7 +52,7 @@ class HandOuts {
   bool may_go(const WaitingJob& job) const;
   bool may_go_early(const Executing& entry) const;
   Duration wait_of(const WaitingJob& job, WallTime now) const;
-  void make_ready(const Executing& entry);
+  void make_ready(Executing& entry);
   void make_ready_at(SteadyTime time, const Executing& entry);
   void put_in_order(std::vector<JobId>& jobs) const;
   void send_frame(Worker& worker, std::vector<JobId> jobs, WallTime now);

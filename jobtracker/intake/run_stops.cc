@@ -44,7 +44,9 @@ void RunStops::stop_void(DefinitionId id) {
   std::vector<JobId> ahead;
   for (const JobId job : executing_.of_definition(id)) {
     const Executing& entry = *executing_.find(job);
-    if (catalog_.is_void(entry.row) && (entry.phase == Phase::kHeld || is_early(entry)))
+    // Who is not there may have begun it when it comes back, and is told then if it has not.
+    const bool is_ahead = is_early(entry) && workers_.find(entry.row.session) != nullptr;
+    if (catalog_.is_void(entry.row) && (entry.phase == Phase::kHeld || is_ahead))
       ahead.push_back(job);
   }
   stop_runs(ahead, "called off before it was started");
@@ -56,9 +58,7 @@ void RunStops::stop_again(const std::vector<wire::Held>& holding) {
     const Executing* entry = executing_.find(one.id.job_id);
     if (entry == nullptr || entry->phase != Phase::kSent) continue;
     const WaitingJob& job = entry->row.job;
-    const ActiveDefinition* definition = catalog_.definition(job.definition);
-    const bool is_changed =
-        definition != nullptr && definition->voids(job) && !one.started && is_early(*entry);
+    const bool is_changed = catalog_.is_void(entry->row) && !one.started && is_early(*entry);
     if (job.attempt == one.id.attempt && (entry->row.cancelled || is_changed))
       jobs.push_back(job.id);
   }

@@ -414,6 +414,7 @@ void Pusher::on_asked(const Call& call, const net::PostOutcome& outcome) {
     return ask_next(*job);
   }
   if (answer_to_beat(outcome) != BeatAnswer::kYes) {
+    if (job->to_ask.empty() && went_with(call.address, *job)) return;
     add_refusal(job->refusals, call.address, verdict_on_run(outcome, job->push.block).reason);
     return ask_next(*job);
   }
@@ -482,6 +483,7 @@ bool Pusher::is_elsewhere_better(GroupId group, const std::string& address,
 bool Pusher::call(Job& job, Run& run) {
   if (job.result) return true;
   if (went_back(job)) return true;
+  if (went_with(run.row.address, job)) return true;
   if (is_elsewhere_better(job.group, run.row.address, run.others)) {
     call_next(job, run, "it does not answer");
     return true;
@@ -496,7 +498,7 @@ bool Pusher::call(Job& job, Run& run) {
   name_run(job, run);
   const ExecutorRow* executor = executors_.find(job.group, run.row.address);
   const bool has_trigger = executor != nullptr && executor->has_trigger;
-  auto sending = std::make_shared<net::Sending>(lease_);
+  auto sending = std::make_shared<net::Sending>(lease_, call_until(job));
   if (!post({.group = job.group,
              .job = job.id,
              .attempt = job.attempt,
@@ -553,6 +555,8 @@ void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
         get_in_line(*run);
         break;
       }
+      if (outcome.kind == net::PostOutcome::Kind::kNotSent) run->phase = Phase::kStored;
+      if (went_with(made.address, *job)) break;
       [[fallthrough]];
     case RunAnswer::kRefused:
       call_next(*job, *run, verdict.reason);

@@ -77,8 +77,8 @@ class Pusher {
     std::function<void(GroupId)> touch;  // a group's credit has changed
     // Claimed by an earlier session, which did not call it. It may not be due yet, or void by now.
     std::function<void(Executing&)> go_on;
-    // Neither void nor beyond its start deadline.
-    std::function<bool(const Executing&)> may_begin;
+    // As of Dispatcher.
+    std::function<std::optional<WallTime>(const Executing&)> may_begin_until;
     // What was seen of an executor.
     std::function<void(GroupId, const std::string& address, bool ExecutorRow::*fact, bool is_so)>
         learn;
@@ -210,6 +210,8 @@ class Pusher {
   bool has_begun(const Job& job) const;
   bool is_void(const Job& job) const;
   bool went_back(const Job& job);
+  bool went_with(const std::string& address, const Job& job);
+  SteadyTime call_until(const Job& job) const;
   bool go_back(const Job& job);
   void go_back_again();
   bool post(Call call, std::string_view path, std::string body,

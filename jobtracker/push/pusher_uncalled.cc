@@ -43,8 +43,22 @@ bool Pusher::is_void(const Job& job) const {
 bool Pusher::went_back(const Job& job) {
   const Executing* entry = executing_.find(job.id, job.attempt);
   const bool must = !has_begun(job) && job.killed.empty() && entry != nullptr &&
-                    entry->phase == jobtracker::Phase::kSent && !outside_.may_begin(*entry);
+                    entry->phase == jobtracker::Phase::kSent && !outside_.may_begin_until(*entry);
   return must && go_back(job);
+}
+
+// Its executor has gone, and others may have come since it was chosen.
+bool Pusher::went_with(const std::string& address, const Job& job) {
+  return job.killed.empty() && executors_.find(job.group, address) == nullptr && go_back(job);
+}
+
+// While the call waits for a connection, time goes on.
+SteadyTime Pusher::call_until(const Job& job) const {
+  const Executing* entry = executing_.find(job.id, job.attempt);
+  if (entry == nullptr || has_begun(job)) return SteadyTime::max();
+  const WallTime until = outside_.may_begin_until(*entry).value_or(WallTime::max());
+  return until == WallTime::max() ? SteadyTime::max()
+                                  : clock_.steady_now() + (until - clock_.now());
 }
 
 // False: an executor may have heard of it, or somebody is cancelling it. Otherwise the job is not

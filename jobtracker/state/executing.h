@@ -27,6 +27,7 @@ struct Executing {
   SteadyTime early_until{};       // kSent: then its time comes, and it begins; epoch: it may have
   std::int64_t executor_log = 0;  // the log id of its call, where it has one and is no broadcast
   int cancels = 0;                // on their way to the store
+  bool is_ready = false;          // kHeld: it goes in this turn
   bool is_not_there = false;      // its worker does not have it, and never began it
 };
 

@@ -33,12 +33,13 @@ class SendLease {
 };
 
 // Of one post, whether it has begun to go out. Either its sender recalls it, or the poster begins
-// it: never both, whenever they do.
+// it: never both, whenever they do; and from `until` on it does not begin.
 //
 // Thread: any.
 class Sending {
  public:
-  explicit Sending(std::shared_ptr<const SendLease> lease) : lease_(std::move(lease)) {}
+  explicit Sending(std::shared_ptr<const SendLease> lease, SteadyTime until = SteadyTime::max())
+      : lease_(std::move(lease)), until_(until) {}
 
   // True: not one byte of it went out, nor ever will.
   bool recall() {
@@ -47,13 +48,11 @@ class Sending {
   }
 
   // For the poster.
-  bool may_begin(SteadyTime now) const {
-    return state_.load() == State::kWaits && lease_->is_held(now);
-  }
+  bool may_begin(SteadyTime now) const { return state_.load() == State::kWaits && is_in_time(now); }
   // False: it must not go out.
   bool begin(SteadyTime now) {
     State before = State::kWaits;
-    return lease_->is_held(now) && state_.compare_exchange_strong(before, State::kBegun);
+    return is_in_time(now) && state_.compare_exchange_strong(before, State::kBegun);
   }
   // Nothing of it went out after all.
   void put_back() { state_ = State::kWaits; }
@@ -61,7 +60,10 @@ class Sending {
  private:
   enum class State : std::uint8_t { kWaits, kBegun, kRecalled };
 
+  bool is_in_time(SteadyTime now) const { return now < until_ && lease_->is_held(now); }
+
   const std::shared_ptr<const SendLease> lease_;
+  const SteadyTime until_;
   std::atomic<State> state_{State::kWaits};
 };
 

@@ -164,5 +164,47 @@ TEST(RunStops, ASuspensionDoesNotEndARunWhoseTimeComesASecondTime) {
   EXPECT_EQ(worker.busy(), 1) << bundle.story("a");
 }
 
+// A session hands a fire out early and ends, its task tracker is cut off, and the next session is
+// told in the last moment before the fire that it is not wanted any more. The runs that followed.
+std::vector<carillon::testing::RunRecord> called_off_while_cut_off(Duration away, Duration before,
+                                                                   void (*act)(TrackerBundle&)) {
+  TrackerBundle bundle;
+  FakeWorker& worker = bundle.add_worker({.threads = 4});
+  runs_take(worker, seconds{2});
+  JobSpec job = job_every("a", seconds{10});
+  job.schedule.first = bundle.now() + seconds{5};
+  const WallTime fire = *job.schedule.first;
+  bundle.submit(job);
+  bundle.run_to(fire - milliseconds{700});
+  bundle.tracker().expect_pause(true);
+  bundle.run_for(milliseconds{500});
+  bundle.tracker().stop();
+  bundle.run_for(milliseconds{1});
+  bundle.kill_tracker();
+  worker.cut_off(away);
+  bundle.run_for(milliseconds{5});
+  bundle.start_tracker();
+  bundle.run_to(fire - before);
+  act(bundle);
+  bundle.run_to(fire + seconds{8});
+  return bundle.runs();
+}
+
+TEST(RunStops, LetGoOnWhatHasBegunBeforeItsTaskTrackerCouldBeTold) {
+  for (const auto act : {suspend, replace}) {
+    for (const milliseconds away : {milliseconds{400}, milliseconds{1000}}) {
+      SCOPED_TRACE(away.count());
+      const auto runs = called_off_while_cut_off(away, milliseconds{100}, act);
+      ASSERT_EQ(runs.size(), 1U);
+      EXPECT_FALSE(runs[0].was_killed);
+    }
+  }
+}
+
+TEST(RunStops, ReachWhatHasNotBegunWhenItsTaskTrackerIsBackInTime) {
+  for (const auto act : {suspend, replace})
+    EXPECT_EQ(called_off_while_cut_off(milliseconds{50}, milliseconds{150}, act).size(), 0U);
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker

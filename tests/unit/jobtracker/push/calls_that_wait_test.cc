@@ -7,7 +7,9 @@
 namespace carillon::jobtracker {
 namespace {
 
+using carillon::testing::TrackerBundle;
 using std::chrono::hours;
+using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
@@ -34,6 +36,21 @@ TEST(CallsThatWait, AreNotMadeBeyondTheirStartDeadline) {
     EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kExpired));
     test.one.is_full = false;
     test.bundle.run_for(minutes{1});
+    EXPECT_THAT(test.one.calls, IsEmpty());
+    EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kExpired));
+  }
+}
+
+TEST(CallsThatWait, AreNotMadeWhenTheirExecutorIsFreeJustAfterTheirStartDeadline) {
+  for (milliseconds late{50}; late < seconds{1}; late += milliseconds{100}) {
+    SCOPED_TRACE(late.count());
+    Busy test;
+    JobSpec job = pushed("orders");
+    job.start_deadline = seconds{2};
+    test.submit(job);
+    test.bundle.run_for(seconds{2} + late);
+    test.one.is_full = false;
+    test.bundle.run_for(seconds{20});
     EXPECT_THAT(test.one.calls, IsEmpty());
     EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kExpired));
   }
@@ -74,6 +91,80 @@ TEST(CallsThatWait, AreNotMadeOnceTheirJobIsReplaced) {
   test.one.is_full = false;
   test.bundle.run_for(minutes{5});
   EXPECT_THAT(test.one.calls, IsEmpty());
+}
+
+// In order, while a call waits for a connection to it, or is refused, and another one comes later.
+TEST(CallsThatWait, WaitForAnotherExecutorWhenTheOnlyOneHasGone) {
+  for (const Route route : {Route::kFirst, Route::kFailover, Route::kBusyover}) {
+    for (const bool refuses : {false, true}) {
+      SCOPED_TRACE(::testing::Message() << static_cast<int>(route) << " refuses " << refuses);
+      Busy test;
+      test.keep_registering(kTwo);
+      test.bundle.executors.add(kTwo).is_up = false;
+      test.submit(pushed("orders", route));
+      test.bundle.run_for(seconds{2});
+      ASSERT_THAT(test.one.calls, IsEmpty());
+      ASSERT_TRUE(test.register_at(kOne, true).ok());
+      test.bundle.run_for(milliseconds{100});
+      test.one.is_up = !refuses;
+      test.one.is_full = false;
+      test.one.crowded = 1000;
+      test.bundle.run_for(seconds{20});
+      EXPECT_THAT(test.ended("orders"), IsEmpty());
+      auto& two = test.executor(kTwo);
+      test.bundle.run_for(seconds{10});
+      EXPECT_THAT(two.calls, SizeIs(1));
+      EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
+    }
+  }
+}
+
+TEST(CallsThatWait, GoToTheExecutorThatHasComeInPlaceOfTheirs) {
+  for (const Route route : {Route::kFirst, Route::kFailover}) {
+    SCOPED_TRACE(static_cast<int>(route));
+    Busy test;
+    test.submit(pushed("orders", route));
+    test.bundle.run_for(seconds{2});
+    auto& two = test.executor(kTwo);
+    test.bundle.run_for(seconds{2});
+    ASSERT_TRUE(test.register_at(kOne, true).ok());
+    test.one.is_up = false;
+    test.bundle.run_for(seconds{20});
+    EXPECT_THAT(two.calls, SizeIs(1)) << test.bundle.story("orders");
+    EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
+  }
+}
+
+TEST(CallsThatWait, InTheLineOfAnExecutorThatHasGoneWaitForAnother) {
+  Pushed test{.bundle = TrackerBundle({.tracker = {.pusher = {.calls_max = 1}}})};
+  auto& one = test.executor(kOne);
+  one.hangs = true;
+  test.submit(pushed("first"));
+  test.bundle.run_for(seconds{1});
+  test.submit(pushed("orders"));
+  test.bundle.run_for(seconds{1});
+  ASSERT_TRUE(test.register_at(kOne, true).ok());
+  one.is_up = false;
+  test.bundle.run_for(seconds{20});
+  EXPECT_THAT(test.ended("orders"), IsEmpty()) << test.bundle.story("orders");
+}
+
+// They go back, and are not claimed again for that.
+TEST(CallsThatWait, AreClaimedOnceThoughTheirStartDeadlineIsShort) {
+  Pushed test;
+  test.executor(kOne);
+  test.bundle.run_for(seconds{1});
+  const auto before = test.bundle.stat("jobs_claimed_total");
+  test.bundle.lane().work_time = [] { return milliseconds{2}; };
+  test.bundle.lane().away_until = test.bundle.clock.steady_now() + milliseconds{120};
+  std::vector<JobSpec> jobs;
+  for (int i = 0; i < 1000; ++i) {
+    jobs.push_back(pushed("orders-" + std::to_string(i)));
+    jobs.back().start_deadline = milliseconds{100};
+  }
+  test.bundle.submit(jobs);
+  test.bundle.run_for(seconds{5});
+  EXPECT_LE(test.bundle.stat("jobs_claimed_total") - before, 2 * std::ssize(jobs));
 }
 
 // The cancel is on its way to the store by then.

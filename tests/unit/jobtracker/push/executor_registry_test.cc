@@ -12,6 +12,7 @@
 namespace carillon::jobtracker {
 namespace {
 
+using carillon::testing::TrackerBundle;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
@@ -77,6 +78,27 @@ TEST(ExecutorRegistry, AGroupOfTaskTrackersDoesNotBecomeOneOfExecutors) {
   test.bundle.act({.verb = wire::Verb::kCancel, .group = "app", .task_id = "orders"});
   EXPECT_FALSE(refused());
   EXPECT_THAT(test.bundle.tables().executors, SizeIs(1));
+}
+
+TEST(ExecutorRegistry, AGroupOfTaskTrackersDoesNotBecomeOneOfExecutorsAtAnotherJobTracker) {
+  TrackerBundle first({.wanted = all_partitions()});
+  TrackerBundle second({.wanted = Partitions{}, .beside = &first});
+  const auto refuses = [&](TrackerBundle& at) {
+    std::optional<Status> answer;
+    at.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = kOne},
+                             [&](Status status) { answer = std::move(status); });
+    first.run_for(seconds{5});
+    return answer && !answer->ok() && answer->error().code == ErrorCode::kConflict;
+  };
+  JobSpec job = carillon::testing::job_every("orders", minutes{1});
+  job.group = "app";
+  first.submit(job);
+  first.run_for(seconds{2});  // The other one knows of the group before it is served.
+  first.add_worker({.group = "app"});
+  first.run_for(seconds{2});
+  EXPECT_TRUE(refuses(first));
+  EXPECT_TRUE(refuses(second));
+  EXPECT_THAT(first.tables().executors, IsEmpty());
 }
 
 TEST(ExecutorRegistry, AListIsSpelledAsItWasGivenAndKnowsWhoRegistersOtherwise) {
