@@ -20,7 +20,6 @@ using std::chrono::year;
 
 namespace {
 
-constexpr Duration kLease = seconds{3};
 // A standby has taken over so soon after the last word of the one before.
 constexpr Duration kTakesOver = seconds{3};
 // After a disturbance has ended it takes so long until all is as if it had not been.
@@ -88,8 +87,9 @@ Cluster::Cluster(std::uint64_t seed, int trackers_at_work, int parts, bool push,
       disk_chance(seed + 2'000'000'011),
       repeat_chance(seed + 3'000'000'019),
       cut_chance(seed + 4'000'000'007),
+      crowd_chance(seed + 5'000'000'029),
       product_random(seed + 1'000'000'007),
-      runs(timeline, kLease, by("runs", broken)),
+      runs(timeline, by("runs", broken)),
       ledger(timeline, database.tables(), runs, broken),
       owners(timeline, database.tables(), ledger, by("owners", broken)),
       push_chance(seed + 3'000'000'019),
@@ -181,11 +181,19 @@ void Cluster::add_disks() {
   }
 }
 
+std::vector<Duration> Cluster::leases_of(std::size_t tracker) const {
+  if (!has_differing_leases()) return {};
+  std::vector<Duration> leases{seconds{2}, seconds{6}, seconds{3}};
+  std::rotate(leases.begin(), leases.begin() + tracker % leases.size(), leases.end());
+  return leases;
+}
+
 void Cluster::add_trackers() {
   for (std::size_t i = 0; i < endpoints_.size(); ++i) {
     TrackerOptions options{.name = "tracker-" + std::to_string(i),
                            .endpoint = endpoints_[i],
                            .config = tracker_config(seed_),
+                           .leases = leases_of(i),
                            .is_watched = has_standbys(),
                            .is_one_of_several = has_several()};
     trackers.push_back(std::make_unique<TrackerProcess>(timeline, network, chance, product_random,
@@ -211,9 +219,9 @@ void Cluster::watch_sessions(TrackerProcess& tracker) {
       if (other->works() && !owners.works(other->session())) other->hang_commits({});
     }
   };
-  tracker.watch.on_works = [this](SessionId session, SessionId before,
-                                  const jobtracker::Partitions& owned) {
-    runs.tracker_began(session, before, owned);
+  tracker.watch.on_works = [this, &tracker](SessionId session, SessionId before,
+                                            const jobtracker::Partitions& owned) {
+    runs.tracker_began(session, before, owned, tracker.lease());
   };
   tracker.watch.on_beat = [this](SessionId session) { owners.beat(session); };
   tracker.watch.on_ended = [this](SessionId session) { owners.ended(session); };
@@ -419,8 +427,8 @@ void Cluster::start_tracker(std::size_t index) {
   disturbed(Duration{});
   dead_times_.fill({.from = last_commit_, .until = tracker.wall_now()});
   last_commit_at_ = timeline.now();
-  runs.tracker_began(newest_tracker_, {}, jobtracker::all_partitions());
   tracker.start(newest_tracker_);
+  runs.tracker_began(newest_tracker_, {}, jobtracker::all_partitions(), tracker.lease());
   on_event(tracker.name() + " starts");
 }
 
@@ -557,7 +565,7 @@ void Cluster::watch_network() {
     auto& tracker = static_cast<TrackerProcess&>(process);
     check_sent(tracker, frame);
     if_is<wire::Pulled>(frame, [&](const wire::Pulled& pulled) {
-      runs.pull_was_answered(line, pulled.number, tracker.tracker().owned());
+      runs.pull_was_answered(line, pulled.number, tracker.tracker().owned(), tracker.lease());
     });
   };
   network.on_server_takes = [this](Process& process, std::string_view frame) {

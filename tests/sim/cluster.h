@@ -50,6 +50,10 @@ class Cluster {
   bool has_repeats() const { return seed_ % 7 % 4 == 0; }
   // Task trackers that work for several job trackers are cut off with one of them.
   bool has_common_cuts() const { return parts_ > 1 && seed_ % 5 == 3; }
+  // In some, executors have no connection free for a while, and what is pushed start deadlines.
+  bool has_crowds() const { return !executors.empty() && seed_ % 5 == 3; }
+  // In some, each life of a job tracker gives another lease than the one before.
+  bool has_differing_leases() const { return seed_ % 19 == 1 || seed_ % 19 == 10; }
   // In some, clocks are set by up to an hour.
   bool has_far_clocks() const { return seed_ % 17 == 9 || seed_ % 17 == 11; }
   void start_worker(WorkerProcess& worker);
@@ -67,6 +71,7 @@ class Cluster {
   Chance disk_chance;
   Chance repeat_chance;
   Chance cut_chance;
+  Chance crowd_chance;
   Timeline timeline;
   Digest digest;
   SeededRandom product_random;  // what the product draws
@@ -116,6 +121,7 @@ class Cluster {
   void split_group();
   void watch_network();
   void add_trackers();
+  std::vector<Duration> leases_of(std::size_t tracker) const;
   void watch_sessions(TrackerProcess& tracker);
   void notice_new_groups();
   void committed(TrackerProcess& tracker, const jobtracker::Batch& batch,

@@ -23,12 +23,7 @@ void Faults::executor_fails() {
   const SteadyTime now = cluster_.timeline.now();
   Duration time = chance.one_in(5) ? chance.between(minutes{1}, minutes{3})
                                    : chance.between(milliseconds{10}, seconds{20});
-  const auto fails = [&](const std::string& how) {
-    ++statistics_.hour().faults[how];
-    cluster_.on_event("fault: " + executor.name() + ": " + how);
-    cluster_.executors_quiet_from =
-        std::max<SteadyTime>(cluster_.executors_quiet_from, now + time + kExecutorsSettle);
-  };
+  const auto fails = [&](const std::string& how) { disturb(executor, how, time); };
   const auto until = [&](SteadyTime Until::*fault, const std::string& how) {
     fails(how);
     executor.faults.*fault = now + time;
@@ -63,6 +58,22 @@ void Faults::executor_fails() {
     default:
       return until(&Until::is_late, "executor's results are late");
   }
+}
+
+// Of all job trackers: its connections are taken, by whatever they call it for.
+void Faults::executor_is_crowded() {
+  Chance& chance = cluster_.crowd_chance;
+  ExecutorProcess& executor = *cluster_.executors[chance.below(cluster_.executors.size())];
+  const Duration time = chance.between(milliseconds{10}, seconds{12});
+  disturb(executor, "executor has no connection free", time);
+  executor.faults.is_crowded = cluster_.timeline.now() + time;
+}
+
+void Faults::disturb(const ExecutorProcess& executor, const std::string& how, Duration time) {
+  ++statistics_.hour().faults[how];
+  cluster_.on_event("fault: " + executor.name() + ": " + how);
+  const SteadyTime over = cluster_.timeline.now() + time + kExecutorsSettle;
+  cluster_.executors_quiet_from = std::max(cluster_.executors_quiet_from, over);
 }
 
 }  // namespace carillon::sim

@@ -1,5 +1,7 @@
 #include "tests/sim/executor_network.h"
 
+#include <chrono>
+#include <optional>
 #include <utility>
 
 #include "shared/wire/xxl/read.h"
@@ -35,18 +37,23 @@ class ExecutorNetwork::Line final : public net::Poster {
     const std::size_t stroke = post.url.rfind('/');
     const auto call = std::make_shared<Call>(
         Call{.id = post.id, .life = life_, .address = post.url.substr(0, stroke + 1)});
-    const std::string path = post.url.substr(stroke + 1);
-    // A connection is always free.
-    if (post.sending) post.sending->begin(timeline.now());
-    if (path == "run") {
-      network_.runs_.is_called(call->address, wire::xxl::read_run(post.body).value(), may_call_());
-    }
     std::erase_if(calls_, [](const auto& one) { return one->is_over; });
     calls_.push_back(call);
-    timeline.at(timeline.now() + post.timeout,
-                [this, call] { end(call, {.error = "no answer in time"}); });
-    timeline.at(timeline.now() + network_.way(),
-                [this, call, path, body = std::move(post.body)] { arrive(call, path, body); });
+    const SteadyTime free = network_.free_at(call->address);
+    const SteadyTime out_of_time = timeline.now() + post.timeout;
+    if (free <= timeline.now()) {
+      send(call, post);
+    } else if (free < out_of_time) {
+      timeline.at(free, [this, call, post = std::move(post)] {
+        tracker_.run([this, call, post] { send(call, post); });
+      });
+    } else {
+      timeline.at(out_of_time, [this, call] {
+        end(call, {.kind = PostOutcome::Kind::kNotSent,
+                   .error = "no connection became free",
+                   .is_crowded = true});
+      });
+    }
     return true;
   }
 
@@ -76,6 +83,30 @@ class ExecutorNetwork::Line final : public net::Poster {
     bool is_over = false;
   };
   using CallPtr = std::shared_ptr<Call>;
+
+  // What waited for a connection may have been recalled meanwhile.
+  void send(const CallPtr& call, const net::Post& post) {
+    if (call->life != life_) return;
+    Timeline& timeline = network_.timeline_;
+    if (post.sending && !post.sending->begin(timeline.now())) {
+      return end(
+          call,
+          {.kind = PostOutcome::Kind::kNotSent, .error = "it was recalled", .is_recalled = true});
+    }
+    const std::string path = post.url.substr(post.url.rfind('/') + 1);
+    if (path == "run") {
+      const bool was_set = tracker_.was_set_since(timeline.now() - std::chrono::minutes{10});
+      const bool has_own_clock = !tracker_.options().is_one_of_several;
+      network_.runs_.is_called(call->address, wire::xxl::read_run(post.body).value(),
+                               {.may_call = may_call_(),
+                                .now = has_own_clock && was_set ? std::optional<WallTime>{}
+                                                                : tracker_.scheduling_now()});
+    }
+    timeline.at(timeline.now() + post.timeout,
+                [this, call] { end(call, {.error = "no answer in time"}); });
+    timeline.at(timeline.now() + network_.way(),
+                [this, call, path, body = post.body] { arrive(call, path, body); });
+  }
 
   void arrive(const CallPtr& call, const std::string& path, const std::string& body) {
     Timeline& timeline = network_.timeline_;
@@ -123,6 +154,12 @@ ExecutorNetwork::~ExecutorNetwork() = default;
 void ExecutorNetwork::add(TrackerProcess& tracker, std::function<bool()> may_call) {
   lines_.push_back(std::make_unique<Line>(*this, tracker, std::move(may_call)));
   tracker.poster = lines_.back().get();
+}
+
+// When a connection to it is free.
+SteadyTime ExecutorNetwork::free_at(const std::string& address) const {
+  const auto found = executors_.find(address);
+  return found == executors_.end() ? SteadyTime{} : found->second->faults.is_crowded;
 }
 
 void ExecutorNetwork::died(const ExecutorProcess& executor) {

@@ -12,8 +12,8 @@
 
 namespace carillon::sim {
 
-// HTTP between job trackers and executors. A call comes once or not at all; its answer may be lost;
-// whoever is not there refuses, and whoever dies hangs up.
+// HTTP between job trackers and executors. A call waits for a connection, comes once or not at all;
+// its answer may be lost; whoever is not there refuses, and whoever dies hangs up.
 //
 // Thread: the simulation's.
 class ExecutorNetwork {
@@ -33,6 +33,7 @@ class ExecutorNetwork {
  private:
   class Line;
 
+  SteadyTime free_at(const std::string& address) const;
   Duration way() {
     return chance_.between(std::chrono::microseconds{50}, std::chrono::milliseconds{3});
   }

@@ -55,6 +55,7 @@ class ExecutorProcess final : public Process {
     SteadyTime loses_answers{};
     SteadyTime is_cut_off{};  // nothing comes to it or from it
     SteadyTime is_late{};     // with results
+    SteadyTime is_crowded{};  // no connection to it is free
   };
   Faults faults;
   bool is(SteadyTime Faults::*fault) const { return timeline_.now() < faults.*fault; }

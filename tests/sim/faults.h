@@ -17,6 +17,7 @@ class Faults {
   void something_fails();
   void disk_fails();
   void executor_fails();
+  void executor_is_crowded();
   void frames_are_repeated();
   void two_are_cut_off();
   // Everything works again, and nothing fails any more.
@@ -32,6 +33,7 @@ class Faults {
   void network_fails();
   void clock_is_set(Process& process);
   Process& any_process(Chance& chance);
+  void disturb(const ExecutorProcess& executor, const std::string& how, Duration time);
   void count(const std::string& type, Duration time);
   // One that touches no job tracker, nor what it decides by.
   void count_around(const std::string& type, Duration time);

@@ -1,5 +1,7 @@
 #include "tests/sim/pushed_runs.h"
 
+#include "shared/wire/codec.h"
+
 namespace carillon::sim {
 
 using jobtracker::LogState;
@@ -15,6 +17,8 @@ constexpr Duration kKept = hours{1};
 constexpr Duration kOverrun = seconds{4};
 // It has asked for each run, waited for its result and ended it.
 constexpr Duration kFound = minutes{4};
+// A job tracker and the clock that it follows are apart by less.
+constexpr Duration kFollowed = std::chrono::milliseconds{1};
 // It knows what the store has.
 constexpr Duration kKnown = seconds{10};
 
@@ -39,10 +43,14 @@ void PushedRuns::committed(const Commit& commit) {
 }
 
 // The first call of an attempt.
-void PushedRuns::check_wanted(const wire::AttemptId& id) const {
+void PushedRuns::check_wanted(const wire::AttemptId& id, std::optional<WallTime> now) const {
   const auto executing = tables_.executing.find(id.job_id);
   if (executing == tables_.executing.end() || executing->second.job.attempt != id.attempt) return;
   const jobtracker::WaitingJob& job = executing->second.job;
+  const Duration deadline = start_deadline(job);
+  if (now && deadline > Duration{} && id.attempt == 1 &&
+      *now > job.trigger_time + deadline + kFollowed)
+    broken_(text(id) + " of " + job.task_id + " is called after its start deadline");
   const auto when = called_off_.find(job.definition);
   if (when == called_off_.end() || timeline_.now() < when->second + kKnown) return;
   const auto definition = tables_.definitions.find(job.definition);
@@ -52,15 +60,24 @@ void PushedRuns::check_wanted(const wire::AttemptId& id) const {
     broken_(text(id) + " of " + job.task_id + " is called, and its job was suspended or changed");
 }
 
-void PushedRuns::is_called(const std::string& address, const wire::xxl::RunCall& call, bool works) {
+// Zero: none.
+Duration PushedRuns::start_deadline(const jobtracker::WaitingJob& job) const {
+  const auto definition = tables_.definitions.find(job.definition);
+  const bool is_own = !job.spec.empty() || definition == tables_.definitions.end();
+  const auto spec = wire::decode_spec(is_own ? job.spec : definition->second.spec);
+  return spec.ok() ? spec.value().start_deadline : Duration{};
+}
+
+void PushedRuns::is_called(const std::string& address, const wire::xxl::RunCall& call,
+                           const Caller& by) {
   const auto row = tables_.push_runs.find(call.log_id);
   if (row == tables_.push_runs.end() || row->second.address != address) {
     // Whoever lost the database may not know it yet.
-    if (works) broken_("log id " + std::to_string(call.log_id) + " is called and not stored");
+    if (by.may_call) broken_("log id " + std::to_string(call.log_id) + " is called and not stored");
     return;
   }
   const wire::AttemptId id{row->second.job, row->second.attempt};
-  if (works && last_of(id) == nullptr) check_wanted(id);
+  if (by.may_call && last_of(id) == nullptr) check_wanted(id, by.now);
   const bool is_new = calls_
                           .emplace(call.log_id, Call{.id = id,
                                                      .group = row->second.group,

@@ -14,9 +14,9 @@
 namespace carillon::sim {
 
 // What executors were told to run and really ran, and whether the job tracker may end it so: a call
-// is on disk before it is made, made once, and not with what was called off; a run is lost only
-// when its executor, asked, did not know of it; what is answered 200 is stored; and whatever has
-// ended is stored as it was.
+// is on disk before it is made, made once, and not with what was called off or is too late; a run
+// is lost only when its executor, asked, did not know of it; what is answered 200 is stored; and
+// whatever has ended is stored as it was.
 //
 // Thread: the simulation's.
 class PushedRuns {
@@ -27,8 +27,13 @@ class PushedRuns {
 
   // What was called off by then is known to its job tracker a while later.
   void committed(const Commit& commit);
-  // It leaves a job tracker; `works`: one that may.
-  void is_called(const std::string& address, const wire::xxl::RunCall& call, bool works);
+  // Who calls: whether it may, and the time that it goes by, if that was not set lately.
+  struct Caller {
+    bool may_call = false;
+    std::optional<WallTime> now{};
+  };
+  // It leaves a job tracker.
+  void is_called(const std::string& address, const wire::xxl::RunCall& call, const Caller& by);
   // An executor takes it. False: nobody knows what it is of.
   bool begins(const std::string& app, const std::string& address, const wire::xxl::RunCall& call);
   void is_refused(std::int64_t log_id);
@@ -68,8 +73,9 @@ class PushedRuns {
     std::optional<SteadyTime> ended{};
   };
 
+  Duration start_deadline(const jobtracker::WaitingJob& job) const;
   const Call* last_of(const wire::AttemptId& id) const;
-  void check_wanted(const wire::AttemptId& id) const;
+  void check_wanted(const wire::AttemptId& id, std::optional<WallTime> now) const;
 
   const Timeline& timeline_;
   const jobtracker::MemoryTables& tables_;

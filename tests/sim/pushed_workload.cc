@@ -51,6 +51,8 @@ void Workload::push_something() {
   if (job.group == kLyingApp || chance.one_in(3)) {
     job.timeout = seconds{5 + static_cast<int>(chance.below(100))};
   }
+  if (cluster_.has_crowds() && cluster_.crowd_chance.one_in(3))
+    job.start_deadline = cluster_.crowd_chance.between(seconds{1}, seconds{10});
   submit({std::move(job)});
 }
 

@@ -57,24 +57,27 @@ void RunBook::pull_was_sent(const net::Peer& line, std::int64_t number) {
 }
 
 void RunBook::pull_was_answered(const net::Peer& line, std::int64_t number,
-                                const jobtracker::Partitions& by) {
+                                const jobtracker::Partitions& by, Duration lease) {
   const auto pulls = pulls_.find(line);
   if (pulls == pulls_.end()) return;  // A frame that came again, as over another connection.
   const auto found = pulls->second.find(number);
-  if (found != pulls->second.end()) found->second.answered_by = by;
+  if (found == pulls->second.end()) return;
+  found->second.answered_by = by;
+  found->second.lease = lease;
 }
 
 void RunBook::answer_was_taken(SessionId session, const net::Peer& line, std::int64_t number) {
   auto& pulls = pulls_[line];
   const auto found = pulls.find(number);
   if (found == pulls.end()) return;
-  const auto& [sent, answered_by] = found->second;
+  const Pull& pull = found->second;
   Leases& leases = leases_[session];
   for (std::size_t i = 0; i < leases.size(); ++i) {
-    if (!answered_by.test(i)) continue;
+    if (!pull.answered_by.test(i)) continue;
     Lease& lease = leases[i];
-    if (lease.from && timeline_.now() >= *lease.from + lease_) ++lease.number;
-    lease.from = std::max(lease.from.value_or(sent), sent);
+    if (lease.until && timeline_.now() >= *lease.until) ++lease.number;
+    const SteadyTime until = pull.sent + pull.lease;
+    lease.until = std::max<SteadyTime>(lease.until.value_or(until), until);
   }
   pulls.erase(pulls.begin(), std::next(found));
 }
@@ -83,12 +86,13 @@ bool RunBook::has_lease(const Run& run) const {
   const auto found = leases_.find(run.session);
   if (found == leases_.end()) return false;
   const Lease& lease = found->second.at(static_cast<std::size_t>(run.partition));
-  return lease.number == run.lease && lease.from && timeline_.now() < *lease.from + lease_;
+  return lease.number == run.lease && lease.until && timeline_.now() < *lease.until;
 }
 
 void RunBook::tracker_began(SessionId tracker, SessionId before,
-                            const jobtracker::Partitions& owned) {
+                            const jobtracker::Partitions& owned, Duration lease) {
   began_[tracker] = timeline_.now();
+  lease_of_[tracker] = lease;
   const auto was_owned = owned_since_.find(before);
   const Since none{};
   const Since& since_before = was_owned == owned_since_.end() ? none : was_owned->second;
@@ -105,7 +109,7 @@ void RunBook::heard(SessionId tracker, SessionId worker) {
   const auto [found, is_new] = heard_.try_emplace({tracker, worker});
   Heard& heard = found->second;
   if (is_new) heard.last = began_.at(tracker);
-  if (timeline_.now() - heard.last >= lease_) heard.silence_ended = timeline_.now();
+  if (timeline_.now() - heard.last >= lease_of_.at(tracker)) heard.silence_ended = timeline_.now();
   heard.last = timeline_.now();
 }
 
@@ -121,12 +125,13 @@ bool RunBook::was_silent(SessionId tracker, SessionId worker, int partition) con
   const SteadyTime now = timeline_.now();
   const auto since = owned_since_.at(tracker).at(static_cast<std::size_t>(partition));
   if (!since) return false;
+  const Duration lease = lease_of_.at(tracker);
   const auto found = heard_.find({tracker, worker});
-  if (found == heard_.end()) return now - *since >= lease_;
+  if (found == heard_.end()) return now - *since >= lease;
   const Heard& heard = found->second;
-  return now - std::max(heard.last, *since) >= lease_ ||
+  return now - std::max(heard.last, *since) >= lease ||
          (now - heard.silence_ended < std::chrono::minutes{1} &&
-          heard.silence_ended - *since >= lease_);
+          heard.silence_ended - *since >= lease);
 }
 
 }  // namespace carillon::sim

@@ -33,17 +33,17 @@ class RunBook {
     int lease = 0;      // the session's for that, unbroken since the run began
   };
 
-  RunBook(const Timeline& timeline, Duration lease, Broken broken)
-      : timeline_(timeline), lease_(lease), broken_(std::move(broken)) {}
+  RunBook(const Timeline& timeline, Broken broken)
+      : timeline_(timeline), broken_(std::move(broken)) {}
 
   void began(const wire::AttemptId& id, Run run);
   void ended(const wire::AttemptId& id, std::optional<wire::RunOutcome> outcome);
   const Run* find(const wire::AttemptId& id) const;
 
   void pull_was_sent(const net::Peer& line, std::int64_t number);
-  // `by`: what the job tracker that answers looks after.
+  // `by`: what the job tracker that answers looks after. `lease`: that it gives.
   void pull_was_answered(const net::Peer& line, std::int64_t number,
-                         const jobtracker::Partitions& by);
+                         const jobtracker::Partitions& by, Duration lease);
   void answer_was_taken(SessionId session, const net::Peer& line, std::int64_t number);
   void worker_died(SessionId session) { leases_.erase(session); }
   // It stopped, and was told that nothing is held for it any more.
@@ -52,14 +52,15 @@ class RunBook {
   // Unbroken since the run began: who comes back after a lapse runs on, but not by right.
   bool has_lease(const Run& run) const;
 
-  // A tracker, by its own session, has begun, instead of another one of the same process perhaps,
-  // which it goes on from. It has heard of a worker; what was kept for it is heard when it is
-  // passed to it.
-  void tracker_began(SessionId tracker, SessionId before, const jobtracker::Partitions& owned);
+  // A tracker that gives such leases, by its own session, has begun, instead of another one of the
+  // same process perhaps, which it goes on from. It has heard of a worker; what was kept for it is
+  // heard when it is passed to it.
+  void tracker_began(SessionId tracker, SessionId before, const jobtracker::Partitions& owned,
+                     Duration lease);
   void heard(SessionId tracker, SessionId worker);
   // Nothing is heard of a worker by a Register that comes again.
   void registered(SessionId tracker, SessionId worker, std::int64_t number);
-  // That tracker did not hear of it for a lease at some time of the last minute.
+  // That tracker did not hear of it for a lease of its own at some time of the last minute.
   bool was_silent(SessionId tracker, SessionId worker, int partition) const;
 
   std::int64_t runs() const { return count_; }
@@ -68,9 +69,10 @@ class RunBook {
   struct Pull {
     SteadyTime sent{};
     jobtracker::Partitions answered_by{};
+    Duration lease{};
   };
   struct Lease {
-    std::optional<SteadyTime> from{};
+    std::optional<SteadyTime> until{};
     int number = 0;  // of those that have lapsed
   };
   using Leases = std::array<Lease, jobtracker::kPartitions>;
@@ -81,7 +83,6 @@ class RunBook {
   };
 
   const Timeline& timeline_;
-  const Duration lease_;
   Broken broken_;
   std::map<wire::AttemptId, Run> runs_;
   std::deque<std::pair<SteadyTime, wire::AttemptId>> ended_;
@@ -89,6 +90,7 @@ class RunBook {
   std::map<SessionId, Leases> leases_;
   std::set<SessionId> left_;
   std::map<SessionId, SteadyTime> began_;
+  std::map<SessionId, Duration> lease_of_;
   using Since = std::array<std::optional<SteadyTime>, jobtracker::kPartitions>;
   std::map<SessionId, Since> owned_since_;  // none: it is not
   std::map<std::pair<SessionId, SessionId>, Heard> heard_;

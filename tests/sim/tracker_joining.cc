@@ -38,6 +38,7 @@ class TrackerProcess::Passing final : public net::ServerReceiver {
 
 void TrackerProcess::join() {
   begin_life();
+  choose_lease();
   was_fenced_ = false;
   is_to_stop_ = false;
   is_stopping_ = false;
@@ -86,9 +87,8 @@ void TrackerProcess::watch_others() {
 
 void TrackerProcess::begin_session(SessionPlan plan) {
   reach_database([this, plan = std::move(plan), asked = timeline_.now()]() mutable {
-    const auto begun = database_.begin_session(
-        {.session = next_, .name = name(), .lease = options_.config.recovery.lease}, wall_now(),
-        plan);
+    const auto begun = database_.begin_session({.session = next_, .name = name(), .lease = lease()},
+                                               wall_now(), plan);
     if (begun.ok()) {
       begun_ = next_;
       watch.on_begun(*this, next_, plan.before, begun.value());

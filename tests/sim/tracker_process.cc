@@ -58,6 +58,7 @@ class TrackerProcess::Questions final : public jobtracker::Questions {
 
 void TrackerProcess::start(SessionId session) {
   begin_life();
+  choose_lease();
   was_fenced_ = false;
   is_to_stop_ = false;
   is_stopping_ = false;
@@ -68,10 +69,15 @@ void TrackerProcess::start(SessionId session) {
   life_->tracker->start(*transport_);
 }
 
+void TrackerProcess::choose_lease() {
+  const auto& leases = options_.leases;
+  if (!leases.empty()) options_.config.recovery.lease = leases[lives_++ % leases.size()];
+}
+
 void TrackerProcess::fill_life(const std::optional<SessionStart>& start) {
   Life& life = *life_;
   const jobtracker::StoreSession session{
-      .session = life.session, .name = options_.name, .lease = options_.config.recovery.lease};
+      .session = life.session, .name = options_.name, .lease = lease()};
   life.store = std::make_unique<WatchedStore>(
       database_, session, start, *this, timeline_,
       [this](const Batch& batch, const Committed& done) { on_commit(*this, batch, done); });
@@ -166,7 +172,7 @@ void TrackerProcess::leave() {
     if (!tells) return stop();
     life_->yields = true;
     expect_pause(true);
-    const SteadyTime until = timeline_.now() + jobtracker::kNotice + options_.config.recovery.lease;
+    const SteadyTime until = timeline_.now() + jobtracker::kNotice + lease();
     post_at(timeline_.now() + jobtracker::kNotice, [this, until] { stop_once_settled(until); });
   });
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "jobtracker/cluster/membership.h"
 #include "jobtracker/job_tracker.h"
@@ -25,7 +26,8 @@ struct TrackerOptions {
   std::string name{};
   std::string endpoint{};
   jobtracker::JobTrackerConfig config{};
-  bool is_watched = false;  // by one that stands by
+  std::vector<Duration> leases{};  // that its lives give in turn; none: the config's
+  bool is_watched = false;         // by one that stands by
   bool is_one_of_several = false;
 };
 
@@ -88,6 +90,8 @@ class TrackerProcess final : public Process {
   SteadyTime flushed_at() const { return flushed_at_; }
   // How long before its time it may claim a job.
   Duration claim_ahead() const;
+  // That it gives to task trackers, in this life.
+  Duration lease() const { return options_.config.recovery.lease; }
   // By which it decides what is due: its machine's clock, or the database's that it shares.
   WallTime scheduling_now() const {
     return options_.is_one_of_several ? timeline_.wall_now() : wall_now();
@@ -150,6 +154,7 @@ class TrackerProcess final : public Process {
   static constexpr Duration kPatience = std::chrono::seconds{5};  // as it stops, or makes way
 
   void end_turn() override;
+  void choose_lease();
   void fill_life(const std::optional<jobtracker::SessionStart>& start);
   void look();
   void see(SteadyTime asked);
@@ -180,7 +185,8 @@ class TrackerProcess final : public Process {
   Chance& chance_;
   Random& random_;
   jobtracker::MemoryDatabase& database_;
-  const TrackerOptions options_;
+  TrackerOptions options_;
+  std::size_t lives_ = 0;
   const Logger log_{"jobtracker"};
   SteadyTime flushed_at_{};
   SteadyTime away_until_{};  // the database, for this process

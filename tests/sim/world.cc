@@ -123,6 +123,15 @@ void World::executor_faults_go_on() {
   });
 }
 
+void World::crowds_go_on() {
+  const Duration wait = cluster_.crowd_chance.between(Duration{}, seconds{90});
+  cluster_.timeline.at(cluster_.timeline.now() + wait, [this] {
+    if (is_ending_) return;
+    faults_.executor_is_crowded();
+    crowds_go_on();
+  });
+}
+
 void World::repeats_go_on() {
   const Duration wait = cluster_.repeat_chance.between(Duration{}, minutes{2});
   cluster_.timeline.at(cluster_.timeline.now() + wait, [this] {
@@ -178,6 +187,7 @@ const std::vector<std::string>& World::run() {
     run_for(seconds{1});
     pushing_goes_on();
     executor_faults_go_on();
+    if (cluster_.has_crowds()) crowds_go_on();
   }
   if (cluster_.has_deep_queues()) bursts_go_on();
   if (cluster_.has_repeats()) repeats_go_on();

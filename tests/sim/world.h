@@ -45,6 +45,7 @@ class World {
   void disk_faults_go_on();
   void pushing_goes_on();
   void executor_faults_go_on();
+  void crowds_go_on();
   void repeats_go_on();
   void common_cuts_go_on();
   void checks_go_on();
