@@ -369,8 +369,17 @@ void JobTracker::on_registration(ExecutorRegistration registration, OnStored don
     if (!answer.ok() && !is_new) return done(answer.error());
     if (!is_new) {
       const Group& group = std::get<GroupAnswer>(answer.value()).group;
-      if (Status may = may_have_executors(group); !may.ok()) return done(std::move(may));
       know(group);
+      if (Status may = may_have_executors(group); !may.ok()) {
+        // It may have become one of executors a moment ago, which is seen by then.
+        const auto seen = clock_.steady_now() + 2 * config_.executors.look;
+        return (void)executor_.post_at(
+            seen, [this, id = group.id, may = std::move(may),
+                   registration = std::move(registration), done = std::move(done)]() mutable {
+              if (!executors_.has(id)) return done(std::move(may));
+              registry_.take(std::move(registration), std::move(done));
+            });
+      }
     }
     registry_.take(std::move(registration), std::move(done));
   });

@@ -43,11 +43,24 @@ struct MissedFires::Missed {
   std::vector<WaitingJob> rows{};  // by time
   std::deque<WallTime> bare{};     // fires without a row, all later: the newest that may run
   std::int64_t bare_count = 0;     // of all
+  // With fire_all, all that a count has left may be among them: the first so many from then on are
+  // its last runs, and what comes after them is no fire of it.
+  std::optional<std::size_t> runs_left{};
+  WallTime runs_from{};
   WallTime first_bare{};
   WallTime through{};              // counted up to here
   std::optional<WallTime> next{};  // the fire after that
 
   std::int64_t total() const { return static_cast<std::int64_t>(rows.size()) + bare_count; }
+  bool has_all() const {
+    if (!runs_left) return false;
+    const auto rows_of_it = std::count_if(rows.begin(), rows.end(), [this](const auto& row) {
+      return row.trigger_time >= runs_from;
+    });
+    const auto bare_of_it = std::count_if(bare.begin(), bare.end(),
+                                          [this](WallTime fire) { return fire >= runs_from; });
+    return static_cast<std::size_t>(rows_of_it + bare_of_it) >= *runs_left;
+  }
   void count(WallTime fire) {
     if (bare_count++ == 0) first_bare = fire;
     bare.push_back(fire);
@@ -197,6 +210,13 @@ void MissedFires::look_at(DefinitionId id, const std::vector<WaitingJob>& waitin
     std::sort(missed->rows.begin(), missed->rows.end(),
               [](const auto& a, const auto& b) { return a.trigger_time < b.trigger_time; });
     missed->through = row.generated_through;
+    const auto& count_of_runs = definition.spec.schedule.count;
+    if (policy.policy == MisfirePolicy::kFireAll && count_of_runs) {
+      const std::int64_t ran = row.fired - std::ssize(missed->rows);
+      const auto left = static_cast<std::size_t>(std::max<std::int64_t>(*count_of_runs - ran, 0));
+      if (left <= missed->runs_max) missed->runs_left = left;
+      missed->runs_from = down_time_.until() - policy.window;
+    }
     // A single run that goes on passes its fires over itself, when it ends; but not one that was
     // triggered while the regular one waits.
     const bool goes_on =
@@ -222,9 +242,16 @@ void MissedFires::leap_to_newest(ActiveDefinition& definition, Missed& missed) {
     return;
   const std::int64_t after_first = definition.schedule.count_fires(
       *missed.next, missed.until, std::numeric_limits<std::int64_t>::max());
-  const std::int64_t leap = after_first - static_cast<std::int64_t>(missed.runs_max);
-  if (leap <= 0) return;
   const WallTime first = *missed.next;
+  std::int64_t leap = after_first - static_cast<std::int64_t>(missed.runs_max);
+  if (missed.runs_left) {
+    leap = first < missed.runs_from
+               ? 1 + definition.schedule.count_fires(first, missed.runs_from - Duration{1},
+                                                     std::numeric_limits<std::int64_t>::max())
+               : 0;
+    leap = std::min(leap, after_first);
+  }
+  if (leap <= 0) return;
   missed.count(first);
   missed.bare_count += leap - 1;
   missed.through = first + (leap - 1) * definition.spec.schedule.interval;
@@ -236,7 +263,9 @@ void MissedFires::leap_to_newest(ActiveDefinition& definition, Missed& missed) {
 void MissedFires::count(const std::shared_ptr<Missed>& missed) {
   ActiveDefinition* definition = catalog_.definition(missed->id);
   const bool is_delay = definition != nullptr && definition->row.kind == ScheduleKind::kFixedDelay;
-  for (int i = 0; definition != nullptr && missed->next && *missed->next <= missed->until; ++i) {
+  for (int i = 0; definition != nullptr && missed->next && *missed->next <= missed->until &&
+                  !missed->has_all();
+       ++i) {
     if (i == kFiresAtOnce) return executor_.post([this, missed] { count(missed); });
     missed->count(*missed->next);
     missed->next = is_delay ? std::nullopt : definition->schedule.next_fire(missed->through);
@@ -257,7 +286,7 @@ void MissedFires::settle(ActiveDefinition& definition, Missed& missed) {
   const WallTime first = policy.policy == MisfirePolicy::kFireAll
                              ? down_time_.until() - policy.window
                              : WallTime::min();
-  Chosen chosen = missed.take_newest(allowed, first);
+  const Chosen chosen = missed.take_newest(allowed, first);
   std::vector<Operation> with;
   std::set<JobId> gone;
   for (const WaitingJob& job : missed.rows) {
@@ -269,14 +298,6 @@ void MissedFires::settle(ActiveDefinition& definition, Missed& missed) {
   std::erase_if(definition.parked,
                 [&](const auto& parked) { return gone.count(parked.second.id) != 0; });
   to.fired -= static_cast<std::int64_t>(missed.rows.size());  // A count is of runs.
-  if (const auto count = definition.spec.schedule.count) {
-    const auto left = static_cast<std::size_t>(std::max<std::int64_t>(*count - to.fired, 0));
-    if (chosen.bare.size() > left) {  // What comes after its last run is no fire of it.
-      chosen.bare.resize(left);
-      to.generated_through =
-          chosen.bare.empty() ? definition.row.generated_through : chosen.bare.back();
-    }
-  }
   bool has_regular = chosen.kept > 0;
   for (const WallTime fire : chosen.bare) {
     operation.add.push_back(plans_.occurrence(to, definition.spec.priority, fire));

@@ -63,15 +63,17 @@ ChangeDefinition Plans::uncounted(ActiveDefinition& definition) {
   ChangeDefinition operation = change_of(definition);
   Definition& to = *operation.to;
   to.fired -= 1;
-  if (to.state != DefinitionState::kEnded) return operation;
+  // What it has missed is being looked at: it goes on after that.
+  if (to.state != DefinitionState::kEnded || definition.is_recovering) return operation;
   // It was taken for the last one: the next one takes its place, with one at a time one to come.
   const bool is_one = is_single(definition);
   const WallTime after =
       is_one ? std::max(clock_.now(), to.generated_through) : to.generated_through;
   const Duration threshold = definition.spec.misfire.threshold;
   auto next = definition.schedule.next_fire(after);
-  const bool was_missed = !is_one && next && down_time_.was_missed(to.group, *next, threshold);
-  if (was_missed) next = definition.schedule.next_fire(down_time_.until() - threshold);
+  const bool was_missed = next && down_time_.was_missed(to.group, *next, threshold);
+  const WallTime began = down_time_.until() - threshold;
+  if (!is_one && next && *next <= began) next = definition.schedule.next_fire(began);
   if (!next || is_exhausted(definition, to.fired)) return operation;
   pass_over(definition, operation, *next - kTick,
             was_missed ? LogState::kMissed : LogState::kSkipped,

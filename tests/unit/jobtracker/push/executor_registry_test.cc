@@ -13,6 +13,7 @@ namespace carillon::jobtracker {
 namespace {
 
 using carillon::testing::TrackerBundle;
+using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
@@ -99,6 +100,20 @@ TEST(ExecutorRegistry, AGroupOfTaskTrackersDoesNotBecomeOneOfExecutorsAtAnotherJ
   EXPECT_TRUE(refuses(first));
   EXPECT_TRUE(refuses(second));
   EXPECT_THAT(first.tables().executors, IsEmpty());
+}
+
+TEST(ExecutorRegistry, ExecutorsOfANewGroupRegisterAtDifferentJobTrackersAtOnce) {
+  TrackerBundle first({.wanted = all_partitions()});
+  TrackerBundle second({.wanted = Partitions{}, .beside = &first});
+  first.run_for(seconds{1});
+  int stored = 0;
+  const auto store = [&stored](const Status& status) { stored += status.ok() ? 1 : 0; };
+  first.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = kOne}, store);
+  first.run_for(milliseconds{20});
+  second.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = kTwo}, store);
+  first.run_for(seconds{5});
+  EXPECT_EQ(stored, 2);
+  EXPECT_THAT(first.tables().executors, SizeIs(2));
 }
 
 TEST(ExecutorRegistry, AListIsSpelledAsItWasGivenAndKnowsWhoRegistersOtherwise) {

@@ -120,13 +120,30 @@ TEST(Counted, IsOverAsIfNothingHadBeenMissedWhereAllOfThatRuns) {
   }
 }
 
+// However long nobody ran.
+TEST(Counted, TheFirstOfThoseThatMayStillRunAreItsLast) {
+  TrackerBundle bundle;
+  bundle.add_worker({.threads = 4});
+  JobSpec job = each_minute(3, Overlap::kParallel);
+  job.schedule.first = bundle.now() + minutes{1};
+  const WallTime first = *job.schedule.first;
+  job.misfire = {.policy = MisfirePolicy::kFireAll, .max = 10};
+  bundle.submit(job);
+  bundle.run_for(seconds{5});
+  bundle.restart_after(minutes{20});
+  bundle.run_for(minutes{10});
+  EXPECT_EQ(outcomes(bundle), missed_then_succeeded(0, 3)) << bundle.story("a");
+  EXPECT_EQ(bundle.log("a").front().trigger_time, first);
+  EXPECT_TRUE(bundle.is_empty());
+}
+
 TEST(Counted, TheNextFireTakesThePlaceOfOneThatCameTooLate) {
   TrackerBundle bundle;
   JobSpec job = each_minute(3, Overlap::kParallel);
   job.schedule.first = bundle.now() + minutes{1};
-  job.start_deadline = minutes{2};
+  job.start_deadline = minutes{5};
   bundle.submit(job);
-  bundle.run_for(minutes{8} + seconds{30});
+  bundle.run_for(minutes{11} + seconds{30});
   bundle.add_worker({.threads = 4});
   bundle.run_for(minutes{10});
   std::vector<LogState> states(6, LogState::kExpired);
