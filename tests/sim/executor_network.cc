@@ -114,6 +114,8 @@ class ExecutorNetwork::Line final : public net::Poster {
     ExecutorProcess* const to = found == network_.executors_.end() ? nullptr : found->second;
     if (to != nullptr && to->is(&Faults::is_cut_off)) return;  // The time for it passes.
     if (to == nullptr || !to->is_alive()) {
+      // Not one byte of it goes out.
+      if (path == "run") network_.runs_.is_refused(wire::xxl::read_run(body).value().log_id);
       timeline.at(timeline.now() + network_.way(), [this, call] {
         end(call, {.kind = PostOutcome::Kind::kNotSent,
                    .error = "connection refused",
