@@ -43,10 +43,10 @@ struct MissedFires::Missed {
   std::vector<WaitingJob> rows{};  // by time
   std::deque<WallTime> bare{};     // fires without a row, all later: the newest that may run
   std::int64_t bare_count = 0;     // of all
+  WallTime runs_from = WallTime::min();  // none before that runs
   // With fire_all, all that a count has left may be among them: the first so many from then on are
   // its last runs, and what comes after them is no fire of it.
   std::optional<std::size_t> runs_left{};
-  WallTime runs_from{};
   WallTime first_bare{};
   WallTime through{};              // counted up to here
   std::optional<WallTime> next{};  // the fire after that
@@ -211,11 +211,12 @@ void MissedFires::look_at(DefinitionId id, const std::vector<WaitingJob>& waitin
               [](const auto& a, const auto& b) { return a.trigger_time < b.trigger_time; });
     missed->through = row.generated_through;
     const auto& count_of_runs = definition.spec.schedule.count;
+    if (policy.policy == MisfirePolicy::kFireAll)
+      missed->runs_from = down_time_.until() - policy.window;
     if (policy.policy == MisfirePolicy::kFireAll && count_of_runs) {
       const std::int64_t ran = row.fired - std::ssize(missed->rows);
       const auto left = static_cast<std::size_t>(std::max<std::int64_t>(*count_of_runs - ran, 0));
       if (left <= missed->runs_max) missed->runs_left = left;
-      missed->runs_from = down_time_.until() - policy.window;
     }
     // A single run that goes on passes its fires over itself, when it ends; but not one that was
     // triggered while the regular one waits.
@@ -283,10 +284,7 @@ void MissedFires::settle(ActiveDefinition& definition, Missed& missed) {
   Definition& to = *operation.to;
   to.generated_through = missed.through;
   const std::size_t allowed = policy.policy == MisfirePolicy::kSkip ? 0 : missed.runs_max;
-  const WallTime first = policy.policy == MisfirePolicy::kFireAll
-                             ? down_time_.until() - policy.window
-                             : WallTime::min();
-  const Chosen chosen = missed.take_newest(allowed, first);
+  const Chosen chosen = missed.take_newest(allowed, missed.runs_from);
   std::vector<Operation> with;
   std::set<JobId> gone;
   for (const WaitingJob& job : missed.rows) {

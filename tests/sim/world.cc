@@ -93,12 +93,12 @@ void World::faults_go_on() {
   });
 }
 
-void World::disk_faults_go_on() {
-  const Duration wait = cluster_.disk_chance.between(Duration{}, minutes{4});
-  cluster_.timeline.at(cluster_.timeline.now() + wait, [this] {
+void World::go_on_with(void (Faults::*fault)(), Chance& chance, Duration longest) {
+  const Duration wait = chance.between(Duration{}, longest);
+  cluster_.timeline.at(cluster_.timeline.now() + wait, [this, fault, &chance, longest] {
     if (is_ending_) return;
-    faults_.disk_fails();
-    disk_faults_go_on();
+    (faults_.*fault)();
+    go_on_with(fault, chance, longest);
   });
 }
 
@@ -120,33 +120,6 @@ void World::executor_faults_go_on() {
     if (is_ending_) return;
     faults_.executor_fails();
     executor_faults_go_on();
-  });
-}
-
-void World::crowds_go_on() {
-  const Duration wait = cluster_.crowd_chance.between(Duration{}, seconds{90});
-  cluster_.timeline.at(cluster_.timeline.now() + wait, [this] {
-    if (is_ending_) return;
-    faults_.executor_is_crowded();
-    crowds_go_on();
-  });
-}
-
-void World::repeats_go_on() {
-  const Duration wait = cluster_.repeat_chance.between(Duration{}, minutes{2});
-  cluster_.timeline.at(cluster_.timeline.now() + wait, [this] {
-    if (is_ending_) return;
-    faults_.frames_are_repeated();
-    repeats_go_on();
-  });
-}
-
-void World::common_cuts_go_on() {
-  const Duration wait = cluster_.cut_chance.between(Duration{}, minutes{4});
-  cluster_.timeline.at(cluster_.timeline.now() + wait, [this] {
-    if (is_ending_) return;
-    faults_.two_are_cut_off();
-    common_cuts_go_on();
   });
 }
 
@@ -181,17 +154,20 @@ const std::vector<std::string>& World::run() {
   workload_.submit_steady();
   users_go_on();
   faults_go_on();
-  if (!cluster_.disks.empty()) disk_faults_go_on();
+  if (!cluster_.disks.empty()) go_on_with(&Faults::disk_fails, cluster_.disk_chance, minutes{4});
   if (!cluster_.executors.empty()) {
     for (const auto& executor : cluster_.executors) executor->start();
     run_for(seconds{1});
     pushing_goes_on();
     executor_faults_go_on();
-    if (cluster_.has_crowds()) crowds_go_on();
+    if (cluster_.has_crowds())
+      go_on_with(&Faults::executor_is_crowded, cluster_.crowd_chance, seconds{90});
   }
   if (cluster_.has_deep_queues()) bursts_go_on();
-  if (cluster_.has_repeats()) repeats_go_on();
-  if (cluster_.has_common_cuts()) common_cuts_go_on();
+  if (cluster_.has_repeats())
+    go_on_with(&Faults::frames_are_repeated, cluster_.repeat_chance, minutes{2});
+  if (cluster_.has_common_cuts())
+    go_on_with(&Faults::two_are_cut_off, cluster_.cut_chance, minutes{4});
   checks_go_on();
   memory_goes_on();
   for (int hour = 0; hour < hours_; ++hour) {

@@ -42,12 +42,10 @@ class World {
   void users_go_on();
   void bursts_go_on();
   void faults_go_on();
-  void disk_faults_go_on();
+  // Again and again, so long after each other at the most, until all is to end.
+  void go_on_with(void (Faults::*fault)(), Chance& chance, Duration longest);
   void pushing_goes_on();
   void executor_faults_go_on();
-  void crowds_go_on();
-  void repeats_go_on();
-  void common_cuts_go_on();
   void checks_go_on();
   void memory_goes_on();
   void run_for(Duration time);
