@@ -46,7 +46,8 @@ void Fetcher::on_registered(const wire::Registered& registered, SteadyTime now) 
       std::clamp<Duration>(registered.pull_interval, std::chrono::milliseconds{1}, lease_);
   if (registered.tracker_session != tracker_session_) {
     // It counts its hand-outs from 1 again, and has answered nothing.
-    handout_seen_ = 0;
+    const bool has_come = registered.tracker_session == other_session_;
+    handout_seen_ = has_come ? other_handout_seen_ : 0;
     answered_ = 0;
     credit_ = 0;
     older_credit_ = 0;
@@ -88,6 +89,12 @@ Result<SteadyTime> Fetcher::on_hand_out(wire::HandOut& hand_out, SteadyTime now)
     // Nor does it say anything of the credit that the other one has. If it is not late, then that
     // session took a registration whose answer did not come here.
     if (now > registered_at_ + lease_) on_unknown_session();
+    if (hand_out.tracker_session > other_session_) {
+      other_session_ = hand_out.tracker_session;
+      other_handout_seen_ = 0;
+    }
+    if (hand_out.tracker_session == other_session_)
+      other_handout_seen_ = std::max(other_handout_seen_, hand_out.number);
     counts_.refused += hand_out.jobs.size();
     hand_out.jobs.clear();
     return Error{ErrorCode::kConflict, "it is of another session of the job tracker"};

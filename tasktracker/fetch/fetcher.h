@@ -197,6 +197,9 @@ class Fetcher {
   bool pull_now_ = false;
   SteadyTime holding_at_{};
   std::int64_t handout_seen_ = 0;
+  // Of the newest session that it was not registered with; what of it was refused stays so.
+  std::int64_t other_session_ = 0;
+  std::int64_t other_handout_seen_ = 0;
   int credit_ = 0;        // jobs that the tracker may still hand out without another pull
   int older_credit_ = 0;  // and until it has answered the newest pull
   std::optional<int> share_{};

@@ -445,6 +445,21 @@ TEST(Fetcher, CountsHandOutsAnewAfterARestartOfTheTracker) {
   EXPECT_EQ(b.take_pull().handout_seen, 0);
 }
 
+// Its list has told that session by then that it has them not.
+TEST(Fetcher, WhatItRefusedOfASessionStaysRefusedOnceItIsRegisteredWithThatOne) {
+  FetcherBundle b;
+  b.start();
+  EXPECT_THAT(b.hand_out(4, 1, {{JobId{1}, 1}}, kTracker + 1), IsEmpty());
+  EXPECT_THAT(b.hand_out(9, 1, {{JobId{2}, 1}}, kTracker - 1), IsEmpty());
+  b.fetcher.on_unknown_session();
+  (void)b.take_one<wire::Register>();
+  b.fetcher.on_registered(registered(kTracker + 1), b.now());
+  const wire::Pull pull = b.take_pull();
+  EXPECT_EQ(pull.handout_seen, 4);
+  EXPECT_THAT(b.hand_out(4, pull.number, {{JobId{1}, 1}}, kTracker + 1), IsEmpty());
+  EXPECT_THAT(b.hand_out(5, pull.number, {{JobId{1}, 2}}, kTracker + 1), SizeIs(1));
+}
+
 TEST(Fetcher, GoesOnCountingHandOutsAfterABrokenConnection) {
   FetcherBundle b;
   b.start();
