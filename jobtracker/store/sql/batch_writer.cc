@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "jobtracker/store/sql/request_ledger.h"
 
@@ -82,7 +83,7 @@ Result<Committed> write_batch(sql::Connection& db, GroupCatalog& groups, RowBuff
   Committed committed;
   committed.outcomes.resize(batch.operations.size());
   rows.clear();
-  CARILLON_TRY(look_up_requests(db, batch, committed));
+  UsedSlots used_slots = CARILLON_TRY(look_up_requests(db, batch, committed));
 
   std::array<OperationIndices, std::variant_size_v<Operation>> by_kind;
   OperationIndices all;
@@ -110,7 +111,7 @@ Result<Committed> write_batch(sql::Connection& db, GroupCatalog& groups, RowBuff
     culprit = context.current;
     return std::move(status).error();
   }
-  CARILLON_TRY(store_requests(db, batch, committed));
+  CARILLON_TRY(store_requests(db, batch, committed, std::move(used_slots)));
   return committed;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <unordered_map>
+#include <utility>
 
 #include "jobtracker/store/request_slots.h"
 #include "jobtracker/store/sql/batch_writer.h"
@@ -17,9 +18,14 @@ constexpr std::string_view kSelectSequences =
     "SELECT slot, sequence FROM lts_client WHERE slot IN ";
 constexpr std::string_view kSelectAnswer =
     "SELECT answer, outcomes FROM lts_client WHERE slot = ? AND sequence = ?";
+// Two job trackers may be answering a request at the same time.
+constexpr std::string_view kLocked = " FOR UPDATE";
+constexpr std::string_view kAddAnswers =
+    "INSERT INTO lts_client (slot, sequence, answer, outcomes, at_us) VALUES";
 constexpr std::string_view kReplaceAnswers =
     "REPLACE INTO lts_client (slot, sequence, answer, outcomes, at_us) VALUES";
 constexpr int kAnswerWidth = 5;
+constexpr std::string_view kDuplicateKey = "(1062)";  // in what MySQL says
 
 std::int64_t slot_key(const NumberedRequest& request) {
   return request.client * kAnswersKept + slot_of(request.sequence);
@@ -39,18 +45,21 @@ Status read_answer(sql::Connection& db, const NumberedRequest& request, RequestO
 
 }  // namespace
 
-Status look_up_requests(sql::Connection& db, const Batch& batch, Committed& committed) {
-  if (batch.requests.empty()) return {};
+Result<UsedSlots> look_up_requests(sql::Connection& db, const Batch& batch, Committed& committed) {
+  UsedSlots used;
+  if (batch.requests.empty()) return used;
   SqlValues slots;
   for (const NumberedRequest& request : batch.requests) {
     slots.push_back(Value::of(slot_key(request)));
   }
   std::unordered_map<std::int64_t, std::int64_t>
       newest;  // sequence of a slot, stored or given here
+  const std::string_view lock = db.dialect() == sql::Dialect::kMysql ? kLocked : "";
   CARILLON_TRY(in_lists(slots, [&](std::string_view list, std::span<const Value> chunk) {
-    return db.query(joined({kSelectSequences, list}), chunk,
+    return db.query(joined({kSelectSequences, list, lock}), chunk,
                     [&](const sql::Row& row) { newest[row.integer(0)] = row.integer(1); });
   }));
+  for (const auto& [slot, sequence] : newest) used.insert(slot);
   for (const NumberedRequest& request : batch.requests) {
     RequestOutcome outcome;
     std::int64_t& sequence = newest[slot_key(request)];
@@ -64,22 +73,30 @@ Status look_up_requests(sql::Connection& db, const Batch& batch, Committed& comm
     sequence = std::max(sequence, request.sequence);
     committed.requests.push_back(std::move(outcome));
   }
-  return {};
+  return used;
 }
 
-Status store_requests(sql::Connection& db, const Batch& batch, const Committed& committed) {
-  SqlValues values;
+Status store_requests(sql::Connection& db, const Batch& batch, const Committed& committed,
+                      UsedSlots used) {
+  SqlValues added;
+  SqlValues replaced;
   std::deque<std::string> outcomes;
   for (std::size_t i = 0; i < batch.requests.size(); ++i) {
     if (committed.requests[i].answered_before) continue;
     const NumberedRequest& request = batch.requests[i];
     outcomes.push_back(encode_outcomes(committed.outcomes.data() + request.first_operation,
                                        request.operation_count));
+    SqlValues& values = used.insert(slot_key(request)).second ? added : replaced;
     values.insert(values.end(), {Value::of(slot_key(request)), Value::of(request.sequence),
                                  Value::of_bytes(request.answer), Value::of_bytes(outcomes.back()),
                                  value_of(batch.now)});
   }
-  return db.insert_rows(kReplaceAnswers, kAnswerWidth, values);
+  if (auto status = db.insert_rows(kAddAnswers, kAnswerWidth, added); !status.ok()) {
+    Error error = std::move(status).error();
+    if (error.message.find(kDuplicateKey) != std::string::npos) error.code = ErrorCode::kConflict;
+    return error;
+  }
+  return db.insert_rows(kReplaceAnswers, kAnswerWidth, replaced);
 }
 
 }  // namespace carillon::jobtracker

@@ -1,15 +1,26 @@
 #pragma once
 
+#include <cstdint>
+#include <unordered_set>
+
 #include "jobtracker/store/batch.h"
 #include "shared/sql/sql_connection.h"
 
 // Numbered requests and their answers, in lts_client: one row for each slot of a client.
+//
+// A client without an answer asks another job tracker, so that two may be about the same request.
+// The first of them to store its answer has answered it.
 namespace carillon::jobtracker {
 
-// Fills committed.requests, and marks the operations of requests that were answered before.
-Status look_up_requests(sql::Connection& db, const Batch& batch, Committed& committed);
+using UsedSlots = std::unordered_set<std::int64_t>;
 
-// Stores the answers and outcomes of the new ones. Requires: committed.outcomes are final.
-Status store_requests(sql::Connection& db, const Batch& batch, const Committed& committed);
+// Fills committed.requests, and marks the operations of requests that were answered before. Which
+// of their slots have a row: nobody else writes those before this transaction ends.
+Result<UsedSlots> look_up_requests(sql::Connection& db, const Batch& batch, Committed& committed);
+
+// Stores the answers and outcomes of the new ones. kConflict: another job tracker has answered one
+// of them since they were looked up. Requires: committed.outcomes are final.
+Status store_requests(sql::Connection& db, const Batch& batch, const Committed& committed,
+                      UsedSlots used);
 
 }  // namespace carillon::jobtracker

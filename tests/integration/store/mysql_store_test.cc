@@ -238,6 +238,69 @@ TEST_F(MysqlStoreTest, FencesOneThatStandsStillInsideATransaction) {
   EXPECT_TRUE(std::holds_alternative<Committed>(heir.value().store->commit({.number = 1})));
 }
 
+// A client without an answer has asked another job tracker, too, which answers in another way.
+class MysqlAnswersTest : public MysqlStoreTest {
+ protected:
+  void SetUp() override {
+    MysqlStoreTest::SetUp();
+    if (server_ == nullptr) return;
+    auto opened = open(url_);
+    ASSERT_TRUE(opened.ok()) << opened.error().message;
+    store_ = std::move(opened.value().store);
+    other_ = connect();
+    ASSERT_TRUE(other_->begin().ok());
+  }
+  void the_other(const std::string& statement) {
+    const auto done = other_->execute(statement, {});
+    ASSERT_TRUE(done.ok()) << done.error().message;
+  }
+  void the_other_answers(std::int64_t sequence) {
+    the_other("REPLACE INTO lts_client (slot, sequence, answer, outcomes, at_us) VALUES (81, " +
+              std::to_string(sequence) + ", 'elsewhere', '', 1)");
+  }
+  // While the other one, who is in the way, does something and commits.
+  RequestOutcome answered_beside(const Batch& batch, const std::function<void()>& meanwhile) {
+    std::optional<CommitResult> result;
+    std::thread one{[&] { result = store_->commit(batch); }};
+    std::this_thread::sleep_for(std::chrono::milliseconds{300});
+    meanwhile();
+    EXPECT_TRUE(other_->commit().ok());
+    one.join();
+    if (const auto* back = std::get_if<RolledBack>(&*result)) {
+      EXPECT_EQ(back->error.code, ErrorCode::kConflict) << back->error.message;
+      result = store_->commit(batch);  // As the store's thread does.
+    }
+    return std::get<Committed>(*result).requests.at(0);
+  }
+
+  std::unique_ptr<Store> store_{};
+  std::unique_ptr<sql::Connection> other_{};
+};
+
+TEST_F(MysqlAnswersTest, AreThoseOfWhoIsAboutToStoreOne) {
+  for (const std::int64_t sequence : {1, 17}) {
+    the_other_answers(sequence);
+    const RequestOutcome outcome =
+        answered_beside({.number = sequence == 1 ? 1 : 2,
+                         .requests = {{.client = 5, .sequence = sequence, .answer = "here"}}},
+                        [] {});
+    EXPECT_TRUE(outcome.answered_before) << sequence;
+    EXPECT_EQ(outcome.answer, "elsewhere") << sequence;
+    ASSERT_TRUE(other_->begin().ok());
+  }
+}
+
+TEST_F(MysqlAnswersTest, AreThoseOfWhoStoresOneAfterItWasLookedUpHere) {
+  the_other("INSERT INTO lts_inbox (inbox_id, group_id, task_id) VALUES (9, 1, 'in the way')");
+  const RequestOutcome outcome = answered_beside(
+      {.number = 1,
+       .operations = {RemoveInbox{9}},
+       .requests = {{.client = 5, .sequence = 1, .answer = "here", .operation_count = 1}}},
+      [this] { the_other_answers(1); });
+  EXPECT_TRUE(outcome.answered_before);
+  EXPECT_EQ(outcome.answer, "elsewhere");
+}
+
 TEST_F(MysqlStoreTest, FencesNobodyWhoIsNotAsHeWasWatched) {
   auto first = open(url_);
   ASSERT_TRUE(first.ok()) << first.error().message;
