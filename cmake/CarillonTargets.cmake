@@ -1,23 +1,20 @@
 # The only build functions. Sources are listed, never globbed.
 
-# The sanitizers' builds compile several files of a large library as one.
-option(CARILLON_UNITY "Several files of a library at a time" OFF)
+# Most of the time of a build from nothing goes into headers that a library's files share: the presets
+# compile several files as one (CMAKE_UNITY_BUILD), but for `dev`, where files change one at a time.
+# So names that a file declares must be its own in its whole library, program or test.
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 6)
 
-# carillon_library(NAME SOURCES ... [PUBLIC_HEADERS ...] [LINKS ...] [LINKS_PRIVATE ...] [INTERNAL]
-#   [UNITY])
+# carillon_library(NAME SOURCES ... [PUBLIC_HEADERS ...] [LINKS ...] [LINKS_PRIVATE ...] [INTERNAL])
 # A folder is a library. LINKS are other libraries of ours (without the prefix); LINKS_PRIVATE are
 # third-party targets, seen by the sources only. Without INTERNAL it is installed, because an
-# installed library links it; only PUBLIC_HEADERS are promised to users. UNITY: names that a file
-# declares are its own in the whole library, so that its files may be compiled together.
+# installed library links it; only PUBLIC_HEADERS are promised to users.
 function(carillon_library name)
-  cmake_parse_arguments(arg "INTERNAL;UNITY" "PUBLIC_ROOT" "SOURCES;PUBLIC_HEADERS;LINKS;LINKS_PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "INTERNAL" "PUBLIC_ROOT" "SOURCES;PUBLIC_HEADERS;LINKS;LINKS_PRIVATE" ${ARGN})
   set(target carillon_${name})
   add_library(${target} STATIC ${arg_SOURCES})
   add_library(carillon::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
-  if(CARILLON_UNITY AND arg_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
-  endif()
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   target_include_directories(${target} PUBLIC
@@ -75,9 +72,7 @@ function(carillon_test name)
   list(TRANSFORM arg_LINKS PREPEND carillon_)
   target_link_libraries(${name} PRIVATE carillon_test_options ${arg_LINKS} ${arg_LINKS_PRIVATE})
   target_precompile_headers(${name} REUSE_FROM carillon_precompiled_tests)
-  # Most of the time goes into templates that all of them use. So names that a test file declares
-  # must be its own in the whole program.
-  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON)
   target_compile_definitions(${name} PRIVATE
     CARILLON_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
     CARILLON_SOURCE_DIR="${PROJECT_SOURCE_DIR}"

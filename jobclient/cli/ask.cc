@@ -10,7 +10,6 @@
 namespace carillon::cli {
 namespace {
 
-using Kind = RowColumn::Kind;
 using Ask = Result<RowPage> (JobClient::*)(const RowFilter&);
 
 constexpr const char* kAskSection = "See what is going on";
@@ -117,17 +116,17 @@ Verb declare_list() {
 
 int run_list(Context& context) {
   return ask(context, &JobClient::list, filter_of(context),
-             {{"task_id", Kind::kKey},
+             {{"task_id", ColumnKind::kKey},
               {"group"},
               {"kind"},
               {"schedule"},
               {"tz"},
-              {"dst", Kind::kText, true},
-              {"state", Kind::kState},
-              {"next_fire", Kind::kTime},
-              {"last_fire", Kind::kTime},
-              {"priority", Kind::kNumber, true},
-              {"overlap", Kind::kText, true}},
+              {"dst", ColumnKind::kText, true},
+              {"state", ColumnKind::kState},
+              {"next_fire", ColumnKind::kTime},
+              {"last_fire", ColumnKind::kTime},
+              {"priority", ColumnKind::kNumber, true},
+              {"overlap", ColumnKind::kText, true}},
              "nothing is defined");
 }
 
@@ -141,15 +140,15 @@ Verb declare_waiting() {
 
 int run_waiting(Context& context) {
   return ask(context, &JobClient::waiting, filter_of(context),
-             {{"job_id", Kind::kNumber},
+             {{"job_id", ColumnKind::kNumber},
               {"task_id"},
               {"group"},
-              {"trigger_time", Kind::kTime},
-              {"due_time", Kind::kTime, true},
-              {"priority", Kind::kNumber},
-              {"attempt", Kind::kNumber},
+              {"trigger_time", ColumnKind::kTime},
+              {"due_time", ColumnKind::kTime, true},
+              {"priority", ColumnKind::kNumber},
+              {"attempt", ColumnKind::kNumber},
               {"kind"},
-              {"state", Kind::kState}},
+              {"state", ColumnKind::kState}},
              "nothing is waiting");
 }
 
@@ -162,14 +161,14 @@ Verb declare_executing() {
 
 int run_executing(Context& context) {
   return ask(context, &JobClient::executing, filter_of(context),
-             {{"job_id", Kind::kNumber},
+             {{"job_id", ColumnKind::kNumber},
               {"task_id"},
               {"group"},
-              {"attempt", Kind::kNumber},
+              {"attempt", ColumnKind::kNumber},
               {"node"},
-              {"trigger_time", Kind::kTime, true},
-              {"started_at", Kind::kTime},
-              {"lease_until", Kind::kTime, true}},
+              {"trigger_time", ColumnKind::kTime, true},
+              {"started_at", ColumnKind::kTime},
+              {"lease_until", ColumnKind::kTime, true}},
              "nothing is executing");
 }
 
@@ -215,19 +214,19 @@ int run_history(Context& context) {
     filter.job_id = id.value();
   }
   return ask(context, &JobClient::history, filter,
-             {{"job_id", Kind::kNumber},
+             {{"job_id", ColumnKind::kNumber},
               {"task_id"},
-              {"group", Kind::kText, true},
-              {"attempt", Kind::kNumber},
-              {"state", Kind::kState},
-              {"trigger_time", Kind::kTime, true},
-              {"started_at", Kind::kTime, true},
-              {"ended_at", Kind::kTime},
-              {"lateness_ms", Kind::kNumber, true},
+              {"group", ColumnKind::kText, true},
+              {"attempt", ColumnKind::kNumber},
+              {"state", ColumnKind::kState},
+              {"trigger_time", ColumnKind::kTime, true},
+              {"started_at", ColumnKind::kTime, true},
+              {"ended_at", ColumnKind::kTime},
+              {"lateness_ms", ColumnKind::kNumber, true},
               {"node"},
-              {"exit_code", Kind::kNumber},
+              {"exit_code", ColumnKind::kNumber},
               {"message"},
-              {"count", Kind::kNumber, true}},
+              {"count", ColumnKind::kNumber, true}},
              "nothing has ended", context.configuration.list("state"));
 }
 
@@ -245,12 +244,12 @@ int run_nodes(Context& context) {
               {"kind"},
               {"group"},
               {"address"},
-              {"state", Kind::kState},
-              {"threads", Kind::kNumber},
-              {"free", Kind::kNumber},
-              {"last_seen", Kind::kTime},
-              {"labels", Kind::kText, true},
-              {"session", Kind::kNumber, true}},
+              {"state", ColumnKind::kState},
+              {"threads", ColumnKind::kNumber},
+              {"free", ColumnKind::kNumber},
+              {"last_seen", ColumnKind::kTime},
+              {"labels", ColumnKind::kText, true},
+              {"session", ColumnKind::kNumber, true}},
              "no node is known");
 }
 
@@ -265,11 +264,11 @@ int run_groups(Context& context) {
   return ask(context, &JobClient::groups, {},
              {{"group"},
               {"kind"},
-              {"waiting", Kind::kNumber},
-              {"executing", Kind::kNumber},
-              {"due", Kind::kNumber},
-              {"nodes", Kind::kNumber},
-              {"parts", Kind::kNumber, true}},
+              {"waiting", ColumnKind::kNumber},
+              {"executing", ColumnKind::kNumber},
+              {"due", ColumnKind::kNumber},
+              {"nodes", ColumnKind::kNumber},
+              {"parts", ColumnKind::kNumber, true}},
              "no node group is known");
 }
 

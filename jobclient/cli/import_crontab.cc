@@ -124,15 +124,14 @@ std::vector<Note> notes_of(const std::vector<Row>& rows) {
 }
 
 void print_rows(Context& context, const std::vector<Row>& rows) {
-  using Kind = RowColumn::Kind;
   RowOutput output(context.out(), context.style,
-                   {{"line", Kind::kNumber},
-                    {"status", Kind::kState},
+                   {{"line", ColumnKind::kNumber},
+                    {"status", ColumnKind::kState},
                     {"task_id"},
                     {"schedule"},
                     {"tz"},
                     {"command"},
-                    {"note", Kind::kText, true}});
+                    {"note", ColumnKind::kText, true}});
   for (const Row& row : rows) output.add(row);
   output.finish();
   context.out().flush();

@@ -51,19 +51,18 @@ Row row_of(const LtsEntry& entry, const Takeover& moving, std::size_t i) {
 }
 
 void print(const Context& context, const std::vector<LtsEntry>& entries, const Takeover& moving) {
-  using Kind = RowColumn::Kind;
   RowOutput output(context.out(), context.style,
                    {{"queue"},
-                    {"status", Kind::kState},
-                    {"task_id", Kind::kKey},
+                    {"status", ColumnKind::kState},
+                    {"task_id", ColumnKind::kKey},
                     {"group"},
                     {"schedule"},
                     {"tz"},
                     {"handler"},
-                    {"priority", Kind::kNumber, true},
-                    {"retries", Kind::kNumber, true},
-                    {"waiting", Kind::kNumber, true},
-                    {"note", Kind::kText, true}});
+                    {"priority", ColumnKind::kNumber, true},
+                    {"retries", ColumnKind::kNumber, true},
+                    {"waiting", ColumnKind::kNumber, true},
+                    {"note", ColumnKind::kText, true}});
   for (std::size_t i = 0; i < entries.size(); ++i) output.add(row_of(entries[i], moving, i));
   output.finish();
   context.out().flush();

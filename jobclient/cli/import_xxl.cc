@@ -76,21 +76,20 @@ Row row_of(const XxlEntry& entry, const Takeover& moving, std::size_t i) {
 
 void print(const Context& context, const std::vector<XxlEntry>& entries,
            const std::vector<XxlLeft>& left, const Takeover& moving) {
-  using Kind = RowColumn::Kind;
   RowOutput output(context.out(), context.style,
                    {{"kind"},
-                    {"status", Kind::kState},
-                    {"name", Kind::kKey},
+                    {"status", ColumnKind::kState},
+                    {"name", ColumnKind::kKey},
                     {"group"},
                     {"title"},
                     {"schedule"},
                     {"tz"},
-                    {"state", Kind::kState},
+                    {"state", ColumnKind::kState},
                     {"run"},
-                    {"route", Kind::kText, true},
-                    {"block", Kind::kText, true},
-                    {"retries", Kind::kNumber, true},
-                    {"note", Kind::kText, true}});
+                    {"route", ColumnKind::kText, true},
+                    {"block", ColumnKind::kText, true},
+                    {"retries", ColumnKind::kNumber, true},
+                    {"note", ColumnKind::kText, true}});
   for (const XxlLeft& one : left) output.add(row_of(one));
   for (std::size_t i = 0; i < entries.size(); ++i) output.add(row_of(entries[i], moving, i));
   output.finish();

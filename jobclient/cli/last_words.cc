@@ -6,20 +6,20 @@ namespace carillon::cli {
 namespace {
 
 // A signal handler reaches nothing else. Written only while no handler of ours is set.
-std::array<char, 512> text{};
-std::size_t text_size = 0;
+std::array<char, 512> kept_words{};
+std::size_t kept_bytes = 0;
 
 // SA_RESETHAND has put the default back, which ends the process as soon as this returns.
 void say(int signal) {
   // There is nobody left to tell that it cannot be said.
-  (void)!::write(STDERR_FILENO, text.data(), text_size);
+  (void)!::write(STDERR_FILENO, kept_words.data(), kept_bytes);
   ::raise(signal);
 }
 
 }  // namespace
 
 LastWords::LastWords(const std::string& words) {
-  text_size = words.copy(text.data(), text.size());
+  kept_bytes = words.copy(kept_words.data(), kept_words.size());
   struct sigaction action {};
   action.sa_handler = say;
   action.sa_flags = static_cast<int>(SA_RESETHAND);

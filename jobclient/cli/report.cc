@@ -9,8 +9,6 @@
 namespace carillon::cli {
 namespace {
 
-using Kind = RowColumn::Kind;
-
 constexpr std::array kCounts = {"succeeded", "failed",  "retried",  "skipped",
                                 "missed",    "expired", "cancelled"};
 constexpr std::int64_t kDaysMax = 400;
@@ -77,8 +75,8 @@ int run_report(Context& context) {
   const bool by_group = configuration.is_on("by-group");
   std::vector<RowColumn> columns{{"day"}};
   if (by_group) columns.push_back({"group"});
-  columns.push_back({"runs", Kind::kNumber});
-  for (const char* name : kCounts) columns.push_back({name, Kind::kNumber});
+  columns.push_back({"runs", ColumnKind::kNumber});
+  for (const char* name : kCounts) columns.push_back({name, ColumnKind::kNumber});
   RowOutput output(context.out(), context.style, std::move(columns));
   const auto now = std::chrono::floor<std::chrono::seconds>(context.around.clock.wall_now());
   const auto today = std::chrono::floor<std::chrono::days>(zone.to_local(now));

@@ -23,12 +23,11 @@ std::string header_of(const std::string& field) {
 }
 
 TableColumn table_column(const RowColumn& column) {
-  using Kind = RowColumn::Kind;
   return {.header = header_of(column.field),
-          .is_number = column.kind == Kind::kNumber,
-          .may_be_cut = column.kind == Kind::kText || column.kind == Kind::kKey,
-          .is_state = column.kind == Kind::kState,
-          .is_key = column.kind == Kind::kKey};
+          .is_number = column.kind == ColumnKind::kNumber,
+          .may_be_cut = column.kind == ColumnKind::kText || column.kind == ColumnKind::kKey,
+          .is_state = column.kind == ColumnKind::kState,
+          .is_key = column.kind == ColumnKind::kKey};
 }
 
 bool is_table(Format format) { return format == Format::kTable || format == Format::kWide; }
@@ -91,7 +90,7 @@ RowOutput::RowOutput(std::ostream& out, const RowStyle& style, std::vector<RowCo
 
 std::string RowOutput::cell(const Row& row, const RowColumn& column) const {
   std::string text = field_text(row, column.field);
-  return column.kind == RowColumn::Kind::kTime ? short_time(text, style_) : text;
+  return column.kind == ColumnKind::kTime ? short_time(text, style_) : text;
 }
 
 void RowOutput::add(const Row& row) {

@@ -24,10 +24,11 @@ enum class Format { kTable, kWide, kJson, kJsonl };
 // `word` is one of the choices of --output.
 Format format_of(const std::string& word);
 
+enum class ColumnKind { kText, kKey, kNumber, kTime, kState };  // kKey: text that tells rows apart
+
 struct RowColumn {
-  enum class Kind { kText, kKey, kNumber, kTime, kState };  // kKey: text that tells rows apart
   std::string field{};
-  Kind kind = Kind::kText;
+  ColumnKind kind = ColumnKind::kText;
   bool only_wide = false;
 };
 

@@ -70,17 +70,16 @@ Verb declare_scripts_restore() {
 }
 
 int run_scripts_list(Context& context) {
-  using Kind = RowColumn::Kind;
   const auto client = context.client();
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);
   const TaskRef task = context.task();
   const Result<RowPage> page = client.value()->scripts(task);
   if (!page.ok()) return context.fail(name_other_groups(context, task, page.error()));
   RowOutput output(context.out(), context.style,
-                   {{"version", Kind::kKey},
-                    {"saved_at", Kind::kTime},
+                   {{"version", ColumnKind::kKey},
+                    {"saved_at", ColumnKind::kTime},
                     {"language"},
-                    {"bytes", Kind::kNumber},
+                    {"bytes", ColumnKind::kNumber},
                     {"used"},
                     {"remark"}});
   for (const Row& row : page.value().rows) output.add(row);

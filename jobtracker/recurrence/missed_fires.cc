@@ -19,7 +19,7 @@ std::string words(MisfirePolicy policy) {
     case MisfirePolicy::kFireOnce:
       return "missed while no job tracker ran; one run stands for all";
     case MisfirePolicy::kSkip:
-      return "missed while no job tracker ran; not run afterwards";
+      return kMissedForGood;
     case MisfirePolicy::kFireAll:
       return "missed while no job tracker ran; beyond the misfire policy's max or window";
   }

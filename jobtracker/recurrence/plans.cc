@@ -77,7 +77,7 @@ ChangeDefinition Plans::uncounted(ActiveDefinition& definition) {
   if (!next || is_exhausted(definition, to.fired)) return operation;
   pass_over(definition, operation, *next - kTick,
             was_missed ? LogState::kMissed : LogState::kSkipped,
-            was_missed ? "missed while no job tracker ran; not run afterwards" : kRunBefore);
+            was_missed ? kMissedForGood : kRunBefore);
   to.state = DefinitionState::kActive;
   if (is_one) {
     add_regular(definition, operation, *next);

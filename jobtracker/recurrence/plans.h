@@ -16,6 +16,7 @@ namespace carillon::jobtracker {
 inline constexpr WallTime kNever{};  // "none" in a row
 
 // Of what is skipped for a run before it, which may not have begun either.
+inline constexpr const char* kMissedForGood = "missed while no job tracker ran; not run afterwards";
 inline constexpr const char* kRunBefore = "the run before was still waiting or running";
 
 // One regular occurrence at a time: the next is made with the end of the last.

@@ -13,8 +13,7 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr std::string_view kTablePrefix = "lts_wjq_";
-constexpr std::size_t kTableNameMax = 64;                  // MySQL's limit
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+constexpr std::size_t kTableNameMax = 64;  // MySQL's limit
 
 bool is_table_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
@@ -93,7 +92,7 @@ std::string_view storable_message(std::string_view message, std::string& storage
   storage.assign(message.substr(0, good));
   for (std::size_t at = good; at < message.size();) {
     const std::size_t length = first_character(message.substr(at)).bytes;
-    const std::string_view next = length == 0 ? kReplacement : message.substr(at, length);
+    const std::string_view next = length == 0 ? kReplacementCharacter : message.substr(at, length);
     if (storage.size() + next.size() > kLogMessageBytesMax) break;
     storage += next;
     at += std::max<std::size_t>(length, 1);

@@ -8,6 +8,9 @@
 // Thread: any.
 namespace carillon {
 
+// U+FFFD, for what is no character.
+inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
+
 struct Utf8Character {
   char32_t code_point = 0;
   std::size_t bytes = 0;  // 0: there is none

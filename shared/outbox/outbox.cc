@@ -19,11 +19,6 @@ constexpr std::string_view kEnding = ".db";
 constexpr std::string_view kGroup = "group:";
 constexpr std::int64_t kAnyId = std::numeric_limits<std::int64_t>::max();
 
-const Logger& logger() {
-  static const Logger log{"outbox"};
-  return log;
-}
-
 // The number in "17.db"; nothing for any other name.
 std::optional<int> slot_number(const std::string& name) {
   if (!name.ends_with(kEnding)) return std::nullopt;

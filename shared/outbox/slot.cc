@@ -79,12 +79,12 @@ void close_to_others(const std::string& path) {
 
 Value value_of(WallTime time) { return Value::of(time.time_since_epoch().count()); }
 
+}  // namespace
+
 const Logger& logger() {
   static const Logger log{"outbox"};
   return log;
 }
-
-}  // namespace
 
 Result<std::unique_ptr<Slot>> Slot::open(const std::string& folder, int number,
                                          const Clock& clock) {

@@ -8,10 +8,14 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/file_lock.h"
+#include "shared/base/log.h"
 #include "shared/outbox/entry.h"
 #include "shared/sql/sql_connection.h"
 
 namespace carillon::outbox {
+
+// Of all that an outbox says.
+const Logger& logger();
 
 // One file of an outbox: entries in order of their ids, those that were refused, and the addresses
 // of those to whom they go.

@@ -16,7 +16,7 @@ constexpr std::int64_t kJobsOfACall = wire::kSubmitJobsMax;
 constexpr Duration kTick = std::chrono::milliseconds{2};
 // Of one that keeps jobs waiting: how often it looks how many ended.
 constexpr Duration kLook = std::chrono::milliseconds{5};
-constexpr Duration kPatience = std::chrono::seconds{60};
+constexpr Duration kFeedPatience = std::chrono::seconds{60};
 // How a job tracker's refusal begins; the client library speaks of itself.
 constexpr std::string_view kTrackerSpeaks = "the job tracker";
 
@@ -129,7 +129,7 @@ Result<Fed> Feeder::stop() {
   stopping_ = true;
   thread_->join();
   thread_ = nullptr;
-  const SteadyTime end = clock_.steady_now() + kPatience;
+  const SteadyTime end = clock_.steady_now() + kFeedPatience;
   while (clock_.steady_now() < end) {
     {
       const MutexLock lock(mutex_);

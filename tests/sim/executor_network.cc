@@ -11,7 +11,7 @@ namespace carillon::sim {
 using jobtracker::ExecutorRequest;
 using net::PostOutcome;
 using std::chrono::seconds;
-using Faults = ExecutorProcess::Faults;
+using ExecutorFaults = ExecutorProcess::Faults;
 
 namespace {
 
@@ -112,7 +112,7 @@ class ExecutorNetwork::Line final : public net::Poster {
     Timeline& timeline = network_.timeline_;
     const auto found = network_.executors_.find(call->address);
     ExecutorProcess* const to = found == network_.executors_.end() ? nullptr : found->second;
-    if (to != nullptr && to->is(&Faults::is_cut_off)) return;  // The time for it passes.
+    if (to != nullptr && to->is(&ExecutorFaults::is_cut_off)) return;  // The time for it passes.
     if (to == nullptr || !to->is_alive()) {
       // Not one byte of it goes out.
       if (path == "run") network_.runs_.is_refused(wire::xxl::read_run(body).value().log_id);
@@ -126,7 +126,7 @@ class ExecutorNetwork::Line final : public net::Poster {
     call->has_come = true;
     to->run([this, call, to, path, body, &timeline] {
       std::string answer = to->answer(path, body);
-      if (to->is(&Faults::loses_answers) || to->is(&Faults::is_cut_off)) return;
+      if (to->is(&ExecutorFaults::loses_answers) || to->is(&ExecutorFaults::is_cut_off)) return;
       timeline.at(timeline.now() + network_.way(), [this, call, answer = std::move(answer)] {
         end(call, {.kind = PostOutcome::Kind::kAnswered, .status = 200, .body = answer});
       });
@@ -182,10 +182,10 @@ void ExecutorNetwork::ask(ExecutorProcess& from, const ExecutorRequest& request,
     was_taken ? done(true) : ask(from, request, done, (at + 1) % lines_.size(), left - 1);
   };
   from.post_at(timeline_.now() + kPatience, [answer] { answer(false); });
-  if (from.is(&Faults::is_cut_off)) return;
+  if (from.is(&ExecutorFaults::is_cut_off)) return;
   const auto back = [this, &from, answer, life = from.life()](bool was_taken) {
     timeline_.at(timeline_.now() + way(), [&from, answer, life, was_taken] {
-      if (from.life() != life || from.is(&Faults::is_cut_off)) return;
+      if (from.life() != life || from.is(&ExecutorFaults::is_cut_off)) return;
       from.run([answer, was_taken] { answer(was_taken); });
     });
   };

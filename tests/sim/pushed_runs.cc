@@ -12,7 +12,7 @@ using std::chrono::seconds;
 namespace {
 
 // A call is remembered so long.
-constexpr Duration kKept = hours{1};
+constexpr Duration kCallKept = hours{1};
 // A job tracker ends what overran its time-out by so much, less what clocks differ by.
 constexpr Duration kOverrun = seconds{4};
 // It has asked for each run, waited for its result and ended it.
@@ -21,10 +21,6 @@ constexpr Duration kFound = minutes{4};
 constexpr Duration kFollowed = std::chrono::milliseconds{1};
 // It knows what the store has.
 constexpr Duration kKnown = seconds{10};
-
-std::string text(const wire::AttemptId& id) {
-  return "job " + std::to_string(id.job_id.value) + " attempt " + std::to_string(id.attempt);
-}
 
 LogState state_of(wire::RunOutcome outcome) {
   if (outcome == wire::RunOutcome::kSucceeded) return LogState::kSucceeded;
@@ -90,7 +86,7 @@ void PushedRuns::is_called(const std::string& address, const wire::xxl::RunCall&
   if (!is_new) return broken_(text(id) + " is called twice by one log id");
   last_[id] = call.log_id;
   order_.emplace_back(timeline_.now(), call.log_id);
-  while (order_.front().first + kKept < timeline_.now()) {
+  while (order_.front().first + kCallKept < timeline_.now()) {
     const auto oldest = calls_.find(order_.front().second);
     const auto last = last_.find(oldest->second.id);
     if (last != last_.end() && last->second == oldest->first) last_.erase(last);

@@ -7,11 +7,7 @@ namespace carillon::sim {
 namespace {
 
 // A run is remembered so long after its end.
-constexpr Duration kKept = std::chrono::hours{1};
-
-std::string text(const wire::AttemptId& id) {
-  return "job " + std::to_string(id.job_id.value) + " attempt " + std::to_string(id.attempt);
-}
+constexpr Duration kRunKept = std::chrono::hours{1};
 
 }  // namespace
 
@@ -41,7 +37,7 @@ void RunBook::ended(const wire::AttemptId& id, std::optional<wire::RunOutcome> o
   run.ended = timeline_.now();
   run.outcome = outcome;
   ended_.emplace_back(timeline_.now(), id);
-  while (!ended_.empty() && ended_.front().first + kKept < timeline_.now()) {
+  while (!ended_.empty() && ended_.front().first + kRunKept < timeline_.now()) {
     runs_.erase(ended_.front().second);
     ended_.pop_front();
   }

@@ -7,7 +7,6 @@
 namespace carillon::testing {
 namespace {
 
-constexpr Duration kReconnect = std::chrono::milliseconds{100};
 constexpr Duration kResend = std::chrono::seconds{1};
 // Correlations of queries lie above those of requests, which are their sequences.
 constexpr std::uint64_t kQueries = std::uint64_t{1} << 40;

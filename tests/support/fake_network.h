@@ -10,6 +10,9 @@
 
 namespace carillon::testing {
 
+// Who is disconnected comes again after so long.
+inline constexpr Duration kReconnect = std::chrono::milliseconds{100};
+
 // One server and those who are connected to it, in virtual time. Frames of one connection keep
 // their order; what is under way when it breaks is lost.
 //

@@ -8,7 +8,6 @@
 namespace carillon::testing {
 namespace {
 
-constexpr Duration kReconnect = std::chrono::milliseconds{100};
 constexpr Duration kReportAgain = std::chrono::seconds{1};
 
 tasktracker::FetcherConfig fetcher_config(const FakeWorkerConfig& config) {

@@ -22,6 +22,7 @@
 
 #include "shared/base/random.h"
 #include "shared/sql/mysql/mysql_connection.h"
+#include "tests/support/loopback.h"
 
 namespace carillon::testing {
 namespace {
@@ -64,14 +65,6 @@ int wait_for(pid_t process) {
   while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
   return status;
-}
-
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
 }
 
 // One that no outgoing connection is given: a server that is started again finds it free.

@@ -15,19 +15,12 @@
 #include <unistd.h>
 
 #include "carillon/abort.h"
+#include "tests/support/loopback.h"
 
 namespace carillon::testing {
 namespace {
 
 constexpr std::size_t kBufferBytes = 64 << 10;
-
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
 
 void prepare(int socket) {
   const int on = 1;

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <span>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -14,6 +15,11 @@
 // statements as its rows allow. One file a family of kinds: write_waiting.cc, write_ends.cc,
 // write_definitions.cc, write_additions.cc, write_records.cc, write_push.cc.
 namespace carillon::jobtracker {
+
+inline constexpr std::string_view kAttemptColumns[] = {"job_id", "attempt"};
+// Task trackers or executors have served the group.
+inline constexpr std::string_view kServe =
+    "UPDATE lts_node_group SET served = 1 WHERE group_id = ? AND served = 0";
 
 // Which operations of a batch are of one kind and are to be done, in order.
 using OperationIndices = std::vector<std::size_t>;

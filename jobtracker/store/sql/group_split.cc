@@ -22,12 +22,12 @@ constexpr std::string_view kSelectLane =
     "SELECT batch FROM lts_tracker WHERE session_id = ? AND lane = ?";
 constexpr std::string_view kLockLane =
     "SELECT batch FROM lts_tracker WHERE session_id = ? AND lane = ? FOR UPDATE";
-constexpr std::string_view kInsertGroup =
+constexpr std::string_view kInsertPart =
     "INSERT INTO lts_node_group (group_id, name, name_lower, table_name, served, created_us) "
     "VALUES (?, ?, ?, ?, ?, ?)";
 constexpr std::string_view kCountExecutors =
     "SELECT COUNT(*) FROM lts_executor_group WHERE group_id = ?";
-constexpr std::string_view kSelectInbox =
+constexpr std::string_view kSelectInboxOfGroup =
     "SELECT inbox_id, task_id FROM lts_inbox WHERE group_id = ?";
 constexpr std::string_view kMoveInbox = "UPDATE lts_inbox SET group_id = ? WHERE inbox_id = ?";
 constexpr std::string_view kOfBuckets = " WHERE bucket BETWEEN ? AND ?";
@@ -83,9 +83,9 @@ Status move_rows(sql::Connection& db, const NewPart& part, const Group& whole) {
 
 Status move_inbox(sql::Connection& db, const SplitPlan& plan) {
   std::vector<std::pair<std::int64_t, int>> rows;
-  CARILLON_TRY(db.query(kSelectInbox, SqlValues{value_of(plan.whole.id)}, [&](const sql::Row& row) {
-    rows.emplace_back(row.integer(0), bucket_of(row.bytes(1)));
-  }));
+  CARILLON_TRY(db.query(
+      kSelectInboxOfGroup, SqlValues{value_of(plan.whole.id)},
+      [&](const sql::Row& row) { rows.emplace_back(row.integer(0), bucket_of(row.bytes(1))); }));
   for (const auto& [id, bucket] : rows) {
     for (const NewPart& part : plan.parts) {
       if (!part.takes(bucket)) continue;
@@ -109,11 +109,10 @@ Status write(sql::Connection& db, const StoreSession& session, const SplitPlan& 
   CARILLON_TRY(prove(db, session, db.dialect() == sql::Dialect::kMysql ? kLockLane : kSelectLane));
   for (const NewPart& part : plan.parts) {
     const Group& group = part.group;
-    CARILLON_TRY(
-        db.execute(kInsertGroup,
-                   SqlValues{value_of(group.id), Value::of_text(group.name),
-                             Value::of_text(lower_ascii(group.name)), Value::of_text(group.table),
-                             value_of(group.served), value_of(group.created_at)}));
+    CARILLON_TRY(db.execute(
+        kInsertPart, SqlValues{value_of(group.id), Value::of_text(group.name),
+                               Value::of_text(lower_ascii(group.name)), Value::of_text(group.table),
+                               value_of(group.served), value_of(group.created_at)}));
     CARILLON_TRY(move_rows(db, part, plan.whole));
   }
   CARILLON_TRY(move_task_ids(db, kTaskIdTable, plan));

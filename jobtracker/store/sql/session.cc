@@ -32,7 +32,7 @@ constexpr std::string_view kSelectPartitions =
 constexpr std::string_view kReplacePartitions =
     "REPLACE INTO lts_partition (partition_id, owner, alive_before_us, epoch) VALUES";
 constexpr int kPartitionWidth = 4;
-constexpr std::string_view kSelectInbox = "SELECT DISTINCT group_id % 64 FROM lts_inbox";
+constexpr std::string_view kSelectInboxPartitions = "SELECT DISTINCT group_id % 64 FROM lts_inbox";
 constexpr std::string_view kSelectNewGroups =
     "SELECT group_id, name, table_name, served, created_us FROM lts_node_group "
     "WHERE group_id > ? ORDER BY group_id";
@@ -200,7 +200,7 @@ Result<ClusterView> read_cluster(sql::Connection& db, GroupId groups_after) {
     view.owners.at(static_cast<std::size_t>(row.integer(0)) % kPartitions) =
         SessionId{row.integer(1)};
   }));
-  CARILLON_TRY(db.query(kSelectInbox, {}, [&](const sql::Row& row) {
+  CARILLON_TRY(db.query(kSelectInboxPartitions, {}, [&](const sql::Row& row) {
     view.inbox.set(static_cast<std::size_t>(row.integer(0)) % kPartitions);
   }));
   CARILLON_TRY(

@@ -9,7 +9,6 @@ using sql::Value;
 
 constexpr std::string_view kInsertInbox =
     "INSERT INTO lts_inbox (inbox_id, group_id, task_id) VALUES (?, ?, ?)";
-constexpr std::string_view kAttemptColumns[] = {"job_id", "attempt"};
 constexpr std::string_view kCancel =
     "UPDATE lts_executing_job_queue SET cancelled = 1 WHERE job_id = ? AND attempt = ?";
 

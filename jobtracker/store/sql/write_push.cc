@@ -11,8 +11,6 @@ namespace {
 using sql::Value;
 
 constexpr std::string_view kReplace = "REPLACE INTO ";
-constexpr std::string_view kServe =
-    "UPDATE lts_node_group SET served = 1 WHERE group_id = ? AND served = 0";
 constexpr std::string_view kUnserve = "UPDATE lts_node_group SET served = 0 WHERE group_id = ?";
 constexpr std::string_view kExecutorKey[] = {"group_id", "address"};
 constexpr std::string_view kLogIdKey[] = {"log_id"};

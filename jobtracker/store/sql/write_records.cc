@@ -17,8 +17,6 @@ constexpr std::string_view kDeleteInbox = "DELETE FROM lts_inbox WHERE inbox_id 
 constexpr std::string_view kDeleteAlarm = "DELETE FROM lts_alarm WHERE alarm_id = ?";
 constexpr std::string_view kDeleteCounts = "DELETE FROM lts_log_count WHERE slot_us < ?";
 constexpr std::string_view kValues = ") VALUES";
-constexpr std::string_view kServe =
-    "UPDATE lts_node_group SET served = 1 WHERE group_id = ? AND served = 0";
 constexpr std::string_view kSelectOldest =
     "SELECT log_id, job_id, attempt, ended_us FROM lts_job_log ORDER BY log_id LIMIT ?";
 constexpr std::string_view kDeleteLog = "DELETE FROM lts_job_log WHERE log_id <= ?";
@@ -30,7 +28,6 @@ constexpr std::string_view kSelectOldNodes =
 constexpr std::string_view kDeleteOldFeedback =
     "DELETE FROM lts_feedback_queue WHERE client_group = ? AND feedback_id < ?";
 constexpr std::string_view kFeedbackColumnsOfKey[] = {"client_group", "feedback_id"};
-constexpr std::string_view kAttemptColumns[] = {"job_id", "attempt"};
 constexpr std::string_view kSlotColumn[] = {"slot"};
 constexpr std::string_view kSessionColumn[] = {"session_id"};
 

@@ -14,6 +14,7 @@
 #include "shared/base/assert.h"
 #include "shared/base/time_text.h"
 #include "shared/base/utf8.h"
+#include "shared/net/http/curl_handles.h"
 #include "shared/net/http/curl_library.h"
 #include "shared/net/metadata_address.h"
 #include "shared/wire/base64.h"
@@ -22,18 +23,7 @@ namespace carillon::net {
 namespace {
 
 constexpr long kPerHostMax = 4;
-constexpr long kConnectMs = 10'000;
 constexpr int kPollMs = 1000;
-
-struct Closer {
-  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-  void operator()(curl_mime* mime) const { curl_mime_free(mime); }
-  void operator()(CURLU* url) const { curl_url_cleanup(url); }
-  void operator()(char* text) const { curl_free(text); }
-};
-template <class T>
-using Owned = std::unique_ptr<T, Closer>;
 
 bool is_mail(const std::string& to) { return to.find("://") == std::string::npos; }
 
@@ -53,13 +43,13 @@ Result<SmtpUrl> parse_smtp(const std::string& text) {
     return Error{ErrorCode::kInvalidArgument,
                  why + " (write smtp://HOST[:PORT] or smtps://USER:PASSWORD@HOST[:PORT])"};
   };
-  const Owned<CURLU> url(curl_url());
+  const CurlOwned<CURLU> url(curl_url());
   if (!url || curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK)
     return wrong("not an address of a mail server");
   const auto part = [&](CURLUPart which) {
     char* found = nullptr;
     const bool is_there = curl_url_get(url.get(), which, &found, 0) == CURLUE_OK;
-    const Owned<char> owned(found);
+    const CurlOwned<char> owned(found);
     return is_there ? std::string{found} : std::string{};
   };
   const std::string scheme = part(CURLUPART_SCHEME);
@@ -181,10 +171,10 @@ class CurlCourier::Worker {
  private:
   struct Transfer {
     Sent sent{};
-    Owned<CURL> easy{};
-    Owned<curl_slist> head{};
-    Owned<curl_slist> recipients{};
-    Owned<curl_mime> mime{};
+    CurlOwned<CURL> easy{};
+    CurlOwned<curl_slist> head{};
+    CurlOwned<curl_slist> recipients{};
+    CurlOwned<curl_mime> mime{};
     char detail[CURL_ERROR_SIZE] = "";
     bool is_refused = false;
   };
@@ -196,7 +186,7 @@ class CurlCourier::Worker {
     CURL* easy = transfer->easy.get();
     CARILLON_ASSERT(easy != nullptr, "there is memory for a few more");
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, kConnectMs);
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, kCurlConnectMs);
     curl_easy_setopt(
         easy, CURLOPT_TIMEOUT_MS,
         static_cast<long>(std::chrono::ceil<std::chrono::milliseconds>(config_.timeout).count()));
@@ -211,7 +201,7 @@ class CurlCourier::Worker {
     transfers_.emplace(easy, std::move(transfer));
   }
 
-  static void add(Owned<curl_slist>& list, const std::string& line) {
+  static void add(CurlOwned<curl_slist>& list, const std::string& line) {
     curl_slist* grown = curl_slist_append(list.get(), line.c_str());
     CARILLON_ASSERT(grown != nullptr, "there is memory for a line");
     (void)list.release();

@@ -6,22 +6,18 @@
 
 #include <curl/curl.h>
 
+#include "shared/net/http/curl_handles.h"
 #include "shared/net/http/curl_library.h"
 #include "shared/net/http/tls_stream.h"
 
 namespace carillon::net {
 namespace {
 
-constexpr long kConnectMs = 10'000;
 constexpr int kLookAtCancelledMs = 100;
 constexpr std::size_t kHeaderBytesMax = 64 * 1024;
 
-struct Closer {
-  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
-using Easy = std::unique_ptr<CURL, Closer>;
-using Lines = std::unique_ptr<curl_slist, Closer>;
+using Easy = CurlOwned<CURL>;
+using Lines = CurlOwned<curl_slist>;
 
 // A multi handle with one transfer, since that alone can be waited for in small portions.
 class Transfer {
@@ -148,7 +144,7 @@ Result<HttpReply> send_http(const HttpRequest& request, Duration timeout, std::s
   set_request(easy.get(), request, lines.get());
   const auto timeout_ms = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();
   curl_easy_setopt(easy.get(), CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(easy.get(), CURLOPT_CONNECTTIMEOUT_MS, kConnectMs);
+  curl_easy_setopt(easy.get(), CURLOPT_CONNECTTIMEOUT_MS, kCurlConnectMs);
   curl_easy_setopt(easy.get(), CURLOPT_TIMEOUT_MS, static_cast<long>(timeout_ms));
 
   if (!ca_file.empty()) curl_easy_setopt(easy.get(), CURLOPT_CAINFO, ca_file.c_str());

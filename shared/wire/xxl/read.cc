@@ -21,8 +21,7 @@ using simdjson::dom::element;
 using simdjson::dom::element_type;
 
 constexpr std::size_t kQuotedBytesMax = 200;
-constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
-constexpr std::size_t kEscapeBytes = 6;                    // of \uXXXX
+constexpr std::size_t kEscapeBytes = 6;  // of \uXXXX
 
 Error refused(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
@@ -31,7 +30,7 @@ std::string quoted(std::string_view body) {
   std::string quote;
   for (std::string_view left = first_bytes(body, kQuotedBytesMax); !left.empty();) {
     const std::size_t bytes = first_character(left).bytes;
-    quote += bytes == 0 ? kReplacement : left.substr(0, bytes);
+    quote += bytes == 0 ? kReplacementCharacter : left.substr(0, bytes);
     left.remove_prefix(std::max<std::size_t>(bytes, 1));
   }
   return body.size() <= kQuotedBytesMax ? quote : quote + "...";
@@ -113,7 +112,7 @@ std::pair<std::string, std::size_t> repaired_character(std::string_view text) {
   if (const auto unit = unit_at(text, 0); unit && *unit >= 0xd800 && *unit < 0xe000) {
     const auto next = unit_at(text, kEscapeBytes);
     const bool is_pair = *unit < 0xdc00 && next && *next >= 0xdc00 && *next < 0xe000;
-    if (!is_pair) return {std::string{kReplacement}, kEscapeBytes};
+    if (!is_pair) return {std::string{kReplacementCharacter}, kEscapeBytes};
     return {std::string{text.substr(0, 2 * kEscapeBytes)}, 2 * kEscapeBytes};
   }
   if (text.front() == '\\') return {std::string{text.substr(0, 2)}, 2};
@@ -122,7 +121,7 @@ std::pair<std::string, std::size_t> repaired_character(std::string_view text) {
     return {std::string{"\\u00"} + kDigits[control >> 4U] + kDigits[control & 0xFU], 1};
   }
   const std::size_t bytes = first_character(text).bytes;
-  if (bytes == 0) return {std::string{kReplacement}, 1};
+  if (bytes == 0) return {std::string{kReplacementCharacter}, 1};
   return {std::string{text.substr(0, bytes)}, bytes};
 }
 

@@ -5,8 +5,6 @@
 namespace carillon::wire::xxl {
 namespace {
 
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-
 void append_escaped(std::string& out, char c) {
   constexpr std::string_view kHex = "0123456789abcdef";
   switch (c) {
@@ -46,7 +44,7 @@ void append_text(std::string& out, std::string_view text) {
       out += text.substr(0, bytes);
       text.remove_prefix(bytes);
     } else {
-      out += kReplacement;
+      out += kReplacementCharacter;
       text.remove_prefix(1);
     }
   }

@@ -7,8 +7,6 @@
 namespace carillon::cli {
 namespace {
 
-using Kind = RowColumn::Kind;
-
 const WallTime kShown =
     std::chrono::sys_days{std::chrono::year{2026} / 11 / 21} + std::chrono::hours{8};
 
@@ -20,9 +18,9 @@ std::string printed(Format format, const std::vector<Row>& rows) {
   std::ostringstream out;
   RowOutput output(out, style(format),
                    {{"task_id"},
-                    {"priority", Kind::kNumber},
-                    {"trigger_time", Kind::kTime},
-                    {"overlap", Kind::kText, true}});
+                    {"priority", ColumnKind::kNumber},
+                    {"trigger_time", ColumnKind::kTime},
+                    {"overlap", ColumnKind::kText, true}});
   for (const Row& row : rows) output.add(row);
   output.finish();
   return out.str();
