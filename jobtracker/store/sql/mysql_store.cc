@@ -23,6 +23,10 @@ constexpr std::string_view kBoundSilence = "SET SESSION wait_timeout = 30";
 constexpr std::string_view kSaySomething = "SELECT 1";
 constexpr Duration kSayPeriod = std::chrono::seconds{10};
 
+// No row is larger than a message, and a row goes to the server in one piece.
+constexpr std::string_view kAskPacket = "SELECT @@max_allowed_packet";
+constexpr std::int64_t kPacketMin = 4 * 1024 * 1024;
+
 // Who finds that another one has the turn for so long says so.
 constexpr Duration kTurnMax = std::chrono::seconds{5};
 
@@ -79,6 +83,18 @@ Result<bool> ask_flag(sql::Connection& db, std::string_view sql) {
   return flag;
 }
 
+Status check_packet(sql::Connection& db, const std::string& name) {
+  std::int64_t packet = 0;
+  CARILLON_TRY(
+      db.query(kAskPacket, {}, [&packet](const sql::Row& row) { packet = row.integer(0); }));
+  if (packet >= kPacketMin) return {};
+  return Error{ErrorCode::kInvalidArgument,
+               "store " + name + ": the server's max_allowed_packet is " + std::to_string(packet) +
+                   ", must be at least " + std::to_string(kPacketMin) +
+                   " for large jobs (SET GLOBAL max_allowed_packet = 16777216, and in its "
+                   "configuration)"};
+}
+
 }  // namespace
 
 Result<MysqlConnections> connect_mysql_store(const std::string& url, const StoreSession& session) {
@@ -117,6 +133,7 @@ Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::st
   };
   const auto& watcher = connections.watcher;
   CARILLON_TRY(watcher->run_script(std::string{kBoundSilence}));
+  CARILLON_TRY(check_packet(*watcher, options.name));
   std::optional<SteadyTime> outrun_since;
   while (true) {
     bool migrates = false;

@@ -14,11 +14,13 @@ namespace {
 
 using sql::Value;
 
-constexpr std::string_view kSelectSequences =
-    "SELECT slot, sequence FROM lts_client WHERE slot IN ";
+constexpr std::string_view kSelectSequences = "SELECT slot, sequence FROM lts_client ";
+constexpr std::string_view kOfSlots = "WHERE slot IN ";
 constexpr std::string_view kSelectAnswer =
     "SELECT answer, outcomes FROM lts_client WHERE slot = ? AND sequence = ?";
-// Two job trackers may be answering a request at the same time.
+// Two job trackers may be answering a request at the same time. A scan would lock what is of
+// others.
+constexpr std::string_view kByKey = "FORCE INDEX (PRIMARY) ";
 constexpr std::string_view kLocked = " FOR UPDATE";
 constexpr std::string_view kAddAnswers =
     "INSERT INTO lts_client (slot, sequence, answer, outcomes, at_us) VALUES";
@@ -54,10 +56,11 @@ Result<UsedSlots> look_up_requests(sql::Connection& db, const Batch& batch, Comm
   }
   std::unordered_map<std::int64_t, std::int64_t>
       newest;  // sequence of a slot, stored or given here
-  const std::string_view lock = db.dialect() == sql::Dialect::kMysql ? kLocked : "";
+  const bool locks = db.dialect() == sql::Dialect::kMysql;
   CARILLON_TRY(in_lists(slots, [&](std::string_view list, std::span<const Value> chunk) {
-    return db.query(joined({kSelectSequences, list, lock}), chunk,
-                    [&](const sql::Row& row) { newest[row.integer(0)] = row.integer(1); });
+    return db.query(
+        joined({kSelectSequences, locks ? kByKey : "", kOfSlots, list, locks ? kLocked : ""}),
+        chunk, [&](const sql::Row& row) { newest[row.integer(0)] = row.integer(1); });
   }));
   for (const auto& [slot, sequence] : newest) used.insert(slot);
   for (const NumberedRequest& request : batch.requests) {

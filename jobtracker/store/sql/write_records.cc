@@ -21,14 +21,15 @@ constexpr std::string_view kSelectOldest =
     "SELECT log_id, job_id, attempt, ended_us FROM lts_job_log ORDER BY log_id LIMIT ?";
 constexpr std::string_view kDeleteLog = "DELETE FROM lts_job_log WHERE log_id <= ?";
 constexpr std::string_view kSelectOldAnswers =
-    "SELECT slot FROM lts_client WHERE at_us < ? ORDER BY at_us, slot LIMIT ?";
+    "SELECT slot, at_us FROM lts_client WHERE at_us < ? ORDER BY at_us, slot LIMIT ?";
 constexpr std::string_view kSelectOldNodes =
     "SELECT session_id FROM lts_node WHERE alive = 0 AND last_seen_us < ? "
     "ORDER BY session_id LIMIT ?";
 constexpr std::string_view kDeleteOldFeedback =
     "DELETE FROM lts_feedback_queue WHERE client_group = ? AND feedback_id < ?";
 constexpr std::string_view kFeedbackColumnsOfKey[] = {"client_group", "feedback_id"};
-constexpr std::string_view kSlotColumn[] = {"slot"};
+constexpr std::string_view kAnswerColumns[] = {"slot",
+                                               "at_us"};  // a new one may take its place meanwhile
 constexpr std::string_view kSessionColumn[] = {"session_id"};
 
 // The oldest log rows, as long as they are older than that, and their attempts' output.
@@ -57,12 +58,15 @@ Result<std::int64_t> purge_log(sql::Connection& db, WallTime before, std::int64_
 
 Result<std::int64_t> purge_selected(sql::Connection& db, std::string_view select, WallTime before,
                                     std::int64_t limit, std::string_view table,
-                                    std::span<const std::string_view> key_column) {
+                                    std::span<const std::string_view> key_columns) {
   SqlValues keys;
-  CARILLON_TRY(db.query(select, SqlValues{value_of(before), Value::of(limit)},
-                        [&](const sql::Row& row) { keys.push_back(Value::of(row.integer(0))); }));
-  CARILLON_TRY(db.delete_rows(table, key_column, keys));
-  return static_cast<std::int64_t>(keys.size());
+  CARILLON_TRY(
+      db.query(select, SqlValues{value_of(before), Value::of(limit)}, [&](const sql::Row& row) {
+        for (std::size_t i = 0; i < key_columns.size(); ++i)
+          keys.push_back(Value::of(row.integer(static_cast<int>(i))));
+      }));
+  CARILLON_TRY(db.delete_rows(table, key_columns, keys));
+  return static_cast<std::int64_t>(keys.size() / key_columns.size());
 }
 
 }  // namespace
@@ -154,7 +158,7 @@ Status write_purges(WriteContext& context, const OperationIndices& indices) {
     auto& count = context.outcomes[index].count;
     count += CARILLON_TRY(purge_log(context.db, purge.log_before, purge.limit));
     count += CARILLON_TRY(purge_selected(context.db, kSelectOldAnswers, purge.clients_before,
-                                         purge.limit, "lts_client", kSlotColumn));
+                                         purge.limit, "lts_client", kAnswerColumns));
     count += CARILLON_TRY(purge_selected(context.db, kSelectOldNodes, purge.log_before, purge.limit,
                                          "lts_node", kSessionColumn));
     CARILLON_TRY(context.db.execute(kDeleteCounts, SqlValues{value_of(purge.counts_before)}));

@@ -301,6 +301,50 @@ TEST_F(MysqlAnswersTest, AreThoseOfWhoStoresOneAfterItWasLookedUpHere) {
   EXPECT_EQ(outcome.answer, "elsewhere");
 }
 
+// One that hangs holds up nobody whose clients are others.
+TEST_F(MysqlAnswersTest, OfOtherClientsAreStoredBesideOneWhoHangs) {
+  constexpr std::int64_t kRequests = 16;
+  Batch before{.number = 1};
+  for (std::int64_t client = 1; client <= 4; ++client) {
+    for (std::int64_t sequence = 1; sequence <= kRequests; ++sequence)
+      before.requests.push_back({.client = client * 1000, .sequence = sequence, .answer = "x"});
+  }
+  ASSERT_TRUE(std::holds_alternative<Committed>(store_->commit(before)));
+  the_other(
+      "REPLACE INTO lts_client (slot, sequence, answer, outcomes, at_us) "
+      "VALUES (16001, 17, 'elsewhere', '', 1), (16002, 18, 'elsewhere', '', 1)");
+  Batch batch{.number = 2};
+  for (std::int64_t client = 3; client <= 4; ++client) {
+    for (std::int64_t sequence = 17; sequence < 17 + kRequests; ++sequence)
+      batch.requests.push_back({.client = client * 1000, .sequence = sequence, .answer = "x"});
+  }
+  const auto result = store_->commit(batch);
+  const auto* back = std::get_if<RolledBack>(&result);
+  EXPECT_EQ(back, nullptr) << back->error.message;
+}
+
+TEST_F(MysqlAnswersTest, IsNotPurgedWithTheOldOneThatItTakesThePlaceOf) {
+  the_other_answers(1);
+  ASSERT_TRUE(other_->commit().ok());
+  ASSERT_TRUE(other_->begin().ok());
+  the_other(
+      "REPLACE INTO lts_client (slot, sequence, answer, outcomes, at_us) "
+      "VALUES (81, 17, 'elsewhere', '', 4000000000000000)");
+  std::optional<CommitResult> result;
+  std::thread one{[&] {
+    result = store_->commit(
+        {.number = 1,
+         .operations = {Purge{.clients_before = WallTime{std::chrono::seconds{1}}, .limit = 100}}});
+  }};
+  std::this_thread::sleep_for(std::chrono::milliseconds{300});
+  EXPECT_TRUE(other_->commit().ok());
+  one.join();
+  ASSERT_TRUE(std::holds_alternative<Committed>(*result));
+  const auto resent =
+      store_->commit({.number = 2, .requests = {{.client = 5, .sequence = 17, .answer = "here"}}});
+  EXPECT_TRUE(std::get<Committed>(resent).requests.at(0).answered_before);
+}
+
 TEST_F(MysqlStoreTest, FencesNobodyWhoIsNotAsHeWasWatched) {
   auto first = open(url_);
   ASSERT_TRUE(first.ok()) << first.error().message;
@@ -429,6 +473,14 @@ TEST_F(MysqlStoreTest, RefusesAWrongPasswordAMissingDatabaseAndAWrongUrl) {
   EXPECT_THAT(missing.message, HasSubstr("nowhere"));
   EXPECT_EQ(refused("mysql://").code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(refused("mysql://a:b@127.0.0.1:1/x").code, ErrorCode::kUnavailable);
+}
+
+TEST_F(MysqlStoreTest, RefusesAServerThatTakesNoLargeJob) {
+  run("SET GLOBAL max_allowed_packet = 1048576");
+  EXPECT_THAT(refused(url_).message,
+              ::testing::HasSubstr("max_allowed_packet is 1048576, must be at least 4194304"));
+  run("SET GLOBAL max_allowed_packet = 16777216");
+  EXPECT_TRUE(open(url_).ok());
 }
 
 TEST_F(MysqlStoreTest, RefusesANewerSchemaAndChangesNothing) {
