@@ -60,15 +60,19 @@ void ExecutorRegistry::take(ExecutorRegistration registration, OnStored done) {
     const GroupId group = made.value()->id;
     const ExecutorRow* known = executors_.find(group, registration.address);
     if (registration.removes) {
-      // Who is listed by hand stays on the list.
-      if (known == nullptr || known->is_manual) return done({});
-      batcher_.post(Urgency::kRequest, RemoveExecutor{.group = group, .address = known->address},
+      // Who is listed by hand stays on the list. Another job tracker may know of it.
+      const std::string& address = known != nullptr ? known->address : registration.address;
+      if (known != nullptr && known->is_manual) return done({});
+      batcher_.post(Urgency::kRequest,
+                    RemoveExecutor{.group = group, .address = address, .only_unlisted = true},
                     [this, done = std::move(done)](Operation& operation, const Outcome&,
                                                    const Error* refused) {
                       if (refused != nullptr) return done(*refused);
                       const auto& gone = std::get<RemoveExecutor>(operation);
-                      log_.info("an executor went", "address", gone.address);
-                      remove(gone.group, gone.address);
+                      if (executors_.find(gone.group, gone.address) != nullptr) {
+                        log_.info("an executor went", "address", gone.address);
+                        remove(gone.group, gone.address);
+                      }
                       done({});
                     });
       return;
@@ -155,8 +159,9 @@ void ExecutorRegistry::forget(GroupId group) {
 
 void ExecutorRegistry::store(ExecutorRow row, bool makes_group, OnStored done) {
   std::vector<Operation> operations;
-  if (makes_group) operations.emplace_back(PutExecutorGroup{{.group = row.group}});
-  operations.emplace_back(PutExecutor{std::move(row)});
+  if (makes_group)
+    operations.emplace_back(PutExecutorGroup{.row = {.group = row.group}, .is_new = true});
+  operations.emplace_back(PutExecutor{std::move(row), ExecutorWord::kRegistered});
   batcher_.post_unit(
       Urgency::kRequest, std::move(operations),
       [this, done = std::move(done)](std::vector<Operation>& stored, const std::vector<Outcome>&,
@@ -203,7 +208,7 @@ void ExecutorRegistry::learn(GroupId group, const std::string& address, bool Exe
   ExecutorRow row = *known;
   row.*fact = is_so;
   executors_.put(row);
-  batcher_.post(Urgency::kHousekeeping, PutExecutor{std::move(row)},
+  batcher_.post(Urgency::kHousekeeping, PutExecutor{std::move(row), ExecutorWord::kFacts},
                 [](Operation&, const Outcome&, const Error*) {});
 }
 

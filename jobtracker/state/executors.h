@@ -72,7 +72,7 @@ class Executors {
     return std::any_of(all.begin(), all.end(),
                        [](const auto& member) { return member.second.is_manual; });
   }
-  // As they are called in turn: as they are listed, else as texts sort.
+  // As they are called in turn: as they are listed, and no others; else as texts sort.
   const std::vector<std::string>& addresses(GroupId group) const {
     static const std::vector<std::string> kNone;
     const auto found = groups_.find(group);
@@ -80,8 +80,9 @@ class Executors {
     std::vector<std::string>& in_turn = found->second.in_turn;
     if (in_turn.empty()) {
       std::vector<std::pair<std::int32_t, std::string>> places;
+      const bool have_list = are_listed(group);
       for (const auto& [address, row] : found->second.members) {
-        places.emplace_back(row.place, address);
+        if (row.is_manual || !have_list) places.emplace_back(row.place, address);
       }
       std::sort(places.begin(), places.end());
       for (auto& [place, address] : places) in_turn.push_back(std::move(address));

@@ -156,13 +156,21 @@ struct RemoveAlarm {
   std::int64_t alarm = 0;
 };
 
-// Inserts or replaces, by its key; PutExecutor marks its group as served. A route without a memory
-// is removed.
+// Inserts or replaces, by its key; a route without a memory is removed.
 struct PutExecutorGroup {
   ExecutorGroup row{};
+  bool is_new = false;  // nothing where it is there
 };
+// Several job trackers know what is said of an executor; each writes only what was said to it.
+enum class ExecutorWord : std::uint8_t {
+  kListed = 0,      // all
+  kRegistered = 1,  // of one that is there when; in a group with a list no other one is added
+  kFacts = 2,       // how it takes calls, and whether it is honest; nothing where it is not there
+};
+// The first two mark its group as served.
 struct PutExecutor {
   ExecutorRow row{};
+  ExecutorWord word = ExecutorWord::kListed;
 };
 struct PutPushRun {
   PushRun row{};
@@ -178,6 +186,7 @@ struct PutExecutorResult {
 struct RemoveExecutor {
   GroupId group{};
   std::string address{};
+  bool only_unlisted = false;
 };
 struct RemovePushRun {
   std::int64_t log_id = 0;

@@ -289,7 +289,10 @@ void MemoryBatch::serve(GroupId id) {
 }
 
 Result<Outcome> MemoryBatch::apply(const RemoveExecutor& remove) {
-  put(tables_.executors, {remove.group, remove.address}, std::nullopt);
+  const auto found = tables_.executors.find({remove.group, remove.address});
+  const bool is_listed = found != tables_.executors.end() && found->second.is_manual;
+  if (!is_listed || !remove.only_unlisted)
+    put(tables_.executors, {remove.group, remove.address}, std::nullopt);
   return done();
 }
 
@@ -304,13 +307,36 @@ Result<Outcome> MemoryBatch::apply(const RemoveExecutorResult& remove) {
 }
 
 Result<Outcome> MemoryBatch::apply(const PutExecutorGroup& put_group) {
-  put(tables_.executor_groups, put_group.row.group, put_group.row);
+  if (!put_group.is_new || !tables_.executor_groups.contains(put_group.row.group))
+    put(tables_.executor_groups, put_group.row.group, put_group.row);
   return done();
 }
 
+bool MemoryBatch::has_list(GroupId group) const {
+  return std::any_of(tables_.executors.begin(), tables_.executors.end(), [&](const auto& one) {
+    return one.first.first == group && one.second.is_manual;
+  });
+}
+
 Result<Outcome> MemoryBatch::apply(const PutExecutor& put_executor) {
-  put(tables_.executors, {put_executor.row.group, put_executor.row.address}, put_executor.row);
-  serve(put_executor.row.group);
+  const ExecutorRow& said = put_executor.row;
+  const std::pair key{said.group, said.address};
+  const auto found = tables_.executors.find(key);
+  const bool is_there = found != tables_.executors.end();
+  if (put_executor.word != ExecutorWord::kFacts) serve(said.group);
+  if (put_executor.word == ExecutorWord::kListed) {
+    put(tables_.executors, key, said);
+  } else if (is_there) {
+    ExecutorRow row = found->second;
+    if (put_executor.word == ExecutorWord::kRegistered) row.registered_at = said.registered_at;
+    if (put_executor.word == ExecutorWord::kFacts) {
+      row.has_trigger = said.has_trigger;
+      row.is_honest = said.is_honest;
+    }
+    put(tables_.executors, key, std::move(row));
+  } else if (put_executor.word == ExecutorWord::kRegistered && !has_list(said.group)) {
+    put(tables_.executors, key, said);
+  }
   return done();
 }
 

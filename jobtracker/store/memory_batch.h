@@ -39,6 +39,7 @@ class MemoryBatch {
   Result<Outcome> apply(const RemoveExecutorResult& remove);
   Result<Outcome> apply(const PutExecutorGroup& put_group);
   Result<Outcome> apply(const PutExecutor& put_executor);
+  bool has_list(GroupId group) const;
   Result<Outcome> apply(const PutPushRun& put_run);
   Result<Outcome> apply(const PutRoute& put_route);
   Result<Outcome> apply(const PutExecutorResult& put_result);

@@ -504,7 +504,8 @@ void BatchSource::put_script(Operations& to) {
 }
 
 void BatchSource::put_executor_group(Operations& to) {
-  to.push_back(PutExecutorGroup{{.group = group(), .token = std::string(below(9), 't')}});
+  to.push_back(
+      PutExecutorGroup{{.group = group(), .token = std::string(below(9), 't')}, chance(30)});
 }
 
 void BatchSource::remove_executor_group(Operations& to) {
@@ -518,11 +519,12 @@ void BatchSource::put_executor(Operations& to) {
                             .has_trigger = chance(50),
                             .registered_at = time(),
                             .is_honest = chance(50),
-                            .place = static_cast<std::int32_t>(below(1000))}});
+                            .place = static_cast<std::int32_t>(below(1000))},
+                           static_cast<ExecutorWord>(below(3))});
 }
 
 void BatchSource::remove_executor(Operations& to) {
-  to.push_back(RemoveExecutor{.group = group(), .address = address()});
+  to.push_back(RemoveExecutor{.group = group(), .address = address(), .only_unlisted = chance(50)});
 }
 
 void BatchSource::put_push_run(Operations& to) {

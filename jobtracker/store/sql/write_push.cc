@@ -12,6 +12,14 @@ using sql::Value;
 
 constexpr std::string_view kReplace = "REPLACE INTO ";
 constexpr std::string_view kUnserve = "UPDATE lts_node_group SET served = 0 WHERE group_id = ?";
+constexpr std::string_view kSetRegistered =
+    "UPDATE lts_executor SET registered_us = ? WHERE group_id = ? AND address = ?";
+constexpr std::string_view kSetFacts =
+    "UPDATE lts_executor SET has_trigger = ?, honest = ? WHERE group_id = ? AND address = ?";
+constexpr std::string_view kSelectListed =
+    "SELECT 1 FROM lts_executor WHERE group_id = ? AND manual = 1 LIMIT 1";
+constexpr std::string_view kRemoveUnlisted =
+    "DELETE FROM lts_executor WHERE group_id = ? AND address = ? AND manual = 0";
 constexpr std::string_view kExecutorKey[] = {"group_id", "address"};
 constexpr std::string_view kLogIdKey[] = {"log_id"};
 constexpr std::string_view kResultKey[] = {"result_id"};
@@ -42,13 +50,50 @@ Status delete_rows(WriteContext& context, std::string_view table,
   return {};
 }
 
+// Before the name of the table.
+std::string_view insert_new(const WriteContext& context) {
+  return context.db.dialect() == sql::Dialect::kMysql ? "INSERT IGNORE INTO "
+                                                      : "INSERT OR IGNORE INTO ";
+}
+
+Status write_executor(WriteContext& context, const PutExecutor& put) {
+  const ExecutorRow& row = put.row;
+  const Value group = value_of(row.group);
+  const Value address = Value::of_text(row.address);
+  if (put.word == ExecutorWord::kFacts) {
+    CARILLON_TRY(context.db.execute(
+        kSetFacts, SqlValues{value_of(row.has_trigger), value_of(row.is_honest), group, address}));
+    return {};
+  }
+  if (put.word == ExecutorWord::kRegistered) {
+    const auto found = CARILLON_TRY(
+        context.db.execute(kSetRegistered, SqlValues{value_of(row.registered_at), group, address}));
+    bool is_listed = false;
+    if (found == 0)
+      CARILLON_TRY(context.db.query(kSelectListed, SqlValues{group},
+                                    [&](const sql::Row&) { is_listed = true; }));
+    if (found > 0 || is_listed) return {};
+  }
+  const std::string_view way = put.word == ExecutorWord::kListed ? kReplace : insert_new(context);
+  return context.db.insert_rows(
+      joined({way, kExecutorTable, " (", kExecutorColumns, ") VALUES"}), kExecutorWidth,
+      SqlValues{group, address, value_of(row.is_manual), value_of(row.has_trigger),
+                value_of(row.registered_at), value_of(row.is_honest),
+                Value::of(std::int64_t{row.place})});
+}
+
 }  // namespace
 
 Status write_executor_removals(WriteContext& context, const OperationIndices& indices) {
   std::set<std::pair<std::int64_t, std::string_view>> keys;
   for (const std::size_t index : indices) {
     const auto& remove = context.operation<RemoveExecutor>(index);
-    keys.emplace(remove.group.value, remove.address);
+    if (!remove.only_unlisted) {
+      keys.emplace(remove.group.value, remove.address);
+      continue;
+    }
+    CARILLON_TRY(context.db.execute(
+        kRemoveUnlisted, SqlValues{value_of(remove.group), Value::of_text(remove.address)}));
   }
   SqlValues values;
   for (const auto& [group, address] : keys) {
@@ -89,28 +134,25 @@ Status write_executor_result_removals(WriteContext& context, const OperationIndi
 }
 
 Status write_executor_groups(WriteContext& context, const OperationIndices& indices) {
-  SqlValues values;
   for (const std::size_t index : indices) {
-    const ExecutorGroup& row = context.operation<PutExecutorGroup>(index).row;
-    values.insert(values.end(), {value_of(row.group), Value::of_text(row.token)});
+    const auto& put = context.operation<PutExecutorGroup>(index);
+    const SqlValues values{value_of(put.row.group), Value::of_text(put.row.token)};
+    CARILLON_TRY(context.db.insert_rows(
+        joined({put.is_new ? insert_new(context) : kReplace, kExecutorGroupTable, " (",
+                kExecutorGroupColumns, ") VALUES"}),
+        kExecutorGroupWidth, values));
   }
-  return replace_rows(context, kExecutorGroupTable, kExecutorGroupColumns, kExecutorGroupWidth,
-                      values);
+  return {};
 }
 
 Status write_executors(WriteContext& context, const OperationIndices& indices) {
-  SqlValues values;
-  std::set<GroupId> groups;
+  std::set<GroupId> served;
   for (const std::size_t index : indices) {
-    const ExecutorRow& row = context.operation<PutExecutor>(index).row;
-    values.insert(values.end(),
-                  {value_of(row.group), Value::of_text(row.address), value_of(row.is_manual),
-                   value_of(row.has_trigger), value_of(row.registered_at), value_of(row.is_honest),
-                   Value::of(std::int64_t{row.place})});
-    groups.insert(row.group);
+    const auto& put = context.operation<PutExecutor>(index);
+    CARILLON_TRY(write_executor(context, put));
+    if (put.word != ExecutorWord::kFacts) served.insert(put.row.group);
   }
-  CARILLON_TRY(replace_rows(context, kExecutorTable, kExecutorColumns, kExecutorWidth, values));
-  for (const GroupId group : groups) {
+  for (const GroupId group : served) {
     CARILLON_TRY(context.db.execute(kServe, SqlValues{value_of(group)}));
   }
   return {};

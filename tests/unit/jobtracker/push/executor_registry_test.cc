@@ -116,6 +116,92 @@ TEST(ExecutorRegistry, ExecutorsOfANewGroupRegisterAtDifferentJobTrackersAtOnce)
   EXPECT_THAT(first.tables().executors, SizeIs(2));
 }
 
+// The group is given it at one job tracker, and its first executor comes to another one a moment
+// later.
+TEST(ExecutorRegistry, ATokenIsKeptThoughAnExecutorRegistersAtAnotherJobTrackerAtOnce) {
+  TrackerBundle first({.wanted = all_partitions()});
+  TrackerBundle second({.wanted = Partitions{}, .beside = &first});
+  first.run_for(seconds{2});
+  wire::Act act{.verb = wire::Verb::kAddExecutors, .group = "app"};
+  act.token = "secret";
+  ASSERT_TRUE(std::holds_alternative<wire::Acted>(first.act(std::move(act))));
+  std::optional<Status> answer;
+  second.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = kOne},
+                               [&](Status status) { answer = std::move(status); });
+  first.run_for(seconds{5});
+  ASSERT_TRUE(answer && answer->ok());
+  ASSERT_THAT(first.tables().executor_groups, SizeIs(1));
+  EXPECT_EQ(first.tables().executor_groups.begin()->second.token, "secret");
+}
+
+// An executor that registered at one job tracker says a moment later at another one
+// that it goes.
+TEST(ExecutorRegistry, WhoGoesIsGoneThoughItSaysSoAtAnotherJobTrackerAtOnce) {
+  TrackerBundle first({.wanted = all_partitions()});
+  TrackerBundle second({.wanted = Partitions{}, .beside = &first});
+  first.run_for(seconds{2});
+  const auto done = [](const Status& status) { EXPECT_TRUE(status.ok()); };
+  first.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = kTwo}, done);
+  first.run_for(seconds{5});
+  first.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = kOne}, done);
+  first.run_for(milliseconds{50});
+  second.tracker().on_executor(
+      ExecutorRegistration{.removes = true, .app_name = "app", .address = kOne}, done);
+  first.run_for(seconds{10});
+  EXPECT_THAT(first.tables().executors, SizeIs(1));
+}
+
+// An executor that has registered for long is listed by hand at one job tracker, and
+// its next beat comes to the other one a moment later.
+TEST(ExecutorRegistry, WhoIsListedStaysSoThoughItsBeatComesToAnotherJobTrackerAtOnce) {
+  TrackerBundle first({.wanted = all_partitions()});
+  TrackerBundle second({.wanted = Partitions{}, .beside = &first});
+  first.run_for(seconds{2});
+  const auto done = [](const Status& status) { EXPECT_TRUE(status.ok()); };
+  const auto beat = [&](TrackerBundle& at, const std::string& address) {
+    at.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = address}, done);
+  };
+  beat(second, kOne);
+  beat(second, kTwo);
+  first.run_for(seconds{30});
+  wire::Act act{.verb = wire::Verb::kAddExecutors, .group = "app"};
+  act.addresses = {kOne, kTwo};
+  ASSERT_TRUE(std::holds_alternative<wire::Acted>(first.act(std::move(act))));
+  first.run_for(milliseconds{100});
+  beat(second, kOne);
+  first.run_for(seconds{10});
+  std::vector<bool> listed;
+  for (const auto& [key, row] : first.tables().executors) listed.push_back(row.is_manual);
+  EXPECT_THAT(listed, ElementsAre(true, true));
+}
+
+// Who was taken off the list is called all the same, as its next beat came to the other
+// job tracker.
+TEST(ExecutorRegistry, WhoIsNotListedIsNotCalledThoughItsBeatComesToAnotherJobTracker) {
+  TrackerBundle first({.wanted = all_partitions()});
+  TrackerBundle second({.wanted = Partitions{}, .beside = &first});
+  auto& one = first.executors.add(kOne);
+  first.executors.add(kTwo);
+  first.run_for(seconds{2});
+  const auto done = [](const Status& status) { EXPECT_TRUE(status.ok()); };
+  const auto beat = [&](TrackerBundle& at, const std::string& address) {
+    at.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = address}, done);
+  };
+  beat(second, kOne);
+  beat(second, kTwo);
+  first.run_for(seconds{30});
+  wire::Act act{.verb = wire::Verb::kAddExecutors, .group = "app"};
+  act.addresses = {kTwo};
+  ASSERT_TRUE(std::holds_alternative<wire::Acted>(first.act(std::move(act))));
+  first.run_for(milliseconds{100});
+  beat(second, kOne);
+  first.run_for(seconds{10});
+  EXPECT_THAT(first.tables().executors, SizeIs(1));
+  first.submit(pushed("orders", Route::kShardingBroadcast));
+  first.run_for(seconds{20});
+  EXPECT_THAT(one.calls, IsEmpty()) << "it is not on the list";
+}
+
 TEST(ExecutorRegistry, AListIsSpelledAsItWasGivenAndKnowsWhoRegistersOtherwise) {
   Pushed test;
   test.executor(kOne);
