@@ -101,6 +101,12 @@ void Management::update(const ManageJob& call, const ActiveDefinition& definitio
   if (!spec.ok()) return done(spec.error());
   spec.value().task_id = definition.row.task_id;
   spec.value().replace_on_exist = true;
+  // Its grid stays, where that was not changed.
+  Schedule& schedule = spec.value().schedule;
+  const Schedule& before = definition.spec.schedule;
+  if (schedule.kind == ScheduleKind::kEvery && before.kind == ScheduleKind::kEvery &&
+      schedule.interval == before.interval)
+    schedule.first = CompiledSchedule{definition.schedule}.next_fire(WallTime{});
   // One that is stopped stays so.
   submit(std::move(spec).value(), false, "", std::move(done));
 }

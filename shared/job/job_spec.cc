@@ -176,9 +176,8 @@ Status check_command(const std::vector<std::string>& command) {
   std::size_t size = 0;
   for (const std::string& argument : command) {
     size += argument.size() + 1;
-    // Arguments are bytes; file names need not be UTF-8.
-    if (argument.find('\0') != std::string::npos) return wrong("command holds a zero byte");
     CARILLON_TRY(check_argument("an argument of command", argument.size()));
+    CARILLON_TRY(check_text("an argument of command", argument, kCommandBytesMax));
   }
   return check_size("command", size, kCommandBytesMax);
 }
@@ -209,12 +208,12 @@ Status check_http(const HttpRequest& http) {
     CARILLON_TRY(check_name("a name in http.headers", name, kTaskIdBytesMax));
     CARILLON_TRY(check_line("http.headers." + name, value, kTextBytesMax));
   }
-  return check_size("http.body", http.body.size(), kPayloadBytesMax);
+  return check_text("http.body", http.body, kPayloadBytesMax);
 }
 
 Status check_source(const Run& run) {
   if (run.script_source.empty()) return wrong("script.source is empty");
-  CARILLON_TRY(check_size("script.source", run.script_source.size(), kCommandBytesMax));
+  CARILLON_TRY(check_text("script.source", run.script_source, kCommandBytesMax));
   return check_line("script.remark", run.script_remark, kRemarkBytesMax);
 }
 

@@ -83,6 +83,30 @@ TEST(Management, ToStartWhatIsStartedAndToStopWhatIsStoppedIsNoMistake) {
   EXPECT_EQ(manage(test, call), "job 7 of app is not there");
 }
 
+TEST(Management, AnUpdateThatLeavesTheRateLeavesTheFires) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  ManageJob call = each_second();
+  call.job.schedule_type = "FIX_RATE";
+  call.job.schedule_conf = "10";
+  call.job.id = std::stoll(manage(test, call));
+  call.verb = ManageJob::Verb::kStart;
+  EXPECT_EQ(manage(test, call), "");
+  test.bundle.run_for(seconds{14});
+  const std::size_t before = one.calls.size();
+  call.verb = ManageJob::Verb::kUpdate;
+  call.job.name = "other orders";
+  EXPECT_EQ(manage(test, call), "");
+  test.bundle.run_for(seconds{1});
+  EXPECT_EQ(one.calls.size(), before);
+  test.bundle.run_for(seconds{20});
+  EXPECT_EQ(one.calls.size(), before + 2);
+  call.job.schedule_conf = "20";
+  EXPECT_EQ(manage(test, call), "");
+  test.bundle.run_for(seconds{1});
+  EXPECT_EQ(one.calls.size(), before + 3);
+}
+
 TEST(Management, ANumberIsNotGivenAgainWhenItsJobIsGone) {
   Pushed test;
   test.bundle.restart_after(seconds{1});  // So that the test's client has another number.

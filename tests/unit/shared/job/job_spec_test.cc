@@ -130,7 +130,22 @@ TEST(JobSpecValidate, WantsExactlyTheRunOfItsKind) {
   EXPECT_EQ(refusal([](JobSpec& s) {
               s.run.command = {"echo", std::string("a\0b", 3)};
             }),
-            "command holds a zero byte");
+            "an argument of command is not valid UTF-8 text without zero bytes");
+  EXPECT_THAT(refusal([](JobSpec& s) {
+                s.run.command = {"cat", "caf\xe9"};
+              }),
+              HasSubstr("an argument of command is not valid UTF-8"));
+  EXPECT_THAT(refusal([](JobSpec& s) {
+                s.run = {.kind = RunKind::kScript,
+                         .script_language = "sh",
+                         .script_source = "echo caf\xe9"};
+              }),
+              HasSubstr("script.source is not valid UTF-8"));
+  EXPECT_THAT(refusal([](JobSpec& s) {
+                s.run = {.kind = RunKind::kHttp,
+                         .http = {.url = "http://127.0.0.1/", .body = "caf\xe9"}};
+              }),
+              HasSubstr("http.body is not valid UTF-8"));
   EXPECT_THAT(refusal([](JobSpec& s) { s.run.command.resize(300, std::string(1000, 'x')); }),
               HasSubstr("at most 262144"));
   EXPECT_EQ(
