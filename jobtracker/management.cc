@@ -101,11 +101,17 @@ void Management::update(const ManageJob& call, const ActiveDefinition& definitio
   if (!spec.ok()) return done(spec.error());
   spec.value().task_id = definition.row.task_id;
   spec.value().replace_on_exist = true;
-  // Its grid stays, where that was not changed.
+  // Its zone stays, and where it was not changed all of it: a grid goes on where it was.
   Schedule& schedule = spec.value().schedule;
   const Schedule& before = definition.spec.schedule;
-  if (schedule.kind == ScheduleKind::kEvery && before.kind == ScheduleKind::kEvery &&
-      schedule.interval == before.interval)
+  const bool is_alike = schedule.kind == before.kind;
+  if (is_alike && schedule.cron == before.cron && schedule.interval == before.interval) {
+    schedule = before;
+  } else if (is_alike && schedule.kind == ScheduleKind::kCron) {
+    schedule.tz = before.tz;
+    schedule.dst = before.dst;
+  }
+  if (schedule.kind == ScheduleKind::kEvery && schedule == before)
     schedule.first = CompiledSchedule{definition.schedule}.next_fire(WallTime{});
   // One that is stopped stays so.
   submit(std::move(spec).value(), false, "", std::move(done));

@@ -25,10 +25,11 @@ void ExecutorChoice::start(const std::vector<RouteRow>& rows, std::vector<Operat
 
 std::vector<std::string> ExecutorChoice::all_for(const PushedJob& job) const {
   if (job.push.addresses.empty()) return executors_.addresses(job.group);
+  const bool have_list = executors_.are_listed(job.group);
   std::vector<std::string> addresses;
   for (const std::string& address : job.push.addresses) {
     const ExecutorRow* found = executors_.find(job.group, address);
-    if (found == nullptr) continue;
+    if (found == nullptr || (have_list && !found->is_manual)) continue;
     const bool is_new =
         std::find(addresses.begin(), addresses.end(), found->address) == addresses.end();
     if (is_new) addresses.push_back(found->address);

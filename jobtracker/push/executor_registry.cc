@@ -69,7 +69,7 @@ void ExecutorRegistry::take(ExecutorRegistration registration, OnStored done) {
                                                    const Error* refused) {
                       if (refused != nullptr) return done(*refused);
                       const auto& gone = std::get<RemoveExecutor>(operation);
-                      if (executors_.find(gone.group, gone.address) != nullptr) {
+                      if (is_unlisted(gone.group, gone.address)) {
                         log_.info("an executor went", "address", gone.address);
                         remove(gone.group, gone.address);
                       }
@@ -94,7 +94,7 @@ void ExecutorRegistry::take(ExecutorRegistration registration, OnStored done) {
                           ? *known
                           : ExecutorRow{.group = group, .address = std::move(registration.address)};
     row.registered_at = clock_.now();
-    store(std::move(row), !executors_.has(group), std::move(done));
+    store(std::move(row), std::move(done));
   });
 }
 
@@ -157,10 +157,16 @@ void ExecutorRegistry::forget(GroupId group) {
   on_change_(group, {});
 }
 
-void ExecutorRegistry::store(ExecutorRow row, bool makes_group, OnStored done) {
+// A list may have been stored meanwhile.
+bool ExecutorRegistry::is_unlisted(GroupId group, const std::string& address) const {
+  const ExecutorRow* known = executors_.find(group, address);
+  return known != nullptr && !known->is_manual;
+}
+
+// Another job tracker may have removed the group.
+void ExecutorRegistry::store(ExecutorRow row, OnStored done) {
   std::vector<Operation> operations;
-  if (makes_group)
-    operations.emplace_back(PutExecutorGroup{.row = {.group = row.group}, .is_new = true});
+  operations.emplace_back(PutExecutorGroup{.row = {.group = row.group}, .is_new = true});
   operations.emplace_back(PutExecutor{std::move(row), ExecutorWord::kRegistered});
   batcher_.post_unit(
       Urgency::kRequest, std::move(operations),
@@ -168,8 +174,15 @@ void ExecutorRegistry::store(ExecutorRow row, bool makes_group, OnStored done) {
                                      const Error* refused) {
         if (refused != nullptr) return done(*refused);
         ExecutorRow& stored_row = std::get<PutExecutor>(stored.back()).row;
-        if (!executors_.has(stored_row.group)) executors_.put_group({.group = stored_row.group});
-        put(std::move(stored_row));
+        const GroupId of = stored_row.group;
+        if (!executors_.has(of)) executors_.put_group({.group = of});
+        if (const ExecutorRow* known = executors_.find(of, stored_row.address)) {
+          ExecutorRow now = *known;
+          now.registered_at = stored_row.registered_at;
+          put(std::move(now));
+        } else if (!executors_.are_listed(of)) {
+          put(std::move(stored_row));
+        }
         done({});
       });
 }
@@ -222,11 +235,13 @@ void ExecutorRegistry::run_once() {
       if (!is_silent || !leaving_.emplace(group, address).second) continue;
       log_.warn("an executor has not registered any more, it is out of service", "address",
                 address);
-      batcher_.post(Urgency::kHousekeeping, RemoveExecutor{.group = group, .address = address},
+      batcher_.post(Urgency::kHousekeeping,
+                    RemoveExecutor{.group = group, .address = address, .only_unlisted = true},
                     [this](Operation& operation, const Outcome&, const Error* refused) {
                       const auto& gone = std::get<RemoveExecutor>(operation);
                       leaving_.erase({gone.group, gone.address});
-                      if (refused == nullptr) remove(gone.group, gone.address);
+                      if (refused == nullptr && is_unlisted(gone.group, gone.address))
+                        remove(gone.group, gone.address);
                     });
     }
   }

@@ -60,7 +60,8 @@ class ExecutorRegistry {
   }
 
  private:
-  void store(ExecutorRow row, bool makes_group, OnStored done);
+  void store(ExecutorRow row, OnStored done);
+  bool is_unlisted(GroupId group, const std::string& address) const;
   void put(ExecutorRow row);
   void remove(GroupId group, const std::string& address);
   void forget(GroupId group);

@@ -130,7 +130,7 @@ void Pusher::set_credit(GroupId group) {
   if (worker == nullptr) return;
   const bool is_served = poster_ != nullptr && !executors_.members(group).empty();
   // Each claim may be a broadcast, which has a run at every executor.
-  const auto members = std::max(1, static_cast<std::int32_t>(executors_.members(group).size()));
+  const auto members = std::max(1, static_cast<std::int32_t>(executors_.addresses(group).size()));
   const std::int32_t room = (config_.runs_max - runs_of_[group]) / members;
   const std::int32_t window = std::max(0, std::min(config_.claims_max - busy_of_[group], room));
   if (room <= 0 && full_.insert(group).second) {

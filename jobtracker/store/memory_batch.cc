@@ -335,7 +335,10 @@ Result<Outcome> MemoryBatch::apply(const PutExecutor& put_executor) {
     }
     put(tables_.executors, key, std::move(row));
   } else if (put_executor.word == ExecutorWord::kRegistered && !has_list(said.group)) {
-    put(tables_.executors, key, said);
+    ExecutorRow row = said;  // Whose list there was says nothing.
+    row.is_manual = false;
+    row.place = 0;
+    put(tables_.executors, key, std::move(row));
   }
   return done();
 }

@@ -133,7 +133,7 @@ Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::st
   };
   const auto& watcher = connections.watcher;
   CARILLON_TRY(watcher->run_script(std::string{kBoundSilence}));
-  CARILLON_TRY(check_packet(*watcher, options.name));
+  if (!joining.before) CARILLON_TRY(check_packet(*watcher, options.name));
   std::optional<SteadyTime> outrun_since;
   while (true) {
     bool migrates = false;

@@ -74,12 +74,13 @@ Status write_executor(WriteContext& context, const PutExecutor& put) {
                                     [&](const sql::Row&) { is_listed = true; }));
     if (found > 0 || is_listed) return {};
   }
-  const std::string_view way = put.word == ExecutorWord::kListed ? kReplace : insert_new(context);
+  const bool is_listed = put.word == ExecutorWord::kListed;
+  const std::string_view way = is_listed ? kReplace : insert_new(context);
   return context.db.insert_rows(
       joined({way, kExecutorTable, " (", kExecutorColumns, ") VALUES"}), kExecutorWidth,
-      SqlValues{group, address, value_of(row.is_manual), value_of(row.has_trigger),
+      SqlValues{group, address, value_of(is_listed && row.is_manual), value_of(row.has_trigger),
                 value_of(row.registered_at), value_of(row.is_honest),
-                Value::of(std::int64_t{row.place})});
+                Value::of(std::int64_t{is_listed ? row.place : 0})});
 }
 
 }  // namespace
