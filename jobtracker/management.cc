@@ -107,12 +107,12 @@ void Management::update(const ManageJob& call, const ActiveDefinition& definitio
   const bool is_alike = schedule.kind == before.kind;
   if (is_alike && schedule.cron == before.cron && schedule.interval == before.interval) {
     schedule = before;
+    if (schedule.kind == ScheduleKind::kEvery)
+      schedule.first = CompiledSchedule{definition.schedule}.next_fire(WallTime{});
   } else if (is_alike && schedule.kind == ScheduleKind::kCron) {
     schedule.tz = before.tz;
     schedule.dst = before.dst;
   }
-  if (schedule.kind == ScheduleKind::kEvery && schedule == before)
-    schedule.first = CompiledSchedule{definition.schedule}.next_fire(WallTime{});
   // One that is stopped stays so.
   submit(std::move(spec).value(), false, "", std::move(done));
 }

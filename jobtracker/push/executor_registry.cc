@@ -60,9 +60,10 @@ void ExecutorRegistry::take(ExecutorRegistration registration, OnStored done) {
     const GroupId group = made.value()->id;
     const ExecutorRow* known = executors_.find(group, registration.address);
     if (registration.removes) {
-      // Who is listed by hand stays on the list. Another job tracker may know of it.
-      const std::string& address = known != nullptr ? known->address : registration.address;
+      // Who is listed by hand stays on the list.
       if (known != nullptr && known->is_manual) return done({});
+      // Another job tracker may know of one that is not known here.
+      const std::string& address = known != nullptr ? known->address : registration.address;
       batcher_.post(Urgency::kRequest,
                     RemoveExecutor{.group = group, .address = address, .only_unlisted = true},
                     [this, done = std::move(done)](Operation& operation, const Outcome&,

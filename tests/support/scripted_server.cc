@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "carillon/abort.h"
+#include "tests/support/loopback.h"
 
 namespace carillon::testing {
 namespace {
@@ -78,9 +79,7 @@ void Conversation::reset() const {
 
 ScriptedServer::ScriptedServer(Script script)
     : script_(std::move(script)), fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  sockaddr_in address = loopback(0);
   socklen_t length = sizeof address;
   if (::bind(fd_, reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
       ::listen(fd_, 1024) != 0 ||

@@ -61,6 +61,11 @@ struct WriteContext {
   }
 };
 
+// Before the name of a table: only what is not there by its key is added.
+inline std::string_view insert_new(const sql::Connection& db) {
+  return db.dialect() == sql::Dialect::kMysql ? "INSERT IGNORE INTO " : "INSERT OR IGNORE INTO ";
+}
+
 Status write_waiting_changes(WriteContext& context, const OperationIndices& indices);
 Status write_claims(WriteContext& context, const OperationIndices& indices);
 Status write_ends(WriteContext& context, const OperationIndices& indices);

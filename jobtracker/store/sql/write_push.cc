@@ -50,12 +50,6 @@ Status delete_rows(WriteContext& context, std::string_view table,
   return {};
 }
 
-// Before the name of the table.
-std::string_view insert_new(const WriteContext& context) {
-  return context.db.dialect() == sql::Dialect::kMysql ? "INSERT IGNORE INTO "
-                                                      : "INSERT OR IGNORE INTO ";
-}
-
 Status write_executor(WriteContext& context, const PutExecutor& put) {
   const ExecutorRow& row = put.row;
   const Value group = value_of(row.group);
@@ -75,7 +69,7 @@ Status write_executor(WriteContext& context, const PutExecutor& put) {
     if (found > 0 || is_listed) return {};
   }
   const bool is_listed = put.word == ExecutorWord::kListed;
-  const std::string_view way = is_listed ? kReplace : insert_new(context);
+  const std::string_view way = is_listed ? kReplace : insert_new(context.db);
   return context.db.insert_rows(
       joined({way, kExecutorTable, " (", kExecutorColumns, ") VALUES"}), kExecutorWidth,
       SqlValues{group, address, value_of(is_listed && row.is_manual), value_of(row.has_trigger),
@@ -139,7 +133,7 @@ Status write_executor_groups(WriteContext& context, const OperationIndices& indi
     const auto& put = context.operation<PutExecutorGroup>(index);
     const SqlValues values{value_of(put.row.group), Value::of_text(put.row.token)};
     CARILLON_TRY(context.db.insert_rows(
-        joined({put.is_new ? insert_new(context) : kReplace, kExecutorGroupTable, " (",
+        joined({put.is_new ? insert_new(context.db) : kReplace, kExecutorGroupTable, " (",
                 kExecutorGroupColumns, ") VALUES"}),
         kExecutorGroupWidth, values));
   }

@@ -9,8 +9,7 @@ namespace {
 
 using sql::Value;
 
-constexpr std::string_view kIgnoreMysql = "INSERT IGNORE INTO lts_job_output (";
-constexpr std::string_view kIgnoreSqlite = "INSERT OR IGNORE INTO lts_job_output (";
+constexpr std::string_view kOutput = "lts_job_output (";
 constexpr std::string_view kReplaceNodes = "REPLACE INTO lts_node (";
 constexpr std::string_view kMoveInbox = "UPDATE lts_inbox SET group_id = ? WHERE inbox_id = ?";
 constexpr std::string_view kDeleteInbox = "DELETE FROM lts_inbox WHERE inbox_id = ?";
@@ -28,8 +27,8 @@ constexpr std::string_view kSelectOldNodes =
 constexpr std::string_view kDeleteOldFeedback =
     "DELETE FROM lts_feedback_queue WHERE client_group = ? AND feedback_id < ?";
 constexpr std::string_view kFeedbackColumnsOfKey[] = {"client_group", "feedback_id"};
-constexpr std::string_view kAnswerColumns[] = {"slot",
-                                               "at_us"};  // a new one may take its place meanwhile
+// With its time: a new one may take the place of an old one meanwhile.
+constexpr std::string_view kAnswerColumns[] = {"slot", "at_us"};
 constexpr std::string_view kSessionColumn[] = {"session_id"};
 
 // The oldest log rows, as long as they are older than that, and their attempts' output.
@@ -76,10 +75,8 @@ Status write_output(WriteContext& context, const OperationIndices& indices) {
   for (const std::size_t index : indices) {
     append_output(values, context.operation<AddOutput>(index).row);
   }
-  const bool is_mysql = context.db.dialect() == sql::Dialect::kMysql;
-  return context.db.insert_rows(
-      joined({is_mysql ? kIgnoreMysql : kIgnoreSqlite, kOutputColumns, kValues}), kOutputWidth,
-      values);
+  return context.db.insert_rows(joined({insert_new(context.db), kOutput, kOutputColumns, kValues}),
+                                kOutputWidth, values);
 }
 
 Status write_nodes(WriteContext& context, const OperationIndices& indices) {

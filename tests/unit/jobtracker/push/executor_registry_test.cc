@@ -116,89 +116,78 @@ TEST(ExecutorRegistry, ExecutorsOfANewGroupRegisterAtDifferentJobTrackersAtOnce)
   EXPECT_THAT(first.tables().executors, SizeIs(2));
 }
 
-// The group is given it at one job tracker, and its first executor comes to another one a moment
-// later.
+// Two job trackers, of which the second hears up to a second later what the first was told.
+struct TwoJobTrackers {
+  TrackerBundle first{{.wanted = all_partitions()}};
+  TrackerBundle second{{.wanted = Partitions{}, .beside = &first}};
+
+  TwoJobTrackers() { first.run_for(seconds{2}); }
+
+  static void tell(TrackerBundle& at, const std::string& address, bool goes = false) {
+    at.tracker().on_executor(
+        ExecutorRegistration{.removes = goes, .app_name = "app", .address = address},
+        [](const Status& status) { EXPECT_TRUE(status.ok()); });
+  }
+  void list(const std::vector<std::string>& addresses) {
+    wire::Act act{.verb = wire::Verb::kAddExecutors, .group = "app"};
+    act.addresses = addresses;
+    ASSERT_TRUE(std::holds_alternative<wire::Acted>(first.act(std::move(act))));
+  }
+};
+
 TEST(ExecutorRegistry, ATokenIsKeptThoughAnExecutorRegistersAtAnotherJobTrackerAtOnce) {
-  TrackerBundle first({.wanted = all_partitions()});
-  TrackerBundle second({.wanted = Partitions{}, .beside = &first});
-  first.run_for(seconds{2});
+  TwoJobTrackers two;
   wire::Act act{.verb = wire::Verb::kAddExecutors, .group = "app"};
   act.token = "secret";
-  ASSERT_TRUE(std::holds_alternative<wire::Acted>(first.act(std::move(act))));
+  ASSERT_TRUE(std::holds_alternative<wire::Acted>(two.first.act(std::move(act))));
   std::optional<Status> answer;
-  second.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = kOne},
-                               [&](Status status) { answer = std::move(status); });
-  first.run_for(seconds{5});
+  two.second.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = kOne},
+                                   [&](Status status) { answer = std::move(status); });
+  two.first.run_for(seconds{5});
   ASSERT_TRUE(answer && answer->ok());
-  ASSERT_THAT(first.tables().executor_groups, SizeIs(1));
-  EXPECT_EQ(first.tables().executor_groups.begin()->second.token, "secret");
+  ASSERT_THAT(two.first.tables().executor_groups, SizeIs(1));
+  EXPECT_EQ(two.first.tables().executor_groups.begin()->second.token, "secret");
 }
 
-// An executor that registered at one job tracker says a moment later at another one
-// that it goes.
 TEST(ExecutorRegistry, WhoGoesIsGoneThoughItSaysSoAtAnotherJobTrackerAtOnce) {
-  TrackerBundle first({.wanted = all_partitions()});
-  TrackerBundle second({.wanted = Partitions{}, .beside = &first});
-  first.run_for(seconds{2});
-  const auto done = [](const Status& status) { EXPECT_TRUE(status.ok()); };
-  first.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = kTwo}, done);
-  first.run_for(seconds{5});
-  first.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = kOne}, done);
-  first.run_for(milliseconds{50});
-  second.tracker().on_executor(
-      ExecutorRegistration{.removes = true, .app_name = "app", .address = kOne}, done);
-  first.run_for(seconds{10});
-  EXPECT_THAT(first.tables().executors, SizeIs(1));
+  TwoJobTrackers two;
+  two.tell(two.first, kTwo);
+  two.first.run_for(seconds{5});
+  two.tell(two.first, kOne);
+  two.first.run_for(milliseconds{50});
+  two.tell(two.second, kOne, true);
+  two.first.run_for(seconds{10});
+  EXPECT_THAT(two.first.tables().executors, SizeIs(1));
 }
 
-// An executor that has registered for long is listed by hand at one job tracker, and
-// its next beat comes to the other one a moment later.
 TEST(ExecutorRegistry, WhoIsListedStaysSoThoughItsBeatComesToAnotherJobTrackerAtOnce) {
-  TrackerBundle first({.wanted = all_partitions()});
-  TrackerBundle second({.wanted = Partitions{}, .beside = &first});
-  first.run_for(seconds{2});
-  const auto done = [](const Status& status) { EXPECT_TRUE(status.ok()); };
-  const auto beat = [&](TrackerBundle& at, const std::string& address) {
-    at.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = address}, done);
-  };
-  beat(second, kOne);
-  beat(second, kTwo);
-  first.run_for(seconds{30});
-  wire::Act act{.verb = wire::Verb::kAddExecutors, .group = "app"};
-  act.addresses = {kOne, kTwo};
-  ASSERT_TRUE(std::holds_alternative<wire::Acted>(first.act(std::move(act))));
-  first.run_for(milliseconds{100});
-  beat(second, kOne);
-  first.run_for(seconds{10});
+  TwoJobTrackers two;
+  two.tell(two.second, kOne);
+  two.tell(two.second, kTwo);
+  two.first.run_for(seconds{30});
+  two.list({kOne, kTwo});
+  two.first.run_for(milliseconds{100});
+  two.tell(two.second, kOne);
+  two.first.run_for(seconds{10});
   std::vector<bool> listed;
-  for (const auto& [key, row] : first.tables().executors) listed.push_back(row.is_manual);
+  for (const auto& [key, row] : two.first.tables().executors) listed.push_back(row.is_manual);
   EXPECT_THAT(listed, ElementsAre(true, true));
 }
 
-// Who was taken off the list is called all the same, as its next beat came to the other
-// job tracker.
 TEST(ExecutorRegistry, WhoIsNotListedIsNotCalledThoughItsBeatComesToAnotherJobTracker) {
-  TrackerBundle first({.wanted = all_partitions()});
-  TrackerBundle second({.wanted = Partitions{}, .beside = &first});
-  auto& one = first.executors.add(kOne);
-  first.executors.add(kTwo);
-  first.run_for(seconds{2});
-  const auto done = [](const Status& status) { EXPECT_TRUE(status.ok()); };
-  const auto beat = [&](TrackerBundle& at, const std::string& address) {
-    at.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = address}, done);
-  };
-  beat(second, kOne);
-  beat(second, kTwo);
-  first.run_for(seconds{30});
-  wire::Act act{.verb = wire::Verb::kAddExecutors, .group = "app"};
-  act.addresses = {kTwo};
-  ASSERT_TRUE(std::holds_alternative<wire::Acted>(first.act(std::move(act))));
-  first.run_for(milliseconds{100});
-  beat(second, kOne);
-  first.run_for(seconds{10});
-  EXPECT_THAT(first.tables().executors, SizeIs(1));
-  first.submit(pushed("orders", Route::kShardingBroadcast));
-  first.run_for(seconds{20});
+  TwoJobTrackers two;
+  auto& one = two.first.executors.add(kOne);
+  two.first.executors.add(kTwo);
+  two.tell(two.second, kOne);
+  two.tell(two.second, kTwo);
+  two.first.run_for(seconds{30});
+  two.list({kTwo});
+  two.first.run_for(milliseconds{100});
+  two.tell(two.second, kOne);
+  two.first.run_for(seconds{10});
+  EXPECT_THAT(two.first.tables().executors, SizeIs(1));
+  two.first.submit(pushed("orders", Route::kShardingBroadcast));
+  two.first.run_for(seconds{20});
   EXPECT_THAT(one.calls, IsEmpty()) << "it is not on the list";
 }
 
