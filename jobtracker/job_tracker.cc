@@ -376,6 +376,7 @@ void JobTracker::on_registration(ExecutorRegistration registration, OnStored don
         return (void)executor_.post_at(
             seen, [this, id = group.id, may = std::move(may),
                    registration = std::move(registration), done = std::move(done)]() mutable {
+              if (stopping_) return done(stopping_error());
               if (!executors_.has(id)) return done(std::move(may));
               registry_.take(std::move(registration), std::move(done));
             });

@@ -26,22 +26,29 @@ AdminClient::AdminClient(AdminClientConfig config, const HttpSend& send,
 }
 
 Status AdminClient::register_at(const std::string& address) {
-  return send_to_any("registry", wire::xxl::write_registration(
-                                     {.app_name = config_.app_name, .address = address}));
-}
-
-Status AdminClient::deregister(const std::string& address) {
-  return send_to_any("registryRemove", wire::xxl::write_registration(
-                                           {.app_name = config_.app_name, .address = address}));
-}
-
-Status AdminClient::send_to_any(const std::string& path, const std::string& body) {
   Status last;
   for (const Admin& admin : admins_) {
-    last = post(admin.url, path, body);
+    last = post_address(admin.url, "registry", address);
     if (last.ok()) return last;
   }
   return last;
+}
+
+Status AdminClient::deregister(const std::string& address) {
+  bool is_heard = false;
+  Status last;
+  for (const Admin& admin : admins_) {
+    Status said = post_address(admin.url, "registryRemove", address);
+    is_heard = is_heard || said.ok();
+    if (!said.ok()) last = std::move(said);
+  }
+  return is_heard ? Status{} : last;
+}
+
+Status AdminClient::post_address(const std::string& admin, const std::string& path,
+                                 const std::string& address) {
+  return post(admin, path,
+              wire::xxl::write_registration({.app_name = config_.app_name, .address = address}));
 }
 
 Status AdminClient::send_results(const std::vector<std::string_view>& elements) {

@@ -20,8 +20,9 @@ struct AdminClientConfig {
   Duration timeout = std::chrono::seconds{3};
 };
 
-// What an executor says to the admins. Each call ends with the first admin that takes it. An error
-// is the last one's: kDenied where an admin answered and refused, kUnavailable where none answered.
+// What an executor says to the admins: a goodbye to all of them, as each calls it until it has
+// heard of that, and all else to the first that takes it. It is done where one took it. An error is
+// the last one's: kDenied where an admin answered and refused, kUnavailable where none answered.
 //
 // Thread: one at a time; two of them for two.
 class AdminClient {
@@ -40,7 +41,8 @@ class AdminClient {
     wire::xxl::ResultForm form = wire::xxl::ResultForm::kArray;  // what it took last
   };
 
-  Status send_to_any(const std::string& path, const std::string& body);
+  Status post_address(const std::string& admin, const std::string& path,
+                      const std::string& address);
   Status send_results_to(Admin& admin, const std::vector<std::string_view>& elements);
   Status post(const std::string& admin, const std::string& path, const std::string& body);
 

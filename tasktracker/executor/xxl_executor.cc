@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "shared/base/utf8.h"
@@ -22,6 +23,8 @@ constexpr std::chrono::seconds kCleanEvery{3600};
 constexpr Duration kTalkEvery = std::chrono::seconds{30};
 constexpr Duration kBeatAgain = std::chrono::seconds{5};          // after one that failed
 constexpr Duration kLookAtStop = std::chrono::milliseconds{100};  // while it drains
+constexpr Duration kGoodbyeWait = std::chrono::seconds{1};        // for an admin's answer to it
+constexpr Duration kLateCalls = std::chrono::milliseconds{100};   // on their way meanwhile
 constexpr std::size_t kNameBytesMax = 64;
 constexpr int kPortMax = 65535;
 
@@ -300,6 +303,11 @@ void XxlExecutor::beat() {
 }
 
 void XxlExecutor::leave() {
+  say_goodbye();
+  goodbye_said_.signal();
+}
+
+void XxlExecutor::say_goodbye() {
   if (!is_registered_) return;
   is_registered_ = false;
   const Status left = admin_.deregister(address_);
@@ -326,6 +334,8 @@ void XxlExecutor::keep() {
 }
 
 void XxlExecutor::end() {
+  // Until an admin knows that this one leaves it calls it, and a call that is refused has failed.
+  if (!at_once_ && goodbye_said_.wait_for(kGoodbyeWait)) std::this_thread::sleep_for(kLateCalls);
   jobs_.close();
   while (microseconds(clock_.steady_now()) < stop_at_us_.load() &&
          !jobs_.wait_reported(kLookAtStop)) {

@@ -61,8 +61,8 @@ class XxlExecutor {
   // Listens and registers from now on. `on_stopped` is its last call, on a thread of its own.
   Status start(std::function<void()> on_stopped);
 
-  // Leaves the admin and takes no more triggers; what was taken has so long to end. A second call
-  // may only shorten the time.
+  // Leaves the admin and, once that has answered (or a second later), takes no more triggers; what
+  // was taken has so long to end. A second call may only shorten the time.
   void request_stop(Duration drain);
   void wait_stopped();
 
@@ -81,6 +81,7 @@ class XxlExecutor {
   void talk();
   void beat();
   void leave();
+  void say_goodbye();
 
   void keep();
   void end();
@@ -96,6 +97,7 @@ class XxlExecutor {
   std::atomic<bool> is_talk_cancelled_{false};
   Wakeup keeper_wakeup_;
   Wakeup talk_wakeup_;
+  Wakeup goodbye_said_;
   Wakeup talk_ended_;
 
   std::string address_;

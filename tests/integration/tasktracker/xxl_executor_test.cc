@@ -71,6 +71,31 @@ TEST(XxlExecutor, RegistersAgainAndAgainAndLeavesAtTheEnd) {
   EXPECT_EQ(last, "http://127.0.0.1:1/admin/api/registryRemove");
 }
 
+// What an admin sends before it has heard of the goodbye would have failed, were it refused.
+TEST(XxlExecutor, TakesTriggersUntilItsGoodbyeIsAnswered) {
+  XxlExecutorBundle b;
+  auto executor = b.open();
+  ASSERT_TRUE(executor.ok()) << executor.error().message;
+  ExecutorBundle::Queue<std::string> answers;
+  b.send = [&](const HttpRequest& request, Duration, std::size_t, const std::atomic<bool>&) {
+    if (request.url.ends_with("/registryRemove")) {
+      std::this_thread::sleep_for(milliseconds{50});  // It has begun to stop by now.
+      answers.add(
+          b.call(*executor.value(), "run", R"({"jobId":1,"logId":7,"executorHandler":"noop"})"));
+    }
+    b.said.add(request);
+    return Result<HttpAnswer>{HttpAnswer{.status = 200, .body = R"({"code":200})"}};
+  };
+  ASSERT_TRUE(executor.value()->start([&] { b.stopped.add(true); }).ok());
+  (void)b.said.take();  // It has registered.
+  executor.value()->request_stop(seconds{60});
+  EXPECT_THAT(answers.take(), HasSubstr(R"("code":200)"));
+  EXPECT_TRUE(b.stopped.take());
+  HttpRequest request = b.said.take();
+  while (!request.url.ends_with("/callback")) request = b.said.take();
+  EXPECT_THAT(request.body, HasSubstr(R"("logId":7,)"));
+}
+
 TEST(XxlExecutor, RunsWhatIsTriggeredAndCallsItBack) {
   XxlExecutorBundle b;
   auto executor = b.open();

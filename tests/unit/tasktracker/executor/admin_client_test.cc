@@ -53,7 +53,6 @@ TEST(AdminClient, RegistersAtTheFirst) {
 TEST(AdminClient, SendsNoEmptyToken) {
   AdminBundle b;
   EXPECT_TRUE(b.client("").deregister("http://me:9999/").ok());
-  EXPECT_THAT(b.urls(), ElementsAre("http://one:1/xxl-job-admin/api/registryRemove"));
   EXPECT_THAT(b.admin.requests[0].headers, Not(Contains(Key("XXL-JOB-ACCESS-TOKEN"))));
 }
 
@@ -70,6 +69,20 @@ TEST(AdminClient, GoesOnToTheNextWhereOneIsAwayOrRefuses) {
   EXPECT_THAT(b.urls(),
               ElementsAre("http://one:1/xxl-job-admin/api/registry", "http://two:2/api/registry",
                           "http://one:1/xxl-job-admin/api/registry", "http://two:2/api/registry"));
+}
+
+TEST(AdminClient, LeavesThemAll) {
+  AdminBundle b;
+  EXPECT_TRUE(b.client().deregister("a").ok());
+  EXPECT_THAT(b.urls(), ElementsAre("http://one:1/xxl-job-admin/api/registryRemove",
+                                    "http://two:2/api/registryRemove"));
+  // Where they share a database, one that heard it is enough.
+  b.admin.answer = [](const HttpRequest& request) {
+    return request.url.starts_with("http://two") ? FakeAdmin::away() : FakeAdmin::code(200);
+  };
+  EXPECT_TRUE(b.client().deregister("a").ok());
+  b.admin.answer = [](const HttpRequest&) { return FakeAdmin::away(); };
+  EXPECT_EQ(b.client().deregister("a").error().code, ErrorCode::kUnavailable);
 }
 
 TEST(AdminClient, SaysWhatTheLastOneSaid) {
