@@ -20,16 +20,6 @@ std::string user_name() {
   return entry == nullptr ? std::string{} : entry->pw_name;
 }
 
-// The zone that the clock on this user's wall keeps: TZ, else the machine's.
-Result<Zone> local_zone(const Environment& environment) {
-  std::string name = environment.get("TZ").value_or("");
-  if (name.starts_with(':')) name.erase(0, 1);  // As POSIX has it before a name.
-  if (name.empty() || name == "/etc/localtime") return Zone::load(local_zone_name());
-  Result<Zone> zone = Zone::load(name);
-  if (zone.ok()) return zone;
-  return Error{zone.error().code, "TZ: " + zone.error().message + ", or give --tz"};
-}
-
 void pause(Duration time) {
   const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(time);
   ::poll(nullptr, 0, static_cast<int>(milliseconds.count()));

@@ -58,13 +58,16 @@ void JobTracker::on_add_executors(const Asker& asker, wire::Act message) {
     if (!ownership_.has(id)) return answer(asker, ownership_.elsewhere(id, catalog_.parts(id)));
     if (const Status may = may_have_executors(*group.value()); !may.ok())
       return answer(asker, wire::ErrorReply{may.error()});
-    const std::string said =
-        "group '" + group.value()->name + "' has " + std::to_string(message.addresses.size()) +
-        (message.addresses.size() == 1 ? " executor" : " executors") + " by hand";
-    registry_.add(id, message.addresses, message.token, [this, asker, said](const Status& status) {
+    const std::string has = "group '" + group.value()->name + "' has ";
+    const bool is_list = !message.addresses.empty();
+    const auto added = [this, asker, id, has, is_list](const Status& status) {
       if (!status.ok()) return answer(asker, wire::ErrorReply{status.error()});
-      answer(asker, wire::Acted{.message = said});
-    });
+      const std::size_t listed = is_list ? executors_.addresses(id).size() : 0;
+      answer(asker,
+             wire::Acted{.message = has + std::to_string(listed) +
+                                    (listed == 1 ? " executor" : " executors") + " by hand"});
+    };
+    registry_.add(id, message.addresses, message.token, added);
   });
 }
 

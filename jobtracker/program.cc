@@ -178,14 +178,15 @@ Status check_sender(const std::string& address) {
                "'" + address + "' is not a mail address, like carillon@example.com"};
 }
 
-// A job may name a URL of its own; of groups nobody else is told.
 Status check_mail_server(const Settings& settings) {
-  if (settings.tracker.alarms.rules.empty() || !settings.smtp.empty()) return {};
+  if (!settings.smtp.empty()) return {};
   for (const std::string& recipient : settings.tracker.alarms.recipients) {
     if (recipient.find("://") != std::string::npos) continue;
-    return Error{ErrorCode::kInvalidArgument, "--alarm-when would tell --alarm '" + recipient +
-                                                  "' nothing without a mail server (name one with "
-                                                  "--smtp, or a URL with --alarm)"};
+    return Error{
+        ErrorCode::kInvalidArgument,
+        "--alarm '" + recipient +
+            "' would be told nothing without a mail server (name one with --smtp, or a URL "
+            "with --alarm)"};
   }
   return {};
 }
@@ -381,12 +382,10 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
 
   JobTrackerConfig& tracker = settings.tracker;
   tracker.submit.zone = configuration.text("tz");
-  if (tracker.submit.zone.empty())
-    tracker.submit.zone = environment.get("TZ").value_or(local_zone_name());
-  const auto zone = Zone::load(tracker.submit.zone);
-  if (!zone.ok()) {
-    return zone.error().with_context(configuration.text("tz").empty() ? "environment TZ"
-                                                                      : configuration.source("tz"));
+  if (tracker.submit.zone.empty()) {
+    tracker.submit.zone = CARILLON_TRY(local_zone(environment)).name();
+  } else if (const auto zone = Zone::load(tracker.submit.zone); !zone.ok()) {
+    return zone.error().with_context(configuration.source("tz"));
   }
   tracker.recovery.lease = configuration.duration("lease");
   if (configuration.has("isolate-after"))

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "shared/base/utf8.h"
 #include "shared/job/cron.h"
 #include "shared/job/zone.h"
 
@@ -235,6 +236,8 @@ Result<JobSpec> Reader::job_of(CrontabEntry& entry) {
             ", but a task tracker runs everything as its own user (import it with --user " +
             entry.user + " into a group whose task trackers run as that user)"};
   }
+  if (!is_utf8(entry.command))
+    return Error{ErrorCode::kInvalidArgument, "its command is not valid UTF-8 text"};
   const Command command = split_command(entry.command);
   // Not within the braces: g++ 12 leaks the members before it when it returns early.
   Schedule schedule = CARILLON_TRY(schedule_of(entry));

@@ -97,12 +97,12 @@ int run_feedback(Context& context) {
     }
     context.out().flush();
     // What could not be printed is not acknowledged.
-    if (!context.out()) return context.fail(kWrongInput, kCannotWrite);
+    if (!context.out()) return context.fail(kRefused, kCannotWrite);
     left -= is_endless ? 0 : static_cast<std::int64_t>(next.done.size());
   }
   if (context.is_json()) rows.finish();
   context.out().flush();
-  return context.out() ? kDone : context.fail(kWrongInput, kCannotWrite);
+  return context.out() ? kDone : context.fail(kRefused, kCannotWrite);
 }
 
 }  // namespace carillon::cli

@@ -153,12 +153,21 @@ std::string language_of_ending(const std::string& path) {
   return {};
 }
 
+}  // namespace
+
+std::string language_of_script(const std::string& source, const std::string& path) {
+  std::string language = language_of_first_line(source);
+  return language.empty() ? language_of_ending(path) : language;
+}
+
+namespace {
+
 Result<Run> script_from(const Configuration& configuration, int input) {
   const std::string& path = configuration.text("script");
   Run run{.kind = RunKind::kScript, .script_language = configuration.text("language")};
   run.script_source = CARILLON_TRY(read_file(path, kCommandBytesMax, input));
-  if (run.script_language.empty()) run.script_language = language_of_first_line(run.script_source);
-  if (run.script_language.empty()) run.script_language = language_of_ending(path);
+  if (run.script_language.empty())
+    run.script_language = language_of_script(run.script_source, path);
   if (run.script_language.empty()) {
     return wrong("what language is --script '" + path +
                  "'? (say it with --language, or in its first line)");

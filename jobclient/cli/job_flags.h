@@ -20,6 +20,9 @@ Result<JobSpec> job_from_flags(const Configuration& configuration, WallTime now,
 // What --payload or --payload-file say; empty text where neither does.
 Result<std::string> payload_from(const Configuration& configuration, int input);
 
+// What a script is in by its first line, or else by the ending of its file; empty: neither says.
+std::string language_of_script(const std::string& source, const std::string& path);
+
 // A whole file of at most `bytes_max` bytes; "-" is `input`. The error names the file.
 Result<std::string> read_file(const std::string& path, std::size_t bytes_max, int input);
 

@@ -147,9 +147,10 @@ class Maker {
 
   Result<JobSpec> job() {
     if (row_.task_id.empty()) {
-      return Error{ErrorCode::kInvalidArgument,
-                   "has no task_id in LTS, by which a second import would know it (give its row "
-                   "one)"};
+      return Error{
+          ErrorCode::kInvalidArgument,
+          "LTS job " + row_.job_id +
+              " has no task_id, by which a second import would know it (give its row one)"};
     }
     JobSpec spec{.task_id = row_.task_id, .group = row_.group};
     spec.description = "LTS job " + row_.job_id;

@@ -24,6 +24,27 @@ Option remark_option() {
   return {.name = "remark", .placeholder = "TEXT", .help = "What is new in it, for people."};
 }
 
+// "python2" is python, and "sh" bash.
+std::string family_of(std::string language) {
+  while (!language.empty() && language.back() >= '0' && language.back() <= '9') language.pop_back();
+  return language == "sh" ? "bash" : language;
+}
+
+// Of a file that says of itself that it is of another language than the script before it.
+Status check_language(JobClient& client, const TaskRef& task, const std::string& source,
+                      const std::string& path) {
+  const std::string language = language_of_script(source, path);
+  if (language.empty()) return {};
+  const Result<RowPage> page = client.scripts(task);
+  if (!page.ok() || page.value().rows.empty()) return {};  // To set it says what is wrong.
+  const std::string before = field_text(page.value().rows.front(), "language");
+  if (family_of(language) == family_of(before)) return {};
+  return Error{ErrorCode::kInvalidArgument, "'" + path + "' is " + language +
+                                                " by its first line or ending, and the script "
+                                                "before it is " +
+                                                before + " (say which with --language)"};
+}
+
 }  // namespace
 
 Verb declare_scripts_list() {
@@ -113,6 +134,10 @@ int run_scripts_set(Context& context) {
   const auto client = context.client();
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);
   const TaskRef task = context.task();
+  if (configuration.text("language").empty()) {
+    const Status fits = check_language(*client.value(), task, source.value(), path);
+    if (!fits.ok()) return context.fail(kWrongInput, fits.error().message);
+  }
   return print_act_answer(
       context, task,
       client.value()->set_script(task, {.language = configuration.text("language"),

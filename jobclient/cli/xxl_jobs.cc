@@ -120,8 +120,7 @@ class Maker {
     spec.retries.max = static_cast<int>(std::clamp<std::int64_t>(row_.retries, 0, INT32_MAX));
     spec.retries.base = options_.retry_base;
     spec.overlap = overlap();
-    if (spec.schedule.kind != ScheduleKind::kManual && row_.misfire != "FIRE_ONCE_NOW")
-      spec.misfire.policy = MisfirePolicy::kSkip;
+    if (spec.schedule.kind != ScheduleKind::kManual) spec.misfire.policy = misfire();
     spec.children = children();
     spec.alarm = alarm();
     spec.replace_on_exist = options_.replace;
@@ -168,7 +167,7 @@ class Maker {
   Result<Schedule> fixed_rate() {
     const auto rate = number_of(row_.schedule_conf);
     if (!rate || *rate < 1 || *rate > INT32_MAX) {
-      return wrong("its rate is '" + row_.schedule_conf + "', must be a number of seconds");
+      return wrong("its rate is '" + row_.schedule_conf + "', must be 1 to 2147483647 (seconds)");
     }
     const Duration interval = seconds{*rate};
     entry_.schedule = "every " + format_duration(interval);
@@ -210,10 +209,20 @@ class Maker {
   }
 
   // xxl-job keeps it for each executor alone, this for all of the group together.
-  Overlap overlap() const {
+  Overlap overlap() {
     if (row_.block == "DISCARD_LATER") return Overlap::kSkip;
     if (row_.block == "COVER_EARLY") return Overlap::kCancelRunning;
-    return Overlap::kQueue;  // Also what xxl-job makes of none.
+    // Also what xxl-job makes of none.
+    if (!row_.block.empty() && row_.block != "SERIAL_EXECUTION")
+      note("block strategy '" + row_.block + "' is unknown: taken for SERIAL_EXECUTION");
+    return Overlap::kQueue;
+  }
+
+  MisfirePolicy misfire() {
+    if (row_.misfire == "FIRE_ONCE_NOW") return MisfirePolicy::kFireOnce;
+    if (!row_.misfire.empty() && row_.misfire != "DO_NOTHING")
+      note("misfire strategy '" + row_.misfire + "' is unknown: taken for DO_NOTHING");
+    return MisfirePolicy::kSkip;
   }
 
   std::vector<Child> children() {

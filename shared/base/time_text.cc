@@ -131,7 +131,7 @@ Result<Duration> parse_duration(std::string_view text) {
     std::int64_t part = 0;
     if (__builtin_mul_overflow(*number, kUnits[next_unit].micros, &part) ||
         __builtin_add_overflow(total, part, &total)) {
-      return bad_duration(text, "too long for a duration, the most is 106751991d");
+      return bad_duration(text, "too long for a duration, the most is 36600d");
     }
     ++next_unit;
   }

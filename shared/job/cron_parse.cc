@@ -215,7 +215,7 @@ Result<bool> add_day_operator(std::string_view item, CronFields& fields) {
     if (rest.front() != '-' || !is_digits(rest.substr(1))) {
       return refuse("day-of-month " + quoted(item) + " is not one of L, L-n, LW, L-nW");
     }
-    back = CARILLON_TRY(parse_number(rest.substr(1), "day-of-month offset L-", 0, 30));
+    back = CARILLON_TRY(parse_number(rest.substr(1), "day-of-month L-n offset", 0, 30));
   }
   (near_weekday ? fields.near_weekday_from_last_mask : fields.from_last_mask) |= std::uint32_t{1}
                                                                                  << back;
@@ -248,7 +248,7 @@ Result<bool> add_weekday_operator(std::string_view item, CronFields& fields) {
     if (!is_digits(nth)) {
       return refuse("day-of-week " + quoted(item) + " has no number after the #");
     }
-    const int week = CARILLON_TRY(parse_number(nth, "day-of-week occurrence #", 1, 5));
+    const int week = CARILLON_TRY(parse_number(nth, "day-of-week #n occurrence", 1, 5));
     fields.nth_weekday_masks[static_cast<std::size_t>(week - 1)] |= bit_of(weekday);
     return true;
   }

@@ -125,8 +125,9 @@ Status check_name(const std::string& field, std::string_view name, std::size_t m
 
 Status check_duration(const std::string& field, Duration value, Duration min) {
   if (value >= min && value <= kDurationMost) return {};
-  return wrong(field + " is " + format_duration(value) + ", must be " + format_duration(min) +
-               " to a hundred years");
+  const std::string least =
+      min == Duration{0} ? "more than nothing, and at most" : format_duration(min) + " to";
+  return wrong(field + " is " + format_duration(value) + ", must be " + least + " a hundred years");
 }
 
 Status check_time(const std::string& field, WallTime time) {
@@ -192,9 +193,11 @@ Status check_http(const HttpRequest& http) {
                  ", must be GET, POST, PUT, PATCH, DELETE, HEAD or OPTIONS");
   }
   CARILLON_TRY(check_line("http.url", http.url, kTextBytesMax));
-  if ((!http.url.starts_with("http://") && !http.url.starts_with("https://")) ||
-      http.url.find(' ') != std::string::npos) {
+  if (!http.url.starts_with("http://") && !http.url.starts_with("https://")) {
     return wrong("http.url is " + shown(http.url) + ", must start with http:// or https://");
+  }
+  if (http.url.find(' ') != std::string::npos) {
+    return wrong("http.url is " + shown(http.url) + ", must have no spaces (%20 stands for one)");
   }
   std::string_view host = http.url;
   host.remove_prefix(host.find("//") + 2);

@@ -9,6 +9,7 @@
 #include <cctz/civil_time.h>
 #include <cctz/time_zone.h>
 
+#include "shared/base/environment.h"
 #include "shared/base/utf8.h"
 
 namespace carillon {
@@ -126,6 +127,14 @@ std::string local_zone_name(const std::filesystem::path& etc) {
     if (Zone::load(name).ok()) return name;
   }
   return "UTC";
+}
+
+Result<Zone> local_zone(const Environment& environment) {
+  std::string name = environment.get("TZ").value_or("");
+  if (name.starts_with(':')) name.erase(0, 1);  // As POSIX has it before a name.
+  if (name.empty() || name == "/etc/localtime") return Zone::load(local_zone_name());
+  Result<Zone> zone = Zone::load(name);
+  return zone.ok() ? zone : zone.error().with_context("environment TZ");
 }
 
 }  // namespace carillon

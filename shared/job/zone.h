@@ -17,6 +17,8 @@
 // Thread: any.
 namespace carillon {
 
+class Environment;
+
 // What a clock on the wall shows: seconds since 1970-01-01 00:00 in some zone.
 using LocalTime = std::chrono::local_seconds;
 
@@ -78,8 +80,10 @@ class Zone {
   const void* handle_;
 };
 
-// The name of the zone that this machine keeps, for jobs that name none: what `etc`/localtime links
-// to, else what `etc`/timezone says, else "UTC". Environment variables are the caller's business.
+// The name of the zone that this machine keeps: what `etc`/localtime links to, else what
+// `etc`/timezone says, else "UTC".
 std::string local_zone_name(const std::filesystem::path& etc = "/etc");
+// The zone that the clock on this user's wall keeps: TZ, else this machine's.
+Result<Zone> local_zone(const Environment& environment);
 
 }  // namespace carillon

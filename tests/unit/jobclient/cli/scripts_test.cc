@@ -56,6 +56,22 @@ TEST(ScriptVerbs, SetSendsTheTextWithItsRemark) {
   EXPECT_THAT(cli.err.str(), HasSubstr("--file FILE"));
 }
 
+TEST(ScriptVerbs, SetAsksWhichLanguageWhereTheFileSaysAnother) {
+  for (const char* first_line : {"#!/usr/bin/env python3\n", "#!/usr/bin/python2.7\n", "x = 1\n"}) {
+    Cli cli(one_version);
+    cli.give_input(first_line);
+    EXPECT_EQ(cli.run({"scripts", "set", "nightly", "--file", "-"}), kDone) << first_line;
+  }
+  Cli cli(one_version);
+  cli.give_input("#!/bin/sh\n");
+  EXPECT_EQ(cli.run({"scripts", "set", "nightly", "--file", "-"}), kWrongInput);
+  EXPECT_THAT(cli.err.str(), HasSubstr("'-' is sh by its first line or ending, and the script "
+                                       "before it is python (say which with --language)"));
+  EXPECT_TRUE(cli.tracker.asked<wire::Act>().empty());
+  cli.give_input("#!/bin/sh\n");
+  EXPECT_EQ(cli.run({"scripts", "set", "nightly", "--file", "-", "--language", "sh"}), kDone);
+}
+
 TEST(ScriptVerbs, RestoreSendsTheEarlierTextAgain) {
   Cli cli(one_version);
   EXPECT_EQ(cli.run({"scripts", "restore", "nightly", "--number", "1795362011554"}), kDone);

@@ -90,6 +90,13 @@ TEST(XxlJobs, BlockAndMisfireStrategiesHaveTheirCounterparts) {
   EXPECT_EQ(xxl_entry(row).job.value().misfire.policy, MisfirePolicy::kSkip);
   row.misfire = "FIRE_ONCE_NOW";
   EXPECT_EQ(xxl_entry(row).job.value().misfire.policy, MisfirePolicy::kFireOnce);
+  EXPECT_THAT(xxl_entry(row).notes, IsEmpty());
+  row.misfire = "FIRE_TWICE";
+  row.block = "SERIAL";
+  EXPECT_EQ(xxl_entry(row).job.value().misfire.policy, MisfirePolicy::kSkip);
+  EXPECT_THAT(xxl_entry(row).notes,
+              ElementsAre("block strategy 'SERIAL' is unknown: taken for SERIAL_EXECUTION",
+                          "misfire strategy 'FIRE_TWICE' is unknown: taken for DO_NOTHING"));
 }
 
 TEST(XxlJobs, AStoppedJobIsSuspendedAndOneWithoutAScheduleIsNot) {
@@ -123,7 +130,8 @@ TEST(XxlJobs, AFixedRateGoesOnOnItsGrid) {
   EXPECT_EQ(xxl_entry(row).job.value().schedule.first, xxl_time("2026-11-21T20:00:45Z"));
   for (const char* wrong : {"", "0", "-1", "1m", "99999999999"}) {
     row.schedule_conf = wrong;
-    EXPECT_THAT(xxl_entry(row).job.error().message, HasSubstr("its rate is")) << wrong;
+    EXPECT_THAT(xxl_entry(row).job.error().message, HasSubstr("must be 1 to 2147483647 (seconds)"))
+        << wrong;
   }
 }
 

@@ -203,7 +203,8 @@ TEST(JobSpecValidate, ChecksAnHttpRequest) {
   };
   EXPECT_EQ(with({.url = "https://example.org/x?y=1"}), "none");
   EXPECT_THAT(with({.url = "ftp://example.org"}), HasSubstr("must start with http:// or https://"));
-  EXPECT_THAT(with({.url = "http://a b"}), HasSubstr("http.url is 'http://a b'"));
+  EXPECT_THAT(with({.url = "http://a b"}),
+              HasSubstr("http.url is 'http://a b', must have no spaces"));
   for (const char* url : {"http://", "http:///x", "http://:80/", "http://h:0/", "http://h:99999/",
                           "http://h:8x/", "https://u@:1", "http://[::1]:99999"}) {
     EXPECT_THAT(with({.url = url}), HasSubstr("must have a host, and a port")) << url;

@@ -3,11 +3,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "shared/base/environment.h"
 #include "shared/base/time_text.h"
 #include "tests/unit/shared/job/parsed.h"
 
@@ -159,6 +161,19 @@ TEST(LocalZoneName, IsUtcWhenNothingHelps) {
   etc.link_localtime("/somewhere/else");
   etc.write_timezone("Nowhere/AtAll\n");
   EXPECT_EQ(local_zone_name(etc.path()), "UTC");
+}
+
+TEST(LocalZone, IsThatOfTheEnvironment) {
+  const auto name = [](const std::string& tz) {
+    const Result<Zone> zone =
+        local_zone(Environment(std::map<std::string, std::string>{{"TZ", tz}}));
+    return zone.ok() ? zone.value().name() : zone.error().message;
+  };
+  EXPECT_EQ(name("Asia/Tokyo"), "Asia/Tokyo");
+  EXPECT_EQ(name(":Asia/Tokyo"), "Asia/Tokyo");
+  EXPECT_EQ(name(""), local_zone_name());
+  EXPECT_EQ(name(":/etc/localtime"), local_zone_name());
+  EXPECT_THAT(name("CET-1CEST"), ::testing::StartsWith("environment TZ: "));
 }
 
 TEST(LocalZoneName, OfThisMachineCanBeLoaded) { EXPECT_TRUE(Zone::load(local_zone_name()).ok()); }
