@@ -103,11 +103,11 @@ void Completion::take_back(JobId id, bool lost) {
   if (catalog_.is_void(entry->row)) {
     LogEntry log = log_of(*entry, lost ? LogState::kLost : LogState::kCancelled);
     if (lost) {
-      log.message = "its task tracker died, and it was cancelled or suspended before";
+      log.message = "its task tracker died, and it had been called off before";
       if (begins_quarantine(entry->row.job, log))
         log.message += in_quarantine(lost_once_more(entry->row.job));
     } else {
-      log.message = "cancelled or suspended before it was started";
+      log.message = "called off before this attempt was started";
       log.attempt = 0;  // None was made of this claim.
       log.started_at = {};
       log.node.clear();
@@ -228,7 +228,7 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
   ending.may_go_on = job.lost > 0 || (log && log->state == LogState::kLost);
   if (log && log->attempt > 0)
     ending.job.lost = log->state == LogState::kLost ? lost_once_more(job) : 0;
-  const WallTime ended = log ? log->ended_at : clock_.now();
+  ending.ended = log ? log->ended_at : clock_.now();
   SetOff children;
   if (event == JobEvent::kSucceed && !entry.row.cancelled) children = run_end_.set_off(job);
   if (!children.note.empty()) {
@@ -251,7 +251,7 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
                               .children = std::move(children.runs),
                               .relayed = std::move(children.relayed)});
   if (ending.is_final && job.definition) {
-    auto with = run_end_.with_end(job, ended, ending.ran);
+    auto with = run_end_.with_end(job, ending.ended, ending.ran);
     std::move(with.begin(), with.end(), std::back_inserter(operations));
   }
   entry.phase = Phase::kEnding;
@@ -289,7 +289,7 @@ void Completion::on_ended(const Ending& ending, std::vector<Operation>& operatio
   if (!ending.is_final || !job.definition) return;
   const std::vector<Operation> with(std::make_move_iterator(operations.begin() + 1),
                                     std::make_move_iterator(operations.end()));
-  run_end_.run_ended(job, ending.ran, with, {outcomes.begin() + 1, outcomes.end()});
+  run_end_.run_ended(job, ending.ended, ending.ran, with, {outcomes.begin() + 1, outcomes.end()});
 }
 
 bool Completion::flush() {

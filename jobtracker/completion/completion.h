@@ -69,6 +69,7 @@ class Completion final : public TakeBack {
     SessionId tell{};  // whom to confirm it to
     WaitingJob job{};
     bool is_final = true;
+    WallTime ended{};        // by its worker's clock
     bool ran = true;         // this attempt or one before it was started
     bool may_go_on = false;  // this attempt or the one before was lost
   };

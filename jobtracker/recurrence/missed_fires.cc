@@ -37,12 +37,14 @@ struct MissedFires::Chosen {
 // What a definition has missed.
 struct MissedFires::Missed {
   DefinitionId id{};
-  std::int32_t version = 0;        // another one by now: it was suspended, what it had is void
-  std::size_t runs_max = 0;        // as the policy says
-  WallTime until{};                // later fires are not missed
-  std::vector<WaitingJob> rows{};  // by time
-  std::deque<WallTime> bare{};     // fires without a row, all later: the newest that may run
-  std::int64_t bare_count = 0;     // of all
+  std::int32_t version = 0;  // another one by now: it was suspended, what it had is void
+  std::size_t runs_max = 0;  // as the policy says
+  WallTime until{};          // later fires are not missed
+  // Nor are those up to then: a run was under way.
+  std::optional<WallTime> passed_over{};
+  std::vector<WaitingJob> rows{};        // by time
+  std::deque<WallTime> bare{};           // fires without a row, all later: the newest that may run
+  std::int64_t bare_count = 0;           // of all
   WallTime runs_from = WallTime::min();  // none before that runs
   // With fire_all, all that a count has left may be among them: the first so many from then on are
   // its last runs, and what comes after them is no fire of it.
@@ -142,11 +144,37 @@ void MissedFires::add(ActiveDefinition& definition) {
     const auto first = definition.schedule.next_fire(from);
     must = from != WallTime{} && first && down_time_.was_missed(row.group, *first, threshold);
   }
-  if (!must) return;
+  if (must) look_later_at(definition);
+}
+
+void MissedFires::look_later_at(ActiveDefinition& definition) {
+  const DefinitionId id = definition.row.id;
   definition.is_recovering = true;
-  recovering_.insert(row.id);
-  to_look_at_.push_back(row.id);
+  recovering_.insert(id);
+  to_look_at_.push_back(id);
   promotion_.hold();  // What it missed may stand in the delayed table.
+}
+
+bool MissedFires::are_after(ActiveDefinition& definition, WallTime ended) const {
+  const Definition& row = definition.row;
+  const WallTime after = passed_over_until(definition, ended);
+  if (after >= down_time_.until() || row.kind == ScheduleKind::kFixedDelay ||
+      definition.is_recovering || is_exhausted(definition, row.fired))
+    return false;
+  const auto first = definition.schedule.next_fire(after);
+  return first && down_time_.was_missed(row.group, *first, definition.spec.misfire.threshold);
+}
+
+void MissedFires::look_after(ActiveDefinition& definition, WallTime ended) {
+  ended_[definition.row.id] = ended;
+  look_later_at(definition);
+  look_at_next();
+}
+
+// Until its run had ended, and as long as there was a job tracker, which did not know that.
+WallTime MissedFires::passed_over_until(const ActiveDefinition& definition, WallTime ended) const {
+  const Definition& row = definition.row;
+  return std::max({row.generated_through, ended, down_time_.from(row.group)});
 }
 
 void MissedFires::look_at_next() {
@@ -210,6 +238,9 @@ void MissedFires::look_at(DefinitionId id, const std::vector<WaitingJob>& waitin
     std::sort(missed->rows.begin(), missed->rows.end(),
               [](const auto& a, const auto& b) { return a.trigger_time < b.trigger_time; });
     missed->through = row.generated_through;
+    if (const auto run = ended_.extract(row.id)) {
+      missed->passed_over = missed->through = passed_over_until(definition, run.mapped());
+    }
     const auto& count_of_runs = definition.spec.schedule.count;
     if (policy.policy == MisfirePolicy::kFireAll)
       missed->runs_from = down_time_.until() - policy.window;
@@ -224,11 +255,11 @@ void MissedFires::look_at(DefinitionId id, const std::vector<WaitingJob>& waitin
         is_single(definition) && !definition.running.empty() && missed->rows.empty();
     // Those that were taken for its last runs may not run: then others are.
     const bool is_over = row.state == DefinitionState::kEnded && missed->rows.empty();
-    if (!is_held(row.state) && !is_over && !goes_on) {
-      if (row.next_fire > row.generated_through) {
+    if (!is_held(row.state) && !is_over && (!goes_on || missed->passed_over)) {
+      if (row.next_fire > missed->through) {
         missed->next = row.next_fire;
       } else if (row.kind != ScheduleKind::kFixedDelay) {
-        missed->next = definition.schedule.next_fire(row.generated_through);
+        missed->next = definition.schedule.next_fire(missed->through);
       }
     }
     leap_to_newest(definition, *missed);
@@ -282,6 +313,8 @@ void MissedFires::settle(ActiveDefinition& definition, Missed& missed) {
   const Misfire& policy = definition.spec.misfire;
   ChangeDefinition operation = plans_.change_of(definition);
   Definition& to = *operation.to;
+  if (missed.passed_over)
+    plans_.pass_over(definition, operation, *missed.passed_over, LogState::kSkipped, kRunBefore);
   to.generated_through = missed.through;
   const std::size_t allowed = policy.policy == MisfirePolicy::kSkip ? 0 : missed.runs_max;
   const Chosen chosen = missed.take_newest(allowed, missed.runs_from);
@@ -355,10 +388,12 @@ void MissedFires::known(DefinitionId id, const std::set<JobId>& gone) {
 void MissedFires::end(DefinitionId id) {
   promotion_.release();
   recovering_.erase(id);
+  ended_.erase(id);
 }
 
 Sizes MissedFires::sizes() const {
   return {{"to_look_at", to_look_at_.size()},
+          {"ended", ended_.size()},
           {"recovering", recovering_.size()},
           {"rows", rows_.size()}};
 }

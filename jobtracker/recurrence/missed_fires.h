@@ -18,6 +18,9 @@ namespace carillon::jobtracker {
 // Then, in one transaction, as many of the newest run as its misfire policy says, in order, and
 // the others have one row of the log a stretch; the schedule goes on after them.
 //
+// With one run at a time, what one that was under way then has missed is known when it has ended:
+// fires up to its end are passed over as at any time, and those after it were missed.
+//
 // Until then nothing of the definition runs: what comes due is parked. And a crash is as if this
 // session had not been: the next one looks for the same.
 //
@@ -35,6 +38,10 @@ class MissedFires {
   void add(ActiveDefinition& definition);
   void start();
   void stop() { is_stopped_ = true; }
+  // Of a definition with one run at a time, whose run has ended: whether fires after its end were
+  // missed. It is looked at then, and goes on after them.
+  bool are_after(ActiveDefinition& definition, WallTime ended) const;
+  void look_after(ActiveDefinition& definition, WallTime ended);
   bool are_all_known() const { return recovering_.empty(); }
   Sizes sizes() const;
 
@@ -42,6 +49,8 @@ class MissedFires {
   struct Chosen;
   struct Missed;
 
+  void look_later_at(ActiveDefinition& definition);
+  WallTime passed_over_until(const ActiveDefinition& definition, WallTime ended) const;
   void look_at_next();
   void read_rows(DefinitionId id, JobId before);
   bool may_be_missed(const ActiveDefinition& definition, const WaitingJob& job) const;
@@ -67,6 +76,7 @@ class MissedFires {
   const OnKnown on_known_;
   bool is_stopped_ = false;
   std::vector<DefinitionId> to_look_at_;
+  std::map<DefinitionId, WallTime> ended_;                // of whose run has ended since: when
   std::set<DefinitionId> recovering_;                     // these, and those that have begun
   std::map<DefinitionId, std::vector<WaitingJob>> rows_;  // of those that are read, so far
 };

@@ -283,6 +283,7 @@ std::vector<Operation> Recurrence::with_end(const WaitingJob& job, WallTime ende
   const bool makes_next =
       !job.triggered && is_single(*definition) && definition->row.state == DefinitionState::kActive;
   if (!makes_next && (ran || !is_fire(job))) return {};
+  if (makes_next && ran && missed_.are_after(*definition, ended)) return {};
   definition->is_changing = definition->only_adds = true;
   std::vector<Operation> operations;
   if (!makes_next) {
@@ -297,7 +298,8 @@ std::vector<Operation> Recurrence::with_end(const WaitingJob& job, WallTime ende
   return operations;
 }
 
-void Recurrence::run_ended(const WaitingJob& job, bool ran, const std::vector<Operation>& with,
+void Recurrence::run_ended(const WaitingJob& job, WallTime ended, bool ran,
+                           const std::vector<Operation>& with,
                            const std::vector<Outcome>& outcomes) {
   ActiveDefinition* definition = catalog_.definition(job.definition);
   if (definition == nullptr) return admission_.outliving_ended(job);
@@ -312,8 +314,9 @@ void Recurrence::run_ended(const WaitingJob& job, bool ran, const std::vector<Op
     if (definition == nullptr) return;
     changes_.settled(*definition);
   } else if (job.triggered ? !ran && job.makes_up : is_single(*definition) || !ran) {
-    changes_.when_settled(
-        id, [this, job, ran](ActiveDefinition& one) { make_up_for_end(one, job, ran); });
+    changes_.when_settled(id, [this, job, ended, ran](ActiveDefinition& one) {
+      make_up_for_end(one, job, ended, ran);
+    });
   }
   if (ActiveDefinition* still = catalog_.definition(id)) {
     admission_.unpark(*still);
@@ -321,11 +324,14 @@ void Recurrence::run_ended(const WaitingJob& job, bool ran, const std::vector<Op
   }
 }
 
-void Recurrence::make_up_for_end(ActiveDefinition& definition, const WaitingJob& job, bool ran) {
+void Recurrence::make_up_for_end(ActiveDefinition& definition, const WaitingJob& job,
+                                 WallTime ended, bool ran) {
   const bool has_another = definition.regular && definition.regular != job.id;
   const bool makes_next = !job.triggered && is_single(definition) && !has_another &&
                           definition.row.state == DefinitionState::kActive;
   if (!makes_next && ran) return;
+  if (makes_next && ran && missed_.are_after(definition, ended))
+    return missed_.look_after(definition, ended);
   changes_.change(
       definition,
       makes_next ? plans_.next_cycle(definition, clock_.now(), ran) : plans_.uncounted(definition),

@@ -74,15 +74,15 @@ class Recurrence final : public Definitions, public RunEnd {
   void end_removal(const ChangeDefinition& operation, const Outcome* outcome) override;
   WaitingJob triggered(const ActiveDefinition& definition, std::string spec, bool forced) override;
   void offer_triggered(WaitingJob run) override;
-  void retry_ended(const WaitingJob& run) override { run_ended(run, true, {}, {}); }
+  void retry_ended(const WaitingJob& run) override { run_ended(run, clock_.now(), true, {}, {}); }
   void hold_promotion() override { promotion_.hold(); }
   void release_promotion() override { promotion_.release(); }
   WallTime horizon_end() const override { return promotion_.horizon_end(); }
 
   // ---- for completion ----
   std::vector<Operation> with_end(const WaitingJob& job, WallTime ended, bool ran) override;
-  void run_ended(const WaitingJob& job, bool ran, const std::vector<Operation>& with,
-                 const std::vector<Outcome>& outcomes) override;
+  void run_ended(const WaitingJob& job, WallTime ended, bool ran,
+                 const std::vector<Operation>& with, const std::vector<Outcome>& outcomes) override;
   void runs_again(WaitingJob job) override;
   void not_ended(const WaitingJob& job) override;
   SetOff set_off(const WaitingJob& job) override { return children_.set_off(job); }
@@ -95,8 +95,10 @@ class Recurrence final : public Definitions, public RunEnd {
   void for_request(DefinitionId id, const ForRequest& request,
                    std::function<void(ActiveDefinition&)> then);
   void stays(ActiveDefinition& definition);
-  // Of a run that ended while its definition was being changed, or is suspended.
-  void make_up_for_end(ActiveDefinition& definition, const WaitingJob& job, bool ran);
+  // Of a run that ended while its definition was being changed, or is suspended, or in a time
+  // without a job tracker.
+  void make_up_for_end(ActiveDefinition& definition, const WaitingJob& job, WallTime ended,
+                       bool ran);
 
   Catalog& catalog_;
   ExecutingTable& executing_;

@@ -25,7 +25,8 @@ class RunEnd {
   // After that transaction, with those operations and what became of them; called for every run
   // that has ended for good, also when there was nothing to write with it. job.lost counts this
   // attempt, too.
-  virtual void run_ended(const WaitingJob& job, bool ran, const std::vector<Operation>& with,
+  virtual void run_ended(const WaitingJob& job, WallTime ended, bool ran,
+                         const std::vector<Operation>& with,
                          const std::vector<Outcome>& outcomes) = 0;
   // Of a job, occurrence or one-shot, that has succeeded. Each is answered by was_set_off().
   virtual SetOff set_off(const WaitingJob& job) = 0;
