@@ -345,6 +345,8 @@ void JobTracker::on_executor(ExecutorRequest request, OnStored done) {
   if (!ready_ || stopping_) return done(stopping_ ? stopping_error() : starting_error());
   if (auto* registration = std::get_if<ExecutorRegistration>(&request)) {
     const Group* group = catalog_.group(registration->app_name);
+    if (registration->removes && !(group != nullptr && ownership_.has(group->id)))
+      done = once_others_know(std::move(done));
     const bool is_known =
         group != nullptr && (ownership_.has(group->id) || executors_.has(group->id));
     if (!is_known && !ownership_.has_all())
@@ -356,6 +358,21 @@ void JobTracker::on_executor(ExecutorRequest request, OnStored done) {
   } else {
     pusher_.results(std::get<ExecutorResults>(std::move(request)), std::move(done));
   }
+}
+
+// Of a group that another job tracker looks after, that one calls an executor until it has seen its
+// goodbye in the store; and who was told that its goodbye is taken refuses calls.
+OnStored JobTracker::once_others_know(OnStored done) {
+  if (!ownership_.are_several()) return done;
+  return [this, done = std::move(done)](Status stored) mutable {
+    if (!stored.ok()) return done(std::move(stored));
+    (void)executor_.post_at(others_know_at(), [done = std::move(done)] { done({}); });
+  };
+}
+
+// When each has looked at what is in the store now.
+SteadyTime JobTracker::others_know_at() const {
+  return clock_.steady_now() + 2 * config_.executors.look;
 }
 
 // Of a group that another job tracker looks after: what that has noted of it is in the store.
@@ -371,15 +388,14 @@ void JobTracker::on_registration(ExecutorRegistration registration, OnStored don
       const Group& group = std::get<GroupAnswer>(answer.value()).group;
       know(group);
       if (Status may = may_have_executors(group); !may.ok()) {
-        // It may have become one of executors a moment ago, which is seen by then.
-        const auto seen = clock_.steady_now() + 2 * config_.executors.look;
-        return (void)executor_.post_at(
-            seen, [this, id = group.id, may = std::move(may),
-                   registration = std::move(registration), done = std::move(done)]() mutable {
-              if (stopping_) return done(stopping_error());
-              if (!executors_.has(id)) return done(std::move(may));
-              registry_.take(std::move(registration), std::move(done));
-            });
+        // It may have become one of executors a moment ago.
+        return (void)executor_.post_at(others_know_at(), [this, id = group.id, may = std::move(may),
+                                                          registration = std::move(registration),
+                                                          done = std::move(done)]() mutable {
+          if (stopping_) return done(stopping_error());
+          if (!executors_.has(id)) return done(std::move(may));
+          registry_.take(std::move(registration), std::move(done));
+        });
       }
     }
     registry_.take(std::move(registration), std::move(done));

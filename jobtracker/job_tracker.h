@@ -198,6 +198,8 @@ class JobTracker final : public net::ServerReceiver,
   void route_known(const Asker& asker, wire::Message message, std::size_t bytes);
   void know(const Group& group);
   Status may_have_executors(const Group& group) const;
+  OnStored once_others_know(OnStored done);
+  SteadyTime others_know_at() const;
   void on_registration(ExecutorRegistration registration, OnStored done);
   void on_add_executors(const Asker& asker, wire::Act message);
   void on_split(const Asker& asker, wire::Act message);

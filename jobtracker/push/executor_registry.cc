@@ -65,11 +65,11 @@ void ExecutorRegistry::take(ExecutorRegistration registration, OnStored done) {
       // Another job tracker may know of one that is not known here.
       const std::string& address = known != nullptr ? known->address : registration.address;
       batcher_.post(Urgency::kRequest,
-                    RemoveExecutor{.group = group, .address = address, .only_unlisted = true},
+                    ChangeExecutor{{.group = group, .address = address}, ExecutorWord::kLeft},
                     [this, done = std::move(done)](Operation& operation, const Outcome&,
                                                    const Error* refused) {
                       if (refused != nullptr) return done(*refused);
-                      const auto& gone = std::get<RemoveExecutor>(operation);
+                      const ExecutorRow& gone = std::get<ChangeExecutor>(operation).row;
                       if (is_unlisted(gone.group, gone.address)) {
                         log_.info("an executor went", "address", gone.address);
                         remove(gone.group, gone.address);
@@ -108,12 +108,13 @@ void ExecutorRegistry::add(GroupId group, const std::vector<std::string>& list,
   for (const auto& [address, row] : executors_.members(group)) {
     if (std::find(addresses.begin(), addresses.end(), address) != addresses.end()) continue;
     if (!addresses.empty()) {
-      operations.emplace_back(RemoveExecutor{.group = group, .address = address});
+      operations.emplace_back(
+          ChangeExecutor{{.group = group, .address = address}, ExecutorWord::kRemoved});
     } else if (row.is_manual) {
       ExecutorRow left = row;  // It may be one that registers.
       left.is_manual = false;
       left.place = 0;
-      operations.emplace_back(PutExecutor{std::move(left)});
+      operations.emplace_back(ChangeExecutor{std::move(left)});
     }
   }
   std::int32_t place = 0;
@@ -123,7 +124,7 @@ void ExecutorRegistry::add(GroupId group, const std::vector<std::string>& list,
     row.address = address;
     row.is_manual = true;
     row.place = ++place;
-    operations.emplace_back(PutExecutor{std::move(row)});
+    operations.emplace_back(ChangeExecutor{std::move(row)});
   }
   batcher_.post_unit(
       Urgency::kRequest, std::move(operations),
@@ -133,8 +134,9 @@ void ExecutorRegistry::add(GroupId group, const std::vector<std::string>& list,
         executors_.put_group(std::get<PutExecutorGroup>(stored.front()).row);
         const GroupId of = std::get<PutExecutorGroup>(stored.front()).row.group;
         for (Operation& operation : stored) {
-          if (auto* put_one = std::get_if<PutExecutor>(&operation)) put(std::move(put_one->row));
-          if (auto* gone = std::get_if<RemoveExecutor>(&operation)) remove(of, gone->address);
+          auto* change = std::get_if<ChangeExecutor>(&operation);
+          if (change == nullptr) continue;
+          change->goes() ? remove(of, change->row.address) : put(std::move(change->row));
         }
         on_change_(of, {});
         done({});
@@ -168,13 +170,13 @@ bool ExecutorRegistry::is_unlisted(GroupId group, const std::string& address) co
 void ExecutorRegistry::store(ExecutorRow row, OnStored done) {
   std::vector<Operation> operations;
   operations.emplace_back(PutExecutorGroup{.row = {.group = row.group}, .is_new = true});
-  operations.emplace_back(PutExecutor{std::move(row), ExecutorWord::kRegistered});
+  operations.emplace_back(ChangeExecutor{std::move(row), ExecutorWord::kRegistered});
   batcher_.post_unit(
       Urgency::kRequest, std::move(operations),
       [this, done = std::move(done)](std::vector<Operation>& stored, const std::vector<Outcome>&,
                                      const Error* refused) {
         if (refused != nullptr) return done(*refused);
-        ExecutorRow& stored_row = std::get<PutExecutor>(stored.back()).row;
+        ExecutorRow& stored_row = std::get<ChangeExecutor>(stored.back()).row;
         const GroupId of = stored_row.group;
         if (!executors_.has(of)) executors_.put_group({.group = of});
         if (const ExecutorRow* known = executors_.find(of, stored_row.address)) {
@@ -222,7 +224,7 @@ void ExecutorRegistry::learn(GroupId group, const std::string& address, bool Exe
   ExecutorRow row = *known;
   row.*fact = is_so;
   executors_.put(row);
-  batcher_.post(Urgency::kHousekeeping, PutExecutor{std::move(row), ExecutorWord::kFacts},
+  batcher_.post(Urgency::kHousekeeping, ChangeExecutor{std::move(row), ExecutorWord::kFacts},
                 [](Operation&, const Outcome&, const Error*) {});
 }
 
@@ -237,9 +239,9 @@ void ExecutorRegistry::run_once() {
       log_.warn("an executor has not registered any more, it is out of service", "address",
                 address);
       batcher_.post(Urgency::kHousekeeping,
-                    RemoveExecutor{.group = group, .address = address, .only_unlisted = true},
+                    ChangeExecutor{{.group = group, .address = address}, ExecutorWord::kLeft},
                     [this](Operation& operation, const Outcome&, const Error* refused) {
-                      const auto& gone = std::get<RemoveExecutor>(operation);
+                      const ExecutorRow& gone = std::get<ChangeExecutor>(operation).row;
                       leaving_.erase({gone.group, gone.address});
                       if (refused == nullptr && is_unlisted(gone.group, gone.address))
                         remove(gone.group, gone.address);

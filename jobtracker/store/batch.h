@@ -166,11 +166,17 @@ enum class ExecutorWord : std::uint8_t {
   kListed = 0,      // all
   kRegistered = 1,  // of one that is there when; in a group with a list no other one is added
   kFacts = 2,       // how it takes calls, and whether it is honest; nothing where it is not there
+  kLeft = 3,        // it goes where it is not on a list
+  kRemoved = 4,     // it goes
 };
-// The first two mark its group as served.
-struct PutExecutor {
+// The first two mark its group as served. What is said first is written first, so that a goodbye
+// outlives the registration before it, and the other way round.
+struct ChangeExecutor {
   ExecutorRow row{};
   ExecutorWord word = ExecutorWord::kListed;
+
+  bool serves() const { return word <= ExecutorWord::kRegistered; }
+  bool goes() const { return word >= ExecutorWord::kLeft; }
 };
 struct PutPushRun {
   PushRun row{};
@@ -183,11 +189,6 @@ struct PutExecutorResult {
 };
 
 // What is not there does not matter.
-struct RemoveExecutor {
-  GroupId group{};
-  std::string address{};
-  bool only_unlisted = false;
-};
 struct RemovePushRun {
   std::int64_t log_id = 0;
 };
@@ -217,9 +218,9 @@ struct RemoveExecutorGroup {
 using Operation =
     std::variant<ChangeWaiting, End, ChangeDefinition, Claim, AddDefinition, AddExecuting, AddJob,
                  CancelExecuting, AddOutput, PutNode, RemoveFeedback, RemoveInbox, RemoveAlarm,
-                 RemoveExecutor, RemoveExecutorGroup, RemovePushRun, RemoveExecutorResult,
-                 PutExecutorGroup, PutExecutor, PutPushRun, PutRoute, PutExecutorResult, PutScript,
-                 AddLog, Purge, CleanLog>;
+                 RemoveExecutorGroup, RemovePushRun, RemoveExecutorResult, PutExecutorGroup,
+                 ChangeExecutor, PutPushRun, PutRoute, PutExecutorResult, PutScript, AddLog, Purge,
+                 CleanLog>;
 
 enum class OutcomeKind : std::uint8_t {
   kDone = 0,

@@ -288,14 +288,6 @@ void MemoryBatch::serve(GroupId id) {
   put(tables_.groups, after.id, std::move(after));
 }
 
-Result<Outcome> MemoryBatch::apply(const RemoveExecutor& remove) {
-  const auto found = tables_.executors.find({remove.group, remove.address});
-  const bool is_listed = found != tables_.executors.end() && found->second.is_manual;
-  if (!is_listed || !remove.only_unlisted)
-    put(tables_.executors, {remove.group, remove.address}, std::nullopt);
-  return done();
-}
-
 Result<Outcome> MemoryBatch::apply(const RemovePushRun& remove) {
   put(tables_.push_runs, remove.log_id, std::nullopt);
   return done();
@@ -318,23 +310,27 @@ bool MemoryBatch::has_list(GroupId group) const {
   });
 }
 
-Result<Outcome> MemoryBatch::apply(const PutExecutor& put_executor) {
-  const ExecutorRow& said = put_executor.row;
+Result<Outcome> MemoryBatch::apply(const ChangeExecutor& change) {
+  const ExecutorRow& said = change.row;
+  const ExecutorWord word = change.word;
   const std::pair key{said.group, said.address};
   const auto found = tables_.executors.find(key);
   const bool is_there = found != tables_.executors.end();
-  if (put_executor.word != ExecutorWord::kFacts) serve(said.group);
-  if (put_executor.word == ExecutorWord::kListed) {
+  if (change.serves()) serve(said.group);
+  if (word == ExecutorWord::kListed) {
     put(tables_.executors, key, said);
+  } else if (is_there && change.goes()) {
+    if (word == ExecutorWord::kRemoved || !found->second.is_manual)
+      put(tables_.executors, key, std::nullopt);
   } else if (is_there) {
     ExecutorRow row = found->second;
-    if (put_executor.word == ExecutorWord::kRegistered) row.registered_at = said.registered_at;
-    if (put_executor.word == ExecutorWord::kFacts) {
+    if (word == ExecutorWord::kRegistered) row.registered_at = said.registered_at;
+    if (word == ExecutorWord::kFacts) {
       row.has_trigger = said.has_trigger;
       row.is_honest = said.is_honest;
     }
     put(tables_.executors, key, std::move(row));
-  } else if (put_executor.word == ExecutorWord::kRegistered && !has_list(said.group)) {
+  } else if (word == ExecutorWord::kRegistered && !has_list(said.group)) {
     ExecutorRow row = said;  // Whose list there was says nothing.
     row.is_manual = false;
     row.place = 0;

@@ -34,11 +34,10 @@ class MemoryBatch {
   Result<Outcome> apply(const RemoveFeedback& remove);
   Result<Outcome> apply(const RemoveInbox& remove);
   Result<Outcome> apply(const RemoveAlarm& remove);
-  Result<Outcome> apply(const RemoveExecutor& remove);
   Result<Outcome> apply(const RemovePushRun& remove);
   Result<Outcome> apply(const RemoveExecutorResult& remove);
   Result<Outcome> apply(const PutExecutorGroup& put_group);
-  Result<Outcome> apply(const PutExecutor& put_executor);
+  Result<Outcome> apply(const ChangeExecutor& change);
   bool has_list(GroupId group) const;
   Result<Outcome> apply(const PutPushRun& put_run);
   Result<Outcome> apply(const PutRoute& put_route);

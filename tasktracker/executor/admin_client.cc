@@ -26,36 +26,32 @@ AdminClient::AdminClient(AdminClientConfig config, const HttpSend& send,
 }
 
 Status AdminClient::register_at(const std::string& address) {
-  Status last;
-  for (const Admin& admin : admins_) {
-    last = post_address(admin.url, "registry", address);
-    if (last.ok()) return last;
-  }
-  return last;
+  return tell_address("registry", address);
 }
 
 Status AdminClient::deregister(const std::string& address) {
-  bool is_heard = false;
-  Status last;
-  for (const Admin& admin : admins_) {
-    Status said = post_address(admin.url, "registryRemove", address);
-    is_heard = is_heard || said.ok();
-    if (!said.ok()) last = std::move(said);
-  }
-  return is_heard ? Status{} : last;
+  return tell_address("registryRemove", address);
 }
 
-Status AdminClient::post_address(const std::string& admin, const std::string& path,
-                                 const std::string& address) {
-  return post(admin, path,
-              wire::xxl::write_registration({.app_name = config_.app_name, .address = address}));
+Status AdminClient::tell_address(const std::string& path, const std::string& address) {
+  const std::string body =
+      wire::xxl::write_registration({.app_name = config_.app_name, .address = address});
+  return tell_any([&](Admin& admin) { return post(admin.url, path, body); });
 }
 
 Status AdminClient::send_results(const std::vector<std::string_view>& elements) {
+  return tell_any([&](Admin& admin) { return send_results_to(admin, elements); });
+}
+
+// One that hangs is waited for once.
+Status AdminClient::tell_any(const std::function<Status(Admin&)>& tell) {
   Status last;
-  for (Admin& admin : admins_) {
-    last = send_results_to(admin, elements);
-    if (last.ok()) return last;
+  for (std::size_t i = 0; i < admins_.size(); ++i) {
+    const std::size_t which = (first_ + i) % admins_.size();
+    last = tell(admins_[which]);
+    if (!last.ok()) continue;
+    first_ = which;
+    break;
   }
   return last;
 }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,9 +22,9 @@ struct AdminClientConfig {
   Duration timeout = std::chrono::seconds{3};
 };
 
-// What an executor says to the admins: a goodbye to all of them, as each calls it until it has
-// heard of that, and all else to the first that takes it. It is done where one took it. An error is
-// the last one's: kDenied where an admin answered and refused, kUnavailable where none answered.
+// What an executor says to the admins. Each call ends with the first admin that takes it, and the
+// next one begins with that. An error is the last one's: kDenied where an admin answered and
+// refused, kUnavailable where none answered.
 //
 // Thread: one at a time; two of them for two.
 class AdminClient {
@@ -41,8 +43,8 @@ class AdminClient {
     wire::xxl::ResultForm form = wire::xxl::ResultForm::kArray;  // what it took last
   };
 
-  Status post_address(const std::string& admin, const std::string& path,
-                      const std::string& address);
+  Status tell_address(const std::string& path, const std::string& address);
+  Status tell_any(const std::function<Status(Admin&)>& tell);
   Status send_results_to(Admin& admin, const std::vector<std::string_view>& elements);
   Status post(const std::string& admin, const std::string& path, const std::string& body);
 
@@ -50,6 +52,7 @@ class AdminClient {
   const HttpSend& send_;
   const std::atomic<bool>& cancelled_;
   std::vector<Admin> admins_;
+  std::size_t first_ = 0;  // whom to begin with
 };
 
 }  // namespace carillon::tasktracker

@@ -4,7 +4,6 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "shared/base/utf8.h"
@@ -21,10 +20,11 @@ constexpr std::size_t kBodyMax = 5 * 1024 * 1024;
 constexpr std::chrono::seconds kPatience{90};
 constexpr std::chrono::seconds kCleanEvery{3600};
 constexpr Duration kTalkEvery = std::chrono::seconds{30};
-constexpr Duration kBeatAgain = std::chrono::seconds{5};          // after one that failed
-constexpr Duration kLookAtStop = std::chrono::milliseconds{100};  // while it drains
-constexpr Duration kGoodbyeWait = std::chrono::seconds{1};        // for an admin's answer to it
-constexpr Duration kLateCalls = std::chrono::milliseconds{100};   // on their way meanwhile
+constexpr Duration kBeatAgain = std::chrono::seconds{5};            // after one that failed
+constexpr Duration kLookAtStop = std::chrono::milliseconds{100};    // while it drains
+constexpr Duration kGoodbyeWait = std::chrono::seconds{3};          // for the admins' answers to it
+constexpr Duration kLastPatience = std::chrono::milliseconds{500};  // with admins, at once
+constexpr Duration kLateCalls = std::chrono::milliseconds{100};     // on their way meanwhile
 constexpr std::size_t kNameBytesMax = 64;
 constexpr int kPortMax = 65535;
 
@@ -72,6 +72,10 @@ std::optional<std::string> header(const net::HttpCall& call, std::string_view na
   return found->second;
 }
 
+AdminClientConfig admin_config(const XxlOptions& options, std::vector<std::string> admins) {
+  return {.admins = std::move(admins), .app_name = options.app_name, .token = options.token};
+}
+
 outbox::OutboxConfig outbox_config(const XxlExecutorConfig& config) {
   return {.folder = config.data.empty() ? "" : config.data + "/outbox/xxl",
           .addresses = config.options.admins,
@@ -112,7 +116,7 @@ Result<std::unique_ptr<XxlExecutor>> XxlExecutor::open(XxlExecutorConfig config,
         "there is no folder for an executor's results and log files (name one with "
         "--data)");
   }
-  const Zone zone = CARILLON_TRY(Zone::load(environment.get("TZ").value_or(local_zone_name())));
+  const Zone zone = CARILLON_TRY(local_zone(environment));
   auto taken = CARILLON_TRY(TakenTriggers::open(config.data + "/xxl-job/taken"));
   std::unique_ptr<XxlExecutor> executor(new XxlExecutor(
       std::move(config), handlers, hooks, environment, send, clock, zone, std::move(taken)));
@@ -126,11 +130,9 @@ XxlExecutor::XxlExecutor(XxlExecutorConfig config, const Handlers& handlers,
                          std::unique_ptr<TakenTriggers> taken)
     : config_(std::move(config)),
       clock_(clock),
+      send_(send),
       stop_at_us_(kNever),
-      admin_({.admins = config_.options.admins,
-              .app_name = config_.options.app_name,
-              .token = config_.options.token},
-             send, is_talk_cancelled_),
+      admin_(admin_config(config_.options, config_.options.admins), send, is_talk_cancelled_),
       runner_({.node = config_.node,
                .allow = {RunKind::kHandler, RunKind::kCommand},
                .data = config_.data,
@@ -267,11 +269,7 @@ void XxlExecutor::talk() {
   bool is_last = false;
   while (!is_last) {
     is_last = is_last_talk_.load();
-    if (is_stopping()) {
-      leave();
-    } else if (clock_.steady_now() >= beat_at_) {
-      beat();
-    }
+    if (clock_.steady_now() >= beat_at_) beat();
     const std::optional<SteadyTime> next = results_.deliver(is_last);
     if (is_last) break;
     Duration pause = kTalkEvery;
@@ -284,6 +282,14 @@ void XxlExecutor::talk() {
 }
 
 void XxlExecutor::beat() {
+  is_registering_ = true;  // Before the look: leave() looks in the other order.
+  if (!is_stopping()) register_now();
+  is_registering_ = false;
+  registration_ended_.signal();
+}
+
+void XxlExecutor::register_now() {
+  has_registered_ = true;
   const Status registered = admin_.register_at(address_);
   beat_at_ = clock_.steady_now() + (registered.ok() ? config_.beat : kBeatAgain);
   if (!registered.ok()) {
@@ -302,18 +308,51 @@ void XxlExecutor::beat() {
   is_failure_said_ = false;
 }
 
+// Says goodbye to all admins at once: each calls this executor until it knows, and one that hangs
+// is not to hold up the others.
 void XxlExecutor::leave() {
-  say_goodbye();
-  goodbye_said_.signal();
+  while (is_registering_ && wait_for(registration_ended_, kGoodbyeWait)) {
+  }
+  if (!has_registered_) return;
+  const std::vector<std::string>& admins = config_.options.admins;
+  std::atomic<bool> cancelled{false};
+  std::atomic<std::size_t> left{admins.size()};
+  std::vector<Status> said(admins.size());
+  Wakeup all_said;
+  std::vector<std::unique_ptr<Thread>> threads;
+  for (std::size_t i = 0; i < admins.size(); ++i) {
+    const auto say = [&, i] {
+      said[i] = AdminClient(admin_config(config_.options, {admins[i]}), send_, cancelled)
+                    .deregister(address_);
+      if (--left == 0) all_said.signal();
+    };
+    auto thread = Thread::start("xxl-goodbye", say);
+    thread.ok() ? threads.push_back(std::move(thread).value()) : say();
+  }
+  (void)wait_for(all_said, kGoodbyeWait);
+  cancelled = true;
+  for (const auto& thread : threads) thread->join();
+  const bool is_heard =
+      std::any_of(said.begin(), said.end(), [](const Status& status) { return status.ok(); });
+  if (!is_heard) {
+    log_.warn("cannot leave the xxl-job admin, it takes this executor for alive for 90 s", "reason",
+              said.back().error().message);
+  } else if (!at_once_) {
+    Wakeup nothing;
+    (void)wait_for(nothing, kLateCalls);
+  }
 }
 
-void XxlExecutor::say_goodbye() {
-  if (!is_registered_) return;
-  is_registered_ = false;
-  const Status left = admin_.deregister(address_);
-  if (left.ok()) return;
-  log_.warn("cannot leave the xxl-job admin, it takes this executor for alive for 90 s", "reason",
-            left.error().message);
+// Until it is signalled; false: it took longer than that, or than there is time at once.
+bool XxlExecutor::wait_for(Wakeup& wakeup, Duration longest) {
+  const SteadyTime begun = clock_.steady_now();
+  while (true) {
+    const Duration most = at_once_ ? std::min(longest, kLastPatience) : longest;
+    const auto left = std::chrono::ceil<Duration>(begun + most - clock_.steady_now());
+    if (left <= Duration{0}) return false;
+    if (wakeup.wait_for(std::min(left, kLookAtStop))) return true;
+    (void)jobs_.stop_late_runs(clock_.steady_now());  // It is called again anyway.
+  }
 }
 
 // The keeper's thread.
@@ -334,8 +373,7 @@ void XxlExecutor::keep() {
 }
 
 void XxlExecutor::end() {
-  // Until an admin knows that this one leaves it calls it, and a call that is refused has failed.
-  if (!at_once_ && goodbye_said_.wait_for(kGoodbyeWait)) std::this_thread::sleep_for(kLateCalls);
+  leave();  // First, as a call that is refused has failed.
   jobs_.close();
   while (microseconds(clock_.steady_now()) < stop_at_us_.load() &&
          !jobs_.wait_reported(kLookAtStop)) {
@@ -350,7 +388,7 @@ void XxlExecutor::end() {
   }
   is_last_talk_ = true;
   talk_wakeup_.signal();
-  if (!talk_ended_.wait_for(config_.deliver_wait)) is_talk_cancelled_ = true;
+  if (!wait_for(talk_ended_, config_.deliver_wait)) is_talk_cancelled_ = true;
   talker_->join();
   if (const std::int64_t left = results_.left(); left > 0) {
     log_.warn("results are left for the next executor with this data folder", "results", left);

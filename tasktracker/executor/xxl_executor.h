@@ -42,7 +42,8 @@ struct XxlExecutorConfig {
 // run and delivers their results.
 //
 // Threads, besides those of the jobs, the listener's and the log reader's: one talks to the admin,
-// registering and sending results; the keeper stops late runs and sees to the end.
+// registering and sending results; the keeper stops late runs and sees to the end, for which it has
+// each admin told by a thread of its own.
 //
 // Thread: the owner's, but request_stop() any.
 class XxlExecutor {
@@ -61,8 +62,8 @@ class XxlExecutor {
   // Listens and registers from now on. `on_stopped` is its last call, on a thread of its own.
   Status start(std::function<void()> on_stopped);
 
-  // Leaves the admin and, once that has answered (or a second later), takes no more triggers; what
-  // was taken has so long to end. A second call may only shorten the time.
+  // Leaves the admins and, once they have answered (or hang), takes no more triggers;
+  // what was taken has so long to end. A second call may only shorten the time.
   void request_stop(Duration drain);
   void wait_stopped();
 
@@ -80,24 +81,28 @@ class XxlExecutor {
 
   void talk();
   void beat();
-  void leave();
-  void say_goodbye();
+  void register_now();
 
   void keep();
   void end();
+  void leave();
+  bool wait_for(Wakeup& wakeup, Duration longest);
 
   const XxlExecutorConfig config_;
   const Clock& clock_;
+  const HttpSend& send_;
   const Logger log_{"xxl"};
 
   std::atomic<bool> is_started_{false};
   std::atomic<std::int64_t> stop_at_us_;  // of the steady clock; the greatest: not asked for
   std::atomic<bool> at_once_{false};      // no time at all is left
+  std::atomic<bool> is_registering_{false};
+  std::atomic<bool> has_registered_{false};  // or has tried to
   std::atomic<bool> is_last_talk_{false};
   std::atomic<bool> is_talk_cancelled_{false};
   Wakeup keeper_wakeup_;
   Wakeup talk_wakeup_;
-  Wakeup goodbye_said_;
+  Wakeup registration_ended_;
   Wakeup talk_ended_;
 
   std::string address_;

@@ -14,6 +14,7 @@ constexpr double kMeanShare = 1.0 / 16;  // of the newest run in the mean
 
 // Short runs in a row after which no long one is expected among those that are fetched ahead.
 constexpr int kManyShort = 4096;
+constexpr std::size_t kOthersMax = 4;  // more than come and go within a lease
 
 }  // namespace
 
@@ -46,8 +47,7 @@ void Fetcher::on_registered(const wire::Registered& registered, SteadyTime now) 
       std::clamp<Duration>(registered.pull_interval, std::chrono::milliseconds{1}, lease_);
   if (registered.tracker_session != tracker_session_) {
     // It counts its hand-outs from 1 again, and has answered nothing.
-    const bool has_come = registered.tracker_session == other_session_;
-    handout_seen_ = has_come ? other_handout_seen_ : 0;
+    handout_seen_ = other_seen(registered.tracker_session);
     answered_ = 0;
     credit_ = 0;
     older_credit_ = 0;
@@ -89,12 +89,7 @@ Result<SteadyTime> Fetcher::on_hand_out(wire::HandOut& hand_out, SteadyTime now)
     // Nor does it say anything of the credit that the other one has. If it is not late, then that
     // session took a registration whose answer did not come here.
     if (now > registered_at_ + lease_) on_unknown_session();
-    if (hand_out.tracker_session > other_session_) {
-      other_session_ = hand_out.tracker_session;
-      other_handout_seen_ = 0;
-    }
-    if (hand_out.tracker_session == other_session_)
-      other_handout_seen_ = std::max(other_handout_seen_, hand_out.number);
+    note_other(hand_out.tracker_session, hand_out.number);
     counts_.refused += hand_out.jobs.size();
     hand_out.jobs.clear();
     return Error{ErrorCode::kConflict, "it is of another session of the job tracker"};
@@ -135,6 +130,20 @@ Result<SteadyTime> Fetcher::on_hand_out(wire::HandOut& hand_out, SteadyTime now)
     return !is_new;
   });
   return answered->at + lease_;
+}
+
+void Fetcher::note_other(std::int64_t session, std::int64_t hand_out) {
+  const std::int64_t newest = std::max(other_seen(session), hand_out);
+  std::erase_if(others_, [&](const OtherSession& other) { return other.session == session; });
+  others_.push_back({session, newest});
+  if (others_.size() > kOthersMax) others_.pop_front();
+}
+
+std::int64_t Fetcher::other_seen(std::int64_t session) const {
+  const auto found = std::find_if(others_.begin(), others_.end(), [&](const OtherSession& other) {
+    return other.session == session;
+  });
+  return found == others_.end() ? 0 : found->handout_seen;
 }
 
 // The next pull tells that they are not held.

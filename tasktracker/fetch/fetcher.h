@@ -159,7 +159,13 @@ class Fetcher {
     std::int64_t number = 0;
     SteadyTime at{};
   };
+  struct OtherSession {
+    std::int64_t session = 0;
+    std::int64_t handout_seen = 0;
+  };
 
+  void note_other(std::int64_t session, std::int64_t hand_out);
+  std::int64_t other_seen(std::int64_t session) const;
   SteadyTime refused_until() const;
   bool must_register(SteadyTime now) const;
   bool must_pull(SteadyTime now) const;
@@ -197,9 +203,9 @@ class Fetcher {
   bool pull_now_ = false;
   SteadyTime holding_at_{};
   std::int64_t handout_seen_ = 0;
-  // Of the newest session that it was not registered with; what of it was refused stays so.
-  std::int64_t other_session_ = 0;
-  std::int64_t other_handout_seen_ = 0;
+  // Of the last few sessions heard that it was not registered with, the last one last; what of them
+  // was refused stays so.
+  std::deque<OtherSession> others_{};
   int credit_ = 0;        // jobs that the tracker may still hand out without another pull
   int older_credit_ = 0;  // and until it has answered the newest pull
   std::optional<int> share_{};

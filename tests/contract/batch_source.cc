@@ -58,8 +58,7 @@ const BatchSource::Kind BatchSource::kKinds[] = {
     {15, &BatchSource::put_script},
     {2, &BatchSource::put_executor_group},
     {4, &BatchSource::remove_executor_group},
-    {8, &BatchSource::put_executor},
-    {4, &BatchSource::remove_executor},
+    {12, &BatchSource::change_executor},
     {10, &BatchSource::put_push_run},
     {5, &BatchSource::remove_push_run},
     {8, &BatchSource::put_route},
@@ -512,19 +511,15 @@ void BatchSource::remove_executor_group(Operations& to) {
   to.push_back(RemoveExecutorGroup{group()});
 }
 
-void BatchSource::put_executor(Operations& to) {
-  to.push_back(PutExecutor{{.group = group(),
-                            .address = address(),
-                            .is_manual = chance(20),
-                            .has_trigger = chance(50),
-                            .registered_at = time(),
-                            .is_honest = chance(50),
-                            .place = static_cast<std::int32_t>(below(1000))},
-                           static_cast<ExecutorWord>(below(3))});
-}
-
-void BatchSource::remove_executor(Operations& to) {
-  to.push_back(RemoveExecutor{.group = group(), .address = address(), .only_unlisted = chance(50)});
+void BatchSource::change_executor(Operations& to) {
+  to.push_back(ChangeExecutor{{.group = group(),
+                               .address = address(),
+                               .is_manual = chance(20),
+                               .has_trigger = chance(50),
+                               .registered_at = time(),
+                               .is_honest = chance(50),
+                               .place = static_cast<std::int32_t>(below(1000))},
+                              static_cast<ExecutorWord>(below(5))});
 }
 
 void BatchSource::put_push_run(Operations& to) {

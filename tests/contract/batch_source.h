@@ -95,8 +95,7 @@ class BatchSource {
   void put_script(Operations& to);
   void put_executor_group(Operations& to);
   void remove_executor_group(Operations& to);
-  void put_executor(Operations& to);
-  void remove_executor(Operations& to);
+  void change_executor(Operations& to);
   void put_push_run(Operations& to);
   void remove_push_run(Operations& to);
   void put_route(Operations& to);

@@ -15,7 +15,7 @@ TEST_P(StoreContract, KeepsExecutorsByGroupAndAddress) {
                            .is_manual = true,
                            .has_trigger = true,
                            .place = 1000};
-  committed({PutExecutorGroup{group}, PutExecutor{first}, PutExecutor{second}});
+  committed({PutExecutorGroup{group}, ChangeExecutor{first}, ChangeExecutor{second}});
   const auto known = [this] { return ask<ExecutorsAnswer>(ReadExecutors{}); };
   EXPECT_THAT(known().groups, ElementsAre(group));
   EXPECT_THAT(known().executors, ElementsAre(second, first));
@@ -23,18 +23,23 @@ TEST_P(StoreContract, KeepsExecutorsByGroupAndAddress) {
 
   first.registered_at += 30 * kSecond;
   first.is_honest = true;
-  committed({PutExecutor{first}, PutExecutor{first}});
+  committed({ChangeExecutor{first}, ChangeExecutor{first}});
   EXPECT_THAT(known().executors, ElementsAre(second, first));
   const auto start = ask<StartAnswer>(ReadStart{});
   EXPECT_THAT(start.executor_groups, ElementsAre(group));
   EXPECT_THAT(start.executors, ElementsAre(second, first));
 
-  const RemoveExecutor removal{.group = group_, .address = first.address};
-  committed({removal, removal, RemoveExecutor{.group = group_, .address = "unknown"}});
+  const ChangeExecutor removal{{.group = group_, .address = first.address}, ExecutorWord::kRemoved};
+  ChangeExecutor unknown = removal;
+  unknown.row.address = "unknown";
+  committed({removal, removal, unknown});
   EXPECT_THAT(known().executors, ElementsAre(second));
-  // Removals come first, so that who comes again in the same batch is there.
-  committed({PutExecutor{first}, removal});
+  // In the order in which it was said.
+  committed({removal, ChangeExecutor{first}});
   EXPECT_THAT(known().executors, ElementsAre(second, first));
+  ChangeExecutor left{{.group = group_, .address = second.address}, ExecutorWord::kLeft};
+  committed({left, ChangeExecutor{first}, removal});
+  EXPECT_THAT(known().executors, ElementsAre(second));
 }
 
 TEST_P(StoreContract, KeepsCallsUntilTheyAreRemoved) {

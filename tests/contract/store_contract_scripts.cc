@@ -87,9 +87,9 @@ TEST_P(StoreContract, AGroupOfExecutorsIsRemovedWithThem) {
   const ExecutorGroup group{.group = other};
   const ExecutorRow stays{.group = other, .address = "http://a:1/", .registered_at = kNow};
   committed({PutExecutorGroup{{.group = group_, .token = "t"}},
-             PutExecutor{{.group = group_, .address = "http://a:1/"}},
-             PutExecutor{{.group = group_, .address = "http://b:1/"}}, PutExecutorGroup{group},
-             PutExecutor{stays}});
+             ChangeExecutor{{.group = group_, .address = "http://a:1/"}},
+             ChangeExecutor{{.group = group_, .address = "http://b:1/"}}, PutExecutorGroup{group},
+             ChangeExecutor{stays}});
   committed({RemoveExecutorGroup{.group = group_}, RemoveExecutorGroup{.group = group_}});
   const auto known = ask<ExecutorsAnswer>(ReadExecutors{});
   EXPECT_THAT(known.groups, ElementsAre(group));

@@ -99,6 +99,21 @@ class PushClusterTest(E2eTest):
         time.sleep(2)  # Were one run again, it would begin now.
         self.assertEqual(self.runs(app), len(tasks))
 
+    def check_nothing_fails_when_it_stops(self, app):
+        self.client("submit", "--task-id", "tick", "--group", app, "--dispatch", "push",
+                    "--handler", "echo", "--every", "50ms", "--overlap", "parallel")
+        wait_for("some runs", lambda: len(self.history("tick")) > 20)
+        self.assertEqual(self.executors[app].stop(), 0)
+        at = len(self.history("tick"))
+        self.executors[app] = self.start_executor(app)
+        wait_for("runs at the next one", lambda: len(self.history("tick")) > at + 20)
+        self.assertEqual({row["state"] for row in self.history("tick")}, {"succeeded"})
+
+    def test_nothing_fails_when_an_executor_stops_that_does_not_know_its_owner(self):
+        owners = self.divided()
+        time.sleep(2)  # Until each has seen whose executors there are.
+        self.check_nothing_fails_when_it_stops(next(app for app in APPS if owners[app] != 0))
+
 
 if __name__ == "__main__":
     harness.main()

@@ -28,6 +28,11 @@ constexpr Duration kSettles = seconds{30};
 constexpr Duration kHangs = seconds{5};
 // A job tracker and the clock that it follows are apart by less.
 constexpr Duration kFollowed = milliseconds{1};
+// As in the product, a later session may have a lower number.
+SessionId scattered_session(std::int64_t which) {
+  constexpr std::uint64_t kOdd = 0x5851F42D4C957F2D;
+  return SessionId{static_cast<std::int64_t>(static_cast<std::uint64_t>(which) * kOdd >> 2) + 1};
+}
 // A clock that was set by more than the first is believed by then; by less, it is followed slowly.
 constexpr Duration kJump = milliseconds{2100};
 constexpr Duration kJumpBelieved = seconds{10};
@@ -423,7 +428,7 @@ void Cluster::start_tracker(std::size_t index) {
     on_event(tracker.name() + " starts");
     return tracker.join();
   }
-  newest_tracker_ = SessionId{++last_session_};
+  newest_tracker_ = scattered_session(++last_session_);
   disturbed(Duration{});
   dead_times_.fill({.from = last_commit_, .until = tracker.wall_now()});
   last_commit_at_ = timeline.now();

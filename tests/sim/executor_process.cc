@@ -48,11 +48,12 @@ void ExecutorProcess::kill() {
 
 void ExecutorProcess::leave() {
   if (!is_alive()) return;
+  // As ours does: until it is answered, and calls that were on their way have come.
   tell_(
       *this,
       ExecutorRegistration{.removes = true, .app_name = options_.app, .address = options_.address},
-      [](bool) {});
-  post_at(timeline_.now() + seconds{1}, [this] { kill(); });
+      [this](bool) { post_at(timeline_.now() + milliseconds{100}, [this] { kill(); }); });
+  post_at(timeline_.now() + seconds{3}, [this] { kill(); });
 }
 
 void ExecutorProcess::register_now() {

@@ -18,9 +18,9 @@ constexpr std::string_view kSetFacts =
     "UPDATE lts_executor SET has_trigger = ?, honest = ? WHERE group_id = ? AND address = ?";
 constexpr std::string_view kSelectListed =
     "SELECT 1 FROM lts_executor WHERE group_id = ? AND manual = 1 LIMIT 1";
+constexpr std::string_view kRemove = "DELETE FROM lts_executor WHERE group_id = ? AND address = ?";
 constexpr std::string_view kRemoveUnlisted =
     "DELETE FROM lts_executor WHERE group_id = ? AND address = ? AND manual = 0";
-constexpr std::string_view kExecutorKey[] = {"group_id", "address"};
 constexpr std::string_view kLogIdKey[] = {"log_id"};
 constexpr std::string_view kResultKey[] = {"result_id"};
 constexpr std::string_view kDefinitionKey[] = {"definition_id"};
@@ -50,16 +50,22 @@ Status delete_rows(WriteContext& context, std::string_view table,
   return {};
 }
 
-Status write_executor(WriteContext& context, const PutExecutor& put) {
-  const ExecutorRow& row = put.row;
+Status write_executor(WriteContext& context, const ChangeExecutor& change) {
+  const ExecutorRow& row = change.row;
   const Value group = value_of(row.group);
   const Value address = Value::of_text(row.address);
-  if (put.word == ExecutorWord::kFacts) {
+  if (change.goes()) {
+    const bool is_left = change.word == ExecutorWord::kLeft;
+    CARILLON_TRY(
+        context.db.execute(is_left ? kRemoveUnlisted : kRemove, SqlValues{group, address}));
+    return {};
+  }
+  if (change.word == ExecutorWord::kFacts) {
     CARILLON_TRY(context.db.execute(
         kSetFacts, SqlValues{value_of(row.has_trigger), value_of(row.is_honest), group, address}));
     return {};
   }
-  if (put.word == ExecutorWord::kRegistered) {
+  if (change.word == ExecutorWord::kRegistered) {
     const auto found = CARILLON_TRY(
         context.db.execute(kSetRegistered, SqlValues{value_of(row.registered_at), group, address}));
     bool is_listed = false;
@@ -68,7 +74,7 @@ Status write_executor(WriteContext& context, const PutExecutor& put) {
                                     [&](const sql::Row&) { is_listed = true; }));
     if (found > 0 || is_listed) return {};
   }
-  const bool is_listed = put.word == ExecutorWord::kListed;
+  const bool is_listed = change.word == ExecutorWord::kListed;
   const std::string_view way = is_listed ? kReplace : insert_new(context.db);
   return context.db.insert_rows(
       joined({way, kExecutorTable, " (", kExecutorColumns, ") VALUES"}), kExecutorWidth,
@@ -78,26 +84,6 @@ Status write_executor(WriteContext& context, const PutExecutor& put) {
 }
 
 }  // namespace
-
-Status write_executor_removals(WriteContext& context, const OperationIndices& indices) {
-  std::set<std::pair<std::int64_t, std::string_view>> keys;
-  for (const std::size_t index : indices) {
-    const auto& remove = context.operation<RemoveExecutor>(index);
-    if (!remove.only_unlisted) {
-      keys.emplace(remove.group.value, remove.address);
-      continue;
-    }
-    CARILLON_TRY(context.db.execute(
-        kRemoveUnlisted, SqlValues{value_of(remove.group), Value::of_text(remove.address)}));
-  }
-  SqlValues values;
-  for (const auto& [group, address] : keys) {
-    values.push_back(Value::of(group));
-    values.push_back(Value::of_text(address));
-  }
-  CARILLON_TRY(context.db.delete_rows(kExecutorTable, kExecutorKey, values));
-  return {};
-}
 
 Status write_executor_group_removals(WriteContext& context, const OperationIndices& indices) {
   constexpr std::string_view kGroupKey[] = {"group_id"};
@@ -140,12 +126,12 @@ Status write_executor_groups(WriteContext& context, const OperationIndices& indi
   return {};
 }
 
-Status write_executors(WriteContext& context, const OperationIndices& indices) {
+Status write_executor_changes(WriteContext& context, const OperationIndices& indices) {
   std::set<GroupId> served;
   for (const std::size_t index : indices) {
-    const auto& put = context.operation<PutExecutor>(index);
-    CARILLON_TRY(write_executor(context, put));
-    if (put.word != ExecutorWord::kFacts) served.insert(put.row.group);
+    const auto& change = context.operation<ChangeExecutor>(index);
+    CARILLON_TRY(write_executor(context, change));
+    if (change.serves()) served.insert(change.row.group);
   }
   for (const GroupId group : served) {
     CARILLON_TRY(context.db.execute(kServe, SqlValues{value_of(group)}));

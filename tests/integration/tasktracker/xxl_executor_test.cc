@@ -19,15 +19,13 @@ struct XxlExecutorBundle {
   static constexpr std::size_t kAnswerMax = 10'000;
 
   Result<std::unique_ptr<XxlExecutor>> open() {
-    return XxlExecutor::open({.options = {.admins = {"http://127.0.0.1:1/admin"},
-                                          .app_name = "billing",
-                                          .port = 0,
-                                          .token = "secret"},
-                              .node = "n",
-                              .data = folder.path().string(),
-                              .allow = {RunKind::kHandler},
-                              .beat = milliseconds{10}},
-                             handlers, hooks, environment, send, clock);
+    return XxlExecutor::open(
+        {.options = {.admins = admins, .app_name = "billing", .port = 0, .token = "secret"},
+         .node = "n",
+         .data = folder.path().string(),
+         .allow = {RunKind::kHandler},
+         .beat = milliseconds{10}},
+        handlers, hooks, environment, send, clock);
   }
   std::string call(const XxlExecutor& executor, const std::string& path, const std::string& body) {
     const auto reply = net::send_http({.method = "POST",
@@ -38,6 +36,7 @@ struct XxlExecutorBundle {
     return reply.ok() ? reply.value().body : reply.error().message;
   }
 
+  std::vector<std::string> admins{"http://127.0.0.1:1/admin"};
   SystemClock clock;
   testing::TempFolder folder;
   Environment environment;
@@ -94,6 +93,64 @@ TEST(XxlExecutor, TakesTriggersUntilItsGoodbyeIsAnswered) {
   HttpRequest request = b.said.take();
   while (!request.url.ends_with("/callback")) request = b.said.take();
   EXPECT_THAT(request.body, HasSubstr(R"("logId":7,)"));
+}
+
+struct HungAdminBundle : XxlExecutorBundle {
+  HungAdminBundle() {
+    admins = {"http://127.0.0.1:1/hangs", "http://127.0.0.1:1/admin"};
+    send = [this](const HttpRequest& request, Duration timeout, std::size_t,
+                  const std::atomic<bool>& is_cancelled) -> Result<HttpAnswer> {
+      const SteadyTime until = clock.steady_now() + timeout;
+      if (request.url.find("hangs") == std::string::npos) {
+        said.add(request);
+        return HttpAnswer{.status = 200, .body = R"({"code":200})"};
+      }
+      while (!is_cancelled && clock.steady_now() < until) std::this_thread::sleep_for(kStep);
+      return Error{ErrorCode::kTimeout, "it hangs"};
+    };
+  }
+  // The next of what the other is told that is no beat.
+  std::string told() {
+    std::string url = said.take().url;
+    while (url.ends_with("/registry")) url = said.take().url;
+    return url.substr(url.rfind('/'));
+  }
+
+  static constexpr milliseconds kStep{10};
+};
+
+TEST(XxlExecutor, AnAdminThatHangsHoldsUpNoGoodbyeToAnother) {
+  HungAdminBundle b;
+  auto executor = b.open();
+  ASSERT_TRUE(executor.ok()) << executor.error().message;
+  ASSERT_TRUE(executor.value()->start([&] { b.stopped.add(true); }).ok());
+  (void)b.said.take();  // It has registered.
+  executor.value()->request_stop(seconds{60});
+  EXPECT_EQ(b.told(), "/registryRemove");
+  // The other one may still call.
+  EXPECT_THAT(b.call(*executor.value(), "run", R"({"jobId":1,"logId":7,"executorHandler":"noop"})"),
+              HasSubstr(R"("code":200)"));
+  EXPECT_EQ(b.told(), "/callback");
+  executor.value()->request_stop(Duration{0});
+  EXPECT_TRUE(b.stopped.take());
+}
+
+// The admin may store it all the same, later.
+TEST(XxlExecutor, SaysGoodbyeThoughItsRegistrationWasNotAnswered) {
+  XxlExecutorBundle b;
+  b.send = [&](const HttpRequest& request, Duration, std::size_t,
+               const std::atomic<bool>&) -> Result<HttpAnswer> {
+    b.said.add(request);
+    if (request.url.ends_with("/registry")) return Error{ErrorCode::kTimeout, "it hangs"};
+    return HttpAnswer{.status = 200, .body = R"({"code":200})"};
+  };
+  auto executor = b.open();
+  ASSERT_TRUE(executor.ok()) << executor.error().message;
+  ASSERT_TRUE(executor.value()->start([&] { b.stopped.add(true); }).ok());
+  (void)b.said.take();
+  executor.value()->request_stop(seconds{60});
+  EXPECT_TRUE(b.stopped.take());
+  EXPECT_THAT(b.said.take().url, HasSubstr("/registryRemove"));
 }
 
 TEST(XxlExecutor, RunsWhatIsTriggeredAndCallsItBack) {

@@ -160,6 +160,54 @@ TEST(ExecutorRegistry, WhoGoesIsGoneThoughItSaysSoAtAnotherJobTrackerAtOnce) {
   EXPECT_THAT(two.first.tables().executors, SizeIs(1));
 }
 
+// Both wait for the store, which stands still or is busy, and go with one batch.
+TEST(ExecutorRegistry, WhoGoesIsGoneThoughItsRegistrationWaitsForTheStoreWithItsGoodbye) {
+  TwoJobTrackers two;
+  two.tell(two.first, kTwo);
+  two.first.run_for(seconds{5});
+  two.tell(two.first, kOne);
+  two.tell(two.first, kOne, true);
+  two.first.run_for(seconds{10});
+  EXPECT_THAT(two.first.tables().executors, SizeIs(1));
+}
+
+// Until the owner knows it calls, and who was told that its goodbye is taken refuses.
+TEST(ExecutorRegistry, AGoodbyeAtAnotherJobTrackerIsAnsweredOnceTheOwnerHasHeard) {
+  TwoJobTrackers two;
+  two.first.executors.add(kOne);
+  auto& other = two.first.executors.add(kTwo);
+  two.tell(two.first, kOne);
+  two.tell(two.first, kTwo);
+  two.first.run_for(seconds{3});
+  bool is_answered = false;
+  two.second.tracker().on_executor(
+      ExecutorRegistration{.removes = true, .app_name = "app", .address = kOne},
+      [&](const Status& status) { is_answered = status.ok(); });
+  for (int waited = 0; !is_answered && waited < 100; ++waited) {
+    two.first.run_for(milliseconds{100});
+  }
+  ASSERT_TRUE(is_answered);
+  const std::size_t before = other.calls.size();
+  for (int i = 0; i < 4; ++i) two.first.submit(pushed("orders-" + std::to_string(i)));
+  two.first.run_for(seconds{1});
+  EXPECT_EQ(other.calls.size(), before + 4) << "the one that went was called";
+}
+
+// A beat of one in service and its goodbye.
+TEST(ExecutorRegistry, WhoGoesIsGoneThoughABeatOfItWaitsForTheStoreWithItsGoodbye) {
+  TwoJobTrackers two;
+  auto& one = two.first.executors.add(kOne);
+  two.tell(two.first, kOne);
+  two.first.run_for(seconds{30});
+  two.tell(two.first, kOne);
+  two.tell(two.first, kOne, true);
+  two.first.run_for(seconds{10});
+  EXPECT_THAT(two.first.tables().executors, IsEmpty());
+  two.first.submit(pushed("orders"));
+  two.first.run_for(seconds{20});
+  EXPECT_THAT(one.calls, IsEmpty()) << "it has gone";
+}
+
 TEST(ExecutorRegistry, WhoIsListedStaysSoThoughItsBeatComesToAnotherJobTrackerAtOnce) {
   TwoJobTrackers two;
   two.tell(two.second, kOne);
@@ -218,9 +266,10 @@ TEST(ExecutorRegistry, KnowsWhatAnotherJobTrackerWasTold) {
   const GroupId app = test.bundle.tables().executor_groups.begin()->first;
   // As the other stores it.
   Batch batch;
-  batch.operations.emplace_back(RemoveExecutor{.group = app, .address = kOne});
   batch.operations.emplace_back(
-      PutExecutor{{.group = app, .address = kTwo, .registered_at = test.bundle.now()}});
+      ChangeExecutor{{.group = app, .address = kOne}, ExecutorWord::kRemoved});
+  batch.operations.emplace_back(
+      ChangeExecutor{{.group = app, .address = kTwo, .registered_at = test.bundle.now()}});
   ASSERT_TRUE(std::holds_alternative<Committed>(test.bundle.database.apply(batch)));
   test.bundle.run_for(seconds{3});
   test.submit(pushed("orders"));

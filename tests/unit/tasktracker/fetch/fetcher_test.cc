@@ -460,6 +460,23 @@ TEST(Fetcher, WhatItRefusedOfASessionStaysRefusedOnceItIsRegisteredWithThatOne) 
   EXPECT_THAT(b.hand_out(5, pull.number, {{JobId{1}, 2}}, kTracker + 1), SizeIs(1));
 }
 
+// Sessions of job trackers are drawn at random (Host::prepare()): a newer one may have a lower
+// number.
+TEST(Fetcher, WhatItRefusedOfASessionStaysRefusedWhateverItsNumber) {
+  FetcherBundle b;
+  b.start();
+  // A late one of a session of long ago, whose number happens to be high.
+  EXPECT_THAT(b.hand_out(9, 1, {{JobId{2}, 1}}, kTracker + 5), IsEmpty());
+  // The next session of its job tracker.
+  EXPECT_THAT(b.hand_out(4, 1, {{JobId{1}, 1}}, kTracker - 1), IsEmpty());
+  b.fetcher.on_unknown_session();
+  (void)b.take_one<wire::Register>();
+  b.fetcher.on_registered(registered(kTracker - 1), b.now());
+  const wire::Pull pull = b.take_pull();
+  EXPECT_EQ(pull.handout_seen, 4);
+  EXPECT_THAT(b.hand_out(4, pull.number, {{JobId{1}, 1}}, kTracker - 1), IsEmpty());
+}
+
 TEST(Fetcher, GoesOnCountingHandOutsAfterABrokenConnection) {
   FetcherBundle b;
   b.start();
