@@ -358,6 +358,30 @@ TEST_P(StoreContract, EndsAnAttemptOnlyOnceInABatch) {
   EXPECT_THAT(history(), ElementsAre(*end.log));
 }
 
+TEST_P(StoreContract, QueuesNothingAgainThatHasEndedMeanwhile) {
+  for (const bool is_one_batch : {false, true}) {
+    const auto running_job = running(new_job());
+    const End end{.id = running_job.job.id, .attempt = 1, .log = new_log(running_job.job)};
+    const End lost{.id = running_job.job.id,
+                   .attempt = 1,
+                   .group = group_,
+                   .task_id = running_job.job.task_id,
+                   .log = new_log(running_job.job),
+                   .again = running_job.job};
+
+    if (is_one_batch) {
+      EXPECT_THAT(outcomes({end, lost}), ElementsAre(kDone, kConflict));
+    } else {
+      EXPECT_EQ(outcome(end), kDone);
+      EXPECT_EQ(outcome(lost), kConflict);
+    }
+
+    EXPECT_THAT(waiting(group_), IsEmpty());
+    EXPECT_THAT(executing(), IsEmpty());
+    EXPECT_THAT(history(), SizeIs(is_one_batch ? 2 : 1));
+  }
+}
+
 TEST_P(StoreContract, VoidsTheRetriesOfARunningJob) {
   auto running_job = running(new_job());
 

@@ -190,6 +190,36 @@ TEST_P(StoreContract, SettlesACommitThatNeverArrived) {
   EXPECT_THAT(waiting(group_), ElementsAre(job));
 }
 
+TEST_P(StoreContract, AMoveWhoseCommitNeverArrivedLeavesEachRowInItsPlace) {
+  const auto waiting_job = new_job();
+  committed({AddJob{waiting_job}});
+  const auto running_job = running(new_job());
+  auto delayed = waiting_job;
+  delayed.delayed = true;
+  const End end{.id = running_job.job.id,
+                .attempt = 1,
+                .group = group_,
+                .task_id = running_job.job.task_id,
+                .log = new_log(running_job.job),
+                .again = running_job.job};
+
+  const std::vector<Operation> moves{Claim{claimed(waiting_job)}, end,
+                                     ChangeWaiting{.from = waiting_job, .to = delayed}};
+  for (const Operation& move : moves) {
+    database_->cut_next_commit(false);
+
+    ASSERT_TRUE(std::holds_alternative<Unknown>(commit({move})));
+
+    const auto settled = store_->settle(number_ + 1);
+    ASSERT_TRUE(settled.ok()) << settled.error().message;
+    EXPECT_FALSE(settled.value());
+    EXPECT_THAT(waiting(group_), ElementsAre(waiting_job));
+    EXPECT_THAT(executing(), ElementsAre(running_job));
+    EXPECT_THAT(history(), IsEmpty());
+  }
+  EXPECT_THAT(outcomes(moves), ElementsAre(OutcomeKind::kConflict, kDone, kDone));
+}
+
 TEST_P(StoreContract, AnswersARequestOnce) {
   const auto job = new_keyed_job("once");
   const auto blocked = new_keyed_job("once");

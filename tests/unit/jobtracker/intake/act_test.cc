@@ -191,6 +191,31 @@ TEST(Act, ACancelledRunThatIsLostDoesNotComeBack) {
   }
 }
 
+TEST(Act, ACancelledRunThatFailsByItselfIsNotTriedAgain) {
+  for (const bool is_defined : {false, true}) {
+    SCOPED_TRACE(is_defined);
+    TrackerBundle bundle;
+    auto& worker = bundle.add_worker();
+    worker.behaviour = [](const auto&, const auto&) {
+      return FakeRun{.time = seconds{5}, .outcome = wire::RunOutcome::kException};
+    };
+    JobSpec job = is_defined ? job_every("a", hours{1}) : job_now("a");
+    job.retries = {.max = 5, .base = seconds{1}};
+    bundle.submit(job);
+    bundle.run_for(seconds{2});
+    worker.lose_frames(true);  // It does not hear that it is to stop.
+    EXPECT_EQ(said(bundle.act(Verb::kCancel, "a")), "ok");
+    worker.lose_frames(false);
+    bundle.run_for(minutes{1});
+    EXPECT_THAT(bundle.runs(), SizeIs(1));
+    EXPECT_FALSE(bundle.runs()[0].was_killed);
+    ASSERT_FALSE(bundle.log("a").empty());
+    EXPECT_EQ(bundle.log("a").back().state, LogState::kFailed);
+    EXPECT_TRUE(bundle.log("a").back().final);
+    EXPECT_TRUE(bundle.is_empty());
+  }
+}
+
 TEST(Act, ACancelThatTheWorkerDidNotHearIsToldAgainWhenItRegisters) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();

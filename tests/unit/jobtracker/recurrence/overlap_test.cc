@@ -375,11 +375,20 @@ TEST(Generation, AFirstFireFarAheadCostsNothingUntilItIsNear) {
   bundle.submit(other);
   bundle.run_for(minutes{1});
   std::size_t operations = 0;
-  bundle.lane().on_commit = [&operations](const Batch& batch) {
+  std::size_t commits = 0;
+  std::size_t works = 0;
+  bundle.lane().on_commit = [&](const Batch& batch) {
     operations += batch.operations.size();
+    ++commits;
+  };
+  bundle.lane().work_time = [&works] {
+    ++works;
+    return std::chrono::microseconds{500};
   };
   bundle.run_for(hours{1});
+  bundle.lane().work_time = [] { return std::chrono::microseconds{500}; };
   EXPECT_LT(operations, 1000U) << "sixty runs of the other, and some housekeeping";
+  EXPECT_LT(works - commits, 100U) << "nor is the store asked again and again";
   EXPECT_GE(bundle.runs_of("b").size(), 60U) << "which is not held up";
   bundle.run_to(*job.schedule.first + seconds{55});
   EXPECT_THAT(triggers_once(bundle.runs_of("a")), SizeIs(6));
