@@ -10,6 +10,9 @@ deadline that is generous even on a busy machine.
 
 import atexit
 import contextlib
+import fcntl
+import functools
+import itertools
 import json
 import os
 import pathlib
@@ -85,11 +88,30 @@ def make_certificate(path):
         both.write(key.read())
 
 
-def free_port():
-    """One that no outgoing connection is given: a program that is started again finds it free."""
+PORTS_OF_A_PROCESS = 100
+
+
+@functools.cache
+def own_ports():
+    """Ports that no outgoing connection is given, nor another process of the tests: a program that
+    is started again finds its own free."""
     first_given = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-    while True:
-        port = random.randrange(10_000, max(first_given, 11_000))
+    folder = pathlib.Path(tempfile.gettempdir(), f"carillon-ports-{os.getuid()}")
+    folder.mkdir(exist_ok=True)
+    begins = list(range(10_000, max(first_given, 15_000) - PORTS_OF_A_PROCESS, PORTS_OF_A_PROCESS))
+    random.shuffle(begins)
+    for begin in begins:
+        lock = open(folder / str(begin), "w", encoding="ascii")
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return lock, itertools.cycle(range(begin, begin + PORTS_OF_A_PROCESS))
+        lock.close()
+    raise AssertionError(f"all ports are other tests', see {folder}")
+
+
+def free_port():
+    _, ports = own_ports()
+    for port in ports:
         with socket.socket() as taken, contextlib.suppress(OSError):
             taken.bind(("127.0.0.1", port))
             return port
