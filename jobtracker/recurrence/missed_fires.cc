@@ -171,6 +171,13 @@ void MissedFires::look_after(ActiveDefinition& definition, WallTime ended) {
   look_at_next();
 }
 
+WallTime MissedFires::passed_over_until(const ActiveDefinition& definition, WallTime heard,
+                                        WallTime ended) const {
+  const bool is_delay = definition.row.kind == ScheduleKind::kFixedDelay;
+  const WallTime passed_over = passed_over_until(definition, ended);
+  return !is_delay && passed_over < down_time_.until() ? std::min(heard, passed_over) : heard;
+}
+
 // Until its run had ended, and as long as there was a job tracker, which did not know that.
 WallTime MissedFires::passed_over_until(const ActiveDefinition& definition, WallTime ended) const {
   const Definition& row = definition.row;

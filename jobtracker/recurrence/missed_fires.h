@@ -19,7 +19,9 @@ namespace carillon::jobtracker {
 // the others have one row of the log a stretch; the schedule goes on after them.
 //
 // With one run at a time, what one that was under way then has missed is known when it has ended:
-// fires up to its end are passed over as at any time, and those after it were missed.
+// fires up to its end, by its task tracker's clock, are passed over as at any time, and those after
+// it were missed. A start after this one, before that end was heard of, knows of its own down time
+// only.
 //
 // Until then nothing of the definition runs: what comes due is parked. And a crash is as if this
 // session had not been: the next one looks for the same.
@@ -41,6 +43,10 @@ class MissedFires {
   // Of a definition with one run at a time, whose run has ended: whether fires after its end were
   // missed. It is looked at then, and goes on after them.
   bool are_after(ActiveDefinition& definition, WallTime ended) const;
+  // Until when fires are passed over where none after it was missed: `heard` is when its end was.
+  // What came in a time without a job tracker and was not missed is late.
+  WallTime passed_over_until(const ActiveDefinition& definition, WallTime heard,
+                             WallTime ended) const;
   void look_after(ActiveDefinition& definition, WallTime ended);
   bool are_all_known() const { return recovering_.empty(); }
   Sizes sizes() const;

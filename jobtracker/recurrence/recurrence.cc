@@ -294,7 +294,8 @@ std::vector<Operation> Recurrence::with_end(const WaitingJob& job, WallTime ende
   // before a fire does not pass over it.
   const WallTime now = clock_.now();
   const bool agrees = ended <= now && now - ended < std::chrono::seconds{1};
-  operations.emplace_back(plans_.next_cycle(*definition, agrees ? ended : now, ran));
+  const WallTime passed_over = missed_.passed_over_until(*definition, agrees ? ended : now, ended);
+  operations.emplace_back(plans_.next_cycle(*definition, passed_over, ran));
   return operations;
 }
 

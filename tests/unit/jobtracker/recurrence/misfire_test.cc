@@ -1,5 +1,6 @@
 #include <array>
 #include <set>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -334,6 +335,23 @@ TEST(Misfire, OfARunThatEndedInADownTimeTheFiresAfterItWereMissed) {
         << bundle.story("a");
     EXPECT_EQ(static_cast<std::int64_t>(fires.size()), 1 + late + 2) << "it goes on";
   }
+}
+
+// As an occurrence would that had waited in the table.
+TEST(Misfire, AFireAfterTheEndOfARunThatIsLateAndNotMissedRuns) {
+  TrackerBundle bundle;
+  bool is_first = true;
+  bundle.add_worker().behaviour = [&is_first](const auto&, const auto&) {
+    return FakeRun{.time = std::exchange(is_first, false) ? seconds{57} : seconds{1}};
+  };
+  bundle.submit(job_cron("a", "0 * * * * ?"));
+  bundle.run_to(std::chrono::floor<minutes>(bundle.now()) + minutes{1} + seconds{55});
+  bundle.restart_after(seconds{7});
+  bundle.run_for(seconds{20});
+  const auto runs = bundle.runs_of("a");
+  ASSERT_THAT(runs, SizeIs(2)) << bundle.story("a");
+  EXPECT_EQ(runs[1].trigger_time, runs[0].trigger_time + minutes{1});
+  EXPECT_THAT(bundle.log("a"), SizeIs(2)) << bundle.story("a");
 }
 
 TEST(Misfire, AnAtJobRunsLateUnlessItsPolicyIsSkip) {
