@@ -22,7 +22,7 @@ constexpr std::chrono::seconds kCleanEvery{3600};
 constexpr Duration kTalkEvery = std::chrono::seconds{30};
 constexpr Duration kBeatAgain = std::chrono::seconds{5};            // after one that failed
 constexpr Duration kLookAtStop = std::chrono::milliseconds{100};    // while it drains
-constexpr Duration kGoodbyeWait = std::chrono::seconds{3};          // for the admins' answers to it
+constexpr Duration kGoodbyeWait = std::chrono::seconds{5};          // for the admins' answers to it
 constexpr Duration kLastPatience = std::chrono::milliseconds{500};  // with admins, at once
 constexpr Duration kLateCalls = std::chrono::milliseconds{100};     // on their way meanwhile
 constexpr std::size_t kNameBytesMax = 64;
@@ -74,6 +74,12 @@ std::optional<std::string> header(const net::HttpCall& call, std::string_view na
 
 AdminClientConfig admin_config(const XxlOptions& options, std::vector<std::string> admins) {
   return {.admins = std::move(admins), .app_name = options.app_name, .token = options.token};
+}
+
+AdminClientConfig goodbye_config(const XxlOptions& options, const std::string& admin) {
+  AdminClientConfig config = admin_config(options, {admin});
+  config.timeout = kGoodbyeWait;
+  return config;
 }
 
 outbox::OutboxConfig outbox_config(const XxlExecutorConfig& config) {
@@ -311,7 +317,8 @@ void XxlExecutor::register_now() {
 // Says goodbye to all admins at once: each calls this executor until it knows, and one that hangs
 // is not to hold up the others.
 void XxlExecutor::leave() {
-  while (is_registering_ && wait_for(registration_ended_, kGoodbyeWait)) {
+  const std::int64_t each = std::ssize(config_.options.admins);
+  while (is_registering_ && wait_for(registration_ended_, each * kGoodbyeWait)) {
   }
   if (!has_registered_) return;
   const std::vector<std::string>& admins = config_.options.admins;
@@ -322,7 +329,7 @@ void XxlExecutor::leave() {
   std::vector<std::unique_ptr<Thread>> threads;
   for (std::size_t i = 0; i < admins.size(); ++i) {
     const auto say = [&, i] {
-      said[i] = AdminClient(admin_config(config_.options, {admins[i]}), send_, cancelled)
+      said[i] = AdminClient(goodbye_config(config_.options, admins[i]), send_, cancelled)
                     .deregister(address_);
       if (--left == 0) all_said.signal();
     };
