@@ -96,7 +96,7 @@ def own_ports():
     """Ports that no outgoing connection is given, nor another process of the tests: a program that
     is started again finds its own free."""
     first_given = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-    folder = pathlib.Path(tempfile.gettempdir(), f"carillon-ports-{os.getuid()}")
+    folder = pathlib.Path("/tmp", f"carillon-ports-{os.getuid()}")
     folder.mkdir(exist_ok=True)
     begins = list(range(10_000, max(first_given, 15_000) - PORTS_OF_A_PROCESS, PORTS_OF_A_PROCESS))
     random.shuffle(begins)
@@ -111,10 +111,11 @@ def own_ports():
 
 def free_port():
     _, ports = own_ports()
-    for port in ports:
+    for port in itertools.islice(ports, PORTS_OF_A_PROCESS):
         with socket.socket() as taken, contextlib.suppress(OSError):
             taken.bind(("127.0.0.1", port))
             return port
+    raise AssertionError("all ports of this process are taken")
 
 
 def exit_status(code):
