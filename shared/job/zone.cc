@@ -134,7 +134,7 @@ Result<Zone> local_zone(const Environment& environment) {
   if (name.starts_with(':')) name.erase(0, 1);  // As POSIX has it before a name.
   if (name.empty() || name == "/etc/localtime") return Zone::load(local_zone_name());
   Result<Zone> zone = Zone::load(name);
-  return zone.ok() ? zone : zone.error().with_context("environment TZ");
+  return zone.ok() ? zone : zone.error().with_context("TZ");
 }
 
 }  // namespace carillon
