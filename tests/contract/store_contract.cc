@@ -163,6 +163,16 @@ ExecutingJob StoreContract::running(const WaitingJob& job) {
   return taken;
 }
 
+End StoreContract::end_to_run_again(const ExecutingJob& executing) {
+  const WaitingJob& job = executing.job;
+  return {.id = job.id,
+          .attempt = job.attempt,
+          .group = job.group,
+          .task_id = job.task_id,
+          .log = new_log(job),
+          .again = job};
+}
+
 std::vector<WaitingJob> StoreReads::add_many(int count) {
   std::vector<WaitingJob> jobs;
   std::vector<Operation> adds;

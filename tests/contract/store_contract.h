@@ -114,6 +114,8 @@ class StoreContract : public ::testing::TestWithParam<MakeStoreDatabase> {
   static ExecutingJob claimed(WaitingJob job);
   // Adds and claims a job.
   ExecutingJob running(const WaitingJob& job);
+  // Its end, with which it goes back to wait.
+  End end_to_run_again(const ExecutingJob& executing);
 
   std::unique_ptr<StoreTestDatabase> database_{};
   ManualClock clock_{};

@@ -332,13 +332,9 @@ TEST_P(StoreContract, PutsARetryBackInPlaceOfTheEndedAttempt) {
 
 TEST_P(StoreContract, ChangesNothingForTheEndOfAnotherAttempt) {
   const auto running_job = running(new_keyed_job("fenced"));
-  End late{.id = running_job.job.id,
-           .attempt = 7,
-           .group = group_,
-           .task_id = "fenced",
-           .frees_key = true,
-           .log = new_log(running_job.job),
-           .again = running_job.job};
+  End late = end_to_run_again(running_job);
+  late.attempt = 7;
+  late.frees_key = true;
 
   EXPECT_EQ(outcome(late), kConflict);
 
@@ -362,12 +358,7 @@ TEST_P(StoreContract, QueuesNothingAgainThatHasEndedMeanwhile) {
   for (const bool is_one_batch : {false, true}) {
     const auto running_job = running(new_job());
     const End end{.id = running_job.job.id, .attempt = 1, .log = new_log(running_job.job)};
-    const End lost{.id = running_job.job.id,
-                   .attempt = 1,
-                   .group = group_,
-                   .task_id = running_job.job.task_id,
-                   .log = new_log(running_job.job),
-                   .again = running_job.job};
+    const End lost = end_to_run_again(running_job);
 
     if (is_one_batch) {
       EXPECT_THAT(outcomes({end, lost}), ElementsAre(kDone, kConflict));

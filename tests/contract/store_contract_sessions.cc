@@ -196,12 +196,7 @@ TEST_P(StoreContract, AMoveWhoseCommitNeverArrivedLeavesEachRowInItsPlace) {
   const auto running_job = running(new_job());
   auto delayed = waiting_job;
   delayed.delayed = true;
-  const End end{.id = running_job.job.id,
-                .attempt = 1,
-                .group = group_,
-                .task_id = running_job.job.task_id,
-                .log = new_log(running_job.job),
-                .again = running_job.job};
+  const End end = end_to_run_again(running_job);
 
   const std::vector<Operation> moves{Claim{claimed(waiting_job)}, end,
                                      ChangeWaiting{.from = waiting_job, .to = delayed}};

@@ -5,6 +5,7 @@
 
 #include "shared/net/http/http_client.h"
 #include "tests/unit/tasktracker/executor/executor_bundle.h"
+#include "tests/unit/tasktracker/executor/fake_admin.h"
 
 namespace carillon::tasktracker {
 namespace {
@@ -48,7 +49,7 @@ struct XxlExecutorBundle {
   HttpSend send = [this](const HttpRequest& request, Duration, std::size_t,
                          const std::atomic<bool>&) -> Result<HttpAnswer> {
     said.add(request);
-    return HttpAnswer{.status = 200, .body = R"({"code":200})"};
+    return FakeAdmin::code(200);
   };
 };
 
@@ -83,7 +84,7 @@ TEST(XxlExecutor, TakesTriggersUntilItsGoodbyeIsAnswered) {
           b.call(*executor.value(), "run", R"({"jobId":1,"logId":7,"executorHandler":"noop"})"));
     }
     b.said.add(request);
-    return Result<HttpAnswer>{HttpAnswer{.status = 200, .body = R"({"code":200})"}};
+    return FakeAdmin::code(200);
   };
   ASSERT_TRUE(executor.value()->start([&] { b.stopped.add(true); }).ok());
   (void)b.said.take();  // It has registered.
@@ -103,7 +104,7 @@ struct HungAdminBundle : XxlExecutorBundle {
       const SteadyTime until = clock.steady_now() + timeout;
       if (request.url.find("hangs") == std::string::npos) {
         said.add(request);
-        return HttpAnswer{.status = 200, .body = R"({"code":200})"};
+        return FakeAdmin::code(200);
       }
       while (!is_cancelled && clock.steady_now() < until) std::this_thread::sleep_for(kStep);
       return Error{ErrorCode::kTimeout, "it hangs"};
@@ -142,7 +143,7 @@ TEST(XxlExecutor, SaysGoodbyeThoughItsRegistrationWasNotAnswered) {
                const std::atomic<bool>&) -> Result<HttpAnswer> {
     b.said.add(request);
     if (request.url.ends_with("/registry")) return Error{ErrorCode::kTimeout, "it hangs"};
-    return HttpAnswer{.status = 200, .body = R"({"code":200})"};
+    return FakeAdmin::code(200);
   };
   auto executor = b.open();
   ASSERT_TRUE(executor.ok()) << executor.error().message;
