@@ -90,6 +90,7 @@ class Chaos:
         self.users = [*self.clients, self.offline, self.canceller, self.suspender, self.triggerer]
         self.lives = 0
         self.under_way = []  # (when to go on, fault, member)
+        self.closing = threading.Event()
         self.began = time.monotonic()
         self.began_at = time.time()
         self.scheduled_at = None  # the schedules are there from then on, or from before
@@ -140,7 +141,7 @@ class Chaos:
         return wait_for(f"an answer to {args}", ask, pause=0.3).lines()
 
     def start(self):
-        self.note_time()
+        threading.Thread(target=self._note_time, daemon=True).start()
         self.database.start()
         for member in [*self.trackers, *self.workers]:
             member.start()
@@ -149,7 +150,9 @@ class Chaos:
         tasks = [*chaos_users.definitions(),
                  *({**schedule, "group": SCHEDULE_GROUPS[schedule["task_id"]], "shell": run_of("")}
                    for schedule in SCHEDULES)]
-        self.client("submit", "--stdin", stdin="".join(json.dumps(one) + "\n" for one in tasks))
+        # Children first: those of one call may be stored by different job trackers in any order.
+        for some in (tasks[:len(chaos_users.CHILDREN)], tasks[len(chaos_users.CHILDREN):]):
+            self.client("submit", "--stdin", stdin="".join(json.dumps(one) + "\n" for one in some))
         self.scheduled_at = accounts.now()
         self.client("groups", "split", SPLIT_GROUP, "--parts", PARTS)
         for listener in self.listeners:
@@ -158,6 +161,7 @@ class Chaos:
             user.start()
 
     def close(self):
+        self.closing.set()
         for member in [self.database, *self.trackers, *self.workers, *self.listeners]:
             if member.program:
                 member.program.send(signal.SIGCONT)
@@ -170,8 +174,10 @@ class Chaos:
         with open(self.notes_path, "a", encoding="utf-8") as notes:
             notes.write(text)
 
-    def note_time(self):
-        self.note()
+    def _note_time(self):
+        """What is written down in between happened then, whatever else waits for something."""
+        while not self.closing.wait(0.05):
+            self.note()
 
     # ---- what happens to it: each is a generator, which yields how long it lasts
 
@@ -283,7 +289,6 @@ class Chaos:
 
     def go_on(self):
         """A look at everything: faults that are due go on, who ended in order is started again."""
-        self.note_time()
         now = time.monotonic()
         for entry in list(self.under_way):
             due, fault, member = entry

@@ -6,6 +6,7 @@ is skipped; in CI (CARILLON_CI=1) it fails.
 """
 
 import fcntl
+import functools
 import hashlib
 import os
 import pathlib
@@ -13,7 +14,7 @@ import shutil
 import subprocess
 import sys
 
-from harness import SOURCE, Program, free_port, skip
+from harness import SOURCE, Program, accepts, free_port, skip
 
 BUILT = SOURCE / "build/executors"
 SOURCES = SOURCE / "tests/executors"
@@ -66,6 +67,7 @@ class Kind:
         program = Program([*self.argv(), admin_url, app, port, token, folder / "logs"],
                           folder / f"{self.name}-{port}.log", env, self.name)
         program.port = port
+        program.listens = functools.partial(accepts, port)
         program.address = f"http://127.0.0.1:{port}{self.path}"
         return program
 

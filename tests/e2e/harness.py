@@ -77,6 +77,12 @@ def slowness():
     return 1 + min(1.0, (waited - waited_then) / max(now - then, 0.001))
 
 
+def accepts(port):
+    """Whether somebody listens there."""
+    with socket.socket() as connection:
+        return connection.connect_ex(("127.0.0.1", port)) == 0
+
+
 def make_certificate(path):
     """One for 127.0.0.1 that has signed itself, with its key in the same file."""
     path = str(path)

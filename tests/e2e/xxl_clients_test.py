@@ -45,6 +45,7 @@ class Client:
         self.executor = self.kind.start(self.one.folder / "logs", self.admin.url, APP, self.admin.token)
         self.addCleanup(self.executor.kill)
         wait_for("the registration", lambda: self.admin.addresses)
+        wait_for("its port, for some register before they listen", self.executor.listens)
 
     def said(self, text):
         """A handler's words, as they are in its result."""
