@@ -64,19 +64,8 @@ void ExecutorRegistry::take(ExecutorRegistration registration, OnStored done) {
       if (known != nullptr && known->is_manual) return done({});
       // Another job tracker may know of one that is not known here.
       const std::string& address = known != nullptr ? known->address : registration.address;
-      batcher_.post(Urgency::kRequest,
-                    ChangeExecutor{{.group = group, .address = address}, ExecutorWord::kLeft},
-                    [this, done = std::move(done)](Operation& operation, const Outcome&,
-                                                   const Error* refused) {
-                      if (refused != nullptr) return done(*refused);
-                      const ExecutorRow& gone = std::get<ChangeExecutor>(operation).row;
-                      if (is_unlisted(gone.group, gone.address)) {
-                        log_.info("an executor went", "address", gone.address);
-                        remove(gone.group, gone.address);
-                      }
-                      done({});
-                    });
-      return;
+      return leave({.group = group, .address = address, .registered_at = WallTime::max()},
+                   Urgency::kRequest, std::move(done));
     }
     if (executors_.are_listed(group) && (known == nullptr || !known->is_manual)) {
       note_unlisted(group, registration.address);
@@ -160,10 +149,19 @@ void ExecutorRegistry::forget(GroupId group) {
   on_change_(group, {});
 }
 
-// A list may have been stored meanwhile.
-bool ExecutorRegistry::is_unlisted(GroupId group, const std::string& address) const {
-  const ExecutorRow* known = executors_.find(group, address);
-  return known != nullptr && !known->is_manual;
+// A list may be stored meanwhile, or a registration after that of `row`.
+void ExecutorRegistry::leave(ExecutorRow row, Urgency urgency, OnStored done) {
+  batcher_.post(
+      urgency, ChangeExecutor{std::move(row), ExecutorWord::kLeft},
+      [this, done = std::move(done)](Operation& operation, const Outcome&, const Error* refused) {
+        if (refused != nullptr) return done(*refused);
+        const ExecutorRow& gone = std::get<ChangeExecutor>(operation).row;
+        const ExecutorRow* known = executors_.find(gone.group, gone.address);
+        if (known != nullptr && !known->is_manual && known->registered_at <= gone.registered_at) {
+          remove(gone.group, gone.address);
+        }
+        done({});
+      });
 }
 
 // Another job tracker may have removed the group.
@@ -211,6 +209,7 @@ void ExecutorRegistry::note_unlisted(GroupId group, const std::string& address) 
 }
 
 void ExecutorRegistry::remove(GroupId group, const std::string& address) {
+  log_.info("an executor went", "address", address);
   executors_.remove(group, address);
   rhythms_.erase({group, address});
   on_change_(group, {});
@@ -238,14 +237,8 @@ void ExecutorRegistry::run_once() {
       if (!is_silent || !leaving_.emplace(group, address).second) continue;
       log_.warn("an executor has not registered any more, it is out of service", "address",
                 address);
-      batcher_.post(Urgency::kHousekeeping,
-                    ChangeExecutor{{.group = group, .address = address}, ExecutorWord::kLeft},
-                    [this](Operation& operation, const Outcome&, const Error* refused) {
-                      const ExecutorRow& gone = std::get<ChangeExecutor>(operation).row;
-                      leaving_.erase({gone.group, gone.address});
-                      if (refused == nullptr && is_unlisted(gone.group, gone.address))
-                        remove(gone.group, gone.address);
-                    });
+      leave(row, Urgency::kHousekeeping,
+            [this, key = std::pair{group, address}](const Status&) { leaving_.erase(key); });
     }
   }
   if (!ownership_.are_several() || is_looking_ || now - looked_at_ < config_.look) return;

@@ -61,7 +61,7 @@ class ExecutorRegistry {
 
  private:
   void store(ExecutorRow row, OnStored done);
-  bool is_unlisted(GroupId group, const std::string& address) const;
+  void leave(ExecutorRow row, Urgency urgency, OnStored done);
   void put(ExecutorRow row);
   void remove(GroupId group, const std::string& address);
   void forget(GroupId group);

@@ -166,7 +166,7 @@ enum class ExecutorWord : std::uint8_t {
   kListed = 0,      // all
   kRegistered = 1,  // of one that is there when; in a group with a list no other one is added
   kFacts = 2,       // how it takes calls, and whether it is honest; nothing where it is not there
-  kLeft = 3,        // it goes where it is not on a list
+  kLeft = 3,        // it goes where it is not on a list and has not registered after that time
   kRemoved = 4,     // it goes
 };
 // The first two mark its group as served. What is said first is written first, so that a goodbye

@@ -320,8 +320,9 @@ Result<Outcome> MemoryBatch::apply(const ChangeExecutor& change) {
   if (word == ExecutorWord::kListed) {
     put(tables_.executors, key, said);
   } else if (is_there && change.goes()) {
-    if (word == ExecutorWord::kRemoved || !found->second.is_manual)
-      put(tables_.executors, key, std::nullopt);
+    const bool is_left =
+        !found->second.is_manual && found->second.registered_at <= said.registered_at;
+    if (word == ExecutorWord::kRemoved || is_left) put(tables_.executors, key, std::nullopt);
   } else if (is_there) {
     ExecutorRow row = found->second;
     if (word == ExecutorWord::kRegistered) row.registered_at = said.registered_at;

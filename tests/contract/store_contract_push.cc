@@ -38,7 +38,17 @@ TEST_P(StoreContract, KeepsExecutorsByGroupAndAddress) {
   committed({removal, ChangeExecutor{first}});
   EXPECT_THAT(known().executors, ElementsAre(second, first));
   ChangeExecutor left{{.group = group_, .address = second.address}, ExecutorWord::kLeft};
-  committed({left, ChangeExecutor{first}, removal});
+  committed({left, ChangeExecutor{first}});
+  EXPECT_THAT(known().executors, ElementsAre(second, first)) << "it is on a list";
+  left.row = first;
+  left.row.registered_at -= kSecond;
+  committed({left});
+  EXPECT_THAT(known().executors, ElementsAre(second, first)) << "it has registered since";
+  left.row.registered_at = first.registered_at;
+  committed({left});
+  EXPECT_THAT(known().executors, ElementsAre(second));
+  left.row.registered_at = WallTime::max();
+  committed({ChangeExecutor{first}, left});
   EXPECT_THAT(known().executors, ElementsAre(second));
 }
 

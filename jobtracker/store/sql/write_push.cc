@@ -19,8 +19,9 @@ constexpr std::string_view kSetFacts =
 constexpr std::string_view kSelectListed =
     "SELECT 1 FROM lts_executor WHERE group_id = ? AND manual = 1 LIMIT 1";
 constexpr std::string_view kRemove = "DELETE FROM lts_executor WHERE group_id = ? AND address = ?";
-constexpr std::string_view kRemoveUnlisted =
-    "DELETE FROM lts_executor WHERE group_id = ? AND address = ? AND manual = 0";
+constexpr std::string_view kRemoveLeft =
+    "DELETE FROM lts_executor WHERE group_id = ? AND address = ? AND manual = 0 "
+    "AND registered_us <= ?";
 constexpr std::string_view kLogIdKey[] = {"log_id"};
 constexpr std::string_view kResultKey[] = {"result_id"};
 constexpr std::string_view kDefinitionKey[] = {"definition_id"};
@@ -54,10 +55,13 @@ Status write_executor(WriteContext& context, const ChangeExecutor& change) {
   const ExecutorRow& row = change.row;
   const Value group = value_of(row.group);
   const Value address = Value::of_text(row.address);
-  if (change.goes()) {
-    const bool is_left = change.word == ExecutorWord::kLeft;
+  if (change.word == ExecutorWord::kLeft) {
     CARILLON_TRY(
-        context.db.execute(is_left ? kRemoveUnlisted : kRemove, SqlValues{group, address}));
+        context.db.execute(kRemoveLeft, SqlValues{group, address, value_of(row.registered_at)}));
+    return {};
+  }
+  if (change.word == ExecutorWord::kRemoved) {
+    CARILLON_TRY(context.db.execute(kRemove, SqlValues{group, address}));
     return {};
   }
   if (change.word == ExecutorWord::kFacts) {

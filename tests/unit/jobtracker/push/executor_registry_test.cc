@@ -193,6 +193,25 @@ TEST(ExecutorRegistry, AGoodbyeAtAnotherJobTrackerIsAnsweredOnceTheOwnerHasHeard
   EXPECT_EQ(other.calls.size(), before + 4) << "the one that went was called";
 }
 
+// As that expires: what is said by the executor is written before.
+TEST(ExecutorRegistry, ARegistrationThatWaitsForTheStoreWithTheEndOfItsPatienceCounts) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  const WallTime registered = test.bundle.tables().executors.begin()->second.registered_at;
+  test.bundle.run_to(registered + seconds{88});
+  test.bundle.lane().work_time = [] { return seconds{4}; };
+  test.bundle.client.submit({carillon::testing::job_manual("a")});
+  test.bundle.run_to(registered + seconds{91});
+  test.bundle.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = kOne},
+                                    [](const Status& status) { EXPECT_TRUE(status.ok()); });
+  test.bundle.run_for(seconds{20});
+  test.bundle.lane().work_time = [] { return Duration{}; };
+  EXPECT_THAT(test.bundle.tables().executors, SizeIs(1));
+  test.submit(pushed("orders"));
+  ASSERT_TRUE(test.has_ended("orders"));
+  EXPECT_THAT(one.calls, SizeIs(1));
+}
+
 // A beat of one in service and its goodbye.
 TEST(ExecutorRegistry, WhoGoesIsGoneThoughABeatOfItWaitsForTheStoreWithItsGoodbye) {
   TwoJobTrackers two;
