@@ -14,10 +14,8 @@ namespace {
 constexpr Duration kCommits = std::chrono::seconds{5};
 constexpr Duration kClockPeriod = std::chrono::seconds{1};
 
-Error starting_error() {
-  return {ErrorCode::kUnavailable, "the job tracker is starting, try again"};
-}
-Error stopping_error() { return {ErrorCode::kUnavailable, "the job tracker is stopping"}; }
+const Error kStarting{ErrorCode::kUnavailable, "the job tracker is starting, try again"};
+const Error kStopping{ErrorCode::kUnavailable, "the job tracker is stopping"};
 
 // By which a job tracker's own requests go; each of its sessions has another.
 std::int64_t client_number_of(SessionId session) {
@@ -56,10 +54,10 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       feedback_(config_.feedback, catalog_, ownership_, batcher_, questions, *this, clock_, log_),
       alarms_(config_.alarms, catalog_, ownership_, workers_, executors_, questions, batcher_, ids_,
               clock_, log_),
-      recurrence_(config_.recurrence, catalog_, ownership_, executing_, batcher_, *this, feedback_,
-                  *this, ids_, clock_, executor, log_),
-      completion_(catalog_, executing_, workers_, batcher_, recurrence_, feedback_, alarms_, *this,
-                  *this, *this, ids_, clock_, random, log_),
+      recurrence_(config_.recurrence, catalog_, ownership_, *this, executing_, batcher_, *this,
+                  feedback_, *this, ids_, clock_, executor, log_),
+      completion_(catalog_, *this, executing_, workers_, batcher_, recurrence_, feedback_, alarms_,
+                  *this, *this, *this, ids_, clock_, random, log_),
       dispatcher_(config_.dispatcher, session, catalog_, executing_, workers_, batcher_, questions,
                   clock_, executor, recurrence_.gate(), completion_, *this, log_),
       recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
@@ -222,7 +220,7 @@ void JobTracker::proven(SteadyTime at) {
 }
 
 void JobTracker::stop() {
-  let_go(stopping_error());
+  let_go(kStopping);
   while (const auto waiting = bulk_.next()) take(waiting->sender.peer, waiting->bytes);
 }
 
@@ -327,83 +325,13 @@ void JobTracker::on_outcome(net::PostOutcome outcome) {
   if (ready_ && !run_logs_.on_outcome(outcome)) pusher_.on_outcome(std::move(outcome));
 }
 
-std::string JobTracker::executor_token(const std::string& app_name) const {
-  const Group* group = catalog_.group(app_name);
-  return group == nullptr ? std::string{} : executors_.token(group->id);
-}
-
-std::vector<std::string> JobTracker::apps_of_run(std::int64_t log_id) const {
-  std::vector<std::string> names;
-  for (const GroupId group : pusher_.groups_of_run(log_id)) {
-    const Group* known = catalog_.group(group);
-    if (known != nullptr) names.push_back(known->name);
-  }
-  return names;
-}
-
-void JobTracker::on_executor(ExecutorRequest request, OnStored done) {
-  if (!ready_ || stopping_) return done(stopping_ ? stopping_error() : starting_error());
-  if (auto* registration = std::get_if<ExecutorRegistration>(&request)) {
-    const Group* group = catalog_.group(registration->app_name);
-    if (registration->removes && !(group != nullptr && ownership_.has(group->id)))
-      done = once_others_know(std::move(done));
-    const bool is_known =
-        group != nullptr && (ownership_.has(group->id) || executors_.has(group->id));
-    if (!is_known && !ownership_.has_all())
-      return on_registration(std::move(*registration), std::move(done));
-    if (group != nullptr) {
-      if (Status may = may_have_executors(*group); !may.ok()) return done(std::move(may));
-    }
-    registry_.take(std::move(*registration), std::move(done));
-  } else {
-    pusher_.results(std::get<ExecutorResults>(std::move(request)), std::move(done));
-  }
-}
-
-// Of a group that another job tracker looks after, that one calls an executor until it has seen its
-// goodbye in the store; and who was told that its goodbye is taken refuses calls.
-OnStored JobTracker::once_others_know(OnStored done) {
-  if (!ownership_.are_several()) return done;
-  return [this, done = std::move(done)](Status stored) mutable {
-    if (!stored.ok()) return done(std::move(stored));
-    (void)executor_.post_at(others_know_at(), [done = std::move(done)] { done({}); });
-  };
-}
-
-// When each has looked at what is in the store now.
-SteadyTime JobTracker::others_know_at() const {
-  return clock_.steady_now() + 2 * config_.executors.look;
-}
-
-// Of a group that another job tracker looks after: what that has noted of it is in the store.
-void JobTracker::on_registration(ExecutorRegistration registration, OnStored done) {
-  if (Status room = batcher_.check_room(); !room.ok()) return done(std::move(room));
-  FindGroup question{.name = registration.app_name};
-  batcher_.ask(std::move(question), [this, registration = std::move(registration),
-                                     done = std::move(done)](Result<ReadAnswer> answer) mutable {
-    if (stopping_) return done(stopping_error());
-    const bool is_new = !answer.ok() && answer.error().code == ErrorCode::kNotFound;
-    if (!answer.ok() && !is_new) return done(answer.error());
-    if (!is_new) {
-      const Group& group = std::get<GroupAnswer>(answer.value()).group;
-      know(group);
-      if (Status may = may_have_executors(group); !may.ok()) {
-        // It may have become one of executors a moment ago.
-        return (void)executor_.post_at(others_know_at(), [this, id = group.id, may = std::move(may),
-                                                          registration = std::move(registration),
-                                                          done = std::move(done)]() mutable {
-          if (stopping_) return done(stopping_error());
-          if (!executors_.has(id)) return done(std::move(may));
-          registry_.take(std::move(registration), std::move(done));
-        });
-      }
-    }
-    registry_.take(std::move(registration), std::move(done));
-  });
+Status JobTracker::may_take() const {
+  if (stopping_) return kStopping;
+  return ready_ ? Status{} : Status{kStarting};
 }
 
 void JobTracker::manage(const ManageJob& call, OnManaged done) {
-  if (!ready_ || stopping_) return done(stopping_ ? stopping_error() : starting_error());
+  if (Status may = may_take(); !may.ok()) return done(may.error());
   management_.take(call, std::move(done));
 }
 
@@ -425,9 +353,7 @@ void JobTracker::take(const net::Peer& peer, std::string_view frame) {
     return answer({peer, wire::correlation_of(frame)}, wire::ErrorReply{decoded.error()});
   }
   const Asker asker{peer, decoded.value().correlation};
-  if (!ready_ || stopping_) {
-    return answer(asker, wire::ErrorReply{stopping_ ? stopping_error() : starting_error()});
-  }
+  if (Status may = may_take(); !may.ok()) return answer(asker, wire::ErrorReply{may.error()});
   route(asker, std::move(decoded.value().message), frame.size());
 }
 
@@ -440,15 +366,14 @@ void JobTracker::route(const Asker& asker, wire::Message message, std::size_t by
   if (group == nullptr || !may_be_new(*group)) return route_known(asker, std::move(message), bytes);
   if (const Status room = batcher_.check_room(); !room.ok())
     return answer(asker, wire::ErrorReply{room.error()});
-  FindGroup question{.name = *group};
   batcher_.hold(bytes);
-  batcher_.ask(std::move(question), [this, asker, bytes, message = std::move(message)](
-                                        Result<ReadAnswer> answer) mutable {
-    batcher_.release(bytes);
-    if (stopping_) return this->answer(asker, wire::ErrorReply{stopping_error()});
-    if (answer.ok()) know(std::get<GroupAnswer>(answer.value()).group);
-    route_known(asker, std::move(message), bytes);
-  });
+  std::vector<std::string> names{*group};
+  find_groups(std::move(names),
+              [this, asker, bytes, message = std::move(message)](const Status&) mutable {
+                batcher_.release(bytes);
+                if (stopping_) return answer(asker, wire::ErrorReply{kStopping});
+                route_known(asker, std::move(message), bytes);
+              });
 }
 
 void JobTracker::route_known(const Asker& asker, wire::Message message, std::size_t bytes) {
@@ -497,6 +422,23 @@ void JobTracker::know(const Group& group) {
   if (catalog_.group(group.id) != nullptr) return;
   catalog_.put_group(group);
   if (ownership_.has(group.id)) dispatcher_.open_group(group.id);
+}
+
+void JobTracker::find_groups(std::vector<std::string> names, std::function<void(Status)> then) {
+  std::erase_if(names, [this](const std::string& name) { return !may_be_new(name); });
+  if (names.empty()) return then({});
+  FindGroup question{.name = std::move(names.back())};
+  names.pop_back();
+  batcher_.ask(std::move(question), [this, names = std::move(names),
+                                     then = std::move(then)](Result<ReadAnswer> answer) mutable {
+    if (stopping_) return then(kStopping);
+    if (answer.ok()) {
+      know(std::get<GroupAnswer>(answer.value()).group);
+    } else if (answer.error().code != ErrorCode::kNotFound) {
+      return then(answer.error());
+    }
+    find_groups(std::move(names), std::move(then));
+  });
 }
 
 void JobTracker::with_group(const std::string& name,

@@ -183,6 +183,7 @@ class JobTracker final : public net::ServerReceiver,
   bool deliver(const Asker& asker, wire::Message message) override;
   void on_outcome(net::PostOutcome outcome) override;
   void on_hang_up(const std::string& server) override { pusher_.on_hang_up(server); }
+  void find_groups(std::vector<std::string> names, std::function<void(Status)> then) override;
   void with_group(const std::string& name, std::function<void(Result<const Group*>)> then) override;
 
   BatchHead batch_head() const;
@@ -195,6 +196,7 @@ class JobTracker final : public net::ServerReceiver,
   void slow_down(const std::vector<BulkLine::Sender>& senders);
   void route(const Asker& asker, wire::Message message, std::size_t bytes);
   bool may_be_new(const std::string& group) const;
+  Status may_take() const;
   void route_known(const Asker& asker, wire::Message message, std::size_t bytes);
   void know(const Group& group);
   Status may_have_executors(const Group& group) const;

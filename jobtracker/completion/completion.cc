@@ -42,11 +42,12 @@ std::string in_quarantine(int lost) {
 
 }  // namespace
 
-Completion::Completion(Catalog& catalog, ExecutingTable& executing, Workers& workers,
-                       Batcher& batcher, RunEnd& run_end, FeedbackSink& feedback, AlarmSink& alarms,
-                       RunTally& tally, WorkerLink& link, RunStopper& stopper, IdSource& ids,
-                       SchedulingClock& clock, Random& random, const Logger& log)
+Completion::Completion(Catalog& catalog, GroupMaker& groups, ExecutingTable& executing,
+                       Workers& workers, Batcher& batcher, RunEnd& run_end, FeedbackSink& feedback,
+                       AlarmSink& alarms, RunTally& tally, WorkerLink& link, RunStopper& stopper,
+                       IdSource& ids, SchedulingClock& clock, Random& random, const Logger& log)
     : catalog_(catalog),
+      groups_(groups),
       executing_(executing),
       workers_(workers),
       batcher_(batcher),
@@ -75,7 +76,14 @@ void Completion::report(Worker& worker, const wire::Report& message) {
                 worker.name);
       confirmed_[worker.session].push_back(result.id);
     } else if (entry->phase == Phase::kSent) {
-      end_by(*entry, worker.session, result);
+      std::vector<std::string> names;
+      if (result.outcome == wire::RunOutcome::kSucceeded)
+        names = run_end_.unknown_groups(entry->row.job);
+      if (names.empty()) {
+        end_by(*entry, worker.session, result);
+      } else {
+        find_groups(*entry, worker.session, result, std::move(names));
+      }
     }  // Otherwise its end is on its way to the store, and is confirmed after that.
   }
 }
@@ -167,12 +175,31 @@ LogEntry Completion::log_of(const Executing& entry, LogState state) const {
                   .executor_log = entry.executor_log};
 }
 
+// By this clock; its worker's may be behind.
+WallTime Completion::end_of(const Executing& entry, const LogEntry& log) const {
+  const WallTime soonest = entry.handed_out_at + (log.ended_at - log.started_at);
+  return std::max(log.ended_at, std::min(soonest, clock_.now()));
+}
+
 // Of the job or of its definition, which outlives the run.
 bool Completion::begins_quarantine(const WaitingJob& job, const LogEntry& log) const {
   if (log.state != LogState::kLost || lost_once_more(job) < kLostRunsMax) return false;
   if (!log.final) return true;
   const ActiveDefinition* definition = catalog_.definition(job.definition);
   return definition != nullptr && definition->counts_loss_of(job);
+}
+
+// What its children are of. Where the store cannot be asked, the result comes again.
+void Completion::find_groups(Executing& entry, SessionId tell, const wire::RunResult& result,
+                             std::vector<std::string> names) {
+  entry.phase = Phase::kEnding;
+  groups_.find_groups(std::move(names), [this, tell, result](const Status& asked) {
+    Executing* ends = executing_.find(result.id.job_id);
+    CARILLON_ASSERT(ends != nullptr && ends->phase == Phase::kEnding,
+                    "nobody else ends a run that is about to");
+    ends->phase = Phase::kSent;
+    if (asked.ok()) end_by(*ends, tell, result);
+  });
 }
 
 void Completion::end_by(Executing& entry, SessionId tell, const wire::RunResult& result) {
@@ -228,7 +255,7 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
   ending.may_go_on = job.lost > 0 || (log && log->state == LogState::kLost);
   if (log && log->attempt > 0)
     ending.job.lost = log->state == LogState::kLost ? lost_once_more(job) : 0;
-  ending.ended = log ? log->ended_at : clock_.now();
+  ending.ended = log ? end_of(entry, *log) : clock_.now();
   SetOff children;
   if (event == JobEvent::kSucceed && !entry.row.cancelled) children = run_end_.set_off(job);
   if (!children.note.empty()) {

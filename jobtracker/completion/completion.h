@@ -9,6 +9,7 @@
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executing.h"
 #include "jobtracker/state/feedback_sink.h"
+#include "jobtracker/state/group_maker.h"
 #include "jobtracker/state/id_source.h"
 #include "jobtracker/state/run_end.h"
 #include "jobtracker/state/run_stopper.h"
@@ -45,10 +46,10 @@ namespace carillon::jobtracker {
 // Thread: the loop.
 class Completion final : public TakeBack {
  public:
-  Completion(Catalog& catalog, ExecutingTable& executing, Workers& workers, Batcher& batcher,
-             RunEnd& run_end, FeedbackSink& feedback, AlarmSink& alarms, RunTally& tally,
-             WorkerLink& link, RunStopper& stopper, IdSource& ids, SchedulingClock& clock,
-             Random& random, const Logger& log);
+  Completion(Catalog& catalog, GroupMaker& groups, ExecutingTable& executing, Workers& workers,
+             Batcher& batcher, RunEnd& run_end, FeedbackSink& feedback, AlarmSink& alarms,
+             RunTally& tally, WorkerLink& link, RunStopper& stopper, IdSource& ids,
+             SchedulingClock& clock, Random& random, const Logger& log);
 
   void report(Worker& worker, const wire::Report& message);
   void give_back(Worker& worker, const wire::GiveBack& message);
@@ -69,7 +70,7 @@ class Completion final : public TakeBack {
     SessionId tell{};  // whom to confirm it to
     WaitingJob job{};
     bool is_final = true;
-    WallTime ended{};        // by its worker's clock
+    WallTime ended{};
     bool ran = true;         // this attempt or one before it was started
     bool may_go_on = false;  // this attempt or the one before was lost
   };
@@ -79,11 +80,15 @@ class Completion final : public TakeBack {
   void on_ended(const Ending& ending, std::vector<Operation>& operations,
                 const std::vector<Outcome>& outcomes, const Error* refused);
   LogEntry log_of(const Executing& entry, LogState state) const;
+  WallTime end_of(const Executing& entry, const LogEntry& log) const;
+  void find_groups(Executing& entry, SessionId tell, const wire::RunResult& result,
+                   std::vector<std::string> names);
   void end_by(Executing& entry, SessionId tell, const wire::RunResult& result);
   void end_lost(Executing& entry);
   bool begins_quarantine(const WaitingJob& job, const LogEntry& log) const;
 
   Catalog& catalog_;
+  GroupMaker& groups_;
   ExecutingTable& executing_;
   Workers& workers_;
   Batcher& batcher_;

@@ -98,7 +98,7 @@ class SubmitIntake {
   const Ownership& ownership_;
   Definitions& definitions_;
   Batcher& batcher_;
-  ChildGraph children_{catalog_, ownership_, batcher_};
+  ChildGraph children_{catalog_, ownership_, groups_, batcher_};
   JobSink& sink_;
   FeedbackSink& feedback_;
   const AlarmSink& alarms_;

@@ -12,7 +12,8 @@ constexpr std::int64_t kTakenAtOnce = 1000;
 }  // namespace
 
 Children::Children(Plans& plans, Changes& changes, Catalog& catalog, const Ownership& ownership,
-                   Batcher& batcher, JobSink& sink, IdSource& ids, SchedulingClock& clock)
+                   GroupMaker& groups, Batcher& batcher, JobSink& sink, IdSource& ids,
+                   SchedulingClock& clock)
     : plans_(plans),
       changes_(changes),
       catalog_(catalog),
@@ -20,7 +21,8 @@ Children::Children(Plans& plans, Changes& changes, Catalog& catalog, const Owner
       batcher_(batcher),
       sink_(sink),
       ids_(ids),
-      clock_(clock) {}
+      clock_(clock),
+      graph_(catalog, ownership, groups, batcher) {}
 
 // A loop is refused when it is submitted, but submissions to several job trackers at a time may
 // have closed one that none of them could see.
@@ -34,6 +36,18 @@ std::string Children::why_not_set_off(const ActiveDefinition* definition,
   if (definition->spec.children.empty()) return {};
   const Status status = graph_.check(definition->spec, foreign);
   return status.ok() ? std::string{} : "is not set off: " + status.error().message;
+}
+
+std::vector<std::string> Children::unknown_groups(const WaitingJob& job) const {
+  std::vector<std::string> names;
+  if (ownership_.has_all()) return names;
+  std::optional<JobSpec> own;
+  const JobSpec* spec = catalog_.spec_of(job, own, "children");
+  if (spec == nullptr) return names;
+  for (const Child& child : spec->children) {
+    if (catalog_.group(child.group) == nullptr) names.push_back(child.group);
+  }
+  return names;
 }
 
 SetOff Children::set_off(const WaitingJob& job) {

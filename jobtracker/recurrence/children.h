@@ -17,16 +17,18 @@ namespace carillon::jobtracker {
 //
 // A child is left out, and the parent's row of the log says so, where it is not defined, over, in
 // quarantine, or running already with overlap `skip`. One whose group another job tracker looks
-// after is written to the inbox with the end, and that one decides the same, in the transaction
-// that takes the row out; what it leaves out has a row of its own.
+// after, and may have made a moment ago, is written to the inbox with the end, and that one decides
+// the same, in the transaction that takes the row out; what it leaves out has a row of its own.
 //
 // Thread: the loop.
 class Children {
  public:
   Children(Plans& plans, Changes& changes, Catalog& catalog, const Ownership& ownership,
-           Batcher& batcher, JobSink& sink, IdSource& ids, SchedulingClock& clock);
+           GroupMaker& groups, Batcher& batcher, JobSink& sink, IdSource& ids,
+           SchedulingClock& clock);
 
   // As RunEnd says.
+  std::vector<std::string> unknown_groups(const WaitingJob& job) const;
   SetOff set_off(const WaitingJob& job);
   void was_set_off(std::vector<WaitingJob> runs, bool done);
   // Triggers what other job trackers' jobs have set off.
@@ -48,7 +50,7 @@ class Children {
   JobSink& sink_;
   IdSource& ids_;
   SchedulingClock& clock_;
-  ChildGraph graph_{catalog_, ownership_, batcher_};
+  ChildGraph graph_;
   bool is_reading_ = false;
   std::set<std::int64_t> taken_;  // of the inbox, on their way out of the store
 };

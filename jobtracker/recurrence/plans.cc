@@ -8,7 +8,6 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
-constexpr Duration kTick{1};
 
 }  // namespace
 

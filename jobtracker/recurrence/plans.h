@@ -14,6 +14,7 @@
 namespace carillon::jobtracker {
 
 inline constexpr WallTime kNever{};  // "none" in a row
+inline constexpr Duration kTick{1};  // of the clock: what is one before a fire is after all others
 
 // Of what is skipped for a run before it, which may not have begun either.
 inline constexpr const char* kMissedForGood = "missed while no job tracker ran; not run afterwards";

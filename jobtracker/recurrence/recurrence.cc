@@ -9,7 +9,6 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr Duration kTick{1};
 constexpr Duration kClaimedAheadMax = std::chrono::seconds{1};
 const Error kGone{ErrorCode::kNotFound, "has just ended"};
 
@@ -22,8 +21,8 @@ void note_fire(ActiveDefinition& definition, const WaitingJob& job) {
 }  // namespace
 
 Recurrence::Recurrence(RecurrenceConfig config, Catalog& catalog, const Ownership& ownership,
-                       ExecutingTable& executing, Batcher& batcher, JobSink& sink,
-                       FeedbackSink& feedback, RunStopper& stopper, IdSource& ids,
+                       GroupMaker& groups, ExecutingTable& executing, Batcher& batcher,
+                       JobSink& sink, FeedbackSink& feedback, RunStopper& stopper, IdSource& ids,
                        SchedulingClock& clock, Executor& executor, const Logger& log)
     : catalog_(catalog),
       executing_(executing),
@@ -45,7 +44,7 @@ Recurrence::Recurrence(RecurrenceConfig config, Catalog& catalog, const Ownershi
                 admission_.watch_next_fire(definition);
                 generation_.generate_later(definition.row.id);
               }),
-      children_(plans_, changes_, catalog, ownership, batcher, sink, ids, clock) {
+      children_(plans_, changes_, catalog, ownership, groups, batcher, sink, ids, clock) {
   CARILLON_ASSERT(config.validate().ok(), "main validates every configuration");
 }
 

@@ -41,9 +41,9 @@ namespace carillon::jobtracker {
 class Recurrence final : public Definitions, public RunEnd {
  public:
   Recurrence(RecurrenceConfig config, Catalog& catalog, const Ownership& ownership,
-             ExecutingTable& executing, Batcher& batcher, JobSink& sink, FeedbackSink& feedback,
-             RunStopper& stopper, IdSource& ids, SchedulingClock& clock, Executor& executor,
-             const Logger& log);
+             GroupMaker& groups, ExecutingTable& executing, Batcher& batcher, JobSink& sink,
+             FeedbackSink& feedback, RunStopper& stopper, IdSource& ids, SchedulingClock& clock,
+             Executor& executor, const Logger& log);
 
   // After a restart: takes what the store has, looks for what was missed, and starts the passes.
   void start(const StartAnswer& found);
@@ -85,6 +85,9 @@ class Recurrence final : public Definitions, public RunEnd {
                  const std::vector<Operation>& with, const std::vector<Outcome>& outcomes) override;
   void runs_again(WaitingJob job) override;
   void not_ended(const WaitingJob& job) override;
+  std::vector<std::string> unknown_groups(const WaitingJob& job) const override {
+    return children_.unknown_groups(job);
+  }
   SetOff set_off(const WaitingJob& job) override { return children_.set_off(job); }
   void was_set_off(std::vector<WaitingJob> runs, bool done) override;
 

@@ -42,6 +42,7 @@ std::vector<ChildGraph::Task> ChildGraph::children_of(const Task& task,
 struct ChildGraph::Walk {
   Foreign foreign{};
   std::set<Task> found{};
+  std::set<std::string> looked_for{};  // groups
   std::deque<Task> to_look_at{};
   OnForeign then{};
 
@@ -63,24 +64,34 @@ void ChildGraph::go_on(const std::shared_ptr<Walk>& walk) {
     const Task task = std::move(walk->to_look_at.front());
     walk->to_look_at.pop_front();
     const Group* group = catalog_.group(task.first);
-    const GroupId part = group == nullptr ? GroupId{} : catalog_.part(group->id, task.second);
-    if (group == nullptr || ownership_.has(part)) {
-      for (Task& child : children_of(task, {})) walk->find(std::move(child));
-      continue;
+    if (group == nullptr && walk->looked_for.insert(task.first).second) {
+      walk->to_look_at.push_front(task);
+      return groups_.find_groups({task.first}, [this, walk](const Status& asked) {
+        asked.ok() ? go_on(walk) : walk->then(asked.error());
+      });
     }
-    const ReadDefinition question{.group = part, .task_id = task.second};
-    return batcher_.ask(question, [this, walk, task](Result<ReadAnswer> answer) {
-      if (!answer.ok()) return walk->then(answer.error());
-      auto& children = walk->foreign[task];
-      if (const auto& found = std::get<DefinitionAnswer>(answer.value()).definition) {
-        auto spec = wire::decode_spec(found->spec);
-        children = spec.ok() ? std::move(spec.value().children) : std::vector<Child>{};
-        for (const Child& child : *children) walk->find(task_of(child.group, child.task_id));
-      }
-      go_on(walk);
-    });
+    const GroupId part = group == nullptr ? GroupId{} : catalog_.part(group->id, task.second);
+    if (group != nullptr && !ownership_.has(part)) return look_at(walk, task, part);
+    for (Task& child : children_of(task, {})) walk->find(std::move(child));
   }
   walk->then(std::move(walk->foreign));
+}
+
+void ChildGraph::look_at(const std::shared_ptr<Walk>& walk, const Task& task, GroupId part) {
+  batcher_.ask(ReadDefinition{.group = part, .task_id = task.second},
+               [this, walk, task](Result<ReadAnswer> answer) {
+                 if (!answer.ok()) return walk->then(answer.error());
+                 auto& children = walk->foreign[task];
+                 auto& found = std::get<DefinitionAnswer>(answer.value()).definition;
+                 if (found) {
+                   auto spec = wire::decode_spec(found->spec);
+                   children = spec.ok() ? std::move(spec.value().children) : std::vector<Child>{};
+                   for (const Child& child : *children) {
+                     walk->find(task_of(child.group, child.task_id));
+                   }
+                 }
+                 go_on(walk);
+               });
 }
 
 Status ChildGraph::check(const JobSpec& spec, const Foreign& foreign) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "jobtracker/state/catalog.h"
+#include "jobtracker/state/group_maker.h"
 #include "jobtracker/state/ownership.h"
 #include "jobtracker/store/batcher.h"
 #include "shared/base/sizes.h"
@@ -28,8 +29,8 @@ class ChildGraph {
   using OnForeign = std::function<void(Result<Foreign>)>;
   using IsComing = std::function<bool(const Child&)>;  // it is defined with its parent
 
-  ChildGraph(Catalog& catalog, const Ownership& ownership, Batcher& batcher)
-      : catalog_(catalog), ownership_(ownership), batcher_(batcher) {}
+  ChildGraph(Catalog& catalog, const Ownership& ownership, GroupMaker& groups, Batcher& batcher)
+      : catalog_(catalog), ownership_(ownership), groups_(groups), batcher_(batcher) {}
 
   // Reads what these lead to. At once if there is nothing to read.
   void read_foreign(const std::vector<Child>& children, OnForeign then);
@@ -52,10 +53,12 @@ class ChildGraph {
   static Task task_of(const std::string& group, const std::string& task_id);
   const ActiveDefinition* definition_of(const Task& task) const;
   std::vector<Task> children_of(const Task& task, const Foreign& foreign) const;
+  void look_at(const std::shared_ptr<Walk>& walk, const Task& task, GroupId part);
   void go_on(const std::shared_ptr<Walk>& walk);
 
   Catalog& catalog_;
   const Ownership& ownership_;
+  GroupMaker& groups_;
   Batcher& batcher_;
   std::multimap<Task, std::vector<Child>> under_way_;
 };

@@ -28,6 +28,9 @@ class RunEnd {
   virtual void run_ended(const WaitingJob& job, WallTime ended, bool ran,
                          const std::vector<Operation>& with,
                          const std::vector<Outcome>& outcomes) = 0;
+  // The node groups of its children that this job tracker does not know: another one may have made
+  // them a moment ago. To be looked for before set_off().
+  virtual std::vector<std::string> unknown_groups(const WaitingJob& job) const = 0;
   // Of a job, occurrence or one-shot, that has succeeded. Each is answered by was_set_off().
   virtual SetOff set_off(const WaitingJob& job) = 0;
   // After the transaction of the end. Not `done`: the runs were not written.

@@ -200,6 +200,62 @@ TEST(Children, OfARunWhoseDefinitionIsSuspendedMeanwhileAreTriggered) {
   EXPECT_THAT(bundle.runs_of("child"), SizeIs(1));
 }
 
+// Two job trackers, of which the first looks after group alpha and hears up to a second later what
+// groups the second has made.
+struct TwoJobTrackers {
+  TrackerBundle first{{.wanted = Partitions{}.set(1)}};
+  TrackerBundle second{{.wanted = Partitions{}.set(2), .beside = &first}};
+
+  TwoJobTrackers() {
+    first.add_worker({.group = "alpha"});
+    first.run_for(seconds{3});
+    EXPECT_EQ(first.tables().groups.at(GroupId{1}).name, "alpha");
+    EXPECT_EQ(first.tables().groups.size(), 1U) << "nobody has made beta yet";
+  }
+
+  static JobSpec parent() {
+    JobSpec parent = job_now("parent");
+    parent.group = "alpha";
+    parent.children.push_back({.group = "beta", .task_id = "child"});
+    return parent;
+  }
+  void define_child() {
+    JobSpec child = job_manual("child");
+    child.group = "beta";
+    EXPECT_EQ(second.submit(child).status, wire::SubmitStatus::kAccepted);
+    second.add_worker({.group = "beta"});
+  }
+};
+
+TEST(Children, OfAGroupThatAnotherJobTrackerHasJustMadeAreKnown) {
+  TwoJobTrackers two;
+  two.define_child();
+  EXPECT_EQ(two.first.submit(two.parent()).warning, "");
+  two.first.run_for(seconds{10});
+  EXPECT_THAT(two.second.runs_of("child"), SizeIs(1));
+}
+
+TEST(Children, OfAGroupThatAnotherJobTrackerMakesWhileTheParentRunsAreTriggered) {
+  TwoJobTrackers two;
+  runs_take(*two.first.workers()[0], milliseconds{300});
+  EXPECT_EQ(two.first.submit(two.parent()).warning, "not defined yet: beta/child");
+  two.define_child();
+  two.first.run_for(seconds{10});
+  EXPECT_THAT(two.second.runs_of("child"), SizeIs(1));
+  const auto log = two.first.log("parent");
+  ASSERT_THAT(log, SizeIs(1));
+  EXPECT_EQ(log.front().message, "");
+}
+
+TEST(Children, OfAGroupThatNobodyHasMadeAreNamedInTheParentsRow) {
+  TwoJobTrackers two;
+  two.first.submit(two.parent());
+  two.first.run_for(seconds{10});
+  const auto log = two.first.log("parent");
+  ASSERT_THAT(states(log), ElementsAre(LogState::kSucceeded));
+  EXPECT_EQ(log.front().message, "not triggered: beta/child is not defined");
+}
+
 TEST(Children, LoopsAreRefusedByName) {
   TrackerBundle bundle;
   const auto reason = [&bundle](const JobSpec& job) { return bundle.submit(job).reason; };
