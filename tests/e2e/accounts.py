@@ -126,7 +126,7 @@ def account(expected, rows, through=None):
         if fire not in expected:
             wrong.append(f"{fire} ran, and is no fire of the schedule")
     left = [fire for fire in fires if fire not in by_fire]
-    for first, count, state in sorted(ranges):
+    for first, count, state in sorted(ranges, reverse=True):  # one within another, before that
         covered = [fire for fire in left if fire >= first][:count]
         if len(covered) < count or covered[0] != first:
             wrong.append(f"{count} {state} from {first}, where only {covered} are unaccounted for")

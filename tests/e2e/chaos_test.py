@@ -12,6 +12,7 @@ import sys
 import tempfile
 import unittest
 
+import accounts
 import chaos_account
 import harness
 from chaos_account import FAILED, LOST, SUCCEEDED, Notes, Row
@@ -207,6 +208,21 @@ class Checks(unittest.TestCase):
         self.assertEqual(wrong("7", "8"), [])
         self.assertEqual(wrong("7", "7", "8", "7"), [], "at least once")
         self.assertEqual([len(wrong("7")), len(wrong("8", "7"))], [1, 1])
+
+    def test_a_fire_that_has_no_end_or_two_is_found(self):
+        def wrong(*ranges, ran=(0, 1)):
+            def at(second):
+                return f"2026-11-27T10:00:{second:02}.000Z"
+            rows = [{"state": "succeeded", "job_id": str(second), "trigger_time": at(second)} for second in ran]
+            rows += [{"state": state, "job_id": "", "trigger_time": at(first), "count": count}
+                     for state, first, count in ranges]
+            return len(accounts.account([accounts.instant(at(second)) for second in range(10)], rows))
+        self.assertEqual(wrong(("missed", 4, 2), ("cancelled", 2, 6)), 0, "one passes over the other")
+        self.assertEqual(wrong(("missed", 2, 3), ("cancelled", 5, 5)), 0)
+        self.assertEqual(wrong(("missed", 2, 3), ("cancelled", 6, 4)), 1, "5 was lost")
+        self.assertEqual(wrong(("missed", 2, 3), ("cancelled", 4, 6)), 1, "4 has two ends")
+        self.assertEqual(wrong(("missed", 4, 2), ("cancelled", 2, 7)), 1, "more than there are")
+        self.assertEqual(wrong(("cancelled", 2, 8), ran=(0, 1, 2)), 1, "2 was run and called off")
 
     def test_what_was_never_exercised_is_found(self):
         counts = collections.Counter({what: 1 for what in chaos_account.NEEDED})
