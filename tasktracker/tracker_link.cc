@@ -46,12 +46,14 @@ std::vector<std::unique_ptr<TrackerLink::Talk>> TrackerLink::make_talks() {
 
 void TrackerLink::on_connected(Talk& talk) {
   talk.heard_at = clock_.steady_now();
+  talk.register_sent_at.reset();
   talk.said_silent = false;
   talk.fetcher.on_connected();
 }
 
 void TrackerLink::on_frame(Talk& talk, std::string_view frame) {
   talk.heard_at = clock_.steady_now();
+  talk.register_sent_at.reset();
   if (std::exchange(talk.said_silent, false)) trackers_.stay();
   Result<wire::Envelope> envelope = wire::decode(frame);
   if (!envelope.ok()) {
@@ -490,22 +492,23 @@ void TrackerLink::send_messages(Talk& talk, SteadyTime now) {
     const std::uint64_t correlation = send(talk, std::move(message));
     if (!registers) continue;
     talk.register_correlation = correlation;
-    if (talk.register_sent_at <= talk.heard_at) talk.register_sent_at = now;
+    if (!talk.register_sent_at) talk.register_sent_at = now;
   }
   messages_.clear();
 }
 
 // Who waits to be registered may be awaited by another job tracker, which looks after its group by
 // now and gives it one lease to come: so it is there in that time, whenever that began. Longer each
-// time, for the way may be so slow.
+// time around, for the way may be so slow.
 Duration TrackerLink::patience(const Talk& talk) const {
   const Duration lease = talk.fetcher.lease();
-  return talk.fetcher.is_registered() ? lease : lease / 4 * std::min(3, 1 + unanswered_registers_);
+  const int times_around = unanswered_registers_ / static_cast<int>(trackers_.count());
+  return talk.fetcher.is_registered() ? lease : lease / 4 * std::min(3, 1 + times_around);
 }
 
 SteadyTime TrackerLink::silent_since(const Talk& talk) const {
   return talk.fetcher.is_registered() ? talk.heard_at
-                                      : std::max(talk.heard_at, talk.register_sent_at);
+                                      : talk.register_sent_at.value_or(talk.heard_at);
 }
 
 void TrackerLink::watch_silence(Talk& talk, SteadyTime now) {

@@ -107,9 +107,9 @@ class TrackerLink final {
 
     TrackerLink& link;
     Fetcher fetcher;
-    std::optional<std::size_t> line{};  // none: with whoever is chosen
-    SteadyTime heard_at{};              // anything at all, over this connection
-    SteadyTime register_sent_at{};      // the first that nothing was heard after
+    std::optional<std::size_t> line{};             // none: with whoever is chosen
+    SteadyTime heard_at{};                         // anything at all, over this connection
+    std::optional<SteadyTime> register_sent_at{};  // the first that nothing was heard after
     bool said_silent = false;
     std::uint64_t register_correlation = 0;
     std::string last_refusal{};

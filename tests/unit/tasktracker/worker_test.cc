@@ -531,6 +531,16 @@ TEST(Worker, GoesOnToTheNextJobTrackerLongBeforeALeaseWhenOneDoesNotAnswerARegis
   EXPECT_LT(b.clock.steady_now() - started, b.next().lease - milliseconds{500});
 }
 
+TEST(Worker, GoesOnPastTwoJobTrackersThatDoNotAnswerARegistrationWithinALease) {
+  Bundle b(Bundle::Options{.trackers = 3});
+  b.tracker().is_silent = true;
+  b.trackers[1]->is_silent = true;
+  b.start();
+  const SteadyTime started = b.clock.steady_now();
+  ASSERT_TRUE(b.until([&] { return !b.trackers[2]->registrations.empty(); }));
+  EXPECT_LT(b.clock.steady_now() - started, b.tracker().lease - milliseconds{500});
+}
+
 TEST(Worker, GoesOnToTheNextJobTrackerWhenOneSaysThatItStops) {
   TwoAddresses b;
   b.start_with_a_run("60s");
