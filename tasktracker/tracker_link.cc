@@ -45,15 +45,13 @@ std::vector<std::unique_ptr<TrackerLink::Talk>> TrackerLink::make_talks() {
 }
 
 void TrackerLink::on_connected(Talk& talk) {
-  talk.heard_at = clock_.steady_now();
-  talk.register_sent_at.reset();
+  talk.heard(clock_.steady_now());
   talk.said_silent = false;
   talk.fetcher.on_connected();
 }
 
 void TrackerLink::on_frame(Talk& talk, std::string_view frame) {
-  talk.heard_at = clock_.steady_now();
-  talk.register_sent_at.reset();
+  talk.heard(clock_.steady_now());
   if (std::exchange(talk.said_silent, false)) trackers_.stay();
   Result<wire::Envelope> envelope = wire::decode(frame);
   if (!envelope.ok()) {

@@ -104,6 +104,10 @@ class TrackerLink final {
     void on_frame(std::string_view frame) override { link.on_frame(*this, frame); }
     void on_connected() override { link.on_connected(*this); }
     void on_disconnected(const std::string&) override { fetcher.on_disconnected(); }
+    void heard(SteadyTime now) {
+      heard_at = now;
+      register_sent_at.reset();
+    }
 
     TrackerLink& link;
     Fetcher fetcher;
