@@ -34,6 +34,7 @@ BIN = pathlib.Path(os.environ.get("CARILLON_BIN_DIR", SOURCE / "build/release/bi
 IN_CI = os.environ.get("CARILLON_CI") == "1"
 
 PATIENCE = 60.0  # seconds that anything may take on a machine that is busy with other things
+STATEMENT_PATIENCE = 300.0  # of SQL, which may write a million rows
 LOG_TAIL = 6000  # bytes of each log that a failed test prints
 
 
@@ -290,7 +291,7 @@ class Mariadb:
     def run(self, statement, database):
         """The rows of a statement, as lists of texts (None for NULL)."""
         done = subprocess.run(self.client_argv(database), input=statement, capture_output=True, text=True,
-                              timeout=PATIENCE)
+                              timeout=STATEMENT_PATIENCE)
         if done.returncode != 0:
             raise AssertionError(f"{statement}: {done.stderr}")
         return [[None if value == "NULL" else value for value in line.split("\t")]
