@@ -396,9 +396,10 @@ class KilledTogether(ClusterTest):
         self.assertLess(slowest, allowed)
         self.check_each_ran_once(tasks * 2)
         rows = self.client("-o", "jsonl", "history", "--limit", 0).lines()
-        self.assertEqual(sorted((row["task_id"], row["attempt"], row["state"], row["node"]) for row in rows),
-                         sorted(end for task in tasks for end in [(task, 1, "lost", first.node),
-                                                                  (task, 2, "succeeded", second.node)]))
+        # A hand-out of the one that stops may not arrive, and no run began with it.
+        self.assertEqual(sorted((row["task_id"], row["attempt"] > 1, row["state"], row["node"]) for row in rows),
+                         sorted(end for task in tasks for end in [(task, False, "lost", first.node),
+                                                                  (task, True, "succeeded", second.node)]))
 
     def test_what_ran_at_a_task_tracker_that_dies_with_its_job_tracker_runs_elsewhere(self):
         self.check(lambda: None)

@@ -459,6 +459,14 @@ class Cluster:
         value = self.sql(query)[0][0]
         return None if value is None else int(value)
 
+    def jobs(self):
+        """What its job tracker has under way, for people; nothing, where it does not answer."""
+        if self.tracker and self.tracker.is_running():
+            for what in ("executing", "waiting", "nodes"):
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    answer = self.client(what, status=None, patience=10)
+                    yield what, (answer.out + answer.err)[-LOG_TAIL:]
+
     def logs(self):
         for path in sorted((self.folder / "logs").glob("*.log")):
             text = path.read_text("utf-8", "replace")
@@ -506,14 +514,18 @@ class E2eTest(unittest.TestCase):
         return cluster
 
     def _clean_up(self):
-        for cluster in self.clusters:
-            cluster.close()
         result = self._outcome.result
-        if any(test is self or getattr(test, "test_case", None) is self
-               for test, _ in result.failures + result.errors):
-            for cluster in self.clusters:
-                for name, text in cluster.logs():
-                    print(f"---- {cluster.folder.name}/{name}\n{text}", file=sys.stderr)
+        has_failed = any(test is self or getattr(test, "test_case", None) is self
+                         for test, _ in result.failures + result.errors)
+        shown = []
+        for cluster in self.clusters:
+            if has_failed:
+                shown += [(cluster, *one) for one in cluster.jobs()]
+            cluster.close()
+            if has_failed:
+                shown += [(cluster, *one) for one in cluster.logs()]
+        for cluster, name, text in shown:
+            print(f"---- {cluster.folder.name}/{name}\n{text}", file=sys.stderr)
         if os.environ.get("CARILLON_E2E_KEEP") == "1":
             print(f"kept: {self.folder}", file=sys.stderr)
         else:
