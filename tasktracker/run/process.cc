@@ -130,13 +130,21 @@ bool ProcessRun::failed(const char* step) {
   return false;
 }
 
-// In the child: nothing but system calls, for another thread may have held any lock. Here it
+// In the child, which has the memory of its worker until it is another program: nothing but system
+// calls, for another thread may hold any lock, and no signal handler of the worker's. Here it
 // begins: a worker that is stopped while it makes the child makes it when it goes on.
 void ProcessRun::become(char* const* arguments, char* const* environment, int input, int failure,
                         pid_t parent) const {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);  // The worker died before the line above.
+  guard_.add(::getpid());
+  for (int signal = 1; signal < NSIG; ++signal) {
+    struct sigaction action {};
+    const bool is_handled = ::sigaction(signal, nullptr, &action) == 0 &&
+                            action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+    if (is_handled) ::signal(signal, SIG_DFL);
+  }
   for (const int reset : {SIGPIPE, SIGCHLD, SIGTERM, SIGINT, SIGQUIT, SIGHUP}) {
     ::signal(reset, SIG_DFL);
   }
@@ -162,13 +170,20 @@ bool ProcessRun::start(const ProcessRequest& request) {
   const std::vector<char*> arguments = pointers(request.arguments);
   const std::vector<char*> environment = pointers(request.environment);
   const pid_t parent = ::getpid();
-  pid_ = ::fork();
-  if (pid_ < 0) return failed("fork");
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  // Goes on when the child is another program, or has ended. A fork would copy the tables of all
+  // memory, and threads that do so at the same time wait for each other.
+  pid_ = ::vfork();
   if (pid_ == 0) {
     become(arguments.data(), environment.data(), input.get(), failure.write.get(), parent);
   }
-  ::setpgid(pid_, pid_);  // Whoever comes first; without it a stop could come too early.
-  guard_.add(pid_);
+  const int error_of_fork = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error_of_fork;
+  if (pid_ < 0) return failed("fork");
   process_ = open_process(pid_);
   failure.write.reset();
   out_.write.reset();

@@ -298,52 +298,43 @@ TEST(Misfire, ARunThatGoesOnThroughADownTimePassesOverAllFiresOfAnInterval) {
 }
 
 // The fires up to its end are passed over, as at any time; those after it were missed.
-void end_a_run_in_a_down_time(MisfirePolicy policy, Duration clock_ahead) {
-  TrackerBundle bundle;
-  bool is_first = true;
-  bundle.add_worker({.clock_ahead = clock_ahead}).behaviour = [&is_first](const auto&,
-                                                                          const auto&) {
-    const Duration time = is_first ? seconds{210} : seconds{1};
-    is_first = false;
-    return FakeRun{.time = time};
-  };
-  JobSpec job = job_cron("a", "0 * * * * ?");
-  job.misfire.policy = policy;
-  bundle.submit(job);
-  bundle.run_to(std::chrono::floor<minutes>(bundle.now()) + minutes{1} + seconds{30});
-  bundle.restart_after(minutes{20});
-  const WallTime back = bundle.now();
-  bundle.run_for(minutes{2} + seconds{10});
-  const WallTime first = bundle.runs().front().trigger_time;
-  std::int64_t skipped = 0;
-  for (const LogEntry& entry : bundle.log("a")) {
-    if (entry.state != LogState::kSkipped) continue;
-    EXPECT_EQ(entry.trigger_time, first + minutes{1});
-    skipped += entry.count;
-  }
-  EXPECT_EQ(skipped, 3) << bundle.story("a");
-  const std::int64_t late = policy == MisfirePolicy::kFireAll    ? 17
-                            : policy == MisfirePolicy::kFireOnce ? 1
-                                                                 : 0;
-  EXPECT_EQ(missed(bundle, "a"), 17 - late) << bundle.story("a");
-  std::set<WallTime> fires;
-  for (const auto& run : bundle.runs()) fires.insert(run.trigger_time);
-  EXPECT_EQ(std::count_if(fires.begin(), fires.end(),
-                          [&](WallTime fire) { return fire > first && fire < back; }),
-            late)
-      << bundle.story("a");
-  EXPECT_EQ(static_cast<std::int64_t>(fires.size()), 1 + late + 2) << "it goes on";
-}
-
 TEST(Misfire, OfARunThatEndedInADownTimeTheFiresAfterItWereMissed) {
   for (const MisfirePolicy policy :
        {MisfirePolicy::kFireOnce, MisfirePolicy::kSkip, MisfirePolicy::kFireAll}) {
-    end_a_run_in_a_down_time(policy, {});
+    TrackerBundle bundle;
+    bool is_first = true;
+    bundle.add_worker().behaviour = [&is_first](const auto&, const auto&) {
+      const Duration time = is_first ? seconds{210} : seconds{1};
+      is_first = false;
+      return FakeRun{.time = time};
+    };
+    JobSpec job = job_cron("a", "0 * * * * ?");
+    job.misfire.policy = policy;
+    bundle.submit(job);
+    bundle.run_to(std::chrono::floor<minutes>(bundle.now()) + minutes{1} + seconds{30});
+    bundle.restart_after(minutes{20});
+    const WallTime back = bundle.now();
+    bundle.run_for(minutes{2} + seconds{10});
+    const WallTime first = bundle.runs().front().trigger_time;
+    std::int64_t skipped = 0;
+    for (const LogEntry& entry : bundle.log("a")) {
+      if (entry.state != LogState::kSkipped) continue;
+      EXPECT_EQ(entry.trigger_time, first + minutes{1});
+      skipped += entry.count;
+    }
+    EXPECT_EQ(skipped, 3) << bundle.story("a");
+    const std::int64_t late = policy == MisfirePolicy::kFireAll    ? 17
+                              : policy == MisfirePolicy::kFireOnce ? 1
+                                                                   : 0;
+    EXPECT_EQ(missed(bundle, "a"), 17 - late) << bundle.story("a");
+    std::set<WallTime> fires;
+    for (const auto& run : bundle.runs()) fires.insert(run.trigger_time);
+    EXPECT_EQ(std::count_if(fires.begin(), fires.end(),
+                            [&](WallTime fire) { return fire > first && fire < back; }),
+              late)
+        << bundle.story("a");
+    EXPECT_EQ(static_cast<std::int64_t>(fires.size()), 1 + late + 2) << "it goes on";
   }
-}
-
-TEST(Misfire, AWorkersClockThatIsBehindEndsNoRunBeforeItsTime) {
-  end_a_run_in_a_down_time(MisfirePolicy::kFireAll, -minutes{2});
 }
 
 // As an occurrence would that had waited in the table.
