@@ -10,6 +10,7 @@
 
 #include "shared/base/mutex.h"
 #include "shared/net/endpoint.h"
+#include "shared/net/self_connection.h"
 #include "shared/net/zmq/curve_keys.h"
 #include "shared/net/zmq/socket_options.h"
 #include "shared/net/zmq/socket_watch.h"
@@ -275,6 +276,11 @@ bool ZmqClient::read_events() {
 bool ZmqClient::handle(std::uint16_t event, std::uint32_t value) {
   switch (event) {
     case ZMQ_EVENT_CONNECTED:
+      if (is_connected_to_itself(static_cast<int>(value))) {
+        end_at_once(static_cast<int>(value));
+        on_down(connection_->reason);
+        return false;
+      }
       connection_->connected_at = clock_.steady_now();
       return true;
     case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
