@@ -16,7 +16,6 @@ constexpr std::size_t kUnconfirmedMax = 16 * 1024;          // results
 constexpr Duration kSentAwayMax = std::chrono::seconds{3};  // then it is said
 constexpr int kLateLeases = 10;            // then a dead session's jobs are lost for sure
 constexpr std::size_t kReportsKnown = 64;  // messages whose refusal is understood
-
 constexpr Duration kLookAgain = std::chrono::milliseconds{10};  // for whom results are
 
 template <class... Calls>
@@ -36,7 +35,8 @@ TrackerLink::TrackerLink(TrackerLinkConfig config, std::vector<TrackerAddress> a
       trackers_(std::move(addresses), home()),
       output_(config_.output),
       reporter_(config_.reporter, output_),
-      outbox_(std::move(outbox)) {}
+      outbox_(std::move(outbox)),
+      unanswered_registers_(trackers_.count()) {}
 
 std::vector<std::unique_ptr<TrackerLink::Talk>> TrackerLink::make_talks() {
   std::vector<std::unique_ptr<Talk>> talks;
@@ -87,7 +87,7 @@ void TrackerLink::receive(Talk& talk, wire::Envelope&& envelope) {
           [&](wire::Elsewhere& elsewhere) {
             // One to an older registration may come after a newer one was taken.
             if (envelope.correlation != talk.register_correlation) return;
-            unanswered_registers_ = 0;
+            unanswered_registers_[place_of(talk)] = 0;
             on_elsewhere(talk, elsewhere);
           },
           [&](wire::ErrorReply& reply) { on_error(talk, envelope.correlation, reply.error); },
@@ -102,7 +102,7 @@ void TrackerLink::on_registered(Talk& talk, const wire::Registered& registered) 
   trackers_.stay();
   if (talk.fetcher.is_registered()) return;  // It comes a second time.
   talk.fetcher.on_registered(registered, clock_.steady_now());
-  unanswered_registers_ = 0;
+  unanswered_registers_[place_of(talk)] = 0;
   if (registered.parts > 1 && !is_split()) split(registered.parts);
   if (is_split()) take_parts(talk, registered);
   // Whatever was on its way may have been lost with the connection or the session before.
@@ -317,7 +317,7 @@ void TrackerLink::on_kill(const wire::Kill& kill) {
 void TrackerLink::on_error(Talk& talk, std::uint64_t correlation, const Error& error) {
   const SteadyTime now = clock_.steady_now();
   if (correlation == talk.register_correlation) {
-    unanswered_registers_ = 0;
+    unanswered_registers_[place_of(talk)] = 0;
     trackers_.leave();
     talk.fetcher.on_refused(now);
     if (error.message == talk.last_refusal) return;
@@ -497,11 +497,11 @@ void TrackerLink::send_messages(Talk& talk, SteadyTime now) {
 
 // Who waits to be registered may be awaited by another job tracker, which looks after its group by
 // now and gives it one lease to come: so it is there in that time, whenever that began. Longer each
-// time around, for the way may be so slow.
+// time, for the way may be so slow.
 Duration TrackerLink::patience(const Talk& talk) const {
   const Duration lease = talk.fetcher.lease();
-  const int times_around = unanswered_registers_ / static_cast<int>(trackers_.count());
-  return talk.fetcher.is_registered() ? lease : lease / 4 * std::min(3, 1 + times_around);
+  const int times = unanswered_registers_[place_of(talk)];
+  return talk.fetcher.is_registered() ? lease : lease / 4 * std::min(3, 1 + times);
 }
 
 SteadyTime TrackerLink::silent_since(const Talk& talk) const {
@@ -514,7 +514,7 @@ void TrackerLink::watch_silence(Talk& talk, SteadyTime now) {
   const Duration waited = patience(talk);
   talk.said_silent = true;
   if (talk.twin != nullptr) return;
-  if (!talk.fetcher.is_registered()) ++unanswered_registers_;
+  if (!talk.fetcher.is_registered()) ++unanswered_registers_[place_of(talk)];
   log_.warn("no answer, nothing new is taken", "tracker", endpoint_of(talk), "for",
             format_duration(waited), "held", talk.fetcher.held());
   trackers_.leave();

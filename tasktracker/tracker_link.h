@@ -142,6 +142,7 @@ class TrackerLink final {
   Duration patience(const Talk& talk) const;
   SteadyTime silent_since(const Talk& talk) const;
   bool is_connected(const Talk& talk) const;
+  std::size_t place_of(const Talk& talk) const { return talk.line.value_or(trackers_.chosen()); }
   const std::string& endpoint_of(const Talk& talk) const;
 
   // Returns the correlation of what was sent.
@@ -191,7 +192,7 @@ class TrackerLink final {
       reports_{};                             // the newest: correlation, message
   std::optional<SteadyTime> sent_away_at_{};  // first, since it was registered
   std::string said_owner_{};
-  int unanswered_registers_ = 0;  // since one was answered
+  std::vector<int> unanswered_registers_;  // by each address, since it answered one
   bool is_leaving_ = false;
   bool passed_over_ = false;  // somebody whom the goodbye could not reach
 };

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "shared/base/clock.h"
 #include "shared/net/transport.h"
 #include "shared/runtime/event_loop.h"
 #include "shared/wire/codec.h"
@@ -99,6 +100,7 @@ class FakeTracker final : public net::ClientTransport {
   bool knows_session = true;       // otherwise everything but a registration is refused
   std::optional<Error> refusal{};  // the answer to a registration and to a pull
   bool is_silent = false;          // reads nothing, but the connection stands
+  Duration answers_after{};
   Duration lease = std::chrono::seconds{3};
   std::int64_t tracker_session = 5;
   std::int32_t parts = 0;  // of the node group
@@ -115,9 +117,11 @@ class FakeTracker final : public net::ClientTransport {
  private:
   template <class Message>
   void tell(std::uint64_t correlation, Message message) {
-    loop_.post([this, frame = wire::encode({correlation, std::move(message)})] {
+    auto say = [this, frame = wire::encode({correlation, std::move(message)})] {
       if (connected_ && receiver_ != nullptr) receiver_->on_frame(frame);
-    });
+    };
+    if (answers_after == Duration{}) return loop_.post(std::move(say));
+    (void)loop_.post_at(SystemClock{}.steady_now() + answers_after, std::move(say));
   }
 
   void hear(wire::Envelope&& envelope) {

@@ -541,6 +541,15 @@ TEST(Worker, GoesOnPastTwoJobTrackersThatDoNotAnswerARegistrationWithinALease) {
   EXPECT_LT(b.clock.steady_now() - started, b.tracker().lease - milliseconds{500});
 }
 
+// Each time that the near one sends it there, it waits longer.
+TEST(Worker, RegistersWithAnOwnerThatIsFarThoughANearJobTrackerSendsItThereAtOnce) {
+  Bundle b(Bundle::Options{.trackers = 2});
+  b.tracker().sends_elsewhere = true;
+  b.trackers[1]->answers_after = seconds{1};
+  b.start();
+  EXPECT_TRUE(b.until([&] { return b.ready > 0; }));
+}
+
 TEST(Worker, GoesOnToTheNextJobTrackerWhenOneSaysThatItStops) {
   TwoAddresses b;
   b.start_with_a_run("60s");
