@@ -427,17 +427,28 @@ void JobTracker::know(const Group& group) {
 void JobTracker::find_groups(std::vector<std::string> names, std::function<void(Status)> then) {
   std::erase_if(names, [this](const std::string& name) { return !may_be_new(name); });
   if (names.empty()) return then({});
-  FindGroup question{.name = std::move(names.back())};
+  const std::string name = std::move(names.back());
   names.pop_back();
-  batcher_.ask(std::move(question), [this, names = std::move(names),
-                                     then = std::move(then)](Result<ReadAnswer> answer) mutable {
-    if (stopping_) return then(kStopping);
-    if (answer.ok()) {
-      know(std::get<GroupAnswer>(answer.value()).group);
-    } else if (answer.error().code != ErrorCode::kNotFound) {
-      return then(answer.error());
-    }
-    find_groups(std::move(names), std::move(then));
+  GroupSearch& one = searches_[name];
+  one.next.push_back(
+      [this, names = std::move(names), then = std::move(then)](const Status& asked) mutable {
+        asked.ok() ? find_groups(std::move(names), std::move(then)) : then(asked);
+      });
+  if (one.asking.empty()) search(name);
+}
+
+void JobTracker::search(const std::string& name) {
+  GroupSearch& one = searches_.at(name);
+  one.asking = std::exchange(one.next, {});
+  batcher_.ask(FindGroup{.name = name}, [this, name](Result<ReadAnswer> answer) {
+    if (answer.ok()) know(std::get<GroupAnswer>(answer.value()).group);
+    Status asked;
+    if (!answer.ok() && answer.error().code != ErrorCode::kNotFound) asked = answer.error();
+    if (stopping_) asked = kStopping;
+    GroupSearch& found = searches_.at(name);
+    const auto all = std::exchange(found.asking, {});
+    found.next.empty() ? (void)searches_.erase(name) : search(name);
+    for (const auto& then : all) then(asked);
   });
 }
 
@@ -509,7 +520,8 @@ std::vector<Stat> JobTracker::stats() const {
 Sizes JobTracker::sizes() const {
   Sizes all{{"output_under_way", output_under_way_.size()},
             {"leaving", leaving_.size()},
-            {"groups_to_come", groups_to_come_.size()}};
+            {"groups_to_come", groups_to_come_.size()},
+            {"searches", searches_.size()}};
   add_sizes(all, "catalog", catalog_.sizes());
   add_sizes(all, "executing", executing_.sizes());
   add_sizes(all, "executors", executors_.sizes());

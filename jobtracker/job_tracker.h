@@ -199,6 +199,7 @@ class JobTracker final : public net::ServerReceiver,
   Status may_take() const;
   void route_known(const Asker& asker, wire::Message message, std::size_t bytes);
   void know(const Group& group);
+  void search(const std::string& name);
   Status may_have_executors(const Group& group) const;
   OnStored once_others_know(OnStored done);
   SteadyTime others_know_at() const;
@@ -268,6 +269,12 @@ class JobTracker final : public net::ServerReceiver,
   ActIntake act_;
   QueryDesk query_;
   std::map<std::string, std::vector<std::function<void(Result<const Group*>)>>> groups_to_come_;
+  // One question at a time for each name: who comes while it is on its way waits for the next.
+  struct GroupSearch {
+    std::vector<std::function<void(const Status&)>> asking{};
+    std::vector<std::function<void(const Status&)>> next{};
+  };
+  std::map<std::string, GroupSearch> searches_;
 };
 
 }  // namespace carillon::jobtracker

@@ -175,12 +175,6 @@ LogEntry Completion::log_of(const Executing& entry, LogState state) const {
                   .executor_log = entry.executor_log};
 }
 
-// By this clock; its worker's may be behind.
-WallTime Completion::end_of(const Executing& entry, const LogEntry& log) const {
-  const WallTime soonest = entry.handed_out_at + (log.ended_at - log.started_at);
-  return std::max(log.ended_at, std::min(soonest, clock_.now()));
-}
-
 // Of the job or of its definition, which outlives the run.
 bool Completion::begins_quarantine(const WaitingJob& job, const LogEntry& log) const {
   if (log.state != LogState::kLost || lost_once_more(job) < kLostRunsMax) return false;
@@ -255,7 +249,7 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
   ending.may_go_on = job.lost > 0 || (log && log->state == LogState::kLost);
   if (log && log->attempt > 0)
     ending.job.lost = log->state == LogState::kLost ? lost_once_more(job) : 0;
-  ending.ended = log ? end_of(entry, *log) : clock_.now();
+  ending.ended = log ? log->ended_at : clock_.now();
   SetOff children;
   if (event == JobEvent::kSucceed && !entry.row.cancelled) children = run_end_.set_off(job);
   if (!children.note.empty()) {

@@ -70,7 +70,7 @@ class Completion final : public TakeBack {
     SessionId tell{};  // whom to confirm it to
     WaitingJob job{};
     bool is_final = true;
-    WallTime ended{};
+    WallTime ended{};        // by its worker's clock
     bool ran = true;         // this attempt or one before it was started
     bool may_go_on = false;  // this attempt or the one before was lost
   };
@@ -80,7 +80,6 @@ class Completion final : public TakeBack {
   void on_ended(const Ending& ending, std::vector<Operation>& operations,
                 const std::vector<Outcome>& outcomes, const Error* refused);
   LogEntry log_of(const Executing& entry, LogState state) const;
-  WallTime end_of(const Executing& entry, const LogEntry& log) const;
   void find_groups(Executing& entry, SessionId tell, const wire::RunResult& result,
                    std::vector<std::string> names);
   void end_by(Executing& entry, SessionId tell, const wire::RunResult& result);

@@ -11,7 +11,11 @@ std::string SubmitIntake::why_nobody_takes(const JobSpec& spec, GroupId place) c
   const bool is_pushed = spec.dispatch == Dispatch::kPush;
   if (is_pushed ? has_executors : workers_.accepts(place, wire::glance_of(spec))) return {};
   const std::string of_group = " of group '" + group.name + "' ";
-  if (is_pushed) return "no executor" + of_group + "was ever seen";
+  if (is_pushed) {
+    const bool is_served = workers_.count(place) > 0;
+    return "no executor" + of_group + "was ever seen" +
+           (is_served ? ", and none may come to it, as it is one of task trackers" : "");
+  }
   if (workers_.count(place) > 0) return none_accepts(group.name, spec.run.kind);
   // Its executors have made it one that was served.
   if (has_executors) return "no task tracker" + of_group + "is there";

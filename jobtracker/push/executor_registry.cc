@@ -6,6 +6,8 @@
 namespace carillon::jobtracker {
 namespace {
 
+constexpr Duration kClocksApart = std::chrono::seconds{1};  // of job trackers, at most
+
 Status check(const ExecutorRegistration& registration) {
   if (registration.app_name.empty() || registration.address.empty()) {
     return Error{ErrorCode::kInvalidArgument,
@@ -64,8 +66,9 @@ void ExecutorRegistry::take(ExecutorRegistration registration, OnStored done) {
       if (known != nullptr && known->is_manual) return done({});
       // Another job tracker may know of one that is not known here.
       const std::string& address = known != nullptr ? known->address : registration.address;
-      return leave({.group = group, .address = address, .registered_at = WallTime::max()},
-                   Urgency::kRequest, std::move(done));
+      const WallTime by = clock_.now() + kClocksApart;
+      return leave({.group = group, .address = address, .registered_at = by}, Urgency::kRequest,
+                   std::move(done));
     }
     if (executors_.are_listed(group) && (known == nullptr || !known->is_manual)) {
       note_unlisted(group, registration.address);

@@ -247,6 +247,47 @@ TEST(Children, OfAGroupThatAnotherJobTrackerMakesWhileTheParentRunsAreTriggered)
   EXPECT_EQ(log.front().message, "");
 }
 
+TEST(Children, AreTriggeredLaterWhereTheStoreCannotBeAskedForTheirGroup) {
+  TwoJobTrackers two;
+  runs_take(*two.first.workers()[0], milliseconds{300});
+  two.first.submit(two.parent());
+  two.define_child();
+  const auto nothing = two.first.lane().refuses;
+  two.first.lane().refuses = [](const Read& question) {
+    return std::holds_alternative<FindGroup>(question);
+  };
+  two.first.run_for(milliseconds{500});
+  EXPECT_THAT(two.first.log("parent"), IsEmpty()) << "its end waits";
+  two.first.lane().refuses = nothing;
+  two.first.run_for(seconds{10});
+  EXPECT_THAT(two.second.runs_of("child"), SizeIs(1));
+  EXPECT_THAT(two.first.log("parent"), SizeIs(1));
+}
+
+// They are asked for together.
+TEST(Children, OfAGroupThatNobodyHasMadeCostManyEndsFewQuestions) {
+  TwoJobTrackers two;
+  runs_take(*two.first.workers()[0], milliseconds{300});
+  std::vector<JobSpec> parents;
+  for (int i = 0; i < 100; ++i) {
+    parents.push_back(two.parent());
+    parents.back().task_id += "-" + std::to_string(i);
+  }
+  FakeWorker& many = two.first.add_worker({.group = "alpha", .threads = 100});
+  runs_take(many, milliseconds{300});
+  two.first.run_for(milliseconds{100});
+  int questions = 0;
+  two.first.submit(parents);
+  two.first.lane().refuses = [&questions](const Read& question) {
+    questions += std::holds_alternative<FindGroup>(question) ? 1 : 0;
+    return false;
+  };
+  two.first.run_for(seconds{10});
+  EXPECT_THAT(two.first.log(), SizeIs(100));
+  EXPECT_GT(questions, 0);
+  EXPECT_LT(questions, 20);
+}
+
 TEST(Children, OfAGroupThatNobodyHasMadeAreNamedInTheParentsRow) {
   TwoJobTrackers two;
   two.first.submit(two.parent());
