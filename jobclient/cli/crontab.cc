@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "jobclient/cli/shell_words.h"
 #include "shared/base/utf8.h"
 #include "shared/job/cron.h"
 #include "shared/job/zone.h"
@@ -15,6 +16,7 @@ namespace carillon::cli {
 namespace {
 
 constexpr std::string_view kBlanks = " \t";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::size_t kFields = 5;
 constexpr std::size_t kSlugBytesMax = 40;
 
@@ -59,18 +61,6 @@ std::optional<std::pair<std::string, std::string>> as_variable(std::string_view 
   const std::string_view name = unquoted(trimmed(line.substr(0, sign)));
   if (!is_name(name)) return std::nullopt;
   return std::pair{std::string{name}, std::string{unquoted(trimmed(line.substr(sign + 1)))}};
-}
-
-std::string shell_quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
 }
 
 struct Command {
@@ -301,6 +291,7 @@ CrontabOptions::Form detect_form(std::string_view text, const CrontabOptions& op
 }
 
 std::vector<CrontabEntry> read_crontab(std::string_view text, const CrontabOptions& options) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   using Form = CrontabOptions::Form;
   const Form form = options.form == Form::kDetect ? detect_form(text, options) : options.form;
   return Reader(options, form == Form::kSystem).read(text);

@@ -40,7 +40,7 @@ Verb declare_report() {
       .description =
           "Counts of the attempts that ended (runs), and of the fires that ended without one, by "
           "the days of --tz. They are kept for 400 days, also when the history has forgotten the "
-          "rows. retried: failed, and tried again; failed: for good.",
+          "rows. retried: failed, lost or ended with \"later\", and tried again; failed: for good.",
       .options = {{.name = "days",
                    .kind = OptionKind::kNumber,
                    .placeholder = "N",

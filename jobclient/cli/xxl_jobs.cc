@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "jobclient/cli/shell_words.h"
 #include "shared/base/time_text.h"
 #include "shared/base/utf8.h"
 #include "shared/job/cron.h"
@@ -382,8 +383,9 @@ std::string note_of(const XxlGroup& group, const XxlOptions& options) {
            " (tasktracker --group " + group.app_name + ")";
   }
   if (!group.is_manual) return "its executors register here once the admin address is changed";
-  std::string command = "jobclient groups add " + group.app_name + " --executor";
-  for (const std::string& address : parts_of(group.addresses)) command += " --address " + address;
+  std::string command = "jobclient groups add " + shell_word(group.app_name) + " --executor";
+  for (const std::string& address : parts_of(group.addresses))
+    command += " --address " + shell_word(address);
   return "its addresses were typed in, list them here: " + command;
 }
 

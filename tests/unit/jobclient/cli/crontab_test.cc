@@ -48,6 +48,13 @@ TEST(Crontab, FindsEveryEntryAndNothingElse) {
   EXPECT_THAT(lines, ElementsAre(7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 21, 23));
 }
 
+TEST(Crontab, MayBeginWithAByteOrderMark) {
+  EXPECT_EQ(only_job("\xEF\xBB\xBF"
+                     "0 1 * * * echo hi\n")
+                .schedule.cron,
+            "0 1 * * *");
+}
+
 TEST(Crontab, TakesOverTheScheduleAsItIs) {
   const JobSpec job = entry_on(7).job.value();
   EXPECT_EQ(job.schedule.kind, ScheduleKind::kCron);
