@@ -285,7 +285,7 @@ void MissedFires::leap_to_newest(ActiveDefinition& definition, Missed& missed) {
   std::int64_t leap = after_first - static_cast<std::int64_t>(missed.runs_max);
   if (missed.runs_left) {
     leap = first < missed.runs_from
-               ? 1 + definition.schedule.count_fires(first, missed.runs_from - Duration{1},
+               ? 1 + definition.schedule.count_fires(first, missed.runs_from - kTick,
                                                      std::numeric_limits<std::int64_t>::max())
                : 0;
     leap = std::min(leap, after_first);
