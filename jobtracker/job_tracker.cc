@@ -85,10 +85,7 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
                            bool is_so) { registry_.learn(group, address, fact, is_so); }}),
       registry_(
           config_.executors, executors_, ownership_, *this, batcher_, clock_, log_,
-          [this](GroupId group, const std::string& address) {
-            pusher_.seat(group);
-            if (!address.empty()) pusher_.is_well(group, address);
-          },
+          [this](GroupId group, const std::string& address) { pusher_.seat(group, address); },
           [this](GroupId group, const std::string& address) { pusher_.doubt(group, address); }),
       submit_(config_.submit, catalog_, workers_, executors_, *this, ownership_, recurrence_,
               batcher_, *this, feedback_, alarms_, *this, *this, ids_, clock_),

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,8 +17,15 @@
 
 namespace carillon::jobtracker {
 
-// Which executors a job is called at, the best first: as its route says, but those that nobody was
-// at lately, or that did not answer, last, and where an attempt failed not for the next one.
+// How the last call or beat of an executor went.
+enum class Health : std::uint8_t {
+  kWell,    // it answered, or has registered since
+  kSilent,  // it did not answer
+  kAbsent   // nobody listened at its port, nor has anybody answered since
+};
+
+// Which executors a job is called at, the best first: as its route says, but those that did not
+// answer, or that nobody was at lately, last, and where an attempt failed not for the next one.
 //
 // Thread: the loop.
 class ExecutorChoice {
@@ -41,10 +48,12 @@ class ExecutorChoice {
   void prefer_another(JobId job, std::vector<std::string>& order);
 
   void set_well(GroupId group, const std::string& address) { unwell_.erase({group, address}); }
-  void set_unwell(GroupId group, const std::string& address) { unwell_.emplace(group, address); }
-  bool is_unwell(GroupId group, const std::string& address) const {
-    return !unwell_.empty() && unwell_.contains({group, address});
-  }
+  // True: that is news of it.
+  bool set_unwell(GroupId group, const std::string& address, Health health);
+  Health health(GroupId group, const std::string& address) const;
+  // All of them; also if there are none.
+  bool are_absent(GroupId group, const std::vector<std::string>& addresses) const;
+  std::vector<std::pair<GroupId, std::string>> absent() const;
   // Another try of the job had better be made elsewhere. Nothing says that there will be none, so
   // it is remembered for a while, from when it is due at the latest.
   void failed_at(JobId job, const std::string& address, SteadyTime due);
@@ -70,7 +79,7 @@ class ExecutorChoice {
   Random& random_;
   // By task, so that what replaces a definition goes on where that stopped.
   std::map<std::pair<GroupId, std::string>, RouteMemory> memories_;
-  std::set<std::pair<GroupId, std::string>> unwell_;
+  std::map<std::pair<GroupId, std::string>, Health> unwell_;
   std::map<JobId, Failed> failed_at_;
 };
 

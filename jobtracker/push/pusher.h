@@ -48,7 +48,8 @@ struct PusherConfig {
   Duration resend_grace = std::chrono::seconds{90};
   // An executor has so long to end what was killed, or has run out of time.
   Duration stop_grace = std::chrono::seconds{5};
-  // How often those with runs are asked whether they are there, and doubtful ones for a run.
+  // How often those with runs, and those that were not there, are asked whether they are, and
+  // doubtful ones for a run.
   Duration beat = std::chrono::seconds{2};
 };
 
@@ -61,6 +62,7 @@ struct PusherConfig {
 //   one. The first result of a log id counts, also after a restart; others change nothing.
 // - Nothing written, or a refusal that can be read: the next executor is called, under a new log
 //   id. Any other answer, or none: the job may run there, and is not called elsewhere.
+// - Where nobody listens at any port, it waits for the first executor that does: all are asked.
 // - Lost is a run when there is a reason to doubt it, its executor is idle of the job or gone, and
 //   the grace for its result has passed; without a doubt only its time-out ends it.
 // - What is killed, or out of time, has ended after the executor's grace, whatever it says.
@@ -111,9 +113,9 @@ class Pusher {
   // Of a definition whose fires, or all of whose runs, are void now: nobody is called for them.
   void take_back_void(DefinitionId id);
 
-  // The executors of a group are others now; it has registered, and may be well again.
-  void seat(GroupId group);
-  void is_well(GroupId group, const std::string& address) { choice_.set_well(group, address); }
+  // The executors of a group are others now. Where it names one, that has registered, and may be
+  // well again.
+  void seat(GroupId group, const std::string& address = {});
   void doubt(GroupId group, const std::string& address);
 
   // At the end of a turn: begins what was handed out.
@@ -204,6 +206,10 @@ class Pusher {
   void on_idle_answer(const Call& call, const net::PostOutcome& outcome);
   void beat(SteadyTime now);
   static WallTime began_at(const Run& run);
+  void note_unwell(const Call& call, const net::PostOutcome& outcome);
+  void add_refusal(Refusals& refusals, const Place& place, const std::string& why) const;
+  bool waits_for_any(const Job& job, Refusals& refusals) const;
+  std::vector<std::string> all_from(const std::string& address, const Job& job) const;
   static bool call_back(Run& run);
   bool call_back_all(const Job& job);
   void give_away(Job& job);

@@ -278,7 +278,7 @@ void Pusher::retry_shard(Job& job, Run& run) {
   const auto own = std::find(order.begin(), order.end(), run.row.address);
   if (own != order.end()) std::rotate(order.begin(), own, own + 1);
   if (run.row.code != 0) ++run.row.failures;  // A lost one has no result.
-  run.refusals.clear();
+  run.refusals = {};
   replace_run(job, run, std::move(order));
 }
 
@@ -519,11 +519,14 @@ bool Pusher::is_time_to_ask(const Run& run, SteadyTime now) {
 
 void Pusher::beat(SteadyTime now) {
   beaten_at_ = now;
-  std::set<std::pair<GroupId, std::string>> addresses;
-  for (const auto& [log_id, run] : runs_) {
-    if (run.phase == Phase::kRunning) addresses.emplace(run.row.group, run.row.address);
+  std::set<Place> places;
+  for (const Place& place : choice_.absent()) {
+    if (ownership_.has(place.first)) places.insert(place);
   }
-  for (const auto& [group, address] : addresses) {
+  for (const auto& [log_id, run] : runs_) {
+    if (run.phase == Phase::kRunning) places.emplace(run.row.group, run.row.address);
+  }
+  for (const auto& [group, address] : places) {
     (void)post({.kind = Call::Kind::kThere, .group = group, .address = address}, "beat", "{}");
   }
 }

@@ -4,7 +4,8 @@
 
 #include "jobtracker/push/pusher.h"
 
-// Attempts that no executor was called for: they are called back, as far as they can be.
+// Attempts that no executor was called for: they wait while nobody listens, and are called back as
+// far as they can be.
 namespace carillon::jobtracker {
 
 // True: its executor does not hear of it.
@@ -30,6 +31,50 @@ bool Pusher::has_begun(const Job& job) const {
     return run.phase == Phase::kRunning || run.phase == Phase::kEnded || run.row.failures > 0 ||
            run.losses > 0;
   });
+}
+
+// ---- while nobody listens ----
+
+void Pusher::note_unwell(const Call& call, const net::PostOutcome& outcome) {
+  if (executors_.find(call.group, call.address) == nullptr) return;
+  const Health health = outcome.is_refused ? Health::kAbsent : Health::kSilent;
+  const bool is_news = choice_.set_unwell(call.group, call.address, health);
+  if (is_news && outcome.is_refused) {
+    log_.warn("nobody listens at the address of an executor, what only it can run waits", "address",
+              call.address);
+  }
+}
+
+bool Pusher::is_elsewhere_better(GroupId group, const std::string& address,
+                                 const std::vector<std::string>& others) const {
+  const Health health = choice_.health(group, address);
+  return health != Health::kWell &&
+         std::any_of(others.begin(), others.end(), [&](const std::string& other) {
+           return choice_.health(group, other) < health;
+         });
+}
+
+void Pusher::add_refusal(Refusals& refusals, const Place& place, const std::string& why) const {
+  refusals.text += (refusals.text.empty() ? "" : "; ") + place.second + ": " + why;
+  if (choice_.health(place.first, place.second) != Health::kAbsent) refusals.is_any_there = true;
+}
+
+// True: nobody listens wherever the job may be called. One of them may be restarted just now; what
+// they said before means nothing.
+bool Pusher::waits_for_any(const Job& job, Refusals& refusals) const {
+  const std::vector<std::string> all = choice_.all_for(job);
+  const bool waits = job.killed.empty() && !all.empty() && choice_.are_absent(job.group, all);
+  if (waits) refusals = {};
+  return waits;
+}
+
+// It first; then, as others may have come, who is there by now, before those who are not.
+std::vector<std::string> Pusher::all_from(const std::string& address, const Job& job) const {
+  std::vector<std::string> all = choice_.all_for(job);
+  std::erase(all, address);
+  choice_.prefer_the_well(job.group, all);
+  all.insert(all.begin(), address);
+  return all;
 }
 
 // ---- what does not begin ----

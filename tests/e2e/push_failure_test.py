@@ -142,6 +142,20 @@ class PushFailureTest(E2eTest):
             self.assertEqual([(row["state"], row["attempt"]) for row in rows],
                              [("succeeded", 2), ("lost", 1)], task)
 
+    def test_what_its_executor_ran_waits_until_it_is_started_again(self):
+        executor = self.start_executor()
+        tasks = [f"task-{number}" for number in range(20)]
+        self.one.submit_all([self.pushed(task, 20_000) for task in tasks])
+        wait_for("all of them to run", lambda: len(self.calls(executor)) == len(tasks))
+        executor.kill()
+        wait_for("the loss of all", lambda: len(self.one.rows("history", "--limit", 0, "--state", "lost")) == len(tasks), RECOVERED)
+        self.one.submit_all([self.pushed("newcomer", 0)])
+        time.sleep(5)
+        self.assertEqual([row for row in self.one.history() if row["state"] != "lost"], [])
+        again = self.start_executor(executor.port)
+        wait_for("all of them to run", lambda: len(self.calls(again)) == 2 * len(tasks) + 1, RECOVERED)
+        self.one.wait_ended("newcomer")
+
     def start_own_executor(self, port):
         executor = Program(
             [BIN / "tasktracker", "--tracker", "off", "--data", self.one.folder / "own",

@@ -1,0 +1,190 @@
+#include <array>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/jobtracker/push/push_bundle.h"
+
+// Executors at whose ports nobody listens, as those of which one may be restarted just now.
+namespace carillon::jobtracker {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr std::array kRoutes{Route::kFirst, Route::kRound, Route::kFailover, Route::kBusyover,
+                             Route::kShardingBroadcast};
+
+TEST(AbsentExecutors, AreWaitedForWhereTheyAreTheOnlyOnes) {
+  for (const Route route : kRoutes) {
+    SCOPED_TRACE(static_cast<int>(route));
+    Pushed test;
+    auto& one = test.executor(kOne);
+    test.executor(kTwo);
+    test.bundle.executors.kill(kOne);
+    test.bundle.executors.kill(kTwo);
+    for (int i = 0; i < 5; ++i) test.submit(pushed("orders-" + std::to_string(i), route));
+    test.bundle.run_for(minutes{1});
+    EXPECT_THAT(test.bundle.tables().log, IsEmpty());
+    one.is_up = true;
+    test.bundle.run_for(seconds{3});
+    const std::size_t shards = route == Route::kShardingBroadcast ? 2 : 1;
+    EXPECT_THAT(one.taken, SizeIs(5 * shards));
+    for (int i = 0; i < 5; ++i)
+      EXPECT_EQ(test.ended("orders-" + std::to_string(i)).back(), LogState::kSucceeded);
+  }
+}
+
+TEST(AbsentExecutors, LeaveWhatWaitsForThemToOneThatComes) {
+  for (const Route route : kRoutes) {
+    SCOPED_TRACE(static_cast<int>(route));
+    Pushed test;
+    test.executor(kOne);
+    test.executor(kTwo);
+    test.bundle.executors.kill(kOne);
+    test.bundle.executors.kill(kTwo);
+    test.submit(pushed("orders", route));
+    test.bundle.run_for(seconds{10});
+    auto& three = test.executor(kThree);
+    test.bundle.run_for(seconds{2});
+    const std::size_t shards = route == Route::kShardingBroadcast ? 2 : 1;
+    EXPECT_THAT(three.taken, SizeIs(shards));
+    EXPECT_EQ(test.ended("orders").back(), LogState::kSucceeded);
+  }
+}
+
+TEST(AbsentExecutors, RunAgainWhatTheyLostWhenTheyWereKilledHoweverLongTheyTakeToStart) {
+  for (const Route route : kRoutes) {
+    SCOPED_TRACE(static_cast<int>(route));
+    Pushed test;
+    auto& one = test.executor(kOne);
+    one.run_time = minutes{1};
+    test.submit(pushed("orders", route));
+    test.bundle.run_for(seconds{5});
+    test.bundle.executors.kill(kOne);
+    test.bundle.run_for(minutes{1});
+    one.is_up = true;
+    one.run_time = seconds{1};
+    test.bundle.run_for(seconds{4});
+    EXPECT_THAT(one.taken, SizeIs(2));
+    EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kLost, LogState::kSucceeded));
+  }
+}
+
+// So that they are seen to wait, and a job tracker that is killed has called nobody.
+TEST(AbsentExecutors, AreHandedNothing) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  test.bundle.executors.kill(kOne);
+  test.submit(pushed("first"));
+  test.bundle.run_for(seconds{1});
+  for (int i = 0; i < 100; ++i) test.submit(pushed("orders-" + std::to_string(i)));
+  test.bundle.run_for(seconds{10});
+  EXPECT_THAT(test.bundle.tables().executing, SizeIs(1));
+  EXPECT_LT(one.paths.size(), 10) << "one beat every two seconds";
+  one.is_up = true;
+  EXPECT_TRUE(test.register_at(kOne).ok());
+  test.bundle.run_for(seconds{1});
+  EXPECT_THAT(one.taken, SizeIs(101));
+}
+
+TEST(AbsentExecutors, AreNotCalledForWhatIsKilledOrTooLateMeanwhile) {
+  for (const Route route : kRoutes) {
+    SCOPED_TRACE(static_cast<int>(route));
+    Pushed test;
+    auto& one = test.executor(kOne);
+    test.bundle.executors.kill(kOne);
+    JobSpec late = pushed("late", route);
+    late.start_deadline = seconds{5};
+    test.bundle.submit({pushed("killed", route), late});
+    test.bundle.run_for(seconds{2});
+    test.bundle.act({.verb = wire::Verb::kKill, .group = "app", .task_id = "killed"});
+    test.bundle.run_for(seconds{10});
+    EXPECT_THAT(test.ended("late"), ElementsAre(LogState::kExpired));
+    EXPECT_EQ(test.ended("killed").back(), LogState::kKilled);
+    one.is_up = true;
+    test.bundle.run_for(seconds{10});
+    EXPECT_THAT(one.taken, IsEmpty());
+  }
+}
+
+TEST(AbsentExecutors, ThatLeaveAreWaitedForByNobody) {
+  for (const Route route : kRoutes) {
+    SCOPED_TRACE(static_cast<int>(route));
+    Pushed test;
+    test.executor(kOne);
+    test.bundle.executors.kill(kOne);
+    test.submit(pushed("orders", route));
+    test.bundle.run_for(minutes{2});
+    EXPECT_THAT(test.bundle.tables().executing, IsEmpty());
+    auto& two = test.executor(kTwo);
+    test.bundle.run_for(seconds{2});
+    EXPECT_THAT(two.taken, SizeIs(1));
+    EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
+  }
+}
+
+TEST(AbsentExecutors, OfAJobsOwnAddressesAreWaitedForThoughOthersAreThere) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  auto& two = test.executor(kTwo);
+  test.bundle.executors.kill(kOne);
+  JobSpec job = pushed("orders");
+  job.push.addresses = {kOne};
+  test.submit(job);
+  test.submit(pushed("others"));
+  test.bundle.run_for(seconds{20});
+  EXPECT_THAT(two.taken, SizeIs(1));
+  EXPECT_THAT(test.ended("orders"), IsEmpty());
+  one.is_up = true;
+  test.bundle.run_for(seconds{3});
+  EXPECT_THAT(one.taken, SizeIs(1));
+}
+
+// A port that refuses is one that a process may listen at in a moment; a refusal is an answer.
+TEST(AbsentExecutors, AreNotWaitedForWhereAnotherOneRefuses) {
+  for (const Route route : kRoutes) {
+    for (const bool hangs : {false, true}) {
+      SCOPED_TRACE(::testing::Message() << static_cast<int>(route) << " hangs " << hangs);
+      Pushed test;
+      test.executor(kOne);
+      auto& two = test.executor(kTwo);
+      two.hangs = hangs;
+      two.refuses = "job handler [importOrders] not found.";
+      test.bundle.executors.kill(kOne);
+      JobSpec job = pushed("orders", route);
+      job.timeout = seconds{1};
+      test.submit(job);
+      test.bundle.run_for(seconds{20});
+      ASSERT_TRUE(test.has_ended("orders"));
+      const bool runs_out_of_time = hangs && (route == Route::kFirst || route == Route::kRound);
+      EXPECT_EQ(test.ended("orders").back(),
+                runs_out_of_time ? LogState::kTimedOut : LogState::kFailed);
+      EXPECT_LT(two.paths.size(), 20);
+    }
+  }
+}
+
+// Who is busy is asked once, and not until somebody else is there.
+TEST(AbsentExecutors, AreNotWaitedForWhereAnotherOneIsBusy) {
+  Pushed test;
+  test.executor(kOne);
+  auto& two = test.executor(kTwo);
+  test.bundle.executors.kill(kOne);
+  JobSpec job = pushed("orders", Route::kBusyover);
+  job.schedule = {.kind = ScheduleKind::kManual};
+  test.submit(job);
+  two.running[1] = {.call = {.job_id = (1 << 29) + test.bundle.definition("orders")->id.value}};
+  test.bundle.act({.verb = wire::Verb::kTrigger, .group = "app", .task_id = "orders"});
+  test.bundle.run_for(seconds{5});
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kFailed));
+  EXPECT_LT(two.paths.size(), 5);
+}
+
+}  // namespace
+}  // namespace carillon::jobtracker
