@@ -13,6 +13,7 @@
 
 #include "shared/base/assert.h"
 #include "shared/net/http/post_server.h"
+#include "shared/net/self_connection.h"
 
 namespace carillon::net {
 namespace {
@@ -80,6 +81,10 @@ void PostConnection::connect(const std::vector<tcp::endpoint>& endpoints) {
 void PostConnection::on_connected(const error_code& failure) {
   if (is_closed_) return;
   error_code unprepared = failure;
+  if (!unprepared && is_connected_to_itself(socket_.native_handle())) {
+    end_at_once(socket_.native_handle());
+    unprepared = boost::asio::error::connection_refused;  // Nobody listens there.
+  }
   if (!unprepared) socket_.non_blocking(true, unprepared);
   if (unprepared) {
     close();
