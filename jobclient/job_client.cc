@@ -122,7 +122,9 @@ void JobClient::submit_async(std::vector<JobSpec> jobs, SubmitDone done) {
   thread_->submit(std::move(jobs), std::move(done));
 }
 
-Result<FlushAnswer> JobClient::flush() { return thread_->flush_and_wait(); }
+Result<FlushAnswer> JobClient::flush(std::optional<Duration> longest) {
+  return thread_->flush_and_wait(longest);
+}
 
 Result<ActAnswer> JobClient::cancel(const TaskRef& task) {
   return act(*thread_, act_on(wire::Verb::kCancel, task));
@@ -193,6 +195,10 @@ Result<ActAnswer> JobClient::restore_script(const TaskRef& task, const std::stri
 Result<std::int64_t> JobClient::clean_history(const CleanRule& rule) {
   wire::Act step{.verb = wire::Verb::kCleanHistory, .group = rule.group, .task_id = rule.task_id};
   if (rule.ended_before) step.until_us = rule.ended_before->time_since_epoch().count();
+  if (rule.keep && *rule.keep < 0) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "CleanRule.keep is " + std::to_string(*rule.keep) + ", must be 0 or more"};
+  }
   if (rule.keep) {
     // The last row that stays, which is the page key of the history up to it.
     RowFilter newest{.group = rule.group, .task_id = rule.task_id};

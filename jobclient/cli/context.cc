@@ -29,8 +29,9 @@ Result<JobClient*> Context::client() {
   if (client_) return client_.get();
   remind_of_refused();
   CARILLON_TRY(client_as_it_is());
-  // Without a tracker the verb itself says so.
-  (void)client_->flush();
+  // Without a tracker the verb itself says so, and where what is stored is not taken, the next one
+  // that changes anything. A question does not wait for that.
+  (void)client_->flush(configuration.duration("connect-timeout"));
   tell_delivered();
   return client_.get();
 }

@@ -130,11 +130,12 @@ bool ClientThread::end_turn() {
   return false;
 }
 
-// When the caller of what is asked now began to wait for a connection: with the flush before, so
-// that the two do not wait twice.
-SteadyTime ClientThread::waiting_since() {
+// When the caller of what is asked now began to wait, for a connection or behind what is stored:
+// with the flush before, so that the two do not wait twice.
+SteadyTime ClientThread::waiting_since(bool changes) {
   const auto flushed = std::exchange(flush_waited_since_, std::nullopt);
-  return flushed && !requests_->is_connected() ? *flushed : clock_.steady_now();
+  const bool still_waits = !requests_->is_connected() || (changes && requests_->is_held());
+  return flushed && still_waits ? *flushed : clock_.steady_now();
 }
 
 bool ClientThread::put(std::function<void()> work) { return calls_.put(std::move(work)); }
@@ -144,7 +145,7 @@ void ClientThread::submit(std::vector<JobSpec> jobs, JobClient::SubmitDone done,
   auto call = std::make_shared<std::pair<std::vector<JobSpec>, JobClient::SubmitDone>>(
       std::move(jobs), std::move(done));
   const bool taken = put([this, call, suspended] {
-    submits_->add(std::move(call->first), std::move(call->second), waiting_since(), suspended);
+    submits_->add(std::move(call->first), std::move(call->second), waiting_since(true), suspended);
   });
   if (!taken) call->second(overloaded());
 }
@@ -164,23 +165,24 @@ Result<wire::Message> ClientThread::ask_and_wait(wire::Message request) {
   const auto slot = std::make_shared<AnswerSlot<wire::Message>>();
   auto shared = std::make_shared<wire::Message>(std::move(request));
   const bool taken = put([this, shared, slot] {
-    requests_->ask(std::move(*shared), waiting_since(),
+    const bool changes = std::holds_alternative<wire::Act>(*shared);
+    requests_->ask(std::move(*shared), waiting_since(changes),
                    [slot](Result<wire::Message> answer) { slot->put(std::move(answer)); });
   });
   if (!taken) return overloaded();
   return slot->wait();
 }
 
-Result<FlushAnswer> ClientThread::flush_and_wait() {
+Result<FlushAnswer> ClientThread::flush_and_wait(std::optional<Duration> longest) {
   if (!stored_) return FlushAnswer{};
   const auto slot = std::make_shared<AnswerSlot<FlushAnswer>>();
-  const bool taken = put([this, slot] {
+  const Duration most = longest.value_or(options_.answer_timeout);
+  const bool taken = put([this, slot, most] {
     const SteadyTime began = clock_.steady_now();
-    stored_->flush(options_.connect_timeout, options_.answer_timeout,
-                   [this, slot, began](Result<FlushAnswer> answer) {
-                     if (!answer.ok()) flush_waited_since_ = began;
-                     slot->put(std::move(answer));
-                   });
+    stored_->flush(options_.connect_timeout, most, [this, slot, began](Result<FlushAnswer> answer) {
+      if (!answer.ok()) flush_waited_since_ = began;
+      slot->put(std::move(answer));
+    });
   });
   if (!taken) return overloaded();
   return slot->wait();

@@ -43,13 +43,13 @@ class ClientThread {
   Result<std::vector<SubmitAnswer>> submit_and_wait(std::vector<JobSpec> jobs,
                                                     bool suspended = false);
   Result<wire::Message> ask_and_wait(wire::Message request);
-  Result<FlushAnswer> flush_and_wait();
+  Result<FlushAnswer> flush_and_wait(std::optional<Duration> longest);
 
  private:
   explicit ClientThread(const JobClientOptions& options);
   Status open_outbox();
   bool put(std::function<void()> work);
-  SteadyTime waiting_since();
+  SteadyTime waiting_since(bool changes);
   void run_calls();
   bool end_turn();
 
@@ -62,7 +62,7 @@ class ClientThread {
   std::unique_ptr<SubmitQueue> submits_;
   std::unique_ptr<outbox::OutboxThread> outbox_;    // none: nothing is stored
   std::unique_ptr<StoredSubmits> stored_;           // none: likewise
-  std::optional<SteadyTime> flush_waited_since_{};  // the last, in vain, for a connection
+  std::optional<SteadyTime> flush_waited_since_{};  // the last, in vain
   TimerId timer_ = 0;
   std::optional<SteadyTime> timer_at_{};
   std::unique_ptr<Thread> thread_;

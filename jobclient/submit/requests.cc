@@ -13,7 +13,6 @@ namespace carillon {
 namespace {
 
 constexpr const char* kDeniedPrefix = "access denied";
-constexpr const char* kMaybeTaken = ", the job tracker may have taken it";
 constexpr std::size_t kTrackersMax = 64;
 
 // The number of a request that changes something; nullptr for one that only asks.
@@ -92,8 +91,9 @@ void Requests::store_with(Store store, std::function<std::int64_t()> draw_client
   draw_client_ = std::move(draw_client);
 }
 
-void Requests::hold(bool held) {
+void Requests::hold(bool held, const std::string& why) {
   held_ = held;
+  held_why_ = why;
   start_unnumbered();
 }
 
@@ -204,7 +204,8 @@ Error Requests::give_up_error(bool was_sent, const std::string& line) const {
       "no answer from " + name_of(line) + " within " + format_duration(config_.answer_timeout);
   if (was_sent) return {ErrorCode::kTimeout, silent + kMaybeTaken + kAskFirst};
   const std::string behind = held_ ? ", and what is stored waits to be delivered first" : "";
-  if (connected_) return {ErrorCode::kUnavailable, silent + behind + " (try again later)"};
+  const std::string& why = held_ && !held_why_.empty() ? held_why_ : silent;
+  if (connected_) return {ErrorCode::kUnavailable, why + behind + " (try again later)"};
   std::string message = "no job tracker reachable at " + joined(trackers_) + " within " +
                         format_duration(config_.connect_timeout);
   message += last_reason_.empty() ? " (start a jobtracker there, or name another one)"

@@ -75,6 +75,7 @@ struct RequestsConfig {
 };
 
 // How an error ends where the outcome is unknown.
+inline constexpr const char* kMaybeTaken = ", the job tracker may have taken it";
 inline constexpr const char* kAskFirst = " (ask before repeating)";
 
 // Whether what ended with it may have been taken all the same.
@@ -123,8 +124,9 @@ class Requests final : public net::ClientReceiver {
   // Sends a stored submission, ahead of all others and with the number that it has. An answer of
   // kUnavailable or kTimeout leaves it as it is.
   void deliver(wire::Submit submit, Done done);
-  // While held, changing requests wait: what was stored goes first.
-  void hold(bool held);
+  // While held, changing requests wait: what was stored goes first. `why` it was not taken last.
+  void hold(bool held, const std::string& why = {});
+  bool is_held() const { return held_; }
   bool is_connected() const { return connected_; }
   // Why a request without a connection is given up.
   Error away_error() const { return give_up_error(false); }
@@ -228,6 +230,7 @@ class Requests final : public net::ClientReceiver {
   Store store_;
   std::function<std::int64_t()> draw_client_;
   bool held_ = false;
+  std::string held_why_{};
 
   std::unique_ptr<net::ClientTransport> transport_;
   std::vector<std::string> trackers_;  // those of the configuration, and whom they have named

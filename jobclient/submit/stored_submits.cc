@@ -33,11 +33,15 @@ Result<wire::Submit> stored_submit(const std::string& frame) {
   return std::move(*submit);
 }
 
-// It is stored under the number that it was sent with, so nobody needs to ask.
+// What is stored has the number that it was sent with, so nobody needs to ask.
+std::string without(std::string_view end, std::string text) {
+  if (text.ends_with(end)) text.resize(text.size() - end.size());
+  return text;
+}
+
 std::string why_stored(const UnansweredSubmit& submit) {
-  std::string text = submit.why.message;
-  if (text.ends_with(kAskFirst)) text.resize(text.size() - std::string_view{kAskFirst}.size());
-  return text + (submit.number.sequence != 0 ? " (it runs once, also where it was taken)" : "");
+  return without(kAskFirst, submit.why.message) +
+         (submit.number.sequence != 0 ? " (it runs once, also where it was taken)" : "");
 }
 
 // As it is kept with what is set aside.
@@ -146,7 +150,7 @@ void StoredSubmits::store(UnansweredSubmit submit) {
   adding_bytes_ += next_.add.back().body.size();
   adding.submit = std::move(submit);
   adding_.push_back(std::move(adding));
-  requests_.hold(true);
+  requests_.hold(true, last_refusal_);
 }
 
 void StoredSubmits::take_done() {
@@ -216,7 +220,7 @@ void StoredSubmits::start_next() {
       next_.load = true;
     }
   }
-  requests_.hold(has_entries());
+  requests_.hold(has_entries(), last_refusal_);
   end_flushes();
   if (is_busy_ || next_.empty()) return;
   is_busy_ = true;
@@ -312,6 +316,7 @@ void StoredSubmits::on_answer(Result<wire::Message> answer) {
     case ErrorCode::kTimeout:
     case ErrorCode::kLimit:
     case ErrorCode::kDenied:
+      last_refusal_ = without(kMaybeTaken, without(kAskFirst, answer.error().message));
       return try_again_later();
     default:
       return on_refused(answer.error());
@@ -366,6 +371,7 @@ void StoredSubmits::try_again_later() {
 void StoredSubmits::tell(const SubmitAnswer& answer) {
   const bool is_accepted = answer.status == SubmitStatus::kAccepted;
   ++(is_accepted ? counted_.accepted : counted_.refused);
+  last_refusal_.clear();
   const SteadyTime now = clock_.steady_now();
   for (Flush& flush : flushes_) flush.waits_since = now;
   if (on_delivered_) return on_delivered_(answer);

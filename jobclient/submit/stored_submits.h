@@ -139,6 +139,7 @@ class StoredSubmits {
   bool was_connected_ = false;
   FlushAnswer counted_{};
   std::string last_failure_{};
+  std::string last_refusal_{};  // why nothing was taken, since the last that was
   std::deque<Flush> flushes_;
 };
 

@@ -133,6 +133,11 @@ void SubmitQueue::add(std::vector<JobSpec> jobs, Done done, std::optional<Steady
 }
 
 Status SubmitQueue::check_room(std::size_t jobs) const {
+  if (jobs > kJobsQueuedMax) {
+    return Error{ErrorCode::kLimit, std::to_string(jobs) + " jobs, at most " +
+                                        std::to_string(kJobsQueuedMax) +
+                                        " may be submitted at once (submit fewer at a time)"};
+  }
   if (jobs_waiting_ + jobs > kJobsQueuedMax) {
     return Error{ErrorCode::kLimit,
                  std::to_string(jobs_waiting_) + " jobs wait to be submitted already, at most " +

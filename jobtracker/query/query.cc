@@ -52,6 +52,12 @@ void QueryDesk::query(const Asker& asker, const wire::Query& message) {
                                         "Query.job_id is " + std::to_string(message.job_id.value) +
                                             ", must be above 0 to ask for a job"}));
   }
+  if (!message.after.empty() && numbers(message.after).empty()) {
+    return clients_.answer(asker,
+                           error_reply({ErrorCode::kInvalidArgument,
+                                        "Query.after is '" + message.after +
+                                            "', must be what the page before gave as next"}));
+  }
   if (is_elsewhere(asker, message)) return;
   if (message.what == "list") return list(asker, message);
   if (message.what == "waiting") return waiting(asker, message);

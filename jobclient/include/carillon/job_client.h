@@ -193,8 +193,8 @@ class JobClient {
   JobClient(const JobClient&) = delete;
   JobClient& operator=(const JobClient&) = delete;
 
-  // One answer a job, in order. Any number of jobs: they travel in messages of up to a thousand,
-  // several on the way at a time. Where one of them fails, its jobs are kUnanswered or kNotTaken;
+  // One answer a job, in order. Up to kJobsQueuedMax jobs: they travel in messages of up to a
+  // thousand, several on the way at a time. Where one of them fails, its jobs are kUnanswered or kNotTaken;
   // what was not sent until then is not sent, and kNotTaken; the others have their answers. An
   // error is about each job alike: with kTimeout and kCorrupt each may have been accepted, with
   // others none was.
@@ -209,8 +209,9 @@ class JobClient {
   void submit_async(std::vector<JobSpec> jobs, SubmitDone done);
 
   // Waits until everything that was stored is delivered. kUnavailable: none was reachable within
-  // connect_timeout (the next call waits for none again), or took any within answer_timeout.
-  Result<FlushAnswer> flush();
+  // connect_timeout, or took any within `longest`, answer_timeout where it is not given; the next
+  // call that has to wait for the same goes on where this one stopped.
+  Result<FlushAnswer> flush(std::optional<Duration> longest = {});
 
   // Final, also for a job that is running.
   Result<ActAnswer> cancel(const TaskRef& task);

@@ -53,6 +53,15 @@ TEST(Clean, AsksForNothingWhereThereAreFewerRowsThanStay) {
   EXPECT_TRUE(cli.tracker.asked<wire::Act>().empty());
 }
 
+TEST(Clean, KeepsNoFewerRowsThanNone) {
+  FakeTracker tracker(two_steps);
+  const auto client = tracker.open({}).value();
+  const auto removed = client->clean_history({.group = "ops", .keep = -1});
+  ASSERT_FALSE(removed.ok());
+  EXPECT_EQ(removed.error().message, "CleanRule.keep is -1, must be 0 or more");
+  EXPECT_TRUE(tracker.asked<wire::Act>().empty());
+}
+
 TEST(Clean, TakesATimeOrHowLongAgo) {
   Cli cli(two_steps);
   EXPECT_EQ(cli.run({"clean", "--older-than", "2026-11-01T00:00:00Z"}), kDone);

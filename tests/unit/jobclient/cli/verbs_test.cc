@@ -666,6 +666,32 @@ TEST(Program, WaitsOnceForAConnectionWhereSomethingIsStored) {
   EXPECT_GE(clock.steady_now() - began, options.connect_timeout) << "the call after it waits again";
 }
 
+// The job tracker that looks after its group cannot be reached, for one.
+TEST(Program, WaitsOnceWhereWhatIsStoredIsNotTakenAndSaysWhy) {
+  const testing::TempFolder folder;
+  JobClientOptions options{.answer_timeout = std::chrono::seconds{3}, .data = folder.path()};
+  const Duration connect = std::chrono::milliseconds{300};
+  const std::string why = "job tracker tcp://b:2, which looks after 'a', cannot be reached";
+  FakeTracker tracker([&](const wire::Message& message) -> wire::Message {
+    if (!std::holds_alternative<wire::Submit>(message)) return wire::Rows{};
+    return wire::ErrorReply{Error{ErrorCode::kUnavailable, why}};
+  });
+  const auto client = tracker.open(options, connect).value();
+  const SystemClock clock;
+  JobSpec job;
+  job.run.handler = "noop";
+  ASSERT_EQ(client->submit_one(job).value().status, SubmitStatus::kStored);
+  const SteadyTime began = clock.steady_now();
+  const auto flushed = client->flush(connect * 2);
+  ASSERT_EQ(flushed.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(flushed.error().message, StartsWith(why));
+  EXPECT_TRUE(client->list().ok()) << "a question does not wait for it";
+  EXPECT_LT(clock.steady_now() - began, options.answer_timeout);
+  const auto cancelled = client->cancel({.task_id = "c", .group = "c"});
+  ASSERT_EQ(cancelled.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(cancelled.error().message, StartsWith(why));
+}
+
 TEST(Program, HandsTheConnectionOptionsToTheClient) {
   const Program program = declare_program();
   const Result<Parsed> parsed = parse_configuration(
