@@ -158,9 +158,10 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
     for (const Worker& dead : recovery_.run_once()) put_node(dead, false);
   });
   every(std::chrono::milliseconds{200}, [this] {
-    if (!clock_.adjust()) return;
+    const Duration set_by = clock_.adjust();
+    if (set_by == Duration{}) return;
     dispatcher_.reload_all();
-    recurrence_.clock_was_set();
+    recurrence_.clock_was_set(set_by);
   });
   every(config_.beat, [this] { batcher_.beat(); });
   every(std::chrono::seconds{1}, [this] {

@@ -243,6 +243,10 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
   CARILLON_ASSERT(state && (*state != JobState::kEnded) == again.has_value(),
                   "the table of a job's life allows it");
   const WaitingJob& job = entry.row.job;
+  if (event == JobEvent::kLose || event == JobEvent::kGiveBack) {
+    const Duration early = due_time(*again) - clock_.now();
+    if (early > kHandedOutEarlyMax) set_back(*again, early);
+  }
   if (again) again->delayed = again->suspended || due_time(*again) > run_end_.horizon_end();
   Ending ending{.tell = tell, .job = job, .is_final = !again};
   ending.ran = was_tried(job) || (log && log->attempt > 0);

@@ -45,11 +45,11 @@ ExecutorRegistry::ExecutorRegistry(
       on_doubt_(std::move(on_doubt)) {}
 
 void ExecutorRegistry::start(const StartAnswer& found) {
-  started_at_ = clock_.now();
+  started_at_ = clock_.steady_now();
   for (const ExecutorGroup& group : found.executor_groups) executors_.put_group(group);
   for (const ExecutorRow& row : found.executors) {
     executors_.put(row);
-    rhythms_[{row.group, row.address}] = Rhythm{row.registered_at};
+    seen_[{row.group, row.address}] = {Rhythm{row.registered_at}, registered_at(row)};
   }
 }
 
@@ -66,7 +66,8 @@ void ExecutorRegistry::take(ExecutorRegistration registration, OnStored done) {
       if (known != nullptr && known->is_manual) return done({});
       // Another job tracker may know of one that is not known here.
       const std::string& address = known != nullptr ? known->address : registration.address;
-      const WallTime by = clock_.now() + kClocksApart;
+      WallTime by = clock_.now() + kClocksApart;
+      if (known != nullptr) by = std::max(by, known->registered_at);  // The clock was set back.
       return leave({.group = group, .address = address, .registered_at = by}, Urgency::kRequest,
                    std::move(done));
     }
@@ -191,14 +192,25 @@ void ExecutorRegistry::store(ExecutorRow row, OnStored done) {
       });
 }
 
+// As far as the clock tells.
+SteadyTime ExecutorRegistry::registered_at(const ExecutorRow& row) const {
+  const Duration ago = clock_.now() - row.registered_at;
+  return clock_.steady_now() - std::clamp(ago, Duration{}, config_.expiry);
+}
+
 void ExecutorRegistry::put(ExecutorRow row) {
   const GroupId group = row.group;
-  const bool is_new = executors_.find(group, row.address) == nullptr;
+  const ExecutorRow* known = executors_.find(group, row.address);
+  const bool is_new = known == nullptr;
   if (is_new) log_.info("an executor came", "address", row.address);
   const std::string address = row.address;
-  if (rhythms_[{group, address}].is_broken_by(row.registered_at) && !is_new) {
-    on_doubt_(group, address);
+  Seen& seen = seen_[{group, address}];
+  if (is_new) {
+    seen.at = registered_at(row);
+  } else if (row.registered_at != known->registered_at) {
+    seen.at = clock_.steady_now();
   }
+  if (seen.rhythm.is_broken_by(row.registered_at) && !is_new) on_doubt_(group, address);
   executors_.put(std::move(row));
   on_change_(group, address);
 }
@@ -214,7 +226,7 @@ void ExecutorRegistry::note_unlisted(GroupId group, const std::string& address) 
 void ExecutorRegistry::remove(GroupId group, const std::string& address) {
   log_.info("an executor went", "address", address);
   executors_.remove(group, address);
-  rhythms_.erase({group, address});
+  seen_.erase({group, address});
   on_change_(group, {});
   on_doubt_(group, address);
 }
@@ -231,12 +243,12 @@ void ExecutorRegistry::learn(GroupId group, const std::string& address, bool Exe
 }
 
 void ExecutorRegistry::run_once() {
-  const WallTime now = clock_.now();
-  const WallTime never_before = started_at_ + config_.first_patience;
+  const SteadyTime now = clock_.steady_now();
+  const SteadyTime never_before = started_at_ + config_.first_patience;
   for (const GroupId group : executors_.groups()) {
     if (!ownership_.has(group) || now < never_before) continue;
     for (const auto& [address, row] : executors_.members(group)) {
-      const bool is_silent = !row.is_manual && now - row.registered_at > config_.expiry;
+      const bool is_silent = !row.is_manual && now - seen_[{group, address}].at > config_.expiry;
       if (!is_silent || !leaving_.emplace(group, address).second) continue;
       log_.warn("an executor has not registered any more, it is out of service", "address",
                 address);

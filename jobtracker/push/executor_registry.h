@@ -55,11 +55,17 @@ class ExecutorRegistry {
   // Called about each half second: who has not registered goes, and who told others comes.
   void run_once();
   Sizes sizes() const {
-    return {
-        {"rhythms", rhythms_.size()}, {"unlisted", unlisted_.size()}, {"leaving", leaving_.size()}};
+    return {{"seen", seen_.size()}, {"unlisted", unlisted_.size()}, {"leaving", leaving_.size()}};
   }
 
  private:
+  // Of one in service, as its registrations came: the clock may be set.
+  struct Seen {
+    Rhythm rhythm{};
+    SteadyTime at{};  // when it registered last
+  };
+
+  SteadyTime registered_at(const ExecutorRow& row) const;
   void store(ExecutorRow row, OnStored done);
   void leave(ExecutorRow row, Urgency urgency, OnStored done);
   void put(ExecutorRow row);
@@ -77,11 +83,11 @@ class ExecutorRegistry {
   const Logger& log_;
   std::function<void(GroupId, const std::string&)> on_change_;
   std::function<void(GroupId, const std::string&)> on_doubt_;
-  std::map<std::pair<GroupId, std::string>, Rhythm> rhythms_;
+  std::map<std::pair<GroupId, std::string>, Seen> seen_;
   std::set<std::pair<GroupId, std::string>> unlisted_;  // have registered in vain, and it was said
   std::set<std::pair<GroupId, std::string>> leaving_;   // on their way out of the store
-  WallTime started_at_{};
-  WallTime looked_at_{};
+  SteadyTime started_at_{};
+  SteadyTime looked_at_{};
   bool is_looking_ = false;
 };
 

@@ -37,6 +37,7 @@ struct PushedRun {
   PushRun row{};
   RunPhase phase = RunPhase::kStoring;
   WallTime sent_at{};                       // epoch: in an earlier session
+  SteadyTime since{};                       // its time-out counts from then
   std::shared_ptr<net::Sending> sending{};  // kCalling, until that has an outcome
   std::vector<std::string> others{};        // to be called if it is refused, the best last
   Refusals refusals{};

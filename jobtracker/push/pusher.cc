@@ -93,6 +93,7 @@ void Pusher::restore(const Executing& entry, std::vector<PushRun> rows) {
     run.phase = run.row.code != 0 ? Phase::kEnded : Phase::kRunning;
     run.is_doubtful = !run.row.is_taken || is_honest({run.row.group, run.row.address});
     run.grace = config_.resend_grace;
+    run.since = clock_.steady_now() - std::max(clock_.now() - run.row.called_at, Duration{});
     const bool fails = run.row.code > 0 && run.row.code != wire::xxl::kSuccess;
     if (fails && run.row.failures < job.retries.max) run.again_at = clock_.steady_now();
     note_log(job, run);
@@ -516,6 +517,7 @@ bool Pusher::call(Job& job, Run& run) {
   run.phase = Phase::kCalling;
   run.sending = std::move(sending);
   run.sent_at = clock_.now();
+  run.since = clock_.steady_now();
   ++calls_made_;
   note_log(job, run);
   return true;
@@ -531,6 +533,7 @@ void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
   const ExecutorRow* executor = executors_.find(job->group, made.address);
   // It may have waited for a connection, but was not sent earlier than that.
   run->sent_at = std::max(run->sent_at, clock_.now() - config_.call_timeout);
+  run->since = std::max(run->since, clock_.steady_now() - config_.call_timeout);
   switch (verdict.answer) {
     case RunAnswer::kTaken:
       run->phase = Phase::kRunning;

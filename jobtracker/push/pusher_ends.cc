@@ -472,7 +472,7 @@ void Pusher::look_at_run(Job& job, Run& run, SteadyTime now) {
   if (run.phase == Phase::kEnded && run.again_at && now >= *run.again_at) return again(job, run);
   if (run.phase != Phase::kRunning) return;
   const bool is_over =
-      job.timeout > Duration{} && clock_.now() - began_at(run) >= job.timeout + config_.stop_grace;
+      job.timeout > Duration{} && now - run.since >= job.timeout + config_.stop_grace;
   if (is_over) {
     send_kill(job);
     return end_run(job, run, wire::xxl::kTimedOut, "timed out, and its executor did not say so");

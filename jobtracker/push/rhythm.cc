@@ -10,6 +10,8 @@ namespace {
 // As long as the period is not known, what comes sooner is early; and longer ones are none.
 constexpr Duration kPeriodLeast = std::chrono::seconds{8};
 constexpr Duration kPeriodMost = std::chrono::seconds{75};
+// Nothing that is known so late was said before what is known: the clock was set back.
+constexpr Duration kSetBack = 2 * kPeriodMost;
 
 // Of which a fifth is missing, or more.
 bool is_short_of(Duration gap, Duration whole) { return 5 * gap < 4 * whole; }
@@ -28,7 +30,8 @@ bool makes_up_for(Duration before, Duration gap, Duration period) {
 
 bool Rhythm::is_broken_by(WallTime at) {
   const Duration gap = at - last_;
-  if (gap <= Duration{}) return false;  // It is what is known.
+  if (gap < -kSetBack) last_ = at;
+  if (gap <= Duration{}) return false;  // It is what is known, or was before.
   const bool is_first = last_ == WallTime{};
   last_ = at;
   if (is_first) return false;

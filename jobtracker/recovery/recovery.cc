@@ -7,11 +7,6 @@
 #include "jobtracker/state/executors.h"
 
 namespace carillon::jobtracker {
-namespace {
-
-constexpr Duration kEarlyMax = std::chrono::seconds{3};  // nothing is handed out so early
-
-}  // namespace
 
 Recovery::Recovery(RecoveryConfig config, ExecutingTable& executing, Workers& workers,
                    TakeBack& ends, SchedulingClock& clock, const Logger& log)
@@ -32,7 +27,7 @@ void Recovery::start(const StartAnswer& found) {
     if (is_push_session(row.session)) continue;
     // What is due much later has begun: the clock was set back.
     const Duration early = due_time(row.job) - clock_.now();
-    if (early > Duration{} && early < kEarlyMax) entry.early_until = ran_at_ + early;
+    if (early > Duration{} && early < kHandedOutEarlyMax) entry.early_until = ran_at_ + early;
     const auto silent = silences_.of.find(row.session);
     const bool is_known = silent != silences_.of.end() && has_group(silences_.owned, row.job.group);
     const SteadyTime since = ran_at_ - (is_known ? silent->second : Duration{});

@@ -10,6 +10,8 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr Duration kClaimedAheadMax = std::chrono::seconds{1};
+// Job trackers' clocks are not as far apart.
+constexpr Duration kSetBackLeast = std::chrono::seconds{2};
 const Error kGone{ErrorCode::kNotFound, "has just ended"};
 
 // It may have been claimed ahead of its time, and is not made again if the job is suspended and
@@ -25,11 +27,13 @@ Recurrence::Recurrence(RecurrenceConfig config, Catalog& catalog, const Ownershi
                        JobSink& sink, FeedbackSink& feedback, RunStopper& stopper, IdSource& ids,
                        SchedulingClock& clock, Executor& executor, const Logger& log)
     : catalog_(catalog),
+      ownership_(ownership),
       executing_(executing),
       sink_(sink),
       clock_(clock),
       log_(log),
       promotion_(config.horizon, batcher, sink, clock, executor, log),
+      set_back_(catalog, executing, batcher, sink, clock, executor),
       plans_(catalog, executing, feedback, ids, clock, down_time_, promotion_),
       changes_(plans_, catalog, executing, batcher, sink, feedback, stopper, clock, log,
                [this](WallTime fire) { generation_.count_ahead(fire); }),
@@ -48,6 +52,14 @@ Recurrence::Recurrence(RecurrenceConfig config, Catalog& catalog, const Ownershi
   CARILLON_ASSERT(config.validate().ok(), "main validates every configuration");
 }
 
+void Recurrence::clock_was_set(Duration by) {
+  for (const auto& [id, group] : catalog_.groups()) {
+    if (by < Duration{} && ownership_.has(id))
+      set_back_.begin(id, -by, promotion_.horizon_end() - by);
+  }
+  generation_.clock_was_set();
+}
+
 // ---- after a restart ----
 
 void Recurrence::start(const StartAnswer& found) {
@@ -57,12 +69,18 @@ void Recurrence::start(const StartAnswer& found) {
   take_runs(found);
   missed_.start();
   generation_.start();
+  for (const auto& [id, group] : catalog_.groups()) {
+    const WallTime last_word = ownership_.has(id) ? down_time_.from(id) : WallTime{};
+    const Duration by = last_word - clock_.now();
+    if (by > kSetBackLeast) set_back_.begin(id, by, promotion_.horizon_end() + by);
+  }
 }
 
 void Recurrence::stop() {
   missed_.stop();
   generation_.stop();
   promotion_.stop();
+  set_back_.stop();
 }
 
 void Recurrence::take_definition(const Definition& row) {

@@ -14,6 +14,7 @@
 #include "jobtracker/recurrence/promotion.h"
 #include "jobtracker/recurrence/quarantine.h"
 #include "jobtracker/recurrence/recurrence_config.h"
+#include "jobtracker/recurrence/set_back.h"
 #include "jobtracker/state/definitions.h"
 #include "jobtracker/state/run_end.h"
 
@@ -32,6 +33,7 @@ namespace carillon::jobtracker {
 //   changes.h       makes them, one of each definition at a time
 //   generation.h    occurrences ahead of their time
 //   promotion.h     from the delayed table to the groups'
+//   set_back.h      what waits when the clock was set back
 //   admission.h     whether one that is due may run: overlap, deadlines
 //   missed_fires.h  what came while no job tracker ran
 //   children.h      what a success sets off
@@ -50,7 +52,7 @@ class Recurrence final : public Definitions, public RunEnd {
   // Nothing that can wait for the next session is begun any more; what is under way is stored.
   void stop();
   // Generates up to the horizon of the new time at once.
-  void clock_was_set() { generation_.clock_was_set(); }
+  void clock_was_set(Duration by);
   // Triggers what other job trackers' jobs have set off.
   void take_inbox() { children_.take_inbox(); }
   // What was missed before the start has its outcomes.
@@ -104,12 +106,14 @@ class Recurrence final : public Definitions, public RunEnd {
                        bool ran);
 
   Catalog& catalog_;
+  const Ownership& ownership_;
   ExecutingTable& executing_;
   JobSink& sink_;
   SchedulingClock& clock_;
   const Logger& log_;
   DownTime down_time_{};
   Promotion promotion_;
+  SetBack set_back_;
   Plans plans_;
   Changes changes_;
   Quarantine quarantine_;

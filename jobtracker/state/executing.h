@@ -11,6 +11,9 @@
 
 namespace carillon::jobtracker {
 
+// Nothing is handed out so long before it is due, unless the clock was set back since.
+inline constexpr Duration kHandedOutEarlyMax = std::chrono::seconds{3};
+
 enum class Phase : std::uint8_t {
   kClaiming,  // the claim is on its way to the store
   kHeld,      // claimed, and kept until it is due or can be sent

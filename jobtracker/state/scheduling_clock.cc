@@ -59,7 +59,7 @@ SteadyTime SchedulingClock::steady_at(WallTime when) const {
   return SteadyTime{when.time_since_epoch() - offset_ + Duration{1}};
 }
 
-bool SchedulingClock::adjust() {
+Duration SchedulingClock::adjust() {
   const SteadyTime steady = clock_.steady_now();
   const Duration difference = wall_at(steady) - at(steady);
   const Duration gone_by = std::chrono::duration_cast<Duration>(steady - adjusted_at_);
@@ -68,20 +68,20 @@ bool SchedulingClock::adjust() {
     jump_seen_ = false;
     const Duration most = gone_by / kSlewShare;
     offset_ += std::clamp(difference, -most, most);
-    return false;
+    return {};
   }
   if (!jump_seen_ || std::chrono::abs(difference - jump_) > kAgreement) {
     jump_seen_ = true;
     jump_ = difference;
     jump_seen_at_ = steady;
-    return false;
+    return {};
   }
-  if (steady - jump_seen_at_ < kJumpBelieved) return false;
+  if (steady - jump_seen_at_ < kJumpBelieved) return {};
   log_.warn("the wall clock was set", "by_ms", difference.count() / 1000, "now",
             format_time(wall_at(steady)));
   jump_seen_ = false;
   offset_ += difference;
-  return true;
+  return difference;
 }
 
 }  // namespace carillon::jobtracker

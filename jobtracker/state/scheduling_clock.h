@@ -28,9 +28,9 @@ class SchedulingClock {
   // time it is taken as it is: call it before anything is decided.
   void follow(WallTime shown, SteadyTime at, Duration took);
 
-  // Compares with the wall clock; called every 200 ms or so. True: the time was set, by more than
-  // a slew, and everything that rests on "due" must be looked at again.
-  bool adjust();
+  // Compares with the wall clock; called every 200 ms or so. By how much the time was set, if by
+  // more than a slew: everything that rests on "due" must be looked at again. 0: it was not.
+  Duration adjust();
 
  private:
   // The clock that is followed.

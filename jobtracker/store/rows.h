@@ -57,6 +57,17 @@ inline bool was_tried(const WaitingJob& job) {
   return job.failures > 0 || job.lost > 0 || job.not_before;
 }
 
+// The clock, off which its time was read, was set back by so much since. A time that a person or a
+// schedule named stays.
+inline void set_back(WaitingJob& job, Duration by) {
+  const bool was_asked_for_now = job.kind == ScheduleKind::kNow || (job.triggered && !job.makes_up);
+  if (was_tried(job)) {
+    job.not_before = due_time(job) - by;
+  } else if (was_asked_for_now) {
+    job.trigger_time -= by;
+  }
+}
+
 // Its worker died while it ran there, or lay there: it may be what that died of.
 inline bool is_suspect(const WaitingJob& job) { return job.lost != 0; }
 

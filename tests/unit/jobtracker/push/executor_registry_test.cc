@@ -193,6 +193,40 @@ TEST(ExecutorRegistry, AGoodbyeAtAnotherJobTrackerIsAnsweredOnceTheOwnerHasHeard
   EXPECT_EQ(other.calls.size(), before + 4) << "the one that went was called";
 }
 
+TEST(ExecutorRegistry, AGoodbyeCountsThoughTheClockWasSetBack) {
+  Pushed test;
+  test.executor(kOne);
+  test.bundle.run_for(seconds{1});
+  test.bundle.clock.set_wall(test.bundle.now() - std::chrono::hours{1});
+  test.bundle.run_for(seconds{5});
+  ASSERT_TRUE(test.register_at(kOne, true).ok());
+  EXPECT_THAT(test.bundle.tables().executors, IsEmpty());
+}
+
+TEST(ExecutorRegistry, WhoIsSilentIsOutOfServiceThoughTheClockWasSetBack) {
+  Pushed test;
+  test.executor(kOne);
+  test.bundle.run_for(seconds{1});
+  test.bundle.clock.set_wall(test.bundle.now() - std::chrono::hours{1});
+  test.bundle.run_for(minutes{5});
+  EXPECT_THAT(test.bundle.tables().executors, IsEmpty());
+}
+
+TEST(ExecutorRegistry, WhatAnotherJobTrackerWasToldIsHeardThoughTheClockWasSetBack) {
+  TwoJobTrackers two;
+  auto& one = two.first.executors.add(kOne);
+  two.tell(two.second, kTwo);
+  two.first.run_for(seconds{5});
+  two.first.clock.set_wall(two.first.now() - std::chrono::hours{1});
+  two.first.run_for(seconds{10});
+  two.tell(two.second, kTwo, true);
+  two.tell(two.second, kOne);
+  two.first.run_for(seconds{10});
+  two.first.submit(pushed("orders"));
+  two.first.run_for(seconds{10});
+  EXPECT_THAT(one.calls, SizeIs(1));
+}
+
 // As that expires: what is said by the executor is written before.
 TEST(ExecutorRegistry, ARegistrationThatWaitsForTheStoreWithTheEndOfItsPatienceCounts) {
   Pushed test;

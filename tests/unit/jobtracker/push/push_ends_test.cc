@@ -38,6 +38,21 @@ TEST(Push, TheRunsOfAnExecutorThatDiesAreRunElsewhere) {
   EXPECT_EQ(test.bundle.stat("executor_runs_lost_total"), 100);
 }
 
+TEST(Push, AClockThatIsSetForwardByAnHourEndsNoRun) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  test.keep_registering(kOne);
+  one.run_time = minutes{5};
+  JobSpec job = pushed("orders");
+  job.timeout = minutes{10};
+  test.submit(job);
+  test.bundle.run_for(seconds{5});
+  test.bundle.clock.set_wall(test.bundle.now() + hours{1});
+  ASSERT_TRUE(test.has_ended("orders", minutes{11}));
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded));
+  EXPECT_THAT(one.calls, SizeIs(1));
+}
+
 TEST(Push, TheRunsOfAnExecutorThatIsRestartedRunAgain) {
   Pushed test;
   auto& one = test.executor(kOne);

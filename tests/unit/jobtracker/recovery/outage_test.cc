@@ -171,6 +171,77 @@ TEST(Outage, AClockThatIsSetBackStopsSchedulesUntilItHasCaughtUp) {
   EXPECT_THAT(outcomes(bundle, "tick", seconds{1}), ElementsAre(Pair(LogState::kSucceeded, _)));
 }
 
+// What waits for a thread, for its retry or behind a run before it.
+TEST(Outage, AClockThatIsSetBackHoldsUpNothingThatIsToRunNow) {
+  for (const bool is_shared : {false, true}) {
+    SCOPED_TRACE(is_shared);
+    TrackerBundle bundle(TrackerBundle::Options{.is_shared = is_shared});
+    auto& worker = bundle.add_worker();
+    worker.behaviour = [](const wire::HandedJob& job, const JobSpec&) {
+      const bool fails = job.task_id == "fails" && job.id.attempt < 3;
+      return FakeRun{
+          .time = seconds{5},
+          .outcome = fails ? wire::RunOutcome::kException : wire::RunOutcome::kSucceeded};
+    };
+    JobSpec fails = job_now("fails");
+    fails.retries = {.max = 2, .base = seconds{10}};
+    JobSpec queued = job_now("queued");
+    queued.schedule = {.kind = ScheduleKind::kManual};
+    queued.overlap = Overlap::kQueue;
+    bundle.submit({fails, queued});
+    bundle.run_for(seconds{6});  // It waits for its retry.
+    for (int i = 0; i < 3; ++i) bundle.act(wire::Verb::kTrigger, "queued");
+    const std::vector<std::string> tasks{"a", "b", "c"};
+    for (const std::string& task : tasks) bundle.submit(job_now(task));
+    bundle.submit(job_at("later", bundle.now() + minutes{1}));
+    bundle.clock.set_wall(bundle.now() - hours{1});
+    bundle.run_for(minutes{1});
+    for (const std::string& task : tasks) {
+      EXPECT_THAT(states(bundle.log(task)), ElementsAre(LogState::kSucceeded)) << task;
+    }
+    EXPECT_THAT(states(bundle.log("fails")),
+                ElementsAre(LogState::kFailed, LogState::kFailed, LogState::kSucceeded));
+    EXPECT_EQ(bundle.runs_of("queued").size(), 3u) << bundle.story("queued");
+    EXPECT_TRUE(bundle.runs_of("later").empty());
+    bundle.run_for(hours{1});
+    EXPECT_EQ(bundle.runs_of("later").size(), 1u) << bundle.story("later");
+  }
+}
+
+TEST(Outage, AClockThatIsSetBackWhileNoJobTrackerRunsHoldsUpNothingThatIsToRunNow) {
+  TrackerBundle bundle;
+  runs_take(bundle.add_worker(), seconds{5});
+  const std::vector<std::string> tasks{"a", "b", "c"};
+  for (const std::string& task : tasks) bundle.submit(job_now(task));
+  bundle.run_for(seconds{2});
+  bundle.kill_tracker();
+  bundle.clock.set_wall(bundle.now() - hours{1});
+  bundle.restart_after(seconds{1});
+  bundle.run_for(seconds{30});
+  for (const std::string& task : tasks) {
+    EXPECT_EQ(states(bundle.log(task)).back(), LogState::kSucceeded) << bundle.story(task);
+  }
+}
+
+TEST(Outage, AClockThatIsSetBackHoldsUpNoRunOfATaskTrackerThatDied) {
+  TrackerBundle bundle;
+  auto& dies = bundle.add_worker({.threads = 2});
+  runs_take(dies, minutes{1});
+  bundle.submit(job_now("now"));
+  bundle.submit(job_every("tick", minutes{10}));
+  bundle.run_for(seconds{1});
+  ASSERT_EQ(bundle.runs_of("tick").size(), 1u);
+  bundle.clock.set_wall(bundle.now() - hours{1});
+  bundle.run_for(seconds{5});
+  dies.die();
+  runs_take(bundle.add_worker({.threads = 2}), seconds{1});
+  bundle.run_for(seconds{10});
+  for (const char* task : {"now", "tick"}) {
+    EXPECT_THAT(states(bundle.log(task)), ElementsAre(LogState::kLost, LogState::kSucceeded))
+        << bundle.story(task);
+  }
+}
+
 TEST(Outage, AResumptionRepeatsNothingThatAClockAheadHadPassedOver) {
   constexpr Duration kInterval = seconds{10};
   TrackerBundle bundle;

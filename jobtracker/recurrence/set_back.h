@@ -1,0 +1,54 @@
+#pragma once
+
+#include <deque>
+
+#include "jobtracker/state/catalog.h"
+#include "jobtracker/state/executing.h"
+#include "jobtracker/state/job_sink.h"
+#include "jobtracker/state/scheduling_clock.h"
+#include "jobtracker/store/batcher.h"
+#include "shared/runtime/executor.h"
+
+namespace carillon::jobtracker {
+
+// When the clock was set back, what waits for a time that was read off it, and not named by a
+// person or a schedule, is not to wait for longer than it would have: jobs for now, triggered runs,
+// children and retries in the groups' tables are moved back with the clock, a thousand at a time.
+// `at` jobs and fires of schedules keep their times.
+//
+// Thread: the loop.
+class SetBack {
+ public:
+  SetBack(Catalog& catalog, ExecutingTable& executing, Batcher& batcher, JobSink& sink,
+          SchedulingClock& clock, Executor& executor);
+
+  // It was set back by so much just now, or while no job tracker looked after the group; what is
+  // later than `through` stands in no group's table.
+  void begin(GroupId group, Duration by, WallTime through);
+  void stop() { is_stopped_ = true; }
+
+ private:
+  struct Look {
+    GroupId group{};
+    Duration by{};
+    DueKey after{};
+    WallTime through{};
+  };
+
+  void look();
+  void look_again();
+  void move(std::vector<WaitingJob> jobs, bool has_more);
+  void hold(const WaitingJob& job);
+
+  Catalog& catalog_;
+  ExecutingTable& executing_;
+  Batcher& batcher_;
+  JobSink& sink_;
+  SchedulingClock& clock_;
+  Executor& executor_;
+  std::deque<Look> looks_;  // the first is under way
+  bool is_under_way_ = false;
+  bool is_stopped_ = false;
+};
+
+}  // namespace carillon::jobtracker
