@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -44,34 +45,28 @@ void SetBack::look() {
                [this](Result<ReadAnswer> answer) {
                  is_under_way_ = false;
                  if (!answer.ok()) return look_again();
-                 auto jobs = std::move(std::get<JobsAnswer>(answer.value()).jobs);
-                 const bool has_more = static_cast<std::int64_t>(jobs.size()) == kMovedBackAtOnce;
-                 move(std::move(jobs), has_more);
+                 move(std::move(std::get<JobsAnswer>(answer.value()).jobs));
                });
 }
 
-void SetBack::move(std::vector<WaitingJob> jobs, bool has_more) {
+void SetBack::move(std::vector<WaitingJob> jobs) {
   if (is_stopped_) return;
-  const Look now = looks_.front();
-  if (has_more) {
-    looks_.front().after = due_key(jobs.back());
-  } else {
-    looks_.pop_front();
-  }
+  std::optional<DueKey> last;  // None: there are no more.
+  if (static_cast<std::int64_t>(jobs.size()) == kMovedBackAtOnce) last = due_key(jobs.back());
   std::vector<Operation> moves;
   for (WaitingJob& job : jobs) {
     WaitingJob to = job;
-    set_back(to, now.by);
+    set_back(to, looks_.front().by);
     // What is just being claimed begins.
     if (to == job || executing_.find(job.id) != nullptr) continue;
     hold(job);
     moves.emplace_back(ChangeWaiting{.from = std::move(job), .to = std::move(to)});
   }
-  if (moves.empty()) return look();
+  if (moves.empty()) return go_on(last);
   is_under_way_ = true;
   batcher_.post_unit(Urgency::kClaim, std::move(moves),
-                     [this, now](std::vector<Operation>& done, const std::vector<Outcome>& outcomes,
-                                 const Error* refused) {
+                     [this, last](std::vector<Operation>& done,
+                                  const std::vector<Outcome>& outcomes, const Error* refused) {
                        is_under_way_ = false;
                        for (std::size_t i = 0; i < done.size(); ++i) {
                          auto& change = std::get<ChangeWaiting>(done[i]);
@@ -82,10 +77,17 @@ void SetBack::move(std::vector<WaitingJob> jobs, bool has_more) {
                            sink_.offer(std::move(*change.to));
                          }
                        }
-                       if (refused == nullptr) return look();
-                       looks_.push_front(now);
-                       look_again();
+                       refused == nullptr ? go_on(last) : look_again();
                      });
+}
+
+void SetBack::go_on(std::optional<DueKey> last) {
+  if (last) {
+    looks_.front().after = *last;
+  } else {
+    looks_.pop_front();
+  }
+  look();
 }
 
 // Nobody takes it meanwhile.

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <deque>
+#include <optional>
+#include <vector>
 
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executing.h"
@@ -37,7 +39,8 @@ class SetBack {
 
   void look();
   void look_again();
-  void move(std::vector<WaitingJob> jobs, bool has_more);
+  void move(std::vector<WaitingJob> jobs);
+  void go_on(std::optional<DueKey> last);
   void hold(const WaitingJob& job);
 
   Catalog& catalog_;

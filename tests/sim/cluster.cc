@@ -268,7 +268,8 @@ void Cluster::committed(TrackerProcess& tracker, const jobtracker::Batch& batch,
                       .push_claim_ahead = tracker.options().config.dispatcher.push_claim_ahead,
                       .parked_max = tracker.options().config.recurrence.parked_max,
                       .dead_times = has_several() ? owners.dead_times() : dead_times_,
-                      .was_clock_set = clock_was_set_since(timeline.now() - minutes{10})};
+                      .was_clock_set = clock_was_set_since(timeline.now() - minutes{10}),
+                      .was_ever_set = clock_was_set_since(SteadyTime{Duration{1}})};
   for (const jobtracker::Operation& operation : batch.operations) {
     const auto* put = std::get_if<jobtracker::PutExecutorGroup>(&operation);
     if (put == nullptr) continue;

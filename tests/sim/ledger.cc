@@ -430,7 +430,7 @@ void Ledger::check_end(const Commit& commit, const Job& job, const jobtracker::E
     if (again.failures != job.row.failures || again.lost != job.row.lost) {
       broken(job, "it was given back, and something was counted against it");
     }
-    check_turn_again(job, again, false, false);
+    check_turn_again(commit, job, again, false, false);
     return;
   }
   const LogEntry& log = *ended.log;
@@ -553,7 +553,7 @@ void Ledger::check_again(const Commit& commit, const Job& job, const WaitingJob&
   }
   if (again.attempt != job.row.attempt) broken(job, "its attempts are counted wrongly");
   if (again.trigger_time != job.row.trigger_time) broken(job, "its trigger time was changed");
-  check_turn_again(job, again, failed, failed || log.state == LogState::kLater);
+  check_turn_again(commit, job, again, failed, failed || log.state == LogState::kLater);
   if (failed) {
     const RunBook::Run* run = runs_.find({job.row.id, job.row.attempt});
     if (run != nullptr && run->outcome == wire::RunOutcome::kFailed) {

@@ -48,6 +48,7 @@ struct Commit {
   std::size_t parked_max = 0;
   const DeadTimes& dead_times;
   bool was_clock_set = false;  // since a while before
+  bool was_ever_set = false;   // a clock; another job tracker's may be behind
 };
 
 // What is stored, kept beside the store from what was committed, and whether each step of each job
@@ -173,8 +174,10 @@ class Ledger {
   bool accepts(SessionId session, const Job& job) const;
   void check_priority(const Job& job, int expected) const;
   void check_triggered(const Commit& commit, const Job& job) const;
-  void check_turn_again(const Job& job, const jobtracker::WaitingJob& again, bool failed,
-                        bool may_wait) const;
+  void check_turn_again(const Commit& commit, const Job& job, const jobtracker::WaitingJob& again,
+                        bool failed, bool may_wait) const;
+  static bool moves_with_clock(const Commit& commit, const jobtracker::WaitingJob& from,
+                               const jobtracker::WaitingJob& to);
   void check_changed_turn(const Commit& commit, const Job& job,
                           const jobtracker::WaitingJob& to) const;
   void check_order(const Commit& commit, const Job& job, const jobtracker::Claim& claim,

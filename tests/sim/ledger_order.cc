@@ -17,6 +17,8 @@ constexpr int kBeforeAll = -1;
 // What has waited and been due for so long, the loop knows of. It reads rows page by page: where
 // more come due at once than it holds, later pages take their time.
 constexpr Duration kKnown = std::chrono::milliseconds{50};
+// Nothing is handed out so long before its time.
+constexpr Duration kEarliest = std::chrono::seconds{3};
 // What was overtaken is claimed, or changed, by then.
 constexpr Duration kSettled = std::chrono::seconds{1};
 
@@ -60,25 +62,38 @@ void Ledger::check_triggered(const Commit& commit, const Job& job) const {
   check_priority(job, kBeforeAll);
 }
 
+// The clock was set back: what waits for a time that was read off it moves with it, nothing else.
+bool Ledger::moves_with_clock(const Commit& commit, const WaitingJob& from, const WaitingJob& to) {
+  const bool was_tried = from.failures > 0 || from.lost > 0 || from.not_before;
+  const bool was_read_off =
+      was_tried || from.kind == ScheduleKind::kNow || (from.triggered && !from.makes_up);
+  return commit.was_ever_set && was_read_off && to.priority == from.priority &&
+         jobtracker::due_time(to) < jobtracker::due_time(from) && (was_tried || !to.not_before);
+}
+
 // Only a trigger moves a job that waits, and only to the front; and one that was in quarantine is
 // not due before it is resumed.
 void Ledger::check_changed_turn(const Commit& commit, const Job& job, const WaitingJob& to) const {
   const bool is_resumed = jobtracker::was_lost_too_often(job.row) && to.lost == 0;
   const bool is_same = to.priority == job.row.priority && turn_of(to) == turn_of(job.row);
   if (is_same || (is_resumed && to.priority == job.row.priority)) return;
+  if (moves_with_clock(commit, job.row, to)) return;
   const bool is_triggered =
       to.priority == kBeforeAll && jobtracker::due_time(to) <= commit.batch.now && !to.delayed;
   if (!is_triggered) broken(job, "its place in the order was changed, and nobody triggered it");
 }
 
-void Ledger::check_turn_again(const Job& job, const WaitingJob& again, bool failed,
-                              bool may_wait) const {
+void Ledger::check_turn_again(const Commit& commit, const Job& job, const WaitingJob& again,
+                              bool failed, bool may_wait) const {
   const int expected = failed ? job.own_priority.value_or(again.priority) : job.row.priority;
   if (again.priority != expected) {
     broken(job, "it goes on with priority " + std::to_string(again.priority) +
                     ", and should with " + std::to_string(expected));
   }
-  if (!may_wait && jobtracker::due_time(again) != jobtracker::due_time(job.row)) {
+  // What was handed out so long before its time is due: the clock was set back.
+  const bool is_due = jobtracker::due_time(job.row) > commit.batch.now + kEarliest &&
+                      jobtracker::due_time(again) <= commit.batch.now;
+  if (!may_wait && !is_due && jobtracker::due_time(again) != jobtracker::due_time(job.row)) {
     broken(job, "it was given back or lost, and has lost its place in the order");
   }
 }
