@@ -8,6 +8,9 @@
 namespace carillon {
 namespace {
 
+// A call so soon after a flush is of the same caller.
+constexpr Duration kJustBefore = std::chrono::milliseconds{100};
+
 // One answer for one thread that waits for it. A mutex, because a Mailbox would cost a descriptor
 // a call.
 template <class T>
@@ -131,11 +134,12 @@ bool ClientThread::end_turn() {
 }
 
 // When the caller of what is asked now began to wait, for a connection or behind what is stored:
-// with the flush before, so that the two do not wait twice.
+// with the flush just before, so that the two do not wait twice.
 SteadyTime ClientThread::waiting_since(bool changes) {
-  const auto flushed = std::exchange(flush_waited_since_, std::nullopt);
+  const auto flushed = std::exchange(flushed_in_vain_, std::nullopt);
+  const SteadyTime now = clock_.steady_now();
   const bool still_waits = !requests_->is_connected() || (changes && requests_->is_held());
-  return flushed && still_waits ? *flushed : clock_.steady_now();
+  return flushed && still_waits && now - flushed->ended <= kJustBefore ? flushed->began : now;
 }
 
 bool ClientThread::put(std::function<void()> work) { return calls_.put(std::move(work)); }
@@ -180,7 +184,7 @@ Result<FlushAnswer> ClientThread::flush_and_wait(std::optional<Duration> longest
   const bool taken = put([this, slot, most] {
     const SteadyTime began = clock_.steady_now();
     stored_->flush(options_.connect_timeout, most, [this, slot, began](Result<FlushAnswer> answer) {
-      if (!answer.ok()) flush_waited_since_ = began;
+      if (!answer.ok()) flushed_in_vain_ = {began, clock_.steady_now()};
       slot->put(std::move(answer));
     });
   });

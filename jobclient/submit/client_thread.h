@@ -46,6 +46,11 @@ class ClientThread {
   Result<FlushAnswer> flush_and_wait(std::optional<Duration> longest);
 
  private:
+  struct Flushed {
+    SteadyTime began{};
+    SteadyTime ended{};
+  };
+
   explicit ClientThread(const JobClientOptions& options);
   Status open_outbox();
   bool put(std::function<void()> work);
@@ -60,9 +65,9 @@ class ClientThread {
   Mailbox<std::function<void()>> calls_{kCallsMax};
   std::unique_ptr<Requests> requests_;
   std::unique_ptr<SubmitQueue> submits_;
-  std::unique_ptr<outbox::OutboxThread> outbox_;    // none: nothing is stored
-  std::unique_ptr<StoredSubmits> stored_;           // none: likewise
-  std::optional<SteadyTime> flush_waited_since_{};  // the last, in vain
+  std::unique_ptr<outbox::OutboxThread> outbox_;  // none: nothing is stored
+  std::unique_ptr<StoredSubmits> stored_;         // none: likewise
+  std::optional<Flushed> flushed_in_vain_{};      // the last
   TimerId timer_ = 0;
   std::optional<SteadyTime> timer_at_{};
   std::unique_ptr<Thread> thread_;

@@ -244,8 +244,9 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
                   "the table of a job's life allows it");
   const WaitingJob& job = entry.row.job;
   if (event == JobEvent::kLose || event == JobEvent::kGiveBack) {
-    const Duration early = due_time(*again) - clock_.now();
-    if (early > kHandedOutEarlyMax) set_back(*again, early);
+    const WallTime now = clock_.now();
+    const Duration early = due_time(*again) - now;
+    if (early > kHandedOutEarlyMax) set_back(*again, early, now);
   }
   if (again) again->delayed = again->suspended || due_time(*again) > run_end_.horizon_end();
   Ending ending{.tell = tell, .job = job, .is_final = !again};

@@ -76,8 +76,7 @@ void ExecutorChoice::prefer_the_well(GroupId group, std::vector<std::string>& or
 }
 
 bool ExecutorChoice::set_unwell(GroupId group, const std::string& address, Health health) {
-  Health& known = unwell_[{group, address}];
-  return std::exchange(known, std::max(known, health)) < health;
+  return std::exchange(unwell_[{group, address}], health) != health;
 }
 
 Health ExecutorChoice::health(GroupId group, const std::string& address) const {

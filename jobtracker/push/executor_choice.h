@@ -21,7 +21,7 @@ namespace carillon::jobtracker {
 enum class Health : std::uint8_t {
   kWell,    // it answered, or has registered since
   kSilent,  // it did not answer
-  kAbsent   // nobody listened at its port, nor has anybody answered since
+  kAbsent   // nobody listened at its port
 };
 
 // Which executors a job is called at, the best first: as its route says, but those that did not

@@ -26,12 +26,6 @@ enum class RunPhase : std::uint8_t {
   kEnded     // its result is known
 };
 
-// Executors that did not take it.
-struct Refusals {
-  std::string text{};         // each by its address, with the reason
-  bool is_any_there = false;  // not only at ports where nobody listens
-};
-
 // One call, and what came of it.
 struct PushedRun {
   PushRun row{};
@@ -40,7 +34,7 @@ struct PushedRun {
   SteadyTime since{};                       // its time-out counts from then
   std::shared_ptr<net::Sending> sending{};  // kCalling, until that has an outcome
   std::vector<std::string> others{};        // to be called if it is refused, the best last
-  Refusals refusals{};
+  std::string refusals{};
   bool is_at_other_path = false;        // the executor knew not the first one
   bool is_doubtful = false;             // whether it still runs
   Duration grace{};                     // from when it is found idle
@@ -67,7 +61,7 @@ struct PushedJob {
   Duration timeout{};
   std::vector<std::int64_t> runs{};         // log ids; one, or one for each shard
   std::vector<std::string> to_ask{};        // FAILOVER, BUSYOVER: the next one first
-  Refusals refusals{};                      // of those that were asked, and then called
+  std::string refusals{};                   // of those that were asked, and then called
   std::optional<wire::RunResult> result{};  // reported, and not confirmed yet
   SteadyTime reported_at{};
   std::string killed{};                 // why

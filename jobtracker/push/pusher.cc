@@ -11,14 +11,8 @@ namespace {
 
 bool asks_before(Route route) { return route == Route::kFailover || route == Route::kBusyover; }
 
-Refusals& refusals_of(PushedJob& job, PushedRun& run) {
-  return asks_before(job.push.route) ? job.refusals : run.refusals;
-}
-
-void set_order(PushedRun& run, std::vector<std::string> order) {
-  run.row.address = std::move(order.front());
-  run.others.assign(std::make_move_iterator(order.rbegin()),
-                    std::make_move_iterator(order.rend() - 1));
+void add_refusal(std::string& refusals, const std::string& address, const std::string& why) {
+  refusals += (refusals.empty() ? "" : "; ") + address + ": " + why;
 }
 
 }  // namespace
@@ -136,10 +130,9 @@ void Pusher::seat(GroupId group, const std::string& address) {
 void Pusher::set_credit(GroupId group) {
   Worker* worker = workers_.find(push_session(group));
   if (worker == nullptr) return;
-  const std::vector<std::string>& addresses = executors_.addresses(group);
-  const bool is_served = poster_ != nullptr && !choice_.are_absent(group, addresses);
+  const bool is_served = poster_ != nullptr && !is_nobody_there(group);
   // Each claim may be a broadcast, which has a run at every executor.
-  const auto members = std::max(1, static_cast<std::int32_t>(addresses.size()));
+  const auto members = std::max(1, static_cast<std::int32_t>(executors_.addresses(group).size()));
   const std::int32_t room = (config_.runs_max - runs_of_[group]) / members;
   const std::int32_t window = std::max(0, std::min(config_.claims_max - busy_of_[group], room));
   if (room <= 0 && full_.insert(group).second) {
@@ -235,7 +228,7 @@ std::int64_t Pusher::new_log_id(GroupId group) {
 
 void Pusher::plan(Job& job) {
   // It was claimed for somebody who has gone since.
-  if (executors_.members(job.group).empty() && go_back(job)) return;
+  if (is_nobody_there(job.group) && go_back(job)) return;
   std::vector<std::string> addresses = choice_.all_for(job);
   if (addresses.empty()) {
     return end_job(job, wire::RunOutcome::kException,
@@ -271,8 +264,10 @@ void Pusher::add_run(Job& job, std::int32_t shard, std::int32_t shards,
   run.row.attempt = job.attempt;
   run.row.shard = shard;
   run.row.shards = shards;
+  run.row.address = std::move(order.front());
   run.row.called_at = clock_.now();
-  set_order(run, std::move(order));
+  run.others.assign(std::make_move_iterator(order.rbegin()),
+                    std::make_move_iterator(order.rend() - 1));
   job.runs.push_back(run.row.log_id);
   operations.emplace_back(PutPushRun{run.row});
   put_run(std::move(run));
@@ -304,11 +299,13 @@ void Pusher::replace_run(Job& job, Run& run, std::vector<std::string> order) {
   Run next = std::move(run);
   forget_run(before);
   next.row.log_id = new_log_id(job.group);
+  next.row.address = std::move(order.front());
   next.row.called_at = clock_.now();
   next.row.code = 0;
   next.row.message.clear();
   next.row.is_taken = false;
-  set_order(next, std::move(order));
+  next.others.assign(std::make_move_iterator(order.rbegin()),
+                     std::make_move_iterator(order.rend() - 1));
   next.phase = Phase::kStoring;
   next.is_doubtful = next.is_lost = next.is_at_other_path = false;
   next.asked_every = {};
@@ -376,11 +373,11 @@ void Pusher::on_outcome(net::PostOutcome outcome) {
 // FAILOVER and BUSYOVER: the first that says that it is there, or idle.
 void Pusher::ask_next(Job& job) {
   const bool is_failover = job.push.route == Route::kFailover;
-  if (job.to_ask.empty() && waits_for_any(job, job.refusals)) job.to_ask = choice_.all_for(job);
+  if (job.to_ask.empty() && is_nobody_there(job.group) && go_back(job)) return;
   if (job.to_ask.empty()) {
     return end_job(
         job, wire::RunOutcome::kException,
-        (is_failover ? "no executor answers: " : "no executor is idle: ") + job.refusals.text);
+        (is_failover ? "no executor answers: " : "no executor is idle: ") + job.refusals);
   }
   if (is_elsewhere_better(job.group, job.to_ask.front(), job.to_ask)) {
     choice_.prefer_the_well(job.group, job.to_ask);
@@ -393,14 +390,10 @@ void Pusher::ask_next(Job& job) {
 
 bool Pusher::ask(Job& job) {
   if (went_back(job)) return true;
-  const std::string front = job.to_ask.front();
-  const bool is_absent = choice_.health(job.group, front) == Health::kAbsent;
-  if (is_absent && !job.refusals.is_any_there) job.to_ask = all_from(front, job);
-  if (is_elsewhere_better(job.group, front, job.to_ask)) {
+  if (is_elsewhere_better(job.group, job.to_ask.front(), job.to_ask)) {
     ask_next(job);
     return true;
   }
-  if (is_absent && waits_for_any(job, job.refusals)) return false;
   if (lines_[{job.group, job.to_ask.front()}].calls >= config_.calls_max) return false;
   const bool is_failover = job.push.route == Route::kFailover;
   const bool is_asked =
@@ -425,7 +418,7 @@ void Pusher::on_asked(const Call& call, const net::PostOutcome& outcome) {
   }
   if (answer_to_beat(outcome) != BeatAnswer::kYes) {
     if (job->to_ask.empty() && went_with(call.address, *job)) return;
-    add_refusal(job->refusals, call.place(), verdict_on_run(outcome, job->push.block).reason);
+    add_refusal(job->refusals, call.address, verdict_on_run(outcome, job->push.block).reason);
     return ask_next(*job);
   }
   std::vector<std::string> order{call.address};
@@ -487,14 +480,10 @@ bool Pusher::call(Job& job, Run& run) {
   if (job.result) return true;
   if (went_back(job)) return true;
   if (went_with(run.row.address, job)) return true;
-  const bool is_absent = choice_.health(job.group, run.row.address) == Health::kAbsent;
-  Refusals& refusals = refusals_of(job, run);
-  if (is_absent && !refusals.is_any_there) set_order(run, all_from(run.row.address, job));
   if (is_elsewhere_better(job.group, run.row.address, run.others)) {
     call_next(job, run, "it does not answer");
     return true;
   }
-  if (is_absent && waits_for_any(job, refusals)) return false;
   const Line& line = lines_[{job.group, run.row.address}];
   if (line.calls >= config_.calls_max || !lease_->is_held(clock_.steady_now())) return false;
   wire::xxl::RunCall body = job.call;
@@ -574,14 +563,15 @@ void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
 }
 
 void Pusher::call_next(Job& job, Run& run, const std::string& why) {
-  Refusals& refusals = refusals_of(job, run);
-  add_refusal(refusals, {job.group, run.row.address}, why);
-  std::vector<std::string> order(run.others.rbegin(), run.others.rend());
-  if (order.empty() && waits_for_any(job, refusals)) order = choice_.all_for(job);
-  if (order.empty() || !job.killed.empty()) {
-    return end_run(job, run, wire::xxl::kFailure, "no executor took it: " + refusals.text);
+  const bool asks = asks_before(job.push.route);
+  std::string& refusals = asks ? job.refusals : run.refusals;
+  add_refusal(refusals, run.row.address, why);
+  if (run.others.empty() && waits_for_any(job, run)) return;
+  if (run.others.empty() || !job.killed.empty()) {
+    return end_run(job, run, wire::xxl::kFailure, "no executor took it: " + refusals);
   }
-  if (!asks_before(job.push.route)) return replace_run(job, run, std::move(order));
+  std::vector<std::string> order(run.others.rbegin(), run.others.rend());
+  if (!asks) return replace_run(job, run, std::move(order));
   // Nobody is called who was not asked.
   const std::int64_t log_id = run.row.log_id;
   forget_run(log_id);

@@ -62,7 +62,7 @@ struct PusherConfig {
 //   one. The first result of a log id counts, also after a restart; others change nothing.
 // - Nothing written, or a refusal that can be read: the next executor is called, under a new log
 //   id. Any other answer, or none: the job may run there, and is not called elsewhere.
-// - Where nobody listens at any port, it waits for the first executor that does: all are asked.
+// - Where nobody listens at any port of a group, its jobs wait in their table: all are asked.
 // - Lost is a run when there is a reason to doubt it, its executor is idle of the job or gone, and
 //   the grace for its result has passed; without a doubt only its time-out ends it.
 // - What is killed, or out of time, has ended after the executor's grace, whatever it says.
@@ -207,9 +207,8 @@ class Pusher {
   void beat(SteadyTime now);
   static WallTime began_at(const Run& run);
   void note_unwell(const Call& call, const net::PostOutcome& outcome);
-  void add_refusal(Refusals& refusals, const Place& place, const std::string& why) const;
-  bool waits_for_any(const Job& job, Refusals& refusals) const;
-  std::vector<std::string> all_from(const std::string& address, const Job& job) const;
+  bool is_nobody_there(GroupId group) const;
+  bool waits_for_any(Job& job, Run& run);
   static bool call_back(Run& run);
   bool call_back_all(const Job& job);
   void give_away(Job& job);

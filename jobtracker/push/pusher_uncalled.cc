@@ -4,8 +4,8 @@
 
 #include "jobtracker/push/pusher.h"
 
-// Attempts that no executor was called for: they wait while nobody listens, and are called back as
-// far as they can be.
+// Attempts that no executor was called for: they go back while nobody listens, and are called back
+// as far as they can be.
 namespace carillon::jobtracker {
 
 // True: its executor does not hear of it.
@@ -39,10 +39,13 @@ void Pusher::note_unwell(const Call& call, const net::PostOutcome& outcome) {
   if (executors_.find(call.group, call.address) == nullptr) return;
   const Health health = outcome.is_refused ? Health::kAbsent : Health::kSilent;
   const bool is_news = choice_.set_unwell(call.group, call.address, health);
-  if (is_news && outcome.is_refused) {
-    log_.warn("nobody listens at the address of an executor, what only it can run waits", "address",
-              call.address);
-  }
+  if (is_news && outcome.is_refused)
+    log_.warn("nobody listens at the address of an executor", "address", call.address);
+}
+
+// At any port of the group. One of them may be restarted just now.
+bool Pusher::is_nobody_there(GroupId group) const {
+  return choice_.are_absent(group, executors_.addresses(group));
 }
 
 bool Pusher::is_elsewhere_better(GroupId group, const std::string& address,
@@ -54,27 +57,14 @@ bool Pusher::is_elsewhere_better(GroupId group, const std::string& address,
          });
 }
 
-void Pusher::add_refusal(Refusals& refusals, const Place& place, const std::string& why) const {
-  refusals.text += (refusals.text.empty() ? "" : "; ") + place.second + ": " + why;
-  if (choice_.health(place.first, place.second) != Health::kAbsent) refusals.is_any_there = true;
-}
-
-// True: nobody listens wherever the job may be called. One of them may be restarted just now; what
-// they said before means nothing.
-bool Pusher::waits_for_any(const Job& job, Refusals& refusals) const {
-  const std::vector<std::string> all = choice_.all_for(job);
-  const bool waits = job.killed.empty() && !all.empty() && choice_.are_absent(job.group, all);
-  if (waits) refusals = {};
-  return waits;
-}
-
-// It first; then, as others may have come, who is there by now, before those who are not.
-std::vector<std::string> Pusher::all_from(const std::string& address, const Job& job) const {
-  std::vector<std::string> all = choice_.all_for(job);
-  std::erase(all, address);
-  choice_.prefer_the_well(job.group, all);
-  all.insert(all.begin(), address);
-  return all;
+// Where nobody is there: a shard of what has begun is called again later, as all else goes back.
+bool Pusher::waits_for_any(Job& job, Run& run) {
+  if (!job.killed.empty() || !is_nobody_there(job.group)) return false;
+  if (go_back(job)) return true;
+  if (run.row.shards == 1) return false;
+  run.phase = Phase::kEnded;
+  run.again_at = clock_.steady_now() + config_.result_grace;
+  return true;
 }
 
 // ---- what does not begin ----
@@ -92,9 +82,10 @@ bool Pusher::went_back(const Job& job) {
   return must && go_back(job);
 }
 
-// Its executor has gone, and others may have come since it was chosen.
+// Its executor has gone, and others may have come since it was chosen; or nobody is there.
 bool Pusher::went_with(const std::string& address, const Job& job) {
-  return job.killed.empty() && executors_.find(job.group, address) == nullptr && go_back(job);
+  const bool is_gone = executors_.find(job.group, address) == nullptr;
+  return job.killed.empty() && (is_gone || is_nobody_there(job.group)) && go_back(job);
 }
 
 // While the call waits for a connection, time goes on.

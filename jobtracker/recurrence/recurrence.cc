@@ -53,10 +53,11 @@ Recurrence::Recurrence(RecurrenceConfig config, Catalog& catalog, const Ownershi
 }
 
 void Recurrence::clock_was_set(Duration by) {
+  std::vector<GroupId> groups;
   for (const auto& [id, group] : catalog_.groups()) {
-    if (by < Duration{} && ownership_.has(id))
-      set_back_.begin(id, -by, promotion_.horizon_end() - by);
+    if (ownership_.has(id)) groups.push_back(id);
   }
+  if (by < Duration{}) set_back_.begin(std::move(groups), -by, promotion_.horizon_end() - by);
   generation_.clock_was_set();
 }
 
@@ -72,7 +73,7 @@ void Recurrence::start(const StartAnswer& found) {
   for (const auto& [id, group] : catalog_.groups()) {
     const WallTime last_word = ownership_.has(id) ? down_time_.from(id) : WallTime{};
     const Duration by = last_word - clock_.now();
-    if (by > kSetBackLeast) set_back_.begin(id, by, promotion_.horizon_end() + by);
+    if (by > kSetBackLeast) set_back_.begin({id}, by, promotion_.horizon_end() + by);
   }
 }
 
@@ -360,6 +361,7 @@ void Recurrence::make_up_for_end(ActiveDefinition& definition, const WaitingJob&
 
 // Its definition may have changed while it was on its way into the table.
 void Recurrence::runs_again(WaitingJob job) {
+  set_back_.runs_again(job);
   const ActiveDefinition* definition = catalog_.definition(job.definition);
   const bool is_void = job.definition && (definition == nullptr || definition->voids(job));
   if (is_void) {

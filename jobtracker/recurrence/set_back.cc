@@ -12,6 +12,10 @@ namespace {
 constexpr std::int64_t kMovedBackAtOnce = 1000;
 constexpr Duration kLookAgain = std::chrono::seconds{1};
 
+DueKey first_after(WallTime time) {
+  return {time, JobId{std::numeric_limits<std::int64_t>::max()}};
+}
+
 }  // namespace
 
 SetBack::SetBack(Catalog& catalog, ExecutingTable& executing, Batcher& batcher, JobSink& sink,
@@ -23,10 +27,16 @@ SetBack::SetBack(Catalog& catalog, ExecutingTable& executing, Batcher& batcher, 
       clock_(clock),
       executor_(executor) {}
 
-void SetBack::begin(GroupId group, Duration by, WallTime through) {
-  const DueKey after{clock_.now(), JobId{std::numeric_limits<std::int64_t>::max()}};
-  looks_.push_back({group, by, after, through});
+void SetBack::begin(std::vector<GroupId> groups, Duration by, WallTime through) {
+  looks_.push_back({.groups = std::move(groups), .by = by, .to = clock_.now(), .through = through});
   look();
+}
+
+// Of what was on its way then, the time is not here before the clock has caught up.
+void SetBack::runs_again(const WaitingJob& job) {
+  for (Look& look : looks_) {
+    if (look.has_begun || due_time(job) <= look.to + look.by) look.stamped_since.insert(job.id);
+  }
 }
 
 void SetBack::look_again() {
@@ -35,9 +45,24 @@ void SetBack::look_again() {
 
 void SetBack::look() {
   if (is_stopped_ || is_under_way_ || looks_.empty()) return;
+  if (looks_.front().groups.empty()) {
+    looks_.pop_front();
+    return look();
+  }
   is_under_way_ = true;
-  const Look& now = looks_.front();
-  batcher_.ask(ReadUpcoming{.group = now.group,
+  Look& now = looks_.front();
+  if (!now.has_begun) {
+    now.after = first_after(now.to);
+    return batcher_.post_unit(
+        Urgency::kHousekeeping, {},
+        [this](std::vector<Operation>&, const std::vector<Outcome>&, const Error* refused) {
+          is_under_way_ = false;
+          if (refused != nullptr) return look_again();
+          looks_.front().has_begun = true;
+          look();
+        });
+  }
+  batcher_.ask(ReadUpcoming{.group = now.groups.back(),
                             .after_time = now.after.first,
                             .after_id = now.after.second,
                             .through = now.through,
@@ -51,14 +76,16 @@ void SetBack::look() {
 
 void SetBack::move(std::vector<WaitingJob> jobs) {
   if (is_stopped_) return;
+  const Look& now = looks_.front();
   std::optional<DueKey> last;  // None: there are no more.
   if (static_cast<std::int64_t>(jobs.size()) == kMovedBackAtOnce) last = due_key(jobs.back());
   std::vector<Operation> moves;
   for (WaitingJob& job : jobs) {
     WaitingJob to = job;
-    set_back(to, looks_.front().by);
+    set_back(to, now.by, now.to);
     // What is just being claimed begins.
-    if (to == job || executing_.find(job.id) != nullptr) continue;
+    if (to == job || executing_.find(job.id) != nullptr || now.stamped_since.contains(job.id))
+      continue;
     hold(job);
     moves.emplace_back(ChangeWaiting{.from = std::move(job), .to = std::move(to)});
   }
@@ -82,11 +109,9 @@ void SetBack::move(std::vector<WaitingJob> jobs) {
 }
 
 void SetBack::go_on(std::optional<DueKey> last) {
-  if (last) {
-    looks_.front().after = *last;
-  } else {
-    looks_.pop_front();
-  }
+  Look& now = looks_.front();
+  if (!last) now.groups.pop_back();
+  now.after = last.value_or(first_after(now.to));
   look();
 }
 

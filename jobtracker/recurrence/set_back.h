@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "jobtracker/state/catalog.h"
@@ -16,7 +17,8 @@ namespace carillon::jobtracker {
 // When the clock was set back, what waits for a time that was read off it, and not named by a
 // person or a schedule, is not to wait for longer than it would have: jobs for now, triggered runs,
 // children and retries in the groups' tables are moved back with the clock, a thousand at a time.
-// `at` jobs and fires of schedules keep their times.
+// `at` jobs and fires of schedules keep their times. It begins when what was on its way to the
+// store by then is there; and what was given its time since stays.
 //
 // Thread: the loop.
 class SetBack {
@@ -26,15 +28,20 @@ class SetBack {
 
   // It was set back by so much just now, or while no job tracker looked after the group; what is
   // later than `through` stands in no group's table.
-  void begin(GroupId group, Duration by, WallTime through);
+  void begin(std::vector<GroupId> groups, Duration by, WallTime through);
+  // It waits for another try from now on.
+  void runs_again(const WaitingJob& job);
   void stop() { is_stopped_ = true; }
 
  private:
   struct Look {
-    GroupId group{};
+    std::vector<GroupId> groups{};  // that are left, the last one first
     Duration by{};
-    DueKey after{};
+    WallTime to{};  // the time that it was set to
     WallTime through{};
+    DueKey after{};
+    bool has_begun = false;
+    std::set<JobId> stamped_since{};
   };
 
   void look();

@@ -57,14 +57,15 @@ inline bool was_tried(const WaitingJob& job) {
   return job.failures > 0 || job.lost > 0 || job.not_before;
 }
 
-// The clock, off which its time was read, was set back by so much since. A time that a person or a
-// schedule named stays.
-inline void set_back(WaitingJob& job, Duration by) {
+// The clock, off which its time was read, was set back by so much since, to `to`: it is not before
+// that, so that what came before it goes first. A time that a person or a schedule named stays.
+inline void set_back(WaitingJob& job, Duration by, WallTime to) {
+  const WallTime due = std::max(due_time(job) - by, to);
   const bool was_asked_for_now = job.kind == ScheduleKind::kNow || (job.triggered && !job.makes_up);
   if (was_tried(job)) {
-    job.not_before = due_time(job) - by;
+    job.not_before = due;
   } else if (was_asked_for_now) {
-    job.trigger_time -= by;
+    job.trigger_time = due;
   }
 }
 
