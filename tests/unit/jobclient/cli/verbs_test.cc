@@ -1,4 +1,6 @@
+#include <atomic>
 #include <cstdlib>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -664,6 +666,34 @@ TEST(Program, WaitsOnceForAConnectionWhereSomethingIsStored) {
   EXPECT_LT(clock.steady_now() - began, options.connect_timeout);
   EXPECT_EQ(client->list().error().code, ErrorCode::kUnavailable);
   EXPECT_GE(clock.steady_now() - began, options.connect_timeout) << "the call after it waits again";
+}
+
+// A program that flushes, finds that it is not taken, and goes on with other things.
+TEST(Program, ACallLongAfterAFlushInVainHasItsTime) {
+  const testing::TempFolder folder;
+  JobClientOptions options{.answer_timeout = std::chrono::seconds{3}, .data = folder.path()};
+  const Duration connect = std::chrono::milliseconds{300};
+  std::atomic<bool> takes = false;
+  FakeTracker tracker([&](const wire::Message& message) -> wire::Message {
+    if (std::holds_alternative<wire::Submit>(message)) {
+      if (!takes) return wire::ErrorReply{Error{ErrorCode::kUnavailable, "starting"}};
+    }
+    return acted(message);
+  });
+  const auto client = tracker.open(options, connect).value();
+  JobSpec job;
+  job.run.handler = "noop";
+  ASSERT_EQ(client->submit_one(job).value().status, SubmitStatus::kStored);
+  ASSERT_FALSE(client->flush(connect * 2).ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds{4000});
+  const SystemClock clock;
+  const SteadyTime began = clock.steady_now();
+  const auto cancelled = client->cancel({.task_id = "c", .group = "c"});
+  const auto took = clock.steady_now() - began;
+  EXPECT_GE(took, std::chrono::seconds{2})
+      << "it was given up after "
+      << std::chrono::duration_cast<std::chrono::milliseconds>(took).count()
+      << " ms: " << (cancelled.ok() ? "" : cancelled.error().message);
 }
 
 // The job tracker that looks after its group cannot be reached, for one.

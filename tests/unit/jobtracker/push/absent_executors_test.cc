@@ -207,5 +207,91 @@ TEST(AbsentExecutors, AreNotWaitedForWhereAnotherOneIsBusy) {
   EXPECT_LT(two.paths.size(), 5);
 }
 
+TEST(AbsentExecutors, LeaveTheOthersTheirTurnWhereSomeJobsAreForThemOnly) {
+  Pushed test;
+  test.executor(kOne);
+  auto& two = test.executor(kTwo);
+  test.keep_registering(kTwo);
+  test.keep_registering(kOne);
+  test.bundle.executors.kill(kOne);
+  for (int i = 0; i < 11; ++i) {
+    std::vector<JobSpec> jobs;
+    for (int j = 0; j < 1000; ++j) {
+      JobSpec job = pushed("pinned-" + std::to_string(i * 1000 + j));
+      job.push.addresses = {kOne};
+      jobs.push_back(job);
+    }
+    test.bundle.submit(std::move(jobs));
+    test.bundle.run_for(seconds{1});
+  }
+  test.submit(pushed("free"));
+  test.bundle.run_for(seconds{60});
+  EXPECT_THAT(two.taken, SizeIs(1)) << "executing " << test.bundle.tables().executing.size();
+}
+
+TEST(AbsentExecutors, RunAgainTheShardsThatTheyLostHoweverLongTheyTakeToStart) {
+  for (const Duration down : {Duration{seconds{60}}, Duration{minutes{3}}}) {
+    SCOPED_TRACE(down.count());
+    Pushed test;
+    auto& one = test.executor(kOne);
+    auto& two = test.executor(kTwo);
+    one.run_time = two.run_time = minutes{1};
+    test.submit(pushed("orders", Route::kShardingBroadcast));
+    test.bundle.run_for(seconds{5});
+    test.bundle.executors.kill(kOne);
+    test.bundle.executors.kill(kTwo);
+    test.bundle.run_for(down);
+    one.is_up = two.is_up = true;
+    one.run_time = two.run_time = seconds{1};
+    (void)test.register_at(kOne);
+    (void)test.register_at(kTwo);
+    test.bundle.run_for(seconds{30});
+    EXPECT_EQ(test.ended("orders").back(), LogState::kSucceeded) << test.bundle.story("orders");
+  }
+}
+
+// One that may be called at one executor only holds up those that may be called elsewhere.
+TEST(AbsentExecutors, HoldUpNothingBehindWhatIsForOneOfThem) {
+  for (const Route route : kRoutes) {
+    SCOPED_TRACE(static_cast<int>(route));
+    Pushed test;
+    test.executor(kOne);
+    auto& two = test.executor(kTwo);
+    test.keep_registering(kTwo);
+    test.keep_registering(kOne);
+    test.bundle.executors.kill(kOne);
+    test.bundle.executors.kill(kTwo);
+    JobSpec pinned = pushed("pinned");
+    pinned.push.addresses = {kOne};
+    test.bundle.submit({pinned, pushed("free-1", route), pushed("free-2", route)});
+    test.bundle.run_for(seconds{10});
+    two.is_up = true;
+    test.bundle.run_for(seconds{60});
+    const std::size_t shards = route == Route::kShardingBroadcast ? 2 : 1;
+    EXPECT_THAT(two.taken, SizeIs(2 * shards))
+        << test.bundle.story("free-1") << test.bundle.story("free-2");
+  }
+}
+
+// Likewise, by their size: what executes holds 128 MiB at most.
+TEST(AbsentExecutors, LeaveTheOthersTheirTurnWhereSomeLargeJobsAreForThemOnly) {
+  Pushed test;
+  test.executor(kOne);
+  auto& two = test.executor(kTwo);
+  test.keep_registering(kTwo);
+  test.keep_registering(kOne);
+  test.bundle.executors.kill(kOne);
+  for (int i = 0; i < 150; ++i) {
+    JobSpec job = pushed("pinned-" + std::to_string(i));
+    job.push.addresses = {kOne};
+    job.payload = std::string(1'000'000, 'x');
+    test.submit(job);
+  }
+  test.bundle.run_for(seconds{10});
+  test.submit(pushed("free"));
+  test.bundle.run_for(seconds{60});
+  EXPECT_THAT(two.taken, SizeIs(1)) << "executing " << test.bundle.tables().executing.size();
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker

@@ -278,5 +278,151 @@ TEST(Outage, ATaskTrackersClockThatIsAnHourOffIsSeenInTheHistoryOnly) {
   }
 }
 
+// A retry whose time was read off the clock after it was set back, in the second of two groups of
+// which the first has a backlog.
+TEST(Outage, ARetryOfAfterTheSetBackIsNotMovedToo) {
+  TrackerBundle bundle;
+  bundle.lane().work_time = [] { return milliseconds{10}; };
+  runs_take(bundle.add_worker({.group = "a", .threads = 1}), minutes{1});
+  auto& worker = bundle.add_worker({.group = "b", .threads = 1});
+  worker.behaviour = [](const wire::HandedJob& job, const JobSpec&) {
+    return FakeRun{.time = milliseconds{10},
+                   .outcome = job.id.attempt < 2 ? wire::RunOutcome::kException
+                                                 : wire::RunOutcome::kSucceeded};
+  };
+  for (int i = 0; i < 30; ++i) {
+    std::vector<JobSpec> jobs;
+    for (int j = 0; j < 1000; ++j) {
+      jobs.push_back(job_now("b" + std::to_string(i * 1000 + j)));
+      jobs.back().group = "a";
+    }
+    bundle.submit(std::move(jobs));
+  }
+  bundle.run_for(seconds{2});
+  bool moves = false;
+  bundle.lane().on_commit = [&](const jobtracker::Batch& batch) {
+    for (const auto& operation : batch.operations)
+      moves = moves || std::holds_alternative<jobtracker::ChangeWaiting>(operation);
+  };
+  bundle.clock.set_wall(bundle.now() - hours{1});
+  ASSERT_TRUE(bundle.run_until([&] { return moves; }));
+  JobSpec fails = job_now("fails");
+  fails.group = "b";
+  fails.retries = {.max = 2, .base = minutes{5}};
+  bundle.submit(fails);
+  bundle.run_for(seconds{30});
+  EXPECT_THAT(states(bundle.log("fails")), ElementsAre(LogState::kFailed))
+      << "its retry is to come after five minutes\n"
+      << bundle.story("fails");
+}
+
+// Nothing stalls: a client submits all the time.
+TEST(Outage, NothingThatIsSubmittedWhileTheClockIsSetBackIsHeldUp) {
+  TrackerBundle bundle;
+  bundle.lane().work_time = [] { return milliseconds{10}; };
+  runs_take(bundle.add_worker({.threads = 64}), milliseconds{1});
+  bundle.run_for(seconds{1});
+  bundle.clock.set_wall(bundle.now() - hours{1});
+  const int all = 3000;
+  for (int i = 0; i < all; ++i) {
+    bundle.client.submit({job_now("j" + std::to_string(i))});
+    bundle.run_for(milliseconds{1});
+  }
+  bundle.run_for(minutes{2});
+  EXPECT_EQ(bundle.waiting().size(), 0u);
+  EXPECT_EQ(bundle.runs().size(), static_cast<std::size_t>(all));
+}
+
+// Likewise of retries: their ends are on the way to the store.
+TEST(Outage, NoRetryIsHeldUpWhoseEndWasOnItsWayToTheStore) {
+  TrackerBundle bundle;
+  bundle.lane().work_time = [] { return milliseconds{10}; };
+  auto& worker = bundle.add_worker({.threads = 64});
+  worker.behaviour = [](const wire::HandedJob& job, const JobSpec&) {
+    return FakeRun{.time = milliseconds{10},
+                   .outcome = job.id.attempt < 2 ? wire::RunOutcome::kException
+                                                 : wire::RunOutcome::kSucceeded};
+  };
+  bundle.run_for(seconds{1});
+  bundle.clock.set_wall(bundle.now() - hours{1});
+  for (int i = 0; i < 3000; ++i) {
+    JobSpec job = job_now("j" + std::to_string(i));
+    job.retries = {.max = 2, .base = seconds{5}};
+    bundle.client.submit({job});
+    bundle.run_for(milliseconds{1});
+  }
+  bundle.run_for(minutes{2});
+  std::size_t retries = 0;
+  for (const auto& job : bundle.waiting()) retries += jobtracker::was_tried(job) ? 1 : 0;
+  EXPECT_EQ(retries, 0u);
+  EXPECT_EQ(bundle.waiting().size(), 0u);
+}
+
+// What was submitted, and whose row was on its way to the store as the clock was set back.
+TEST(Outage, WhatWasOnItsWayToTheStoreIsHeldUpNeither) {
+  TrackerBundle bundle;
+  runs_take(bundle.add_worker({.threads = 1}), seconds{4});
+  bundle.submit(job_now("first"));
+  bundle.run_for(seconds{1});
+  bundle.lane().hangs_until = bundle.clock.steady_now() + seconds{8};
+  std::vector<JobSpec> jobs{job_now("a"), job_now("b"), job_now("c")};
+  bundle.client.submit({job_now("x")});
+  bundle.run_for(milliseconds{100});
+  bundle.client.submit(jobs);
+  bundle.run_for(milliseconds{100});
+  bundle.clock.set_wall(bundle.now() - hours{1});
+  bundle.run_for(minutes{2});
+  for (const char* task : {"x", "a", "b", "c"})
+    EXPECT_EQ(bundle.runs_of(task).size(), 1u) << task << "\n" << bundle.story(task);
+}
+
+// First come, first served.
+TEST(Outage, AClockThatIsSetBackKeepsTheOrder) {
+  TrackerBundle bundle;
+  runs_take(bundle.add_worker({.threads = 1}), seconds{60});
+  bundle.submit(job_now("running"));
+  bundle.run_for(seconds{1});
+  std::vector<std::string> tasks;
+  for (int i = 0; i < 10; ++i) {
+    tasks.push_back("job-" + std::to_string(i));
+    bundle.submit(job_now(tasks.back()));
+    bundle.run_for(seconds{4});
+  }
+  bundle.clock.set_wall(bundle.now() - seconds{20});
+  bundle.run_for(minutes{15});
+  std::vector<std::string> ran;
+  for (const auto& run : bundle.runs())
+    if (run.task_id != "running") ran.push_back(run.task_id);
+  EXPECT_EQ(ran, tasks);
+}
+
+// A job tracker that is killed twice.
+TEST(Outage, ARetryIsMovedBackOnceThoughTheJobTrackerStartsTwice) {
+  for (const int ms : {5, 20, 50, 200, 1000, 5000}) {
+    SCOPED_TRACE(ms);
+    TrackerBundle bundle;
+    auto& worker = bundle.add_worker();
+    worker.behaviour = [](const wire::HandedJob& job, const JobSpec&) {
+      return FakeRun{.time = milliseconds{10},
+                     .outcome = job.id.attempt < 2 ? wire::RunOutcome::kException
+                                                   : wire::RunOutcome::kSucceeded};
+    };
+    JobSpec fails = job_now("fails");
+    fails.retries = {.max = 2, .base = minutes{5}};
+    bundle.submit(fails);
+    bundle.submit(job_every("tick", seconds{10}));
+    bundle.run_for(seconds{5});
+    bundle.kill_tracker();
+    bundle.clock.set_wall(bundle.now() - hours{1});
+    bundle.restart_after(milliseconds{10});
+    bundle.run_for(milliseconds{ms});
+    bundle.restart_after(milliseconds{500});
+    bundle.run_for(minutes{2});
+    EXPECT_EQ(bundle.runs_of("fails").size(), 1u) << bundle.story("fails");
+    bundle.run_for(minutes{4});
+    EXPECT_EQ(bundle.runs_of("fails").size(), 2u) << bundle.story("fails");
+  }
+}
+
 }  // namespace
 }  // namespace carillon::testing
