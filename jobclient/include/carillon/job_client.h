@@ -194,10 +194,10 @@ class JobClient {
   JobClient& operator=(const JobClient&) = delete;
 
   // One answer a job, in order. Up to kJobsQueuedMax jobs: they travel in messages of up to a
-  // thousand, several on the way at a time. Where one of them fails, its jobs are kUnanswered or kNotTaken;
-  // what was not sent until then is not sent, and kNotTaken; the others have their answers. An
-  // error is about each job alike: with kTimeout and kCorrupt each may have been accepted, with
-  // others none was.
+  // thousand, several on the way at a time. Where one of them fails, its jobs are kUnanswered or
+  // kNotTaken; what was not sent until then is not sent, and kNotTaken; the others have their
+  // answers. An error is about each job alike: with kTimeout and kCorrupt each may have been
+  // accepted, with others none was.
   Result<std::vector<SubmitAnswer>> submit(std::vector<JobSpec> jobs);
   Result<SubmitAnswer> submit_one(JobSpec job);
   // As submit(); the jobs are suspended from the beginning, and run when somebody resumes them.

@@ -148,9 +148,9 @@ TEST(TaskTrackers, AreNotAskedForRowsThatCannotBe) {
   EXPECT_EQ(p.refusal(wire::Query{.what = "list", .limit = -1}),
             "Query.limit is -1, must be 0 or more");
   for (const char* after : {"garbage", "1,2,3", "7:x"}) {
-    EXPECT_EQ(p.refusal(wire::Query{.what = "history", .after = after}),
-              std::string{"Query.after is '"} + after +
-                  "', must be what the page before gave as next");
+    EXPECT_EQ(
+        p.refusal(wire::Query{.what = "history", .after = after}),
+        std::string{"Query.after is '"} + after + "', must be what the page before gave as next");
   }
 }
 
