@@ -51,7 +51,8 @@ class Recurrence final : public Definitions, public RunEnd {
   void start(const StartAnswer& found);
   // Nothing that can wait for the next session is begun any more; what is under way is stored.
   void stop();
-  // Generates up to the horizon of the new time at once.
+  // Generates up to the horizon of the new time at once; what is to run now moves with a clock that
+  // is set back.
   void clock_was_set(Duration by);
   // Triggers what other job trackers' jobs have set off.
   void take_inbox() { children_.take_inbox(); }
