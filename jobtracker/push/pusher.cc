@@ -373,7 +373,6 @@ void Pusher::on_outcome(net::PostOutcome outcome) {
 // FAILOVER and BUSYOVER: the first that says that it is there, or idle.
 void Pusher::ask_next(Job& job) {
   const bool is_failover = job.push.route == Route::kFailover;
-  if (job.to_ask.empty() && is_nobody_there(job.group) && go_back(job)) return;
   if (job.to_ask.empty()) {
     return end_job(
         job, wire::RunOutcome::kException,

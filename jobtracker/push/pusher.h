@@ -208,7 +208,7 @@ class Pusher {
   static WallTime began_at(const Run& run);
   void note_unwell(const Call& call, const net::PostOutcome& outcome);
   bool is_nobody_there(GroupId group) const;
-  bool waits_for_any(Job& job, Run& run);
+  bool waits_for_any(const Job& job, Run& run);
   static bool call_back(Run& run);
   bool call_back_all(const Job& job);
   void give_away(Job& job);

@@ -57,11 +57,9 @@ bool Pusher::is_elsewhere_better(GroupId group, const std::string& address,
          });
 }
 
-// Where nobody is there: a shard of what has begun is called again later, as all else goes back.
-bool Pusher::waits_for_any(Job& job, Run& run) {
-  if (!job.killed.empty() || !is_nobody_there(job.group)) return false;
-  if (go_back(job)) return true;
-  if (run.row.shards == 1) return false;
+// Where nobody is there, a shard of what has begun is called again later: it cannot go back.
+bool Pusher::waits_for_any(const Job& job, Run& run) {
+  if (!job.killed.empty() || !is_nobody_there(job.group) || run.row.shards == 1) return false;
   run.phase = Phase::kEnded;
   run.again_at = clock_.steady_now() + config_.result_grace;
   return true;

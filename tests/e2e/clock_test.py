@@ -4,12 +4,11 @@
 import json
 import struct
 import subprocess
-import sys
 import time
 import urllib.request
 
 import harness
-from harness import SOURCE, E2eTest, Program, free_port, wait_for
+from harness import SOURCE, E2eTest, free_port, wait_for
 
 HOUR = 3600
 APP = "billing"
@@ -63,21 +62,15 @@ class ClockTest(E2eTest):
             row["attempt"] for row in self.one.rows("executing")] == [2])
         self.assertEqual(self.states("long"), ["lost"])
 
-    def start_executor(self, port):
-        executor = Program(
-            [sys.executable, SOURCE / "tests/e2e/minimal_executor.py", f"http://{self.xxl}", APP, port,
-             "t", self.one.folder / f"notes-{port}", 0],
-            self.one.folder / "logs" / f"executor-{port}.log", self.one.env, "executor")
-        self.one.workers.append(executor)
-        executor.address = executor.ready()["xxl"]
-        return executor
+    def start_executor(self):
+        return self.one.start_minimal_executor(self.xxl, APP, "t")
 
     def push(self, task, run_ms, *flags):
         self.one.submit("--task-id", task, "--group", APP, "--dispatch", "push", "--handler", "wait",
                         "--payload", run_ms, *flags)
 
     def test_set_forward_it_ends_no_pushed_run_and_no_executors_service(self):
-        self.start_executor(free_port())
+        self.start_executor()
         self.push("long", 15_000, "--timeout", "10m")
         wait_for("it to run", lambda: self.one.rows("executing"))
         self.set_clock(HOUR)
@@ -89,7 +82,7 @@ class ClockTest(E2eTest):
         self.assertEqual((row["state"], row["attempt"]), ("succeeded", 1))
 
     def test_set_back_it_keeps_no_executor_in_service_that_says_goodbye(self):
-        executor = self.start_executor(free_port())
+        executor = self.start_executor()
         self.set_clock(-HOUR)
         time.sleep(BELIEVED)
         executor.kill()

@@ -385,6 +385,20 @@ class Cluster:
             worker.ready()
         return worker
 
+    def start_minimal_executor(self, admin, app, token, port=None, answer_ms=0):
+        """An xxl-job executor that writes its calls into `notes`. With a port: at the address of one
+        that was killed."""
+        port = port or free_port()
+        notes = self.folder / f"notes-{port}"
+        executor = Program(
+            [sys.executable, SOURCE / "tests/e2e/minimal_executor.py", f"http://{admin}", app, port,
+             token, notes, answer_ms],
+            self.folder / "logs" / f"executor-{port}.log", self.env, "executor")
+        executor.port, executor.notes = port, notes
+        self.workers.append(executor)
+        executor.address = executor.ready()["xxl"]
+        return executor
+
     def close(self):
         for program in [*self.workers, self.tracker]:
             if program:

@@ -9,7 +9,7 @@ import time
 
 import accounts
 import harness
-from harness import BIN, SOURCE, E2eTest, Program, free_port, slowness, wait_for
+from harness import BIN, E2eTest, Program, free_port, slowness, wait_for
 from silent_server import SilentServer
 
 APP = "billing"
@@ -35,17 +35,7 @@ class PushFailureTest(E2eTest):
         self.one.start_tracker("--xxl-listen", f"127.0.0.1:{self.xxl_port}", "--xxl-token", TOKEN)
 
     def start_executor(self, port=None, answer_ms=0):
-        """With a port: at the address of one that was killed."""
-        port = port or free_port()
-        notes = self.one.folder / f"notes-{port}"
-        executor = Program(
-            [sys.executable, SOURCE / "tests/e2e/minimal_executor.py",
-             f"http://127.0.0.1:{self.xxl_port}", APP, port, TOKEN, notes, answer_ms],
-            self.one.folder / "logs" / f"executor-{port}.log", self.one.env, "executor")
-        executor.port, executor.notes = port, notes
-        self.one.workers.append(executor)
-        executor.address = executor.ready()["xxl"]
-        return executor
+        return self.one.start_minimal_executor(f"127.0.0.1:{self.xxl_port}", APP, TOKEN, port, answer_ms)
 
     def calls(self, executor):
         lines = executor.notes.read_text("utf-8").splitlines()
