@@ -247,6 +247,22 @@ TEST(Recovery, OneThatLivesIsNotTakenForDeadByTheNextSession) {
 }
 
 // Its claim is on its way to the store, which stands still, when its worker goes.
+TEST(Recovery, AWorkerThatWasCalledDeadKeepsWhatItIsHandedOnceItIsBack) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  bundle.run_for(seconds{1});
+  worker.cut_off(seconds{20});
+  bundle.run_for(seconds{30});
+  ASSERT_EQ(bundle.stat("workers_lost_total"), 1);
+  runs_take(worker, minutes{5});
+  bundle.submit(job_now("a"));
+  bundle.run_for(seconds{1});
+  EXPECT_EQ(worker.busy(), 1);
+  bundle.run_for(minutes{6});
+  EXPECT_THAT(bundle.runs(), SizeIs(1));
+  EXPECT_THAT(states(bundle.log()), ::testing::ElementsAre(LogState::kSucceeded));
+}
+
 TEST(Recovery, WhatIsClaimedForOneThatHasGoneMeanwhileGoesBackAtOnce) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();

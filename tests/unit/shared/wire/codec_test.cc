@@ -66,6 +66,7 @@ class Frame {
 constexpr std::uint64_t kSubmitType = 1;
 constexpr std::uint64_t kRegisterType = 7;
 constexpr std::uint64_t kPullType = 9;
+constexpr std::uint64_t kHandOutType = 11;
 constexpr std::uint64_t kReportType = 12;
 
 std::string hex(const std::string& bytes) {
@@ -174,6 +175,19 @@ TEST(Codec, TakesNilForLeftOut) {
   const auto got = decode(frame.bytes());
   ASSERT_TRUE(got.ok()) << got.error().message;
   EXPECT_EQ(std::get<Register>(got.value().message).threads, 1);
+}
+
+TEST(Codec, TakesANilListOfJobsForAnEmptyOne) {
+  for (const std::uint64_t type : {kSubmitType, kHandOutType}) {
+    Frame frame(1, type, 3);
+    frame.packer.pack_map(1);
+    frame.packer.pack("jobs").pack_nil();
+    const auto got = decode(frame.bytes());
+    ASSERT_TRUE(got.ok()) << got.error().message;
+    const Message& message = got.value().message;
+    const auto* submit = std::get_if<Submit>(&message);
+    EXPECT_TRUE(submit != nullptr ? submit->jobs.empty() : std::get<HandOut>(message).jobs.empty());
+  }
 }
 
 TEST(Codec, TakesTheLastOfEqualKeys) {
