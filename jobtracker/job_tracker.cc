@@ -73,8 +73,8 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
                                .app_name = catalog_.group(place.group)->name};
       }),
       pusher_(
-          config_.pusher, catalog_, ownership_, executing_, executors_, workers_, batcher_,
-          completion_, run_logs_, ids_, clock_, random, log_,
+          config_.pusher, catalog_, ownership_, executing_, executors_, executor_health_, workers_,
+          batcher_, completion_, run_logs_, ids_, clock_, random, log_,
           {.report = [this](Worker& worker,
                             const wire::Report& message) { completion_.report(worker, message); },
            .touch = [this](GroupId group) { dispatcher_.touch(group); },
@@ -92,8 +92,8 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       stops_(catalog_, executing_, workers_, completion_, batcher_, *this, clock_),
       act_(catalog_, ownership_, executing_, workers_, recurrence_, completion_, batcher_, *this,
            feedback_, *this, stops_, ids_, clock_),
-      query_(catalog_, ownership_, executing_, workers_, executors_, run_logs_, questions, *this,
-             clock_, config_.recovery.lease, [this] { return stats(); }) {}
+      query_(catalog_, ownership_, executing_, workers_, executors_, executor_health_, run_logs_,
+             questions, *this, clock_, config_.recovery.lease, [this] { return stats(); }) {}
 
 JobTracker::~JobTracker() { leave_doors(); }
 
@@ -519,7 +519,8 @@ Sizes JobTracker::sizes() const {
   Sizes all{{"output_under_way", output_under_way_.size()},
             {"leaving", leaving_.size()},
             {"groups_to_come", groups_to_come_.size()},
-            {"searches", searches_.size()}};
+            {"searches", searches_.size()},
+            {"unwell_executors", executor_health_.size()}};
   add_sizes(all, "catalog", catalog_.sizes());
   add_sizes(all, "executing", executing_.sizes());
   add_sizes(all, "executors", executors_.sizes());

@@ -250,6 +250,7 @@ class JobTracker final : public net::ServerReceiver,
   Catalog catalog_;
   ExecutingTable executing_;
   Executors executors_;
+  ExecutorHealth executor_health_{executors_};
   Workers workers_;
   Batcher batcher_;
   FeedbackDesk feedback_;

@@ -69,46 +69,14 @@ void ExecutorChoice::prefer_another(JobId job, std::vector<std::string>& order) 
 }
 
 void ExecutorChoice::prefer_the_well(GroupId group, std::vector<std::string>& order) const {
-  if (unwell_.empty()) return;
   std::stable_sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
-    return health(group, a) < health(group, b);
+    return health_.of(group, a) < health_.of(group, b);
   });
-}
-
-bool ExecutorChoice::set_unwell(GroupId group, const std::string& address, Health health) {
-  return std::exchange(unwell_[{group, address}], health) != health;
-}
-
-Health ExecutorChoice::health(GroupId group, const std::string& address) const {
-  if (unwell_.empty()) return Health::kWell;
-  const auto found = unwell_.find({group, address});
-  return found == unwell_.end() ? Health::kWell : found->second;
-}
-
-bool ExecutorChoice::are_absent(GroupId group, const std::vector<std::string>& addresses) const {
-  return std::all_of(addresses.begin(), addresses.end(), [&](const std::string& address) {
-    return health(group, address) == Health::kAbsent;
-  });
-}
-
-std::vector<std::pair<GroupId, std::string>> ExecutorChoice::absent() const {
-  std::vector<std::pair<GroupId, std::string>> places;
-  for (const auto& [place, health] : unwell_) {
-    if (health == Health::kAbsent) places.push_back(place);
-  }
-  return places;
 }
 
 void ExecutorChoice::failed_at(JobId job, const std::string& address, SteadyTime due) {
   if (failed_at_.size() >= kFailedMax) failed_at_.clear();  // It is a preference, no promise.
   failed_at_[job] = {.address = address, .until = due + kFailedFor};
-}
-
-void ExecutorChoice::forget_gone(GroupId group) {
-  std::erase_if(unwell_, [&](const auto& one) {
-    const auto& [of, address] = one.first;
-    return of == group && executors_.find(group, address) == nullptr;
-  });
 }
 
 void ExecutorChoice::tidy(SteadyTime now) {

@@ -9,6 +9,7 @@
 #include "jobtracker/push/pushed_job.h"
 #include "jobtracker/push/routes.h"
 #include "jobtracker/state/catalog.h"
+#include "jobtracker/state/executor_health.h"
 #include "jobtracker/state/executors.h"
 #include "jobtracker/store/batch.h"
 #include "shared/base/clock.h"
@@ -17,13 +18,6 @@
 
 namespace carillon::jobtracker {
 
-// How the last call or beat of an executor went.
-enum class Health : std::uint8_t {
-  kWell,    // it answered, or has registered since
-  kSilent,  // it did not answer
-  kAbsent   // nobody listened at its port
-};
-
 // Which executors a job is called at, the best first: as its route says, but those that did not
 // answer, or that nobody was at lately, last, and where an attempt failed not for the next one.
 //
@@ -31,8 +25,9 @@ enum class Health : std::uint8_t {
 class ExecutorChoice {
  public:
   // The references must outlive it.
-  ExecutorChoice(Catalog& catalog, const Executors& executors, Random& random)
-      : catalog_(catalog), executors_(executors), random_(random) {}
+  ExecutorChoice(Catalog& catalog, const Executors& executors, const ExecutorHealth& health,
+                 Random& random)
+      : catalog_(catalog), executors_(executors), health_(health), random_(random) {}
 
   // What routes remembered before a restart; removes what nobody needs any more.
   void start(const std::vector<RouteRow>& rows, std::vector<Operation>& operations);
@@ -47,26 +42,13 @@ class ExecutorChoice {
   // To the one where the attempt before failed, which comes last.
   void prefer_another(JobId job, std::vector<std::string>& order);
 
-  void set_well(GroupId group, const std::string& address) { unwell_.erase({group, address}); }
-  // True: that is news of it.
-  bool set_unwell(GroupId group, const std::string& address, Health health);
-  Health health(GroupId group, const std::string& address) const;
-  // All of them; also if there are none.
-  bool are_absent(GroupId group, const std::vector<std::string>& addresses) const;
-  std::vector<std::pair<GroupId, std::string>> absent() const;
   // Another try of the job had better be made elsewhere. Nothing says that there will be none, so
   // it is remembered for a while, from when it is due at the latest.
   void failed_at(JobId job, const std::string& address, SteadyTime due);
 
-  // The executors of a group are others now.
-  void forget_gone(GroupId group);
   // Now and then: definitions may be gone, and tries that did not come.
   void tidy(SteadyTime now);
-  Sizes sizes() const {
-    return {{"memories", memories_.size()},
-            {"unwell", unwell_.size()},
-            {"failed_at", failed_at_.size()}};
-  }
+  Sizes sizes() const { return {{"memories", memories_.size()}, {"failed_at", failed_at_.size()}}; }
 
  private:
   struct Failed {
@@ -76,10 +58,10 @@ class ExecutorChoice {
 
   Catalog& catalog_;
   const Executors& executors_;
+  const ExecutorHealth& health_;
   Random& random_;
   // By task, so that what replaces a definition goes on where that stopped.
   std::map<std::pair<GroupId, std::string>, RouteMemory> memories_;
-  std::map<std::pair<GroupId, std::string>, Health> unwell_;
   std::map<JobId, Failed> failed_at_;
 };
 

@@ -18,14 +18,15 @@ void add_refusal(std::string& refusals, const std::string& address, const std::s
 }  // namespace
 
 Pusher::Pusher(PusherConfig config, Catalog& catalog, const Ownership& ownership,
-               ExecutingTable& executing, const Executors& executors, Workers& workers,
-               Batcher& batcher, TakeBack& ends, RunLogs& logs, IdSource& ids,
+               ExecutingTable& executing, const Executors& executors, ExecutorHealth& health,
+               Workers& workers, Batcher& batcher, TakeBack& ends, RunLogs& logs, IdSource& ids,
                SchedulingClock& clock, Random& random, const Logger& log, Outside outside)
     : config_(config),
       catalog_(catalog),
       ownership_(ownership),
       executing_(executing),
       executors_(executors),
+      health_(health),
       workers_(workers),
       batcher_(batcher),
       ends_(ends),
@@ -35,7 +36,7 @@ Pusher::Pusher(PusherConfig config, Catalog& catalog, const Ownership& ownership
       random_(random),
       log_(log),
       outside_(std::move(outside)),
-      choice_(catalog, executors, random),
+      choice_(catalog, executors, health, random),
       inbox_(ownership, batcher, ids, clock, [this](ExecutorResults told, OnStored done) {
         take_results(std::move(told), std::move(done));
       }) {}
@@ -104,9 +105,9 @@ void Pusher::restore(const Executing& entry, std::vector<PushRun> rows) {
 // ---- the worker that stands for a group's executors ----
 
 void Pusher::seat(GroupId group, const std::string& address) {
-  choice_.set_well(group, address);
+  health_.set_well(group, address);
   if (!ownership_.has(group)) return;
-  choice_.forget_gone(group);
+  health_.forget_gone(group);
   const auto has_gone = [&](const Place& place) {
     return place.first == group && executors_.find(group, place.second) == nullptr;
   };
@@ -130,7 +131,7 @@ void Pusher::seat(GroupId group, const std::string& address) {
 void Pusher::set_credit(GroupId group) {
   Worker* worker = workers_.find(push_session(group));
   if (worker == nullptr) return;
-  const bool is_served = poster_ != nullptr && !is_nobody_there(group);
+  const bool is_served = poster_ != nullptr && !health_.is_nobody_there(group);
   // Each claim may be a broadcast, which has a run at every executor.
   const auto members = std::max(1, static_cast<std::int32_t>(executors_.addresses(group).size()));
   const std::int32_t room = (config_.runs_max - runs_of_[group]) / members;
@@ -228,7 +229,7 @@ std::int64_t Pusher::new_log_id(GroupId group) {
 
 void Pusher::plan(Job& job) {
   // It was claimed for somebody who has gone since.
-  if (is_nobody_there(job.group) && go_back(job)) return;
+  if (health_.is_nobody_there(job.group) && go_back(job)) return;
   std::vector<std::string> addresses = choice_.all_for(job);
   if (addresses.empty()) {
     return end_job(job, wire::RunOutcome::kException,
@@ -346,7 +347,7 @@ void Pusher::on_outcome(net::PostOutcome outcome) {
   --lines_[call.place()].calls;
   --busy_of_[call.group];
   if (outcome.kind == net::PostOutcome::Kind::kAnswered) {
-    choice_.set_well(call.group, call.address);
+    health_.set_well(call.group, call.address);
   } else if (!outcome.is_recalled) {
     note_unwell(call, outcome);
   }

@@ -18,6 +18,7 @@
 #include "jobtracker/push/run_logs.h"
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/executing.h"
+#include "jobtracker/state/executor_health.h"
 #include "jobtracker/state/executor_requests.h"
 #include "jobtracker/state/executors.h"
 #include "jobtracker/state/id_source.h"
@@ -87,9 +88,9 @@ class Pusher {
   };
 
   Pusher(PusherConfig config, Catalog& catalog, const Ownership& ownership,
-         ExecutingTable& executing, const Executors& executors, Workers& workers, Batcher& batcher,
-         TakeBack& ends, RunLogs& logs, IdSource& ids, SchedulingClock& clock, Random& random,
-         const Logger& log, Outside outside);
+         ExecutingTable& executing, const Executors& executors, ExecutorHealth& health,
+         Workers& workers, Batcher& batcher, TakeBack& ends, RunLogs& logs, IdSource& ids,
+         SchedulingClock& clock, Random& random, const Logger& log, Outside outside);
   // What waits for a connection then is not sent.
   ~Pusher();
 
@@ -207,7 +208,6 @@ class Pusher {
   void beat(SteadyTime now);
   static WallTime began_at(const Run& run);
   void note_unwell(const Call& call, const net::PostOutcome& outcome);
-  bool is_nobody_there(GroupId group) const;
   bool waits_for_any(const Job& job, Run& run);
   static bool call_back(Run& run);
   bool call_back_all(const Job& job);
@@ -230,6 +230,7 @@ class Pusher {
   const Ownership& ownership_;
   ExecutingTable& executing_;
   const Executors& executors_;
+  ExecutorHealth& health_;
   Workers& workers_;
   Batcher& batcher_;
   TakeBack& ends_;

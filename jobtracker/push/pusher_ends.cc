@@ -520,7 +520,7 @@ bool Pusher::is_time_to_ask(const Run& run, SteadyTime now) {
 void Pusher::beat(SteadyTime now) {
   beaten_at_ = now;
   std::set<Place> places;
-  for (const Place& place : choice_.absent()) {
+  for (const Place& place : health_.absent()) {
     if (ownership_.has(place.first)) places.insert(place);
   }
   for (const auto& [log_id, run] : runs_) {

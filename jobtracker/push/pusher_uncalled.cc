@@ -38,28 +38,23 @@ bool Pusher::has_begun(const Job& job) const {
 void Pusher::note_unwell(const Call& call, const net::PostOutcome& outcome) {
   if (executors_.find(call.group, call.address) == nullptr) return;
   const Health health = outcome.is_refused ? Health::kAbsent : Health::kSilent;
-  const bool is_news = choice_.set_unwell(call.group, call.address, health);
+  const bool is_news = health_.set_unwell(call.group, call.address, health);
   if (is_news && outcome.is_refused)
     log_.warn("nobody listens at the address of an executor", "address", call.address);
 }
 
-// At any port of the group. One of them may be restarted just now.
-bool Pusher::is_nobody_there(GroupId group) const {
-  return choice_.are_absent(group, executors_.addresses(group));
-}
-
 bool Pusher::is_elsewhere_better(GroupId group, const std::string& address,
                                  const std::vector<std::string>& others) const {
-  const Health health = choice_.health(group, address);
+  const Health health = health_.of(group, address);
   return health != Health::kWell &&
-         std::any_of(others.begin(), others.end(), [&](const std::string& other) {
-           return choice_.health(group, other) < health;
-         });
+         std::any_of(others.begin(), others.end(),
+                     [&](const std::string& other) { return health_.of(group, other) < health; });
 }
 
 // Where nobody is there, a shard of what has begun is called again later: it cannot go back.
 bool Pusher::waits_for_any(const Job& job, Run& run) {
-  if (!job.killed.empty() || !is_nobody_there(job.group) || run.row.shards == 1) return false;
+  if (!job.killed.empty() || !health_.is_nobody_there(job.group) || run.row.shards == 1)
+    return false;
   run.phase = Phase::kEnded;
   run.again_at = clock_.steady_now() + config_.result_grace;
   return true;
@@ -83,7 +78,7 @@ bool Pusher::went_back(const Job& job) {
 // Its executor has gone, and others may have come since it was chosen; or nobody is there.
 bool Pusher::went_with(const std::string& address, const Job& job) {
   const bool is_gone = executors_.find(job.group, address) == nullptr;
-  return job.killed.empty() && (is_gone || is_nobody_there(job.group)) && go_back(job);
+  return job.killed.empty() && (is_gone || health_.is_nobody_there(job.group)) && go_back(job);
 }
 
 // While the call waits for a connection, time goes on.

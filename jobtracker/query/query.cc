@@ -25,14 +25,16 @@ std::string labels_text(const std::map<std::string, std::string>& labels) {
 }  // namespace
 
 QueryDesk::QueryDesk(Catalog& catalog, const Ownership& ownership, ExecutingTable& executing,
-                     Workers& workers, const Executors& executors, ExecutorLogs& logs,
-                     Questions& questions, ClientLink& clients, SchedulingClock& clock,
-                     Duration lease, std::function<std::vector<Stat>()> stats)
+                     Workers& workers, const Executors& executors, const ExecutorHealth& health,
+                     ExecutorLogs& logs, Questions& questions, ClientLink& clients,
+                     SchedulingClock& clock, Duration lease,
+                     std::function<std::vector<Stat>()> stats)
     : catalog_(catalog),
       ownership_(ownership),
       executing_(executing),
       workers_(workers),
       executors_(executors),
+      health_(health),
       logs_(logs),
       questions_(questions),
       clients_(clients),

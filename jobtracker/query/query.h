@@ -7,6 +7,7 @@
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/client_link.h"
 #include "jobtracker/state/executing.h"
+#include "jobtracker/state/executor_health.h"
 #include "jobtracker/state/executor_logs.h"
 #include "jobtracker/state/executors.h"
 #include "jobtracker/state/ownership.h"
@@ -26,9 +27,9 @@ using Stat = std::pair<std::string, std::int64_t>;
 class QueryDesk {
  public:
   QueryDesk(Catalog& catalog, const Ownership& ownership, ExecutingTable& executing,
-            Workers& workers, const Executors& executors, ExecutorLogs& logs, Questions& questions,
-            ClientLink& clients, SchedulingClock& clock, Duration lease,
-            std::function<std::vector<Stat>()> stats);
+            Workers& workers, const Executors& executors, const ExecutorHealth& health,
+            ExecutorLogs& logs, Questions& questions, ClientLink& clients, SchedulingClock& clock,
+            Duration lease, std::function<std::vector<Stat>()> stats);
 
   void query(const Asker& asker, const wire::Query& message);
 
@@ -74,6 +75,7 @@ class QueryDesk {
   ExecutingTable& executing_;
   Workers& workers_;
   const Executors& executors_;
+  const ExecutorHealth& health_;
   ExecutorLogs& logs_;
   Questions& questions_;
   ClientLink& clients_;

@@ -77,8 +77,11 @@ wire::Field QueryDesk::reason(GroupId group, const wire::SpecGlance& glance,
            " runs in a row (jobclient resume releases it)";
   }
   if (glance.is_pushed) {
-    if (!executors_.members(group).empty()) return std::monostate{};
-    return "no executor of group '" + group_name(group) + "' is there";
+    if (!health_.is_nobody_there(group)) return std::monostate{};
+    return executors_.members(group).empty()
+               ? "no executor of group '" + group_name(group) + "' is there"
+               : "nobody listens at the addresses of the executors of group '" + group_name(group) +
+                     "'";
   }
   if (workers_.count(group) == 0)
     return "no task tracker of group '" + group_name(group) + "' is there";

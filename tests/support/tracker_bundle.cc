@@ -230,6 +230,16 @@ std::vector<wire::Row> TrackerBundle::query(wire::Query query) {
   return std::get<wire::Rows>(*answer).rows;
 }
 
+std::string TrackerBundle::shown_reason(const std::string& group, const std::string& task_id) {
+  const auto rows = query({.what = "show", .group = group, .task_id = task_id});
+  if (rows.empty()) return "no such task";
+  for (const auto& [name, value] : rows[0]) {
+    if (name != "reason") continue;
+    return std::holds_alternative<std::string>(value) ? std::get<std::string>(value) : "none";
+  }
+  return "no such field";
+}
+
 std::vector<WaitingJob> TrackerBundle::waiting(const std::string& task_id) const {
   std::vector<WaitingJob> all;
   for (const auto& [group, table] : tables().waiting) {

@@ -83,6 +83,8 @@ class TrackerBundle {
   wire::Message act(wire::Act act);
   wire::Message act(wire::Verb verb, const std::string& task_id);
   std::vector<wire::Row> query(wire::Query query);
+  // Why a task does not run; "none" where nothing is in its way.
+  std::string shown_reason(const std::string& group, const std::string& task_id);
 
   // ---- what is stored ----
   const jobtracker::MemoryTables& tables() const { return database.tables(); }

@@ -35,16 +35,6 @@ void submit_many(TrackerBundle& bundle, int count, const JobSpec& spec) {
   bundle.submit(std::vector<JobSpec>(static_cast<std::size_t>(count), spec));
 }
 
-std::string shown_reason(TrackerBundle& bundle, const std::string& task_id) {
-  const auto rows = bundle.query({.what = "show", .group = "default", .task_id = task_id});
-  if (rows.empty()) return "no such task";
-  for (const auto& [name, value] : rows[0]) {
-    if (name != "reason") continue;
-    return std::holds_alternative<std::string>(value) ? std::get<std::string>(value) : "none";
-  }
-  return "no such field";
-}
-
 TEST(KindsOfRun, NoTaskTrackerIsHandedWhatIsPushedToExecutors) {
   TrackerBundle bundle;
   bundle.add_worker({.name = "open", .threads = 2});
@@ -59,7 +49,7 @@ TEST(KindsOfRun, NoTaskTrackerIsHandedWhatIsPushedToExecutors) {
   bundle.run_for(seconds{5});
   EXPECT_THAT(bundle.runs_of("pulled"), SizeIs(1));
   EXPECT_THAT(bundle.runs_of("pushed"), IsEmpty());
-  EXPECT_EQ(shown_reason(bundle, "pushed"), "no executor of group 'default' is there");
+  EXPECT_EQ(bundle.shown_reason("default", "pushed"), "no executor of group 'default' is there");
 }
 
 TEST(KindsOfRun, AJobGoesOnlyToAWorkerThatAcceptsItsKind) {
@@ -97,7 +87,7 @@ TEST(KindsOfRun, AJobThatNobodyAcceptsWaitsHoldsUpNobodyAndShowSaysWhy) {
   EXPECT_THAT(bundle.runs(), SizeIs(1));
   EXPECT_THAT(bundle.runs_of("b"), SizeIs(1)) << "behind more than memory holds";
   EXPECT_THAT(bundle.waiting(), SizeIs(501));
-  EXPECT_THAT(shown_reason(bundle, "a"),
+  EXPECT_THAT(bundle.shown_reason("default", "a"),
               HasSubstr("no task tracker of group 'default' accepts jobs of kind shell"));
   bundle.add_worker({.threads = 50});
   bundle.run_for(seconds{5});
@@ -122,12 +112,14 @@ TEST(KindsOfRun, WhoSubmitsWhatNobodyAcceptsIsWarned) {
 TEST(KindsOfRun, ShowSaysWhenNobodyIsThereAtAll) {
   TrackerBundle bundle;
   bundle.submit(shell_now("a"));
-  EXPECT_THAT(shown_reason(bundle, "a"), HasSubstr("no task tracker of group 'default' is there"));
+  EXPECT_THAT(bundle.shown_reason("default", "a"),
+              HasSubstr("no task tracker of group 'default' is there"));
   bundle.submit(job_every("b", minutes{1}));
-  EXPECT_THAT(shown_reason(bundle, "b"), HasSubstr("no task tracker of group 'default' is there"));
+  EXPECT_THAT(bundle.shown_reason("default", "b"),
+              HasSubstr("no task tracker of group 'default' is there"));
   bundle.add_worker();
   bundle.run_for(seconds{2});
-  EXPECT_EQ(shown_reason(bundle, "b"), "none");
+  EXPECT_EQ(bundle.shown_reason("default", "b"), "none");
 }
 
 TEST(KindsOfRun, OccurrencesAreOfTheirDefinitionsKind) {

@@ -40,6 +40,22 @@ TEST(AbsentExecutors, AreWaitedForWhereTheyAreTheOnlyOnes) {
   }
 }
 
+TEST(AbsentExecutors, AreTheReasonThatIsShownOfWhatWaitsForThem) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  test.executor(kTwo);
+  test.bundle.executors.kill(kOne);
+  test.bundle.executors.kill(kTwo);
+  test.submit(pushed("orders"));
+  test.bundle.run_for(seconds{10});
+  EXPECT_EQ(test.bundle.shown_reason("app", "orders"),
+            "nobody listens at the addresses of the executors of group 'app'");
+  one.is_up = true;
+  one.run_time = minutes{1};
+  test.bundle.run_for(seconds{3});
+  EXPECT_EQ(test.bundle.shown_reason("app", "orders"), "none");
+}
+
 TEST(AbsentExecutors, LeaveWhatWaitsForThemToOneThatComes) {
   for (const Route route : kRoutes) {
     SCOPED_TRACE(static_cast<int>(route));

@@ -14,7 +14,8 @@ struct Choice {
   Catalog catalog;
   Executors executors;
   SeededRandom random{7};
-  ExecutorChoice choice{catalog, executors, random};
+  ExecutorHealth health{executors};
+  ExecutorChoice choice{catalog, executors, health, random};
 
   std::vector<std::string> order() {
     std::vector<std::string> addresses{"one", "two"};

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jobtracker/state/executors.h"
+
+namespace carillon::jobtracker {
+
+// How the last call or beat of an executor went.
+enum class Health : std::uint8_t {
+  kWell,    // it answered, or has registered since
+  kSilent,  // it did not answer
+  kAbsent   // nobody listened at its port
+};
+
+// Of the executors that are in service; known to the job tracker that owns their group.
+// Thread: the loop.
+class ExecutorHealth {
+ public:
+  // Must outlive it.
+  explicit ExecutorHealth(const Executors& executors) : executors_(executors) {}
+
+  void set_well(GroupId group, const std::string& address) { unwell_.erase({group, address}); }
+  // True: that is news of it.
+  bool set_unwell(GroupId group, const std::string& address, Health health) {
+    return std::exchange(unwell_[{group, address}], health) != health;
+  }
+  // The executors of a group are others now.
+  void forget_gone(GroupId group) {
+    std::erase_if(unwell_, [&](const auto& one) {
+      const auto& [of, address] = one.first;
+      return of == group && executors_.find(group, address) == nullptr;
+    });
+  }
+
+  Health of(GroupId group, const std::string& address) const {
+    if (unwell_.empty()) return Health::kWell;
+    const auto found = unwell_.find({group, address});
+    return found == unwell_.end() ? Health::kWell : found->second;
+  }
+  // At any port of the group, or it has none.
+  bool is_nobody_there(GroupId group) const {
+    const std::vector<std::string>& addresses = executors_.addresses(group);
+    return std::all_of(addresses.begin(), addresses.end(), [&](const std::string& address) {
+      return of(group, address) == Health::kAbsent;
+    });
+  }
+  std::vector<std::pair<GroupId, std::string>> absent() const {
+    std::vector<std::pair<GroupId, std::string>> places;
+    for (const auto& [place, health] : unwell_) {
+      if (health == Health::kAbsent) places.push_back(place);
+    }
+    return places;
+  }
+  std::size_t size() const { return unwell_.size(); }
+
+ private:
+  const Executors& executors_;
+  std::map<std::pair<GroupId, std::string>, Health> unwell_;
+};
+
+}  // namespace carillon::jobtracker
