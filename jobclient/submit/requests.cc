@@ -32,6 +32,12 @@ std::string joined(const std::vector<std::string>& parts) {
   return text;
 }
 
+RequestsConfig bounded(RequestsConfig config) {
+  config.connect_timeout = std::min(config.connect_timeout, kLongestWait);
+  config.answer_timeout = std::min(config.answer_timeout, kLongestWait);
+  return config;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Requests>> Requests::open(RequestsConfig config, const Clock& clock,
@@ -49,7 +55,7 @@ Result<std::unique_ptr<Requests>> Requests::open(RequestsConfig config, const Cl
 
 Requests::Requests(RequestsConfig config, const Clock& clock, std::int64_t client,
                    MakeTransport make_transport)
-    : config_(std::move(config)),
+    : config_(bounded(std::move(config))),
       clock_(clock),
       client_(client),
       make_transport_(std::move(make_transport)),
@@ -198,10 +204,12 @@ SteadyTime Requests::give_up_at(bool was_sent, SteadyTime asked_at) const {
   return std::max(came_back_by, asked_at + config_.connect_timeout);
 }
 
-Error Requests::give_up_error(bool was_sent, const std::string& line) const {
+// Waited for nothing: for an answer.
+Error Requests::give_up_error(bool was_sent, const std::string& line, Duration waited) const {
   if (std::string_view{last_reason_}.starts_with(kDeniedPrefix)) return denied_error();
+  if (waited == Duration{}) waited = config_.answer_timeout;
   const std::string silent =
-      "no answer from " + name_of(line) + " within " + format_duration(config_.answer_timeout);
+      "no answer from " + name_of(line) + " within " + format_duration(waited);
   if (was_sent) return {ErrorCode::kTimeout, silent + kMaybeTaken + kAskFirst};
   const std::string behind = held_ ? ", and what is stored waits to be delivered first" : "";
   const std::string& why = held_ && !held_why_.empty() ? held_why_ : silent;

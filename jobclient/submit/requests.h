@@ -52,6 +52,9 @@
 // Thread: the loop. Callbacks may ask again, but must not destroy this.
 namespace carillon {
 
+// To wait for longer is to wait for ever.
+inline constexpr Duration kLongestWait = std::chrono::hours{24 * 365};
+
 struct RequestsConfig {
   // In order of preference; at least one.
   std::vector<std::string> trackers{};
@@ -128,8 +131,8 @@ class Requests final : public net::ClientReceiver {
   void hold(bool held, const std::string& why = {});
   bool is_held() const { return held_; }
   bool is_connected() const { return connected_; }
-  // Why a request without a connection is given up.
-  Error away_error() const { return give_up_error(false); }
+  // Why what has waited so long is given up.
+  Error away_error(Duration waited) const { return give_up_error(false, {}, waited); }
 
   // Sends again, gives up, turns to the next tracker, as far as it is time.
   void run_due();
@@ -216,7 +219,7 @@ class Requests final : public net::ClientReceiver {
   void store_unsent(Unnumbered request);
   void store_all(const Error& why);
   void fail_all(const Error& error);
-  Error give_up_error(bool was_sent, const std::string& line = {}) const;
+  Error give_up_error(bool was_sent, const std::string& line = {}, Duration waited = {}) const;
   const std::string& name_of(const std::string& line) const {
     return line.empty() ? trackers_[tracker_] : line;
   }

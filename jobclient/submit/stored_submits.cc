@@ -381,8 +381,8 @@ void StoredSubmits::tell(const SubmitAnswer& answer) {
 }
 
 void StoredSubmits::flush(Duration connect, Duration answer, FlushDone done) {
-  flushes_.push_back({.connect = connect,
-                      .answer = answer,
+  flushes_.push_back({.connect = std::min(connect, kLongestWait),
+                      .answer = std::min(answer, kLongestWait),
                       .waits_since = clock_.steady_now(),
                       .before = counted_,
                       .done = std::move(done)});
@@ -401,7 +401,7 @@ void StoredSubmits::end_flushes() {
     if (!has_entries()) {
       flush.done(answer);
     } else if (now >= ends_at(flush)) {
-      flush.done(Error{ErrorCode::kUnavailable, requests_.away_error().message +
+      flush.done(Error{ErrorCode::kUnavailable, requests_.away_error(flush.answer).message +
                                                     "; stored submissions that wait: " +
                                                     std::to_string(left_) + ", " + jobs_of_each()});
     } else {

@@ -248,7 +248,10 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
     const Duration early = due_time(*again) - now;
     if (early > kHandedOutEarlyMax) set_back(*again, early, now);
   }
-  if (again) again->delayed = again->suspended || due_time(*again) > run_end_.horizon_end();
+  if (again) {
+    again->delayed = again->suspended || due_time(*again) > run_end_.horizon_end();
+    run_end_.keep_time(again->id);
+  }
   Ending ending{.tell = tell, .job = job, .is_final = !again};
   ending.ran = was_tried(job) || (log && log->attempt > 0);
   ending.may_go_on = job.lost > 0 || (log && log->state == LogState::kLost);

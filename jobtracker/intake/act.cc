@@ -354,7 +354,9 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
       change.to->suspended = false;
       if (is_quarantined(job)) {
         change.to->lost = 0;
-        change.to->not_before = std::max(due_time(job), now);  // It has run: no deadline holds.
+        change.to->not_before = now;  // It has run: no deadline holds.
+      } else if (!was_tried(job) && due_time(job) > now) {
+        set_back(*change.to, due_time(job) - now, now);
       }
       change.to->delayed = due_time(*change.to) > definitions_.horizon_end();
       break;
@@ -391,6 +393,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
       return;
   }
   if (executing_.find(job.id) != nullptr) return look_again(pending);  // It is just being claimed.
+  definitions_.keep_time(job.id);
   std::vector<Operation> operations;
   operations.emplace_back(std::move(change));
   job.delayed ? definitions_.hold_promotion() : sink_.hold(job.group, job.id);

@@ -9,6 +9,8 @@
 namespace carillon::jobtracker {
 namespace {
 
+constexpr Duration kPlannedLongBefore = std::chrono::seconds{1};
+
 bool asks_before(Route route) { return route == Route::kFailover || route == Route::kBusyover; }
 
 void add_refusal(std::string& refusals, const std::string& address, const std::string& why) {
@@ -523,6 +525,8 @@ void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
   // It may have waited for a connection, but was not sent earlier than that.
   run->sent_at = std::max(run->sent_at, clock_.now() - config_.call_timeout);
   run->since = std::max(run->since, clock_.steady_now() - config_.call_timeout);
+  const bool may_run = verdict.answer == RunAnswer::kTaken || verdict.answer == RunAnswer::kUnknown;
+  if (may_run && run->sent_at - run->row.called_at > kPlannedLongBefore) keep_called_at(*run);
   switch (verdict.answer) {
     case RunAnswer::kTaken:
       run->phase = Phase::kRunning;

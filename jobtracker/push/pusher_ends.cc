@@ -504,6 +504,13 @@ void Pusher::keep_taken(Run& run) {
                 [](Operation&, const Outcome&, const Error*) {});
 }
 
+// So that its time-out counts from then after a restart, too.
+void Pusher::keep_called_at(Run& run) {
+  run.row.called_at = run.sent_at;
+  batcher_.post(Urgency::kClaim, PutPushRun{run.row},
+                [](Operation&, const Outcome&, const Error*) {});
+}
+
 // Who has never called itself busy may call itself idle always: it is tried with one run now and
 // then, and its word does not count before.
 bool Pusher::is_time_to_ask(const Run& run, SteadyTime now) {

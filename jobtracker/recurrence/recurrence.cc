@@ -33,7 +33,7 @@ Recurrence::Recurrence(RecurrenceConfig config, Catalog& catalog, const Ownershi
       clock_(clock),
       log_(log),
       promotion_(config.horizon, batcher, sink, clock, executor, log),
-      set_back_(catalog, executing, batcher, sink, clock, executor),
+      set_back_(catalog, executing, batcher, sink, clock, executor, log),
       plans_(catalog, executing, feedback, ids, clock, down_time_, promotion_),
       changes_(plans_, catalog, executing, batcher, sink, feedback, stopper, clock, log,
                [this](WallTime fire) { generation_.count_ahead(fire); }),
@@ -361,7 +361,6 @@ void Recurrence::make_up_for_end(ActiveDefinition& definition, const WaitingJob&
 
 // Its definition may have changed while it was on its way into the table.
 void Recurrence::runs_again(WaitingJob job) {
-  set_back_.runs_again(job);
   const ActiveDefinition* definition = catalog_.definition(job.definition);
   const bool is_void = job.definition && (definition == nullptr || definition->voids(job));
   if (is_void) {
@@ -388,6 +387,7 @@ Sizes Recurrence::sizes() const {
   add_sizes(all, "generation", generation_.sizes());
   add_sizes(all, "missed", missed_.sizes());
   add_sizes(all, "children", children_.sizes());
+  add_sizes(all, "set_back", set_back_.sizes());
   return all;
 }
 

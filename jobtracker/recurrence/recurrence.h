@@ -81,6 +81,7 @@ class Recurrence final : public Definitions, public RunEnd {
   void hold_promotion() override { promotion_.hold(); }
   void release_promotion() override { promotion_.release(); }
   WallTime horizon_end() const override { return promotion_.horizon_end(); }
+  void keep_time(JobId id) override { set_back_.keep(id); }
 
   // ---- for completion ----
   std::vector<Operation> with_end(const WaitingJob& job, WallTime ended, bool ran) override;

@@ -19,27 +19,33 @@ DueKey first_after(WallTime time) {
 }  // namespace
 
 SetBack::SetBack(Catalog& catalog, ExecutingTable& executing, Batcher& batcher, JobSink& sink,
-                 SchedulingClock& clock, Executor& executor)
+                 SchedulingClock& clock, Executor& executor, const Logger& log)
     : catalog_(catalog),
       executing_(executing),
       batcher_(batcher),
       sink_(sink),
       clock_(clock),
-      executor_(executor) {}
+      executor_(executor),
+      log_(log) {}
 
 void SetBack::begin(std::vector<GroupId> groups, Duration by, WallTime through) {
   looks_.push_back({.groups = std::move(groups), .by = by, .to = clock_.now(), .through = through});
   look();
 }
 
-// Of what was on its way then, the time is not here before the clock has caught up.
-void SetBack::runs_again(const WaitingJob& job) {
-  for (Look& look : looks_) {
-    if (look.has_begun || due_time(job) <= look.to + look.by) look.stamped_since.insert(job.id);
-  }
+void SetBack::keep(JobId id) {
+  for (Look& look : looks_) look.kept.insert(id);
 }
 
-void SetBack::look_again() {
+Sizes SetBack::sizes() const {
+  std::size_t kept = 0;
+  for (const Look& look : looks_) kept += look.kept.size();
+  return {{"looks", looks_.size()}, {"kept", kept}};
+}
+
+void SetBack::look_again(const Error& why) {
+  log_.warn("what waits could not be moved with the clock that was set back, it is tried again",
+            "error", why.message);
   executor_.post_at(clock_.steady_now() + kLookAgain, [this] { look(); });
 }
 
@@ -51,17 +57,7 @@ void SetBack::look() {
   }
   is_under_way_ = true;
   Look& now = looks_.front();
-  if (!now.has_begun) {
-    now.after = first_after(now.to);
-    return batcher_.post_unit(
-        Urgency::kHousekeeping, {},
-        [this](std::vector<Operation>&, const std::vector<Outcome>&, const Error* refused) {
-          is_under_way_ = false;
-          if (refused != nullptr) return look_again();
-          looks_.front().has_begun = true;
-          look();
-        });
-  }
+  if (!now.has_begun) return begin_when_all_is_there();
   batcher_.ask(ReadUpcoming{.group = now.groups.back(),
                             .after_time = now.after.first,
                             .after_id = now.after.second,
@@ -69,9 +65,25 @@ void SetBack::look() {
                             .limit = kMovedBackAtOnce},
                [this](Result<ReadAnswer> answer) {
                  is_under_way_ = false;
-                 if (!answer.ok()) return look_again();
+                 if (!answer.ok()) return look_again(answer.error());
                  move(std::move(std::get<JobsAnswer>(answer.value()).jobs));
                });
+}
+
+// Each urgency has a line of its own.
+void SetBack::begin_when_all_is_there() {
+  lines_left_ = kUrgencies;
+  for (std::size_t urgency = 0; urgency < kUrgencies; ++urgency) {
+    batcher_.post_unit(static_cast<Urgency>(urgency), {},
+                       [this](std::vector<Operation>&, const std::vector<Outcome>&, const Error*) {
+                         if (--lines_left_ > 0) return;
+                         is_under_way_ = false;
+                         Look& begun = looks_.front();
+                         begun.after = first_after(begun.to);
+                         begun.has_begun = true;
+                         look();
+                       });
+  }
 }
 
 void SetBack::move(std::vector<WaitingJob> jobs) {
@@ -84,8 +96,7 @@ void SetBack::move(std::vector<WaitingJob> jobs) {
     WaitingJob to = job;
     set_back(to, now.by, now.to);
     // What is just being claimed begins.
-    if (to == job || executing_.find(job.id) != nullptr || now.stamped_since.contains(job.id))
-      continue;
+    if (to == job || executing_.find(job.id) != nullptr || now.kept.contains(job.id)) continue;
     hold(job);
     moves.emplace_back(ChangeWaiting{.from = std::move(job), .to = std::move(to)});
   }
@@ -104,7 +115,7 @@ void SetBack::move(std::vector<WaitingJob> jobs) {
                            sink_.offer(std::move(*change.to));
                          }
                        }
-                       refused == nullptr ? go_on(last) : look_again();
+                       refused == nullptr ? go_on(last) : look_again(*refused);
                      });
 }
 

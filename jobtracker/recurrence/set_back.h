@@ -10,6 +10,8 @@
 #include "jobtracker/state/job_sink.h"
 #include "jobtracker/state/scheduling_clock.h"
 #include "jobtracker/store/batcher.h"
+#include "shared/base/log.h"
+#include "shared/base/sizes.h"
 #include "shared/runtime/executor.h"
 
 namespace carillon::jobtracker {
@@ -18,20 +20,21 @@ namespace carillon::jobtracker {
 // person or a schedule, is not to wait for longer than it would have: jobs for now, triggered runs,
 // children and retries in the groups' tables are moved back with the clock, a thousand at a time.
 // `at` jobs and fires of schedules keep their times. It begins when what was on its way to the
-// store by then is there; and what was given its time since stays.
+// store by then is there; and what is given its time since stays.
 //
 // Thread: the loop.
 class SetBack {
  public:
   SetBack(Catalog& catalog, ExecutingTable& executing, Batcher& batcher, JobSink& sink,
-          SchedulingClock& clock, Executor& executor);
+          SchedulingClock& clock, Executor& executor, const Logger& log);
 
   // It was set back by so much just now, or while no job tracker looked after the group; what is
   // later than `through` stands in no group's table.
   void begin(std::vector<GroupId> groups, Duration by, WallTime through);
-  // It waits for another try from now on.
-  void runs_again(const WaitingJob& job);
+  // Its time is read off the clock as it is by now, or somebody is changing it.
+  void keep(JobId id);
   void stop() { is_stopped_ = true; }
+  Sizes sizes() const;
 
  private:
   struct Look {
@@ -41,11 +44,12 @@ class SetBack {
     WallTime through{};
     DueKey after{};
     bool has_begun = false;
-    std::set<JobId> stamped_since{};
+    std::set<JobId> kept{};
   };
 
   void look();
-  void look_again();
+  void begin_when_all_is_there();
+  void look_again(const Error& why);
   void move(std::vector<WaitingJob> jobs);
   void go_on(std::optional<DueKey> last);
   void hold(const WaitingJob& job);
@@ -56,7 +60,9 @@ class SetBack {
   JobSink& sink_;
   SchedulingClock& clock_;
   Executor& executor_;
-  std::deque<Look> looks_;  // the first is under way
+  const Logger& log_;
+  std::deque<Look> looks_;      // the first is under way
+  std::size_t lines_left_ = 0;  // to the store, of those that are waited for
   bool is_under_way_ = false;
   bool is_stopped_ = false;
 };

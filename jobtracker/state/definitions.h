@@ -76,6 +76,9 @@ class Definitions {
   virtual void release_promotion() = 0;
   // One-shot jobs due later than this stand in the delayed table.
   virtual WallTime horizon_end() const = 0;
+  // One that waits is changed: where the clock was set back, its time is not moved with it any
+  // more.
+  virtual void keep_time(JobId id) = 0;
 };
 
 }  // namespace carillon::jobtracker

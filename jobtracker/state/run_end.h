@@ -37,6 +37,8 @@ class RunEnd {
   virtual void was_set_off(std::vector<WaitingJob> runs, bool done) = 0;
   // What is to run again later than this waits in the delayed table.
   virtual WallTime horizon_end() const = 0;
+  // One is to run again: where the clock was set back, its time is not moved with it any more.
+  virtual void keep_time(JobId id) = 0;
   // After a transaction that put it back into its table: a retry, or a job given back.
   virtual void runs_again(WaitingJob job) = 0;
   // The store refused that transaction: the run goes on as if it had not ended.

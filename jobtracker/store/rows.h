@@ -61,7 +61,9 @@ inline bool was_tried(const WaitingJob& job) {
 // that, so that what came before it goes first. A time that a person or a schedule named stays.
 inline void set_back(WaitingJob& job, Duration by, WallTime to) {
   const WallTime due = std::max(due_time(job) - by, to);
-  const bool was_asked_for_now = job.kind == ScheduleKind::kNow || (job.triggered && !job.makes_up);
+  const bool was_asked_for_now = job.kind == ScheduleKind::kNow ||
+                                 (job.triggered && !job.makes_up) ||
+                                 job.priority == kPriorityTriggered;
   if (was_tried(job)) {
     job.not_before = due;
   } else if (was_asked_for_now) {

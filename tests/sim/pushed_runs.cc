@@ -35,6 +35,10 @@ void PushedRuns::committed(const Commit& commit) {
     const bool is_done = commit.done.outcomes[i].kind == jobtracker::OutcomeKind::kDone;
     if (change != nullptr && change->void_waiting && is_done)
       called_off_[change->id] = timeline_.now();
+    const auto* put = std::get_if<jobtracker::PutPushRun>(&commit.batch.operations[i]);
+    if (put == nullptr || !is_done) continue;
+    const auto call = calls_.find(put->row.log_id);
+    if (call != calls_.end()) call->second.planned_at = put->row.called_at;
   }
 }
 
@@ -167,16 +171,21 @@ void PushedRuns::check_end(const Commit& commit, const Ledger::Job& job,
   }
   // It may have been called, as far as the next job tracker knew.
   if (log.state == LogState::kTimedOut && call == nullptr) return;
+  const bool has_limit = call != nullptr && call->timeout > Duration{};
   const bool overran =
-      log.state == LogState::kTimedOut && call != nullptr && call->timeout > Duration{} &&
-      (commit.was_clock_set || commit.batch.now - call->planned_at >= call->timeout + kOverrun);
-  if (overran) return;
+      has_limit && (commit.was_clock_set || is_over(*call, timeline_.now() - call->called) ||
+                    is_over(*call, commit.batch.now - call->planned_at));
+  if (log.state == LogState::kTimedOut && overran) return;
   broken_(text(id) + " of " + job.row.task_id + " ended as " + to_string(log.state) + " (" +
           log.message + "), but " +
           (run == nullptr ? "never ran"
            : !run->ended  ? "goes on at " + run->worker
            : run->outcome ? std::string("its run as ") + to_string(state_of(*run->outcome))
                           : "died with " + run->worker));
+}
+
+bool PushedRuns::is_over(const Call& call, std::chrono::nanoseconds ran) {
+  return ran >= call.timeout + kOverrun;
 }
 
 void PushedRuns::check_lost(const wire::AttemptId& id,

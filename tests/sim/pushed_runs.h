@@ -66,7 +66,7 @@ class PushedRuns {
     std::int64_t job = 0;  // as executors know it
     Duration timeout{};
     SteadyTime called{};
-    WallTime planned_at{};  // from then on its time counts
+    WallTime planned_at{};  // a job tracker that knows no more counts its time from then
     bool has_begun = false;
     bool was_refused = false;
     bool was_denied = false;
@@ -74,6 +74,7 @@ class PushedRuns {
   };
 
   Duration start_deadline(const jobtracker::WaitingJob& job) const;
+  static bool is_over(const Call& call, std::chrono::nanoseconds ran);
   const Call* last_of(const wire::AttemptId& id) const;
   void check_wanted(const wire::AttemptId& id, std::optional<WallTime> now) const;
 

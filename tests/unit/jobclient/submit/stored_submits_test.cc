@@ -567,6 +567,23 @@ TEST(StoredSubmits, AFlushWithoutATrackerSaysSo) {
   EXPECT_EQ(client->on_disk.entries(), 1);
 }
 
+TEST(StoredSubmits, AFlushWaitsForAsLongAsItIsToldAndSaysHowLongThatWas) {
+  StoredSubmitsBundle b;
+  auto client = b.open();
+  client->submit({stored_job("a")});
+  client->wait_in_vain();
+  client->connect();
+  std::optional<Result<FlushAnswer>> brief;
+  std::optional<Result<FlushAnswer>> endless;
+  client->stored->flush(seconds{5}, seconds{7}, [&](auto answer) { brief.emplace(answer); });
+  client->stored->flush(seconds{5}, Duration::max(), [&](auto answer) { endless.emplace(answer); });
+  b.clock.advance(seconds{7});
+  client->turn();
+  ASSERT_TRUE(brief);
+  EXPECT_THAT(brief->error().message, HasSubstr(" within 7s"));
+  EXPECT_FALSE(endless);
+}
+
 // Its database is away, for one.
 TEST(StoredSubmits, WhatWaitsBehindThemForATrackerThatDoesNotAnswerIsToldSo) {
   StoredSubmitsBundle b;

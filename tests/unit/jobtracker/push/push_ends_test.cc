@@ -252,6 +252,26 @@ TEST(Push, ALostRunsLateResultIsRecordedAndChangesNothing) {
   EXPECT_EQ(test.bundle.stat("executor_late_results_total"), 1);
 }
 
+TEST(Push, ATimeOutCountsFromTheCallThoughThatHadWaitedForLongAndTheJobTrackerDied) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  test.keep_registering(kOne);
+  one.is_full = true;
+  one.run_time = seconds{20};
+  JobSpec job = pushed("orders");
+  job.timeout = seconds{30};
+  test.submit(job);
+  test.bundle.run_for(seconds{60});
+  EXPECT_THAT(one.taken, IsEmpty());
+  one.is_full = false;
+  test.bundle.run_until([&] { return !one.taken.empty(); });
+  test.bundle.run_for(seconds{2});
+  test.bundle.restart_after(seconds{1});
+  test.bundle.run_for(seconds{40});
+  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded))
+      << test.bundle.story("orders");
+}
+
 TEST(Push, ARunWithoutAResultEndsByItsOwnTimeOut) {
   Pushed test;
   auto& one = test.executor(kOne);
