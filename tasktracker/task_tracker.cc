@@ -143,7 +143,11 @@ tasktracker::HttpSend http_with(std::string ca_file) {
 class Inside final : public TaskTracker {
  public:
   explicit Inside(TaskTrackerOptions options)
-      : options_(std::move(options)), environment_(Environment::of_process()), loop_(clock_) {}
+      : options_(std::move(options)),
+        environment_(Environment::of_process()),
+        environment_of_runs_(
+            tasktracker::with_access(environment_, options_.trackers, options_.keys)),
+        loop_(clock_) {}
   ~Inside() override {
     if (started_) {
       request_stop(Duration{0});
@@ -169,6 +173,7 @@ class Inside final : public TaskTracker {
   const TaskTrackerOptions options_;
   const SystemClock clock_;
   const Environment environment_;
+  const Environment environment_of_runs_;
   const tasktracker::HttpSend http_ = http_with({});  // of jobs
   const tasktracker::HttpSend admin_http_ = http_with(options_.xxl.ca);
   tasktracker::Handlers handlers_;
@@ -200,7 +205,7 @@ Status Inside::connect(const Config& config) {
     addresses.push_back({.endpoint = endpoint, .transport = std::move(transport)});
   }
   tasktracker::ReportOutbox outbox = CARILLON_TRY(open_outbox());
-  runner_ = std::make_unique<Runner>(config.runner, handlers_, environment_, http_, clock_);
+  runner_ = std::make_unique<Runner>(config.runner, handlers_, environment_of_runs_, http_, clock_);
   pool_ = std::make_unique<RunPool>(config.pool, *runner_, clock_, [this] { loop_.wake(); });
   worker_ = std::make_unique<Worker>(config.worker, *pool_, loop_, clock_, std::move(addresses),
                                      std::move(outbox),
@@ -222,7 +227,7 @@ Status Inside::serve_xxl(const Config& config) {
                                                            .allow = config.runner.allow,
                                                            .insecure = options_.insecure,
                                                            .process = config.runner.process},
-                                                          handlers_, hooks_, environment_,
+                                                          handlers_, hooks_, environment_of_runs_,
                                                           admin_http_, clock_));
   return {};
 }

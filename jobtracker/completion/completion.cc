@@ -133,8 +133,8 @@ void Completion::end_lost(Executing& entry) {
   again.lost = lost_once_more(again);
   LogEntry log = log_of(entry, LogState::kLost);
   const bool is_pushed = is_push_session(entry.row.session);
-  log.message =
-      std::string{is_pushed ? "its executor" : "its task tracker"} + " died or was cut off";
+  log.message = is_pushed ? "its executor died, was cut off, or never heard of it"
+                          : "its task tracker died or was cut off";
   log.final = false;
   if (!was_lost_too_often(again)) {
     return end(entry, entry.row.session, JobEvent::kLose, std::move(log), std::move(again));

@@ -211,14 +211,9 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
 
 void ActIntake::cancel_definition(const PendingPtr& pending, ActiveDefinition& definition) {
   ForRequest request = for_request(pending, pending->name() + " cancelled");
-  request.on_request = [this, group = definition.row.group, task_id = definition.row.task_id,
-                        answer = std::move(request.on_request)](const RequestOutcome& outcome,
-                                                                const Error* refused) {
-    if (refused == nullptr && !outcome.answered_before) {
-      // Whatever runs by now, also what was claimed after the cancel was asked for.
-      const std::set<JobId>& runs = catalog_.outliving(group, task_id);
-      stops_.stop_runs({runs.begin(), runs.end()}, "cancelled");
-    }
+  request.on_request = [this, pending, answer = std::move(request.on_request)](
+                           const RequestOutcome& outcome, const Error* refused) {
+    if (refused == nullptr && !outcome.answered_before) stop_outliving(*pending);
     answer(outcome, refused);
   };
   definitions_.remove(definition.row.id, "the job was cancelled", std::move(request));
@@ -294,21 +289,19 @@ void ActIntake::act_on_job(const PendingPtr& pending, FindAnswer found) {
     return clients_.answer(pending->asker, ownership_.elsewhere(group, 1));
   const bool has_run =
       found.waiting && was_tried(*found.waiting) && !is_quarantined(*found.waiting);
+  const std::vector<CancelExecuting> outliving = outliving_of(*pending);
   if (has_run && pending->act.verb == wire::Verb::kKill)
-    return kill_waiting(pending, *found.waiting);
+    return kill_waiting(pending, *found.waiting, outliving);
+  if (found.waiting && pending->act.verb == wire::Verb::kKill && !outliving.empty())
+    return end_runs(pending, outliving, {}, {});
   if (found.waiting && found.waiting->definition) {
     return decline(pending, ErrorCode::kInvalidArgument,
                    pending->name() + " is a run of task '" + found.waiting->task_id +
                        "' that waits (name the task id)");
   }
   if (found.waiting) return act_on_waiting(pending, std::move(*found.waiting));
-  if (found.executing) return act_on_executing(pending, *found.executing);
-  // Its definition is gone, and runs of it go on.
-  const bool stops =
-      pending->act.verb == wire::Verb::kCancel || pending->act.verb == wire::Verb::kKill;
-  const std::set<JobId>& left = catalog_.outliving(pending->group, pending->act.task_id);
-  const std::vector<CancelExecuting> runs = sent_of({left.begin(), left.end()});
-  if (stops && !runs.empty()) return end_runs(pending, runs, {}, {});
+  if (found.executing) return act_on_executing(pending, *found.executing, outliving);
+  if (!outliving.empty()) return end_runs(pending, outliving, {}, {});
   decline(pending, ErrorCode::kNotFound,
           pending->name() + " is not waiting, executing or defined" +
               (pending->act.task_id.empty() ? "" : " in group '" + pending->act.group + "'"));
@@ -398,8 +391,10 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
   operations.emplace_back(std::move(change));
   job.delayed ? definitions_.hold_promotion() : sink_.hold(job.group, job.id);
   ForRequest request = for_request(pending, pending->name() + " " + word(verb), job.id);
-  request.on_request = [this, job, answer = std::move(request.on_request)](
+  request.on_request = [this, pending, job, answer = std::move(request.on_request)](
                            const RequestOutcome& outcome, const Error* refused) {
+    const bool is_done = refused == nullptr && !outcome.answered_before;
+    if (is_done && pending->act.verb == wire::Verb::kCancel) stop_outliving(*pending);
     if (job.delayed) definitions_.release_promotion();
     if (!job.delayed && outcome.answered_before) sink_.release(job.id);
     const bool was_left = refused != nullptr || outcome.answered_before;

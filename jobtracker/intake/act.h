@@ -75,13 +75,15 @@ class ActIntake {
   void act_on_definition(const PendingPtr& pending, ActiveDefinition& definition);
   void kill_definition(const PendingPtr& pending, const ActiveDefinition& definition);
   bool waits_for_retry(const WaitingJob& job);
-  void kill_waiting(const PendingPtr& pending, const WaitingJob& job);
+  void kill_waiting(const PendingPtr& pending, const WaitingJob& job,
+                    const std::vector<CancelExecuting>& outliving);
   void cancel_definition(const PendingPtr& pending, ActiveDefinition& definition);
   void set_script(const PendingPtr& pending, ActiveDefinition& definition);
   void trigger_definition(const PendingPtr& pending, ActiveDefinition& definition);
   void act_on_job(const PendingPtr& pending, FindAnswer found);
   void act_on_waiting(const PendingPtr& pending, WaitingJob job);
-  void act_on_executing(const PendingPtr& pending, const ExecutingJob& job);
+  void act_on_executing(const PendingPtr& pending, const ExecutingJob& job,
+                        const std::vector<CancelExecuting>& outliving);
   void suspend_unsent(const PendingPtr& pending, Executing& entry);
   void look_again(const PendingPtr& pending);
 
@@ -89,6 +91,8 @@ class ActIntake {
   LogEntry called_off(const WaitingJob& job, std::string message);
   // Those of them that are at a task tracker.
   std::vector<CancelExecuting> sent_of(const std::vector<JobId>& jobs);
+  std::vector<CancelExecuting> outliving_of(const Pending& pending);
+  void stop_outliving(const Pending& pending);
   void end_runs(const PendingPtr& pending, const std::vector<CancelExecuting>& runs,
                 const std::vector<WaitingJob>& retries, JobId made);
   void refuse(const PendingPtr& pending, ErrorCode code, std::string message);

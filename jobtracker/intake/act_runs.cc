@@ -64,12 +64,14 @@ bool ActIntake::waits_for_retry(const WaitingJob& job) {
   return was_tried(job) && !is_changing && executing_.find(job.id) == nullptr;
 }
 
-void ActIntake::kill_waiting(const PendingPtr& pending, const WaitingJob& job) {
+void ActIntake::kill_waiting(const PendingPtr& pending, const WaitingJob& job,
+                             const std::vector<CancelExecuting>& outliving) {
   if (!waits_for_retry(job)) return look_again(pending);
-  end_runs(pending, {}, {job}, job.id);
+  end_runs(pending, outliving, {job}, job.id);
 }
 
-void ActIntake::act_on_executing(const PendingPtr& pending, const ExecutingJob& job) {
+void ActIntake::act_on_executing(const PendingPtr& pending, const ExecutingJob& job,
+                                 const std::vector<CancelExecuting>& outliving) {
   const wire::Verb verb = pending->act.verb;
   Executing* entry = executing_.find(job.job.id, job.job.attempt);
   if (entry != nullptr && entry->phase == Phase::kEnding) return look_again(pending);
@@ -80,7 +82,25 @@ void ActIntake::act_on_executing(const PendingPtr& pending, const ExecutingJob& 
     return decline(pending, ErrorCode::kConflict,
                    pending->name() + " is executing, it can only be cancelled or killed");
   }
-  end_runs(pending, {{.id = job.job.id, .attempt = job.job.attempt}}, {}, job.job.id);
+  std::vector<CancelExecuting> runs{{.id = job.job.id, .attempt = job.job.attempt}};
+  runs.insert(runs.end(), outliving.begin(), outliving.end());
+  end_runs(pending, runs, {}, job.job.id);
+}
+
+// Of the task that is to stop: runs of a definition that was replaced or removed, which go on.
+std::vector<CancelExecuting> ActIntake::outliving_of(const Pending& pending) {
+  const bool stops =
+      pending.act.verb == wire::Verb::kCancel || pending.act.verb == wire::Verb::kKill;
+  if (!stops || pending.act.job_id) return {};
+  const std::set<JobId>& runs = catalog_.outliving(pending.group, pending.act.task_id);
+  return sent_of({runs.begin(), runs.end()});
+}
+
+// Whatever runs by now, also what was claimed after the cancel was asked for.
+void ActIntake::stop_outliving(const Pending& pending) {
+  if (pending.act.job_id) return;
+  const std::set<JobId>& runs = catalog_.outliving(pending.group, pending.act.task_id);
+  stops_.stop_runs({runs.begin(), runs.end()}, "cancelled");
 }
 
 // It was claimed ahead of its time: given back and suspended in one step, it is never sent.

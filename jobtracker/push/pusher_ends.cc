@@ -413,7 +413,7 @@ void Pusher::lose(Job& job, Run& run) {
   }
   run.phase = Phase::kEnded;
   run.again_at = clock_.steady_now();
-  run.row.message = "its executor died or was cut off";
+  run.row.message = "its executor died, was cut off, or never heard of it";
   batcher_.post(Urgency::kCompletion, AddLog{log_of_shard(job, run, LogState::kLost)},
                 [](Operation&, const Outcome&, const Error*) {});
   again(job, run);

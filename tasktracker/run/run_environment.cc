@@ -1,9 +1,12 @@
 #include "tasktracker/run/run_environment.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "shared/base/time_text.h"
 #include "shared/job/run_words.h"
@@ -25,6 +28,17 @@ bool is_private(std::string_view name) {
 }
 
 }  // namespace
+
+Environment with_access(const Environment& own, const std::vector<std::string>& trackers,
+                        const std::string& keys) {
+  std::map<std::string, std::string> variables = own.all();
+  std::string all;
+  for (const std::string& tracker : trackers) all += (all.empty() ? "" : ",") + tracker;
+  if (!all.empty()) variables["CARILLON_TRACKER"] = std::move(all);
+  std::error_code none;  // A run has a working directory of its own.
+  if (!keys.empty()) variables["CARILLON_KEYS"] = std::filesystem::absolute(keys, none).string();
+  return Environment{std::move(variables)};
+}
 
 std::vector<std::string> run_environment(const Environment& own, const JobInfo& job) {
   std::map<std::string, std::string> variables;

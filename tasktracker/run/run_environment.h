@@ -8,6 +8,11 @@
 
 namespace carillon::tasktracker {
 
+// As a jobclient in a run needs it: with the job trackers, and the folder of keys, that this worker
+// was given, however that was. None, or no folder: as `own` has them.
+Environment with_access(const Environment& own, const std::vector<std::string>& trackers,
+                        const std::string& keys);
+
 // What a command, shell line or script finds in its environment, as "NAME=value": the worker's own
 // variables, without those that speak of the worker, and those that tell about the job.
 //

@@ -8,6 +8,7 @@ namespace carillon::jobtracker {
 namespace {
 
 using carillon::testing::FakeRun;
+using carillon::testing::job_at;
 using carillon::testing::job_every;
 using carillon::testing::job_manual;
 using carillon::testing::job_now;
@@ -38,6 +39,31 @@ TEST(Act, KillStopsTheRunsOfADefinitionAndTheNextFireComes) {
   ASSERT_THAT(bundle.runs(), SizeIs(2));
   EXPECT_TRUE(bundle.runs()[0].was_killed);
   EXPECT_THAT(states(bundle.log("a")), ElementsAre(LogState::kKilled));
+}
+
+// By a job that waits, and by one that runs.
+TEST(Act, KillAndCancelOfATaskReachTheRunThatItsJobWasReplacedDuring) {
+  for (const Verb verb : {Verb::kKill, Verb::kCancel}) {
+    for (const bool waits : {true, false}) {
+      SCOPED_TRACE(::testing::Message() << static_cast<int>(verb) << ' ' << waits);
+      TrackerBundle bundle;
+      runs_take(bundle.add_worker({.threads = 2}), hours{3});
+      bundle.submit(job_manual("a"));
+      bundle.act(Verb::kTrigger, "a");
+      bundle.run_for(seconds{5});
+      JobSpec next = waits ? job_at("a", bundle.now() + hours{1}) : job_now("a");
+      next.replace_on_exist = true;
+      bundle.submit(next);
+      bundle.run_for(seconds{5});
+      ASSERT_THAT(bundle.runs(), SizeIs(waits ? 1 : 2));
+      EXPECT_EQ(result_of(bundle.act(verb, "a")), "ok");
+      bundle.run_for(seconds{5});
+      for (const auto& run : bundle.runs()) EXPECT_TRUE(run.was_killed);
+      bundle.run_for(hours{2});
+      EXPECT_THAT(bundle.runs(), SizeIs(waits && verb == Verb::kCancel ? 1 : 2))
+          << "what waits goes on waiting, unless it was cancelled";
+    }
+  }
 }
 
 // Near the job tracker's horizon, and beyond it.

@@ -34,7 +34,8 @@ TEST(Push, TheRunsOfAnExecutorThatDiesAreRunElsewhere) {
   test.bundle.run_for(seconds{10});
   EXPECT_THAT(two.calls, SizeIs(100));
   EXPECT_THAT(test.ended("job-at-7"), ElementsAre(LogState::kLost, LogState::kSucceeded));
-  EXPECT_EQ(test.bundle.log("job-at-7")[0].message, "its executor died or was cut off");
+  EXPECT_EQ(test.bundle.log("job-at-7")[0].message,
+            "its executor died, was cut off, or never heard of it");
   EXPECT_EQ(test.bundle.stat("executor_runs_lost_total"), 100);
 }
 

@@ -1,5 +1,7 @@
 #include "tasktracker/run/run_environment.h"
 
+#include <filesystem>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,6 +57,16 @@ TEST(RunEnvironment, CutsAValueAtAZeroByte) {
   JobInfo info = job();
   info.params = {{"x", std::string("a\0b", 3)}};
   EXPECT_THAT(run_environment(Environment{}, info), Contains("CARILLON_PARAM_X=a"));
+}
+
+TEST(RunEnvironment, NamesTheJobTrackersAndKeysThatTheWorkerWasGiven) {
+  const Environment own({{"CARILLON_TRACKER", "tcp://other:1"}, {"CARILLON_KEYS", "/other"}});
+  EXPECT_THAT(run_environment(with_access(own, {"tcp://a:1", "tcp://b:2"}, "/keys"), job()),
+              IsSupersetOf({"CARILLON_TRACKER=tcp://a:1,tcp://b:2", "CARILLON_KEYS=/keys"}));
+  EXPECT_THAT(run_environment(with_access(own, {}, ""), job()),
+              IsSupersetOf({"CARILLON_TRACKER=tcp://other:1", "CARILLON_KEYS=/other"}));
+  EXPECT_THAT(run_environment(with_access(Environment{}, {}, "keys"), job()),
+              Contains("CARILLON_KEYS=" + std::filesystem::absolute("keys").string()));
 }
 
 }  // namespace
