@@ -211,7 +211,7 @@ TEST(Outage, AClockThatIsSetBackHoldsUpNothingThatIsToRunNow) {
 // Whatever is done with what waits for a thread.
 TEST(Outage, AClockThatIsSetBackHoldsUpNothingThatIsTriggeredOrResumed) {
   TrackerBundle bundle;
-  runs_take(bundle.add_worker(), seconds{10});
+  runs_take(bundle.add_worker({.threads = 1}), seconds{10});
   bundle.submit(job_now("running"));
   bundle.run_for(seconds{1});
   bundle.submit({job_at("at", bundle.now() + hours{5}), job_now("now")});
