@@ -211,9 +211,14 @@ void ActIntake::act_on_definition(const PendingPtr& pending, ActiveDefinition& d
 
 void ActIntake::cancel_definition(const PendingPtr& pending, ActiveDefinition& definition) {
   ForRequest request = for_request(pending, pending->name() + " cancelled");
-  request.on_request = [this, pending, answer = std::move(request.on_request)](
-                           const RequestOutcome& outcome, const Error* refused) {
-    if (refused == nullptr && !outcome.answered_before) stop_outliving(*pending);
+  request.on_request = [this, group = definition.row.group, task_id = definition.row.task_id,
+                        answer = std::move(request.on_request)](const RequestOutcome& outcome,
+                                                                const Error* refused) {
+    if (refused == nullptr && !outcome.answered_before) {
+      // Whatever runs by now, also what was claimed after the cancel was asked for.
+      const std::set<JobId>& runs = catalog_.outliving(group, task_id);
+      stops_.stop_runs({runs.begin(), runs.end()}, "cancelled");
+    }
     answer(outcome, refused);
   };
   definitions_.remove(definition.row.id, "the job was cancelled", std::move(request));
@@ -299,6 +304,8 @@ void ActIntake::act_on_job(const PendingPtr& pending, FindAnswer found) {
                    pending->name() + " is a run of task '" + found.waiting->task_id +
                        "' that waits (name the task id)");
   }
+  if (found.waiting && pending->act.verb == wire::Verb::kCancel && !outliving.empty())
+    return cancel_waiting(pending, *found.waiting, outliving);
   if (found.waiting) return act_on_waiting(pending, std::move(*found.waiting));
   if (found.executing) return act_on_executing(pending, *found.executing, outliving);
   if (!outliving.empty()) return end_runs(pending, outliving, {}, {});
@@ -391,10 +398,8 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
   operations.emplace_back(std::move(change));
   job.delayed ? definitions_.hold_promotion() : sink_.hold(job.group, job.id);
   ForRequest request = for_request(pending, pending->name() + " " + word(verb), job.id);
-  request.on_request = [this, pending, job, answer = std::move(request.on_request)](
+  request.on_request = [this, job, answer = std::move(request.on_request)](
                            const RequestOutcome& outcome, const Error* refused) {
-    const bool is_done = refused == nullptr && !outcome.answered_before;
-    if (is_done && pending->act.verb == wire::Verb::kCancel) stop_outliving(*pending);
     if (job.delayed) definitions_.release_promotion();
     if (!job.delayed && outcome.answered_before) sink_.release(job.id);
     const bool was_left = refused != nullptr || outcome.answered_before;

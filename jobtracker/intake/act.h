@@ -82,6 +82,8 @@ class ActIntake {
   void trigger_definition(const PendingPtr& pending, ActiveDefinition& definition);
   void act_on_job(const PendingPtr& pending, FindAnswer found);
   void act_on_waiting(const PendingPtr& pending, WaitingJob job);
+  void cancel_waiting(const PendingPtr& pending, const WaitingJob& job,
+                      const std::vector<CancelExecuting>& outliving);
   void act_on_executing(const PendingPtr& pending, const ExecutingJob& job,
                         const std::vector<CancelExecuting>& outliving);
   void suspend_unsent(const PendingPtr& pending, Executing& entry);
@@ -92,7 +94,6 @@ class ActIntake {
   // Those of them that are at a task tracker.
   std::vector<CancelExecuting> sent_of(const std::vector<JobId>& jobs);
   std::vector<CancelExecuting> outliving_of(const Pending& pending);
-  void stop_outliving(const Pending& pending);
   void end_runs(const PendingPtr& pending, const std::vector<CancelExecuting>& runs,
                 const std::vector<WaitingJob>& retries, JobId made);
   void refuse(const PendingPtr& pending, ErrorCode code, std::string message);

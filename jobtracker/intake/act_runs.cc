@@ -70,6 +70,12 @@ void ActIntake::kill_waiting(const PendingPtr& pending, const WaitingJob& job,
   end_runs(pending, outliving, {job}, job.id);
 }
 
+void ActIntake::cancel_waiting(const PendingPtr& pending, const WaitingJob& job,
+                               const std::vector<CancelExecuting>& outliving) {
+  if (executing_.find(job.id) != nullptr) return look_again(pending);  // It is just being claimed.
+  end_runs(pending, outliving, {job}, job.id);
+}
+
 void ActIntake::act_on_executing(const PendingPtr& pending, const ExecutingJob& job,
                                  const std::vector<CancelExecuting>& outliving) {
   const wire::Verb verb = pending->act.verb;
@@ -94,13 +100,6 @@ std::vector<CancelExecuting> ActIntake::outliving_of(const Pending& pending) {
   if (!stops || pending.act.job_id) return {};
   const std::set<JobId>& runs = catalog_.outliving(pending.group, pending.act.task_id);
   return sent_of({runs.begin(), runs.end()});
-}
-
-// Whatever runs by now, also what was claimed after the cancel was asked for.
-void ActIntake::stop_outliving(const Pending& pending) {
-  if (pending.act.job_id) return;
-  const std::set<JobId>& runs = catalog_.outliving(pending.group, pending.act.task_id);
-  stops_.stop_runs({runs.begin(), runs.end()}, "cancelled");
 }
 
 // It was claimed ahead of its time: given back and suspended in one step, it is never sent.
@@ -145,20 +144,28 @@ std::vector<CancelExecuting> ActIntake::sent_of(const std::vector<JobId>& jobs) 
   return runs;
 }
 
-// The rows of those that wait are held back meanwhile, as by any act.
+// Runs, and what waits, most of it for its retry: its rows are held back meanwhile, as by any act.
 void ActIntake::end_runs(const PendingPtr& pending, const std::vector<CancelExecuting>& runs,
                          const std::vector<WaitingJob>& retries, JobId made) {
+  const bool kills = pending->act.verb == wire::Verb::kKill;
+  const std::string how = kills ? "killed" : "cancelled";
   std::vector<Operation> operations(runs.begin(), runs.end());
   for (const CancelExecuting& run : runs) {
     if (Executing* entry = executing_.find(run.id, run.attempt)) ++entry->cancels;
   }
   for (const WaitingJob& job : retries) {
-    operations.emplace_back(
-        ChangeWaiting{.from = job, .log = called_off(job, "killed before it ran again")});
+    operations.emplace_back(ChangeWaiting{
+        .from = job,
+        .log =
+            called_off(job, how + (was_tried(job) ? " before it ran again" : " before it ran"))});
     job.delayed ? definitions_.hold_promotion() : sink_.hold(job.group, job.id);
   }
+  const bool cancels_waiting = !kills && !retries.empty();
   ForRequest request =
-      for_request(pending, what_ends(pending->name(), runs.size(), retries.size()), made);
+      for_request(pending,
+                  cancels_waiting ? pending->name() + " cancelled"
+                                  : what_ends(pending->name(), runs.size(), retries.size()),
+                  made);
   request.on_request = [this, runs, retries, answer = std::move(request.on_request)](
                            const RequestOutcome& outcome, const Error* refused) {
     for (const CancelExecuting& run : runs) {
@@ -171,15 +178,14 @@ void ActIntake::end_runs(const PendingPtr& pending, const std::vector<CancelExec
     }
     answer(outcome, refused);
   };
-  const std::string reason = pending->act.verb == wire::Verb::kKill ? "killed" : "cancelled";
   batcher_.post_request(Urgency::kRequest, std::move(request.number), std::move(operations),
                         std::move(request.on_request),
-                        [this, reason](std::vector<Operation>& done,
-                                       const std::vector<Outcome>& outcomes, const Error*) {
+                        [this, how](std::vector<Operation>& done,
+                                    const std::vector<Outcome>& outcomes, const Error*) {
                           for (std::size_t i = 0; i < done.size(); ++i) {
                             if (outcomes[i].kind != OutcomeKind::kDone) continue;
                             if (const auto* run = std::get_if<CancelExecuting>(&done[i])) {
-                              stops_.stop_runs({run->id}, reason);
+                              stops_.stop_runs({run->id}, how);
                             } else {
                               const auto& retry = std::get<ChangeWaiting>(done[i]);
                               feedback_.was_stored(*retry.log);

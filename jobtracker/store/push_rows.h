@@ -43,8 +43,8 @@ struct PushRun {
   std::int32_t shards = 1;
   std::string address{};
   std::int32_t failures = 0;  // of this shard, before this call
-  WallTime called_at{};  // or planned, where it waited for less than a second
-  std::int32_t code = 0;  // of its result, or kDiscardedCode; 0: none yet
+  WallTime called_at{};       // or planned, where it waited for less than a second
+  std::int32_t code = 0;      // of its result, or kDiscardedCode; 0: none yet
   std::string message{};
   // Its executor took it, and has never called itself busy: its word that it is idle is not enough.
   bool is_taken = false;

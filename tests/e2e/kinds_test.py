@@ -190,7 +190,8 @@ class Runs:
         self.assertEqual(seen, {
             "CARILLON_TASK_ID": "seen", "CARILLON_JOB_ID": row["job_id"], "CARILLON_ATTEMPT": "1",
             "CARILLON_GROUP": "default", "CARILLON_NODE": "worker-1",
-            "CARILLON_TRIGGER_TIME": row["trigger_time"], "CARILLON_PARAM_DAY_OF_MONTH": "7"})
+            "CARILLON_TRIGGER_TIME": row["trigger_time"], "CARILLON_PARAM_DAY_OF_MONTH": "7",
+            "CARILLON_TRACKER": f"tcp://127.0.0.1:{self.one.port}"})
 
     def test_commands_have_no_shell_between_and_binary_payloads_stay_as_they_are(self):
         self.one.submit("--task-id", "argv", "--", "printf", "%s|", "a b", "$HOME", "*", "")

@@ -66,7 +66,8 @@ std::optional<WallTime> Ledger::next_fire(DefinitionId id) {
   return fires_.next(id, definitions_.at(id).row.generated_through);
 }
 
-bool Ledger::shows(wire::Verb verb, const std::string& group, const std::string& task_id) const {
+bool Ledger::shows(wire::Verb verb, const std::string& group, const std::string& task_id,
+                   SteadyTime asked_at) const {
   const GroupId id = part_of(tables_, group, task_id);
   if (!id) return false;
   const bool is_suspended = verb == wire::Verb::kSuspend;
@@ -78,6 +79,9 @@ bool Ledger::shows(wire::Verb verb, const std::string& group, const std::string&
   }
   for (const auto& [job_id, job] : jobs_) {
     if (job.row.group != id || job.row.task_id != task_id || job.row.definition) continue;
+    // What was killed is a run of the job that it replaced: it waited then itself.
+    const bool waited = job.place != Place::kExecuting || job.since > asked_at;
+    if (verb == wire::Verb::kKill && waited) continue;
     if (verb == wire::Verb::kCancel || verb == wire::Verb::kKill) return job.cancelled;
     if (is_suspended || verb == wire::Verb::kResume) return job.row.suspended == is_suspended;
   }

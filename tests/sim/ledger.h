@@ -110,7 +110,8 @@ class Ledger {
   bool knows(JobId id) const { return jobs_.contains(id) || ended_.contains(id); }
   bool defines(const std::string& group, const std::string& task_id) const;
   // That this was done to the task is to be seen, if the task is still there.
-  bool shows(wire::Verb verb, const std::string& group, const std::string& task_id) const;
+  bool shows(wire::Verb verb, const std::string& group, const std::string& task_id,
+             SteadyTime asked_at) const;
   // The first fire of its schedule that was not generated; none if it has no grid.
   std::optional<WallTime> next_fire(DefinitionId id);
   const std::unordered_map<JobId, Job>& jobs() const { return jobs_; }

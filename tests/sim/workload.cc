@@ -317,19 +317,19 @@ void Workload::act(wire::Act act) {
   const std::pair task{act.group, act.task_id};
   const int number = ++asked_[task].made;
   const bool is_alone = asked_[task].open++ == 0;
-  asked.ask(
-      act, [this, verb, task, number, is_alone, what = act.verb](Result<wire::Message> answer) {
-        const bool is_known = answer.ok() || answer.error().code == ErrorCode::kConflict ||
-                              answer.error().code == ErrorCode::kNotFound;
-        if (is_known) --asked_[task].open;
-        if (!answer.ok()) return take_refusal(answer.error());
-        ++statistics_.hour().acts[verb];
-        // If nobody asked for something else meanwhile.
-        const bool is_last = is_alone && asked_[task].made == number;
-        if (is_last && !cluster_.ledger.shows(what, task.first, task.second)) {
-          broken_("task " + task.second + " is said to be done with: " + verb + ", and is not");
-        }
-      });
+  asked.ask(act, [this, verb, task, number, is_alone, asked_at = cluster_.timeline.now(),
+                  what = act.verb](Result<wire::Message> answer) {
+    const bool is_known = answer.ok() || answer.error().code == ErrorCode::kConflict ||
+                          answer.error().code == ErrorCode::kNotFound;
+    if (is_known) --asked_[task].open;
+    if (!answer.ok()) return take_refusal(answer.error());
+    ++statistics_.hour().acts[verb];
+    // If nobody asked for something else meanwhile.
+    const bool is_last = is_alone && asked_[task].made == number;
+    if (is_last && !cluster_.ledger.shows(what, task.first, task.second, asked_at)) {
+      broken_("task " + task.second + " is said to be done with: " + verb + ", and is not");
+    }
+  });
 }
 
 void Workload::cancel_everything() {

@@ -292,14 +292,16 @@ TEST(Replace, ARunWhoseJobIsGoneIsFoundByItsTaskId) {
   for (const wire::Verb verb : {wire::Verb::kCancel, wire::Verb::kKill}) {
     SCOPED_TRACE(static_cast<int>(verb));
     TrackerBundle bundle;
-    FakeWorker& worker = bundle.add_worker();
+    FakeWorker& worker = bundle.add_worker({.threads = 2});
     runs_take(worker, hours{1});
     JobSpec once = job_every("a", minutes{1});
     once.schedule.count = 1;
     bundle.submit(once);
     ASSERT_TRUE(bundle.run_until([&] { return worker.busy() == 1; }));
-    bundle.submit(replacing(job_now("a")));  // Waits for a thread.
-    ASSERT_TRUE(is_done(bundle.act(wire::Verb::kCancel, "a")));
+    runs_take(worker, seconds{1});
+    bundle.submit(replacing(job_now("a")));
+    bundle.run_for(seconds{5});
+    ASSERT_THAT(bundle.runs_of("a"), SizeIs(2));
     ASSERT_EQ(worker.busy(), 1);
     EXPECT_TRUE(is_done(bundle.act(verb, "a")));
     bundle.run_for(seconds{5});
