@@ -380,7 +380,7 @@ TEST(Outage, ARetryOfAfterTheSetBackIsNotMovedToo) {
   };
   for (int i = 0; i < 30; ++i) {
     std::vector<JobSpec> jobs;
-    for (int j = 0; j < 20; ++j) {
+    for (int j = 0; j < 1000; ++j) {
       jobs.push_back(job_now("b" + std::to_string(i * 1000 + j)));
       jobs.back().group = "a";
     }

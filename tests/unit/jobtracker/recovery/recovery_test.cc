@@ -246,7 +246,6 @@ TEST(Recovery, OneThatLivesIsNotTakenForDeadByTheNextSession) {
   EXPECT_THAT(bundle.runs_of("a"), SizeIs(1)) << bundle.story("a");
 }
 
-// Its claim is on its way to the store, which stands still, when its worker goes.
 TEST(Recovery, AWorkerThatWasCalledDeadKeepsWhatItIsHandedOnceItIsBack) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
@@ -263,6 +262,7 @@ TEST(Recovery, AWorkerThatWasCalledDeadKeepsWhatItIsHandedOnceItIsBack) {
   EXPECT_THAT(states(bundle.log()), ::testing::ElementsAre(LogState::kSucceeded));
 }
 
+// Its claim is on its way to the store, which stands still, when its worker goes.
 TEST(Recovery, WhatIsClaimedForOneThatHasGoneMeanwhileGoesBackAtOnce) {
   TrackerBundle bundle;
   auto& worker = bundle.add_worker();
