@@ -526,7 +526,10 @@ void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
   run->sent_at = std::max(run->sent_at, clock_.now() - config_.call_timeout);
   run->since = std::max(run->since, clock_.steady_now() - config_.call_timeout);
   const bool may_run = verdict.answer == RunAnswer::kTaken || verdict.answer == RunAnswer::kUnknown;
-  if (may_run && run->sent_at - run->row.called_at > kPlannedLongBefore) keep_called_at(*run);
+  if (may_run && run->sent_at - run->row.called_at > kPlannedLongBefore) {
+    run->row.called_at = run->sent_at;
+    keep(*run);
+  }
   switch (verdict.answer) {
     case RunAnswer::kTaken:
       run->phase = Phase::kRunning;

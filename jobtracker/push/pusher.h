@@ -203,8 +203,7 @@ class Pusher {
   void look_at_run(Job& job, Run& run, SteadyTime now);
   bool is_honest(const Place& place) const;
   bool is_time_to_ask(const Run& run, SteadyTime now);
-  void keep_taken(Run& run);
-  void keep_called_at(Run& run);
+  void keep(const Run& run);
   void on_idle_answer(const Call& call, const net::PostOutcome& outcome);
   void beat(SteadyTime now);
   static WallTime began_at(const Run& run);

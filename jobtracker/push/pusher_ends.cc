@@ -479,7 +479,10 @@ void Pusher::look_at_run(Job& job, Run& run, SteadyTime now) {
   }
   if (run.lost_at && now >= *run.lost_at) return lose(job, run);
   const bool is_suspect = suspects_.contains({run.row.group, run.row.address});
-  if (is_suspect && !run.row.is_taken && !run.is_doubtful) keep_taken(run);
+  if (is_suspect && !run.row.is_taken && !run.is_doubtful) {
+    run.row.is_taken = true;
+    keep(run);
+  }
   if (is_time_to_ask(run, now)) {
     run.asked_at = now;
     (void)post({.kind = Call::Kind::kIdle,
@@ -497,16 +500,8 @@ bool Pusher::is_honest(const Place& place) const {
   return executor != nullptr && executor->is_honest;
 }
 
-// So that its executor's word is not enough after a restart either.
-void Pusher::keep_taken(Run& run) {
-  run.row.is_taken = true;
-  batcher_.post(Urgency::kClaim, PutPushRun{run.row},
-                [](Operation&, const Outcome&, const Error*) {});
-}
-
-// So that its time-out counts from then after a restart, too.
-void Pusher::keep_called_at(Run& run) {
-  run.row.called_at = run.sent_at;
+// What is known of it by now outlives a restart.
+void Pusher::keep(const Run& run) {
   batcher_.post(Urgency::kClaim, PutPushRun{run.row},
                 [](Operation&, const Outcome&, const Error*) {});
 }
