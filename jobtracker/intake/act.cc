@@ -37,6 +37,10 @@ std::string word(wire::Verb verb) {
   return {};
 }
 
+bool stops(const wire::Act& act) {
+  return act.verb == wire::Verb::kCancel || act.verb == wire::Verb::kKill;
+}
+
 // Whether its run is another than the job's others.
 bool changes_run(const wire::Act& act) { return act.payload || !act.addresses.empty(); }
 
@@ -292,23 +296,20 @@ void ActIntake::act_on_job(const PendingPtr& pending, FindAnswer found) {
                                           : GroupId{};
   if (group && !ownership_.has(group))
     return clients_.answer(pending->asker, ownership_.elsewhere(group, 1));
-  const bool has_run =
-      found.waiting && was_tried(*found.waiting) && !is_quarantined(*found.waiting);
-  const std::vector<CancelExecuting> outliving = outliving_of(*pending);
-  if (has_run && pending->act.verb == wire::Verb::kKill)
-    return kill_waiting(pending, *found.waiting, outliving);
-  if (found.waiting && pending->act.verb == wire::Verb::kKill && !outliving.empty())
-    return end_runs(pending, outliving, {}, {});
-  if (found.waiting && found.waiting->definition) {
-    return decline(pending, ErrorCode::kInvalidArgument,
-                   pending->name() + " is a run of task '" + found.waiting->task_id +
-                       "' that waits (name the task id)");
-  }
-  if (found.waiting && pending->act.verb == wire::Verb::kCancel && !outliving.empty())
-    return cancel_waiting(pending, *found.waiting, outliving);
+  if (stops(pending->act)) return stop_job(pending, found);
+  if (found.waiting && found.waiting->definition) return decline_run_that_waits(pending, found);
   if (found.waiting) return act_on_waiting(pending, std::move(*found.waiting));
-  if (found.executing) return act_on_executing(pending, *found.executing, outliving);
-  if (!outliving.empty()) return end_runs(pending, outliving, {}, {});
+  if (found.executing) return act_on_executing(pending, *found.executing);
+  decline_unknown(pending);
+}
+
+void ActIntake::decline_run_that_waits(const PendingPtr& pending, const FindAnswer& found) {
+  decline(pending, ErrorCode::kInvalidArgument,
+          pending->name() + " is a run of task '" + found.waiting->task_id +
+              "' that waits (name the task id)");
+}
+
+void ActIntake::decline_unknown(const PendingPtr& pending) {
   decline(pending, ErrorCode::kNotFound,
           pending->name() + " is not waiting, executing or defined" +
               (pending->act.task_id.empty() ? "" : " in group '" + pending->act.group + "'"));
@@ -334,10 +335,6 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
   const wire::Verb verb = pending->act.verb;
   ChangeWaiting change{.from = job};
   switch (verb) {
-    case wire::Verb::kCancel:
-      change.log = called_off(
-          job, was_tried(job) ? "cancelled before it ran again" : "cancelled before it ran");
-      break;
     case wire::Verb::kSuspend:
       if (is_quarantined(job))
         return decline(pending, ErrorCode::kConflict, pending->name() + kInQuarantine);
@@ -380,12 +377,11 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
         change.to->spec = std::move(changed).value();
       }
       break;
-    case wire::Verb::kKill:
-      return decline(pending, ErrorCode::kConflict,
-                     pending->name() + " is not executing, it waits (cancel it instead)");
     case wire::Verb::kSetScript:
       return decline(pending, ErrorCode::kConflict,
                      pending->name() + " runs once (submit it again with --replace-on-exist)");
+    case wire::Verb::kCancel:
+    case wire::Verb::kKill:
     case wire::Verb::kAddExecutors:
     case wire::Verb::kSplitGroup:
     case wire::Verb::kCleanHistory:
@@ -414,10 +410,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
         auto& changed = std::get<ChangeWaiting>(done.front());
         if (!changed.from.delayed) sink_.release(changed.from.id);
         if (outcomes.front().kind != OutcomeKind::kDone) return;
-        if (changed.log) feedback_.was_stored(*changed.log);
-        if (changed.log && was_tried(changed.from))
-          stops_.call_off(changed.from.id, changed.log->message);
-        if (changed.to) sink_.offer(std::move(*changed.to));
+        sink_.offer(std::move(*changed.to));
       });
 }
 

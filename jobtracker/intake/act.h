@@ -75,17 +75,13 @@ class ActIntake {
   void act_on_definition(const PendingPtr& pending, ActiveDefinition& definition);
   void kill_definition(const PendingPtr& pending, const ActiveDefinition& definition);
   bool waits_for_retry(const WaitingJob& job);
-  void kill_waiting(const PendingPtr& pending, const WaitingJob& job,
-                    const std::vector<CancelExecuting>& outliving);
   void cancel_definition(const PendingPtr& pending, ActiveDefinition& definition);
   void set_script(const PendingPtr& pending, ActiveDefinition& definition);
   void trigger_definition(const PendingPtr& pending, ActiveDefinition& definition);
   void act_on_job(const PendingPtr& pending, FindAnswer found);
   void act_on_waiting(const PendingPtr& pending, WaitingJob job);
-  void cancel_waiting(const PendingPtr& pending, const WaitingJob& job,
-                      const std::vector<CancelExecuting>& outliving);
-  void act_on_executing(const PendingPtr& pending, const ExecutingJob& job,
-                        const std::vector<CancelExecuting>& outliving);
+  void stop_job(const PendingPtr& pending, const FindAnswer& found);
+  void act_on_executing(const PendingPtr& pending, const ExecutingJob& job);
   void suspend_unsent(const PendingPtr& pending, Executing& entry);
   void look_again(const PendingPtr& pending);
 
@@ -95,10 +91,13 @@ class ActIntake {
   std::vector<CancelExecuting> sent_of(const std::vector<JobId>& jobs);
   std::vector<CancelExecuting> outliving_of(const Pending& pending);
   void end_runs(const PendingPtr& pending, const std::vector<CancelExecuting>& runs,
-                const std::vector<WaitingJob>& retries, JobId made);
+                const std::vector<WaitingJob>& waits, JobId made);
+  void was_ended(const Operation& operation, const std::string& how);
   void refuse(const PendingPtr& pending, ErrorCode code, std::string message);
   // As refuse(), unless this is a resend of a request that was answered before.
   void decline(const PendingPtr& pending, ErrorCode code, std::string message);
+  void decline_run_that_waits(const PendingPtr& pending, const FindAnswer& found);
+  void decline_unknown(const PendingPtr& pending);
   void answer_first(const PendingPtr& pending, const RequestOutcome& outcome);
 
   Catalog& catalog_;

@@ -64,40 +64,51 @@ bool ActIntake::waits_for_retry(const WaitingJob& job) {
   return was_tried(job) && !is_changing && executing_.find(job.id) == nullptr;
 }
 
-void ActIntake::kill_waiting(const PendingPtr& pending, const WaitingJob& job,
-                             const std::vector<CancelExecuting>& outliving) {
-  if (!waits_for_retry(job)) return look_again(pending);
-  end_runs(pending, outliving, {job}, job.id);
+// A job is cancelled or killed: it, and what runs of the task that it bears the name of. A kill
+// ends what has run, and leaves what waits for its first time.
+void ActIntake::stop_job(const PendingPtr& pending, const FindAnswer& found) {
+  const bool kills = pending->act.verb == wire::Verb::kKill;
+  std::vector<CancelExecuting> runs = outliving_of(*pending);
+  std::vector<WaitingJob> waits;
+  JobId job{};
+  if (found.waiting) {
+    const bool has_run = was_tried(*found.waiting) && !is_quarantined(*found.waiting);
+    if (found.waiting->definition && !(kills && has_run))
+      return decline_run_that_waits(pending, found);
+    const bool is_moving =
+        kills ? !waits_for_retry(*found.waiting) : executing_.find(found.waiting->id) != nullptr;
+    const bool ends = has_run || !kills;
+    if (ends && is_moving) return look_again(pending);
+    if (!ends && runs.empty()) {
+      return decline(pending, ErrorCode::kConflict,
+                     pending->name() + " is not executing, it waits (cancel it instead)");
+    }
+    if (ends) waits.push_back(*found.waiting);
+    if (ends) job = found.waiting->id;
+  } else if (found.executing) {
+    const WaitingJob& run = found.executing->job;
+    const Executing* entry = executing_.find(run.id, run.attempt);
+    if (entry != nullptr && entry->phase == Phase::kEnding) return look_again(pending);
+    runs.insert(runs.begin(), {.id = run.id, .attempt = run.attempt});
+    job = run.id;
+  }
+  if (runs.empty() && waits.empty()) return decline_unknown(pending);
+  end_runs(pending, runs, waits, job);
 }
 
-void ActIntake::cancel_waiting(const PendingPtr& pending, const WaitingJob& job,
-                               const std::vector<CancelExecuting>& outliving) {
-  if (executing_.find(job.id) != nullptr) return look_again(pending);  // It is just being claimed.
-  end_runs(pending, outliving, {job}, job.id);
-}
-
-void ActIntake::act_on_executing(const PendingPtr& pending, const ExecutingJob& job,
-                                 const std::vector<CancelExecuting>& outliving) {
-  const wire::Verb verb = pending->act.verb;
+void ActIntake::act_on_executing(const PendingPtr& pending, const ExecutingJob& job) {
   Executing* entry = executing_.find(job.job.id, job.job.attempt);
   if (entry != nullptr && entry->phase == Phase::kEnding) return look_again(pending);
   const bool is_unsent = entry != nullptr && entry->phase == Phase::kHeld;
-  if (verb == wire::Verb::kSuspend && is_unsent && !job.job.definition)
+  if (pending->act.verb == wire::Verb::kSuspend && is_unsent && !job.job.definition)
     return suspend_unsent(pending, *entry);
-  if (verb != wire::Verb::kCancel && verb != wire::Verb::kKill) {
-    return decline(pending, ErrorCode::kConflict,
-                   pending->name() + " is executing, it can only be cancelled or killed");
-  }
-  std::vector<CancelExecuting> runs{{.id = job.job.id, .attempt = job.job.attempt}};
-  runs.insert(runs.end(), outliving.begin(), outliving.end());
-  end_runs(pending, runs, {}, job.job.id);
+  decline(pending, ErrorCode::kConflict,
+          pending->name() + " is executing, it can only be cancelled or killed");
 }
 
-// Of the task that is to stop: runs of a definition that was replaced or removed, which go on.
+// Of the task: runs of a definition that was replaced or removed, which go on.
 std::vector<CancelExecuting> ActIntake::outliving_of(const Pending& pending) {
-  const bool stops =
-      pending.act.verb == wire::Verb::kCancel || pending.act.verb == wire::Verb::kKill;
-  if (!stops || pending.act.job_id) return {};
+  if (pending.act.job_id) return {};
   const std::set<JobId>& runs = catalog_.outliving(pending.group, pending.act.task_id);
   return sent_of({runs.begin(), runs.end()});
 }
@@ -144,34 +155,35 @@ std::vector<CancelExecuting> ActIntake::sent_of(const std::vector<JobId>& jobs) 
   return runs;
 }
 
-// Runs, and what waits, most of it for its retry: its rows are held back meanwhile, as by any act.
+// What waits is held back meanwhile, as by any act.
 void ActIntake::end_runs(const PendingPtr& pending, const std::vector<CancelExecuting>& runs,
-                         const std::vector<WaitingJob>& retries, JobId made) {
+                         const std::vector<WaitingJob>& waits, JobId made) {
   const bool kills = pending->act.verb == wire::Verb::kKill;
   const std::string how = kills ? "killed" : "cancelled";
   std::vector<Operation> operations(runs.begin(), runs.end());
   for (const CancelExecuting& run : runs) {
     if (Executing* entry = executing_.find(run.id, run.attempt)) ++entry->cancels;
   }
-  for (const WaitingJob& job : retries) {
+  for (const WaitingJob& job : waits) {
+    definitions_.keep_time(job.id);
     operations.emplace_back(ChangeWaiting{
         .from = job,
         .log =
             called_off(job, how + (was_tried(job) ? " before it ran again" : " before it ran"))});
     job.delayed ? definitions_.hold_promotion() : sink_.hold(job.group, job.id);
   }
-  const bool cancels_waiting = !kills && !retries.empty();
+  const bool cancels_waiting = !kills && !waits.empty();
   ForRequest request =
       for_request(pending,
                   cancels_waiting ? pending->name() + " cancelled"
-                                  : what_ends(pending->name(), runs.size(), retries.size()),
+                                  : what_ends(pending->name(), runs.size(), waits.size()),
                   made);
-  request.on_request = [this, runs, retries, answer = std::move(request.on_request)](
+  request.on_request = [this, runs, waits, answer = std::move(request.on_request)](
                            const RequestOutcome& outcome, const Error* refused) {
     for (const CancelExecuting& run : runs) {
       if (Executing* entry = executing_.find(run.id, run.attempt)) --entry->cancels;
     }
-    for (const WaitingJob& job : retries) {
+    for (const WaitingJob& job : waits) {
       job.delayed ? definitions_.release_promotion() : sink_.release(job.id);
       const bool was_left = refused != nullptr || outcome.answered_before;
       if (was_left && !job.delayed) sink_.reload(job.group);
@@ -183,17 +195,18 @@ void ActIntake::end_runs(const PendingPtr& pending, const std::vector<CancelExec
                         [this, how](std::vector<Operation>& done,
                                     const std::vector<Outcome>& outcomes, const Error*) {
                           for (std::size_t i = 0; i < done.size(); ++i) {
-                            if (outcomes[i].kind != OutcomeKind::kDone) continue;
-                            if (const auto* run = std::get_if<CancelExecuting>(&done[i])) {
-                              stops_.stop_runs({run->id}, how);
-                            } else {
-                              const auto& retry = std::get<ChangeWaiting>(done[i]);
-                              feedback_.was_stored(*retry.log);
-                              stops_.call_off(retry.from.id, retry.log->message);
-                              if (retry.from.definition) definitions_.retry_ended(retry.from);
-                            }
+                            if (outcomes[i].kind == OutcomeKind::kDone) was_ended(done[i], how);
                           }
                         });
+}
+
+void ActIntake::was_ended(const Operation& operation, const std::string& how) {
+  if (const auto* run = std::get_if<CancelExecuting>(&operation))
+    return stops_.stop_runs({run->id}, how);
+  const auto& gone = std::get<ChangeWaiting>(operation);
+  feedback_.was_stored(*gone.log);
+  if (was_tried(gone.from)) stops_.call_off(gone.from.id, gone.log->message);
+  if (gone.from.definition) definitions_.retry_ended(gone.from);
 }
 
 }  // namespace carillon::jobtracker
