@@ -4,6 +4,7 @@
 
 #include "jobclient/cli/text_width.h"
 #include "jobclient/submit/stored_submits.h"
+#include "shared/base/joined.h"
 #include "shared/outbox/outbox.h"
 
 namespace carillon::cli {
@@ -45,10 +46,7 @@ void Context::tell_of_others() const {
   if (data_folder().empty()) return;
   for (const outbox::ForOthers& others : outbox::stored_for_others(
            submissions_folder(data_folder()), configuration.list("tracker"), around.clock)) {
-    std::string addresses;
-    for (const std::string& address : others.addresses) {
-      addresses += (addresses.empty() ? "" : ",") + address;
-    }
+    const std::string addresses = joined(others.addresses, ",");
     err() << "jobclient: " << configuration.verb() << ": submissions stored for " << addresses
           << " are not delivered: " << others.entries << " (" << jobs_of_each()
           << "; `jobclient flush --tracker " << addresses

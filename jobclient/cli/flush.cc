@@ -5,6 +5,7 @@
 
 #include "jobclient/cli/submit.h"
 #include "jobclient/submit/stored_submits.h"
+#include "shared/base/joined.h"
 #include "shared/net/endpoint.h"
 #include "shared/outbox/outbox.h"
 
@@ -17,18 +18,11 @@ RefusedJob refused_job(const SubmitAnswer& answer) {
   return {answer.group, answer.task_id, answer.reason};
 }
 
-// As --discard takes them.
-std::string by_comma(const std::vector<std::string>& addresses) {
-  std::string text;
-  for (const std::string& address : addresses) text += (text.empty() ? "" : ",") + address;
-  return text;
-}
-
 int nothing_to_discard(Context& context, const std::string& addresses) {
   std::set<std::string> others;
   for (const outbox::ForOthers& one : outbox::stored_for_others(
            submissions_folder(context.data_folder()), {}, context.around.clock)) {
-    others.insert(by_comma(one.addresses));
+    others.insert(joined(one.addresses, ","));
   }
   std::string message = "nothing is stored for exactly " + addresses;
   if (others.empty()) message += ", nor for any other address";
@@ -40,7 +34,7 @@ int nothing_to_discard(Context& context, const std::string& addresses) {
 
 int discard(Context& context) {
   const std::vector<std::string> trackers = context.configuration.list("discard");
-  const std::string addresses = by_comma(trackers);
+  const std::string addresses = joined(trackers, ",");
   const Result<std::int64_t> removed =
       discard_stored_submits(context.data_folder(), trackers, context.around.clock);
   if (!removed.ok()) return context.fail(removed.error());

@@ -1,5 +1,6 @@
 #include "jobclient/cli/job_words.h"
 
+#include "shared/base/joined.h"
 #include "shared/base/nearest_word.h"
 #include "shared/wire/spec_words.h"
 
@@ -15,14 +16,13 @@ std::vector<std::string> words_of(const wire::Words<T, kCount>& table) {
 
 template <class T, std::size_t kCount>
 Result<T> parse(const wire::Words<T, kCount>& table, const char* what, std::string_view given) {
-  std::string known;
   for (const auto& [word, value] : table) {
     if (given == word) return value;
-    known += (known.empty() ? "" : ", ") + std::string{word};
   }
-  return Error{ErrorCode::kInvalidArgument,
-               std::string{what} + " '" + std::string{given} + "' is unknown" +
-                   did_you_mean(given, words_of(table)) + ", it must be one of " + known};
+  const std::vector<std::string> known = words_of(table);
+  return Error{ErrorCode::kInvalidArgument, std::string{what} + " '" + std::string{given} +
+                                                "' is unknown" + did_you_mean(given, known) +
+                                                ", it must be one of " + joined(known, ", ")};
 }
 
 }  // namespace

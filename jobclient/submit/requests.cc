@@ -6,6 +6,7 @@
 
 #include "jobclient/submit/submit_parts.h"
 #include "shared/base/assert.h"
+#include "shared/base/joined.h"
 #include "shared/base/time_text.h"
 #include "shared/wire/codec.h"
 
@@ -24,12 +25,6 @@ wire::RequestNumber* number_of(wire::Message& message) {
 
 bool is_submit(const wire::Message& message) {
   return std::holds_alternative<wire::Submit>(message);
-}
-
-std::string joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text;
 }
 
 RequestsConfig bounded(RequestsConfig config) {
@@ -214,7 +209,7 @@ Error Requests::give_up_error(bool was_sent, const std::string& line, Duration w
   const std::string behind = held_ ? ", and what is stored waits to be delivered first" : "";
   const std::string& why = held_ && !held_why_.empty() ? held_why_ : silent;
   if (connected_) return {ErrorCode::kUnavailable, why + behind + " (try again later)"};
-  std::string message = "no job tracker reachable at " + joined(trackers_) + " within " +
+  std::string message = "no job tracker reachable at " + joined(trackers_, ", ") + " within " +
                         format_duration(config_.connect_timeout);
   message += last_reason_.empty() ? " (start a jobtracker there, or name another one)"
                                   : ": " + last_reason_;

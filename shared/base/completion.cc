@@ -2,6 +2,7 @@
 #include <set>
 
 #include "shared/base/configuration.h"
+#include "shared/base/joined.h"
 
 namespace carillon {
 namespace {
@@ -11,12 +12,6 @@ std::string first_word(const std::string& name) { return name.substr(0, name.fin
 std::string second_word(const std::string& name) {
   const auto space = name.find(' ');
   return space == std::string::npos ? "" : name.substr(space + 1);
-}
-
-std::string joined(const std::vector<std::string>& words, const char* between) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
-  return text;
 }
 
 // Declared like the others, so that they complete like the others.

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "shared/base/configuration.h"
+#include "shared/base/joined.h"
 
 namespace carillon {
 namespace {
@@ -63,12 +64,6 @@ void append_entry(std::string& out, const std::string& left, const std::string& 
 
 void append_heading(std::string& out, const std::string& heading) { out += "\n" + heading + "\n"; }
 
-std::string words(const std::vector<std::string>& choices) {
-  std::string text;
-  for (const std::string& choice : choices) text += (text.empty() ? "" : ", ") + choice;
-  return text;
-}
-
 void append_option(std::string& out, const Option& option, bool with_environment) {
   std::string left = option.letter == 0 ? "" : std::string{"-"} + option.letter + ", ";
   left += "--" + option.name;
@@ -77,7 +72,7 @@ void append_option(std::string& out, const Option& option, bool with_environment
   }
   std::string right = option.help;
   if (option.kind == OptionKind::kList) right += " (may be repeated)";
-  if (!option.choices.empty()) right += "\nOne of " + words(option.choices) + ".";
+  if (!option.choices.empty()) right += "\nOne of " + joined(option.choices, ", ") + ".";
   std::string facts;
   if (!option.fallback_help.empty()) {
     facts = "default: " + option.fallback_help;
@@ -136,7 +131,7 @@ void append_positionals(std::string& out, const Verb& verb) {
   append_heading(out, "Arguments");
   for (const Positional& positional : verb.positionals) {
     std::string help = positional.help;
-    if (!positional.choices.empty()) help += "\nOne of " + words(positional.choices) + ".";
+    if (!positional.choices.empty()) help += "\nOne of " + joined(positional.choices, ", ") + ".";
     append_entry(out, positional.name, help);
   }
 }

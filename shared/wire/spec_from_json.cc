@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "shared/base/joined.h"
 #include "shared/base/nearest_word.h"
 #include "shared/base/time_text.h"
 #include "shared/job/job_limits.h"
@@ -99,9 +100,8 @@ Result<Enum> word(const std::string& field, const Json& value, const Words<Enum,
     if (known == given) return number;
     all.emplace_back(known);
   }
-  std::string listed;
-  for (const std::string& known : all) listed += (listed.empty() ? "" : ", ") + known;
-  return wrong(field + " is '" + given + "', must be one of " + listed + did_you_mean(given, all));
+  return wrong(field + " is '" + given + "', must be one of " + joined(all, ", ") +
+               did_you_mean(given, all));
 }
 
 // A job in the making, with what has to be compared once everything was read.

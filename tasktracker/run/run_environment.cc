@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "shared/base/joined.h"
 #include "shared/base/time_text.h"
 #include "shared/job/run_words.h"
 
@@ -32,9 +33,7 @@ bool is_private(std::string_view name) {
 Environment with_access(const Environment& own, const std::vector<std::string>& trackers,
                         const std::string& keys) {
   std::map<std::string, std::string> variables = own.all();
-  std::string all;
-  for (const std::string& tracker : trackers) all += (all.empty() ? "" : ",") + tracker;
-  if (!all.empty()) variables["CARILLON_TRACKER"] = std::move(all);
+  if (!trackers.empty()) variables["CARILLON_TRACKER"] = joined(trackers, ",");
   std::error_code none;  // A run has a working directory of its own.
   if (!keys.empty()) variables["CARILLON_KEYS"] = std::filesystem::absolute(keys, none).string();
   return Environment{std::move(variables)};
