@@ -5,6 +5,7 @@
 #include "jobtracker/exit_status.h"
 #include "jobtracker/host.h"
 #include "jobtracker/program.h"
+#include "shared/runtime/open_files.h"
 #include "shared/runtime/signals.h"
 
 namespace carillon::jobtracker {
@@ -31,6 +32,7 @@ int main_of(int argc, const char* const* argv) {
   for (const EffectiveOption& option : configuration.effective()) {
     log.debug("option", "name", option.name, "value", option.value, "source", option.source);
   }
+  allow_all_open_files();
   return Host(settings.value(), environment).run();
 }
 

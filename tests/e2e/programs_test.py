@@ -4,6 +4,7 @@ import contextlib
 import datetime
 import os
 import re
+import resource
 import signal
 import socket
 import sqlite3
@@ -12,6 +13,7 @@ import time
 import unittest
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import harness
 from harness import BIN, SOURCE, E2eTest, wait_for
@@ -312,6 +314,20 @@ class Servers(E2eTest):
             with self.assertRaises(urllib.error.HTTPError) as refused:
                 get(path, host)
             self.assertEqual(refused.exception.code, status)
+
+    def test_a_job_tracker_may_have_as_many_connections_as_the_system_allows(self):
+        def limits(process):
+            text = Path(f"/proc/{process}/limits").read_text()
+            return re.search(r"^Max open files +(\d+) +(\d+)", text, re.MULTILINE).groups()
+
+        before = resource.getrlimit(resource.RLIMIT_NOFILE)
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (200, before[1]))
+            soft, hard = limits(self.cluster().tracker.process.pid)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        self.assertEqual(soft, hard)
+        self.assertEqual(int(hard), before[1])
 
     def test_no_temporary_files_are_used_nor_their_folder(self):
         nowhere = str(self.folder / "nowhere")
