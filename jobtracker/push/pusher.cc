@@ -9,8 +9,6 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr Duration kPlannedLongBefore = std::chrono::seconds{1};
-
 bool asks_before(Route route) { return route == Route::kFailover || route == Route::kBusyover; }
 
 void add_refusal(std::string& refusals, const std::string& address, const std::string& why) {
@@ -90,7 +88,7 @@ void Pusher::restore(const Executing& entry, std::vector<PushRun> rows) {
     run.phase = run.row.code != 0 ? Phase::kEnded : Phase::kRunning;
     run.is_doubtful = !run.row.is_taken || is_honest({run.row.group, run.row.address});
     run.grace = config_.resend_grace;
-    run.since = clock_.steady_now() - std::max(clock_.now() - run.row.called_at, Duration{});
+    run.since = clock_.steady_now();  // It may have been called just now.
     const bool fails = run.row.code > 0 && run.row.code != wire::xxl::kSuccess;
     if (fails && run.row.failures < job.retries.max) run.again_at = clock_.steady_now();
     note_log(job, run);
@@ -154,7 +152,7 @@ void Pusher::take(const Worker& worker, const wire::Message& message) {
     std::vector<wire::AttemptId>& ids = handed_[worker.group];
     for (const wire::HandedJob& job : handed->jobs) ids.push_back(job.id);
   } else if (const auto* reported = std::get_if<wire::Reported>(&message)) {
-    for (const wire::AttemptId& id : reported->done) confirmed(id);
+    for (const wire::AttemptId& id : reported->done) forget(id);
   } else if (const auto* stop = std::get_if<wire::Kill>(&message)) {
     kill(*stop);
   }
@@ -204,7 +202,7 @@ void Pusher::begin(const wire::AttemptId& id) {
   if (entry == nullptr || entry->phase != jobtracker::Phase::kSent) return;
   if (entry->row.cancelled) return ends_.take_back(id.job_id, false);
   if (const auto before = jobs_.find(id.job_id); before != jobs_.end()) {
-    confirmed({id.job_id, before->second.attempt});
+    forget({id.job_id, before->second.attempt});
   }
   plan(add_job(*entry));
 }
@@ -525,11 +523,6 @@ void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
   // It may have waited for a connection, but was not sent earlier than that.
   run->sent_at = std::max(run->sent_at, clock_.now() - config_.call_timeout);
   run->since = std::max(run->since, clock_.steady_now() - config_.call_timeout);
-  const bool may_run = verdict.answer == RunAnswer::kTaken || verdict.answer == RunAnswer::kUnknown;
-  if (may_run && run->sent_at - run->row.called_at > kPlannedLongBefore) {
-    run->row.called_at = run->sent_at;
-    keep(*run);
-  }
   switch (verdict.answer) {
     case RunAnswer::kTaken:
       run->phase = Phase::kRunning;

@@ -193,8 +193,7 @@ class Pusher {
   void end_if_all_have(Job& job);
   void end_job(Job& job, wire::RunOutcome outcome, std::string message);
   void report(Job& job);
-  void confirmed(const wire::AttemptId& id) { forget(id, Urgency::kCompletion); }
-  void forget(const wire::AttemptId& id, Urgency urgency);
+  void forget(const wire::AttemptId& id);
   void kill(const wire::Kill& message);
   void send_kill(const Job& job);
   void lose(Job& job, Run& run);

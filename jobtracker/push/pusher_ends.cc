@@ -203,7 +203,7 @@ void Pusher::report(Job& job) {
 }
 
 // The attempt has its end in the store, or is another's: nothing of it counts any more.
-void Pusher::forget(const wire::AttemptId& id, Urgency urgency) {
+void Pusher::forget(const wire::AttemptId& id) {
   Job* job = find(id.job_id, id.attempt);
   if (job == nullptr) return;
   std::vector<Operation> operations;
@@ -219,7 +219,7 @@ void Pusher::forget(const wire::AttemptId& id, Urgency urgency) {
   jobs_.erase(id.job_id);
   if (!operations.empty()) {
     // Each end brings one: as housekeeping they would gather under more load than can be stored.
-    batcher_.post_unit(urgency, std::move(operations),
+    batcher_.post_unit(Urgency::kClaim, std::move(operations),
                        [](std::vector<Operation>&, const std::vector<Outcome>&, const Error*) {});
   }
   if (was_full) set_credit(group);
@@ -260,7 +260,7 @@ void Pusher::end_shard(Job& job, Run& run, LogState state, OnStored done) {
   operations.emplace_back(PutPushRun{run.row});
   operations.emplace_back(AddLog{log_of_shard(job, run, state)});
   batcher_.post_unit(
-      Urgency::kCompletion, std::move(operations),
+      Urgency::kClaim, std::move(operations),
       [this, id = job.id, attempt = job.attempt, done = std::move(done)](
           std::vector<Operation>&, const std::vector<Outcome>&, const Error* refused) {
         if (done) done(refused != nullptr ? Status{*refused} : Status{});
@@ -473,7 +473,8 @@ void Pusher::look_at_run(Job& job, Run& run, SteadyTime now) {
   if (run.phase != Phase::kRunning) return;
   const bool is_over =
       job.timeout > Duration{} && now - run.since >= job.timeout + config_.stop_grace;
-  if (is_over) {
+  // What its executor denies does not go on there.
+  if (is_over && !run.lost_at) {
     send_kill(job);
     return end_run(job, run, wire::xxl::kTimedOut, "timed out, and its executor did not say so");
   }
@@ -500,7 +501,8 @@ bool Pusher::is_honest(const Place& place) const {
   return executor != nullptr && executor->is_honest;
 }
 
-// What is known of it by now outlives a restart.
+// What is known of it by now outlives a restart. All that is written of runs is in one line, so
+// that the newest of it stays.
 void Pusher::keep(const Run& run) {
   batcher_.post(Urgency::kClaim, PutPushRun{run.row},
                 [](Operation&, const Outcome&, const Error*) {});

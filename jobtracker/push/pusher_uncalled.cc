@@ -97,7 +97,7 @@ bool Pusher::go_back(const Job& job) {
   const bool is_being_cancelled = entry != nullptr && entry->cancels > 0;
   if (job.result || is_being_cancelled || has_begun(job) || !call_back_all(job)) return false;
   const wire::AttemptId id{job.id, job.attempt};
-  forget(id, Urgency::kClaim);  // After the rows that are on their way to the store.
+  forget(id);
   going_back_.insert(id);
   ends_.take_back(id.job_id, false);
   return true;
@@ -133,7 +133,6 @@ void Pusher::give_away(Job& job) {
   if (job.result || job.runs.empty() || has_begun(job) || !call_back_all(job)) return;
   std::vector<Operation> rows;
   for (const std::int64_t log_id : job.runs) rows.emplace_back(RemovePushRun{log_id});
-  // After those that are on their way to the store.
   batcher_.post_unit(Urgency::kClaim, std::move(rows),
                      [](std::vector<Operation>&, const std::vector<Outcome>&, const Error*) {});
 }

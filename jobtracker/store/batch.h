@@ -218,8 +218,8 @@ struct RemoveExecutorGroup {
 using Operation =
     std::variant<ChangeWaiting, End, ChangeDefinition, Claim, AddDefinition, AddExecuting, AddJob,
                  CancelExecuting, AddOutput, PutNode, RemoveFeedback, RemoveInbox, RemoveAlarm,
-                 RemoveExecutorGroup, RemovePushRun, RemoveExecutorResult, PutExecutorGroup,
-                 ChangeExecutor, PutPushRun, PutRoute, PutExecutorResult, PutScript, AddLog, Purge,
+                 RemoveExecutorGroup, RemoveExecutorResult, PutExecutorGroup, ChangeExecutor,
+                 PutPushRun, RemovePushRun, PutRoute, PutExecutorResult, PutScript, AddLog, Purge,
                  CleanLog>;
 
 enum class OutcomeKind : std::uint8_t {

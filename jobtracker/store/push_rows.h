@@ -43,7 +43,7 @@ struct PushRun {
   std::int32_t shards = 1;
   std::string address{};
   std::int32_t failures = 0;  // of this shard, before this call
-  WallTime called_at{};       // or planned, where it waited for less than a second
+  WallTime called_at{};       // or planned: it may have waited for a connection
   std::int32_t code = 0;      // of its result, or kDiscardedCode; 0: none yet
   std::string message{};
   // Its executor took it, and has never called itself busy: its word that it is idle is not enough.

@@ -76,6 +76,10 @@ TEST_P(StoreContract, KeepsCallsUntilTheyAreRemoved) {
 
   committed({RemovePushRun{call.log_id}, RemovePushRun{call.log_id}, RemovePushRun{1}});
   EXPECT_THAT(calls(), ElementsAre(other));
+
+  call.message = "short";
+  committed({RemovePushRun{other.log_id}, PutPushRun{other}, PutPushRun{call}});
+  EXPECT_THAT(calls(), ElementsAre(call)) << "what is removed stays away";
 }
 
 TEST_P(StoreContract, KeepsWhatRoutesRemember) {

@@ -35,10 +35,6 @@ void PushedRuns::committed(const Commit& commit) {
     const bool is_done = commit.done.outcomes[i].kind == jobtracker::OutcomeKind::kDone;
     if (change != nullptr && change->void_waiting && is_done)
       called_off_[change->id] = timeline_.now();
-    const auto* put = std::get_if<jobtracker::PutPushRun>(&commit.batch.operations[i]);
-    if (put == nullptr || !is_done) continue;
-    const auto call = calls_.find(put->row.log_id);
-    if (call != calls_.end()) call->second.planned_at = put->row.called_at;
   }
 }
 
@@ -84,8 +80,7 @@ void PushedRuns::is_called(const std::string& address, const wire::xxl::RunCall&
                                                      .address = address,
                                                      .job = call.job_id,
                                                      .timeout = seconds{call.timeout_s},
-                                                     .called = timeline_.now(),
-                                                     .planned_at = row->second.called_at})
+                                                     .called = timeline_.now()})
                           .second;
   if (!is_new) return broken_(text(id) + " is called twice by one log id");
   last_[id] = call.log_id;
@@ -169,12 +164,8 @@ void PushedRuns::check_end(const Commit& commit, const Ledger::Job& job,
     }
     return;
   }
-  // It may have been called, as far as the next job tracker knew.
-  if (log.state == LogState::kTimedOut && call == nullptr) return;
   const bool has_limit = call != nullptr && call->timeout > Duration{};
-  const bool overran =
-      has_limit && (commit.was_clock_set || is_over(*call, timeline_.now() - call->called) ||
-                    is_over(*call, commit.batch.now - call->planned_at));
+  const bool overran = has_limit && is_over(*call, timeline_.now() - call->called);
   if (log.state == LogState::kTimedOut && overran) return;
   broken_(text(id) + " of " + job.row.task_id + " ended as " + to_string(log.state) + " (" +
           log.message + "), but " +

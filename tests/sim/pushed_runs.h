@@ -66,7 +66,6 @@ class PushedRuns {
     std::int64_t job = 0;  // as executors know it
     Duration timeout{};
     SteadyTime called{};
-    WallTime planned_at{};  // a job tracker that knows no more counts its time from then
     bool has_begun = false;
     bool was_refused = false;
     bool was_denied = false;
