@@ -41,6 +41,12 @@ bool stops(const wire::Act& act) {
   return act.verb == wire::Verb::kCancel || act.verb == wire::Verb::kKill;
 }
 
+// What was asked for, just now.
+bool has_changed(const RequestOutcome& outcome, const Error* refused) {
+  return refused == nullptr && !outcome.answered_before &&
+         outcome.outcomes.front().kind == OutcomeKind::kDone;
+}
+
 // Whether its run is another than the job's others.
 bool changes_run(const wire::Act& act) { return act.payload || !act.addresses.empty(); }
 
@@ -389,13 +395,14 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
       return;
   }
   if (executing_.find(job.id) != nullptr) return look_again(pending);  // It is just being claimed.
-  definitions_.keep_time(job.id);
+  const TimeHold hold = definitions_.hold_time(job.id);
   std::vector<Operation> operations;
   operations.emplace_back(std::move(change));
   job.delayed ? definitions_.hold_promotion() : sink_.hold(job.group, job.id);
   ForRequest request = for_request(pending, pending->name() + " " + word(verb), job.id);
-  request.on_request = [this, job, answer = std::move(request.on_request)](
+  request.on_request = [this, job, hold, answer = std::move(request.on_request)](
                            const RequestOutcome& outcome, const Error* refused) {
+    definitions_.release_time(hold, has_changed(outcome, refused));
     if (job.delayed) definitions_.release_promotion();
     if (!job.delayed && outcome.answered_before) sink_.release(job.id);
     const bool was_left = refused != nullptr || outcome.answered_before;

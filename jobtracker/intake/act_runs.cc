@@ -164,8 +164,9 @@ void ActIntake::end_runs(const PendingPtr& pending, const std::vector<CancelExec
   for (const CancelExecuting& run : runs) {
     if (Executing* entry = executing_.find(run.id, run.attempt)) ++entry->cancels;
   }
+  std::vector<TimeHold> holds;
   for (const WaitingJob& job : waits) {
-    definitions_.keep_time(job.id);
+    holds.push_back(definitions_.hold_time(job.id));
     operations.emplace_back(ChangeWaiting{
         .from = job,
         .log =
@@ -178,8 +179,9 @@ void ActIntake::end_runs(const PendingPtr& pending, const std::vector<CancelExec
                   cancels_waiting ? pending->name() + " cancelled"
                                   : what_ends(pending->name(), runs.size(), waits.size()),
                   made);
-  request.on_request = [this, runs, waits, answer = std::move(request.on_request)](
+  request.on_request = [this, runs, waits, holds, answer = std::move(request.on_request)](
                            const RequestOutcome& outcome, const Error* refused) {
+    for (const TimeHold& hold : holds) definitions_.release_time(hold, false);
     for (const CancelExecuting& run : runs) {
       if (Executing* entry = executing_.find(run.id, run.attempt)) --entry->cancels;
     }

@@ -81,9 +81,13 @@ class Recurrence final : public Definitions, public RunEnd {
   void hold_promotion() override { promotion_.hold(); }
   void release_promotion() override { promotion_.release(); }
   WallTime horizon_end() const override { return promotion_.horizon_end(); }
-  void keep_time(JobId id) override { set_back_.keep(id); }
+  TimeHold hold_time(JobId id) override { return set_back_.hold_time(id); }
+  void release_time(const TimeHold& hold, bool was_changed) override {
+    set_back_.release_time(hold, was_changed);
+  }
 
   // ---- for completion ----
+  void keep_time(JobId id) override { set_back_.keep(id); }
   std::vector<Operation> with_end(const WaitingJob& job, WallTime ended, bool ran) override;
   void run_ended(const WaitingJob& job, WallTime ended, bool ran,
                  const std::vector<Operation>& with, const std::vector<Outcome>& outcomes) override;

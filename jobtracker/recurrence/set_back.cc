@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t kMovedBackAtOnce = 1000;
 constexpr Duration kLookAgain = std::chrono::seconds{1};
+constexpr Duration kLookAtHeld = std::chrono::milliseconds{50};
 
 DueKey first_after(WallTime time) {
   return {time, JobId{std::numeric_limits<std::int64_t>::max()}};
@@ -30,6 +31,7 @@ SetBack::SetBack(Catalog& catalog, ExecutingTable& executing, Batcher& batcher, 
 
 void SetBack::begin(std::vector<GroupId> groups, Duration by, WallTime through) {
   looks_.push_back({.groups = std::move(groups), .by = by, .to = clock_.now(), .through = through});
+  looks_.back().number = ++last_look_;
   look();
 }
 
@@ -37,10 +39,23 @@ void SetBack::keep(JobId id) {
   for (Look& look : looks_) look.kept.insert(id);
 }
 
+TimeHold SetBack::hold_time(JobId id) {
+  ++held_[id];
+  return {.id = id, .look = last_look_};
+}
+
+// A look that began later moves it: it was changed by the clock as it was before.
+void SetBack::release_time(const TimeHold& hold, bool was_changed) {
+  if (const auto held = held_.find(hold.id); --held->second == 0) held_.erase(held);
+  for (Look& look : looks_) {
+    if (was_changed && look.number <= hold.look) look.kept.insert(hold.id);
+  }
+}
+
 Sizes SetBack::sizes() const {
   std::size_t kept = 0;
   for (const Look& look : looks_) kept += look.kept.size();
-  return {{"looks", looks_.size()}, {"kept", kept}};
+  return {{"looks", looks_.size()}, {"kept", kept}, {"held", held_.size()}};
 }
 
 void SetBack::look_again(const Error& why) {
@@ -92,31 +107,45 @@ void SetBack::move(std::vector<WaitingJob> jobs) {
   std::optional<DueKey> last;  // None: there are no more.
   if (static_cast<std::int64_t>(jobs.size()) == kMovedBackAtOnce) last = due_key(jobs.back());
   std::vector<Operation> moves;
+  bool are_all_free = true;
   for (WaitingJob& job : jobs) {
     WaitingJob to = job;
     set_back(to, now.by, now.to);
     // What is just being claimed begins.
     if (to == job || executing_.find(job.id) != nullptr || now.kept.contains(job.id)) continue;
+    are_all_free = are_all_free && !held_.contains(job.id);
+    if (held_.contains(job.id)) continue;
     hold(job);
     moves.emplace_back(ChangeWaiting{.from = std::move(job), .to = std::move(to)});
   }
-  if (moves.empty()) return go_on(last);
+  const auto then = [this, last, are_all_free] {
+    if (are_all_free) return go_on(last);
+    executor_.post_at(clock_.steady_now() + kLookAtHeld, [this] { look(); });
+  };
+  if (moves.empty()) return then();
   is_under_way_ = true;
-  batcher_.post_unit(Urgency::kClaim, std::move(moves),
-                     [this, last](std::vector<Operation>& done,
-                                  const std::vector<Outcome>& outcomes, const Error* refused) {
-                       is_under_way_ = false;
-                       for (std::size_t i = 0; i < done.size(); ++i) {
-                         auto& change = std::get<ChangeWaiting>(done[i]);
-                         sink_.release(change.from.id);
-                         if (refused != nullptr) {
-                           sink_.offer(std::move(change.from));
-                         } else if (outcomes[i].kind == OutcomeKind::kDone) {
-                           sink_.offer(std::move(*change.to));
-                         }
-                       }
-                       refused == nullptr ? go_on(last) : look_again(*refused);
-                     });
+  batcher_.post_unit(
+      Urgency::kClaim, std::move(moves),
+      [this, then, are_all_free](std::vector<Operation>& done, const std::vector<Outcome>& outcomes,
+                                 const Error* refused) {
+        is_under_way_ = false;
+        was_moved(done, outcomes, refused, !are_all_free);
+        refused == nullptr ? then() : look_again(*refused);
+      });
+}
+
+void SetBack::was_moved(std::vector<Operation>& moves, const std::vector<Outcome>& outcomes,
+                        const Error* refused, bool are_looked_at_again) {
+  for (std::size_t i = 0; i < moves.size(); ++i) {
+    auto& change = std::get<ChangeWaiting>(moves[i]);
+    sink_.release(change.from.id);
+    if (refused != nullptr) {
+      sink_.offer(std::move(change.from));
+    } else if (outcomes[i].kind == OutcomeKind::kDone) {
+      if (are_looked_at_again) looks_.front().kept.insert(change.to->id);
+      sink_.offer(std::move(*change.to));
+    }
+  }
 }
 
 void SetBack::go_on(std::optional<DueKey> last) {

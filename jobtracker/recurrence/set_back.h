@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <set>
 #include <vector>
 
 #include "jobtracker/state/catalog.h"
+#include "jobtracker/state/definitions.h"
 #include "jobtracker/state/executing.h"
 #include "jobtracker/state/job_sink.h"
 #include "jobtracker/state/scheduling_clock.h"
@@ -31,8 +34,11 @@ class SetBack {
   // It was set back by so much just now, or while no job tracker looked after the group; what is
   // later than `through` stands in no group's table.
   void begin(std::vector<GroupId> groups, Duration by, WallTime through);
-  // Its time is read off the clock as it is by now, or somebody is changing it.
+  // Its time is read off the clock as it is by now.
   void keep(JobId id);
+  // Somebody is changing it: it is looked at when that is done, or was not.
+  TimeHold hold_time(JobId id);
+  void release_time(const TimeHold& hold, bool was_changed);
   void stop() { is_stopped_ = true; }
   Sizes sizes() const;
 
@@ -44,6 +50,7 @@ class SetBack {
     WallTime through{};
     DueKey after{};
     bool has_begun = false;
+    std::int64_t number = 0;
     std::set<JobId> kept{};
   };
 
@@ -51,6 +58,8 @@ class SetBack {
   void begin_when_all_is_there();
   void look_again(const Error& why);
   void move(std::vector<WaitingJob> jobs);
+  void was_moved(std::vector<Operation>& moves, const std::vector<Outcome>& outcomes,
+                 const Error* refused, bool are_looked_at_again);
   void go_on(std::optional<DueKey> last);
   void hold(const WaitingJob& job);
 
@@ -62,6 +71,8 @@ class SetBack {
   Executor& executor_;
   const Logger& log_;
   std::deque<Look> looks_;      // the first is under way
+  std::int64_t last_look_ = 0;  // its number
+  std::map<JobId, int> held_;   // how many are changing it
   std::size_t lines_left_ = 0;  // to the store, of those that are waited for
   bool is_under_way_ = false;
   bool is_stopped_ = false;

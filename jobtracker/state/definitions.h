@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -21,6 +22,12 @@ struct NewDefinition {
 struct ForRequest {
   NumberedRequest number{};
   OnRequest on_request{};
+};
+
+// Of a job that waits, and is being changed.
+struct TimeHold {
+  JobId id{};
+  std::int64_t look = 0;  // the last one at what waits, as the clock was set back, that had begun
 };
 
 // A script as it is kept, from that number on.
@@ -76,9 +83,10 @@ class Definitions {
   virtual void release_promotion() = 0;
   // One-shot jobs due later than this stand in the delayed table.
   virtual WallTime horizon_end() const = 0;
-  // One that waits is changed: where the clock was set back, its time is not moved with it any
-  // more.
-  virtual void keep_time(JobId id) = 0;
+  // Between these one that waits is being changed: where the clock was set back, its time is moved
+  // with it only if it was not.
+  virtual TimeHold hold_time(JobId id) = 0;
+  virtual void release_time(const TimeHold& hold, bool was_changed) = 0;
 };
 
 }  // namespace carillon::jobtracker

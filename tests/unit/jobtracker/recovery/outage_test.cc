@@ -26,6 +26,7 @@ using ::testing::Ge;
 using ::testing::Key;
 using ::testing::Le;
 using ::testing::Pair;
+using ::testing::SizeIs;
 
 // A job each second, on a worker that stays.
 struct OutageBundle : TrackerBundle {
@@ -266,6 +267,29 @@ TEST(Outage, AClockThatIsSetBackUndoesNoTriggerWheneverItComes) {
     Triggered test;
     test.trigger_after(at);
     ASSERT_EQ(test.ran_with, "new") << at.count() << "\n" << test.bundle.story("a");
+  }
+}
+
+// The client sends it again after a second; it was done by then, or is not.
+TEST(Outage, AClockThatIsSetBackHoldsUpNoJobWhoseTriggerIsSentAgain) {
+  for (const int work : {50, 100, 200, 300, 400, 600}) {
+    for (int away = 0; away <= 2400; away += 100) {
+      SCOPED_TRACE(::testing::Message() << "commits take " << work << " ms, trigger at " << away);
+      TrackerBundle bundle;
+      runs_take(bundle.add_worker({.threads = 1}), seconds{20});
+      bundle.submit(job_now("running"));
+      bundle.run_for(seconds{1});
+      bundle.submit({job_now("a"), job_now("b")});
+      bundle.clock.set_wall(bundle.now() - hours{1});
+      bundle.run_for(milliseconds{away});
+      bundle.lane().work_time = [work] { return milliseconds{work}; };
+      bundle.client.act({.verb = wire::Verb::kTrigger, .group = "default", .task_id = "a"});
+      bundle.run_for(seconds{10});
+      bundle.lane().work_time = [] { return milliseconds{1}; };
+      bundle.run_for(minutes{1});
+      EXPECT_THAT(bundle.runs_of("a"), SizeIs(1));
+      EXPECT_THAT(bundle.runs_of("b"), SizeIs(1));
+    }
   }
 }
 
