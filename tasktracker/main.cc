@@ -13,6 +13,7 @@
 #include "shared/base/host_name.h"
 #include "shared/base/log.h"
 #include "shared/runtime/event_loop.h"
+#include "shared/runtime/open_files.h"
 #include "shared/runtime/sd_notify.h"
 #include "shared/runtime/signals.h"
 #include "tasktracker/builtin_handlers.h"
@@ -116,6 +117,7 @@ int main_of(int argc, const char* const* argv) {
   for (const EffectiveOption& option : configuration.effective()) {
     log.debug("option", "name", option.name, "value", option.value, "source", option.source);
   }
+  allow_all_open_files();
   return run(std::move(settings).value(), environment);
 }
 

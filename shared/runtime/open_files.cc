@@ -3,12 +3,21 @@
 #include <sys/resource.h>
 
 namespace carillon {
+namespace {
+
+rlimit before{};  // none allowed: as this process began
+
+}  // namespace
 
 void allow_all_open_files() {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
-  files.rlim_cur = files.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &files);
+  const rlimit all{.rlim_cur = files.rlim_max, .rlim_max = files.rlim_max};
+  if (::setrlimit(RLIMIT_NOFILE, &all) == 0) before = files;
+}
+
+void restore_open_files() {
+  if (before.rlim_max != 0) ::setrlimit(RLIMIT_NOFILE, &before);
 }
 
 }  // namespace carillon

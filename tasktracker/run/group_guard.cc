@@ -82,7 +82,7 @@ void GroupGuard::remove(pid_t group) { tell(-group); }
 void GroupGuard::tell(pid_t value) {
   if (pipe_ < 0) return;
   // So few bytes are written whole or not at all. A guard that is gone is an error that changes
-  // nothing for the run (SIGPIPE is ignored by whoever runs jobs).
+  // nothing for the run: whoever runs jobs ignores SIGPIPE, and a child in the making forgets it.
   [[maybe_unused]] const ssize_t written = ::write(pipe_, &value, sizeof value);
 }
 

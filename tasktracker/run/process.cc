@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "shared/runtime/open_files.h"
+
 namespace carillon::tasktracker {
 namespace {
 
@@ -139,6 +141,7 @@ void ProcessRun::become(char* const* arguments, char* const* environment, int in
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);  // The worker died before the line above.
   guard_.add(::getpid());
+  ::signal(SIGPIPE, SIG_IGN);  // Forgets the one that came if the guard is gone.
   for (int signal = 1; signal < NSIG; ++signal) {
     struct sigaction action {};
     const bool is_handled = ::sigaction(signal, nullptr, &action) == 0 &&
@@ -155,6 +158,7 @@ void ProcessRun::become(char* const* arguments, char* const* environment, int in
   ::dup2(out_.write.get(), STDOUT_FILENO);
   ::dup2(err_.write.get(), STDERR_FILENO);
   ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+  restore_open_files();
   const bool is_late = clock_.steady_now() >= control_.begin_before();
   if (!is_late) ::execvpe(arguments[0], arguments, environment);
   const int error = is_late ? kCameLate : errno;
@@ -164,9 +168,9 @@ void ProcessRun::become(char* const* arguments, char* const* environment, int in
 
 bool ProcessRun::start(const ProcessRequest& request) {
   Pipe failure;
-  if (!open_pipe(out_) || !open_pipe(err_) || !open_pipe(failure)) return failed("make a pipe");
+  if (!open_pipe(out_) || !open_pipe(err_) || !open_pipe(failure)) return failed("make a pipe for");
   const Descriptor input = open_input(request.input);
-  if (!input.is_open()) return failed("keep the payload for its input");
+  if (!input.is_open()) return failed("keep the payload for the input of");
   const std::vector<char*> arguments = pointers(request.arguments);
   const std::vector<char*> environment = pointers(request.environment);
   const pid_t parent = ::getpid();
@@ -183,7 +187,7 @@ bool ProcessRun::start(const ProcessRequest& request) {
   const int error_of_fork = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   errno = error_of_fork;
-  if (pid_ < 0) return failed("fork");
+  if (pid_ < 0) return failed("fork for");
   process_ = open_process(pid_);
   failure.write.reset();
   out_.write.reset();

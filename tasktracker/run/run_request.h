@@ -25,7 +25,8 @@ struct RunEnd {
   std::optional<std::int32_t> exit_code{};
   std::string message{};
   Duration later{};
-  bool came_late = false;  // it has not begun, and must not any more
+  bool came_late = false;    // it has not begun, and must not any more
+  bool has_no_room = false;  // nor has this one, for its worker's lack of something
 };
 
 }  // namespace carillon::tasktracker

@@ -1,6 +1,8 @@
 #include "tasktracker/run/runner.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <iterator>
 #include <utility>
@@ -21,14 +23,31 @@ constexpr int kExitFailed = 76;
 constexpr int kExitNotRunnable = 126;  // what shells exit with
 constexpr int kExitNotFound = 127;
 constexpr int kExitSignal = 128;
+// What a worker has no room for is tried again then, there or elsewhere.
+constexpr Duration kRoomIsBack = std::chrono::seconds{5};
+constexpr Duration kSayNoRoom = std::chrono::minutes{1};
 
 RunEnd failed_for_good(std::string message) {
   return {.outcome = wire::RunOutcome::kFailed, .message = std::move(message)};
 }
 
+// Nothing is wrong with the job: its worker has no memory, file or process left for it.
+bool is_lack(int error) {
+  static constexpr int kLacks[] = {EMFILE, ENFILE, ENOMEM, EAGAIN, ENOSPC, EDQUOT};
+  return std::find(std::begin(kLacks), std::end(kLacks), error) != std::end(kLacks);
+}
+
+RunEnd has_no_room(const std::string& why) {
+  return {.outcome = wire::RunOutcome::kLater,
+          .message = why + " (its worker has no room for it, it is run later)",
+          .later = kRoomIsBack,
+          .has_no_room = true};
+}
+
 RunEnd not_started(const std::string& program, const ProcessEnd& end) {
   std::string message =
       "cannot " + end.step + " '" + program + "': " + std::strerror(end.not_started);
+  if (is_lack(end.not_started)) return has_no_room(message);
   RunEnd result{.outcome = wire::RunOutcome::kException};
   if (end.not_started == ENOENT) {
     message += " (is it installed on this worker, and in its PATH?)";
@@ -169,7 +188,16 @@ RunEnd Runner::run(const RunRequest& request, RunControl& control) {
       break;
   }
   apply_stop(control, request, end);
+  if (end.has_no_room) say_no_room(end.message);
   return end;
+}
+
+void Runner::say_no_room(const std::string& why) {
+  const SteadyTime now = clock_.steady_now();
+  const MutexLock lock(mutex_);
+  if (said_no_room_ && now < *said_no_room_ + kSayNoRoom) return;
+  said_no_room_ = now;
+  log_.warn("jobs cannot be begun here, they are run later", "reason", why);
 }
 
 RunEnd Runner::end_without(const RunRequest& request, const RunControl& control) const {
@@ -210,9 +238,7 @@ RunEnd Runner::run_script(const RunRequest& request, RunControl& control) {
   }
   const Result<ScriptFile> file =
       scripts_.write(request.run.script_source, interpreter.value().extension);
-  if (!file.ok()) {
-    return {.outcome = wire::RunOutcome::kException, .message = file.error().message};
-  }
+  if (!file.ok()) return has_no_room(file.error().message);
   std::vector<std::string> command = interpreter.value().command;
   command.push_back(file.value().path());
   return run_command(request, std::move(command), control);

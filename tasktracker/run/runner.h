@@ -1,12 +1,15 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "carillon/job_runner.h"
 #include "shared/base/clock.h"
 #include "shared/base/environment.h"
+#include "shared/base/log.h"
+#include "shared/base/mutex.h"
 #include "tasktracker/run/group_guard.h"
 #include "tasktracker/run/http_run.h"
 #include "tasktracker/run/process.h"
@@ -59,7 +62,9 @@ class Runner {
   RunEnd run_script(const RunRequest& request, RunControl& control);
   RunEnd run_command(const RunRequest& request, std::vector<std::string> command,
                      RunControl& control);
+  void say_no_room(const std::string& why);
 
+  const Logger log_{"worker"};
   const RunnerConfig config_;
   const Handlers& handlers_;
   const Environment& environment_;
@@ -67,6 +72,8 @@ class Runner {
   const Clock& clock_;
   GroupGuard guard_;
   ScriptFolder scripts_;
+  Mutex mutex_;
+  std::optional<SteadyTime> said_no_room_ CARILLON_GUARDED_BY(mutex_);
 };
 
 }  // namespace carillon::tasktracker

@@ -315,19 +315,30 @@ class Servers(E2eTest):
                 get(path, host)
             self.assertEqual(refused.exception.code, status)
 
-    def test_a_job_tracker_may_have_as_many_connections_as_the_system_allows(self):
-        def limits(process):
-            text = Path(f"/proc/{process}/limits").read_text()
-            return re.search(r"^Max open files +(\d+) +(\d+)", text, re.MULTILINE).groups()
+    def test_they_may_have_as_many_open_files_as_the_system_allows_and_jobs_as_their_shell_did(self):
+        def limit(process):
+            text = Path(f"/proc/{process.pid}/limits").read_text()
+            return int(re.search(r"^Max open files +(\d+)", text, re.MULTILINE).group(1))
 
-        before = resource.getrlimit(resource.RLIMIT_NOFILE)
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         try:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (200, before[1]))
-            soft, hard = limits(self.cluster().tracker.process.pid)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (200, hard))
+            one = self.cluster(workers=1)
         finally:
-            resource.setrlimit(resource.RLIMIT_NOFILE, before)
-        self.assertEqual(soft, hard)
-        self.assertEqual(int(hard), before[1])
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        self.assertEqual(limit(one.tracker), hard)
+        self.assertEqual(limit(one.workers[0]), hard)
+        self.assertEqual(one.submit("--wait", "--shell", "ulimit -Sn; ulimit -Hn").json()[0]["text"], f"200\n{hard}\n")
+
+    def test_jobs_run_though_the_guard_of_a_task_tracker_was_killed(self):
+        one = self.cluster(workers=1)
+        children = Path(f"/proc/{one.workers[0].pid}/task/{one.workers[0].pid}/children").read_text().split()
+        guards = [child for child in children if Path(f"/proc/{child}/comm").read_text() == "carillon-guard\n"]
+        self.assertEqual(len(guards), 1)
+        os.kill(int(guards[0]), signal.SIGKILL)
+        for task in ("one", "two"):
+            one.submit("--task-id", task, "--", "true")
+            self.assertEqual(one.wait_ended(task)["state"], "succeeded")
 
     def test_no_temporary_files_are_used_nor_their_folder(self):
         nowhere = str(self.folder / "nowhere")

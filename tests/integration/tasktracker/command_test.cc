@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "shared/base/random.h"
 #include "shared/runtime/wakeup.h"
@@ -117,6 +118,23 @@ TEST(Command, NamesTheSignalThatKilledIt) {
   EXPECT_EQ(result.outcome, RunOutcome::kException);
   EXPECT_EQ(result.message, "killed by signal 9 (Killed)");
   EXPECT_EQ(result.exit_code, 137);
+}
+
+TEST(Command, IsRunLaterWhileItsWorkerHasNoFilesLeft) {
+  CommandBundle b;
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 3, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto result = b.run(CommandBundle::command({"true"}));
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(result.outcome, RunOutcome::kLater);
+  EXPECT_EQ(result.later, seconds{5});
+  EXPECT_EQ(
+      result.message,
+      "cannot make a pipe for 'true': Too many open files (its worker has no room for it, it is "
+      "run later)");
+  EXPECT_EQ(b.run(CommandBundle::command({"true"})).outcome, RunOutcome::kSucceeded);
 }
 
 TEST(Command, SaysThatAProgramIsMissing) {
