@@ -13,6 +13,7 @@ namespace {
 // The store commits while its last one is not longer ago: there is one every beat.
 constexpr Duration kCommits = std::chrono::seconds{5};
 constexpr Duration kClockPeriod = std::chrono::seconds{1};
+constexpr Duration kComesBack = std::chrono::seconds{1};  // after its lease
 
 const Error kStarting{ErrorCode::kUnavailable, "the job tracker is starting, try again"};
 const Error kStopping{ErrorCode::kUnavailable, "the job tracker is stopping"};
@@ -148,6 +149,7 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
   }
   feedback_.start(found);
   alarms_.start(found);
+  began_at_ = clock_.steady_now();
   recovery_.start(found);
   recurrence_.start(found);
   registry_.start(found);
@@ -156,6 +158,11 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
     // It listens to no task tracker any more, or answers none.
     if (stopping_ || may_be_fenced()) return;
     for (const Worker& dead : recovery_.run_once()) put_node(dead, false);
+    const bool all_had_time =
+        clock_.steady_now() > began_at_ + recovery_.longest_lease() + kComesBack;
+    const bool is_time = all_had_time && !has_marked_gone_ && batcher_.is_idle();
+    if (is_time) mark_gone();
+    has_marked_gone_ = has_marked_gone_ || is_time;
   });
   every(std::chrono::milliseconds{200}, [this] {
     const Duration set_by = clock_.adjust();

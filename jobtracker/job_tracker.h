@@ -219,6 +219,8 @@ class JobTracker final : public net::ServerReceiver,
   void leave_others(const Worker& worker, wire::Report& report) const;
   Worker* worker_of(const Asker& asker, SessionId session);
   void put_node(const Worker& worker, bool alive);
+  void put_node(NodeRow row);
+  void mark_gone();
   void every(Duration period, std::function<void()> work);
   void follow_store_clock();
   void let_go(Error word);
@@ -233,6 +235,8 @@ class JobTracker final : public net::ServerReceiver,
   std::function<void(const Error&)> on_fatal_;
   bool ready_ = false;
   bool stopping_ = false;
+  SteadyTime began_at_{};
+  bool has_marked_gone_ = false;
   std::optional<SteadyTime> let_go_at_{};  // and heard nobody from then on
   bool store_is_away_ = false;
   std::optional<SteadyTime> proven_at_{};

@@ -193,8 +193,26 @@ void JobTracker::put_node(const Worker& worker, bool alive) {
   row.last_seen = clock_.now();
   row.alive = alive;
   catalog_.mark_served(worker.group);
+  put_node(std::move(row));
+}
+
+void JobTracker::put_node(NodeRow row) {
   batcher_.post(Urgency::kHousekeeping, PutNode{.node = std::move(row)},
                 [](Operation&, const Outcome&, const Error*) {});
+}
+
+// Who died while nobody looked after its group, and held nothing, is missed by nobody: it is known
+// by not having come. Of a group in parts it may have come to another job tracker.
+void JobTracker::mark_gone() {
+  batcher_.ask(ListNodes{}, [this](Result<ReadAnswer> answer) {
+    if (!answer.ok()) return log_.warn("who is gone is not known", "error", answer.error().message);
+    for (NodeRow& node : std::get<NodesAnswer>(answer.value()).nodes) {
+      const bool is_ours = ownership_.has(node.group) && catalog_.parts(node.group) == 1;
+      if (!node.alive || !is_ours || workers_.find(node.session) != nullptr) continue;
+      node.alive = false;
+      put_node(std::move(node));
+    }
+  });
 }
 
 void JobTracker::on_pull(const Asker& asker, const wire::Pull& message) {

@@ -133,6 +133,7 @@ class TrackerLink final {
   const Talk& home() const { return *talks_.front(); }
   bool is_split() const { return !parts_.empty(); }
   void split(std::int32_t parts);
+  void say_unreached(SteadyTime now);
   void take_parts(Talk& talk, const wire::Registered& registered);
   void lose_parts(const Talk& talk);
   bool is_twin(Talk& talk);
@@ -172,6 +173,8 @@ class TrackerLink final {
 
   std::vector<std::unique_ptr<Talk>> talks_;  // of a split group one an address; else one
   std::vector<PartOwner> parts_;              // none: the group was not split, as far as is known
+  std::optional<SteadyTime> unreached_since_{};  // some of those
+  bool said_unreached_ = false;
   // Of each part, or of the whole group: when the lease ends; none: there is none.
   std::vector<std::optional<SteadyTime>> leases_ = {std::nullopt};
   TrackerChoice trackers_;

@@ -422,9 +422,9 @@ void QueryDesk::nodes(const Asker& asker, const wire::Query& message) {
     std::map<Place, const NodeRow*> nodes;  // those that are gone last
     for (const NodeRow& node : std::get<NodesAnswer>(answer.value()).nodes) {
       if (group && node.group != group) continue;
-      const bool is_ours = ownership_.has(node.group);
-      const bool gone =
-          is_ours ? workers_.all().find(node.session) == workers_.all().end() : !node.alive;
+      const bool is_here = workers_.all().find(node.session) != workers_.all().end();
+      const bool comes_here = ownership_.has(node.group) && catalog_.parts(node.group) == 1;
+      const bool gone = comes_here ? !is_here : !is_here && !node.alive;
       nodes.emplace(Place{gone, group_name(node.group), node.name, node.started_at, node.session},
                     &node);
     }

@@ -83,6 +83,12 @@ wire::Field QueryDesk::reason(GroupId group, const wire::SpecGlance& glance,
                : "nobody listens at the addresses of the executors of group '" + group_name(group) +
                      "'";
   }
+  const Group* whole = catalog_.whole_of(group);
+  if (workers_.count(group) == 0 && whole != nullptr && catalog_.parts(whole->id) > 1) {
+    return "no task tracker of group '" + group_name(group) +
+           "' has come to the job tracker that looks after this part of it (they have to name all "
+           "job trackers in --tracker)";
+  }
   if (workers_.count(group) == 0)
     return "no task tracker of group '" + group_name(group) + "' is there";
   if (workers_.accepts(group, glance)) return std::monostate{};

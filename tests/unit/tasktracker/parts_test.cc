@@ -103,6 +103,20 @@ TEST(Parts, OfAGroupAreWorkedForAtAllItsJobTrackers) {
   EXPECT_THAT(b.two().results, SizeIs(1));
 }
 
+TEST(Parts, OfAJobTrackerThatIsNotReachedAreSaidOnce) {
+  PartsBundle b;
+  b.own(1, {2}, 1);
+  ::testing::internal::CaptureStderr();
+  b.start();
+  ASSERT_TRUE(b.until_both_know_it());
+  b.pass(std::chrono::seconds{7});
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  const std::string said = "parts of this group are not reached";
+  ASSERT_THAT(log, ::testing::HasSubstr(said));
+  EXPECT_THAT(log, ::testing::HasSubstr("parts=1  of=4"));
+  EXPECT_EQ(log.find(said), log.rfind(said));
+}
+
 TEST(Parts, OfOneWithoutAnyAreAskedForAgainAndAgain) {
   PartsBundle b;
   b.two().sends_elsewhere = true;

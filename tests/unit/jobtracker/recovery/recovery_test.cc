@@ -1,5 +1,8 @@
 #include "jobtracker/recovery/recovery.h"
 
+#include <map>
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +27,9 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::Each;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 TEST(Recovery, AWorkerThatLivesThroughARestartIsAdopted) {
   TrackerBundle bundle;
@@ -114,6 +119,20 @@ TEST(Recovery, JobsOfAWorkerThatNeverComesBackRunAfterOneLease) {
   bundle.run_for(seconds{3});
   ASSERT_THAT(bundle.runs(), SizeIs(2));
   EXPECT_EQ(bundle.runs()[1].id.attempt, 2);
+}
+
+TEST(Recovery, AnIdleTaskTrackerThatDiedWithItsJobTrackerIsGone) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  bundle.run_for(seconds{2});
+  bundle.kill_tracker();
+  worker.die();
+  bundle.start_tracker();
+  bundle.add_worker({.name = "second"});
+  bundle.run_for(seconds{6});
+  std::map<std::string, bool> alive;
+  for (const auto& [session, node] : bundle.tables().nodes) alive[node.name] = node.alive;
+  EXPECT_THAT(alive, UnorderedElementsAre(Pair("second", true), Pair(::testing::_, false)));
 }
 
 // The answers to its pulls, and its registration, are long on their way.
