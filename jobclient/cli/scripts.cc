@@ -30,6 +30,11 @@ std::string family_of(std::string language) {
   return language == "sh" ? "bash" : language;
 }
 
+// Empty: none is named.
+std::string version_of(const Configuration& configuration) {
+  return configuration.has("number") ? std::to_string(configuration.number("number")) : "";
+}
+
 // Of a file that says of itself that it is of another language than the script before it.
 Status check_language(JobClient& client, const TaskRef& task, const std::string& source,
                       const std::string& path) {
@@ -58,9 +63,11 @@ Verb declare_scripts_show() {
   return declare("scripts show", "The text of a task's script",
                  "That of the version in use, or of another one.",
                  {{.name = "number",
+                   .kind = OptionKind::kNumber,
                    .placeholder = "N",
                    .help = "This version, as scripts list shows it.",
-                   .fallback_help = "that in use"}},
+                   .fallback_help = "that in use",
+                   .min = 1}},
                  "  jobclient scripts show nightly --group ops > nightly.sh\n",
                  "See what is going on");
 }
@@ -82,12 +89,15 @@ Verb declare_scripts_set() {
 }
 
 Verb declare_scripts_restore() {
-  return declare(
-      "scripts restore", "Go back to an earlier version of a task's script",
-      "Its text is the newest version then, under a new number.",
-      {{.name = "number", .placeholder = "N", .help = "The version, as scripts list shows it."},
-       remark_option()},
-      "  jobclient scripts restore nightly --number 1795363140123\n", "Act on jobs");
+  return declare("scripts restore", "Go back to an earlier version of a task's script",
+                 "Its text is the newest version then, under a new number.",
+                 {{.name = "number",
+                   .kind = OptionKind::kNumber,
+                   .placeholder = "N",
+                   .help = "The version, as scripts list shows it.",
+                   .min = 1},
+                  remark_option()},
+                 "  jobclient scripts restore nightly --number 1795363140123\n", "Act on jobs");
 }
 
 int run_scripts_list(Context& context) {
@@ -112,7 +122,7 @@ int run_scripts_show(Context& context) {
   const auto client = context.client();
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);
   const TaskRef task = context.task();
-  const Result<RowPage> page = client.value()->script(task, context.configuration.text("number"));
+  const Result<RowPage> page = client.value()->script(task, version_of(context.configuration));
   if (!page.ok()) return context.fail(name_other_groups(context, task, page.error()));
   for (const Row& row : page.value().rows) {
     if (context.is_json()) {
@@ -147,7 +157,7 @@ int run_scripts_set(Context& context) {
 
 int run_scripts_restore(Context& context) {
   const Configuration& configuration = context.configuration;
-  const std::string& version = configuration.text("number");
+  const std::string version = version_of(configuration);
   if (version.empty())
     return context.fail(kWrongInput,
                         "which version? (--number N, as jobclient scripts list shows it)");

@@ -37,6 +37,7 @@ struct SubmitIntake::Pending {
   std::vector<Operation> operations{};
   std::vector<std::size_t> answer_of{};                          // operation -> answer
   std::unordered_map<std::size_t, NewDefinition> definitions{};  // by operation
+  std::size_t definition_bytes = 0;                              // of those
   std::size_t next_group = 0;
   std::size_t next_replaced = 0;
   std::unordered_map<std::size_t, ChangeWaiting> replaced{};  // by answer
@@ -447,18 +448,18 @@ void SubmitIntake::add_job(Pending& pending, std::size_t index) {
 }
 
 // What replaces another is taken, as that one goes.
-Status SubmitIntake::check_memory(const Definition& added) const {
-  const std::size_t bytes = catalog_.definition_bytes() + added.spec.size();
+Status SubmitIntake::check_memory(const Pending& pending, const Definition& added) const {
+  const std::size_t bytes =
+      catalog_.definition_bytes() + pending.definition_bytes + Catalog::bytes_of(added);
   if (bytes <= config_.definition_bytes_max ||
       catalog_.definition(added.group, added.task_id) != nullptr)
     return {};
   constexpr std::size_t kMebibyte = 1024 * 1024;
-  return Error{ErrorCode::kLimit,
-               "jobs with a schedule take " + std::to_string(bytes / kMebibyte) +
-                   " MiB of memory, at most " +
-                   std::to_string(config_.definition_bytes_max / kMebibyte) +
-                   " may (cancel some, give them smaller payloads, or raise the job tracker's "
-                   "--definition-memory)"};
+  return Error{ErrorCode::kLimit, "jobs with a schedule would take more than the " +
+                                      std::to_string(config_.definition_bytes_max / kMebibyte) +
+                                      " MiB of memory that they may (cancel some, give them "
+                                      "smaller payloads, or raise the job tracker's "
+                                      "--definition-memory)"};
 }
 
 // False: it was rejected.
@@ -478,7 +479,7 @@ bool SubmitIntake::add_definition(Pending& pending, std::size_t index) {
     pending.reject(index, planned.error().message);
     return false;
   }
-  if (const Status room = check_memory(planned.value().operation.definition); !room.ok()) {
+  if (const Status room = check_memory(pending, planned.value().operation.definition); !room.ok()) {
     if (has_children) children_.end(answer.group, answer.task_id);
     pending.reject(index, room.error().message);
     return false;
@@ -489,6 +490,7 @@ bool SubmitIntake::add_definition(Pending& pending, std::size_t index) {
   if (is_held(hold)) hold_back(planned.value().operation, hold);
   AddDefinition operation = planned.value().operation;
   if (operation.first) answer.job_id = operation.first->id;  // A manual job has none yet.
+  pending.definition_bytes += Catalog::bytes_of(operation.definition);
   pending.definitions.emplace(pending.operations.size(), std::move(planned.value()));
   pending.operations.emplace_back(std::move(operation));
   return true;

@@ -85,7 +85,7 @@ class SubmitIntake {
                           const ChildGraph::IsComing& is_coming) const;
   void add_job(Pending& pending, std::size_t index);
   bool add_definition(Pending& pending, std::size_t index);
-  Status check_memory(const Definition& added) const;
+  Status check_memory(const Pending& pending, const Definition& added) const;
   void take_in(Pending& pending, std::vector<Operation>& operations,
                const std::vector<Outcome>& outcomes);
   void answer(Pending& pending, const RequestOutcome& outcome, const Error* refused);

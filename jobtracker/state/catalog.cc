@@ -10,11 +10,7 @@
 #include "shared/wire/codec.h"
 
 namespace carillon::jobtracker {
-namespace {
-
-constexpr std::size_t kBytesOfADefinition = 1024;  // besides its spec, about
-
-}  // namespace
+namespace {}  // namespace
 
 WallTime ActiveDefinition::coming_fire(WallTime now) {
   if (has_had_last_fire(now)) return WallTime{};
@@ -79,7 +75,7 @@ void Catalog::mark_served(GroupId id, bool served) {
 
 ActiveDefinition& Catalog::put_definition(Definition row, JobSpec spec, CompiledSchedule schedule) {
   const DefinitionId id = row.id;
-  definition_bytes_ += row.spec.size() + kBytesOfADefinition;
+  definition_bytes_ += bytes_of(row);
   xxl_number_high_ = std::max(xxl_number_high_, xxl_number(row.task_id));
   definitions_by_task_[{row.group, row.task_id}] = id;
   auto& place = definitions_[id];
@@ -97,7 +93,7 @@ void Catalog::remove_definition(DefinitionId id) {
   const auto named =
       definitions_by_task_.find({found->second->row.group, found->second->row.task_id});
   if (named != definitions_by_task_.end() && named->second == id) definitions_by_task_.erase(named);
-  definition_bytes_ -= found->second->row.spec.size() + kBytesOfADefinition;
+  definition_bytes_ -= bytes_of(found->second->row);
   definitions_by_id_.erase(id);
   definitions_.erase(found);
 }

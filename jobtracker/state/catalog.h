@@ -110,6 +110,8 @@ class Catalog {
   void spec_changed(const std::string& from, const std::string& to);
   // What the specs of all take, and something for each.
   std::size_t definition_bytes() const { return definition_bytes_; }
+  // About what one takes.
+  static std::size_t bytes_of(const Definition& row) { return row.spec.size() + 1024; }
   ActiveDefinition* definition(DefinitionId id);
   ActiveDefinition* definition(GroupId group, const std::string& task_id);
   const std::map<DefinitionId, std::unique_ptr<ActiveDefinition>>& definitions() const {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -117,7 +118,11 @@ void put_push(Json& object, const JobSpec& spec) {
 
 void put_payload(Json& object, const std::string& payload) {
   if (payload.empty()) return;
-  if (is_utf8(payload)) {
+  // Each control character would be six: 1 MiB of them is longer than a line may be.
+  const bool is_text = std::none_of(payload.begin(), payload.end(), [](char one) {
+    return static_cast<unsigned char>(one) < ' ' && one != '\n' && one != '\r' && one != '\t';
+  });
+  if (is_text && is_utf8(payload)) {
     object["payload"] = payload;
   } else {
     object["payload_base64"] = to_base64(payload);

@@ -280,7 +280,7 @@ TEST(JobKinds, OneBadJobKeepsNoOtherFromItsPlace) {
 
 TEST(JobKinds, MoreSchedulesThanMemoryHasRoomForAreRefusedByName) {
   TrackerBundle::Options options;
-  options.tracker.submit.definition_bytes_max = 10'000;
+  options.tracker.submit.definition_bytes_max = 12'000;
   TrackerBundle bundle(options);
   JobSpec large = job_manual("large");
   large.payload.assign(8'000, 'x');
@@ -289,6 +289,13 @@ TEST(JobKinds, MoreSchedulesThanMemoryHasRoomForAreRefusedByName) {
   const auto refused = bundle.submit(large);
   EXPECT_EQ(refused.status, wire::SubmitStatus::kRejected);
   EXPECT_THAT(refused.reason, HasSubstr("--definition-memory"));
+  JobSpec light = job_manual("light");
+  light.payload.assign(500, 'x');
+  JobSpec lighter = light;
+  lighter.task_id = "lighter";
+  const auto both = bundle.submit({light, lighter});
+  EXPECT_EQ(both.answers[0].status, wire::SubmitStatus::kAccepted);
+  EXPECT_EQ(both.answers[1].status, wire::SubmitStatus::kRejected) << "of one message";
   large.task_id = "large";
   large.replace_on_exist = true;
   EXPECT_EQ(bundle.submit(large).status, wire::SubmitStatus::kAccepted);

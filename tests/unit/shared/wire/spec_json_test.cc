@@ -316,6 +316,17 @@ TEST(SpecToJson, WritesWhatSpecFromJsonReads) {
   EXPECT_EQ(read(spec_to_json(spec)), spec);
 }
 
+// As \u0000 each byte would be six: a mebibyte would be more than a line may have.
+TEST(SpecToJson, WritesAPayloadOfControlCharactersAsBase64) {
+  JobSpec spec{.task_id = "t"};
+  spec.run = {.kind = RunKind::kHandler, .handler = "noop"};
+  spec.payload = std::string(6, '\0');
+  EXPECT_THAT(spec_to_json(spec), HasSubstr(R"("payload_base64":"AAAAAAAA")"));
+  EXPECT_EQ(read(spec_to_json(spec)), spec);
+  spec.payload = "a\tline\r\n";
+  EXPECT_THAT(spec_to_json(spec), HasSubstr(R"("payload":"a\tline\r\n")"));
+}
+
 TEST(SpecToJson, LeavesOutWhatHasNoMeaning) {
   JobSpec spec{.task_id = "t"};
   spec.run = {.kind = RunKind::kHandler, .handler = "noop"};
