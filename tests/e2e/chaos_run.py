@@ -205,6 +205,8 @@ class Chaos:
 
     def restart(self, member):
         program = member.program
+        while program.is_running() and not program.takes_signals():
+            yield 0.05
         self.note(f"stopped {program.name}")
         program.send(signal.SIGTERM)
         for _ in range(400):

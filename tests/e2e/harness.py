@@ -17,6 +17,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import socket
@@ -181,6 +182,12 @@ class Program:
     def own_log(self):
         """Without what others wrote to it before this one was started."""
         return self.log_path.read_bytes()[self._log_from:].decode("utf-8", "replace")
+
+    def takes_signals(self):
+        """It has begun, and blocks SIGTERM to read it in its own time."""
+        status = pathlib.Path(f"/proc/{self.pid}/status").read_text(encoding="ascii")
+        blocked = int(re.search(r"^SigBlk:\s*([0-9a-f]+)", status, re.MULTILINE).group(1), 16)
+        return bool(blocked >> (signal.SIGTERM - 1) & 1)
 
     def is_running(self):
         return self.process.poll() is None
