@@ -36,15 +36,18 @@ std::string shell_word(const std::string& text) {
   return word + "'";
 }
 
-// The newest job id among the rows of a task; 0 when there is none.
+// The newest job id among the rows of a task, of one that has begun if there is any: the last fire
+// may have been skipped, or called off. 0 when there is none.
 JobId job_of(const RowPage& page, const TaskRef& task) {
+  JobId not_begun{};
   for (const Row& row : page.rows) {
     if (field_text(row, "task_id") != task.task_id) continue;
-    if (const Result<JobId> id = parse_job_id(field_text(row, "job_id")); id.ok()) {
-      return id.value();
-    }
+    const Result<JobId> id = parse_job_id(field_text(row, "job_id"));
+    if (!id.ok()) continue;
+    if (field_text(row, "attempt") != "0") return id.value();
+    if (!not_begun) not_begun = id.value();
   }
-  return {};
+  return not_begun;
 }
 
 }  // namespace

@@ -416,6 +416,21 @@ TEST(Logs, PrintsTheOutputOfATasksLastRun) {
   EXPECT_EQ(cli.tracker.asked<wire::Query>().back().job_id, JobId{7});
 }
 
+TEST(Logs, PassesOverAFireThatWasCalledOffAndWroteNothing) {
+  Cli cli([](const wire::Message& request) -> wire::Message {
+    wire::Message answer = logs_of_seven(request);
+    const auto& query = std::get<wire::Query>(request);
+    if (query.what != "history") return answer;
+    auto& rows = std::get<wire::Rows>(answer).rows;
+    rows.insert(
+        rows.begin(),
+        {{"job_id", std::string{"9"}}, {"task_id", query.task_id}, {"attempt", std::int64_t{0}}});
+    return answer;
+  });
+  EXPECT_EQ(cli.run({"logs", "t"}), kDone);
+  EXPECT_EQ(cli.out.str(), "one\ntwo\n");
+}
+
 TEST(Logs, PutsTimesInFrontOfLines) {
   Cli cli(logs_of_seven);
   EXPECT_EQ(cli.run({"logs", "--job", "7", "-t"}), kDone);
