@@ -13,6 +13,7 @@ namespace {
 // The store commits while its last one is not longer ago: there is one every beat.
 constexpr Duration kCommits = std::chrono::seconds{5};
 constexpr Duration kClockPeriod = std::chrono::seconds{1};
+constexpr Duration kAnswersMax = std::chrono::milliseconds{250};
 constexpr Duration kComesBack = std::chrono::seconds{1};  // after its lease
 
 const Error kStarting{ErrorCode::kUnavailable, "the job tracker is starting, try again"};
@@ -244,6 +245,10 @@ void JobTracker::let_go(Error word) {
   const wire::Message farewell = wire::ErrorReply{std::move(word)};
   // One that is not reached finds out by itself.
   for (const auto& [session, worker] : workers_.all()) (void)send(*worker, farewell);
+}
+
+bool JobTracker::awaits_answers() const {
+  return let_go_at_ && clock_.steady_now() < *let_go_at_ + kAnswersMax && pusher_.is_calling();
 }
 
 // While the store is away, the time goes on as it did.

@@ -115,8 +115,9 @@ class JobTracker final : public net::ServerReceiver,
   // Node groups are about to change hands, or not any more: hand_over() or stop() may follow.
   void expect_pause(bool expects) { dispatcher_.expect_pause(expects); }
   bool awaits_silent() const { return recovery_.awaits_silent(); }
-  // Nothing that was taken waits for the store any more.
-  bool is_idle() const { return !ready_ || batcher_.is_idle(); }
+  // Nothing that was taken waits for the store any more; nor, of who has let go, for the word of an
+  // executor that was just called, without which the next session would not know of the run.
+  bool is_idle() const { return !ready_ || (batcher_.is_idle() && !awaits_answers()); }
 
   void on_frame(const net::Peer& peer, std::string_view frame) override;
   // The token of an executor group's own; empty: it has none.
@@ -224,6 +225,7 @@ class JobTracker final : public net::ServerReceiver,
   void every(Duration period, std::function<void()> work);
   void follow_store_clock();
   void let_go(Error word);
+  bool awaits_answers() const;
 
   JobTrackerConfig config_;
   SessionId session_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -95,6 +96,11 @@ class Pusher {
   ~Pusher();
 
   void set_poster(net::Poster* poster) { poster_ = poster; }
+  // An executor has not answered yet whether it takes a run.
+  bool is_calling() const {
+    return std::any_of(calls_.begin(), calls_.end(),
+                       [](const auto& call) { return call.second.kind == Call::Kind::kRun; });
+  }
   // After a restart; what executes and was defined is known by then.
   void start(const StartAnswer& found);
   // The session is proven until then; whenever, if this is never said.

@@ -85,7 +85,7 @@ void FakeExecutors::send(std::uint64_t life, const net::Post& post) {
   }
   outcome.kind = PostOutcome::Kind::kAnswered;
   outcome.status = 200;
-  end_post(life, now + kWay, std::move(outcome));
+  end_post(life, now + one.answers_in, std::move(outcome));
 }
 
 void FakeExecutors::end_post(std::uint64_t life, SteadyTime when, PostOutcome outcome) {

@@ -34,6 +34,7 @@ class FakeExecutors final : public net::Poster {
     std::string lacks{};        // "run" or "trigger": knows no such path
     bool says_idle = false;     // whatever it runs
     bool is_silent = false;     // tells no results
+    Duration answers_in = std::chrono::milliseconds{1};
     Duration run_time = std::chrono::milliseconds{100};
     std::int64_t code = 200;
     std::string message = "fine";

@@ -175,5 +175,37 @@ TEST(Doubt, AShardThatIsRetriedLeavesNoRowOfItsFirstCall) {
   }
 }
 
+// Its job tracker stops in order, or makes way, before the answer is there.
+TEST(Doubt, ARefusalUnderWayAtAStopInOrderDelaysNothing) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  test.keep_registering(kOne);
+  one.refuses = "not now";
+  one.answers_in = milliseconds{100};
+  JobSpec job = pushed("orders");
+  job.retries.max = 1;
+  job.retries.base = seconds{1};
+  test.submit(job);
+  test.bundle.run_until([&] { return !one.calls.empty(); });
+  test.bundle.tracker().stop();
+  ASSERT_TRUE(test.bundle.run_until([&] { return test.bundle.tracker().is_idle(); }, seconds{1}));
+  one.refuses = "";
+  test.bundle.restart_after(milliseconds{500});
+  EXPECT_TRUE(test.bundle.run_until([&] { return !one.taken.empty(); }, seconds{10}))
+      << test.bundle.story("orders");
+}
+
+TEST(Doubt, AnExecutorThatDoesNotAnswerHoldsUpNoStop) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  test.keep_registering(kOne);
+  one.hangs = true;
+  test.submit(pushed("orders"));
+  test.bundle.run_until([&] { return !one.paths.empty(); });
+  test.bundle.tracker().stop();
+  EXPECT_TRUE(
+      test.bundle.run_until([&] { return test.bundle.tracker().is_idle(); }, milliseconds{300}));
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker
