@@ -161,9 +161,7 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
     for (const Worker& dead : recovery_.run_once()) put_node(dead, false);
     const bool all_had_time =
         clock_.steady_now() > began_at_ + recovery_.longest_lease() + kComesBack;
-    const bool is_time = all_had_time && !has_marked_gone_ && batcher_.is_idle();
-    if (is_time) mark_gone();
-    has_marked_gone_ = has_marked_gone_ || is_time;
+    if (all_had_time && !has_marked_gone_ && batcher_.is_idle()) mark_gone();
   });
   every(std::chrono::milliseconds{200}, [this] {
     const Duration set_by = clock_.adjust();

@@ -204,6 +204,7 @@ void JobTracker::put_node(NodeRow row) {
 // Who died while nobody looked after its group, and held nothing, is missed by nobody: it is known
 // by not having come. Of a group in parts it may have come to another job tracker.
 void JobTracker::mark_gone() {
+  has_marked_gone_ = true;
   batcher_.ask(ListNodes{}, [this](Result<ReadAnswer> answer) {
     if (!answer.ok()) return log_.warn("who is gone is not known", "error", answer.error().message);
     for (NodeRow& node : std::get<NodesAnswer>(answer.value()).nodes) {

@@ -83,14 +83,14 @@ wire::Field QueryDesk::reason(GroupId group, const wire::SpecGlance& glance,
                : "nobody listens at the addresses of the executors of group '" + group_name(group) +
                      "'";
   }
-  const Group* whole = catalog_.whole_of(group);
-  if (workers_.count(group) == 0 && whole != nullptr && catalog_.parts(whole->id) > 1) {
+  if (workers_.count(group) == 0) {
+    const Group* whole = catalog_.whole_of(group);
+    const bool is_part = whole != nullptr && catalog_.parts(whole->id) > 1;
     return "no task tracker of group '" + group_name(group) +
-           "' has come to the job tracker that looks after this part of it (they have to name all "
-           "job trackers in --tracker)";
+           (is_part ? "' has come to the job tracker that looks after this part of it (they have "
+                      "to name all job trackers in --tracker)"
+                    : "' is there");
   }
-  if (workers_.count(group) == 0)
-    return "no task tracker of group '" + group_name(group) + "' is there";
   if (workers_.accepts(group, glance)) return std::monostate{};
   return none_accepts(group_name(group), glance.kind);
 }

@@ -10,7 +10,6 @@
 #include "shared/wire/codec.h"
 
 namespace carillon::jobtracker {
-namespace {}  // namespace
 
 WallTime ActiveDefinition::coming_fire(WallTime now) {
   if (has_had_last_fire(now)) return WallTime{};

@@ -53,54 +53,46 @@ TEST(Doubt, WhatItsExecutorNeverTookRunsThoughItHasATimeOut) {
   }
 }
 
+// A call waited for a connection for a minute, longer than its run may take, and was sent: its run
+// is under way, and its answer is not read any more.
+struct Unread : Pushed {
+  Unread() {
+    keep_registering(kOne);
+    one.is_full = true;
+    one.loses_answer = true;
+    one.run_time = seconds{20};
+    JobSpec job = pushed("orders");
+    job.timeout = seconds{30};
+    job.retries.max = 1;
+    job.retries.base = seconds{1};
+    submit(job);
+    bundle.run_for(seconds{60});
+    EXPECT_THAT(one.taken, IsEmpty());
+    one.is_full = false;
+    bundle.run_until([&] { return !one.taken.empty(); });
+    bundle.run_for(milliseconds{100});
+    one.loses_answer = false;
+  }
+  void expect_one_run() {
+    bundle.restart_after(seconds{1});
+    bundle.run_for(minutes{2});
+    EXPECT_THAT(ended("orders"), ElementsAre(LogState::kSucceeded)) << bundle.story("orders");
+    EXPECT_THAT(one.taken, SizeIs(1));
+  }
+
+  carillon::testing::FakeExecutors::One& one = executor(kOne);
+};
+
 TEST(Doubt, ATimeOutCountsFromTheCallThoughItsAnswerWasNotReadWhenTheJobTrackerDied) {
-  Pushed test;
-  auto& one = test.executor(kOne);
-  test.keep_registering(kOne);
-  one.is_full = true;
-  one.loses_answer = true;  // runs it, the answer is outstanding for the call's three seconds
-  one.run_time = seconds{20};
-  JobSpec job = pushed("orders");
-  job.timeout = seconds{30};
-  job.retries.max = 1;
-  test.submit(job);
-  test.bundle.run_for(seconds{60});
-  ASSERT_THAT(one.taken, IsEmpty());
-  one.is_full = false;
-  test.bundle.run_until([&] { return !one.taken.empty(); });
-  test.bundle.run_for(milliseconds{100});
-  one.loses_answer = false;
-  test.bundle.restart_after(seconds{1});
-  test.bundle.run_for(minutes{2});
-  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded))
-      << test.bundle.story("orders");
-  EXPECT_THAT(one.taken, SizeIs(1));
+  Unread test;
+  test.expect_one_run();
 }
 
 TEST(Doubt, ATimeOutCountsFromTheCallThoughItsAnswerWasNotReadWhenTheJobTrackerStopped) {
-  Pushed test;
-  auto& one = test.executor(kOne);
-  test.keep_registering(kOne);
-  one.is_full = true;
-  one.loses_answer = true;
-  one.run_time = seconds{20};
-  JobSpec job = pushed("orders");
-  job.timeout = seconds{30};
-  job.retries.max = 1;
-  job.retries.base = seconds{1};
-  test.submit(job);
-  test.bundle.run_for(seconds{60});
-  one.is_full = false;
-  test.bundle.run_until([&] { return !one.taken.empty(); });
-  test.bundle.run_for(milliseconds{100});
-  one.loses_answer = false;
+  Unread test;
   test.bundle.tracker().stop();
   test.bundle.run_for(milliseconds{500});
-  test.bundle.restart_after(seconds{1});
-  test.bundle.run_for(minutes{2});
-  EXPECT_THAT(test.ended("orders"), ElementsAre(LogState::kSucceeded))
-      << test.bundle.story("orders");
-  EXPECT_THAT(one.taken, SizeIs(1));
+  test.expect_one_run();
 }
 
 TEST(Doubt, AShardsEndThatWasConfirmedOutlivesTheJobTracker) {
