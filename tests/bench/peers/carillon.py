@@ -23,7 +23,7 @@ def flags_of(workload, options):
         "submit": ["--jobs", options.jobs, "--singles", options.singles, "--clients", 50],
         "drain": ["--jobs", options.jobs, "--workers", 2],
         "latency": ["--jobs", options.latency_jobs],
-        "flow": ["--seconds", options.seconds, "--loads", ""],
+        "flow": ["--seconds", options.seconds, "--loads", "none"],
         "burst": ["--jobs", options.burst_jobs],
     }[workload]
 

@@ -5,8 +5,8 @@
   compare_cron.py --ms 1000 --json
 
 Each library runs in a process of its own language, walks from fire to fire in one zone, and is
-called again and again for some time. Needs what compare.py needs, and installs in the same way; without
-a JDK and Maven on the machine Quartz is left out.
+called again and again for some time. Needs what compare.py needs, and a JDK and Maven; installs in
+the same way.
 """
 
 import argparse
@@ -69,11 +69,7 @@ def measure_all(arguments, folder):
     measured |= output_of([*installation.go_program("cron_go"), plan])
     measured |= output_of([*installation.node_program("cron_node"), plan])
     measured |= output_of([*installation.python_program("cron_python", PYTHON_LIBRARIES), plan])
-    try:
-        measured |= output_of([*installation.java_program("cron_java", "CronPeer"), plan])
-    except PeerError as error:
-        print(f"compare_cron: without Quartz: {error}", file=sys.stderr)
-    return measured
+    return measured | output_of([*installation.java_program("cron_java", "CronPeer"), plan])
 
 
 def to_table(measured):

@@ -9,15 +9,20 @@
 namespace carillon::bench {
 namespace {
 
+constexpr const char* kNoLoads = "none";
+
 // --loads.
 Result<std::vector<int>> shares_of(const Configuration& flags) {
+  const std::vector<std::string>& texts = flags.list("loads");
   std::vector<int> shares;
-  for (const std::string& text : flags.list("loads")) {
+  if (texts == std::vector<std::string>{kNoLoads}) return shares;
+  for (const std::string& text : texts) {
     int share = 0;
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), share);
     if (failed != std::errc{} || end != text.data() + text.size() || share < 1 || share > 95) {
       return Error{ErrorCode::kInvalidArgument,
-                   "--loads " + text + ": must be a share of the maximum in percent, 1 to 95"};
+                   "--loads " + text +
+                       ": must be a share of the maximum in percent, 1 to 95, or 'none' alone"};
     }
     shares.push_back(share);
   }
@@ -73,7 +78,7 @@ Workload flow_workload() {
   verb.options.push_back({.name = "loads",
                           .kind = OptionKind::kList,
                           .placeholder = "PERCENT,...",
-                          .help = "The shares, after the maximum.",
+                          .help = "The shares, after the maximum; 'none' measures the maximum only.",
                           .fallback = "25,50,75",
                           .by_comma = true});
   verb.options.push_back({.name = "maximum",
