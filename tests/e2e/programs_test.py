@@ -125,7 +125,7 @@ class Usage(E2eTest):
                 self.assertIn(f"{path}:3: unknown key 'frobnicate' of {program}", said)
 
     def test_the_example_of_the_page_serves_every_program(self):
-        page = (SOURCE / "docs" / "configuration.md").read_text()
+        page = (SOURCE / "docs" / "reference" / "configuration.md").read_text()
         path = self.config(re.search(r"```toml\n(.*?)```", page, re.S)[1])
         for program in PROGRAMS:
             with self.subTest(program):
