@@ -9,8 +9,8 @@
 #include "jobclient/cli/xxl_rows.h"
 #include "shared/job/zone.h"
 
-// The jobs of an xxl-job database as jobs that do the same here; docs/guide/from-xxl-job.md says
-// what becomes of what.
+// The jobs of an xxl-job database as jobs that do the same here; docs/guide/moving-from-xxl-job.md
+// says what becomes of what.
 //
 // Thread: any.
 namespace carillon::cli {

@@ -21,7 +21,7 @@ namespace carillon::jobtracker {
 using Stat = std::pair<std::string, std::int64_t>;
 
 // Answers what people ask: from memory where the loop knows, from the store's query side where it
-// does not. docs/protocol.md has the fields of every kind of row.
+// does not. docs/reference/protocol.md has the fields of every kind of row.
 //
 // Thread: the loop.
 class QueryDesk {

@@ -6,7 +6,8 @@
 #include "carillon/ids.h"
 #include "carillon/time.h"
 
-// The rows of the tables of the push side, as values; schema/README.md describes each column.
+// The rows of the tables of the push side, as values; docs/reference/tables.md describes each
+// column.
 namespace carillon::jobtracker {
 
 // A node group whose jobs xxl-job executors run.

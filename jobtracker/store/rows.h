@@ -13,7 +13,7 @@
 #include "carillon/job_spec.h"
 #include "carillon/time.h"
 
-// The rows of the tables, as values; schema/README.md describes each column.
+// The rows of the tables, as values; docs/reference/tables.md describes each column.
 namespace carillon::jobtracker {
 
 // A trigger-now run stands before everything in its group, whatever its job's priority.

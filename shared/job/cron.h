@@ -13,7 +13,7 @@
 // A cron expression, Quartz (6 or 7 fields) or Unix (5 fields), and when it fires in a zone.
 //
 // A fire is a whole second of the years 1970 to 2199, strictly later than the time it is asked
-// from. docs/guide/cron.md says what expressions mean and what the DST rules do.
+// from. docs/guide/scheduling.md says what expressions mean and what the DST rules do.
 //
 // A plain value of some hundred bytes. It does not keep its text: errors after parse() leave it to
 // the caller to say which expression it was.

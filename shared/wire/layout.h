@@ -6,7 +6,7 @@
 #include <tuple>
 
 // Which fields every message has, under which key: the one list that encoding, decoding and the
-// test of docs/protocol.md go by. A new field is a line here and a line there.
+// test of docs/reference/protocol.md go by. A new field is a line here and a line there.
 namespace carillon::wire {
 
 inline constexpr std::size_t kListMax = 65536;  // elements where no other limit is given
@@ -41,7 +41,8 @@ struct NumberRange {
 template <class Enum>
 inline constexpr NumberRange kRange{};
 
-// kName: the heading in docs/protocol.md and the start of an error message. kSlots: the fields.
+// kName: the heading in docs/reference/protocol.md and the start of an error message. kSlots: the
+// fields.
 template <class T>
 struct Layout;
 

@@ -14,7 +14,7 @@
 #include "carillon/result.h"
 #include "carillon/time.h"
 
-// What the programs say to each other; docs/protocol.md describes the same for people.
+// What the programs say to each other; docs/reference/protocol.md describes the same for people.
 //
 // A frame is one MessagePack array [version, type, correlation, body], the body a map. A request's
 // answer carries the request's correlation. Unknown fields of a body are ignored.
@@ -111,7 +111,7 @@ struct Acted {
   std::int64_t next = 0;   // kCleanHistory: where to go on; 0: that was all
 };
 
-// Asks for rows. Which fields a row has stands in docs/protocol.md, by `what`.
+// Asks for rows. Which fields a row has stands in docs/reference/protocol.md, by `what`.
 struct Query {
   std::string what{};  // list waiting executing history show nodes groups stats output job
                        // counts scripts script

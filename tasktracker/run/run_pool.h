@@ -34,7 +34,7 @@ struct RunPoolConfig {
 // A handler that does not stop within the grace is given up: its run ends without it, another
 // thread takes the place of its own, and that one owns all that it touches from then on, so that it
 // may outlive the pool. There are never more of them than threads in the pool; beyond that a
-// handler keeps its thread and its run (docs/decisions/0032-a-handler-that-does-not-stop.md).
+// handler keeps its thread and its run (docs/decisions/0032-handlers-that-do-not-stop.md).
 //
 // Thread: the loop's. `wake` is called on any.
 class RunPool final : public Runs {

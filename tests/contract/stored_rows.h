@@ -14,10 +14,11 @@ struct StoredTable {
   std::vector<std::string> columns{};
   std::vector<std::string> rows{};  // sorted; each a line with a value for each of the columns
 };
-// By the names of schema/README.md. A table without rows may be missing.
+// By the names of docs/reference/tables.md. A table without rows may be missing.
 using StoredTables = std::map<std::string, StoredTable>;
 
-// What a database in SQL has to keep when one in memory keeps this: schema/README.md once more.
+// What a database in SQL has to keep when one in memory keeps this: docs/reference/tables.md once
+// more.
 StoredTables rows_in_memory(const MemoryTables& tables);
 
 // What it keeps, in the columns of `like`. A table or a column that is not in there is a

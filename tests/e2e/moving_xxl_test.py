@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A team moves from xxl-job: its executor gets another admin address, its jobs are imported, and the
-fires are compared (docs/guide/from-xxl-job.md)."""
+fires are compared (docs/guide/moving-from-xxl-job.md)."""
 
 import datetime
 import re

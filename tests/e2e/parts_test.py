@@ -21,7 +21,7 @@ STAMP = 'echo "$CARILLON_TASK_ID $(date +%s.%N)" >> "$STAMPS"'
 
 
 def part_of(task, parts=PARTS):
-    """As docs/protocol.md says."""
+    """As docs/reference/protocol.md says."""
     number = 0xCBF29CE484222325
     for byte in task.encode():
         number = (number ^ byte) * 0x100000001B3 % 2**64

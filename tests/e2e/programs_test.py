@@ -125,7 +125,7 @@ class Usage(E2eTest):
                 self.assertIn(f"{path}:3: unknown key 'frobnicate' of {program}", said)
 
     def test_the_example_of_the_page_serves_every_program(self):
-        page = (SOURCE / "docs" / "configuration.md").read_text()
+        page = (SOURCE / "docs" / "reference" / "configuration.md").read_text()
         path = self.config(re.search(r"```toml\n(.*?)```", page, re.S)[1])
         for program in PROGRAMS:
             with self.subTest(program):
@@ -133,6 +133,20 @@ class Usage(E2eTest):
                 args = ("next", "@daily") if program == "jobclient" else ()
                 self.assertRegex(self.refused(program, "--config", path, *args, "--insecure=x"), "^[a-z]+: --insecure: ")
         self.assertEqual(run("jobclient", "--config", path, "next", "@daily").returncode, 0)
+
+    def test_the_page_has_a_row_for_every_flag(self):
+        page = (SOURCE / "docs" / "reference" / "configuration.md").read_text()
+        for program in PROGRAMS:
+            with self.subTest(program):
+                flags = re.findall(r"^  (?:-\w, )?--([a-z-]+)", run(program, "--help").stdout, re.M)
+                section = re.search(rf"^## {program}$(.*?)(?:^## |\Z)", page, re.M | re.S)[1]
+                rows = re.findall(r"^\| (?:`-\w`, )?`--([a-z-]+)[^|]*\| `(\w+)` \| (?:`(\w+)` )?\|", section, re.M)
+                self.assertEqual(sorted(flag for flag, _, _ in rows),
+                                 sorted(set(flags) - {"help", "version", "completion"}))
+                for flag, variable, key in rows:
+                    name = flag.replace("-", "_")
+                    self.assertEqual(variable, "CARILLON_" + name.upper())
+                    self.assertEqual(key, "" if flag == "config" else name)
 
     def test_a_key_that_another_program_knows_is_sent_to_its_table(self):
         path = self.config('log_level = "info"\n')
@@ -370,6 +384,8 @@ class Servers(E2eTest):
             shown = dict(re.findall(r"^carillon_(\w+) (\S+)$", page.read().decode(), re.MULTILINE))
         stats = cluster.stats()
         self.assertLessEqual(set(stats), set(shown))
+        page = (SOURCE / "docs" / "reference" / "metrics.md").read_text()
+        self.assertEqual(set(re.findall(r"^\| `carillon_(\w+)` \|", page, re.MULTILINE)), set(shown))
         for name in ("jobs_submitted_total", "jobs_handed_out_total", "attempts_ended_total"):
             self.assertEqual((float(shown[name]), stats[name]), (1, 1), name)
 

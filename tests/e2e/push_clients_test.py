@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Jobs pushed to executors of xxl-job that others wrote: docs/xxl-job-clients.md says how it goes.
+"""Jobs pushed to executors of xxl-job that others wrote: tests/executors/README.md has the known deviations.
 
 What they do wrong by themselves is in xxl_clients_test.py; here it may not show.
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What xxl-job executors that others wrote do under an admin: docs/xxl-job-clients.md says so.
+"""What xxl-job executors that others wrote do under an admin: tests/executors/README.md has the table.
 
 Our side of push relies on these facts, wrong ones included. A library that is mended, or changes,
 fails here first.

@@ -165,7 +165,8 @@ struct RowPage {
   std::string next{};  // empty: that was all
 };
 
-// What a listener asks for, and what it has done with since; docs/protocol.md has the rules.
+// What a listener asks for, and what it has done with since; docs/reference/protocol.md has the
+// rules.
 // FeedbackListener follows them for you.
 struct FeedbackFetch {
   std::string client_group{};
@@ -246,7 +247,7 @@ class JobClient {
   // waits or runs stay. Step by step: after an error some may be gone.
   Result<std::int64_t> clean_history(const CleanRule& rule);
 
-  // A page of rows each; the fields of a row stand in docs/protocol.md.
+  // A page of rows each; the fields of a row stand in docs/reference/protocol.md.
   Result<RowPage> list(const RowFilter& filter = {});       // definitions
   Result<RowPage> waiting(const RowFilter& filter = {});    // jobs to run
   Result<RowPage> executing(const RowFilter& filter = {});  // jobs handed out

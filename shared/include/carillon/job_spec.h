@@ -38,7 +38,8 @@ enum class ScheduleKind : int {
   kManual = 5
 };
 
-// What happens to local times that a change of the clocks skips or repeats; see docs/guide/cron.md.
+// What happens to local times that a change of the clocks skips or repeats; see
+// docs/guide/scheduling.md.
 enum class DstRule : int { kAuto = 0, kSkip = 1, kOnce = 2, kTwice = 3 };
 
 struct Schedule {
@@ -138,7 +139,7 @@ enum class Dispatch : int {
   kPush = 2      // a job tracker calls an xxl-job executor
 };
 
-// Which of a group's executors is called; docs/guide/executors.md says how each one chooses.
+// Which of a group's executors is called; docs/guide/xxl-job-executors.md has the rules.
 enum class Route : int {
   kFirst = 0,
   kLast = 1,

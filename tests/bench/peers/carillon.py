@@ -33,7 +33,7 @@ def bench_program(bin_folder):
     program = bin_folder.resolve() / "carillon-bench"
     if not program.exists():
         raise PeerError(f"{program} is not there: build the target carillon-bench (see "
-                        "docs/performance.md), or say --bin DIR")
+                        "docs/internals/performance.md), or say --bin DIR")
     return program
 
 

@@ -255,7 +255,7 @@ TEST(HttpServer, LetsNobodyTakeAllConnections) {
   EXPECT_THAT(other.receive_until("GET /y"), StartsWith("HTTP/1.1 200 "));
 }
 
-// The numbers that docs/guide/executors.md tells.
+// The numbers that docs/guide/xxl-job-executors.md tells.
 TEST(HttpServer, LetsAnAddressHave2048Of4096Connections) {
   rlimit descriptors{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &descriptors), 0);

@@ -6,7 +6,8 @@
 
 #include "tests/support/tracker_bundle.h"
 
-// The rows of "Who fails how" in docs/operating.md that take long, or a clock: in virtual time.
+// Rows of the failure table in docs/operations/high-availability.md that take long, or a clock, in
+// virtual time.
 namespace carillon::testing {
 namespace {
 

@@ -10,8 +10,8 @@
 
 #include "shared/wire/message_layout.h"
 
-// docs/protocol.md and the code say the same: each message has its section, and the table in it
-// lists the message's fields, in order, and no others.
+// docs/reference/protocol.md and the code say the same: each message has its section, and the table
+// in it lists the message's fields, in order, and no others.
 namespace carillon::wire {
 namespace {
 
@@ -20,7 +20,7 @@ using ::testing::ElementsAreArray;
 // The first column of the table in each section: "| `key` | type | ...". A heading is "### Name",
 // a message's is followed by its number: "### Submit (1)".
 std::map<std::string, std::vector<std::string>> tables_of_page(std::set<std::string>& headings) {
-  std::ifstream page(CARILLON_SOURCE_DIR "/docs/protocol.md");
+  std::ifstream page(CARILLON_SOURCE_DIR "/docs/reference/protocol.md");
   std::map<std::string, std::vector<std::string>> tables;
   std::string heading;
   for (std::string line; std::getline(page, line);) {
@@ -90,7 +90,7 @@ TEST(ProtocolPage, ListsTheFieldsOfAJob) {
 }
 
 TEST(ProtocolPage, SaysEveryLimitThatTheCodeHas) {
-  std::ifstream page(CARILLON_SOURCE_DIR "/docs/protocol.md");
+  std::ifstream page(CARILLON_SOURCE_DIR "/docs/reference/protocol.md");
   std::stringstream text;
   text << page.rdbuf();
   for (const std::size_t limit :
