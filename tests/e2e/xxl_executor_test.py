@@ -130,9 +130,8 @@ class Dialects:
                     self.admin.run(job=job, handler="sleep" if away else "fail", param=param,
                                    address=executor.address)[0] for param in ("1ms", "60s"))
                 # The second starts when the result of the first is on disk.
-                expected[first] = (200, "slept 1ms") if away else (500, "failed, as it was told to")
-                expected[second] = ((500, "the executor was killed before this had ended") if away
-                                    else expected[first])
+                expected[first] = (200, "slept 1ms") if away else (500, "1ms")
+                expected[second] = (500, "the executor was killed before this had ended" if away else "60s")
             if mode == "away":
                 logs = self.one.folder / "data" / "xxl-job" / "log"
                 last = second
