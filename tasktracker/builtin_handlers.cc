@@ -16,7 +16,7 @@ RunReport echo(JobContext& context) {
   text += payload;
   if (!payload.empty() && payload.back() != '\n') text += '\n';
   context.write(text);
-  return RunReport::succeeded();
+  return RunReport::succeeded(payload);
 }
 
 RunReport sleep(JobContext& context) {
@@ -30,7 +30,9 @@ RunReport sleep(JobContext& context) {
 }
 
 RunReport fail(JobContext& context) {
-  const std::string message = context.param("message").value_or("failed, as it was told to");
+  const std::string& payload = context.job().payload;
+  const std::string message =
+      context.param("message").value_or(payload.empty() ? "failed, as it was told to" : payload);
   if (const std::optional<std::string> text = context.param("times")) {
     int times = 0;
     const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), times);

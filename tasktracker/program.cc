@@ -98,6 +98,11 @@ std::vector<Option> limit_options(const Environment& environment) {
                "A C++ handler is told to stop, and its run ends without it after this time.",
        .fallback = "5s",
        .section = "Limits"},
+      {.name = "kill-leftovers",
+       .kind = OptionKind::kSwitch,
+       .help = "Kill what a command, shell line or script has left in the background when it ends. "
+               "Without this, that goes on; a kill or a time-out ends it all the same.",
+       .section = "Limits"},
       {.name = "stop-without-lease",
        .kind = OptionKind::kSwitch,
        .help = "Stop what runs when the job tracker that looks after it has not answered for a "
@@ -345,6 +350,7 @@ Result<Settings> read_settings(const Configuration& configuration) {
   options.keys = configuration.text("keys");
   options.insecure = configuration.is_on("insecure");
   options.kill_grace = configuration.duration("kill-grace");
+  options.kill_leftovers = configuration.is_on("kill-leftovers");
   options.stop_without_lease = configuration.is_on("stop-without-lease");
   if (configuration.has("cpu-max"))
     options.cpu_max = static_cast<int>(configuration.number("cpu-max"));

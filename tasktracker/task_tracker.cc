@@ -113,6 +113,7 @@ Result<Config> make_config(const TaskTrackerOptions& options) {
   config.runner.group = options.group;
   config.runner.data = options.data;
   config.runner.process.kill_grace = options.kill_grace;
+  config.runner.process.kill_leftovers = options.kill_leftovers;
   config.worker.kill_grace = options.kill_grace;
   config.pool.threads = options.threads;
   config.pool.output_max = options.output_max;

@@ -270,8 +270,8 @@ std::string Reader::note_of(const CrontabEntry& entry) const {
   if (!entry.job.value().payload.empty()) add("what follows % is its stdin");
   const std::string line = split_command(entry.command).line;
   if (trimmed(line).ends_with('&')) {
-    add("what it starts in the background ends with its run (setsid -w sh -c 'COMMAND > FILE 2>&1 "
-        "&' keeps it)");
+    add("what it starts in the background goes on after its run, but its output is not kept "
+        "(redirect it: COMMAND > FILE 2>&1 &)");
   }
   return note;
 }

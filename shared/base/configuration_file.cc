@@ -31,12 +31,12 @@ constexpr std::array kPrograms{
                   "pregenerate_period preload_capacity definition_memory alarm alarm_when "
                   "alarm_interval smtp "
                   "smtp_from name log_level"},
-    KeysOfProgram{
-        "tasktracker",
-        "tracker group threads name label allow drain_timeout kill_grace stop_without_lease "
-        "cpu_max memory_max output_max data xxl_admin xxl_appname xxl_port xxl_address xxl_token "
-        "xxl_ca "
-        "xxl_log_path xxl_log_days token_file keys insecure log_level"},
+    KeysOfProgram{"tasktracker",
+                  "tracker group threads name label allow drain_timeout kill_grace kill_leftovers "
+                  "stop_without_lease cpu_max memory_max output_max data xxl_admin xxl_appname "
+                  "xxl_port xxl_address xxl_token "
+                  "xxl_ca "
+                  "xxl_log_path xxl_log_days token_file keys insecure log_level"},
     KeysOfProgram{"jobclient",
                   "tracker connect_timeout answer_timeout token_file keys insecure data output"}};
 

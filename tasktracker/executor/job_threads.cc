@@ -21,6 +21,7 @@ Reply refusal(std::string message) {
 constexpr const char* kChanged =
     "change jobhandler or glue type, and terminate the old job thread.";
 constexpr const char* kCovered = "block strategy effect：Cover Early";
+constexpr const char* kIdle = "excutor idle times over limit.";
 
 }  // namespace
 
@@ -41,6 +42,7 @@ struct JobThreads::JobThread {
   Triggers triggers{};
   std::optional<std::int64_t> running{};  // the log id
   std::optional<SteadyTime> stop_at{};
+  SteadyTime idle_since{};               // while it is not busy
   std::optional<std::string> stopped{};  // why
   bool ended = false;
   std::unique_ptr<Thread> thread{};  // last: its end needs the rest
@@ -93,6 +95,7 @@ Reply JobThreads::run(RunCall call) {
     if (current != nullptr && why == nullptr) return add(*current, std::move(call));
 
     // Before the old one is stopped: a job that cannot be run must not end one that runs.
+    if (const Status room = check_room(); !room.ok()) return refusal(room.error().message);
     Result<std::unique_ptr<JobWork>> work = works_.make(call);
     if (!work.ok()) return refusal(work.error().message);
     if (why != nullptr) stopping = retire(call.job_id, StopReason::kKilled, why, false);
@@ -115,12 +118,39 @@ Reply JobThreads::add(JobThread& thread, RunCall&& call) {
   return {};
 }
 
-Status JobThreads::start(std::unique_ptr<JobWork> work, RunCall&& call) {
-  if (threads_.size() + leaving_.size() >= config_.threads_max) {
-    return Error{ErrorCode::kLimit, "the executor has threads for " +
-                                        std::to_string(config_.threads_max) +
-                                        " jobs, that is the most (slow down)"};
+// Requires: mutex_ is held. Whether another job may run. A thread that is idle does not count: it
+// makes room, and ends within microseconds. The second limit is for destroy hooks that take long.
+Status JobThreads::check_room() const {
+  if (threads_.size() + leaving_.size() < config_.threads_max) return {};
+  const auto busy_of_job = [](const auto& each) { return each.second->is_busy(); };
+  const auto busy = [](const auto& each) { return each->is_busy(); };
+  const auto busy_jobs = std::count_if(threads_.begin(), threads_.end(), busy_of_job) +
+                         std::count_if(leaving_.begin(), leaving_.end(), busy);
+  if (static_cast<std::size_t>(busy_jobs) >= config_.threads_max) {
+    return Error{ErrorCode::kLimit, "the executor has " + std::to_string(busy_jobs) +
+                                        " jobs that run or wait, that is the most (slow down)"};
   }
+  if (leaving_.size() >= config_.threads_max) {
+    return Error{ErrorCode::kLimit, "the executor has " + std::to_string(leaving_.size()) +
+                                        " threads that are ending, that is the most (slow down)"};
+  }
+  return {};
+}
+
+// Requires: mutex_ is held, and there is a thread that is not busy.
+void JobThreads::retire_idle_longest() {
+  const auto longest =
+      std::min_element(threads_.begin(), threads_.end(), [](const auto& one, const auto& other) {
+        return std::pair{one.second->is_busy(), one.second->idle_since} <
+               std::pair{other.second->is_busy(), other.second->idle_since};
+      });
+  CARILLON_ASSERT(!longest->second->is_busy(), "fewer threads are busy than there may be");
+  (void)retire(longest->first, StopReason::kNone, kIdle, false);  // Nothing is to be stopped.
+}
+
+// Requires: check_room() has found some.
+Status JobThreads::start(std::unique_ptr<JobWork> work, RunCall&& call) {
+  if (threads_.size() >= config_.threads_max) retire_idle_longest();
   auto thread = std::make_unique<JobThread>(call.job_id, ++last_number_, std::move(work), clock_);
   JobThread& self = *thread;
   self.control.output().forward_to([&self](wire::Stream stream, std::string_view bytes) {
@@ -278,7 +308,7 @@ std::optional<RunCall> JobThreads::next(JobThread& self) {
       continue;
     }
     // Nothing runs, so nothing is to be stopped.
-    (void)retire(self.job_id, StopReason::kNone, "excutor idle times over limit.", false);
+    (void)retire(self.job_id, StopReason::kNone, kIdle, false);
   }
   if (self.stopped) return std::nullopt;
   RunCall call = std::move(self.triggers.front());
@@ -307,6 +337,7 @@ void JobThreads::run_one(JobThread& self, const RunCall& call) {
     const MutexLock lock(mutex_);
     self.running.reset();
     self.stop_at.reset();
+    self.idle_since = clock_.steady_now();
     log_ids_.erase(call.log_id);
   }
   callbacks_.report(result);

@@ -24,13 +24,15 @@ namespace carillon::tasktracker {
 struct JobThreadsConfig {
   Duration idle_max = std::chrono::seconds{90};          // then a job's thread ends
   Duration predecessor_wait = std::chrono::seconds{10};  // of a thread that replaces another
-  std::size_t threads_max = 1000;                        // jobs at a time
-  std::size_t waiting_max = 10'000;                      // triggers, of all jobs together
+  // Jobs at a time that run or have triggers waiting. Beside them, threads that are ending.
+  std::size_t threads_max = 1000;
+  std::size_t waiting_max = 10'000;  // triggers, of all jobs together
 };
 
 // A thread for each job that an xxl-job admin triggered lately. It runs the job's triggers one
-// after another and ends when there was none for a while. A trigger may replace it by another
-// thread: to cover the one before, or because the job is another handler or script by now.
+// after another and ends when there was none for a while, or when another job needs its place and
+// no thread has been idle for longer. A trigger may replace it by another thread: to cover the one
+// before, or because the job is another handler or script by now.
 //
 // Every trigger that is taken ends in one call of `report`, whatever becomes of its thread.
 //
@@ -78,6 +80,8 @@ class JobThreads {
   using Triggers = std::deque<wire::xxl::RunCall>;
 
   wire::xxl::Reply add(JobThread& thread, wire::xxl::RunCall&& call);
+  Status check_room() const;
+  void retire_idle_longest();
   Status start(std::unique_ptr<JobWork> work, wire::xxl::RunCall&& call);
   std::optional<std::stop_source> retire(std::int64_t job_id, StopReason reason,
                                          const std::string& text, bool at_once);

@@ -106,7 +106,8 @@ class ProcessRun {
   void attend();
   void read_from(Descriptor& pipe, wire::Stream stream);
   void obey();
-  void end_group();
+  bool ends_group() const;
+  void end();
   int wait_milliseconds() const;
 
   const ProcessLimits& limits_;
@@ -201,7 +202,7 @@ bool ProcessRun::start(const ProcessRequest& request) {
     if (got == static_cast<ssize_t>(sizeof error)) errno = error;
     failed("run");
     end_.came_late = error == kCameLate;
-    end_group();
+    end();
     return false;
   }
   ::fcntl(out_.read.get(), F_SETFL, O_NONBLOCK);
@@ -278,10 +279,16 @@ void ProcessRun::attend() {
   }
 }
 
+// Whether what is left of the group ends with the program. What it started in the background goes
+// on when it ended by itself.
+bool ProcessRun::ends_group() const {
+  return limits_.kill_leftovers || end_.not_started != 0 || control_.reason() != StopReason::kNone;
+}
+
 // The program is a zombie until the last line, so that the group's number cannot be somebody
 // else's meanwhile.
-void ProcessRun::end_group() {
-  ::kill(-pid_, SIGKILL);
+void ProcessRun::end() {
+  if (ends_group()) ::kill(-pid_, SIGKILL);
   siginfo_t info{};
   while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
   }
@@ -311,7 +318,7 @@ std::string last_line(const std::string& text) {
 ProcessEnd ProcessRun::run(const ProcessRequest& request) {
   if (!start(request)) return end_;
   attend();
-  end_group();
+  end();
   end_.last_error_line = last_line(error_tail_);
   return end_;
 }

@@ -8,15 +8,18 @@
 #include "tasktracker/run/group_guard.h"
 #include "tasktracker/run/run_control.h"
 
-// Runs a program as a process group of its own, from its start to the end of the whole group.
+// Runs a program as a process group of its own.
 //
-// The run ends when the program itself ends. Children that it left behind are given a moment to
-// write what they have in hand, then the rest of the group is killed; only one that made itself a
-// session or group of its own (setsid) gets away. A stop is SIGTERM to the group, and SIGKILL after
-// a grace.
+// The run ends when the program itself ends, whatever its exit status. The output of children that
+// it left behind is read for a moment longer. Then the pipes are closed, and the children go on.
+// With `kill_leftovers` they are killed.
 //
-// When this worker is killed with SIGKILL, the kernel kills the program (PR_SET_PDEATHSIG) and the
-// guard the rest of the group.
+// A stop, such as a time-out, ends the whole group: SIGTERM, and SIGKILL after a grace or once the
+// program has ended. Only a child that made itself a session or group of its own (setsid) gets
+// away.
+//
+// When this worker is killed with SIGKILL while the program runs, the kernel kills the program
+// (PR_SET_PDEATHSIG) and the guard the rest of the group.
 //
 // Thread: any; blocks until the end. The thread must live as long as the process.
 namespace carillon::tasktracker {
@@ -30,6 +33,7 @@ struct ProcessRequest {
 struct ProcessLimits {
   Duration kill_grace = std::chrono::seconds{5};        // between SIGTERM and SIGKILL
   Duration leftovers = std::chrono::milliseconds{100};  // for output of children left behind
+  bool kill_leftovers = false;                          // also of a program that ended by itself
 };
 
 struct ProcessEnd {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "shared/job/run_words.h"
+#include "tasktracker/run/python_version.h"
 
 namespace carillon::tasktracker {
 namespace {
@@ -84,10 +85,16 @@ Result<Interpreter> find_interpreter(std::string_view name, const Environment& e
                                                   "; another interpreter can be run as a command)"};
   }
   const std::string path = environment.get("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
-  std::string tried;
+  std::string missing;
+  std::string unfit;
   for (const std::string_view program : language->programs) {
     if (program.empty()) break;
     if (std::optional<std::string> found = find_program(program, path)) {
+      const bool may_be_python3 = language->name == "python2" && program == "python";
+      if (may_be_python3 && !is_python2(*found, environment)) {
+        unfit = ", and " + *found + " is not a Python 2";
+        continue;
+      }
       Interpreter interpreter{.command = {std::move(*found)},
                               .extension = std::string{language->extension}};
       for (const std::string_view argument : language->arguments) {
@@ -95,12 +102,13 @@ Result<Interpreter> find_interpreter(std::string_view name, const Environment& e
       }
       return interpreter;
     }
-    tried += tried.empty() ? "" : ", ";
-    tried += program;
+    missing += missing.empty() ? "" : ", ";
+    missing += program;
   }
-  return Error{ErrorCode::kNotFound,
-               "no interpreter for " + std::string{language->name} + " on this worker: " + tried +
-                   " not found in PATH (install it, or give the job to a group that has it)"};
+  return Error{ErrorCode::kNotFound, "no interpreter for " + std::string{language->name} +
+                                         " on this worker: " + missing + " not found in PATH" +
+                                         unfit +
+                                         " (install it, or give the job to a group that has it)"};
 }
 
 ScriptFile::~ScriptFile() {

@@ -130,9 +130,8 @@ class Dialects:
                     self.admin.run(job=job, handler="sleep" if away else "fail", param=param,
                                    address=executor.address)[0] for param in ("1ms", "60s"))
                 # The second starts when the result of the first is on disk.
-                expected[first] = (200, "slept 1ms") if away else (500, "failed, as it was told to")
-                expected[second] = ((500, "the executor was killed before this had ended") if away
-                                    else expected[first])
+                expected[first] = (200, "slept 1ms") if away else (500, "1ms")
+                expected[second] = (500, "the executor was killed before this had ended" if away else "60s")
             if mode == "away":
                 logs = self.one.folder / "data" / "xxl-job" / "log"
                 last = second
@@ -295,6 +294,20 @@ class Scripts(ExecutorTest):
         self.assertEqual(self.ended(log_id)["handleCode"], 500)
         for pid in pids.read_text().split():
             wait_for(f"the end of {pid}", lambda pid=pid: not pathlib.Path(f"/proc/{pid}").exists())
+
+    def test_what_a_script_leaves_in_the_background_goes_on_unless_leftovers_are_killed(self):
+        go, lives, pid = (self.folder / name for name in ("go", "lives", "pid"))
+        script = self.script("SHELL", f"nohup sh -c 'until [ -e {go} ]; do sleep 0.1; done; touch {lives}' &\n"
+                                      f"echo $! > {pid}; exit 3")
+        executor = self.start("--kill-leftovers")
+        self.assertEqual(self.run_job(**script)["handleMsg"], "script exit value(3) is failed")
+        wait_for("the end of what was left", lambda: not os.path.exists(f"/proc/{pid.read_text().strip()}"))
+        executor.stop()
+        executor = self.start()
+        self.assertEqual(self.run_job(**script)["handleMsg"], "script exit value(3) is failed")
+        executor.stop()
+        go.touch()
+        wait_for("what was left", lives.exists)
 
     def test_a_log_can_be_followed(self):
         self.start()

@@ -158,8 +158,10 @@ std::string write_reply(const Reply& reply) {
   if (reply.message.empty()) {
     object.raw("msg", "null").raw("content", "null").raw("data", "null");
   } else {
-    // Up to 3.2 a text stands in msg, later in data where the call succeeded.
-    object.text("msg", reply.message).raw("content", "null").text("data", reply.message);
+    object.text("msg", reply.message).raw("content", "null");
+    // From 3.3 on the text of a success stands in data. An error has no data: an admin reads what
+    // is there as the object that it asked for.
+    reply.ok() ? object.text("data", reply.message) : object.raw("data", "null");
   }
   return object.end();
 }

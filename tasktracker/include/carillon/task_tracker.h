@@ -72,6 +72,9 @@ struct TaskTrackerOptions {
 
   // From asking a process to end to ending it, and from asking a handler to going on without it.
   Duration kill_grace = std::chrono::seconds{5};
+  // What a command, shell line or script leaves in the background ends with its run. Otherwise it
+  // goes on, unless the run was killed or timed out.
+  bool kill_leftovers = false;
   std::size_t output_max = 1024 * 1024;  // bytes kept of one run's output
   // No new jobs are taken from job trackers while so many percent of all processors of the machine,
   // over three seconds, or of its memory are in use, until it is 5 points less. 0: any load will

@@ -274,8 +274,8 @@ TEST(Command, IsKilledWithoutGraceWhenTheWorkerStopsAtOnce) {
   EXPECT_EQ(b.tracker().result_of(b.last_job)->outcome, RunOutcome::kLater);
 }
 
-TEST(Command, EndsWhenItsProgramEndsWhateverItLeavesBehind) {
-  CommandBundle b;
+TEST(Command, EndsWhenItsProgramEndsAndKillsItsLeftovers) {
+  CommandBundle b(CommandBundle::Options{.kill_leftovers = true});
   const SteadyTime begin = b.clock.steady_now();
   const auto result = b.run(CommandBundle::shell("sleep 300 & echo $!"));
   EXPECT_LT(b.clock.steady_now() - begin, seconds{3});
@@ -284,7 +284,7 @@ TEST(Command, EndsWhenItsProgramEndsWhateverItLeavesBehind) {
 }
 
 TEST(Command, StillGetsTheOutputThatWasWrittenJustBeforeTheEnd) {
-  CommandBundle b;
+  CommandBundle b(CommandBundle::Options{.kill_leftovers = true});
   (void)b.run(CommandBundle::shell("sleep 300 & head -c 200000 /dev/zero | tr '\\0' x; echo end"));
   EXPECT_EQ(b.output().size(), 200'004U);
   EXPECT_THAT(b.output(), EndsWith("end\n"));

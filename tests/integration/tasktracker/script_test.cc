@@ -13,6 +13,7 @@ namespace carillon::tasktracker {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using wire::RunOutcome;
 
@@ -76,6 +77,26 @@ TEST(ScriptRun, NamesTheInterpreterThatIsMissing) {
   EXPECT_EQ(result.message,
             "no interpreter for powershell on this worker: pwsh, powershell not found in PATH "
             "(install it, or give the job to a group that has it)");
+}
+
+TEST(ScriptRun, TakesPythonForPython2OnlyIfItIsOne) {
+  const Folder folder;
+  const std::string python = folder.path / "python";
+  const Environment environment{{{"PATH", folder.path.string()}}};
+  const auto answer_with = [&](const std::string& status) {
+    std::ofstream(python) << "#!/bin/sh\nexit " << status << '\n';
+    fs::permissions(python, fs::perms::owner_all);
+    return find_interpreter("python2", environment);
+  };
+  const auto python3 = answer_with("1");
+  ASSERT_FALSE(python3.ok());
+  EXPECT_EQ(
+      python3.error().message,
+      "no interpreter for python2 on this worker: python2, python2.7 not found in PATH, and " +
+          python + " is not a Python 2 (install it, or give the job to a group that has it)");
+  const auto python2 = answer_with("0");
+  ASSERT_TRUE(python2.ok()) << python2.error().message;
+  EXPECT_THAT(python2.value().command, ElementsAre(python));
 }
 
 TEST(ScriptRun, NamesTheLanguagesThatAreKnown) {

@@ -74,6 +74,13 @@ TEST(BuiltinHandlers, FailFailsWithItsMessage) {
   EXPECT_EQ(report.message, "out of paper");
 }
 
+TEST(BuiltinHandlers, EchoAndFailEndWithThePayloadAsTheirMessage) {
+  FakeContext context;
+  context.info.payload = "day=1";
+  EXPECT_EQ(run("echo", context).message, "day=1");
+  EXPECT_EQ(run("fail", context).message, "day=1");
+}
+
 TEST(BuiltinHandlers, FailSucceedsAfterSoManyTimes) {
   FakeContext context;
   context.info.params = {{"times", "2"}};

@@ -25,6 +25,7 @@ struct WorkerBundle {
     int threads = 1;
     int trackers = 1;
     Duration kill_grace = std::chrono::seconds{5};
+    bool kill_leftovers = false;
     bool stop_without_lease = false;
     std::set<RunKind> allow = {RunKind::kHandler, RunKind::kCommand, RunKind::kShell,
                                RunKind::kScript};
@@ -50,10 +51,11 @@ struct WorkerBundle {
       list.push_back(
           {.endpoint = "tracker-" + std::to_string(i), .transport = std::move(transport)});
     }
-    const RunnerConfig runner_config{.node = "host-1",
-                                     .group = "default",
-                                     .allow = options.allow,
-                                     .process = {.kill_grace = options.kill_grace}};
+    const RunnerConfig runner_config{
+        .node = "host-1",
+        .group = "default",
+        .allow = options.allow,
+        .process = {.kill_grace = options.kill_grace, .kill_leftovers = options.kill_leftovers}};
     runner = std::make_unique<Runner>(runner_config, handlers, environment, http, clock);
     const RunPoolConfig pool_config{.threads = options.threads, .kill_grace = options.kill_grace};
     pool = std::make_unique<RunPool>(pool_config, *runner, clock, [this] { loop.wake(); });

@@ -155,10 +155,10 @@ TEST(Crontab, CountsACommandThatStandsThereTwice) {
   EXPECT_EQ(entries[1].job.value().task_id, entries[0].job.value().task_id + "-2");
 }
 
-TEST(Crontab, SaysThatWhatIsLeftInTheBackgroundEnds) {
+TEST(Crontab, SaysThatTheOutputOfWhatIsLeftInTheBackgroundIsNotKept) {
   for (const char* line : {"x &", "x; y &\t", "x &%input"}) {
     EXPECT_THAT(read_crontab("* * * * * " + std::string{line} + "\n", options())[0].note,
-                HasSubstr("setsid"))
+                HasSubstr("redirect"))
         << line;
   }
   EXPECT_EQ(read_crontab("* * * * * x & wait\n", options())[0].note, "");

@@ -233,6 +233,29 @@ TEST(JobThreads, EndAThreadThatHasNothingToDo) {
   EXPECT_EQ(calls.take(), "destroy");
 }
 
+TEST(JobThreads, EndTheOneThatHasBeenIdleLongestWhenAnotherJobNeedsItsPlace) {
+  ExecutorBundle::Queue<std::string> destroyed;
+  ExecutorBundle b({.threads_max = 2});
+  for (const std::string name : {"first", "second", "third"}) {
+    b.handlers[name] = [](JobContext&) { return RunReport::succeeded(); };
+    b.hooks[name].destroy = [&destroyed, name] { destroyed.add(name); };
+  }
+  std::int64_t log_id = 0;
+  const auto run = [&](std::int64_t job, const std::string& handler) {
+    b.clock.advance(seconds{1});
+    RunCall call = ExecutorBundle::call(++log_id, handler);
+    call.job_id = job;
+    EXPECT_EQ(b.jobs->run(call), Reply{});
+    EXPECT_EQ(b.results.take().code, 200);
+  };
+  run(1, "first");
+  run(2, "second");
+  run(1, "first");
+  run(3, "third");
+  EXPECT_EQ(destroyed.take(), "second");
+  EXPECT_TRUE(destroyed.is_empty());
+}
+
 TEST(JobThreads, TakeNothingOnceTheyAreClosed) {
   ExecutorBundle b;
   b.jobs->close();
@@ -258,7 +281,7 @@ TEST(JobThreads, HoldBackMoreThanTheyMayHave) {
   EXPECT_EQ(b.started.take(), 1);
   RunCall other = ExecutorBundle::call(2, "hold");
   other.job_id = 2;
-  EXPECT_THAT(b.jobs->run(other).message, HasSubstr("threads for 1 jobs, that is the most"));
+  EXPECT_THAT(b.jobs->run(other).message, HasSubstr("1 jobs that run or wait, that is the most"));
   EXPECT_TRUE(b.jobs->run(ExecutorBundle::call(3, "hold")).ok());
   EXPECT_THAT(b.jobs->run(ExecutorBundle::call(4, "hold")).message,
               HasSubstr("1 triggers waiting, that is the most"));

@@ -59,10 +59,12 @@ TEST(WriteResults, PutsElementsIntoEitherForm) {
   EXPECT_EQ(write_results({"{1}", "{2}"}, ResultForm::kList), R"({"callbackList":[{1},{2}]})");
 }
 
-TEST(WriteReply, CarriesBothPayloads) {
+TEST(WriteReply, CarriesBothPayloadsAndNoneInAnError) {
   EXPECT_EQ(write_reply({}), R"({"code":200,"msg":null,"content":null,"data":null})");
   EXPECT_EQ(write_reply({.code = 500, .message = "no"}),
-            R"({"code":500,"msg":"no","content":null,"data":"no"})");
+            R"({"code":500,"msg":"no","content":null,"data":null})");
+  EXPECT_EQ(write_reply({.message = "yes"}),
+            R"({"code":200,"msg":"yes","content":null,"data":"yes"})");
 }
 
 TEST(WriteLogReply, CarriesTheTextInBothPayloads) {
