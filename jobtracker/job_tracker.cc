@@ -65,7 +65,7 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
       retention_(config_.retention, ownership_, batcher_, clock_,
                  [this] { return completion_.ended(); }),
-      management_(catalog_, client_number_of(session),
+      management_(catalog_, ownership_, client_number_of(session),
                   [this](const Asker& asker, wire::Message message) {
                     route(asker, std::move(message), 0);
                   }),
