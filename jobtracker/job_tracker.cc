@@ -54,8 +54,8 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       clock_(clock, log_),
       batcher_(config_.batcher, lane, clock, log_),
       feedback_(config_.feedback, catalog_, ownership_, batcher_, questions, *this, clock_, log_),
-      alarms_(config_.alarms, catalog_, ownership_, workers_, executors_, questions, batcher_, ids_,
-              clock_, log_),
+      alarms_(config_.alarms, catalog_, ownership_, workers_, executors_, executor_silence_,
+              questions, batcher_, ids_, clock_, log_),
       recurrence_(config_.recurrence, catalog_, ownership_, *this, executing_, batcher_, *this,
                   feedback_, *this, ids_, clock_, executor, log_),
       completion_(catalog_, *this, executing_, workers_, batcher_, recurrence_, feedback_, alarms_,
@@ -65,7 +65,7 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
       retention_(config_.retention, ownership_, batcher_, clock_,
                  [this] { return completion_.ended(); }),
-      management_(catalog_, client_number_of(session),
+      management_(catalog_, ownership_, client_number_of(session),
                   [this](const Asker& asker, wire::Message message) {
                     route(asker, std::move(message), 0);
                   }),
@@ -75,8 +75,8 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
                                .app_name = catalog_.group(place.group)->name};
       }),
       pusher_(
-          config_.pusher, catalog_, ownership_, executing_, executors_, executor_health_, workers_,
-          batcher_, completion_, run_logs_, ids_, clock_, random, log_,
+          config_.pusher, catalog_, ownership_, executing_, executors_, executor_health_,
+          executor_silence_, workers_, batcher_, completion_, run_logs_, ids_, clock_, random, log_,
           {.report = [this](Worker& worker,
                             const wire::Report& message) { completion_.report(worker, message); },
            .touch = [this](GroupId group) { dispatcher_.touch(group); },
@@ -108,13 +108,15 @@ JobTracker::Memory JobTracker::take_memory() {
   return {
       .alarms = alarms_.take_memory(),
       .silences = recovery_.silences(let_go_at_.value_or(clock_.steady_now()), ownership_.owned()),
-      .called_off = stops_.take_called_off()};
+      .called_off = stops_.take_called_off(),
+      .executor_silence = std::exchange(executor_silence_, {})};
 }
 
 void JobTracker::go_on_from(Memory memory) {
   alarms_.go_on_from(std::move(memory.alarms));
   recovery_.go_on_from(std::move(memory.silences));
   stops_.go_on_from(std::move(memory.called_off));
+  executor_silence_ = std::move(memory.executor_silence);
 }
 
 void JobTracker::set_poster(net::Poster& poster) {
@@ -530,7 +532,8 @@ Sizes JobTracker::sizes() const {
             {"leaving", leaving_.size()},
             {"groups_to_come", groups_to_come_.size()},
             {"searches", searches_.size()},
-            {"unwell_executors", executor_health_.size()}};
+            {"unwell_executors", executor_health_.size()},
+            {"quiet_executors", executor_silence_.size()}};
   add_sizes(all, "catalog", catalog_.sizes());
   add_sizes(all, "executing", executing_.sizes());
   add_sizes(all, "executors", executors_.sizes());

@@ -25,6 +25,7 @@
 #include "jobtracker/recurrence/recurrence.h"
 #include "jobtracker/retention.h"
 #include "jobtracker/state/client_link.h"
+#include "jobtracker/state/executor_silence.h"
 #include "jobtracker/state/executors.h"
 #include "jobtracker/state/group_maker.h"
 #include "jobtracker/state/ownership.h"
@@ -97,6 +98,7 @@ class JobTracker final : public net::ServerReceiver,
     AlarmDesk::Memory alarms{};
     Recovery::Silences silences{};
     CalledOff called_off{};
+    ExecutorSilence executor_silence{};
   };
   Memory take_memory();
   void go_on_from(Memory memory);
@@ -257,6 +259,7 @@ class JobTracker final : public net::ServerReceiver,
   ExecutingTable executing_;
   Executors executors_;
   ExecutorHealth executor_health_{executors_};
+  ExecutorSilence executor_silence_;
   Workers workers_;
   Batcher batcher_;
   FeedbackDesk feedback_;

@@ -31,9 +31,9 @@ std::optional<DefinitionState> state_after(ManageJob::Verb verb) {
 
 }  // namespace
 
-Management::Management(Catalog& catalog, std::int64_t client,
+Management::Management(Catalog& catalog, const Ownership& ownership, std::int64_t client,
                        std::function<void(const Asker&, wire::Message)> route)
-    : catalog_(catalog), client_(client), route_(std::move(route)) {}
+    : catalog_(catalog), ownership_(ownership), client_(client), route_(std::move(route)) {}
 
 bool Management::is_asker(const Asker& asker) { return asker.peer == kPeer; }
 
@@ -43,7 +43,11 @@ void Management::take(const ManageJob& call, OnManaged done) {
     return done(Error{ErrorCode::kLimit, "Too many requests, please try again later."});
   if (call.verb == Verb::kAdd) return add(call, std::move(done));
   const auto found = find(call);
-  if (!found.ok()) return done(found.error());
+  if (!found.ok()) {
+    // As under xxl-job, a job that does not exist counts as removed.
+    if (call.verb == Verb::kRemove && knows_all_jobs_of(call.app_name)) return done(std::string{});
+    return done(found.error());
+  }
   const ActiveDefinition& definition = *found.value();
   if (call.verb == Verb::kUpdate) return update(call, definition, std::move(done));
   wire::Act message{
@@ -60,7 +64,7 @@ void Management::take(const ManageJob& call, OnManaged done) {
       break;
     default:
       message.verb = wire::Verb::kTrigger;
-      message.payload = call.job.param;
+      message.payload = call.job.param.value_or("");  // Not the job's own, as under xxl-job.
       message.addresses = parts_of(call.job.addresses);
   }
   const auto wanted = state_after(call.verb);
@@ -125,6 +129,12 @@ Result<const ActiveDefinition*> Management::find(const ManageJob& call) {
   if (definition == nullptr)
     return Error{ErrorCode::kNotFound, "job " + number + " of " + call.app_name + " is not there"};
   return definition;
+}
+
+// Another job tracker may have those of other groups.
+bool Management::knows_all_jobs_of(const std::string& app_name) const {
+  const Group* group = catalog_.group(app_name);
+  return group == nullptr ? ownership_.has_all() : ownership_.has_all(catalog_.parts_of(group->id));
 }
 
 void Management::submit(JobSpec spec, bool suspended, std::string text, OnManaged done) {

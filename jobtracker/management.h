@@ -8,6 +8,7 @@
 #include "jobtracker/state/catalog.h"
 #include "jobtracker/state/client_link.h"
 #include "jobtracker/state/executor_requests.h"
+#include "jobtracker/state/ownership.h"
 #include "shared/base/sizes.h"
 #include "shared/wire/messages.h"
 
@@ -22,7 +23,7 @@ class Management {
  public:
   // `client` is the number by which its requests go; `route` takes them, and their answers come to
   // hear().
-  Management(Catalog& catalog, std::int64_t client,
+  Management(Catalog& catalog, const Ownership& ownership, std::int64_t client,
              std::function<void(const Asker&, wire::Message)> route);
 
   void take(const ManageJob& call, OnManaged done);
@@ -41,10 +42,12 @@ class Management {
   void act(wire::Act message, std::string text, OnManaged done);
   Result<std::int32_t> free_number();
   Result<const ActiveDefinition*> find(const ManageJob& call);
+  bool knows_all_jobs_of(const std::string& app_name) const;
   void ask(wire::Message message, OnAnswer on_answer);
   wire::RequestNumber next_number() { return {.client = client_, .sequence = ++sequence_}; }
 
   Catalog& catalog_;
+  const Ownership& ownership_;
   const std::int64_t client_;
   const std::function<void(const Asker&, wire::Message)> route_;
   std::int64_t sequence_ = 0;

@@ -140,6 +140,16 @@ std::vector<Option> xxl_options() {
            "Certificates, in PEM, of those who sign the ones of executors at https:// addresses.",
        .fallback_help = "those that the system trusts",
        .section = "xxl-job"},
+      {.name = "executor-silence",
+       .kind = OptionKind::kDuration,
+       .placeholder = "TIME",
+       .help = "The runs of an executor that has been silent for so long are lost and start again "
+               "at another one. It is silent after 90 seconds without a registration and without "
+               "an answer to a beat.",
+       .fallback = "5m",
+       .min = micros(std::chrono::seconds{1}),
+       .max = micros(std::chrono::hours{24 * 366}),
+       .section = "xxl-job"},
   };
 }
 
@@ -209,7 +219,8 @@ std::vector<Option> alarm_options() {
            "due and no task tracker is there), late=TIME (a due job has waited so long), "
            "backlog=JOBS (so many are due), failures=PERCENT% (of the runs of five minutes), "
            "overload=TIME (the machine of a task tracker has been beyond its --cpu-max or "
-           "--memory-max for so long), output=TEXT|TEXT (what runs write holds one of them). "
+           "--memory-max for so long), output=TEXT|TEXT (what runs write holds one of them); of "
+           "an executor with runs that is silent, unless silent=off. "
            "GROUP/RULE is for one group, and =off for none.",
        .check = check_rule,
        .section = "Alarms"},
@@ -401,6 +412,7 @@ Result<Settings> read_settings(const Configuration& configuration, const Environ
                      format_duration(tracker.recurrence.horizon)};
   }
   if (!settings.xxl_tokens.empty()) tracker.pusher.token = settings.xxl_tokens.front();
+  tracker.pusher.silence = configuration.duration("executor-silence");
   tracker.alarms.recipients = configuration.list("alarm");
   for (const std::string& text : configuration.list("alarm-when"))
     tracker.alarms.rules.push_back(CARILLON_TRY(parse_alarm_rule(text)));

@@ -166,13 +166,10 @@ Result<Row> follow_job(Context& context, JobClient& client, JobId job) {
     const Result<Row> state = state_of_job(client, job);
     if (state.ok()) last_words.follow(state.value());
     const Status printed = follower.print_new();
-    // What an executor has of it may be out of reach, and comes again or does not.
-    const bool is_out_of_reach =
-        !printed.ok() && printed.error().code == ErrorCode::kUnavailable && state.ok();
-    if (!printed.ok() && !is_out_of_reach) return printed.error();
+    if (!printed.ok() && !is_out_of_reach(printed)) return printed.error();
     if (state.ok()) reason.follow(state.value());
     if (!state.ok() || is_done(state.value()) || is_quarantined(state.value())) {
-      if (is_out_of_reach) {
+      if (!printed.ok()) {
         context.err() << "jobclient: " << context.configuration.verb() << ": "
                       << printed.error().message << std::endl;
       }
@@ -181,6 +178,10 @@ Result<Row> follow_job(Context& context, JobClient& client, JobId job) {
     }
     context.around.pause(kFollowInterval);
   }
+}
+
+bool is_out_of_reach(const Status& printed) {
+  return !printed.ok() && printed.error().code == ErrorCode::kConflict;
 }
 
 bool is_done(const Row& job) { return field_text(job, "done") == "true"; }

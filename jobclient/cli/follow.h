@@ -38,6 +38,9 @@ class OutputFollower {
   bool at_line_start_ = true;
 };
 
+// What the job wrote lies with an executor that does not give it; it may do so later.
+bool is_out_of_reach(const Status& printed);
+
 // How far a job is. kNotFound: the job tracker knows no such job.
 Result<Row> state_of_job(JobClient& client, JobId job);
 bool is_done(const Row& job);

@@ -15,8 +15,9 @@ int follow(Context& context, JobClient& client, JobId job, OutputFollower& follo
     if (!state.ok()) return context.fail(state.error());
     last_words.follow(state.value());
     const Status printed = patiently(context, true, [&] { return follower.print_new(); });
-    if (!printed.ok()) return context.fail(printed.error());
+    if (!printed.ok() && !is_out_of_reach(printed)) return context.fail(printed.error());
     if (is_done(state.value())) {
+      if (!printed.ok()) return context.fail(printed.error());
       const Status finished = follower.finish();
       return finished.ok() ? kDone : context.fail(finished.error());
     }

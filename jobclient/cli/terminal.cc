@@ -64,8 +64,9 @@ Colour colour_of_state(std::string_view state) {
   for (const std::string_view good : {"succeeded", "accepted", "active", "would submit", "alive"}) {
     if (state == good) return Colour::kGreen;
   }
-  for (const std::string_view bad : {"failed", "timed_out", "lost", "rejected", "killed",
-                                     "quarantined", "refused", "dead", "unanswered", "not_taken"}) {
+  for (const std::string_view bad :
+       {"failed", "timed_out", "lost", "rejected", "killed", "quarantined", "refused", "dead",
+        "unreachable", "unanswered", "not_taken"}) {
     if (state == bad) return Colour::kRed;
   }
   for (const std::string_view odd : {"duplicate", "skipped", "missed", "expired", "cancelled",

@@ -45,8 +45,9 @@ Status AlarmConfig::validate() const {
 }
 
 AlarmDesk::AlarmDesk(AlarmConfig config, Catalog& catalog, const Ownership& ownership,
-                     const Workers& workers, const Executors& executors, Questions& questions,
-                     Batcher& batcher, IdSource& ids, SchedulingClock& clock, const Logger& log)
+                     const Workers& workers, const Executors& executors,
+                     const ExecutorSilence& silence, Questions& questions, Batcher& batcher,
+                     IdSource& ids, SchedulingClock& clock, const Logger& log)
     : config_(std::move(config)),
       catalog_(catalog),
       ownership_(ownership),
@@ -54,7 +55,7 @@ AlarmDesk::AlarmDesk(AlarmConfig config, Catalog& catalog, const Ownership& owne
       ids_(ids),
       clock_(clock),
       log_(log),
-      watch_(config_.rules, catalog, ownership, workers, executors, questions, clock,
+      watch_(config_.rules, catalog, ownership, workers, executors, silence, questions, clock,
              [this](GroupId group, const wire::AlarmCondition& condition) {
                tell(group, condition);
              }) {}
@@ -244,8 +245,15 @@ void AlarmDesk::tell(GroupId group, const wire::AlarmCondition& condition) {
     Message* message = open_message({group, recipient}, condition.at);
     if (message == nullptr) continue;
     message->last = condition.at;
-    // What it would say that is not so any more was never told.
-    if (std::erase_if(message->conditions, same) == 0) message->conditions.push_back(condition);
+    const auto before = std::find_if(message->conditions.begin(), message->conditions.end(), same);
+    if (before == message->conditions.end()) {
+      message->conditions.push_back(condition);
+    } else if (before->is_over == condition.is_over) {
+      *before = condition;
+    } else {
+      // What it would say that is not so any more was never told.
+      message->conditions.erase(before);
+    }
   }
 }
 

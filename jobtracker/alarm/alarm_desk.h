@@ -75,8 +75,9 @@ class AlarmDesk final : public AlarmSink {
 
  public:
   AlarmDesk(AlarmConfig config, Catalog& catalog, const Ownership& ownership,
-            const Workers& workers, const Executors& executors, Questions& questions,
-            Batcher& batcher, IdSource& ids, SchedulingClock& clock, const Logger& log);
+            const Workers& workers, const Executors& executors, const ExecutorSilence& silence,
+            Questions& questions, Batcher& batcher, IdSource& ids, SchedulingClock& clock,
+            const Logger& log);
   ~AlarmDesk() override;
 
   // What no store knows.

@@ -12,14 +12,16 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Condition>, 6> kWords{
+constexpr std::array<std::pair<std::string_view, Condition>, 7> kWords{
     {{"unserved", Condition::kUnserved},
      {"late", Condition::kLate},
      {"backlog", Condition::kBacklog},
      {"failures", Condition::kFailures},
      {"overload", Condition::kOverload},
-     {"output", Condition::kOutput}}};
+     {"output", Condition::kOutput},
+     {"silent", Condition::kSilent}}};
 constexpr std::string_view kOff = "off";
+constexpr std::string_view kOn = "on";
 constexpr char kBetweenWords = '|';
 
 Error wrong(std::string_view text, const std::string& what) {
@@ -84,6 +86,9 @@ Status read_limit(std::string_view text, std::string_view limit, AlarmRule& rule
     case Condition::kOutput:
       rule.words = CARILLON_TRY(read_words(text, limit));
       return {};
+    case Condition::kSilent:
+      if (limit == kOn) return {};
+      return wrong(text, "silent is on or off");
   }
   return {};
 }
@@ -114,7 +119,7 @@ Result<AlarmRule> parse_alarm_rule(std::string_view text) {
   if (equals == std::string_view::npos || found == kWords.end()) {
     return wrong(text,
                  "not a condition (write [GROUP/]unserved=TIME, late=TIME, backlog=JOBS, "
-                 "failures=PERCENT%, overload=TIME or output=TEXT)");
+                 "failures=PERCENT%, overload=TIME, output=TEXT or silent=off)");
   }
   rule.condition = found->second;
   const std::string_view limit = rest.substr(equals + 1);
@@ -135,6 +140,7 @@ std::string limit_of(const AlarmRule& rule) {
     case Condition::kFailures:
       return std::to_string(rule.limit) + "%";
     case Condition::kOutput:
+    case Condition::kSilent:
       break;
   }
   return {};

@@ -18,6 +18,7 @@ enum class Condition : std::uint8_t {
   kFailures = 4,  // so many percent of the runs that ended lately have failed
   kOverload = 5,  // for that long a task tracker takes no jobs, because its machine is too busy
   kOutput = 6,    // what runs write holds one of some texts
+  kSilent = 7,    // an executor with runs neither registers nor answers; on without a rule
 };
 std::string_view word_of(Condition condition);
 

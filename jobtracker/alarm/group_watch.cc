@@ -11,10 +11,22 @@ namespace {
 // Of the time: looking is not to keep who answers people from it.
 constexpr int kShareOfAnswers = 10;
 
-constexpr std::size_t kNamesSaid = 5;  // of task trackers, in one text
+constexpr std::size_t kNamesSaid = 5;  // of task trackers or executors, in one text
 
 std::string counted(std::int64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string listed(const std::set<std::string>& names) {
+  std::string text;
+  std::size_t said = 0;
+  for (const std::string& name : names) {
+    if (++said > kNamesSaid) break;
+    text += (said == 1 ? "" : ", ") + name;
+  }
+  if (names.size() > kNamesSaid)
+    text += " and " + std::to_string(names.size() - kNamesSaid) + " more";
+  return text;
 }
 
 std::string in_seconds(Duration time) {
@@ -25,12 +37,13 @@ std::string in_seconds(Duration time) {
 
 GroupWatch::GroupWatch(const std::vector<AlarmRule>& rules, Catalog& catalog,
                        const Ownership& ownership, const Workers& workers,
-                       const Executors& executors, Questions& questions, SchedulingClock& clock,
-                       Tell tell)
+                       const Executors& executors, const ExecutorSilence& silence,
+                       Questions& questions, SchedulingClock& clock, Tell tell)
     : catalog_(catalog),
       ownership_(ownership),
       workers_(workers),
       executors_(executors),
+      silence_(silence),
       questions_(questions),
       clock_(clock),
       tell_(std::move(tell)),
@@ -43,8 +56,10 @@ GroupWatch::GroupWatch(const std::vector<AlarmRule>& rules, Catalog& catalog,
 }
 
 const AlarmRule* GroupWatch::rule_of(const Group& group, Condition condition) const {
+  static const AlarmRule kSilentByDefault{.condition = Condition::kSilent};
   auto found = rules_.find({lower_ascii(group.name), condition});
   if (found == rules_.end()) found = rules_.find({std::string{}, condition});
+  if (found == rules_.end() && condition == Condition::kSilent) return &kSilentByDefault;
   return found == rules_.end() || found->second.is_off ? nullptr : &found->second;
 }
 
@@ -55,6 +70,7 @@ void GroupWatch::go_on_from(Memory memory) {
                         [this](GroupId part) { return ownership_.has(part); });
   };
   std::erase_if(memory.unserved_since, [&](const auto& one) { return !ownership_.has(one.first); });
+  std::erase_if(memory.silent, [&](const auto& one) { return !ownership_.has(one.first); });
   std::erase_if(memory.ends, [&](const auto& one) { return has_none(one.first); });
   std::erase_if(memory.past, [&](const auto& one) { return has_none(one.first); });
   std::erase_if(memory.found, [&](const auto& one) { return has_none(one.first); });
@@ -110,8 +126,10 @@ std::vector<GroupId> GroupWatch::watched() const {
 
 void GroupWatch::run_once() {
   const SteadyTime now = clock_.steady_now();
-  if (rules_.empty() || is_asking_ || now < next_look_) return;
+  if (is_asking_ || now < next_look_) return;
   next_look_ = now + kGroupLooks;
+  judge_silence();
+  if (rules_.empty()) return;
   for (const auto& [id, group] : catalog_.groups()) {
     if (catalog_.whole_of(id) != &group) continue;
     judge_failures(group);
@@ -201,6 +219,26 @@ void GroupWatch::judge_output(const Group& group) {
   set(group, *rule, false, "none for " + format_duration(kFailureWindow));
 }
 
+// Each executor is named: when another one becomes silent, the group is told of again.
+void GroupWatch::judge_silence() {
+  auto silent = silence_.silent();
+  for (const auto& [id, names] : memory_.silent) silent.try_emplace(id);
+  for (const auto& [id, names] : silent) {
+    const Group* group = catalog_.group(id);
+    if (group == nullptr || !ownership_.has(id)) continue;
+    const AlarmRule* rule = rule_of(*group, Condition::kSilent);
+    if (rule == nullptr) continue;
+    const std::set<std::string> before = std::exchange(memory_.silent[id], names);
+    if (!std::includes(before.begin(), before.end(), names.begin(), names.end()))
+      memory_.said.erase({id, Condition::kSilent});
+    std::string measure =
+        counted(static_cast<std::int64_t>(names.size()), "executor") + " with runs";
+    if (!names.empty()) measure += ": " + listed(names);
+    set(*group, *rule, !names.empty(), measure);
+    if (names.empty()) memory_.silent.erase(id);
+  }
+}
+
 // A group by the task tracker that has been overloaded for longest; it names all that are.
 void GroupWatch::judge_overload() {
   const SteadyTime now = clock_.steady_now();
@@ -223,13 +261,7 @@ void GroupWatch::judge_overload() {
     const std::set<std::string>& names = overloaded[id];
     std::string measure = std::to_string(names.size()) + " of " +
                           counted(static_cast<std::int64_t>(workers_.count(id)), "task tracker");
-    std::size_t said = 0;
-    for (const std::string& name : names) {
-      if (++said > kNamesSaid) break;
-      measure += (said == 1 ? ": " : ", ") + name;
-    }
-    if (names.size() > kNamesSaid)
-      measure += " and " + std::to_string(names.size() - kNamesSaid) + " more";
+    if (!names.empty()) measure += ": " + listed(names);
     set(group, *rule, first != since.end() && now - first->second >= rule->time, measure);
   }
 }

@@ -12,6 +12,7 @@
 #include "jobtracker/alarm/alarm_rule.h"
 #include "jobtracker/alarm/output_words.h"
 #include "jobtracker/state/catalog.h"
+#include "jobtracker/state/executor_silence.h"
 #include "jobtracker/state/executors.h"
 #include "jobtracker/state/ownership.h"
 #include "jobtracker/state/scheduling_clock.h"
@@ -53,15 +54,16 @@ class GroupWatch {
   struct Memory {
     std::map<GroupId, SteadyTime> unserved_since{};
     std::map<SessionId, SteadyTime> overloaded_since{};
-    std::map<GroupId, Found> found{};               // last, in what its runs wrote
-    std::map<GroupId, Ends> ends{};                 // since the last look
-    std::map<GroupId, std::deque<Counted>> past{};  // before that
+    std::map<GroupId, Found> found{};                   // last, in what its runs wrote
+    std::map<GroupId, Ends> ends{};                     // since the last look
+    std::map<GroupId, std::deque<Counted>> past{};      // before that
+    std::map<GroupId, std::set<std::string>> silent{};  // executors that were named
     std::map<std::pair<GroupId, Condition>, WallTime> said{};
   };
 
   GroupWatch(const std::vector<AlarmRule>& rules, Catalog& catalog, const Ownership& ownership,
-             const Workers& workers, const Executors& executors, Questions& questions,
-             SchedulingClock& clock, Tell tell);
+             const Workers& workers, const Executors& executors, const ExecutorSilence& silence,
+             Questions& questions, SchedulingClock& clock, Tell tell);
 
   Memory take_memory() { return std::exchange(memory_, {}); }
   // Of the last session, but for groups that are another's by now. Once it is known which are.
@@ -81,6 +83,7 @@ class GroupWatch {
             {"ends", memory_.ends.size()},
             {"past", memory_.past.size()},
             {"found", memory_.found.size()},
+            {"silent", memory_.silent.size()},
             {"words", words_.size()},
             {"said", memory_.said.size()}};
   }
@@ -100,6 +103,7 @@ class GroupWatch {
   void judge_failures(const Group& group);
   void judge_overload();
   void judge_output(const Group& group);
+  void judge_silence();
   void set(const Group& group, const AlarmRule& rule, bool is_so, const std::string& measure);
 
   // By group in lower case, empty: all others; and condition.
@@ -108,6 +112,7 @@ class GroupWatch {
   const Ownership& ownership_;
   const Workers& workers_;
   const Executors& executors_;
+  const ExecutorSilence& silence_;
   Questions& questions_;
   SchedulingClock& clock_;
   Tell tell_;

@@ -22,7 +22,9 @@ constexpr std::size_t kWaitingMax = 4096;
 constexpr std::size_t kWaitingBytesMax = 128 * 1024 * 1024;
 constexpr std::size_t kAppNameBytesMax = 64;
 constexpr std::size_t kAddressBytesMax = 512;
-constexpr std::int64_t kTooManyRequests = 502;  // of the calls that manage jobs
+// Of the calls that manage jobs.
+constexpr std::int64_t kTooManyRequests = 502;
+const std::string kManaged = "Success";
 
 Error refused(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
@@ -55,8 +57,9 @@ std::string header(const net::HttpCall& call, std::string_view name) {
   return found == call.headers.end() ? std::string{} : found->second;
 }
 
-void answer(const net::HttpResponder& responder, const Reply& reply) {
-  responder.send({.content_type = "application/json", .body = wire::xxl::write_reply(reply)});
+void answer(const net::HttpResponder& responder, const Reply& reply, const std::string& data = {}) {
+  responder.send(
+      {.content_type = "application/json", .body = wire::xxl::write_admin_reply(reply, data)});
 }
 
 Reply failure(std::string message) {
@@ -267,21 +270,19 @@ void XxlAdmin::hand_over() {
       answer(next->responder, failure(*why));
       continue;
     }
-    const auto say = [responder = next->responder,
-                      room = next->room](const Result<std::string>& to) {
-      answer(responder, to.ok() ? Reply{.message = to.value()} : failure(to.error().message));
-    };
     if (auto* managed = std::get_if<ManageJob>(&next->request)) {
-      desk_.manage(std::move(*managed),
-                   [say, responder = next->responder](const Result<std::string>& to) {
-                     const bool are_too_many = !to.ok() && to.error().code == ErrorCode::kLimit;
-                     if (!are_too_many) return say(to);
-                     answer(responder, {.code = kTooManyRequests, .message = to.error().message});
-                   });
-    } else {
-      desk_.take(std::get<ExecutorRequest>(std::move(next->request)), [say](const Status& stored) {
-        say(stored.ok() ? Result<std::string>{std::string{}} : Result<std::string>{stored.error()});
+      desk_.manage(std::move(*managed), [responder = next->responder,
+                                         room = next->room](const Result<std::string>& made) {
+        if (made.ok()) return answer(responder, {.message = kManaged}, made.value());
+        const bool are_too_many = made.error().code == ErrorCode::kLimit;
+        answer(responder, {.code = are_too_many ? kTooManyRequests : wire::xxl::kFailure,
+                           .message = made.error().message});
       });
+    } else {
+      desk_.take(std::get<ExecutorRequest>(std::move(next->request)),
+                 [responder = next->responder, room = next->room](const Status& stored) {
+                   answer(responder, stored.ok() ? Reply{} : failure(stored.error().message));
+                 });
     }
   }
 }

@@ -8,6 +8,7 @@
 
 #include "jobtracker/store/names.h"
 #include "shared/base/utf8.h"
+#include "shared/job/run_words.h"
 #include "shared/wire/codec.h"
 
 namespace carillon::jobtracker {
@@ -195,18 +196,20 @@ void SubmitIntake::make_groups(const std::shared_ptr<Pending>& pending) {
   if (!is_elsewhere(pending)) find_replaced(pending);
 }
 
-// What is submitted to executors without saying so is pushed.
+// What is submitted to executors without saying so is pushed. Only they run some scripts.
 void SubmitIntake::choose_dispatch(Pending& pending) {
   for (std::size_t i = 0; i < pending.jobs.size(); ++i) {
     JobSpec& spec = pending.jobs[i];
     if (pending.is_rejected(i) || spec.dispatch != Dispatch::kDefault) continue;
-    if (!executors_.has(catalog_.group(spec.group)->id)) continue;
-    spec.dispatch = Dispatch::kPush;
+    const bool is_pushed = executors_.has(catalog_.group(spec.group)->id);
+    const bool is_script = spec.run.kind == RunKind::kScript;
+    if (!is_pushed && !(is_script && script_language(spec.run.script_language).empty())) continue;
+    spec.dispatch = is_pushed ? Dispatch::kPush : Dispatch::kPull;
     const Status valid = spec.validate();
-    if (!valid.ok()) {
-      pending.reject(
-          i, "group '" + spec.group + "' is one of xxl-job executors: " + valid.error().message);
-    }
+    if (valid.ok()) continue;
+    pending.reject(i, "group '" + spec.group + "' " +
+                          (is_pushed ? "is one of xxl-job executors" : "has no xxl-job executors") +
+                          ": " + valid.error().message);
   }
 }
 

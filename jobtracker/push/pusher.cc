@@ -19,14 +19,16 @@ void add_refusal(std::string& refusals, const std::string& address, const std::s
 
 Pusher::Pusher(PusherConfig config, Catalog& catalog, const Ownership& ownership,
                ExecutingTable& executing, const Executors& executors, ExecutorHealth& health,
-               Workers& workers, Batcher& batcher, TakeBack& ends, RunLogs& logs, IdSource& ids,
-               SchedulingClock& clock, Random& random, const Logger& log, Outside outside)
+               ExecutorSilence& silence, Workers& workers, Batcher& batcher, TakeBack& ends,
+               RunLogs& logs, IdSource& ids, SchedulingClock& clock, Random& random,
+               const Logger& log, Outside outside)
     : config_(config),
       catalog_(catalog),
       ownership_(ownership),
       executing_(executing),
       executors_(executors),
       health_(health),
+      silence_(silence),
       workers_(workers),
       batcher_(batcher),
       ends_(ends),
@@ -106,12 +108,14 @@ void Pusher::restore(const Executing& entry, std::vector<PushRun> rows) {
 
 void Pusher::seat(GroupId group, const std::string& address) {
   health_.set_well(group, address);
+  hear({group, address});
   if (!ownership_.has(group)) return;
   health_.forget_gone(group);
   const auto has_gone = [&](const Place& place) {
     return place.first == group && executors_.find(group, place.second) == nullptr;
   };
   std::erase_if(suspects_, has_gone);
+  std::erase_if(asked_, has_gone);
   std::erase_if(tried_at_, [&](const auto& one) { return has_gone(one.first); });
   const SessionId session = push_session(group);
   if (!executors_.has(group)) return workers_.erase(session);
@@ -348,6 +352,7 @@ void Pusher::on_outcome(net::PostOutcome outcome) {
   --busy_of_[call.group];
   if (outcome.kind == net::PostOutcome::Kind::kAnswered) {
     health_.set_well(call.group, call.address);
+    hear(call.place());
   } else if (!outcome.is_recalled) {
     note_unwell(call, outcome);
   }

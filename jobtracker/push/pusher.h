@@ -21,6 +21,7 @@
 #include "jobtracker/state/executing.h"
 #include "jobtracker/state/executor_health.h"
 #include "jobtracker/state/executor_requests.h"
+#include "jobtracker/state/executor_silence.h"
 #include "jobtracker/state/executors.h"
 #include "jobtracker/state/id_source.h"
 #include "jobtracker/state/ownership.h"
@@ -50,6 +51,8 @@ struct PusherConfig {
   Duration resend_grace = std::chrono::seconds{90};
   // An executor has so long to end what was killed, or has run out of time.
   Duration stop_grace = std::chrono::seconds{5};
+  // The runs of an executor are lost when it has been silent for so long.
+  Duration silence = std::chrono::minutes{5};
   // How often those with runs, and those that were not there, are asked whether they are, and
   // doubtful ones for a run.
   Duration beat = std::chrono::seconds{2};
@@ -66,7 +69,8 @@ struct PusherConfig {
 //   id. Any other answer, or none: the job may run there, and is not called elsewhere.
 // - Where nobody listens at any port of a group, its jobs wait in their table: all are asked.
 // - Lost is a run when there is a reason to doubt it, its executor is idle of the job or gone, and
-//   the grace for its result has passed; without a doubt only its time-out ends it.
+//   the grace for its result has passed; or its executor has been silent for a configured time.
+//   Otherwise only its time-out ends it.
 // - What is killed, or out of time, has ended after the executor's grace, whatever it says.
 // - Nobody is called while another job tracker may have taken over, nor with what has ended, is
 //   void or too late: what waits for a connection by then is not sent.
@@ -90,8 +94,9 @@ class Pusher {
 
   Pusher(PusherConfig config, Catalog& catalog, const Ownership& ownership,
          ExecutingTable& executing, const Executors& executors, ExecutorHealth& health,
-         Workers& workers, Batcher& batcher, TakeBack& ends, RunLogs& logs, IdSource& ids,
-         SchedulingClock& clock, Random& random, const Logger& log, Outside outside);
+         ExecutorSilence& silence, Workers& workers, Batcher& batcher, TakeBack& ends,
+         RunLogs& logs, IdSource& ids, SchedulingClock& clock, Random& random, const Logger& log,
+         Outside outside);
   // What waits for a connection then is not sent.
   ~Pusher();
 
@@ -202,7 +207,7 @@ class Pusher {
   void forget(const wire::AttemptId& id);
   void kill(const wire::Kill& message);
   void send_kill(const Job& job);
-  void lose(Job& job, Run& run);
+  void lose(Job& job, Run& run, const char* why);
 
   void look_at(Job& job, SteadyTime now);
   void look_at_run(Job& job, Run& run, SteadyTime now);
@@ -211,8 +216,13 @@ class Pusher {
   void keep(const Run& run);
   void on_idle_answer(const Call& call, const net::PostOutcome& outcome);
   void beat(SteadyTime now);
+  void ask_who_may_be_gone();
+  void ask_whether_there(const Place& place);
   static WallTime began_at(const Run& run);
   void note_unwell(const Call& call, const net::PostOutcome& outcome);
+  void note_silence(const Call& call, const net::PostOutcome& outcome);
+  void hear(const Place& place);
+  bool is_given_up(const Run& run, SteadyTime now) const;
   bool waits_for_any(const Job& job, Run& run);
   static bool call_back(Run& run);
   bool call_back_all(const Job& job);
@@ -236,6 +246,7 @@ class Pusher {
   ExecutingTable& executing_;
   const Executors& executors_;
   ExecutorHealth& health_;
+  ExecutorSilence& silence_;
   Workers& workers_;
   Batcher& batcher_;
   TakeBack& ends_;
@@ -262,6 +273,8 @@ class Pusher {
   std::set<Place> suspects_;  // called themselves idle of a run that was taken, and never busy
   std::map<Place, SteadyTime> tried_at_;  // whether they do, of others
   std::map<GroupId, std::vector<wire::AttemptId>> handed_;
+  std::set<Place> asked_;          // executors in service that were sent a beat once
+  std::set<std::string> hung_up_;  // servers whose connection was closed since the last look
   SteadyTime beaten_at_{};
   SteadyTime tidied_at_{};
   std::int64_t calls_made_ = 0;

@@ -11,7 +11,6 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr Duration kTidyPeriod = std::chrono::minutes{1};
-constexpr Duration kBeatLeast = std::chrono::milliseconds{50};  // between two beats
 // How often an executor is asked for a run of which there is no doubt.
 constexpr Duration kAskSeldom = std::chrono::minutes{1};
 // When one that has never called itself busy is first asked for a run.
@@ -88,13 +87,15 @@ void Pusher::take_results(ExecutorResults results, OnStored done) {
       confirm_late(told);
       continue;
     }
+    hear({run->row.group, run->row.address});
     if (run->row.code != 0 && run->row.shards > 1) {
       // Its end is stored, or about to be; that of the broadcast may be hours away.
       confirm_late(told);
     } else if (run->row.code != 0) {
       run->told.push_back(told);
     } else if (jobs_.at(run->row.job).killed.empty() && says_it_is_lost(one)) {
-      if (run->phase != Phase::kEnded) lose(jobs_.at(run->row.job), *run);
+      if (run->phase != Phase::kEnded)
+        lose(jobs_.at(run->row.job), *run, "its executor was killed");
       confirm_late(told);
     } else {
       end_run(jobs_.at(run->row.job), *run, code, std::move(one.message).value_or(std::string{}),
@@ -366,17 +367,6 @@ void Pusher::doubt(GroupId group, const std::string& address) {
   }
 }
 
-// A connection that nobody used was closed: is the executor still there? At once, as one that was
-// restarted may be there again in a moment.
-void Pusher::on_hang_up(const std::string&) {
-  const SteadyTime now = clock_.steady_now();
-  if (now - beaten_at_ < kBeatLeast) {
-    beaten_at_ = SteadyTime{};
-  } else {
-    beat(now);
-  }
-}
-
 void Pusher::on_idle_answer(const Call& made, const net::PostOutcome& outcome) {
   const BeatAnswer answer = answer_to_beat(outcome);
   const Place place = made.place();
@@ -401,11 +391,10 @@ void Pusher::on_idle_answer(const Call& made, const net::PostOutcome& outcome) {
   }
 }
 
-void Pusher::lose(Job& job, Run& run) {
+void Pusher::lose(Job& job, Run& run, const char* why) {
   if (!std::exchange(run.is_lost, true)) {
     ++runs_lost_;
-    log_.warn("a run is lost: its executor does not know of it", "job", job.id.value, "address",
-              run.row.address);
+    log_.warn("a run is lost", "job", job.id.value, "address", run.row.address, "reason", why);
   }
   if (run.row.shards == 1) return ends_.take_back(job.id, true);
   if (++run.losses >= kLostRunsMax) {
@@ -440,7 +429,9 @@ void Pusher::run_once() {
     const auto found = jobs_.find(id);
     if (found != jobs_.end()) look_at(found->second, now);
   }
+  ask_who_may_be_gone();
   if (now - beaten_at_ >= config_.beat) beat(now);
+  silence_.tidy(now);
   if (now - tidied_at_ >= kTidyPeriod) {
     tidied_at_ = now;
     choice_.tidy(now);
@@ -478,7 +469,8 @@ void Pusher::look_at_run(Job& job, Run& run, SteadyTime now) {
     send_kill(job);
     return end_run(job, run, wire::xxl::kTimedOut, "timed out, and its executor did not say so");
   }
-  if (run.lost_at && now >= *run.lost_at) return lose(job, run);
+  if (run.lost_at && now >= *run.lost_at) return lose(job, run, "its executor does not know of it");
+  if (is_given_up(run, now)) return lose(job, run, "its executor has been silent for too long");
   const bool is_suspect = suspects_.contains({run.row.group, run.row.address});
   if (is_suspect && !run.row.is_taken && !run.is_doubtful) {
     run.row.is_taken = true;
@@ -521,20 +513,6 @@ bool Pusher::is_time_to_ask(const Run& run, SteadyTime now) {
   return is_time;
 }
 
-void Pusher::beat(SteadyTime now) {
-  beaten_at_ = now;
-  std::set<Place> places;
-  for (const Place& place : health_.absent()) {
-    if (ownership_.has(place.first)) places.insert(place);
-  }
-  for (const auto& [log_id, run] : runs_) {
-    if (run.phase == Phase::kRunning) places.emplace(run.row.group, run.row.address);
-  }
-  for (const auto& [group, address] : places) {
-    (void)post({.kind = Call::Kind::kThere, .group = group, .address = address}, "beat", "{}");
-  }
-}
-
 Sizes Pusher::sizes() const {
   std::int32_t busy = 0;
   for (const auto& [group, count] : busy_of_) busy += count;
@@ -550,7 +528,9 @@ Sizes Pusher::sizes() const {
             {"full", full_.size()},
             {"suspects", suspects_.size()},
             {"tried_at", tried_at_.size()},
-            {"handed", handed_.size()}};
+            {"handed", handed_.size()},
+            {"asked", asked_.size()},
+            {"hung_up", hung_up_.size()}};
   add_sizes(all, "choice", choice_.sizes());
   add_sizes(all, "inbox", inbox_.sizes());
   return all;

@@ -36,8 +36,12 @@ bool Pusher::has_begun(const Job& job) const {
 // ---- while nobody listens ----
 
 void Pusher::note_unwell(const Call& call, const net::PostOutcome& outcome) {
+  note_silence(call, outcome);
   if (executors_.find(call.group, call.address) == nullptr) return;
-  const Health health = outcome.is_refused ? Health::kAbsent : Health::kSilent;
+  const bool is_silent = silence_.since(call.place()).has_value();
+  const Health health = outcome.is_refused ? Health::kAbsent
+                        : is_silent        ? Health::kSilent
+                                           : Health::kQuiet;
   const bool is_news = health_.set_unwell(call.group, call.address, health);
   if (is_news && outcome.is_refused)
     log_.warn("nobody listens at the address of an executor", "address", call.address);

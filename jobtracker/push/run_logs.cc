@@ -25,9 +25,12 @@ std::int64_t position_of(std::int32_t shard, std::int64_t line) {
   return (std::int64_t{shard} << kLineBits) | std::min(line, kLineMask);
 }
 
+// Not kUnavailable: the job tracker can answer, and so can its store.
+Error no_log_at(const std::string& address, const std::string& why) {
+  return {ErrorCode::kConflict, "the log lies with executor " + address + why};
+}
+
 Result<wire::xxl::LogPart> part_in(const net::PostOutcome& outcome) {
-  if (outcome.kind != net::PostOutcome::Kind::kAnswered)
-    return Error{ErrorCode::kUnavailable, outcome.error};
   // So much is no refusal, and what says that may be behind it.
   if (outcome.is_cut) return wire::xxl::read_log_part(wire::xxl::end_cut_text(outcome.body));
   const wire::xxl::Reply reply = CARILLON_TRY(wire::xxl::read_reply(outcome.body));
@@ -100,8 +103,7 @@ void RunLogs::ask(JobId job, Places::const_iterator place, std::int64_t line,
   const std::optional<Caller> caller = caller_(where);
   if (!caller) {
     return pass_over({.job = job, .key = key, .on_part = std::move(on_part)},
-                     {ErrorCode::kUnavailable,
-                      "the log lies with executor " + where.address + ", which is not in service"});
+                     no_log_at(where.address, ", which is not in service"));
   }
   net::Post post = post_to(where.address, "log",
                            wire::xxl::write_log({.log_id = where.log_id,
@@ -143,11 +145,13 @@ void RunLogs::pass_over(const Reading& reading, const Error& why) {
 }
 
 void RunLogs::answer(Reading reading, const net::PostOutcome& outcome) {
-  Result<wire::xxl::LogPart> read = part_in(outcome);
-  if (!read.ok()) {
-    const Error why = read.error().with_context("the log lies with executor " + reading.address);
-    return pass_over(reading, why);
+  if (outcome.kind != net::PostOutcome::Kind::kAnswered) {
+    const std::string why = ", which cannot be reached: " + outcome.error;
+    return pass_over(reading, no_log_at(reading.address, why));
   }
+  Result<wire::xxl::LogPart> read = part_in(outcome);
+  if (!read.ok())
+    return pass_over(reading, no_log_at(reading.address, ": " + read.error().message));
   wire::xxl::LogPart& part = read.value();
   // Past the end some count on and some do not, and a missing file has a text of its own.
   if (outcome.is_cut || part.text.size() > kPartMax) cut(part, reading.line);

@@ -78,10 +78,11 @@ wire::Field QueryDesk::reason(GroupId group, const wire::SpecGlance& glance,
   }
   if (glance.is_pushed) {
     if (!health_.is_nobody_there(group)) return std::monostate{};
-    return executors_.members(group).empty()
-               ? "no executor of group '" + group_name(group) + "' is there"
-               : "nobody listens at the addresses of the executors of group '" + group_name(group) +
-                     "'";
+    if (executors_.members(group).empty())
+      return "no executor of group '" + group_name(group) + "' is there";
+    if (health_.does_any_hang(group))
+      return "no executor of group '" + group_name(group) + "' answers";
+    return "nobody listens at the addresses of the executors of group '" + group_name(group) + "'";
   }
   if (workers_.count(group) == 0) {
     const Group* whole = catalog_.whole_of(group);
@@ -96,12 +97,17 @@ wire::Field QueryDesk::reason(GroupId group, const wire::SpecGlance& glance,
 }
 
 wire::Row QueryDesk::executor_row(const ExecutorRow& row) const {
-  return {
-      {"name", group_name(row.group)},  {"kind", std::string("executor")},
-      {"group", group_name(row.group)}, {"address", row.address},
-      {"state", std::string("alive")},  {"threads", std::monostate{}},
-      {"free", std::monostate{}},       {"last_seen", time_field(row.registered_at)},
-      {"session", std::string{}},       {"labels", std::string(row.is_manual ? "by hand" : "")}};
+  return {{"name", group_name(row.group)},
+          {"kind", std::string("executor")},
+          {"group", group_name(row.group)},
+          {"address", row.address},
+          {"state",
+           std::string(health_.is_reachable(row.group, row.address) ? "alive" : "unreachable")},
+          {"threads", std::monostate{}},
+          {"free", std::monostate{}},
+          {"last_seen", time_field(row.registered_at)},
+          {"session", std::string{}},
+          {"labels", std::string(row.is_manual ? "by hand" : "")}};
 }
 
 wire::Row QueryDesk::waiting_row(const WaitingJob& job) const {

@@ -15,7 +15,8 @@ namespace carillon::jobtracker {
 // How the last call or beat of an executor went.
 enum class Health : std::uint8_t {
   kWell,    // it answered, or has registered since
-  kSilent,  // it did not answer
+  kQuiet,   // it did not answer
+  kSilent,  // it has not answered for long: see executor_silence.h
   kAbsent   // nobody listened at its port
 };
 
@@ -44,17 +45,25 @@ class ExecutorHealth {
     const auto found = unwell_.find({group, address});
     return found == unwell_.end() ? Health::kWell : found->second;
   }
-  // At any port of the group, or it has none.
+  bool is_reachable(GroupId group, const std::string& address) const {
+    return of(group, address) < Health::kSilent;
+  }
+  // At any address of the group, or it has none.
   bool is_nobody_there(GroupId group) const {
     const std::vector<std::string>& addresses = executors_.addresses(group);
-    return std::all_of(addresses.begin(), addresses.end(), [&](const std::string& address) {
-      return of(group, address) == Health::kAbsent;
+    return std::none_of(addresses.begin(), addresses.end(),
+                        [&](const std::string& address) { return is_reachable(group, address); });
+  }
+  bool does_any_hang(GroupId group) const {
+    const std::vector<std::string>& addresses = executors_.addresses(group);
+    return std::any_of(addresses.begin(), addresses.end(), [&](const std::string& address) {
+      return of(group, address) == Health::kSilent;
     });
   }
-  std::vector<std::pair<GroupId, std::string>> absent() const {
+  std::vector<std::pair<GroupId, std::string>> unreachable() const {
     std::vector<std::pair<GroupId, std::string>> places;
     for (const auto& [place, health] : unwell_) {
-      if (health == Health::kAbsent) places.push_back(place);
+      if (health >= Health::kSilent) places.push_back(place);
     }
     return places;
   }

@@ -240,6 +240,10 @@ Status check_glue(const Run& run) {
   return check_source(run);
 }
 
+bool is_for_executors(const Run& run) {
+  return script_language(run.script_language).empty() && !glue_type(run.script_language).empty();
+}
+
 Status check_run(const Run& run, Dispatch dispatch) {
   struct Given {
     RunKind kind;
@@ -271,8 +275,11 @@ Status check_run(const Run& run, Dispatch dispatch) {
     case RunKind::kShell:
       CARILLON_TRY(check_argument("shell", run.shell.size()));
       return check_text("shell", run.shell, kArgumentBytesMax);
-    case RunKind::kScript:
-      return dispatch == Dispatch::kPush ? check_glue(run) : check_script(run);
+    case RunKind::kScript: {
+      // Where nothing is said, the job tracker decides by the group.
+      const bool may_be_glue = dispatch == Dispatch::kDefault && is_for_executors(run);
+      return dispatch == Dispatch::kPush || may_be_glue ? check_glue(run) : check_script(run);
+    }
     case RunKind::kHttp:
       return check_http(run.http);
   }

@@ -78,7 +78,11 @@ Result<Reply> ExecutorApi::carry_out(std::string_view path, const std::string& b
   if (path == "/idleBeat" || path == "/kill") {
     const Result<wire::xxl::JobCall> call = wire::xxl::read_job(body);
     if (!call.ok()) return unreadable(call.error());
-    return path == "/kill" ? jobs_.kill(call.value().job_id) : jobs_.idle_beat(call.value().job_id);
+    if (path == "/idleBeat") return jobs_.idle_beat(call.value().job_id);
+    Reply reply = jobs_.kill(call.value().job_id);
+    // An admin puts it at the end of its log of the run.
+    if (reply.message.empty()) reply.message = "Success";
+    return reply;
   }
   return Error{ErrorCode::kNotFound,
                "invalid request, uri-mapping(" + std::string{path} + ") not found."};

@@ -201,8 +201,10 @@ class PushTest(E2eTest):
         self.manage("updateJob", id=job, name="Daily", author="ann", scheduleType="CRON",
                     scheduleConf="0 0 3 * * ?", executorHandler="echo")
         self.assertEqual(state(), {"Daily": "suspended"})
-        answer = self.call("/api/removeJob", {"id": job}, app="other")
+        answer = self.call("/api/stopJob", {"id": job}, app="other")
         self.assertEqual((answer["code"], answer["msg"]), (500, f"job {job} of other is not there"))
+        self.manage("removeJob", app="other", id=job)
+        self.assertEqual(state(), {"Daily": "suspended"})
         self.manage("removeJob", id=job)
         self.assertEqual(state(), {})
         answer = self.call("/api/addJob", {"name": "Never", "author": "ann", "scheduleType": "CRON",

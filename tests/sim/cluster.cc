@@ -64,6 +64,7 @@ jobtracker::JobTrackerConfig tracker_config(std::uint64_t seed) {
   config.recurrence.parked_max = seed % 4 == 0 ? 5 : 1000;
   config.recurrence.rows_max = seed % 6 == 0 ? 40 : 1'000'000;
   config.feedback.group_max = seed % 7 == 0 ? 3 : 100'000;
+  config.pusher.silence = kExecutorSilence;
   config.retention.log = hours{1};
   config.retention.clients = hours{1};
   if (seed % 2 == 0) {

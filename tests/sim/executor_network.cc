@@ -136,8 +136,10 @@ class ExecutorNetwork::Line final : public net::Poster {
   void end(const CallPtr& call, PostOutcome outcome) {
     if (std::exchange(call->is_over, true)) return;
     outcome.id = call->id;
-    tracker_.run([this, life = call->life, outcome = std::move(outcome)] {
-      if (receiver_ != nullptr && life == life_) receiver_->on_outcome(outcome);
+    tracker_.run([this, life = call->life, address = call->address, outcome = std::move(outcome)] {
+      if (receiver_ == nullptr || life != life_) return;
+      if (outcome.kind == PostOutcome::Kind::kAnswered) network_.runs_.has_answered(address);
+      receiver_->on_outcome(outcome);
     });
   }
 

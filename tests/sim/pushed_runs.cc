@@ -1,5 +1,6 @@
 #include "tests/sim/pushed_runs.h"
 
+#include "jobtracker/state/executor_silence.h"
 #include "shared/wire/codec.h"
 
 namespace carillon::sim {
@@ -187,9 +188,15 @@ void PushedRuns::check_lost(const wire::AttemptId& id,
   }
   if (!log || log->state != LogState::kLost) return;
   if (call == nullptr || !call->has_begun || call->ended) return;
-  if (!call->was_denied)
+  if (!call->was_denied && !was_silent(call->address))
     broken_(text(id) + " was lost, but " + call->address + " runs it and never said otherwise");
   if (is_quiet) broken_(text(id) + " was lost though nothing is wrong, and goes on");
+}
+
+bool PushedRuns::was_silent(const std::string& address) const {
+  const auto answered = answered_.find(address);
+  return answered == answered_.end() ||
+         timeline_.now() >= answered->second + jobtracker::kExecutorSilent + kExecutorSilence;
 }
 
 void PushedRuns::check_executing(const wire::AttemptId& id, const Ledger::Job& job) const {

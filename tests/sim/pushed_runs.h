@@ -13,10 +13,13 @@
 
 namespace carillon::sim {
 
+// The job trackers' --executor-silence.
+inline constexpr Duration kExecutorSilence = std::chrono::seconds{20};
+
 // What executors were told to run and really ran, and whether the job tracker may end it so: a call
 // is on disk before it is made, made once, and not with what was called off or is too late; a run
-// is lost only when its executor, asked, did not know of it; what is answered 200 is stored; and
-// whatever has ended is stored as it was.
+// is lost only when its executor, asked, did not know of it, or was silent for long; what is
+// answered 200 is stored; and whatever has ended is stored as it was.
 //
 // Thread: the simulation's.
 class PushedRuns {
@@ -41,6 +44,8 @@ class PushedRuns {
   void ended(std::int64_t log_id, std::optional<wire::RunOutcome> outcome);
   // An executor says of a job that none of its runs is there.
   void says_idle(const std::string& address, std::int64_t job);
+  // An executor's answer has reached a job tracker.
+  void has_answered(const std::string& address) { answered_[address] = timeline_.now(); }
   // Its result is answered 200.
   void was_taken(std::int64_t log_id) const;
   bool knows(std::int64_t log_id) const { return calls_.contains(log_id); }
@@ -74,6 +79,7 @@ class PushedRuns {
 
   Duration start_deadline(const jobtracker::WaitingJob& job) const;
   static bool is_over(const Call& call, std::chrono::nanoseconds ran);
+  bool was_silent(const std::string& address) const;
   const Call* last_of(const wire::AttemptId& id) const;
   void check_wanted(const wire::AttemptId& id, std::optional<WallTime> now) const;
 
@@ -84,6 +90,7 @@ class PushedRuns {
   std::map<std::int64_t, Call> calls_;  // by log id
   std::map<wire::AttemptId, std::int64_t> last_;
   std::deque<std::pair<SteadyTime, std::int64_t>> order_;
+  std::map<std::string, SteadyTime> answered_;     // when an executor did last, by address
   std::map<DefinitionId, SteadyTime> called_off_;  // whose fires were, last
   std::int64_t count_ = 0;
 };

@@ -166,6 +166,15 @@ std::string write_reply(const Reply& reply) {
   return object.end();
 }
 
+std::string write_admin_reply(const Reply& reply, const std::string& data) {
+  Object object;
+  object.number("code", reply.code);
+  reply.message.empty() ? object.raw("msg", "null") : object.text("msg", reply.message);
+  object.raw("content", "null");
+  data.empty() ? object.raw("data", "null") : object.text("data", data);
+  return object.raw("success", reply.ok() ? "true" : "false").end();
+}
+
 std::string write_log_reply(const LogPart& part) {
   const std::string payload = Object{}
                                   .number("fromLineNum", part.from_line)

@@ -24,6 +24,8 @@ std::string write_result(const RunResult& result);
 std::string write_results(const std::vector<std::string_view>& elements, ResultForm form);
 
 std::string write_reply(const Reply& reply);
+// As an admin answers its executors; `data`: what the call made, empty: nothing.
+std::string write_admin_reply(const Reply& reply, const std::string& data = {});
 std::string write_log_reply(const LogPart& part);
 
 }  // namespace carillon::wire::xxl

@@ -29,7 +29,8 @@ using ::testing::IsEmpty;
 using ::testing::StartsWith;
 using wire::xxl::RunResult;
 
-constexpr const char* kSuccess = R"({"code":200,"msg":null,"content":null,"data":null})";
+constexpr const char* kSuccess =
+    R"({"code":200,"msg":null,"content":null,"data":null,"success":true})";
 constexpr const char* kRegistration =
     R"({"registryGroup":"EXECUTOR","registryKey":"billing","registryValue":"http://10.1.2.3:9999/"})";
 
@@ -382,7 +383,8 @@ TEST(XxlAdmin, TakesTheCallsThatManageJobs) {
     Admin a({.tokens = {"tok-1"}});
     const auto reply = a.post("/api/" + path, R"({"id":12,"executorParam":"p"})",
                               {{"XXL-JOB-ACCESS-TOKEN", "tok-1"}, {"XXL-JOB-APPNAME", "billing"}});
-    EXPECT_EQ(message_of(reply), "");
+    EXPECT_EQ(reply.body,
+              R"({"code":200,"msg":"Success","content":null,"data":null,"success":true})");
     ASSERT_EQ(a.calls.size(), 1U);
     EXPECT_EQ(a.calls[0].verb, verb);
     EXPECT_EQ(a.calls[0].app_name, "billing");
@@ -395,10 +397,11 @@ TEST(XxlAdmin, SaysWhatBecameOfACallThatManagesJobs) {
   const std::map<std::string, std::string> app{{"XXL-JOB-APPNAME", "billing"}};
   a.managed = std::string{"17"};
   EXPECT_EQ(a.post("/api/addJob", "{}", app).body,
-            R"({"code":200,"msg":"17","content":null,"data":"17"})");
+            R"({"code":200,"msg":"Success","content":null,"data":"17","success":true})");
   a.managed = Error{ErrorCode::kNotFound, "job 3 of billing is not there"};
-  EXPECT_EQ(message_of(a.post("/api/stopJob", R"({"id":3})", app)),
-            "job 3 of billing is not there");
+  EXPECT_EQ(a.post("/api/stopJob", R"({"id":3})", app).body,
+            R"({"code":500,"msg":"job 3 of billing is not there","content":null,"data":null,)"
+            R"("success":false})");
   a.managed = Error{ErrorCode::kLimit, "Too many requests, please try again later."};
   EXPECT_THAT(a.post("/api/stopJob", R"({"id":3})", app).body,
               StartsWith(R"({"code":502,"msg":"Too many requests, please try again later.")"));

@@ -83,6 +83,22 @@ TEST(Management, ToStartWhatIsStartedAndToStopWhatIsStoppedIsNoMistake) {
   EXPECT_EQ(manage(test, call), "job 7 of app is not there");
 }
 
+TEST(Management, ATriggerWithoutAParameterSendsAnEmptyOneAndToRemoveAnUnknownJobSucceeds) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  ManageJob call = each_second();
+  call.job.param = "its own";
+  call.job.id = std::stoll(manage(test, call));
+  call.verb = ManageJob::Verb::kTrigger;
+  call.job.param.reset();
+  EXPECT_EQ(manage(test, call), "");
+  ASSERT_TRUE(test.bundle.run_until([&] { return !one.calls.empty(); }));
+  EXPECT_EQ(one.calls.front().param, "");
+  call.verb = ManageJob::Verb::kRemove;
+  call.job.id = 7;
+  EXPECT_EQ(manage(test, call), "");
+}
+
 TEST(Management, AnUpdateThatLeavesTheRateLeavesTheFires) {
   Pushed test;
   auto& one = test.executor(kOne);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/query_pages.h"
 #include "tests/unit/jobtracker/push/push_bundle.h"
 
 // Executors at whose ports nobody listens, as those of which one may be restarted just now.
@@ -54,6 +55,22 @@ TEST(AbsentExecutors, AreTheReasonThatIsShownOfWhatWaitsForThem) {
   one.run_time = minutes{1};
   test.bundle.run_for(seconds{3});
   EXPECT_EQ(test.bundle.shown_reason("app", "orders"), "none");
+}
+
+TEST(AbsentExecutors, AreUnreachableInTheListOfNodes) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  const auto state = [&] {
+    const auto rows = test.bundle.query({.what = "nodes", .group = "app"});
+    return carillon::testing::text_of(rows.at(0), "state");
+  };
+  EXPECT_EQ(state(), "alive");
+  test.bundle.executors.kill(kOne);
+  test.bundle.run_for(seconds{1});
+  EXPECT_EQ(state(), "unreachable");
+  one.is_up = true;
+  test.bundle.run_for(seconds{3});
+  EXPECT_EQ(state(), "alive");
 }
 
 TEST(AbsentExecutors, LeaveWhatWaitsForThemToOneThatComes) {

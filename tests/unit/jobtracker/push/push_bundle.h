@@ -38,10 +38,11 @@ struct Pushed {
     bundle.run_until([&] { return answer.has_value(); }, std::chrono::minutes{1});
     return answer.value_or(Error{ErrorCode::kUnavailable, "no answer"});
   }
-  // Each registers every 30 s from now on.
+  // Each registers every 30 s from now on, unless it hangs.
   void keep_registering(const std::string& address) {
     bundle.executor.post_at(bundle.clock.steady_now() + std::chrono::seconds{30}, [this, address] {
-      if (bundle.is_up() && bundle.executors.at(address).is_up) {
+      const auto& one = bundle.executors.at(address);
+      if (bundle.is_up() && one.is_up && !one.hangs) {
         bundle.tracker().on_executor(ExecutorRegistration{.app_name = "app", .address = address},
                                      [](const Status&) {});
       }

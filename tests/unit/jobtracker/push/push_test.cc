@@ -97,6 +97,20 @@ TEST(Push, AScriptIsSentAlong) {
   EXPECT_GT(one.calls[0].glue_updated_ms, 0);
 }
 
+TEST(Push, AGroovyScriptForAGroupWithExecutorsNeedsNoDispatch) {
+  Pushed test;
+  auto& one = test.executor(kOne);
+  JobSpec job = pushed("script");
+  job.dispatch = Dispatch::kDefault;
+  job.run = {.kind = RunKind::kScript, .script_language = "groovy", .script_source = "println 1"};
+  EXPECT_EQ(test.submit(job).status, wire::SubmitStatus::kAccepted);
+  ASSERT_TRUE(test.has_ended("script"));
+  EXPECT_EQ(one.calls.at(0).glue_type, "GLUE_GROOVY");
+  job.task_id = "other";
+  job.group = "default";
+  EXPECT_THAT(test.submit(job).reason, HasSubstr("group 'default' has no xxl-job executors"));
+}
+
 TEST(Push, AJobWaitsUntilAnExecutorRegistersAndIsCalledAtOnce) {
   Pushed test;
   EXPECT_THAT(test.submit(pushed("orders")).warning, HasSubstr("no executor of group 'app'"));

@@ -213,7 +213,9 @@ TEST(RunLogs, SayWhyTheyCannotBeRead) {
   EXPECT_TRUE(r.logs.on_outcome({.id = r.box.posts.back().id,
                                  .kind = net::PostOutcome::Kind::kNotSent,
                                  .error = "cannot connect"}));
-  EXPECT_THAT(r.part.error().message, HasSubstr("http://h:1/job/: cannot connect"));
+  EXPECT_EQ(r.part.error(), (Error{ErrorCode::kConflict,
+                                   "the log lies with executor http://h:1/job/, which cannot "
+                                   "be reached: cannot connect"}));
   ASSERT_TRUE(r.read(0, 0));
   EXPECT_TRUE(r.logs.on_outcome({.id = r.box.posts.back().id,
                                  .kind = net::PostOutcome::Kind::kAnswered,
@@ -236,7 +238,9 @@ TEST(RunLogs, OfALaterAttemptAreReadThoughAnEarlierOnesLieOutOfReach) {
   EXPECT_TRUE(r.logs.on_outcome({.id = r.box.posts.back().id,
                                  .kind = net::PostOutcome::Kind::kUnknown,
                                  .error = "cannot connect"}));
-  EXPECT_EQ(r.part.value().text, "[the log lies with executor http://h:1/job/: cannot connect]\n");
+  EXPECT_EQ(r.part.value().text,
+            "[the log lies with executor http://h:1/job/, which cannot be reached: cannot "
+            "connect]\n");
   ASSERT_TRUE(r.read(r.part.value().attempt, r.part.value().position));
   EXPECT_EQ(r.asked().log_id, 12);
   r.answer(1, "a\n");

@@ -63,6 +63,15 @@ TEST(ExecutorApi, AnswersIdleBeatAndKill) {
             "job thread already killed.");
 }
 
+TEST(ExecutorApi, AnswersAKillWithTheTextThatAnAdminPutsIntoItsLog) {
+  ApiBundle b;
+  const std::string run = wire::xxl::write_run(ExecutorBundle::call(1, "echo", "a"));
+  ASSERT_TRUE(b.reply(ApiBundle::post("/run", run)).ok());
+  b.executor.results.take();
+  EXPECT_EQ(b.reply(ApiBundle::post("/kill", R"({"jobId":1})")),
+            (Reply{.code = 200, .message = "Success"}));
+}
+
 TEST(ExecutorApi, ReadsALog) {
   ApiBundle b;
   b.executor.logs.open(5, 1719999000000)->write("one\ntwo\n");

@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <utility>
+
+#include "jobtracker/push/pusher.h"
+#include "shared/base/time_text.h"
+
+// Whether executors are there: they are asked while they have runs, and when they may have gone.
+namespace carillon::jobtracker {
+namespace {
+
+constexpr Duration kBeatLeast = std::chrono::milliseconds{50};  // between two beats
+
+// "http://HOST:PORT" of an address, as on_hang_up() names it.
+std::string server_of(const std::string& address) {
+  const std::size_t host = address.find("://") + 3;
+  std::string server = address.substr(0, address.find('/', host));
+  const std::size_t bracket = server.find(']', host);  // of an IPv6 address
+  const bool has_port = server.find(':', bracket == server.npos ? host : bracket) != server.npos;
+  if (!has_port) server += address.starts_with("https:") ? ":443" : ":80";
+  return server;
+}
+
+}  // namespace
+
+void Pusher::beat(SteadyTime now) {
+  beaten_at_ = now;
+  std::set<Place> places;
+  for (const Place& place : health_.unreachable()) {
+    if (ownership_.has(place.first)) places.insert(place);
+  }
+  for (const auto& [log_id, run] : runs_) {
+    if (run.phase == Phase::kRunning) places.emplace(run.row.group, run.row.address);
+  }
+  for (const Place& place : places) ask_whether_there(place);
+}
+
+// A connection that nobody used was closed: is the executor still there? At once, as one that was
+// restarted may be there again in a moment.
+void Pusher::on_hang_up(const std::string& server) {
+  hung_up_.insert(server);
+  const SteadyTime now = clock_.steady_now();
+  if (now - beaten_at_ < kBeatLeast) {
+    beaten_at_ = SteadyTime{};
+  } else {
+    beat(now);
+  }
+}
+
+// Executors that are new, or whose connection was closed: one that has died without a run is known
+// by that.
+void Pusher::ask_who_may_be_gone() {
+  const std::set<std::string> servers = std::exchange(hung_up_, {});
+  for (const GroupId group : executors_.groups()) {
+    if (!ownership_.has(group)) continue;
+    for (const std::string& address : executors_.addresses(group)) {
+      const bool is_new = asked_.emplace(group, address).second;
+      const bool may_be_gone = !servers.empty() && servers.contains(server_of(address));
+      if (is_new || may_be_gone) ask_whether_there({group, address});
+    }
+  }
+}
+
+void Pusher::ask_whether_there(const Place& place) {
+  (void)post({.kind = Call::Kind::kThere, .group = place.first, .address = place.second}, "beat",
+             "{}");
+}
+
+// ---- who is silent ----
+
+// Only beats count: they go on as long as the executor has runs. Where nobody listens, its runs
+// are lost sooner.
+void Pusher::note_silence(const Call& call, const net::PostOutcome& outcome) {
+  if (outcome.is_refused) return hear(call.place());
+  if (call.kind != Call::Kind::kThere) return;
+  if (silence_.miss(call.place(), clock_.steady_now()))
+    log_.warn("an executor with runs is silent: it neither registers nor answers", "address",
+              call.address, "runs_lost_after", format_duration(config_.silence));
+}
+
+void Pusher::hear(const Place& place) {
+  if (silence_.hear(place))
+    log_.info("an executor is not silent any more", "address", place.second);
+}
+
+// Its executor has been silent for too long, and has had the run for as long.
+bool Pusher::is_given_up(const Run& run, SteadyTime now) const {
+  const auto since = silence_.since({run.row.group, run.row.address});
+  return since && now - std::max(*since, run.since) >= config_.silence;
+}
+
+}  // namespace carillon::jobtracker
