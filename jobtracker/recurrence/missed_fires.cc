@@ -142,6 +142,8 @@ void MissedFires::add(ActiveDefinition& definition) {
   if (row.kind == ScheduleKind::kManual || is_held(row.state)) return;
   bool must = false;
   const Duration threshold = definition.spec.misfire.threshold;
+  // Mostly it was looked after until now.
+  if (down_time_.from(row.group) >= down_time_.until() - threshold) return;
   if (is_single(definition)) {
     must = row.state == DefinitionState::kActive &&
            down_time_.was_missed(row.group, row.next_fire, threshold);
