@@ -9,6 +9,7 @@
 #include "jobtracker/exit_status.h"
 #include "jobtracker/store/sql/sqlite_store.h"
 #include "shared/base/host_name.h"
+#include "shared/base/time_text.h"
 #include "shared/net/endpoint.h"
 #include "shared/net/http/curl_courier.h"
 #include "shared/net/zmq/zmq_transport.h"
@@ -25,6 +26,8 @@ constexpr Duration kPreparedMax = std::chrono::seconds{5};
 // For whoever waits for the silence of others, until it says so again or has read its store.
 constexpr Duration kStartMore = std::chrono::minutes{1};
 constexpr Duration kPauseMax = std::chrono::seconds{3};  // from then on it is not ready
+// Who stops waits no longer for a look at the others.
+constexpr Duration kUnseenMax = std::chrono::seconds{5};
 
 int exit_with(int status, const std::string& message) {
   std::fprintf(stderr, "jobtracker: %s\n", message.c_str());
@@ -140,20 +143,26 @@ void Host::on_signal() {
   // A manager that does not listen is its own problem.
   (void)sd_notify(environment_, "STOPPING=1");
   const bool works = tracker() != nullptr && tracker()->is_ready();
-  if (!works || change_ || !membership_.has_others()) return stop();
-  log_.info("stops in half a second, the other job trackers are told");
-  loop_state_.yields = true;
-  tracker()->expect_pause(true);
-  const SteadyTime until = clock_.steady_now() + kNotice + settings_.tracker.recovery.lease;
-  loop_.post_at(clock_.steady_now() + kNotice, [this, until] { stop_once_settled(until); });
+  works || change_ ? leave() : stop();
 }
 
-// Not while it waits for one that may be dead: the next owner of its jobs would do so from the
-// start.
-void Host::stop_once_settled(SteadyTime until) {
+// The others take its node groups, in portions, while it works.
+void Host::leave() {
+  if (!membership_.has_others()) return stop();
+  log_.info("stops when the other job trackers have its node groups");
+  seen_at_ = clock_.steady_now();
+  membership_.leave(seen_at_, seen_at_ + kNotice + settings_.tracker.recovery.lease);
+  loop_state_.yields = true;
+  if (tracker() != nullptr) tracker()->expect_pause(true);
+  watch_leaving();
+}
+
+// Nobody is waited for who cannot be seen.
+void Host::watch_leaving() {
   const SteadyTime now = clock_.steady_now();
-  if (now >= until || !tracker()->awaits_silent()) return stop();
-  loop_.post_at(now + kLook, [this, until] { stop_once_settled(until); });
+  if (stopped_) return;
+  if (now >= seen_at_ + kUnseenMax) return stop();
+  loop_.post_at(now + kLook, [this] { watch_leaving(); });
 }
 
 void Host::stop() {
@@ -245,7 +254,7 @@ int Host::begin(OpenedStore opened, JobTracker::Memory memory) {
   auto life = std::make_unique<Life>(loop_);
   loop_state_.turned_at = clock_.steady_now();
   loop_state_.last_group = 0;
-  loop_state_.yields = false;
+  loop_state_.yields = membership_.is_leaving();
   loop_state_.is_in_a_hurry = true;
   auto reader = open_reader(settings_);
   if (!reader.ok())
@@ -302,7 +311,13 @@ Result<std::unique_ptr<StoreThread>> Host::start_lane(std::unique_ptr<Store> sto
 
 void Host::on_ready() {
   loop_state_.last_group = tracker()->last_group().value;
-  membership_.begin(session_, tracker()->owned(), clock_.steady_now());
+  seen_at_ = clock_.steady_now();
+  membership_.begin(session_, tracker()->owned(), seen_at_);
+  if (pause_since_) {
+    const Duration pause = std::chrono::duration_cast<Duration>(seen_at_ - *pause_since_);
+    log_.info("works with the node groups that it has now", "partitions",
+              tracker()->owned().count(), "pause", format_duration(pause));
+  }
   pause_since_.reset();
   if (pages_) pages_->set_ready(true);
   xxl_->set_open(true);
@@ -339,13 +354,16 @@ void Host::end_session(Life& life) {
 void Host::on_view(const ClusterView& view) {
   if (tracker() == nullptr) return;
   tracker()->on_cluster(view);
-  if (!tracker()->is_ready() || is_to_stop_ || change_) return;
+  if (!tracker()->is_ready() || stopped_ || change_) return;
+  seen_at_ = clock_.steady_now();
   loop_state_.last_group = tracker()->last_group().value;
-  ClusterMove move = membership_.saw(view, !tracker()->awaits_silent());
+  ClusterMove move =
+      membership_.saw(view, !tracker()->awaits_silent(), tracker()->definition_counts());
+  if (move.ends) return stop();
   wanted_ = std::move(move.change);
   loop_state_.yields = move.yields;
   loop_state_.is_in_a_hurry = move.is_unsettled;
-  tracker()->expect_pause(move.prepares && move.is_unsettled);
+  tracker()->expect_pause(membership_.is_leaving() || (move.prepares && move.is_unsettled));
   const bool is_stale = is_prepared() && clock_.steady_now() >= *next_->connected_at + kPreparedMax;
   if (!move.prepares && is_stale) next_.reset();
   if (move.prepares && !prepare().ok()) return;  // The next look tries again.
@@ -353,12 +371,16 @@ void Host::on_view(const ClusterView& view) {
 }
 
 void Host::make_way_if_prepared() {
-  if (wanted_ && is_prepared() && !is_to_stop_ && !change_) make_way(*std::move(wanted_));
+  if (wanted_ && is_prepared() && !stopped_ && !change_) make_way(*std::move(wanted_));
 }
 
 void Host::make_way(OwnershipChange change) {
   change_ = std::move(change);
   wanted_.reset();
+  if (membership_.is_leaving()) {
+    // As above: that may take longer than a manager gives it.
+    (void)sd_notify(environment_, "EXTEND_TIMEOUT_USEC=" + std::to_string(kStartMore.count()));
+  }
   pause_since_ = clock_.steady_now();
   wait_in_room();
   room_->keep();
@@ -429,7 +451,8 @@ int Host::run() {
     auto before = std::exchange(life_, nullptr);
     JobTracker::Memory memory;
     if (before) {
-      memory = before->tracker->take_memory();
+      // A split moves definitions from one partition to others.
+      memory = before->tracker->take_memory(split_ ? Partitions{} : change_->wanted);
       before->tracker->leave_doors();
     }
     if (opened.value().newly_made) log_.info("made a new store", "at", opened.value().place);

@@ -68,7 +68,8 @@ class Host {
   Status listen_to_executors();
   void on_signal();
   void stop();
-  void stop_once_settled(SteadyTime until);
+  void leave();
+  void watch_leaving();
   void wait_in_room();
   Joining joining() const;
   Status prepare();
@@ -124,6 +125,7 @@ class Host {
   std::optional<OwnershipChange> wanted_{};  // by the last look; waits for the next to be prepared
   std::optional<OwnershipChange> change_{};  // for which this session makes way
   std::optional<SteadyTime> pause_since_{};  // no session works since then
+  SteadyTime seen_at_{};                     // the other job trackers, last
   TimerId patience_ = 0;
   int status_ = 0;
 };

@@ -104,12 +104,16 @@ void JobTracker::leave_doors() {
   alarms_.leave_courier();
 }
 
-JobTracker::Memory JobTracker::take_memory() {
+// What may still be stored, or not, is not known: then all is read again.
+JobTracker::Memory JobTracker::take_memory(const Partitions& kept) {
+  const bool is_known = ready_ && batcher_.is_settled();
   return {
       .alarms = alarms_.take_memory(),
       .silences = recovery_.silences(let_go_at_.value_or(clock_.steady_now()), ownership_.owned()),
       .called_off = stops_.take_called_off(),
-      .executor_silence = std::exchange(executor_silence_, {})};
+      .executor_silence = std::exchange(executor_silence_, {}),
+      .definitions =
+          is_known ? catalog_.take_known(kept & ownership_.owned()) : KnownDefinitions{}};
 }
 
 void JobTracker::go_on_from(Memory memory) {
@@ -117,6 +121,9 @@ void JobTracker::go_on_from(Memory memory) {
   recovery_.go_on_from(std::move(memory.silences));
   stops_.go_on_from(std::move(memory.called_off));
   executor_silence_ = std::move(memory.executor_silence);
+  first_question_ = {.known = memory.definitions.partitions,
+                     .unsettled = std::move(memory.definitions.unsettled)};
+  catalog_.go_on_from(std::move(memory.definitions.definitions));
 }
 
 void JobTracker::set_poster(net::Poster& poster) {
@@ -134,7 +141,8 @@ void JobTracker::start(net::ServerTransport& transport) {
       if (!answer.ok()) split_error_ = answer.error();
     });
   }
-  batcher_.ask(ReadStart{}, [this](Result<ReadAnswer> answer) { on_started(std::move(answer)); });
+  batcher_.ask(std::exchange(first_question_, {}),
+               [this](Result<ReadAnswer> answer) { on_started(std::move(answer)); });
 }
 
 void JobTracker::on_started(Result<ReadAnswer> answer) {

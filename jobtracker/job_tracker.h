@@ -99,8 +99,10 @@ class JobTracker final : public net::ServerReceiver,
     Recovery::Silences silences{};
     CalledOff called_off{};
     ExecutorSilence executor_silence{};
+    KnownDefinitions definitions{};
   };
-  Memory take_memory();
+  // `kept`: the partitions that it owns, too, as this session has left them.
+  Memory take_memory(const Partitions& kept);
   void go_on_from(Memory memory);
   // Reads what the store has; frames are answered "not ready" until then.
   void start(net::ServerTransport& transport);
@@ -144,6 +146,7 @@ class JobTracker final : public net::ServerReceiver,
   bool stands_still() const { return batcher_.stands_still(); }
   std::vector<Stat> stats() const;
   const Partitions& owned() const { return ownership_.owned(); }
+  const DefinitionCounts& definition_counts() const { return catalog_.definition_counts(); }
   // The highest number that a known node group has.
   GroupId last_group() const;
   // Of everything that grows with what there is to do.
@@ -246,6 +249,7 @@ class JobTracker final : public net::ServerReceiver,
   std::optional<SteadyTime> proven_at_{};
   BeginSplit begin_split_{};
   std::optional<GroupSplit> split_first_{};
+  ReadStart first_question_{};
   std::optional<Error> split_error_{};
   bool is_asking_clock_ = false;
   std::int64_t bad_frames_ = 0;

@@ -78,4 +78,17 @@ Partitions to_give(SessionId us, const std::vector<SessionId>& trackers,
   return given;
 }
 
+Partitions first_portion(const Partitions& partitions, const DefinitionCounts& definitions,
+                         std::size_t most) {
+  Partitions portion;
+  std::size_t sum = 0;
+  for (std::size_t i = 0; i < definitions.size(); ++i) {
+    const bool fits = sum == 0 || sum + definitions[i] <= most;
+    if (!partitions.test(i) || !(fits || definitions[i] == 0)) continue;
+    portion.set(i);
+    sum += definitions[i];
+  }
+  return portion;
+}
+
 }  // namespace carillon::jobtracker

@@ -30,4 +30,9 @@ Partitions to_take(SessionId us, const std::vector<SessionId>& trackers,
 Partitions to_give(SessionId us, const std::vector<SessionId>& trackers,
                    const std::vector<PartitionShare>& partitions);
 
+// Of `partitions` as many as have `most` definitions or fewer; one at least. Who takes them reads
+// their definitions, and all its fires wait for that.
+Partitions first_portion(const Partitions& partitions, const DefinitionCounts& definitions,
+                         std::size_t most);
+
 }  // namespace carillon::jobtracker

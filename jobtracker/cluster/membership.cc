@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "jobtracker/store/session_plan.h"
+
 namespace carillon::jobtracker {
 namespace {
 
 // Nothing is given away so soon after a change: another one may be on its way.
 // Nor is a silent one fenced that owns nothing: its own restart does that.
 constexpr Duration kGiveAfter = std::chrono::seconds{2};
+
+// No longer is it waited for those who took a portion.
+constexpr Duration kPortionPauseMax = std::chrono::seconds{10};
 
 // What takes longer is held up by something else, and looking more often does not help.
 constexpr Duration kUnsettledMax = std::chrono::seconds{2};
@@ -27,6 +32,7 @@ void Membership::begin(SessionId us, Partitions owned, SteadyTime now) {
   unowned_since_.reset();
   yields_since_.reset();
   unsettled_since_.reset();
+  all_work_since_.reset();
   changed_at_ = now;
 }
 
@@ -61,7 +67,7 @@ std::optional<OwnershipChange> Membership::even_out(const ClusterView& view,
                                                     const std::vector<SessionId>& trackers,
                                                     const std::vector<PartitionShare>& shares,
                                                     bool may_give) const {
-  if (view.answered < changed_at_ + kGiveAfter) return std::nullopt;
+  if (!has_more_to_give_ && view.answered < changed_at_ + kGiveAfter) return std::nullopt;
   const Partitions given = may_give ? to_give(us_, trackers, shares) : Partitions{};
   std::vector<SessionBeat> silent;
   if (view.answered >= changed_at_ + kGiveAfter + turn(us_, trackers)) {
@@ -71,9 +77,10 @@ std::optional<OwnershipChange> Membership::even_out(const ClusterView& view,
   return OwnershipChange{.wanted = owned_ & ~given, .silent = std::move(silent)};
 }
 
-ClusterMove Membership::saw(const ClusterView& view, bool may_give) {
-  ClusterMove move = decide(view, may_give);
-  move.prepares = move.prepares || move.yields || move.change;
+ClusterMove Membership::saw(const ClusterView& view, bool may_give,
+                            const DefinitionCounts& definitions) {
+  ClusterMove move = decide(view, may_give, definitions);
+  move.prepares = move.prepares || (move.yields && !leaving_) || move.change;
   if (!move.prepares && !unowned_since_) {
     unsettled_since_.reset();
     return move;
@@ -83,7 +90,24 @@ ClusterMove Membership::saw(const ClusterView& view, bool may_give) {
   return move;
 }
 
-ClusterMove Membership::decide(const ClusterView& view, bool may_give) {
+// Who has committed has read its store before.
+void Membership::note_workers(const ClusterView& view, bool has_unowned) {
+  const bool all_work =
+      !has_unowned && std::all_of(view.beats.begin(), view.beats.end(), [&](const auto& beat) {
+        return beat.session == us_ || beat.lane == kBeatLane || beat.batch > 0 ||
+               watch_.is_silent(beat.session);
+      });
+  if (!all_work) return all_work_since_.reset();
+  if (!all_work_since_) all_work_since_ = view.answered;
+}
+
+bool Membership::pauses(const ClusterView& view) const {
+  if (!has_more_to_give_ || view.answered >= changed_at_ + kPortionPauseMax) return false;
+  return !all_work_since_ || view.answered < *all_work_since_ + kPortionPause;
+}
+
+ClusterMove Membership::decide(const ClusterView& view, bool may_give,
+                               const DefinitionCounts& definitions) {
   std::vector<SessionId> trackers = living(view);
   const auto lives = [&](SessionId one) {
     return std::find(trackers.begin(), trackers.end(), one) != trackers.end();
@@ -95,6 +119,7 @@ ClusterMove Membership::decide(const ClusterView& view, bool may_give) {
     shares[i] = {.owner = owner, .is_used = view.used.test(i)};
     has_unowned = has_unowned || !owner;
   }
+  note_workers(view, has_unowned);
   ClusterMove move;
   // Nothing falls to one who lets go of what it has.
   for (const ClusterView::Tracker& one : view.trackers) {
@@ -102,23 +127,59 @@ ClusterMove Membership::decide(const ClusterView& view, bool may_give) {
     std::erase(trackers, one.session);
     move.prepares = true;
   }
+  if (leaving_) return go_on_leaving(view, trackers.size() > 1, has_unowned, may_give, definitions);
+  move.yields = has_more_to_give_;
   if (has_unowned) {
     yields_since_.reset();
     if (!unowned_since_) unowned_since_ = view.answered;
     const auto unowned_for = std::chrono::duration_cast<Duration>(view.answered - *unowned_since_);
+    // What this one has just given is for somebody who may still read the portion before.
+    if (has_more_to_give_ && unowned_for < kUnsettledMax) return move;
     const Partitions taken = to_take(us_, trackers, shares, unowned_for);
     if (taken.any()) move.change = {.wanted = owned_ | taken, .silent = watch_.silent_beats()};
     return move;
   }
   unowned_since_.reset();
+  if (pauses(view)) return move;
   move.change = even_out(view, trackers, shares, may_give);
+  give_some(view, move, definitions);
+  return move;
+}
+
+// The notice is given once, whatever the number of portions.
+void Membership::give_some(const ClusterView& view, ClusterMove& move,
+                           const DefinitionCounts& definitions) {
   move.yields = move.change && move.change->wanted != owned_;
   if (!move.yields) {
     yields_since_.reset();
-    return move;
+    has_more_to_give_ = false;
+    return;
   }
-  if (!yields_since_) yields_since_ = view.answered;
-  if (view.answered < *yields_since_ + kNotice) move.change.reset();
+  if (!yields_since_) yields_since_ = has_more_to_give_ ? view.answered - kNotice : view.answered;
+  if (view.answered < *yields_since_ + kNotice) return move.change.reset();
+  const Partitions all = owned_ & ~move.change->wanted;
+  const Partitions given = first_portion(all, definitions, portion_);
+  move.change->wanted = owned_ & ~given;
+  has_more_to_give_ = given != all;
+}
+
+ClusterMove Membership::go_on_leaving(const ClusterView& view, bool has_heirs, bool has_unowned,
+                                      bool may_give, const DefinitionCounts& definitions) {
+  const SteadyTime now = view.answered;
+  const Partitions given = first_portion(owned_, definitions, portion_);
+  const bool is_last = given == owned_;
+  ClusterMove move{.yields = true, .prepares = !is_last && has_heirs};
+  move.ends = !has_heirs;
+  if (!has_heirs || now < leaving_->since + kNotice) return move;
+  if ((!may_give && now < leaving_->until) || pauses(view)) return move;
+  if (!has_unowned) unowned_since_.reset();
+  if (has_unowned && !unowned_since_) unowned_since_ = now;
+  // The portion before is taken first.
+  const bool follows = !is_last || has_more_to_give_;
+  if (follows && unowned_since_ && now < *unowned_since_ + kUnsettledMax) return move;
+  has_more_to_give_ = follows;
+  move.ends = is_last;
+  if (!is_last) move.change = OwnershipChange{.wanted = owned_ & ~given};
   return move;
 }
 

@@ -22,6 +22,12 @@ struct OwnershipChange {
 // and to connect; shorter: a job tracker stops sooner.
 inline constexpr Duration kNotice = std::chrono::milliseconds{500};
 
+// So many definitions change hands at a time. More: all fires of who takes them wait for too long;
+// fewer: it takes longer until all have changed hands.
+inline constexpr std::size_t kPortion = 20'000;
+// So long the others work with one portion before they are given the next.
+inline constexpr Duration kPortionPause = std::chrono::milliseconds{500};
+
 // What is to be done by now.
 struct ClusterMove {
   std::optional<OwnershipChange> change{};
@@ -29,6 +35,7 @@ struct ClusterMove {
   bool prepares = false;  // a change is likely to come
   // Partitions change hands: it is to be looked again soon. For two seconds at most.
   bool is_unsettled = false;
+  bool ends = false;  // it leaves, and what is left can be let go of at once
 };
 
 // Watches the other job trackers on the store, and decides when to take partitions and when to
@@ -43,6 +50,9 @@ struct ClusterMove {
 //   tracker may be dead: the next owner of its jobs would wait for it from the start.
 //   And who is silent and owns nothing is fenced, or its clients would wait as long as its commit
 //   hangs.
+// - What has many definitions is given in portions, kPortionPause apart, and so does who leaves:
+// one
+//   when the other job trackers have the one before.
 //
 // All see the same a little apart, and may decide otherwise: the store lets one take, see
 // session_plan.h. To change what it owns is to make way for the next session; see begin().
@@ -51,19 +61,35 @@ struct ClusterMove {
 class Membership {
  public:
   // `silence`: as of BeatWatch.
-  explicit Membership(const Logger& log, Duration silence = kSilence)
-      : log_(log), watch_(silence) {}
+  explicit Membership(const Logger& log, Duration silence = kSilence,
+                      std::size_t portion = kPortion)
+      : log_(log), watch_(silence), portion_(portion) {}
 
   // This job tracker works as that session now.
   void begin(SessionId us, Partitions owned, SteadyTime now);
-  ClusterMove saw(const ClusterView& view, bool may_give);
+  // `definitions`: of its own partitions.
+  ClusterMove saw(const ClusterView& view, bool may_give, const DefinitionCounts& definitions = {});
+  // It gives all that it has from now on, and takes nothing. `until`: it waits so long at most for
+  // a task tracker that may be dead.
+  void leave(SteadyTime now, SteadyTime until) { leaving_ = {.since = now, .until = until}; }
+  bool is_leaving() const { return leaving_.has_value(); }
   // Another one lives, as far as was seen.
   bool has_others() const { return living_.size() > 1; }
   Sizes sizes() const { return watch_.sizes(); }
 
  private:
+  struct Leaving {
+    SteadyTime since{};
+    SteadyTime until{};
+  };
+
   std::vector<SessionId> living(const ClusterView& view);
-  ClusterMove decide(const ClusterView& view, bool may_give);
+  ClusterMove decide(const ClusterView& view, bool may_give, const DefinitionCounts& definitions);
+  ClusterMove go_on_leaving(const ClusterView& view, bool has_heirs, bool has_unowned,
+                            bool may_give, const DefinitionCounts& definitions);
+  void give_some(const ClusterView& view, ClusterMove& move, const DefinitionCounts& definitions);
+  void note_workers(const ClusterView& view, bool has_unowned);
+  bool pauses(const ClusterView& view) const;
   std::optional<OwnershipChange> even_out(const ClusterView& view,
                                           const std::vector<SessionId>& trackers,
                                           const std::vector<PartitionShare>& shares,
@@ -73,6 +99,11 @@ class Membership {
   SessionId us_{};
   Partitions owned_{};
   BeatWatch watch_;
+  const std::size_t portion_;
+  std::optional<Leaving> leaving_{};
+  bool has_more_to_give_ = false;  // what was given last was a portion
+  // Everything has an owner, and all others have read their store.
+  std::optional<SteadyTime> all_work_since_{};
   std::optional<SteadyTime> unowned_since_{};
   std::optional<SteadyTime> yields_since_{};
   std::optional<SteadyTime> unsettled_since_{};

@@ -35,13 +35,13 @@ Generation::Generation(RecurrenceConfig config, Plans& plans, Changes& changes,
       on_generated_(std::move(on_generated)),
       ids_(ids) {}
 
-void Generation::start() {
+void Generation::start(const StartAnswer& found) {
   pass_some(clock_.now() + kAheadMin, DefinitionId{0});
   promotion_.run_once();
   executor_.post_at(clock_.steady_now() + kFirstPass, [this] { pass_once(); });
   pass_within(config_.period);
   // A run may have ended without the next one, if the job tracker died between the two.
-  for (const auto& [id, definition] : catalog_.definitions()) make_up_for_lost(id, Duration{});
+  for (const Definition& row : found.definitions) make_up_for_lost(row.id, Duration{});
 }
 
 void Generation::clock_was_set() { pass_once(); }
@@ -60,6 +60,7 @@ void Generation::count_ahead(WallTime fire, std::int64_t rows) {
 
 // A second at a time: nobody works until it is done. Those of a cron lie on whole seconds.
 void Generation::count_ahead(CompiledSchedule& schedule, WallTime after, WallTime through) {
+  if (through <= after) return;
   for (auto fire = schedule.next_fire(after); fire && *fire <= through;) {
     const WallTime end =
         std::min<WallTime>(std::chrono::ceil<std::chrono::seconds>(*fire), through);
@@ -172,6 +173,7 @@ void Generation::pass_once() {
 // Of those that have rows to come until then.
 void Generation::pass_some(WallTime until, DefinitionId after) {
   if (is_stopped_) return;
+  const WallTime now = clock_.now();
   int looked_at = 0;
   for (auto at = catalog_.definitions().upper_bound(after); at != catalog_.definitions().end();
        ++at) {
@@ -187,7 +189,7 @@ void Generation::pass_some(WallTime until, DefinitionId after) {
       const Definition& row = definition.row;
       if (row.next_fire <= until || row.last_fire > definition.stored_last_fire)
         to_generate_.emplace(row.generated_through, after);
-      make_up_for_lost(after, kSuspectAfter);
+      if (row.next_fire + kSuspectAfter < now) make_up_for_lost(after, kSuspectAfter);
     }
   }
   generate_some();

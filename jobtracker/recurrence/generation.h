@@ -36,7 +36,7 @@ class Generation {
              Executor& executor, const Logger& log, OnGenerated on_generated);
 
   // Those whose rows end soon; the first pass follows a second later.
-  void start();
+  void start(const StartAnswer& found);
   void stop() { is_stopped_ = true; }
   // Up to the horizon of the new time at once.
   void clock_was_set();

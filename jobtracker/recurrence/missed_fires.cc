@@ -13,6 +13,7 @@ constexpr std::int64_t kRowsAtOnce = 10'000;
 constexpr JobId kNewest{std::numeric_limits<std::int64_t>::max()};
 constexpr int kLookedAtAtOnce = 16;
 constexpr int kFiresAtOnce = 1'000;  // counted in one turn, of one definition
+constexpr Duration kSayPeriod = std::chrono::seconds{1};
 
 std::string words(MisfirePolicy policy) {
   switch (policy) {
@@ -125,6 +126,11 @@ MissedFires::MissedFires(const DownTime& down_time, Plans& plans, Changes& chang
       log_(log),
       on_known_(std::move(on_known)) {}
 
+void MissedFires::stop() {
+  is_stopped_ = true;
+  say();
+}
+
 void MissedFires::start() {
   for (int i = 0; i < kLookedAtAtOnce; ++i) look_at_next();
 }
@@ -136,6 +142,8 @@ void MissedFires::add(ActiveDefinition& definition) {
   if (row.kind == ScheduleKind::kManual || is_held(row.state)) return;
   bool must = false;
   const Duration threshold = definition.spec.misfire.threshold;
+  // Mostly it was looked after until now.
+  if (down_time_.from(row.group) >= down_time_.until() - threshold) return;
   if (is_single(definition)) {
     must = row.state == DefinitionState::kActive &&
            down_time_.was_missed(row.group, row.next_fire, threshold);
@@ -351,11 +359,30 @@ void MissedFires::settle(ActiveDefinition& definition, Missed& missed) {
         plans_.passed_over(to, LogState::kMissed, range.first, range.count, words(policy.policy)));
   }
   go_on_after(definition, operation, has_regular, missed.until);
-  log_.info("fires were missed", "task", to.task_id, "missed", total, "run_now", runs);
+  say_soon(to, total, static_cast<std::int64_t>(runs));
   changes_.change(definition, std::move(operation), std::move(with),
                   [this, gone = std::move(gone)](const ChangeDefinition& changed, const Outcome&) {
                     known(changed.id, gone);
                   });
+}
+
+// Thousands of jobs may have missed fires: the log has one line for all of a second.
+void MissedFires::say_soon(const Definition& row, std::int64_t fires, std::int64_t runs) {
+  log_.debug("fires of a job were missed", "task", row.task_id, "missed", fires, "run_now", runs);
+  if (!to_say_) {
+    to_say_.emplace();
+    executor_.post_at(clock_.steady_now() + kSayPeriod, [this] { say(); });
+  }
+  to_say_->jobs += 1;
+  to_say_->fires += fires;
+  to_say_->runs += runs;
+}
+
+void MissedFires::say() {
+  if (!to_say_) return;
+  log_.info("fires were missed", "jobs", to_say_->jobs, "missed", to_say_->fires, "run_now",
+            to_say_->runs);
+  to_say_.reset();
 }
 
 // The schedule goes on after what was missed.

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -39,7 +40,7 @@ class MissedFires {
   // Before start(). It is looked at, if it may have missed something.
   void add(ActiveDefinition& definition);
   void start();
-  void stop() { is_stopped_ = true; }
+  void stop();
   // Of a definition with one run at a time, whose run has ended: whether fires after its end were
   // missed. It is looked at then, and goes on after them.
   bool are_after(ActiveDefinition& definition, WallTime ended) const;
@@ -54,6 +55,12 @@ class MissedFires {
  private:
   struct Chosen;
   struct Missed;
+  // What the next line of the log says.
+  struct Tally {
+    std::int64_t jobs = 0;
+    std::int64_t fires = 0;
+    std::int64_t runs = 0;
+  };
 
   void look_later_at(ActiveDefinition& definition);
   WallTime passed_over_until(const ActiveDefinition& definition, WallTime ended) const;
@@ -64,6 +71,8 @@ class MissedFires {
   void leap_to_newest(ActiveDefinition& definition, Missed& missed);
   void count(const std::shared_ptr<Missed>& missed);
   void settle(ActiveDefinition& definition, Missed& missed);
+  void say_soon(const Definition& row, std::int64_t fires, std::int64_t runs);
+  void say();
   void go_on_after(ActiveDefinition& definition, ChangeDefinition& operation, bool has_regular,
                    WallTime until);
   void known(DefinitionId id, const std::set<JobId>& gone);
@@ -81,6 +90,7 @@ class MissedFires {
   const Logger& log_;
   const OnKnown on_known_;
   bool is_stopped_ = false;
+  std::optional<Tally> to_say_{};
   std::vector<DefinitionId> to_look_at_;
   std::map<DefinitionId, WallTime> ended_;                // of whose run has ended since: when
   std::set<DefinitionId> recovering_;                     // these, and those that have begun

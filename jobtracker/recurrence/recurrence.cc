@@ -66,10 +66,11 @@ void Recurrence::clock_was_set(Duration by) {
 void Recurrence::start(const StartAnswer& found) {
   down_time_.begin(found, clock_.now());
   catalog_.start_definition_ids(found.definition_high, found.number);
+  for (const auto& [id, definition] : catalog_.definitions()) go_on_with(*definition);
   for (const Definition& row : found.definitions) take_definition(row);
   take_runs(found);
   missed_.start();
-  generation_.start();
+  generation_.start(found);
   for (const auto& [id, group] : catalog_.groups()) {
     const WallTime last_word = ownership_.has(id) ? down_time_.from(id) : WallTime{};
     const Duration by = last_word - clock_.now();
@@ -95,8 +96,11 @@ void Recurrence::take_definition(const Definition& row) {
     return log_.error("a stored schedule can't be read, and will not fire", "task", row.task_id,
                       "error", schedule.error().message);
   }
-  ActiveDefinition& definition =
-      catalog_.put_definition(row, std::move(spec.value()), std::move(schedule.value()));
+  go_on_with(catalog_.put_definition(row, std::move(spec.value()), std::move(schedule.value())));
+}
+
+void Recurrence::go_on_with(ActiveDefinition& definition) {
+  const Definition& row = definition.row;
   const WallTime started = down_time_.until();
   // The clock was ahead: what has fired by it is not made again when the job is resumed.
   const WallTime alive = down_time_.from(row.group);

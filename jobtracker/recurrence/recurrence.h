@@ -101,6 +101,7 @@ class Recurrence final : public Definitions, public RunEnd {
 
  private:
   void take_definition(const Definition& row);
+  void go_on_with(ActiveDefinition& definition);
   void take_runs(const StartAnswer& found);
   // Once no other change of it is under way. Who asked is told if it is gone by then.
   void for_request(DefinitionId id, const ForRequest& request,

@@ -1,6 +1,7 @@
 #include "jobtracker/state/catalog.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "jobtracker/state/xxl_number.h"
 #include "jobtracker/store/names.h"
@@ -74,42 +75,65 @@ void Catalog::mark_served(GroupId id, bool served) {
 
 ActiveDefinition& Catalog::put_definition(Definition row, JobSpec spec, CompiledSchedule schedule) {
   const DefinitionId id = row.id;
-  definition_bytes_ += bytes_of(row);
-  xxl_number_high_ = std::max(xxl_number_high_, xxl_number(row.task_id));
-  definitions_by_task_[{row.group, row.task_id}] = id;
-  auto& place = definitions_[id];
+  definitions_.bytes += bytes_of(row);
+  ++definitions_.counts.at(static_cast<std::size_t>(partition_of(row.group)));
+  definitions_.xxl_number_high = std::max(definitions_.xxl_number_high, xxl_number(row.task_id));
+  definitions_.by_task[{row.group, row.task_id}] = id;
+  auto& place = definitions_.all[id];
   place = std::make_unique<ActiveDefinition>(ActiveDefinition{
       .row = std::move(row), .spec = std::move(spec), .schedule = std::move(schedule)});
   place->stored_last_fire = place->row.last_fire;
-  definitions_by_id_[id] = place.get();
+  definitions_.by_id[id] = place.get();
   return *place;
 }
 
 void Catalog::remove_definition(DefinitionId id) {
-  const auto found = definitions_.find(id);
-  if (found == definitions_.end()) return;
+  const auto found = definitions_.all.find(id);
+  if (found == definitions_.all.end()) return;
+  const Definition& row = found->second->row;
   // Its task id may be another's by now: submitted again in the same transaction.
-  const auto named =
-      definitions_by_task_.find({found->second->row.group, found->second->row.task_id});
-  if (named != definitions_by_task_.end() && named->second == id) definitions_by_task_.erase(named);
-  definition_bytes_ -= bytes_of(found->second->row);
-  definitions_by_id_.erase(id);
-  definitions_.erase(found);
+  const auto named = definitions_.by_task.find({row.group, row.task_id});
+  if (named != definitions_.by_task.end() && named->second == id) definitions_.by_task.erase(named);
+  definitions_.bytes -= bytes_of(row);
+  --definitions_.counts.at(static_cast<std::size_t>(partition_of(row.group)));
+  definitions_.by_id.erase(id);
+  definitions_.all.erase(found);
+}
+
+KnownDefinitions Catalog::take_known(const Partitions& partitions) {
+  KnownDefinitions known{.partitions = partitions};
+  std::vector<DefinitionId> gone;
+  for (const auto& [id, group] : groups_) {
+    if (has_group(partitions, id)) continue;
+    const auto end = definitions_.by_task.lower_bound({GroupId{id.value + 1}, {}});
+    for (auto at = definitions_.by_task.lower_bound({id, {}}); at != end; ++at)
+      gone.push_back(at->second);
+  }
+  for (const DefinitionId id : gone) remove_definition(id);
+  for (const auto& [id, definition] : definitions_.all) {
+    if (!definition->is_settled()) known.unsettled.push_back(id);
+    // As of one that was read.
+    definition->regular = {};
+    definition->watched_fire = {};
+  }
+  for (const DefinitionId id : known.unsettled) remove_definition(id);
+  known.definitions = std::exchange(definitions_, {});
+  return known;
 }
 
 void Catalog::spec_changed(const std::string& from, const std::string& to) {
-  definition_bytes_ += to.size();
-  definition_bytes_ -= from.size();
+  definitions_.bytes += to.size();
+  definitions_.bytes -= from.size();
 }
 
 ActiveDefinition* Catalog::definition(DefinitionId id) {
-  const auto found = definitions_by_id_.find(id);
-  return found == definitions_by_id_.end() ? nullptr : found->second;
+  const auto found = definitions_.by_id.find(id);
+  return found == definitions_.by_id.end() ? nullptr : found->second;
 }
 
 ActiveDefinition* Catalog::definition(GroupId group, const std::string& task_id) {
-  const auto found = definitions_by_task_.find({group, task_id});
-  return found == definitions_by_task_.end() ? nullptr : definition(found->second);
+  const auto found = definitions_.by_task.find({group, task_id});
+  return found == definitions_.by_task.end() ? nullptr : definition(found->second);
 }
 
 void Catalog::keep_outliving(const WaitingJob& run) {
@@ -140,22 +164,22 @@ const std::set<JobId>& Catalog::outliving(GroupId group, const std::string& task
 
 std::optional<wire::SpecGlance> Catalog::glance(const WaitingJob& job) const {
   if (!job.spec.empty()) return wire::glance_at_spec(job.spec);
-  const auto found = definitions_by_id_.find(job.definition);
-  if (found == definitions_by_id_.end()) return std::nullopt;
+  const auto found = definitions_.by_id.find(job.definition);
+  if (found == definitions_.by_id.end()) return std::nullopt;
   return wire::glance_of(found->second->spec);
 }
 
 bool Catalog::is_void(const ExecutingJob& row) const {
   if (row.cancelled) return true;
   if (!row.job.definition) return false;
-  const auto found = definitions_by_id_.find(row.job.definition);
-  return found == definitions_by_id_.end() || found->second->voids(row.job);
+  const auto found = definitions_.by_id.find(row.job.definition);
+  return found == definitions_.by_id.end() || found->second->voids(row.job);
 }
 
 bool Catalog::is_suspect(const WaitingJob& job) const {
   if (jobtracker::is_suspect(job)) return true;
-  const auto found = definitions_by_id_.find(job.definition);
-  return found != definitions_by_id_.end() && found->second->lost_before > 0;
+  const auto found = definitions_.by_id.find(job.definition);
+  return found != definitions_.by_id.end() && found->second->lost_before > 0;
 }
 
 int Catalog::own_priority(const WaitingJob& job) const {
@@ -168,8 +192,8 @@ int Catalog::own_priority(const WaitingJob& job) const {
 const JobSpec* Catalog::spec_of(const WaitingJob& job, std::optional<JobSpec>& own,
                                 std::string_view field) const {
   if (job.spec.empty()) {
-    const auto found = definitions_by_id_.find(job.definition);
-    return found == definitions_by_id_.end() ? nullptr : &found->second->spec;
+    const auto found = definitions_.by_id.find(job.definition);
+    return found == definitions_.by_id.end() ? nullptr : &found->second->spec;
   }
   if (job.spec.find(field) == std::string::npos) return nullptr;
   auto spec = wire::decode_spec(job.spec);
@@ -194,7 +218,7 @@ Sizes Catalog::sizes() const {
   std::size_t parked = 0;
   std::size_t leaving = 0;
   std::size_t triggers = 0;
-  for (const auto& [id, definition] : definitions_) {
+  for (const auto& [id, definition] : definitions_.all) {
     running += definition->running.size();
     parked += definition->parked.size();
     leaving += definition->leaving.size();
@@ -203,9 +227,9 @@ Sizes Catalog::sizes() const {
   return {{"groups_by_name", groups_by_name_.size()},
           {"splits", splits_.size()},
           {"wholes", wholes_.size()},
-          {"definitions_by_id", definitions_by_id_.size()},
-          {"definitions_by_task", definitions_by_task_.size()},
-          {"definition_bytes", definition_bytes_},
+          {"definitions_by_id", definitions_.by_id.size()},
+          {"definitions_by_task", definitions_.by_task.size()},
+          {"definition_bytes", definitions_.bytes},
           {"outliving", outliving_.size()},
           {"running", running},
           {"parked", parked},

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "jobtracker/store/partitions.h"
 #include "jobtracker/store/rows.h"
 #include "shared/base/sizes.h"
 #include "shared/job/bucket.h"
@@ -59,6 +60,13 @@ struct ActiveDefinition {
   // After a restart: what it missed while no job tracker ran is being looked at.
   bool is_recovering = false;
 
+  // Nothing of it runs, waits for its turn, or is on the way to the store or back.
+  bool is_settled() const {
+    return running.empty() && parked.empty() && leaving.empty() && !has_more_due &&
+           lost_before == 0 && triggers_under_way == 0 && !is_changing && !is_going &&
+           !is_recovering;
+  }
+
   void put_run(const WaitingJob& job) {
     running.try_emplace(job.id, Run{.trigger_time = job.trigger_time, .is_fire = is_fire(job)});
   }
@@ -83,6 +91,22 @@ struct ActiveDefinition {
   }
 };
 
+struct DefinitionTable {
+  std::map<DefinitionId, std::unique_ptr<ActiveDefinition>> all{};
+  std::unordered_map<DefinitionId, ActiveDefinition*> by_id{};  // looked up all the time
+  std::map<std::pair<GroupId, std::string>, DefinitionId> by_task{};
+  DefinitionCounts counts{};
+  std::size_t bytes = 0;  // that the specs of all take, and something for each
+  std::int32_t xxl_number_high = 0;
+};
+
+// What one session leaves to the next one of the same process.
+struct KnownDefinitions {
+  Partitions partitions{};
+  std::vector<DefinitionId> unsettled{};  // of these partitions; the table is without them
+  DefinitionTable definitions{};
+};
+
 // Thread: the loop.
 class Catalog {
  public:
@@ -92,6 +116,12 @@ class Catalog {
   const Group* group(const std::string& name) const;
   const std::map<GroupId, Group>& groups() const { return groups_; }
   void mark_served(GroupId id, bool served = true);
+
+  // The definitions of some partitions, for the next session of the process: the store has them as
+  // they are, but for those that were not settled.
+  KnownDefinitions take_known(const Partitions& partitions);
+  // Before anything else is put there.
+  void go_on_from(DefinitionTable known) { definitions_ = std::move(known); }
 
   // A group that was split is several, each with a row and a table of its own: the first is itself,
   // the others are known to nobody by name. These are the places that know; all else takes a part
@@ -109,14 +139,15 @@ class Catalog {
   void remove_definition(DefinitionId id);
   void spec_changed(const std::string& from, const std::string& to);
   // What the specs of all take, and something for each.
-  std::size_t definition_bytes() const { return definition_bytes_; }
+  std::size_t definition_bytes() const { return definitions_.bytes; }
   // About what one takes.
   static std::size_t bytes_of(const Definition& row) { return row.spec.size() + 1024; }
   ActiveDefinition* definition(DefinitionId id);
   ActiveDefinition* definition(GroupId group, const std::string& task_id);
   const std::map<DefinitionId, std::unique_ptr<ActiveDefinition>>& definitions() const {
-    return definitions_;
+    return definitions_.all;
   }
+  const DefinitionCounts& definition_counts() const { return definitions_.counts; }
 
   // Runs that go on though their definition was replaced or removed. For overlap they are runs of
   // what has their task id by now.
@@ -151,7 +182,7 @@ class Catalog {
   int own_priority(const WaitingJob& job) const;
 
   // No job that was defined in this session had a higher number under xxl-job.
-  std::int32_t xxl_number_high() const { return xxl_number_high_; }
+  std::int32_t xxl_number_high() const { return definitions_.xxl_number_high; }
 
   DefinitionId next_definition_id();
   // After a restart: ids up to here were given, and are not given again. `number`: of the session,
@@ -167,12 +198,8 @@ class Catalog {
   std::unordered_map<std::string, GroupId> groups_by_name_;  // lower case
   std::map<GroupId, std::vector<GroupId>> splits_;           // groups of several parts, in order
   std::map<GroupId, GroupId> wholes_;                        // of all parts but the first
-  std::map<DefinitionId, std::unique_ptr<ActiveDefinition>> definitions_;
-  std::unordered_map<DefinitionId, ActiveDefinition*> definitions_by_id_;  // looked up all the time
-  std::size_t definition_bytes_ = 0;
-  std::map<std::pair<GroupId, std::string>, DefinitionId> definitions_by_task_;
+  DefinitionTable definitions_;
   std::map<std::pair<GroupId, std::string>, std::set<JobId>> outliving_;
-  std::int32_t xxl_number_high_ = 0;
   std::int32_t definition_high_ = 0;
   std::optional<std::int32_t> number_{};
 };

@@ -135,6 +135,8 @@ class Batcher {
   std::size_t pending_rows() const { return pending_rows_; }
   // Nothing waits, and nothing is under way.
   bool is_idle() const { return !is_busy_ && pending_rows_ == 0 && asked_.empty(); }
+  // What was committed is known, and nothing else is under way to the store.
+  bool is_settled() const { return !is_busy_; }
   // The disk is full, or a limit of the database is reached: nothing could be written lately.
   bool lacks_room() const { return lacks_room_; }
 

@@ -30,21 +30,26 @@ class MemoryReads {
  public:
   MemoryReads(const MemoryTables& tables, Partitions owned) : tables_(tables), owned_(owned) {}
 
-  Result<ReadAnswer> operator()(const ReadStart&) const {
+  Result<ReadAnswer> operator()(const ReadStart& ask) const {
     StartAnswer answer{.definition_high = tables_.definition_high};
     for (const auto& [id, group] : tables_.groups) answer.groups.push_back(group);
-    for (const auto& [id, one] : tables_.definitions) answer.definitions.push_back(one);
-    for (const auto& [id, job] : tables_.executing) answer.executing.push_back(job);
+    const std::set<DefinitionId> unsettled(ask.unsettled.begin(), ask.unsettled.end());
     std::set<GroupId> groups;
-    for (const Definition& one : answer.definitions) groups.insert(one.group);
+    for (const auto& [id, one] : tables_.definitions) {
+      const bool is_known = has_group(ask.known, one.group) && !unsettled.contains(id);
+      if (!has_group(owned_, one.group) || is_known) continue;
+      answer.definitions.push_back(one);
+      groups.insert(one.group);
+    }
+    for (const auto& [id, job] : tables_.executing) answer.executing.push_back(job);
+    const auto take_retry = [&](const WaitingJob& job) {
+      const bool is_known = has_group(ask.known, job.group) && !unsettled.contains(job.definition);
+      if (job.definition && job.attempt > 0 && !is_known) answer.retries.push_back(job);
+    };
     for (const GroupId group : groups) {
-      for (const auto& [id, job] : tables_.waiting.at(group).all()) {
-        if (job.definition && job.attempt > 0) answer.retries.push_back(job);
-      }
+      for (const auto& [id, job] : tables_.waiting.at(group).all()) take_retry(job);
     }
-    for (const auto& [id, job] : tables_.delayed.all()) {
-      if (job.definition && job.attempt > 0) answer.retries.push_back(job);
-    }
+    for (const auto& [id, job] : tables_.delayed.all()) take_retry(job);
     std::sort(answer.retries.begin(), answer.retries.end(),
               [](const WaitingJob& a, const WaitingJob& b) { return a.id < b.id; });
     answer.feedback = feedback_counts().rows;

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <bitset>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -34,6 +36,8 @@ constexpr std::int32_t partition_of_client_group(std::string_view name) {
 }
 
 using Partitions = std::bitset<kPartitions>;
+// How many definitions each partition has.
+using DefinitionCounts = std::array<std::size_t, kPartitions>;
 inline Partitions all_partitions() { return Partitions{}.set(); }
 inline bool has_group(const Partitions& partitions, GroupId group) {
   return partitions.test(static_cast<std::size_t>(partition_of(group)));

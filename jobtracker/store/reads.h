@@ -27,7 +27,12 @@ struct ClockAnswer {
 
 // All groups, and of those that are looked after all definitions, everything executing, the runs
 // that wait to be tried again, how much feedback waits, and what earlier sessions left.
-struct ReadStart {};
+struct ReadStart {
+  // The session before of the same process has left what it knew of these partitions: of their
+  // definitions, and of the runs of them that are to be tried again, only those listed are read.
+  Partitions known{};
+  std::vector<DefinitionId> unsettled{};
+};
 struct StartAnswer {
   std::vector<Group> groups{};
   std::vector<Definition> definitions{};

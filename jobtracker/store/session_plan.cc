@@ -139,7 +139,6 @@ bool are_as_watched(const SessionBeginning& beginning, const SessionPlan& plan) 
 void keep_owned(StartAnswer& start) {
   if (start.owned.all()) return;
   const auto is_others = [&](GroupId group) { return !has_group(start.owned, group); };
-  std::erase_if(start.definitions, [&](const Definition& one) { return is_others(one.group); });
   std::erase_if(start.executing, [&](const ExecutingJob& one) { return is_others(one.job.group); });
   std::erase_if(start.retries, [&](const WaitingJob& one) { return is_others(one.group); });
   std::erase_if(start.push_runs, [&](const PushRun& one) { return is_others(one.group); });

@@ -88,6 +88,31 @@ TEST_P(StoreContract, TellsTheNextSessionWhatTheLastOneLeft) {
   EXPECT_EQ(start.groups.front().name, "default");
 }
 
+TEST_P(StoreContract, ReadsOfKnownPartitionsOnlyWhatIsNotSettled) {
+  const auto known = new_definition("known");
+  const auto unsettled = new_definition("unsettled");
+  auto unknown = new_definition("unknown");
+  unknown.group = make_group("other");
+  ASSERT_NE(partition_of(unknown.group), partition_of(group_));
+  committed({AddDefinition{known, std::nullopt}, AddDefinition{unsettled, std::nullopt},
+             AddDefinition{unknown, std::nullopt}});
+  std::vector<WaitingJob> retries;
+  for (const Definition& one : {known, unsettled, unknown}) {
+    retries.push_back(new_occurrence(one));
+    retries.back().attempt = 1;
+    retries.push_back(delayed_one(new_occurrence(one)));
+    retries.back().attempt = 1;
+  }
+  for (const WaitingJob& retry : retries) committed({AddJob{retry}});
+
+  ReadStart question{.unsettled = {unsettled.id}};
+  question.known.set(static_cast<std::size_t>(partition_of(group_)));
+  const auto start = ask<StartAnswer>(question);
+
+  EXPECT_THAT(start.definitions, ElementsAre(unsettled, unknown));
+  EXPECT_THAT(start.retries, ElementsAre(retries[2], retries[3], retries[4], retries[5]));
+}
+
 TEST_P(StoreContract, RemembersTheHighestDefinitionIdThoughItsDefinitionIsRemoved) {
   EXPECT_EQ(ask<StartAnswer>(ReadStart{}).definition_high, DefinitionId{});
   const auto kept = new_definition("kept");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "shared/base/assert.h"
 #include "tests/sim/tracker_process.h"
 
 namespace carillon::sim {
@@ -17,6 +18,8 @@ namespace {
 
 // A beat, or a look, that takes longer is none.
 constexpr Duration kQuick = seconds{3};
+// So that most that change hands are several.
+constexpr std::size_t kPortion = 3;
 
 }  // namespace
 
@@ -47,7 +50,7 @@ void TrackerProcess::join() {
   kept_ = 0;
   change_.reset();
   patience_ = 0;
-  membership_.emplace(log_);
+  membership_.emplace(log_, jobtracker::kSilence, kPortion);
   transport_ = network_.listen(*this, options_.endpoint);
   room_ = std::make_unique<jobtracker::WaitingRoom>(*transport_);
   open();
@@ -110,13 +113,28 @@ void TrackerProcess::begin_session(SessionPlan plan) {
   });
 }
 
+// What is not read again is as it is stored.
+void TrackerProcess::check_known(const jobtracker::KnownDefinitions& known) const {
+  const auto& stored = database_.tables().definitions;
+  for (const auto& [id, definition] : known.definitions.all) {
+    jobtracker::Definition row = definition->row;
+    const auto found = stored.find(id);
+    CARILLON_ASSERT(found != stored.end(), "a known definition is stored");
+    row.last_fire = found->second.last_fire;
+    CARILLON_ASSERT(row == found->second, "a known definition is as it is stored");
+  }
+}
+
 void TrackerProcess::work_as(SessionId session, const SessionStart& start, SteadyTime proven) {
   is_opening_ = false;
   begun_ = {};
-  change_.reset();
+  const auto change = std::exchange(change_, std::nullopt);
   const SessionId before = life_ ? this->session() : SessionId{};
-  auto memory = life_ ? life_->tracker->take_memory() : jobtracker::JobTracker::Memory{};
+  auto memory = life_ && change ? life_->tracker->take_memory(change->wanted)
+                                : jobtracker::JobTracker::Memory{};
+  check_known(memory.definitions);
   life_ = std::make_unique<Life>(*this, session);
+  life_->yields = membership_->is_leaving();
   fill_life(start);
   life_->tracker->go_on_from(std::move(memory));
   watch.on_works(session, before, start.owned);
@@ -128,6 +146,7 @@ void TrackerProcess::work_as(SessionId session, const SessionStart& start, Stead
 
 void TrackerProcess::on_ready() {
   if (!options_.is_one_of_several) return;
+  seen_at_ = timeline_.now();
   membership_->begin(session(), life_->tracker->owned(), timeline_.now());
   if (!std::exchange(is_known_ready_, true)) return;
   Passing passing(*this);
@@ -184,12 +203,15 @@ void TrackerProcess::look_at_others(SteadyTime began) {
 
 void TrackerProcess::on_view(const jobtracker::ClusterView& view) {
   life_->tracker->on_cluster(view);
-  if (!life_->tracker->is_ready() || is_to_stop_ || change_) return;
-  auto move = membership_->saw(view, !life_->tracker->awaits_silent());
+  if (!life_->tracker->is_ready() || is_stopping_ || change_) return;
+  seen_at_ = timeline_.now();
+  auto move =
+      membership_->saw(view, !life_->tracker->awaits_silent(), life_->tracker->definition_counts());
+  if (move.ends) return stop();
   life_->yields = move.yields;
   life_->wanted = std::move(move.change);
   life_->is_in_a_hurry = move.is_unsettled;
-  expect_pause(move.prepares && move.is_unsettled);
+  expect_pause(membership_->is_leaving() || (move.prepares && move.is_unsettled));
   if (move.prepares) prepare();
   make_way_if_prepared();
 }
@@ -206,7 +228,7 @@ Duration TrackerProcess::claim_ahead() const {
 }
 
 void TrackerProcess::make_way_if_prepared() {
-  if (!life_->wanted || !life_->is_prepared || is_to_stop_ || change_) return;
+  if (!life_->wanted || !life_->is_prepared || is_stopping_ || change_) return;
   change_ = std::move(life_->wanted);
   room_.reset();
   room_ = std::make_unique<jobtracker::WaitingRoom>(*transport_);

@@ -167,20 +167,21 @@ void TrackerProcess::leave() {
   if (!works()) return options_.is_one_of_several && is_alive() ? end() : void();
   if (std::exchange(is_to_stop_, true)) return;
   run([this] {
-    const bool tells = options_.is_one_of_several && life_->tracker->is_ready() && !is_opening_ &&
-                       !change_ && membership_->has_others();
-    if (!tells) return stop();
+    const bool works = life_->tracker->is_ready() || change_;
+    if (!options_.is_one_of_several || !works || !membership_->has_others()) return stop();
+    seen_at_ = timeline_.now();
+    membership_->leave(seen_at_, seen_at_ + jobtracker::kNotice + lease());
     life_->yields = true;
     expect_pause(true);
-    const SteadyTime until = timeline_.now() + jobtracker::kNotice + lease();
-    post_at(timeline_.now() + jobtracker::kNotice, [this, until] { stop_once_settled(until); });
+    watch_leaving();
   });
 }
 
-void TrackerProcess::stop_once_settled(SteadyTime until) {
+void TrackerProcess::watch_leaving() {
   const SteadyTime now = timeline_.now();
-  if (now >= until || !life_->tracker->awaits_silent()) return stop();
-  post_at(now + jobtracker::kLook, [this, until] { stop_once_settled(until); });
+  if (is_stopping_) return;
+  if (now >= seen_at_ + kUnseenMax) return stop();
+  post_at(now + jobtracker::kLook, [this] { watch_leaving(); });
 }
 
 void TrackerProcess::stop() {

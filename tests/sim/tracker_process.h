@@ -152,6 +152,7 @@ class TrackerProcess final : public Process {
   };
 
   static constexpr Duration kPatience = std::chrono::seconds{5};  // as it stops, or makes way
+  static constexpr Duration kUnseenMax = std::chrono::seconds{5};
 
   void end_turn() override;
   void choose_lease();
@@ -168,6 +169,7 @@ class TrackerProcess final : public Process {
   void open();
   void watch_others();
   void begin_session(jobtracker::SessionPlan plan);
+  void check_known(const jobtracker::KnownDefinitions& known) const;
   void work_as(SessionId session, const jobtracker::SessionStart& start, SteadyTime proven);
   void on_ready();
   void look_around();
@@ -177,7 +179,7 @@ class TrackerProcess final : public Process {
   void expect_pause(bool expects);
   void make_way_if_prepared();
   void stop();
-  void stop_once_settled(SteadyTime until);
+  void watch_leaving();
   void end();
   void die_fenced();
 
@@ -201,6 +203,7 @@ class TrackerProcess final : public Process {
   std::unique_ptr<Life> life_;
   // One of several.
   std::optional<jobtracker::Membership> membership_{};
+  SteadyTime seen_at_{};  // the others, last
   bool is_opening_ = false;
   bool is_known_ready_ = false;
   bool is_keeping_ = false;  // frames, for the next session

@@ -155,7 +155,7 @@ void TrackerBundle::restart_after(Duration down, bool commit_lands) {
 }
 
 void TrackerBundle::begin_next_session(const jobtracker::Partitions& wanted) {
-  memory_ = tracker().take_memory();
+  memory_ = tracker().take_memory(wanted);
   kill_tracker();
   database.end_session(session_);
   if (options_.wanted) options_.wanted = wanted;

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <limits>
-#include <map>
 
 #include "jobtracker/store/names.h"
 #include "jobtracker/store/sql/batch_writer.h"
@@ -14,9 +12,6 @@ namespace {
 
 using sql::Value;
 
-constexpr int kSelectsAtOnce = 32;
-constexpr std::int64_t kDefinitionIdMax = std::numeric_limits<std::int32_t>::max();
-
 constexpr std::string_view kWhereDelayed = " WHERE suspended = 0 AND trigger_time_us <= ? ";
 constexpr std::string_view kOwned = "AND group_id % 64 IN ";
 constexpr std::string_view kFirstDelayed = " ORDER BY trigger_time_us, job_id LIMIT ?";
@@ -26,7 +21,6 @@ constexpr std::string_view kOfDefinition =
     " WHERE definition_id = ? ORDER BY attempt DESC, job_id DESC LIMIT ?";
 constexpr std::string_view kUntriedOfDefinition =
     " WHERE definition_id = ? AND attempt = 0 AND job_id < ? ORDER BY job_id DESC LIMIT ?";
-constexpr std::string_view kSelectDefinitionHigh = "SELECT definition_id FROM lts_definition_high";
 constexpr std::string_view kCountFeedback =
     "SELECT client_group, COUNT(*) FROM lts_feedback_queue GROUP BY client_group "
     "ORDER BY client_group";
@@ -52,100 +46,6 @@ bool by_time(const WaitingJob& a, const WaitingJob& b) { return due_key(a) < due
 
 Result<ReadAnswer> SqlReads::answer(const Read& question) {
   return std::visit([this](const auto& ask) { return read(ask); }, question);
-}
-
-Result<ReadAnswer> SqlReads::read(const ReadStart&) {
-  StartAnswer answer;
-  answer.groups = CARILLON_TRY(groups_.read_all(db_));
-  for (const std::string_view table : {kCronTable, kRepeatTable}) {
-    CARILLON_TRY(
-        db_.query(select_from(kDefinitionColumns, table, " ORDER BY definition_id"), {},
-                  [&](const sql::Row& row) { answer.definitions.push_back(definition_of(row)); }));
-  }
-  std::sort(answer.definitions.begin(), answer.definitions.end(),
-            [](const Definition& a, const Definition& b) { return a.id < b.id; });
-  CARILLON_TRY(
-      db_.query(select_from(kExecutingColumns, kExecutingTable, " ORDER BY job_id"), {},
-                [&](const sql::Row& row) { answer.executing.push_back(executing_of(row)); }));
-  CARILLON_TRY(db_.query(kSelectDefinitionHigh, {}, [&](const sql::Row& row) {
-    answer.definition_high = DefinitionId{static_cast<std::int32_t>(row.integer(0))};
-  }));
-  answer.retries = CARILLON_TRY(retries(answer.definitions));
-  answer.feedback = CARILLON_TRY(feedback_counts()).rows;
-  CARILLON_TRY(read_executors(answer.executor_groups, answer.executors));
-  CARILLON_TRY(read_all(kPushRunColumns, kPushRunTable, "log_id", &push_run_of, answer.push_runs));
-  CARILLON_TRY(read_all(kRouteColumns, kRouteTable, "definition_id", &route_of, answer.routes));
-  CARILLON_TRY(read_all(kAlarmColumns, kAlarmTable, "alarm_id, line", &alarm_of, answer.alarms));
-  return ReadAnswer{std::move(answer)};
-}
-
-// Of groups that are ours, many at a time: nobody works until they are read.
-Result<std::vector<WaitingJob>> SqlReads::retries(const std::vector<Definition>& definitions) {
-  std::map<GroupId, SqlValues> owned;
-  SqlValues all;
-  for (const Definition& one : definitions) {
-    if (!has_group(owned_, one.group)) continue;
-    owned[one.group].push_back(value_of(one.id));
-    all.push_back(value_of(one.id));
-  }
-  std::vector<WaitingJob> found;
-  std::string select;
-  SqlValues values;
-  const auto ask = [&]() -> Status {
-    if (select.empty()) return {};
-    CARILLON_TRY(db_.query(select, values, [&](const sql::Row& row) {
-      const GroupId group{static_cast<std::int32_t>(row.integer(kWaitingWidth))};
-      found.push_back(waiting_of(row, group));
-    }));
-    select.clear();
-    values.clear();
-    return {};
-  };
-  int asked = 0;
-  for (const auto& [group, ids] : owned) {
-    const std::string_view table = CARILLON_TRY(groups_.table_of(db_, group));
-    const std::string columns =
-        joined({kWaitingColumns, ", ", std::to_string(group.value), " AS group_id"});
-    const auto add = [&](const std::string& part, std::span<const Value> parameters) -> Status {
-      select += select.empty() ? part : " UNION ALL " + part;
-      values.insert(values.end(), parameters.begin(), parameters.end());
-      return ++asked % kSelectsAtOnce == 0 ? ask() : Status{};
-    };
-    CARILLON_TRY(select_retries(columns, table, ids, add));
-  }
-  CARILLON_TRY(ask());
-  CARILLON_TRY(select_retries(kDelayedColumns, kDelayedTable, all,
-                              [&](const std::string& part, std::span<const Value> parameters) {
-                                return db_.query(part, parameters, [&](const sql::Row& row) {
-                                  found.push_back(delayed_of(row));
-                                });
-                              }));
-  std::sort(found.begin(), found.end(),
-            [](const WaitingJob& a, const WaitingJob& b) { return a.id < b.id; });
-  return found;
-}
-
-// Also of definitions that are gone. On MySQL a leap along the index for each definition, past the
-// many rows that were generated ahead, and past those that are gone and not cleared away yet.
-// `ids`: those that are known, in their order.
-Status SqlReads::select_retries(
-    std::string_view columns, std::string_view table, std::span<const Value> ids,
-    const std::function<Status(const std::string& select, std::span<const Value> values)>& each) {
-  const std::string from = joined({"SELECT ", columns, " FROM ", table});
-  if (db_.dialect() != sql::Dialect::kMysql)
-    return each(from + " WHERE definition_id > 0 AND attempt > 0", {});
-  Value after = Value::of(0);
-  return in_lists(ids, [&](std::string_view list, std::span<const Value> chunk) -> Status {
-    const std::string start = from + " FORCE INDEX (definition) WHERE attempt > 0 AND ";
-    CARILLON_TRY(each(joined({start, "definition_id IN ", list}), chunk));
-    const bool is_last = chunk.back().integer == ids.back().integer;
-    SqlValues between{after, is_last ? Value::of(kDefinitionIdMax) : chunk.back()};
-    between.insert(between.end(), chunk.begin(), chunk.end());
-    after = chunk.back();
-    return each(
-        joined({start, "definition_id > ? AND definition_id <= ? AND definition_id NOT IN ", list}),
-        between);
-  });
 }
 
 Result<ReadAnswer> SqlReads::read(const ReadClock&) {

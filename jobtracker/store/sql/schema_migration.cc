@@ -58,13 +58,14 @@ Result<std::vector<std::string>> read_group_tables(sql::Connection& db) {
   return tables;
 }
 
-// On MySQL each statement is for good, and a script that was interrupted begins again: a column may
-// be there by then.
+// On MySQL each statement is for good, and a script that was interrupted begins again: a column or
+// an index may be there by then.
 Status run_once(sql::Connection& db, std::string_view statement) {
   Status done = db.run_script(statement);
-  const bool is_there =
-      !done.ok() && done.error().message.find("Duplicate column name") != std::string::npos;
-  return is_there ? Status{} : done;
+  const auto says = [&done](const char* words) {
+    return !done.ok() && done.error().message.find(words) != std::string::npos;
+  };
+  return says("Duplicate column name") || says("Duplicate key name") ? Status{} : done;
 }
 
 Status run(sql::Connection& db, std::string_view script) {

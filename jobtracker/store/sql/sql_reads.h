@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+
 #include "jobtracker/store/reads.h"
 #include "jobtracker/store/sql/group_catalog.h"
 #include "jobtracker/store/sql/sql_rows.h"
@@ -7,8 +9,8 @@
 
 namespace carillon::jobtracker {
 
-// The questions of the store port, put to one connection. Those for the loop are in loop_reads.cc
-// and push_reads.cc, those for people in people_reads.cc.
+// The questions of the store port, put to one connection. Those for the loop are in loop_reads.cc,
+// start_reads.cc and push_reads.cc, those for people in people_reads.cc.
 //
 // Failures: kNotFound for a group that does not exist, else as the connection says.
 //
@@ -59,11 +61,13 @@ class SqlReads {
                      [&](const sql::Row& row) { rows.push_back(row_of(row)); });
   }
   Status read_executors(std::vector<ExecutorGroup>& groups, std::vector<ExecutorRow>& executors);
-  Result<std::vector<WaitingJob>> retries(const std::vector<Definition>& definitions);
-  Status select_retries(std::string_view columns, std::string_view table,
-                        std::span<const sql::Value> ids,
-                        const std::function<Status(const std::string& select,
-                                                   std::span<const sql::Value> values)>& each);
+  Result<std::vector<Definition>> definitions(const ReadStart& ask,
+                                              const std::vector<Group>& groups);
+  Result<std::vector<WaitingJob>> retries(const ReadStart& ask,
+                                          const std::vector<Definition>& definitions);
+  Result<std::map<GroupId, SqlValues>> tried_definitions(const ReadStart& ask,
+                                                         const std::map<GroupId, SqlValues>& read);
+  Status delayed_retries(std::vector<WaitingJob>& found);
   Result<FeedbackCounts> feedback_counts();
   // Who holds a task id, in the group or (0) in all.
   Status each_holder(

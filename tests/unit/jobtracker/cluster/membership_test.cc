@@ -35,7 +35,7 @@ struct MembershipBundle {
     }
     view.asked = now;
     view.answered = now + milliseconds{1};
-    return membership.saw(view, may_give);
+    return membership.saw(view, may_give, definitions);
   }
   std::optional<OwnershipChange> look_for(Duration time, bool other_beats = true) {
     for (Duration gone{}; gone < time; gone += milliseconds{100}) {
@@ -53,6 +53,7 @@ struct MembershipBundle {
   ClusterView view{};
   std::int64_t other_batch = 1;
   bool may_give = true;
+  DefinitionCounts definitions{};  // of all partitions
 };
 
 TEST(Membership, OneAloneKeepsEverything) {
@@ -83,6 +84,33 @@ TEST(Membership, SaysThatItGivesHalfASecondBeforeItDoes) {
   }
   ASSERT_TRUE(move.change);
   EXPECT_EQ(b.now - said, kNotice);
+}
+
+TEST(Membership, LeavesInPortionsOneAfterTheOtherIsTaken) {
+  MembershipBundle b;
+  b.other_comes();
+  b.look();
+  for (std::size_t i = 1; i <= 4; ++i) b.definitions[i] = kPortion / 2;
+  const SteadyTime began = b.now;
+  b.membership.leave(began, began + seconds{3});
+  auto change = b.look_for(seconds{5});
+  ASSERT_TRUE(change);
+  EXPECT_GE(b.now - began, kNotice);
+  EXPECT_FALSE(change->wanted.test(1) || change->wanted.test(2));
+  EXPECT_TRUE(change->wanted.test(3) && change->wanted.test(4)) << "one portion at a time";
+
+  b.membership.begin(kUs, change->wanted, b.now);
+  for (const std::size_t i : {1U, 2U}) b.give(i, SessionId{});
+  const SteadyTime portion = b.now;
+  EXPECT_FALSE(b.look_for(milliseconds{1500})) << "nobody has taken it yet";
+  for (const std::size_t i : {1U, 2U}) b.give(i, kOther);
+  ClusterMove move;
+  while (!move.ends && b.now < portion + seconds{10}) {
+    move = b.look();
+    EXPECT_FALSE(move.change);
+  }
+  EXPECT_TRUE(move.ends) << "the rest is a portion";
+  EXPECT_GE(b.now - portion, milliseconds{1500} + kPortionPause);
 }
 
 TEST(Membership, GivesNothingWhileATaskTrackerMayBeDead) {

@@ -23,6 +23,7 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -64,6 +65,24 @@ std::int64_t missed(const TrackerBundle& bundle, const std::string& task_id) {
     if (entry.state == LogState::kMissed) all += entry.count;
   }
   return all;
+}
+
+TEST(MissedFires, OfManyJobsAreOneLineOfTheLog) {
+  TrackerBundle bundle;
+  bundle.add_worker({.threads = 4});
+  for (int i = 0; i < 50; ++i) {
+    JobSpec job = job_cron("job-" + std::to_string(i), "0 * * * * ?");
+    job.misfire.policy = MisfirePolicy::kSkip;
+    bundle.submit(job);
+  }
+  ::testing::internal::CaptureStderr();
+  set_log_level(LogLevel::kInfo);
+  bundle.restart_after(minutes{3});
+  bundle.run_for(seconds{5});
+  set_log_level(LogLevel::kOff);
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("fires were missed  jobs=50  missed=100  run_now=0"));
+  EXPECT_EQ(log.find("fires were missed"), log.rfind("fires were missed"));
 }
 
 // A fire each minute; the tracker is down for longer than the horizon, so that some of the missed
