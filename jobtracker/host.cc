@@ -149,7 +149,7 @@ void Host::on_signal() {
 // The others take its node groups, in portions, while it works.
 void Host::leave() {
   if (!membership_.has_others()) return stop();
-  log_.info("stops when the other job trackers have its node groups");
+  log_.info("stops once the other job trackers are told, and have its node groups");
   seen_at_ = clock_.steady_now();
   membership_.leave(seen_at_, seen_at_ + kNotice + settings_.tracker.recovery.lease);
   loop_state_.yields = true;

@@ -47,7 +47,7 @@ class Trackers:
         self.cluster.port = self.ports[which]
         began = time.time()
         self.running[which] = self.cluster.start_tracker("--name", f"tracker-{which}", "--definition-memory", 8192,
-                                                         *self.flags)
+                                                         *self.flags, wait=False)
         self.running[which].ready(600)
         print(f"tracker-{which} ready after {time.time() - began:.1f} s", flush=True)
 
