@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "jobtracker/store/sql/schema_migration.h"
 #include "shared/sql/mysql/mysql_connection.h"
 #include "tests/integration/store/mariadb_store_database.h"
 #include "tests/support/may_skip.h"
@@ -522,6 +523,16 @@ TEST_F(MysqlStoreTest, CompletesAMigrationThatWasInterrupted) {
   ASSERT_TRUE(opened.ok()) << opened.error().message;
   EXPECT_TRUE(opened.value().newly_made);
   EXPECT_TRUE(opened.value().store->read(ListHistory{.limit = 1}).ok());
+}
+
+TEST_F(MysqlStoreTest, GoesOnWhenAnotherJobTrackerRecordedAMigrationFirst) {
+  ASSERT_TRUE(open(url_).ok());
+  const auto late = connect();
+
+  const auto migrated = migrate_schema(*late, 0, "opening", kNow);
+
+  ASSERT_TRUE(migrated.ok()) << migrated.error().message;
+  EXPECT_EQ(migrated.value(), known_schema(*late));
 }
 
 TEST_F(MysqlStoreTest, BringsTheTablesOfGroupsUpToDate) {
