@@ -6,10 +6,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "jobtracker/store/sql/schema_migration.h"
 #include "shared/sql/mysql/mysql_connection.h"
 #include "tests/integration/store/mariadb_store_database.h"
+#include "tests/support/loopback.h"
 #include "tests/support/may_skip.h"
 #include "tests/support/tcp_proxy.h"
 
@@ -90,7 +93,7 @@ TEST_F(MysqlStoreTest, DoesNotWatchASessionThatEndedCleanly) {
 TEST_F(MysqlStoreTest, StandsByWhileAnotherJobTrackerWorksAndMigratesNothing) {
   auto first = open(url_);
   ASSERT_TRUE(first.ok()) << first.error().message;
-  run("DELETE FROM lts_schema WHERE version = 16");
+  run("DELETE FROM lts_schema WHERE version = 17");
   looks_max_ = 8;
   std::atomic<bool> stop = false;
   std::thread beating{[&] {
@@ -112,7 +115,7 @@ TEST_F(MysqlStoreTest, StandsByWhileAnotherJobTrackerWorksAndMigratesNothing) {
                   ->query("SELECT MAX(version) FROM lts_schema", {},
                           [&](const sql::Row& row) { version = row.integer(0); })
                   .ok());
-  EXPECT_EQ(version, 15);
+  EXPECT_EQ(version, 16);
 }
 
 TEST_F(MysqlStoreTest, FencesASessionThatHasGoneSilent) {
@@ -466,7 +469,7 @@ TEST_F(MysqlStoreTest, TellsTheTimeOfTheServer) {
 
 TEST_F(MysqlStoreTest, RefusesAWrongPasswordAMissingDatabaseAndAWrongUrl) {
   const auto wrong = sql::parse_mysql_url(url_).value();
-  const auto server = "@127.0.0.1:" + std::to_string(wrong.port);
+  const auto server = "@127.0.0.1:" + std::to_string(wrong.hosts.front().port);
   EXPECT_EQ(refused("mysql://" + wrong.user + ":nonsense" + server + "/opening").code,
             ErrorCode::kDenied);
   const auto missing = refused(server_->url("nowhere"));
@@ -486,12 +489,12 @@ TEST_F(MysqlStoreTest, RefusesAServerThatTakesNoLargeJob) {
 
 TEST_F(MysqlStoreTest, RefusesANewerSchemaAndChangesNothing) {
   ASSERT_TRUE(open(url_).ok());
-  run("INSERT INTO lts_schema VALUES (17, 0)");
+  run("INSERT INTO lts_schema VALUES (18, 0)");
 
   const auto error = refused(url_);
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(error.message, HasSubstr("has schema 17, this program knows up to 16"));
+  EXPECT_THAT(error.message, HasSubstr("has schema 18, this program knows up to 17"));
 }
 
 TEST_F(MysqlStoreTest, RefusesADatabaseOfLtsAndChangesNothing) {
@@ -533,6 +536,43 @@ TEST_F(MysqlStoreTest, GoesOnWhenAnotherJobTrackerRecordedAMigrationFirst) {
 
   ASSERT_TRUE(migrated.ok()) << migrated.error().message;
   EXPECT_EQ(migrated.value(), known_schema(*late));
+}
+
+TEST_F(MysqlStoreTest, RefusesASecondSessionWithTheSameNumber) {
+  const auto first = open(url_);
+  ASSERT_TRUE(first.ok()) << first.error().message;
+
+  // As on two nodes of a cluster, where no lock of one is seen on the other.
+  const auto second = connect()->execute(
+      "INSERT INTO lts_tracker (session_id, lane, name, batch, id_high, beat_us, alive_before_us, "
+      "ended, number) SELECT 99, lane, 'second', 0, 0, 0, 0, 0, number FROM lts_tracker",
+      {});
+
+  ASSERT_FALSE(second.ok());
+  EXPECT_THAT(second.error().message, HasSubstr("Duplicate entry"));
+}
+
+TEST_F(MysqlStoreTest, OpensAtTheNextHostWithinTwoSecondsWhenOneIsSilent) {
+  const int silent = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  auto address = testing::loopback(0);
+  socklen_t size = sizeof(address);
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_EQ(::bind(silent, any, size), 0);
+  ASSERT_EQ(::listen(silent, 16), 0);
+  ASSERT_EQ(::getsockname(silent, any, &size), 0);
+  const auto here = "127.0.0.1:" + std::to_string(server_->port());
+  auto url = url_;
+  url.replace(url.find(here), here.size(),
+              "127.0.0.1:1,127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "," + here);
+  const auto parsed = sql::parse_mysql_url(url);
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+
+  const auto start = clock_.steady_now();
+  const auto opened = sql::MysqlConnection::open(parsed.value(), {});
+
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  EXPECT_LT(clock_.steady_now() - start, std::chrono::seconds{2});
+  ::close(silent);
 }
 
 TEST_F(MysqlStoreTest, BringsTheTablesOfGroupsUpToDate) {
