@@ -39,7 +39,8 @@ std::vector<Option> store_options(const Environment& environment) {
       {.name = "store",
        .placeholder = "URL",
        .help = "Where jobs are kept: sqlite:PATH (embedded, one job tracker) or "
-               "mysql://user:password@host:port/database.",
+               "mysql://user:password@host:port/database. Of several hosts, "
+               "host1:port,host2:port, the first that can be written to is used.",
        .fallback_help = "sqlite:DATA/carillon.db",
        .section = "Store",
        .if_empty = "leave it out for the default",
@@ -331,10 +332,10 @@ Result<std::string> store_url(const std::string& given, const std::string& data)
   if (given.rfind("sqlite:", 0) == 0 && given.size() > 7) {
     return "sqlite:" + std::filesystem::absolute(given.substr(7)).lexically_normal().string();
   }
-  return Error{
-      ErrorCode::kInvalidArgument,
-      "--store '" + mask_secrets(given) +
-          "': not a store (write sqlite:PATH or mysql://user:password@host:port/database)"};
+  return Error{ErrorCode::kInvalidArgument,
+               "--store '" + mask_secrets(given) +
+                   "': not a store (write sqlite:PATH or "
+                   "mysql://user:password@host:port[,host:port...]/database)"};
 }
 
 }  // namespace

@@ -105,6 +105,11 @@ class Connection {
   // Runs a script of statements separated by ";" at line ends, for schema changes. Stops at the
   // first that fails; what the earlier ones did stays, unless a transaction was open on SQLite.
   virtual Status run_script(std::string_view script) = 0;
+
+  // Waits until this connection shows everything that its cluster has committed so far. A node of a
+  // Galera cluster may show older rows for some seconds after it was frozen. Requires: no
+  // transaction. kUnavailable: it took too long; open a new connection.
+  virtual Status catch_up() { return {}; }
 };
 
 }  // namespace carillon::sql

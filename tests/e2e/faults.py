@@ -48,6 +48,14 @@ class Proxy:
     def mend(self):
         self.passes.set()
 
+    def lead_to(self, target):
+        """New connections go to that port; those of before end."""
+        self.target = target
+        with self._lock:
+            links = list(self._links)
+        for link in links:
+            link.close()
+
     def takes_cut(self, data):
         with self._lock:
             if self._after and self._after in data:

@@ -257,7 +257,7 @@ class Mariadb:
             self.server.kill()
         raise AssertionError("mariadbd did not start:\n" + self.server.log()[-LOG_TAIL:])
 
-    def _launch(self):
+    def _argv(self):
         folder = self.folder
         argv = ["mariadbd", "--no-defaults", f"--datadir={folder}/data",
                 f"--socket={folder}/socket", f"--port={self.port}", "--bind-address=127.0.0.1",
@@ -268,7 +268,10 @@ class Mariadb:
         if os.geteuid() == 0:
             argv.append("--user=root")
         argv[0] = shutil.which("mariadbd", path=self._env["PATH"])
-        self.server = Program(argv, folder / "server.log", self._env, "mariadbd")
+        return argv
+
+    def _launch(self):
+        self.server = Program(self._argv(), self.folder / "server.log", self._env, "mariadbd")
 
     def _greets(self):
         try:

@@ -27,8 +27,9 @@ class Load:
 
     BATCH, PAUSE = 80, 0.25
 
-    def __init__(self, cluster):
+    def __init__(self, cluster, env=()):
         self.cluster = cluster
+        self.env = {"CARILLON_CONNECT_TIMEOUT": "120s", "CARILLON_ANSWER_TIMEOUT": "120s", **dict(env)}
         self.accepted = set()
         self.failures = []
         self._finishing = threading.Event()
@@ -39,6 +40,10 @@ class Load:
     def notes_itself(task_id):
         return int(task_id.removeprefix("job-")) % 3 != 0
 
+    def spec(self, task_id):
+        what = {"shell": accounts.NOTE} if self.notes_itself(task_id) else {"handler": "noop"}
+        return {"task_id": task_id, **what}
+
     def _run(self):
         for start in itertools.count(0, self.BATCH):
             if self._finishing.wait(self.PAUSE):
@@ -46,11 +51,8 @@ class Load:
             ids = [f"job-{number}" for number in range(start, start + self.BATCH)]
             try:
                 # One batch is one request with one number, sent again until it is answered.
-                for answer in self.cluster.submit_all([
-                        {"task_id": task_id, **({"shell": accounts.NOTE} if self.notes_itself(task_id)
-                                                else {"handler": "noop"})} for task_id in ids],
-                        patience=180, env={"CARILLON_CONNECT_TIMEOUT": "120s",
-                                           "CARILLON_ANSWER_TIMEOUT": "120s"}):
+                for answer in self.cluster.submit_all([self.spec(task_id) for task_id in ids],
+                                                      patience=180, env=self.env):
                     if answer["status"] == "accepted":
                         self.accepted.add(answer["task_id"])
                     else:

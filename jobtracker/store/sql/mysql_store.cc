@@ -39,11 +39,21 @@ constexpr sql::MysqlOptions kQuick{.connect_timeout = std::chrono::seconds{2},
 // Of a large store an index is built for minutes.
 constexpr sql::MysqlOptions kPatient{.read_timeout = std::chrono::hours{24}};
 
+// With another host to go to. A Galera cluster takes up to 7 s to expel a node that is gone, and
+// commits on the other nodes wait for that.
+constexpr std::chrono::seconds kStallMax{10};
+
 Result<std::unique_ptr<sql::Connection>> connect(const sql::MysqlUrl& url,
-                                                 const sql::MysqlOptions& options = {}) {
+                                                 const sql::MysqlOptions& options) {
   std::unique_ptr<sql::Connection> connection =
       CARILLON_TRY(sql::MysqlConnection::open(url, options));
   return connection;
+}
+
+Result<std::unique_ptr<sql::Connection>> connect(const sql::MysqlUrl& url) {
+  sql::MysqlOptions options;
+  if (url.has_several()) options.read_timeout = options.write_timeout = kStallMax;
+  return connect(url, options);
 }
 
 // Whoever stood still while it migrates, and has lost its turn by that, has lost this one too.

@@ -27,7 +27,6 @@ constexpr std::string_view kAddAnswers =
 constexpr std::string_view kReplaceAnswers =
     "REPLACE INTO lts_client (slot, sequence, answer, outcomes, at_us) VALUES";
 constexpr int kAnswerWidth = 5;
-constexpr std::string_view kDuplicateKey = "(1062)";  // in what MySQL says
 
 std::int64_t slot_key(const NumberedRequest& request) {
   return request.client * kAnswersKept + slot_of(request.sequence);
@@ -96,7 +95,7 @@ Status store_requests(sql::Connection& db, const Batch& batch, const Committed& 
   }
   if (auto status = db.insert_rows(kAddAnswers, kAnswerWidth, added); !status.ok()) {
     Error error = std::move(status).error();
-    if (error.message.find(kDuplicateKey) != std::string::npos) error.code = ErrorCode::kConflict;
+    if (is_duplicate_key(error)) error.code = ErrorCode::kConflict;
     return error;
   }
   return db.insert_rows(kReplaceAnswers, kAnswerWidth, replaced);

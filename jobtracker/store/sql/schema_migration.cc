@@ -26,6 +26,7 @@ constexpr std::string_view kMysqlHasLts =
 constexpr std::string_view kSqliteTables = "SELECT name FROM sqlite_master WHERE type = 'table'";
 constexpr std::string_view kMysqlTables =
     "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()";
+constexpr int kMigrationTries = 10;
 constexpr std::string_view kSelectVersion = "SELECT MAX(version) FROM lts_schema";
 constexpr std::string_view kInsertVersion =
     "INSERT INTO lts_schema (version, applied_us) VALUES (?, ?)";
@@ -58,14 +59,17 @@ Result<std::vector<std::string>> read_group_tables(sql::Connection& db) {
   return tables;
 }
 
+bool says(const Error& error, std::string_view text) {
+  return error.message.find(text) != std::string::npos;
+}
+
 // On MySQL each statement is for good, and a script that was interrupted begins again: a column or
-// an index may be there by then.
+// a key may be there by then.
 Status run_once(sql::Connection& db, std::string_view statement) {
   Status done = db.run_script(statement);
-  const auto says = [&done](const char* words) {
-    return !done.ok() && done.error().message.find(words) != std::string::npos;
-  };
-  return says("Duplicate column name") || says("Duplicate key name") ? Status{} : done;
+  const bool is_there = !done.ok() && (says(done.error(), "Duplicate column name") ||
+                                       says(done.error(), "Duplicate key name"));
+  return is_there ? Status{} : done;
 }
 
 Status run(sql::Connection& db, std::string_view script) {
@@ -87,11 +91,25 @@ Status record(sql::Connection& db, int version, WallTime now) {
   return {};
 }
 
-Status apply(sql::Connection& db, const Migration& migration, WallTime now) {
-  if (db.dialect() == sql::Dialect::kMysql) {
-    CARILLON_TRY(run(db, migration.script));
-    return record(db, migration.version, now);
+Status record_on_mysql(sql::Connection& db, int version, WallTime now) {
+  Status done = record(db, version, now);
+  // Another job tracker did the same on another node of a cluster.
+  const bool is_there = !done.ok() && is_duplicate_key(done.error());
+  return is_there ? Status{} : done;
+}
+
+// On nodes of a cluster several job trackers may migrate at a time, and their statements conflict.
+Status apply_on_mysql(sql::Connection& db, const Migration& migration, WallTime now) {
+  for (int tries = 1;; ++tries) {
+    Status done = run(db, migration.script);
+    if (done.ok()) done = record_on_mysql(db, migration.version, now);
+    if (done.ok() || tries == kMigrationTries) return done;
+    if (done.error().code != ErrorCode::kConflict) return done;
   }
+}
+
+Status apply(sql::Connection& db, const Migration& migration, WallTime now) {
+  if (db.dialect() == sql::Dialect::kMysql) return apply_on_mysql(db, migration, now);
   CARILLON_TRY(db.begin());
   CARILLON_TRY(run(db, migration.script));
   CARILLON_TRY(record(db, migration.version, now));

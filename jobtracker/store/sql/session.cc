@@ -53,6 +53,10 @@ constexpr std::string_view kForUpdateNow = " FOR UPDATE NOWAIT";
 // The server lets go of a lock with the connection that took it.
 constexpr std::string_view kMark = "SELECT GET_LOCK(?, 0) AS taken";
 constexpr std::string_view kMarked = "SELECT COALESCE(IS_USED_LOCK(?), 0) AS connection";
+// Some clusters and proxies answer 1 for a lock that is taken, whoever has it.
+constexpr std::string_view kIsOurs =
+    "SELECT COUNT(*) FROM information_schema.processlist WHERE id = ? AND id > 1 "
+    "AND id <> CONNECTION_ID() AND user = SUBSTRING_INDEX(USER(), '@', 1) AND db = DATABASE()";
 
 constexpr int kBeginTries = 3;
 
@@ -174,6 +178,12 @@ Result<std::optional<SessionStart>> try_begin(sql::Connection& db, const StoreSe
   return std::optional{start};
 }
 
+// Another job tracker took the same number on another node of a cluster.
+Error as_outrun(Error error) {
+  if (is_duplicate_key(error)) error.code = ErrorCode::kConflict;
+  return error;
+}
+
 }  // namespace
 
 Result<std::vector<SessionBeat>> read_beats(sql::Connection& db, const StoreSession& session) {
@@ -249,9 +259,13 @@ Result<SessionStart> begin_session(sql::Connection& db, const StoreSession& sess
       if (begun.value()) return *begun.value();
       return Error{ErrorCode::kConflict, "another job tracker began to work meanwhile"};
     }
-    if (begun.error().code != ErrorCode::kConflict || attempt == kBeginTries) return begun.error();
+    const Error error = as_outrun(std::move(begun).error());
+    const bool was_outrun = error.code == ErrorCode::kConflict;
+    const bool may_be_old = error.code == ErrorCode::kDenied && attempt == 1;
+    if ((!was_outrun && !may_be_old) || attempt == kBeginTries) return error;
     CARILLON_TRY(db.rollback());
-    if (plan.silent) CARILLON_TRY(end_connections(db, *plan.silent));
+    CARILLON_TRY(db.catch_up());
+    if (was_outrun && plan.silent) CARILLON_TRY(end_connections(db, *plan.silent));
   }
 }
 
@@ -265,8 +279,12 @@ Status end_connections(sql::Connection& db, const std::vector<SessionBeat>& sile
     std::int64_t connection = 0;
     CARILLON_TRY(db.query(kMarked, SqlValues{Value::of_text(mark_of(beat.session, beat.lane))},
                           [&](const sql::Row& row) { connection = row.integer(0); }));
+    if (connection == 0) continue;
+    bool is_ours = false;
+    CARILLON_TRY(db.query(kIsOurs, SqlValues{Value::of(connection)},
+                          [&](const sql::Row& row) { is_ours = row.integer(0) != 0; }));
     // It may have gone by itself.
-    if (connection != 0) (void)db.run_script("KILL " + std::to_string(connection));
+    if (is_ours) (void)db.run_script("KILL " + std::to_string(connection));
   }
   return {};
 }
@@ -279,8 +297,17 @@ Result<bool> prove_session(sql::Connection& db, const StoreSession& session, con
   return CARILLON_TRY(db.execute(kProve, values)) > 0;
 }
 
+Result<bool> is_fenced(sql::Connection& db, const StoreSession& session, std::int64_t last_batch) {
+  CARILLON_TRY(db.catch_up());
+  std::optional<std::int64_t> stored;
+  CARILLON_TRY(db.query(kSelectBatch, SqlValues{value_of(session.session), Value::of(session.lane)},
+                        [&](const sql::Row& row) { stored = row.integer(0); }));
+  return stored != last_batch;
+}
+
 Result<bool> settle_session(sql::Connection& db, const StoreSession& session, std::int64_t batch) {
   std::optional<std::int64_t> stored;
+  CARILLON_TRY(db.catch_up());
   CARILLON_TRY(db.begin());
   CARILLON_TRY(db.query(locking(db, kSelectBatch, kForUpdate),
                         SqlValues{value_of(session.session), Value::of(session.lane)},

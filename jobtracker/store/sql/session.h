@@ -56,8 +56,12 @@ Status mark_connection(sql::Connection& db, const StoreSession& session);
 Status end_connections(sql::Connection& db, const std::vector<SessionBeat>& silent);
 
 // The fence and the beat, first statement of a commit's transaction. False: this session was
-// fenced. Requires: a transaction.
+// fenced, if is_fenced() says so. Requires: a transaction.
 Result<bool> prove_session(sql::Connection& db, const StoreSession& session, const Batch& batch);
+
+// Whether another job tracker took over since the batch of that number was committed. False: this
+// node of a cluster showed old rows, and does not any more. Requires: no transaction.
+Result<bool> is_fenced(sql::Connection& db, const StoreSession& session, std::int64_t last_batch);
 
 // Whether the batch of that number was committed. On MySQL this waits for the end of a transaction
 // that is still alive on the server, so that the answer is definite.

@@ -326,4 +326,8 @@ std::string joined(std::initializer_list<std::string_view> parts) {
   return text;
 }
 
+bool is_duplicate_key(const Error& error) {
+  return error.message.find("(1062)") != std::string::npos;
+}
+
 }  // namespace carillon::jobtracker

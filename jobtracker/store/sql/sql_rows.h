@@ -142,4 +142,7 @@ Result<std::vector<Outcome>> decode_outcomes(std::string_view bytes);
 // Texts joined; for statements whose table name is a checked one.
 std::string joined(std::initializer_list<std::string_view> parts);
 
+// What MySQL says of a row whose key another one has.
+bool is_duplicate_key(const Error& error);
+
 }  // namespace carillon::jobtracker

@@ -102,8 +102,10 @@ void SqlStore::note(const Error& error) {
 Result<Committed> SqlStore::write(sql::Connection& db, const Batch& batch, RolledBack& details) {
   CARILLON_TRY(db.begin());
   if (!CARILLON_TRY(prove_session(db, options_.session, batch))) {
-    details.fenced = true;
-    return fenced_error(options_.session);
+    CARILLON_TRY(db.rollback());
+    details.fenced = CARILLON_TRY(is_fenced(db, options_.session, batch.number - 1));
+    if (details.fenced) return fenced_error(options_.session);
+    return Error{ErrorCode::kConflict, "the database showed old rows"};
   }
   return write_batch(db, groups_, rows_, options_.describe, batch, details.culprit);
 }

@@ -25,6 +25,10 @@ constexpr std::size_t kStatementBytesMax = 512 << 10;  // the server takes 60 to
 constexpr std::size_t kPlaceholdersMax = 65'535;       // of one statement, by the protocol
 constexpr int kChunkRowsMax = 512;
 constexpr std::size_t kChunkBytesMax = 4 << 20;
+// Of several hosts, one that has not answered for so long is passed over.
+constexpr std::chrono::seconds kNextHostAfter{1};
+// Refused outside the primary component, unlike a query that reads no table.
+constexpr std::string_view kCausalRead = "START TRANSACTION";
 constexpr std::size_t kKeptBytesMax = 64 << 10;  // larger parameters are let go after their use
 
 // The library keeps its drivers in a map without a lock.
@@ -134,9 +138,9 @@ class MysqlConnection::Statement {
   std::size_t parameters;
 };
 
-MysqlConnection::MysqlConnection(std::string name, std::unique_ptr<::sql::Connection> connection)
-    : name_(std::move(name)),
-      connection_(std::move(connection)),
+MysqlConnection::MysqlConnection(MysqlUrl url, MysqlOptions options)
+    : url_(std::move(url)),
+      options_(std::move(options)),
       statements_(kStatementsMax, kStatementBytesMax) {}
 
 MysqlConnection::~MysqlConnection() { close(); }
@@ -152,13 +156,33 @@ Result<std::unique_ptr<MysqlConnection>> MysqlConnection::open(const MysqlUrl& u
                                                                const MysqlOptions& options) {
   CARILLON_ASSERT(options.lock_wait < options.read_timeout,
                   "a lock time-out is told by the server, not by a broken connection");
-  std::unique_ptr<MysqlConnection> made{new MysqlConnection{url.masked(), nullptr}};
-  made->if_missing_ = options.if_missing;
-  const auto connect = [&]() -> Status {
-    const bool is_ipv6 = url.host.find(':') != std::string::npos;
+  if (!url.has_several()) return open_at(url, options, Accept::kAny);
+  MysqlOptions quick = options;
+  quick.connect_timeout = std::min(options.connect_timeout, kNextHostAfter);
+  std::string reasons;
+  for (const MysqlHost& host : url.hosts) {
+    auto made = open_at(url.at(host), quick, Accept::kWritable);
+    if (made.ok() || made.error().code != ErrorCode::kUnavailable) return made;
+    reasons += (reasons.empty() ? "" : "; ") + made.error().message;
+  }
+  return Error{ErrorCode::kUnavailable, reasons};
+}
+
+Result<std::unique_ptr<MysqlConnection>> MysqlConnection::open_at(const MysqlUrl& url,
+                                                                  const MysqlOptions& options,
+                                                                  Accept accept) {
+  auto made = CARILLON_TRY(connect(url, options));
+  CARILLON_TRY(made->configure(options, accept));
+  CARILLON_TRY(made->catch_up());
+  return made;
+}
+
+Result<std::unique_ptr<MysqlConnection>> MysqlConnection::connect(const MysqlUrl& url,
+                                                                  const MysqlOptions& options) {
+  std::unique_ptr<MysqlConnection> made{new MysqlConnection{url, options}};
+  const auto work = [&]() -> Status {
     ::sql::ConnectOptionsMap map;
-    map["hostName"] = ::sql::SQLString{"tcp://" + (is_ipv6 ? "[" + url.host + "]" : url.host) +
-                                       ":" + std::to_string(url.port)};
+    map["hostName"] = ::sql::SQLString{"tcp://" + url.hosts.front().text()};
     map["userName"] = ::sql::SQLString{url.user};
     map["password"] = ::sql::SQLString{url.password};
     map["schema"] = ::sql::SQLString{url.database};
@@ -170,12 +194,11 @@ Result<std::unique_ptr<MysqlConnection>> MysqlConnection::open(const MysqlUrl& u
     made->plain_.reset(made->connection_->createStatement());
     return {};
   };
-  CARILLON_TRY(made->guarded("", connect));
-  CARILLON_TRY(made->configure(options));
+  CARILLON_TRY(made->guarded("", work));
   return made;
 }
 
-Status MysqlConnection::configure(const MysqlOptions& options) {
+Status MysqlConnection::configure(const MysqlOptions& options, Accept accept) {
   const auto wait = std::to_string(options.lock_wait.count());
   // The library has just forced REPEATABLE READ, whatever the server's default.
   CARILLON_TRY(run_plain("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"));
@@ -185,8 +208,32 @@ Status MysqlConnection::configure(const MysqlOptions& options) {
       "NO_BACKSLASH_ESCAPES,STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',"
       " innodb_lock_wait_timeout = " +
       wait + ", lock_wait_timeout = " + wait));
-  return query("SELECT @@max_allowed_packet", {},
-               [this](const Row& row) { packet_max_ = static_cast<std::size_t>(row.integer(0)); });
+  bool is_read_only = false;
+  CARILLON_TRY(query("SELECT @@max_allowed_packet, @@global.read_only", {}, [&](const Row& row) {
+    packet_max_ = static_cast<std::size_t>(row.integer(0));
+    is_read_only = row.bytes(1) != "0" && row.bytes(1) != "OFF";
+  }));
+  if (is_read_only && accept == Accept::kWritable)
+    return failure(kReadOnly, "the server is read-only", "");
+  return query("SHOW SESSION VARIABLES LIKE 'wsrep_on'", {},
+               [this](const Row& row) { is_galera_ = row.bytes(1) == "ON"; });
+}
+
+// On a connection for this alone, because it can be given a short time-out.
+Status MysqlConnection::catch_up() {
+  if (!is_galera_) return {};
+  MysqlOptions quick = options_;
+  quick.read_timeout = quick.write_timeout = options_.connect_timeout;
+  const auto wait = [&]() -> Status {
+    const auto probe = CARILLON_TRY(connect(url_, quick));
+    CARILLON_TRY(probe->run_plain("SET SESSION wsrep_sync_wait = 1"));
+    return probe->run_plain(kCausalRead);
+  };
+  const Status caught_up = wait();
+  if (caught_up.ok()) return {};
+  return Error{
+      ErrorCode::kUnavailable,
+      "the node may not show yet what its cluster has committed: " + caught_up.error().message};
 }
 
 template <class Work>
@@ -204,10 +251,10 @@ Error MysqlConnection::failure(int number, const std::string& text, std::string_
   const auto found = mysql_failure(number, text);
   auto code = found.code;
   if (found.connection_lost && commits_ && connection_ != nullptr) code = ErrorCode::kTimeout;
-  std::string message = name_ + ": " + text;
+  std::string message = url_.masked() + ": " + text;
   if (number != 0) message += " (" + std::to_string(number) + ")";
-  const bool is_missing = number == kUnknownDatabase && !if_missing_.empty();
-  const std::string advice = is_missing ? if_missing_ : found.advice;
+  const bool is_missing = number == kUnknownDatabase && !options_.if_missing.empty();
+  const std::string advice = is_missing ? options_.if_missing : found.advice;
   if (!advice.empty()) message += ": " + advice;
   if (!sql.empty()) message += " [" + statement_excerpt(sql) + "]";
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -36,6 +37,9 @@ struct MysqlOptions {
 // knows nothing of it. Every statement but BEGIN, COMMIT and the like is prepared on the server;
 // many rows go as multi-row statements of a power of two rows, so that few texts are prepared.
 //
+// Of several hosts it takes the first that can be written to: one that does not answer within a
+// second, is read-only or is not part of its cluster's primary component is passed over.
+//
 // Failures: as Connection says.
 //
 // Thread: one at a time.
@@ -65,13 +69,21 @@ class MysqlConnection final : public Connection {
                                         std::span<const std::string_view> set_columns,
                                         std::span<const Value> values) override;
   Status run_script(std::string_view script) override;
+  Status catch_up() override;
 
  private:
   class Statement;
+  enum class Accept : std::uint8_t { kAny, kWritable };
 
-  MysqlConnection(std::string name, std::unique_ptr<::sql::Connection> connection);
+  MysqlConnection(MysqlUrl url, MysqlOptions options);
 
-  Status configure(const MysqlOptions& options);
+  // The URLs of these have one host.
+  static Result<std::unique_ptr<MysqlConnection>> open_at(const MysqlUrl& url,
+                                                          const MysqlOptions& options,
+                                                          Accept accept);
+  static Result<std::unique_ptr<MysqlConnection>> connect(const MysqlUrl& url,
+                                                          const MysqlOptions& options);
+  Status configure(const MysqlOptions& options, Accept accept);
   // A statement without parameters and without an answer that matters, not prepared.
   Status run_plain(std::string_view sql);
   Result<Statement*> prepare(std::string_view sql, std::span<const Value> parameters);
@@ -94,12 +106,13 @@ class MysqlConnection final : public Connection {
   Error failure(int number, const std::string& text, std::string_view sql);
   void close();
 
-  std::string name_;                               // of the database, for messages
-  std::string if_missing_{};                       // as MysqlOptions has it
-  std::unique_ptr<::sql::Connection> connection_;  // null once it is lost
+  const MysqlUrl url_;  // of the one host that this is connected to
+  const MysqlOptions options_;
+  std::unique_ptr<::sql::Connection> connection_{};  // null once it is lost
   std::unique_ptr<::sql::Statement> plain_{};
   StatementCache<Statement> statements_;
   std::size_t packet_max_ = 0;  // bytes of a request
+  bool is_galera_ = false;      // the server is a node of a Galera cluster
   bool in_transaction_ = false;
   bool commits_ = false;  // the statement under way ends a transaction, or is one by itself
 };

@@ -32,8 +32,8 @@ MysqlFailure connection_failure(int number) {
     case 1159:
     case 1160:
     case 1161:
-    case 1290:  // the server is read-only: a replica, or one that is about to be replaced
-    case 1792:  // ... and its transaction, begun while it was
+    case kReadOnly:  // the server is read-only: a replica, or one that is about to be replaced
+    case 1792:       // ... and its transaction, begun while it was
     case 1836:
     case 1317:  // the query, and ...
     case 1927:  // ... the connection were killed
@@ -65,6 +65,8 @@ MysqlFailure mysql_failure(int number, std::string_view text) {
     case 1615:  // the table changed while the statement ran
     case 1969:  // max_statement_time
     case 3024:
+    case 3100:  // Group Replication rolled back the transaction inside COMMIT
+    case 3101:
     case 3572:  // NOWAIT (MySQL 8)
       return of(ErrorCode::kConflict, "");
 

@@ -8,6 +8,7 @@ namespace carillon::sql {
 
 // What an error number of a MySQL or MariaDB server, or of its client library, asks of the caller.
 inline constexpr int kUnknownDatabase = 1049;
+inline constexpr int kReadOnly = 1290;
 
 struct MysqlFailure {
   ErrorCode code = ErrorCode::kInvalidArgument;

@@ -7,7 +7,7 @@ namespace carillon::sql {
 namespace {
 
 constexpr std::string_view kScheme = "mysql://";
-constexpr const char* kForm = ", expected mysql://user:password@host:port/database";
+constexpr const char* kForm = ", expected mysql://user:password@host:port[,host:port...]/database";
 
 Error wrong(const std::string& what) {
   return {ErrorCode::kInvalidArgument, "database url: " + what + kForm};
@@ -50,30 +50,53 @@ Result<std::uint16_t> parse_port(std::string_view text) {
 }
 
 // "host", "host:port", "[::1]" or "[::1]:port".
-Status parse_address(std::string_view text, MysqlUrl& url) {
+Result<MysqlHost> parse_host(std::string_view text) {
+  MysqlHost host;
   std::string_view rest;
   if (text.starts_with('[')) {
     const auto close = text.find(']');
     if (close == std::string_view::npos) return wrong("\"[\" of the host is not closed");
-    url.host = std::string{text.substr(1, close - 1)};
+    host.name = std::string{text.substr(1, close - 1)};
     rest = text.substr(close + 1);
     if (!rest.empty() && !rest.starts_with(':')) return wrong("unexpected text after \"]\"");
   } else {
     const auto colon = text.find(':');
-    url.host = std::string{text.substr(0, colon)};
+    host.name = std::string{text.substr(0, colon)};
     rest = colon == std::string_view::npos ? std::string_view{} : text.substr(colon);
   }
-  if (url.host.empty()) return wrong("the host is missing");
-  if (!rest.empty()) url.port = CARILLON_TRY(parse_port(rest.substr(1)));
-  return {};
+  if (host.name.empty()) return wrong("the host is missing");
+  if (!rest.empty()) host.port = CARILLON_TRY(parse_port(rest.substr(1)));
+  return host;
+}
+
+// One or several, with "," between them.
+Result<std::vector<MysqlHost>> parse_hosts(std::string_view text) {
+  std::vector<MysqlHost> hosts;
+  while (true) {
+    const auto comma = text.find(',');
+    hosts.push_back(CARILLON_TRY(parse_host(text.substr(0, comma))));
+    if (comma == std::string_view::npos) return hosts;
+    text.remove_prefix(comma + 1);
+  }
 }
 
 }  // namespace
 
+std::string MysqlHost::text() const {
+  const bool is_ipv6 = name.find(':') != std::string::npos;
+  return (is_ipv6 ? "[" + name + "]" : name) + ":" + std::to_string(port);
+}
+
+MysqlUrl MysqlUrl::at(const MysqlHost& host) const {
+  MysqlUrl one = *this;
+  one.hosts = {host};
+  return one;
+}
+
 std::string MysqlUrl::masked() const {
-  const bool is_ipv6 = host.find(':') != std::string::npos;
-  return std::string{kScheme} + user + (password.empty() ? "@" : ":***@") +
-         (is_ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port) + "/" + database;
+  std::string list;
+  for (const MysqlHost& host : hosts) list += (list.empty() ? "" : ",") + host.text();
+  return std::string{kScheme} + user + (password.empty() ? "@" : ":***@") + list + "/" + database;
 }
 
 Result<MysqlUrl> parse_mysql_url(std::string_view text) {
@@ -95,7 +118,7 @@ Result<MysqlUrl> parse_mysql_url(std::string_view text) {
   }
 
   const auto slash = text.find('/');
-  CARILLON_TRY(parse_address(text.substr(0, slash), url));
+  url.hosts = CARILLON_TRY(parse_hosts(text.substr(0, slash)));
   if (slash != std::string_view::npos) text.remove_prefix(slash + 1);
   if (slash == std::string_view::npos || text.empty()) return wrong("the database is missing");
   if (text.find_first_of("/?#") != std::string_view::npos) {

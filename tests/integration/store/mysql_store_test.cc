@@ -6,9 +6,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "jobtracker/store/sql/schema_migration.h"
 #include "shared/sql/mysql/mysql_connection.h"
 #include "tests/integration/store/mariadb_store_database.h"
+#include "tests/support/loopback.h"
 #include "tests/support/may_skip.h"
 #include "tests/support/tcp_proxy.h"
 
@@ -465,7 +469,7 @@ TEST_F(MysqlStoreTest, TellsTheTimeOfTheServer) {
 
 TEST_F(MysqlStoreTest, RefusesAWrongPasswordAMissingDatabaseAndAWrongUrl) {
   const auto wrong = sql::parse_mysql_url(url_).value();
-  const auto server = "@127.0.0.1:" + std::to_string(wrong.port);
+  const auto server = "@127.0.0.1:" + std::to_string(wrong.hosts.front().port);
   EXPECT_EQ(refused("mysql://" + wrong.user + ":nonsense" + server + "/opening").code,
             ErrorCode::kDenied);
   const auto missing = refused(server_->url("nowhere"));
@@ -522,6 +526,53 @@ TEST_F(MysqlStoreTest, CompletesAMigrationThatWasInterrupted) {
   ASSERT_TRUE(opened.ok()) << opened.error().message;
   EXPECT_TRUE(opened.value().newly_made);
   EXPECT_TRUE(opened.value().store->read(ListHistory{.limit = 1}).ok());
+}
+
+TEST_F(MysqlStoreTest, GoesOnWhenAnotherJobTrackerRecordedAMigrationFirst) {
+  ASSERT_TRUE(open(url_).ok());
+  const auto late = connect();
+
+  const auto migrated = migrate_schema(*late, 0, "opening", kNow);
+
+  ASSERT_TRUE(migrated.ok()) << migrated.error().message;
+  EXPECT_EQ(migrated.value(), known_schema(*late));
+}
+
+TEST_F(MysqlStoreTest, RefusesASecondSessionWithTheSameNumber) {
+  const auto first = open(url_);
+  ASSERT_TRUE(first.ok()) << first.error().message;
+
+  // As on two nodes of a cluster, where no lock of one is seen on the other.
+  const auto second = connect()->execute(
+      "INSERT INTO lts_tracker (session_id, lane, name, batch, id_high, beat_us, alive_before_us, "
+      "ended, number) SELECT 99, lane, 'second', 0, 0, 0, 0, 0, number FROM lts_tracker",
+      {});
+
+  ASSERT_FALSE(second.ok());
+  EXPECT_THAT(second.error().message, HasSubstr("Duplicate entry"));
+}
+
+TEST_F(MysqlStoreTest, OpensAtTheNextHostWithinTwoSecondsWhenOneIsSilent) {
+  const int silent = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  auto address = testing::loopback(0);
+  socklen_t size = sizeof(address);
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_EQ(::bind(silent, any, size), 0);
+  ASSERT_EQ(::listen(silent, 16), 0);
+  ASSERT_EQ(::getsockname(silent, any, &size), 0);
+  const auto here = "127.0.0.1:" + std::to_string(server_->port());
+  auto url = url_;
+  url.replace(url.find(here), here.size(),
+              "127.0.0.1:1,127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "," + here);
+  const auto parsed = sql::parse_mysql_url(url);
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+
+  const auto start = clock_.steady_now();
+  const auto opened = sql::MysqlConnection::open(parsed.value(), {});
+
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  EXPECT_LT(clock_.steady_now() - start, std::chrono::seconds{2});
+  ::close(silent);
 }
 
 TEST_F(MysqlStoreTest, BringsTheTablesOfGroupsUpToDate) {

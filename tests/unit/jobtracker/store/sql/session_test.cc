@@ -307,5 +307,52 @@ TEST(Session, OneThatIsBegunAgainGoesOnAsItBegan) {
   store.check();
 }
 
+// A server, or a proxy before it, that says of each lock that connection 1 has it.
+class OddServer final : public sql::Connection {
+ public:
+  sql::Dialect dialect() const override { return sql::Dialect::kMysql; }
+  Status begin() override { return {}; }
+  Status commit() override { return {}; }
+  Status rollback() override { return {}; }
+  Result<std::int64_t> execute(std::string_view, std::span<const sql::Value>) override { return 0; }
+  Status query(std::string_view sql, std::span<const sql::Value>,
+               const std::function<void(const sql::Row&)>& on_row) override {
+    on_row(Number{sql.find("IS_USED_LOCK") == std::string_view::npos ? 0 : 1});
+    return {};
+  }
+  Status insert_rows(std::string_view, int, std::span<const sql::Value>) override { return {}; }
+  Result<std::vector<bool>> delete_rows(std::string_view, std::span<const std::string_view>,
+                                        std::span<const sql::Value>) override {
+    return std::vector<bool>{};
+  }
+  Result<std::vector<bool>> update_rows(std::string_view, std::span<const std::string_view>,
+                                        std::span<const std::string_view>,
+                                        std::span<const sql::Value>) override {
+    return std::vector<bool>{};
+  }
+  Status run_script(std::string_view script) override {
+    scripts.emplace_back(script);
+    return {};
+  }
+
+  std::vector<std::string> scripts{};
+
+ private:
+  struct Number final : sql::Row {
+    explicit Number(std::int64_t number) : number_(number) {}
+    bool is_null(int) const override { return false; }
+    std::int64_t integer(int) const override { return number_; }
+    double real(int) const override { return 0; }
+    std::string_view bytes(int) const override { return ""; }
+    std::int64_t number_;
+  };
+};
+
+TEST(Session, KillsNoConnectionThatIsNotOfAJobTracker) {
+  OddServer server;
+  EXPECT_TRUE(end_connections(server, {{.session = SessionId{7}}}).ok());
+  EXPECT_THAT(server.scripts, ::testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker

@@ -76,13 +76,13 @@ TEST_F(SqliteStoreTest, RefusesAStoreThatIsOpenAndNamesTheProcess) {
 
 TEST_F(SqliteStoreTest, RefusesANewerSchemaAndChangesNothing) {
   ASSERT_TRUE(open().ok());
-  ASSERT_TRUE(connect()->execute("INSERT INTO lts_schema VALUES (17, 0)", {}).ok());
+  ASSERT_TRUE(connect()->execute("INSERT INTO lts_schema VALUES (18, 0)", {}).ok());
 
   const auto error = refused(path_);
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(error.message, "store sqlite:" + path_ +
-                               " has schema 17, this program knows up to 16: install a newer "
+                               " has schema 18, this program knows up to 17: install a newer "
                                "carillon");
   EXPECT_EQ(text(*connect(), "SELECT COUNT(*) FROM lts_tracker WHERE session_id = 2"), "0");
 }

@@ -37,7 +37,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{1180, "", ErrorCode::kUnavailable, true}, Case{1197, "", ErrorCode::kLimit, false},
         Case{1206, "", ErrorCode::kLimit, false}, Case{1792, "", ErrorCode::kUnavailable, true},
         Case{1194, "", ErrorCode::kCorrupt, false}, Case{1205, "", ErrorCode::kConflict, false},
-        Case{1213, "", ErrorCode::kConflict, false}, Case{2002, "", ErrorCode::kUnavailable, true},
+        Case{1213, "", ErrorCode::kConflict, false}, Case{3100, "", ErrorCode::kConflict, false},
+        Case{3101, "", ErrorCode::kConflict, false}, Case{2002, "", ErrorCode::kUnavailable, true},
         Case{2003, "", ErrorCode::kUnavailable, true},
         Case{2006, "", ErrorCode::kUnavailable, true},
         Case{2013, "", ErrorCode::kUnavailable, true}));

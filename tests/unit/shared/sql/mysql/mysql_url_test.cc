@@ -7,6 +7,7 @@ namespace carillon::sql {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -15,14 +16,13 @@ TEST(MysqlUrl, ReadsAllParts) {
   ASSERT_TRUE(url.ok()) << url.error().message;
   EXPECT_EQ(url.value(), (MysqlUrl{.user = "ann",
                                    .password = "secret",
-                                   .host = "db.example",
-                                   .port = 3307,
+                                   .hosts = {{.name = "db.example", .port = 3307}},
                                    .database = "carillon"}));
 }
 
 TEST(MysqlUrl, FillsInPortAndPassword) {
   const auto url = parse_mysql_url("mysql://ann@db/carillon").value();
-  EXPECT_EQ(url.port, 3306);
+  EXPECT_EQ(url.hosts.front().port, 3306);
   EXPECT_EQ(url.password, "");
 }
 
@@ -36,15 +36,24 @@ TEST(MysqlUrl, DecodesPercentSigns) {
 TEST(MysqlUrl, TakesAPasswordWithAnAtSign) {
   const auto url = parse_mysql_url("mysql://ann:p@ss:word@db/carillon").value();
   EXPECT_EQ(url.password, "p@ss:word");
-  EXPECT_EQ(url.host, "db");
+  EXPECT_EQ(url.hosts.front().name, "db");
 }
 
 TEST(MysqlUrl, TakesAddressesOfVersion6InBrackets) {
   const auto url = parse_mysql_url("mysql://ann@[::1]:3307/carillon").value();
-  EXPECT_EQ(url.host, "::1");
-  EXPECT_EQ(url.port, 3307);
-  EXPECT_EQ(parse_mysql_url("mysql://ann@[::1]/carillon").value().port, 3306);
+  EXPECT_EQ(url.hosts.front().name, "::1");
+  EXPECT_EQ(url.hosts.front().port, 3307);
+  EXPECT_EQ(parse_mysql_url("mysql://ann@[::1]/carillon").value().hosts.front().port, 3306);
   EXPECT_EQ(url.masked(), "mysql://ann@[::1]:3307/carillon");
+}
+
+TEST(MysqlUrl, ReadsAListOfHosts) {
+  const auto url = parse_mysql_url("mysql://ann:secret@db1:3307,[::1]:3308,db3/carillon");
+  ASSERT_TRUE(url.ok()) << url.error().message;
+  EXPECT_THAT(url.value().hosts, ElementsAre(MysqlHost{.name = "db1", .port = 3307},
+                                             MysqlHost{.name = "::1", .port = 3308},
+                                             MysqlHost{.name = "db3", .port = 3306}));
+  EXPECT_EQ(url.value().masked(), "mysql://ann:***@db1:3307,[::1]:3308,db3:3306/carillon");
 }
 
 TEST(MysqlUrl, MasksThePassword) {
@@ -76,6 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Refusal{"mysql://:secret@db/carillon", "the user is missing"},
                       Refusal{"mysql://ann:secret@/carillon", "the host is missing"},
                       Refusal{"mysql://ann:secret@:3306/carillon", "the host is missing"},
+                      Refusal{"mysql://ann:secret@db1,/carillon", "the host is missing"},
                       Refusal{"mysql://ann:secret@db", "the database is missing"},
                       Refusal{"mysql://ann:secret@db/", "the database is missing"},
                       Refusal{"mysql://ann:secret@db:/carillon", "port \"\""},

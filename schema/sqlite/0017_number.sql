@@ -1,0 +1,1 @@
+-- One job tracker works on the file: its number needs no key.
