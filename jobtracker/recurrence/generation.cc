@@ -189,7 +189,7 @@ void Generation::pass_some(WallTime until, DefinitionId after) {
       const Definition& row = definition.row;
       if (row.next_fire <= until || row.last_fire > definition.stored_last_fire)
         to_generate_.emplace(row.generated_through, after);
-      if (row.next_fire + kSuspectAfter < now) make_up_for_lost(after, kSuspectAfter);
+      if (row.next_fire < now - kSuspectAfter) make_up_for_lost(after, kSuspectAfter);
     }
   }
   generate_some();
