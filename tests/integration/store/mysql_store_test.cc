@@ -89,7 +89,7 @@ TEST_F(MysqlStoreTest, DoesNotWatchASessionThatEndedCleanly) {
 TEST_F(MysqlStoreTest, StandsByWhileAnotherJobTrackerWorksAndMigratesNothing) {
   auto first = open(url_);
   ASSERT_TRUE(first.ok()) << first.error().message;
-  run("DELETE FROM lts_schema WHERE version = 16");
+  run("DELETE FROM lts_schema WHERE version = 17");
   looks_max_ = 8;
   std::atomic<bool> stop = false;
   std::thread beating{[&] {
@@ -111,7 +111,7 @@ TEST_F(MysqlStoreTest, StandsByWhileAnotherJobTrackerWorksAndMigratesNothing) {
                   ->query("SELECT MAX(version) FROM lts_schema", {},
                           [&](const sql::Row& row) { version = row.integer(0); })
                   .ok());
-  EXPECT_EQ(version, 15);
+  EXPECT_EQ(version, 16);
 }
 
 TEST_F(MysqlStoreTest, FencesASessionThatHasGoneSilent) {
@@ -485,12 +485,12 @@ TEST_F(MysqlStoreTest, RefusesAServerThatTakesNoLargeJob) {
 
 TEST_F(MysqlStoreTest, RefusesANewerSchemaAndChangesNothing) {
   ASSERT_TRUE(open(url_).ok());
-  run("INSERT INTO lts_schema VALUES (17, 0)");
+  run("INSERT INTO lts_schema VALUES (18, 0)");
 
   const auto error = refused(url_);
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(error.message, HasSubstr("has schema 17, this program knows up to 16"));
+  EXPECT_THAT(error.message, HasSubstr("has schema 18, this program knows up to 17"));
 }
 
 TEST_F(MysqlStoreTest, RefusesADatabaseOfLtsAndChangesNothing) {
