@@ -36,7 +36,8 @@ Result<RowPage> query(ClientThread& thread, std::string what, const RowFilter& f
                       .since_us = filter.since ? filter.since->time_since_epoch().count() : 0,
                       .until_us = filter.until ? filter.until->time_since_epoch().count() : 0,
                       .limit = filter.limit,
-                      .after = filter.after};
+                      .after = filter.after,
+                      .states = filter.states};
   wire::Rows rows = CARILLON_TRY(as<wire::Rows>(thread.ask_and_wait(std::move(request))));
   return RowPage{std::move(rows.rows), std::move(rows.next)};
 }

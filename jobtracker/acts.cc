@@ -128,7 +128,7 @@ void JobTracker::on_remove_group(const Asker& asker, const wire::Act& message) {
                   "group '" + group->name +
                       "' is not one of xxl-job executors (one of task trackers needs no removal)");
   }
-  batcher_.ask(CountWaiting{.now = clock_.now()},
+  batcher_.ask(CountWaiting{.now = clock_.now(), .groups = {group->id}},
                [this, asker, id = group->id](Result<ReadAnswer> counted) {
                  if (!counted.ok()) return answer(asker, wire::ErrorReply{counted.error()});
                  remove_group(asker, id, std::get<CountAnswer>(counted.value()));

@@ -65,6 +65,7 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       recovery_(config_.recovery, executing_, workers_, completion_, clock_, log_),
       retention_(config_.retention, ownership_, batcher_, clock_,
                  [this] { return completion_.ended(); }),
+      log_indexer_(config_.log_index, ownership_, batcher_, clock),
       management_(catalog_, ownership_, client_number_of(session),
                   [this](const Asker& asker, wire::Message message) {
                     route(asker, std::move(message), 0);
@@ -95,7 +96,9 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       act_(catalog_, ownership_, executing_, workers_, recurrence_, completion_, batcher_, *this,
            feedback_, *this, stops_, ids_, clock_),
       query_(catalog_, ownership_, executing_, workers_, executors_, executor_health_, run_logs_,
-             questions, *this, clock_, config_.recovery.lease, [this] { return stats(); }) {}
+             questions, *this, clock_, batcher_.empty_groups(), config_.recovery.lease,
+             [this] { return stats(); }),
+      group_survey_(catalog_, ownership_, batcher_, questions, clock) {}
 
 JobTracker::~JobTracker() { leave_doors(); }
 
@@ -193,6 +196,8 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
     alarms_.run_once();
   });
   every(std::chrono::minutes{1}, [this] { retention_.run_once(); });
+  every(LogIndexer::kPeriod, [this] { log_indexer_.run_once(); });
+  every(GroupSurvey::kPeriod, [this] { group_survey_.run_once(); });
   every(std::chrono::hours{1}, [this] { feedback_.purge(); });
   ready_ = true;
   // Calls that have waited for this session come before all that is read and asked from now on.
@@ -249,6 +254,7 @@ void JobTracker::let_go(Error word) {
   let_go_at_ = clock_.steady_now();
   pusher_.stop();
   recurrence_.stop();
+  log_indexer_.stop();
   if (!may_be_fenced()) dispatcher_.hand_out_early();
   const wire::Message farewell = wire::ErrorReply{std::move(word)};
   // One that is not reached finds out by itself.
@@ -560,6 +566,7 @@ Sizes JobTracker::sizes() const {
   add_sizes(all, "bulk", bulk_.sizes());
   add_sizes(all, "submit", submit_.sizes());
   add_sizes(all, "stops", stops_.sizes());
+  add_sizes(all, "query", query_.sizes());
   return all;
 }
 

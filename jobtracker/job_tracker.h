@@ -16,10 +16,12 @@
 #include "jobtracker/feedback/feedback_desk.h"
 #include "jobtracker/intake/act.h"
 #include "jobtracker/intake/submit.h"
+#include "jobtracker/log_indexer.h"
 #include "jobtracker/management.h"
 #include "jobtracker/push/executor_registry.h"
 #include "jobtracker/push/pusher.h"
 #include "jobtracker/push/run_logs.h"
+#include "jobtracker/query/group_survey.h"
 #include "jobtracker/query/query.h"
 #include "jobtracker/recovery/recovery.h"
 #include "jobtracker/recurrence/recurrence.h"
@@ -56,6 +58,7 @@ struct JobTrackerConfig {
   // How often the store hears that this tracker lives, when nothing else is written.
   Duration beat = kBeat;
   RetentionConfig retention{};
+  LogIndexerConfig log_index{};
 
   Status validate() const;
 };
@@ -273,6 +276,7 @@ class JobTracker final : public net::ServerReceiver,
   Dispatcher dispatcher_;
   Recovery recovery_;
   Retention retention_;
+  LogIndexer log_indexer_;
   Management management_;
   RunLogs run_logs_;
   Pusher pusher_;
@@ -282,6 +286,7 @@ class JobTracker final : public net::ServerReceiver,
   RunStops stops_;
   ActIntake act_;
   QueryDesk query_;
+  GroupSurvey group_survey_;
   std::map<std::string, std::vector<std::function<void(Result<const Group*>)>>> groups_to_come_;
   // One question at a time for each name: who comes while it is on its way waits for the next.
   struct GroupSearch {

@@ -64,8 +64,8 @@ int ask(Context& context, Ask question, RowFilter filter, std::vector<RowColumn>
                       context.around.terminal.out_is_terminal;
   filter.limit = is_cut ? kRowsOnTerminal : context.configuration.number("limit");
   const auto limit = static_cast<std::size_t>(filter.limit);
-  // Of some states there may be few among many, so whole pages are looked through for them.
-  if (!states.empty()) filter.limit = 0;
+  filter.states = states;
+  // A job tracker of an older version sends rows of all states.
   const auto is_wanted = [&states](const Row& row) {
     return states.empty() ||
            std::find(states.begin(), states.end(), field_text(row, "state")) != states.end();
@@ -74,8 +74,7 @@ int ask(Context& context, Ask question, RowFilter filter, std::vector<RowColumn>
   RowOutput output(context.out(), context.style, std::move(columns));
   bool more = true;
   while (more && (limit == 0 || output.count() < limit)) {
-    if (limit != 0 && states.empty())
-      filter.limit = static_cast<std::int64_t>(limit - output.count());
+    if (limit != 0) filter.limit = static_cast<std::int64_t>(limit - output.count());
     const Result<RowPage> page = (client.value()->*question)(filter);
     if (!page.ok()) return context.fail(page.error());
     filter.after = page.value().next;

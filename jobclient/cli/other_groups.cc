@@ -28,7 +28,12 @@ Found groups_with(JobClient& client, const std::string& task_id) {
   }
   if (!found.groups.empty()) return found;
   found.has_ended = true;
-  const Result<RowPage> ended = client.history({.task_id = task_id, .limit = 1});
+  RowFilter filter{.task_id = task_id, .limit = 1};
+  Result<RowPage> ended = client.history(filter);
+  while (ended.ok() && ended.value().rows.empty() && !ended.value().next.empty()) {
+    filter.after = ended.value().next;
+    ended = client.history(filter);
+  }
   if (!ended.ok()) return found;
   for (const Row& row : ended.value().rows) found.groups.insert(field_text(row, "group"));
   return found;

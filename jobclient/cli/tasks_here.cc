@@ -44,8 +44,12 @@ Status find_tasks(JobClient& client, AskRows ask, const std::set<TaskKey>& tasks
       continue;
     }
     for (const TaskKey& task : wanted) {
-      const RowPage page =
-          CARILLON_TRY(page_of(client, ask, {.group = group, .task_id = task.second, .limit = 1}));
+      RowFilter filter{.group = group, .task_id = task.second, .limit = 1};
+      RowPage page = CARILLON_TRY(page_of(client, ask, filter));
+      while (page.rows.empty() && !page.next.empty()) {
+        filter.after = page.next;
+        page = CARILLON_TRY(page_of(client, ask, filter));
+      }
       if (!page.rows.empty()) found(task, page.rows.front());
     }
   }

@@ -44,7 +44,7 @@ void QueryDesk::counts(const Asker& asker, const wire::Query& message) {
   const CountLog question{.from = WallTime{Duration{message.since_us}},
                           .until = WallTime{Duration{message.until_us}},
                           .groups = parts_of(group.value())};
-  questions_.ask(question, [this, asker](Result<ReadAnswer> answer) {
+  read(asker, question, [this, asker](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, wire::ErrorReply{answer.error()});
     std::map<GroupId, std::array<std::int64_t, kCountNames.size()>> groups;
     for (const LogCount& one : std::get<LogCountAnswer>(answer.value()).counts)

@@ -30,7 +30,7 @@ void QueryDesk::list(const Asker& asker, const wire::Query& message) {
                                                            : definitions_of_task(question));
   }
   // Those of the other job trackers are read from the store.
-  questions_.ask(question, [this, asker](Result<ReadAnswer> answer) {
+  read(asker, question, [this, asker](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
     clients_.answer(asker, stored_page(std::get<DefinitionsAnswer>(std::move(answer).value())));
   });

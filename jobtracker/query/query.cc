@@ -1,6 +1,7 @@
 #include "jobtracker/query/query.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -27,7 +28,7 @@ std::string labels_text(const std::map<std::string, std::string>& labels) {
 QueryDesk::QueryDesk(Catalog& catalog, const Ownership& ownership, ExecutingTable& executing,
                      Workers& workers, const Executors& executors, const ExecutorHealth& health,
                      ExecutorLogs& logs, Questions& questions, ClientLink& clients,
-                     SchedulingClock& clock, Duration lease,
+                     SchedulingClock& clock, const EmptyGroups& empty_groups, Duration lease,
                      std::function<std::vector<Stat>()> stats)
     : catalog_(catalog),
       ownership_(ownership),
@@ -36,13 +37,15 @@ QueryDesk::QueryDesk(Catalog& catalog, const Ownership& ownership, ExecutingTabl
       executors_(executors),
       health_(health),
       logs_(logs),
-      questions_(questions),
-      clients_(clients),
+      line_(questions, clients, [&clock] { return clock.steady_now(); }),
+      clients_(line_),
       clock_(clock),
+      empty_groups_(empty_groups),
       lease_(lease),
       stats_(std::move(stats)) {}
 
 void QueryDesk::query(const Asker& asker, const wire::Query& message) {
+  if (!line_.begin(asker)) return;
   if (message.limit < 0) {
     return clients_.answer(asker, error_reply({ErrorCode::kInvalidArgument,
                                                "Query.limit is " + std::to_string(message.limit) +
@@ -122,61 +125,6 @@ Result<GroupId> QueryDesk::group_of(const wire::Query& message) const {
   return group->id;
 }
 
-// The pages of one group after the other, each first its executable table, then the delayed jobs:
-// the key of a page is group : delayed : priority : time : id.
-void QueryDesk::waiting(const Asker& asker, const wire::Query& message) {
-  const auto group = group_of(message);
-  if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
-  const auto rows_max = static_cast<std::size_t>(page_of(message));
-  // Of one task there are few among many, so whole pages are looked through for them.
-  ListWaiting question{.group = group.value(),
-                       .limit = message.task_id.empty() ? page_of(message) : kPageMax};
-  const auto after = numbers(message.after);
-  if (after.size() == 5) {
-    question.group = GroupId{static_cast<std::int32_t>(after[0])};
-    question.delayed = after[1] != 0;
-    if (after[4] != 0)
-      question.after =
-          HandOutKey{static_cast<int>(after[2]), WallTime{Duration{after[3]}}, JobId{after[4]}};
-  } else if (!group.value() && !catalog_.groups().empty()) {
-    question.group = catalog_.groups().begin()->first;
-  }
-  if (!question.group) return clients_.answer(asker, wire::Rows{});
-  questions_.ask(question, [this, asker, message, question, group = group.value(),
-                            rows_max](Result<ReadAnswer> answer) {
-    if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
-    const auto& jobs = std::get<JobsAnswer>(answer.value()).jobs;
-    wire::Rows reply;
-    const WaitingJob* last = nullptr;
-    for (const WaitingJob& job : jobs) {
-      if (reply.rows.size() == rows_max) break;
-      last = &job;
-      if (!is_of_task(message, job.task_id)) continue;
-      reply.rows.push_back(waiting_row(job));
-    }
-    if (reply.rows.size() == rows_max || static_cast<std::int64_t>(jobs.size()) == question.limit) {
-      reply.next = key_text({question.group.value, question.delayed ? 1 : 0, last->priority,
-                             due_time(*last).time_since_epoch().count(), last->id.value});
-    } else if (!question.delayed) {
-      reply.next = key_text({question.group.value, 1, 0, 0, 0});
-    } else if (const GroupId next = next_group(group, question.group)) {
-      reply.next = key_text({next.value, 0, 0, 0, 0});
-    }
-    clients_.answer(asker, std::move(reply));
-  });
-}
-
-// The one whose waiting jobs are listed after those of `last`; 0: that was all.
-GroupId QueryDesk::next_group(GroupId named, GroupId last) const {
-  if (!named) {
-    const auto next = catalog_.groups().upper_bound(last);
-    return next == catalog_.groups().end() ? GroupId{} : next->first;
-  }
-  const auto parts = catalog_.parts_of(named);
-  const auto at = std::find(parts.begin(), parts.end(), last);
-  return at == parts.end() || at + 1 == parts.end() ? GroupId{} : *(at + 1);
-}
-
 void QueryDesk::executing(const Asker& asker, const wire::Query& message) {
   const auto group = group_of(message);
   if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
@@ -201,7 +149,7 @@ void QueryDesk::executing(const Asker& asker, const wire::Query& message) {
   // Those of the other job trackers are read from the store, with less to say of them.
   const ListExecuting question{
       .groups = parts, .after = from, .limit = static_cast<std::int64_t>(limit)};
-  questions_.ask(question, [this, asker, message, question](Result<ReadAnswer> answer) {
+  read(asker, question, [this, asker, message, question](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
     const auto& jobs = std::get<ExecutingAnswer>(answer.value()).jobs;
     wire::Rows reply;
@@ -223,22 +171,50 @@ void QueryDesk::executing(const Asker& asker, const wire::Query& message) {
 void QueryDesk::history(const Asker& asker, const wire::Query& message) {
   const auto group = group_of(message);
   if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
+  std::vector<LogState> states;
+  for (const std::string& name : message.states) {
+    const auto state = log_state_of(name);
+    if (!state) {
+      return clients_.answer(
+          asker, error_reply({ErrorCode::kInvalidArgument,
+                              "Query.states has '" + name + "', which is no state of an end"}));
+    }
+    states.push_back(*state);
+  }
   const auto after = numbers(message.after);
   ListHistory question{.groups = parts_of(group.value()),
                        .task_id = message.task_id,
                        .job_id = message.job_id,
+                       .states = std::move(states),
                        .since = WallTime{Duration{message.since_us}},
                        .before_id = after.empty() ? 0 : after.front(),
                        .limit = page_of(message)};
-  questions_.ask(question, [this, asker, limit = question.limit](Result<ReadAnswer> answer) {
+  read(asker, question, [this, asker, limit = question.limit](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
-    const auto& entries = std::get<HistoryAnswer>(answer.value()).entries;
+    const auto& [entries, next] = std::get<HistoryAnswer>(answer.value());
     wire::Rows reply;
     for (const LogEntry& entry : entries) reply.rows.push_back(log_row(entry));
-    if (static_cast<std::int64_t>(entries.size()) == limit)
-      reply.next = key_text({entries.back().id});
+    const bool is_full = static_cast<std::int64_t>(entries.size()) == limit;
+    if (is_full || next != 0) reply.next = key_text({is_full ? entries.back().id : next});
     clients_.answer(asker, std::move(reply));
   });
+}
+
+// All that is asked for, however many searches it takes.
+void QueryDesk::read_history(const Asker& asker, ListHistory question,
+                             std::function<void(Result<std::vector<LogEntry>>)> then,
+                             std::vector<LogEntry> found) {
+  read(asker, question,
+       [this, asker, question, then = std::move(then),
+        found = std::move(found)](Result<ReadAnswer> answer) mutable {
+         if (!answer.ok()) return then(answer.error());
+         auto& [entries, next] = std::get<HistoryAnswer>(answer.value());
+         question.limit -= static_cast<std::int64_t>(entries.size());
+         std::move(entries.begin(), entries.end(), std::back_inserter(found));
+         if (next == 0 || question.limit <= 0) return then(std::move(found));
+         question.before_id = next;
+         read_history(asker, std::move(question), std::move(then), std::move(found));
+       });
 }
 
 void QueryDesk::show(const Asker& asker, const wire::Query& message) {
@@ -261,8 +237,11 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
                                           definition->row.state == DefinitionState::kQuarantined)));
     return clients_.answer(asker, std::move(reply));
   }
-  Find question{.group = part, .task_id = message.task_id, .job_id = message.job_id};
-  questions_.ask(question, [this, asker, message, with_spec, spec_of](Result<ReadAnswer> answer) {
+  Find question{.group = part,
+                .task_id = message.task_id,
+                .job_id = message.job_id,
+                .empty = empty_groups_.all()};
+  read(asker, question, [this, asker, message, with_spec, spec_of](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
     const auto& found = std::get<FindAnswer>(answer.value());
     wire::Rows reply;
@@ -304,35 +283,34 @@ void QueryDesk::job(const Asker& asker, const wire::Query& message, int tries) {
     reply.rows.push_back(std::move(row));
     return clients_.answer(asker, std::move(reply));
   }
-  questions_.ask(Find{.job_id = message.job_id},
-                 [this, asker, message, tries](Result<ReadAnswer> answer) {
-                   if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
-                   const auto& found = std::get<FindAnswer>(answer.value());
-                   if (!found.waiting && !found.executing)
-                     return job_from_log(asker, message, tries);
-                   const WaitingJob& job = found.waiting ? *found.waiting : found.executing->job;
-                   const std::string state = found.executing       ? "executing"
-                                             : is_quarantined(job) ? "quarantined"
-                                             : job.suspended       ? "suspended"
-                                                                   : "waiting";
-                   wire::Rows reply;
-                   reply.rows.push_back({{"job_id", std::to_string(job.id.value)},
-                                         {"task_id", job.task_id},
-                                         {"group", group_name(job.group)},
-                                         {"kind", word_of(job.kind)},
-                                         {"state", state},
-                                         {"attempt", std::int64_t{job.attempt}},
-                                         {"done", false}});
-                   clients_.answer(asker, std::move(reply));
-                 });
+  read(asker, Find{.job_id = message.job_id, .empty = empty_groups_.all()},
+       [this, asker, message, tries](Result<ReadAnswer> answer) {
+         if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
+         const auto& found = std::get<FindAnswer>(answer.value());
+         if (!found.waiting && !found.executing) return job_from_log(asker, message, tries);
+         const WaitingJob& job = found.waiting ? *found.waiting : found.executing->job;
+         const std::string state = found.executing       ? "executing"
+                                   : is_quarantined(job) ? "quarantined"
+                                   : job.suspended       ? "suspended"
+                                                         : "waiting";
+         wire::Rows reply;
+         reply.rows.push_back({{"job_id", std::to_string(job.id.value)},
+                               {"task_id", job.task_id},
+                               {"group", group_name(job.group)},
+                               {"kind", word_of(job.kind)},
+                               {"state", state},
+                               {"attempt", std::int64_t{job.attempt}},
+                               {"done", false}});
+         clients_.answer(asker, std::move(reply));
+       });
 }
 
 // It was neither waiting nor executing: it has ended, or it moved while it was looked for.
 void QueryDesk::job_from_log(const Asker& asker, const wire::Query& message, int tries) {
-  questions_.ask(ListHistory{.job_id = message.job_id, .limit = 1}, [this, asker, message, tries](
-                                                                        Result<ReadAnswer> answer) {
-    if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
-    const auto& entries = std::get<HistoryAnswer>(answer.value()).entries;
+  const ListHistory question{.job_id = message.job_id, .limit = 1};
+  read_history(asker, question, [this, asker, message, tries](Result<std::vector<LogEntry>> found) {
+    if (!found.ok()) return clients_.answer(asker, error_reply(found.error()));
+    const auto& entries = found.value();
     if (entries.empty() || !entries.front().final) {
       if (tries < kJobTries) return job(asker, message, tries + 1);
       return clients_.answer(
@@ -376,46 +354,44 @@ void QueryDesk::output(const Asker& asker, const wire::Query& message) {
     question.after_sequence = after[1];
   }
   if (executor_output(asker, question)) return;
-  questions_.ask(question,
-                 [this, asker, question, before = message.after](Result<ReadAnswer> answer) {
-                   if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
-                   wire::Rows reply;
-                   reply.next = before;
-                   std::vector<OutputRow>& chunks = std::get<OutputAnswer>(answer.value()).rows;
-                   if (chunks.empty()) return output_of_ended(asker, question, std::move(reply));
-                   for (OutputRow& chunk : chunks) {
-                     reply.next = key_text({chunk.attempt, chunk.sequence});
-                     reply.rows.push_back({{"attempt", std::int64_t{chunk.attempt}},
-                                           {"seq", chunk.sequence},
-                                           {"stream", std::string(chunk.stream == 2   ? "stderr"
-                                                                  : chunk.stream == 3 ? "log"
-                                                                                      : "stdout")},
-                                           {"at", format_time(chunk.at)},
-                                           {"text", std::move(chunk.bytes)}});
-                   }
-                   clients_.answer(asker, std::move(reply));
-                 });
+  read(asker, question, [this, asker, question, before = message.after](Result<ReadAnswer> answer) {
+    if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
+    wire::Rows reply;
+    reply.next = before;
+    std::vector<OutputRow>& chunks = std::get<OutputAnswer>(answer.value()).rows;
+    if (chunks.empty()) return output_of_ended(asker, question, std::move(reply));
+    for (OutputRow& chunk : chunks) {
+      reply.next = key_text({chunk.attempt, chunk.sequence});
+      reply.rows.push_back({{"attempt", std::int64_t{chunk.attempt}},
+                            {"seq", chunk.sequence},
+                            {"stream", std::string(chunk.stream == 2   ? "stderr"
+                                                   : chunk.stream == 3 ? "log"
+                                                                       : "stdout")},
+                            {"at", format_time(chunk.at)},
+                            {"text", std::move(chunk.bytes)}});
+    }
+    clients_.answer(asker, std::move(reply));
+  });
 }
 
 // None is stored: it may have been pushed, and have ended before anybody here knew of it.
 void QueryDesk::output_of_ended(const Asker& asker, const ListOutput& question, wire::Rows none) {
   if (executors_.groups().empty() || executing_.find(question.job_id) != nullptr)
     return clients_.answer(asker, std::move(none));
-  questions_.ask(
-      ListHistory{.job_id = question.job_id, .limit = kCallsMax},
-      [this, asker, question, none = std::move(none)](Result<ReadAnswer> answer) mutable {
-        if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
-        const auto& history = std::get<HistoryAnswer>(answer.value()).entries;
-        const bool was_pushed = logs_.recall(question.job_id, history);
+  read_history(
+      asker, ListHistory{.job_id = question.job_id, .limit = kCallsMax},
+      [this, asker, question, none = std::move(none)](Result<std::vector<LogEntry>> history) {
+        if (!history.ok()) return clients_.answer(asker, error_reply(history.error()));
+        const bool was_pushed = logs_.recall(question.job_id, history.value());
         if (was_pushed && executor_output(asker, question)) return;
-        clients_.answer(asker, std::move(none));
+        clients_.answer(asker, none);
       });
 }
 
 void QueryDesk::nodes(const Asker& asker, const wire::Query& message) {
   const auto group = group_of(message);
   if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
-  questions_.ask(ListNodes{}, [this, asker, group = group.value()](Result<ReadAnswer> answer) {
+  read(asker, ListNodes{}, [this, asker, group = group.value()](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
     wire::Rows reply;
     using Place = std::tuple<bool, std::string, std::string, WallTime, SessionId>;
@@ -461,47 +437,6 @@ void QueryDesk::nodes(const Asker& asker, const wire::Query& message) {
       for (const auto& [address, row] : executors_.members(id)) {
         reply.rows.push_back(executor_row(row));
       }
-    }
-    clients_.answer(asker, std::move(reply));
-  });
-}
-
-void QueryDesk::groups(const Asker& asker) {
-  questions_.ask(CountWaiting{.now = clock_.now()}, [this, asker](Result<ReadAnswer> answer) {
-    if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
-    std::map<GroupId, CountAnswer::PerGroup> counts;
-    for (const auto& one : std::get<CountAnswer>(answer.value()).groups) {
-      counts[whole(one.group)].waiting += one.waiting;
-      counts[whole(one.group)].due += one.due;
-    }
-    std::map<GroupId, std::int64_t> busy;
-    for (const auto& [id, entry] : executing_.all()) ++busy[whole(entry.row.job.group)];
-    wire::Rows reply;
-    std::set<GroupId> defined;
-    for (const auto& [id, definition] : catalog_.definitions())
-      defined.insert(whole(definition->row.group));
-    for (const auto& [id, group] : catalog_.groups()) {
-      if (whole(id) != id) continue;
-      const auto parts = catalog_.parts_of(id);
-      const auto part = std::find_if(parts.begin(), parts.end(),
-                                     [this](GroupId one) { return ownership_.has(one); });
-      const bool is_push = executors_.has(id);
-      // What only its owner has in memory stays empty.
-      const bool is_ours = ownership_.has_all(parts);
-      const auto nodes =
-          static_cast<std::int64_t>(is_push ? executors_.members(id).size()
-                                            : workers_.count(part == parts.end() ? id : *part));
-      const bool is_of_use = group.served || is_push || nodes > 0 || counts[id].waiting > 0 ||
-                             busy[id] > 0 || defined.contains(id) || !is_ours;
-      if (!is_of_use) continue;
-      reply.rows.push_back({{"group", group.name},
-                            {"name", group.name},
-                            {"kind", std::string(is_push ? "push" : "pull")},
-                            {"waiting", counts[id].waiting},
-                            {"executing", is_ours ? wire::Field{busy[id]} : wire::Field{}},
-                            {"due", counts[id].due},
-                            {"nodes", part != parts.end() ? wire::Field{nodes} : wire::Field{}},
-                            {"parts", static_cast<std::int64_t>(parts.size())}});
     }
     clients_.answer(asker, std::move(reply));
   });

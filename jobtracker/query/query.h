@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "jobtracker/query/question_line.h"
 #include "jobtracker/state/catalog.h"
-#include "jobtracker/state/client_link.h"
 #include "jobtracker/state/executing.h"
 #include "jobtracker/state/executor_health.h"
 #include "jobtracker/state/executor_logs.h"
@@ -29,11 +29,16 @@ class QueryDesk {
   QueryDesk(Catalog& catalog, const Ownership& ownership, ExecutingTable& executing,
             Workers& workers, const Executors& executors, const ExecutorHealth& health,
             ExecutorLogs& logs, Questions& questions, ClientLink& clients, SchedulingClock& clock,
-            Duration lease, std::function<std::vector<Stat>()> stats);
+            const EmptyGroups& empty_groups, Duration lease,
+            std::function<std::vector<Stat>()> stats);
 
   void query(const Asker& asker, const wire::Query& message);
+  Sizes sizes() const { return line_.sizes(); }
 
  private:
+  void read(const Asker& asker, Read question, QuestionLine::OnRead on_read) {
+    line_.read(asker, std::move(question), std::move(on_read));
+  }
   bool is_elsewhere(const Asker& asker, const wire::Query& message);
   void list(const Asker& asker, const wire::Query& message);
   wire::Rows definitions_page(const ListDefinitions& question) const;
@@ -42,6 +47,9 @@ class QueryDesk {
   void waiting(const Asker& asker, const wire::Query& message);
   void executing(const Asker& asker, const wire::Query& message);
   void history(const Asker& asker, const wire::Query& message);
+  void read_history(const Asker& asker, ListHistory question,
+                    std::function<void(Result<std::vector<LogEntry>>)> then,
+                    std::vector<LogEntry> found = {});
   void show(const Asker& asker, const wire::Query& message);
   void job(const Asker& asker, const wire::Query& message, int tries);
   void job_from_log(const Asker& asker, const wire::Query& message, int tries);
@@ -66,6 +74,7 @@ class QueryDesk {
   std::vector<GroupId> parts_of(GroupId group) const;
   GroupId whole(GroupId part) const;  // that it is a part of, or is
   bool is_in_memory(GroupId group) const;
+  std::string page_after(GroupId named, const ListWaiting& last) const;
   GroupId next_group(GroupId named, GroupId last) const;
   // The group a question names; empty: all (id 0). Otherwise an error for the asker.
   Result<GroupId> group_of(const wire::Query& message) const;
@@ -77,9 +86,10 @@ class QueryDesk {
   const Executors& executors_;
   const ExecutorHealth& health_;
   ExecutorLogs& logs_;
-  Questions& questions_;
-  ClientLink& clients_;
+  QuestionLine line_;
+  ClientLink& clients_;  // the line, which hears of each answer
   SchedulingClock& clock_;
+  const EmptyGroups& empty_groups_;
   Duration lease_;
   std::function<std::vector<Stat>()> stats_;
 };

@@ -56,13 +56,12 @@ void QueryDesk::scripts(const Asker& asker, const wire::Query& message) {
                                                                 "' of group '" + message.group +
                                                                 "' with a script is defined"}});
   }
-  questions_.ask(ListScripts{.definition = definition->row.id},
-                 [this, asker, message, used = definition->spec.run](Result<ReadAnswer> answer) {
-                   if (!answer.ok())
-                     return clients_.answer(asker, wire::ErrorReply{answer.error()});
-                   auto& versions = std::get<ScriptsAnswer>(answer.value()).versions;
-                   clients_.answer(asker, script_rows(message, used, std::move(versions)));
-                 });
+  read(asker, ListScripts{.definition = definition->row.id},
+       [this, asker, message, used = definition->spec.run](Result<ReadAnswer> answer) {
+         if (!answer.ok()) return clients_.answer(asker, wire::ErrorReply{answer.error()});
+         auto& versions = std::get<ScriptsAnswer>(answer.value()).versions;
+         clients_.answer(asker, script_rows(message, used, std::move(versions)));
+       });
 }
 
 }  // namespace carillon::jobtracker

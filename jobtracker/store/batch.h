@@ -145,6 +145,13 @@ struct CleanLog {
   std::int64_t limit = 1000;
 };
 
+// Adds rows of the log to its index: the oldest that are not in it, if there are so many that are
+// settled (Batch::log_settled), and otherwise none. The outcome's `count` says how many.
+struct IndexLog {
+  std::int64_t rows = 1000;
+  std::int64_t slice_rows = 64'000;  // the index is made of slices of so many rows
+};
+
 // Who looks after the group has triggered it, or cannot.
 struct RemoveInbox {
   std::int64_t id = 0;
@@ -220,7 +227,7 @@ using Operation =
                  CancelExecuting, AddOutput, PutNode, RemoveFeedback, RemoveInbox, RemoveAlarm,
                  RemoveExecutorGroup, RemoveExecutorResult, PutExecutorGroup, ChangeExecutor,
                  PutPushRun, RemovePushRun, PutRoute, PutExecutorResult, PutScript, AddLog, Purge,
-                 CleanLog>;
+                 CleanLog, IndexLog>;
 
 enum class OutcomeKind : std::uint8_t {
   kDone = 0,
@@ -233,8 +240,8 @@ struct Outcome {
   OutcomeKind kind = OutcomeKind::kDone;
   JobId existing_job{};                // kTaken
   DefinitionId existing_definition{};  // kTaken
-  std::int64_t count = 0;              // Purge, CleanLog, RemoveFeedback, ChangeDefinition
-  std::int64_t next = 0;  // CleanLog, ChangeDefinition; not kept with the answer of a request
+  std::int64_t count = 0;  // Purge, CleanLog, IndexLog, RemoveFeedback, ChangeDefinition
+  std::int64_t next = 0;   // CleanLog, ChangeDefinition; not kept with the answer of a request
 
   bool operator==(const Outcome&) const = default;
 };
@@ -266,6 +273,9 @@ struct Batch {
   WallTime now{};
   std::vector<Operation> operations{};
   std::vector<NumberedRequest> requests{};
+  // No row of the log with an id up to this comes with this batch or a later one of the session.
+  // 0: as it was.
+  std::int64_t log_settled = 0;
 };
 
 struct Committed {

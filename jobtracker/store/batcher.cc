@@ -58,9 +58,11 @@ Batcher::Batcher(BatcherConfig config, StoreLane& lane, const Clock& clock, cons
 }
 
 void Batcher::enqueue(Urgency urgency, Unit unit) {
+  unit.epoch = settled_log_.posted();
   for (const Operation& operation : unit.operations) {
     unit.rows += rows_of(operation);
     unit.bytes += bytes_of(operation);
+    empty_groups_.posted(operation, unit.epoch);
   }
   if (unit.request) unit.bytes += unit.request->answer.size();
   // A request without operations counts too, so that a batch can be halved down to it.
@@ -172,6 +174,7 @@ void Batcher::flush(const BatchHead& head) {
   batch.id_high = head.id_high;
   batch.recovered = head.recovered;
   batch.lease = head.lease;
+  batch.log_settled = settled_log_.through(head.id_high, clock_.steady_now());
   batch.now = head.now;
   const std::size_t limit = limit_once_ != 0 ? limit_once_ : limit_;
   bulk_room_.make_batch(clock_.steady_now(), limit_, config_.rows_time_aim);
@@ -241,10 +244,7 @@ bool Batcher::on_batch_done(BatchDone done, const BatchHead& next) {
     const bool is_beat = done.batch.operations.empty() && done.batch.requests.empty();
     if (lacks_room_ && !is_beat) say_room_again();
     std::vector<Unit> units = std::exchange(in_flight_, {});
-    for (const Unit& unit : units) {
-      pending_rows_ -= unit.rows;
-      pending_bytes_ -= unit.bytes;
-    }
+    for (const Unit& unit : units) forget(unit);
     flush(next);
     deliver(units, done.batch, *committed);
     return true;
@@ -284,9 +284,14 @@ void Batcher::deliver_unit(Unit& unit, std::vector<Operation> operations, const 
   }
 }
 
-void Batcher::refuse(Unit& unit, const Error& error) {
+void Batcher::forget(const Unit& unit) {
   pending_rows_ -= unit.rows;
   pending_bytes_ -= unit.bytes;
+  settled_log_.ended(unit.epoch);
+}
+
+void Batcher::refuse(Unit& unit, const Error& error) {
+  forget(unit);
   if (unit.on_outcome)
     unit.on_outcome(unit.operations.front(), Outcome{.kind = OutcomeKind::kConflict}, &error);
   if (unit.on_unit) {

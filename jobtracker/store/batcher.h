@@ -10,7 +10,9 @@
 #include "carillon/result.h"
 #include "jobtracker/store/batch.h"
 #include "jobtracker/store/bulk_room.h"
+#include "jobtracker/store/empty_groups.h"
 #include "jobtracker/store/reads.h"
+#include "jobtracker/store/settled_log.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/sizes.h"
@@ -155,6 +157,12 @@ class Batcher {
   bool on_batch_done(BatchDone done, const BatchHead& next);
   void on_read_done(ReadDone done);
 
+  // Whether any row of the log of this session is settled (Batch::log_settled).
+  bool has_settled() const { return settled_log_.has_any(); }
+  EmptyGroups& empty_groups() { return empty_groups_; }
+  // See EmptyGroups.
+  EmptyGroups::Epoch open_epoch() const { return settled_log_.oldest_open(); }
+
   std::int64_t commits() const { return commits_; }
   // When the newest batch that was committed had been sent; the epoch: none was.
   SteadyTime committed_at() const { return committed_at_; }
@@ -172,6 +180,7 @@ class Batcher {
     std::size_t rows = 0;  // that it writes, about; never 0
     std::size_t bytes = 0;
     SteadyTime since{};
+    SettledLog::Epoch epoch = 0;
     bool is_weighed = false;  // in bulk_room_, also when it is sent again
     OnOutcome on_outcome{};   // a single operation
     OnUnit on_unit{};
@@ -185,6 +194,7 @@ class Batcher {
   void deliver(std::vector<Unit>& units, Batch& batch, const Committed& committed);
   void deliver_unit(Unit& unit, std::vector<Operation> operations, const Outcome* outcomes,
                     const RequestOutcome* request);
+  void forget(const Unit& unit);
   void refuse(Unit& unit, const Error& error);
   void after_rollback(Batch batch, const RolledBack& rolled_back);
   void say_no_room(const Error& error);
@@ -198,6 +208,8 @@ class Batcher {
   std::deque<Unit> waiting_[kUrgencies];
   std::array<std::size_t, kUrgencies> credit_{};  // rows, for a unit that did not fit lately
   BulkRoom bulk_room_{};
+  SettledLog settled_log_{};
+  EmptyGroups empty_groups_{};
   std::vector<Unit> in_flight_;  // their operations are in the batch under way
   std::size_t in_flight_rows_ = 0;
   bool is_busy_ = false;

@@ -1,10 +1,12 @@
 #include "jobtracker/store/memory_batch.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "jobtracker/store/names.h"
 #include "jobtracker/store/request_slots.h"
+#include "shared/base/assert.h"
 
 namespace carillon::jobtracker {
 namespace {
@@ -132,6 +134,9 @@ Status MemoryBatch::insert_log(const LogEntry& entry) {
   if (tables_.log.contains(entry.id)) {
     return invalid("log row " + std::to_string(entry.id) + " is stored already");
   }
+  CARILLON_ASSERT(
+      entry.id > tables_.log_index.through,
+      "the index of the log has only what is settled: a search would not find this row");
   LogEntry kept = entry;
   std::string storage;
   kept.message = std::string{storable_message(entry.message, storage)};
@@ -481,6 +486,35 @@ Result<Outcome> MemoryBatch::apply(const CleanLog& clean) {
   }
   for (const LogEntry& entry : gone) remove_log(entry);
   outcome.count = static_cast<std::int64_t>(gone.size());
+  return outcome;
+}
+
+// Of all sessions that may still add rows.
+std::int64_t MemoryBatch::log_settled() const {
+  std::int64_t through = std::numeric_limits<std::int64_t>::max();
+  for (const auto& [lane, row] : tables_.trackers) {
+    if (!row.has_ended && lane.second != kBeatLane) through = std::min(through, row.log_settled);
+  }
+  return through;
+}
+
+Result<Outcome> MemoryBatch::apply(const IndexLog& index) {
+  MemoryTables::LogIndex to = tables_.log_index;
+  if (to.slice_rows >= index.slice_rows) to.slice_rows = 0;
+  const std::int64_t wanted = std::min(index.rows, index.slice_rows - to.slice_rows);
+  const std::int64_t settled = log_settled();
+  std::int64_t rows = 0;
+  for (auto at = tables_.log.upper_bound(to.through);
+       at != tables_.log.end() && at->first <= settled && rows < wanted; ++at) {
+    to.through = at->first;
+    ++rows;
+  }
+  Outcome outcome;
+  if (rows == 0 || rows < wanted) return outcome;
+  to.slice_rows += rows;
+  outcome.count = rows;
+  undo_.push_back([&stored = tables_.log_index, was = tables_.log_index] { stored = was; });
+  tables_.log_index = to;
   return outcome;
 }
 

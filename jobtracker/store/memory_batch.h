@@ -47,6 +47,8 @@ class MemoryBatch {
   Result<Outcome> apply(const AddLog& add);
   Result<Outcome> apply(const Purge& purge);
   Result<Outcome> apply(const CleanLog& clean);
+  Result<Outcome> apply(const IndexLog& index);
+  std::int64_t log_settled() const;
 
   void leave_runs(const ChangeDefinition& change, const std::string& spec);
   Result<WaitingTable*> group_table(GroupId group);

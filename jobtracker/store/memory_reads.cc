@@ -236,6 +236,7 @@ class MemoryReads {
       if (!is_of(ask.groups, entry.group)) continue;
       if (!ask.task_id.empty() && entry.task_id != ask.task_id) continue;
       if (ask.job_id && entry.job_id != ask.job_id) continue;
+      if (!is_one_of(ask.states, entry.state)) continue;
       if (entry.ended_at >= ask.since) answer.entries.push_back(entry);
     }
     return ReadAnswer{std::move(answer)};
@@ -280,12 +281,17 @@ class MemoryReads {
     CountAnswer answer;
     for (const auto& [id, table] : tables_.waiting) {
       if (!is_of(ask.groups, id)) continue;
+      if (std::binary_search(ask.empty.begin(), ask.empty.end(), id)) {
+        answer.groups.push_back({.group = id});
+        continue;
+      }
       const std::int64_t due = table.count_due(ask.now);
       answer.groups.push_back({.group = id,
                                .waiting = static_cast<std::int64_t>(table.size()),
                                .due = due,
                                .due_since = due > 0 ? table.first_time() : WallTime{}});
     }
+    if (ask.without_delayed) return ReadAnswer{std::move(answer)};
     for (const auto& [id, job] : tables_.delayed.all()) {
       for (auto& counted : answer.groups) {
         if (counted.group == job.group) ++counted.waiting;

@@ -48,7 +48,8 @@ Result<SessionStart> MemoryDatabase::begin_session(const StoreSession& session, 
                  .alive_before = beginning.start.last_alive,
                  .number = beginning.start.number,
                  .address = plan.address,
-                 .lease = beginning.start.lease};
+                 .lease = beginning.start.lease,
+                 .log_settled = beginning.start.id_high};
   tables_.trackers[{session.session, session.lane}] = row;
   row.alive_before = {};
   if (plan.silent) tables_.trackers[{session.session, kBeatLane}] = row;
@@ -190,13 +191,18 @@ CommitResult MemoryStore::commit(const Batch& batch) {
   if (row == nullptr || row->batch != batch.number - 1) {
     return RolledBack{.error = fenced_error(session_), .fenced = true};
   }
+  // As all that a batch says of its session, but seen by what is in the batch.
+  const std::int64_t settled_before = row->log_settled;
+  if (batch.log_settled != 0) row->log_settled = batch.log_settled;
   auto applied = database_.apply(batch);
+  if (std::holds_alternative<MemoryDatabase::Failure>(applied)) row->log_settled = settled_before;
   if (auto* failure = std::get_if<MemoryDatabase::Failure>(&applied)) {
     return RolledBack{.error = std::move(failure->error), .culprit = failure->culprit};
   }
   auto& committed = std::get<Committed>(applied);
   if (takes_fault(MemoryFault::kUnknownLost)) {
     database_.undo();
+    row->log_settled = settled_before;
     return Unknown{.if_committed = std::move(committed)};
   }
   row->batch = batch.number;

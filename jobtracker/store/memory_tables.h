@@ -72,6 +72,7 @@ struct TrackerRow {
   std::string address{};
   bool yields = false;
   Duration lease{};
+  std::int64_t log_settled = 0;
 };
 
 struct MemoryTables {
@@ -87,6 +88,12 @@ struct MemoryTables {
   std::map<std::pair<DefinitionId, std::int64_t>, ScriptVersion> scripts{};  // by version
   std::map<std::pair<GroupId, std::string>, KeyHolder> keys{};
   std::map<std::int64_t, LogEntry> log{};
+  // What the index of the log has. Here it is no more than that: the log itself is searched.
+  struct LogIndex {
+    std::int64_t through = 0;     // the id of the last row
+    std::int64_t slice_rows = 0;  // of the newest slice
+  };
+  LogIndex log_index{};
   // By slot, group, state and finality.
   std::map<std::tuple<WallTime, GroupId, LogState, bool>, std::int64_t> log_counts{};
   std::map<std::int64_t, InboxRow> inbox{};

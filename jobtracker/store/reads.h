@@ -90,6 +90,7 @@ struct Find {
   GroupId group{};
   std::string task_id{};
   JobId job_id{};
+  std::vector<GroupId> empty{};  // by id: who asks knows that their tables hold nothing
 };
 struct FindAnswer {
   DefinitionId definition{};
@@ -196,15 +197,19 @@ struct ExecutingAnswer {
 };
 // Newest first.
 struct ListHistory {
-  std::vector<GroupId> groups{};  // none: all
-  std::string task_id{};          // empty: all
-  JobId job_id{};                 // 0: all; rows with a smaller id are not looked at
+  std::vector<GroupId> groups{};   // none: all
+  std::string task_id{};           // empty: all
+  JobId job_id{};                  // 0: all; rows with a smaller id are not looked at
+  std::vector<LogState> states{};  // none: all
   WallTime since{};
   std::int64_t before_id = 0;  // page: log rows with a smaller id; 0: from the newest
   std::int64_t limit = 0;
 };
 struct HistoryAnswer {
   std::vector<LogEntry> entries{};
+  // The search stopped before it found enough: there may be more rows with smaller ids than this.
+  // 0: it did not.
+  std::int64_t next = 0;
 };
 // By (attempt, sequence).
 struct ListOutput {
@@ -223,6 +228,8 @@ struct CountWaiting {
   // Rows counted of one table; more is told as so many: an exact count of a huge table takes
   // seconds, and nobody reads the last digits.
   std::int64_t rows_max = 1'000'000;
+  std::vector<GroupId> empty{};  // by id: who asks knows that their tables hold nothing
+  bool without_delayed = false;
 };
 struct CountAnswer {
   struct PerGroup {

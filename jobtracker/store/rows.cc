@@ -30,4 +30,12 @@ const char* to_string(LogState state) {
   return "unknown";
 }
 
+std::optional<LogState> log_state_of(std::string_view name) {
+  for (int i = 0; i < kLogStates; ++i) {
+    const auto state = static_cast<LogState>(i);
+    if (name == to_string(state)) return state;
+  }
+  return std::nullopt;
+}
+
 }  // namespace carillon::jobtracker

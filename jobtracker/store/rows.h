@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -164,7 +165,15 @@ enum class LogState : int {
   kExpired = 9,
   kCancelled = 10,  // an occurrence ended without one
 };
+inline constexpr int kLogStates = 11;
 const char* to_string(LogState state);
+// The state of that name.
+std::optional<LogState> log_state_of(std::string_view name);
+
+// None: of any.
+inline bool is_one_of(const std::vector<LogState>& states, LogState state) {
+  return states.empty() || std::find(states.begin(), states.end(), state) != states.end();
+}
 
 // That somebody is to be told of an end: by a line of a message, which may stand for several ends.
 struct AlarmMark {

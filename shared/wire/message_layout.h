@@ -84,14 +84,21 @@ struct Layout<Acted> {
                                      slot("next", &Acted::next)};
 };
 
+// There are fewer.
+inline constexpr std::size_t kStatesMax = 16;
+
 template <>
 struct Layout<Query> {
   static constexpr std::string_view kName = "Query";
-  static constexpr std::tuple kSlots{
-      slot("what", &Query::what),       slot("group", &Query::group),
-      slot("task_id", &Query::task_id), slot("job_id", &Query::job_id),
-      slot("since", &Query::since_us),  slot("until", &Query::until_us),
-      slot("limit", &Query::limit),     slot("after", &Query::after)};
+  static constexpr std::tuple kSlots{slot("what", &Query::what),
+                                     slot("group", &Query::group),
+                                     slot("task_id", &Query::task_id),
+                                     slot("job_id", &Query::job_id),
+                                     slot("since", &Query::since_us),
+                                     slot("until", &Query::until_us),
+                                     slot("limit", &Query::limit),
+                                     slot("after", &Query::after),
+                                     slot("states", &Query::states, kStatesMax)};
 };
 
 template <>

@@ -121,8 +121,8 @@ struct Query {
   std::int64_t since_us = 0;  // history: ended later than this; 0: no bound. counts: from here
   std::int64_t until_us = 0;  // counts: up to here
   std::int64_t limit = 0;     // 0: the tracker's default
-  // The `next` of the answer before, to go on; script: which version, empty: that in use.
-  std::string after{};
+  std::string after{};  // the `next` of the answer before; script: a version, empty: that in use
+  std::vector<std::string> states{};  // history: only rows that ended like this; empty: all
 };
 
 using Field = std::variant<std::monostate, bool, std::int64_t, double, std::string>;

@@ -67,6 +67,7 @@ const BatchSource::Kind BatchSource::kKinds[] = {
     {8, &BatchSource::add_log},
     {6, &BatchSource::purge},
     {4, &BatchSource::clean_log},
+    {6, &BatchSource::index_log},
 };
 
 BatchSource::BatchSource(std::uint64_t seed, const std::vector<Group>& groups)
@@ -84,7 +85,8 @@ Batch BatchSource::next() {
   for (const Kind& kind : kKinds) shares += kind.share;
   Batch batch{.recovered = chance(90),
               .lease = std::chrono::seconds{now_.time_since_epoch().count() % 4},
-              .now = now_};
+              .now = now_,
+              .log_settled = leaving_.empty() && chance(80) ? last_id_ : 0};
   for (auto left = below(kBatchMax) + 1; left > 0; --left) {
     auto at = below(shares);
     const Kind* kind = kKinds;
@@ -578,6 +580,11 @@ void BatchSource::clean_log(Operations& to) {
   if (chance(50)) clean.after = any(logs_);
   clean.before = any(logs_);
   to.push_back(std::move(clean));
+}
+
+// Slices of few rows, so that there are many.
+void BatchSource::index_log(Operations& to) {
+  to.push_back(IndexLog{.rows = number_below(20) + 1, .slice_rows = 40});
 }
 
 void BatchSource::add_requests(Batch& batch) {

@@ -104,6 +104,7 @@ class BatchSource {
   void add_log(Operations& to);
   void purge(Operations& to);
   void clean_log(Operations& to);
+  void index_log(Operations& to);
 
   SeededRandom random_;
   WallTime now_{};

@@ -200,8 +200,14 @@ class Reads {
       const std::string task_id = drawn_task_id(task, 0);
       compare(ListHistory{.task_id = task_id, .limit = 5}, "newest log of " + task_id, kEntries);
     }
+    const std::vector<LogState> states{static_cast<LogState>(source_.below(kLogStates)),
+                                       static_cast<LogState>(source_.below(kLogStates))};
+    compare(ListHistory{.states = states, .limit = source_.chance(50) ? 9 : kAll},
+            "log of two states", kEntries);
     const std::string often = drawn_task_id(static_cast<int>(source_.below(kDrawnTaskIds)), 0);
     compare(ListHistory{.task_id = often, .limit = kAll}, "log of " + often, kEntries);
+    compare(ListHistory{.task_id = often, .states = states, .limit = 7},
+            "log of two states of " + often, kEntries);
     const auto& all = twins_.tables().log;
     if (!all.empty()) {
       auto at = all.begin();
@@ -221,6 +227,10 @@ class Reads {
       count({group.id}, " of " + group.name);
       compare(ListHistory{.groups = {group.id, groups_.front().id}, .limit = 500},
               "log of " + group.name, kEntries);
+      compare(
+          ListHistory{
+              .groups = {group.id}, .states = states, .since = now_ - 60 * kSecond, .limit = 5},
+          "log of two states of " + group.name, kEntries);
     }
     std::set<JobId> jobs;
     for (const auto& [key, row] : twins_.tables().output) jobs.insert(row.job_id);

@@ -32,7 +32,8 @@ CommitResult StoreContract::commit(std::vector<Operation> operations,
                     .recovered = recovered_,
                     .now = now_,
                     .operations = std::move(operations),
-                    .requests = std::move(requests)};
+                    .requests = std::move(requests),
+                    .log_settled = log_settled_};
   auto result = store_->commit(batch);
   if (std::holds_alternative<Committed>(result)) ++number_;
   return result;

@@ -125,6 +125,7 @@ class StoreContract : public ::testing::TestWithParam<MakeStoreDatabase> {
   // As the batches say.
   WallTime now_ = kNow;
   bool recovered_ = true;
+  std::int64_t log_settled_ = 0;
   std::int64_t last_id_ = 1000;
   GroupId group_{};
 };

@@ -48,6 +48,69 @@ TEST_P(StoreContract, CountsTheLogByHalfHoursAlsoWhatWasPurged) {
   EXPECT_THAT(counts(half, half + kCountSlot), ElementsAre(later));
 }
 
+// Whatever the index has of it: nothing, some of it, or all but what goes.
+TEST_P(StoreContract, FindsTheSameWithAnIndexOfTheLog) {
+  const std::vector<GroupId> groups{group_, make_group("other")};
+  std::vector<LogEntry> all;
+  for (int i = 0; i < 90; ++i) {
+    LogEntry entry = new_log(new_job());
+    if (i % 3 != 0) entry.task_id = "task " + std::to_string(i % 7);
+    entry.group = groups[i % 2];
+    entry.state = static_cast<LogState>(i % 11);
+    entry.ended_at = kNow + i * kSecond;
+    all.insert(all.begin(), entry);
+  }
+  write_log(all);
+  const auto expect_same = [&](const ListHistory& question) {
+    std::vector<LogEntry> expected;
+    for (const LogEntry& entry : all) {
+      const bool fits = (question.task_id.empty() || entry.task_id == question.task_id) &&
+                        (!question.job_id || entry.job_id == question.job_id) &&
+                        is_of(question.groups, entry.group) &&
+                        is_one_of(question.states, entry.state) &&
+                        entry.ended_at >= question.since &&
+                        (question.before_id == 0 || entry.id < question.before_id);
+      if (fits && static_cast<std::int64_t>(expected.size()) < question.limit)
+        expected.push_back(entry);
+    }
+    EXPECT_EQ(ask<HistoryAnswer>(question).entries, expected);
+  };
+  const auto expect_all_the_same = [&] {
+    const JobId job = all[all.size() / 2].job_id;
+    const std::vector<LogState> states{LogState::kFailed, LogState::kKilled};
+    for (const std::int64_t limit : {1, 5, 100}) {
+      expect_same({.task_id = "task 1", .limit = limit});
+      expect_same({.task_id = "task 2", .states = states, .limit = limit});
+      expect_same({.job_id = job, .limit = limit});
+      expect_same({.states = states, .limit = limit});
+      expect_same({.groups = {groups[1]}, .limit = limit});
+      expect_same({.groups = groups, .states = states, .limit = limit});
+      expect_same({.groups = groups, .since = kNow + 20 * kSecond, .limit = limit});
+      expect_same({.task_id = "task 3", .before_id = all[30].id, .limit = limit});
+      expect_same({.limit = limit});
+    }
+  };
+  expect_all_the_same();
+  log_settled_ = all[10].id;
+  const IndexLog step{.rows = 8, .slice_rows = 20};
+  // A slice ends with a step of 4 rows. Then all that is settled is in the index.
+  for (const std::int64_t rows : {8, 8, 4, 8, 8, 4, 8, 8, 4, 8, 8, 4, 0}) {
+    EXPECT_EQ(committed({step}).outcomes.front().count, rows);
+    expect_all_the_same();
+  }
+  committed({CleanLog{.task_id = "task 1", .before = kAllRows, .limit = 50}});
+  std::erase_if(all, [&](const LogEntry& entry) {
+    return entry.task_id == "task 1" && entry.ended_at < kNow + 50 * kSecond;
+  });
+  expect_all_the_same();
+  for (int i = 0; i < 40; ++i) {
+    committed({Purge{.log_before = kNow + 60 * kSecond, .limit = 5}});
+    std::size_t left = 5;
+    while (left-- > 0 && !all.empty() && all.back().ended_at < kNow + 60 * kSecond) all.pop_back();
+    expect_all_the_same();
+  }
+}
+
 TEST_P(StoreContract, CountsManyKindsOfEndsInOneBatch) {
   std::vector<Operation> adds;
   for (int state = 0; state <= static_cast<int>(LogState::kCancelled); ++state) {

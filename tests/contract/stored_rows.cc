@@ -219,11 +219,12 @@ void add_peers(const MemoryTables& tables, StoredTables& to) {
   }
   StoredTable& trackers = to["lts_tracker"];
   trackers.columns = {"session_id",      "lane",  "name",   "batch",   "id_high", "beat_us",
-                      "alive_before_us", "ended", "number", "address", "yields",  "lease_us"};
+                      "alive_before_us", "ended", "number", "address", "yields",  "lease_us",
+                      "log_settled"};
   for (const auto& [lane, one] : tables.trackers) {
     trackers.rows.push_back(line(lane.first, lane.second, one.name, one.batch, one.id_high,
                                  one.beat, one.alive_before, one.has_ended, one.number, one.address,
-                                 one.yields, one.lease.count()));
+                                 one.yields, one.lease.count(), one.log_settled));
   }
   StoredTable& partitions = to["lts_partition"];
   partitions.columns = {"partition_id", "owner", "alive_before_us", "epoch"};
@@ -255,7 +256,9 @@ Result<Schema> schema_of(sql::Connection& db) {
       db.dialect() == sql::Dialect::kMysql ? kMysql : kSqlite, {}, [&](const sql::Row& row) {
         schema[std::string{row.bytes(0)}][std::string{row.bytes(1)}] = row.integer(2) != 0;
       }));
-  schema.erase("lts_schema");
+  // The index of the log is seen by what a search finds.
+  for (const char* table : {"lts_schema", "lts_log_slice", "lts_log_key", "lts_log_piece"})
+    schema.erase(table);
   return schema;
 }
 

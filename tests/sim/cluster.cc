@@ -66,6 +66,7 @@ jobtracker::JobTrackerConfig tracker_config(std::uint64_t seed) {
   config.feedback.group_max = seed % 7 == 0 ? 3 : 100'000;
   config.pusher.silence = kExecutorSilence;
   config.retention.log = hours{1};
+  config.log_index.rows = 1 + static_cast<std::int64_t>(seed % 50);
   config.retention.clients = hours{1};
   if (seed % 2 == 0) {
     config.recurrence.horizon = seconds{60};

@@ -59,6 +59,10 @@ std::uint64_t FakeClient::query(wire::Query query) {
   return correlation;
 }
 
+void FakeClient::query_again(std::uint64_t correlation, wire::Query query) {
+  network_.send_to_server(peer_, wire::encode({correlation, std::move(query)}));
+}
+
 std::uint64_t FakeClient::fetch_feedback(wire::FetchFeedback fetch) {
   const std::uint64_t correlation = kQueries + ++last_query_;
   network_.send_to_server(peer_, wire::encode({correlation, std::move(fetch)}));

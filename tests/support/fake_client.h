@@ -27,8 +27,9 @@ class FakeClient {
   // As if the answer had been lost.
   void send_again(std::int64_t sequence);
   std::uint64_t query(wire::Query query);
-  std::uint64_t fetch_feedback(wire::FetchFeedback fetch);
   // As a client does while it is not answered.
+  void query_again(std::uint64_t correlation, wire::Query query);
+  std::uint64_t fetch_feedback(wire::FetchFeedback fetch);
   void fetch_again(std::uint64_t correlation, wire::FetchFeedback fetch);
 
   // Null: not answered yet. The newest, if it was sent again.

@@ -141,6 +141,8 @@ struct RowFilter {
   std::optional<WallTime> until{};  // counts: before this
   std::int64_t limit = 0;           // at most so many rows; 0: as the tracker likes
   std::string after{};              // the `next` of the page before, to go on
+  // history: only rows with one of these values of `state`; empty: all
+  std::vector<std::string> states{};
 };
 
 // A version of a task's script.

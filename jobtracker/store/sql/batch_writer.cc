@@ -39,7 +39,8 @@ constexpr std::array<Write, std::variant_size_v<Operation>> kWrites = {
     write_scripts,
     write_log,
     write_purges,
-    write_cleanings};
+    write_cleanings,
+    write_log_index};
 
 }  // namespace
 

@@ -91,6 +91,7 @@ Status write_scripts(WriteContext& context, const OperationIndices& indices);
 Status write_log(WriteContext& context, const OperationIndices& indices);
 Status write_purges(WriteContext& context, const OperationIndices& indices);
 Status write_cleanings(WriteContext& context, const OperationIndices& indices);
+Status write_log_index(WriteContext& context, const OperationIndices& indices);
 
 // Calls `write` with runs of `indices` in which no id comes twice, so that each can be done as a
 // set; nearly always that is one run.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "jobtracker/store/sql/batch_writer.h"
 #include "jobtracker/store/sql/sql_reads.h"
@@ -12,8 +13,6 @@ namespace {
 
 using sql::Value;
 
-constexpr std::int64_t kFirstLogRows = 2'000;  // log rows looked at by one statement
-constexpr std::int64_t kLogRowsMax = 32'000;
 constexpr std::int64_t kNodesMax = 10'000;
 
 constexpr std::string_view kDelayedAtTime =
@@ -23,15 +22,6 @@ constexpr std::string_view kByTime = " ORDER BY trigger_time_us, job_id LIMIT ?"
 constexpr std::string_view kSelectId = "SELECT definition_id FROM ";
 constexpr std::string_view kFirstIds = " ORDER BY definition_id LIMIT ?";
 constexpr std::string_view kAndGroup = " AND group_id = ?";
-constexpr std::string_view kAndTask = " AND task_id = ?";
-// Texts compare there without regard to blanks at their end.
-constexpr std::string_view kAndTaskMysql = " AND CAST(task_id AS BINARY) = ?";
-constexpr std::string_view kAndJob = " AND job_id = ?";
-constexpr std::string_view kSelectLogBounds =
-    "SELECT MIN(log_id), MAX(ended_us), COUNT(*) FROM (SELECT log_id, ended_us FROM lts_job_log "
-    "WHERE log_id > ? AND log_id < ? ORDER BY log_id DESC LIMIT ?) AS newest";
-constexpr std::string_view kLogRange =
-    " FROM lts_job_log WHERE log_id >= ? AND log_id < ? AND ended_us >= ?";
 constexpr std::string_view kCountLog =
     "SELECT group_id, state, final, CAST(SUM(ends) AS SIGNED) FROM lts_log_count "
     "WHERE slot_us >= ? AND slot_us < ?";
@@ -40,10 +30,14 @@ constexpr std::string_view kByKindOfEnd =
 constexpr std::string_view kScripts =
     "SELECT version, language, remark, source FROM lts_script WHERE definition_id = ? "
     "ORDER BY version DESC";
-constexpr std::string_view kNewestFirst = " ORDER BY log_id DESC LIMIT ?";
 constexpr std::string_view kOutputOfJob =
     " FROM lts_job_output WHERE job_id = ? AND attempt >= ? AND (attempt > ? OR sequence > ?) "
     "ORDER BY attempt, sequence LIMIT ?";
+constexpr std::string_view kCountTimes =
+    "SELECT COUNT(*), COALESCE(SUM(CASE WHEN trigger_time_us <= ? THEN 1 ELSE 0 END), 0), "
+    "COALESCE(MIN(trigger_time_us), 0) FROM (SELECT trigger_time_us FROM ";
+constexpr std::string_view kFirstTimes = " LIMIT ?) AS some";
+constexpr std::string_view kFirstDueTimes = " WHERE trigger_time_us <= ? LIMIT ?) AS some";
 constexpr std::string_view kCountDelayed =
     "SELECT group_id, COUNT(*) FROM (SELECT group_id FROM lts_delayed_job_queue LIMIT ?) AS some "
     "GROUP BY group_id";
@@ -148,45 +142,6 @@ Result<ReadAnswer> SqlReads::read(const ListExecuting& ask) {
   return ReadAnswer{std::move(answer)};
 }
 
-Result<ReadAnswer> SqlReads::read(const ListHistory& ask) {
-  HistoryAnswer answer;
-  const std::string_view and_task =
-      db_.dialect() == sql::Dialect::kMysql ? kAndTaskMysql : kAndTask;
-  const std::string sql =
-      joined({"SELECT ", kLogColumns, kLogRange, and_group_in(ask.groups),
-              ask.task_id.empty() ? "" : and_task, ask.job_id ? kAndJob : "", kNewestFirst});
-  std::int64_t before =
-      ask.before_id != 0 ? ask.before_id : std::numeric_limits<std::int64_t>::max();
-  // The log has no index but its own order, which is that of time: it is read backwards in pieces.
-  // Job and log ids come from one growing source, so a job's rows are all above its id.
-  for (std::int64_t piece = kFirstLogRows;; piece = std::min(2 * piece, kLogRowsMax)) {
-    const std::int64_t wanted = ask.limit - static_cast<std::int64_t>(answer.entries.size());
-    if (wanted <= 0) break;
-    std::int64_t first = 0;
-    std::int64_t rows = 0;
-    WallTime newest{};
-    CARILLON_TRY(db_.query(kSelectLogBounds,
-                           SqlValues{value_of(ask.job_id), Value::of(before), Value::of(piece)},
-                           [&](const sql::Row& row) {
-                             first = row.integer(0);
-                             newest = wall_time(row.integer(1));
-                             rows = row.integer(2);
-                           }));
-    // Results may come late, but not so late that a whole piece is older than a row before it.
-    if (rows == 0 || newest < ask.since) break;
-    SqlValues values{Value::of(first), Value::of(before), value_of(ask.since)};
-    for (const GroupId group : ask.groups) values.push_back(value_of(group));
-    if (!ask.task_id.empty()) values.push_back(key_of_task(db_.dialect(), ask.task_id));
-    if (ask.job_id) values.push_back(value_of(ask.job_id));
-    values.push_back(Value::of(wanted));
-    CARILLON_TRY(db_.query(sql, values,
-                           [&](const sql::Row& row) { answer.entries.push_back(log_of(row)); }));
-    if (rows < piece) break;
-    before = first;
-  }
-  return ReadAnswer{std::move(answer)};
-}
-
 Result<ReadAnswer> SqlReads::read(const ListOutput& ask) {
   OutputAnswer answer;
   CARILLON_TRY(db_.query(
@@ -197,37 +152,47 @@ Result<ReadAnswer> SqlReads::read(const ListOutput& ask) {
   return ReadAnswer{std::move(answer)};
 }
 
-Result<SqlReads::Counted> SqlReads::count(std::string_view table, std::string_view condition,
-                                          std::span<const Value> parameters) {
-  Counted counted;
-  CARILLON_TRY(db_.query(joined({"SELECT COUNT(*), COALESCE(MIN(trigger_time_us), 0) FROM "
-                                 "(SELECT trigger_time_us FROM ",
-                                 table, condition, " LIMIT ?) AS some"}),
-                         parameters, [&](const sql::Row& row) {
-                           counted = {.rows = row.integer(0), .first = wall_time(row.integer(1))};
+// Of one table.
+Result<CountAnswer::PerGroup> SqlReads::count(GroupId group, WallTime now, std::int64_t rows_max) {
+  CountAnswer::PerGroup counted{.group = group};
+  const std::string_view table = CARILLON_TRY(groups_.table_of(db_, group));
+  CARILLON_TRY(db_.query(joined({kCountTimes, table, kFirstTimes}),
+                         SqlValues{value_of(now), Value::of(rows_max)}, [&](const sql::Row& row) {
+                           counted.waiting = row.integer(0);
+                           counted.due = row.integer(1);
+                           if (counted.due > 0) counted.due_since = wall_time(row.integer(2));
+                         }));
+  if (counted.waiting < rows_max) return counted;
+  // There are more, and those that are due may be among them.
+  CARILLON_TRY(db_.query(joined({kCountTimes, table, kFirstDueTimes}),
+                         SqlValues{value_of(now), value_of(now), Value::of(rows_max)},
+                         [&](const sql::Row& row) {
+                           counted.due = row.integer(0);
+                           counted.due_since = wall_time(row.integer(2));
                          }));
   return counted;
 }
 
 Result<ReadAnswer> SqlReads::read(const CountWaiting& ask) {
   std::map<GroupId, std::int64_t> delayed;
-  CARILLON_TRY(
-      db_.query(kCountDelayed, SqlValues{Value::of(ask.rows_max)}, [&](const sql::Row& row) {
-        const GroupId group{static_cast<std::int32_t>(row.integer(0))};
-        delayed[group] = row.integer(1);
-      }));
+  if (!ask.without_delayed) {
+    CARILLON_TRY(
+        db_.query(kCountDelayed, SqlValues{Value::of(ask.rows_max)}, [&](const sql::Row& row) {
+          const GroupId group{static_cast<std::int32_t>(row.integer(0))};
+          delayed[group] = row.integer(1);
+        }));
+  }
+  std::set<GroupId> groups(ask.groups.begin(), ask.groups.end());
+  if (groups.empty()) {
+    for (const Group& one : CARILLON_TRY(groups_.read_all(db_))) groups.insert(one.id);
+  }
   CountAnswer answer;
-  for (const Group& group : CARILLON_TRY(groups_.read_all(db_))) {
-    if (!is_of(ask.groups, group.id)) continue;
-    const std::string_view table = CARILLON_TRY(groups_.table_of(db_, group.id));
-    const auto waiting = CARILLON_TRY(count(table, "", SqlValues{Value::of(ask.rows_max)}));
-    const auto due_rows =
-        CARILLON_TRY(count(table, " WHERE trigger_time_us <= ?",
-                           SqlValues{value_of(ask.now), Value::of(ask.rows_max)}));
-    answer.groups.push_back({.group = group.id,
-                             .waiting = waiting.rows + delayed[group.id],
-                             .due = due_rows.rows,
-                             .due_since = due_rows.first});
+  for (const GroupId group : groups) {
+    CountAnswer::PerGroup counted{.group = group};
+    if (!std::binary_search(ask.empty.begin(), ask.empty.end(), group))
+      counted = CARILLON_TRY(count(group, ask.now, ask.rows_max));
+    counted.waiting += delayed[group];
+    answer.groups.push_back(counted);
   }
   return ReadAnswer{std::move(answer)};
 }

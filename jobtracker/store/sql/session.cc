@@ -26,7 +26,7 @@ constexpr std::string_view kDeleteLane =
 constexpr std::string_view kInsertTracker =
     "INSERT INTO lts_tracker "
     "(session_id, lane, name, batch, id_high, beat_us, alive_before_us, ended, number, address, "
-    "lease_us) VALUES (?, ?, ?, 0, ?, ?, ?, 0, ?, ?, ?)";
+    "lease_us, log_settled) VALUES (?, ?, ?, 0, ?, ?, ?, 0, ?, ?, ?, ?)";
 constexpr std::string_view kSelectPartitions =
     "SELECT partition_id, owner, alive_before_us, epoch FROM lts_partition";
 constexpr std::string_view kReplacePartitions =
@@ -39,7 +39,8 @@ constexpr std::string_view kSelectNewGroups =
 constexpr std::string_view kProve =
     "UPDATE lts_tracker SET batch = ?, id_high = ?, beat_us = ?, "
     "alive_before_us = CASE WHEN ? = 1 THEN 0 ELSE alive_before_us END, "
-    "lease_us = COALESCE(NULLIF(?, 0), lease_us) "
+    "lease_us = COALESCE(NULLIF(?, 0), lease_us), "
+    "log_settled = COALESCE(NULLIF(?, 0), log_settled) "
     "WHERE session_id = ? AND lane = ? AND batch = ?";
 constexpr std::string_view kSelectBatch =
     "SELECT batch FROM lts_tracker WHERE session_id = ? AND lane = ?";
@@ -166,11 +167,12 @@ Result<std::optional<SessionStart>> try_begin(sql::Connection& db, const StoreSe
   CARILLON_TRY(db.execute(kDeleteLane, SqlValues{value_of(session.session), Value::of(session.lane),
                                                  Value::of(kBeatLane)}));
   const auto insert = [&](std::int32_t lane, WallTime alive_before) {
-    return db.execute(kInsertTracker,
-                      SqlValues{value_of(session.session), Value::of(lane),
-                                Value::of_text(session.name), Value::of(start.id_high),
-                                value_of(now), value_of(alive_before), Value::of(start.number),
-                                Value::of_text(plan.address), Value::of(start.lease.count())});
+    return db.execute(
+        kInsertTracker,
+        SqlValues{value_of(session.session), Value::of(lane), Value::of_text(session.name),
+                  Value::of(start.id_high), value_of(now), value_of(alive_before),
+                  Value::of(start.number), Value::of_text(plan.address),
+                  Value::of(start.lease.count()), Value::of(start.id_high)});
   };
   CARILLON_TRY(insert(session.lane, start.last_alive));
   if (plan.silent) CARILLON_TRY(insert(kBeatLane, WallTime{}));
@@ -292,8 +294,8 @@ Status end_connections(sql::Connection& db, const std::vector<SessionBeat>& sile
 Result<bool> prove_session(sql::Connection& db, const StoreSession& session, const Batch& batch) {
   const SqlValues values{
       Value::of(batch.number),   Value::of(batch.id_high),       value_of(batch.now),
-      value_of(batch.recovered), Value::of(batch.lease.count()), value_of(session.session),
-      Value::of(session.lane),   Value::of(batch.number - 1)};
+      value_of(batch.recovered), Value::of(batch.lease.count()), Value::of(batch.log_settled),
+      value_of(session.session), Value::of(session.lane),        Value::of(batch.number - 1)};
   return CARILLON_TRY(db.execute(kProve, values)) > 0;
 }
 

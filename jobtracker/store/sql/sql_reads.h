@@ -73,15 +73,11 @@ class SqlReads {
   Status each_holder(
       GroupId group, std::string_view task_id,
       const std::function<void(GroupId group, JobId job, DefinitionId definition)>& each);
-  Status find_job(JobId job, GroupId group, FindAnswer& answer);
+  // In the group or (0) in all but those that are known to be `empty`.
+  Status find_job(JobId job, GroupId group, const std::vector<GroupId>& empty, FindAnswer& answer);
   // At most `ask.limit`, in order.
   Result<std::vector<DefinitionId>> definition_ids(const ListDefinitions& ask);
-  struct Counted {
-    std::int64_t rows = 0;
-    WallTime first{};  // to come due; no rows: epoch
-  };
-  Result<Counted> count(std::string_view table, std::string_view condition,
-                        std::span<const sql::Value> parameters);
+  Result<CountAnswer::PerGroup> count(GroupId group, WallTime now, std::int64_t rows_max);
 
   sql::Connection& db_;
   GroupCatalog& groups_;

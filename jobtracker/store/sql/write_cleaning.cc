@@ -3,6 +3,7 @@
 
 #include "jobtracker/store/names.h"
 #include "jobtracker/store/sql/batch_writer.h"
+#include "jobtracker/store/sql/log_index.h"
 
 // What people have deleted from the log.
 namespace carillon::jobtracker {
@@ -20,6 +21,7 @@ struct LogKey {
   std::int64_t id = 0;
   std::int64_t job = 0;
   std::int64_t attempt = 0;
+  std::string task_id{};
 };
 
 // Adds to `live` those of the jobs that stand in the table.
@@ -63,7 +65,10 @@ Status clean(WriteContext& context, const CleanLog& clean, Outcome& outcome) {
         const GroupId group{static_cast<std::int32_t>(row.integer(2))};
         if (!is_of(clean.groups, group)) return;
         if (!clean.task_id.empty() && row.bytes(3) != clean.task_id) return;
-        keys.push_back({.id = last, .job = row.integer(1), .attempt = row.integer(4)});
+        keys.push_back({.id = last,
+                        .job = row.integer(1),
+                        .attempt = row.integer(4),
+                        .task_id = std::string{row.bytes(3)}});
         jobs.insert(keys.back().job);
         groups.insert(group);
       }));
@@ -75,10 +80,12 @@ Status clean(WriteContext& context, const CleanLog& clean, Outcome& outcome) {
   CARILLON_TRY(find_live(context.db, kDelayedTable, ids, live));
   CARILLON_TRY(find_waiting(context, groups, ids, live));
   SqlValues log;
+  std::vector<LogRowKeys> indexed;
   std::set<std::pair<std::int64_t, std::int64_t>> attempts;
   for (const LogKey& key : keys) {
     if (live.contains(key.job)) continue;
     log.push_back(Value::of(key.id));
+    indexed.push_back({.log_id = key.id, .job_id = key.job, .task_id = key.task_id});
     if (key.attempt > 0) attempts.insert({key.job, key.attempt});
     ++outcome.count;
   }
@@ -87,6 +94,7 @@ Status clean(WriteContext& context, const CleanLog& clean, Outcome& outcome) {
     output.push_back(Value::of(job));
     output.push_back(Value::of(attempt));
   }
+  CARILLON_TRY(remove_from_log_index(context.db, indexed));
   CARILLON_TRY(context.db.delete_rows("lts_job_log", kLogKey, log));
   CARILLON_TRY(context.db.delete_rows("lts_job_output", kAttemptKey, output));
   return {};

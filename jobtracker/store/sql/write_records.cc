@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "jobtracker/store/sql/batch_writer.h"
+#include "jobtracker/store/sql/log_index.h"
 
 // Output, nodes, feedback and alarms, and what goes away with age.
 namespace carillon::jobtracker {
@@ -26,6 +28,9 @@ constexpr std::string_view kSelectOldNodes =
     "ORDER BY session_id LIMIT ?";
 constexpr std::string_view kDeleteOldFeedback =
     "DELETE FROM lts_feedback_queue WHERE client_group = ? AND feedback_id < ?";
+// A row of the log has two entries in its index at most. More go at a time, so that the index ends
+// with the log.
+constexpr std::int64_t kEntriesOfRow = 4;
 constexpr std::string_view kFeedbackColumnsOfKey[] = {"client_group", "feedback_id"};
 // With its time: a new one may take the place of an old one meanwhile.
 constexpr std::string_view kAnswerColumns[] = {"slot", "at_us"};
@@ -36,14 +41,18 @@ Result<std::int64_t> purge_log(sql::Connection& db, WallTime before, std::int64_
   std::int64_t rows = 0;
   std::int64_t last_id = 0;
   bool reached = false;
+  std::int64_t oldest_left = std::numeric_limits<std::int64_t>::max();
   std::set<std::pair<std::int64_t, std::int64_t>> attempts;
   CARILLON_TRY(db.query(kSelectOldest, SqlValues{Value::of(limit)}, [&](const sql::Row& row) {
+    if (!reached && wall_time(row.integer(3)) >= before) oldest_left = row.integer(0);
     reached = reached || wall_time(row.integer(3)) >= before;
     if (reached) return;
     ++rows;
     last_id = row.integer(0);
     if (row.integer(2) > 0) attempts.insert({row.integer(1), row.integer(2)});
   }));
+  if (!reached && rows > 0) oldest_left = last_id + 1;
+  CARILLON_TRY(drop_log_slices(db, oldest_left, kEntriesOfRow * limit));
   if (rows == 0) return 0;
   CARILLON_TRY(db.execute(kDeleteLog, SqlValues{Value::of(last_id)}));
   SqlValues keys;

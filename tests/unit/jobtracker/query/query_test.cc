@@ -70,6 +70,57 @@ TEST(Query, NarrowsWhatExecutesAndWhatIsDefinedDownToATask) {
   EXPECT_THAT(tasks("list", "a"), IsEmpty());
 }
 
+TEST(Query, FindsTheRareEndsOfAHistoryInOnePage) {
+  TrackerBundle bundle;
+  bundle.add_worker({.threads = 8}).behaviour = [](const wire::HandedJob& job, const auto&) {
+    const bool fails = job.task_id == "rare";
+    return FakeRun{.outcome = fails ? wire::RunOutcome::kFailed : wire::RunOutcome::kSucceeded};
+  };
+  bundle.submit({job_now("rare")});
+  bundle.run_for(seconds{1});
+  for (int i = 0; i < 50; ++i) bundle.submit({job_now("often-" + std::to_string(i))});
+  bundle.run_for(seconds{5});
+  const auto asked =
+      bundle.client.query({.what = "history", .limit = 1, .states = {"failed", "killed"}});
+  bundle.run_until([&] { return bundle.client.answer_to_query(asked) != nullptr; });
+  const auto page = std::get<wire::Rows>(*bundle.client.answer_to_query(asked));
+  EXPECT_THAT(texts_of(page.rows, "task_id"), ElementsAre("rare"));
+}
+
+TEST(Query, DoesNotStartAgainWhenItsClientSendsItAgain) {
+  TrackerBundle bundle;
+  int reads = 0;
+  bundle.on_read = [&reads](const Result<ReadAnswer>&) { ++reads; };
+  const wire::Query question{.what = "history"};
+  const auto asked = bundle.client.query(question);
+  bundle.client.query_again(asked, question);
+  bundle.run_for(seconds{1});
+  EXPECT_NE(bundle.client.answer_to_query(asked), nullptr);
+  EXPECT_EQ(reads, 1);
+  bundle.client.query_again(asked, question);  // The answer was lost.
+  bundle.run_for(seconds{1});
+  EXPECT_EQ(reads, 2);
+}
+
+TEST(Query, SkipsGroupsThatAreKnownToBeEmpty) {
+  TrackerBundle bundle({.start = false});
+  for (int i = 0; i < 200; ++i)
+    bundle.database.make_group("group-" + std::to_string(i), bundle.now()).value();
+  bundle.start_tracker();
+  bundle.run_for(minutes{3});
+  JobSpec job = job_at("later", bundle.now() + minutes{5});
+  job.group = "group-77";
+  JobSpec delayed = job_at("much later", bundle.now() + hours{5});
+  delayed.group = "group-5";
+  bundle.submit({job, delayed});
+  bundle.run_for(seconds{1});
+  int reads = 0;
+  bundle.on_read = [&reads](const Result<ReadAnswer>&) { ++reads; };
+  EXPECT_THAT(texts_of(every_page(bundle, {.what = "waiting"}), "task_id"),
+              ElementsAre("later", "much later"));
+  EXPECT_EQ(reads, 2);
+}
+
 TEST(Query, SaysOfARetryForWhenItWasAndWhenItIsDue) {
   TrackerBundle bundle;
   bundle.add_worker().behaviour = [](const auto&, const auto&) {

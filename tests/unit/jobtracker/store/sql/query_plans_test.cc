@@ -92,7 +92,8 @@ class QueryPlansTest : public ::testing::Test {
   }
   std::string commit(Operation operation) {
     plans_.clear();
-    const Batch batch{.number = ++batches_, .operations = {std::move(operation)}};
+    const Batch batch{
+        .number = ++batches_, .operations = {std::move(operation)}, .log_settled = 1'000};
     EXPECT_TRUE(std::holds_alternative<Committed>(store_->commit(batch)));
     return plans_;
   }
@@ -106,6 +107,24 @@ class QueryPlansTest : public ::testing::Test {
   GroupId group_{};
   Definition definition_{};
 };
+
+TEST_F(QueryPlansTest, FindsATaskAJobAStateAndAGroupInTheIndexOfTheLog) {
+  for (int i = 1; i <= 8; ++i)
+    commit(AddLog{{.id = 100 + i, .job_id = JobId{1}, .group = group_, .task_id = "nightly"}});
+  commit(IndexLog{.rows = 4, .slice_rows = 4});
+  commit(IndexLog{.rows = 4, .slice_rows = 4});
+  const auto row_by_row = AllOf(HasSubstr("SEARCH lts_log_key USING PRIMARY KEY (slice=? AND "
+                                          "key_hash=? AND log_id>? AND log_id<?)"),
+                                HasSubstr("SEARCH lts_job_log USING INTEGER PRIMARY KEY (rowid=?)"),
+                                Not(HasSubstr("SCAN lts_job_log")));
+  EXPECT_THAT(plans_of(ListHistory{.task_id = "nightly", .limit = 20}), row_by_row);
+  EXPECT_THAT(plans_of(ListHistory{.job_id = JobId{1}, .limit = 20}), row_by_row);
+  const auto piece_by_piece =
+      AllOf(HasSubstr("SEARCH lts_log_piece USING PRIMARY KEY (slice=? AND state=? AND group_id=?"),
+            Not(HasSubstr("SCAN lts_job_log")));
+  EXPECT_THAT(plans_of(ListHistory{.states = {LogState::kFailed}, .limit = 20}), piece_by_piece);
+  EXPECT_THAT(plans_of(ListHistory{.groups = {group_}, .limit = 20}), piece_by_piece);
+}
 
 TEST_F(QueryPlansTest, ReadsDueJobsAlongTheOrderOfHandOut) {
   const auto along_the_order =

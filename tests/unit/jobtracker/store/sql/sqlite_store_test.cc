@@ -76,13 +76,13 @@ TEST_F(SqliteStoreTest, RefusesAStoreThatIsOpenAndNamesTheProcess) {
 
 TEST_F(SqliteStoreTest, RefusesANewerSchemaAndChangesNothing) {
   ASSERT_TRUE(open().ok());
-  ASSERT_TRUE(connect()->execute("INSERT INTO lts_schema VALUES (18, 0)", {}).ok());
+  ASSERT_TRUE(connect()->execute("INSERT INTO lts_schema VALUES (20, 0)", {}).ok());
 
   const auto error = refused(path_);
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(error.message, "store sqlite:" + path_ +
-                               " has schema 18, this program knows up to 17: install a newer "
+                               " has schema 20, this program knows up to 19: install a newer "
                                "carillon");
   EXPECT_EQ(text(*connect(), "SELECT COUNT(*) FROM lts_tracker WHERE session_id = 2"), "0");
 }
@@ -129,11 +129,15 @@ TEST_F(SqliteStoreTest, BringsTheTablesOfGroupsUpToDate) {
                                "DROP TABLE lts_alarm;\n"
                                "DROP TABLE lts_log_count;\n"
                                "DROP TABLE lts_script;\n"
+                               "DROP TABLE lts_log_slice;\n"
+                               "DROP TABLE lts_log_key;\n"
+                               "DROP TABLE lts_log_piece;\n"
                                "ALTER TABLE lts_job_log DROP COLUMN executor_log_id;\n"
                                "ALTER TABLE lts_tracker DROP COLUMN number;\n"
                                "ALTER TABLE lts_tracker DROP COLUMN address;\n"
                                "ALTER TABLE lts_tracker DROP COLUMN yields;\n"
                                "ALTER TABLE lts_tracker DROP COLUMN lease_us;\n"
+                               "ALTER TABLE lts_tracker DROP COLUMN log_settled;\n"
                                "ALTER TABLE lts_delayed_job_queue DROP COLUMN moved_from_us;\n"
                                "ALTER TABLE lts_executing_job_queue DROP COLUMN moved_from_us;\n"
                                "ALTER TABLE lts_wjq_mail DROP COLUMN moved_from_us;\n"
