@@ -11,6 +11,7 @@ Workload cron_workload();
 Workload drain_workload();
 Workload executor_workload();
 Workload flow_workload();
+Workload history_workload();
 Workload latency_workload();
 Workload limit_workload();
 Workload overload_workload();

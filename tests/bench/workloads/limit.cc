@@ -150,12 +150,13 @@ Status check_log(DirectStore& store, const std::vector<GroupId>& groups,
   ListHistory question{.groups = groups, .limit = kPage};
   while (true) {
     const auto answer = CARILLON_TRY(store.ask(question));
-    const auto& entries = std::get<HistoryAnswer>(answer).entries;
-    if (entries.empty()) break;
+    const auto& [entries, next] = std::get<HistoryAnswer>(answer);
     for (const LogEntry& entry : entries) {
       ends.push_back({.key = entry.job_id.value, .state = to_string(entry.state)});
     }
-    question.before_id = entries.back().id;
+    const bool is_full = static_cast<std::int64_t>(entries.size()) == question.limit;
+    if (!is_full && next == 0) break;
+    question.before_id = is_full ? entries.back().id : next;
   }
   return check_each_succeeded_once(expected, std::move(ends),
                                    [](std::int64_t id) { return "job " + std::to_string(id); });
