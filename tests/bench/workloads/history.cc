@@ -56,7 +56,8 @@ Result<Connections> connect(const std::string& url) {
     return made;
   }
   const auto parsed = CARILLON_TRY(sql::parse_mysql_url(url));
-  made.writer = CARILLON_TRY(sql::MysqlConnection::open(parsed, {}));
+  made.writer =
+      CARILLON_TRY(sql::MysqlConnection::open(parsed, {.read_timeout = std::chrono::minutes{10}}));
   made.reader = CARILLON_TRY(open_mysql_reader(url));
   return made;
 }
