@@ -103,6 +103,7 @@ TEST_P(StoreContract, ReadsOfKnownPartitionsOnlyWhatIsNotSettled) {
     retries.push_back(delayed_one(new_occurrence(one)));
     retries.back().attempt = 1;
   }
+  for (std::size_t i = 4; i < retries.size(); ++i) retries[i].group = unknown.group;
   for (const WaitingJob& retry : retries) committed({AddJob{retry}});
 
   ReadStart question{.unsettled = {unsettled.id}};

@@ -75,12 +75,13 @@ Workload flow_workload() {
   verb.options = worker_options();
   verb.options.push_back(
       seconds_option("How long the maximum is measured, and then each share.", "60"));
-  verb.options.push_back({.name = "loads",
-                          .kind = OptionKind::kList,
-                          .placeholder = "PERCENT,...",
-                          .help = "The shares, after the maximum; 'none' measures the maximum only.",
-                          .fallback = "25,50,75",
-                          .by_comma = true});
+  verb.options.push_back(
+      {.name = "loads",
+       .kind = OptionKind::kList,
+       .placeholder = "PERCENT,...",
+       .help = "The shares, after the maximum; 'none' measures the maximum only.",
+       .fallback = "25,50,75",
+       .by_comma = true});
   verb.options.push_back({.name = "maximum",
                           .kind = OptionKind::kNumber,
                           .placeholder = "JOBS/S",
