@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <map>
 #include <optional>
@@ -69,6 +70,8 @@ class FakeTracker final : public net::ClientTransport {
   void say_elsewhere_again() {
     tell(last_elsewhere_, wire::Elsewhere{.address = "elsewhere", .parts = parts});
   }
+  // Its answer to the registration before the newest one comes late.
+  void answer_registration_before() { tell(answers_[0].first, answers_[0].second); }
   // A report that was heard while it did not.
   void confirm(std::int64_t job) { tell(0, wire::Reported{.done = {{JobId{job}, 1}}}); }
   void kill(std::int64_t job) {
@@ -135,11 +138,13 @@ class FakeTracker final : public net::ClientTransport {
       session_ = registration->session;
       if (std::exchange(registered_with_, tracker_session) != tracker_session) sent_.clear();
       knows_session = true;
-      tell(correlation, wire::Registered{.lease = lease,
-                                         .pull_interval = lease / 3,
-                                         .tracker_session = tracker_session,
-                                         .parts = parts,
-                                         .owned = owned});
+      answers_[0] = std::exchange(answers_[1], {correlation,
+                                                {.lease = lease,
+                                                 .pull_interval = lease / 3,
+                                                 .tracker_session = tracker_session,
+                                                 .parts = parts,
+                                                 .owned = owned}});
+      tell(correlation, answers_[1].second);
       return;
     }
     if (!knows_session) {
@@ -228,6 +233,8 @@ class FakeTracker final : public net::ClientTransport {
   SessionId session_{};
   std::int64_t registered_with_ = 0;  // the tracker session
   std::uint64_t last_elsewhere_ = 0;  // the correlation
+  // To the last two registrations that it took, with their correlations.
+  std::array<std::pair<std::uint64_t, wire::Registered>, 2> answers_{};
   wire::Pull last_pull_{};
   int credit_ = 0;
   std::int64_t hand_outs_ = 0;

@@ -327,6 +327,23 @@ TEST(Worker, RegistersAgainWithWhatRunsWhenTheTrackerForgotIt) {
   EXPECT_EQ(b.tracker().result_of(1)->outcome, wire::RunOutcome::kSucceeded);
 }
 
+// The answer of the job tracker's previous session is late. If it counted, the worker would refuse
+// each job of the new session.
+TEST(Worker, TakesOnlyTheAnswerToItsNewestRegistration) {
+  Bundle b;
+  b.start();
+  ASSERT_TRUE(b.until([&] { return b.ready == 1; }));
+  b.tracker().tracker_session = 6;
+  b.tracker().knows_session = false;
+  b.tracker().answers_after = milliseconds{200};
+  ASSERT_TRUE(b.until([&] { return b.tracker().registrations.size() == 2; }));
+  b.tracker().answers_after = {};
+  b.tracker().answer_registration_before();
+  ASSERT_TRUE(b.until([&] { return b.ready == 2; }));
+  b.tracker().submit(1, Bundle::handler("noop"));
+  EXPECT_TRUE(b.until_result(1));
+}
+
 TEST(Worker, FinishesWhatRunsAndGivesBackTheRestBeforeItLeaves) {
   Bundle b;
   b.start();

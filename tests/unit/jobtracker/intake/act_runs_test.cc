@@ -3,7 +3,7 @@
 
 #include "tests/support/tracker_bundle.h"
 
-// Runs that are killed, in whatever state they are.
+// Runs that are killed or cancelled, in whatever state they are.
 namespace carillon::jobtracker {
 namespace {
 
@@ -64,6 +64,27 @@ TEST(Act, KillAndCancelOfATaskReachTheRunThatItsJobWasReplacedDuring) {
           << "what waits goes on waiting, unless it was cancelled";
     }
   }
+}
+
+TEST(Act, ARunThatFailsWhileTheCancelOfItsJobIsStoredHasNoRetry) {
+  TrackerBundle bundle;
+  auto& worker = bundle.add_worker();
+  worker.behaviour = [](const auto&, const auto&) {
+    return FakeRun{.time = seconds{2}, .outcome = wire::RunOutcome::kException};
+  };
+  JobSpec job = job_manual("a");
+  job.retries = {.max = 3, .base = seconds{1}};
+  bundle.submit(job);
+  EXPECT_EQ(result_of(bundle.act(Verb::kTrigger, "a")), "ok");
+  ASSERT_TRUE(bundle.run_until([&] { return worker.busy() == 1; }));
+  bundle.run_for(seconds{1});
+  bundle.lane().work_time = [] { return seconds{2}; };
+  bundle.client.act({.verb = Verb::kCancel, .group = "default", .task_id = "a"});
+  bundle.run_for(minutes{1});
+  auto log = bundle.log("a");
+  std::erase_if(log, [](const LogEntry& entry) { return !entry.job_id; });
+  EXPECT_THAT(states(log), ElementsAre(LogState::kFailed)) << bundle.story("a");
+  EXPECT_TRUE(bundle.is_empty());
 }
 
 // Near the job tracker's horizon, and beyond it.

@@ -331,6 +331,24 @@ TEST(Replace, WhatARunOfTheJobBeforeSetsOffAndWhomItTellsIsKnownToItsEnd) {
   }
 }
 
+TEST(Replace, ARunKeepsItsOwnFeedbackSettingsOverTwoReplacements) {
+  TrackerBundle bundle;
+  FakeWorker& worker = bundle.add_worker({.threads = 8});
+  runs_take(worker, minutes{1});
+  bundle.submit(job_manual("a"));
+  bundle.act(wire::Verb::kTrigger, "a");
+  ASSERT_TRUE(bundle.run_until([&] { return worker.busy() == 1; }));
+  JobSpec second = replacing(job_manual("a"));
+  second.need_feedback = true;
+  second.client_group = "billing";
+  bundle.submit(second);
+  bundle.submit(replacing(job_manual("a")));
+  bundle.restart_after(seconds{1});
+  bundle.run_for(minutes{3});
+  EXPECT_EQ(bundle.log("a").back().state, LogState::kSucceeded) << bundle.story("a");
+  EXPECT_THAT(bundle.tables().feedback, IsEmpty()) << bundle.story("a");
+}
+
 TEST(Replace, WhatMayRunBesideItselfRunsBesideTheJobBefore) {
   TrackerBundle bundle;
   FakeWorker& worker = bundle.add_worker({.threads = 8});

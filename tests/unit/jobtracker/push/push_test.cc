@@ -523,6 +523,17 @@ TEST(Push, AJobsOwnAddressesMustBeOfItsGroup) {
   EXPECT_EQ(test.calls_of(kTwo), 0U);
 }
 
+// It does not know the runs that its successor started, and must leave their results to it.
+TEST(Push, AFencedJobTrackerConfirmsNoResult) {
+  Pushed test;
+  test.executor(kOne);
+  const std::vector<wire::xxl::RunResult> result{{.log_id = 64'000, .code = 200}};
+  EXPECT_TRUE(test.tell(result).ok());
+  const MemoryStore successor(test.bundle.database,
+                              {.session = SessionId{100}, .name = "successor"}, test.bundle.clock);
+  EXPECT_FALSE(test.tell(result).ok());
+}
+
 TEST(Push, AResultThatAnotherJobTrackerWasToldEndsTheRun) {
   Pushed test;
   auto& one = test.executor(kOne);

@@ -152,5 +152,23 @@ TEST(Counted, TheNextFireTakesThePlaceOfOneThatCameTooLate) {
   EXPECT_TRUE(bundle.is_empty());
 }
 
+// Its only run comes too late, so the next fire that was not missed takes its place.
+TEST(Counted, FiresThatWerePassedOverHaveNoSecondOutcomeWhenTheJobIsCancelled) {
+  TrackerBundle bundle(
+      {.tracker = {.recurrence = {.horizon = seconds{20}, .period = seconds{10}}}});
+  JobSpec job = each_minute(1, Overlap::kQueue);
+  job.schedule.first = bundle.now() + minutes{1};
+  job.start_deadline = seconds{90};
+  bundle.submit(job);
+  bundle.run_to(*job.schedule.first + seconds{80});
+  bundle.restart_after(seconds{110});
+  bundle.run_for(seconds{10});
+  bundle.act(wire::Verb::kCancel, "a");
+  EXPECT_THAT(outcomes(bundle),
+              ElementsAre(LogState::kExpired, LogState::kSkipped, LogState::kSkipped,
+                          LogState::kSkipped, LogState::kCancelled))
+      << bundle.story("a");
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker

@@ -549,7 +549,7 @@ TEST(Generation, AResumptionRepeatsNothingThatFiredByAClockThatWasAhead) {
       bundle.submit(job);
       bundle.run_for(minutes{1});
       bundle.clock.set_wall(bundle.now() + minutes{5});
-      bundle.run_for(minutes{2});
+      bundle.run_for(minutes{2} + seconds{5});  // A run under way would tell of its fire.
       bundle.kill_tracker();
       bundle.clock.set_wall(bundle.now() - minutes{5});
       bundle.start_tracker();

@@ -15,6 +15,21 @@ using std::chrono::seconds;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
+// The read that was sent before knows only what was near then, and the next pass comes too late.
+TEST(Promotion, ReadsAgainAfterTheStoreWasAwayDuringAPass) {
+  TrackerBundle bundle(
+      {.tracker = {.recurrence = {.horizon = seconds{60}, .period = seconds{50}}}});
+  bundle.add_worker();
+  const WallTime pass = bundle.now() + seconds{50};
+  const WallTime at = pass + seconds{75};
+  bundle.submit(job_at("a", at));
+  bundle.run_to(pass - seconds{1});
+  bundle.lane().away_until = bundle.clock.steady_now() + seconds{71};
+  bundle.run_to(at + seconds{1});
+  ASSERT_THAT(bundle.runs_of("a"), SizeIs(1));
+  EXPECT_LT(bundle.runs_of("a")[0].started_wall - at, seconds{1});
+}
+
 TEST(Promotion, FindsWhatIsStoredAfterItHasLooked) {
   TrackerBundle bundle;
   bundle.add_worker();
