@@ -182,7 +182,11 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
     dispatcher_.reload_all();
     recurrence_.clock_was_set(set_by);
   });
-  every(config_.beat, [this] { batcher_.beat(); });
+  every(config_.beat, [this] {
+    // The log is settled up to an id that was given: that of an idle session has to rise, too.
+    (void)ids_.next(clock_.now());
+    batcher_.beat();
+  });
   every(std::chrono::seconds{1}, [this] {
     const SteadyTime now = clock_.steady_now();
     if (now < batcher_.committed_at() + kCommits) slow_down(bulk_.take_late(now));

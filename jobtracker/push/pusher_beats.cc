@@ -51,7 +51,8 @@ void Pusher::on_hang_up(const std::string& server) {
 void Pusher::ask_who_may_be_gone() {
   const std::set<std::string> servers = std::exchange(hung_up_, {});
   for (const GroupId group : executors_.groups()) {
-    if (!ownership_.has(group)) continue;
+    // Another job tracker may have created the group just now.
+    if (!ownership_.has(group) || catalog_.group(group) == nullptr) continue;
     for (const std::string& address : executors_.addresses(group)) {
       const bool is_new = asked_.emplace(group, address).second;
       const bool may_be_gone = !servers.empty() && servers.contains(server_of(address));

@@ -115,7 +115,7 @@ TEST_F(MysqlStoreTest, StandsByWhileAnotherJobTrackerWorksAndMigratesNothing) {
                   ->query("SELECT MAX(version) FROM lts_schema", {},
                           [&](const sql::Row& row) { version = row.integer(0); })
                   .ok());
-  EXPECT_EQ(version, 16);
+  EXPECT_EQ(version, 18);
 }
 
 TEST_F(MysqlStoreTest, FencesASessionThatHasGoneSilent) {
