@@ -24,7 +24,7 @@ inline constexpr Duration kNotice = std::chrono::milliseconds{500};
 
 // So many definitions change hands at a time. More: all fires of who takes them wait for too long;
 // fewer: it takes longer until all have changed hands.
-inline constexpr std::size_t kPortion = 20'000;
+inline constexpr std::size_t kPortion = 15'000;
 // So long the others work with one portion before they are given the next.
 inline constexpr Duration kPortionPause = std::chrono::milliseconds{500};
 

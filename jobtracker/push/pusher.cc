@@ -78,17 +78,21 @@ void Pusher::start(const StartAnswer& found) {
                      [](std::vector<Operation>&, const std::vector<Outcome>&, const Error*) {});
 }
 
-// All that has no result may have been sent. What was taken by who always calls itself idle runs as
-// it did before.
+// Each run without a result may have been sent. A run that an always idle executor took goes on as
+// before, until its time-out. Where the definition was changed or removed, the time-out is not known
+// any more: then the executor's word counts, or the run would never end.
 void Pusher::restore(const Executing& entry, std::vector<PushRun> rows) {
   Job& job = add_job(entry);
+  std::optional<JobSpec> own;
+  const bool has_spec = catalog_.spec_of(entry.row.job, own) != nullptr;
   for (PushRun& row : rows) {
     const std::int64_t log_id = row.log_id;
     if (log_id <= kLogIdMax) last_log_ = std::max(last_log_, log_id);
     job.runs.push_back(log_id);
     Run run{.row = std::move(row)};
     run.phase = run.row.code != 0 ? Phase::kEnded : Phase::kRunning;
-    run.is_doubtful = !run.row.is_taken || is_honest({run.row.group, run.row.address});
+    run.is_doubtful =
+        !run.row.is_taken || !has_spec || is_honest({run.row.group, run.row.address});
     run.grace = config_.resend_grace;
     run.since = clock_.steady_now();  // It may have been called just now.
     const bool fails = run.row.code > 0 && run.row.code != wire::xxl::kSuccess;

@@ -15,7 +15,8 @@ namespace {
 // A call is remembered so long.
 constexpr Duration kCallKept = hours{1};
 // A job tracker ends what overran its time-out by so much, less what clocks differ by.
-constexpr Duration kOverrun = seconds{4};
+// A job tracker gives it five seconds, of which the call may have waited three for a connection.
+constexpr Duration kOverrun = seconds{2};
 // It has asked for each run, waited for its result and ended it.
 constexpr Duration kFound = minutes{4};
 // A job tracker and the clock that it follows are apart by less.
