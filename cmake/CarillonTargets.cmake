@@ -3,7 +3,7 @@
 # Most of the time of a build from nothing goes into headers that a library's files share: the presets
 # compile several files as one (CMAKE_UNITY_BUILD), but for `dev`, where files change one at a time.
 # So names that a file declares must be its own in its whole library, program or test.
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 6)
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
 
 # carillon_library(NAME SOURCES ... [PUBLIC_HEADERS ...] [LINKS ...] [LINKS_PRIVATE ...] [INTERNAL])
 # A folder is a library. LINKS are other libraries of ours (without the prefix); LINKS_PRIVATE are
@@ -51,6 +51,8 @@ endfunction()
 
 # The programs that need no server and no other program of ours: what the sanitizers run.
 add_custom_target(carillon_fast_tests)
+# What the end-to-end tests and the simulator need.
+add_custom_target(carillon_programs)
 
 # ctest hands out slots: `ctest --parallel $((3 * cores))`, as ./check does. A test that computes
 # takes those of a core; one that mostly waits, as for a time to come, takes one.
