@@ -3,7 +3,7 @@
 # Most of the time of a build from nothing goes into headers that a library's files share: the presets
 # compile several files as one (CMAKE_UNITY_BUILD), but for `dev`, where files change one at a time.
 # So names that a file declares must be its own in its whole library, program or test.
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 6)
 
 # carillon_library(NAME SOURCES ... [PUBLIC_HEADERS ...] [LINKS ...] [LINKS_PRIVATE ...] [INTERNAL])
 # A folder is a library. LINKS are other libraries of ours (without the prefix); LINKS_PRIVATE are

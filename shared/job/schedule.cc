@@ -15,16 +15,16 @@ using std::chrono::year;
 constexpr WallTime kFireMin = sys_days{year{kCronYearMin} / 1 / 1};
 constexpr WallTime kFireEnd = sys_days{year{kCronYearMax + 1} / 1 / 1};
 
-Error refuse_schedule(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
+Error refuse(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
 
 Status check_time(const char* what, WallTime time) {
   if (time >= kFireMin && time < kFireEnd) return {};
-  return refuse_schedule(std::string{what} + " is outside the years 1970-2199");
+  return refuse(std::string{what} + " is outside the years 1970-2199");
 }
 
 Status check_interval(const std::string& what, Duration interval) {
   if (interval >= kIntervalMin && interval <= kIntervalMax) return {};
-  return refuse_schedule(what + " is " + std::to_string(interval.count()) +
+  return refuse(what + " is " + std::to_string(interval.count()) +
                 " us, must be between 1 ms and 100 years");
 }
 
@@ -69,7 +69,7 @@ Result<CompiledSchedule> CompiledSchedule::compile(const Schedule& schedule, Wal
       return compiled;
     case ScheduleKind::kCron: {
       if (schedule.tz.empty()) {
-        return refuse_schedule("cron '" + schedule.cron + "' has no time zone, set tz to one like UTC");
+        return refuse("cron '" + schedule.cron + "' has no time zone, set tz to one like UTC");
       }
       const Cron cron = CARILLON_TRY(Cron::parse(schedule.cron));
       const Zone zone = CARILLON_TRY(Zone::load(schedule.tz));
@@ -80,7 +80,7 @@ Result<CompiledSchedule> CompiledSchedule::compile(const Schedule& schedule, Wal
       return compiled;
     }
   }
-  return refuse_schedule("schedule kind " + std::to_string(static_cast<int>(schedule.kind)) +
+  return refuse("schedule kind " + std::to_string(static_cast<int>(schedule.kind)) +
                 " is none that this version knows");
 }
 
