@@ -8,6 +8,11 @@
 #include "jobtracker/query/query.h"
 
 namespace carillon::jobtracker {
+namespace {
+
+std::string delayed_of_all() { return key_text({0, 1, 0, 0, 0}); }
+
+}  // namespace
 
 // The pages of one group after the other: those of its executable table, then those of its delayed
 // jobs. Where no group is named, the delayed jobs of all groups come last. The key of a page is
@@ -30,45 +35,46 @@ void QueryDesk::waiting(const Asker& asker, const wire::Query& message) {
     question.group = next_group({}, {});
     question.delayed = !question.group;
   }
-  read(
-      asker, question,
-      [this, asker, message, question, group = group.value(), rows_max](Result<ReadAnswer> answer) {
-        if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
-        const auto& jobs = std::get<JobsAnswer>(answer.value()).jobs;
-        wire::Rows reply;
-        const WaitingJob* last = nullptr;
-        for (const WaitingJob& job : jobs) {
-          if (reply.rows.size() == rows_max) break;
-          last = &job;
-          if (!is_of_task(message, job.task_id)) continue;
-          reply.rows.push_back(waiting_row(job));
-        }
-        if (reply.rows.size() == rows_max ||
-            static_cast<std::int64_t>(jobs.size()) == question.limit) {
-          reply.next = key_text({question.group.value, question.delayed ? 1 : 0, last->priority,
-                                 due_time(*last).time_since_epoch().count(), last->id.value});
-        } else {
-          reply.next = page_after(group, question);
-        }
-        clients_.answer(asker, std::move(reply));
-      });
+  question.or_next_group = !group.value();
+  read(asker, question,
+       [this, asker, message, question, group = group.value(),
+        rows_max](Result<ReadAnswer> answer) mutable {
+         if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
+         const auto& jobs = std::get<JobsAnswer>(answer.value()).jobs;
+         if (!question.delayed && !jobs.empty()) question.group = jobs.front().group;
+         wire::Rows reply;
+         const WaitingJob* last = nullptr;
+         for (const WaitingJob& job : jobs) {
+           if (reply.rows.size() == rows_max) break;
+           last = &job;
+           if (!is_of_task(message, job.task_id)) continue;
+           reply.rows.push_back(waiting_row(job));
+         }
+         if (reply.rows.size() == rows_max ||
+             static_cast<std::int64_t>(jobs.size()) == question.limit) {
+           reply.next = key_text({question.group.value, question.delayed ? 1 : 0, last->priority,
+                                  due_time(*last).time_since_epoch().count(), last->id.value});
+         } else {
+           reply.next = page_after(group, question, jobs.empty());
+         }
+         clients_.answer(asker, std::move(reply));
+       });
 }
 
 // What follows the last page of a group's table, or of delayed jobs.
-std::string QueryDesk::page_after(GroupId named, const ListWaiting& last) const {
+std::string QueryDesk::page_after(GroupId named, const ListWaiting& last, bool was_empty) const {
+  if (!named && !last.delayed && was_empty) return delayed_of_all();  // No later group has any.
   if (named && !last.delayed) return key_text({last.group.value, 1, 0, 0, 0});
   if (!last.group) return {};  // The delayed jobs of all groups were the last.
   const GroupId next = next_group(named, last.group);
   if (next) return key_text({next.value, 0, 0, 0, 0});
-  return named ? std::string{} : key_text({0, 1, 0, 0, 0});
+  return named ? std::string{} : delayed_of_all();
 }
 
-// The one whose waiting jobs are listed after those of `last`; 0: that was all. Of all groups,
-// those that are known to be empty are left out.
+// The one whose waiting jobs are listed after those of `last`; 0: that was all.
 GroupId QueryDesk::next_group(GroupId named, GroupId last) const {
   if (!named) {
-    auto next = catalog_.groups().upper_bound(last);
-    while (next != catalog_.groups().end() && empty_groups_.contains(next->first)) ++next;
+    const auto next = catalog_.groups().upper_bound(last);
     return next == catalog_.groups().end() ? GroupId{} : next->first;
   }
   const auto parts = catalog_.parts_of(named);
@@ -77,8 +83,7 @@ GroupId QueryDesk::next_group(GroupId named, GroupId last) const {
 }
 
 void QueryDesk::groups(const Asker& asker) {
-  const CountWaiting question{.now = clock_.now(), .empty = empty_groups_.all()};
-  read(asker, question, [this, asker](Result<ReadAnswer> answer) {
+  read(asker, CountWaiting{.now = clock_.now()}, [this, asker](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
     std::map<GroupId, CountAnswer::PerGroup> counts;
     for (const auto& one : std::get<CountAnswer>(answer.value()).groups) {
