@@ -73,8 +73,7 @@ class QueryDesk {
   std::vector<GroupId> parts_of(GroupId group) const;
   GroupId whole(GroupId part) const;  // that it is a part of, or is
   bool is_in_memory(GroupId group) const;
-  std::string page_after(GroupId named, const ListWaiting& last, bool was_empty) const;
-  GroupId next_group(GroupId named, GroupId last) const;
+  std::string page_after(GroupId named, const ListWaiting& last) const;
   // The group a question names; empty: all (id 0). Otherwise an error for the asker.
   Result<GroupId> group_of(const wire::Query& message) const;
 

@@ -8,11 +8,6 @@
 #include "jobtracker/query/query.h"
 
 namespace carillon::jobtracker {
-namespace {
-
-std::string delayed_of_all() { return key_text({0, 1, 0, 0, 0}); }
-
-}  // namespace
 
 // The pages of one group after the other: those of its executable table, then those of its delayed
 // jobs. Where no group is named, the delayed jobs of all groups come last. The key of a page is
@@ -32,54 +27,44 @@ void QueryDesk::waiting(const Asker& asker, const wire::Query& message) {
       question.after =
           HandOutKey{static_cast<int>(after[2]), WallTime{Duration{after[3]}}, JobId{after[4]}};
   } else if (!group.value()) {
-    question.group = next_group({}, {});
-    question.delayed = !question.group;
+    const auto& groups = catalog_.groups();
+    question.delayed = groups.empty();
+    if (!groups.empty()) question.group = groups.begin()->first;
   }
-  question.or_next_group = !group.value();
-  read(asker, question,
-       [this, asker, message, question, group = group.value(),
-        rows_max](Result<ReadAnswer> answer) mutable {
-         if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
-         const auto& jobs = std::get<JobsAnswer>(answer.value()).jobs;
-         if (!question.delayed && !jobs.empty()) question.group = jobs.front().group;
-         wire::Rows reply;
-         const WaitingJob* last = nullptr;
-         for (const WaitingJob& job : jobs) {
-           if (reply.rows.size() == rows_max) break;
-           last = &job;
-           if (!is_of_task(message, job.task_id)) continue;
-           reply.rows.push_back(waiting_row(job));
-         }
-         if (reply.rows.size() == rows_max ||
-             static_cast<std::int64_t>(jobs.size()) == question.limit) {
-           reply.next = key_text({question.group.value, question.delayed ? 1 : 0, last->priority,
-                                  due_time(*last).time_since_epoch().count(), last->id.value});
-         } else {
-           reply.next = page_after(group, question, jobs.empty());
-         }
-         clients_.answer(asker, std::move(reply));
-       });
+  question.and_later_groups = !group.value();
+  read(
+      asker, question,
+      [this, asker, message, question, group = group.value(), rows_max](Result<ReadAnswer> answer) {
+        if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
+        const auto& jobs = std::get<JobsAnswer>(answer.value()).jobs;
+        wire::Rows reply;
+        const WaitingJob* last = nullptr;
+        for (const WaitingJob& job : jobs) {
+          if (reply.rows.size() == rows_max) break;
+          last = &job;
+          if (!is_of_task(message, job.task_id)) continue;
+          reply.rows.push_back(waiting_row(job));
+        }
+        if (reply.rows.size() == rows_max ||
+            static_cast<std::int64_t>(jobs.size()) == question.limit) {
+          const GroupId of = question.delayed ? question.group : last->group;
+          reply.next = key_text({of.value, question.delayed ? 1 : 0, last->priority,
+                                 due_time(*last).time_since_epoch().count(), last->id.value});
+        } else {
+          reply.next = page_after(group, question);
+        }
+        clients_.answer(asker, std::move(reply));
+      });
 }
 
 // What follows the last page of a group's table, or of delayed jobs.
-std::string QueryDesk::page_after(GroupId named, const ListWaiting& last, bool was_empty) const {
-  if (!named && !last.delayed && was_empty) return delayed_of_all();  // No later group has any.
-  if (named && !last.delayed) return key_text({last.group.value, 1, 0, 0, 0});
-  if (!last.group) return {};  // The delayed jobs of all groups were the last.
-  const GroupId next = next_group(named, last.group);
-  if (next) return key_text({next.value, 0, 0, 0, 0});
-  return named ? std::string{} : delayed_of_all();
-}
-
-// The one whose waiting jobs are listed after those of `last`; 0: that was all.
-GroupId QueryDesk::next_group(GroupId named, GroupId last) const {
-  if (!named) {
-    const auto next = catalog_.groups().upper_bound(last);
-    return next == catalog_.groups().end() ? GroupId{} : next->first;
-  }
+std::string QueryDesk::page_after(GroupId named, const ListWaiting& last) const {
+  if (!named) return last.delayed ? std::string{} : key_text({0, 1, 0, 0, 0});
+  if (!last.delayed) return key_text({last.group.value, 1, 0, 0, 0});
   const auto parts = catalog_.parts_of(named);
-  const auto at = std::find(parts.begin(), parts.end(), last);
-  return at == parts.end() || at + 1 == parts.end() ? GroupId{} : *(at + 1);
+  const auto at = std::find(parts.begin(), parts.end(), last.group);
+  if (at == parts.end() || at + 1 == parts.end()) return {};
+  return key_text({(at + 1)->value, 0, 0, 0, 0});
 }
 
 void QueryDesk::groups(const Asker& asker) {

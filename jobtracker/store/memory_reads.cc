@@ -203,8 +203,10 @@ class MemoryReads {
     const WaitingTable* table = CARILLON_TRY(group_table(ask.group));
     JobsAnswer answer{table->due(WallTime::max(), ask.after, ask.limit)};
     for (auto next = tables_.waiting.upper_bound(ask.group);
-         ask.or_next_group && answer.jobs.empty() && next != tables_.waiting.end(); ++next) {
-      answer.jobs = next->second.due(WallTime::max(), {}, ask.limit);
+         ask.and_later_groups && next != tables_.waiting.end(); ++next) {
+      for (const WaitingJob& job : next->second.due(WallTime::max(), {}, ask.limit)) {
+        if (!is_full(answer.jobs, ask.limit)) answer.jobs.push_back(job);
+      }
     }
     return ReadAnswer{std::move(answer)};
   }

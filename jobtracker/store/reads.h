@@ -170,10 +170,9 @@ struct GroupAnswer {
 // ---- for people: asked on a read-only connection of their own ----
 
 struct ListWaiting {
-  GroupId group{};       // delayed jobs of it as well
-  bool delayed = false;  // the delayed table instead of the group's
-  // Where the group's table has nothing more: of the next group, by id, whose table has anything.
-  bool or_next_group = false;
+  GroupId group{};                // delayed jobs of it as well
+  bool delayed = false;           // the delayed table instead of the group's
+  bool and_later_groups = false;  // then those of the tables of groups with higher ids
   std::optional<HandOutKey> after{};
   std::int64_t limit = 0;
 };

@@ -553,7 +553,7 @@ TEST_P(StoreReads, FindsTheGroupsThatHaveWaitingJobsAmongEmptyOnes) {
     for (const auto& one : ask<CountAnswer>(CountWaiting{.now = kNow}).groups)
       EXPECT_EQ(one.waiting, waiting[one.group]) << one.group.value;
     std::vector<WaitingJob> listed;
-    ListWaiting question{.group = group_, .or_next_group = true, .limit = 5};
+    ListWaiting question{.group = group_, .and_later_groups = true, .limit = 2};
     for (auto page = ask<JobsAnswer>(question).jobs; !page.empty();
          page = ask<JobsAnswer>(question).jobs) {
       listed.insert(listed.end(), page.begin(), page.end());

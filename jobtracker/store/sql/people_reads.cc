@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -56,7 +57,7 @@ std::string and_group_in(const std::vector<GroupId>& groups) {
 Result<ReadAnswer> SqlReads::read(const ListWaiting& ask) {
   if (!ask.delayed) {
     auto jobs = CARILLON_TRY(due(ask.group, WallTime::max(), ask.after, ask.limit));
-    if (jobs.empty() && ask.or_next_group) jobs = CARILLON_TRY(of_next_group(ask.group, ask.limit));
+    if (ask.and_later_groups) CARILLON_TRY(add_of_later_groups(ask, jobs));
     return ReadAnswer{JobsAnswer{std::move(jobs)}};
   }
   const auto after = ask.after.value_or(HandOutKey{0, WallTime::min(), JobId{}});
@@ -81,14 +82,14 @@ Result<ReadAnswer> SqlReads::read(const ListWaiting& ask) {
   return ReadAnswer{JobsAnswer{std::move(jobs)}};
 }
 
-Result<std::vector<WaitingJob>> SqlReads::of_next_group(GroupId last, std::int64_t limit) {
+Status SqlReads::add_of_later_groups(const ListWaiting& ask, std::vector<WaitingJob>& jobs) {
   const auto groups = CARILLON_TRY(read_waiting_groups(db_));
-  for (auto next = std::upper_bound(groups.begin(), groups.end(), last); next != groups.end();
-       ++next) {
-    auto jobs = CARILLON_TRY(due(*next, WallTime::max(), {}, limit));
-    if (!jobs.empty()) return jobs;
+  for (auto next = std::upper_bound(groups.begin(), groups.end(), ask.group);
+       next != groups.end() && std::ssize(jobs) < ask.limit; ++next) {
+    auto more = CARILLON_TRY(due(*next, WallTime::max(), {}, ask.limit - std::ssize(jobs)));
+    std::move(more.begin(), more.end(), std::back_inserter(jobs));
   }
-  return std::vector<WaitingJob>{};
+  return {};
 }
 
 Result<std::vector<DefinitionId>> SqlReads::definition_ids(const ListDefinitions& ask) {

@@ -75,8 +75,7 @@ class SqlReads {
       const std::function<void(GroupId group, JobId job, DefinitionId definition)>& each);
   // In the group or (0) in all.
   Status find_job(JobId job, GroupId group, FindAnswer& answer);
-  // Of the first group after `last` whose table has any.
-  Result<std::vector<WaitingJob>> of_next_group(GroupId last, std::int64_t limit);
+  Status add_of_later_groups(const ListWaiting& ask, std::vector<WaitingJob>& jobs);
   // At most `ask.limit`, in order.
   Result<std::vector<DefinitionId>> definition_ids(const ListDefinitions& ask);
   Result<CountAnswer::PerGroup> count(GroupId group, WallTime now, std::int64_t rows_max);

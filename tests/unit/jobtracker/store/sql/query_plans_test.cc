@@ -131,7 +131,7 @@ TEST_F(QueryPlansTest, OpensNoTableOfAGroupWithoutWaitingJobs) {
   const auto plans = [&] {
     return plans_of(CountWaiting{}) + plans_of(Find{.job_id = JobId{99}}) +
            plans_of(ListWaiting{.group = group_,
-                                .or_next_group = true,
+                                .and_later_groups = true,
                                 .after = HandOutKey{kPriorityDefault, at(9), JobId{}},
                                 .limit = 5});
   };
