@@ -262,6 +262,8 @@ int Host::begin(OpenedStore opened, JobTracker::Memory memory) {
   auto questions = QueryThread::start(std::move(reader).value(), loop_);
   if (!questions.ok()) return exit_with(kExitBug, questions.error().message);
   life->questions = std::move(questions).value();
+  // Its connection is opened meanwhile: with thousands of tables SQLite takes half a second for it.
+  life->questions->ask(FindGroup{}, [](const Result<ReadAnswer>&) {});
   auto lane = start_lane(std::move(opened.store));
   if (!lane.ok()) return exit_with(kExitBug, lane.error().message);
   life->lane = std::move(lane).value();

@@ -96,9 +96,7 @@ JobTracker::JobTracker(JobTrackerConfig config, SessionId session, const Clock& 
       act_(catalog_, ownership_, executing_, workers_, recurrence_, completion_, batcher_, *this,
            feedback_, *this, stops_, ids_, clock_),
       query_(catalog_, ownership_, executing_, workers_, executors_, executor_health_, run_logs_,
-             questions, *this, clock_, batcher_.empty_groups(), config_.recovery.lease,
-             [this] { return stats(); }),
-      group_survey_(catalog_, ownership_, batcher_, questions, clock) {}
+             questions, *this, clock_, config_.recovery.lease, [this] { return stats(); }) {}
 
 JobTracker::~JobTracker() { leave_doors(); }
 
@@ -201,7 +199,6 @@ void JobTracker::on_started(Result<ReadAnswer> answer) {
   });
   every(std::chrono::minutes{1}, [this] { retention_.run_once(); });
   every(LogIndexer::kPeriod, [this] { log_indexer_.run_once(); });
-  every(GroupSurvey::kPeriod, [this] { group_survey_.run_once(); });
   every(std::chrono::hours{1}, [this] { feedback_.purge(); });
   ready_ = true;
   // Calls that have waited for this session come before all that is read and asked from now on.

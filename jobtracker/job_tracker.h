@@ -21,7 +21,6 @@
 #include "jobtracker/push/executor_registry.h"
 #include "jobtracker/push/pusher.h"
 #include "jobtracker/push/run_logs.h"
-#include "jobtracker/query/group_survey.h"
 #include "jobtracker/query/query.h"
 #include "jobtracker/recovery/recovery.h"
 #include "jobtracker/recurrence/recurrence.h"
@@ -286,7 +285,6 @@ class JobTracker final : public net::ServerReceiver,
   RunStops stops_;
   ActIntake act_;
   QueryDesk query_;
-  GroupSurvey group_survey_;
   std::map<std::string, std::vector<std::function<void(Result<const Group*>)>>> groups_to_come_;
   // One question at a time for each name: who comes while it is on its way waits for the next.
   struct GroupSearch {

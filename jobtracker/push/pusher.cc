@@ -332,8 +332,9 @@ void Pusher::replace_run(Job& job, Run& run, std::vector<std::string> order) {
 
 bool Pusher::post(Call call, std::string_view path, std::string body,
                   std::shared_ptr<net::Sending> sending) {
-  if (poster_ == nullptr) return false;
+  // Another job tracker may have created the group just now.
   const Group* group = catalog_.group(call.group);
+  if (poster_ == nullptr || group == nullptr) return false;
   net::Post post = post_to(call.address, path, std::move(body),
                            executors_.token_to_send(call.group, config_.token), group->name,
                            config_.call_timeout);

@@ -217,7 +217,7 @@ class Pusher {
   void on_idle_answer(const Call& call, const net::PostOutcome& outcome);
   void beat(SteadyTime now);
   void ask_who_may_be_gone();
-  void ask_whether_there(const Place& place);
+  bool ask_whether_there(const Place& place);
   static WallTime began_at(const Run& run);
   void note_unwell(const Call& call, const net::PostOutcome& outcome);
   void note_silence(const Call& call, const net::PostOutcome& outcome);
@@ -234,6 +234,7 @@ class Pusher {
   SteadyTime call_until(const Job& job) const;
   bool go_back(const Job& job);
   void go_back_again();
+  // False: not now.
   bool post(Call call, std::string_view path, std::string body,
             std::shared_ptr<net::Sending> sending = {});
   void set_credit(GroupId group);

@@ -31,7 +31,7 @@ void Pusher::beat(SteadyTime now) {
   for (const auto& [log_id, run] : runs_) {
     if (run.phase == Phase::kRunning) places.emplace(run.row.group, run.row.address);
   }
-  for (const Place& place : places) ask_whether_there(place);
+  for (const Place& place : places) (void)ask_whether_there(place);
 }
 
 // A connection that nobody used was closed: is the executor still there? At once, as one that was
@@ -51,19 +51,20 @@ void Pusher::on_hang_up(const std::string& server) {
 void Pusher::ask_who_may_be_gone() {
   const std::set<std::string> servers = std::exchange(hung_up_, {});
   for (const GroupId group : executors_.groups()) {
-    // Another job tracker may have created the group just now.
-    if (!ownership_.has(group) || catalog_.group(group) == nullptr) continue;
+    if (!ownership_.has(group)) continue;
     for (const std::string& address : executors_.addresses(group)) {
-      const bool is_new = asked_.emplace(group, address).second;
+      const Place place{group, address};
+      const bool is_new = !asked_.contains(place);
       const bool may_be_gone = !servers.empty() && servers.contains(server_of(address));
-      if (is_new || may_be_gone) ask_whether_there({group, address});
+      if (!is_new && !may_be_gone) continue;
+      if (ask_whether_there(place)) asked_.insert(place);
     }
   }
 }
 
-void Pusher::ask_whether_there(const Place& place) {
-  (void)post({.kind = Call::Kind::kThere, .group = place.first, .address = place.second}, "beat",
-             "{}");
+bool Pusher::ask_whether_there(const Place& place) {
+  return post({.kind = Call::Kind::kThere, .group = place.first, .address = place.second}, "beat",
+              "{}");
 }
 
 // ---- who is silent ----

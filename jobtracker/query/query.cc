@@ -28,7 +28,7 @@ std::string labels_text(const std::map<std::string, std::string>& labels) {
 QueryDesk::QueryDesk(Catalog& catalog, const Ownership& ownership, ExecutingTable& executing,
                      Workers& workers, const Executors& executors, const ExecutorHealth& health,
                      ExecutorLogs& logs, Questions& questions, ClientLink& clients,
-                     SchedulingClock& clock, const EmptyGroups& empty_groups, Duration lease,
+                     SchedulingClock& clock, Duration lease,
                      std::function<std::vector<Stat>()> stats)
     : catalog_(catalog),
       ownership_(ownership),
@@ -40,7 +40,6 @@ QueryDesk::QueryDesk(Catalog& catalog, const Ownership& ownership, ExecutingTabl
       line_(questions, clients, [&clock] { return clock.steady_now(); }),
       clients_(line_),
       clock_(clock),
-      empty_groups_(empty_groups),
       lease_(lease),
       stats_(std::move(stats)) {}
 
@@ -237,10 +236,7 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
                                           definition->row.state == DefinitionState::kQuarantined)));
     return clients_.answer(asker, std::move(reply));
   }
-  Find question{.group = part,
-                .task_id = message.task_id,
-                .job_id = message.job_id,
-                .empty = empty_groups_.all()};
+  const Find question{.group = part, .task_id = message.task_id, .job_id = message.job_id};
   read(asker, question, [this, asker, message, with_spec, spec_of](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
     const auto& found = std::get<FindAnswer>(answer.value());
@@ -283,7 +279,7 @@ void QueryDesk::job(const Asker& asker, const wire::Query& message, int tries) {
     reply.rows.push_back(std::move(row));
     return clients_.answer(asker, std::move(reply));
   }
-  read(asker, Find{.job_id = message.job_id, .empty = empty_groups_.all()},
+  read(asker, Find{.job_id = message.job_id},
        [this, asker, message, tries](Result<ReadAnswer> answer) {
          if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
          const auto& found = std::get<FindAnswer>(answer.value());

@@ -29,8 +29,7 @@ class QueryDesk {
   QueryDesk(Catalog& catalog, const Ownership& ownership, ExecutingTable& executing,
             Workers& workers, const Executors& executors, const ExecutorHealth& health,
             ExecutorLogs& logs, Questions& questions, ClientLink& clients, SchedulingClock& clock,
-            const EmptyGroups& empty_groups, Duration lease,
-            std::function<std::vector<Stat>()> stats);
+            Duration lease, std::function<std::vector<Stat>()> stats);
 
   void query(const Asker& asker, const wire::Query& message);
   Sizes sizes() const { return line_.sizes(); }
@@ -75,7 +74,6 @@ class QueryDesk {
   GroupId whole(GroupId part) const;  // that it is a part of, or is
   bool is_in_memory(GroupId group) const;
   std::string page_after(GroupId named, const ListWaiting& last) const;
-  GroupId next_group(GroupId named, GroupId last) const;
   // The group a question names; empty: all (id 0). Otherwise an error for the asker.
   Result<GroupId> group_of(const wire::Query& message) const;
 
@@ -89,7 +87,6 @@ class QueryDesk {
   QuestionLine line_;
   ClientLink& clients_;  // the line, which hears of each answer
   SchedulingClock& clock_;
-  const EmptyGroups& empty_groups_;
   Duration lease_;
   std::function<std::vector<Stat>()> stats_;
 };

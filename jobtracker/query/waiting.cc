@@ -27,9 +27,11 @@ void QueryDesk::waiting(const Asker& asker, const wire::Query& message) {
       question.after =
           HandOutKey{static_cast<int>(after[2]), WallTime{Duration{after[3]}}, JobId{after[4]}};
   } else if (!group.value()) {
-    question.group = next_group({}, {});
-    question.delayed = !question.group;
+    const auto& groups = catalog_.groups();
+    question.delayed = groups.empty();
+    if (!groups.empty()) question.group = groups.begin()->first;
   }
+  question.and_later_groups = !group.value();
   read(
       asker, question,
       [this, asker, message, question, group = group.value(), rows_max](Result<ReadAnswer> answer) {
@@ -45,7 +47,8 @@ void QueryDesk::waiting(const Asker& asker, const wire::Query& message) {
         }
         if (reply.rows.size() == rows_max ||
             static_cast<std::int64_t>(jobs.size()) == question.limit) {
-          reply.next = key_text({question.group.value, question.delayed ? 1 : 0, last->priority,
+          const GroupId of = question.delayed ? question.group : last->group;
+          reply.next = key_text({of.value, question.delayed ? 1 : 0, last->priority,
                                  due_time(*last).time_since_epoch().count(), last->id.value});
         } else {
           reply.next = page_after(group, question);
@@ -56,29 +59,16 @@ void QueryDesk::waiting(const Asker& asker, const wire::Query& message) {
 
 // What follows the last page of a group's table, or of delayed jobs.
 std::string QueryDesk::page_after(GroupId named, const ListWaiting& last) const {
-  if (named && !last.delayed) return key_text({last.group.value, 1, 0, 0, 0});
-  if (!last.group) return {};  // The delayed jobs of all groups were the last.
-  const GroupId next = next_group(named, last.group);
-  if (next) return key_text({next.value, 0, 0, 0, 0});
-  return named ? std::string{} : key_text({0, 1, 0, 0, 0});
-}
-
-// The one whose waiting jobs are listed after those of `last`; 0: that was all. Of all groups,
-// those that are known to be empty are left out.
-GroupId QueryDesk::next_group(GroupId named, GroupId last) const {
-  if (!named) {
-    auto next = catalog_.groups().upper_bound(last);
-    while (next != catalog_.groups().end() && empty_groups_.contains(next->first)) ++next;
-    return next == catalog_.groups().end() ? GroupId{} : next->first;
-  }
+  if (!named) return last.delayed ? std::string{} : key_text({0, 1, 0, 0, 0});
+  if (!last.delayed) return key_text({last.group.value, 1, 0, 0, 0});
   const auto parts = catalog_.parts_of(named);
-  const auto at = std::find(parts.begin(), parts.end(), last);
-  return at == parts.end() || at + 1 == parts.end() ? GroupId{} : *(at + 1);
+  const auto at = std::find(parts.begin(), parts.end(), last.group);
+  if (at == parts.end() || at + 1 == parts.end()) return {};
+  return key_text({(at + 1)->value, 0, 0, 0, 0});
 }
 
 void QueryDesk::groups(const Asker& asker) {
-  const CountWaiting question{.now = clock_.now(), .empty = empty_groups_.all()};
-  read(asker, question, [this, asker](Result<ReadAnswer> answer) {
+  read(asker, CountWaiting{.now = clock_.now()}, [this, asker](Result<ReadAnswer> answer) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
     std::map<GroupId, CountAnswer::PerGroup> counts;
     for (const auto& one : std::get<CountAnswer>(answer.value()).groups) {

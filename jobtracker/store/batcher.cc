@@ -62,7 +62,6 @@ void Batcher::enqueue(Urgency urgency, Unit unit) {
   for (const Operation& operation : unit.operations) {
     unit.rows += rows_of(operation);
     unit.bytes += bytes_of(operation);
-    empty_groups_.posted(operation, unit.epoch);
   }
   if (unit.request) unit.bytes += unit.request->answer.size();
   // A request without operations counts too, so that a batch can be halved down to it.

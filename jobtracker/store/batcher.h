@@ -10,7 +10,6 @@
 #include "carillon/result.h"
 #include "jobtracker/store/batch.h"
 #include "jobtracker/store/bulk_room.h"
-#include "jobtracker/store/empty_groups.h"
 #include "jobtracker/store/reads.h"
 #include "jobtracker/store/settled_log.h"
 #include "shared/base/clock.h"
@@ -159,9 +158,6 @@ class Batcher {
 
   // Whether any row of the log of this session is settled (Batch::log_settled).
   bool has_settled() const { return settled_log_.has_any(); }
-  EmptyGroups& empty_groups() { return empty_groups_; }
-  // See EmptyGroups.
-  EmptyGroups::Epoch open_epoch() const { return settled_log_.oldest_open(); }
 
   std::int64_t commits() const { return commits_; }
   // When the newest batch that was committed had been sent; the epoch: none was.
@@ -209,7 +205,6 @@ class Batcher {
   std::array<std::size_t, kUrgencies> credit_{};  // rows, for a unit that did not fit lately
   BulkRoom bulk_room_{};
   SettledLog settled_log_{};
-  EmptyGroups empty_groups_{};
   std::vector<Unit> in_flight_;  // their operations are in the batch under way
   std::size_t in_flight_rows_ = 0;
   bool is_busy_ = false;

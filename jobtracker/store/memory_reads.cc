@@ -201,7 +201,14 @@ class MemoryReads {
       return ReadAnswer{std::move(answer)};
     }
     const WaitingTable* table = CARILLON_TRY(group_table(ask.group));
-    return ReadAnswer{JobsAnswer{table->due(WallTime::max(), ask.after, ask.limit)}};
+    JobsAnswer answer{table->due(WallTime::max(), ask.after, ask.limit)};
+    for (auto next = tables_.waiting.upper_bound(ask.group);
+         ask.and_later_groups && next != tables_.waiting.end(); ++next) {
+      for (const WaitingJob& job : next->second.due(WallTime::max(), {}, ask.limit)) {
+        if (!is_full(answer.jobs, ask.limit)) answer.jobs.push_back(job);
+      }
+    }
+    return ReadAnswer{std::move(answer)};
   }
 
   Result<ReadAnswer> operator()(const ListDefinitions& ask) const {
@@ -281,17 +288,12 @@ class MemoryReads {
     CountAnswer answer;
     for (const auto& [id, table] : tables_.waiting) {
       if (!is_of(ask.groups, id)) continue;
-      if (std::binary_search(ask.empty.begin(), ask.empty.end(), id)) {
-        answer.groups.push_back({.group = id});
-        continue;
-      }
       const std::int64_t due = table.count_due(ask.now);
       answer.groups.push_back({.group = id,
                                .waiting = static_cast<std::int64_t>(table.size()),
                                .due = due,
                                .due_since = due > 0 ? table.first_time() : WallTime{}});
     }
-    if (ask.without_delayed) return ReadAnswer{std::move(answer)};
     for (const auto& [id, job] : tables_.delayed.all()) {
       for (auto& counted : answer.groups) {
         if (counted.group == job.group) ++counted.waiting;

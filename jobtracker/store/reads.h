@@ -90,7 +90,6 @@ struct Find {
   GroupId group{};
   std::string task_id{};
   JobId job_id{};
-  std::vector<GroupId> empty{};  // by id: who asks knows that their tables hold nothing
 };
 struct FindAnswer {
   DefinitionId definition{};
@@ -171,8 +170,9 @@ struct GroupAnswer {
 // ---- for people: asked on a read-only connection of their own ----
 
 struct ListWaiting {
-  GroupId group{};       // delayed jobs of it as well
-  bool delayed = false;  // the delayed table instead of the group's
+  GroupId group{};                // delayed jobs of it as well
+  bool delayed = false;           // the delayed table instead of the group's
+  bool and_later_groups = false;  // then those of the tables of groups with higher ids
   std::optional<HandOutKey> after{};
   std::int64_t limit = 0;
 };
@@ -228,8 +228,6 @@ struct CountWaiting {
   // Rows counted of one table; more is told as so many: an exact count of a huge table takes
   // seconds, and nobody reads the last digits.
   std::int64_t rows_max = 1'000'000;
-  std::vector<GroupId> empty{};  // by id: who asks knows that their tables hold nothing
-  bool without_delayed = false;
 };
 struct CountAnswer {
   struct PerGroup {

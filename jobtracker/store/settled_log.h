@@ -28,9 +28,6 @@ class SettledLog {
   // It is stored or refused, and does not come again.
   void ended(Epoch epoch) { --open_[epoch % 2]; }
 
-  // All that was posted in an epoch before this one is stored or refused.
-  Epoch oldest_open() const { return newest_ - 1; }
-
   bool has_any() const { return through_ != 0; }
 
   // To be asked before each commit. `id_high`: the highest id given out.

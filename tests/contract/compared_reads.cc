@@ -86,6 +86,8 @@ class Reads {
     compare(ListWaiting{.group = group.id, .limit = kAll}, "waiting of " + group.name, kJobs);
     compare(ListWaiting{.group = group.id, .after = middle, .limit = 20}, "page of " + group.name,
             kJobs);
+    compare(ListWaiting{.group = group.id, .and_later_groups = true, .after = middle, .limit = 20},
+            "page of " + group.name + " and of later groups", kJobs);
     compare(ReadDue{.group = group.id, .now = now_, .limit = 77}, "due of " + group.name, kJobs);
     compare(ReadDue{.group = group.id, .now = now_, .after = middle, .limit = 20},
             "further due of " + group.name, kJobs);

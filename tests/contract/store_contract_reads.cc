@@ -538,6 +538,46 @@ TEST_P(StoreReads, CountsWhatWaitsAndWhatIsDueInEachGroup) {
   EXPECT_EQ(groups[1].due_since, WallTime{});
 }
 
+TEST_P(StoreReads, FindsTheGroupsThatHaveWaitingJobsAmongEmptyOnes) {
+  std::vector<GroupId> groups{group_};
+  for (int i = 1; i < 20; ++i) groups.push_back(make_group("group-" + std::to_string(i)));
+  std::vector<WaitingJob> jobs;
+  for (const std::size_t at : {3, 4, 15}) {
+    jobs.push_back(new_job());
+    jobs.back().group = groups[at];
+    committed({AddJob{jobs.back()}});
+  }
+  const auto expect_found = [&](const std::vector<WaitingJob>& expected) {
+    std::map<GroupId, std::int64_t> waiting;
+    for (const WaitingJob& job : expected) ++waiting[job.group];
+    for (const auto& one : ask<CountAnswer>(CountWaiting{.now = kNow}).groups)
+      EXPECT_EQ(one.waiting, waiting[one.group]) << one.group.value;
+    std::vector<WaitingJob> listed;
+    ListWaiting question{.group = group_, .and_later_groups = true, .limit = 2};
+    for (auto page = ask<JobsAnswer>(question).jobs; !page.empty();
+         page = ask<JobsAnswer>(question).jobs) {
+      listed.insert(listed.end(), page.begin(), page.end());
+      question.group = page.back().group;
+      question.after = hand_out_key(page.back());
+    }
+    EXPECT_EQ(listed, expected);
+    for (const WaitingJob& job : expected)
+      EXPECT_EQ(ask<FindAnswer>(Find{.job_id = job.id}).waiting, job);
+  };
+  expect_found(jobs);
+  committed({ChangeWaiting{.from = jobs[1]}});
+  for (int i = 0; i < 9; ++i) {
+    clock_.advance(kSecond);
+    committed({});
+    expect_found({jobs[0], jobs[2]});
+  }
+  jobs[1].id = new_job().id;
+  committed({AddJob{jobs[1]}});
+  expect_found(jobs);
+  open_session();
+  expect_found(jobs);
+}
+
 TEST_P(StoreReads, CountsTheGroupsAskedForAndSaysSinceWhenAnythingIsDue) {
   const GroupId other = make_group("other");
   auto urgent = new_job();

@@ -256,8 +256,9 @@ Result<Schema> schema_of(sql::Connection& db) {
       db.dialect() == sql::Dialect::kMysql ? kMysql : kSqlite, {}, [&](const sql::Row& row) {
         schema[std::string{row.bytes(0)}][std::string{row.bytes(1)}] = row.integer(2) != 0;
       }));
-  // The index of the log is seen by what a search finds.
-  for (const char* table : {"lts_schema", "lts_log_slice", "lts_log_key", "lts_log_piece"})
+  // The index of the log, and which groups have rows, are seen by what a search finds.
+  for (const char* table :
+       {"lts_schema", "lts_log_slice", "lts_log_key", "lts_log_piece", "lts_waiting_group"})
     schema.erase(table);
   return schema;
 }

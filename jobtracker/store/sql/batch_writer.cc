@@ -77,7 +77,8 @@ Status in_lists(
   return {};
 }
 
-Result<Committed> write_batch(sql::Connection& db, GroupCatalog& groups, RowBuffer& rows,
+Result<Committed> write_batch(sql::Connection& db, GroupCatalog& groups,
+                              WaitingGroups& waiting_groups, RowBuffer& rows,
                               const DescribeSpec& describe, const Batch& batch,
                               std::optional<std::size_t>& culprit) {
   Committed committed;
@@ -94,6 +95,7 @@ Result<Committed> write_batch(sql::Connection& db, GroupCatalog& groups, RowBuff
   }
   WriteContext context{.db = db,
                        .groups = groups,
+                       .waiting_groups = waiting_groups,
                        .rows = rows,
                        .describe = describe,
                        .batch = batch,

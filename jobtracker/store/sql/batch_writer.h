@@ -28,6 +28,7 @@ using OperationIndices = std::vector<std::size_t>;
 struct WriteContext {
   sql::Connection& db;
   GroupCatalog& groups;
+  WaitingGroups& waiting_groups;
   RowBuffer& rows;
   const DescribeSpec& describe;
   const Batch& batch;
@@ -48,7 +49,7 @@ struct WriteContext {
   Status add_waiting(const WaitingJob& job);
   Status flush(const OperationIndices& indices) {
     about(indices);
-    return rows.flush(db, groups);
+    return rows.flush(db, groups, waiting_groups);
   }
   // What operations of other kinds have left to be written.
   Status flush_log() {
@@ -119,7 +120,8 @@ Status in_lists(
 
 // A whole batch. `culprit` names the operation that an error is about, if that is known.
 // Requires: a transaction, and that the session was proved.
-Result<Committed> write_batch(sql::Connection& db, GroupCatalog& groups, RowBuffer& rows,
+Result<Committed> write_batch(sql::Connection& db, GroupCatalog& groups,
+                              WaitingGroups& waiting_groups, RowBuffer& rows,
                               const DescribeSpec& describe, const Batch& batch,
                               std::optional<std::size_t>& culprit);
 

@@ -25,6 +25,7 @@ constexpr std::string_view kLockLane =
 constexpr std::string_view kInsertPart =
     "INSERT INTO lts_node_group (group_id, name, name_lower, table_name, served, created_us) "
     "VALUES (?, ?, ?, ?, ?, ?)";
+constexpr std::string_view kInsertWaiting = "INSERT INTO lts_waiting_group (group_id) VALUES (?)";
 constexpr std::string_view kCountExecutors =
     "SELECT COUNT(*) FROM lts_executor_group WHERE group_id = ?";
 constexpr std::string_view kSelectInboxOfGroup =
@@ -113,6 +114,7 @@ Status write(sql::Connection& db, const StoreSession& session, const SplitPlan& 
         kInsertPart, SqlValues{value_of(group.id), Value::of_text(group.name),
                                Value::of_text(lower_ascii(group.name)), Value::of_text(group.table),
                                value_of(group.served), value_of(group.created_at)}));
+    CARILLON_TRY(db.execute(kInsertWaiting, SqlValues{value_of(group.id)}));
     CARILLON_TRY(move_rows(db, part, plan.whole));
   }
   CARILLON_TRY(move_task_ids(db, kTaskIdTable, plan));

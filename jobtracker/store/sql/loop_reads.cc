@@ -4,6 +4,7 @@
 #include "jobtracker/store/sql/batch_writer.h"
 #include "jobtracker/store/sql/sql_reads.h"
 #include "jobtracker/store/sql/sql_rows.h"
+#include "jobtracker/store/sql/waiting_groups.h"
 #include "jobtracker/store/sql/waiting_scan.h"
 
 // What the loop asks.
@@ -127,8 +128,7 @@ Result<ReadAnswer> SqlReads::read(const ReadDelayed& ask) {
   return ReadAnswer{std::move(answer)};
 }
 
-Status SqlReads::find_job(JobId job, GroupId group, const std::vector<GroupId>& empty,
-                          FindAnswer& answer) {
+Status SqlReads::find_job(JobId job, GroupId group, FindAnswer& answer) {
   const SqlValues id{value_of(job)};
   const auto fits = [&](GroupId owner) { return !group || owner == group; };
   CARILLON_TRY(db_.query(select_from(kExecutingColumns, kExecutingTable, kOfJob), id,
@@ -145,12 +145,8 @@ Status SqlReads::find_job(JobId job, GroupId group, const std::vector<GroupId>& 
       }));
   if (answer.waiting) return {};
   std::vector<GroupId> owners{group};
-  if (!group) {
-    owners.clear();
-    for (const Group& one : CARILLON_TRY(groups_.read_all(db_))) owners.push_back(one.id);
-  }
+  if (!group) owners = CARILLON_TRY(read_waiting_groups(db_));
   for (const GroupId owner : owners) {
-    if (std::binary_search(empty.begin(), empty.end(), owner)) continue;
     const std::string_view table = CARILLON_TRY(groups_.table_of(db_, owner));
     CARILLON_TRY(db_.query(select_from(kWaitingColumns, table, kOfJob), id,
                            [&](const sql::Row& row) { answer.waiting = waiting_of(row, owner); }));
@@ -185,7 +181,7 @@ Result<ReadAnswer> SqlReads::read(const Find& ask) {
   FindAnswer answer;
   if (ask.group) CARILLON_TRY(groups_.table_of(db_, ask.group));
   if (ask.task_id.empty()) {
-    CARILLON_TRY(find_job(ask.job_id, ask.group, ask.empty, answer));
+    CARILLON_TRY(find_job(ask.job_id, ask.group, answer));
     return ReadAnswer{std::move(answer)};
   }
   GroupId holder_group{};
@@ -197,11 +193,11 @@ Result<ReadAnswer> SqlReads::read(const Find& ask) {
         holder = job;
         answer.definition = definition;
       }));
-  if (holder) CARILLON_TRY(find_job(holder, holder_group, ask.empty, answer));
+  if (holder) CARILLON_TRY(find_job(holder, holder_group, answer));
   if (holder_group) return ReadAnswer{std::move(answer)};
 
   if (const auto job = job_of_task_id(ask.task_id)) {
-    CARILLON_TRY(find_job(*job, ask.group, ask.empty, answer));
+    CARILLON_TRY(find_job(*job, ask.group, answer));
     // The job of that number may have a task id of its own.
     if (answer.waiting && answer.waiting->task_id != ask.task_id) answer = {};
     if (answer.executing && answer.executing->job.task_id != ask.task_id) answer = {};

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
 #include "jobtracker/store/sql/batch_writer.h"
 #include "jobtracker/store/sql/sql_reads.h"
 #include "jobtracker/store/sql/sql_rows.h"
+#include "jobtracker/store/sql/waiting_groups.h"
 
 // What people ask. Every statement is short, so that none keeps the log of a SQLite database from
 // being reused, and reads along a key.
@@ -55,6 +57,7 @@ std::string and_group_in(const std::vector<GroupId>& groups) {
 Result<ReadAnswer> SqlReads::read(const ListWaiting& ask) {
   if (!ask.delayed) {
     auto jobs = CARILLON_TRY(due(ask.group, WallTime::max(), ask.after, ask.limit));
+    if (ask.and_later_groups) CARILLON_TRY(add_of_later_groups(ask, jobs));
     return ReadAnswer{JobsAnswer{std::move(jobs)}};
   }
   const auto after = ask.after.value_or(HandOutKey{0, WallTime::min(), JobId{}});
@@ -77,6 +80,16 @@ Result<ReadAnswer> SqlReads::read(const ListWaiting& ask) {
     jobs.resize(static_cast<std::size_t>(ask.limit));
   }
   return ReadAnswer{JobsAnswer{std::move(jobs)}};
+}
+
+Status SqlReads::add_of_later_groups(const ListWaiting& ask, std::vector<WaitingJob>& jobs) {
+  const auto groups = CARILLON_TRY(read_waiting_groups(db_));
+  for (auto next = std::upper_bound(groups.begin(), groups.end(), ask.group);
+       next != groups.end() && std::ssize(jobs) < ask.limit; ++next) {
+    auto more = CARILLON_TRY(due(*next, WallTime::max(), {}, ask.limit - std::ssize(jobs)));
+    std::move(more.begin(), more.end(), std::back_inserter(jobs));
+  }
+  return {};
 }
 
 Result<std::vector<DefinitionId>> SqlReads::definition_ids(const ListDefinitions& ask) {
@@ -175,21 +188,20 @@ Result<CountAnswer::PerGroup> SqlReads::count(GroupId group, WallTime now, std::
 
 Result<ReadAnswer> SqlReads::read(const CountWaiting& ask) {
   std::map<GroupId, std::int64_t> delayed;
-  if (!ask.without_delayed) {
-    CARILLON_TRY(
-        db_.query(kCountDelayed, SqlValues{Value::of(ask.rows_max)}, [&](const sql::Row& row) {
-          const GroupId group{static_cast<std::int32_t>(row.integer(0))};
-          delayed[group] = row.integer(1);
-        }));
-  }
+  CARILLON_TRY(
+      db_.query(kCountDelayed, SqlValues{Value::of(ask.rows_max)}, [&](const sql::Row& row) {
+        const GroupId group{static_cast<std::int32_t>(row.integer(0))};
+        delayed[group] = row.integer(1);
+      }));
   std::set<GroupId> groups(ask.groups.begin(), ask.groups.end());
   if (groups.empty()) {
     for (const Group& one : CARILLON_TRY(groups_.read_all(db_))) groups.insert(one.id);
   }
+  const auto waiting = CARILLON_TRY(read_waiting_groups(db_));
   CountAnswer answer;
   for (const GroupId group : groups) {
     CountAnswer::PerGroup counted{.group = group};
-    if (!std::binary_search(ask.empty.begin(), ask.empty.end(), group))
+    if (std::binary_search(waiting.begin(), waiting.end(), group))
       counted = CARILLON_TRY(count(group, ask.now, ask.rows_max));
     counted.waiting += delayed[group];
     answer.groups.push_back(counted);

@@ -88,7 +88,7 @@ void RowBuffer::add_log(const LogEntry& entry) {
   for (const AlarmMark& mark : entry.alarms) append_alarm(alarms_, entry, mark, message);
 }
 
-Status RowBuffer::flush(sql::Connection& db, GroupCatalog& groups) {
+Status RowBuffer::flush(sql::Connection& db, GroupCatalog& groups, WaitingGroups& waiting_groups) {
   for (auto& [table, keys] :
        {std::pair{kTaskIdTable, &keys_}, std::pair{kDelayedTaskIdTable, &delayed_keys_}}) {
     if (!keys->freed.empty()) {
@@ -101,6 +101,7 @@ Status RowBuffer::flush(sql::Connection& db, GroupCatalog& groups) {
   CARILLON_TRY(insert(db, kRepeatTable, kDefinitionColumns, kDefinitionWidth, repeat_));
   for (auto& [group, values] : waiting_) {
     if (values.empty()) continue;
+    CARILLON_TRY(waiting_groups.add(db, group));
     const std::string_view table = CARILLON_TRY(groups.table_of(db, group));
     CARILLON_TRY(insert(db, table, kWaitingColumns, kWaitingWidth, values));
   }

@@ -8,6 +8,7 @@
 
 #include "jobtracker/store/sql/group_catalog.h"
 #include "jobtracker/store/sql/sql_rows.h"
+#include "jobtracker/store/sql/waiting_groups.h"
 #include "shared/sql/sql_connection.h"
 
 namespace carillon::jobtracker {
@@ -43,7 +44,7 @@ class RowBuffer {
 
   // Frees the keys, then inserts everything but log rows, and what is made of them: feedback,
   // alarms and counts.
-  Status flush(sql::Connection& db, GroupCatalog& groups);
+  Status flush(sql::Connection& db, GroupCatalog& groups, WaitingGroups& waiting_groups);
   Status flush_log(sql::Connection& db);
   // Only the feedback.
   Status flush_feedback(sql::Connection& db);

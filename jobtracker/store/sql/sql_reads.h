@@ -73,8 +73,9 @@ class SqlReads {
   Status each_holder(
       GroupId group, std::string_view task_id,
       const std::function<void(GroupId group, JobId job, DefinitionId definition)>& each);
-  // In the group or (0) in all but those that are known to be `empty`.
-  Status find_job(JobId job, GroupId group, const std::vector<GroupId>& empty, FindAnswer& answer);
+  // In the group or (0) in all.
+  Status find_job(JobId job, GroupId group, FindAnswer& answer);
+  Status add_of_later_groups(const ListWaiting& ask, std::vector<WaitingJob>& jobs);
   // At most `ask.limit`, in order.
   Result<std::vector<DefinitionId>> definition_ids(const ListDefinitions& ask);
   Result<CountAnswer::PerGroup> count(GroupId group, WallTime now, std::int64_t rows_max);

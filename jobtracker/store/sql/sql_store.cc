@@ -74,7 +74,8 @@ SqlStore::SqlStore(Connect connect, const SqlStoreOptions& options, const Clock&
       clock_(clock),
       log_(log),
       connection_(std::move(connection)),
-      start_(start) {}
+      start_(start),
+      waiting_groups_(start.owned) {}
 
 SqlStore::~SqlStore() {
   if (connection_ == nullptr) return;
@@ -101,13 +102,17 @@ void SqlStore::note(const Error& error) {
 
 Result<Committed> SqlStore::write(sql::Connection& db, const Batch& batch, RolledBack& details) {
   CARILLON_TRY(db.begin());
+  waiting_groups_.begin();
   if (!CARILLON_TRY(prove_session(db, options_.session, batch))) {
     CARILLON_TRY(db.rollback());
     details.fenced = CARILLON_TRY(is_fenced(db, options_.session, batch.number - 1));
     if (details.fenced) return fenced_error(options_.session);
     return Error{ErrorCode::kConflict, "the database showed old rows"};
   }
-  return write_batch(db, groups_, rows_, options_.describe, batch, details.culprit);
+  auto written = CARILLON_TRY(
+      write_batch(db, groups_, waiting_groups_, rows_, options_.describe, batch, details.culprit));
+  CARILLON_TRY(waiting_groups_.remove_empty(db, groups_, clock_.steady_now()));
+  return written;
 }
 
 CommitResult SqlStore::commit(const Batch& batch) {
@@ -137,6 +142,7 @@ CommitResult SqlStore::commit(const Batch& batch) {
     }
     return RolledBack{.error = error};
   }
+  waiting_groups_.committed();
   return std::move(written).value();
 }
 

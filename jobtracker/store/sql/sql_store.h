@@ -78,6 +78,7 @@ class SqlStore final : public Store {
   std::unique_ptr<sql::Connection> connection_;  // null: lost
   SessionStart start_;
   GroupCatalog groups_{};
+  WaitingGroups waiting_groups_;
   RowBuffer rows_{};
   int splits_lost_ = 0;  // with their connections
 };

@@ -97,7 +97,7 @@ Result<bool> move_definition(WriteContext& context, const ChangeDefinition& chan
   if (!change.spec_changed) moved.spec = stored->spec;
   RowBuffer rows;
   rows.add_definition(moved, context.describe);
-  CARILLON_TRY(rows.flush(context.db, context.groups));
+  CARILLON_TRY(rows.flush(context.db, context.groups, context.waiting_groups));
   return true;
 }
 

@@ -326,5 +326,27 @@ TEST(AbsentExecutors, LeaveTheOthersTheirTurnWhereSomeLargeJobsAreForThemOnly) {
   EXPECT_THAT(two.taken, SizeIs(1)) << "executing " << test.bundle.tables().executing.size();
 }
 
+// Another job tracker has created the group, and this one has read its executors first.
+TEST(AbsentExecutors, AreAskedOnceTheirGroupIsKnown) {
+  Pushed test;
+  auto& one = test.bundle.executors.add(kOne);
+  auto view = test.bundle.database.look(GroupId{});
+  view.trackers.push_back({.session = SessionId{77}, .name = "other"});
+  view.proven = test.bundle.clock.steady_now();
+  test.bundle.tracker().on_cluster(view);
+  const auto group = test.bundle.database.make_group("app", test.bundle.now());
+  ASSERT_TRUE(group.ok());
+  const GroupId id = group.value().id;
+  const ExecutorRow row{.group = id, .address = kOne, .registered_at = test.bundle.now()};
+  test.bundle.database.apply(
+      {.operations = {PutExecutorGroup{.row = {.group = id}}, ChangeExecutor{row}}});
+  test.bundle.run_for(seconds{3});
+  EXPECT_THAT(one.paths, IsEmpty());
+  view.groups = {group.value()};
+  test.bundle.tracker().on_cluster(view);
+  test.bundle.run_for(seconds{1});
+  EXPECT_THAT(one.paths, ElementsAre("beat"));
+}
+
 }  // namespace
 }  // namespace carillon::jobtracker

@@ -126,6 +126,27 @@ TEST_F(QueryPlansTest, FindsATaskAJobAStateAndAGroupInTheIndexOfTheLog) {
   EXPECT_THAT(plans_of(ListHistory{.groups = {group_}, .limit = 20}), piece_by_piece);
 }
 
+TEST_F(QueryPlansTest, OpensNoTableOfAGroupWithoutWaitingJobs) {
+  const GroupId other = std::get<GroupAnswer>(store_->read(MakeGroup{"other"}).value()).group.id;
+  const auto plans = [&] {
+    return plans_of(CountWaiting{}) + plans_of(Find{.job_id = JobId{99}}) +
+           plans_of(ListWaiting{.group = group_,
+                                .and_later_groups = true,
+                                .after = HandOutKey{kPriorityDefault, at(9), JobId{}},
+                                .limit = 5});
+  };
+  EXPECT_THAT(plans(), AllOf(HasSubstr("lts_wjq_default"), Not(HasSubstr("lts_wjq_other"))));
+  const WaitingJob job{.id = JobId{2}, .group = other};
+  commit(AddJob{job});
+  EXPECT_THAT(plans(), HasSubstr("lts_wjq_other"));
+  commit(ChangeWaiting{.from = job});
+  for (int i = 0; i < 2; ++i) {
+    clock_.advance(std::chrono::seconds{1});
+    commit(RemoveFeedback{});
+  }
+  EXPECT_THAT(plans(), AllOf(HasSubstr("lts_wjq_default"), Not(HasSubstr("lts_wjq_other"))));
+}
+
 TEST_F(QueryPlansTest, ReadsDueJobsAlongTheOrderOfHandOut) {
   const auto along_the_order =
       AllOf(HasSubstr("lts_wjq_default.order (priority>?)"),

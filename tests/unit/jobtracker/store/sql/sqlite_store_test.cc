@@ -76,13 +76,13 @@ TEST_F(SqliteStoreTest, RefusesAStoreThatIsOpenAndNamesTheProcess) {
 
 TEST_F(SqliteStoreTest, RefusesANewerSchemaAndChangesNothing) {
   ASSERT_TRUE(open().ok());
-  ASSERT_TRUE(connect()->execute("INSERT INTO lts_schema VALUES (20, 0)", {}).ok());
+  ASSERT_TRUE(connect()->execute("INSERT INTO lts_schema VALUES (21, 0)", {}).ok());
 
   const auto error = refused(path_);
 
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(error.message, "store sqlite:" + path_ +
-                               " has schema 20, this program knows up to 19: install a newer "
+                               " has schema 21, this program knows up to 20: install a newer "
                                "carillon");
   EXPECT_EQ(text(*connect(), "SELECT COUNT(*) FROM lts_tracker WHERE session_id = 2"), "0");
 }
@@ -132,6 +132,7 @@ TEST_F(SqliteStoreTest, BringsTheTablesOfGroupsUpToDate) {
                                "DROP TABLE lts_log_slice;\n"
                                "DROP TABLE lts_log_key;\n"
                                "DROP TABLE lts_log_piece;\n"
+                               "DROP TABLE lts_waiting_group;\n"
                                "ALTER TABLE lts_job_log DROP COLUMN executor_log_id;\n"
                                "ALTER TABLE lts_tracker DROP COLUMN number;\n"
                                "ALTER TABLE lts_tracker DROP COLUMN address;\n"
@@ -156,6 +157,7 @@ TEST_F(SqliteStoreTest, BringsTheTablesOfGroupsUpToDate) {
   EXPECT_THAT(std::get<JobsAnswer>(store.read(all).value()).jobs,
               ::testing::ElementsAre(held_back));
   EXPECT_EQ(text(*connect(), "SELECT COUNT(moved_from_us) FROM lts_wjq_left"), "0");
+  EXPECT_EQ(text(*connect(), "SELECT group_concat(group_id) FROM lts_waiting_group"), "1");
 }
 
 TEST_F(SqliteStoreTest, LeavesOtherTablesOfTheDatabaseAlone) {
