@@ -198,7 +198,7 @@ class TrackerLink final {
       reports_{};                             // the newest: correlation, message
   std::optional<SteadyTime> sent_away_at_{};  // first, since it was registered
   std::string said_owner_{};
-  std::vector<int> unanswered_registers_;  // by each address, since it answered one
+  std::vector<int> unanswered_registers_;   // by each address, since it answered one
   std::optional<SteadyTime> away_since_{};  // not registered with anybody
   bool is_leaving_ = false;
   bool passed_over_ = false;  // somebody whom the goodbye could not reach

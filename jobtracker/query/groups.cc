@@ -36,8 +36,7 @@ std::optional<QueryDesk::GroupPage> QueryDesk::group_page(const Asker& asker,
   }
   GroupPage page;
   if (group.value() && !ownership_.has(group.value())) {
-    clients_.answer(asker,
-                    ownership_.elsewhere(group.value(), catalog_.parts(group.value())));
+    clients_.answer(asker, ownership_.elsewhere(group.value(), catalog_.parts(group.value())));
     return std::nullopt;
   }
   if (group.value()) {
@@ -70,15 +69,16 @@ void QueryDesk::read_other_runs(const Asker& asker, const std::set<GroupId>& gro
     }
   }
   if (question.groups.empty()) return then({});
-  read(asker, std::move(question), [this, asker, then = std::move(then)](Result<ReadAnswer> answer) {
-    if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
-    OtherRuns runs;
-    for (const ExecutingJob& job : std::get<ExecutingAnswer>(answer.value()).jobs) {
-      ++runs.by_session[job.session];
-      ++runs.by_group[whole(job.job.group)];
-    }
-    then(std::move(runs));
-  });
+  read(asker, std::move(question),
+       [this, asker, then = std::move(then)](Result<ReadAnswer> answer) {
+         if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
+         OtherRuns runs;
+         for (const ExecutingJob& job : std::get<ExecutingAnswer>(answer.value()).jobs) {
+           ++runs.by_session[job.session];
+           ++runs.by_group[whole(job.job.group)];
+         }
+         then(std::move(runs));
+       });
 }
 
 void QueryDesk::nodes(const Asker& asker, const wire::Query& message) {
@@ -87,8 +87,7 @@ void QueryDesk::nodes(const Asker& asker, const wire::Query& message) {
   read_other_runs(asker, page->groups, [this, asker, page](const OtherRuns& others) {
     read(asker, ListNodes{}, [this, asker, page, others](Result<ReadAnswer> answer) {
       if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
-      clients_.answer(asker,
-                      node_rows(*page, std::get<NodesAnswer>(answer.value()).nodes, others));
+      clients_.answer(asker, node_rows(*page, std::get<NodesAnswer>(answer.value()).nodes, others));
     });
   });
 }
@@ -180,8 +179,8 @@ wire::Rows QueryDesk::group_rows(const GroupPage& page, const CountAnswer& count
     if (group == nullptr) continue;
     const auto parts = catalog_.parts_of(id);
     const bool is_push = executors_.has(id);
-    const auto nodes = static_cast<std::int64_t>(is_push ? executors_.members(id).size()
-                                                         : workers_.count(id));
+    const auto nodes =
+        static_cast<std::int64_t>(is_push ? executors_.members(id).size() : workers_.count(id));
     const bool is_of_use = group->served || is_push || nodes > 0 || counts[id].waiting > 0 ||
                            busy[id] > 0 || defined.contains(id) || !ownership_.has_all(parts);
     if (!is_of_use) continue;

@@ -243,11 +243,11 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
     if (found.waiting) {
       const WaitingJob& job = *found.waiting;
       const auto glance = catalog_.glance(job);
-      reply.rows.push_back(
-          with_spec(waiting_row(job), spec_of(job),
-                    glance ? reason(job.group, *glance, is_quarantined(job),
-                                    !job.suspended && due_time(job) <= clock_.now())
-                           : wire::Field{}));
+      reply.rows.push_back(with_spec(waiting_row(job), spec_of(job),
+                                     glance
+                                         ? reason(job.group, *glance, is_quarantined(job),
+                                                  !job.suspended && due_time(job) <= clock_.now())
+                                         : wire::Field{}));
     } else if (found.executing) {
       Executing entry{.row = *found.executing,
                       .phase = Phase::kSent,

@@ -37,8 +37,8 @@ struct Option {
   std::string name{};  // "log-level"
   char letter = 0;     // 'o' for -o; 0: none
   OptionKind kind = OptionKind::kText;
-  std::string placeholder{};           // "LEVEL", for --help
-  std::string help{};                  // a sentence or two
+  std::string placeholder{};               // "LEVEL", for --help
+  std::string help{};                      // a sentence or two
   std::vector<std::string> also_called{};  // what people type instead; the error names the option
   std::string fallback{};              // default, as text (a list's parts by comma); empty: unset
   std::string fallback_help{};         // instead of fallback in --help: "one per core"

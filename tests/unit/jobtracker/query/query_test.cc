@@ -262,7 +262,8 @@ TEST(Query, SaysWhyADueJobWaitsWhereNoThreadIsFree) {
   EXPECT_EQ(reason(), "no task tracker of group 'default' has a free thread: 1 thread busy");
   worker.overload("cpu 97%");
   bundle.run_for(seconds{1});
-  EXPECT_EQ(reason(), "no task tracker of group 'default' has a free thread: overloaded (a cpu 97%)");
+  EXPECT_EQ(reason(),
+            "no task tracker of group 'default' has a free thread: overloaded (a cpu 97%)");
 }
 
 TEST(Query, ShowsWhichTaskTrackersOnlyFinishWhatTheyRun) {
