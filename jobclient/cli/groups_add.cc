@@ -18,8 +18,7 @@ Verb declare_groups_add() {
                       {.name = "address",
                        .kind = OptionKind::kList,
                        .placeholder = "URL",
-                       .help = "Address of an executor, like http://10.0.0.7:9999/; may be given "
-                               "several times."},
+                       .help = "Address of an executor, like http://10.0.0.7:9999/."},
                       {.name = "token",
                        .placeholder = "TOKEN",
                        .help = "Access token for calls to the executors.",

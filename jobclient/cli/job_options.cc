@@ -109,7 +109,7 @@ std::vector<Option> what_options() {
       {.name = "header",
        .kind = OptionKind::kList,
        .placeholder = "NAME:VALUE",
-       .help = "With --http: a header; may be given several times."},
+       .help = "With --http: a header."},
       {.name = "body", .placeholder = "TEXT", .help = "With --http: request body."},
       {.name = "handler",
        .placeholder = "NAME",
@@ -118,7 +118,7 @@ std::vector<Option> what_options() {
       {.name = "param",
        .kind = OptionKind::kList,
        .placeholder = "NAME=VALUE",
-       .help = "Parameter, which the run sees as CARILLON_PARAM_NAME; may be given several times.",
+       .help = "Parameter, which the run sees as CARILLON_PARAM_NAME.",
        .also_called = {"params"}},
       {.name = "payload",
        .placeholder = "TEXT",
@@ -183,7 +183,7 @@ std::vector<Option> how_options() {
       {.name = "child",
        .kind = OptionKind::kList,
        .placeholder = "GROUP/TASK_ID",
-       .help = "Task to trigger after each successful run; may be given several times."},
+       .help = "Task to trigger after each successful run."},
       {.name = "need-feedback",
        .kind = OptionKind::kSwitch,
        .help = "Deliver results to the clients of --client-group; see jobclient feedback."},
@@ -234,7 +234,7 @@ std::vector<Option> where_options() {
           {.name = "address",
            .kind = OptionKind::kList,
            .placeholder = "URL",
-           .help = "Call only this executor; may be given several times.",
+           .help = "Call only this executor.",
            .fallback_help = "all of the group"}};
 }
 

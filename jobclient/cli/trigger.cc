@@ -26,7 +26,7 @@ Verb declare_trigger() {
                   {.name = "address",
                    .kind = OptionKind::kList,
                    .placeholder = "URL",
-                   .help = "xxl-job executor to call; may be given several times."},
+                   .help = "xxl-job executor to call."},
                   {.name = "force",
                    .kind = OptionKind::kSwitch,
                    .help = "Run even while another run of the task continues."},

@@ -164,7 +164,8 @@ void StoredSubmits::take_done() {
       next_.set_aside.insert(next_.set_aside.end(), done->work.set_aside.begin(),
                              done->work.set_aside.end());
       if (done->status.error().message != last_failure_) {
-        log_.error("cannot use the outbox; retrying", "reason", done->status.error().message);
+        log_.error("the outbox cannot be worked with, trying again and again", "reason",
+                   done->status.error().message);
       }
       last_failure_ = done->status.error().message;
       if (phase_ != Phase::kSending) try_again_later();

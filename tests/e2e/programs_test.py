@@ -817,7 +817,7 @@ class Client(E2eTest):
                          ["late"])
         self.assertEqual([row["task_id"] for row in self.one.rows("list", "--task-id", "late-by-hand")],
                          ["late-by-hand"])
-        self.assertIn("it is waiting", self.one.client("logs", "late").err)
+        self.assertIn("its state is waiting", self.one.client("logs", "late").err)
 
     def test_nodes_say_where_each_worker_runs_and_its_labels(self):
         second = self.one.start_worker("--label", "zone=a", "--label", "disk=ssd", name="worker-1")

@@ -173,7 +173,8 @@ TEST(ListOfTwoJobTrackers, FindsATaskIdInTheGroupsOfBoth) {
   }
 }
 
-// Asks like a client: whoever is sent on asks there, and asks for the next page where it began.
+// Asks like a client: when the first is not the owner, the other one is asked. No addresses are
+// known here, so the answer is not Elsewhere.
 std::vector<wire::Row> rows_of(TrackerBundle& asked, TrackerBundle& other, wire::Query query) {
   std::vector<wire::Row> rows;
   do {
@@ -183,7 +184,7 @@ std::vector<wire::Row> rows_of(TrackerBundle& asked, TrackerBundle& other, wire:
       return *bundle.client.answer_to_query(correlation);
     };
     wire::Message answer = answer_of(asked);
-    if (std::holds_alternative<wire::Elsewhere>(answer)) answer = answer_of(other);
+    if (!std::holds_alternative<wire::Rows>(answer)) answer = answer_of(other);
     auto& page = std::get<wire::Rows>(answer);
     rows.insert(rows.end(), page.rows.begin(), page.rows.end());
     query.after = page.next;
