@@ -81,7 +81,7 @@ int run(Settings settings, const Environment& environment) {
   });
   if (!signals.ok()) return fail(kExitBug, signals.error().message);
 
-  if (settings.options.name.empty()) settings.options.name = host_name();
+  if (settings.options.name.empty()) settings.options.name = process_name();
   ReadyLine ready(settings.options, environment);
   settings.options.on_ready = [&](const std::string& at) { ready.say(at, tracker->xxl_address()); };
   settings.options.on_stopped = [&loop] { loop.stop(); };

@@ -61,7 +61,7 @@ Status complete(TaskTrackerOptions& options) {
     return invalid("group '" + options.group +
                    "' is not a name of 1 to 64 letters, digits, '.', '_' and '-'");
   }
-  if (options.name.empty()) options.name = host_name();
+  if (options.name.empty()) options.name = process_name();
   if (options.name.size() > kNameBytesMax || !is_printable(options.name)) {
     return invalid("the name is longer than " + std::to_string(kNameBytesMax) +
                    " bytes or holds control characters");
@@ -100,7 +100,6 @@ Result<Config> make_config(const TaskTrackerOptions& options) {
   SystemRandom random;
   config.worker.fetcher.session = SessionId{static_cast<std::int64_t>(random.next() >> 5) | 1};
   config.worker.fetcher.name = options.name;
-  // Workers of one name on one machine are told apart by it.
   config.worker.fetcher.address = host_name() + " pid " + std::to_string(::getpid());
   config.worker.fetcher.group = options.group;
   config.worker.fetcher.labels = options.labels;

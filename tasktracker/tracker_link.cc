@@ -310,6 +310,11 @@ void TrackerLink::give_back_refused(SteadyTime now, bool at_once) {
 }
 
 void TrackerLink::flush(SteadyTime now) {
+  if (is_registered()) {
+    away_since_.reset();
+  } else if (!away_since_) {
+    away_since_ = now;
+  }
   if (is_leaving_) return send_all(now);
   if (is_split()) say_unreached(now);
   report_left(now);
@@ -342,6 +347,12 @@ bool TrackerLink::keep_all() {
   output_.keep_all([&](const wire::OutputChunk& chunk) { return outbox_.keep(session, chunk); });
   reporter_.keep_all([&](const wire::RunResult& result) { return outbox_.keep(session, result); });
   return outbox_.is_settled();
+}
+
+bool TrackerLink::is_left_to_disk(SteadyTime now, Duration patience) {
+  if (!away_since_ || !outbox_.is_in_use()) return false;
+  if (trackers_.count() > 1 && now < *away_since_ + patience) return false;
+  return keep_all() && !outbox_.is_failing();
 }
 
 void TrackerLink::report_left(SteadyTime now) {

@@ -86,6 +86,9 @@ class TrackerLink final {
 
   // Puts on disk what is not confirmed. True: it is there, or cannot be.
   bool keep_all();
+  // No job tracker is there, and what is not confirmed is on disk for the next worker. With several
+  // addresses the link has `patience` to find another one.
+  bool is_left_to_disk(SteadyTime now, Duration patience);
 
   // Says goodbye to whoever may believe that jobs are held here, and nothing else from now on.
   // Requires: everything is confirmed.
@@ -195,7 +198,8 @@ class TrackerLink final {
       reports_{};                             // the newest: correlation, message
   std::optional<SteadyTime> sent_away_at_{};  // first, since it was registered
   std::string said_owner_{};
-  std::vector<int> unanswered_registers_;  // by each address, since it answered one
+  std::vector<int> unanswered_registers_;   // by each address, since it answered one
+  std::optional<SteadyTime> away_since_{};  // not registered with anybody
   bool is_leaving_ = false;
   bool passed_over_ = false;  // somebody whom the goodbye could not reach
 };

@@ -149,13 +149,15 @@ void Worker::advance_stop(SteadyTime now) {
   if (phase_ == Phase::kDraining || phase_ == Phase::kEnding) {
     const bool out_of_time = phase_ == Phase::kEnding && now >= phase_until_;
     if (unfinished() > 0 && !out_of_time) return;
-    // Results wait for a tracker that is away as long as runs would have been waited for.
+    // Results that are not on disk wait for a tracker that is away as long as runs would.
     enter(Phase::kDelivering,
           std::max<SteadyTime>(now + config_.deliver_wait,
                                phase_ == Phase::kDraining ? phase_until_ : SteadyTime{}));
   }
   if (phase_ == Phase::kDelivering) {
-    if (!link_.is_quiet() && now < phase_until_) return;
+    const bool is_over =
+        link_.is_quiet() || link_.is_left_to_disk(now, config_.deliver_wait) || now >= phase_until_;
+    if (!is_over) return;
     // The next process reports it.
     if (!link_.is_quiet() && !link_.keep_all() && now < phase_until_ + config_.keep_wait) return;
     // A run that goes on is not over, nor is one whose result nobody has confirmed: then the lease
@@ -186,6 +188,7 @@ void Worker::set_timer(SteadyTime now) {
   consider(load_.next_time());
   if (unfinished() > 0) consider(tick_at_);
   if (phase_ != Phase::kWorking && phase_ != Phase::kStopped) consider(phase_until_);
+  if (phase_ == Phase::kDelivering) consider(now + config_.tick);
   if (!next) return;
   // What is due and was not done now cannot be done now; it must not spin.
   const SteadyTime at = std::max<SteadyTime>(*next, now + kTimerMin);

@@ -10,57 +10,98 @@ namespace {
 constexpr const char* kActSection = "Act on jobs";
 
 Verb declare(const char* name, const char* summary, const char* description, const char* examples) {
-  return {
-      .name = name,
-      .summary = summary,
-      .description = description,
-      .options = {group_option(true, "The node group of the task.")},
-      .positionals = {{.name = "TASK_ID", .help = "The task, by the id it was submitted with."}},
-      .examples = examples,
-      .section = kActSection};
+  return {.name = name,
+          .summary = summary,
+          .description = description,
+          .options = {group_option(true, "The node group of the task.")},
+          .positionals = {{.name = "TASK_ID", .help = "The task."}},
+          .examples = examples,
+          .section = kActSection};
 }
 
+Verb declare_for_several(const char* name, const char* summary, const char* description,
+                         const char* examples) {
+  Verb verb = declare(name, summary, description, examples);
+  verb.positionals = {{.name = "TASK_ID", .help = "The tasks, one or more.", .many = true}};
+  return verb;
+}
+
+Row row_of(const TaskRef& task, const ActAnswer& answer) {
+  Row row;
+  if (!task.task_id.empty()) row = {{"task_id", task.task_id}, {"group", task.group}};
+  if (answer.job_id) row.emplace_back("job_id", std::to_string(answer.job_id.value));
+  row.emplace_back("message", answer.message);
+  return row;
+}
+
+// Of each task that the verb names. Without a job tracker the rest is not tried.
 int act(Context& context, Result<ActAnswer> (JobClient::*action)(const TaskRef&)) {
   const auto client = context.client();
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);
-  const TaskRef task = context.task();
-  return print_act_answer(context, task, (client.value()->*action)(task));
+  const std::vector<std::string>& ids = context.configuration.list("TASK_ID");
+  const std::string& group = context.configuration.text("group");
+  if (ids.size() == 1) {
+    const TaskRef task{ids.front(), group};
+    return print_act_answer(context, task, (client.value()->*action)(task));
+  }
+  RowOutput rows(context.out(), context.style, {});
+  int status = kDone;
+  for (const std::string& id : ids) {
+    const TaskRef task{id, group};
+    const Result<ActAnswer> answer = (client.value()->*action)(task);
+    if (!answer.ok()) {
+      const int failed = context.fail(name_other_groups(context, task, answer.error()));
+      status = failed == kNoTracker ? failed : kRefused;
+      if (failed == kNoTracker) break;
+    } else if (context.is_json()) {
+      rows.add(row_of(task, answer.value()));
+    } else {
+      context.out() << answer.value().message << '\n';
+    }
+  }
+  if (context.is_json()) rows.finish();
+  return status;
 }
 
 }  // namespace
 
 Verb declare_cancel() {
-  return declare("cancel", "End a task for good",
-                 "Removes a waiting job or a definition. A run that is under way is told to stop, "
-                 "and is not tried again.",
-                 "  jobclient cancel nightly --group ops\n");
+  Verb verb = declare_for_several("cancel", "End tasks permanently",
+                                  "Removes waiting jobs and definitions. A current run is stopped "
+                                  "and not retried.",
+                                  "  jobclient cancel nightly --group ops\n"
+                                  "  jobclient cancel report mail cleanup\n");
+  verb.also_called = {"delete", "remove", "rm", "del"};
+  return verb;
 }
 
 Verb declare_suspend() {
-  return declare(
-      "suspend", "Stop a task's fires until it is resumed",
-      "A suspended task never fires. A run that is under way goes on, and what is or was "
-      "triggered runs.",
-      "  jobclient suspend nightly --group ops\n");
+  Verb verb =
+      declare_for_several("suspend", "Suspend tasks: no more fires until they are resumed",
+                          "A current run continues. Runs that were triggered by hand still run.",
+                          "  jobclient suspend nightly --group ops\n");
+  verb.also_called = {"pause", "disable", "stop"};
+  return verb;
 }
 
 Verb declare_resume() {
-  return declare("resume", "Let a suspended task fire again",
-                 "The task goes on with its next regular fire; those that were passed over in the "
-                 "meantime do not run.",
-                 "  jobclient resume nightly --group ops\n");
+  Verb verb = declare_for_several(
+      "resume", "Resume suspended tasks and release tasks from quarantine",
+      "A task continues with its next regular fire. Fires during the suspension do not run.",
+      "  jobclient resume nightly --group ops\n");
+  verb.also_called = {"unpause", "enable"};
+  return verb;
 }
 
 Verb declare_kill() {
-  Verb verb = declare("kill", "Stop a run that is under way",
-                      "Tells the task tracker to stop the run, with its whole process group; one "
-                      "that waits to be tried again ends. The task's coming fires stay; use cancel "
-                      "to end those too.",
+  Verb verb = declare("kill", "Stop a current run",
+                      "Stops the run with its whole process group and ends its retries. The "
+                      "schedule stays; cancel ends that too.",
                       "  jobclient kill nightly --group ops\n"
                       "  jobclient kill --job 7211004000000000017\n");
   verb.positionals[0].required = false;
   verb.options.push_back(
-      {.name = "job", .placeholder = "ID", .help = "This job, instead of what a task is running."});
+      {.name = "job", .placeholder = "ID", .help = "The job to stop, instead of a task."});
   return verb;
 }
 
@@ -73,10 +114,10 @@ int run_kill(Context& context) {
   const bool has_task = context.configuration.has("TASK_ID");
   if (has_task == !job.empty()) {
     return context.fail(kWrongInput, has_task ? "a task and --job contradict each other (give one)"
-                                              : "what to kill? (give a task id, or --job ID)");
+                                              : "give a task id or --job ID");
   }
   if (!has_task && context.configuration.was_given("group")) {
-    return context.fail(kWrongInput, "--group does not go with --job, which names one job of all");
+    return context.fail(kWrongInput, "--group does not go with --job: a job id needs no group");
   }
   const auto client = context.client();
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);
@@ -92,13 +133,7 @@ int run_kill(Context& context) {
 int print_act_answer(Context& context, const TaskRef& task, const Result<ActAnswer>& answer) {
   if (!answer.ok()) return context.fail(name_other_groups(context, task, answer.error()));
   if (context.is_json()) {
-    Row row;
-    if (!task.task_id.empty()) row = {{"task_id", task.task_id}, {"group", task.group}};
-    if (answer.value().job_id) {
-      row.emplace_back("job_id", std::to_string(answer.value().job_id.value));
-    }
-    row.emplace_back("message", answer.value().message);
-    print_one_row(context.out(), context.style, row);
+    print_one_row(context.out(), context.style, row_of(task, answer.value()));
   } else {
     context.out() << answer.value().message << '\n';
   }
@@ -111,7 +146,7 @@ Result<JobId> parse_job_id(const std::string& text) {
   const auto [stopped, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc{} || stopped != end || value <= 0) {
     return Error{ErrorCode::kInvalidArgument,
-                 "--job '" + text + "' is not a job id (a number as submit and waiting show it)"};
+                 "--job '" + text + "' is not a job id (a number, see submit, waiting or history)"};
   }
   return JobId{value};
 }

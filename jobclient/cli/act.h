@@ -2,7 +2,7 @@
 
 #include "jobclient/cli/context.h"
 
-// The verbs that act on one task and say what happened: cancel, suspend, resume, kill.
+// The verbs that act on tasks and say what happened: cancel, suspend, resume, kill.
 // Thread: the owner's.
 namespace carillon::cli {
 

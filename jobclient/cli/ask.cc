@@ -1,6 +1,8 @@
 #include "jobclient/cli/ask.h"
 
 #include <algorithm>
+#include <functional>
+#include <string_view>
 #include <utility>
 
 #include "jobclient/cli/act.h"
@@ -14,7 +16,7 @@ using Ask = Result<RowPage> (JobClient::*)(const RowFilter&);
 
 constexpr const char* kAskSection = "See what is going on";
 
-// A person at a terminal who gives no --limit gets so many rows.
+// A terminal gets this many rows without --limit.
 constexpr std::int64_t kRowsOnTerminal = 200;
 
 Option task_option() {
@@ -28,7 +30,7 @@ Option limit_option() {
   return {.name = "limit",
           .kind = OptionKind::kNumber,
           .placeholder = "N",
-          .help = "At most so many rows; 0 for all.",
+          .help = "Most rows to print; 0 means all.",
           .fallback = "0",
           .fallback_help = "200 on a terminal, otherwise all"};
 }
@@ -55,9 +57,23 @@ void say_nothing_found(Context& context, const std::string& what, const RowFilte
   context.err() << '\n';
 }
 
-// `states`: rows of others are left out; none: of none.
+// Whether "db,disk" has one of the words.
+bool has_any(std::string_view list, const std::vector<std::string>& words) {
+  return std::any_of(words.begin(), words.end(), [list](const std::string& word) {
+    return ("," + std::string{list} + ",").find("," + word + ",") != std::string::npos;
+  });
+}
+
+struct AskWishes {
+  std::vector<std::string> states{};  // rows of others are left out; none: of none
+  std::vector<std::string> tags{};    // rows without any of these are left out; none: of none
+  std::function<Status(JobClient&, Row&)> complete{};  // adds what the job tracker does not send
+  bool is_filtered_here = false;                       // the job tracker sends rows of all states
+};
+
 int ask(Context& context, Ask question, RowFilter filter, std::vector<RowColumn> columns,
-        const std::string& when_empty, const std::vector<std::string>& states = {}) {
+        const std::string& when_empty, const AskWishes& wishes = {}) {
+  const auto& [states, tags, complete, is_filtered_here] = wishes;
   const auto client = context.client();
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);
   const bool is_cut = !context.configuration.was_given("limit") && !context.is_json() &&
@@ -66,24 +82,31 @@ int ask(Context& context, Ask question, RowFilter filter, std::vector<RowColumn>
   const auto limit = static_cast<std::size_t>(filter.limit);
   filter.states = states;
   // A job tracker of an older version sends rows of all states.
-  const auto is_wanted = [&states](const Row& row) {
-    return states.empty() ||
-           std::find(states.begin(), states.end(), field_text(row, "state")) != states.end();
+  const auto is_wanted = [&wishes](const Row& row) {
+    const auto& wanted = wishes.states;
+    return (wanted.empty() ||
+            std::find(wanted.begin(), wanted.end(), field_text(row, "state")) != wanted.end()) &&
+           (wishes.tags.empty() || has_any(field_text(row, "tags"), wishes.tags));
   };
   context.say_zone();
   RowOutput output(context.out(), context.style, std::move(columns));
   bool more = true;
   while (more && (limit == 0 || output.count() < limit)) {
     if (limit != 0) filter.limit = static_cast<std::int64_t>(limit - output.count());
-    const Result<RowPage> page = (client.value()->*question)(filter);
+    if (is_filtered_here) filter.limit = 0;  // A page may hold few that are wanted.
+    Result<RowPage> page = (client.value()->*question)(filter);
     if (!page.ok()) return context.fail(page.error());
     filter.after = page.value().next;
     more = !filter.after.empty();
-    for (const Row& row : page.value().rows) {
+    for (Row& row : page.value().rows) {
       if (!is_wanted(row)) continue;
       if (limit != 0 && output.count() == limit) {
         more = true;
         break;
+      }
+      if (complete) {
+        if (const Status done = complete(*client.value(), row); !done.ok())
+          return context.fail(done.error());
       }
       output.add(row);
     }
@@ -93,7 +116,7 @@ int ask(Context& context, Ask question, RowFilter filter, std::vector<RowColumn>
   if (output.count() == 0 && !context.is_json())
     say_nothing_found(context, when_empty, filter, states);
   if (is_cut && more) {
-    context.err() << "these are the first " << limit << "; --limit 0 shows all\n";
+    context.err() << "only the first " << limit << " rows are shown; --limit 0 shows all\n";
   }
   return kDone;
 }
@@ -106,14 +129,56 @@ RowFilter filter_of(const Context& context) {
 }  // namespace
 
 Verb declare_list() {
-  return declare("list", "Definitions: what will fire, and when next",
-                 "Lists cron jobs, repeating jobs and those that only run when triggered.",
-                 {group_option(false, "Only this node group."), task_option(), limit_option()},
-                 "  jobclient list\n"
-                 "  jobclient list --group ops -o json\n");
+  Verb verb = declare(
+      "list", "List definitions with their next fire and last result",
+      "Lists cron jobs, repeating jobs and jobs that only run when triggered. -o wide shows every "
+      "field.",
+      {group_option(false, "Only this node group."),
+       task_option(),
+       {.name = "state",
+        .kind = OptionKind::kList,
+        .placeholder = "STATE,...",
+        .help = "Only definitions in one of these states.",
+        .choices = {"active", "suspended", "quarantined", "ended"},
+        .by_comma = true},
+       {.name = "tags",
+        .kind = OptionKind::kList,
+        .placeholder = "TAG,...",
+        .help = "Only definitions with one of these tags.",
+        .also_called = {"tag"},
+        .by_comma = true},
+       limit_option()},
+      "  jobclient list\n"
+      "  jobclient list --state suspended,quarantined\n"
+      "  jobclient list --group ops -o json\n");
+  verb.also_called = {"ls"};
+  return verb;
+}
+
+// The state of the newest row in the history, for people. A task that never ran has none.
+Status add_last_result(JobClient& client, Row& row) {
+  const bool may_have_run =
+      !field_text(row, "last_fire").empty() || field_text(row, "kind") == "manual";
+  RowFilter filter{
+      .group = field_text(row, "group"), .task_id = field_text(row, "task_id"), .limit = 1};
+  while (may_have_run) {
+    const RowPage page = CARILLON_TRY(client.history(filter));
+    if (!page.rows.empty()) {
+      row.emplace_back("last_result", field_text(page.rows.front(), "state"));
+      break;
+    }
+    if (page.next.empty()) break;
+    filter.after = page.next;
+  }
+  return {};
 }
 
 int run_list(Context& context) {
+  AskWishes wishes{.states = context.configuration.list("state"),
+                   .tags = context.configuration.list("tags")};
+  wishes.is_filtered_here = !wishes.states.empty() || !wishes.tags.empty();
+  // A question for each row is too slow for programs that read thousands.
+  if (!context.is_json()) wishes.complete = add_last_result;
   return ask(context, &JobClient::list, filter_of(context),
              {{"task_id", ColumnKind::kKey},
               {"group"},
@@ -124,14 +189,19 @@ int run_list(Context& context) {
               {"state", ColumnKind::kState},
               {"next_fire", ColumnKind::kTime},
               {"last_fire", ColumnKind::kTime},
+              {"last_result", ColumnKind::kState, false, "RESULT"},
               {"priority", ColumnKind::kNumber, true},
-              {"overlap", ColumnKind::kText, true}},
-             "nothing is defined");
+              {"overlap", ColumnKind::kText, true},
+              {"running", ColumnKind::kNumber, true},
+              {"tags", ColumnKind::kText, true},
+              {"description", ColumnKind::kText, true},
+              {"owner", ColumnKind::kText, true}},
+             "nothing is defined", wishes);
 }
 
 Verb declare_waiting() {
-  return declare("waiting", "Jobs that wait for their time or for a free thread",
-                 "In the order in which they would be handed out.",
+  return declare("waiting", "List jobs that wait for their time or for a free thread",
+                 "Jobs appear in the order in which they run.",
                  {group_option(false, "Only this node group."), task_option(), limit_option()},
                  "  jobclient waiting --group ops\n"
                  "  jobclient waiting -o jsonl | wc -l\n");
@@ -152,10 +222,11 @@ int run_waiting(Context& context) {
 }
 
 Verb declare_executing() {
-  return declare("executing", "Jobs that run right now",
-                 "With the task tracker that runs each, and until when that one is believed alive.",
-                 {group_option(false, "Only this node group."), task_option(), limit_option()},
-                 "  jobclient executing\n");
+  return declare(
+      "executing", "List jobs that are running",
+      "Shows the task tracker that runs each job and, with -o wide, the end of its lease.",
+      {group_option(false, "Only this node group."), task_option(), limit_option()},
+      "  jobclient executing\n");
 }
 
 int run_executing(Context& context) {
@@ -172,31 +243,40 @@ int run_executing(Context& context) {
 }
 
 Verb declare_history() {
-  return declare(
-      "history", "What ran, and how it ended",
-      "A row for every attempt that ended, and for every fire that ended without one (skipped, "
-      "missed, expired, cancelled), newest first.",
+  Verb verb = declare(
+      "history", "List past runs and their results",
+      "Prints one row per ended attempt and per fire that ended without a run (skipped, missed, "
+      "expired, cancelled), newest first.",
       {group_option(false, "Only this node group."),
        task_option(),
        {.name = "job", .placeholder = "ID", .help = "Only this job."},
        {.name = "since",
         .placeholder = "TIME",
-        .help = "Only what ended later: so long ago (1h), or an RFC 3339 time."},
+        .help = "Only rows that ended after this: an age like 1h, or an RFC 3339 time."},
        {.name = "state",
         .kind = OptionKind::kList,
-        .placeholder = "STATE",
-        .help = "Only what ended like this; --limit counts these.",
+        .placeholder = "STATE,...",
+        .help = "Only rows with one of these results.",
         .choices = {"succeeded", "failed", "timed_out", "killed", "lost", "later", "discarded",
-                    "skipped", "missed", "expired", "cancelled"}},
+                    "skipped", "missed", "expired", "cancelled"},
+        .by_comma = true},
        limit_option()},
-      "  jobclient history --task-id nightly --since 24h\n"
-      "  jobclient history --state failed --state timed_out --since 24h\n"
+      "  jobclient history nightly --since 24h\n"
+      "  jobclient history --state failed,timed_out --since 24h\n"
       "  jobclient history --job 7211004000000000017\n"
       "  jobclient history --group ops --limit 20 -o json\n");
+  verb.positionals = {
+      {.name = "TASK_ID", .help = "Only this task, like --task-id.", .required = false}};
+  return verb;
 }
 
 int run_history(Context& context) {
   RowFilter filter = filter_of(context);
+  if (context.configuration.has("TASK_ID")) {
+    if (!filter.task_id.empty())
+      return context.fail(kWrongInput, "TASK_ID and --task-id contradict each other (give one)");
+    filter.task_id = context.configuration.text("TASK_ID");
+  }
   const std::string& since = context.configuration.text("since");
   if (!since.empty()) {
     const Result<WallTime> time = parse_since(since, context.around.clock.wall_now());
@@ -224,15 +304,14 @@ int run_history(Context& context) {
               {"lateness_ms", ColumnKind::kNumber, true},
               {"node"},
               {"exit_code", ColumnKind::kNumber},
-              {"message"},
+              {"message", ColumnKind::kLong},
               {"count", ColumnKind::kNumber, true}},
-             "nothing has ended", context.configuration.list("state"));
+             "nothing has ended", {.states = context.configuration.list("state")});
 }
 
 Verb declare_nodes() {
-  return declare("nodes", "Task trackers, those that are gone too",
-                 "Where each runs, the threads that it has, and how many of them are free. -o wide "
-                 "shows labels too.",
+  return declare("nodes", "List task trackers and executors, including those that are gone",
+                 "Shows where each runs, its threads and its free threads. -o wide adds labels.",
                  {group_option(false, "Only this node group."), limit_option()},
                  "  jobclient nodes\n");
 }
@@ -253,8 +332,8 @@ int run_nodes(Context& context) {
 }
 
 Verb declare_groups() {
-  return declare("groups", "Node groups, and how much work each has",
-                 "A node group is a set of interchangeable task trackers; a job names the group "
+  return declare("groups", "List node groups and their work",
+                 "A node group is a set of interchangeable task trackers. A job names the group "
                  "that runs it.",
                  {limit_option()}, "  jobclient groups\n");
 }

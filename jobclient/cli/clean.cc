@@ -7,36 +7,36 @@
 namespace carillon::cli {
 
 Verb declare_clean() {
-  return {.name = "clean",
-          .summary = "Delete what has ended from the history",
-          .description =
-              "Of one task, of a node group, or of all; with what the runs have written. Rows of a "
-              "job that runs, or waits to be tried again, stay. The history forgets by itself what "
-              "is older than jobtracker --log-retention; reports of days count what was deleted, "
-              "too.",
-          .options = {{.name = "group",
-                       .placeholder = "GROUP",
-                       .help = "Only of this node group.",
-                       .if_empty = "leave it out for all"},
-                      {.name = "task-id",
-                       .placeholder = "TASK_ID",
-                       .help = "Only of this task.",
-                       .if_empty = "leave it out for all"},
-                      {.name = "older-than",
-                       .placeholder = "TIME",
-                       .help = "What ended before: so long ago (30d), or an RFC 3339 time."},
-                      {.name = "keep",
-                       .kind = OptionKind::kNumber,
-                       .placeholder = "N",
-                       .help = "All but the newest so many rows.",
-                       .min = 1,
-                       .max = 100'000'000},
-                      {.name = "all", .kind = OptionKind::kSwitch, .help = "All of them."}},
-          .examples =
-              "  jobclient clean --older-than 90d\n"
-              "  jobclient clean --task-id nightly --keep 1000\n"
-              "  jobclient clean --group ops --all\n",
-          .section = "Act on jobs"};
+  return {
+      .name = "clean",
+      .summary = "Delete history rows and their output",
+      .description =
+          "Deletes rows of one task, of a node group, or of all. Rows of jobs that run or wait "
+          "for a retry stay. The job tracker itself deletes rows older than its "
+          "--log-retention. The report still counts deleted rows.",
+      .options = {{.name = "group",
+                   .placeholder = "GROUP",
+                   .help = "Only this node group.",
+                   .if_empty = "leave it out for all"},
+                  {.name = "task-id",
+                   .placeholder = "TASK_ID",
+                   .help = "Only this task.",
+                   .if_empty = "leave it out for all"},
+                  {.name = "older-than",
+                   .placeholder = "TIME",
+                   .help = "Rows that ended before this: an age like 30d, or an RFC 3339 time."},
+                  {.name = "keep",
+                   .kind = OptionKind::kNumber,
+                   .placeholder = "N",
+                   .help = "All but the newest N rows.",
+                   .min = 1,
+                   .max = 100'000'000},
+                  {.name = "all", .kind = OptionKind::kSwitch, .help = "All rows."}},
+      .examples =
+          "  jobclient clean --older-than 90d\n"
+          "  jobclient clean --task-id nightly --keep 1000\n"
+          "  jobclient clean --group ops --all\n",
+      .section = "Act on jobs"};
 }
 
 int run_clean(Context& context) {
@@ -47,7 +47,7 @@ int run_clean(Context& context) {
   const int rules =
       (older.empty() ? 0 : 1) + (rule.keep ? 1 : 0) + (configuration.is_on("all") ? 1 : 0);
   if (rules != 1) {
-    return context.fail(kWrongInput, "say what goes with one of --older-than, --keep and --all");
+    return context.fail(kWrongInput, "give one of --older-than, --keep and --all");
   }
   if (!older.empty()) {
     const Result<WallTime> time = parse_since(older, context.around.clock.wall_now(), "older-than");

@@ -6,6 +6,7 @@
 #include "jobclient/submit/stored_submits.h"
 #include "shared/base/joined.h"
 #include "shared/outbox/outbox.h"
+#include "shared/wire/spec_json.h"
 
 namespace carillon::cli {
 
@@ -49,8 +50,8 @@ void Context::tell_of_others() const {
     const std::string addresses = joined(others.addresses, ",");
     err() << "jobclient: " << configuration.verb() << ": submissions stored for " << addresses
           << " are not delivered: " << others.entries << " (" << jobs_of_each()
-          << "; `jobclient flush --tracker " << addresses
-          << "` delivers them, `jobclient flush --discard " << addresses << "` removes them)\n";
+          << "; deliver them: `jobclient flush --tracker " << addresses
+          << "`; remove them: `jobclient flush --discard " << addresses << "`)\n";
   }
   err().flush();
 }
@@ -67,7 +68,7 @@ std::vector<SubmitAnswer> Context::take_delivered() {
 
 void Context::say_zone() const {
   if (is_json() || around.zone.ok()) return;
-  err() << "jobclient: times are shown in UTC, " << around.zone.error().message << '\n';
+  err() << "jobclient: times are in UTC: " << around.zone.error().message << '\n';
 }
 
 void Context::remind_of_refused() {
@@ -78,7 +79,7 @@ void Context::remind_of_refused() {
   });
   if (refused == 0) return;
   err() << "jobclient: stored jobs that were not accepted: " << refused
-        << " (see them with `jobclient flush`)" << std::endl;
+        << " (`jobclient flush` shows them)" << std::endl;
 }
 
 void Context::tell_delivered() {
@@ -90,15 +91,15 @@ void Context::tell_delivered() {
     }
     err() << "jobclient: stored job '" << one_line(answer.task_id) << "' of group '"
           << one_line(answer.group) << "' was not accepted: " << one_line(answer.reason)
-          << " (kept until `jobclient flush` shows it)\n";
+          << " (`jobclient flush` shows it again)\n";
   }
-  if (accepted > 0) err() << "jobclient: stored jobs that were delivered: " << accepted << '\n';
+  if (accepted > 0) err() << "jobclient: stored jobs delivered: " << accepted << '\n';
   err().flush();
 }
 
 int Context::fail(int status, const std::string& message) {
   out().flush();
-  err() << "jobclient: " << configuration.verb() << ": " << message << std::endl;
+  print_failure(err(), is_json(), configuration.verb(), status, message);
   return status;
 }
 
@@ -111,6 +112,18 @@ std::optional<std::int64_t> Context::number(const char* name) const {
 
 TaskRef Context::task() const {
   return {configuration.text("TASK_ID"), configuration.text("group")};
+}
+
+void print_failure(std::ostream& err, bool as_json, const std::string& verb, int status,
+                   const std::string& message) {
+  if (as_json) {
+    Row row{{"error", message}};
+    if (!verb.empty()) row.emplace_back("verb", verb);
+    row.emplace_back("exit_status", std::int64_t{status});
+    err << wire::row_to_json(row) << std::endl;
+  } else {
+    err << "jobclient: " << verb << (verb.empty() ? "" : ": ") << message << std::endl;
+  }
 }
 
 Option group_option(bool with_default, const char* help) {

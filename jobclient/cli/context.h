@@ -71,7 +71,8 @@ class Context {
   // Where jobs are stored; empty: nowhere.
   std::string data_folder() const;
 
-  // Says "jobclient: verb: message" on stderr, and answers `status`.
+  // Says "jobclient: verb: message" on stderr, with -o json or jsonl as a JSON object, and answers
+  // `status`.
   int fail(int status, const std::string& message);
   // The same for an error that came from a tracker, or on the way to it.
   int fail(const Error& error);
@@ -94,6 +95,10 @@ inline constexpr const char* kCannotWrite = "cannot write the output (is the dis
 
 // What to do instead of an empty filter: a script's empty variable must not ask for everything.
 inline constexpr const char* kAllIfLeftOut = "leave it out to see all";
+
+// A failure on stderr; `verb` may be empty.
+void print_failure(std::ostream& err, bool as_json, const std::string& verb, int status,
+                   const std::string& message);
 
 // --group, with "default" as its default or with none.
 Option group_option(bool with_default, const char* help);

@@ -209,9 +209,8 @@ Run Reader::run_of(const std::string& line) const {
 
 Result<JobSpec> Reader::job_of(CrontabEntry& entry) {
   if (entry.schedule == "@reboot") {
-    return Error{
-        ErrorCode::kInvalidArgument,
-        "a job starts at a time here, not when a machine does (use a systemd unit for it)"};
+    return Error{ErrorCode::kInvalidArgument,
+                 "jobs cannot start with the machine (use a systemd unit)"};
   }
   if (entry.command.empty()) {
     return Error{ErrorCode::kInvalidArgument,
@@ -220,11 +219,10 @@ Result<JobSpec> Reader::job_of(CrontabEntry& entry) {
   }
   if (is_system_ &&
       std::find(options_.users.begin(), options_.users.end(), entry.user) == options_.users.end()) {
-    return Error{
-        ErrorCode::kInvalidArgument,
-        "runs as " + entry.user +
-            ", but a task tracker runs everything as its own user (import it with --user " +
-            entry.user + " into a group whose task trackers run as that user)"};
+    return Error{ErrorCode::kInvalidArgument,
+                 "runs as " + entry.user +
+                     ", but a task tracker runs all jobs as its own user (import it with --user " +
+                     entry.user + " into a group whose task trackers run as that user)"};
   }
   if (!is_utf8(entry.command))
     return Error{ErrorCode::kInvalidArgument, "its command is not valid UTF-8 text"};
@@ -264,13 +262,13 @@ std::string Reader::note_of(const CrontabEntry& entry) const {
     add("its output is kept, not mailed (see jobclient logs)");
   }
   if (variables_.contains("TZ") && !variables_.contains("CRON_TZ")) {
-    add("TZ is the command's, as in cron (CRON_TZ sets the schedule's)");
+    add("TZ applies to the command, as in cron (CRON_TZ applies to the schedule)");
   }
   if (variables_.contains("RANDOM_DELAY")) add("RANDOM_DELAY does not apply");
-  if (!entry.job.value().payload.empty()) add("what follows % is its stdin");
+  if (!entry.job.value().payload.empty()) add("the text after % is its stdin");
   const std::string line = split_command(entry.command).line;
   if (trimmed(line).ends_with('&')) {
-    add("what it starts in the background goes on after its run, but its output is not kept "
+    add("background processes continue after the run, but their output is not kept "
         "(redirect it: COMMAND > FILE 2>&1 &)");
   }
   return note;

@@ -47,17 +47,18 @@ void print_line(Context& context, const Row& row) {
 
 Verb declare_feedback() {
   return {.name = "feedback",
-          .summary = "How the jobs of a client group end, as they do",
+          .summary = "Print results of a client group as jobs end",
           .description =
-              "Prints how the jobs have ended that were submitted with --need-feedback and "
-              "--client-group, those first that waited for somebody to come, and acknowledges "
-              "them: each is printed once, by one of those who listen. Goes on until it is "
-              "interrupted, whatever becomes of the connection.",
-          .options = {{.name = "client-group", .placeholder = "GROUP", .help = "Whose jobs."},
+              "Prints and acknowledges the results of jobs that were submitted with "
+              "--need-feedback and --client-group, the oldest first. One listener prints each "
+              "result, once. Runs until it is interrupted, across reconnects.",
+          .options = {{.name = "client-group",
+                       .placeholder = "GROUP",
+                       .help = "Client group whose results to print."},
                       {.name = "limit",
                        .kind = OptionKind::kNumber,
                        .placeholder = "N",
-                       .help = "End after so many; 0 for never.",
+                       .help = "End after N results; 0 means never.",
                        .fallback = "0",
                        .min = 0}},
           .examples =
@@ -69,7 +70,7 @@ Verb declare_feedback() {
 
 int run_feedback(Context& context) {
   if (!context.configuration.has("client-group")) {
-    return context.fail(kWrongInput, "whose feedback? (give --client-group GROUP)");
+    return context.fail(kWrongInput, "--client-group is missing");
   }
   const std::string& group = context.configuration.text("client-group");
   if (const Status named = check_group_name("client_group", group); !named.ok()) {

@@ -24,8 +24,8 @@ int nothing_to_discard(Context& context, const std::string& addresses) {
            submissions_folder(context.data_folder()), {}, context.around.clock)) {
     others.insert(joined(one.addresses, ","));
   }
-  std::string message = "nothing is stored for exactly " + addresses;
-  if (others.empty()) message += ", nor for any other address";
+  std::string message = "no job is stored for exactly " + addresses;
+  if (others.empty()) message += " or any other address";
   for (const std::string& other : others) {
     message += (other == *others.begin() ? ", but for " : " and for ") + other;
   }
@@ -42,8 +42,7 @@ int discard(Context& context) {
   if (context.is_json()) {
     print_one_row(context.out(), context.style, {{"discarded", removed.value()}});
   } else {
-    context.out() << "stored jobs that were for " << addresses
-                  << " and are removed: " << removed.value() << '\n';
+    context.out() << "removed stored jobs for " << addresses << ": " << removed.value() << '\n';
   }
   return kDone;
 }
@@ -52,17 +51,17 @@ int discard(Context& context) {
 
 Verb declare_flush() {
   return {.name = "flush",
-          .summary = "Deliver what was stored while no job tracker was reachable",
+          .summary = "Submit the jobs that were stored while no job tracker was reachable",
           .description =
-              "Submits what `submit --offline`, or a program that uses the library, has stored for "
-              "this job tracker, in order, and prints an answer for each job; also for those that "
-              "earlier calls delivered and that were not accepted, which are forgotten then. Every "
-              "other verb delivers first too, and only tells what was not accepted.",
+              "Submits, in order, what `submit --offline` or a program with the library has stored "
+              "for this job tracker. Prints an answer for each job, also for jobs that earlier "
+              "calls submitted and that were not accepted. Every other verb submits stored jobs "
+              "first too, but only reports those that were not accepted.",
           .options = {{.name = "discard",
                        .kind = OptionKind::kList,
                        .placeholder = "tcp://HOST:PORT",
-                       .help = "Deliver nothing, but remove what is stored for exactly this "
-                               "address; several by comma, where it is stored for them together.",
+                       .help = "Remove the jobs that are stored for exactly this address or, "
+                               "separated by commas, these addresses. Submits nothing.",
                        .check = net::check_endpoint,
                        .by_comma = true}},
           .examples =
@@ -108,7 +107,7 @@ int run_flush(Context& context) {
                         });
   if (context.style.format == Format::kJson) output.finish();
   if (!flushed.ok()) return context.fail(flushed.error());
-  if (!has_shown && !context.is_json()) context.err() << "nothing is stored for this job tracker\n";
+  if (!has_shown && !context.is_json()) context.err() << "no job is stored for this job tracker\n";
   return all_accepted ? kDone : kRefused;
 }
 

@@ -1,5 +1,6 @@
 #include "jobclient/cli/follow.h"
 
+#include <algorithm>
 #include <charconv>
 #include <csignal>
 #include <utility>
@@ -63,11 +64,34 @@ OutputFollower::OutputFollower(Context& context, JobClient& client, JobId job, b
 Status OutputFollower::print_new() {
   while (true) {
     const RowPage page = CARILLON_TRY(client_.output(filter_));
-    for (const Row& row : page.rows) print(row);
+    for (const Row& row : page.rows) tail_ ? keep_last(row) : print(row);
     if (!page.next.empty()) filter_.after = page.next;
     if (page.rows.empty() || page.next.empty()) break;
   }
+  for (const Row& row : std::exchange(last_, {})) print(row);
+  tail_.reset();
   return flush();
+}
+
+// A piece for each line. A last line without its end counts as a line.
+void OutputFollower::keep_last(const Row& row) {
+  const auto ends_line = [](const Row& piece) { return field_text(piece, "text").ends_with('\n'); };
+  const std::string text = field_text(row, "text");
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size() - 1) + 1;
+    Row piece = row;
+    for (auto& [name, value] : piece) {
+      if (name == "text") value = text.substr(start, end - start);
+    }
+    if (ends_line(piece)) ++last_lines_;
+    last_.push_back(std::move(piece));
+    start = end;
+  }
+  while (!last_.empty() && last_lines_ + (ends_line(last_.back()) ? 0 : 1) > *tail_) {
+    while (!ends_line(last_.front())) last_.pop_front();
+    last_.pop_front();
+    --last_lines_;
+  }
 }
 
 Status OutputFollower::finish() {
@@ -106,7 +130,7 @@ Result<Row> state_of_job(JobClient& client, JobId job) {
   RowPage page = CARILLON_TRY(client.job(job));
   if (!page.rows.empty()) return std::move(page.rows.front());
   return Error{ErrorCode::kNotFound,
-               "the job tracker knows no job " + std::to_string(job.value) + " any more"};
+               "the job tracker does not know job " + std::to_string(job.value) + " any more"};
 }
 
 std::string last_words_on(const Context& context, JobId job, const Row& state) {
@@ -114,17 +138,17 @@ std::string last_words_on(const Context& context, JobId job, const Row& state) {
   const std::string kind = field_text(state, "kind");
   const bool is_executing = field_text(state, "state") == "executing";
   // To cancel a fire is to cancel its definition, so that only a job that runs once is cancelled.
-  std::string way = "; to stop it: jobclient kill --job " + id;
+  std::string way = "; stop it: jobclient kill --job " + id;
   if (!is_executing && (kind == "now" || kind == "at")) {
-    way = "; to end it: jobclient cancel " + shell_word(field_text(state, "task_id")) +
-          " --group " + field_text(state, "group");
+    way = "; end it: jobclient cancel " + shell_word(field_text(state, "task_id")) + " --group " +
+          field_text(state, "group");
   } else if (!is_executing) {
     way += " once it runs";
   }
   // Below the ^C that a terminal shows.
   return std::string{context.around.terminal.err_is_terminal ? "\n" : ""} +
          "jobclient: " + context.configuration.verb() + ": job " + id +
-         (is_executing ? " goes on" : " waits still") + " (to see it: jobclient logs -f --job " +
+         (is_executing ? " continues" : " still waits") + " (follow it: jobclient logs -f --job " +
          id + way + ")\n";
 }
 
@@ -205,13 +229,13 @@ int exit_status_of_job(const Row& job) {
 int wait_for_job(Context& context, JobClient& client, JobId job) {
   const Result<Row> ended = follow_job(context, client, job);
   if (!ended.ok()) {
-    return context.fail(kWaitFailed, "lost sight of job " + std::to_string(job.value) + ": " +
+    return context.fail(kWaitFailed, "cannot follow job " + std::to_string(job.value) + ": " +
                                          ended.error().message);
   }
   if (is_quarantined(ended.value())) {
     return context.fail(kWaitFailed,
                         "job " + std::to_string(job.value) +
-                            " is in quarantine: its task tracker died each time it ran (to release "
+                            " is in quarantine: its task tracker died in every run (release "
                             "it: jobclient resume " +
                             shell_word(field_text(ended.value(), "task_id")) + " --group " +
                             field_text(ended.value(), "group") + ")");
@@ -236,7 +260,7 @@ Result<JobId> newest_job_of(JobClient& client, const TaskRef& task) {
     } while (!filter.after.empty());
   }
   return Error{ErrorCode::kNotFound, "task '" + task.task_id + "' in group '" + task.group +
-                                         "' has not run, or is not known"};
+                                         "' has not run or does not exist"};
 }
 
 }  // namespace carillon::cli

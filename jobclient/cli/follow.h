@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <string>
 
@@ -17,16 +18,18 @@ class OutputFollower {
  public:
   OutputFollower(Context& context, JobClient& client, JobId job, bool with_times);
 
-  // Prints everything that has come since the last call: what the job wrote to stderr to stderr,
-  // all else to stdout; with -o json or jsonl every row as an object on stdout. Fails as well when
-  // stdout cannot be written: nobody would see what comes.
+  // Prints all new output: the job's stderr to stderr, all else to stdout; with -o json or jsonl
+  // every row as an object on stdout. Fails as well when stdout cannot be written.
   Status print_new();
+  // The first call of print_new() prints only so many of the last lines.
+  void begin_with_last(std::int64_t lines) { tail_ = lines; }
   // Closes the array of -o json. Requires: called once, last.
   Status finish();
   bool has_printed() const { return has_printed_; }
 
  private:
   void print(const Row& row);
+  void keep_last(const Row& row);
   Status flush();
 
   Context& context_;
@@ -34,6 +37,9 @@ class OutputFollower {
   RowOutput rows_;  // for -o json and jsonl
   RowFilter filter_{};
   const bool with_times_;
+  std::optional<std::int64_t> tail_{};  // until the first call has printed
+  std::deque<Row> last_{};              // the last `tail_` lines
+  std::int64_t last_lines_ = 0;         // those of them that have ended
   bool has_printed_ = false;
   bool at_line_start_ = true;
 };

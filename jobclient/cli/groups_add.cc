@@ -6,25 +6,25 @@ namespace carillon::cli {
 
 Verb declare_groups_add() {
   return {.name = "groups add",
-          .summary = "List xxl-job executors of a group by hand",
+          .summary = "Set the addresses of a group of xxl-job executors",
           .description =
-              "Executors that register themselves need not be listed. A group that has a list is "
-              "called at its addresses only, in their order, whoever registers; the list replaces "
-              "the one before, and without an address who registers is called again. A group of "
-              "task trackers makes itself when the first one comes.",
+              "Only needed for executors that do not register. The job tracker then calls only the "
+              "given addresses, in their order. They replace the earlier ones. Without an address "
+              "it calls the registered executors again. Groups of task trackers need no command: "
+              "the first task tracker creates the group.",
           .options = {{.name = "executor",
                        .kind = OptionKind::kSwitch,
-                       .help = "The group is one of xxl-job executors."},
+                       .help = "Required: the group consists of xxl-job executors."},
                       {.name = "address",
                        .kind = OptionKind::kList,
                        .placeholder = "URL",
-                       .help = "Where one is called, like http://10.0.0.7:9999/; may be given "
-                               "several times."},
+                       .help = "Address of an executor, like http://10.0.0.7:9999/."},
                       {.name = "token",
                        .placeholder = "TOKEN",
-                       .help = "The access token that is sent to them.",
-                       .fallback_help = "the one it has"}},
-          .positionals = {{.name = "APP", .help = "Their app name, which is the node group."}},
+                       .help = "Access token for calls to the executors.",
+                       .fallback_help = "unchanged"}},
+          .positionals = {{.name = "APP",
+                           .help = "App name of the executors, which is the node group."}},
           .examples =
               "  jobclient groups add billing-worker --executor --address "
               "http://10.0.0.7:9999/ --address http://10.0.0.8:9999/\n",
@@ -35,8 +35,8 @@ int run_groups_add(Context& context) {
   const Configuration& configuration = context.configuration;
   if (!configuration.is_on("executor")) {
     return context.fail(kWrongInput,
-                        "groups add is for xxl-job executors: say --executor (a group of task "
-                        "trackers makes itself when the first one comes)");
+                        "groups add is for xxl-job executors: add --executor (the first task "
+                        "tracker of a group creates it)");
   }
   const auto client = context.client();
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);

@@ -5,15 +5,16 @@
 namespace carillon::cli {
 
 Verb declare_groups_remove() {
-  return {.name = "groups remove",
-          .summary = "Remove a group of xxl-job executors without jobs",
-          .description =
-              "Its executors are not called any more, and its token is forgotten. Refused while "
-              "there are jobs of it. An executor that registers makes the group again: stop them "
-              "first.",
-          .positionals = {{.name = "APP", .help = "Their app name, which is the node group."}},
-          .examples = "  jobclient groups remove billing-worker\n",
-          .section = "Act on jobs"};
+  return {
+      .name = "groups remove",
+      .summary = "Remove a group of xxl-job executors without jobs",
+      .description =
+          "Removes its addresses and token. Refused while the group has jobs. Stop the executors "
+          "first: one that registers creates the group again.",
+      .positionals = {{.name = "APP",
+                       .help = "App name of the executors, which is the node group."}},
+      .examples = "  jobclient groups remove billing-worker\n",
+      .section = "Act on jobs"};
 }
 
 int run_groups_remove(Context& context) {

@@ -8,18 +8,17 @@ constexpr const char* kHelpSection = "Schedules and help";
 }  // namespace
 
 Verb declare_help() {
-  return {
-      .name = "help",
-      .summary = "What jobclient can do, or one of its verbs",
-      .positionals = {{.name = "VERB", .help = "Only this verb.", .required = false, .many = true}},
-      .examples = "  jobclient help submit\n",
-      .section = kHelpSection};
+  return {.name = "help",
+          .summary = "Explain jobclient, or one verb",
+          .positionals = {{.name = "VERB", .help = "The verb.", .required = false, .many = true}},
+          .examples = "  jobclient help submit\n",
+          .section = kHelpSection};
 }
 
 Verb declare_completion() {
   return {.name = "completion",
-          .summary = "A script that lets a shell complete verbs and flags",
-          .positionals = {{.name = "SHELL", .help = "Which shell.", .choices = {"bash", "zsh"}}},
+          .summary = "Print a script for shell completion of verbs and flags",
+          .positionals = {{.name = "SHELL", .help = "The shell.", .choices = {"bash", "zsh"}}},
           .examples =
               "  source <(jobclient completion bash)\n"
               "  jobclient completion zsh > ~/.zfunc/_jobclient\n",

@@ -58,7 +58,7 @@ Row row_of(const CrontabEntry& entry, const SubmitAnswer* answer) {
     status = to_string(answer->status);
     // The job tracker would name a field of a job, and this verb has a flag.
     const std::string reason = answer->status == SubmitStatus::kDuplicate
-                                   ? "is there already (--replace replaces it)"
+                                   ? "exists already (--replace replaces it)"
                                    : answer->reason;
     for (const std::string& more : {reason, answer->warning}) {
       if (!more.empty()) note += (note.empty() ? "" : "; ") + more;
@@ -157,53 +157,52 @@ void say_form(const Context& context, CrontabOptions::Form form) {
 Verb declare_import_crontab() {
   return {
       .name = "import crontab",
-      .summary = "Take over the entries of a crontab",
+      .summary = "Import a crontab",
       .description =
-          "Shows, line by line, what would be submitted and what cannot be taken over, and why. "
-          "With --apply, submits it. Task ids are made of the commands, so a second import finds "
-          "its jobs again: they are duplicates, or are replaced with --replace.",
-      .options = {{.name = "apply",
-                   .kind = OptionKind::kSwitch,
-                   .help = "Submit; without it nothing is changed and no job tracker is needed."},
-                  {.name = "replace",
-                   .kind = OptionKind::kSwitch,
-                   .help = "Replace what an earlier import has defined."},
-                  group_option(true, "The node group whose task trackers shall run it."),
-                  {.name = "system",
-                   .kind = OptionKind::kSwitch,
-                   .help =
-                       "The form of /etc/crontab: a user's name before each command. Detected in "
-                       "/etc, and where an entry is root's."},
-                  {.name = "personal",
-                   .kind = OptionKind::kSwitch,
-                   .help = "The form of crontab -l: no user's name."},
-                  {.name = "user",
-                   .kind = OptionKind::kList,
-                   .placeholder = "NAME",
-                   .help = "Whose entries of a system crontab are taken. A task tracker "
-                           "runs everything as its own user.",
-                   .fallback_help = "who runs jobclient"},
-                  {.name = "tz",
-                   .placeholder = "ZONE",
-                   .help = "The time zone of entries without CRON_TZ.",
-                   .fallback_help = "this machine's",
-                   .if_empty = "leave it out for this machine's zone"},
-                  {.name = "overlap",
-                   .placeholder = "RULE",
-                   .help =
-                       "What happens to a fire while the run before has not ended; cron lets them "
-                       "overlap.",
-                   .fallback = "parallel",
-                   .choices = overlap_words()},
-                  {.name = "misfire",
-                   .placeholder = "POLICY",
-                   .help = "What happens to fires that came while no job tracker was running.",
-                   .fallback = "fire_once",
-                   .choices = misfire_words()},
-                  {.name = "prefix",
-                   .placeholder = "TEXT",
-                   .help = "What the task ids begin with.",
-                   .fallback = "cron-"}},
+          "Shows for each line the job that would be submitted, or why it cannot be imported. With "
+          "--apply, submits the jobs. Task ids are made from the commands, so a second import "
+          "finds its jobs again. They are duplicates, or are replaced with --replace.",
+      .options =
+          {{.name = "apply",
+            .kind = OptionKind::kSwitch,
+            .help =
+                "Submit the jobs. Without it the verb only shows them and needs no job tracker."},
+           {.name = "replace",
+            .kind = OptionKind::kSwitch,
+            .help = "Replace jobs of an earlier import."},
+           group_option(true, "Node group that runs the jobs."),
+           {.name = "system",
+            .kind = OptionKind::kSwitch,
+            .help = "The file has a user name before each command, like /etc/crontab. Detected "
+                    "for files in /etc and for entries of root."},
+           {.name = "personal",
+            .kind = OptionKind::kSwitch,
+            .help = "The file has no user names, like the output of crontab -l."},
+           {.name = "user",
+            .kind = OptionKind::kList,
+            .placeholder = "NAME",
+            .help = "Import the entries of this user from a system crontab. A task tracker "
+                    "runs all jobs as its own user.",
+            .fallback_help = "the user who runs jobclient"},
+           {.name = "tz",
+            .placeholder = "ZONE",
+            .help = "Time zone of entries without CRON_TZ.",
+            .fallback_help = "this machine's",
+            .if_empty = "leave it out for this machine's zone"},
+           {.name = "overlap",
+            .placeholder = "RULE",
+            .help = "Rule for a fire while the previous run continues; cron runs both.",
+            .fallback = "parallel",
+            .choices = overlap_words()},
+           {.name = "misfire",
+            .placeholder = "POLICY",
+            .help = "Rule for fires that came while no job tracker was running.",
+            .fallback = "fire_once",
+            .choices = misfire_words()},
+           {.name = "prefix",
+            .placeholder = "TEXT",
+            .help = "Beginning of the task ids.",
+            .fallback = "cron-"}},
       .positionals = {{.name = "FILE", .help = "The crontab; - is stdin."}},
       .examples =
           "  crontab -l | jobclient import crontab -\n"
@@ -223,7 +222,7 @@ int run_import_crontab(Context& context) {
   const std::vector<CrontabEntry> entries = read_crontab(text.value(), options.value());
   if (entries.empty()) {
     const std::string& path = options.value().path;
-    context.err() << "no entries in " << (path == "-" ? "what stands on stdin" : path) << '\n';
+    context.err() << "no entries in " << (path == "-" ? "stdin" : path) << '\n';
   } else if (is_detected && !context.is_json()) {
     say_form(context, form);
   }

@@ -85,62 +85,62 @@ std::vector<TakenJob> jobs_of(const std::vector<LtsEntry>& entries) {
 Verb declare_import_lts() {
   return {
       .name = "import lts",
-      .summary = "Take over the jobs of an LTS database",
+      .summary = "Import the jobs of an LTS database",
       .description =
-          "Shows, job by job, what would be submitted, what will differ, and what cannot be taken "
-          "over and why: the cron and repeat definitions, suspended ones, and what waits to be run "
-          "once. With --apply, submits it, each under its own task id in its own node group, so a "
-          "second import changes nothing. The database is only read. Stop the node group's task "
-          "trackers of LTS first, or both will run its jobs.",
-      .options = {{.name = "apply",
-                   .kind = OptionKind::kSwitch,
-                   .help = "Submit; without it nothing is changed and no job tracker is needed."},
-                  {.name = "replace",
-                   .kind = OptionKind::kSwitch,
-                   .help = "Submit also what is here already or has run here."},
-                  {.name = "group",
-                   .kind = OptionKind::kList,
-                   .placeholder = "GROUP",
-                   .help = "Only the jobs of this node group, in whatever case.",
-                   .fallback_help = "all of them"},
-                  {.name = "handler",
-                   .placeholder = "NAME",
-                   .help =
-                       "The handler that the jobs are for: LTS gives all of a node group to one "
-                       "runner, which has no name.",
-                   .fallback_help = "the name of the node group",
-                   .if_empty = "leave it out for the name of the node group"},
-                  {.name = "handler-from",
-                   .placeholder = "PARAM",
-                   .help = "The param that names the handler, for jobs that have it; the "
-                           "shardField of LTS's dispatching runner.",
-                   .if_empty = "leave it out for one handler"},
-                  {.name = "shell",
-                   .placeholder = "LINE",
-                   .help = "A shell line that runs the jobs, instead of a handler: the task id is "
-                           "in CARILLON_TASK_ID and a param in CARILLON_PARAM_NAME.",
-                   .if_empty = "leave it out for a handler"},
-                  {.name = "tz",
-                   .placeholder = "ZONE",
-                   .help =
-                       "The time zone that LTS's job trackers run in, which is that of its cron "
-                       "jobs.",
-                   .fallback_help = "this machine's",
-                   .if_empty = "leave it out for this machine's zone"},
-                  {.name = "retries-max",
-                   .kind = OptionKind::kNumber,
-                   .placeholder = "COUNT",
-                   .help = "LTS's job.max.retry.times: more retries than these become these.",
-                   .fallback = "10",
-                   .max = 1000},
-                  {.name = "retry-base",
-                   .kind = OptionKind::kDuration,
-                   .placeholder = "DURATION",
-                   .help = "LTS's jobtracker.job.retry.interval.millis: the wait before a retry.",
-                   .fallback = "30s"}},
+          "Shows for each job what would be submitted and what will differ, or why it cannot be "
+          "imported. Imports cron and repeat definitions, suspended jobs, and waiting one-shot "
+          "jobs. With --apply, submits them with their task ids and node groups, so a second "
+          "import "
+          "changes nothing. The database is only read. Stop the LTS task trackers of the node "
+          "group first: otherwise both systems run its jobs.",
+      .options =
+          {{.name = "apply",
+            .kind = OptionKind::kSwitch,
+            .help =
+                "Submit the jobs. Without it the verb only shows them and needs no job tracker."},
+           {.name = "replace",
+            .kind = OptionKind::kSwitch,
+            .help = "Submit also jobs that exist here or have run here."},
+           {.name = "group",
+            .kind = OptionKind::kList,
+            .placeholder = "GROUP",
+            .help = "Only jobs of this node group; case does not matter.",
+            .fallback_help = "all"},
+           {.name = "handler",
+            .placeholder = "NAME",
+            .help = "Handler that runs the jobs. In LTS a node group has one runner without a "
+                    "name.",
+            .fallback_help = "the name of the node group",
+            .if_empty = "leave it out for the name of the node group"},
+           {.name = "handler-from",
+            .placeholder = "PARAM",
+            .help = "Parameter that names the handler, for jobs that have it: the shardField "
+                    "of LTS's dispatching runner.",
+            .if_empty = "leave it out for one handler"},
+           {.name = "shell",
+            .placeholder = "LINE",
+            .help = "Shell line that runs the jobs instead of a handler. It sees the task id "
+                    "in CARILLON_TASK_ID and parameters in CARILLON_PARAM_NAME.",
+            .if_empty = "leave it out for a handler"},
+           {.name = "tz",
+            .placeholder = "ZONE",
+            .help = "Time zone of LTS's job trackers, which its cron jobs use.",
+            .fallback_help = "this machine's",
+            .if_empty = "leave it out for this machine's zone"},
+           {.name = "retries-max",
+            .kind = OptionKind::kNumber,
+            .placeholder = "COUNT",
+            .help = "Most retries of a job: job.max.retry.times of LTS.",
+            .fallback = "10",
+            .max = 1000},
+           {.name = "retry-base",
+            .kind = OptionKind::kDuration,
+            .placeholder = "DURATION",
+            .help = "Wait before a retry: jobtracker.job.retry.interval.millis of LTS.",
+            .fallback = "30s"}},
       .positionals = {{.name = "URL",
-                       .help = "mysql://USER:PASSWORD@HOST/DATABASE; - reads it from stdin, where "
-                               "no other user of the machine sees the password."}},
+                       .help = "mysql://USER:PASSWORD@HOST/DATABASE; - reads it from stdin, which "
+                               "hides the password from other users."}},
       .examples =
           "  jobclient import lts mysql://lts:secret@db1/lts --tz Asia/Shanghai\n"
           "  jobclient import lts - --group orders --apply < lts.url\n",

@@ -106,48 +106,49 @@ void print(const Context& context, const std::vector<XxlEntry>& entries,
 Verb declare_import_xxl() {
   return {
       .name = "import xxl-job",
-      .summary = "Take over the jobs of an xxl-job database",
+      .summary = "Import the jobs of an xxl-job database",
       .description =
-          "Shows, job by job, what would be submitted, what will differ, and what cannot be taken "
-          "over and why, and names the executor groups and users that are left. With --apply, "
-          "submits the jobs, each as the task of its number in xxl-job in the node group of its "
-          "app name, so a second import changes nothing. The database is only read. Stop "
-          "xxl-job's admin first, or both will run its jobs.",
-      .options = {{.name = "apply",
-                   .kind = OptionKind::kSwitch,
-                   .help = "Submit; without it nothing is changed and no job tracker is needed."},
-                  {.name = "replace",
-                   .kind = OptionKind::kSwitch,
-                   .help = "Submit also what is here already or has run here."},
-                  {.name = "dispatch",
-                   .placeholder = "HOW",
-                   .help = "Who runs the jobs: push, the executors that xxl-job has called; "
-                           "pull, task trackers of Carillon.",
-                   .fallback = "push",
-                   .choices = {"push", "pull"}},
-                  {.name = "group",
-                   .kind = OptionKind::kList,
-                   .placeholder = "APP",
-                   .help = "Only the jobs of this executor group, by its app name.",
-                   .fallback_help = "all of them"},
-                  {.name = "tz",
-                   .placeholder = "ZONE",
-                   .help = "The time zone that xxl-job's admin runs in, which is that of its cron "
-                           "jobs.",
-                   .fallback_help = "this machine's",
-                   .if_empty = "leave it out for this machine's zone"},
-                  {.name = "retry-base",
-                   .kind = OptionKind::kDuration,
-                   .placeholder = "DURATION",
-                   .help = "The wait before a retry; xxl-job looks for failures every 10s.",
-                   .fallback = "10s"},
-                  {.name = "prefix",
-                   .placeholder = "TEXT",
-                   .help = "What the task ids begin with, before the number of the job.",
-                   .fallback = "xxl-"}},
+          "Shows for each job what would be submitted and what will differ, or why it cannot be "
+          "imported. Lists the executor groups and users, which are not imported. With --apply, "
+          "submits the jobs. A job keeps its number as task id and its app name as node group, so "
+          "a second import changes nothing. The database is only read. Stop the xxl-job admin "
+          "first: otherwise both systems run its jobs.",
+      .options =
+          {{.name = "apply",
+            .kind = OptionKind::kSwitch,
+            .help =
+                "Submit the jobs. Without it the verb only shows them and needs no job tracker."},
+           {.name = "replace",
+            .kind = OptionKind::kSwitch,
+            .help = "Submit also jobs that exist here or have run here."},
+           {.name = "dispatch",
+            .placeholder = "HOW",
+            .help = "push: the executors of xxl-job run the jobs. pull: Carillon task "
+                    "trackers run them.",
+            .fallback = "push",
+            .choices = {"push", "pull"}},
+           {.name = "group",
+            .kind = OptionKind::kList,
+            .placeholder = "APP",
+            .help = "Only jobs of the executor group with this app name.",
+            .fallback_help = "all"},
+           {.name = "tz",
+            .placeholder = "ZONE",
+            .help = "Time zone of the xxl-job admin, which its cron jobs use.",
+            .fallback_help = "this machine's",
+            .if_empty = "leave it out for this machine's zone"},
+           {.name = "retry-base",
+            .kind = OptionKind::kDuration,
+            .placeholder = "DURATION",
+            .help = "Wait before a retry; xxl-job checks for failures every 10s.",
+            .fallback = "10s"},
+           {.name = "prefix",
+            .placeholder = "TEXT",
+            .help = "Beginning of the task ids, before the number of the job.",
+            .fallback = "xxl-"}},
       .positionals = {{.name = "URL",
-                       .help = "mysql://USER:PASSWORD@HOST/DATABASE; - reads it from stdin, where "
-                               "no other user of the machine sees the password."}},
+                       .help = "mysql://USER:PASSWORD@HOST/DATABASE; - reads it from stdin, which "
+                               "hides the password from other users."}},
       .examples =
           "  jobclient import xxl-job mysql://reader:secret@db1/xxl_job --tz Asia/Shanghai\n"
           "  jobclient import xxl-job - --dispatch pull --group billing --apply < xxl.url\n",

@@ -53,9 +53,36 @@ Result<WallTime> time_from(const char* flag, const std::string& text, WallTime n
     if (later.ok()) return now + later.value();
     return later.error().with_context("--" + std::string{flag});
   }
+  if (parse_duration(text).ok())
+    return wrong("--" + std::string{flag} + " '" + text + "' is a duration, not a time (write +" +
+                 text + " for that long from now)");
   const Result<WallTime> time = parse_time(text);
   if (time.ok()) return time.value();
   return time.error().with_context("--" + std::string{flag});
+}
+
+// "2026-12-01 08:00:00" on the clocks of the zone.
+Result<WallTime> local_time_from(const std::string& text, const Zone& zone) {
+  if (parse_time(text).ok())
+    return wrong("--at '" + text + "' says its offset from UTC, so --tz does not go with it");
+  const Result<WallTime> as_utc = parse_time(text + "Z");
+  if (!as_utc.ok())
+    return wrong("--at '" + text + "' is not a time (write 2026-12-01 08:00:00 with --tz)");
+  const auto second = std::chrono::floor<std::chrono::seconds>(as_utc.value());
+  return zone.lookup(LocalTime{second.time_since_epoch()}).first + (as_utc.value() - second);
+}
+
+Result<WallTime> at_from(const Configuration& configuration, WallTime now) {
+  const std::string& text = configuration.text("at");
+  if (configuration.was_given("tz")) {
+    const Result<Zone> zone = Zone::load(configuration.text("tz"));
+    if (!zone.ok()) return zone.error().with_context("--tz");
+    return local_time_from(text, zone.value());
+  }
+  if (!parse_time(text).ok() && parse_time(text + "Z").ok())
+    return wrong("--at '" + text +
+                 "' needs a zone (add --tz ZONE, or end it with Z or an offset like +08:00)");
+  return time_from("at", text, now);
 }
 
 // The halves of NAME=VALUE or NAME:VALUE.
@@ -95,11 +122,12 @@ Result<Schedule> schedule_from(const Configuration& configuration, WallTime now)
   const std::string kind =
       CARILLON_TRY(one_of(configuration, {"now", "at", "cron", "every", "fixed-delay", "manual"}));
   const bool repeats = kind == "every" || kind == "fixed-delay";
-  CARILLON_TRY(need(configuration, {"tz", "dst"}, kind == "cron", "--cron"));
+  CARILLON_TRY(need(configuration, {"tz"}, kind == "cron" || kind == "at", "--cron and --at"));
+  CARILLON_TRY(need(configuration, {"dst"}, kind == "cron", "--cron"));
   CARILLON_TRY(need(configuration, {"count", "first"}, repeats, "--every and --fixed-delay"));
   if (kind == "at") {
     schedule.kind = ScheduleKind::kAt;
-    schedule.at = CARILLON_TRY(time_from("at", configuration.text("at"), now));
+    schedule.at = CARILLON_TRY(at_from(configuration, now));
   } else if (kind == "cron") {
     schedule.kind = ScheduleKind::kCron;
     schedule.cron = configuration.text("cron");
@@ -169,8 +197,8 @@ Result<Run> script_from(const Configuration& configuration, int input) {
   if (run.script_language.empty())
     run.script_language = language_of_script(run.script_source, path);
   if (run.script_language.empty()) {
-    return wrong("what language is --script '" + path +
-                 "'? (say it with --language, or in its first line)");
+    return wrong("the language of --script '" + path +
+                 "' is unknown (give --language, or a first line like #!/bin/sh)");
   }
   return run;
 }
@@ -206,7 +234,7 @@ Result<Run> run_from(const Configuration& configuration, int input) {
     return Run{.kind = RunKind::kHandler, .handler = configuration.text("handler")};
   }
   return wrong(
-      "what shall be run? (put a command after --, or give --shell, --script, --http or "
+      "nothing to run (put a command after --, or give --shell, --script, --http or "
       "--handler)");
 }
 
@@ -352,8 +380,8 @@ Result<std::string> read_file(const std::string& path, std::size_t bytes_max, in
   if (!is_input) ::close(fd);
   if (problem != 0) return failed(problem);
   if (bytes.size() > bytes_max) {
-    return wrong("'" + path + "' is too large, at most " + std::to_string(bytes_max) +
-                 " bytes can be sent");
+    return wrong("'" + path + "' is too large, the limit is " + std::to_string(bytes_max) +
+                 " bytes");
   }
   return bytes;
 }

@@ -7,13 +7,13 @@ namespace carillon::cli {
 
 Verb declare_keys_new() {
   return {.name = "keys new",
-          .summary = "Make keys for a job tracker that other machines may reach",
+          .summary = "Create CURVE keys for a job tracker and one client",
           .description =
-              "Makes the folder with the keys of a job tracker and of one client that it lets in. "
-              "The job tracker is started with --keys DIR. Other machines get client.key, "
-              "client.pub and server.pub, in a folder that their programs are given with --keys; "
-              "a further client is let in by its public key in DIR/clients.",
-          .positionals = {{.name = "DIR", .help = "The folder; there must be no keys in it."}},
+              "Creates the keys in a folder. Start the job tracker with --keys DIR. Copy "
+              "client.key, client.pub and server.pub to the other machines and give their programs "
+              "that folder with --keys. To admit a further client, put its public key into "
+              "DIR/clients.",
+          .positionals = {{.name = "DIR", .help = "The folder, without keys in it."}},
           .examples =
               "  jobclient keys new /etc/carillon/keys\n"
               "  jobtracker --listen tcp://0.0.0.0:35001 --keys /etc/carillon/keys\n",
@@ -25,9 +25,9 @@ int run_keys_new(Context& context) {
   if (const Status made = net::make_keys(folder); !made.ok()) {
     return context.fail(kWrongInput, made.error().message);
   }
-  context.out() << "made keys in " << folder
+  context.out() << "created keys in " << folder
                 << ": server.key and server.pub for the job tracker; client.key, client.pub and "
-                   "server.pub for those it lets in\n";
+                   "server.pub for clients and task trackers\n";
   return kDone;
 }
 

@@ -30,9 +30,9 @@ int say_nothing_written(Context& context, JobClient& client, JobId job) {
   const Result<Row> state = state_of_job(client, job);
   if (!state.ok()) return context.fail(state.error());
   if (context.is_json()) return kDone;
-  context.err() << "job " << job.value << " has written nothing";
+  context.err() << "job " << job.value << " has no output";
   if (!is_done(state.value()))
-    context.err() << " yet, it is " << field_text(state.value(), "state");
+    context.err() << " yet; its state is " << field_text(state.value(), "state");
   context.err() << '\n';
   return kDone;
 }
@@ -40,29 +40,35 @@ int say_nothing_written(Context& context, JobClient& client, JobId job) {
 }  // namespace
 
 Verb declare_logs() {
-  return {
-      .name = "logs",
-      .summary = "What a job wrote",
-      .description =
-          "Prints the output of a task's run that is under way, or else of its last one; what "
-          "the job wrote to stderr, or a handler logged, goes to stderr.",
-      .options = {group_option(true, "The node group of the task."),
-                  {.name = "job", .placeholder = "ID", .help = "This job, instead of a task's."},
-                  {.name = "follow",
-                   .letter = 'f',
-                   .kind = OptionKind::kSwitch,
-                   .help = "Go on until the job has ended, whatever becomes of the connection."},
-                  {.name = "timestamps",
-                   .letter = 't',
-                   .kind = OptionKind::kSwitch,
-                   .help = "Put the time in front of every line."}},
-      .positionals = {{.name = "TASK_ID",
-                       .help = "The task, by the id it was submitted with.",
-                       .required = false}},
-      .examples =
-          "  jobclient logs nightly --group ops\n"
-          "  jobclient logs -f --job 7211004000000000017\n",
-      .section = "See what is going on"};
+  return {.name = "logs",
+          .summary = "Print the output of a job",
+          .description =
+              "Prints the output of a task's current run, or of its last run. The job's stderr and "
+              "the log lines of a handler go to stderr.",
+          .options = {group_option(true, "The node group of the task."),
+                      {.name = "job", .placeholder = "ID", .help = "The job, instead of a task."},
+                      {.name = "follow",
+                       .letter = 'f',
+                       .kind = OptionKind::kSwitch,
+                       .help = "Follow the output until the job ends, across reconnects."},
+                      {.name = "tail",
+                       .letter = 'n',
+                       .kind = OptionKind::kNumber,
+                       .placeholder = "N",
+                       .help = "Only the last N lines; with -f, start with these.",
+                       .also_called = {"lines"},
+                       .fallback_help = "all",
+                       .min = 1},
+                      {.name = "timestamps",
+                       .letter = 't',
+                       .kind = OptionKind::kSwitch,
+                       .help = "Print the time before each line."}},
+          .positionals = {{.name = "TASK_ID", .help = "The task.", .required = false}},
+          .examples =
+              "  jobclient logs nightly --group ops\n"
+              "  jobclient logs nightly --tail 20\n"
+              "  jobclient logs -f --job 7211004000000000017\n",
+          .section = "See what is going on"};
 }
 
 int run_logs(Context& context) {
@@ -71,10 +77,10 @@ int run_logs(Context& context) {
   const bool has_task = configuration.has("TASK_ID");
   if (has_task == !job_text.empty()) {
     return context.fail(kWrongInput, has_task ? "a task and --job contradict each other (give one)"
-                                              : "of which job? (give a task id, or --job ID)");
+                                              : "give a task id or --job ID");
   }
   if (!has_task && context.configuration.was_given("group")) {
-    return context.fail(kWrongInput, "--group does not go with --job, which names one job of all");
+    return context.fail(kWrongInput, "--group does not go with --job: a job id needs no group");
   }
   const auto opened = context.client();
   if (!opened.ok()) return context.fail(kWrongInput, opened.error().message);
@@ -87,6 +93,7 @@ int run_logs(Context& context) {
   if (!job.ok() && !has_task) return context.fail(kWrongInput, job.error().message);
   if (!job.ok()) return context.fail(name_other_groups(context, context.task(), job.error()));
   OutputFollower follower(context, client, job.value(), configuration.is_on("timestamps"));
+  if (const auto lines = context.number("tail")) follower.begin_with_last(*lines);
   if (is_following) return follow(context, client, job.value(), follower);
   const Status printed = follower.print_new();
   if (!printed.ok()) return context.fail(printed.error());

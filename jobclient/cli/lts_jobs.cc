@@ -34,7 +34,7 @@ std::optional<WallTime> time_of(std::int64_t ms) {
 
 Error no_time(const char* what, std::int64_t ms) {
   return {ErrorCode::kInvalidArgument, std::string{"has a "} + what + " of " + std::to_string(ms) +
-                                           " ms, which is no time between 1970 and 9999"};
+                                           " ms, which is not a time between 1970 and 9999"};
 }
 
 bool is_definition(LtsQueue queue) {
@@ -69,7 +69,7 @@ Result<std::map<std::string, std::string>> params_of(const std::string& text,
   const json object = json::parse(text, nullptr, false);
   if (object.is_null()) return params;
   if (!object.is_object()) {
-    return Error{ErrorCode::kInvalidArgument, "its ext_params are no JSON object"};
+    return Error{ErrorCode::kInvalidArgument, "its ext_params are not a JSON object"};
   }
   for (const auto& [name, value] : object.items()) {
     if (!value.is_string()) others.push_back(name);
@@ -127,7 +127,7 @@ class Maker {
       entry_.waiting = std::ssize(others_.find(others_.waiting, row_));
     }
     if (row_.job_type.empty() && is_periodic(row_))
-      note("has no job_type in LTS, and is taken for one of type " + type_of(row_));
+      note("has no job_type in LTS; it is imported as type " + type_of(row_));
     entry_.job = row_.queue == LtsQueue::kExecuting ? executing() : job();
     return std::move(entry_);
   }
@@ -138,11 +138,11 @@ class Maker {
   Result<JobSpec> executing() const {
     if (others_.definitions.contains(definition_of(row_))) {
       return Error{ErrorCode::kConflict,
-                   "a run of it executes in LTS; its definition is taken over, the run is not"};
+                   "a run of it executes in LTS; the definition is imported, the run is not"};
     }
     return Error{ErrorCode::kConflict,
-                 "executes in LTS: let it end, or stop its task tracker and wait until LTS's job "
-                 "tracker has put it back, then import once more"};
+                 "executes in LTS: wait until it ends, or stop its task tracker and wait until "
+                 "LTS's job tracker has put it back; then import again"};
   }
 
   Result<JobSpec> job() {
@@ -150,7 +150,7 @@ class Maker {
       return Error{
           ErrorCode::kInvalidArgument,
           "LTS job " + row_.job_id +
-              " has no task_id, by which a second import would know it (give its row one)"};
+              " has no task_id, so a second import could not find it (set one in its row)"};
     }
     JobSpec spec{.task_id = row_.task_id, .group = row_.group};
     spec.description = "LTS job " + row_.job_id;
@@ -168,16 +168,16 @@ class Maker {
       spec.misfire.policy =
           row_.relies_on_prev_cycle ? MisfirePolicy::kFireOnce : MisfirePolicy::kFireAll;
       if (!row_.relies_on_prev_cycle) {
-        note("of the fires that it misses at most " + std::to_string(spec.misfire.max) +
-             " of the last " + format_duration(spec.misfire.window) +
-             " are made up here; LTS makes up all of them");
+        note("at most " + std::to_string(spec.misfire.max) + " missed fires of the last " +
+             format_duration(spec.misfire.window) + " run here; LTS runs all missed fires");
       }
     }
     tell_of(spec);
     if (internal_.contains("__LTS_ignoreAddOnExecuting")) {
       note(
-          "__LTS_ignoreAddOnExecuting has no counterpart: while a job of its task id lives, "
-          "another one is a duplicate anyway");
+          "__LTS_ignoreAddOnExecuting is not needed: a second job with the task id of a live job "
+          "is "
+          "always a duplicate");
     }
     CARILLON_TRY(spec.validate());
     return spec;
@@ -186,15 +186,15 @@ class Maker {
   void tell_of(JobSpec& spec) {
     if (!row_.needs_feedback) return;
     if (row_.submit_group.empty()) {
-      return note("needFeedback without a submitNodeGroup: LTS tells nobody, and so does this");
+      return note("needFeedback has no submitNodeGroup: nobody gets the result, as in LTS");
     }
     const Status valid = check_group_name("client_group", row_.submit_group);
     if (!valid.ok()) {
-      return note("needFeedback is left out, nobody is told how it ends: " + valid.error().message);
+      return note("needFeedback is left out, nobody gets the result: " + valid.error().message);
     }
     spec.need_feedback = true;
     spec.client_group = row_.submit_group;
-    note("needFeedback: how it ends is kept for the clients of client group " + row_.submit_group +
+    note("needFeedback: results are kept for client group " + row_.submit_group +
          " (jobclient feedback, or a FeedbackListener)");
   }
 
@@ -203,8 +203,8 @@ class Maker {
     auto params = CARILLON_TRY(params_of(row_.ext_params, others));
     for (const std::string& name : others) {
       const auto found = params.find(name);
-      note("param " + name + " is no text in LTS: " +
-           (found == params.end() ? "it is null, and left out" : "its JSON text is kept"));
+      note("param " + name + " is not text in LTS: " +
+           (found == params.end() ? "it is null and left out" : "its JSON text is kept"));
     }
     return params;
   }
@@ -213,7 +213,7 @@ class Maker {
     const std::int64_t priority = std::clamp<std::int64_t>(row_.priority, 0, kPriorityMax);
     if (priority != row_.priority) {
       note("priority " + std::to_string(row_.priority) + " becomes " + std::to_string(priority) +
-           " (0 to " + std::to_string(kPriorityMax) + " here)");
+           " (range 0 to " + std::to_string(kPriorityMax) + ")");
     }
     return static_cast<int>(priority);
   }
@@ -223,13 +223,14 @@ class Maker {
     std::int64_t retries = std::max<std::int64_t>(row_.max_retry_times, 0);
     if (retries > options_.retries_max) {
       note("retries " + std::to_string(retries) + " become " +
-           std::to_string(options_.retries_max) + ", as LTS makes no more (--retries-max)");
+           std::to_string(options_.retries_max) + ", the limit of LTS (--retries-max)");
       retries = options_.retries_max;
     }
     if (row_.queue == LtsQueue::kWaiting && row_.retry_times > 0) {
       retries = std::max<std::int64_t>(retries - row_.retry_times, 0);
-      note("has been tried " + std::to_string(row_.retry_times) +
-           (row_.retry_times == 1 ? " time" : " times") + " in LTS: the retries left are kept");
+      note("used " + std::to_string(row_.retry_times) +
+           (row_.retry_times == 1 ? " retry" : " retries") +
+           " in LTS: the remaining ones are kept");
     }
     return static_cast<int>(std::min<std::int64_t>(retries, INT32_MAX));
   }
@@ -246,7 +247,7 @@ class Maker {
     if (is_definition(row_.queue) && type_of(row_) == "REPEAT") return repeat();
     if (row_.trigger_time && (row_.job_type != "REAL_TIME" || row_.retry_times > 0)) return once();
     if (row_.repeat_count != 0 && row_.job_type == "REAL_TIME") {
-      note("has a repeatCount and no repeatInterval: LTS runs it once, and so does this");
+      note("has a repeatCount and no repeatInterval: it runs once, as in LTS");
     }
     entry_.schedule = "now";
     return Schedule{};
@@ -262,7 +263,7 @@ class Maker {
       const auto here =
           cron.next(*lts_next - std::chrono::seconds{1}, options_.zone, DstRule::kAuto);
       if (here != *lts_next) {
-        note("LTS will fire it at times at which it does not fire in " + options_.zone.name() +
+        note("LTS has fires planned that do not exist in zone " + options_.zone.name() +
              " (--tz must be the zone of LTS's job trackers)");
       }
     }
@@ -278,11 +279,11 @@ class Maker {
              std::ssize(others_.find(others_.executing, row_));
       if (*left <= 0) {
         return Error{ErrorCode::kConflict,
-                     "has had all of its " + std::to_string(row_.repeat_count) + " runs in LTS"};
+                     "all of its " + std::to_string(row_.repeat_count) + " runs ran in LTS"};
       }
       if (*left != row_.repeat_count) {
         note(std::to_string(row_.repeat_count - *left) + " of its " +
-             std::to_string(row_.repeat_count) + " runs made in LTS: the others are left");
+             std::to_string(row_.repeat_count) + " runs ran in LTS: the others remain");
       }
     }
     if (row_.repeat_interval <= 0) {
@@ -305,7 +306,7 @@ class Maker {
     if (first <= options_.now) first += ((options_.now - first) / interval + 1) * interval;
     note_waiting();
     if (!row_.relies_on_prev_cycle && !left) {
-      note("LTS ends an overlapping repeat without an end after its first run: here it goes on");
+      note("LTS ends an overlapping repeat without a count after its first run; here it continues");
     }
     return Schedule{
         .kind = ScheduleKind::kEvery, .interval = interval, .count = left, .first = first};
@@ -315,7 +316,7 @@ class Maker {
     const std::optional<WallTime> at = time_of(*row_.trigger_time);
     if (!at) return no_time("trigger_time", *row_.trigger_time);
     entry_.schedule = "at " + format_time(*at);
-    if (is_periodic(row_)) note("its definition is gone in LTS: this one run of it is taken over");
+    if (is_periodic(row_)) note("its definition is gone in LTS: only this run is imported");
     return Schedule{.kind = ScheduleKind::kAt, .at = *at};
   }
 
@@ -335,16 +336,16 @@ class Maker {
     const auto& waiting = others_.find(others_.waiting, row_);
     const WallTime* const next = next_in_lts();
     if (next != nullptr && *next <= options_.now) {
-      note("has runs overdue in LTS, which are not made up here (jobclient trigger makes one)");
+      note("has overdue runs in LTS, which do not run here (jobclient trigger starts one)");
     }
     if (std::any_of(waiting.begin(), waiting.end(),
                     [](const LtsRow* row) { return row->retry_times > 0; })) {
-      note("a failed run of it waits in LTS to be tried again, which is not taken over");
+      note("a failed run waits for its retry in LTS; the retry is not imported");
     }
     // Of one that does not rely on its runs the next may be too far ahead to be made yet.
     if (row_.relies_on_prev_cycle && waiting.empty() &&
         others_.find(others_.executing, row_).empty()) {
-      note("LTS has lost its next run and would never run it again: here it goes on");
+      note("LTS has lost its next run and would never run it again; here it continues");
     }
   }
 
@@ -370,9 +371,9 @@ std::vector<LtsEntry> read_lts_jobs(const std::vector<LtsRow>& rows, const LtsOp
     if (entry.job.ok()) {
       const auto [first, is_new] = taken.emplace(Key{row.group, row.task_id}, row.queue);
       if (!is_new) {
-        entry.job = Error{ErrorCode::kConflict, std::string{"its task id is that of a "} +
+        entry.job = Error{ErrorCode::kConflict, std::string{"its task id belongs to a "} +
                                                     to_string(first->second) +
-                                                    " job, which is taken over instead"};
+                                                    " job, which is imported instead"};
       }
     }
     entries.push_back(std::move(entry));

@@ -154,7 +154,7 @@ int run_next_lines(Context& context) {
     if (line->is_too_long) {
       all_answered = false;
       context.out() << error_line("the line is longer than " + std::to_string(kLineBytesMax) +
-                                  " bytes, a cron expression needs less")
+                                  " bytes")
                     << '\n';
       continue;
     }
@@ -172,10 +172,10 @@ int run_next_lines(Context& context) {
 Verb declare_next() {
   return {
       .name = "next",
-      .summary = "When a cron expression fires",
+      .summary = "Preview the fires of a cron expression",
       .description =
-          "Previews the coming fires of a Quartz (6 or 7 fields) or Unix (5 fields) expression. "
-          "Days on which the clocks change are marked. Needs no job tracker.",
+          "Prints the next fires of a Quartz (6 or 7 fields) or Unix (5 fields) expression and "
+          "marks clock changes. Needs no job tracker.",
       .options = {{.name = "tz",
                    .placeholder = "ZONE",
                    .help = "Time zone, like Europe/Berlin.",
@@ -183,27 +183,26 @@ Verb declare_next() {
                    .if_empty = "leave it out for this machine's zone"},
                   {.name = "dst",
                    .placeholder = "RULE",
-                   .help = "What to do with local times that a change of the clocks skips or "
-                           "repeats.",
+                   .help = "Rule for local times that a clock change skips or repeats.",
                    .fallback = "auto",
                    .choices = dst_rule_words()},
                   {.name = "from",
                    .placeholder = "TIME",
-                   .help = "Fires later than this RFC 3339 time.",
+                   .help = "Only fires after this RFC 3339 time.",
                    .fallback_help = "now"},
                   {.name = "number",
                    .letter = 'n',
                    .kind = OptionKind::kNumber,
                    .placeholder = "N",
-                   .help = "How many fires.",
+                   .help = "Number of fires.",
                    .fallback = std::to_string(NextWishes{}.number),
                    .min = 1,
                    .max = kFiresMax},
                   {.name = "stdin",
                    .kind = OptionKind::kSwitch,
                    .help = "Answer each JSON line {\"cron\", \"tz\", \"dst\", \"from\", \"n\"} "
-                           "with a line {\"fires\": [...]} or {\"error\": \"...\"}; --tz, --dst, "
-                           "--from and -n are for lines that do not say otherwise."}},
+                           "with a line {\"fires\": [...]} or {\"error\": \"...\"}. --tz, --dst, "
+                           "--from and -n are the defaults of a line."}},
       .positionals = {{.name = "EXPR", .help = "The expression, quoted.", .required = false}},
       .examples =
           "  jobclient next '0 0 2 * * ?' --tz Europe/Berlin -n 3\n"
@@ -218,7 +217,7 @@ int run_next(Context& context) {
   if (from_lines == configuration.has("EXPR")) {
     return context.fail(kWrongInput,
                         from_lines ? "an expression and --stdin contradict each other (give one)"
-                                   : "which expression? (give it in quotes, like '0 0 2 * * ?')");
+                                   : "EXPR is missing (quote it, like '0 0 2 * * ?')");
   }
   if (from_lines) return run_next_lines(context);
   const Result<Preview> preview = preview_of(configuration.text("EXPR"), wishes_of(configuration),

@@ -20,12 +20,18 @@ struct Found {
 // Those with a task of this id that is defined, waits or runs; or that of its newest end.
 Found groups_with(JobClient& client, const std::string& task_id) {
   Found found;
-  const Result<RowPage> groups = client.groups({.limit = kGroupsAskedMax});
-  if (!groups.ok()) return found;
-  for (const Row& row : groups.value().rows) {
-    const std::string group = field_text(row, "group");
-    if (has_task(client, {task_id, group})) found.groups.insert(group);
-  }
+  std::int64_t asked = 0;
+  RowFilter all{};
+  do {
+    const Result<RowPage> page = client.groups(all);
+    if (!page.ok()) return found;
+    for (const Row& row : page.value().rows) {
+      const std::string group = field_text(row, "group");
+      if (++asked > kGroupsAskedMax) break;
+      if (has_task(client, {task_id, group})) found.groups.insert(group);
+    }
+    all.after = page.value().next;
+  } while (!all.after.empty() && asked < kGroupsAskedMax);
   if (!found.groups.empty()) return found;
   found.has_ended = true;
   RowFilter filter{.task_id = task_id, .limit = 1};

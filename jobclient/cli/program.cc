@@ -71,7 +71,8 @@ std::vector<Option> program_options(const std::string& state_folder) {
   return {{.name = "tracker",
            .kind = OptionKind::kList,
            .placeholder = "tcp://HOST:PORT",
-           .help = "The job tracker; several by comma, the next where one is not reachable.",
+           .help = "Job tracker addresses, separated by commas. The next one is used when one is "
+                   "unreachable.",
            .fallback = "tcp://127.0.0.1:35001",
            .check = net::check_endpoint,
            .section = kConnection,
@@ -79,41 +80,54 @@ std::vector<Option> program_options(const std::string& state_folder) {
           {.name = "connect-timeout",
            .kind = OptionKind::kDuration,
            .placeholder = "DURATION",
-           .help = "How long to wait for a connection.",
+           .help = "Longest wait for a connection.",
            .fallback = "5s",
            .section = kConnection},
           {.name = "answer-timeout",
            .kind = OptionKind::kDuration,
            .placeholder = "DURATION",
-           .help = "How long to wait for the answer to what was sent, over reconnects.",
+           .help = "Longest wait for an answer, across reconnects.",
            .fallback = "30s",
            .section = kConnection},
           {.name = "token-file",
            .placeholder = "FILE",
-           .help = "The tracker's access token. Not needed for a tracker on this machine that the "
-                   "same user runs.",
+           .help = "Access token of the job tracker. Not needed for a job tracker of the same user "
+                   "on this machine.",
            .section = kConnection},
           {.name = "keys",
            .placeholder = "DIR",
-           .help = "CURVE keys, for a tracker on another machine.",
+           .help = "Folder with CURVE keys, for a job tracker on another machine.",
            .section = kConnection},
           {.name = "insecure",
            .kind = OptionKind::kSwitch,
-           .help = "The tracker asks for nothing, and nothing is encrypted.",
+           .help = "Connect without access control or encryption.",
            .section = kConnection},
           {.name = "data",
            .placeholder = "DIR",
-           .help = "Where jobs are stored that no tracker could be given (submit --offline).",
+           .help = "Folder for jobs that wait for a job tracker (submit --offline).",
            .fallback_help = state_folder,
            .section = kConnection},
           {.name = "output",
            .letter = 'o',
            .placeholder = "FORMAT",
-           .help = "How answers are printed: a table, one with every column in full, one JSON "
-                   "array, or a JSON object a line.",
+           .help = "Format of answers and errors: a table, a table with every column in full, a "
+                   "JSON array, or a JSON object per line.",
            .fallback = "table",
            .choices = {"table", "wide", "json", "jsonl"},
            .section = "Output"}};
+}
+
+// Of a command line with an error in it.
+bool asks_json(const std::vector<std::string>& arguments, const Environment& environment) {
+  std::string format = environment.get(environment_name("output")).value_or("");
+  for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+    const std::string& word = arguments[i];
+    const bool is_flag = word == "-o" || word == "--output";
+    if (is_flag && i + 1 < arguments.size()) format = arguments[i + 1];
+    if (word.starts_with("--output=")) format = word.substr(word.find('=') + 1);
+    if (word.starts_with("-o") && word.size() > 2) format = word.substr(word[2] == '=' ? 3 : 2);
+  }
+  return format == "json" || format == "jsonl";
 }
 
 }  // namespace
@@ -121,12 +135,12 @@ std::vector<Option> program_options(const std::string& state_folder) {
 Program declare_program(const std::string& state_folder) {
   Program program{
       .name = "jobclient",
-      .summary = "Submit jobs to Carillon, act on them, and see what they do",
+      .summary = "Submit jobs to Carillon, control them and see their results",
       .description =
-          "Everything goes to a job tracker; without --tracker, to the one on this machine.\n\n"
+          "Sends each request to a job tracker; without --tracker, to the one on this machine.\n\n"
           "Exit status: 0 done, 1 refused by the job tracker, 2 wrong usage or input, 3 no job "
-          "tracker reachable, 4 not found; with --wait the job's own, and 125 for a failure of "
-          "jobclient's own other than wrong usage.",
+          "tracker reachable, 4 not found. With --wait: the exit status of the job, or 125 if the "
+          "job was refused, did not run, or could not be followed.",
       .options = program_options(state_folder),
       .examples =
           "  jobclient submit -- echo hello\n"
@@ -155,7 +169,8 @@ int run_program(const std::vector<std::string>& arguments, const Environment& en
                 const Surroundings& around) {
   const Result<Parsed> parsed = parse_configuration(around.program, arguments, environment);
   if (!parsed.ok()) {
-    around.err << "jobclient: " << parsed.error().message << std::endl;
+    print_failure(around.err, asks_json(arguments, environment), "", kWrongInput,
+                  parsed.error().message);
     return kWrongInput;
   }
   if (parsed.value().print) {

@@ -36,25 +36,26 @@ std::string date_text(std::chrono::local_days day) {
 Verb declare_report() {
   return {
       .name = "report",
-      .summary = "How much ended on each day, and how",
+      .summary = "Show counts of results per day",
       .description =
-          "Counts of the attempts that ended (runs), and of the fires that ended without one, by "
-          "the days of --tz. They are kept for 400 days, also when the history has forgotten the "
-          "rows. retried: failed, lost or ended with \"later\", and tried again; failed: for good.",
+          "Counts attempts that ended (runs) and fires that ended without a run, per day of --tz. "
+          "Counts are kept for 400 days, longer than the history. \"Retried\" counts attempts that "
+          "failed, were lost or asked for \"later\", and ran again. \"Failed\" counts permanent "
+          "failures. Column OK is \"succeeded\" in JSON.",
       .options = {{.name = "days",
                    .kind = OptionKind::kNumber,
                    .placeholder = "N",
-                   .help = "So many days, today included.",
+                   .help = "Number of days, including today.",
                    .fallback = "7",
                    .min = 1,
                    .max = kDaysMax},
                   group_option(false, "Only this node group."),
                   {.name = "by-group",
                    .kind = OptionKind::kSwitch,
-                   .help = "A row for each node group."},
+                   .help = "One row per node group."},
                   {.name = "tz",
                    .placeholder = "ZONE",
-                   .help = "Whose days are meant.",
+                   .help = "Time zone that defines the days.",
                    .fallback_help = "this machine's"}},
       .examples =
           "  jobclient report\n"
@@ -73,10 +74,11 @@ int run_report(Context& context) {
   const auto client = context.client();
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);
   const bool by_group = configuration.is_on("by-group");
-  std::vector<RowColumn> columns{{"day"}};
+  std::vector<RowColumn> columns{{"day", ColumnKind::kTime}};
   if (by_group) columns.push_back({"group"});
   columns.push_back({"runs", ColumnKind::kNumber});
   for (const char* name : kCounts) columns.push_back({name, ColumnKind::kNumber});
+  columns[by_group ? 3 : 2].header = "OK";  // succeeded: the table fits 80 columns
   RowOutput output(context.out(), context.style, std::move(columns));
   const auto now = std::chrono::floor<std::chrono::seconds>(context.around.clock.wall_now());
   const auto today = std::chrono::floor<std::chrono::days>(zone.to_local(now));

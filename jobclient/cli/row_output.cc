@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "jobclient/cli/local_time.h"
 #include "jobclient/cli/text_width.h"
 #include "shared/base/time_text.h"
 #include "shared/wire/spec_json.h"
@@ -23,11 +24,33 @@ std::string header_of(const std::string& field) {
 }
 
 TableColumn table_column(const RowColumn& column) {
-  return {.header = header_of(column.field),
+  return {.header = column.header.empty() ? header_of(column.field) : column.header,
           .is_number = column.kind == ColumnKind::kNumber,
-          .may_be_cut = column.kind == ColumnKind::kText || column.kind == ColumnKind::kKey,
+          .may_be_cut = column.kind == ColumnKind::kText || column.kind == ColumnKind::kKey ||
+                        column.kind == ColumnKind::kLong,
           .is_state = column.kind == ColumnKind::kState,
-          .is_key = column.kind == ColumnKind::kKey};
+          .is_key = column.kind == ColumnKind::kKey,
+          .is_long = column.kind == ColumnKind::kLong};
+}
+
+// "Sun 2026-11-29 02:00:00 +08:00 Asia/Shanghai, 2026-11-28 18:00:00 UTC".
+std::string both_times(WallTime time, const Zone& zone) {
+  std::string utc = format_time(time).substr(0, 19);
+  utc[10] = ' ';
+  return local_text_for_people(time, zone) + " " + zone.name() + ", " + utc + " UTC";
+}
+
+// Its lines one below the other, each `indent` columns in; the first begins where it is.
+std::string indented(const std::string& text, std::size_t indent) {
+  std::string lines;
+  std::size_t start = 0;
+  while (start < text.size()) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    if (start > 0) lines += '\n' + std::string(indent, ' ');
+    lines += one_line(std::string_view{text}.substr(start, end - start));
+    start = end + 1;
+  }
+  return lines;
 }
 
 bool is_table(Format format) { return format == Format::kTable || format == Format::kWide; }
@@ -122,9 +145,10 @@ void print_one_row(std::ostream& out, const RowStyle& style, const Row& row) {
   for (const auto& [name, value] : row) {
     const std::string text = field_text(row, name);
     if (text.empty()) continue;
+    const Result<WallTime> time = parse_time(text);
     out << coloured(name, Colour::kBold, style.terminal.colours)
         << std::string(widest - width_of(name) + 2, ' ')
-        << (parse_time(text).ok() ? short_time(text, style) : one_line(text)) << '\n';
+        << (time.ok() ? both_times(time.value(), style.zone) : indented(text, widest + 2)) << '\n';
   }
 }
 

@@ -24,12 +24,14 @@ enum class Format { kTable, kWide, kJson, kJsonl };
 // `word` is one of the choices of --output.
 Format format_of(const std::string& word);
 
-enum class ColumnKind { kText, kKey, kNumber, kTime, kState };  // kKey: text that tells rows apart
+// kKey: text that tells rows apart; kLong: a sentence.
+enum class ColumnKind { kText, kKey, kLong, kNumber, kTime, kState };
 
 struct RowColumn {
   std::string field{};
   ColumnKind kind = ColumnKind::kText;
   bool only_wide = false;
+  std::string header{};  // empty: made of the field's name
 };
 
 // How rows are shown, apart from which columns they have.
@@ -63,7 +65,8 @@ class RowOutput {
   std::size_t count_ = 0;
 };
 
-// One row as "name: value" lines, or as one JSON object.
+// One row as "name  value" lines, or as one JSON object. Times are local and UTC, both labelled;
+// text of several lines keeps them.
 void print_one_row(std::ostream& out, const RowStyle& style, const Row& row);
 
 }  // namespace carillon::cli

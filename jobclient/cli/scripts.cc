@@ -10,18 +10,17 @@ namespace {
 Verb declare(const char* name, const char* summary, const char* description,
              std::vector<Option> options, const char* examples, const char* section) {
   options.insert(options.begin(), group_option(true, "The node group of the task."));
-  return {
-      .name = name,
-      .summary = summary,
-      .description = description,
-      .options = std::move(options),
-      .positionals = {{.name = "TASK_ID", .help = "The task, by the id it was submitted with."}},
-      .examples = examples,
-      .section = section};
+  return {.name = name,
+          .summary = summary,
+          .description = description,
+          .options = std::move(options),
+          .positionals = {{.name = "TASK_ID", .help = "The task."}},
+          .examples = examples,
+          .section = section};
 }
 
 Option remark_option() {
-  return {.name = "remark", .placeholder = "TEXT", .help = "What is new in it, for people."};
+  return {.name = "remark", .placeholder = "TEXT", .help = "Note about the change."};
 }
 
 // "python2" is python, and "sh" bash.
@@ -45,28 +44,28 @@ Status check_language(JobClient& client, const TaskRef& task, const std::string&
   const std::string before = field_text(page.value().rows.front(), "language");
   if (family_of(language) == family_of(before)) return {};
   return Error{ErrorCode::kInvalidArgument, "'" + path + "' is " + language +
-                                                " by its first line or ending, and the script "
-                                                "before it is " +
-                                                before + " (say which with --language)"};
+                                                " by its first line or ending, but the current "
+                                                "script is " +
+                                                before + " (give --language)"};
 }
 
 }  // namespace
 
 Verb declare_scripts_list() {
-  return declare("scripts list", "The versions of a task's script",
-                 "The newest 30, newest first. A version is kept whenever a task with a script is "
-                 "submitted, replaced or given another script.",
+  return declare("scripts list", "List the versions of a task's script",
+                 "Lists the newest 30 versions, newest first. Each submission, replacement and "
+                 "scripts set adds a version.",
                  {}, "  jobclient scripts list nightly --group ops\n", "See what is going on");
 }
 
 Verb declare_scripts_show() {
-  return declare("scripts show", "The text of a task's script",
-                 "That of the version in use, or of another one.",
+  return declare("scripts show", "Print the text of a task's script",
+                 "Prints the version in use, or another one.",
                  {{.name = "number",
                    .kind = OptionKind::kNumber,
                    .placeholder = "N",
-                   .help = "This version, as scripts list shows it.",
-                   .fallback_help = "that in use",
+                   .help = "The version, from scripts list.",
+                   .fallback_help = "the one in use",
                    .min = 1}},
                  "  jobclient scripts show nightly --group ops > nightly.sh\n",
                  "See what is going on");
@@ -74,14 +73,14 @@ Verb declare_scripts_show() {
 
 Verb declare_scripts_set() {
   Verb verb = declare(
-      "scripts set", "Give a task another script",
-      "Runs that begin from now on have it, also those that wait for their retry; a run "
-      "that is under way goes on. The task stays as it is in all else.",
-      {{.name = "file", .placeholder = "FILE", .help = "Where the text is; - reads it from stdin."},
+      "scripts set", "Change a task's script",
+      "Runs that start from now on use it, including retries. A current run continues with the "
+      "old one. The rest of the task is unchanged.",
+      {{.name = "file", .placeholder = "FILE", .help = "File with the text; - is stdin."},
        {.name = "language",
         .placeholder = "NAME",
-        .help = "What it is written in, like bash, python or node.",
-        .fallback_help = "as before"},
+        .help = "Language, like bash, python or node.",
+        .fallback_help = "unchanged"},
        remark_option()},
       "  jobclient scripts set nightly --file nightly.sh --remark 'skips empty files'\n",
       "Act on jobs");
@@ -89,12 +88,12 @@ Verb declare_scripts_set() {
 }
 
 Verb declare_scripts_restore() {
-  return declare("scripts restore", "Go back to an earlier version of a task's script",
-                 "Its text is the newest version then, under a new number.",
+  return declare("scripts restore", "Restore an earlier version of a task's script",
+                 "Adds a new version with its text.",
                  {{.name = "number",
                    .kind = OptionKind::kNumber,
                    .placeholder = "N",
-                   .help = "The version, as scripts list shows it.",
+                   .help = "The version, from scripts list.",
                    .min = 1},
                   remark_option()},
                  "  jobclient scripts restore nightly --number 1795363140123\n", "Act on jobs");
@@ -112,7 +111,7 @@ int run_scripts_list(Context& context) {
                     {"language"},
                     {"bytes", ColumnKind::kNumber},
                     {"used"},
-                    {"remark"}});
+                    {"remark", ColumnKind::kLong}});
   for (const Row& row : page.value().rows) output.add(row);
   output.finish();
   return kDone;
@@ -137,8 +136,7 @@ int run_scripts_show(Context& context) {
 int run_scripts_set(Context& context) {
   const Configuration& configuration = context.configuration;
   const std::string& path = configuration.text("file");
-  if (path.empty())
-    return context.fail(kWrongInput, "where is the script? (--file FILE, - for stdin)");
+  if (path.empty()) return context.fail(kWrongInput, "--file is missing (- is stdin)");
   Result<std::string> source = read_file(path, kCommandBytesMax, context.around.input);
   if (!source.ok()) return context.fail(kWrongInput, source.error().message);
   const auto client = context.client();
@@ -160,7 +158,7 @@ int run_scripts_restore(Context& context) {
   const std::string version = version_of(configuration);
   if (version.empty())
     return context.fail(kWrongInput,
-                        "which version? (--number N, as jobclient scripts list shows it)");
+                        "--number is missing (jobclient scripts list shows the versions)");
   const auto client = context.client();
   if (!client.ok()) return context.fail(kWrongInput, client.error().message);
   const TaskRef task = context.task();

@@ -39,16 +39,15 @@ std::string json_with_spec(const Row& row) {
 }  // namespace
 
 Verb declare_show() {
-  return {
-      .name = "show",
-      .summary = "Everything about one task",
-      .description = "Its schedule, its state, its next fire, and how it is run.",
-      .options = {group_option(true, "The node group of the task.")},
-      .positionals = {{.name = "TASK_ID", .help = "The task, by the id it was submitted with."}},
-      .examples =
-          "  jobclient show nightly --group ops\n"
-          "  jobclient show nightly --group ops -o json\n",
-      .section = "See what is going on"};
+  return {.name = "show",
+          .summary = "Show one task, and why it does not run",
+          .description = "Prints its schedule, state, next fire and run. Times are local and UTC.",
+          .options = {group_option(true, "The node group of the task.")},
+          .positionals = {{.name = "TASK_ID", .help = "The task."}},
+          .examples =
+              "  jobclient show nightly --group ops\n"
+              "  jobclient show nightly --group ops -o json\n",
+          .section = "See what is going on"};
 }
 
 int run_show(Context& context) {
@@ -60,23 +59,26 @@ int run_show(Context& context) {
   if (page.value().rows.empty()) {
     return context.fail(kNotFound,
                         "no task '" + task.task_id + "' in group '" + task.group +
-                            "' (--group names another one; jobclient list and waiting show what "
-                            "there is in all)");
+                            "' (--group names another group; list and waiting show all tasks)");
   }
   const Row& row = page.value().rows.front();
   if (context.is_json()) {
     context.out() << json_with_spec(row) << '\n';
   } else {
     context.say_zone();
-    print_one_row(context.out(), context.style, with_spec_spread(row));
+    RowStyle style = context.style;
+    if (const std::string tz = field_text(row, "tz"); !tz.empty()) {
+      if (const Result<Zone> zone = Zone::load(tz); zone.ok()) style.zone = zone.value();
+    }
+    print_one_row(context.out(), style, with_spec_spread(row));
   }
   return kDone;
 }
 
 Verb declare_stats() {
   return {.name = "stats",
-          .summary = "Counters and gauges of the job tracker",
-          .description = "What the job tracker has done since it was started, and what it holds.",
+          .summary = "Show metrics of the job tracker",
+          .description = "Prints counters since the start of the job tracker, and gauges.",
           .examples = "  jobclient stats\n",
           .section = "See what is going on"};
 }

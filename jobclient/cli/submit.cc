@@ -60,6 +60,13 @@ int submit_and_wait(Context& context, JobClient& client, JobSpec job) {
   return wait_for_job(context, client, answer.value().job_id);
 }
 
+// A job for a time in the past runs at once.
+void warn_of_past(Context& context, const JobSpec& job) {
+  if (job.schedule.kind != ScheduleKind::kAt || job.schedule.at >= context.style.now) return;
+  context.err() << "jobclient: submit: warning: --at " << format_time(job.schedule.at)
+                << " is in the past: the job runs immediately" << std::endl;
+}
+
 // When a job for later fires next. Nothing: it runs at once or not by itself, or the job tracker
 // does not say.
 std::optional<WallTime> next_fire_of(const Context& context, JobClient& client,
@@ -86,26 +93,24 @@ std::string fire_for_people(const Context& context, const SubmitAnswer& answer, 
 Verb declare_submit() {
   Verb verb{
       .name = "submit",
-      .summary = "Submit a job, or thousands",
+      .summary = "Submit one job or many",
       .description =
-          "Submits one job, given by flags, and says whether it was accepted; an accepted job is "
-          "on disk. With --stdin, submits one job a line, each a JSON object whose fields are the "
-          "flags with underscores. With --offline, jobs are stored on this machine's disk when no "
-          "job tracker is reachable within --connect-timeout; the next call of jobclient that "
-          "reaches it, such as `jobclient flush`, submits them.",
+          "Submits one job, given by flags, and prints whether it was accepted. An accepted job is "
+          "on disk. With --stdin, submits one job per line, each a JSON object. The JSON fields "
+          "are the flags with underscores, apart from those listed at the end of this help.",
       .options = {{.name = "stdin",
                    .kind = OptionKind::kSwitch,
-                   .help = "Read jobs as JSON lines; answers one line a job, in order."},
+                   .help = "Read one JSON object per line; print one answer per job, in order."},
                   {.name = "wait",
                    .letter = 'w',
                    .kind = OptionKind::kSwitch,
-                   .help = "Print what the job writes as it comes, and exit with its status: 128+n "
-                           "when signal n ended it, 125 when it was refused, did not run or was "
-                           "lost sight of. Ctrl-C stops the waiting, not the job."},
+                   .help = "Print the output as it appears and exit with the status of the job: "
+                           "128+n after signal n, 125 if the job was refused, did not run or could "
+                           "not be followed. Ctrl-C ends jobclient, not the job."},
                   {.name = "offline",
                    .kind = OptionKind::kSwitch,
-                   .help = "Store jobs on disk when no job tracker is reachable, and submit them "
-                           "with the next call."}},
+                   .help = "Store the job on this machine's disk when no job tracker is reachable "
+                           "within --connect-timeout. The next jobclient call submits it."}},
       .rest_placeholder = "PROGRAM [ARGUMENT]...",
       .examples =
           "  jobclient submit -- echo hello\n"
@@ -115,7 +120,23 @@ Verb declare_submit() {
           "  jobclient submit --every 5m --timeout 1m --http https://example.org/refresh\n"
           "  jobclient submit --wait --script report.py --param day=2026-11-20\n"
           "  jobclient submit --stdin < jobs.jsonl\n"
-          "  jobclient submit --offline --task-id report -- /usr/local/bin/report\n",
+          "  jobclient submit --offline --task-id report -- /usr/local/bin/report\n"
+          "\n"
+          "JSON fields of --stdin that differ from the flags:\n"
+          "  -- PROGRAM ARG...       \"command\": [\"PROGRAM\", \"ARG\"]\n"
+          "  --script, --language    \"script\": {\"language\": \"sh\", \"source\": \"...\"}\n"
+          "  --http, --method, ...   \"http\": {\"url\": \"...\", \"method\": \"GET\", "
+          "\"headers\": {}, "
+          "\"body\": \"\"}\n"
+          "  --param A=B             \"params\": {\"A\": \"B\"}\n"
+          "  --payload-file          \"payload\": \"TEXT\", or \"payload_base64\" for any bytes\n"
+          "  --retries, --retry-...  \"retries\": 3, or {\"max\", \"policy\", \"base\", \"cap\", "
+          "\"jitter\"}\n"
+          "  --misfire, ...          \"misfire\": \"skip\", or {\"policy\", \"max\", \"window\", "
+          "\"threshold\"}\n"
+          "  --child G/T             \"children\": [{\"group\": \"G\", \"task_id\": \"T\"}]\n"
+          "  --address URL           \"addresses\": [\"URL\"]\n"
+          "  Switches are true; --tags, --alarm are lists; --at and --first are RFC 3339 times.\n",
       .section = "Submit"};
   for (Option& option : job_options()) verb.options.push_back(std::move(option));
   return verb;
@@ -127,6 +148,7 @@ int run_submit(Context& context) {
   if (configuration.is_on("stdin")) return submit_lines(context);
   Result<JobSpec> job = job_from_flags(configuration, context.style.now, context.around.input);
   if (!job.ok()) return context.fail(kWrongInput, job.error().message);
+  warn_of_past(context, job.value());
   if (configuration.is_on("wait") && configuration.is_on("offline")) {
     return context.fail(kWrongInput,
                         "--wait and --offline contradict each other (a stored job does not run)");

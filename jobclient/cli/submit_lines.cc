@@ -60,7 +60,7 @@ int SubmitLines::end() {
   if (!context_.is_json() && printed_ > 1) {
     context_.err() << printed_ << " jobs: " << printed_ - refused_ - stored_ << " accepted, ";
     if (stored_ > 0) context_.err() << stored_ << " stored, ";
-    context_.err() << refused_ << " not\n";
+    context_.err() << refused_ << " not accepted\n";
   }
   if (failure_) {
     return context_.fail(status_of(failure_->code), failure_->message + "; nothing after line " +
@@ -72,10 +72,9 @@ int SubmitLines::end() {
 
 void SubmitLines::take_line(LineReader::Line line) {
   if (line.is_too_long) {
-    return reject(line,
-                  "longer than " + std::to_string(kLineBytesMax) +
-                      " bytes (send less; a payload is shorter as payload_base64, or by submit "
-                      "--payload-file)");
+    return reject(line, "longer than " + std::to_string(kLineBytesMax) +
+                            " bytes (shorten it; binary data is shorter as payload_base64 or with "
+                            "submit --payload-file)");
   }
   if (line.text.find_first_not_of(" \t\r") == std::string::npos) return;
   Result<JobSpec> job = wire::spec_from_json(line.text);

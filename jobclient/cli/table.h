@@ -9,10 +9,10 @@
 
 // Rows of cells under a header, in columns.
 //
-// The widths are those of the first rows; what comes after keeps to them as far as it fits, so
-// that any number of rows needs little memory. Where a width is given the table keeps within it:
-// the widest columns that may be cut are cut, with "…", those that tell rows apart only after all
-// others; and when that is not enough the last columns are left out.
+// The first rows fix the widths, so that any number of rows needs little memory. Where a width is
+// given the table keeps within it: it narrows its gaps and cuts the widest columns that may be cut,
+// with "…", key columns last. Columns that still do not fit are printed below their row, one line
+// each, so that none is lost.
 //
 // Thread: the owner's.
 namespace carillon::cli {
@@ -23,6 +23,7 @@ struct TableColumn {
   bool may_be_cut = true;  // times and states are not: half of one says nothing
   bool is_state = false;   // coloured by its word
   bool is_key = false;     // tells rows apart: cut after all others, and to no less than it needs
+  bool is_long = false;    // a sentence: below the row rather than cut to a few words
 };
 
 class Table {
@@ -40,6 +41,8 @@ class Table {
 
  private:
   std::size_t least_width(std::size_t column) const;
+  bool fits(std::size_t columns, std::size_t gap) const;
+  void print_below(const std::vector<std::string>& cells);
   bool narrow(bool keys);
   void fix_widths();
   void print(const std::vector<std::string>& cells, bool is_header);
@@ -49,7 +52,8 @@ class Table {
   const std::size_t width_;
   const bool colours_;
   std::vector<std::vector<std::string>> held_back_;
-  std::vector<std::size_t> widths_;  // of the columns shown; empty until they are fixed
+  std::vector<std::size_t> widths_;  // of the columns in the row; empty until they are fixed
+  std::size_t gap_;                  // between columns
 };
 
 }  // namespace carillon::cli

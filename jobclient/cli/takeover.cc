@@ -165,9 +165,9 @@ int Takeover::end(bool is_applied) const {
   const std::ptrdiff_t accepted = count(to_string(SubmitStatus::kAccepted));
   const std::ptrdiff_t there = count(to_string(SubmitStatus::kDuplicate));
   if (is_said) {
-    context_.err() << jobs_text(accepted) << " submitted, " << there << " here already, "
-                   << std::ssize(jobs_) - accepted - there << " not taken over"
-                   << (accepted > 0 ? "\n" : ": nothing was changed\n");
+    context_.err() << jobs_text(accepted) << " submitted, " << there << " exist here, "
+                   << std::ssize(jobs_) - accepted - there << " not imported"
+                   << (accepted > 0 ? "\n" : "; nothing was changed\n");
   }
   if (failure_) return context_.fail(*failure_);
   return accepted + there == std::ssize(jobs_) ? kDone : kRefused;
@@ -175,7 +175,7 @@ int Takeover::end(bool is_applied) const {
 
 Takeover::Outcome Takeover::duplicate() {
   return {.status = to_string(SubmitStatus::kDuplicate),
-          .notes = {"is here already, or has run here (--replace submits it)"}};
+          .notes = {"exists here or has run here (--replace submits it)"}};
 }
 
 Takeover::Outcome Takeover::outcome_of(const SubmitAnswer& answer) {
@@ -259,11 +259,11 @@ void Takeover::compare_state(std::size_t i, const Row& here) {
   std::vector<std::string>& notes = outcomes_[i].notes;
   if (jobs_[i].is_suspended && state == "active") {
     notes.push_back("is suspended in " + from_ +
-                    " and active here (jobclient suspend, if it should not be)");
+                    " and active here (jobclient suspend suspends it)");
   }
   if (!jobs_[i].is_suspended && (state == "suspended" || state == "quarantined")) {
     notes.push_back("is active in " + from_ + " and " + state +
-                    " here (jobclient resume, if it should not be)");
+                    " here (jobclient resume activates it)");
   }
 }
 
@@ -271,7 +271,7 @@ void Takeover::note_difference(std::size_t i, const char* what, const std::strin
                                const std::string& here) {
   if (there == here) return;
   outcomes_[i].notes.push_back(std::string{"its "} + what + " is " + there + " in " + from_ +
-                               " and " + here + " here (--replace takes it over)");
+                               " and " + here + " here (--replace changes it)");
 }
 
 std::ptrdiff_t Takeover::count(const std::string& status) const {

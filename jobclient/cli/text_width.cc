@@ -109,7 +109,7 @@ std::string one_line(std::string_view text) {
 }
 
 std::string those_there_are(const std::vector<std::string>& names) {
-  if (names.empty()) return ", nor any other";
+  if (names.empty()) return ", and no others";
   const std::size_t named = std::min(names.size(), kNamedMax);
   std::string text;
   for (std::size_t i = 0; i < named; ++i) text += (i == 0 ? "'" : ", '") + one_line(names[i]) + "'";

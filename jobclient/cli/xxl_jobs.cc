@@ -109,7 +109,7 @@ class Maker {
 
   Result<JobSpec> job() {
     if (names_.app_name(row_.group) == nullptr) {
-      return wrong("its executor group " + std::to_string(row_.group) + " is not there");
+      return wrong("its executor group " + std::to_string(row_.group) + " does not exist");
     }
     JobSpec spec{.task_id = entry_.task_id, .group = entry_.group};
     spec.description = row_.name;
@@ -157,8 +157,8 @@ class Maker {
     if (const auto next = next_there()) {
       const auto here = cron.next(*next - seconds{1}, options_.zone, DstRule::kAuto);
       if (here != *next) {
-        note("xxl-job will fire it at times at which it does not fire in " + options_.zone.name() +
-             " (--tz must be the zone of xxl-job's admin; or its version has that cron wrong)");
+        note("xxl-job has fires planned that do not exist in zone " + options_.zone.name() +
+             " (--tz must be the zone of the xxl-job admin; or its version misreads this cron)");
       }
     }
     return Schedule{
@@ -187,8 +187,7 @@ class Maker {
     const WallTime next{milliseconds{row_.next_ms}};
     if (next <= options_.now && !is_overdue_noted_) {
       is_overdue_noted_ = true;
-      note(
-          "has fires overdue in xxl-job, which are not made up here (jobclient trigger makes one)");
+      note("has overdue fires in xxl-job, which do not run here (jobclient trigger starts one)");
     }
     return next;
   }
@@ -196,13 +195,13 @@ class Maker {
   Result<Run> run() const {
     if (row_.glue_type == "BEAN") {
       const std::string handler{trimmed(row_.handler)};
-      if (handler.empty()) return wrong("it is of type BEAN and names no handler");
+      if (handler.empty()) return wrong("its type is BEAN, but it names no handler");
       return Run{.handler = handler};
     }
     const std::string_view language = language_of(row_.glue_type);
     if (language.empty()) return wrong("glue type " + row_.glue_type + " is unknown");
     if (language == "groovy" && !is_pushed()) {
-      return wrong("glue type GLUE_GROOVY needs an executor in Java: no task tracker runs it");
+      return wrong("glue type GLUE_GROOVY needs an executor in Java; no task tracker runs it");
     }
     Run run{.kind = RunKind::kScript, .script_language = std::string{language}};
     run.script_source = source_of(row_.glue_type, row_.glue_source);
@@ -215,14 +214,14 @@ class Maker {
     if (row_.block == "COVER_EARLY") return Overlap::kCancelRunning;
     // Also what xxl-job makes of none.
     if (!row_.block.empty() && row_.block != "SERIAL_EXECUTION")
-      note("block strategy '" + row_.block + "' is unknown: taken for SERIAL_EXECUTION");
+      note("block strategy '" + row_.block + "' is unknown: SERIAL_EXECUTION is used");
     return Overlap::kQueue;
   }
 
   MisfirePolicy misfire() {
     if (row_.misfire == "FIRE_ONCE_NOW") return MisfirePolicy::kFireOnce;
     if (!row_.misfire.empty() && row_.misfire != "DO_NOTHING")
-      note("misfire strategy '" + row_.misfire + "' is unknown: taken for DO_NOTHING");
+      note("misfire strategy '" + row_.misfire + "' is unknown: DO_NOTHING is used");
     return MisfirePolicy::kSkip;
   }
 
@@ -233,9 +232,9 @@ class Maker {
       const auto id = number_of(part);
       const std::string* app_name = id ? names_.app_name_of_job(*id) : nullptr;
       if (app_name == nullptr) {
-        note("child job " + part + " is not there: left out");
+        note("child job " + part + " does not exist: left out");
       } else if (*id == row_.id) {
-        note("names itself as a child job: left out");
+        note("names itself as child job: left out");
       } else if (seen.insert(*id).second) {
         children.push_back({.group = *app_name, .task_id = names_.task_id(*id)});
       }
@@ -248,7 +247,7 @@ class Maker {
     for (std::string& address : parts_of(row_.alarm_email)) {
       if (std::find(recipients.begin(), recipients.end(), address) != recipients.end()) continue;
       if (!check_alarm_recipient(address).ok()) {
-        note("alarm e-mail '" + address + "' is no address: left out");
+        note("alarm e-mail '" + address + "' is not an address: left out");
       } else if (recipients.size() == kAlarmRecipientsMax) {
         note("alarm e-mail to " + address + " is left out: a job has at most " +
              std::to_string(kAlarmRecipientsMax));
@@ -313,10 +312,10 @@ class Maker {
     // What the others are for, pulling does by itself.
     for (const char* chosen : {"FIRST", "LAST", "CONSISTENT_HASH"}) {
       if (row_.route != chosen) continue;
-      note(std::string{"route "} + chosen + ": any task tracker of the group may take it");
+      note(std::string{"route "} + chosen + ": any task tracker of the group may run it");
     }
     if (row_.glue_type != "BEAN") {
-      note("its script has the parameter on its stdin, and no arguments");
+      note("its script gets the parameter on stdin and no arguments");
     }
     return {};
   }
@@ -349,7 +348,7 @@ class ChildLinks {
         return false;
       }
       entry.notes.push_back("child job " + std::to_string(its.row.id) +
-                            (leads_back ? " leads back to it" : " cannot be taken over") +
+                            (leads_back ? " triggers it in turn" : " cannot be imported") +
                             ": left out");
       return true;
     });
@@ -379,14 +378,14 @@ class ChildLinks {
 
 std::string note_of(const XxlGroup& group, const XxlOptions& options) {
   if (options.dispatch == XxlDispatch::kPull) {
-    return "its jobs are for task trackers of node group " + group.app_name +
+    return "task trackers of node group " + group.app_name + " run its jobs" +
            " (tasktracker --group " + group.app_name + ")";
   }
-  if (!group.is_manual) return "its executors register here once the admin address is changed";
+  if (!group.is_manual) return "its executors register here after their admin address is changed";
   std::string command = "jobclient groups add " + shell_word(group.app_name) + " --executor";
   for (const std::string& address : parts_of(group.addresses))
     command += " --address " + shell_word(address);
-  return "its addresses were typed in, list them here: " + command;
+  return "its addresses were entered by hand; add them: " + command;
 }
 
 std::string note_of(const XxlUser& user, const Names& names) {
@@ -397,7 +396,7 @@ std::string note_of(const XxlUser& user, const Names& names) {
   }
   if (user.is_admin) rights = "administrator";
   if (rights.empty()) rights = "may use no group";
-  return rights + "; there are no users here: tokens and keys say who may do what";
+  return rights + "; Carillon has no users: tokens and keys grant access";
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ class Tables {
   explicit Tables(sql::Connection& database) : database_(database) {}
 
   static std::string as_xxl_job() {
-    return ": this is no database of an xxl-job admin of version 2.2 to 3.4";
+    return ": this is not a database of an xxl-job admin of version 2.2 to 3.4";
   }
 
   static std::string lower(std::string_view name) {

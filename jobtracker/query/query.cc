@@ -17,12 +17,6 @@ namespace {
 constexpr int kJobTries = 3;
 constexpr std::int64_t kCallsMax = 1'000;  // of a job, whose logs are read
 
-std::string labels_text(const std::map<std::string, std::string>& labels) {
-  std::string text;
-  for (const auto& [name, value] : labels) text += (text.empty() ? "" : ",") + name + "=" + value;
-  return text;
-}
-
 }  // namespace
 
 QueryDesk::QueryDesk(Catalog& catalog, const Ownership& ownership, ExecutingTable& executing,
@@ -71,7 +65,7 @@ void QueryDesk::query(const Asker& asker, const wire::Query& message) {
   if (message.what == "job") return job(asker, message, 0);
   if (message.what == "output") return output(asker, message);
   if (message.what == "nodes") return nodes(asker, message);
-  if (message.what == "groups") return groups(asker);
+  if (message.what == "groups") return groups(asker, message);
   if (message.what == "stats") return stats(asker);
   if (message.what == "counts") return counts(asker, message);
   if (message.what == "scripts" || message.what == "script") return scripts(asker, message);
@@ -233,7 +227,8 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
     wire::Rows reply;
     reply.rows.push_back(with_spec(definition_row(*definition), definition->row.spec,
                                    reason(part, wire::glance_of(definition->spec),
-                                          definition->row.state == DefinitionState::kQuarantined)));
+                                          definition->row.state == DefinitionState::kQuarantined,
+                                          !is_held(definition->row.state))));
     return clients_.answer(asker, std::move(reply));
   }
   const Find question{.group = part, .task_id = message.task_id, .job_id = message.job_id};
@@ -244,9 +239,11 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
     if (found.waiting) {
       const WaitingJob& job = *found.waiting;
       const auto glance = catalog_.glance(job);
-      reply.rows.push_back(
-          with_spec(waiting_row(job), spec_of(job),
-                    glance ? reason(job.group, *glance, is_quarantined(job)) : wire::Field{}));
+      reply.rows.push_back(with_spec(waiting_row(job), spec_of(job),
+                                     glance
+                                         ? reason(job.group, *glance, is_quarantined(job),
+                                                  !job.suspended && due_time(job) <= clock_.now())
+                                         : wire::Field{}));
     } else if (found.executing) {
       Executing entry{.row = *found.executing,
                       .phase = Phase::kSent,
@@ -382,60 +379,6 @@ void QueryDesk::output_of_ended(const Asker& asker, const ListOutput& question, 
         if (was_pushed && executor_output(asker, question)) return;
         clients_.answer(asker, none);
       });
-}
-
-void QueryDesk::nodes(const Asker& asker, const wire::Query& message) {
-  const auto group = group_of(message);
-  if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
-  read(asker, ListNodes{}, [this, asker, group = group.value()](Result<ReadAnswer> answer) {
-    if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
-    wire::Rows reply;
-    using Place = std::tuple<bool, std::string, std::string, WallTime, SessionId>;
-    std::map<Place, const NodeRow*> nodes;  // those that are gone last
-    for (const NodeRow& node : std::get<NodesAnswer>(answer.value()).nodes) {
-      if (group && node.group != group) continue;
-      const bool is_here = workers_.all().find(node.session) != workers_.all().end();
-      const bool comes_here = ownership_.has(node.group) && catalog_.parts(node.group) == 1;
-      const bool gone = comes_here ? !is_here : !is_here && !node.alive;
-      nodes.emplace(Place{gone, group_name(node.group), node.name, node.started_at, node.session},
-                    &node);
-    }
-    for (const auto& [place, found] : nodes) {
-      const NodeRow& node = *found;
-      const auto live = workers_.all().find(node.session);
-      const bool alive = !std::get<bool>(place);
-      wire::Field free;
-      WallTime seen = node.last_seen;
-      std::string state = alive ? "alive" : "gone";
-      if (live != workers_.all().end()) {
-        const auto busy = static_cast<std::int64_t>(executing_.of_session(node.session).size());
-        if (!live->second->overload.empty()) state = "overloaded";
-        if (live->second->is_isolated) state = "isolated";
-        if (live->second->is_draining) state = "draining";
-        free = std::max<std::int64_t>(0, live->second->threads - busy);
-        seen = clock_.now() -
-               std::chrono::duration_cast<Duration>(clock_.steady_now() - live->second->heard_at);
-      }
-      reply.rows.push_back(
-          {{"name", node.name},
-           {"kind", std::string("tasktracker")},
-           {"group", group_name(node.group)},
-           {"address", node.address},
-           {"state", state},
-           {"threads", std::int64_t{node.threads}},
-           {"free", free},
-           {"last_seen", format_time(seen)},
-           {"session", std::to_string(node.session.value)},
-           {"labels", live != workers_.all().end() ? labels_text(live->second->labels) : ""}});
-    }
-    for (const GroupId id : executors_.groups()) {
-      if (group && id != group) continue;
-      for (const auto& [address, row] : executors_.members(id)) {
-        reply.rows.push_back(executor_row(row));
-      }
-    }
-    clients_.answer(asker, std::move(reply));
-  });
 }
 
 void QueryDesk::stats(const Asker& asker) {

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,7 +59,7 @@ class QueryDesk {
   bool executor_output(const Asker& asker, const ListOutput& question);
   void output_of_ended(const Asker& asker, const ListOutput& question, wire::Rows none);
   void nodes(const Asker& asker, const wire::Query& message);
-  void groups(const Asker& asker);
+  void groups(const Asker& asker, const wire::Query& message);
   void counts(const Asker& asker, const wire::Query& message);
   void scripts(const Asker& asker, const wire::Query& message);
   void stats(const Asker& asker);
@@ -66,14 +69,34 @@ class QueryDesk {
   wire::Row waiting_row(const WaitingJob& job) const;
   wire::Row log_row(const LogEntry& entry) const;
   wire::Row executor_row(const ExecutorRow& row) const;
-  // Why it does not run.
-  wire::Field reason(GroupId group, const wire::SpecGlance& glance, bool in_quarantine) const;
+  // Why it does not run. `is_due`: it would run now if a thread were free.
+  wire::Field reason(GroupId group, const wire::SpecGlance& glance, bool in_quarantine,
+                     bool is_due) const;
+  wire::Field reason_none_is_free(GroupId group, const wire::SpecGlance& glance) const;
   std::string group_name(GroupId id) const;
   // Its parts; none: no group is named.
   std::vector<GroupId> parts_of(GroupId group) const;
   GroupId whole(GroupId part) const;  // that it is a part of, or is
   bool is_in_memory(GroupId group) const;
   std::string page_after(GroupId named, const ListWaiting& last) const;
+  // The groups of one page of `nodes` and `groups`: consecutive partitions that are ours. None: the
+  // asker was sent to the owner.
+  struct GroupPage {
+    std::set<GroupId> groups{};  // whole groups
+    std::string next{};
+  };
+  std::optional<GroupPage> group_page(const Asker& asker, const wire::Query& message) const;
+  // Of parts of these groups that other job trackers look after.
+  struct OtherRuns {
+    std::map<SessionId, std::int64_t> by_session{};
+    std::map<GroupId, std::int64_t> by_group{};  // whole groups
+  };
+  void read_other_runs(const Asker& asker, const std::set<GroupId>& groups,
+                       std::function<void(OtherRuns)> then);
+  wire::Rows node_rows(const GroupPage& page, const std::vector<NodeRow>& stored,
+                       const OtherRuns& others) const;
+  wire::Rows group_rows(const GroupPage& page, const CountAnswer& counted,
+                        const OtherRuns& others) const;
   // The group a question names; empty: all (id 0). Otherwise an error for the asker.
   Result<GroupId> group_of(const wire::Query& message) const;
 

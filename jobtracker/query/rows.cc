@@ -1,5 +1,8 @@
 // How definitions, jobs and log rows look to people.
+#include <algorithm>
+
 #include "jobtracker/query/query.h"
+#include "shared/base/joined.h"
 #include "shared/base/time_text.h"
 #include "shared/job/schedule.h"
 #include "shared/wire/spec_words.h"
@@ -65,13 +68,14 @@ wire::Row QueryDesk::definition_row(ActiveDefinition& definition) const {
           {"last_fire", time_field(row.last_fire)},
           {"priority", std::int64_t{definition.spec.priority}},
           {"overlap", std::string(wire::word_of(definition.spec.overlap, wire::kOverlapWords))},
+          {"tags", joined(definition.spec.tags, ",")},
           {"running", static_cast<std::int64_t>(catalog_.runs(definition).size())},
           {"description", definition.spec.description},
           {"owner", definition.spec.owner}};
 }
 
-wire::Field QueryDesk::reason(GroupId group, const wire::SpecGlance& glance,
-                              bool in_quarantine) const {
+wire::Field QueryDesk::reason(GroupId group, const wire::SpecGlance& glance, bool in_quarantine,
+                              bool is_due) const {
   if (in_quarantine) {
     return "in quarantine: the task tracker died in " + std::to_string(kLostRunsMax) +
            " runs in a row (jobclient resume releases it)";
@@ -92,8 +96,45 @@ wire::Field QueryDesk::reason(GroupId group, const wire::SpecGlance& glance,
                       "to name all job trackers in --tracker)"
                     : "' is there");
   }
-  if (workers_.accepts(group, glance)) return std::monostate{};
-  return none_accepts(group_name(group), glance.kind);
+  if (!workers_.accepts(group, glance)) return none_accepts(group_name(group), glance.kind);
+  return is_due ? reason_none_is_free(group, glance) : std::monostate{};
+}
+
+// Of the task trackers that accept it. One that has not asked for jobs yet is about to.
+wire::Field QueryDesk::reason_none_is_free(GroupId group, const wire::SpecGlance& glance) const {
+  int busy = 0;
+  std::int64_t threads = 0;
+  int draining = 0;
+  int isolated = 0;
+  std::string overloaded;
+  for (const auto& [session, worker] : workers_.all()) {
+    const bool is_of_group =
+        std::find(worker->parts.begin(), worker->parts.end(), group) != worker->parts.end();
+    if (!is_of_group || !worker->kinds.takes(glance)) continue;
+    if (worker->is_draining) {
+      ++draining;
+    } else if (!worker->overload.empty()) {
+      overloaded += (overloaded.empty() ? "" : "; ") + worker->name + " " + worker->overload;
+    } else if (!worker->has_asked()) {
+      return std::monostate{};
+    } else if (worker->credit() <= 0) {
+      ++busy;
+      threads += worker->threads;
+    } else if (worker->is_isolated) {
+      ++isolated;
+    } else {
+      return std::monostate{};
+    }
+  }
+  std::string parts;
+  const auto add = [&parts](const std::string& part) {
+    parts += (parts.empty() ? "" : ", ") + part;
+  };
+  if (busy > 0) add(std::to_string(threads) + (threads == 1 ? " thread busy" : " threads busy"));
+  if (!overloaded.empty()) add("overloaded (" + overloaded + ")");
+  if (draining > 0) add(std::to_string(draining) + " shutting down");
+  if (isolated > 0) add(std::to_string(isolated) + " isolated after failures");
+  return "no task tracker of group '" + group_name(group) + "' has a free thread: " + parts;
 }
 
 wire::Row QueryDesk::executor_row(const ExecutorRow& row) const {

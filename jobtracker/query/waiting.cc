@@ -1,7 +1,5 @@
-// What waits, and how much of it each group has.
+// What waits.
 #include <algorithm>
-#include <map>
-#include <set>
 #include <utility>
 
 #include "jobtracker/query/pages.h"
@@ -65,47 +63,6 @@ std::string QueryDesk::page_after(GroupId named, const ListWaiting& last) const 
   const auto at = std::find(parts.begin(), parts.end(), last.group);
   if (at == parts.end() || at + 1 == parts.end()) return {};
   return key_text({(at + 1)->value, 0, 0, 0, 0});
-}
-
-void QueryDesk::groups(const Asker& asker) {
-  read(asker, CountWaiting{.now = clock_.now()}, [this, asker](Result<ReadAnswer> answer) {
-    if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
-    std::map<GroupId, CountAnswer::PerGroup> counts;
-    for (const auto& one : std::get<CountAnswer>(answer.value()).groups) {
-      counts[whole(one.group)].waiting += one.waiting;
-      counts[whole(one.group)].due += one.due;
-    }
-    std::map<GroupId, std::int64_t> busy;
-    for (const auto& [id, entry] : executing_.all()) ++busy[whole(entry.row.job.group)];
-    wire::Rows reply;
-    std::set<GroupId> defined;
-    for (const auto& [id, definition] : catalog_.definitions())
-      defined.insert(whole(definition->row.group));
-    for (const auto& [id, group] : catalog_.groups()) {
-      if (whole(id) != id) continue;
-      const auto parts = catalog_.parts_of(id);
-      const auto part = std::find_if(parts.begin(), parts.end(),
-                                     [this](GroupId one) { return ownership_.has(one); });
-      const bool is_push = executors_.has(id);
-      // What only its owner has in memory stays empty.
-      const bool is_ours = ownership_.has_all(parts);
-      const auto nodes =
-          static_cast<std::int64_t>(is_push ? executors_.members(id).size()
-                                            : workers_.count(part == parts.end() ? id : *part));
-      const bool is_of_use = group.served || is_push || nodes > 0 || counts[id].waiting > 0 ||
-                             busy[id] > 0 || defined.contains(id) || !is_ours;
-      if (!is_of_use) continue;
-      reply.rows.push_back({{"group", group.name},
-                            {"name", group.name},
-                            {"kind", std::string(is_push ? "push" : "pull")},
-                            {"waiting", counts[id].waiting},
-                            {"executing", is_ours ? wire::Field{busy[id]} : wire::Field{}},
-                            {"due", counts[id].due},
-                            {"nodes", part != parts.end() ? wire::Field{nodes} : wire::Field{}},
-                            {"parts", static_cast<std::int64_t>(parts.size())}});
-    }
-    clients_.answer(asker, std::move(reply));
-  });
 }
 
 }  // namespace carillon::jobtracker

@@ -141,14 +141,26 @@ bool find_verbs_for_help(const Program& program, const std::string& word, Comman
   return found > 0;
 }
 
+bool is_called(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string meant_text(const std::string& name) { return " (did you mean '" + name + "'?)"; }
+
 Error unknown_verb(const Program& program, const std::vector<std::string>& arguments) {
   const std::string more = second_words(program, arguments.front());
   if (!more.empty()) return wrong_usage("'" + arguments.front() + "' needs " + more + " after it");
+  const std::string& word = arguments.front();
   std::vector<std::string> first_words;
-  for (const Verb& verb : program.verbs) first_words.push_back(words_of(verb.name).front());
-  return wrong_usage("unknown verb '" + arguments.front() + "'" +
-                     did_you_mean(arguments.front(), first_words) + ", " + program.name +
-                     " --help lists them");
+  std::string meant;
+  if (word == kVersion) meant = std::string{"--"} + kVersion;
+  for (const Verb& verb : program.verbs) {
+    first_words.push_back(words_of(verb.name).front());
+    if (is_called(verb.also_called, word)) meant = verb.name;
+  }
+  return wrong_usage("unknown verb '" + word + "'" +
+                     (meant.empty() ? did_you_mean(word, first_words) : meant_text(meant)) + ", " +
+                     program.name + " --help lists them");
 }
 
 Error unknown_flag(const Program& program, const Verb* verb, const std::string& argument) {
@@ -159,11 +171,17 @@ Error unknown_flag(const Program& program, const Verb* verb, const std::string& 
     if (option.name != "insecure") known.push_back("--" + option.name);
   }
   std::string help = program.name + " --help";
+  std::string meant;
   if (verb != nullptr) {
-    for (const Option& option : verb->options) known.push_back("--" + option.name);
+    for (const Option& option : verb->options) {
+      known.push_back("--" + option.name);
+      if (flag.starts_with("--") && is_called(option.also_called, flag.substr(2)))
+        meant = known.back();
+    }
     help = program.name + " " + verb->name + " --help";
   }
-  return wrong_usage("unknown flag '" + flag + "'" + did_you_mean(flag, known) + ", " + help +
+  return wrong_usage("unknown flag '" + flag + "'" +
+                     (meant.empty() ? did_you_mean(flag, known) : meant_text(meant)) + ", " + help +
                      " lists them");
 }
 

@@ -67,6 +67,9 @@ Result<std::int64_t> parse_number(const std::string& text, const Option& option)
 }
 
 Result<Duration> parse_duration_within(const std::string& text, const Option& option) {
+  const bool is_zero = text == "0" || text == "0s" || text == "0ms";
+  if (is_zero && !option.if_empty.empty())
+    return bad_value("'" + text + "' is zero, it must be longer (" + option.if_empty + ")");
   const Duration duration = CARILLON_TRY(parse_duration(text));
   const Duration least{std::max<std::int64_t>(option.min, 1)};
   const Duration most{std::min(option.max, kDurationMost)};

@@ -37,8 +37,9 @@ struct Option {
   std::string name{};  // "log-level"
   char letter = 0;     // 'o' for -o; 0: none
   OptionKind kind = OptionKind::kText;
-  std::string placeholder{};           // "LEVEL", for --help
-  std::string help{};                  // a sentence or two
+  std::string placeholder{};               // "LEVEL", for --help
+  std::string help{};                      // a sentence or two
+  std::vector<std::string> also_called{};  // what people type instead; the error names the option
   std::string fallback{};              // default, as text (a list's parts by comma); empty: unset
   std::string fallback_help{};         // instead of fallback in --help: "one per core"
   std::vector<std::string> choices{};  // the only words it takes; empty: any
@@ -48,7 +49,7 @@ struct Option {
   std::string section = "Options";                     // heading in --help
   bool by_comma = false;  // kList: a flag's "a,b" is two values, as it is in the environment
   // kText: an empty value is refused, and this says what to do instead; kNumber: the same of one
-  // that is too small.
+  // that is too small; kDuration: of zero.
   std::string if_empty{};
   bool secret = false;  // masked in effective()
 };
@@ -66,6 +67,7 @@ struct Verb {
   std::string name{};     // "submit", or two words: "groups add"
   std::string summary{};  // one line in the program's --help
   std::string description{};
+  std::vector<std::string> also_called{};  // what people type instead; the error names the verb
   std::vector<Option> options{};
   std::vector<Positional> positionals{};
   std::string

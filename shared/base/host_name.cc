@@ -10,4 +10,6 @@ std::string host_name() {
   return name;
 }
 
+std::string process_name() { return host_name() + "-" + std::to_string(::getpid()); }
+
 }  // namespace carillon

@@ -8,4 +8,7 @@ namespace carillon {
 // Thread: any.
 std::string host_name();
 
+// The host and this process: "server1-4075". Names tell two of them on one host apart.
+std::string process_name();
+
 }  // namespace carillon

@@ -118,10 +118,11 @@ Result<Duration> parse_duration(std::string_view text) {
   while (!left.empty()) {
     const auto number = take_number(left);
     if (!number) return not_one;
-    if (left.empty()) {
+    if (left.empty() && *number != 0) {
       return bad_duration(text, "a number without a unit (write " + std::string{text} + "s for " +
                                     "seconds, or one of ms, s, m, h, d)");
     }
+    if (left.empty()) break;  // Zero needs no unit to be understood.
     std::size_t letters = 0;
     while (letters < left.size() && !is_digit(left[letters])) ++letters;
     const std::string_view name = left.substr(0, letters);
@@ -136,7 +137,7 @@ Result<Duration> parse_duration(std::string_view text) {
     ++next_unit;
   }
   if (total == 0) {
-    return bad_duration(text, std::string{"a duration of nothing "} + kDurationExamples);
+    return bad_duration(text, std::string{"zero, a duration must be longer "} + kDurationExamples);
   }
   return Duration{total};
 }

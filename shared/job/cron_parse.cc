@@ -296,6 +296,15 @@ Result<CronFields> parse_unix(const std::vector<std::string_view>& texts) {
   return fields;
 }
 
+// The remedy: in place of a '*' it changes nothing.
+std::string with_question_mark(std::vector<std::string_view> texts) {
+  if (texts[5] != "*" && texts[3] != "*") return "put it into one of them";
+  texts[texts[5] == "*" ? 5 : 3] = "?";
+  std::string text;
+  for (const std::string_view field : texts) text += (text.empty() ? "" : " ") + std::string{field};
+  return "write '" + text + "'";
+}
+
 Result<CronFields> parse_quartz(const std::vector<std::string_view>& texts) {
   const bool any_day = texts[3] == "?";
   const bool any_weekday = texts[5] == "?";
@@ -312,7 +321,7 @@ Result<CronFields> parse_quartz(const std::vector<std::string_view>& texts) {
     return refuse("day-of-month and day-of-week are both '?', put a value or * into one of them");
   }
   if (!any_day && !any_weekday) {
-    return refuse("neither day-of-month nor day-of-week is '?', put it into one of them");
+    return refuse("neither day-of-month nor day-of-week is '?', " + with_question_mark(texts));
   }
   return fields;
 }

@@ -27,7 +27,7 @@ std::uint64_t correlation_of(std::string_view frame);
 bool is_submit(std::string_view frame);
 
 // A JobSpec as it is stored and handed out: a MessagePack map of the fields that differ from their
-// defaults.
+// defaults. Without replace_on_exist, which belongs to the request.
 std::string encode_spec(const JobSpec& spec);
 Result<JobSpec> decode_spec(std::string_view bytes);
 

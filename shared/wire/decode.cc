@@ -354,6 +354,7 @@ Result<JobSpec> decode_spec(std::string_view bytes) {
   if (!decoder.at_end()) {
     return Error{ErrorCode::kInvalidArgument, "job is followed by bytes that do not belong to it"};
   }
+  spec.replace_on_exist = false;  // Earlier versions stored it.
   return spec;
 }
 

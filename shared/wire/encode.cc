@@ -147,6 +147,11 @@ std::string encode(const Envelope& envelope) {
 }
 
 std::string encode_spec(const JobSpec& spec) {
+  if (spec.replace_on_exist) {
+    JobSpec stored = spec;
+    stored.replace_on_exist = false;
+    return encode_spec(stored);
+  }
   Encoder encoder;
   encoder.reserve(spec.payload.size() + 192);
   encoder.put(spec);

@@ -163,12 +163,16 @@ class Divided(ClusterTest):
         claimed = [self.client("-o", "json", "stats", which=which).json()["jobs_claimed_total"]
                    for which in range(2)]
         self.assertEqual(claimed, [4, 4])
-        for which in range(2):
-            rows = self.client("-o", "jsonl", "groups", which=which).lines()
-            self.assertLessEqual(set(GROUPS), {row["group"] for row in rows})
-            # Only its owner can count a group's task trackers, and half of them are not this one's.
-            counted = [row["nodes"] for row in rows if row["group"] in GROUPS]
-            self.assertEqual(sum(nodes is None for nodes in counted), len(GROUPS) // 2)
+        # The same of each, whichever the groups' owners are.
+        groups, nodes = ([self.client("-o", "jsonl", verb, which=which).lines() for which in range(2)]
+                         for verb in ("groups", "nodes"))
+        for rows in nodes:
+            for row in rows:
+                row.pop("last_seen")
+        self.assertEqual((groups[0], nodes[0]), (groups[1], nodes[1]))
+        self.assertEqual({row["group"]: (row["nodes"], row["executing"]) for row in groups[0]},
+                         dict.fromkeys(GROUPS, (1, 0)))
+        self.assertEqual([row["free"] for row in nodes[0]], [row["threads"] for row in nodes[0]])
 
     def test_a_schedule_is_seen_and_stopped_from_everywhere(self):
         self.start_cluster()

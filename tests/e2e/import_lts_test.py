@@ -96,7 +96,7 @@ class ImportLts(E2eTest):
         cluster.client("resume", "suspended-cron", "--group", "orders")
         again = cluster.client("import", "lts", self.lts, "--tz", ZONE, *flags, "--apply", status=1)
         self.assertIn("0 jobs submitted, ", again.err)
-        self.assertIn("not taken over: nothing was changed", again.err)
+        self.assertIn("not imported; nothing was changed", again.err)
         self.assertIn("suspended-cron: is suspended in LTS and active here", again.err)
         self.assertEqual(by_task(cluster.rows("list", "--group", "orders")).keys(), defined.keys())
         self.assertNotIn("in-2030", [row["task_id"] for row in cluster.rows("waiting")])
@@ -114,7 +114,7 @@ class ImportLts(E2eTest):
         flags = ["--group", "orders", "--apply"]
         self.import_lts(cluster, *flags)
         there = self.import_lts(cluster, *flags).lines()
-        here_already = "is here already, or has run here (--replace submits it)"
+        here_already = "exists here or has run here (--replace submits it)"
         self.assertEqual({row["note"] for row in there if row["status"] == "duplicate"},
                          {here_already})
 
@@ -129,7 +129,7 @@ class ImportLts(E2eTest):
                  if row["status"] == "duplicate" and row["note"] != here_already}
         self.assertEqual(notes.keys(), {"nightly-close", "five-times", "month-end", "suspended-cron"})
         self.assertIn(f"its schedule is cron 0 45 2 * * ? in {ZONE} in LTS and cron 0 30 2 * * ? in {ZONE} "
-                      "here (--replace takes it over)", notes["nightly-close"])
+                      "here (--replace changes it)", notes["nightly-close"])
         self.assertIn("its schedule is every 2m, counted in LTS and every 1m30s, counted here",
                       notes["five-times"])
         self.assertIn("its priority is 7 in LTS and ", notes["five-times"])

@@ -127,10 +127,10 @@ class ImportXxl(E2eTest):
         cluster.client("resume", "xxl-2", "--group", "billing")
         cluster.client("cancel", "xxl-7", "--group", "mail")
         again = cluster.client("import", "xxl-job", url, "--tz", ZONE, *flags, status=1)
-        self.assertIn("0 jobs submitted, 5 here already, 2 not taken over: nothing was changed",
+        self.assertIn("0 jobs submitted, 5 exist here, 2 not imported; nothing was changed",
                       again.err)
         self.assertIn("xxl-2: is suspended in xxl-job and active here", again.err)
-        self.assertNotIn("--replace takes it over", again.err)
+        self.assertNotIn("--replace changes it", again.err)
         self.assertEqual({row["task_id"] for row in cluster.rows("list")}, defined.keys() - {"xxl-7"})
 
         versions = cluster.rows("scripts", "list", "xxl-3", "--group", "mail")
@@ -164,8 +164,8 @@ class ImportXxl(E2eTest):
         cluster = self.cluster("sqlite", tracker=False)
         answer = self.import_xxl(cluster, self.database("3.4"), "--group", "mail", "--group", "mial", status=4)
         self.assertEqual((answer.out, answer.err),
-                         ("", "jobclient: import xxl-job: xxl-job has no executor group with the app name 'mial' "
-                              "(it has 'billing', 'mail')\n"))
+                         ("", '{"error":"xxl-job has no executor group with the app name \'mial\' '
+                              '(it has \'billing\', \'mail\')","verb":"import xxl-job","exit_status":4}\n'))
 
     def test_takes_jobs_for_the_executors_that_there_are(self):
         cluster = self.cluster("sqlite")

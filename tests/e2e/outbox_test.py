@@ -192,17 +192,17 @@ class Submissions(E2eTest):
         ours = f"tcp://localhost:{self.c.port}"
         both = self.c.client("-o", "json", "flush", "--discard", f"{ours},{nowhere}", status=4)
         self.assertEqual((both.out, both.err),
-                         ("", f"jobclient: flush: nothing is stored for exactly {ours},{nowhere}, "
-                              f"but for {nowhere} and for tcp://127.0.0.1:{self.c.port}\n"))
+                         ("", f'{{"error":"no job is stored for exactly {ours},{nowhere}, but for {nowhere} and for '
+                              f'tcp://127.0.0.1:{self.c.port}","verb":"flush","exit_status":4}}\n'))
         self.assertEqual(self.c.client("flush", "--discard", ours).out,
-                         f"stored jobs that were for {ours} and are removed: 2\n")
+                         f"removed stored jobs for {ours}: 2\n")
         self.assertEqual(self.c.client("flush", "--discard", ours, status=4).err,
-                         f"jobclient: flush: nothing is stored for exactly {ours}, but for {nowhere}\n")
+                         f"jobclient: flush: no job is stored for exactly {ours}, but for {nowhere}\n")
         self.assertEqual(entries(self.outbox), 1)
         self.c.start_tracker()
         flushed = self.c.client("flush")
         self.assertEqual(flushed.out, "")
-        self.assertIn("nothing is stored for this job tracker", flushed.err)
+        self.assertIn("no job is stored for this job tracker", flushed.err)
         self.assertIn(f"submissions stored for {nowhere} are not delivered: 1", flushed.err)
 
     def test_where_nothing_is_stored_nothing_is_discarded(self):

@@ -791,7 +791,7 @@ class Client(E2eTest):
                 waiting.send_signal(signal.SIGINT)
                 out, err = waiting.communicate(timeout=harness.PATIENCE)
                 self.assertEqual((out, waiting.returncode), ("", -signal.SIGINT))
-                self.assertRegex(err, rf"^jobclient: {args[0]}: job \d+ goes on \(.*\)\n$")
+                self.assertRegex(err, rf"^jobclient: {args[0]}: job \d+ continues \(.*\)\n$")
                 job = re.search(r"job (\d+)", err)[1]
                 self.assertIn(job, [row["job_id"] for row in self.one.rows("executing")])
         for row in self.one.rows("executing"):
@@ -805,7 +805,7 @@ class Client(E2eTest):
         job = self.one.submit("--task-id", "silent", "--", "true").json()["job_id"]
         self.one.wait_ended("silent")
         self.assertEqual(self.one.client("logs", "--job", job).err,
-                         f"job {job} has written nothing\n")
+                         f"job {job} has no output\n")
         self.assertEqual([row["state"] for row in self.one.rows("history", "--job", job)],
                          ["succeeded"])
 
@@ -817,7 +817,7 @@ class Client(E2eTest):
                          ["late"])
         self.assertEqual([row["task_id"] for row in self.one.rows("list", "--task-id", "late-by-hand")],
                          ["late-by-hand"])
-        self.assertIn("it is waiting", self.one.client("logs", "late").err)
+        self.assertIn("its state is waiting", self.one.client("logs", "late").err)
 
     def test_nodes_say_where_each_worker_runs_and_its_labels(self):
         second = self.one.start_worker("--label", "zone=a", "--label", "disk=ssd", name="worker-1")

@@ -48,8 +48,8 @@ struct TaskTrackerOptions {
   // works for an xxl-job admin only.
   std::vector<std::string> trackers = {"tcp://127.0.0.1:35001"};
   std::string group = "default";  // whose jobs it runs
-  std::string name{};             // as `jobclient nodes` shows it; empty: the host's name
-  int threads = 0;                // runs at a time; 0: one per core
+  std::string name{};  // as `jobclient nodes` shows it; empty: host and process, "server1-4075"
+  int threads = 0;     // runs at a time; 0: one per core
   std::map<std::string, std::string> labels{};
   // Kinds of run it accepts, of: handler command shell script http. Jobs of other kinds go to other
   // task trackers of the group, or wait for one.

@@ -290,7 +290,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(std::pair{std::vector<std::string>{"--nonsense"}, "nonsense"},
                       std::pair{std::vector<std::string>{"--threads", "0"}, "threads"},
                       std::pair{std::vector<std::string>{"--name", ""},
-                                "--name: '' is empty (leave it out for the host's name)"},
+                                "--name: '' is empty (leave it out for host and process)"},
                       std::pair{std::vector<std::string>{"--output-max", "0"},
                                 "--output-max: 0 is too small, the least is 1"},
                       std::pair{std::vector<std::string>{"--allow", "magic"}, "magic"},

@@ -202,6 +202,21 @@ TEST(Unconfirmed, AWorkerThatStopsKeepsWhatNobodyConfirmedAndSaysNoGoodbye) {
   EXPECT_TRUE(next.worker->until_result(1));
 }
 
+TEST(Unconfirmed, AWorkerWithoutAJobTrackerStopsAtOnceWhenItsResultsAreOnDisk) {
+  testing::TempFolder folder;
+  {
+    Life life(folder, 1);
+    life.worker->start();
+    life.tracker().confirms = false;
+    life.tracker().submit(1, WorkerBundle::handler("noop"));
+    ASSERT_TRUE(life.worker->until_result(1));
+    life.tracker().disconnect();
+    life.worker->worker->request_stop(seconds{60});
+    EXPECT_TRUE(life.worker->until([&] { return life.worker->stopped; })) << "within ten seconds";
+  }
+  EXPECT_EQ(entries_in(folder), 1);
+}
+
 TEST(Unconfirmed, AWorkerThatIsHeardLateForgetsWhatItKept) {
   testing::TempFolder folder;
   {

@@ -103,7 +103,7 @@ TEST(Crontab, GivesWhatFollowsAPercentSignOnStdin) {
 }
 
 TEST(Crontab, RefusesARebootEntryWithTheReason) {
-  EXPECT_THAT(entry_on(13).job.error().message, HasSubstr("not when a machine does"));
+  EXPECT_THAT(entry_on(13).job.error().message, HasSubstr("cannot start with the machine"));
 }
 
 TEST(Crontab, RefusesWhatIsNoScheduleWithTheReason) {

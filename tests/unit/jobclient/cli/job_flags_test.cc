@@ -83,6 +83,7 @@ TEST(JobFlags, TakeATimeOrSoLongFromNow) {
   EXPECT_EQ(at.kind, ScheduleKind::kAt);
   EXPECT_EQ(format_time(at.at), "2026-12-24T17:00:00.000Z");
   EXPECT_EQ(job({"--at", "+90s"}).schedule.at, kNow + seconds{90});
+  EXPECT_EQ(job({"--at", "2026-12-24 18:00:00", "--tz", "Europe/Berlin"}).schedule.at, at.at);
 }
 
 TEST(JobFlags, TakeACronExpression) {
@@ -110,7 +111,7 @@ TEST(JobFlags, RefuseACronThatIsWrongOrNeverFires) {
 
 TEST(JobFlags, RefuseAnEmptyTaskId) {
   EXPECT_EQ(refusal({"--task-id", "", "--handler", "x"}),
-            "--task-id: '' is empty (leave it out and one is made)");
+            "--task-id: '' is empty (leave it out to get a generated one)");
 }
 
 TEST(JobFlags, RefuseAnEmptyZoneOrLanguage) {
@@ -276,7 +277,7 @@ TEST(JobFlags, SayWhyAPayloadFileCannotBeRead) {
 TEST(JobFlags, RefuseAPayloadThatIsTooLarge) {
   const TempFile file(".bin", std::string(kPayloadBytesMax + 1, 'x'));
   EXPECT_THAT(refusal({"--handler", "x", "--payload-file", file.path()}),
-              HasSubstr("too large, at most 1048576 bytes"));
+              HasSubstr("too large, the limit is 1048576 bytes"));
 }
 
 TEST(JobFlags, RefuseWhatContradicts) {
@@ -291,7 +292,7 @@ TEST(JobFlags, RefuseWhatContradicts) {
 }
 
 TEST(JobFlags, RefuseWhatGoesWithSomethingElse) {
-  EXPECT_EQ(refusal({"--handler", "x", "--tz", "UTC"}), "--tz goes with --cron only");
+  EXPECT_EQ(refusal({"--handler", "x", "--tz", "UTC"}), "--tz goes with --cron and --at only");
   EXPECT_EQ(refusal({"--handler", "x", "--count", "3"}),
             "--count goes with --every and --fixed-delay only");
   EXPECT_EQ(refusal({"--handler", "x", "--body", "b"}), "--body goes with --http only");
@@ -321,12 +322,14 @@ TEST(JobFlags, TakeWhichExecutorsAreCalled) {
 }
 
 TEST(JobFlags, RefuseAJobWithNothingToRun) {
-  EXPECT_THAT(refusal({"--task-id", "x"}), HasSubstr("what shall be run?"));
+  EXPECT_THAT(refusal({"--task-id", "x"}), HasSubstr("nothing to run"));
 }
 
 TEST(JobFlags, RefuseWrongValuesByName) {
   EXPECT_THAT(refusal({"--handler", "x", "--at", "tomorrow"}), HasSubstr("--at: 'tomorrow'"));
   EXPECT_THAT(refusal({"--handler", "x", "--at", "+5"}), HasSubstr("without a unit"));
+  EXPECT_THAT(refusal({"--handler", "x", "--at", "5m"}), HasSubstr("(write +5m "));
+  EXPECT_THAT(refusal({"--handler", "x", "--at", "2026-12-01 08:00:00"}), HasSubstr("--tz"));
   EXPECT_THAT(refusal({"--handler", "x", "--priority", "1000"}), HasSubstr("priority"));
   EXPECT_THAT(refusal({"--handler", "x", "--param", "novalue"}), HasSubstr("NAME=VALUE"));
   EXPECT_THAT(refusal({"--handler", "x", "--retries", "1", "--retry-jitter", "2"}),

@@ -112,8 +112,8 @@ TEST(LtsJobs, WhatDoesNotRelyOnItsPreviousCycleMayOverlapAndMakesUpForMissedFire
   const JobSpec& job = entry.job.value();
   EXPECT_EQ(job.overlap, Overlap::kParallel);
   EXPECT_EQ(job.misfire.policy, MisfirePolicy::kFireAll);
-  EXPECT_THAT(entry.notes, ElementsAre("of the fires that it misses at most 1000 of the last 1d "
-                                       "are made up here; LTS makes up all of them"));
+  EXPECT_THAT(entry.notes, ElementsAre("at most 1000 missed fires of the last 1d run here; "
+                                       "LTS runs all missed fires"));
 }
 
 TEST(LtsJobs, WhatLtsHasMadeAheadIsNotTakenTwice) {
@@ -178,13 +178,14 @@ TEST(LtsJobs, RefusesTimesAndIntervalsThatCannotBeMeant) {
   EXPECT_EQ(only_entry({repeat}).job.error().message, "has no repeat_interval");
   repeat.repeat_interval = 60'000;
   repeat.trigger_time = INT64_MIN;
-  EXPECT_EQ(only_entry({repeat}).job.error().message,
-            "has a first fire of -9223372036854775808 ms, which is no time between 1970 and 9999");
+  EXPECT_EQ(
+      only_entry({repeat}).job.error().message,
+      "has a first fire of -9223372036854775808 ms, which is not a time between 1970 and 9999");
   LtsRow once = lts_waiting(lts_cron("0 0/1 * * * ?"), "2026-11-21T20:01:00Z");
   once.trigger_time = INT64_MIN;
   EXPECT_EQ(
       only_entry({once}).job.error().message,
-      "has a trigger_time of -9223372036854775808 ms, which is no time between 1970 and 9999");
+      "has a trigger_time of -9223372036854775808 ms, which is not a time between 1970 and 9999");
 }
 
 TEST(LtsJobs, ARepeatHasTheRunsLeftThatLtsHasNotMade) {
@@ -197,7 +198,7 @@ TEST(LtsJobs, ARepeatHasTheRunsLeftThatLtsHasNotMade) {
   EXPECT_EQ(entries[0].job.value().schedule.count, 2);
   EXPECT_EQ(entries[0].schedule, "every 1m, 2 times");
   EXPECT_THAT(entries[0].notes, Contains(HasSubstr("3 of its 5 runs")));
-  EXPECT_THAT(entries[1].job.error().message, HasSubstr("its definition is taken over"));
+  EXPECT_THAT(entries[1].job.error().message, HasSubstr("the definition is imported"));
   row.repeated_count = 5;
   EXPECT_THAT(only_entry({row}).job.error().message, HasSubstr("all of its 5 runs"));
 }
@@ -214,9 +215,9 @@ TEST(LtsJobs, SaysWhenLtsHasLostTheNextRun) {
 TEST(LtsJobs, SaysWhatWaitsOfADefinitionAndIsNotMadeUp) {
   const LtsRow row = lts_cron("0 30 2 * * ?");
   LtsRow waiting = lts_waiting(row, "2026-11-21T18:30:00Z");
-  EXPECT_THAT(only_entry({row, waiting}).notes, ElementsAre(HasSubstr("runs overdue")));
+  EXPECT_THAT(only_entry({row, waiting}).notes, ElementsAre(HasSubstr("overdue runs")));
   waiting.retry_times = 1;
-  EXPECT_THAT(only_entry({row, waiting}).notes, ElementsAre(HasSubstr("to be tried again")));
+  EXPECT_THAT(only_entry({row, waiting}).notes, ElementsAre(HasSubstr("waits for its retry")));
 }
 
 TEST(LtsJobs, ARealTimeJobRunsNowAndOneForLaterThen) {
@@ -265,12 +266,12 @@ TEST(LtsJobs, ExtParamsBecomeParams) {
               ElementsAre(Pair("lines", "a\nb"), Pair("list", "[1,2]"), Pair("n", "7"),
                           Pair("城市", "北京")));
   EXPECT_THAT(only_entry({row}).notes,
-              ElementsAre("param list is no text in LTS: its JSON text is kept",
-                          "param n is no text in LTS: its JSON text is kept",
-                          "param nothing is no text in LTS: it is null, and left out"));
+              ElementsAre("param list is not text in LTS: its JSON text is kept",
+                          "param n is not text in LTS: its JSON text is kept",
+                          "param nothing is not text in LTS: it is null and left out"));
   for (const char* wrong : {"{", "[]", "7"}) {
     row.ext_params = wrong;
-    EXPECT_THAT(only_entry({row}).job.error().message, HasSubstr("no JSON object")) << wrong;
+    EXPECT_THAT(only_entry({row}).job.error().message, HasSubstr("not a JSON object")) << wrong;
   }
 }
 
@@ -309,8 +310,8 @@ TEST(LtsJobs, OfTwoRowsWithOneTaskIdTheDefinitionIsTaken) {
   const auto entries = read_lts_jobs({lts_cron("0 30 2 * * ?"), suspended, once}, lts_options());
   ASSERT_EQ(entries.size(), 3u);
   EXPECT_TRUE(entries[0].job.ok());
-  EXPECT_THAT(entries[1].job.error().message, HasSubstr("that of a cron job"));
-  EXPECT_THAT(entries[2].job.error().message, HasSubstr("that of a cron job"));
+  EXPECT_THAT(entries[1].job.error().message, HasSubstr("belongs to a cron job"));
+  EXPECT_THAT(entries[2].job.error().message, HasSubstr("belongs to a cron job"));
   // Another group has task ids of its own.
   once.group = "mail";
   EXPECT_TRUE(read_lts_jobs({lts_cron("0 30 2 * * ?"), once}, lts_options())[1].job.ok());
@@ -337,10 +338,10 @@ TEST(LtsJobs, TheClientsOfItsSubmittersGroupAreToldOfAJobThatNeedsFeedback) {
   const LtsEntry entry = only_entry({row});
   EXPECT_TRUE(entry.job.value().need_feedback);
   EXPECT_EQ(entry.job.value().client_group, "web");
-  EXPECT_THAT(entry.notes, ElementsAre(HasSubstr("the clients of client group web")));
+  EXPECT_THAT(entry.notes, ElementsAre(HasSubstr("kept for client group web")));
   row.submit_group.clear();
   EXPECT_FALSE(only_entry({row}).job.value().need_feedback);
-  EXPECT_THAT(only_entry({row}).notes, ElementsAre(HasSubstr("LTS tells nobody")));
+  EXPECT_THAT(only_entry({row}).notes, ElementsAre(HasSubstr("nobody gets the result")));
 }
 
 TEST(LtsJobs, AJobOfAClientGroupThatCannotBeOneHereIsTakenOverWithoutFeedback) {
@@ -351,7 +352,7 @@ TEST(LtsJobs, AJobOfAClientGroupThatCannotBeOneHereIsTakenOverWithoutFeedback) {
   EXPECT_FALSE(entry.job.value().need_feedback);
   EXPECT_EQ(entry.job.value().client_group, "");
   EXPECT_THAT(entry.notes,
-              ElementsAre("needFeedback is left out, nobody is told how it ends: client_group is "
+              ElementsAre("needFeedback is left out, nobody gets the result: client_group is "
                           "'web shop', may hold letters, digits, dot, underscore and hyphen only"));
 }
 

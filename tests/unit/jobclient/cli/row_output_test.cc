@@ -72,14 +72,18 @@ TEST(RowOutput, ShowsTimesAsShortAsTheyCanBe) {
 
 TEST(RowOutput, ShowsOneRowAsNamesAndValues) {
   std::ostringstream out;
-  print_one_row(out, style(Format::kTable), kRow);
+  Row row = kRow;
+  row.emplace_back("shell", std::string{"cd /srv\n./run"});
+  print_one_row(out, style(Format::kTable), row);
   EXPECT_EQ(out.str(),
             "job_id        9007199254740993\n"
             "task_id       say \"hi\"\n"
             "priority      100\n"
-            "trigger_time  08:05:03\n"
+            "trigger_time  Sat 2026-11-21 08:05:03 +01:00 Europe/Berlin, 2026-11-21 07:05:03 UTC\n"
             "overlap       skip\n"
-            "is_due        true\n");
+            "is_due        true\n"
+            "shell         cd /srv\n"
+            "              ./run\n");
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ TEST(ScriptVerbs, SetSendsTheTextWithItsRemark) {
   EXPECT_EQ(acts[0].remark, "two");
   EXPECT_EQ(acts[0].script_version, 0);
   EXPECT_EQ(cli.run({"scripts", "set", "nightly"}), kWrongInput);
-  EXPECT_THAT(cli.err.str(), HasSubstr("--file FILE"));
+  EXPECT_THAT(cli.err.str(), HasSubstr("--file is missing"));
 }
 
 TEST(ScriptVerbs, SetAsksWhichLanguageWhereTheFileSaysAnother) {
@@ -65,8 +65,8 @@ TEST(ScriptVerbs, SetAsksWhichLanguageWhereTheFileSaysAnother) {
   Cli cli(one_version);
   cli.give_input("#!/bin/sh\n");
   EXPECT_EQ(cli.run({"scripts", "set", "nightly", "--file", "-"}), kWrongInput);
-  EXPECT_THAT(cli.err.str(), HasSubstr("'-' is sh by its first line or ending, and the script "
-                                       "before it is python (say which with --language)"));
+  EXPECT_THAT(cli.err.str(), HasSubstr("'-' is sh by its first line or ending, but the "
+                                       "current script is python (give --language)"));
   EXPECT_TRUE(cli.tracker.asked<wire::Act>().empty());
   cli.give_input("#!/bin/sh\n");
   EXPECT_EQ(cli.run({"scripts", "set", "nightly", "--file", "-", "--language", "sh"}), kDone);

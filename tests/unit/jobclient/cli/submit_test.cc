@@ -264,7 +264,7 @@ TEST(SubmitWait, NamesTheJobThatItLosesSightOf) {
     return wire::ErrorReply{{ErrorCode::kDenied, "not for you"}};
   });
   EXPECT_EQ(cli.run({"submit", "--wait", "--", "x"}), kWaitFailed);
-  EXPECT_EQ(cli.err.str(), "jobclient: submit: lost sight of job 7: not for you\n");
+  EXPECT_EQ(cli.err.str(), "jobclient: submit: cannot follow job 7: not for you\n");
 }
 
 TEST(SubmitWait, ExitsWith125WhenWhatTheJobWritesCannotBeWritten) {
@@ -292,12 +292,12 @@ TEST(WaitInterrupted, NamesAWayThatEndsTheJob) {
         context, JobId{7},
         {{"task_id", "ann's job"}, {"group", "ops"}, {"kind", kind}, {"state", state}});
   };
-  const std::string seen = "(to see it: jobclient logs -f --job 7; to ";
+  const std::string seen = "(follow it: jobclient logs -f --job 7; ";
   EXPECT_EQ(words("now", "executing"),
-            "jobclient: submit: job 7 goes on " + seen + "stop it: jobclient kill --job 7)\n");
-  EXPECT_EQ(words("at", "waiting"), "jobclient: submit: job 7 waits still " + seen +
+            "jobclient: submit: job 7 continues " + seen + "stop it: jobclient kill --job 7)\n");
+  EXPECT_EQ(words("at", "waiting"), "jobclient: submit: job 7 still waits " + seen +
                                         "end it: jobclient cancel 'ann'\\''s job' --group ops)\n");
-  EXPECT_EQ(words("cron", "waiting"), "jobclient: submit: job 7 waits still " + seen +
+  EXPECT_EQ(words("cron", "waiting"), "jobclient: submit: job 7 still waits " + seen +
                                           "stop it: jobclient kill --job 7 once it runs)\n");
 }
 
@@ -399,7 +399,7 @@ TEST(SubmitLines, SaysHowManyWereAcceptedInATable) {
   cli.give_input("{\"task_id\":\"a\",\"handler\":\"noop\"}\nbad\n");
   EXPECT_EQ(cli.run({"submit", "--stdin"}), kRefused);
   EXPECT_EQ(lines_of(cli.out).size(), 2u);
-  EXPECT_EQ(cli.err.str(), "2 jobs: 1 accepted, 1 not\n");
+  EXPECT_EQ(cli.err.str(), "2 jobs: 1 accepted, 1 not accepted\n");
 }
 
 TEST(SubmitLines, TakesNothingAsNothing) {
@@ -525,7 +525,7 @@ TEST(Offline, AnyCallDeliversFirstAndTellsOnStderr) {
   cli.forget_output();
   cli.tracker.is_reachable = true;
   EXPECT_EQ(cli.run_here({"submit", "--task-id", "next", "--handler", "noop"}), kDone);
-  EXPECT_EQ(cli.err.str(), "jobclient: stored jobs that were delivered: 1\n");
+  EXPECT_EQ(cli.err.str(), "jobclient: stored jobs delivered: 1\n");
   const auto asked = cli.tracker.asked<wire::Submit>();
   ASSERT_EQ(asked.size(), 2u);
   EXPECT_EQ(asked[0].jobs[0].task_id, "kept");
@@ -546,7 +546,7 @@ TEST(Offline, ManyLinesAreStoredAndCounted) {
   cli.give_input(
       "{\"task_id\":\"a\",\"handler\":\"noop\"}\n{\"task_id\":\"b\",\"handler\":\"noop\"}\n");
   EXPECT_EQ(cli.run_here({"submit", "--offline", "--stdin"}), kDone);
-  EXPECT_THAT(cli.err.str(), HasSubstr("2 jobs: 0 accepted, 2 stored, 0 not"));
+  EXPECT_THAT(cli.err.str(), HasSubstr("2 jobs: 0 accepted, 2 stored, 0 not accepted"));
 }
 
 TEST(Offline, ContradictsWait) {

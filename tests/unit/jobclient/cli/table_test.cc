@@ -72,7 +72,7 @@ TEST(Table, CutsWhatTellsRowsApartLast) {
   EXPECT_EQ(task_of(80, columns()), "nightly-backup-of-everything");
   EXPECT_EQ(task_of(60, columns()), "nightly-backup-of-everything");
   EXPECT_EQ(task_of(46, columns()), "nightly-backup-of-everyth…")
-      << "the message is left out first";
+      << "the message goes below its row first";
 }
 
 class TableOfWidth : public ::testing::TestWithParam<std::size_t> {};
@@ -85,15 +85,25 @@ TEST_P(TableOfWidth, KeepsEveryLineWithinIt) {
 INSTANTIATE_TEST_SUITE_P(Widths, TableOfWidth,
                          ::testing::Values(20, 25, 33, 40, 41, 60, 79, 80, 120, 200));
 
-TEST(Table, LeavesTheLastColumnsOutWhenThereIsNoRoomForThem) {
+TEST(Table, PutsTheLastColumnsBelowTheirRowWhenThereIsNoRoomForThem) {
   EXPECT_EQ(printed(30, kRows),
             "TASK        ATTEMPT  STATE\n"
             "nightly-b…        1  succeeded\n"
-            "mail             12  timed_out\n");
+            "mail             12  timed_out\n"
+            "    MESSAGE: it took longer t…\n");
   EXPECT_EQ(printed(20, kRows),
             "TASK         ATTEMPT\n"
             "nightly-ba…        1\n"
-            "mail              12\n");
+            "    STATE: succeeded\n"
+            "mail              12\n"
+            "    STATE: timed_out\n"
+            "    MESSAGE: it too…\n");
+}
+
+TEST(Table, NarrowsItsGapsBeforeAColumnGoesBelow) {
+  EXPECT_EQ(printed(34, {{"mail", "12", "timed_out", "it took too long"}}),
+            "TASK ATTEMPT STATE     MESSAGE\n"
+            "mail      12 timed_out it took to…\n");
 }
 
 TEST(Table, PrintsNothingWithoutRows) { EXPECT_EQ(printed(80, {}), ""); }

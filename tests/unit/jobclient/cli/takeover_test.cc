@@ -65,7 +65,7 @@ TEST(Takeover, SaysOfEachEntryWhatCameOfItWhereSomeOfThemFail) {
   EXPECT_EQ(b.moving->status(1), "not_taken");
   EXPECT_THAT(b.moving->note(1), HasSubstr("not now"));
   EXPECT_EQ(b.moving->end(true), kRefused);
-  EXPECT_THAT(b.err.str(), HasSubstr("1 job submitted, 0 here already, 1 not taken over\n"));
+  EXPECT_THAT(b.err.str(), HasSubstr("1 job submitted, 0 exist here, 1 not imported\n"));
   EXPECT_THAT(b.err.str(), HasSubstr("import lts: not now\n"));
 }
 

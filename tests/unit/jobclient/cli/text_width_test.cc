@@ -43,7 +43,7 @@ TEST(TextWidth, KeepsTextFromDrivingTheTerminal) {
 }
 
 TEST(TextWidth, NamesTheFirstOfMany) {
-  EXPECT_EQ(those_there_are({}), ", nor any other");
+  EXPECT_EQ(those_there_are({}), ", and no others");
   EXPECT_EQ(those_there_are({"a", "b\n"}), " (it has 'a', 'b ')");
   EXPECT_THAT(those_there_are(std::vector<std::string>(23, "a")), EndsWith("'a', 'a' and 3 more)"));
 }

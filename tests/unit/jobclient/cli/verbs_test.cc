@@ -102,17 +102,70 @@ INSTANTIATE_TEST_SUITE_P(Verbs, ActVerb,
                                            std::pair{"kill", wire::Verb::kKill}),
                          [](const auto& verb) { return std::string{verb.param.first}; });
 
+TEST(Act, TakesSeveralTasksAndFailsWhenOneDoes) {
+  Cli cli([](const wire::Message& request) -> wire::Message {
+    const auto* act = std::get_if<wire::Act>(&request);
+    if (act == nullptr || act->task_id == "b")
+      return wire::ErrorReply{{ErrorCode::kNotFound, "no task 'b'"}};
+    return wire::Acted{.message = act->task_id + " done"};
+  });
+  EXPECT_EQ(cli.run({"suspend", "a", "b", "c"}), kRefused);
+  EXPECT_EQ(cli.out.str(), "a done\nc done\n");
+  EXPECT_EQ(cli.err.str(), "jobclient: suspend: no task 'b'\n");
+}
+
+TEST(Program, PrintsErrorsAsJsonWhenAskedForJson) {
+  Cli cli(not_found);
+  EXPECT_EQ(cli.run({"show", "x", "-o", "json"}), kNotFound);
+  EXPECT_EQ(cli.run({"-o", "json", "show"}), kWrongInput);
+  EXPECT_EQ(cli.err.str(),
+            R"({"error":"no task 'x' in group 'default'","verb":"show","exit_status":4})"
+            "\n"
+            R"({"error":"show needs TASK_ID","exit_status":2})"
+            "\n");
+}
+
+TEST(Program, NamesTheVerbAndTheFlagThatAreMeant) {
+  for (const auto& [typed, meant] : std::vector<std::pair<std::string, std::string>>{
+           {"ls", "list"}, {"delete", "cancel"}, {"pause", "suspend"}, {"version", "--version"}}) {
+    Cli cli(acted);
+    EXPECT_EQ(cli.run({typed}), kWrongInput);
+    EXPECT_THAT(cli.err.str(), HasSubstr("did you mean '" + meant + "'?"));
+  }
+  Cli cli(acted);
+  EXPECT_EQ(cli.run({"submit", "--retry", "3", "--", "x"}), kWrongInput);
+  EXPECT_THAT(cli.err.str(), HasSubstr("did you mean '--retries'?"));
+}
+
+TEST(List, ShowsTheLastResultOfWhatIsWanted) {
+  Cli cli([](const wire::Message& request) -> wire::Message {
+    const auto& query = std::get<wire::Query>(request);
+    if (query.what == "history") return wire::Rows{.rows = {{{"state", std::string{"failed"}}}}};
+    wire::Rows rows;
+    for (const auto& [id, tags] : {std::pair{"a", "db,disk"}, std::pair{"b", "web"}}) {
+      rows.rows.push_back({{"task_id", std::string{id}},
+                           {"state", std::string{"active"}},
+                           {"last_fire", std::string{"2026-11-21T08:30:00.000Z"}},
+                           {"tags", std::string{tags}}});
+    }
+    return rows;
+  });
+  EXPECT_EQ(cli.run({"list", "--state", "active,ended", "--tags", "disk,mail"}), kDone);
+  EXPECT_THAT(cli.out.str(), HasSubstr("a "));
+  EXPECT_THAT(cli.out.str(), HasSubstr("failed\n"));
+  EXPECT_THAT(cli.out.str(), ::testing::Not(HasSubstr("\nb ")));
+}
+
 TEST(GroupsSplit, SplitsNothingUnlessToldIntoHowManyParts) {
   Cli cli(acted);
   EXPECT_EQ(cli.run({"groups", "split", "mail"}), kWrongInput);
-  EXPECT_THAT(cli.err.str(),
-              StartsWith("jobclient: groups split: into how many parts? (--parts 2,"));
+  EXPECT_THAT(cli.err.str(), StartsWith("jobclient: groups split: --parts is missing (2,"));
   EXPECT_EQ(cli.tracker.asked<wire::Act>().size(), 0u);
   for (const char* wrong : {"1", "3", "128", "-2"}) {
     cli.err.str("");
     EXPECT_EQ(cli.run({"groups", "split", "mail", "--parts", wrong}), kWrongInput);
     EXPECT_EQ(cli.err.str(), std::string{"jobclient: groups split: --parts: "} + wrong +
-                                 " is none of 2, 4, 8, 16, 32 and 64\n");
+                                 " is not one of 2, 4, 8, 16, 32 and 64\n");
   }
   EXPECT_EQ(cli.tracker.asked<wire::Act>().size(), 0u);
   EXPECT_EQ(cli.run({"groups", "split", "mail", "--parts", "8"}), kDone);
@@ -181,8 +234,7 @@ TEST(Ask, SaysThatItsTimesAreInUtcWhenTheUsersZoneIsUnknown) {
   cli.zone = Error{ErrorCode::kInvalidArgument, "TZ: time zone 'Nowhere/X' is not known"};
   EXPECT_EQ(cli.run({"waiting"}), kDone);
   EXPECT_THAT(cli.out.str(), HasSubstr("08:30:00"));
-  EXPECT_EQ(cli.err.str(),
-            "jobclient: times are shown in UTC, TZ: time zone 'Nowhere/X' is not known\n");
+  EXPECT_EQ(cli.err.str(), "jobclient: times are in UTC: TZ: time zone 'Nowhere/X' is not known\n");
   cli.err.str("");
   EXPECT_EQ(cli.run({"waiting", "-o", "json"}), kDone);
   EXPECT_EQ(cli.err.str(), "");
@@ -238,7 +290,7 @@ FakeTracker::Answer silent_job(const std::string& state, bool done) {
 
 TEST(History, AsksForWhatEndedSince) {
   Cli cli(no_rows);
-  EXPECT_EQ(cli.run({"history", "--task-id", "nightly", "--since", "1h", "--limit", "5"}), kDone);
+  EXPECT_EQ(cli.run({"history", "nightly", "--since", "1h", "--limit", "5"}), kDone);
   const auto query = cli.tracker.asked<wire::Query>()[0];
   EXPECT_EQ(query.task_id, "nightly");
   EXPECT_EQ(query.limit, 5);
@@ -271,11 +323,12 @@ TEST(History, ShowsWhatEndedSoFromAllPages) {
 }
 
 TEST(History, RefusesAStateThatThereIsNot) {
-  for (const char* wrong : {"", "broken"}) {
-    Cli cli(no_rows);
-    EXPECT_EQ(cli.run({"history", "--state", wrong}), kWrongInput);
-    EXPECT_THAT(cli.err.str(), HasSubstr("--state: '" + std::string{wrong} + "' is not one of "));
-  }
+  Cli unknown(no_rows);
+  EXPECT_EQ(unknown.run({"history", "--state", "failed,broken"}), kWrongInput);
+  EXPECT_THAT(unknown.err.str(), HasSubstr("--state: 'broken' is not one of "));
+  Cli empty(no_rows);
+  EXPECT_EQ(empty.run({"history", "--state", ""}), kWrongInput);
+  EXPECT_THAT(empty.err.str(), HasSubstr("--state: '' names nothing"));
 }
 
 TEST(History, AsksForOneJob) {
@@ -308,7 +361,7 @@ TEST(Ask, ShowsAPersonTheFirstRowsOnly) {
   EXPECT_EQ(cli.run({"waiting"}), kDone);
   const std::string out = cli.out.str();
   EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 201);
-  EXPECT_EQ(cli.err.str(), "these are the first 200; --limit 0 shows all\n");
+  EXPECT_EQ(cli.err.str(), "only the first 200 rows are shown; --limit 0 shows all\n");
 }
 
 // 201 rows of one page have failed, and 50 have not.
@@ -325,7 +378,7 @@ TEST(Ask, SaysThatThereAreMoreOfThoseThatEndedSo) {
   Cli cli(mostly_failed);
   cli.terminal.out_is_terminal = true;
   EXPECT_EQ(cli.run({"history", "--state", "failed"}), kDone);
-  EXPECT_EQ(cli.err.str(), "these are the first 200; --limit 0 shows all\n");
+  EXPECT_EQ(cli.err.str(), "only the first 200 rows are shown; --limit 0 shows all\n");
   cli.err.str("");
   EXPECT_EQ(cli.run({"history", "--state", "succeeded"}), kDone);
   EXPECT_EQ(cli.err.str(), "");
@@ -416,6 +469,12 @@ TEST(Logs, PrintsTheOutputOfATasksLastRun) {
   EXPECT_EQ(cli.tracker.asked<wire::Query>().back().job_id, JobId{7});
 }
 
+TEST(Logs, PrintsTheLastLinesOnly) {
+  Cli cli(logs_of_seven);
+  EXPECT_EQ(cli.run({"logs", "t", "--tail", "1"}), kDone);
+  EXPECT_EQ(cli.out.str(), "two\n");
+}
+
 TEST(Logs, PassesOverAFireThatWasCalledOffAndWroteNothing) {
   Cli cli([](const wire::Message& request) -> wire::Message {
     wire::Message answer = logs_of_seven(request);
@@ -462,10 +521,10 @@ TEST(Logs, FollowsUntilTheJobHasEnded) {
 TEST(Logs, SaysThatNothingWasWritten) {
   Cli ended(silent_job("succeeded", true));
   EXPECT_EQ(ended.run({"logs", "--job", "7"}), kDone);
-  EXPECT_EQ(ended.err.str(), "job 7 has written nothing\n");
+  EXPECT_EQ(ended.err.str(), "job 7 has no output\n");
   Cli waiting(silent_job("waiting", false));
   EXPECT_EQ(waiting.run({"logs", "--job", "7"}), kDone);
-  EXPECT_EQ(waiting.err.str(), "job 7 has written nothing yet, it is waiting\n");
+  EXPECT_EQ(waiting.err.str(), "job 7 has no output yet; its state is waiting\n");
   Cli json(silent_job("succeeded", true));
   EXPECT_EQ(json.run({"logs", "--job", "7", "-o", "json"}), kDone);
   EXPECT_EQ(json.out.str() + json.err.str(), "[]\n");
@@ -481,7 +540,8 @@ TEST(Logs, ExitsWithFourForAnUnknownJob) {
     std::vector<std::string> arguments{"logs", "--job", "7"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     EXPECT_EQ(cli.run(arguments), kNotFound);
-    EXPECT_EQ(cli.err.str(), "jobclient: logs: job 7 is not known\n");
+    EXPECT_EQ(cli.err.str(), R"({"error":"job 7 is not known","verb":"logs","exit_status":4})"
+                             "\n");
   }
 }
 
@@ -575,8 +635,8 @@ TEST(ImportCrontab, ShowsWhatItWouldSubmitWithoutATracker) {
   EXPECT_THAT(cli.out.str(), HasSubstr("would submit"));
   EXPECT_THAT(cli.out.str(), HasSubstr("0 2 * * *"));
   EXPECT_THAT(cli.err.str(), StartsWith("read as a personal crontab, without users before the "
-                                        "commands (--system: with them)\nline 2: a job starts at "
-                                        "a time here, not when a machine does"));
+                                        "commands (--system: with them)\nline 2: jobs cannot "
+                                        "start with the machine"));
   EXPECT_THAT(cli.err.str(), HasSubstr("add --apply to submit 1 job\n"));
 }
 
@@ -630,7 +690,7 @@ TEST(ImportCrontab, SaysOfEachEntryWhatCameOfItWhereAMessageFails) {
   EXPECT_EQ(cli.run({"import", "crontab", "-", "--personal", "--apply", "-o", "jsonl"}), kRefused);
   EXPECT_THAT(cli.out.str(), HasSubstr(R"("status":"accepted")"));
   EXPECT_THAT(cli.out.str(), HasSubstr(R"("line":1001,"status":"not_taken")"));
-  EXPECT_THAT(cli.err.str(), HasSubstr("import crontab: not now"));
+  EXPECT_THAT(cli.err.str(), HasSubstr(R"({"error":"not now","verb":"import crontab")"));
 }
 
 TEST(ImportCrontab, SaysWhyAFileCannotBeRead) {

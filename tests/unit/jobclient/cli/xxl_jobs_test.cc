@@ -95,8 +95,8 @@ TEST(XxlJobs, BlockAndMisfireStrategiesHaveTheirCounterparts) {
   row.block = "SERIAL";
   EXPECT_EQ(xxl_entry(row).job.value().misfire.policy, MisfirePolicy::kSkip);
   EXPECT_THAT(xxl_entry(row).notes,
-              ElementsAre("block strategy 'SERIAL' is unknown: taken for SERIAL_EXECUTION",
-                          "misfire strategy 'FIRE_TWICE' is unknown: taken for DO_NOTHING"));
+              ElementsAre("block strategy 'SERIAL' is unknown: SERIAL_EXECUTION is used",
+                          "misfire strategy 'FIRE_TWICE' is unknown: DO_NOTHING is used"));
 }
 
 TEST(XxlJobs, AStoppedJobIsSuspendedAndOneWithoutAScheduleIsNot) {
@@ -124,7 +124,7 @@ TEST(XxlJobs, AFixedRateGoesOnOnItsGrid) {
   row.next_ms = xxl_ms("2026-11-21T19:59:00Z");
   entry = xxl_entry(row);
   EXPECT_EQ(entry.job.value().schedule.first, xxl_time("2026-11-21T20:00:30Z"));
-  EXPECT_THAT(entry.notes, ElementsAre(HasSubstr("has fires overdue in xxl-job")));
+  EXPECT_THAT(entry.notes, ElementsAre(HasSubstr("has overdue fires in xxl-job")));
   row.is_running = false;
   // Not before it can be suspended.
   EXPECT_EQ(xxl_entry(row).job.value().schedule.first, xxl_time("2026-11-21T20:00:45Z"));
@@ -205,7 +205,7 @@ TEST(XxlJobs, AScriptKeepsItsSourceAndItsVersions) {
   EXPECT_EQ(entry.scripts[1].version, 1'000'002);
   EXPECT_EQ(entry.job.value().run.script_language, "bash");
   EXPECT_EQ(entry.job.value().run.script_source, "#!/bin/bash\necho $1\n");
-  EXPECT_THAT(entry.notes, ElementsAre(HasSubstr("the parameter on its stdin")));
+  EXPECT_THAT(entry.notes, ElementsAre(HasSubstr("the parameter on stdin")));
   const std::pair<const char*, const char*> languages[] = {{"GLUE_PYTHON", "python"},
                                                            {"GLUE_PYTHON2", "python2"},
                                                            {"GLUE_PHP", "php"},
@@ -233,8 +233,8 @@ TEST(XxlJobs, ChildrenAreNamedByTheirGroupAndTask) {
               ElementsAre(Child{.group = "billing", .task_id = "xxl-18"},
                           Child{.group = "mail", .task_id = "xxl-19"}));
   EXPECT_THAT(entries[0].notes,
-              ElementsAre(HasSubstr("names itself"), HasSubstr("child job 77 is not there"),
-                          HasSubstr("child job x is not there")));
+              ElementsAre(HasSubstr("names itself"), HasSubstr("child job 77 does not exist"),
+                          HasSubstr("child job x does not exist")));
 }
 
 TEST(XxlJobs, ALoopOfChildrenIsOpenedAtItsLastJob) {
@@ -258,7 +258,7 @@ TEST(XxlJobs, ALoopOfChildrenIsOpenedAtItsLastJob) {
   EXPECT_EQ(children(entries[0]), "xxl-18 ");
   EXPECT_EQ(children(entries[1]), "xxl-19 ");
   EXPECT_EQ(children(entries[2]), "xxl-21 ");
-  EXPECT_THAT(entries[2].notes, ElementsAre("child job 17 leads back to it: left out"));
+  EXPECT_THAT(entries[2].notes, ElementsAre("child job 17 triggers it in turn: left out"));
   EXPECT_EQ(children(entries[3]), "xxl-18 xxl-19 ");
   EXPECT_THAT(entries[3].notes, IsEmpty());
   // Also when its jobs are taken over group by group.
@@ -282,7 +282,7 @@ TEST(XxlJobs, AChildThatIsRefusedIsLeftOutOfItsParent) {
   EXPECT_FALSE(entries[1].job.ok());
   EXPECT_THAT(entries[0].job.value().children,
               ElementsAre(Child{.group = "billing", .task_id = "xxl-19"}));
-  EXPECT_THAT(entries[0].notes, ElementsAre("child job 18 cannot be taken over: left out"));
+  EXPECT_THAT(entries[0].notes, ElementsAre("child job 18 cannot be imported: left out"));
 }
 
 TEST(XxlJobs, AlarmsGoToTheAddressesThatTheyHad) {
@@ -290,7 +290,7 @@ TEST(XxlJobs, AlarmsGoToTheAddressesThatTheyHad) {
   row.alarm_email = "ops@example.com , ann,bob@example.com,bob@example.com";
   const auto entry = xxl_entry(row);
   EXPECT_THAT(entry.job.value().alarm, ElementsAre("ops@example.com", "bob@example.com"));
-  EXPECT_THAT(entry.notes, ElementsAre("alarm e-mail 'ann' is no address: left out"));
+  EXPECT_THAT(entry.notes, ElementsAre("alarm e-mail 'ann' is not an address: left out"));
 }
 
 TEST(XxlJobs, SaysWhatIsLeftOut) {

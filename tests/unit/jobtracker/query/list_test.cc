@@ -173,6 +173,37 @@ TEST(ListOfTwoJobTrackers, FindsATaskIdInTheGroupsOfBoth) {
   }
 }
 
+// Asks like a client: when the first is not the owner, the other one is asked. No addresses are
+// known here, so the answer is not Elsewhere.
+std::vector<wire::Row> rows_of(TrackerBundle& asked, TrackerBundle& other, wire::Query query) {
+  std::vector<wire::Row> rows;
+  do {
+    const auto answer_of = [&query](TrackerBundle& bundle) {
+      const auto correlation = bundle.client.query(query);
+      bundle.run_until([&] { return bundle.client.answer_to_query(correlation) != nullptr; });
+      return *bundle.client.answer_to_query(correlation);
+    };
+    wire::Message answer = answer_of(asked);
+    if (!std::holds_alternative<wire::Rows>(answer)) answer = answer_of(other);
+    auto& page = std::get<wire::Rows>(answer);
+    rows.insert(rows.end(), page.rows.begin(), page.rows.end());
+    query.after = page.next;
+  } while (!query.after.empty());
+  return rows;
+}
+
+TEST(NodesAndGroups, AreTheSameAtEachOfTwoJobTrackers) {
+  TwoOwners owners;
+  owners.first.add_worker({.name = "w1", .group = "ours"});
+  owners.second.add_worker({.name = "w2", .group = "theirs"});
+  owners.first.run_for(seconds{1});
+  for (const char* what : {"groups", "nodes"}) {
+    const auto at_first = rows_of(owners.first, owners.second, {.what = what});
+    EXPECT_EQ(rows_of(owners.second, owners.first, {.what = what}), at_first) << what;
+    EXPECT_THAT(texts_of(at_first, "group"), ::testing::IsSupersetOf({"ours", "theirs"})) << what;
+  }
+}
+
 TEST(List, FindsATaskIdInEachGroup) {
   TrackerBundle bundle;
   for (const char* group : {"a", "b", "c"}) {

@@ -247,6 +247,25 @@ TEST(Query, ShowsWhichTaskTrackersTakeNoJobsBecauseTheirMachineIsTooBusy) {
   EXPECT_EQ(bundle.stat("workers_overloaded"), 0);
 }
 
+TEST(Query, SaysWhyADueJobWaitsWhereNoThreadIsFree) {
+  TrackerBundle bundle;
+  FakeWorker& worker = bundle.add_worker({.name = "a", .threads = 1});
+  worker.behaviour = [](const auto&, const JobSpec&) { return FakeRun{.time = seconds{60}}; };
+  bundle.submit({job_now("1")});
+  bundle.run_for(seconds{1});
+  bundle.submit({job_now("2")});
+  bundle.run_for(seconds{1});
+  const auto reason = [&] {
+    return text_of(every_page(bundle, {.what = "show", .group = "default", .task_id = "2"}).at(0),
+                   "reason");
+  };
+  EXPECT_EQ(reason(), "no task tracker of group 'default' has a free thread: 1 thread busy");
+  worker.overload("cpu 97%");
+  bundle.run_for(seconds{1});
+  EXPECT_EQ(reason(),
+            "no task tracker of group 'default' has a free thread: overloaded (a cpu 97%)");
+}
+
 TEST(Query, ShowsWhichTaskTrackersOnlyFinishWhatTheyRun) {
   TrackerBundle bundle;
   FakeWorker& worker = bundle.add_worker({.name = "a"});

@@ -38,13 +38,13 @@ TEST(DurationText, AddsUnitsUpLargestFirst) {
 TEST(DurationText, TellsThatAUnitIsMissing) {
   EXPECT_EQ(parse_duration("5").error().message,
             "'5' is a number without a unit (write 5s for seconds, or one of ms, s, m, h, d)");
-  EXPECT_THAT(parse_duration("0").error().message, HasSubstr("without a unit"));
   EXPECT_THAT(parse_duration("1h30").error().message, HasSubstr("without a unit"));
 }
 
 TEST(DurationText, RefusesNothingAndNegativeOnes) {
-  EXPECT_THAT(parse_duration("0s").error().message, HasSubstr("a duration of nothing"));
-  EXPECT_THAT(parse_duration("0h0m").error().message, HasSubstr("a duration of nothing"));
+  EXPECT_THAT(parse_duration("0").error().message, HasSubstr("zero, a duration must be longer"));
+  EXPECT_THAT(parse_duration("0s").error().message, HasSubstr("zero, a duration must be longer"));
+  EXPECT_THAT(parse_duration("0h0m").error().message, HasSubstr("zero, a duration must be longer"));
   EXPECT_THAT(parse_duration("-5s").error().message, HasSubstr("negative"));
 }
 

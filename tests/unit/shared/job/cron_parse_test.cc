@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"BothQuestionMarks", "0 0 0 ? * ?",
          "day-of-month and day-of-week are both '?', put a value or * into one of them"},
         {"NoQuestionMark", "0 0 0 * * *",
-         "neither day-of-month nor day-of-week is '?', put it into one of them"},
+         "neither day-of-month nor day-of-week is '?', write '0 0 0 * * ?'"},
         {"QuestionMarkInHour", "0 0 ? * * ?",
          "hour '?' holds a '?', which may only stand alone in a day field of a quartz expression"},
         {"QuestionMarkInUnix", "0 0 ? * 1",

@@ -104,10 +104,21 @@ TEST(Codec, GivesBackEveryJob) {
     RandomFill random(seed);
     JobSpec spec;
     random.fill(spec);
+    spec.replace_on_exist = false;  // Not stored with the job.
     const auto got = decode_spec(encode_spec(spec));
     ASSERT_TRUE(got.ok()) << got.error().message;
     ASSERT_EQ(got.value(), spec) << "seed " << seed;
   }
+}
+
+TEST(Codec, KeepsReplaceOnExistInASubmissionAndNotInAStoredJob) {
+  const JobSpec job{.replace_on_exist = true};
+  EXPECT_EQ(hex(encode_spec(job)), "80");
+  // As earlier versions have stored it.
+  const std::string stored = std::string("\x81\xb0") + "replace_on_exist" + "\xc3";
+  EXPECT_FALSE(decode_spec(stored).value().replace_on_exist);
+  const auto submitted = decode(encode({1, Submit{.request = {1, 1}, .jobs = {job}}}));
+  EXPECT_TRUE(std::get<Submit>(submitted.value().message).jobs.at(0).replace_on_exist);
 }
 
 TEST(Codec, LeavesOutWhatIsAsByDefault) {
