@@ -55,9 +55,9 @@ void ClusterWatch::watch_lane(const ClusterView& view) {
   lane_watch_.saw(lane_.commit_under_way(), view.asked, view.answered);
   if (lane_watch_.stands_still() == stood_still) return;
   if (stood_still) {
-    log_.info("the commit has ended, the beat goes on");
+    log_.info("the commit has ended; heartbeats resume");
   } else {
-    log_.warn("a commit does not end though the database answers, the beat rests until it does");
+    log_.warn("a commit is stalled although the database answers; heartbeats pause until it ends");
   }
 }
 

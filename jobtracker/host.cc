@@ -52,14 +52,15 @@ Status make_data_folder(const Settings& settings) {
 // Keeps checkpoints out of the commits.
 Result<std::unique_ptr<Chore>> start_checkpoints(const std::string& path) {
   std::shared_ptr<SqliteCheckpointer> checkpointer = CARILLON_TRY(SqliteCheckpointer::open(path));
-  return Chore::start(
-      "checkpoint", [checkpointer, log = Logger{"jobtracker.store"}, said = false]() mutable {
-        const Status status = checkpointer->run_once();
-        if (!status.ok() && !std::exchange(said, true))
-          log.warn("the write-ahead log could not be copied back", "error", status.error().message);
-        if (status.ok()) said = false;
-        return SqliteCheckpointer::kPeriod;
-      });
+  return Chore::start("checkpoint",
+                      [checkpointer, log = Logger{"jobtracker.store"}, said = false]() mutable {
+                        const Status status = checkpointer->run_once();
+                        if (!status.ok() && !std::exchange(said, true))
+                          log.warn("cannot copy the write-ahead log into the database", "error",
+                                   status.error().message);
+                        if (status.ok()) said = false;
+                        return SqliteCheckpointer::kPeriod;
+                      });
 }
 
 // How clients and task trackers of other machines reach this one.
@@ -149,7 +150,7 @@ void Host::on_signal() {
 // The others take its node groups, in portions, while it works.
 void Host::leave() {
   if (!membership_.has_others()) return stop();
-  log_.info("stops once the other job trackers are told, and have its node groups");
+  log_.info("stopping; first handing the node groups to the other job trackers");
   seen_at_ = clock_.steady_now();
   membership_.leave(seen_at_, seen_at_ + kNotice + settings_.tracker.recovery.lease);
   loop_state_.yields = true;
@@ -207,15 +208,15 @@ Status Host::prepare() {
 void Host::on_opening(StoreOpening::News news) {
   if (news.other) return stand_by(*news.other);
   if (news.is_away) {
-    room_->set_reason("the store is away or has no room, try again");
+    room_->set_reason("the store is unreachable or full, try again");
     if (pages_) pages_->set_ready(false);
     return;
   }
   if (news.is_waiting) {
-    room_->set_reason("this job tracker waits for the silence of another one, try again");
+    room_->set_reason("this job tracker is waiting until another one counts as dead, try again");
     // As above: a manager that gives it less time to start is told each time that it goes on.
     (void)sd_notify(environment_, "EXTEND_TIMEOUT_USEC=" + std::to_string(kStartMore.count()) +
-                                      "\nSTATUS=waiting for the silence of another job tracker");
+                                      "\nSTATUS=waiting until another job tracker counts as dead");
     return;
   }
   if (news.is_connected) {
@@ -242,11 +243,11 @@ Result<OpenedStore> Host::open_store() {
 void Host::stand_by(const SessionBeat& other) {
   stands_by_ = true;
   const std::string name = "job tracker '" + other.name + "'";
-  log_.info("standing by, another job tracker works on the store, which is of an older version",
-            "tracker", other.name, "session", other.session.value);
-  room_->set_reason("this job tracker stands by, " + name + " works on the store");
+  log_.info("standing by: a job tracker of an older version uses the store", "tracker", other.name,
+            "session", other.session.value);
+  room_->set_reason("this job tracker stands by while " + name + " uses the store");
   // For a service manager it has started.
-  (void)sd_notify(environment_, "READY=1\nSTATUS=standing by, " + name + " works on the store");
+  (void)sd_notify(environment_, "READY=1\nSTATUS=standing by while " + name + " uses the store");
 }
 
 // 0: it works.
@@ -315,7 +316,7 @@ void Host::on_ready() {
   membership_.begin(session_, tracker()->owned(), seen_at_);
   if (pause_since_) {
     const Duration pause = std::chrono::duration_cast<Duration>(seen_at_ - *pause_since_);
-    log_.info("works with the node groups that it has now", "partitions",
+    log_.info("working with the node groups that it owns now", "partitions",
               tracker()->owned().count(), "pause", format_duration(pause));
   }
   pause_since_.reset();
@@ -397,7 +398,7 @@ JobTracker::BeginSplit Host::begin_split() {
       if (is_to_stop_) room_->set_reason("the job tracker is stopping");
       if (!is_to_stop_ && !change_ && tracker() != nullptr &&
           tracker()->is_ready()) {  // Else the next is asked.
-        log_.info("a node group is split", "group", split.group, "parts", split.parts);
+        log_.info("split a node group", "group", split.group, "parts", split.parts);
         split_ = split;
         make_way({.wanted = tracker()->owned()});
       }
@@ -455,7 +456,7 @@ int Host::run() {
       memory = before->tracker->take_memory(split_ ? Partitions{} : change_->wanted);
       before->tracker->leave_doors();
     }
-    if (opened.value().newly_made) log_.info("made a new store", "at", opened.value().place);
+    if (opened.value().newly_made) log_.info("created a new store", "at", opened.value().place);
     place_ = opened.value().place;
     session_ = next_->session;
     next_.reset();
@@ -467,13 +468,13 @@ int Host::run() {
     loop_.run();
     if (!change_ || stopped_ || status_ != 0) break;
     loop_.cancel(patience_);
-    log_.info("the node groups are divided anew", "partitions", change_->wanted.count(), "before",
+    log_.info("rebalanced the node groups", "partitions", change_->wanted.count(), "before",
               tracker()->owned().count(), "fenced", change_->silent.size());
   }
   Signals::end_process_on_next(status_);
   const bool is_away = life_ && !tracker()->is_idle();
   if (is_away) {
-    log_.warn("the store does not answer, this job tracker ends without it");
+    log_.warn("the store does not answer; this job tracker stops without it");
     close_doors();
   }
   if (!is_sqlite(settings_)) Signals::end_process_after(kEndPatience, status_);

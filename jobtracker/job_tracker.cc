@@ -31,9 +31,10 @@ Status JobTrackerConfig::validate() const {
   CARILLON_TRY(recurrence.validate());
   CARILLON_TRY(alarms.validate());
   if (recovery.lease < pull_interval * 2) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "lease is " + format_duration(recovery.lease) + ", must be at least " +
-                     format_duration(pull_interval * 2) + ", two of a task tracker's pulls"};
+    return Error{ErrorCode::kInvalidArgument, "lease is " + format_duration(recovery.lease) +
+                                                  ", must be at least " +
+                                                  format_duration(pull_interval * 2) +
+                                                  ", twice the interval of a task tracker's pulls"};
   }
   if (dispatcher.preload.capacity < 100) {
     return Error{ErrorCode::kInvalidArgument, "preload-capacity is " +
@@ -249,7 +250,7 @@ void JobTracker::stop() {
 
 void JobTracker::hand_over(net::ServerReceiver& next) {
   // They would find out when they pull next, a second later. `next` keeps what they say to this.
-  let_go({ErrorCode::kNotFound, "the node groups are divided anew, register again"});
+  let_go({ErrorCode::kNotFound, "the node groups were rebalanced, register again"});
   while (const auto waiting = bulk_.next()) next.on_frame(waiting->sender.peer, waiting->bytes);
 }
 
@@ -325,7 +326,7 @@ void JobTracker::on_batch_done(BatchDone done) {
   }
   stopping_ = true;
   pusher_.stop();
-  on_fatal_({ErrorCode::kConflict, "another job tracker took over this store, stopping"});
+  on_fatal_({ErrorCode::kConflict, "another job tracker took over this store; stopping"});
 }
 
 // ---- messages ----
@@ -345,7 +346,7 @@ bool JobTracker::deliver(const Asker& asker, wire::Message message) {
   }
   const Status sent = transport_->send(
       asker.peer, wire::encode({.correlation = asker.correlation, .message = std::move(message)}));
-  if (!sent.ok()) log_.debug("an answer could not be sent", "error", sent.error().message);
+  if (!sent.ok()) log_.debug("cannot send an answer", "error", sent.error().message);
   return sent.ok();
 }
 
@@ -436,7 +437,7 @@ void JobTracker::route_known(const Asker& asker, wire::Message message, std::siz
   }
   ++bad_frames_;
   answer(asker, wire::ErrorReply{Error{ErrorCode::kInvalidArgument,
-                                       "a job tracker does not take this type of message"}});
+                                       "a job tracker does not accept this type of message"}});
 }
 
 // ---- groups ----

@@ -19,8 +19,8 @@ constexpr std::size_t kAskedMax = wire::kRequestWindow;
 Error refusal_in(const wire::Message& answer) {
   if (const auto* error = std::get_if<wire::ErrorReply>(&answer)) return error->error;
   if (const auto* other = std::get_if<wire::Elsewhere>(&answer))
-    return {ErrorCode::kUnavailable, "the job tracker at " + other->address + " looks after it"};
-  return {ErrorCode::kUnavailable, "the answer makes no sense"};
+    return {ErrorCode::kUnavailable, "the job tracker at " + other->address + " owns it"};
+  return {ErrorCode::kUnavailable, "the answer is invalid"};
 }
 
 std::optional<DefinitionState> state_after(ManageJob::Verb verb) {
@@ -93,10 +93,10 @@ void Management::add(const ManageJob& call, OnManaged done) {
 Result<std::int32_t> Management::free_number() {
   last_number_ = std::max(last_number_, catalog_.xxl_number_high());
   if (last_number_ == std::numeric_limits<std::int32_t>::max())
-    return Error{ErrorCode::kLimit,
-                 "task " + std::string{kXxlPrefix} + std::to_string(last_number_) +
-                     " has the highest number that executors know: submit the job with jobclient, "
-                     "under a task id of its own"};
+    return Error{ErrorCode::kLimit, "task " + std::string{kXxlPrefix} +
+                                        std::to_string(last_number_) +
+                                        " has the highest number that executors support (submit "
+                                        "the job with jobclient and its own task id)"};
   return ++last_number_;
 }
 
@@ -127,7 +127,8 @@ Result<const ActiveDefinition*> Management::find(const ManageJob& call) {
   const ActiveDefinition* definition =
       group == nullptr ? nullptr : catalog_.definition(group->id, std::string{kXxlPrefix} + number);
   if (definition == nullptr)
-    return Error{ErrorCode::kNotFound, "job " + number + " of " + call.app_name + " is not there"};
+    return Error{ErrorCode::kNotFound,
+                 "job " + number + " of " + call.app_name + " does not exist"};
   return definition;
 }
 

@@ -87,7 +87,7 @@ std::optional<Joining> StoreOpening::await_joining() {
     if (!connected.ok()) {
       // What does not pass is said by the opening.
       if (may_pass(connected.error()) && !std::exchange(said, true))
-        log_.warn("no connections for the next session, trying again", "error",
+        log_.warn("cannot connect to the store for the next session; retrying", "error",
                   connected.error().message);
       continue;
     }
@@ -122,7 +122,7 @@ void StoreOpening::run() {
     const bool is_away = !opened.ok() && may_pass(opened.error());
     const bool is_over = !is_away || (!is_patient && !stands_by_ && clock_.steady_now() >= until);
     if (!is_over) say_away(opened.error(), is_patient);
-    if (opened.ok() && is_known_away_) log_.info("the store is back");
+    if (opened.ok() && is_known_away_) log_.info("the store is reachable again");
     if (is_over || !wait(kStoreRetry)) {
       news_.put({.end = std::move(opened)});
       return;
@@ -137,8 +137,9 @@ void StoreOpening::say_waiting(const std::vector<SessionBeat>& quiet) {
   if (!said_waiting_) {
     std::string names;
     for (const SessionBeat& one : quiet) names += (names.empty() ? "" : ", ") + one.name;
-    log_.info("waiting until it is known whether job trackers are dead that did not end in order",
-              "trackers", names, "at_most", format_duration(settings_.silence));
+    log_.info(
+        "waiting until job trackers without a clean stop have sent a heartbeat or count as dead",
+        "trackers", names, "at_most", format_duration(settings_.silence));
   }
   said_waiting_ = now;
   news_.put({.is_waiting = true});
@@ -147,9 +148,9 @@ void StoreOpening::say_waiting(const std::vector<SessionBeat>& quiet) {
 void StoreOpening::say_away(const Error& error, bool is_patient) {
   if (std::exchange(is_known_away_, true)) return;
   const bool is_full = error.code == ErrorCode::kLimit;
-  const char* what = is_full      ? "the store has no room, trying again"
-                     : is_patient ? "the store is away, trying again until it is back"
-                                  : "the store can't be reached, trying again";
+  const char* what = is_full      ? "the store is full; retrying"
+                     : is_patient ? "the store is unreachable; retrying"
+                                  : "cannot reach the store; retrying";
   log_.warn(what, "error", error.message);
   news_.put({.is_away = true});
 }

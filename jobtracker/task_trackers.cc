@@ -55,13 +55,13 @@ bool may_be_stored_later(const Error& error) {
 }
 
 wire::ErrorReply unknown_session(SessionId session) {
-  return {{ErrorCode::kNotFound,
-           "session " + std::to_string(session.value) + " is not known, register"}};
+  return {
+      {ErrorCode::kNotFound, "session " + std::to_string(session.value) + " is unknown, register"}};
 }
 
 Error unproven_error() {
   return {ErrorCode::kUnavailable,
-          "the job tracker cannot reach its store, another one may have taken over"};
+          "the job tracker cannot reach its store; another one may have taken over"};
 }
 
 }  // namespace
@@ -162,7 +162,7 @@ void JobTracker::seat(const Asker& asker, const wire::Register& message, const G
       worker.unseen_jobs = before->unseen_jobs;
     }
   } else {
-    log_.info("a task tracker came", "node", message.name, "group", group.name, "threads",
+    log_.info("a task tracker connected", "node", message.name, "group", group.name, "threads",
               message.threads);
   }
   // Claims may be under way for it since before it was believed dead.
@@ -206,7 +206,9 @@ void JobTracker::put_node(NodeRow row) {
 void JobTracker::mark_gone() {
   has_marked_gone_ = true;
   batcher_.ask(ListNodes{}, [this](Result<ReadAnswer> answer) {
-    if (!answer.ok()) return log_.warn("who is gone is not known", "error", answer.error().message);
+    if (!answer.ok())
+      return log_.warn("cannot determine which task trackers have left", "error",
+                       answer.error().message);
     for (NodeRow& node : std::get<NodesAnswer>(answer.value()).nodes) {
       const bool is_ours = ownership_.has(node.group) && catalog_.parts(node.group) == 1;
       if (!node.alive || !is_ours || workers_.find(node.session) != nullptr) continue;
@@ -274,7 +276,7 @@ void JobTracker::on_output(const Asker& asker, wire::Output message) {
         // What can never be stored is dropped: it would hold up what comes after it for ever.
         if (refused != nullptr && may_be_stored_later(*refused))
           return answer(asker, wire::OutputTaken{.chunks = 0});
-        if (refused != nullptr) log_.error("output could not be stored", "error", refused->message);
+        if (refused != nullptr) log_.error("cannot store output", "error", refused->message);
         answer(asker, wire::OutputTaken{.chunks = static_cast<std::int64_t>(done.size())});
       });
 }
@@ -284,7 +286,7 @@ void JobTracker::watch_output(GroupId group, const std::vector<Operation>& store
   for (const Operation& one : stored) {
     const OutputRow& row = std::get<AddOutput>(one).row;
     const Executing* run = executing_.find(row.job_id);
-    alarms_.wrote(group, run == nullptr ? "a run that is over" : run->row.job.task_id, row);
+    alarms_.wrote(group, run == nullptr ? "a run that has ended" : run->row.job.task_id, row);
   }
 }
 
@@ -296,7 +298,7 @@ void JobTracker::on_bye(const Asker& asker, const wire::Bye& message) {
   const Status checked = check(message.session, "Bye.session");
   if (!checked.ok()) return answer(asker, wire::ErrorReply{checked.error()});
   if (const Worker* worker = workers_.find(message.session)) {
-    log_.info("a task tracker went", "node", worker->name);
+    log_.info("a task tracker left", "node", worker->name);
     put_node(*worker, false);
   } else if (const Group* group = catalog_.group(message.group);
              group != nullptr && catalog_.parts(group->id) == 1 && !ownership_.has(group->id)) {

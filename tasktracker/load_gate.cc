@@ -29,9 +29,9 @@ void LoadGate::run_once(SteadyTime now) {
   if (overload.empty() == overload_.empty()) return;  // It is told as it began.
   overload_ = std::move(overload);
   if (overload_.empty()) {
-    log_.info("jobs are taken again, the machine is less busy");
+    log_.info("taking new jobs again; the machine is less busy");
   } else {
-    log_.warn("no new jobs are taken, the machine is too busy", "load", overload_);
+    log_.warn("taking no new jobs; the machine is too busy", "load", overload_);
   }
 }
 
@@ -40,7 +40,7 @@ void LoadGate::look() {
   if (!load.ok()) {
     seen_.clear();
     if (!std::exchange(is_blind_, true))
-      log_.warn("how busy the machine is cannot be told", "reason", load.error().message);
+      log_.warn("cannot measure the machine's load", "reason", load.error().message);
     return;
   }
   is_blind_ = false;

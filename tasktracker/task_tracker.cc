@@ -64,7 +64,7 @@ Status complete(TaskTrackerOptions& options) {
   if (options.name.empty()) options.name = host_name();
   if (options.name.size() > kNameBytesMax || !is_printable(options.name)) {
     return invalid("the name is longer than " + std::to_string(kNameBytesMax) +
-                   " bytes or holds control characters");
+                   " bytes or contains control characters");
   }
   if (options.threads == 0) options.threads = hardware_threads();
   if (options.threads < 1 || options.threads > kThreadsMax) {
@@ -79,9 +79,9 @@ Status complete(TaskTrackerOptions& options) {
     }
   }
   if (options.kill_grace < Duration{0}) return invalid("kill_grace is negative");
-  if (options.allow.empty()) return invalid("allow names no kind of run, so nothing could be run");
+  if (options.allow.empty()) return invalid("allow is empty, so no job could run");
   if (options.xxl.admins.empty() && !options.xxl.app_name.empty()) {
-    return invalid("an app name for xxl-job is given and no admin (--xxl-admin URL)");
+    return invalid("an app name for xxl-job is given without an admin (give --xxl-admin URL)");
   }
   return {};
 }
@@ -255,9 +255,10 @@ Result<tasktracker::ReportOutbox> Inside::open_outbox() {
 
 Status Inside::handle(const std::string& name, JobRunner runner, HandlerHooks hooks) {
   if (started_) {
-    return Error{ErrorCode::kConflict, "handler '" + name +
-                                           "' comes too late, the task tracker has started (call "
-                                           "handle() before start())"};
+    return Error{ErrorCode::kConflict,
+                 "handler '" + name +
+                     "' is added too late: the task tracker has started (call "
+                     "handle() before start())"};
   }
   if (name.empty() || !runner) return invalid("a handler needs a name and a function");
   // Runs copy it, so that one which is given up has it for as long as it takes.
@@ -272,7 +273,7 @@ Status Inside::handle(const std::string& name, JobRunner runner, HandlerHooks ho
 
 Status Inside::start() {
   if (started_.exchange(true)) {
-    return Error{ErrorCode::kConflict, "the task tracker has been started before"};
+    return Error{ErrorCode::kConflict, "the task tracker has already been started"};
   }
   parts_running_ = (worker_ ? 1 : 0) + (executor_ ? 1 : 0);
   if (worker_) CARILLON_TRY(start_worker());
@@ -284,7 +285,7 @@ Status Inside::start() {
 Status Inside::start_worker() {
   if (const Status guarded = runner_->start(); !guarded.ok()) {
     // Without the guard only what a killed worker leaves behind is worse.
-    log_.warn("processes of jobs are not guarded", "reason", guarded.error().message);
+    log_.warn("cannot guard the processes of jobs", "reason", guarded.error().message);
   }
   CARILLON_TRY(pool_->start());
   thread_ = CARILLON_TRY(Thread::start("tasktracker", [this] {

@@ -36,10 +36,9 @@ class TrackerChoice::Line final : public net::ClientReceiver {
   }
   void on_disconnected(const std::string& reason) override {
     if (reason.starts_with("access denied")) {
-      choice_.log_.error("not let in, trying again and again", "tracker", address_.endpoint,
-                         "reason", reason);
+      choice_.log_.error("access denied; retrying", "tracker", address_.endpoint, "reason", reason);
     } else if (!said_away_) {
-      choice_.log_.warn("no job tracker, trying again and again", "tracker", address_.endpoint,
+      choice_.log_.warn("cannot reach the job tracker; retrying", "tracker", address_.endpoint,
                         "reason", reason);
     }
     said_away_ = true;
@@ -77,7 +76,7 @@ Status TrackerChoice::send(std::string frame) {
 }
 
 void TrackerChoice::speak_with_all(std::vector<net::ClientReceiver*> receivers) {
-  CARILLON_ASSERT(receivers.size() == lines_.size(), "each address has somebody who hears it");
+  CARILLON_ASSERT(receivers.size() == lines_.size(), "each address has a receiver");
   receivers_ = std::move(receivers);
   for (std::size_t i = 0; i < lines_.size(); ++i) {
     const bool knows = has_chosen_ && i == chosen_;

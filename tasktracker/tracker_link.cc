@@ -55,7 +55,7 @@ void TrackerLink::on_frame(Talk& talk, std::string_view frame) {
   if (std::exchange(talk.said_silent, false)) trackers_.stay();
   Result<wire::Envelope> envelope = wire::decode(frame);
   if (!envelope.ok()) {
-    log_.warn("frame from the job tracker not understood", "tracker", endpoint_of(talk), "reason",
+    log_.warn("cannot read a frame from the job tracker", "tracker", endpoint_of(talk), "reason",
               envelope.error().message);
     return;
   }
@@ -92,7 +92,7 @@ void TrackerLink::receive(Talk& talk, wire::Envelope&& envelope) {
           },
           [&](wire::ErrorReply& reply) { on_error(talk, envelope.correlation, reply.error); },
           [&](auto&) {
-            log_.warn("message that a job tracker does not send", "tracker", endpoint_of(talk));
+            log_.warn("unexpected message from the job tracker", "tracker", endpoint_of(talk));
           },
       },
       envelope.message);
@@ -131,8 +131,8 @@ void TrackerLink::on_elsewhere(Talk& talk, const wire::Elsewhere& elsewhere) {
   if (!sent_away_at_) sent_away_at_ = now;
   if (now < *sent_away_at_ + kSentAwayMax || elsewhere.address == said_owner_) return;
   log_.warn(
-      "another job tracker looks after this group, and is not reached: no jobs until it is "
-      "(name it in --tracker)",
+      "another job tracker owns this group and is unreachable; taking no jobs (list it in "
+      "--tracker)",
       "tracker", from, "owner", elsewhere.address, "group", config_.fetcher.group);
   said_owner_ = elsewhere.address;
 }
@@ -145,7 +145,7 @@ void TrackerLink::on_hand_out(Talk& talk, wire::HandOut&& hand_out) {
       return owner_of(bucket_of(job.task_id)) != &talk;
     });
     if (others > 0) {
-      log_.warn("jobs refused, another job tracker looks after their part", "tracker",
+      log_.warn("rejected jobs: another job tracker owns their partition", "tracker",
                 endpoint_of(talk), "jobs", others);
       talk.fetcher.on_others_hand_out(others, now);
     }
@@ -153,7 +153,7 @@ void TrackerLink::on_hand_out(Talk& talk, wire::HandOut&& hand_out) {
   const std::size_t count = hand_out.jobs.size();
   const Result<SteadyTime> taken = talk.fetcher.on_hand_out(hand_out, now);
   if (!taken.ok()) {
-    log_.warn("hand-out refused", "tracker", endpoint_of(talk), "jobs", count, "reason",
+    log_.warn("rejected a hand-out", "tracker", endpoint_of(talk), "jobs", count, "reason",
               taken.error().message);
     return;
   }
@@ -214,7 +214,7 @@ void TrackerLink::on_kill(const wire::Kill& kill) {
     const WallTime now = clock_.wall_now();
     on_ended({.result = {.id = id,
                          .outcome = wire::RunOutcome::kKilled,
-                         .message = reason + " (it had not started)",
+                         .message = reason + " (before it started)",
                          .started_at = now,
                          .ended_at = now}},
              clock_.steady_now());
@@ -229,11 +229,11 @@ void TrackerLink::on_error(Talk& talk, std::uint64_t correlation, const Error& e
     talk.fetcher.on_refused(now);
     if (error.message == talk.last_refusal) return;
     if (error.code == ErrorCode::kUnavailable) {
-      log_.info("the job tracker does not take workers yet, trying again and again", "tracker",
+      log_.info("the job tracker does not accept workers yet; retrying", "tracker",
                 endpoint_of(talk), "reason", error.message);
     } else {
-      log_.error("the job tracker does not take this worker, trying again and again", "tracker",
-                 endpoint_of(talk), "reason", error.message);
+      log_.error("the job tracker rejects this worker; retrying", "tracker", endpoint_of(talk),
+                 "reason", error.message);
     }
     talk.last_refusal = error.message;
     return;
@@ -251,7 +251,8 @@ void TrackerLink::on_error(Talk& talk, std::uint64_t correlation, const Error& e
     log_.info("registering again", "tracker", endpoint_of(talk), "reason", error.message);
     talk.fetcher.on_unknown_session();
   } else if (error.message != talk.last_refusal) {
-    log_.warn("refused by the job tracker", "tracker", endpoint_of(talk), "reason", error.message);
+    log_.warn("the job tracker rejected a message", "tracker", endpoint_of(talk), "reason",
+              error.message);
     talk.last_refusal = error.message;
   }
 }
@@ -260,7 +261,7 @@ void TrackerLink::on_error(Talk& talk, std::uint64_t correlation, const Error& e
 bool TrackerLink::on_rejected(std::uint64_t correlation, const Error& error) {
   if (error.code != ErrorCode::kInvalidArgument) return false;
   const auto give_up = [&](const wire::AttemptId& id, const char* what) {
-    log_.error("the job tracker refuses something for good, it is dropped", "what",
+    log_.error("the job tracker rejected a message for good; it is dropped", "what",
                std::string_view{what}, "job", id.job_id.value, "attempt", id.attempt, "reason",
                error.message);
   };
@@ -298,8 +299,8 @@ void TrackerLink::give_back(std::vector<wire::AttemptId> ids) {
 void TrackerLink::on_refused(const wire::AttemptId& id, SteadyTime now) {
   if (refused_.empty()) {
     refused_at_ = now;
-    log_.warn("handed a job of a kind that this worker does not accept (--allow), it goes back",
-              "job", id.job_id.value);
+    log_.warn("returned a job of a kind that this worker does not accept (see --allow)", "job",
+              id.job_id.value);
   }
   refused_.push_back(id);
 }
@@ -423,8 +424,8 @@ void TrackerLink::watch_silence(Talk& talk, SteadyTime now) {
   talk.said_silent = true;
   if (talk.twin != nullptr) return;
   if (!talk.fetcher.is_registered()) ++unanswered_registers_[place_of(talk)];
-  log_.warn("no answer, nothing new is taken", "tracker", endpoint_of(talk), "for",
-            format_duration(waited), "held", talk.fetcher.held());
+  log_.warn("the job tracker does not answer; taking no new jobs", "tracker", endpoint_of(talk),
+            "for", format_duration(waited), "held", talk.fetcher.held());
   trackers_.leave();
 }
 

@@ -14,7 +14,7 @@ constexpr Duration kUnreachedMax = std::chrono::seconds{5};  // then it is said
 
 // The one that is spoken with stays; each of the others is spoken with from now on.
 void TrackerLink::split(std::int32_t parts) {
-  log_.info("the node group has parts, which several job trackers may look after", "group",
+  log_.info("the node group has partitions, which several job trackers may own", "group",
             config_.fetcher.group, "parts", parts, "trackers", trackers_.count());
   parts_.resize(static_cast<std::size_t>(std::clamp(parts, 1, kPartsMax)));
   leases_.resize(parts_.size(), leases_.front());
@@ -115,8 +115,8 @@ void TrackerLink::say_unreached(SteadyTime now) {
   if (!unreached_since_) unreached_since_ = now;
   if (now < *unreached_since_ + kUnreachedMax || std::exchange(said_unreached_, true)) return;
   log_.warn(
-      "job trackers that look after parts of this group are not reached: no jobs of those until "
-      "they are (name all of them in --tracker)",
+      "job trackers that own partitions of this group are unreachable; taking no jobs of these "
+      "partitions (list all job trackers in --tracker)",
       "group", config_.fetcher.group, "parts", unreached, "of", parts_.size(), "trackers",
       trackers_.count());
 }

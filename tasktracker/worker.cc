@@ -70,7 +70,7 @@ void Worker::route_news(SteadyTime now) {
   }
   news_.ended.clear();
   if (late.empty()) return;
-  log_.info("jobs given back, the lease ended before they began", "jobs", late.size());
+  log_.info("returned jobs: the lease expired before they started", "jobs", late.size());
   link_.give_back(std::move(late));
 }
 
@@ -86,7 +86,7 @@ void Worker::give_back_old(SteadyTime now) {
   std::vector<wire::AttemptId> old = runs_.take_back(
       leaving ? std::nullopt : std::optional<SteadyTime>{now - config_.give_back_after});
   if (old.empty()) return;
-  log_.debug("jobs given back", "jobs", old.size());
+  log_.debug("returned jobs", "jobs", old.size());
   link_.give_back(std::move(old));
 }
 
@@ -95,8 +95,8 @@ void Worker::give_back_old(SteadyTime now) {
 void Worker::watch_lease(SteadyTime now) {
   std::vector<wire::AttemptId> ids = link_.take_unleased(now);
   if (ids.empty()) return;
-  log_.warn("the lease has ended, what runs is stopped (--stop-without-lease)", "jobs", ids.size());
-  const std::string why = "stopped, because no job tracker that looks after it answered worker '" +
+  log_.warn("the lease expired; stopping all runs (--stop-without-lease)", "jobs", ids.size());
+  const std::string why = "stopped, because the job tracker that owns it did not answer worker '" +
                           config_.fetcher.name + "' for a lease";
   // First what waits, or a run that ends makes room for it.
   const std::vector<wire::AttemptId> waiting = runs_.waiting();
@@ -169,8 +169,8 @@ void Worker::advance_stop(SteadyTime now) {
     enter(Phase::kStopped, now);
     if (!link_.is_gone()) {
       log_.warn(
-          "nobody has answered the goodbye: what was claimed for this worker and not sent, if "
-          "anything, runs elsewhere after a lease");
+          "the job tracker did not confirm the sign-off; jobs claimed for this worker but not sent "
+          "run elsewhere after a lease");
     }
     log_.info("stopped", "unfinished", unfinished());
     if (callbacks_.on_stopped) callbacks_.on_stopped();

@@ -31,7 +31,7 @@ Status AlarmConfig::validate() const {
   }
   if (!rules.empty() && recipients.empty()) {
     return Error{ErrorCode::kInvalidArgument,
-                 "--alarm-when has nobody to tell (name somebody with --alarm)"};
+                 "--alarm-when is given without a recipient (name one with --alarm)"};
   }
   std::set<std::pair<std::string, Condition>> seen;
   for (const AlarmRule& rule : rules) {
@@ -39,7 +39,7 @@ Status AlarmConfig::validate() const {
     return Error{ErrorCode::kInvalidArgument,
                  "--alarm-when has " + std::string{word_of(rule.condition)} +
                      (rule.group.empty() ? "" : " of group '" + rule.group + "'") +
-                     " twice, give it once"};
+                     " twice (give it once)"};
   }
   return {};
 }
@@ -155,8 +155,8 @@ bool AlarmDesk::can_be_told(const std::string& recipient) {
   if (is_url(recipient) || courier_->takes_mail()) return true;
   ++dropped_;
   if (!std::exchange(said_no_mail_, true))
-    log_.warn("alarms by mail are not sent: there is no mail server (--smtp)", "recipient",
-              recipient);
+    log_.warn("cannot send alarms by mail: no mail server is configured (name one with --smtp)",
+              "recipient", recipient);
   return false;
 }
 
@@ -169,7 +169,7 @@ AlarmDesk::Message* AlarmDesk::open_message(const Key& key, WallTime now) {
   if (messages_ >= config_.messages_max) {
     ++dropped_;
     if (!std::exchange(was_full_, true))
-      log_.error("too many alarms wait to be delivered, no more are kept", "waiting", messages_);
+      log_.error("too many alarms are undelivered; dropping new alarms", "waiting", messages_);
     return nullptr;
   }
   Channel& channel = channels_[key];
@@ -202,8 +202,8 @@ void AlarmDesk::address(LogEntry& entry, const WaitingJob& job) {
     if (!can_be_told(recipient)) continue;
     Message* message = open_message(key_of(entry.group, recipient), entry.ended_at);
     if (message == nullptr) {
-      entry.message = "no alarm, too many wait" + std::string{entry.message.empty() ? "" : "; "} +
-                      entry.message;
+      entry.message = "alarm dropped, too many are undelivered" +
+                      std::string{entry.message.empty() ? "" : "; "} + entry.message;
       continue;
     }
     message->last = entry.ended_at;
@@ -342,15 +342,14 @@ void AlarmDesk::on_delivered(std::uint64_t id, const Status& status) {
   ++failed_;
   if (clock_.now() - channel.messages.front().last > config_.give_up) {
     ++dropped_;
-    log_.error("an alarm could not be delivered and is given up", "recipient",
-               shown(found->first.second), "error", status.error().message);
+    log_.error("cannot deliver an alarm; giving up", "recipient", shown(found->first.second),
+               "error", status.error().message);
     return remove_first(channel);
   }
   channel.wait = std::clamp(channel.wait * 2, config_.retry_least, config_.retry_most);
   channel.not_before = now + channel.wait;
-  log_.warn("an alarm could not be delivered, trying again", "recipient",
-            shown(found->first.second), "in", format_duration(channel.wait), "error",
-            status.error().message);
+  log_.warn("cannot deliver an alarm; retrying", "recipient", shown(found->first.second), "in",
+            format_duration(channel.wait), "error", status.error().message);
 }
 
 void AlarmDesk::remove_first(Channel& channel) {

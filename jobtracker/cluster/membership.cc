@@ -54,7 +54,7 @@ std::vector<SessionId> Membership::living(const ClusterView& view) {
         return std::find(all.begin(), all.end(), one.session) != all.end();
       };
       if (is_in(living_) && !is_in(living)) {
-        log_.warn("another job tracker is silent", "tracker", one.name, "session",
+        log_.warn("another job tracker stopped sending heartbeats", "tracker", one.name, "session",
                   one.session.value);
       }
     }

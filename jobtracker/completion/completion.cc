@@ -10,7 +10,7 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr const char* kEnded = "it has ended meanwhile";
+constexpr const char* kEnded = "it has already ended";
 
 LogState state_of(wire::RunOutcome outcome) {
   switch (outcome) {
@@ -36,8 +36,8 @@ bool has_failed(const LogEntry& log) {
 }
 
 std::string in_quarantine(int lost) {
-  return ", as of " + std::to_string(lost) +
-         " runs in a row: the job is in quarantine until it is resumed";
+  return ", as did the last " + std::to_string(lost) +
+         "runs in a row; the job is in quarantine until it is resumed";
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ void Completion::report(Worker& worker, const wire::Report& message) {
     if (!is_current) {
       // Fenced: a newer attempt has it, or it has ended; or it was confirmed and is told again.
       ++late_reports_;
-      log_.info("a late report changes nothing", "job", result.id.job_id.value, "attempt",
+      log_.info("ignored a late report", "job", result.id.job_id.value, "attempt",
                 result.id.attempt, "reported", to_string(state_of(result.outcome)), "node",
                 worker.name);
       confirmed_[worker.session].push_back(result.id);
@@ -111,11 +111,11 @@ void Completion::take_back(JobId id, bool lost) {
   if (catalog_.is_void(entry->row)) {
     LogEntry log = log_of(*entry, lost ? LogState::kLost : LogState::kCancelled);
     if (lost) {
-      log.message = "its task tracker died, and it had been called off before";
+      log.message = "its task tracker died after the run had been cancelled";
       if (begins_quarantine(entry->row.job, log))
         log.message += in_quarantine(lost_once_more(entry->row.job));
     } else {
-      log.message = "called off before this attempt was started";
+      log.message = "cancelled before this attempt started";
       log.attempt = 0;  // None was made of this claim.
       log.started_at = {};
       log.node.clear();
@@ -133,8 +133,8 @@ void Completion::end_lost(Executing& entry) {
   again.lost = lost_once_more(again);
   LogEntry log = log_of(entry, LogState::kLost);
   const bool is_pushed = is_push_session(entry.row.session);
-  log.message = is_pushed ? "its executor died, was cut off, or never heard of it"
-                          : "its task tracker died or was cut off";
+  log.message = is_pushed ? "its executor died, was disconnected, or never received the call"
+                          : "its task tracker died or was disconnected";
   log.final = false;
   if (!was_lost_too_often(again)) {
     return end(entry, entry.row.session, JobEvent::kLose, std::move(log), std::move(again));
@@ -152,7 +152,7 @@ void Completion::end_lost(Executing& entry) {
 void Completion::cancel_unsent(JobId id) {
   Executing* entry = executing_.find(id);
   CARILLON_ASSERT(entry != nullptr && entry->phase == Phase::kHeld,
-                  "only what is claimed and not sent");
+                  "only a claimed job that was not sent can be returned");
   entry->row.cancelled = true;
   if (Worker* worker = workers_.find(entry->row.session)) --worker->reserved;
   take_back(id, false);
@@ -190,7 +190,7 @@ void Completion::find_groups(Executing& entry, SessionId tell, const wire::RunRe
   groups_.find_groups(std::move(names), [this, tell, result](const Status& asked) {
     Executing* ends = executing_.find(result.id.job_id);
     CARILLON_ASSERT(ends != nullptr && ends->phase == Phase::kEnding,
-                    "nobody else ends a run that is about to");
+                    "no other decider ends a run whose end is being stored");
     ends->phase = Phase::kSent;
     if (asked.ok()) end_by(*ends, tell, result);
   });
@@ -241,7 +241,7 @@ void Completion::end(Executing& entry, SessionId tell, JobEvent event, std::opti
                      std::optional<WaitingJob> again) {
   const auto state = next(JobState::kExecuting, event);
   CARILLON_ASSERT(state && (*state != JobState::kEnded) == again.has_value(),
-                  "the table of a job's life allows it");
+                  "the state table allows the transition");
   const WaitingJob& job = entry.row.job;
   if (event == JobEvent::kLose || event == JobEvent::kGiveBack) {
     const WallTime now = clock_.now();
@@ -298,8 +298,8 @@ void Completion::on_ended(const Ending& ending, std::vector<Operation>& operatio
   run_end_.was_set_off(std::move(end.children), is_done);
   if (end.log) alarms_.settled(*end.log);
   if (refused != nullptr) {
-    log_.error("the end of a job could not be stored", "job", job.id.value, "task", job.task_id,
-               "error", refused->message);
+    log_.error("cannot store the end of a job", "job", job.id.value, "task", job.task_id, "error",
+               refused->message);
   }
   if (refused != nullptr) {
     // Not stored, so not confirmed: the worker keeps the result and reports it again.
@@ -327,7 +327,7 @@ bool Completion::flush() {
     const Worker* worker = workers_.find(session);
     if (worker == nullptr) continue;  // It will report again, and hear it then.
     if (!link_.send(*worker, wire::Message{wire::Reported{.done = std::move(done)}})) {
-      log_.debug("a confirmation could not be sent", "node", worker->name);
+      log_.debug("cannot send a confirmation", "node", worker->name);
     }
   }
   return true;

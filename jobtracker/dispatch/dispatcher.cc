@@ -89,7 +89,7 @@ void Dispatcher::hold(GroupId group, JobId id) {
 
 void Dispatcher::release(JobId id) {
   const auto found = held_.find(id);
-  CARILLON_ASSERT(found != held_.end(), "whoever releases a job has held it");
+  CARILLON_ASSERT(found != held_.end(), "only a held job can be released");
   held_.erase(found);
 }
 
@@ -233,7 +233,7 @@ void Dispatcher::say_if_nobody_accepts(const WaitingJob& job) {
       workers_.accepts(job.group, *glance) ||
       !said_nobody_accepts_.insert({job.group, glance->kind}).second)
     return;
-  log_.warn("no task tracker of the group accepts this kind of run (--allow), such jobs wait",
+  log_.warn("no task tracker of the group accepts this kind of run (see --allow); these jobs wait",
             "group", catalog_.whole_of(job.group)->name, "kind",
             wire::word_of(glance->kind, wire::kRunWords), "task", job.task_id);
 }
@@ -328,7 +328,7 @@ void Dispatcher::take_rows(const Asked& asked, Result<ReadAnswer> answer) {
 }
 
 void Dispatcher::read_failed(const Asked& asked, const Error& error) {
-  log_.error("reading waiting jobs failed, trying again", "group", asked.group.value, "error",
+  log_.error("cannot read waiting jobs; retrying", "group", asked.group.value, "error",
              error.message);
   executor_.post_at(clock_.steady_now() + config_.retry_after, [this, asked] {
     Lane* lane = lane_of(asked);
@@ -362,7 +362,7 @@ void Dispatcher::on_claimed(Claim& claim, const Outcome& outcome, const Error* r
   const JobId id = claim.to.job.id;
   Executing* entry = executing_.find(id);
   CARILLON_ASSERT(entry != nullptr && entry->phase == Phase::kClaiming,
-                  "nobody else ends a claim under way");
+                  "no other decider ends a claim in progress");
   touch(claim.to.job.group);
   if (outcome.kind != OutcomeKind::kDone) {
     // Cancelled, suspended or voided since it was loaded.
@@ -370,7 +370,7 @@ void Dispatcher::on_claimed(Claim& claim, const Outcome& outcome, const Error* r
     gate_.was_not_claimed(claim.to.job);
     if (refused == nullptr) return;
     // The row is still there, and the job must run.
-    log_.error("a claim was refused, trying again", "job", id.value, "error", refused->message);
+    log_.error("the store rejected a claim; retrying", "job", id.value, "error", refused->message);
     claim.to.job.attempt -= 1;
     executor_.post_at(clock_.steady_now() + config_.retry_after,
                       [this, job = std::move(claim.to.job)] { offer(job); });
@@ -428,7 +428,7 @@ std::optional<ExecutingJob> Dispatcher::claim_new(const WaitingJob& job) {
 void Dispatcher::claimed_new(JobId id, bool was_stored) {
   Executing* entry = executing_.find(id);
   CARILLON_ASSERT(entry != nullptr && entry->phase == Phase::kClaiming,
-                  "nobody else ends a claim under way");
+                  "no other decider ends a claim in progress");
   touch(entry->row.job.group);
   was_stored ? hand_outs_.add(*entry) : give_up(*entry);
 }

@@ -156,7 +156,7 @@ void HandOuts::send_frame(Worker& worker, std::vector<JobId> jobs, WallTime now)
   }
   sent_ += count;
   if (link_.send(worker, wire::Message{std::move(message)})) return;
-  log_.warn("a hand-out could not be sent, its jobs go back", "node", worker.name, "jobs", count);
+  log_.warn("cannot send a hand-out; its jobs are requeued", "node", worker.name, "jobs", count);
   worker.window = 0;  // until it asks again
   for (const JobId id : jobs) ends_.take_back(id, false);
 }

@@ -20,7 +20,7 @@ void Isolation::ran(const ExecutingJob& run, bool has_failed) {
     newest = std::max(newest, run.claimed_at);
     streaks_.erase(run.session);
     if (std::exchange(worker->is_isolated, false))
-      log_.info("a task tracker is handed jobs again: a run has succeeded", "node", worker->name);
+      log_.info("a task tracker is no longer isolated: a run succeeded", "node", worker->name);
     return;
   }
   const SteadyTime now = clock_.steady_now();
@@ -43,7 +43,7 @@ void Isolation::ran(const ExecutingJob& run, bool has_failed) {
   streak.tried_at = now;
   worker->is_isolated = true;
   log_.warn(
-      "a task tracker is isolated: runs of so many tasks failed on it in a row, and others "
+      "a task tracker is isolated: runs of many tasks failed on it in a row, while others "
       "succeeded elsewhere",
       "node", worker->name, "tasks", enough);
 }

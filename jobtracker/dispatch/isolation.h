@@ -14,7 +14,7 @@
 namespace carillon::jobtracker {
 
 struct IsolationConfig {
-  // Runs of so many tasks that failed in a row; 0: none is isolated.
+  // Runs of so many tasks that failed in a row; 0: never isolate.
   std::int32_t after = 0;
   Duration rest = std::chrono::minutes{1};  // from one trial to the next
 };

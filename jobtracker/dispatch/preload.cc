@@ -100,7 +100,7 @@ void Preload::advance(WallTime now) {
 }
 
 WaitingJob Preload::take_best() {
-  CARILLON_ASSERT(!due_.empty(), "the caller looked first");
+  CARILLON_ASSERT(!due_.empty(), "the caller checked that a job is there");
   const auto first = due_.begin();
   due_bytes_ -= bytes_of(first->second);
   WaitingJob job = std::move(first->second);
@@ -116,7 +116,7 @@ const WaitingJob* Preload::soonest() const {
 }
 
 WaitingJob Preload::take_soonest() {
-  CARILLON_ASSERT(!starts_.empty(), "the caller looked first");
+  CARILLON_ASSERT(!starts_.empty(), "the caller checked that a job is there");
   const auto& [due, priority, id] = *starts_.begin();
   return take_upcoming(upcoming_.find({due, id}));
 }

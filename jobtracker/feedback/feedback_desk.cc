@@ -76,11 +76,11 @@ void FeedbackDesk::address(LogEntry& entry, const WaitingJob& job) {
     return;
   }
   ++dropped_;
-  entry.message = "no feedback, too much waits for client group '" + client_group + "'" +
+  entry.message = "no feedback: too much is undelivered for client group '" + client_group + "'" +
                   (entry.message.empty() ? "" : "; ") + entry.message;
   if (std::exchange(queue.was_full, true)) return;
-  log_.warn("nobody takes the feedback of a client group, and no more of it is kept",
-            "client_group", client_group, "waiting", queue.count);
+  log_.warn("no client takes the feedback of a client group; dropping new feedback", "client_group",
+            client_group, "waiting", queue.count);
 }
 
 void FeedbackDesk::was_stored(const LogEntry& entry, std::int64_t rows) {
@@ -107,7 +107,8 @@ void FeedbackDesk::fetch(const Asker& asker, wire::FetchFeedback message) {
     return refuse(valid.error().code, "client_group: " + valid.error().message);
   }
   if (message.listener == 0 || message.limit < 0) {
-    return refuse(ErrorCode::kInvalidArgument, "a listener needs a number, and a limit from 0 on");
+    return refuse(ErrorCode::kInvalidArgument,
+                  "a listener needs a number and a limit of 0 or more");
   }
   if (const Status room = batcher_.check_room(); !room.ok()) {
     return refuse(room.error().code, room.error().message);
@@ -162,7 +163,7 @@ void FeedbackDesk::go_on(const Asker& asker, const std::string& client_group,
   }
   if (listeners() >= config_.listeners_max) {
     clients_.answer(asker, wire::ErrorReply{Error{ErrorCode::kLimit,
-                                                  "too many listen for feedback, try later"}});
+                                                  "too many feedback listeners, try again later"}});
     return;
   }
   queue.listeners.push_back({.asker = asker,
@@ -187,8 +188,7 @@ void FeedbackDesk::give(const std::string& client_group, bool looks) {
                [this, client_group](Result<ReadAnswer> answer) {
                  queues_[client_group].is_reading = false;
                  if (!answer.ok()) {
-                   log_.error("reading feedback failed, trying again", "error",
-                              answer.error().message);
+                   log_.error("cannot read feedback; retrying", "error", answer.error().message);
                    queues_[client_group].not_before = clock_.steady_now() + config_.wait;
                    return;
                  }
@@ -248,8 +248,8 @@ void FeedbackDesk::run_once() {
   if (ownership_.are_several() && now >= count_at_) count();
   for (auto& [client_group, queue] : queues_) {
     if (queue.holder != 0 && now >= queue.held_until) {
-      log_.warn("a listener is silent, the feedback that it was given goes out again",
-                "client_group", client_group);
+      log_.warn("a feedback listener does not answer; its feedback is sent again", "client_group",
+                client_group);
       queue.holder = 0;
     }
     while (!queue.listeners.empty() && now >= queue.listeners.front().until) {
@@ -275,7 +275,7 @@ void FeedbackDesk::purge() {
                     const auto& removal = std::get<RemoveFeedback>(operation);
                     dropped_ += outcome.count;
                     removed(removal.client_group, outcome.count);
-                    log_.warn("feedback that nobody came for was dropped", "client_group",
+                    log_.warn("dropped feedback that no client fetched", "client_group",
                               removal.client_group, "results", outcome.count);
                   });
   }

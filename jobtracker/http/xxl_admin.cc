@@ -89,13 +89,13 @@ Status check_app_name(const std::string& name) {
                kFurther.find(c) != kFurther.npos;
       });
   if (is_fine) return {};
-  return refused("registryKey is no app name: 1 to 64 letters, digits, '.', '_' and '-'");
+  return refused("registryKey is not an app name: use 1 to 64 letters, digits, '.', '_' and '-'");
 }
 
 Status check_address(const std::string& address) {
   if (address.size() > kAddressBytesMax || !is_printable_utf8(address))
     return refused("registryValue is longer than " + std::to_string(kAddressBytesMax) +
-                   " bytes or holds control characters");
+                   " bytes or contains control characters");
   const net::HttpUrl url = CARILLON_TRY(net::parse_http_url(address));
   if (net::is_metadata_address(url.host))
     return refused("registryValue '" + address +
@@ -154,7 +154,7 @@ void XxlAdmin::call(const net::HttpCall& call, const net::HttpResponder& respond
                   .room = std::make_shared<Room>(bytes_, call.body.size()),
                   .responder = responder};
   if (*bytes_ > kWaitingBytesMax || !waiting_.put(std::move(waiting)))
-    return refuse("too many requests wait to be stored (slow down)");
+    return refuse("too many requests are waiting to be stored (slow down)");
 }
 
 // The texts and their order are xxl-job's own, where it has one.
@@ -211,9 +211,10 @@ std::optional<std::string> XxlAdmin::refusal_of(Waiting& waiting) {
       std::erase_if(std::get<ExecutorResults>(*request).results,
                     [&](const auto& one) { return !may_end(caller, one.log_id); });
   if (foreign > 0)
-    false_claims_.add(waiting.peer, std::to_string(foreign) +
-                                        " results of a callback are of runs of another app: its "
-                                        "access token is needed");
+    false_claims_.add(
+        waiting.peer,
+        std::to_string(foreign) +
+            " results of a callback belong to runs of another app, whose access token is needed");
   return std::nullopt;
 }
 
@@ -228,7 +229,7 @@ Result<std::optional<XxlAdmin::Request>> XxlAdmin::read(const net::HttpCall& cal
     // The others of the request count: whoever sent them may not send them again.
     if (list.value().refused > 0)
       refusals_.add(call.peer, std::to_string(list.value().refused) +
-                                   " results of a callback make no sense: " + list.value().why);
+                                   " results of a callback are invalid: " + list.value().why);
     if (list.value().results.empty()) return std::optional<Request>{};
     return std::optional<Request>{ExecutorResults{.results = std::move(list.value().results)}};
   }

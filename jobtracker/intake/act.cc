@@ -12,7 +12,7 @@ namespace {
 // A job that moves while it is acted on is looked for again, so often at most.
 constexpr int kLooksMax = 5;
 constexpr std::size_t kActBytes = 1'000;  // what one takes besides its message
-constexpr const char* kInQuarantine = " is in quarantine, and does not run until it is resumed";
+constexpr const char* kInQuarantine = " is in quarantine and does not run until it is resumed";
 
 std::string word(wire::Verb verb) {
   switch (verb) {
@@ -27,7 +27,7 @@ std::string word(wire::Verb verb) {
     case wire::Verb::kKill:
       return "told to stop";
     case wire::Verb::kSetScript:
-      return "has another script";
+      return "now has another script";
     case wire::Verb::kAddExecutors:
     case wire::Verb::kSplitGroup:
     case wire::Verb::kCleanHistory:
@@ -92,7 +92,7 @@ void ActIntake::act(const Asker& asker, wire::Act message, std::size_t bytes) {
     return refuse(pending, room.error().code, room.error().message);
   }
   if (act.task_id.empty() && !act.job_id)
-    return refuse(pending, ErrorCode::kInvalidArgument, "name a task id or a job id");
+    return refuse(pending, ErrorCode::kInvalidArgument, "a task id or a job id is required");
   if (!act.task_id.empty()) {
     const Group* group = catalog_.group(act.group);
     if (group == nullptr)
@@ -112,8 +112,7 @@ void ActIntake::act(const Asker& asker, wire::Act message, std::size_t bytes) {
 
 void ActIntake::look_again(const PendingPtr& pending) {
   if (++pending->looks > kLooksMax) {
-    return decline(pending, ErrorCode::kConflict,
-                   pending->name() + " is changing too fast, try again");
+    return decline(pending, ErrorCode::kConflict, pending->name() + " is being changed, try again");
   }
   Find question{
       .group = pending->group, .task_id = pending->act.task_id, .job_id = pending->act.job_id};
@@ -150,7 +149,7 @@ void ActIntake::answer_first(const PendingPtr& pending, const RequestOutcome& ou
   for (const Outcome& one : outcome.outcomes) {
     if (one.kind == OutcomeKind::kDone) continue;
     return refuse(pending, ErrorCode::kConflict,
-                  pending->name() + " has just changed its state, look again");
+                  pending->name() + " has just changed its state, check it again");
   }
   auto first = wire::decode(outcome.answer);
   const bool is_answer = !outcome.answer.empty() && first.ok() &&
@@ -158,7 +157,7 @@ void ActIntake::answer_first(const PendingPtr& pending, const RequestOutcome& ou
                           std::holds_alternative<wire::ErrorReply>(first.value().message));
   if (!is_answer) {
     return refuse(pending, ErrorCode::kConflict,
-                  "this request's number was used before, for something else");
+                  "this request's number was already used for another request");
   }
   clients_.answer(pending->asker, std::move(first.value().message));
 }
@@ -186,7 +185,7 @@ ForRequest ActIntake::for_request(const PendingPtr& pending, std::string message
             for (const Outcome& one : outcome.outcomes) {
               if (one.kind == OutcomeKind::kDone) continue;
               return refuse(pending, ErrorCode::kConflict,
-                            pending->name() + " has just changed its state, look again");
+                            pending->name() + " has just changed its state, check it again");
             }
             clients_.answer(pending->asker, acted);
           }};
@@ -263,10 +262,11 @@ void ActIntake::trigger_definition(const PendingPtr& pending, ActiveDefinition& 
   }
   if (definition.spec.overlap == Overlap::kSkip && catalog_.is_running(definition) &&
       !pending->act.force) {
-    return decline(pending, ErrorCode::kConflict,
-                   pending->name() + " is running already (job " +
-                       std::to_string(catalog_.runs(definition).front().value) +
-                       ") and its overlap rule is skip (trigger it with --force to run it beside)");
+    return decline(
+        pending, ErrorCode::kConflict,
+        pending->name() + " is already running (job " +
+            std::to_string(catalog_.runs(definition).front().value) +
+            ") and its overlap rule is skip (use --force to start another run beside it)");
   }
   std::string spec;
   if (changes_run(pending->act)) {
@@ -312,7 +312,7 @@ void ActIntake::act_on_job(const PendingPtr& pending, FindAnswer found) {
 void ActIntake::decline_run_that_waits(const PendingPtr& pending, const FindAnswer& found) {
   decline(pending, ErrorCode::kInvalidArgument,
           pending->name() + " is a run of task '" + found.waiting->task_id +
-              "' that waits (name the task id)");
+              "' that is waiting (give the task id instead)");
 }
 
 void ActIntake::decline_unknown(const PendingPtr& pending) {
@@ -345,7 +345,7 @@ void ActIntake::act_on_waiting(const PendingPtr& pending, WaitingJob job) {
       if (is_quarantined(job))
         return decline(pending, ErrorCode::kConflict, pending->name() + kInQuarantine);
       if (job.suspended)
-        return decline(pending, ErrorCode::kConflict, pending->name() + " is suspended already");
+        return decline(pending, ErrorCode::kConflict, pending->name() + " is already suspended");
       change.to = job;
       change.to->suspended = true;
       change.to->delayed = true;

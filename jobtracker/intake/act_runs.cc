@@ -23,8 +23,7 @@ std::string what_ends(const std::string& name, std::size_t sent, std::size_t ret
   if (retries == 0) return text;
   if (!text.empty()) text += "; ";
   return text + some(name, retries) +
-         (retries == 1 ? " was to be tried again and is not"
-                       : " were to be tried again and are not");
+         (retries == 1 ? " will not be retried" : " will not be retried");
 }
 
 }  // namespace
@@ -40,7 +39,7 @@ void ActIntake::kill_definition(const PendingPtr& pending, const ActiveDefinitio
     const std::vector<CancelExecuting> at_work = sent_of(runs);
     if (!at_work.empty() || !retries.empty()) return end_runs(pending, at_work, retries, {});
     decline(pending, ErrorCode::kConflict,
-            what + ", its run is just being handed out or ends (try again)");
+            what + "; its run is just starting or ending (try again)");
   };
   const auto waits = [this](const auto& run) { return executing_.find(run.first) == nullptr; };
   if (std::none_of(definition.running.begin(), definition.running.end(), waits)) return end({});
@@ -81,7 +80,7 @@ void ActIntake::stop_job(const PendingPtr& pending, const FindAnswer& found) {
     if (ends && is_moving) return look_again(pending);
     if (!ends && runs.empty()) {
       return decline(pending, ErrorCode::kConflict,
-                     pending->name() + " is not executing, it waits (cancel it instead)");
+                     pending->name() + " is waiting, not executing (cancel it instead)");
     }
     if (ends) waits.push_back(*found.waiting);
     if (ends) job = found.waiting->id;
@@ -103,7 +102,7 @@ void ActIntake::act_on_executing(const PendingPtr& pending, const ExecutingJob& 
   if (pending->act.verb == wire::Verb::kSuspend && is_unsent && !job.job.definition)
     return suspend_unsent(pending, *entry);
   decline(pending, ErrorCode::kConflict,
-          pending->name() + " is executing, it can only be cancelled or killed");
+          pending->name() + " is executing and can only be cancelled or killed");
 }
 
 // Of the task: runs of a definition that was replaced or removed, which go on.

@@ -49,7 +49,7 @@ void RunStops::stop_void(DefinitionId id) {
     if (catalog_.is_void(entry.row) && (entry.phase == Phase::kHeld || is_ahead))
       ahead.push_back(job);
   }
-  stop_runs(ahead, "called off before it was started");
+  stop_runs(ahead, "cancelled before it started");
 }
 
 void RunStops::stop_again(const std::vector<wire::Held>& holding) {

@@ -8,7 +8,7 @@ namespace carillon::jobtracker {
 
 Result<Run> changed_script(JobSpec spec, const wire::Act& act, WallTime now) {
   if (spec.run.kind != RunKind::kScript)
-    return Error{ErrorCode::kConflict, "it runs no script (submit it again as one)"};
+    return Error{ErrorCode::kConflict, "it does not run a script (submit it again as a script)"};
   if (!act.language.empty()) spec.run.script_language = act.language;
   spec.run.script_source = act.payload.value_or("");
   spec.run.script_remark = act.remark;

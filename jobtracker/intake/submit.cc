@@ -91,8 +91,8 @@ struct SubmitIntake::Pending {
     if (!replacing.contains(index))
       return "(cancel it, or submit with --replace-on-exist, in JSON replace_on_exist)";
     if (replaced.contains(index) || taken.existing_definition)
-      return "(it has just changed its state: submit again)";
-    return "(a job that is executing is never replaced: cancel it, or wait)";
+      return "(its state has just changed; submit it again)";
+    return "(an executing job cannot be replaced; cancel it or wait)";
   }
   void spell_group(std::size_t index, const std::string& name) {
     jobs[index].group = name;
@@ -166,7 +166,7 @@ void SubmitIntake::prepare(const std::shared_ptr<Pending>& pending) {
     if (is_named && !tasks.emplace(lower_ascii(spec.group), spec.task_id).second) {
       answer.status = wire::SubmitStatus::kDuplicate;
       pending->reject(i, "task id '" + spec.task_id +
-                             "' is named before in the same message (submit it when that one is "
+                             "' occurs earlier in the same message (submit it when that one is "
                              "answered)");
     }
   }
@@ -207,9 +207,10 @@ void SubmitIntake::choose_dispatch(Pending& pending) {
     spec.dispatch = is_pushed ? Dispatch::kPush : Dispatch::kPull;
     const Status valid = spec.validate();
     if (valid.ok()) continue;
-    pending.reject(i, "group '" + spec.group + "' " +
-                          (is_pushed ? "is one of xxl-job executors" : "has no xxl-job executors") +
-                          ": " + valid.error().message);
+    pending.reject(
+        i, "group '" + spec.group + "' " +
+               (is_pushed ? "is a group of xxl-job executors" : "has no xxl-job executors") + ": " +
+               valid.error().message);
   }
 }
 
@@ -458,10 +459,10 @@ Status SubmitIntake::check_memory(const Pending& pending, const Definition& adde
       catalog_.definition(added.group, added.task_id) != nullptr)
     return {};
   constexpr std::size_t kMebibyte = 1024 * 1024;
-  return Error{ErrorCode::kLimit, "jobs with a schedule would take more than the " +
+  return Error{ErrorCode::kLimit, "jobs with a schedule would need more than the " +
                                       std::to_string(config_.definition_bytes_max / kMebibyte) +
-                                      " MiB of memory that they may (cancel some, give them "
-                                      "smaller payloads, or raise the job tracker's "
+                                      " MiB of memory allowed for them (cancel some, use smaller "
+                                      "payloads, or raise the job tracker's "
                                       "--definition-memory)"};
 }
 
@@ -545,7 +546,7 @@ void SubmitIntake::answer(Pending& pending, const RequestOutcome& outcome, const
       return clients_.answer(
           pending.asker,
           wire::ErrorReply{Error{ErrorCode::kConflict,
-                                 "this request's number was used before, for something else"}});
+                                 "this request's number was already used for another request"}});
     }
     pending.reply = std::get<wire::Submitted>(std::move(first.value().message));
     pending.answer_of.clear();

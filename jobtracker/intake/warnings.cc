@@ -13,13 +13,13 @@ std::string SubmitIntake::why_nobody_takes(const JobSpec& spec, GroupId place) c
   const std::string of_group = " of group '" + group.name + "' ";
   if (is_pushed) {
     const bool is_served = workers_.count(place) > 0;
-    return "no executor" + of_group + "was ever seen" +
-           (is_served ? ", and none may come to it, as it is one of task trackers" : "");
+    return "no executor" + of_group + "has ever connected" +
+           (is_served ? ", and none can, because it is a group of task trackers" : "");
   }
   if (workers_.count(place) > 0) return none_accepts(group.name, spec.run.kind);
   // Its executors have made it one that was served.
   if (has_executors) return "no task tracker" + of_group + "is there";
-  return group.served ? "" : "no task tracker" + of_group + "was ever seen";
+  return group.served ? "" : "no task tracker" + of_group + "has ever connected";
 }
 
 // Empty: nothing does.
@@ -31,10 +31,10 @@ std::string SubmitIntake::warning_for(const JobSpec& spec, GroupId place, Defini
   const std::string tasks = children_.undefined_of(spec, foreign_children, is_coming);
   if (!tasks.empty()) warn("not defined yet: " + tasks);
   if (!alarms_.can_tell(spec))
-    warn("alarms by mail are not sent, the job tracker has no mail server (--smtp)");
+    warn("alarms by mail are not sent: the job tracker has no mail server (see --smtp)");
   if (is_held(hold)) {
     warn(std::string{hold == DefinitionState::kSuspended ? "is suspended" : "is in quarantine"} +
-         ", as the job that it replaces (resume lets it run)");
+         ", like the job that it replaces (resume it to let it run)");
   }
   return all;
 }

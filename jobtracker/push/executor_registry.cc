@@ -11,7 +11,7 @@ constexpr Duration kClocksApart = std::chrono::seconds{1};  // of job trackers, 
 Status check(const ExecutorRegistration& registration) {
   if (registration.app_name.empty() || registration.address.empty()) {
     return Error{ErrorCode::kInvalidArgument,
-                 "a registration needs registryKey, the app name, and registryValue, the address"};
+                 "a registration needs registryKey (the app name) and registryValue (the address)"};
   }
   return check_address(registration.address);
 }
@@ -79,7 +79,7 @@ void ExecutorRegistry::take(ExecutorRegistration registration, OnStored done) {
       if (executors_.members(group).size() >= kAddressesMax) {
         return done(Error{ErrorCode::kLimit, "there are " + std::to_string(kAddressesMax) +
                                                  " executors of '" + made.value()->name +
-                                                 "', which is as many as may be"});
+                                                 "', which is the most"});
       }
       // Those in service have room at any time: overload must not take them out of it.
       if (Status room = batcher_.check_room(); !room.ok()) return done(std::move(room));
@@ -202,7 +202,7 @@ void ExecutorRegistry::put(ExecutorRow row) {
   const GroupId group = row.group;
   const ExecutorRow* known = executors_.find(group, row.address);
   const bool is_new = known == nullptr;
-  if (is_new) log_.info("an executor came", "address", row.address);
+  if (is_new) log_.info("an executor registered", "address", row.address);
   const std::string address = row.address;
   Seen& seen = seen_[{group, address}];
   if (is_new) {
@@ -219,12 +219,12 @@ void ExecutorRegistry::put(ExecutorRow row) {
 void ExecutorRegistry::note_unlisted(GroupId group, const std::string& address) {
   const bool is_new = unlisted_.size() < kAddressesMax && unlisted_.emplace(group, address).second;
   if (!is_new) return;
-  log_.warn("an executor registered that is not on its group's list: it is not called", "group",
+  log_.warn("an executor registered that is not on its group's list; it is not called", "group",
             group.value, "address", address);
 }
 
 void ExecutorRegistry::remove(GroupId group, const std::string& address) {
-  log_.info("an executor went", "address", address);
+  log_.info("an executor left", "address", address);
   executors_.remove(group, address);
   seen_.erase({group, address});
   on_change_(group, {});
@@ -250,8 +250,7 @@ void ExecutorRegistry::run_once() {
     for (const auto& [address, row] : executors_.members(group)) {
       const bool is_silent = !row.is_manual && now - seen_[{group, address}].at > config_.expiry;
       if (!is_silent || !leaving_.emplace(group, address).second) continue;
-      log_.warn("an executor has not registered any more, it is out of service", "address",
-                address);
+      log_.warn("an executor stopped registering; it is out of service", "address", address);
       leave(row, Urgency::kHousekeeping,
             [this, key = std::pair{group, address}](const Status&) { leaving_.erase(key); });
     }

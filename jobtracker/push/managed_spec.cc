@@ -32,7 +32,7 @@ Result<Enum> choice(const std::string& field, const std::string& word,
   for (const auto& [known, value] : words) {
     if (known == word) return value;
   }
-  return wrong(field, word, "one of xxl-job's, as " + std::string{words.front().first});
+  return wrong(field, word, "one of xxl-job's words, like " + std::string{words.front().first});
 }
 
 Result<Schedule> schedule_of(const wire::xxl::ManagedJob& job) {
@@ -71,7 +71,7 @@ Result<Run> run_of(const wire::xxl::ManagedJob& job, const JobSpec* before) {
                .script_source = job.glue_source,
                .script_remark = job.glue_remark};
   }
-  return wrong("glueType", job.glue_type, "BEAN or a kind of script, as GLUE_SHELL");
+  return wrong("glueType", job.glue_type, "BEAN or a script language, like GLUE_SHELL");
 }
 
 Result<std::vector<std::string>> alarm_of(const std::string& list) {

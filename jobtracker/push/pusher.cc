@@ -141,8 +141,8 @@ void Pusher::set_credit(GroupId group) {
   const std::int32_t room = (config_.runs_max - runs_of_[group]) / members;
   const std::int32_t window = std::max(0, std::min(config_.claims_max - busy_of_[group], room));
   if (room <= 0 && full_.insert(group).second) {
-    log_.warn("executors have as many runs of a group as may be, its other jobs wait", "group",
-              catalog_.group(group)->name, "runs", runs_of_[group]);
+    log_.warn("the executors have the most runs that a group may have; its other jobs wait",
+              "group", catalog_.group(group)->name, "runs", runs_of_[group]);
   }
   worker->take_pull({.session = worker->session,
                      .number = worker->pull + 1,
@@ -239,8 +239,8 @@ void Pusher::plan(Job& job) {
     return end_job(job, wire::RunOutcome::kException,
                    job.push.addresses.empty()
                        ? "no executor of the group is in service"
-                       : "none of the job's addresses is an executor of its group in service (it "
-                         "has to register, or be listed with jobclient groups add)");
+                       : "none of the job's addresses is an executor in service of its group (the "
+                         "executor must register, or be listed with jobclient groups add)");
   }
   std::vector<Operation> operations;
   if (asks_before(job.push.route)) {
@@ -287,7 +287,7 @@ void Pusher::store_runs(const Job& job, std::vector<Operation> operations) {
         if (its == nullptr) return;
         if (refused != nullptr) {
           return end_job(*its, wire::RunOutcome::kException,
-                         "its call could not be stored: " + refused->message);
+                         "cannot store its call: " + refused->message);
         }
         for (const Operation& operation : stored) {
           const auto* put = std::get_if<PutPushRun>(&operation);
@@ -534,15 +534,15 @@ void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
       run->asked_at = clock_.steady_now();
       break;
     case RunAnswer::kUnknown:
-      log_.warn("an executor's answer to a call is missing, the job may run there", "address",
-                made.address, "job", made.job.value, "error", verdict.reason);
+      log_.warn("an executor did not answer a call; the job may run there", "address", made.address,
+                "job", made.job.value, "error", verdict.reason);
       run->phase = Phase::kRunning;
       run->is_doubtful = true;
       run->grace = outcome.is_broken ? config_.result_grace : config_.resend_grace;
       break;
     case RunAnswer::kOtherPath:
       if (executor == nullptr || std::exchange(run->is_at_other_path, true)) {
-        call_next(*job, *run, "it takes calls neither at /run nor at /trigger");
+        call_next(*job, *run, "it accepts calls neither at /run nor at /trigger");
       } else {
         outside_.learn(job->group, made.address, &ExecutorRow::has_trigger, !made.is_trigger);
         get_in_line(*run);
@@ -573,7 +573,7 @@ void Pusher::call_next(Job& job, Run& run, const std::string& why) {
   add_refusal(refusals, run.row.address, why);
   if (run.others.empty() && waits_for_any(job, run)) return;
   if (run.others.empty() || !job.killed.empty()) {
-    return end_run(job, run, wire::xxl::kFailure, "no executor took it: " + refusals);
+    return end_run(job, run, wire::xxl::kFailure, "no executor accepted it: " + refusals);
   }
   std::vector<std::string> order(run.others.rbegin(), run.others.rend());
   if (!asks) return replace_run(job, run, std::move(order));

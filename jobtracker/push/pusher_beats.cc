@@ -74,13 +74,12 @@ void Pusher::note_silence(const Call& call, const net::PostOutcome& outcome) {
   if (outcome.is_refused) return hear(call.place());
   if (call.kind != Call::Kind::kThere) return;
   if (silence_.miss(call.place(), clock_.steady_now()))
-    log_.warn("an executor with runs is silent: it neither registers nor answers", "address",
-              call.address, "runs_lost_after", format_duration(config_.silence));
+    log_.warn("an executor with runs is silent: it neither registers nor answers heartbeats",
+              "address", call.address, "runs_lost_after", format_duration(config_.silence));
 }
 
 void Pusher::hear(const Place& place) {
-  if (silence_.hear(place))
-    log_.info("an executor is not silent any more", "address", place.second);
+  if (silence_.hear(place)) log_.info("an executor is no longer silent", "address", place.second);
 }
 
 // Its executor has been silent for too long, and has had the run for as long.

@@ -141,7 +141,7 @@ void Pusher::note_late(const wire::xxl::RunResult& result, std::int32_t code) {
   }
   if (++late_lines_ > kLateLines) return;
   const std::string said = result.message.value_or(std::string{});
-  log_.info("a late result of an executor changes nothing", "log_id", result.log_id, "code", code,
+  log_.info("ignored a late result of an executor", "log_id", result.log_id, "code", code,
             "message", first_bytes(said, kLateMessageBytes), "so_far", late_results_);
 }
 
@@ -398,11 +398,12 @@ void Pusher::lose(Job& job, Run& run, const char* why) {
   }
   if (run.row.shards == 1) return ends_.take_back(job.id, true);
   if (++run.losses >= kLostRunsMax) {
-    return end_run(job, run, wire::xxl::kFailure, "its executor died or was cut off each time");
+    return end_run(job, run, wire::xxl::kFailure,
+                   "its executor died or was disconnected each time");
   }
   run.phase = Phase::kEnded;
   run.again_at = clock_.steady_now();
-  run.row.message = "its executor died, was cut off, or never heard of it";
+  run.row.message = "its executor died, was disconnected, or never received the call";
   batcher_.post(Urgency::kCompletion, AddLog{log_of_shard(job, run, LogState::kLost)},
                 [](Operation&, const Outcome&, const Error*) {});
   again(job, run);
@@ -452,7 +453,7 @@ void Pusher::look_at(Job& job, SteadyTime now) {
     Run* run = find_run(log_id);
     if (run == nullptr || job.result) continue;
     if (stops && run->phase != Phase::kEnded) {
-      end_run(job, *run, wire::xxl::kFailure, "its executor did not say that it has stopped");
+      end_run(job, *run, wire::xxl::kFailure, "its executor did not report that it stopped");
     } else {
       look_at_run(job, *run, now);
     }
@@ -467,9 +468,9 @@ void Pusher::look_at_run(Job& job, Run& run, SteadyTime now) {
   // What its executor denies does not go on there.
   if (is_over && !run.lost_at) {
     send_kill(job);
-    return end_run(job, run, wire::xxl::kTimedOut, "timed out, and its executor did not say so");
+    return end_run(job, run, wire::xxl::kTimedOut, "timed out, and its executor did not report it");
   }
-  if (run.lost_at && now >= *run.lost_at) return lose(job, run, "its executor does not know of it");
+  if (run.lost_at && now >= *run.lost_at) return lose(job, run, "its executor does not know it");
   if (is_given_up(run, now)) return lose(job, run, "its executor has been silent for too long");
   const bool is_suspect = suspects_.contains({run.row.group, run.row.address});
   if (is_suspect && !run.row.is_taken && !run.is_doubtful) {

@@ -44,7 +44,7 @@ void Pusher::note_unwell(const Call& call, const net::PostOutcome& outcome) {
                                            : Health::kQuiet;
   const bool is_news = health_.set_unwell(call.group, call.address, health);
   if (is_news && outcome.is_refused)
-    log_.warn("nobody listens at the address of an executor", "address", call.address);
+    log_.warn("no program listens at the address of an executor", "address", call.address);
 }
 
 bool Pusher::is_elsewhere_better(GroupId group, const std::string& address,

@@ -150,7 +150,7 @@ std::uint32_t ring_hash(std::string_view key) {
 std::vector<std::string> route(Route route, std::string_view job,
                                const std::vector<std::string>& addresses, RouteMemory& memory,
                                Random& random) {
-  CARILLON_ASSERT(!addresses.empty(), "somebody can be called");
+  CARILLON_ASSERT(!addresses.empty(), "at least one executor can be called");
   Routing routing{memory, random};
   switch (route) {
     case Route::kLast:

@@ -14,7 +14,7 @@ constexpr Duration kTimeout = std::chrono::seconds{10};
 constexpr std::size_t kPartMax = 1024 * 1024;
 // As JSON; what is behind it comes with the next part, and would hold up the loop with each.
 constexpr std::size_t kAnswerMax = 2 * kPartMax;
-constexpr std::string_view kLeftOut = " [the rest of this line is left out]\n";
+constexpr std::string_view kLeftOut = " [the rest of this line was cut]\n";
 // A position is a shard and a line of its log.
 constexpr int kLineBits = 40;
 constexpr std::int64_t kLineMask = (std::int64_t{1} << kLineBits) - 1;
@@ -27,7 +27,7 @@ std::int64_t position_of(std::int32_t shard, std::int64_t line) {
 
 // Not kUnavailable: the job tracker can answer, and so can its store.
 Error no_log_at(const std::string& address, const std::string& why) {
-  return {ErrorCode::kConflict, "the log lies with executor " + address + why};
+  return {ErrorCode::kConflict, "the log is stored on executor " + address + why};
 }
 
 Result<wire::xxl::LogPart> part_in(const net::PostOutcome& outcome) {
@@ -115,7 +115,8 @@ void RunLogs::ask(JobId job, Places::const_iterator place, std::int64_t line,
   post.cuts_answer = true;
   const std::uint64_t id = post.id;
   if (!poster_->post(std::move(post)))
-    return on_part(Error{ErrorCode::kLimit, "too many executors are called just now, try again"});
+    return on_part(
+        Error{ErrorCode::kLimit, "too many calls to executors are in progress, try again"});
   readings_.emplace(id, Reading{.job = job,
                                 .key = key,
                                 .line = line,

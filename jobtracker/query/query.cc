@@ -61,7 +61,7 @@ void QueryDesk::query(const Asker& asker, const wire::Query& message) {
     return clients_.answer(asker,
                            error_reply({ErrorCode::kInvalidArgument,
                                         "Query.after is '" + message.after +
-                                            "', must be what the page before gave as next"}));
+                                            "', must be the next value of the previous page"}));
   }
   if (is_elsewhere(asker, message)) return;
   if (message.what == "list") return list(asker, message);
@@ -177,7 +177,7 @@ void QueryDesk::history(const Asker& asker, const wire::Query& message) {
     if (!state) {
       return clients_.answer(
           asker, error_reply({ErrorCode::kInvalidArgument,
-                              "Query.states has '" + name + "', which is no state of an end"}));
+                              "Query.states has '" + name + "', which is not a final state"}));
     }
     states.push_back(*state);
   }
@@ -263,7 +263,7 @@ void QueryDesk::show(const Asker& asker, const wire::Query& message) {
           asker, error_reply({ErrorCode::kNotFound,
                               "task '" + message.task_id +
                                   "' is not waiting, executing or defined in group '" +
-                                  message.group + "' (what has ended is in the history)"}));
+                                  message.group + "' (ended jobs are in the history)"}));
     }
     clients_.answer(asker, std::move(reply));
   });
@@ -314,9 +314,9 @@ void QueryDesk::job_from_log(const Asker& asker, const wire::Query& message, int
     if (entries.empty() || !entries.front().final) {
       if (tries < kJobTries) return job(asker, message, tries + 1);
       return clients_.answer(
-          asker,
-          error_reply({ErrorCode::kNotFound, "job " + std::to_string(message.job_id.value) +
-                                                 " is not known (its log may be past retention)"}));
+          asker, error_reply({ErrorCode::kNotFound,
+                              "job " + std::to_string(message.job_id.value) +
+                                  " is unknown (its log may be older than the retention)"}));
     }
     wire::Row row = log_row(entries.front());
     row.emplace_back("done", true);

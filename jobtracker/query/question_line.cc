@@ -15,7 +15,7 @@ bool QuestionLine::begin(const Asker& asker) {
 
 void QuestionLine::read(const Asker& asker, Read question, OnRead on_read) {
   if (waiting_.size() >= kWaitingMax)
-    return on_read(Error{ErrorCode::kLimit, "too many questions wait already, try again"});
+    return on_read(Error{ErrorCode::kLimit, "too many queries are waiting, try again"});
   waiting_.push_back({key_of(asker), std::move(question), std::move(on_read)});
   ask_next();
 }

@@ -37,7 +37,7 @@ wire::Message script_rows(const wire::Query& message, const Run& used,
                                   ? "no version of the script of '" + message.task_id + "' is kept"
                                   : "the script of '" + message.task_id + "' has no version '" +
                                         message.after +
-                                        "' (jobclient scripts list shows those it has)"}};
+                                        "' (jobclient scripts list shows the kept versions)"}};
   }
   return reply;
 }

@@ -36,7 +36,7 @@ void Recovery::start(const StartAnswer& found) {
   }
   silences_ = {};
   if (!found.executing.empty()) {
-    log_.info("jobs are executing that were handed out before", "jobs", found.executing.size(),
+    log_.info("found executing jobs of an earlier session", "jobs", found.executing.size(),
               "sessions", orphans_.size());
   }
 }
@@ -76,7 +76,7 @@ void Recovery::reconcile(const Worker& worker, std::int64_t handout_seen, std::i
     // What was sent after it has arrived.
     const bool was_overtaken = entry->pull < answered;
     if (was_seen || was_overtaken) {
-      log_.warn("a hand-out did not arrive, its job goes back", "job", id.value, "node",
+      log_.warn("a hand-out did not arrive; its job is requeued", "job", id.value, "node",
                 worker.name);
       ends_.take_back(id, false);
     }
@@ -106,8 +106,8 @@ std::vector<Worker> Recovery::run_once() {
   for (const SessionId session : silent) {
     const Worker* worker = workers_.find(session);
     const auto jobs = executing_.of_session(session).size();
-    log_.warn("a task tracker is silent, its jobs run elsewhere", "node", worker->name, "jobs",
-              jobs);
+    log_.warn("a task tracker stopped sending heartbeats; its jobs are requeued", "node",
+              worker->name, "jobs", jobs);
     ++workers_lost_;
     dead.push_back(*worker);
     workers_.erase(session);
@@ -130,7 +130,7 @@ void Recovery::forgive_own_stall(SteadyTime now) {
   const bool stood_still = ran_at_ != SteadyTime{} && now - ran_at_ > config_.lease / 4;
   ran_at_ = now;
   if (!stood_still) return;
-  log_.warn("this job tracker stood still, its task trackers get a whole lease");
+  log_.warn("this job tracker stalled; its task trackers get a new full lease");
   for (const auto& [session, worker] : workers_.all()) worker->heard_at = now;
   for (auto& [session, since] : orphans_) since = now;
 }

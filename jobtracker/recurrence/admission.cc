@@ -12,10 +12,10 @@ namespace {
 constexpr std::int64_t kRowsMax = 100'000;
 // A start deadline is looked at only when a job is this late.
 constexpr Duration kLate = std::chrono::milliseconds{500};
-constexpr const char* kNextFireCame = "the next fire has come, and overlap is cancel_running";
-constexpr const char* kLaterWaits = "a later fire waits in its place";
+constexpr const char* kNextFireCame = "the next fire is due, and overlap is cancel_running";
+constexpr const char* kLaterWaits = "a later fire supersedes it";
 constexpr const char* kExpired = "not started within its start deadline";
-constexpr const char* kGone = "its job was cancelled, suspended or replaced meanwhile";
+constexpr const char* kGone = "its job was cancelled, suspended or replaced";
 
 bool is_expired(const WaitingJob& job, Duration deadline, WallTime now) {
   return deadline > Duration{} && !was_tried(job) && now > job.trigger_time + deadline;
@@ -277,7 +277,7 @@ void Admission::make_way(ActiveDefinition& definition) {
 void Admission::end_one_shot(WaitingJob job) {
   const bool was_missed = is_missed(job);
   end_waiting(std::move(job), was_missed ? LogState::kMissed : LogState::kExpired,
-              was_missed ? "its time came while no job tracker ran" : kExpired);
+              was_missed ? "it was due while no job tracker ran" : kExpired);
 }
 
 // Of a single definition the next regular run is made with it, as at the end of any.

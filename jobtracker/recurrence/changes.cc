@@ -58,7 +58,7 @@ void Changes::go_on(DefinitionId id) {
 
 void Changes::change(ActiveDefinition& definition, ChangeDefinition operation,
                      std::vector<Operation> with, Then then, std::optional<ForRequest> request) {
-  CARILLON_ASSERT(!definition.is_changing, "changes of a definition wait for each other");
+  CARILLON_ASSERT(!definition.is_changing, "one change of a definition at a time");
   definition.is_changing = true;
   definition.only_adds = operation.to && !operation.void_waiting && !operation.spec_changed;
   const DefinitionId id = definition.row.id;
@@ -70,12 +70,12 @@ void Changes::change(ActiveDefinition& definition, ChangeDefinition operation,
     if (changed.to) changed.to->fired -= outcomes.back().count;
     forget_removed(operations);
     ActiveDefinition* found = catalog_.definition(changed.id);
-    CARILLON_ASSERT(found != nullptr, "a definition goes only by its own change");
+    CARILLON_ASSERT(found != nullptr, "only a definition's own change removes it");
     if (outcomes.back().kind == OutcomeKind::kDone) {
       apply(*found, changed, outcomes.back());
     } else {
-      log_.error("a definition was not changed", "task", found->row.task_id, "reason",
-                 refused != nullptr ? refused->message : "the store has it otherwise");
+      log_.error("cannot change a definition", "task", found->row.task_id, "reason",
+                 refused != nullptr ? refused->message : "the store has another version");
     }
     if (then) then(changed, outcomes.back());
     if (ActiveDefinition* still = catalog_.definition(changed.id)) still->is_changing = false;

@@ -32,10 +32,10 @@ std::string Children::why_not_set_off(const ActiveDefinition* definition,
   if (definition->has_had_last_fire(clock_.now())) return "has had its last fire";
   if (definition->row.state == DefinitionState::kQuarantined) return "is in quarantine";
   if (definition->spec.overlap == Overlap::kSkip && catalog_.is_running(*definition))
-    return "was running already";
+    return "was already running";
   if (definition->spec.children.empty()) return {};
   const Status status = graph_.check(definition->spec, foreign);
-  return status.ok() ? std::string{} : "is not set off: " + status.error().message;
+  return status.ok() ? std::string{} : "is not triggered: " + status.error().message;
 }
 
 std::vector<std::string> Children::unknown_groups(const WaitingJob& job) const {
@@ -149,7 +149,7 @@ void Children::end_relayed(const InboxRow& row, GroupId part, const std::string&
                          .state = LogState::kSkipped,
                          .trigger_time = now,
                          .ended_at = now,
-                         .message = "not triggered by the success of another: " + why_not}});
+                         .message = "not triggered by a parent's success: " + why_not}});
   }
   batcher_.post_unit(
       Urgency::kCompletion, std::move(operations),

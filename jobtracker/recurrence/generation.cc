@@ -212,7 +212,7 @@ void Generation::make_up_for_lost(DefinitionId id, Duration age) {
     ActiveDefinition* found = catalog_.definition(id);
     if (!answer.ok() || found == nullptr || !is_suspect(*found)) return;
     if (!std::get<JobsAnswer>(answer.value()).jobs.empty()) return;
-    log_.warn("a schedule had lost its next run, it goes on", "task", found->row.task_id);
+    log_.warn("restored the missing next run of a schedule", "task", found->row.task_id);
     changes_.change(*found, plans_.next_cycle(*found, clock_.now(), true));
   });
 }

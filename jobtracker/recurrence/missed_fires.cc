@@ -18,11 +18,11 @@ constexpr Duration kSayPeriod = std::chrono::seconds{1};
 std::string words(MisfirePolicy policy) {
   switch (policy) {
     case MisfirePolicy::kFireOnce:
-      return "missed while no job tracker ran; one run stands for all";
+      return "missed while no job tracker ran; one run replaces all";
     case MisfirePolicy::kSkip:
       return kMissedForGood;
     case MisfirePolicy::kFireAll:
-      return "missed while no job tracker ran; beyond the misfire policy's max or window";
+      return "missed while no job tracker ran; exceeds the misfire policy's max or window";
   }
   return {};
 }
@@ -212,7 +212,7 @@ void MissedFires::read_rows(DefinitionId id, JobId before) {
   batcher_.ask(question, [this, id](Result<ReadAnswer> answer) {
     const ActiveDefinition* its = catalog_.definition(id);
     if (!answer.ok() && its != nullptr) {
-      log_.error("reading a definition's occurrences failed, trying again", "error",
+      log_.error("cannot read a definition's occurrences; retrying", "error",
                  answer.error().message);
       executor_.post_at(clock_.steady_now() + std::chrono::seconds{1}, [this, id] {
         rows_.erase(id);

@@ -17,8 +17,8 @@ inline constexpr WallTime kNever{};  // "none" in a row
 inline constexpr Duration kTick{1};  // of the clock: what is one before a fire is after all others
 
 // Of what is skipped for a run before it, which may not have begun either.
-inline constexpr const char* kMissedForGood = "missed while no job tracker ran; not run afterwards";
-inline constexpr const char* kRunBefore = "the run before was still waiting or running";
+inline constexpr const char* kMissedForGood = "missed while no job tracker ran; not run later";
+inline constexpr const char* kRunBefore = "the previous run was still waiting or running";
 
 // One regular occurrence at a time: the next is made with the end of the last.
 bool is_single(const ActiveDefinition& definition);

@@ -44,7 +44,7 @@ void Promotion::run_once() {
       ReadDelayed{.through = through_, .limit = kMovedAtOnce}, [this](Result<ReadAnswer> answer) {
         is_under_way_ = false;
         if (!answer.ok()) {
-          log_.error("reading delayed jobs failed, trying again", "error", answer.error().message);
+          log_.error("cannot read delayed jobs; retrying", "error", answer.error().message);
           return run_again();
         }
         if (held_ > 0) {

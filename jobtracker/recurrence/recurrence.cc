@@ -88,12 +88,12 @@ void Recurrence::stop() {
 void Recurrence::take_definition(const Definition& row) {
   auto spec = wire::decode_spec(row.spec);
   if (!spec.ok()) {
-    return log_.error("a stored definition can't be read, and will not fire", "task", row.task_id,
+    return log_.error("cannot read a stored definition; it will not fire", "task", row.task_id,
                       "error", spec.error().message);
   }
   auto schedule = CompiledSchedule::compile(spec.value().schedule, row.created_at);
   if (!schedule.ok()) {
-    return log_.error("a stored schedule can't be read, and will not fire", "task", row.task_id,
+    return log_.error("cannot read a stored schedule; it will not fire", "task", row.task_id,
                       "error", schedule.error().message);
   }
   go_on_with(catalog_.put_definition(row, std::move(spec.value()), std::move(schedule.value())));
@@ -156,7 +156,7 @@ Result<NewDefinition> Recurrence::plan(JobSpec spec, GroupId group, std::string 
     row.generated_through = *first;
     row.fired = 1;
   } else if (row.kind != ScheduleKind::kManual) {
-    return Error{ErrorCode::kInvalidArgument, "the schedule has no fire to come"};
+    return Error{ErrorCode::kInvalidArgument, "the schedule has no future fire"};
   }
   planned.spec = std::move(spec);
   return planned;
@@ -183,8 +183,8 @@ void Recurrence::suspend(DefinitionId id, ForRequest request) {
     if (is_held(definition.row.state)) {
       const bool is_suspended = definition.row.state == DefinitionState::kSuspended;
       const Error error{ErrorCode::kConflict,
-                        is_suspended ? "is suspended already"
-                                     : "is in quarantine, and does not fire until it is resumed"};
+                        is_suspended ? "is already suspended"
+                                     : "is in quarantine and does not fire until it is resumed"};
       return request.on_request({}, &error);
     }
     changes_.change(
@@ -265,7 +265,7 @@ ChangeDefinition Recurrence::begin_removal(DefinitionId id, std::string message,
                                            WallTime replaced_at) {
   ActiveDefinition* definition = catalog_.definition(id);
   CARILLON_ASSERT(definition != nullptr && !definition->is_changing,
-                  "the caller has waited for it");
+                  "the caller waited for the change");
   definition->is_changing = definition->is_going = true;
   definition->only_adds = false;
   definition->going_since = replaced_at;
@@ -275,7 +275,7 @@ ChangeDefinition Recurrence::begin_removal(DefinitionId id, std::string message,
 
 void Recurrence::end_removal(const ChangeDefinition& operation, const Outcome* outcome) {
   ActiveDefinition* definition = catalog_.definition(operation.id);
-  CARILLON_ASSERT(definition != nullptr, "a definition goes only by its own change");
+  CARILLON_ASSERT(definition != nullptr, "only a definition's own change removes it");
   if (outcome != nullptr && outcome->kind == OutcomeKind::kDone) {
     changes_.apply(*definition, operation, *outcome);
   } else {

@@ -59,8 +59,7 @@ Sizes SetBack::sizes() const {
 }
 
 void SetBack::look_again(const Error& why) {
-  log_.warn("what waits could not be moved with the clock that was set back, it is tried again",
-            "error", why.message);
+  log_.warn("cannot move waiting jobs after the clock moved back; retrying", "error", why.message);
   executor_.post_at(clock_.steady_now() + kLookAgain, [this] { look(); });
 }
 

@@ -118,7 +118,7 @@ Status ChildGraph::check(const JobSpec& spec, const Foreign& foreign) const {
     loop.insert(0, at.first + "/" + at.second + " > ");
     if (at == self) break;
   }
-  return Error{ErrorCode::kInvalidArgument, "children make a loop: " + loop};
+  return Error{ErrorCode::kInvalidArgument, "children form a loop: " + loop};
 }
 
 std::string ChildGraph::undefined_of(const JobSpec& spec, const Foreign& foreign,

@@ -65,7 +65,7 @@ class Ownership {
       return wire::Elsewhere{.address = addresses_[at], .parts = parts};
     }
     return wire::ErrorReply{
-        Error{ErrorCode::kUnavailable, "no job tracker looks after that just now, try again"}};
+        Error{ErrorCode::kUnavailable, "no job tracker owns that now, try again"}};
   }
 
   Partitions owned_ = all_partitions();

@@ -77,7 +77,7 @@ Duration SchedulingClock::adjust() {
     return {};
   }
   if (steady - jump_seen_at_ < kJumpBelieved) return {};
-  log_.warn("the wall clock was set", "by_ms", difference.count() / 1000, "now",
+  log_.warn("the wall clock changed", "by_ms", difference.count() / 1000, "now",
             format_time(wall_at(steady)));
   jump_seen_ = false;
   offset_ += difference;

@@ -110,7 +110,7 @@ void Batcher::hold(std::size_t bytes) {
 }
 
 void Batcher::release(std::size_t bytes) {
-  CARILLON_ASSERT(held_requests_ > 0, "what is released was held");
+  CARILLON_ASSERT(held_requests_ > 0, "only a held request is released");
   --held_requests_;
   pending_bytes_ -= bytes;
 }
@@ -122,7 +122,7 @@ Status Batcher::check_room() {
 
 Error Batcher::slow_down() {
   ++slowed_down_;
-  return {ErrorCode::kLimit, "the job tracker has more requests than it can store now, slow down"};
+  return {ErrorCode::kLimit, "the job tracker has too many unstored requests, slow down"};
 }
 
 bool Batcher::wants_bulk() const {
@@ -143,7 +143,7 @@ void Batcher::watch_commit() {
   if (!is_busy_ || stands_still()) return;
   ++looks_;
   if (stands_still())
-    log_.warn("a commit does not end, nothing is decided until it does", "pending", pending_rows_);
+    log_.warn("a commit is stalled; no decision is made until it ends", "pending", pending_rows_);
 }
 
 std::array<Urgency, kUrgencies> Batcher::order() const {
@@ -225,7 +225,7 @@ void Batcher::flush(const BatchHead& head) {
 }
 
 bool Batcher::on_batch_done(BatchDone done, const BatchHead& next) {
-  CARILLON_ASSERT(is_busy_, "one batch is under way, and this is its end");
+  CARILLON_ASSERT(is_busy_, "exactly one batch is in progress");
   const auto* rolled_back = std::get_if<RolledBack>(&done.result);
   if (rolled_back != nullptr && rolled_back->fenced) return false;  // Nothing goes after it.
   is_busy_ = false;
@@ -233,7 +233,7 @@ bool Batcher::on_batch_done(BatchDone done, const BatchHead& next) {
   looks_ = 0;
   if (auto* committed = std::get_if<Committed>(&done.result)) {
     CARILLON_ASSERT(committed->outcomes.size() == done.batch.operations.size(),
-                    "a store answers every operation");
+                    "a store answers each operation");
     ++next_number_;
     ++commits_;
     committed_at_ = sent_at_;
@@ -318,7 +318,7 @@ void Batcher::after_rollback(Batch batch, const RolledBack& rolled_back) {
     at += size;
     if (is_culprit || (!is_full && is_alone) || (is_full && unit.request)) {
       if (!is_full)
-        log_.error("the store refused an operation", "error", rolled_back.error.message);
+        log_.error("the store rejected an operation", "error", rolled_back.error.message);
       refuse(unit, rolled_back.error);
     } else {
       again.push_back(std::move(unit));
@@ -342,13 +342,13 @@ void Batcher::say_no_room(const Error& error) {
   not_before_ = now + kRoomAgain;
   if (!is_news && now < said_no_room_ + kSayAgain) return;
   said_no_room_ = now;
-  log_.error("the store has no room: nothing is submitted, started or ended until it has", "error",
+  log_.error("the store is full; no job is accepted, started or ended until it has space", "error",
              error.message, "pending", pending_rows_);
 }
 
 void Batcher::say_room_again() {
   lacks_room_ = false;
-  log_.info("the store has room again", "pending", pending_rows_);
+  log_.info("the store has space again", "pending", pending_rows_);
 }
 
 void Batcher::adapt(std::size_t rows, Duration took) {
@@ -362,7 +362,7 @@ void Batcher::adapt(std::size_t rows, Duration took) {
 
 void Batcher::on_read_done(ReadDone done) {
   auto found = asked_.find(done.token);
-  CARILLON_ASSERT(found != asked_.end(), "every read is answered once");
+  CARILLON_ASSERT(found != asked_.end(), "each read is answered once");
   OnAnswer on_answer = std::move(found->second);
   asked_.erase(found);
   on_answer(std::move(done.answer));

@@ -28,9 +28,10 @@ Status check_group_name(std::string_view name) {
         return is_table_character(c) || (c >= 'A' && c <= 'Z') || c == '.' || c == '-';
       });
   if (fine) return {};
-  return Error{ErrorCode::kInvalidArgument,
-               "group '" + std::string{first_bytes(name, 2 * kGroupBytesMax)} +
-                   "' is no group name: use 1 to 64 characters of A-Z, a-z, 0-9, '.', '_' and '-'"};
+  return Error{
+      ErrorCode::kInvalidArgument,
+      "group '" + std::string{first_bytes(name, 2 * kGroupBytesMax)} +
+          "' is not a group name: use 1 to 64 characters of A-Z, a-z, 0-9, '.', '_' and '-'"};
 }
 
 std::string new_group_table(std::string_view group_name,

@@ -30,8 +30,8 @@ inline Status check_voided_runs(DefinitionId definition, std::int64_t runs) {
   if (runs <= kVoidedRunsMax) return {};
   return Error{ErrorCode::kInvalidArgument,
                "definition " + std::to_string(definition.value) + " has " + std::to_string(runs) +
-                   " runs that wait, at most " + std::to_string(kVoidedRunsMax) +
-                   " can be called off at once"};
+                   " waiting runs, at most " + std::to_string(kVoidedRunsMax) +
+                   " can be cancelled at once"};
 }
 
 }  // namespace carillon::jobtracker

@@ -113,7 +113,7 @@ Result<SessionBeginning> plan_beginning(const std::vector<LaneNote>& lanes,
   const auto number = free_number(lanes, beginning, session.session);
   if (!number) {
     return Error{ErrorCode::kInvalidArgument, "the store has " + std::to_string(kPartitions) +
-                                                  " job trackers, which is the most (stop one)"};
+                                                  " job trackers, which is the maximum (stop one)"};
   }
   beginning.start.number = *number;
   beginning.start.lease = session.lease;

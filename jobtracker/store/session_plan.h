@@ -68,7 +68,7 @@ struct SessionBeginning {
   SessionStart start{};
 };
 
-// A session that is stored already goes on as it began: it is asked for again when the outcome of
+// A session that is already stored goes on as it began: it is asked for again when the outcome of
 // the commit is unknown.
 // kDenied: the session before was fenced. kInvalidArgument: there are as many as there may be.
 Result<SessionBeginning> plan_beginning(const std::vector<LaneNote>& lanes,

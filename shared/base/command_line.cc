@@ -47,7 +47,7 @@ Status check_values(const CLI::App& app, const std::vector<std::string>& argumen
     const std::string& value = arguments[++i];
     if (!value.starts_with("--")) continue;
     return wrong_usage(arguments[i - 1] + " needs a value, got '" + value + "' (write --" +
-                       option->get_lnames().front() + "=" + value + " if that is meant)");
+                       option->get_lnames().front() + "=" + value + " if this value is intended)");
   }
   return {};
 }
@@ -148,7 +148,7 @@ Error unknown_verb(const Program& program, const std::vector<std::string>& argum
   for (const Verb& verb : program.verbs) first_words.push_back(words_of(verb.name).front());
   return wrong_usage("unknown verb '" + arguments.front() + "'" +
                      did_you_mean(arguments.front(), first_words) + ", " + program.name +
-                     " --help lists them");
+                     " see --help");
 }
 
 Error unknown_flag(const Program& program, const Verb* verb, const std::string& argument) {
@@ -163,8 +163,7 @@ Error unknown_flag(const Program& program, const Verb* verb, const std::string& 
     for (const Option& option : verb->options) known.push_back("--" + option.name);
     help = program.name + " " + verb->name + " --help";
   }
-  return wrong_usage("unknown flag '" + flag + "'" + did_you_mean(flag, known) + ", " + help +
-                     " lists them");
+  return wrong_usage("unknown flag '" + flag + "'" + did_you_mean(flag, known) + ", see " + help);
 }
 
 // "help submit" is "submit --help", whatever flags stand with it.
@@ -188,7 +187,7 @@ Result<CommandLine> read_before_verb(const Program& program, std::vector<std::st
   take_help_word(arguments, line);
   if (arguments.empty()) {
     if (only_prints(line)) return line;
-    return wrong_usage("a verb is needed, " + program.name + " --help lists them");
+    return wrong_usage("a verb is needed, " + program.name + " see --help");
   }
   if (arguments.front().starts_with('-')) {
     return unknown_flag(program, nullptr, arguments.front());
@@ -248,8 +247,8 @@ Result<CommandLine> read_command_line(const Program& program,
     if (dashes != left.end()) {
       line.rest.assign(dashes + 1, left.end());
       if (line.rest.empty()) {
-        return wrong_usage("nothing stands after -- (write " + line.verb->rest_placeholder +
-                           " there, or leave it out)");
+        return wrong_usage("nothing follows -- (write " + line.verb->rest_placeholder +
+                           " there, or leave out the --)");
       }
     }
     left.erase(dashes, left.end());

@@ -59,10 +59,10 @@ Result<std::int64_t> parse_number(const std::string& text, const Option& option)
     return bad_value("'" + text + "' is not a whole number");
   const bool is_beyond = problem == std::errc::result_out_of_range;  // any number's limits
   if (is_beyond ? text.starts_with('-') : number < option.min)
-    return bad_value(text + " is too small, the least is " + std::to_string(option.min) +
+    return bad_value(text + " is too small, the minimum is " + std::to_string(option.min) +
                      (option.if_empty.empty() ? "" : " (" + option.if_empty + ")"));
   if (is_beyond || number > option.max)
-    return bad_value(text + " is too large, the most is " + std::to_string(option.max));
+    return bad_value(text + " is too large, the maximum is " + std::to_string(option.max));
   return number;
 }
 
@@ -78,7 +78,7 @@ Result<Duration> parse_duration_within(const std::string& text, const Option& op
 Result<bool> parse_switch(const std::string& text) {
   if (text == "true" || text == "1" || text == "yes" || text == "on") return true;
   if (text == "false" || text == "0" || text == "no" || text == "off") return false;
-  return bad_value("'" + text + "' is neither true nor false");
+  return bad_value("'" + text + "' is not true or false");
 }
 
 Status check_choice(const std::vector<std::string>& choices, const std::string& text) {
@@ -124,7 +124,7 @@ class ConfigurationReader {
     if (!option.fallback.empty()) {
       const Status status =
           set_value(option, OptionSource::kDefault, "default", {option.fallback}, true, value);
-      CARILLON_ASSERT(status.ok(), "a declared default is a good value");
+      CARILLON_ASSERT(status.ok(), "a declared default is valid");
     }
     if (all_sources) {
       CARILLON_TRY(read_file_value(option, value));
@@ -161,7 +161,7 @@ class ConfigurationReader {
     const std::string place = file_path_ + ":" + std::to_string(given.line);
     const std::string where = in_file(place, found->first);
     if (given.is_list && option.kind != OptionKind::kList) {
-      return bad_value(where + ": one value is needed, not a list");
+      return bad_value(where + ": expected one value, not a list");
     }
     return named(where,
                  set_value(option, OptionSource::kFile, place, given.texts, !given.is_list, value));
@@ -190,9 +190,9 @@ class ConfigurationReader {
     }
     if (used == line_.positionals.size()) return {};
     std::string hint =
-        line_.verb->rest_placeholder.empty() ? "" : " (a command to run stands after --)";
+        line_.verb->rest_placeholder.empty() ? "" : " (put a command to run after --)";
     if (const std::string more = second_words(program, line_.verb->name); !more.empty()) {
-      hint = " (" + more + " may stand there)";
+      hint = " (" + more + " may follow)";
     }
     return bad_value(line_.verb->name + ": unexpected argument '" + line_.positionals[used] + "'" +
                      hint);
@@ -200,7 +200,7 @@ class ConfigurationReader {
 
   Configuration::Value& add(const std::string& name, OptionKind kind) {
     const auto [entry, is_new] = result_.values_.emplace(name, Configuration::Value{});
-    CARILLON_ASSERT(is_new, "every option is declared once");
+    CARILLON_ASSERT(is_new, "each option is declared once");
     result_.order_.push_back(name);
     entry->second.kind = kind;
     return entry->second;
@@ -222,7 +222,7 @@ class ConfigurationReader {
     for (const std::string& text : texts) {
       const std::vector<std::string> parts =
           by_comma ? split(text, ',') : std::vector<std::string>{text};
-      if (parts.empty()) return bad_value("'" + text + "' names nothing (leave it out)");
+      if (parts.empty()) return bad_value("'" + text + "' has no entries (leave it out)");
       for (const std::string& part : parts) {
         CARILLON_TRY(check_text(option, part));
         value.list.push_back(part);
@@ -300,12 +300,12 @@ bool Configuration::is_on(std::string_view name) const {
 }
 
 std::int64_t Configuration::number(std::string_view name) const {
-  CARILLON_ASSERT(has(name), "only a number that has a value is asked for");
+  CARILLON_ASSERT(has(name), "only a number with a value can be read");
   return value(name, OptionKind::kNumber).number;
 }
 
 Duration Configuration::duration(std::string_view name) const {
-  CARILLON_ASSERT(has(name), "only a duration that has a value is asked for");
+  CARILLON_ASSERT(has(name), "only a duration with a value can be read");
   return value(name, OptionKind::kDuration).duration;
 }
 
@@ -329,13 +329,13 @@ std::vector<EffectiveOption> Configuration::effective() const {
 
 const Configuration::Value& Configuration::value(std::string_view name) const {
   const auto found = values_.find(name);
-  CARILLON_ASSERT(found != values_.end(), "only declared options are asked for");
+  CARILLON_ASSERT(found != values_.end(), "only declared options can be read");
   return found->second;
 }
 
 const Configuration::Value& Configuration::value(std::string_view name, OptionKind kind) const {
   const Value& found = value(name);
-  CARILLON_ASSERT(found.kind == kind, "an option is asked for as the kind it was declared with");
+  CARILLON_ASSERT(found.kind == kind, "an option is read as its declared kind");
   return found;
 }
 

@@ -60,8 +60,9 @@ Result<FileValue> read_value(const std::string& path, const std::string& key,
   if (list == nullptr) {
     auto text = scalar_text(node);
     if (!text) {
-      return bad_file(path, value.line,
-                      key + " must be a text in quotes, a whole number, true or false, or a list");
+      return bad_file(
+          path, value.line,
+          key + " must be a string in quotes, a whole number, true or false, or a list");
     }
     value.texts.push_back(*std::move(text));
     return value;
@@ -70,7 +71,7 @@ Result<FileValue> read_value(const std::string& path, const std::string& key,
   for (const toml::node& item : *list) {
     auto text = scalar_text(item);
     if (!text) {
-      return bad_file(path, line_of(item), key + " must be a list of texts in quotes");
+      return bad_file(path, line_of(item), key + " must be a list of strings in quotes");
     }
     value.texts.push_back(*std::move(text));
   }
@@ -106,7 +107,7 @@ std::string quotes_hint(std::string_view text, std::uint32_t line) {
   if (value.empty() || std::string_view{"\"'[{"}.find(value.front()) != std::string_view::npos) {
     return {};
   }
-  return " (a text stands in quotes: " + std::string{trimmed(text.substr(0, sign))} + " = \"...\")";
+  return " (put a string in quotes: " + std::string{trimmed(text.substr(0, sign))} + " = \"...\")";
 }
 
 // toml++ throws; here that becomes an Error, and nowhere else.

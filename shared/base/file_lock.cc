@@ -17,9 +17,9 @@ Error cannot_make(const std::string& path, int number) {
   return {denied             ? ErrorCode::kDenied
           : number == ENOSPC ? ErrorCode::kLimit
                              : ErrorCode::kInvalidArgument,
-          "cannot make lock file " + path + ": " + std::strerror(number) +
-              (denied             ? " (give this user the right to write its folder)"
-               : number == ENOENT ? " (make its folder first, or correct the path)"
+          "cannot create lock file " + path + ": " + std::strerror(number) +
+              (denied             ? " (give this user write permission on its folder)"
+               : number == ENOENT ? " (create its folder first, or correct the path)"
                                   : "")};
 }
 

@@ -178,13 +178,14 @@ std::string file_example(const Program& program) {
 void append_common_options(std::string& out, const Program& program) {
   append_heading(out, "Always");
   append_entry(out, "--config FILE",
-               "Read settings from this TOML file. Its keys are the flags with _ for -" +
+               "Read settings from this TOML file. Its keys are the flags, with _ instead of -" +
                    file_example(program) + "." +
                    (program.reads_environment ? "\n[CARILLON_CONFIG]" : ""));
   append_entry(out, "-h, --help", "Show this text.");
   append_entry(out, "--version", "Show the version.");
-  append_entry(out, "--completion SHELL",
-               "Print a completion script for bash or zsh: source it in your shell's start file.");
+  append_entry(
+      out, "--completion SHELL",
+      "Print a completion script for bash or zsh. Source it in your shell's startup file.");
 }
 
 std::string how_to_ask(const Program& program) {
@@ -224,8 +225,8 @@ std::string help_text(const Program& program, const Verb* verb) {
   if (program.verbs.empty()) {
     out += "\n";
     append_wrapped(out,
-                   "A setting comes from its flag, else from its environment variable, else from "
-                   "the configuration file, else it has its default.",
+                   "The value of a setting comes from its flag, its environment variable, the "
+                   "configuration file or its default, in this order.",
                    0, 0);
   } else {
     out += how_to_ask(program);

@@ -109,7 +109,7 @@ std::optional<std::chrono::minutes> take_offset(std::string_view& text) {
 Result<Duration> parse_duration(std::string_view text) {
   const Error not_one = bad_duration(text, std::string{"not a duration "} + kDurationExamples);
   if (text.starts_with('-')) {
-    return bad_duration(text, std::string{"negative, a duration is not "} + kDurationExamples);
+    return bad_duration(text, std::string{"negative "} + kDurationExamples);
   }
   std::string_view left = text;
   std::int64_t total = 0;
@@ -131,12 +131,12 @@ Result<Duration> parse_duration(std::string_view text) {
     std::int64_t part = 0;
     if (__builtin_mul_overflow(*number, kUnits[next_unit].micros, &part) ||
         __builtin_add_overflow(total, part, &total)) {
-      return bad_duration(text, "too long for a duration, the most is 36600d");
+      return bad_duration(text, "too long for a duration, the maximum is 36600d");
     }
     ++next_unit;
   }
   if (total == 0) {
-    return bad_duration(text, std::string{"a duration of nothing "} + kDurationExamples);
+    return bad_duration(text, std::string{"zero "} + kDurationExamples);
   }
   return Duration{total};
 }
@@ -168,12 +168,12 @@ Result<WallTime> parse_time(std::string_view text) {
   const bool second_dash = take_char(left, "-");
   const int day = take_digits(left, 2);
   if (!dash || !second_dash || year < 0 || month < 0 || day < 0) {
-    return bad_time(text, "it does not begin with a date");
+    return bad_time(text, "it does not start with a date");
   }
   const std::chrono::year_month_day date{std::chrono::year{year},
                                          std::chrono::month{static_cast<unsigned>(month)},
                                          std::chrono::day{static_cast<unsigned>(day)}};
-  if (!date.ok()) return bad_time(text, "there is no such day");
+  if (!date.ok()) return bad_time(text, "this day does not exist");
   if (!take_char(left, "Tt ")) return bad_time(text, "no time of day follows the date");
   const int hour = take_digits(left, 2);
   const bool colon = take_char(left, ":");
@@ -184,10 +184,10 @@ Result<WallTime> parse_time(std::string_view text) {
     return bad_time(text, "hours, minutes and seconds are needed");
   }
   if (hour > 23 || minute > 59 || second > 60) {
-    return bad_time(text, "there is no such time of day");
+    return bad_time(text, "this time of day does not exist");
   }
   const int micros = take_fraction(left);
-  if (micros < 0) return bad_time(text, "digits must follow the point");
+  if (micros < 0) return bad_time(text, "digits must follow the decimal point");
   const auto offset = take_offset(left);
   if (!offset || !left.empty()) {
     return bad_time(text, "it must end with Z or an offset from UTC");

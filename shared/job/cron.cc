@@ -100,11 +100,11 @@ Status Cron::check_will_fire(WallTime after, const Zone& zone, DstRule rule) con
   const std::chrono::year_month_day today{std::chrono::floor<std::chrono::days>(now)};
   const int last_year = fields_.last_year();
   if (last_year < static_cast<int>(today.year())) {
-    return Error{ErrorCode::kInvalidArgument, "has no fire to come: its last year, " +
+    return Error{ErrorCode::kInvalidArgument, "has no future fire: its last year, " +
                                                   std::to_string(last_year) + ", has passed"};
   }
   return Error{ErrorCode::kInvalidArgument,
-               "has no fire to come: no date and time that it names is left in " + zone.name()};
+               "has no future fire: none of its dates and times is left in " + zone.name()};
 }
 
 }  // namespace carillon

@@ -78,7 +78,7 @@ std::string dst_note(WallTime fire, const Zone& zone, const Cron& cron) {
   if (!change) return "";
 
   if (instant == change->begin && change->offset > change->offset_before && !cron.matches(local)) {
-    return "in place of a time skipped from " + clock_text(change->local_before(), today) + " to " +
+    return "replaces a time skipped from " + clock_text(change->local_before(), today) + " to " +
            clock_text(change->local_begin(), today);
   }
   std::string note = change_text(*change, today);

@@ -141,7 +141,7 @@ Status add_plain(std::string_view item, const FieldRule& rule, int base, Values&
   int high = rule.last;
   if (body.empty() && !rule.bare_step) {
     return refuse(std::string{rule.name} + " " + quoted(item) +
-                  " has nothing before the /, write *" + std::string{item});
+                  " has nothing before the / (write *" + std::string{item});
   }
   if (!body.empty() && body != "*") {
     const std::size_t dash = body.find('-');
@@ -155,7 +155,7 @@ Status add_plain(std::string_view item, const FieldRule& rule, int base, Values&
   const int size = rule.last - rule.low + 1;
   if (high < low) {
     if (!rule.wraps) {
-      return refuse(std::string{rule.name} + " range " + quoted(body) + " runs backwards, and " +
+      return refuse(std::string{rule.name} + " range " + quoted(body) + " runs backwards; " +
                     (rule.bare_step ? "years" : "unix ranges") + " do not wrap");
     }
     high += size;
@@ -178,7 +178,7 @@ Status for_each_item(std::string_view field, const FieldRule& rule, Add add) {
     if (item.find('?') != std::string_view::npos) {
       return refuse(
           std::string{rule.name} + " " + quoted(field) +
-          " holds a '?', which may only stand alone in a day field of a quartz expression");
+          " contains a '?', which is allowed only alone in a day field of a quartz expression");
     }
     CARILLON_TRY(add(item));
     if (comma == std::string_view::npos) return {};
@@ -309,10 +309,10 @@ Result<CronFields> parse_quartz(const std::vector<std::string_view>& texts) {
   fields.year_mask = CARILLON_TRY(parse_plain(texts.size() > 6 ? texts[6] : "*", kYear, kYear.low));
   fields.every_hour_alike = is_every_hour_alike(texts[2]);
   if (any_day && any_weekday) {
-    return refuse("day-of-month and day-of-week are both '?', put a value or * into one of them");
+    return refuse("day-of-month and day-of-week are both '?' (put a value or * into one of them)");
   }
   if (!any_day && !any_weekday) {
-    return refuse("neither day-of-month nor day-of-week is '?', put it into one of them");
+    return refuse("neither day-of-month nor day-of-week is '?' (put it into one of them)");
   }
   return fields;
 }
@@ -332,10 +332,10 @@ Result<std::string_view> expand_macro(std::string_view text) {
     if (equal_in_any_case(text, macro)) return expression;
   }
   if (equal_in_any_case(text, "@reboot")) {
-    return refuse("@reboot is no time; nothing is fired by the start of a machine");
+    return refuse("@reboot is not supported: the start of a machine does not fire jobs");
   }
   return refuse(
-      "no such macro, use one of @hourly @daily @midnight @weekly @monthly @yearly @annually");
+      "no such macro (use one of @hourly @daily @midnight @weekly @monthly @yearly @annually)");
 }
 
 // One more than the most that any dialect has, when there are more.

@@ -28,7 +28,7 @@ enum class JobEvent : int {
   kQuarantine,  // its worker died, as those of the runs before: it is held until it is resumed
   kCancel,
   kExpire,  // its start deadline passed
-  kMiss,    // its time came while no job tracker ran, and its policy is not to run it then
+  kMiss,    // it was due while no job tracker ran, and its policy is not to run it then
   kSkip,    // its definition's previous run had not ended
 };
 
@@ -91,13 +91,13 @@ constexpr std::optional<JobState> next(JobState state, JobEvent event) {
 }
 
 // The sentences that matter.
-static_assert(!next(JobState::kEnded, JobEvent::kClaim), "a job that has ended never runs again");
+static_assert(!next(JobState::kEnded, JobEvent::kClaim), "an ended job never runs again");
 static_assert(!next(JobState::kSuspended, JobEvent::kClaim), "a suspended job never fires");
 static_assert(!next(JobState::kExecuting, JobEvent::kClaim),
-              "a job that executes is not handed out twice");
+              "an executing job is not handed out twice");
 static_assert(next(JobState::kExecuting, JobEvent::kLose) == JobState::kWaiting,
               "a lost run runs again");
 static_assert(next(JobState::kExecuting, JobEvent::kQuarantine) == JobState::kSuspended,
-              "a job in quarantine does not fire, and is not lost");
+              "a job in quarantine does not fire and is not lost");
 
 }  // namespace carillon

@@ -68,7 +68,7 @@ Result<Zone> Zone::load(std::string_view name) {
     return Error{ErrorCode::kInvalidArgument,
                  "time zone '" + std::string{first_bytes(name, kZoneNameBytesMax)} +
                      "' is not in this machine's time zone database; use a name like "
-                     "Europe/Berlin, written exactly so"};
+                     "Europe/Berlin, in this exact spelling"};
   }
   return Zone{to_handle(zone)};
 }

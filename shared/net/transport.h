@@ -25,7 +25,7 @@ class ServerTransport {
  public:
   virtual ~ServerTransport() = default;
   virtual void set_receiver(ServerReceiver* receiver) = 0;
-  // kNotFound: the peer is gone. kLimit: it does not read what it is sent.
+  // kNotFound: the peer has disconnected. kLimit: it does not read what it is sent.
   virtual Status send(const Peer& peer, std::string frame) = 0;
   // Where it listens, with the port that was taken: "tcp://127.0.0.1:35001".
   virtual std::string endpoint() const = 0;

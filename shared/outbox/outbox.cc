@@ -82,8 +82,7 @@ std::vector<int> slots_in(const std::string& folder) {
     }
   }
   if (failed && failed != std::errc::no_such_file_or_directory) {
-    logger().warn("an outbox cannot be looked through", "folder", folder, "reason",
-                  failed.message());
+    logger().warn("cannot list an outbox", "folder", folder, "reason", failed.message());
   }
   std::sort(numbers.begin(), numbers.end());
   return numbers;
@@ -113,8 +112,8 @@ void Outbox::adopt(int number, bool any_group) {
   auto slot = Slot::open(config_.folder, number, clock_);
   if (!slot.ok()) {
     if (slot.error().code != ErrorCode::kConflict) {
-      logger().warn("a slot of an outbox cannot be opened, what lies in it is not delivered",
-                    "folder", config_.folder, "slot", number, "reason", slot.error().message);
+      logger().warn("cannot open a slot of an outbox; its entries are not delivered", "folder",
+                    config_.folder, "slot", number, "reason", slot.error().message);
     }
     return;
   }
@@ -146,20 +145,20 @@ void Outbox::tell_of_others(const Slot& slot) {
     addresses += (addresses.empty() ? "" : ",") + address;
   }
   logger().warn(
-      "what is stored for other addresses is not delivered, name one of them to deliver it",
+      "entries for other addresses are not delivered (name one of the addresses to deliver them)",
       "addresses", addresses, "entries", slot.entries(), "folder", config_.folder);
 }
 
 Status Outbox::make_folder() const {
   namespace fs = std::filesystem;
   if (config_.folder.empty()) {
-    return Error{ErrorCode::kInvalidArgument, "there is no folder for an outbox (name one)"};
+    return Error{ErrorCode::kInvalidArgument, "no folder is given for the outbox (give one)"};
   }
   std::error_code failed;
   const bool made = fs::create_directories(config_.folder, failed);
   if (failed) {
     return Error{failed == std::errc::no_space_on_device ? ErrorCode::kLimit : ErrorCode::kDenied,
-                 "cannot make folder " + config_.folder + ": " + failed.message()};
+                 "cannot create folder " + config_.folder + ": " + failed.message()};
   }
   // What is submitted may hold secrets.
   if (made) fs::permissions(config_.folder, fs::perms::owner_all, failed);
@@ -245,7 +244,7 @@ std::size_t Outbox::room_for(const std::vector<Entry>& entries, Status& status) 
     bytes += static_cast<std::int64_t>(entry.body.size());
     if (count > config_.entries_max || bytes > config_.bytes_max) {
       status = Error{ErrorCode::kLimit,
-                     "outbox " + config_.folder + " is full, it has at most " +
+                     "outbox " + config_.folder + " is full, at most " +
                          std::to_string(config_.entries_max) + " entries and " +
                          std::to_string(config_.bytes_max) + " bytes" +
                          (set_aside.entries == 0
@@ -300,7 +299,7 @@ Status Outbox::change(Work& work, std::size_t add, Status& added) {
     if (Slot* slot = find(refusal.id)) changes[slot].set_aside.push_back(&refusal);
   }
   if (add > 0) {
-    CARILLON_ASSERT(own_ != nullptr, "run() opens it before anything is added");
+    CARILLON_ASSERT(own_ != nullptr, "run() opens the outbox before the first entry");
     changes[own_].addresses = &destinations_;
     changes[own_].added_at = next_added();
     for (std::size_t i = 0; i < add; ++i) changes[own_].add.push_back(&work.add[i]);
@@ -390,8 +389,8 @@ void visit_set_aside(const std::string& folder, const Clock& clock,
     const auto slot = Slot::open(folder, number, clock);
     if (!slot.ok() || !slot.value()->has_set_aside()) continue;
     if (const Status done = show_pages(*slot.value(), show); !done.ok()) {
-      logger().warn("what was set aside in an outbox cannot be shown or forgotten", "folder",
-                    folder, "slot", number, "reason", done.error().message);
+      logger().warn("cannot show or delete the rejected entries of an outbox", "folder", folder,
+                    "slot", number, "reason", done.error().message);
     }
   }
 }

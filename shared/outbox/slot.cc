@@ -145,9 +145,9 @@ Status Slot::check_version() {
   const auto newest = static_cast<std::int64_t>(migrations().size());
   if (version == newest) return {};
   if (version > newest) {
-    return Error{ErrorCode::kInvalidArgument, path_ + " was made by a newer version of Carillon (" +
-                                                  std::to_string(version) + ", this one knows " +
-                                                  std::to_string(newest) + "), use that one"};
+    return Error{ErrorCode::kInvalidArgument,
+                 path_ + " was created by a newer version of Carillon (" + std::to_string(version) +
+                     ", this version supports " + std::to_string(newest) + "), use that one"};
   }
   CARILLON_TRY(db_->begin());
   for (; version < newest; ++version) {
@@ -261,12 +261,11 @@ Status Slot::move_aside(const std::string& why) {
     if (!std::filesystem::exists(path_ + part, failed)) continue;
     std::filesystem::rename(path_ + part, to + part, failed);
     if (failed) {
-      return Error{ErrorCode::kCorrupt,
-                   why + ", and it cannot be moved aside: " + failed.message()};
+      return Error{ErrorCode::kCorrupt, why + ", and it cannot be renamed: " + failed.message()};
     }
   }
-  logger().error("an outbox is damaged and was moved aside, what lay in it is not delivered",
-                 "moved", to, "reason", why);
+  logger().error("renamed a damaged outbox; its entries are not delivered", "moved", to, "reason",
+                 why);
   return {};
 }
 

@@ -33,7 +33,7 @@ void epoll_change(int epoll_fd, int operation, int fd, std::uint64_t tag) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = tag;
-  checked(::epoll_ctl(epoll_fd, operation, fd, &event), "cannot change what the loop watches");
+  checked(::epoll_ctl(epoll_fd, operation, fd, &event), "cannot change the loop's descriptors");
 }
 
 }  // namespace
@@ -47,9 +47,9 @@ struct EventLoop::Inside {
 
   explicit Inside(const Clock& its_clock)
       : clock(its_clock),
-        epoll_fd(checked(::epoll_create1(EPOLL_CLOEXEC), "no epoll descriptor")),
+        epoll_fd(checked(::epoll_create1(EPOLL_CLOEXEC), "cannot create an epoll descriptor")),
         timer_fd(checked(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC),
-                         "no timer descriptor")) {
+                         "cannot create a timer descriptor")) {
     epoll_change(epoll_fd, EPOLL_CTL_ADD, timer_fd, kTimerEvent);
   }
   ~Inside() {

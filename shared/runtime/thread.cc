@@ -29,7 +29,7 @@ Result<std::unique_ptr<Thread>> Thread::start(const std::string& name, std::func
   } catch (const std::system_error& failure) {
     started = Error{ErrorCode::kUnavailable, "cannot start thread '" + name +
                                                  "': " + failure.code().message() +
-                                                 " (raise the limit of processes)"};
+                                                 " (raise the process limit)"};
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return started;

@@ -14,7 +14,7 @@
 namespace carillon {
 
 Wakeup::Wakeup() : fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-  if (fd_ < 0) abort_with("no event descriptor", std::strerror(errno));
+  if (fd_ < 0) abort_with("cannot create an event descriptor", std::strerror(errno));
 }
 
 Wakeup::~Wakeup() { ::close(fd_); }

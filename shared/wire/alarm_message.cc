@@ -80,7 +80,7 @@ std::string alarm_text(const AlarmMessage& message) {
   if (failures_of(message) == 0) return text;
   if (!text.empty()) text += "\n";
   text += counted(failures_of(message), "failure") + " in node group " + message.group +
-          " that will not be tried again. Of each job the last one is shown.\n";
+          " that will not be retried. The list shows the last one of each job.\n";
   for (const AlarmLine& line : message.jobs) {
     text += "\n" + line.task_id;
     if (!line.description.empty()) text += " (" + line.description + ")";

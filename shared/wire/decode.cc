@@ -75,7 +75,7 @@ class Decoder {
     path_ = step + path_;
     return false;
   }
-  bool next(Token& token) { return reader_.next(token) || fail("is cut off or not MessagePack"); }
+  bool next(Token& token) { return reader_.next(token) || fail("is truncated or not MessagePack"); }
   bool expect(TokenKind kind, Token& token) {
     return next(token) && (token.kind == kind || wrong(token, name_of(kind)));
   }
@@ -108,7 +108,7 @@ class Decoder {
       if (!good) return within("." + std::string{key.bytes});
       if (known) return true;
     }
-    return reader_.skip() || fail("has an unknown field that is cut off or not MessagePack");
+    return reader_.skip() || fail("has an unknown field that is truncated or not MessagePack");
   }
 
   template <class T, class S>
@@ -332,7 +332,7 @@ Result<Envelope> decode(std::string_view frame) {
   if (!message_type.get(decoder, envelope.message)) return decoder.problem(message_type.name);
   if (!decoder.at_end()) {
     return Error{ErrorCode::kInvalidArgument,
-                 std::string{message_type.name} + " is followed by bytes that do not belong to it"};
+                 std::string{message_type.name} + " is followed by extra bytes"};
   }
   return envelope;
 }
@@ -352,7 +352,7 @@ Result<JobSpec> decode_spec(std::string_view bytes) {
   JobSpec spec;
   if (!decoder.get(spec)) return decoder.problem("job");
   if (!decoder.at_end()) {
-    return Error{ErrorCode::kInvalidArgument, "job is followed by bytes that do not belong to it"};
+    return Error{ErrorCode::kInvalidArgument, "job is followed by extra bytes"};
   }
   return spec;
 }

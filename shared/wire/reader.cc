@@ -28,7 +28,7 @@ const char* name_of(TokenKind kind) {
     case TokenKind::kExtension:
       return "an extension";
   }
-  return "nothing known";
+  return "an unknown type";
 }
 
 bool Reader::next(Token& token) {

@@ -321,7 +321,7 @@ Status read_payload(Draft& draft, const std::string& field, const Json& value) {
   auto bytes = from_base64(draft.spec.payload);
   if (!bytes && draft.spec.payload.ends_with('=') && draft.spec.payload.size() % 4 != 0) {
     return wrong(field +
-                 " has wrong padding ('=' fills it up to a multiple of four characters, or is left "
+                 " has wrong padding (use '=' up to a multiple of four characters, or leave it "
                  "out)");
   }
   if (!bytes) return wrong(field + " is not base64");
@@ -337,12 +337,13 @@ Status read_retries(Draft& draft, const std::string& field, const Json& value) {
     for (const char* detail : {"policy", "cap", "jitter"}) {
       if (retries.max > 0 || !value.contains(detail)) continue;
       return wrong("retries." + std::string{detail} +
-                   " does not go with retries.max 0 (say how many retries)");
+                   " cannot be combined with retries.max 0 (say how many retries)");
     }
     if (!value.contains("cap")) {
       retries.cap = std::max(retries.cap, retries.base);
     } else if (retries.policy != RetryBackoff::kExponential) {
-      return wrong("retries.cap does not go with retries.policy fixed, only with exponential");
+      return wrong(
+          "retries.cap cannot be combined with retries.policy fixed, only with exponential");
     }
     return {};
   }
@@ -358,7 +359,7 @@ Status read_misfire(Draft& draft, const std::string& field, const Json& value) {
     if (misfire.policy == MisfirePolicy::kFireAll) return {};
     for (const char* detail : {"max", "window"}) {
       if (!value.contains(detail)) continue;
-      return wrong("misfire." + std::string{detail} + " does not go with misfire.policy " +
+      return wrong("misfire." + std::string{detail} + " cannot be combined with misfire.policy " +
                    std::string{word_of(misfire.policy, kMisfireWords)} + ", only with fire_all");
     }
     return {};
@@ -378,7 +379,7 @@ Status read_text(Draft& draft, const std::string& field, const Json& value) {
 Status read_task_id(Draft& draft, const std::string& field, const Json& value) {
   draft.spec.task_id = CARILLON_TRY(text(field, value));
   if (!draft.spec.task_id.empty()) return {};
-  return wrong(field + " is empty (leave it out and one is made)");
+  return wrong(field + " is empty (leave it out to get a generated one)");
 }
 
 template <Duration JobSpec::*kMember>
@@ -499,16 +500,16 @@ Status check_whole(const Draft& draft) {
   const std::string schedule = draft.schedules.empty() ? "now" : draft.schedules[0];
   const ScheduleKind kind = draft.spec.schedule.kind;
   if (kind != ScheduleKind::kCron && !draft.for_cron.empty()) {
-    return wrong(draft.for_cron[0] + " does not go with " + schedule + ", only with cron");
+    return wrong(draft.for_cron[0] + " cannot be combined with " + schedule + ", only with cron");
   }
   const bool repeats = kind == ScheduleKind::kEvery || kind == ScheduleKind::kFixedDelay;
   if (!repeats && !draft.for_repeating.empty()) {
-    return wrong(draft.for_repeating[0] + " does not go with " + schedule +
+    return wrong(draft.for_repeating[0] + " cannot be combined with " + schedule +
                  ", only with every and fixed_delay");
   }
   const Dispatch dispatch = draft.spec.dispatch;
   if (dispatch == Dispatch::kPull && !draft.for_push.empty()) {
-    return wrong(draft.for_push[0] + " does not go with dispatch pull, only with push");
+    return wrong(draft.for_push[0] + " cannot be combined with dispatch pull, only with push");
   }
   if (!draft.runs.empty()) return {};
   return wrong("nothing to run: give one of command, shell, script, http, handler");
@@ -555,7 +556,7 @@ Result<Parsed> parse(std::string_view given) {
 Result<JobSpec> spec_from_json(std::string_view given) {
   const auto [object, repeated] = CARILLON_TRY(parse(given));
   if (!object.is_object()) return wrong_type("the job", object, "an object");
-  if (!repeated.empty()) return wrong(repeated + " is given twice, give it once");
+  if (!repeated.empty()) return wrong(repeated + " is given twice (give it once)");
   JobSpec spec;
   Draft draft{.spec = spec};
   CARILLON_TRY(read_object(draft, "", object, kJobFields));

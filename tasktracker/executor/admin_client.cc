@@ -18,7 +18,7 @@ constexpr int kHttpOk = 200;
 AdminClient::AdminClient(AdminClientConfig config, const HttpSend& send,
                          const std::atomic<bool>& cancelled)
     : config_(std::move(config)), send_(send), cancelled_(cancelled) {
-  CARILLON_ASSERT(!config_.admins.empty(), "an executor has an admin");
+  CARILLON_ASSERT(!config_.admins.empty(), "an executor needs an admin");
   for (std::string url : config_.admins) {
     while (url.ends_with('/')) url.pop_back();
     admins_.push_back({.url = std::move(url)});

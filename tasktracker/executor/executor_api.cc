@@ -93,7 +93,7 @@ void ExecutorApi::read_log(const std::string& body, Answer answer) {
   if (!call.ok()) return answer(failure("request error: " + call.error().message));
   std::optional<LogRead> read = LogRead{.call = call.value(), .answer = std::move(answer)};
   if (log_reads_.put(std::move(read))) return;
-  read->answer(failure("too many log files are read just now (slow down)"));
+  read->answer(failure("too many log files are being read (slow down)"));
 }
 
 void ExecutorApi::read_logs() {

@@ -79,7 +79,7 @@ Reply JobThreads::run(RunCall call) {
     }
     if (waiting_ >= config_.waiting_max) {
       return refusal("the executor has " + std::to_string(waiting_) +
-                     " triggers waiting, that is the most (slow down)");
+                     " waiting triggers, the maximum (slow down)");
     }
     const auto found = threads_.find(call.job_id);
     JobThread* const current = found == threads_.end() ? nullptr : found->second.get();
@@ -128,11 +128,11 @@ Status JobThreads::check_room() const {
                          std::count_if(leaving_.begin(), leaving_.end(), busy);
   if (static_cast<std::size_t>(busy_jobs) >= config_.threads_max) {
     return Error{ErrorCode::kLimit, "the executor has " + std::to_string(busy_jobs) +
-                                        " jobs that run or wait, that is the most (slow down)"};
+                                        " running or waiting jobs, the maximum (slow down)"};
   }
   if (leaving_.size() >= config_.threads_max) {
     return Error{ErrorCode::kLimit, "the executor has " + std::to_string(leaving_.size()) +
-                                        " threads that are ending, that is the most (slow down)"};
+                                        " ending threads, the maximum (slow down)"};
   }
   return {};
 }
@@ -144,7 +144,7 @@ void JobThreads::retire_idle_longest() {
         return std::pair{one.second->is_busy(), one.second->idle_since} <
                std::pair{other.second->is_busy(), other.second->idle_since};
       });
-  CARILLON_ASSERT(!longest->second->is_busy(), "fewer threads are busy than there may be");
+  CARILLON_ASSERT(!longest->second->is_busy(), "at least one thread is idle");
   (void)retire(longest->first, StopReason::kNone, kIdle, false);  // Nothing is to be stopped.
 }
 
@@ -330,7 +330,7 @@ void JobThreads::run_one(JobThread& self, const RunCall& call) {
                  std::to_string(call.shard_index) + " of " + std::to_string(call.shard_total) +
                  ", param: " + call.param);
   const RunResult result = self.work->run(call, self.control);
-  self.log->line("carillon: it ended with code " + std::to_string(result.code) +
+  self.log->line("carillon: ended with code " + std::to_string(result.code) +
                  (result.message ? ", message: " + *result.message : ""));
   self.log.reset();
   {
@@ -349,7 +349,7 @@ void JobThreads::report_unstarted(JobThread& self) {
   std::string why;
   {
     const MutexLock lock(mutex_);
-    CARILLON_ASSERT(self.stopped.has_value(), "only a thread that is stopped leaves triggers");
+    CARILLON_ASSERT(self.stopped.has_value(), "only a stopped thread leaves triggers");
     why = *self.stopped + " [job not executed, in the job queue, killed.]";
     left.swap(self.triggers);
     waiting_ -= left.size();

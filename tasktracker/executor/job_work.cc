@@ -73,7 +73,7 @@ void judge(const RunCall& call, RunEnd&& end, const RunControl& control, bool is
       if (is_script && end.exit_code) {
         message = script_failure(*end.exit_code, message);
       } else if (end.outcome == wire::RunOutcome::kLater && message.empty()) {
-        message = "the handler asked to be run later, which xxl-job does not know";
+        message = "the handler asked to run later, which xxl-job does not support";
       }
       break;
   }
@@ -85,9 +85,10 @@ Status call_hook(const std::function<Status()>& hook) {
   try {
     return hook();
   } catch (const std::exception& thrown) {
-    return Error{ErrorCode::kInvalidArgument, std::string{"it threw: "} + thrown.what()};
+    return Error{ErrorCode::kInvalidArgument, std::string{"the handler threw: "} + thrown.what()};
   } catch (...) {
-    return Error{ErrorCode::kInvalidArgument, "it threw something that is no std::exception"};
+    return Error{ErrorCode::kInvalidArgument,
+                 "the handler threw something that is not a std::exception"};
   }
 }
 
@@ -114,7 +115,7 @@ JobWork::~JobWork() {
   });
   if (!destroyed.ok()) {
     const Logger log{"xxl"};
-    log.warn("a handler's destroy failed", "handler", handler_, "reason",
+    log.warn("a handler's destroy() failed", "handler", handler_, "reason",
              destroyed.error().message);
   }
 }

@@ -81,7 +81,7 @@ RunLog::RunLog(std::string path, const Zone& zone, const Clock& clock)
   fs::create_directories(fs::path(path_).parent_path(), failed);
   file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
   if (file_ < 0) {
-    logger().warn("a run's log cannot be written", "file", path_, "reason", std::strerror(errno));
+    logger().warn("cannot write a run's log", "file", path_, "reason", std::strerror(errno));
   }
 }
 
@@ -96,7 +96,7 @@ void RunLog::put(std::string_view bytes) {
     const ssize_t written = ::write(file_, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
-      logger().warn("a run's log ends early", "file", path_, "reason", std::strerror(errno));
+      logger().warn("a run's log is incomplete", "file", path_, "reason", std::strerror(errno));
       ::close(file_);
       file_ = -1;
       return;

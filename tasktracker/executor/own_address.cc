@@ -47,7 +47,7 @@ Result<std::string> own_address_towards(const net::HttpUrl& url) {
     std::string own = local_end(*target);
     if (!own.empty()) return own;
   }
-  return Error{ErrorCode::kUnavailable, "there is no way to host '" + url.host + "' by IPv4"};
+  return Error{ErrorCode::kUnavailable, "there is no route to host '" + url.host + "' by IPv4"};
 }
 
 }  // namespace carillon::tasktracker

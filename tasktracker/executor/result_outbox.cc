@@ -43,13 +43,12 @@ void ResultOutbox::write_pending() {
   if (work.add.empty()) return;
   outbox::WorkDone done = outbox_->run(std::move(work));
   if (done.added == done.work.add.size()) return;
-  log_.error("results for the admin are not on disk, they would be lost with this process",
+  log_.error("cannot store results for the admin on disk; they are lost if this process dies",
              "results", done.work.add.size() - done.added, "reason",
              done.room.ok() ? "unknown" : done.room.error().message);
   for (std::size_t i = done.added; i < done.work.add.size(); ++i) {
     if (unwritten_.size() >= kUnwrittenMax) {
-      log_.error("a result is lost, there is no room for it on disk and in memory", "result",
-                 done.work.add[i].body);
+      log_.error("a result is lost: disk and memory are full", "result", done.work.add[i].body);
       continue;
     }
     unwritten_.push_back(std::move(done.work.add[i]));
@@ -69,13 +68,13 @@ std::optional<SteadyTime> ResultOutbox::deliver(bool now) {
     const Status sent = send(entries);
     if (sent.ok()) continue;
     if (pause_ == Duration{0}) {
-      log_.warn("an admin does not take results, they are kept", "reason", sent.error().message);
+      log_.warn("an admin does not accept results; keeping them", "reason", sent.error().message);
     }
     pause_ = pause_ == Duration{0} ? kFirstPause : std::min(pause_ * 2, kLongestPause);
     retry_at_ = clock_.steady_now() + pause_;
     return retry_at_;
   }
-  if (pause_ > Duration{0}) log_.info("the admin takes results again");
+  if (pause_ > Duration{0}) log_.info("the admin accepts results again");
   pause_ = Duration{0};
   retry_at_.reset();
   return std::nullopt;
@@ -85,7 +84,7 @@ std::vector<outbox::Entry> ResultOutbox::load() {
   const MutexLock lock(outbox_mutex_);
   outbox::WorkDone done = outbox_->run({.load = true});
   if (!done.status.ok()) {
-    log_.error("results for the admin cannot be read", "reason", done.status.error().message);
+    log_.error("cannot read results for the admin", "reason", done.status.error().message);
   }
   if (done.loaded.empty()) return unwritten_;
   return std::move(done.loaded);
@@ -141,8 +140,7 @@ void ResultOutbox::take_out(const outbox::Entry* first, std::size_t count) {
   const outbox::WorkDone done = outbox_->run(std::move(work));
   if (!done.status.ok()) {
     // They will be sent again, which an admin passes over.
-    log_.error("results that were sent cannot be taken off the disk", "reason",
-               done.status.error().message);
+    log_.error("cannot delete sent results from disk", "reason", done.status.error().message);
   }
 }
 

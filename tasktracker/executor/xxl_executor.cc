@@ -42,15 +42,15 @@ bool is_loopback(const std::string& host) {
 Status check(const XxlOptions& options) {
   if (options.app_name.empty()) {
     return invalid(
-        "an xxl-job admin is given and no app name (--xxl-appname NAME, as the admin's "
-        "executor group has it)");
+        "an xxl-job admin is given without an app name (give --xxl-appname NAME, the app name of "
+        "the admin's executor group)");
   }
   if (options.app_name.size() > kNameBytesMax || !is_printable_utf8(options.app_name)) {
     return invalid("the app name for xxl-job is longer than " + std::to_string(kNameBytesMax) +
-                   " bytes or holds control characters");
+                   " bytes or contains control characters");
   }
   if (!is_printable_utf8(options.token)) {
-    return invalid("the token for xxl-job holds control characters");
+    return invalid("the token for xxl-job contains control characters");
   }
   if (options.port < 0 || options.port > kPortMax) {
     return invalid("xxl.port is " + std::to_string(options.port) + ", must be 0 to 65535");
@@ -104,7 +104,7 @@ std::string scripts_refusal(const XxlExecutorConfig& config) {
     return "this worker does not accept scripts (see its --allow)";
   }
   if (config.options.token.empty() && !config.insecure) {
-    return "this executor has no token (give it --xxl-token, or --insecure)";
+    return "this executor has no token (give --xxl-token or --insecure)";
   }
   return {};
 }
@@ -119,7 +119,7 @@ Result<std::unique_ptr<XxlExecutor>> XxlExecutor::open(XxlExecutorConfig config,
   CARILLON_TRY(check(config.options));
   if (config.data.empty()) {
     return invalid(
-        "there is no folder for an executor's results and log files (name one with "
+        "no folder is given for an executor's results and log files (give one with "
         "--data)");
   }
   const Zone zone = CARILLON_TRY(local_zone(environment));
@@ -179,7 +179,7 @@ Status XxlExecutor::listen() {
     const Result<std::string> host = own_address_towards(admin);
     if (!host.ok()) {
       return host.error().with_context(
-          "cannot find out this machine's address for xxl-job (name it with --xxl-address)");
+          "cannot determine this machine's address for xxl-job (give it with --xxl-address)");
     }
     own.host = host.value();
   } else {
@@ -188,8 +188,8 @@ Status XxlExecutor::listen() {
   const bool is_local = is_loopback(own.host);
   if (!is_local && options.token.empty() && !config_.insecure) {
     return invalid("an executor at " + own.host +
-                   " would be open to everybody who reaches it (give it the admin's token with "
-                   "--xxl-token, or --insecure)");
+                   " would accept calls from every machine that reaches it (give the admin's token "
+                   "with --xxl-token, or --insecure)");
   }
   api_ = CARILLON_TRY(ExecutorApi::start(
       {.path = own.path, .app_name = options.app_name, .token = options.token}, jobs_, logs_));
@@ -229,7 +229,7 @@ void XxlExecutor::answer(const net::HttpCall& call, const net::HttpResponder& re
 Status XxlExecutor::start(std::function<void()> on_stopped) {
   if (const Status guarded = runner_.start(); !guarded.ok()) {
     // Without the guard only what a killed worker leaves behind is worse.
-    log_.warn("processes of jobs are not guarded", "reason", guarded.error().message);
+    log_.warn("cannot guard the processes of jobs", "reason", guarded.error().message);
   }
   report_left_behind();
   on_stopped_ = std::move(on_stopped);
@@ -300,7 +300,7 @@ void XxlExecutor::register_now() {
   beat_at_ = clock_.steady_now() + (registered.ok() ? config_.beat : kBeatAgain);
   if (!registered.ok()) {
     if (!is_failure_said_) {
-      log_.warn("an xxl-job admin does not register this executor, it is asked again", "reason",
+      log_.warn("an xxl-job admin does not register this executor; retrying", "reason",
                 registered.error().message);
     }
     is_failure_said_ = true;
@@ -342,7 +342,7 @@ void XxlExecutor::leave() {
   const bool is_heard =
       std::any_of(said.begin(), said.end(), [](const Status& status) { return status.ok(); });
   if (!is_heard) {
-    log_.warn("cannot leave the xxl-job admin, it takes this executor for alive for 90 s", "reason",
+    log_.warn("cannot leave the xxl-job admin; it counts this executor as alive for 90 s", "reason",
               said.back().error().message);
   } else if (!at_once_) {
     Wakeup nothing;
@@ -398,7 +398,7 @@ void XxlExecutor::end() {
   if (!wait_for(talk_ended_, config_.deliver_wait)) is_talk_cancelled_ = true;
   talker_->join();
   if (const std::int64_t left = results_.left(); left > 0) {
-    log_.warn("results are left for the next executor with this data folder", "results", left);
+    log_.warn("left results for the next executor with this data folder", "results", left);
   }
   // Before what it calls.
   server_.reset();

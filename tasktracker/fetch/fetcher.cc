@@ -92,12 +92,12 @@ Result<SteadyTime> Fetcher::on_hand_out(wire::HandOut& hand_out, SteadyTime now)
     note_other(hand_out.tracker_session, hand_out.number);
     counts_.refused += hand_out.jobs.size();
     hand_out.jobs.clear();
-    return Error{ErrorCode::kConflict, "it is of another session of the job tracker"};
+    return Error{ErrorCode::kConflict, "it belongs to another session of the job tracker"};
   }
   if (hand_out.number <= handout_seen_) {
     counts_.duplicates += hand_out.jobs.size();
     hand_out.jobs.clear();
-    return Error{ErrorCode::kConflict, "it comes a second time"};
+    return Error{ErrorCode::kConflict, "it arrived twice"};
   }
   handout_seen_ = hand_out.number;
   if (state_ != State::kRegistered) {

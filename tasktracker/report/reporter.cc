@@ -89,7 +89,7 @@ void Reporter::replace(Entry& entry, const std::string& why) {
   wire::RunResult& result = entry.result;
   result = {.id = result.id,
             .outcome = wire::RunOutcome::kFailed,
-            .message = clean_text("the job tracker refused its result: " + why, config_.text_max),
+            .message = clean_text("the job tracker rejected its result: " + why, config_.text_max),
             .started_at = result.started_at,
             .ended_at = result.ended_at,
             .bucket = result.bucket};

@@ -49,7 +49,8 @@ constexpr std::size_t kGroupsMax = 4096;  // more are not guarded
 Status GroupGuard::start() {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return Error{ErrorCode::kUnavailable, std::string{"no pipe: "} + std::strerror(errno)};
+    return Error{ErrorCode::kUnavailable,
+                 std::string{"cannot create a pipe: "} + std::strerror(errno)};
   }
   process_ = ::fork();
   if (process_ == 0) {

@@ -71,7 +71,7 @@ RunEnd call(const JobRunner& runner, JobContext& context) {
             .message = std::string{"the handler threw: "} + thrown.what()};
   } catch (...) {
     return {.outcome = wire::RunOutcome::kException,
-            .message = "the handler threw something that is no std::exception"};
+            .message = "the handler threw something that is not a std::exception"};
   }
 }
 

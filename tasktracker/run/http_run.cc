@@ -56,8 +56,7 @@ RunEnd run_http(const HttpSend& send, const RunRequest& request, RunControl& con
   control.output().append(wire::Stream::kStdout, answer.body);
   if (answer.body_cut) {
     control.output().append(wire::Stream::kLog,
-                            "\n[carillon: the answer was longer, the rest is "
-                            "not kept]\n");
+                            "\n[carillon: the response was longer, the rest is not kept]\n");
   }
   std::string message = "http status " + std::to_string(answer.status);
   if (answer.status >= 200 && answer.status < 300) {

@@ -169,9 +169,10 @@ void ProcessRun::become(char* const* arguments, char* const* environment, int in
 
 bool ProcessRun::start(const ProcessRequest& request) {
   Pipe failure;
-  if (!open_pipe(out_) || !open_pipe(err_) || !open_pipe(failure)) return failed("make a pipe for");
+  if (!open_pipe(out_) || !open_pipe(err_) || !open_pipe(failure))
+    return failed("create a pipe for");
   const Descriptor input = open_input(request.input);
-  if (!input.is_open()) return failed("keep the payload for the input of");
+  if (!input.is_open()) return failed("store the payload for");
   const std::vector<char*> arguments = pointers(request.arguments);
   const std::vector<char*> environment = pointers(request.environment);
   const pid_t parent = ::getpid();
@@ -299,7 +300,7 @@ void ProcessRun::end() {
   } while (reaped < 0 && errno == EINTR);
   if (reaped < 0) {
     // Somebody else took it: a program around us that ignores SIGCHLD, or waits for any child.
-    failed("learn the exit status of");
+    failed("get the exit status of");
   } else if (info.si_code == CLD_EXITED) {
     end_.exit_status = info.si_status;
   } else {

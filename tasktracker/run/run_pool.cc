@@ -45,7 +45,8 @@ RunPool::~RunPool() {
     if (place.thread) place.thread->detach();
   }
   if (given_up_.empty()) return;
-  log_.warn("handlers have not stopped, they go on without a worker", "handlers", given_up_.size());
+  log_.warn("handlers have not stopped; they continue without a worker", "handlers",
+            given_up_.size());
 }
 
 Status RunPool::start() {
@@ -175,7 +176,7 @@ std::optional<RunPool::Hanging> RunPool::give_up(std::size_t number) {
                   .handler = request.run.handler};
   Result<Place> fresh{Place{}};
   if (given_up_.size() >= places_.size()) {
-    hanging.why_kept = "as many threads as the worker has are lost already";
+    hanging.why_kept = "as many threads as the worker has are already lost";
   } else if (fresh = start_thread(number); !fresh.ok()) {
     hanging.why_kept = fresh.error().message;
   }
@@ -205,12 +206,12 @@ std::optional<RunPool::Hanging> RunPool::give_up(std::size_t number) {
 
 void RunPool::say(const Hanging& hanging) const {
   if (hanging.why_kept.empty()) {
-    log_.warn("a handler does not stop, its run has ended without it and its thread is lost",
+    log_.warn("a handler does not stop; its run has ended without it and its thread is lost",
               "task", hanging.task_id, "job", hanging.job_id, "handler", hanging.handler,
               "lost_threads", given_up_.size());
   } else {
-    log_.warn("a handler does not stop, and keeps its thread and its run", "task", hanging.task_id,
-              "job", hanging.job_id, "handler", hanging.handler, "why", hanging.why_kept);
+    log_.warn("a handler does not stop; its run continues", "task", hanging.task_id, "job",
+              hanging.job_id, "handler", hanging.handler, "why", hanging.why_kept);
   }
 }
 
@@ -221,7 +222,7 @@ void RunPool::join_returned() {
       const MutexLock lock(place.slot->mutex);
       if (!place.slot->has_returned) return false;
     }
-    log_.info("a handler that was given up has returned", "job", place.slot->id.job_id.value);
+    log_.info("a handler of an ended run has returned", "job", place.slot->id.job_id.value);
     return true;
   });
 }

@@ -39,7 +39,7 @@ bool is_lack(int error) {
 
 RunEnd has_no_room(const std::string& why) {
   return {.outcome = wire::RunOutcome::kLater,
-          .message = why + " (its worker has no room for it, it is run later)",
+          .message = why + " (its worker has too few resources, it runs later)",
           .later = kRoomIsBack,
           .has_no_room = true};
 }
@@ -56,7 +56,7 @@ RunEnd not_started(const std::string& program, const ProcessEnd& end) {
     message += " (is it executable for the worker's user?)";
     result.exit_code = kExitNotRunnable;
   } else if (end.not_started == E2BIG) {
-    message += " (arguments and params together are too long for the system)";
+    message += " (arguments and params together exceed the system's limit)";
   }
   result.message = std::move(message);
   return result;
@@ -133,7 +133,7 @@ Result<RunKind> parse_run_kind(std::string_view word) {
   }
   return Error{ErrorCode::kInvalidArgument,
                "'" + std::string{word} +
-                   "' is no kind of run (write handler, command, shell, script or http)"};
+                   "' is not a kind of job (write handler, command, shell, script or http)"};
 }
 
 Runner::Runner(RunnerConfig config, const Handlers& handlers, const Environment& environment,
@@ -168,7 +168,7 @@ Result<RunRequest> Runner::read(wire::HandedJob&& job) const {
 }
 
 RunEnd Runner::run(const RunRequest& request, RunControl& control) {
-  CARILLON_ASSERT(allows(request), "a job of another kind is given back");
+  CARILLON_ASSERT(allows(request), "a job of another kind is returned");
   RunEnd end;
   switch (request.run.kind) {
     case RunKind::kHandler:
@@ -197,15 +197,15 @@ void Runner::say_no_room(const std::string& why) {
   const MutexLock lock(mutex_);
   if (said_no_room_ && now < *said_no_room_ + kSayNoRoom) return;
   said_no_room_ = now;
-  log_.warn("jobs cannot be begun here, they are run later", "reason", why);
+  log_.warn("cannot start jobs here; they run later", "reason", why);
 }
 
 RunEnd Runner::end_without(const RunRequest& request, const RunControl& control) const {
   RunEnd end{.outcome = wire::RunOutcome::kException};
   apply_stop(control, request, end);
   end.message += "; handler '" + request.run.handler +
-                 "' has not stopped since it was told to, its thread is lost to worker '" +
-                 config_.node + "' until it does";
+                 "' has not stopped after its stop request, so its thread is lost to worker '" +
+                 config_.node + "' until it stops";
   return end;
 }
 

@@ -236,10 +236,10 @@ class Harm(LiarTest):
             self.begin(100_000).sendall(b"[{")  # and never more
         self.assertTrue(self.begin(5 * 1024 * 1024 + 1).recv(100).startswith(b"HTTP/1.1 413 "))
         for path, body, why in (
-                ("/api/registry", b"{", "the body is no JSON"),
-                ("/api/registry", b"\xff\xfe\x00", "the body is no JSON"),
+                ("/api/registry", b"{", "the body is not JSON"),
+                ("/api/registry", b"\xff\xfe\x00", "the body is not JSON"),
                 ("/api/callback", b"[" * 100_000, "openapi invoke error"),
-                ("/api/callback", b'{"callbackList":7}', "no JSON array"),
+                ("/api/callback", b'{"callbackList":7}', "not a JSON array"),
                 ("/api/nope", b"{}", "uri-mapping(nope) not found")):
             status, text = self.send(path, body)
             self.assertEqual(status, 200)

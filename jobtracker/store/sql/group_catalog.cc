@@ -40,7 +40,7 @@ Result<std::vector<Group>> GroupCatalog::read_all(sql::Connection& db) {
     if (!is_group_table(group.table)) {
       return Error{ErrorCode::kCorrupt, "lts_node_group names table '" + group.table +
                                             "' for group '" + group.name +
-                                            "', which no group's table is called"};
+                                            "', which is not the name of a group's table"};
     }
     tables_.emplace(group.id, group.table);
   }
@@ -87,8 +87,8 @@ Result<Group> GroupCatalog::make_once(sql::Connection& db, const std::string& na
     tables.insert(group.table);
   }
   if (groups.size() >= kGroupsMax) {
-    return Error{ErrorCode::kLimit, "group '" + name + "' is one too many: at most " +
-                                        std::to_string(kGroupsMax) + " groups can be made"};
+    return Error{ErrorCode::kLimit, "group '" + name + "' is one too many, at most " +
+                                        std::to_string(kGroupsMax) + " groups can be created"};
   }
   const Group made{.id = GroupId{groups.empty() ? 1 : groups.back().id.value + 1},
                    .name = name,

@@ -295,11 +295,11 @@ Result<ReadAnswer> SqlReads::read(const FindGroup& ask) {
 }
 
 Result<ReadAnswer> SqlReads::read(const SplitGroup&) {
-  return Error{ErrorCode::kInvalidArgument, "a read-only store splits no groups"};
+  return Error{ErrorCode::kInvalidArgument, "a read-only store cannot split groups"};
 }
 
 Result<ReadAnswer> SqlReads::read(const MakeGroup&) {
-  return Error{ErrorCode::kInvalidArgument, "a read-only store makes no groups"};
+  return Error{ErrorCode::kInvalidArgument, "a read-only store cannot create groups"};
 }
 
 }  // namespace carillon::jobtracker

@@ -160,7 +160,7 @@ Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::st
     }
     Result<OpenedStore> opened =
         Error{ErrorCode::kConflict,
-              "store " + options.name + " is being opened by another job tracker: try again"};
+              "store " + options.name + " is being opened by another job tracker (try again)"};
     if (CARILLON_TRY(ask_flag(*watcher, kTakeTurn))) {
       std::unique_ptr<Chore> keeping;
       if (migrates) keeping = CARILLON_TRY(keep_turn(*watcher));
@@ -179,7 +179,7 @@ Result<OpenedStore> open_mysql_store(MysqlConnections connections, const std::st
       return Error{ErrorCode::kUnavailable,
                    "another job tracker has been opening " + options.name + " for longer than " +
                        format_duration(kTurnMax) +
-                       ": it makes or migrates its tables, or stands still"};
+                       "(it creates or migrates the tables, or has stalled)"};
     }
   }
 }

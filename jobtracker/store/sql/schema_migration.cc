@@ -44,10 +44,11 @@ Result<int> read_version(sql::Connection& db, const std::string& name) {
   // Some have the names of ours, and other columns.
   const auto of_lts = CARILLON_TRY(read_number(db, is_mysql ? kMysqlHasLts : kSqliteHasLts));
   if (of_lts == 0) return 0;
-  return Error{ErrorCode::kInvalidArgument,
-               "store " + name +
-                   " is a database of LTS (light-task-scheduler), which is left as it is: name one "
-                   "for the job tracker alone, and take the jobs over with 'jobclient import lts'"};
+  return Error{
+      ErrorCode::kInvalidArgument,
+      "store " + name +
+          " is a database of LTS (light-task-scheduler) and was not changed (name a database for "
+          "the job tracker alone, and import the jobs with 'jobclient import lts')"};
 }
 
 Result<std::vector<std::string>> read_group_tables(sql::Connection& db) {

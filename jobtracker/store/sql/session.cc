@@ -89,9 +89,9 @@ std::string mark_of(SessionId session, std::int32_t lane) {
 
 Error in_use_error(const std::string& store_name, const SessionBeat* other) {
   if (other == nullptr) {
-    return {ErrorCode::kConflict, "store " + store_name +
-                                      " may be in use by another job tracker: it was not watched "
-                                      "for long enough"};
+    return {ErrorCode::kConflict,
+            "store " + store_name +
+                " may be in use by another job tracker, which was not observed for long enough"};
   }
   return {ErrorCode::kConflict, "store " + store_name + " is in use by job tracker '" +
                                     other->name + "' (session " +
@@ -259,7 +259,7 @@ Result<SessionStart> begin_session(sql::Connection& db, const StoreSession& sess
       // The session may be stored by now. If this fails, its lane connects again, and that is all.
       if (is_shared) (void)db.run_script(std::string{kAllowSilence});
       if (begun.value()) return *begun.value();
-      return Error{ErrorCode::kConflict, "another job tracker began to work meanwhile"};
+      return Error{ErrorCode::kConflict, "another job tracker has started on this store"};
     }
     const Error error = as_outrun(std::move(begun).error());
     const bool was_outrun = error.code == ErrorCode::kConflict;

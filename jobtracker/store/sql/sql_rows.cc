@@ -309,8 +309,8 @@ Result<std::vector<Outcome>> decode_outcomes(std::string_view bytes) {
     const auto definition = number(' ');
     const auto count = number(';');
     if (!kind || !job || !definition || !count || *kind < 0 || *kind > 3) {
-      return Error{ErrorCode::kCorrupt, "lts_client holds outcomes that are none: '" +
-                                            std::string{bytes.substr(0, 80)} + "'"};
+      return Error{ErrorCode::kCorrupt,
+                   "lts_client has invalid outcomes: '" + std::string{bytes.substr(0, 80)} + "'"};
     }
     outcomes.push_back({.kind = static_cast<OutcomeKind>(*kind),
                         .existing_job = JobId{*job},

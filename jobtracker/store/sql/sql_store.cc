@@ -28,8 +28,8 @@ constexpr int kSplitsLostMax = 3;
 
 Error too_large_to_split(const GroupSplit& split) {
   return {ErrorCode::kLimit, "group '" + split.group +
-                                 "' could not be split, the connection was lost each time: check "
-                                 "the database, or split it when fewer jobs wait"};
+                                 "' could not be split: the connection was lost each time (check "
+                                 "the database, or split the group when fewer jobs wait)"};
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ Result<OpenedStore> SqlStore::open(Connect connect, const SqlStoreOptions& optio
     const auto beats = CARILLON_TRY(read_beats(*connection, options.session));
     if (beats != *options.plan.silent) {
       return Error{ErrorCode::kConflict,
-                   "store " + options.name + ": another job tracker began to work meanwhile"};
+                   "store " + options.name + ": another job tracker has started on this store"};
     }
   }
   std::unique_ptr<sql::Connection> patient;
@@ -80,7 +80,7 @@ SqlStore::~SqlStore() {
   if (connection_ == nullptr) return;
   const auto status = end_session(*connection_, options_.session);
   if (!status.ok()) {
-    log_.warn("end of session not recorded", "store", options_.name, "reason",
+    log_.warn("cannot record the end of the session", "store", options_.name, "reason",
               status.error().message);
   }
 }
@@ -105,7 +105,7 @@ Result<Committed> SqlStore::write(sql::Connection& db, const Batch& batch, Rolle
     CARILLON_TRY(db.rollback());
     details.fenced = CARILLON_TRY(is_fenced(db, options_.session, batch.number - 1));
     if (details.fenced) return fenced_error(options_.session);
-    return Error{ErrorCode::kConflict, "the database showed old rows"};
+    return Error{ErrorCode::kConflict, "the database returned old rows"};
   }
   return write_batch(db, groups_, rows_, options_.describe, batch, details.culprit);
 }

@@ -39,7 +39,7 @@ Result<FileLock> lock_store(const std::string& path) {
   Result<FileLock> lock = FileLock::take(path + ".lock");
   if (lock.ok() || lock.error().code != ErrorCode::kConflict) return lock;
   return Error{ErrorCode::kConflict,
-               lock.error().message + ": stop it first, or use another store"};
+               lock.error().message + " (stop it first, or use another store)"};
 }
 
 Result<std::unique_ptr<sql::Connection>> connect(const std::string& path,

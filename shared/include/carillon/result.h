@@ -62,11 +62,11 @@ class [[nodiscard]] Result {
     return std::move(std::get<0>(state_));
   }
   const Error& error() const& {
-    check(!ok(), "error() of a good Result");
+    check(!ok(), "error() of a successful Result");
     return std::get<1>(state_);
   }
   Error&& error() && {
-    check(!ok(), "error() of a good Result");
+    check(!ok(), "error() of a successful Result");
     return std::move(std::get<1>(state_));
   }
 
@@ -95,12 +95,12 @@ class [[nodiscard]] Result<void> {
   }
   const Error& error() const& {
     if (ok()) [[unlikely]]
-      abort_with("error() of a good Status", "");
+      abort_with("error() of a successful Status", "");
     return std::get<1>(state_);
   }
   Error&& error() && {
     if (ok()) [[unlikely]]
-      abort_with("error() of a good Status", "");
+      abort_with("error() of a successful Status", "");
     return std::move(std::get<1>(state_));
   }
 

@@ -88,14 +88,14 @@ Status AnswerReader::take_head(std::string_view bytes) {
   head_ += bytes;
   const std::size_t end = end_of_head(head_);
   if (std::min(end, head_.size()) > kHeadBytesMax)
-    return no_answer("the head of the answer is larger than " + std::to_string(kHeadBytesMax) +
+    return no_answer("the header of the response is larger than " + std::to_string(kHeadBytesMax) +
                      " bytes");
   if (end == std::string::npos) return {};
   const std::string lines =
       normalized(std::string_view{head_}.substr(0, end), cuts_ ? body_max_ : std::string::npos);
   const std::string rest = head_.substr(end);
   CARILLON_TRY(feed(lines));
-  if (!parser_->is_header_done()) return no_answer("the answer is no HTTP: it has no status");
+  if (!parser_->is_header_done()) return no_answer("the response is not HTTP: it has no status");
   const unsigned status = parser_->get().result_int();
   if (status >= 100 && status < 200) begin();
   return take(rest);
@@ -118,18 +118,18 @@ Status AnswerReader::feed(std::string_view bytes) {
 
 Status AnswerReader::end() {
   if (is_done()) return {};
-  if (!is_begun_) return no_answer("the connection was closed before an answer came");
+  if (!is_begun_) return no_answer("the connection was closed before the response");
   beast::error_code failure;
   if (parser_->is_header_done()) parser_->put_eof(failure);
   if (failure || !is_done())
-    return no_answer("the connection was closed in the middle of the answer");
+    return no_answer("the connection was closed in the middle of the response");
   return {};
 }
 
 Error AnswerReader::refusal(const beast::error_code& failure) const {
   if (failure == http::error::body_limit)
-    return no_answer("the answer is larger than " + std::to_string(body_max_) + " bytes");
-  return no_answer("the answer is no HTTP: " + failure.message());
+    return no_answer("the response is larger than " + std::to_string(body_max_) + " bytes");
+  return no_answer("the response is not HTTP: " + failure.message());
 }
 
 bool AnswerReader::is_done() const { return is_cut_ || parser_->is_done(); }

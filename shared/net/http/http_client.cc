@@ -138,7 +138,7 @@ Error failure_of(CURLcode code, const char* detail) {
 Result<HttpReply> send_http(const HttpRequest& request, Duration timeout, std::size_t body_max,
                             const std::atomic<bool>& cancelled, const std::string& ca_file) {
   const Easy easy(is_curl_ready() ? curl_easy_init() : nullptr);
-  if (!easy) return Error{ErrorCode::kUnavailable, "the HTTP library does not start"};
+  if (!easy) return Error{ErrorCode::kUnavailable, "cannot start the HTTP library"};
 
   const Lines lines = header_lines(request);
   set_request(easy.get(), request, lines.get());

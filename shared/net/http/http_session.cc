@@ -48,7 +48,7 @@ void fill_head(http::response<Body>& message, const HttpResponse& response, bool
 struct HttpResponder::State {
   State(std::shared_ptr<HttpServerParts> its_parts, std::shared_ptr<HttpSession> its_session)
       : parts(std::move(its_parts)), session(std::move(its_session)) {}
-  ~State() { send(problem(503, "nobody answered")); }
+  ~State() { send(problem(503, "the server gave no answer")); }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
@@ -100,10 +100,10 @@ void HttpSession::on_read(beast::error_code failure) {
   is_head_ = false;
   if (failure == http::error::body_limit) {
     const std::string limit = std::to_string(parts_.config.body_max);
-    return refuse(413, "body is too large, at most " + limit + " bytes");
+    return refuse(413, "the body is too large, at most " + limit + " bytes");
   }
   if (failure == http::error::header_limit || failure == http::error::buffer_overflow) {
-    return refuse(431, "header is too large, at most 16384 bytes");
+    return refuse(431, "the header is too large, at most 16384 bytes");
   }
   const bool is_malformed =
       failure.category() == make_error_code(http::error::bad_method).category();
@@ -112,7 +112,7 @@ void HttpSession::on_read(beast::error_code failure) {
     return refuse(400, "malformed request: " + failure.message());
   }
   if (failure == beast::error::timeout && parser_->got_some())
-    parts_.refusals.add(peer_, "the request did not come to its end in time");
+    parts_.refusals.add(peer_, "the request was not complete in time");
   close();
 }
 
@@ -134,7 +134,7 @@ void HttpSession::call() {
   const bool may_be_any =
       config.any_name || (config.any_name_for && config.any_name_for(view(request.target())));
   if (!may_be_any && !is_own_host(host, own.address().to_string(), config.names)) {
-    return refuse(403, "this server is not called '" + std::string{host} +
+    return refuse(403, "this server does not have the name '" + std::string{host} +
                            "' (use its address, or localhost)");
   }
   const auto origin = request.find(http::field::origin);

@@ -132,7 +132,7 @@ bool PostConnection::is_quiet() {
 }
 
 void PostConnection::send(WaitingPost waiting) {
-  CARILLON_ASSERT(is_idle() && !is_closed_, "a connection carries one post at a time");
+  CARILLON_ASSERT(is_idle() && !is_closed_, "a connection carries one request at a time");
   request_ = request_text(server_.url(), waiting);
   written_ = 0;
   answer_.emplace(waiting.post.answer_max, waiting.post.cuts_answer);
@@ -270,12 +270,12 @@ void PostConnection::look_at_time(SteadyTime now) {
   if (is_connecting_) {
     if (now < connect_deadline_) return;
     close();
-    return server_.on_connect_failed("no answer to connecting", false);
+    return server_.on_connect_failed("no answer to the connection attempt", false);
   }
   if (!waiting_ || now < waiting_->deadline) return;
   fail({.kind = written_ == 0 ? PostOutcome::Kind::kNotSent : PostOutcome::Kind::kUnknown,
         .error = written_ == 0 ? "the request could not be written in time"
-                               : "no whole answer came in time"});
+                               : "no complete response in time"});
 }
 
 void PostConnection::close() {

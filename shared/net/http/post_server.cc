@@ -191,7 +191,7 @@ void PostServer::close_idle(SteadyTime now) {
 void PostServer::end_recalled(const WaitingPost& one) {
   parts_.on_outcome(one.turn, {.id = one.post.id,
                                .kind = PostOutcome::Kind::kNotSent,
-                               .error = "it was not sent in time",
+                               .error = "the request was not sent in time",
                                .is_recalled = true});
 }
 

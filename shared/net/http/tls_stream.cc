@@ -54,14 +54,14 @@ Result<TlsContext> TlsContext::open(const std::string& ca_file, std::string opti
   } else if (SSL_CTX_load_verify_locations(raw, ca_file.c_str(), nullptr) != 1) {
     return Error{ErrorCode::kInvalidArgument,
                  context.option_ + " " + ca_file +
-                     " holds no certificates in PEM: " + queued_error("it cannot be read")};
+                     " contains no PEM certificates: " + queued_error("it cannot be read")};
   }
   return context;
 }
 
 TlsStream::TlsStream(const TlsContext& context, int fd, const std::string& host)
     : context_(context), ssl_(SSL_new(context.get())) {
-  CARILLON_ASSERT(ssl_ != nullptr, "there is memory for a connection");
+  CARILLON_ASSERT(ssl_ != nullptr, "memory is available");
   SSL_set_connect_state(ssl_.get());
   is_broken_ = SSL_set_fd(ssl_.get(), fd) != 1;
   if (is_address(host)) {
@@ -87,7 +87,7 @@ TlsStream::Step TlsStream::step_of(int returned) {
                                : std::system_category().message(errno_then);
       break;
     default:
-      error_ = queued_error("a mistake in TLS");
+      error_ = queued_error("a TLS error");
   }
   is_broken_ = true;
   return Step::kBroken;
@@ -104,7 +104,7 @@ TlsStream::Step TlsStream::handshake() {
   if (step == Step::kBroken && verdict != X509_V_OK) {
     error_ = std::string{"its certificate is not trusted: "} +
              X509_verify_cert_error_string(verdict) + " (" + context_.option() +
-             " names who signs them)";
+             " names its certificate authority)";
   }
   return step;
 }

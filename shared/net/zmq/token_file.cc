@@ -41,12 +41,12 @@ Error system_error(const std::string& what, const std::string& path) {
                          : reason == ELOOP || reason == EACCES ? ErrorCode::kDenied
                                                                : ErrorCode::kUnavailable;
   return {code, "cannot " + what + " " + path + ": " + std::strerror(reason) +
-                    (reason == ELOOP ? " (links are not followed)" : "")};
+                    (reason == ELOOP ? " (symbolic links are not followed)" : "")};
 }
 
 Status check_private(int fd, const std::string& path) {
   struct stat status {};
-  if (::fstat(fd, &status) != 0) return system_error("look at", path);
+  if (::fstat(fd, &status) != 0) return system_error("inspect", path);
   if (status.st_uid != ::geteuid()) {
     return Error{ErrorCode::kDenied, path + " belongs to user " + std::to_string(status.st_uid) +
                                          ", must belong to user " + std::to_string(::geteuid()) +
@@ -54,7 +54,7 @@ Status check_private(int fd, const std::string& path) {
   }
   if ((status.st_mode & 077U) != 0) {
     return Error{ErrorCode::kDenied,
-                 path + " is open to other users (run chmod go= '" + path + "')"};
+                 path + " is readable or writable by other users (run chmod go= '" + path + "')"};
   }
   return {};
 }
@@ -88,7 +88,7 @@ Result<std::string> take_token(int fd, const std::string& path, const char* fix)
   text.resize(static_cast<std::size_t>(got));
   while (!text.empty() && text.back() == '\n') text.pop_back();
   if (!is_token(text)) {
-    return Error{ErrorCode::kInvalidArgument, path + " holds no token (" + fix + ")"};
+    return Error{ErrorCode::kInvalidArgument, path + " contains no token (" + fix + ")"};
   }
   return text;
 }
@@ -105,7 +105,7 @@ Result<std::string> read_token_in(int folder, const std::string& path) {
 Result<std::string> draw_token() {
   std::array<unsigned char, kTokenBytes> bytes{};
   if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    return system_error("draw", "a random token");
+    return system_error("create", "a random token");
   }
   std::string token;
   for (const unsigned char byte : bytes) {
@@ -152,7 +152,7 @@ Result<std::string> make_token(const std::string& path) {
   const std::string folder = folder_of(path);
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
     Error failure = system_error("make", folder);
-    failure.message += " (is XDG_RUNTIME_DIR this user's?)";
+    failure.message += " (does XDG_RUNTIME_DIR belong to this user?)";
     return failure;
   }
   const Descriptor descriptor = CARILLON_TRY(open_folder(folder));
@@ -175,14 +175,15 @@ Result<std::string> read_given_token(const std::string& path) {
   // Somebody's choice, so it may be no token file at all.
   constexpr const char* kFix = "give the file that the job tracker wrote, or a copy of it";
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return system_error("look at", path);
+  if (::fstat(file.get(), &status) != 0) return system_error("inspect", path);
   if (!S_ISREG(status.st_mode)) {
     return Error{
         ErrorCode::kInvalidArgument,
-        path + (S_ISDIR(status.st_mode) ? " is a folder (" : " is no file (") + kFix + ")"};
+        path + (S_ISDIR(status.st_mode) ? " is a folder (" : " is not a file (") + kFix + ")"};
   }
   if ((status.st_mode & 07U) != 0) {
-    return Error{ErrorCode::kDenied, path + " is open to everybody (run chmod o= '" + path + "')"};
+    return Error{ErrorCode::kDenied,
+                 path + " is readable or writable by every user (run chmod o= '" + path + "')"};
   }
   return take_token(file.get(), path, kFix);
 }

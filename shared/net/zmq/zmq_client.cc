@@ -71,7 +71,8 @@ Result<Pass> make_pass(const Environment& environment, const Endpoint& endpoint,
                        const Access& access) {
   Pass pass;
   if (!access.keys.empty() && access.insecure) {
-    return Error{ErrorCode::kInvalidArgument, "--keys and --insecure contradict each other"};
+    return Error{ErrorCode::kInvalidArgument,
+                 "--keys and --insecure contradict each other (give one)"};
   }
   if (!access.keys.empty()) {
     pass.keys_folder = access.keys;
@@ -232,7 +233,7 @@ Status ZmqClient::send(std::string frame) {
   if (frame.size() > wire::kFrameBytesMax) {
     return Error{ErrorCode::kInvalidArgument,
                  "frame has " + std::to_string(frame.size()) + " bytes, at most " +
-                     std::to_string(wire::kFrameBytesMax) + " can be sent"};
+                     std::to_string(wire::kFrameBytesMax) + " are allowed"};
   }
   if (!is_connected_) {
     return Error{ErrorCode::kUnavailable, "not connected to " + endpoint_.text()};
@@ -242,7 +243,8 @@ Status ZmqClient::send(std::string frame) {
   const int reason = sent ? 0 : errno;
   connection_->socket_watch->touched();
   if (sent) return {};
-  if (reason == EAGAIN) return Error{ErrorCode::kLimit, endpoint_.text() + " does not read"};
+  if (reason == EAGAIN)
+    return Error{ErrorCode::kLimit, endpoint_.text() + " does not read its messages"};
   return Error{ErrorCode::kUnavailable,
                "cannot send to " + endpoint_.text() + ": " + zmq_strerror(reason)};
 }
@@ -297,8 +299,8 @@ bool ZmqClient::handle(std::uint16_t event, std::uint32_t value) {
     case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
       if (was_unanswered()) {
         connection_->reason = "no answer from " + endpoint_.text() +
-                              " (the connection is made: does the job tracker stand still, or is "
-                              "that another program's port?)";
+                              " (connected, but no answer: has the job tracker stalled, or does "
+                              "the port belong to another program?)";
         return true;
       }
       // A tracker that takes another kind of pass may have closed before it could be read which.
@@ -383,18 +385,18 @@ void ZmqClient::retry_after(Duration wait) {
 std::string ZmqClient::denied_reason() const {
   if (pass_.keys) {
     return "access denied: the job tracker does not know the key " + pass_.keys_folder +
-           "/client.pub (copy it to the folder clients of the tracker's keys)";
+           "/client.pub (copy it to the folder clients in the job tracker's key folder)";
   }
   return "access denied: the token in " + connection_->token.path + " is not the job tracker's";
 }
 
 std::string ZmqClient::mismatch_reason() const {
-  if (pass_.keys) return "access denied: the job tracker takes no keys (leave out --keys)";
+  if (pass_.keys) return "access denied: the job tracker does not accept keys (leave out --keys)";
   if (!connection_->token.token.empty()) {
-    return "access denied: the job tracker takes no tokens (pass --keys DIR, or --insecure)";
+    return "access denied: the job tracker does not accept tokens (pass --keys DIR, or --insecure)";
   }
   if (connection_->token_problem.empty()) {
-    return "access denied: the job tracker wants a token or keys (leave out --insecure)";
+    return "access denied: the job tracker requires a token or keys (leave out --insecure)";
   }
   return "access denied: " + connection_->token_problem +
          " (run as the job tracker's user, or pass --token-file, or --keys DIR if it was started "
@@ -402,9 +404,9 @@ std::string ZmqClient::mismatch_reason() const {
 }
 
 std::string ZmqClient::stranger_reason() const {
-  return "what listens at " + endpoint_.text() +
-         " does not speak Carillon's protocol (is that the port of --http, or another program's? "
-         "name the address of the job tracker's --listen)";
+  return "the program that listens at " + endpoint_.text() +
+         " does not speak Carillon's protocol (is it the --http port, or another program's port? "
+         "give the address of the job tracker's --listen)";
 }
 
 }  // namespace
@@ -416,7 +418,7 @@ Result<std::unique_ptr<ClientTransport>> connect_zmq(EventLoop& loop, const Cloc
   Endpoint to = CARILLON_TRY(parse_endpoint(endpoint));
   if (to.port == 0 || to.host == "*") {
     return Error{ErrorCode::kInvalidArgument,
-                 "cannot connect to " + endpoint + ", only listen there"};
+                 "cannot connect to " + endpoint + ", it is an address for listening only"};
   }
   Pass pass = CARILLON_TRY(make_pass(environment, to, access));
   try {

@@ -31,15 +31,17 @@ struct Entrance {
 Result<Entrance> make_entrance(const Endpoint& endpoint, const Access& access) {
   Entrance entrance;
   if (!access.keys.empty() && access.insecure) {
-    return Error{ErrorCode::kInvalidArgument, "--keys and --insecure contradict each other"};
+    return Error{ErrorCode::kInvalidArgument,
+                 "--keys and --insecure contradict each other (give one)"};
   }
   if (!access.keys.empty()) {
     entrance.keys = CARILLON_TRY(read_server_keys(access.keys));
   } else if (!access.insecure && !endpoint.is_loopback()) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "cannot listen on " + endpoint.text() +
-                     ": others could run commands here (pass --keys DIR, made by jobclient keys "
-                     "new DIR; or --insecure; or listen on 127.0.0.1)"};
+    return Error{
+        ErrorCode::kInvalidArgument,
+        "cannot listen on " + endpoint.text() +
+            "without access control: programs on other machines could run commands (pass --keys "
+            "DIR, created by jobclient keys new DIR; or --insecure; or listen on 127.0.0.1)"};
   } else {
     entrance.is_token_needed = !access.insecure;
   }
@@ -104,7 +106,7 @@ ZmqServer::ZmqServer(EventLoop& loop, const Endpoint& endpoint, const Access& ac
   const std::string host = bound.is_ipv6() ? "[" + bound.host + "]" : bound.host;
   socket_.bind("tcp://" + host + ":" + port);
   auto taken = parse_endpoint(socket_.get(zmq::sockopt::last_endpoint));
-  CARILLON_ASSERT(taken.ok(), "ZeroMQ says where it listens");
+  CARILLON_ASSERT(taken.ok(), "ZeroMQ reports its address");
   endpoint_ = std::move(taken).value();
   watch_.emplace(loop, socket_, [this] { return read_frames(); });
 }
@@ -138,7 +140,7 @@ Status ZmqServer::send(const Peer& peer, std::string frame) {
   if (frame.size() > wire::kFrameBytesMax) {
     return Error{ErrorCode::kInvalidArgument,
                  "frame has " + std::to_string(frame.size()) + " bytes, at most " +
-                     std::to_string(wire::kFrameBytesMax) + " can be sent"};
+                     std::to_string(wire::kFrameBytesMax) + " are allowed"};
   }
   zmq::message_t to(peer);
   zmq::message_t body(frame);
@@ -146,8 +148,8 @@ Status ZmqServer::send(const Peer& peer, std::string frame) {
   const int reason = sent ? 0 : errno;
   watch_->touched();
   if (sent) return {};
-  if (reason == EAGAIN) return Error{ErrorCode::kLimit, "the peer does not read what it is sent"};
-  return Error{ErrorCode::kNotFound, "the peer is gone"};
+  if (reason == EAGAIN) return Error{ErrorCode::kLimit, "the peer does not read its messages"};
+  return Error{ErrorCode::kNotFound, "the peer has disconnected"};
 }
 
 bool ZmqServer::read_frames() {

@@ -155,7 +155,7 @@ void MysqlConnection::close() {
 Result<std::unique_ptr<MysqlConnection>> MysqlConnection::open(const MysqlUrl& url,
                                                                const MysqlOptions& options) {
   CARILLON_ASSERT(options.lock_wait < options.read_timeout,
-                  "a lock time-out is told by the server, not by a broken connection");
+                  "the server reports a lock time-out, not a broken connection");
   if (!url.has_several()) return open_at(url, options, Accept::kAny);
   MysqlOptions quick = options;
   quick.connect_timeout = std::min(options.connect_timeout, kNextHostAfter);
@@ -231,9 +231,8 @@ Status MysqlConnection::catch_up() {
   };
   const Status caught_up = wait();
   if (caught_up.ok()) return {};
-  return Error{
-      ErrorCode::kUnavailable,
-      "the node may not show yet what its cluster has committed: " + caught_up.error().message};
+  return Error{ErrorCode::kUnavailable, "the node may not show its cluster's last commits yet: " +
+                                            caught_up.error().message};
 }
 
 template <class Work>
@@ -293,7 +292,7 @@ Status MysqlConnection::begin() {
 }
 
 Status MysqlConnection::commit() {
-  CARILLON_ASSERT(in_transaction_, "commit() follows begin() and no failure");
+  CARILLON_ASSERT(in_transaction_, "commit() follows begin() without a failure in between");
   commits_ = true;
   // As text: the library's own commit() drops the server's answer.
   auto status = run_plain("COMMIT");
@@ -379,7 +378,7 @@ int MysqlConnection::chunk_rows(std::span<const Value> values, std::size_t width
 Status MysqlConnection::insert_rows(std::string_view head, int columns,
                                     std::span<const Value> values) {
   const auto width = static_cast<std::size_t>(columns);
-  CARILLON_ASSERT(columns > 0 && values.size() % width == 0, "values come in whole rows");
+  CARILLON_ASSERT(columns > 0 && values.size() % width == 0, "the values form whole rows");
   if (values.empty()) return {};
   return atomically([&]() -> Status {
     while (!values.empty()) {
@@ -414,7 +413,7 @@ Result<std::vector<bool>> MysqlConnection::update_rows(
 Result<std::vector<bool>> MysqlConnection::change_rows(
     std::string_view table, std::span<const std::string_view> key_columns, std::size_t width,
     std::span<const Value> values, const std::function<std::string(const std::string&)>& text) {
-  CARILLON_ASSERT(!key_columns.empty() && values.size() % width == 0, "values come in whole rows");
+  CARILLON_ASSERT(!key_columns.empty() && values.size() % width == 0, "the values form whole rows");
   std::vector<bool> was_there(values.size() / width, false);
   if (values.empty()) return was_there;
   std::size_t done = 0;

@@ -11,9 +11,9 @@ MysqlFailure connection_failure(int number) {
   switch (number) {
     case 2002:  // cannot connect
     case 2003:
-      return lost("check that the server runs and listens there");
+      return lost("check that the server runs at this address");
     case 2005:
-      return lost("no such host, check the name");
+      return lost("the host does not exist, check the name");
     case 2026:
       return lost("TLS failed");
     case 1040:  // too many connections
@@ -92,11 +92,11 @@ MysqlFailure mysql_failure(int number, std::string_view text) {
 
     case 1021:  // disk full
     case 1114:  // table full
-      return of(ErrorCode::kLimit, "free some space on the server's disk");
+      return of(ErrorCode::kLimit, "free space on the server's disk");
     case 1026:  // error writing file
     case 1030:  // error from the storage engine
       return text.find("28") != std::string_view::npos
-                 ? of(ErrorCode::kLimit, "free some space on the server's disk")
+                 ? of(ErrorCode::kLimit, "free space on the server's disk")
                  : of(ErrorCode::kCorrupt, "see the server's error log");
     case 1037:  // out of memory
     case 1038:

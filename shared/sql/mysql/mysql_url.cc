@@ -122,8 +122,9 @@ Result<MysqlUrl> parse_mysql_url(std::string_view text) {
   if (slash != std::string_view::npos) text.remove_prefix(slash + 1);
   if (slash == std::string_view::npos || text.empty()) return wrong("the database is missing");
   if (text.find_first_of("/?#") != std::string_view::npos) {
-    return wrong("the database \"" + std::string{text} +
-                 "\" holds one of / ? # (no options are known; write such a letter as %2F)");
+    return wrong(
+        "the database \"" + std::string{text} +
+        "\" contains one of / ? # (options are not supported; write such a character as %2F)");
   }
   url.database = CARILLON_TRY(percent_decoded(text, "database"));
   return url;

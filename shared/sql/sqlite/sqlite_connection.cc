@@ -165,8 +165,9 @@ Status SqliteConnection::configure() {
                      [&](const Row& row) { mode = std::string{row.bytes(0)}; }));
   if (mode != "wal" && mode != "memory") {
     return Error{ErrorCode::kInvalidArgument,
-                 "sqlite " + path_ + ": the file system cannot keep a write-ahead log (mode is " +
-                     mode + "), use a local disk"};
+                 "sqlite " + path_ +
+                     ": the file system does not support a write-ahead log (mode is " + mode +
+                     "), use a local disk"};
   }
   CARILLON_TRY(run_plain("PRAGMA synchronous = FULL"));
   CARILLON_TRY(set("wal_autocheckpoint", options_.checkpoint_pages));
@@ -287,7 +288,7 @@ Status SqliteConnection::begin() {
 }
 
 Status SqliteConnection::commit() {
-  CARILLON_ASSERT(in_transaction_, "commit() follows begin() and no failure");
+  CARILLON_ASSERT(in_transaction_, "commit() follows begin() without a failure in between");
   commits_ = true;
   const auto result = run_text("COMMIT", {});
   commits_ = false;
@@ -340,7 +341,7 @@ Status SqliteConnection::atomically(const Work& work) {
 Status SqliteConnection::insert_rows(std::string_view head, int columns,
                                      std::span<const Value> values) {
   const auto width = static_cast<std::size_t>(columns);
-  CARILLON_ASSERT(columns > 0 && values.size() % width == 0, "values come in whole rows");
+  CARILLON_ASSERT(columns > 0 && values.size() % width == 0, "the values form whole rows");
   if (values.empty()) return {};
   const auto sql = std::string{head} + " " + placeholder_rows(1, columns);
   return atomically([&]() -> Status {
@@ -372,7 +373,7 @@ Result<std::vector<bool>> SqliteConnection::update_rows(
 // Runs the statement once for each row of `values`; whether it found something.
 Result<std::vector<bool>> SqliteConnection::run_for_each(const std::string& sql, std::size_t width,
                                                          std::span<const Value> values) {
-  CARILLON_ASSERT(width > 0 && values.size() % width == 0, "values come in whole rows");
+  CARILLON_ASSERT(width > 0 && values.size() % width == 0, "the values form whole rows");
   std::vector<bool> was_there;
   if (values.empty()) return was_there;
   was_there.reserve(values.size() / width);
@@ -393,7 +394,7 @@ Status SqliteConnection::run_script(std::string_view script) {
 }
 
 Result<Checkpoint> SqliteConnection::checkpoint(CheckpointKind kind) {
-  CARILLON_ASSERT(!in_transaction_, "a checkpoint stands outside transactions");
+  CARILLON_ASSERT(!in_transaction_, "a checkpoint runs outside transactions");
   CARILLON_TRY(check_usable());
   int log_pages = 0;
   int copied_pages = 0;

@@ -21,7 +21,7 @@ inline constexpr std::int64_t kTimedOut = 502;
 // With kFailure, what the next task tracker with its folder reports of a run in which an executor
 // was killed: to an admin of xxl-job it has failed, to our job tracker it is lost.
 inline constexpr std::string_view kKilledBeforeEnd =
-    "the executor was killed before this had ended";
+    "the executor was killed before this run ended";
 
 // What an executor does with a trigger while the job's one before has not ended.
 enum class BlockStrategy : int { kSerial = 0, kDiscardLater = 1, kCoverEarly = 2 };

@@ -46,7 +46,7 @@ class Document {
     const simdjson::error_code failure =
         document.parser_.parse(body.data(), body.size(), /*realloc_if_needed=*/true).get(root);
     if (failure != simdjson::SUCCESS) {
-      return refused(std::string{"the body is no JSON: "} + simdjson::error_message(failure));
+      return refused(std::string{"the body is not JSON: "} + simdjson::error_message(failure));
     }
     return root;
   }
@@ -178,7 +178,7 @@ class Fields {
  public:
   explicit Fields(const element& value) {
     if (value.get_object().get(object_) != simdjson::SUCCESS) {
-      error_ = refused("the body is no JSON object");
+      error_ = refused("the body is not a JSON object");
     }
   }
 
@@ -373,7 +373,7 @@ Result<ResultList> read_results(std::string_view body) {
   }
   simdjson::dom::array array;
   if (root.get_array().get(array) != simdjson::SUCCESS) {
-    return refused("the results are no JSON array");
+    return refused("the results are not a JSON array");
   }
   for (const element value : array) take(value);
   return list;
@@ -382,7 +382,7 @@ Result<ResultList> read_results(std::string_view body) {
 Result<Reply> read_reply(std::string_view body) {
   Document document;
   const Result<element> root = parse_repaired(document, body);
-  if (!root.ok()) return refused("the answer is no JSON: '" + quoted(body) + "'");
+  if (!root.ok()) return refused("the answer is not JSON: '" + quoted(body) + "'");
   Fields fields(root.value());
   Reply reply{.code = fields.needed_number("code"),
               .message = fields.any_text("msg").value_or(std::string{})};

@@ -320,7 +320,7 @@ TEST(LtsJobs, RefusesATaskIdThatTheJobTrackerWould) {
   EXPECT_THAT(only_entry({lts_row(LtsQueue::kWaiting, "REAL_TIME", "job-382458616025710592")})
                   .job.error()
                   .message,
-              HasSubstr("is kept for jobs without a chosen task id"));
+              HasSubstr("is reserved for jobs without a chosen task id"));
 }
 
 TEST(LtsJobs, SaysWhatHasNoCounterpart) {
@@ -350,9 +350,10 @@ TEST(LtsJobs, AJobOfAClientGroupThatCannotBeOneHereIsTakenOverWithoutFeedback) {
   const LtsEntry entry = only_entry({row});
   EXPECT_FALSE(entry.job.value().need_feedback);
   EXPECT_EQ(entry.job.value().client_group, "");
-  EXPECT_THAT(entry.notes,
-              ElementsAre("needFeedback is left out, nobody is told how it ends: client_group is "
-                          "'web shop', may hold letters, digits, dot, underscore and hyphen only"));
+  EXPECT_THAT(
+      entry.notes,
+      ElementsAre("needFeedback is left out, nobody is told how it ends: client_group is "
+                  "'web shop', must have only letters, digits, dots, underscores and hyphens"));
 }
 
 }  // namespace

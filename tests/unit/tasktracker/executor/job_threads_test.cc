@@ -216,7 +216,7 @@ TEST(JobThreads, FailARunWhoseInitFailsAndTryItAgain) {
     return {};
   };
   EXPECT_TRUE(b.jobs->run(ExecutorBundle::call(1, "echo")).ok());
-  EXPECT_EQ(b.results.take().message, "init of handler 'echo': it threw: no database");
+  EXPECT_EQ(b.results.take().message, "init of handler 'echo': the handler threw: no database");
   EXPECT_TRUE(b.jobs->run(ExecutorBundle::call(2, "echo")).ok());
   EXPECT_EQ(b.results.take().code, 200);
 }
