@@ -257,7 +257,7 @@ class Harm(LiarTest):
         self.tell(self.run_of(executor)["logId"], 200)
         self.assertEqual(self.one.wait_ended("beside")["state"], "succeeded")
         self.assertEqual([row["address"] for row in self.one.rows("nodes")], [executor.address])
-        refused = [line for line in self.one.tracker.log().splitlines() if "was refused" in line]
+        refused = [line for line in self.one.tracker.log().splitlines() if "rejected a request" in line]
         self.assertTrue(refused)
         self.assertLess(len(self.one.tracker.log().splitlines()), 100)
 

@@ -72,7 +72,7 @@ class FakeWorker {
   void leave();
   // Its machine is too busy for more jobs, or is not: empty.
   void overload(const std::string& with);
-  // Registers again, as after the server gave no answer for a lease.
+  // Registers again, as after nobody answered for a lease.
   void send_register_again();
   // Held jobs that have not started go back; there are some only if it was given too many.
   void give_back(const wire::AttemptId& id);

@@ -46,7 +46,7 @@ Result<Figures> run(Round& round) {
       {"ended, of the maximum", "%", 100 * seen.ended_per_second / maximum},
       {"turned away by the client library", "%", of_offered(seen.fed.turned_away)},
       {"told to slow down by the job tracker", "requests", static_cast<double>(seen.slowed_down)},
-      {"the job tracker rejected a message", "%", of_offered(seen.fed.refused)},
+      {"refused by the job tracker", "%", of_offered(seen.fed.refused)},
       {"left over when the last was submitted", "jobs", static_cast<double>(seen.left_over)},
       {"until all that was accepted had ended", "s", seconds(seen.recovered)}};
   add_percentiles(figures, "taken to start", seen.lateness_ms);

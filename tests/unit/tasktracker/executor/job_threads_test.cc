@@ -281,10 +281,10 @@ TEST(JobThreads, HoldBackMoreThanTheyMayHave) {
   EXPECT_EQ(b.started.take(), 1);
   RunCall other = ExecutorBundle::call(2, "hold");
   other.job_id = 2;
-  EXPECT_THAT(b.jobs->run(other).message, HasSubstr("1 jobs that run or wait, that is the most"));
+  EXPECT_THAT(b.jobs->run(other).message, HasSubstr("1 running or waiting jobs, the maximum"));
   EXPECT_TRUE(b.jobs->run(ExecutorBundle::call(3, "hold")).ok());
   EXPECT_THAT(b.jobs->run(ExecutorBundle::call(4, "hold")).message,
-              HasSubstr("1 triggers waiting, that is the most"));
+              HasSubstr("1 waiting triggers, the maximum"));
 }
 
 }  // namespace
