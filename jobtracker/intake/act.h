@@ -20,7 +20,8 @@
 
 namespace carillon::jobtracker {
 
-// Does what people do to jobs, and answers when it is on disk.
+// Executes actions on jobs (cancel, suspend, resume, trigger, kill), and answers when the change is
+// on disk.
 //
 // A task id means the definition of that name where there is one, otherwise the one job that has
 // it; a job id means one job. Runs of a definition that wait are acted on by its task id only.
@@ -38,7 +39,7 @@ namespace carillon::jobtracker {
 //           or not tried again         waits for its next try: as
 //                                      cancel
 //
-// What is in quarantine can only be resumed or cancelled.
+// A job in quarantine can only be resumed or cancelled.
 //
 // Each is one numbered request: sent again it is answered as the first time, also when by now it
 // would be refused. What is claimed, or ends, between the look at the row and the change is a
@@ -54,7 +55,7 @@ class ActIntake {
             JobSink& sink, FeedbackSink& feedback, ClientLink& clients, RunStops& stops,
             IdSource& ids, SchedulingClock& clock);
 
-  // `bytes`: of its frame.
+  // `bytes`: size of its frame.
   void act(const Asker& asker, wire::Act message, std::size_t bytes);
 
  private:
@@ -94,7 +95,7 @@ class ActIntake {
                 const std::vector<WaitingJob>& waits, JobId made);
   void was_ended(const Operation& operation, const std::string& how);
   void refuse(const PendingPtr& pending, ErrorCode code, std::string message);
-  // As refuse(), unless this is a resend of a request that was answered before.
+  // Like refuse(), except for a resend of a request that was answered before.
   void decline(const PendingPtr& pending, ErrorCode code, std::string message);
   void decline_run_that_waits(const PendingPtr& pending, const FindAnswer& found);
   void decline_unknown(const PendingPtr& pending);

@@ -7,14 +7,16 @@
 
 namespace carillon::jobtracker {
 
-// Finds out which node groups' tables are empty, a few at a time, where there are many groups.
+// Finds node groups with empty tables when there are many groups, a few at a time.
+//
+//
 //
 // Thread: the loop.
 class GroupSurvey {
  public:
-  // How often it is to be run.
+  // Interval for calls of run_once().
   static constexpr Duration kPeriod = std::chrono::milliseconds{200};
-  // Fewer are asked fast enough.
+  // With fewer groups no survey is needed.
   static constexpr std::size_t kManyGroups = 100;
 
   GroupSurvey(const Catalog& catalog, const Ownership& ownership, Batcher& batcher,
@@ -36,7 +38,7 @@ class GroupSurvey {
   Batcher& batcher_;
   Questions& questions_;
   const Clock& clock_;
-  GroupId last_{};  // of the round
+  GroupId last_{};  // of the current pass
   SteadyTime next_round_{};
   bool is_asking_ = false;
 };

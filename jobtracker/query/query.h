@@ -20,8 +20,10 @@ namespace carillon::jobtracker {
 // A counter or gauge by name.
 using Stat = std::pair<std::string, std::int64_t>;
 
-// Answers what people ask: from memory where the loop knows, from the store's query side where it
-// does not. docs/reference/protocol.md has the fields of every kind of row.
+// Answers queries: from memory if the loop has the data, otherwise from the store's query
+// connection. docs/reference/protocol.md lists the fields of each kind of row.
+//
+//
 //
 // Thread: the loop.
 class QueryDesk {
@@ -67,16 +69,16 @@ class QueryDesk {
   wire::Row waiting_row(const WaitingJob& job) const;
   wire::Row log_row(const LogEntry& entry) const;
   wire::Row executor_row(const ExecutorRow& row) const;
-  // Why it does not run.
+  // Why the job does not run.
   wire::Field reason(GroupId group, const wire::SpecGlance& glance, bool in_quarantine) const;
   std::string group_name(GroupId id) const;
-  // Its parts; none: no group is named.
+  // The partitions of the group; empty if no group is named.
   std::vector<GroupId> parts_of(GroupId group) const;
-  GroupId whole(GroupId part) const;  // that it is a part of, or is
+  GroupId whole(GroupId part) const;  // the group that this partition belongs to
   bool is_in_memory(GroupId group) const;
   std::string page_after(GroupId named, const ListWaiting& last) const;
   GroupId next_group(GroupId named, GroupId last) const;
-  // The group a question names; empty: all (id 0). Otherwise an error for the asker.
+  // The group that a query names; 0 for all. Otherwise sends an error to the asker.
   Result<GroupId> group_of(const wire::Query& message) const;
 
   Catalog& catalog_;
@@ -87,7 +89,7 @@ class QueryDesk {
   const ExecutorHealth& health_;
   ExecutorLogs& logs_;
   QuestionLine line_;
-  ClientLink& clients_;  // the line, which hears of each answer
+  ClientLink& clients_;  // the question line, which passes on each answer
   SchedulingClock& clock_;
   const EmptyGroups& empty_groups_;
   Duration lease_;
