@@ -10,12 +10,14 @@
 
 namespace carillon::jobtracker {
 
-// Which node groups' tables are known to hold nothing, so that nobody asks them: with thousands of
-// groups, most of which are empty, that takes seconds.
+// Knows which node groups' tables are empty, so that they need not be read: with thousands of
+// mostly empty groups, that takes seconds.
 //
-// Whatever is posted may put a row into a group's table: the group counts as unknown then. A group
-// is known to be empty when its table was found empty by a question that was asked after all that
-// had been posted for it was stored.
+// Each posted operation may add a row to a group's table, and makes the group unknown. A group is
+// known to be empty when a read found its table empty, and all operations that were posted for it
+// had been stored when the read was sent.
+//
+//
 //
 // Thread: the batcher's.
 class EmptyGroups {
@@ -27,10 +29,10 @@ class EmptyGroups {
   bool contains(GroupId group) const { return empty_.contains(group); }
   std::vector<GroupId> all() const { return {empty_.begin(), empty_.end()}; }
 
-  // Whether all that was posted for the group is stored. `open`: the oldest epoch that may have
-  // changes which are not.
+  // Whether all operations of the group are stored. `open`: the oldest epoch that may have pending
+  // operations.
   bool is_settled(GroupId group, Epoch open) const;
-  // Its table was empty, by a question that was asked when `open` was.
+  // A read found its table empty. `open`: the epoch when the read was sent.
   void found_empty(GroupId group, Epoch open);
 
   Sizes sizes() const { return {{"empty", empty_.size()}, {"last_puts", last_puts_.size()}}; }
