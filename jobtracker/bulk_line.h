@@ -23,8 +23,6 @@ namespace carillon::jobtracker {
 // waited long is rejected with a retry before its sender gives up: so the sender knows that it was
 // not accepted. It keeps its position.
 //
-//
-//
 // Thread: the loop.
 class BulkLine {
  public:

@@ -66,8 +66,6 @@ struct JobTrackerConfig {
 // One session of a job tracker: it owns the deciders and routes messages and store results between
 // them. It makes no decision itself.
 //
-//
-//
 // Thread: the loop.
 class JobTracker final : public net::ServerReceiver,
                          private net::PostReceiver,

@@ -21,8 +21,6 @@ struct LogIndexerConfig {
 // index falls behind and catches up later; the history is then searched without it. With several
 // job trackers, one fills it.
 //
-//
-//
 // Thread: the loop.
 class LogIndexer {
  public:

@@ -18,8 +18,6 @@ namespace carillon::jobtracker {
 // The job with number 17 is the task "xxl-17" of the app's group, as after an import from xxl-job.
 // Executors manage the jobs of their own app.
 //
-//
-//
 // Thread: the loop.
 class Management {
  public:

@@ -27,8 +27,6 @@ struct RetentionConfig {
 // the history does not grow however fast jobs end. With several job trackers one deletes, and
 // assumes that as many jobs end at each of the others.
 //
-//
-//
 // Thread: the loop.
 class Retention {
  public:

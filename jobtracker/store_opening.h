@@ -27,8 +27,6 @@ Result<std::unique_ptr<ReadOnlyStore>> open_reader(const Settings& settings);
 // retries an unreachable or full store for --store-wait; without limit while standing by or
 // changing the session.
 //
-//
-//
 // Thread: the loop.
 class StoreOpening {
  public:

@@ -13,8 +13,6 @@ namespace carillon::jobtracker {
 // that clients immediately try another address. During a change of the session it queues requests
 // for the next session.
 //
-//
-//
 // Thread: the loop.
 class WaitingRoom final : public net::ServerReceiver {
  public:

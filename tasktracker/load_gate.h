@@ -25,8 +25,6 @@ struct LoadLimits {
 // points lower, so that a load near the limit does not switch it all the time. An unreadable load
 // does not block jobs.
 //
-//
-//
 // Thread: the loop.
 class LoadGate {
  public:

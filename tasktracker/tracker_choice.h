@@ -24,8 +24,6 @@ struct TrackerAddress {
 // connected, so that a change is fast and a wrong address is reported at the start. Only the chosen
 // one gets messages, and messages of the others are ignored, until speak_with_all().
 //
-//
-//
 // Thread: the loop.
 class TrackerChoice {
  public:

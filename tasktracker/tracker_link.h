@@ -48,8 +48,6 @@ struct TrackerLinkConfig {
 // Reports that are unconfirmed because the job tracker is away or does not answer are also stored
 // on disk. Reports that earlier sessions left there are sent for them.
 //
-//
-//
 // Thread: the loop.
 class TrackerLink final {
  public:

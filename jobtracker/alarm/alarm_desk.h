@@ -49,8 +49,6 @@ struct AlarmConfig {
 // A message is about one node group, with all its partitions, for one recipient. It collects
 // failures until it is first sent; later ones go into the next message.
 //
-//
-//
 // Thread: the loop.
 class AlarmDesk final : public AlarmSink {
   struct Line {

@@ -34,8 +34,6 @@ inline constexpr std::int64_t kFailureRunsMin = 20;
 // partition watches the waiting jobs of all its partitions and the load of its task trackers. Each
 // job tracker watches failures and output of the runs that report to it.
 //
-//
-//
 // Thread: the loop.
 class GroupWatch {
  public:

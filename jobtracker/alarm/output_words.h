@@ -23,8 +23,6 @@ struct OutputPlace {
 // Searches the output of runs for texts, also across two pieces of output. For each run it keeps
 // only the start of a possible match, which is nearly nothing after a complete line.
 //
-//
-//
 // Thread: the loop.
 class OutputWords {
  public:

@@ -43,8 +43,6 @@ namespace carillon::jobtracker {
 // A report for an attempt that is not executing is confirmed, counted and logged, and changes
 // nothing. A lost run may still be executing; when its job has ended, it gets a stop request.
 //
-//
-//
 // Thread: the loop.
 class Completion final : public TakeBack {
  public:

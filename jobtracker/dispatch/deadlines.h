@@ -35,8 +35,6 @@ struct DeadlinesConfig {
 // outdated: at its deadline a job is read again, and ends only if it still waits and was never
 // tried.
 //
-//
-//
 // Thread: the loop.
 class Deadlines {
  public:

@@ -60,8 +60,6 @@ struct DispatcherConfig {
 // Fails safe: a claim with a conflict drops the job from memory, because its row was changed. A
 // hand-out that cannot be sent stays claimed until recovery requeues it.
 //
-//
-//
 // Thread: the loop.
 class Dispatcher final : public JobSink {
  public:

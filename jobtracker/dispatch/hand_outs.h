@@ -28,8 +28,6 @@ struct HandOutsConfig {
 //
 // A job that was cancelled between claim and send ends here. A job that cannot be sent is requeued.
 //
-//
-//
 // Thread: the loop.
 class HandOuts {
  public:

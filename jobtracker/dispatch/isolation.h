@@ -28,8 +28,6 @@ struct IsolationConfig {
 // A task tracker that is away for less than kKept keeps its state. The state belongs to this
 // session: the next session or another job tracker starts from zero.
 //
-//
-//
 // Thread: the loop.
 class Isolation {
  public:

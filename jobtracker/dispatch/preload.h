@@ -35,8 +35,6 @@ struct PreloadConfig {
 //
 // A taken row belongs to the caller; offer() returns it.
 //
-//
-//
 // Thread: the loop.
 class Preload {
  public:

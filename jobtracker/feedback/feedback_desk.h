@@ -46,8 +46,6 @@ struct FeedbackConfig {
 // results, and may exceed the limit by what is stored between two counts. After a rejection the
 // next delivery is later, preferably to another listener. Client groups do not block one another.
 //
-//
-//
 // Thread: the loop.
 class FeedbackDesk final : public FeedbackSink {
  public:

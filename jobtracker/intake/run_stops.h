@@ -20,8 +20,6 @@ namespace carillon::jobtracker {
 // tracker registers, because the message may be lost. A task tracker that was declared dead and
 // still has such a run gets the stop request when it reports the run.
 //
-//
-//
 // Thread: the loop.
 class RunStops {
  public:

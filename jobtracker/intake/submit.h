@@ -47,8 +47,6 @@ struct SubmitConfig {
 // gets a redirect (Elsewhere) or, for a group in partitions, is asked to send each partition
 // separately. A resend of a message that was accepted as a whole gets the first answer.
 //
-//
-//
 // Thread: the loop.
 class SubmitIntake {
  public:

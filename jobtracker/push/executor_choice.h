@@ -22,8 +22,6 @@ namespace carillon::jobtracker {
 // not answer, or whose port was closed lately, come last, as does the one where the previous
 // attempt failed.
 //
-//
-//
 // Thread: the loop.
 class ExecutorChoice {
  public:

@@ -33,8 +33,6 @@ struct ExecutorRegistryConfig {
 // Knows the executors: accepts registrations for all groups, stores them and then answers. An app
 // name is a node group, which is created by the first registration.
 //
-//
-//
 // Thread: the loop.
 class ExecutorRegistry {
  public:

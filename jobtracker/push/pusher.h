@@ -78,8 +78,6 @@ struct PusherConfig {
 //   late jobs. Calls that wait for a connection at that time are not sent.
 // - A job without a call is requeued if it is void, late, or no executor is left to call.
 //
-//
-//
 // Thread: the loop.
 class Pusher {
  public:

@@ -17,8 +17,6 @@ namespace carillon::jobtracker {
 // Passes results that executors report to a job tracker that does not own their runs: it stores
 // them, and the owner reads them.
 //
-//
-//
 // Thread: the loop.
 class ResultInbox {
  public:

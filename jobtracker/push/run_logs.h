@@ -20,8 +20,6 @@ namespace carillon::jobtracker {
 // Older calls are dropped; after a restart only runs in progress are known. The history has the
 // executors of all runs.
 //
-//
-//
 // Thread: the loop.
 class RunLogs final : public ExecutorLogs {
  public:

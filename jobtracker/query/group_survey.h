@@ -9,8 +9,6 @@ namespace carillon::jobtracker {
 
 // Finds node groups with empty tables when there are many groups, a few at a time.
 //
-//
-//
 // Thread: the loop.
 class GroupSurvey {
  public:

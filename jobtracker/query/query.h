@@ -23,8 +23,6 @@ using Stat = std::pair<std::string, std::int64_t>;
 // Answers queries: from memory if the loop has the data, otherwise from the store's query
 // connection. docs/reference/protocol.md lists the fields of each kind of row.
 //
-//
-//
 // Thread: the loop.
 class QueryDesk {
  public:

@@ -18,8 +18,6 @@ namespace carillon::jobtracker {
 //
 // Answers pass through this object, which ends their queries.
 //
-//
-//
 // Thread: the loop.
 class QuestionLine final : public ClientLink {
  public:

@@ -36,8 +36,6 @@ struct RecoveryConfig {
 //   nothing, because the list may be as old.
 // - Pushed jobs are not handled here.
 //
-//
-//
 // Thread: the loop.
 class Recovery {
  public:

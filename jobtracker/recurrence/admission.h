@@ -30,8 +30,6 @@ namespace carillon::jobtracker {
 // after a restart. A schedule's count counts runs: a fire that is skipped, expired or void does not
 // count, and another takes its place.
 //
-//
-//
 // Thread: the loop.
 class Admission final : public Gate {
  public:

@@ -17,8 +17,6 @@ namespace carillon::jobtracker {
 // the result. One transaction writes a change with its occurrences. After the commit it updates
 // memory: the row, the new occurrences, and the removed ones.
 //
-//
-//
 // Thread: the loop.
 class Changes {
  public:

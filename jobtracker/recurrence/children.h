@@ -21,8 +21,6 @@ namespace carillon::jobtracker {
 // makes the same decision in the transaction that removes the inbox row; a child that it leaves out
 // gets its own log row.
 //
-//
-//
 // Thread: the loop.
 class Children {
  public:

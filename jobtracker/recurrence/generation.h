@@ -25,8 +25,6 @@ namespace carillon::jobtracker {
 // due, the next one is created, so that no error ends a schedule. It also removes finished
 // definitions.
 //
-//
-//
 // Thread: the loop.
 class Generation {
  public:

@@ -27,8 +27,6 @@ namespace carillon::jobtracker {
 // Until then no run of the definition starts: due jobs are parked. A crash leaves no trace: the
 // next session does the same check.
 //
-//
-//
 // Thread: the loop.
 class MissedFires {
  public:

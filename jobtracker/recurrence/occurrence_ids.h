@@ -14,8 +14,6 @@ namespace carillon::jobtracker {
 // The ids form a table of kRows by kColumns. A definition gets a column; its n-th occurrence gets
 // the id in the n-th row. A table is used for one second, because an id contains its time.
 //
-//
-//
 // Thread: the loop.
 class OccurrenceIds {
  public:

@@ -31,8 +31,6 @@ bool is_exhausted(const ActiveDefinition& definition, std::int64_t fired);
 // Invariants: generated_through is the latest fire that has, or had, an occurrence. Each fire up to
 // it gets exactly one outcome. Passing over several fires writes one row for all of them.
 //
-//
-//
 // Thread: the loop.
 class Plans {
  public:

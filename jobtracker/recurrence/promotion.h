@@ -17,8 +17,6 @@ namespace carillon::jobtracker {
 // A caller that suspends or changes a delayed job holds promotion meanwhile. Jobs that were read
 // but not moved are read again afterwards.
 //
-//
-//
 // Thread: the loop.
 class Promotion {
  public:

@@ -10,8 +10,6 @@ namespace carillon::jobtracker {
 // With cancel_running, the next run may supersede a lost run before its third loss. The next run
 // then continues the count. A restart of the job tracker resets it.
 //
-//
-//
 // Thread: the loop.
 class Quarantine {
  public:

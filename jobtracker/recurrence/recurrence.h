@@ -38,8 +38,6 @@ namespace carillon::jobtracker {
 //   children.h      triggers children after a success
 //   quarantine.h    suspends jobs that kill their task trackers
 //
-//
-//
 // Thread: the loop.
 class Recurrence final : public Definitions, public RunEnd {
  public:

@@ -24,8 +24,6 @@ namespace carillon::jobtracker {
 // tables move back with the clock, a thousand at a time. `at` jobs and fires of schedules keep
 // their times. It starts when pending operations are stored; times that are assigned later stay.
 //
-//
-//
 // Thread: the loop.
 class SetBack {
  public:

@@ -12,8 +12,6 @@ namespace carillon::jobtracker {
 // Recently cancelled jobs, and ended jobs with a lost run, with the reason: none of their runs is
 // wanted any more, even if a task tracker that was declared dead still has one.
 //
-//
-//
 // Thread: the loop.
 class CalledOff {
  public:

@@ -20,8 +20,6 @@ namespace carillon::jobtracker {
 // yet, so each new definition is checked against all existing definitions and all that are being
 // stored. Definitions of groups that other job trackers own are read from the store.
 //
-//
-//
 // Thread: the loop.
 class ChildGraph {
  public:

@@ -20,8 +20,6 @@ inline constexpr Duration kExecutorSilent = std::chrono::seconds{90};
 // first unanswered heartbeat, not from the last answer: a job tracker that was suspended itself
 // does not declare executors silent when it resumes.
 //
-//
-//
 // Thread: the loop.
 class ExecutorSilence {
  public:

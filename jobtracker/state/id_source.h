@@ -14,8 +14,6 @@ namespace carillon::jobtracker {
 // stores the highest one, and a restart reads it. Sessions on one store use every 64th id, each
 // from its own number on, so their ids differ.
 //
-//
-//
 // Thread: the loop.
 class IdSource {
  public:

@@ -15,8 +15,6 @@ namespace carillon::jobtracker {
 
 // The node groups that this job tracker owns, and the owners of the others.
 //
-//
-//
 // Thread: the loop.
 class Ownership {
  public:

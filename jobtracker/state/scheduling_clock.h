@@ -11,8 +11,6 @@ namespace carillon::jobtracker {
 // or of a shared store. Small differences are slewed, so that it never moves back. A jump of more
 // than two seconds is applied when readings over two seconds agree; it may go either way.
 //
-//
-//
 // Thread: the loop.
 class SchedulingClock {
  public:

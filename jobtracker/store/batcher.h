@@ -103,8 +103,6 @@ struct BatchHead {
 // A unit is never divided: it is in one transaction. Units of one urgency keep their order.
 // Outcomes arrive by callback on the loop, in batch order.
 //
-//
-//
 // Thread: the loop.
 class Batcher {
  public:

@@ -38,8 +38,6 @@ struct SessionBeat {
 // not count. A session that was quiet before then gets kSilence to prove that it works, because it
 // may have stalled as well.
 //
-//
-//
 // Thread: the owner's. Pure.
 class BeatWatch {
  public:

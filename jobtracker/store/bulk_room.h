@@ -16,8 +16,6 @@ namespace carillon::jobtracker {
 // is no limit. Above that, the allowed share of bulk rows shrinks, down to half of the rows of
 // running jobs: then jobs are stored as fast as they run, and the backlog does not grow.
 //
-//
-//
 // Thread: the loop.
 class BulkRoom {
  public:

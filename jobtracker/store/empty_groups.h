@@ -17,8 +17,6 @@ namespace carillon::jobtracker {
 // known to be empty when a read found its table empty, and all operations that were posted for it
 // had been stored when the read was sent.
 //
-//
-//
 // Thread: the batcher's.
 class EmptyGroups {
  public:

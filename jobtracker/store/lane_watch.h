@@ -10,8 +10,6 @@ namespace carillon::jobtracker {
 // the database answered on another connection. Then this session makes no more decisions, and
 // another job tracker takes over. While the database answers on no connection, none is stalled.
 //
-//
-//
 // Thread: the owner's. Pure.
 class LaneWatch {
  public:

@@ -13,8 +13,6 @@ namespace carillon::jobtracker {
 // previous one, which ends when all its changes are stored or rejected. The ids of a change are
 // drawn at most kSlack before it is posted, so they belong to its epoch or to the previous one.
 //
-//
-//
 // Thread: the batcher's.
 class SettledLog {
  public:

@@ -8,8 +8,6 @@ namespace carillon::net {
 // (169.254.0.0/16, fe80::/10), or a known address elsewhere; also IPv4 embedded in IPv6. No
 // executor has such an address. A host name is not checked: the address that it resolves to is.
 //
-//
-//
 // Thread: any.
 bool is_metadata_address(std::string_view host);
 

@@ -6,8 +6,6 @@ namespace carillon::net {
 // range of ephemeral ports, the kernel may choose the same port for the client, and the connection
 // succeeds (TCP's simultaneous open). It would block the port for the server.
 //
-//
-//
 // Thread: any.
 bool is_connected_to_itself(int fd);
 

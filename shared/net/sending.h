@@ -13,8 +13,6 @@ namespace carillon::net {
 // The time until which a sender's requests may be sent; at first without limit. The poster checks
 // it immediately before each write, so a process that stalled sends nothing after its lease.
 //
-//
-//
 // Thread: the sender's; is_held() any.
 class SendLease {
  public:
@@ -36,8 +34,6 @@ class SendLease {
 
 // The state of one request: either its sender recalls it or the poster starts to send it, never
 // both. After `until` it is not sent.
-//
-//
 //
 // Thread: any.
 class Sending {

@@ -9,8 +9,6 @@
 // Frames between a job tracker and its clients. A frame arrives completely or not at all. It may be
 // lost when a connection breaks, or arrive twice. Frames between two peers keep their order.
 //
-//
-//
 // Thread: the event loop that the transport was opened on.
 namespace carillon::net {
 

@@ -99,8 +99,6 @@ struct WorkDone {
 
 // The interface of a loop to an outbox: the loop must not wait for a disk.
 //
-//
-//
 // Thread: the loop.
 class Lane {
  public:

@@ -25,8 +25,6 @@ const Logger& logger();
 //
 // A damaged file is renamed (NUMBER.db.damaged-TIME) and logged, and replaced by an empty one.
 //
-//
-//
 // Thread: one at a time.
 class Slot {
  public:

@@ -13,8 +13,6 @@ namespace carillon {
 
 // Repeats work on its own thread, starting immediately. The destructor waits for the current run.
 //
-//
-//
 // Thread: the owner's.
 class Chore {
  public:

@@ -10,8 +10,6 @@ namespace carillon {
 
 // An executor for an object with a shorter lifetime: destroying it cancels the work that it posted.
 //
-//
-//
 // Thread: the outer executor's.
 class LifeExecutor final : public Executor {
  public:

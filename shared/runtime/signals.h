@@ -14,8 +14,6 @@ namespace carillon {
 // thread, and call block() first in main. A child process inherits the blocking: set its mask
 // before exec.
 //
-//
-//
 // Thread: the loop's.
 class Signals {
  public:

@@ -12,8 +12,6 @@ namespace carillon {
 // A named thread that is joined by the destructor: make its work end first. It never receives
 // signals of the process.
 //
-//
-//
 // Thread: the owner's.
 class Thread {
  public:

@@ -17,8 +17,6 @@ namespace carillon::sql {
 // so that a program with thousands of tables does not exhaust the server's memory. The newest one
 // stays even if it is longer.
 //
-//
-//
 // Thread: the connection's.
 template <class Statement>
 class StatementCache {

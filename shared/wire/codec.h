@@ -11,8 +11,6 @@
 // allocation, and numbers are checked against their range. A missing field keeps its default; a
 // field of the wrong type is an error that names it.
 //
-//
-//
 // Thread: any.
 namespace carillon::wire {
 

@@ -10,8 +10,6 @@
 // Reading is strict: a field that is unknown, repeated, contradictory or of the wrong type is an
 // error that names it. JobSpec::validate() checks limits and ranges.
 //
-//
-//
 // Thread: any.
 namespace carillon::wire {
 

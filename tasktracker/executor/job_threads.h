@@ -39,8 +39,6 @@ struct JobThreadsConfig {
 // Uses a mutex instead of mailboxes, because a thread's decision to end and a new trigger must not
 // cross.
 //
-//
-//
 // Thread: any.
 class JobThreads {
  public:

@@ -20,8 +20,6 @@ namespace carillon::tasktracker {
 //
 // Uses a mutex, because a handler's own threads may write too.
 //
-//
-//
 // Thread: any.
 class RunLog {
  public:

@@ -21,8 +21,6 @@ namespace carillon::tasktracker {
 //
 // If the disk fails, it keeps at most 10 000 in memory, and logs this.
 //
-//
-//
 // Thread: add() any number at a time; deliver() one.
 class ResultOutbox {
  public:

@@ -22,8 +22,6 @@ struct TakenTrigger {
 // They must survive the process but not a power failure, so that a trigger need not wait for the
 // disk. Each process has a numbered folder with a lock.
 //
-//
-//
 // Thread: add() and remove() any number at a time.
 class TakenTriggers {
  public:

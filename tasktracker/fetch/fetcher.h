@@ -64,8 +64,6 @@ struct FetcherCounts {
 //
 // A leaving worker repeats its sign-off to the current owners of its jobs until they confirm it.
 //
-//
-//
 // Thread: the loop. Pure: time and messages come in as values, messages to send go out.
 class Fetcher {
  public:

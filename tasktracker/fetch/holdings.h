@@ -12,8 +12,6 @@ namespace carillon::tasktracker {
 //
 // A job is held from its hand-out until its result was confirmed or it was returned.
 //
-//
-//
 // Thread: the loop.
 struct Holdings {
   struct Job {

@@ -29,8 +29,6 @@ struct OutputQueueConfig {
 //
 // Bounded: beyond the limit newer output is dropped, and a line in the output says so.
 //
-//
-//
 // Thread: the loop. Pure.
 class OutputQueue {
  public:

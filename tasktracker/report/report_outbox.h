@@ -29,8 +29,6 @@ namespace carillon::tasktracker {
 //
 // Reports of dead workers are read page by page, as fast as they are confirmed.
 //
-//
-//
 // Thread: the loop.
 class ReportOutbox {
  public:

@@ -35,8 +35,6 @@ struct ReporterConfig {
 // the output of its run was accepted, so that an ended job has all its output; if the job tracker
 // accepts no output, it still gets the result.
 //
-//
-//
 // Thread: the loop. Pure.
 class Reporter {
  public:

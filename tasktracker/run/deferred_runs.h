@@ -14,8 +14,6 @@ namespace carillon::tasktracker {
 // Keeps jobs that were handed out early until they may start; passes on everything else. They count
 // as waiting: they are listed, returned and stopped like queued jobs.
 //
-//
-//
 // Thread: the loop's.
 class DeferredRuns final : public Runs {
  public:

@@ -14,8 +14,6 @@ namespace carillon::tasktracker {
 // uses only system calls, because it is forked from a program with threads. If it cannot be
 // created, or was killed, groups are not guarded.
 //
-//
-//
 // Thread: any.
 class GroupGuard {
  public:

@@ -23,8 +23,6 @@ namespace carillon::tasktracker {
 // Uses a mutex instead of a mailbox, because both sides change the same chunk: the run extends it
 // until the loop takes it.
 //
-//
-//
 // Thread: append() the run's, the others any.
 class OutputBuffer {
  public:

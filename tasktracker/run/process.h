@@ -20,8 +20,6 @@
 // When this worker is killed with SIGKILL while the program runs, the kernel kills the program
 // (PR_SET_PDEATHSIG), and the guard kills the rest of the group.
 //
-//
-//
 // Thread: any; blocks until the end. The thread must live as long as the process.
 namespace carillon::tasktracker {
 

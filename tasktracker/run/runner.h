@@ -34,8 +34,6 @@ struct RunnerConfig {
 
 // Runs one job of any kind from start to end. Each failure is a RunEnd.
 //
-//
-//
 // Thread: any number at a time.
 class Runner {
  public:

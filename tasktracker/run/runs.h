@@ -27,8 +27,6 @@ struct PoolNews {
 // Runs a worker's jobs, and queues waiting ones in order. Job descriptions stay encoded: the run's
 // thread decodes them, not the loop.
 //
-//
-//
 // Thread: the loop's.
 class Runs {
  public:

@@ -15,8 +15,6 @@ namespace carillon::jobtracker {
 //
 // Invariant: each returned table name was checked and is safe in SQL text.
 //
-//
-//
 // Thread: its store's.
 class GroupCatalog {
  public:

@@ -20,8 +20,6 @@ using DescribeSpec = std::function<ScheduleText(std::string_view spec)>;
 //
 // Added rows must stay in place until the flush.
 //
-//
-//
 // Thread: its store's.
 class RowBuffer {
  public:

@@ -14,8 +14,6 @@ namespace carillon::jobtracker {
 //
 // Errors: kNotFound for a missing group, others from the connection.
 //
-//
-//
 // Thread: the connection's.
 class SqlReads {
  public:

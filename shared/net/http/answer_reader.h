@@ -17,8 +17,6 @@ namespace carillon::net {
 // the connection. Header lines may end without a carriage return, as some small servers send them.
 // Interim responses (1xx) are skipped.
 //
-//
-//
 // Thread: the owner's.
 class AnswerReader {
  public:

@@ -37,8 +37,6 @@ struct HttpServerParts : std::enable_shared_from_this<HttpServerParts> {
 
 // One connection: reads a request, waits for its response, reads the next.
 //
-//
-//
 // Thread: the server's.
 class HttpSession : public std::enable_shared_from_this<HttpSession> {
  public:

@@ -33,8 +33,6 @@ struct PosterParts {
 
 // One server: its waiting requests and its connections.
 //
-//
-//
 // Thread: the poster's.
 class PostServer {
  public:

@@ -12,8 +12,6 @@ namespace carillon::net {
 // Logs rejected requests for the operator: the first immediately, then at most one line in ten
 // seconds with their number, so that a flood of rejections does not fill the disk.
 //
-//
-//
 // Thread: one.
 class RefusalLog {
  public:

@@ -35,8 +35,6 @@ class TlsContext {
 // The client side of TLS on a non-blocking socket, which it does not own. The server's certificate
 // must contain its host.
 //
-//
-//
 // Thread: one. SIGPIPE must be ignored or blocked.
 class TlsStream {
  public:

@@ -20,8 +20,6 @@ bool send_part(zmq::socket_ref socket, zmq::message_t& part, bool more_follow);
 // any call on the socket may consume the report. So the socket is checked again after each send,
 // and after a read that left frames.
 //
-//
-//
 // Thread: the loop's.
 class SocketWatch {
  public:

@@ -12,8 +12,6 @@
 // The folder must belong to the user and be closed to others; otherwise it is rejected, because in
 // /tmp any user could have created it. Symbolic links are not followed.
 //
-//
-//
 // Thread: any.
 namespace carillon::net {
 

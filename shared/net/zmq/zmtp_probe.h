@@ -15,8 +15,6 @@ namespace carillon::net {
 // byte before any request. ZeroMQ itself reports the same handshake failure for another program and
 // for a job tracker that rejects the access data.
 //
-//
-//
 // Thread: the loop's.
 class ZmtpProbe {
  public:

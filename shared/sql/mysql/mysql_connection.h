@@ -42,8 +42,6 @@ struct MysqlOptions {
 //
 // Errors: see Connection.
 //
-//
-//
 // Thread: one at a time.
 class MysqlConnection final : public Connection {
  public:
