@@ -1,4 +1,4 @@
-// What people do that is about no single job: groups of executors, the history.
+// Actions that are not about a single job: groups of executors, the history.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -25,12 +25,12 @@ Status check_executor(const std::string& address) {
 
 }  // namespace
 
-// Whoever registers is sent the group's jobs. So one that task trackers serve, or did and have jobs
-// of, does not become one of executors by that.
+// A registered executor gets the group's jobs. So a registration must not convert a group that task
+// trackers serve, or that they served and that still has jobs.
 Status JobTracker::may_have_executors(const Group& group) const {
   if (catalog_.parts(group.id) > 1) return split_group_error(group);
   if (executors_.has(group.id) || !group.served) return {};
-  // What that of another has is known there.
+  // Only the owner of the group knows its jobs.
   if (!ownership_.has(group.id)) return task_trackers_error(group);
   const auto is_for_them = [&](const auto& one) {
     return one.second->row.group == group.id && one.second->spec.dispatch != Dispatch::kPush;
@@ -41,7 +41,7 @@ Status JobTracker::may_have_executors(const Group& group) const {
   return is_theirs ? Status{task_trackers_error(group)} : Status{};
 }
 
-// As often as it is sent, it comes to the same.
+// A repetition has the same effect.
 void JobTracker::on_add_executors(const Asker& asker, wire::Act message) {
   Status valid = batcher_.check_room();
   for (const std::string& address : message.addresses) {
@@ -72,7 +72,7 @@ void JobTracker::on_add_executors(const Asker& asker, wire::Act message) {
   });
 }
 
-// What waits is stored first, and what the group's parts know is read anew: by the next session.
+// Pending changes are stored first, and the next session reads the state of the partitions again.
 void JobTracker::on_split(const Asker& asker, wire::Act message) {
   const auto refuse = [&](ErrorCode code, const std::string& why) {
     answer(asker, wire::ErrorReply{Error{code, why}});
@@ -89,7 +89,7 @@ void JobTracker::on_split(const Asker& asker, wire::Act message) {
   const std::string named = "group '" + group->name + "' has " + std::to_string(parts) +
                             (parts == 1 ? " partition" : " partitions");
   if (parts == message.parts) {
-    split_error_.reset();  // Its answer was lost.
+    split_error_.reset();  // The answer was lost.
     return answer(asker, wire::Acted{.message = named});
   }
   if (parts > 1) {
@@ -169,7 +169,7 @@ void JobTracker::on_clean_history(const Asker& asker, const wire::Act& message) 
     return answer(asker, wire::ErrorReply{room.error()});
   CleanLog clean{.task_id = message.task_id, .after = message.after, .limit = kCleanRows};
   clean.before = message.before > 0 ? message.before : std::numeric_limits<std::int64_t>::max();
-  // Nothing has ended after this moment, whatever time is named.
+  // Rows that end after this moment are never deleted, whatever time is given.
   const WallTime until = std::max(WallTime{}, WallTime{Duration{message.until_us}});
   if (message.until_us != 0 && until < clock_.now())
     clean.before = std::min(clean.before, IdSource::first_of(until));

@@ -6,7 +6,7 @@
 namespace carillon::jobtracker {
 namespace {
 
-constexpr Duration kLoopStuck = std::chrono::seconds{60};  // longer than any start takes to decide
+constexpr Duration kLoopStuck = std::chrono::seconds{60};  // longer than the start of any session
 
 }  // namespace
 
@@ -61,7 +61,7 @@ void ClusterWatch::watch_lane(const ClusterView& view) {
   }
 }
 
-// Until when it need not look again.
+// Returns the time until the next look.
 Duration ClusterWatch::look() {
   beat(clock_.steady_now());
   auto view = beat_->look(clock_, GroupId{std::min(groups_seen_, state_.last_group.load())});

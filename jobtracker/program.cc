@@ -22,7 +22,7 @@ constexpr std::int64_t micros(Duration duration) { return duration.count(); }
 
 constexpr std::size_t kNameBytesMax = 200;
 
-// As that of a task tracker.
+// The same limits as for a task tracker's name.
 Status check_name(const std::string& name) {
   const bool is_short = name.size() <= kNameBytesMax;
   if (!name.empty() && is_short && is_printable_utf8(name)) return {};
@@ -154,7 +154,7 @@ std::vector<Option> xxl_options() {
   };
 }
 
-// Whoever registers an executor is sent jobs, and whoever reports a result ends one.
+// A registered executor gets jobs, and a reported result ends one, so access needs a token.
 Status read_xxl(const Configuration& configuration, Settings& settings) {
   settings.xxl_listen = configuration.text("xxl-listen");
   settings.xxl_tokens = configuration.list("xxl-token");

@@ -77,7 +77,7 @@ bool StoreOpening::wait(Duration longest) {
   return !is_stopping_;
 }
 
-// Nothing: it is to end.
+// None: it must stop.
 std::optional<Joining> StoreOpening::await_joining() {
   bool said = false;
   do {
@@ -85,7 +85,7 @@ std::optional<Joining> StoreOpening::await_joining() {
     if (is_sqlite(settings_) || connections_.lane) continue;
     auto connected = connect_mysql_store(settings_.store, who_);
     if (!connected.ok()) {
-      // What does not pass is said by the opening.
+      // The opening reports permanent errors.
       if (may_pass(connected.error()) && !std::exchange(said, true))
         log_.warn("cannot connect to the store for the next session; retrying", "error",
                   connected.error().message);
@@ -114,7 +114,8 @@ Result<OpenedStore> StoreOpening::open(const Joining& joining) {
 void StoreOpening::run() {
   const auto joining = await_joining();
   if (!joining) return;
-  // What has worked waits for its store as long as that is away, also while it changes its session.
+  // A process that has worked waits for its store without limit, also during a change of its
+  // session.
   const bool is_patient = static_cast<bool>(joining->before);
   const SteadyTime until = clock_.steady_now() + settings_.store_wait;
   while (true) {
@@ -130,7 +131,7 @@ void StoreOpening::run() {
   }
 }
 
-// It may have been this one, before it was killed.
+// The other job tracker may be this one before it was killed.
 void StoreOpening::say_waiting(const std::vector<SessionBeat>& quiet) {
   const SteadyTime now = clock_.steady_now();
   if (said_waiting_ && now < *said_waiting_ + kSayWaiting) return;

@@ -13,7 +13,7 @@ namespace {
 
 bool is_url(const std::string& recipient) { return recipient.find("://") != std::string::npos; }
 
-// For the log: what comes after the host of a URL may be a secret.
+// For the log: the part of a URL after the host may be a secret.
 std::string shown(const std::string& recipient) {
   if (!is_url(recipient)) return recipient;
   const std::size_t host = recipient.find("://") + 3;
@@ -88,9 +88,9 @@ AlarmDesk::Memory AlarmDesk::take_memory() {
 
 void AlarmDesk::go_on_from(Memory memory) { before_ = std::move(memory); }
 
-// What an earlier session left may have been sent already: nothing is added to it. Lines of several
-// parts are one message: they are all sent, and removed, by who has the part of the first one. If
-// that is another, what is left of it here is a message of its own.
+// Alarms of an earlier session may have been sent already: nothing is added to them. Lines of
+// several partitions are one message: the owner of the first one's partition sends and removes them
+// all. If another job tracker owns it, the remaining lines here are a separate message.
 void AlarmDesk::start(const StartAnswer& found) {
   watch_.go_on_from(std::move(before_.watch));
   channels_ = std::move(before_.channels);
@@ -160,7 +160,7 @@ bool AlarmDesk::can_be_told(const std::string& recipient) {
   return false;
 }
 
-// Null: too many wait.
+// Null: too many are undelivered.
 AlarmDesk::Message* AlarmDesk::open_message(const Key& key, WallTime now) {
   const auto found = channels_.find(key);
   if (found != channels_.end() && !found->second.messages.empty() &&
@@ -195,7 +195,7 @@ void AlarmDesk::address(LogEntry& entry, const WaitingJob& job) {
   if (courier_ == nullptr) return;
   const std::vector<std::string> recipients = recipients_of(job);
   if (recipients.empty()) return;
-  // One that runs once is gone when the message is sent.
+  // A one-shot job no longer exists when the message is sent.
   std::optional<JobSpec> own;
   const JobSpec* spec = catalog_.spec_of(job, own);
   for (const std::string& recipient : recipients) {
@@ -251,7 +251,7 @@ void AlarmDesk::tell(GroupId group, const wire::AlarmCondition& condition) {
     } else if (before->is_over == condition.is_over) {
       *before = condition;
     } else {
-      // What it would say that is not so any more was never told.
+      // A condition that ended before it was reported is not reported.
       message->conditions.erase(before);
     }
   }
@@ -271,7 +271,7 @@ void AlarmDesk::run_once() {
       continue;
     }
     first.is_closed = true;
-    // It is told of nothing that may not be so yet.
+    // Failures that may not be stored yet are not reported.
     if (first.unsettled == 0) send(key, channel);
   }
   std::erase_if(channels_, [&](const auto& one) {

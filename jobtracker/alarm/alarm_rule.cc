@@ -28,7 +28,7 @@ Error wrong(std::string_view text, const std::string& what) {
   return {ErrorCode::kInvalidArgument, "'" + std::string{text} + "': " + what};
 }
 
-// Of 1 to `most`, with `unit` behind it.
+// A number from 1 to `most`, followed by `unit`.
 std::optional<std::int64_t> number_of(std::string_view text, std::string_view unit,
                                       std::int64_t most) {
   if (!text.ends_with(unit)) return std::nullopt;

@@ -77,7 +77,7 @@ void Deadlines::clock_was_set() {
 }
 
 void Deadlines::set_timer() {
-  if (order_.empty() || looked_up_.size() >= kLookedUpMax) return;  // The answers come back to it.
+  if (order_.empty() || looked_up_.size() >= kLookedUpMax) return;  // The answers call it again.
   const WallTime at = order_.begin()->first;
   if (timer_ != 0 && timer_at_ <= at) return;
   if (timer_ != 0) executor_.cancel(timer_);

@@ -32,11 +32,11 @@ void Isolation::ran(const ExecutingJob& run, bool has_failed) {
   streak.failed_at = now;
   if (streak.is_isolated) return;
   const auto enough = static_cast<std::size_t>(config_.after);
-  // No more than that: they would be kept for nothing.
+  // More tasks need not be kept.
   if (streak.tasks.size() < enough) streak.tasks.insert(run.job.task_id);
   if (streak.tasks.size() < enough) return;
-  // A success of its own would have ended the streak. One that began before may have had what
-  // everything lacks since.
+  // A success of its own would have ended the streak. A run that started earlier may have had a
+  // resource that fails for all since then.
   const auto succeeded = succeeded_from_.find(worker->group);
   if (succeeded == succeeded_from_.end() || succeeded->second < streak.began_at) return;
   streak.is_isolated = true;
@@ -64,7 +64,7 @@ void Isolation::claimed_for(const Worker& worker) {
   if (worker.is_isolated) streaks_.at(worker.session).tried_at = clock_.steady_now();
 }
 
-// One that drains asks for none; one that is busy asks for none either, but is handed some as its
+// A draining task tracker requests no jobs. A busy one requests none either, but gets some when its
 // runs end.
 bool Isolation::takes_jobs(const Worker& worker) const {
   const bool is_busy = !executing_.has_fewer(worker.session, worker.threads) &&

@@ -6,7 +6,7 @@
 namespace carillon::jobtracker {
 namespace {
 
-// Before every job: nothing of the table is known yet.
+// Precedes all jobs: nothing was read from the table.
 const HandOutKey kBeforeAll{INT_MIN, WallTime::min(), JobId{0}};
 
 }  // namespace
@@ -146,12 +146,10 @@ std::optional<HandOutKey> Preload::ask_due() {
 void Preload::due_loaded(std::vector<WaitingJob> jobs, std::optional<HandOutKey> through,
                          WallTime now) {
   due_asked_ = false;
-  // A better job evicted the worst ones meanwhile: what lies between is in neither place. Ask
-  // again.
+  // A better job evicted the worst ones meanwhile, so rows between are missing. Read again.
   if (due_bound_ != due_asked_after_) return;
   if (due_left_out_ && (!through || *due_left_out_ <= *through)) {
-    // It came due after the question was asked, so the answer may lack it: what is loaded ends
-    // before it.
+    // It became due after the read was sent, so the answer may lack it: rows after it are dropped.
     std::erase_if(jobs,
                   [this](const WaitingJob& job) { return hand_out_key(job) >= *due_left_out_; });
     if (!jobs.empty()) due_bound_ = std::max(*due_bound_, hand_out_key(jobs.back()));

@@ -40,11 +40,12 @@ void FeedbackDesk::count() {
     const SteadyTime now = clock_.steady_now();
     const auto took = std::chrono::duration_cast<Duration>(now - asked);
     count_at_ = now + std::max(config_.count, 100 * took);
-    if (answer.ok()) counted(std::get<FeedbackCounts>(answer.value()));  // Else the next time.
+    if (answer.ok())
+      counted(std::get<FeedbackCounts>(answer.value()));  // Otherwise the next count.
   });
 }
 
-// What was stored, or removed, while it was counted may be wrong by that until the next time.
+// Feedback that was stored or removed during the count may make it wrong until the next count.
 void FeedbackDesk::counted(const FeedbackCounts& counts) {
   for (auto& [client_group, queue] : queues_) queue.count = 0;
   all_ = 0;
@@ -60,7 +61,7 @@ void FeedbackDesk::counted(const FeedbackCounts& counts) {
 
 // ---- ends of jobs ----
 
-// Most jobs ask for none.
+// Most jobs request no feedback.
 std::string FeedbackDesk::client_group_of(const WaitingJob& job) const {
   std::optional<JobSpec> own;
   const JobSpec* spec = catalog_.spec_of(job, own, "need_feedback");
@@ -128,7 +129,7 @@ void FeedbackDesk::fetch(const Asker& asker, wire::FetchFeedback message) {
                 });
 }
 
-// What it is done with is on disk.
+// The acknowledged results are removed on disk.
 void FeedbackDesk::go_on(const Asker& asker, const std::string& client_group,
                          const wire::FetchFeedback& message) {
   Queue& queue = queues_[client_group];
@@ -136,19 +137,19 @@ void FeedbackDesk::go_on(const Asker& asker, const std::string& client_group,
   const auto open = std::find_if(queue.listeners.begin(), queue.listeners.end(),
                                  [&](const Listener& one) { return one.id == message.listener; });
   if (open != queue.listeners.end() && open->asker.correlation == asker.correlation) {
-    // Clients send again each second what is not answered: that is no other refusal, and no other
-    // wait.
+    // Clients repeat an unanswered request each second: that is neither another rejection nor
+    // another wait.
     open->asker = asker;
     return;
   }
   if (open != queue.listeners.end()) {
-    clients_.answer(open->asker, wire::Feedback{});  // It asks anew, or ends.
+    clients_.answer(open->asker, wire::Feedback{});  // It asks again, or ends.
     queue.listeners.erase(open);
   }
   const bool is_holder = queue.holder == message.listener;
   if (message.limit == 0) {
     if (is_holder) queue.held_until = now + config_.lease;
-    // One that acknowledges and asks for no more has gone; else it takes its time.
+    // A holder that acknowledges and requests no more has left; otherwise it keeps its turn.
     if (is_holder && !message.done.empty()) queue.holder = 0;
     clients_.answer(asker, wire::Feedback{});
     give(client_group);
@@ -183,7 +184,7 @@ void FeedbackDesk::give(const std::string& client_group, bool looks) {
   queue.is_reading = true;
   std::int64_t limit = 0;
   for (const Listener& one : queue.listeners) limit = std::max(limit, one.limit);
-  // On the lane, so that what was acknowledged by now is gone.
+  // Reads on the store connection, so that acknowledged results are already removed.
   batcher_.ask(ReadFeedback{.client_group = client_group, .limit = limit},
                [this, client_group](Result<ReadAnswer> answer) {
                  queues_[client_group].is_reading = false;
@@ -196,11 +197,11 @@ void FeedbackDesk::give(const std::string& client_group, bool looks) {
                });
 }
 
-// To somebody else than who has just refused it, if there is somebody.
+// Prefers another listener to the one that has just rejected the result.
 void FeedbackDesk::give_rows(const std::string& client_group,
                              const std::vector<LogEntry>& entries) {
   Queue& queue = queues_[client_group];
-  // By now it is known: what is read on the lane is after all that was stored from here.
+  // The number is exact here: a read on the store connection follows all earlier writes.
   const auto found = static_cast<std::int64_t>(entries.size());
   if (const std::int64_t missed = found - queue.count; missed > 0 || found == 0) {
     queue.count += missed;
@@ -220,7 +221,7 @@ void FeedbackDesk::give_rows(const std::string& client_group,
   const Asker asker = taker->asker;
   queue.listeners.erase(taker);
   if (clients_.deliver(asker, std::move(feedback))) return;
-  queue.holder = 0;  // It has gone: the next one's turn.
+  queue.holder = 0;  // The listener has left: the next one gets a turn.
   give(client_group);
 }
 

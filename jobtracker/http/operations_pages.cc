@@ -13,7 +13,7 @@ constexpr const char* kPages =
     "/readyz   whether the store answers and jobs are handed out\n"
     "/metrics  metrics in the Prometheus text format\n";
 
-// What others call this machine by: Prometheus sends the name that it connects to.
+// Names of this machine for others: Prometheus sends the name that it connects to.
 std::vector<std::string> names_of_machine() {
   const std::string name = host_name();
   return {name, name.substr(0, name.find('.'))};

@@ -22,13 +22,13 @@ constexpr std::size_t kWaitingMax = 4096;
 constexpr std::size_t kWaitingBytesMax = 128 * 1024 * 1024;
 constexpr std::size_t kAppNameBytesMax = 64;
 constexpr std::size_t kAddressBytesMax = 512;
-// Of the calls that manage jobs.
+// Code of a management call that is rejected for overload.
 constexpr std::int64_t kTooManyRequests = 502;
 const std::string kManaged = "Success";
 
 Error refused(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
-// Clients put the path behind an address that may end in a slash.
+// Clients append the path to an address that may end in a slash.
 std::string with_single_slashes(std::string_view path) {
   std::string single;
   for (const char c : path) {
@@ -38,7 +38,7 @@ std::string with_single_slashes(std::string_view path) {
 }
 
 std::optional<std::string> path_below_root(std::string_view target) {
-  // With a slash at the end, so that "/api" alone is an empty path.
+  // With a trailing slash, so that "/api" alone is an empty path.
   const std::string path =
       with_single_slashes(std::string{target.substr(0, target.find('?'))} + '/');
   for (const std::string_view root : {kRoot, kOldRoot}) {
@@ -105,7 +105,7 @@ Status check_address(const std::string& address) {
 
 }  // namespace
 
-// Given back when the request was answered.
+// Released when the request was answered.
 struct XxlAdmin::Room {
   Room(std::shared_ptr<std::atomic<std::size_t>> its_bytes, std::size_t its_size)
       : bytes(std::move(its_bytes)), size(its_size) {
@@ -157,7 +157,7 @@ void XxlAdmin::call(const net::HttpCall& call, const net::HttpResponder& respond
     return refuse("too many requests are waiting to be stored (slow down)");
 }
 
-// The texts and their order are xxl-job's own, where it has one.
+// The texts and their order equal xxl-job's, where it has one.
 std::optional<std::string> XxlAdmin::refusal_of(const net::HttpCall& call,
                                                 std::string_view path) const {
   if (call.method != "POST") return "invalid request, HttpMethod not support.";
@@ -166,7 +166,7 @@ std::optional<std::string> XxlAdmin::refusal_of(const net::HttpCall& call,
   if (path.empty()) return "invalid request, uri-mapping empty.";
   if (is_blank(call.body)) return "invalid request, requestBody empty.";
   if (!config_.closed.empty()) return config_.closed;
-  // Who names an app may have its token, which the loop knows.
+  // A caller that names an app may have its token, which only the loop knows.
   const bool may_be_let_in = config_.tokens.empty() || has_common_token(call) ||
                              !header(call, wire::xxl::kAppNameHeader).empty();
   if (may_be_let_in) return std::nullopt;
@@ -184,7 +184,7 @@ bool XxlAdmin::may_speak_for(const Caller& caller, const std::string& app_name) 
   if (caller.has_common_token) return true;
   const std::string token = desk_.token_of(app_name);
   if (!token.empty()) return is_same_secret(caller.token, token);
-  // Who was let in by the token of an app speaks for that one only.
+  // A caller with an app's token may act only for that app.
   return config_.tokens.empty() &&
          (caller.app_name == app_name || desk_.token_of(caller.app_name).empty());
 }
@@ -226,7 +226,7 @@ Result<std::optional<XxlAdmin::Request>> XxlAdmin::read(const net::HttpCall& cal
   if (path == "callback") {
     auto list = wire::xxl::read_results(call.body);
     if (!list.ok()) return unreadable(list.error());
-    // The others of the request count: whoever sent them may not send them again.
+    // The other results of the request count, because the executor may not send them again.
     if (list.value().refused > 0)
       refusals_.add(call.peer, std::to_string(list.value().refused) +
                                    " results of a callback are invalid: " + list.value().why);
@@ -248,7 +248,7 @@ Result<std::optional<XxlAdmin::Request>> XxlAdmin::read(const net::HttpCall& cal
   wire::xxl::Registration& registration = read.value();
   if (registration.group.empty() || registration.app_name.empty() || registration.address.empty())
     return refused("Illegal Argument.");
-  // Admins register among themselves by the same call.
+  // xxl-job admins register among themselves with the same call.
   if (registration.group != "EXECUTOR") return std::optional<Request>{};
   CARILLON_TRY(check_app_name(registration.app_name));
   CARILLON_TRY(check_address(registration.address));

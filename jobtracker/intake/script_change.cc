@@ -12,7 +12,7 @@ Result<Run> changed_script(JobSpec spec, const wire::Act& act, WallTime now) {
   if (!act.language.empty()) spec.run.script_language = act.language;
   spec.run.script_source = act.payload.value_or("");
   spec.run.script_remark = act.remark;
-  spec.task_id.clear();  // One that was made is none that may be chosen.
+  spec.task_id.clear();  // A generated task id cannot be chosen.
   CARILLON_TRY(spec.validate());
   if (act.script_version < 0 || act.script_version > version_of(spec.run, now).version) {
     return Error{ErrorCode::kInvalidArgument,

@@ -1,10 +1,10 @@
-// What looks wrong with jobs that are accepted all the same.
+// Warnings about accepted jobs.
 #include "jobtracker/intake/submit.h"
 
 namespace carillon::jobtracker {
 
-// Why it looks as if nobody will take the job; empty: it does not. Task trackers that are only
-// away for a while are nothing to warn of.
+// Why probably no worker will take the job; empty: no warning. Task trackers that are only away for
+// a while cause no warning.
 std::string SubmitIntake::why_nobody_takes(const JobSpec& spec, GroupId place) const {
   const Group& group = *catalog_.group(spec.group);
   const bool has_executors = executors_.has(group.id);
@@ -17,12 +17,12 @@ std::string SubmitIntake::why_nobody_takes(const JobSpec& spec, GroupId place) c
            (is_served ? ", and none can, because it is a group of task trackers" : "");
   }
   if (workers_.count(place) > 0) return none_accepts(group.name, spec.run.kind);
-  // Its executors have made it one that was served.
+  // Its executors have marked it as served.
   if (has_executors) return "no task tracker" + of_group + "is there";
   return group.served ? "" : "no task tracker" + of_group + "has ever connected";
 }
 
-// Empty: nothing does.
+// Empty: no warning.
 std::string SubmitIntake::warning_for(const JobSpec& spec, GroupId place, DefinitionState hold,
                                       const ChildGraph::Foreign& foreign_children,
                                       const ChildGraph::IsComing& is_coming) const {

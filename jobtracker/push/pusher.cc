@@ -5,7 +5,7 @@
 
 #include "shared/wire/xxl/write.h"
 
-// What is called, and where. What becomes of it is in pusher_ends.cc.
+// Calls of executors. pusher_ends.cc handles their results.
 namespace carillon::jobtracker {
 namespace {
 
@@ -46,7 +46,7 @@ Pusher::Pusher(PusherConfig config, Catalog& catalog, const Ownership& ownership
 Pusher::~Pusher() { lease_->end(); }
 
 void Pusher::start(const StartAnswer& found) {
-  // Outcomes of posts of an earlier session of this process mean nothing here.
+  // Outcomes of an earlier session of this process must be ignored.
   last_call_ = static_cast<std::uint64_t>(ids_.next(clock_.now()));
   last_log_ = last_log_id_of(ids_.high());
   for (const GroupId group : executors_.groups()) seat(group);
@@ -61,7 +61,7 @@ void Pusher::start(const StartAnswer& found) {
       forgotten.emplace_back(RemovePushRun{row.log_id});
     }
   }
-  std::map<HandOutKey, JobId> uncalled;  // are called in order
+  std::map<HandOutKey, JobId> uncalled;  // called in this order
   for (const ExecutingJob& row : found.executing) {
     if (!is_push_session(row.session)) continue;
     const auto its = runs.find(row.job.id);
@@ -78,8 +78,8 @@ void Pusher::start(const StartAnswer& found) {
                      [](std::vector<Operation>&, const std::vector<Outcome>&, const Error*) {});
 }
 
-// All that has no result may have been sent. What was taken by who always calls itself idle runs as
-// it did before.
+// Each run without a result may have been sent. Runs at executors that always report themselves as
+// idle count as running.
 void Pusher::restore(const Executing& entry, std::vector<PushRun> rows) {
   Job& job = add_job(entry);
   for (PushRun& row : rows) {
@@ -121,7 +121,8 @@ void Pusher::seat(GroupId group, const std::string& address) {
   if (!executors_.has(group)) return workers_.erase(session);
   if (workers_.find(session) == nullptr) {
     const Group* known = catalog_.group(group);
-    if (known == nullptr) return;  // Another has made it just now: run_once() comes back to it.
+    if (known == nullptr)
+      return;  // Another job tracker has created it just now: run_once() tries again.
     Worker worker{.session = session, .name = known->name, .group = group};
     worker.parts = {group};
     worker.threads = config_.claims_max;
@@ -136,7 +137,7 @@ void Pusher::set_credit(GroupId group) {
   Worker* worker = workers_.find(push_session(group));
   if (worker == nullptr) return;
   const bool is_served = poster_ != nullptr && !health_.is_nobody_there(group);
-  // Each claim may be a broadcast, which has a run at every executor.
+  // Each claim may be a broadcast with a run at every executor.
   const auto members = std::max(1, static_cast<std::int32_t>(executors_.addresses(group).size()));
   const std::int32_t room = (config_.runs_max - runs_of_[group]) / members;
   const std::int32_t window = std::max(0, std::min(config_.claims_max - busy_of_[group], room));
@@ -191,7 +192,7 @@ Pusher::Job& Pusher::add_job(const Executing& entry) {
           .trigger_time = row.trigger_time};
   std::optional<JobSpec> own;
   job.call.job_id = executor_job(row.definition, row.task_id, row.id);
-  // Without one its definition was removed, and it is only waited for its result.
+  // Without a spec its definition was removed, and only its result is awaited.
   if (const JobSpec* spec = catalog_.spec_of(row, own)) {
     job.call = run_call_of(*spec, job.call.job_id);
     job.push = spec->push;
@@ -225,14 +226,14 @@ void Pusher::forget_run(std::int64_t log_id) {
 }
 
 std::int64_t Pusher::new_log_id(GroupId group) {
-  // Ids are never behind, so that the next session, which knows the highest one, repeats no log id.
+  // Ids never go back, so that the next session, which knows the highest one, repeats no log id.
   const WallTime now = std::max(clock_.now(), id_time_of_next_log(last_log_));
   last_log_ = next_log_id(last_log_, ids_.next(now), group);
   return last_log_;
 }
 
 void Pusher::plan(Job& job) {
-  // It was claimed for somebody who has gone since.
+  // Its executors have left since the claim.
   if (health_.is_nobody_there(job.group) && go_back(job)) return;
   std::vector<std::string> addresses = choice_.all_for(job);
   if (addresses.empty()) {
@@ -297,8 +298,7 @@ void Pusher::store_runs(const Job& job, std::vector<Operation> operations) {
       });
 }
 
-// In the place of one that was refused, or is to be done again: what may come of its log id does
-// not count any more.
+// Replaces a rejected run, or one to repeat: a result for its old log id does not count any more.
 void Pusher::replace_run(Job& job, Run& run, std::vector<std::string> order) {
   const std::int64_t before = run.row.log_id;
   Run next = std::move(run);
@@ -345,7 +345,7 @@ bool Pusher::post(Call call, std::string_view path, std::string body,
 
 void Pusher::on_outcome(net::PostOutcome outcome) {
   const auto found = calls_.find(outcome.id);
-  if (found == calls_.end()) return;  // Of an earlier session.
+  if (found == calls_.end()) return;  // From an earlier session.
   const Call call = std::move(found->second);
   calls_.erase(found);
   --lines_[call.place()].calls;
@@ -370,13 +370,13 @@ void Pusher::on_outcome(net::PostOutcome outcome) {
       if (answer_to_beat(outcome) == BeatAnswer::kGone) doubt(call.group, call.address);
       break;
     case Call::Kind::kKill:
-      break;  // The result tells, or there is none.
+      break;  // The result decides, or there is none.
   }
   call_waiting(call.place());
   set_credit(call.group);
 }
 
-// FAILOVER and BUSYOVER: the first that says that it is there, or idle.
+// FAILOVER and BUSYOVER: uses the first executor that answers, or is idle.
 void Pusher::ask_next(Job& job) {
   const bool is_failover = job.push.route == Route::kFailover;
   if (job.to_ask.empty()) {
@@ -416,7 +416,7 @@ bool Pusher::ask(Job& job) {
 void Pusher::on_asked(const Call& call, const net::PostOutcome& outcome) {
   Job* job = find(call.job, call.attempt);
   if (job == nullptr || job->result) return;
-  // It is slow, or hangs: another one may be quicker, or it is asked again.
+  // The executor is slow or hangs: another one may be faster, or it is asked again.
   if (outcome.is_crowded && executors_.find(call.group, call.address) != nullptr) {
     job->to_ask.push_back(call.address);
     return ask_next(*job);
@@ -439,7 +439,7 @@ void Pusher::note_log(const Job& job, const Run& run) {
              {.log_id = run.row.log_id, .group = job.group, .address = run.row.address});
 }
 
-// An attempt that is one run goes by its executor's name.
+// An attempt with a single run shows its executor's name.
 void Pusher::name_run(const Job& job, const Run& run) {
   Executing* entry = executing_.find(job.id, job.attempt);
   if (entry == nullptr || run.row.shards > 1) return;
@@ -458,7 +458,7 @@ void Pusher::get_in_line(Run& run) {
   call_waiting(place);
 }
 
-// Until as many are under way as may be; the outcome of one makes room for the next.
+// Until the most calls are in progress; each outcome allows the next call.
 void Pusher::call_waiting(const Place& place) {
   const auto found = lines_.find(place);
   if (found == lines_.end()) return;
@@ -520,12 +520,12 @@ bool Pusher::call(Job& job, Run& run) {
 void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
   Job* job = find(made.job, made.attempt);
   Run* run = find_run(made.log_id);
-  // Its result may have been there first.
+  // Its result may have arrived first.
   if (job == nullptr || run == nullptr || run->phase != Phase::kCalling) return;
   run->sending.reset();
   const RunVerdict verdict = verdict_on_run(outcome, job->push.block);
   const ExecutorRow* executor = executors_.find(job->group, made.address);
-  // It may have waited for a connection, but was not sent earlier than that.
+  // It may have waited for a connection, but was not sent earlier than this.
   run->sent_at = std::max(run->sent_at, clock_.now() - config_.call_timeout);
   run->since = std::max(run->since, clock_.steady_now() - config_.call_timeout);
   switch (verdict.answer) {
@@ -552,7 +552,7 @@ void Pusher::on_run_answer(const Call& made, const net::PostOutcome& outcome) {
       end_run(*job, *run, kDiscardedCode, verdict.reason);
       break;
     case RunAnswer::kNotSent:
-      // Its executor is slow, or hangs: another one takes it if there is one that is well. Or the
+      // Its executor is slow or hangs: another healthy one takes it, if there is one. Or the
       // session was not proven for a while.
       if ((outcome.is_crowded || outcome.is_recalled) && executor != nullptr) {
         get_in_line(*run);
@@ -577,7 +577,7 @@ void Pusher::call_next(Job& job, Run& run, const std::string& why) {
   }
   std::vector<std::string> order(run.others.rbegin(), run.others.rend());
   if (!asks) return replace_run(job, run, std::move(order));
-  // Nobody is called who was not asked.
+  // Only executors that were asked are called.
   const std::int64_t log_id = run.row.log_id;
   forget_run(log_id);
   job.runs.clear();

@@ -8,20 +8,20 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr std::size_t kGroupsAtOnce = 200;
-// A table that is not in the database's cache takes it up to a millisecond.
+// Reading a table that is not in the database's cache takes up to a millisecond.
 constexpr Duration kBetweenRounds = std::chrono::minutes{1};
 
 }  // namespace
 
 void GroupSurvey::run_once() {
   if (is_asking_ || catalog_.groups().size() < kManyGroups) return;
-  // At first it is not known of any group whether all that was posted for it is stored.
+  // At first it is unknown for all groups whether their posted operations are stored.
   if (batcher_.open_epoch() == 0 || clock_.steady_now() < next_round_) return;
   auto groups = next_groups();
   if (!groups.empty()) ask(std::move(groups));
 }
 
-// Of those that may be empty.
+// Groups that may be empty.
 std::vector<GroupId> GroupSurvey::next_groups() {
   std::vector<GroupId> groups;
   const EmptyGroups& empty = batcher_.empty_groups();
@@ -45,7 +45,7 @@ void GroupSurvey::ask(std::vector<GroupId> groups) {
   questions_.ask(std::move(question),
                  [this, open = batcher_.open_epoch()](Result<ReadAnswer> answer) {
                    is_asking_ = false;
-                   if (!answer.ok()) return;  // The next round asks again.
+                   if (!answer.ok()) return;  // The next pass asks again.
                    for (const auto& one : std::get<CountAnswer>(answer.value()).groups) {
                      if (one.waiting == 0) batcher_.empty_groups().found_empty(one.group, open);
                    }

@@ -15,7 +15,7 @@ namespace carillon::jobtracker {
 namespace {
 
 constexpr int kJobTries = 3;
-constexpr std::int64_t kCallsMax = 1'000;  // of a job, whose logs are read
+constexpr std::int64_t kCallsMax = 1'000;  // of a job whose logs are read
 
 std::string labels_text(const std::map<std::string, std::string>& labels) {
   std::string text;
@@ -80,7 +80,7 @@ void QueryDesk::query(const Asker& asker, const wire::Query& message) {
       asker, error_reply({ErrorCode::kInvalidArgument, "unknown question '" + message.what + "'"}));
 }
 
-// What is in the memory of the group's owner only.
+// For data that only the owner of the group has in memory.
 bool QueryDesk::is_elsewhere(const Asker& asker, const wire::Query& message) {
   const Group* group = message.group.empty() ? nullptr : catalog_.group(message.group);
   if (group == nullptr) return false;
@@ -106,7 +106,7 @@ std::vector<GroupId> QueryDesk::parts_of(GroupId group) const {
   return group ? catalog_.parts_of(group) : std::vector<GroupId>{};
 }
 
-// Of all, where no group is named.
+// For all groups, if none is named.
 bool QueryDesk::is_in_memory(GroupId group) const {
   return ownership_.has_all() || (group && ownership_.has_all(catalog_.parts_of(group)));
 }
@@ -146,7 +146,7 @@ void QueryDesk::executing(const Asker& asker, const wire::Query& message) {
     if (page.size() == limit) reply.next = key_text({page.rbegin()->first.value});
     return clients_.answer(asker, std::move(reply));
   }
-  // Those of the other job trackers are read from the store, with less to say of them.
+  // Jobs of other job trackers are read from the store, with fewer details.
   const ListExecuting question{
       .groups = parts, .after = from, .limit = static_cast<std::int64_t>(limit)};
   read(asker, question, [this, asker, message, question](Result<ReadAnswer> answer) {
@@ -200,7 +200,7 @@ void QueryDesk::history(const Asker& asker, const wire::Query& message) {
   });
 }
 
-// All that is asked for, however many searches it takes.
+// Repeats searches until the page is full.
 void QueryDesk::read_history(const Asker& asker, ListHistory question,
                              std::function<void(Result<std::vector<LogEntry>>)> then,
                              std::vector<LogEntry> found) {
@@ -305,7 +305,7 @@ void QueryDesk::job(const Asker& asker, const wire::Query& message, int tries) {
        });
 }
 
-// It was neither waiting nor executing: it has ended, or it moved while it was looked for.
+// It was neither waiting nor executing: it has ended, or it moved during the look-up.
 void QueryDesk::job_from_log(const Asker& asker, const wire::Query& message, int tries) {
   const ListHistory question{.job_id = message.job_id, .limit = 1};
   read_history(asker, question, [this, asker, message, tries](Result<std::vector<LogEntry>> found) {
@@ -326,7 +326,8 @@ void QueryDesk::job_from_log(const Asker& asker, const wire::Query& message, int
   });
 }
 
-// What a pushed run wrote lies with its executor. False: it is none, or nobody knows where it ran.
+// The output of a pushed run is at its executor. False: it was not pushed, or its executor is
+// unknown.
 bool QueryDesk::executor_output(const Asker& asker, const ListOutput& question) {
   return logs_.read(question.job_id, question.after_attempt, question.after_sequence,
                     [this, asker](Result<ExecutorLogPart> part) {
@@ -374,7 +375,7 @@ void QueryDesk::output(const Asker& asker, const wire::Query& message) {
   });
 }
 
-// None is stored: it may have been pushed, and have ended before anybody here knew of it.
+// No output is stored: it may be a pushed run that ended before this session.
 void QueryDesk::output_of_ended(const Asker& asker, const ListOutput& question, wire::Rows none) {
   if (executors_.groups().empty() || executing_.find(question.job_id) != nullptr)
     return clients_.answer(asker, std::move(none));
@@ -395,7 +396,7 @@ void QueryDesk::nodes(const Asker& asker, const wire::Query& message) {
     if (!answer.ok()) return clients_.answer(asker, error_reply(answer.error()));
     wire::Rows reply;
     using Place = std::tuple<bool, std::string, std::string, WallTime, SessionId>;
-    std::map<Place, const NodeRow*> nodes;  // those that are gone last
+    std::map<Place, const NodeRow*> nodes;  // departed nodes are last
     for (const NodeRow& node : std::get<NodesAnswer>(answer.value()).nodes) {
       if (group && node.group != group) continue;
       const bool is_here = workers_.all().find(node.session) != workers_.all().end();

@@ -3,7 +3,7 @@
 namespace carillon::jobtracker {
 namespace {
 
-// With fewer of them, a question that has no answer for a reason of its own costs nothing.
+// Below this number, a query that never gets an answer costs nothing.
 constexpr std::size_t kMany = 64;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How definitions, jobs and log rows look to people.
+// Rows of definitions, jobs and the log for clients.
 #include "jobtracker/query/query.h"
 #include "shared/base/time_text.h"
 #include "shared/job/schedule.h"

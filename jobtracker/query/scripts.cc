@@ -1,4 +1,4 @@
-// The versions of scripts.
+// Queries for versions of scripts.
 #include <algorithm>
 #include <utility>
 
@@ -44,7 +44,7 @@ wire::Message script_rows(const wire::Query& message, const Run& used,
 
 }  // namespace
 
-// All versions without their source, or one with it.
+// All versions without source, or one version with it.
 void QueryDesk::scripts(const Asker& asker, const wire::Query& message) {
   const auto group = group_of(message);
   if (!group.ok()) return clients_.answer(asker, wire::ErrorReply{group.error()});

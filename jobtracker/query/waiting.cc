@@ -1,4 +1,4 @@
-// What waits, and how much of it each group has.
+// Waiting jobs, and their numbers per group.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -9,14 +9,14 @@
 
 namespace carillon::jobtracker {
 
-// The pages of one group after the other: those of its executable table, then those of its delayed
-// jobs. Where no group is named, the delayed jobs of all groups come last. The key of a page is
-// group : delayed : priority : time : id.
+// Pages through one group after another: first its executable table, then its delayed jobs. Without
+// a named group, the delayed jobs of all groups come last. A page key is group : delayed : priority
+// : time : id.
 void QueryDesk::waiting(const Asker& asker, const wire::Query& message) {
   const auto group = group_of(message);
   if (!group.ok()) return clients_.answer(asker, error_reply(group.error()));
   const auto rows_max = static_cast<std::size_t>(page_of(message));
-  // Of one task there are few among many, so whole pages are looked through for them.
+  // A task has few jobs among many, so whole pages are searched.
   ListWaiting question{.group = group.value(),
                        .limit = message.task_id.empty() ? page_of(message) : kPageMax};
   const auto after = numbers(message.after);
@@ -54,7 +54,7 @@ void QueryDesk::waiting(const Asker& asker, const wire::Query& message) {
       });
 }
 
-// What follows the last page of a group's table, or of delayed jobs.
+// The key after the last page of a group's table, or of delayed jobs.
 std::string QueryDesk::page_after(GroupId named, const ListWaiting& last) const {
   if (named && !last.delayed) return key_text({last.group.value, 1, 0, 0, 0});
   if (!last.group) return {};  // The delayed jobs of all groups were the last.
@@ -63,8 +63,7 @@ std::string QueryDesk::page_after(GroupId named, const ListWaiting& last) const 
   return named ? std::string{} : key_text({0, 1, 0, 0, 0});
 }
 
-// The one whose waiting jobs are listed after those of `last`; 0: that was all. Of all groups,
-// those that are known to be empty are left out.
+// The group to list after `last`; 0: complete. For all groups, known empty ones are skipped.
 GroupId QueryDesk::next_group(GroupId named, GroupId last) const {
   if (!named) {
     auto next = catalog_.groups().upper_bound(last);
@@ -97,7 +96,7 @@ void QueryDesk::groups(const Asker& asker) {
       const auto part = std::find_if(parts.begin(), parts.end(),
                                      [this](GroupId one) { return ownership_.has(one); });
       const bool is_push = executors_.has(id);
-      // What only its owner has in memory stays empty.
+      // Columns that only the owner has in memory stay empty.
       const bool is_ours = ownership_.has_all(parts);
       const auto nodes =
           static_cast<std::int64_t>(is_push ? executors_.members(id).size()

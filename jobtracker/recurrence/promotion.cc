@@ -53,7 +53,7 @@ void Promotion::run_once() {
         }
         auto jobs = std::move(std::get<JobsAnswer>(answer.value()).jobs);
         if (!jobs.empty()) return move(std::move(jobs));
-        // Asked before the store stood still, it says nothing of what is near by now.
+        // The read started before a stall of the store, so its result may be outdated.
         if (std::exchange(is_wanted_, false)) run_once();
       });
 }

@@ -20,7 +20,7 @@ void EmptyGroups::posted(const Operation& operation, Epoch epoch) {
 }
 
 void EmptyGroups::put(const WaitingJob& job, Epoch epoch) {
-  if (job.delayed) return;  // It stands in another table.
+  if (job.delayed) return;  // It is in another table.
   last_puts_[job.group] = epoch;
   if (!empty_.empty()) empty_.erase(job.group);
 }

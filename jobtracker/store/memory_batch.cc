@@ -236,7 +236,7 @@ Result<Outcome> MemoryBatch::apply(const AddDefinition& add) {
   return done();
 }
 
-// The task id of a one-shot job that has one; who holds it already, otherwise.
+// Reserves the task id of a keyed one-shot job, or returns the holder.
 std::optional<Outcome> MemoryBatch::take_key(const WaitingJob& job) {
   if (!holds_key(job)) return {};
   if (const KeyHolder* holder = holder_of(job.group, job.task_id)) return taken(*holder);
@@ -336,7 +336,7 @@ Result<Outcome> MemoryBatch::apply(const ChangeExecutor& change) {
     }
     put(tables_.executors, key, std::move(row));
   } else if (word == ExecutorWord::kRegistered && !has_list(said.group)) {
-    ExecutorRow row = said;  // Whose list there was says nothing.
+    ExecutorRow row = said;  // The existence of a list is unknown here.
     row.is_manual = false;
     row.place = 0;
     put(tables_.executors, key, std::move(row));
@@ -410,7 +410,7 @@ Result<Outcome> MemoryBatch::apply(const RemoveFeedback& remove) {
   }
 }
 
-// The newest first.
+// Newest first.
 std::vector<ScriptVersion> MemoryBatch::scripts_of(DefinitionId id) const {
   std::vector<ScriptVersion> versions;
   for (auto at = tables_.scripts.lower_bound({id, 0});
@@ -488,7 +488,7 @@ Result<Outcome> MemoryBatch::apply(const CleanLog& clean) {
   return outcome;
 }
 
-// Of all sessions that may still add rows.
+// Over all sessions that may still add rows.
 std::int64_t MemoryBatch::log_settled() const {
   std::int64_t through = std::numeric_limits<std::int64_t>::max();
   for (const auto& [lane, row] : tables_.trackers) {

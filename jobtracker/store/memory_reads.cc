@@ -6,7 +6,7 @@
 #include "jobtracker/store/memory_store.h"
 #include "jobtracker/store/names.h"
 
-// The questions that a memory database answers.
+// The reads of a memory database.
 namespace carillon::jobtracker {
 namespace {
 

@@ -191,7 +191,7 @@ CommitResult MemoryStore::commit(const Batch& batch) {
   if (row == nullptr || row->batch != batch.number - 1) {
     return RolledBack{.error = fenced_error(session_), .fenced = true};
   }
-  // As all that a batch says of its session, but seen by what is in the batch.
+  // Written like the other data of the session, but visible to operations of the batch.
   const std::int64_t settled_before = row->log_settled;
   if (batch.log_settled != 0) row->log_settled = batch.log_settled;
   auto applied = database_.apply(batch);

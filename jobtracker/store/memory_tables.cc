@@ -54,7 +54,7 @@ std::vector<WaitingJob> WaitingTable::due(WallTime now, const std::optional<Hand
   while (next != order_.end() && size_of(jobs) < limit) {
     const auto& [priority, due, id] = *next;
     if (due > now) {
-      // The rest of this priority is due later still.
+      // The rest of this priority is due later.
       next = order_.upper_bound({priority, WallTime::max(), kLastJob});
       continue;
     }

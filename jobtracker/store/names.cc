@@ -82,7 +82,7 @@ std::optional<JobId> job_of_task_id(std::string_view task_id) {
 }
 
 std::string_view storable_message(std::string_view message, std::string& storage) {
-  std::size_t good = 0;  // bytes from the start that can stay as they are
+  std::size_t good = 0;  // bytes from the start that are valid
   while (good < message.size()) {
     const std::size_t length = first_character(message.substr(good)).bytes;
     if (length == 0 || good + length > kLogMessageBytesMax) break;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Duration kBackoffFirst = std::chrono::milliseconds{100};
 constexpr Duration kBackoffLast = std::chrono::seconds{1};
-constexpr Duration kOutboxFull = std::chrono::milliseconds{1};  // until it is tried again
+constexpr Duration kOutboxFull = std::chrono::milliseconds{1};  // until the next try
 
 bool may_pass(const Error& error) {
   return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kConflict ||
@@ -50,7 +50,7 @@ void StoreThread::ask_more() {
 StoreThread::~StoreThread() {
   stopping_ = true;
   stop_.signal();
-  inbox_.put(LaneQuestion{});  // Wakes it; a full inbox means that it is awake.
+  inbox_.put(LaneQuestion{});  // Wakes the thread; a full inbox means that it is awake.
   if (thread_) thread_->join();
   loop_.unwatch(outbox_.fd());
 }
@@ -96,13 +96,13 @@ void StoreThread::do_batch(Batch batch) {
       }
       if (!wait_before_retry(rolled_back->error)) return;
     } else {
-      return;  // Settling was given up, because the process stops.
+      return;  // Settling ended early, because the process stops.
     }
   }
 }
 
 void StoreThread::end_batch(BatchDone done) {
-  commit_under_way_ = 0;  // Before the loop, told of this end, begins another one.
+  commit_under_way_ = 0;  // Before the loop learns of this end and starts another commit.
   answer(std::move(done));
 }
 
@@ -138,7 +138,7 @@ void StoreThread::do_read(LaneQuestion question) {
 }
 
 bool StoreThread::wait_before_retry(const Error& error) {
-  if (error.code == ErrorCode::kConflict) return !stopping_;  // A deadlock: again, at once.
+  if (error.code == ErrorCode::kConflict) return !stopping_;  // A deadlock: retry immediately.
   if (backoff_ == Duration{}) {
     log_.warn("the store is unreachable; retrying", "error", error.message);
     answer(StoreHealth{.is_away = true, .reason = error.message});
@@ -180,7 +180,7 @@ QueryThread::QueryThread(std::unique_ptr<ReadOnlyStore> store, EventLoop& loop)
 QueryThread::~QueryThread() {
   stopping_ = true;
   stop_.signal();
-  inbox_.put(Question{});  // Wakes it; a full inbox means that it is awake.
+  inbox_.put(Question{});  // Wakes the thread; a full inbox means that it is awake.
   if (thread_) thread_->join();
   loop_.unwatch(outbox_.fd());
 }

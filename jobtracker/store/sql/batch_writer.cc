@@ -13,7 +13,7 @@ constexpr std::size_t kListMax = 256;
 
 using Write = Status (*)(WriteContext&, const OperationIndices&);
 
-// In the order of the alternatives of Operation, which is the order in which they take effect.
+// In the order of the alternatives of Operation, in which they take effect.
 constexpr std::array<Write, std::variant_size_v<Operation>> kWrites = {
     write_waiting_changes,
     write_ends,

@@ -71,7 +71,7 @@ Result<Group> GroupCatalog::make(sql::Connection& db, const std::string& name, W
   CARILLON_TRY(check_group_name(name));
   for (int tries = 1;; ++tries) {
     auto made = make_once(db, name, now);
-    // Another job tracker may have made one meanwhile, of this name or with this number.
+    // Another job tracker may have created one with this name or number.
     const bool may_be_taken = !made.ok() && (made.error().code == ErrorCode::kInvalidArgument ||
                                              made.error().code == ErrorCode::kConflict);
     if (!may_be_taken || tries == kMakeTries) return made;

@@ -6,7 +6,7 @@
 #include "jobtracker/store/sql/sql_rows.h"
 #include "jobtracker/store/sql/waiting_scan.h"
 
-// What the loop asks.
+// The reads for the loop.
 namespace carillon::jobtracker {
 namespace {
 
@@ -91,7 +91,7 @@ Result<ReadAnswer> SqlReads::read(const ReadUpcoming& ask) {
     if (earliest > through) return true;
     CARILLON_TRY(scan.read(priority, ask.after_time, ask.after_id, through, ask.limit, jobs));
     if (size_of(jobs) <= ask.limit) return true;
-    // The best of all priorities so far; what is later than their last need not be read.
+    // The best rows over all priorities; rows later than the last one need not be read.
     std::sort(jobs.begin(), jobs.end(), by_time);
     jobs.resize(static_cast<std::size_t>(ask.limit));
     if (!jobs.empty()) through = std::min(through, due_time(jobs.back()));
@@ -202,7 +202,7 @@ Result<ReadAnswer> SqlReads::read(const Find& ask) {
 
   if (const auto job = job_of_task_id(ask.task_id)) {
     CARILLON_TRY(find_job(*job, ask.group, ask.empty, answer));
-    // The job of that number may have a task id of its own.
+    // The job with that number may have a chosen task id.
     if (answer.waiting && answer.waiting->task_id != ask.task_id) answer = {};
     if (answer.executing && answer.executing->job.task_id != ask.task_id) answer = {};
   }
@@ -238,7 +238,7 @@ Result<ReadAnswer> SqlReads::read(const ReadOccurrences& ask) {
   return ReadAnswer{std::move(answer)};
 }
 
-// The newest of both tables.
+// The newest rows of both tables.
 Result<ReadAnswer> SqlReads::read_untried(const ReadOccurrences& ask, std::string_view table) {
   JobsAnswer answer;
   const SqlValues parameters{value_of(ask.definition), value_of(*ask.untried_before),
