@@ -7,7 +7,7 @@ namespace carillon::tasktracker {
 namespace {
 
 constexpr Duration kLooks = std::chrono::seconds{1};
-constexpr std::size_t kSeen = 4;  // three seconds lie between
+constexpr std::size_t kSeen = 4;  // three seconds between the first and the last
 constexpr int kBelow = 5;         // points
 
 int percent(std::int64_t part, std::int64_t all) {
@@ -26,7 +26,7 @@ void LoadGate::run_once(SteadyTime now) {
   next_look_ = now + kLooks;
   look();
   std::string overload = too_much();
-  if (overload.empty() == overload_.empty()) return;  // It is told as it began.
+  if (overload.empty() == overload_.empty()) return;  // Logs only changes.
   overload_ = std::move(overload);
   if (overload_.empty()) {
     log_.info("taking new jobs again; the machine is less busy");

@@ -292,7 +292,7 @@ Result<std::vector<std::string>> read_trackers(const Configuration& configuratio
   return std::vector<std::string>{};
 }
 
-// Scripts and what is not confirmed lie in it.
+// For scripts and unconfirmed results.
 Status make_data_folder(const Configuration& configuration) {
   const std::string& folder = configuration.text("data");
   std::error_code failed;

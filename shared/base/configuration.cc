@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kMask = "***";
 
-// A hundred years, as on the wire: what is added to a time does not overflow it.
+// A hundred years, as on the wire: adding it to a time does not overflow.
 constexpr std::int64_t kDurationMost = Duration{std::chrono::hours{24 * 366 * 100}}.count();
 
 Error bad_value(const std::string& what) { return {ErrorCode::kInvalidArgument, what}; }
@@ -26,7 +26,7 @@ std::string file_key(const std::string& option) {
   return key;
 }
 
-// How errors name a value of the configuration file.
+// The prefix of errors about the configuration file.
 std::string in_file(const std::string& place, const std::string& key) {
   return "configuration: " + place + ": " + key;
 }
@@ -94,7 +94,7 @@ Status check_text(const Option& option, const std::string& text) {
 
 }  // namespace
 
-// Puts the values of all sources together for one call of parse_configuration.
+// Combines the values of all sources for one call of parse_configuration.
 class ConfigurationReader {
  public:
   ConfigurationReader(const CommandLine& line, const Environment& environment,
@@ -116,8 +116,9 @@ class ConfigurationReader {
   }
 
  private:
-  // Everything that was given is read, the weakest source first, so that a wrong value is an error
-  // also where another source overrides it: otherwise it waits for the day when that one is gone.
+  // Parses all given values, weakest source first, so that a wrong value is an error even if
+  // another source overrides it: otherwise the error would appear only when the override is
+  // removed.
   Status read_option(const Option& option, bool all_sources) {
     Configuration::Value& value = add(option.name, option.kind);
     value.secret = option.secret;
@@ -206,7 +207,7 @@ class ConfigurationReader {
     return entry->second;
   }
 
-  // The same status, its error with the place of the value in front.
+  // The same status with the source of the value as prefix of its error.
   static Status named(const std::string& place, const Status& status) {
     if (status.ok()) return status;
     return status.error().with_context(place);
@@ -387,8 +388,7 @@ std::string environment_name(std::string_view option) {
 std::string mask_secrets(std::string_view url) {
   const auto scheme = url.find("://");
   if (scheme == std::string_view::npos) return std::string{url};
-  // A password may hold any character, so it reaches to the last @; rather too much than too
-  // little.
+  // A password may contain any character, so it ends at the last @; it is better to mask too much.
   const auto at = url.rfind('@');
   const auto colon = url.find(':', scheme + 3);
   if (at == std::string_view::npos || colon == std::string_view::npos || colon > at) {

@@ -47,7 +47,7 @@ Status check_count(const std::string& field, std::size_t count, std::size_t max)
                std::to_string(max));
 }
 
-// LOCAL@DOMAIN as it may stand in a mail's head, without quotes and comments.
+// LOCAL@DOMAIN as allowed in a mail header, without quotes and comments.
 bool is_mail_address(std::string_view text) {
   const std::size_t at = text.find('@');
   constexpr std::string_view kNever = " \t<>()[],;:\\\"";
@@ -56,7 +56,7 @@ bool is_mail_address(std::string_view text) {
          text.find_first_of(kNever) == std::string_view::npos;
 }
 
-// HOST[:PORT] of a URL, without a user; a port is 1 to 65535.
+// HOST[:PORT] of a URL, without a user; port 1 to 65535.
 bool is_host(std::string_view text) {
   const std::size_t colon = text.find(':', text.starts_with('[') ? text.find(']') : 0);
   const std::string_view host = text.substr(0, colon);
@@ -164,7 +164,7 @@ Status check_schedule(const Schedule& schedule) {
   return check_time("first", schedule.first.value_or(WallTime{}));
 }
 
-// What a program gets as one piece.
+// One argument of a program.
 Status check_argument(const std::string& field, std::size_t size) {
   if (size <= kArgumentBytesMax) return {};
   return wrong(field + " has " + std::to_string(size) +
@@ -230,7 +230,7 @@ Status check_script(const Run& run) {
   return check_source(run);
 }
 
-// Of a script that an executor runs.
+// Checks a script for an executor.
 Status check_glue(const Run& run) {
   if (glue_type(run.script_language).empty()) {
     return wrong("script.language is " + shown(run.script_language) +
@@ -276,7 +276,7 @@ Status check_run(const Run& run, Dispatch dispatch) {
       CARILLON_TRY(check_argument("shell", run.shell.size()));
       return check_text("shell", run.shell, kArgumentBytesMax);
     case RunKind::kScript: {
-      // Where nothing is said, the job tracker decides by the group.
+      // By default the job tracker decides by the group.
       const bool may_be_glue = dispatch == Dispatch::kDefault && is_for_executors(run);
       return dispatch == Dispatch::kPush || may_be_glue ? check_glue(run) : check_script(run);
     }
@@ -286,7 +286,8 @@ Status check_run(const Run& run, Dispatch dispatch) {
   return wrong("run.kind is unknown");
 }
 
-// The environment has one place where two names of parameters may ask for it, and an end.
+// Parameters become environment variables: two names must not give the same variable, and the size
+// is limited.
 Status check_variables(const JobSpec& spec) {
   if (spec.run.kind == RunKind::kHandler) return {};
   std::map<std::string, std::string> params;
@@ -313,7 +314,7 @@ Status check_params(const JobSpec& spec) {
     CARILLON_TRY(check_text("params." + name, value, kCommandBytesMax));
     size += name.size() + value.size();
   }
-  // They become the run's environment, for which the system has such a limit.
+  // They become the run's environment, which the system limits.
   CARILLON_TRY(check_size("params", size, kCommandBytesMax));
   return check_variables(spec);
 }
@@ -358,7 +359,7 @@ Status check_alarm(const std::vector<std::string>& recipients) {
   return {};
 }
 
-// The run of an http request has no stdin: what the payload has no place in would be lost.
+// An http run has no stdin: a payload must fit its body.
 Status check_payload(const JobSpec& spec) {
   CARILLON_TRY(check_size("payload", spec.payload.size(), kPayloadBytesMax));
   if (spec.run.kind != RunKind::kHttp || spec.payload.empty()) return {};
@@ -392,7 +393,7 @@ Status check_misfire(const Misfire& misfire, ScheduleKind kind) {
   return check_duration("misfire.threshold", misfire.threshold, Duration{0});
 }
 
-// What two fields say differently would be kept by one of them only.
+// Rejects fields that contradict each other.
 Status check_overlap(const JobSpec& spec) {
   const bool keeps_newest =
       spec.overlap == Overlap::kQueueOne || spec.overlap == Overlap::kCancelRunning;
@@ -403,7 +404,7 @@ Status check_overlap(const JobSpec& spec) {
   }
   const ScheduleKind kind = spec.schedule.kind;
   const bool fires_once = kind == ScheduleKind::kNow || kind == ScheduleKind::kAt;
-  // What is pushed has that of its block.
+  // A pushed job has the overlap rule of its block strategy.
   const bool is_given = spec.overlap != Overlap::kSkip && spec.dispatch != Dispatch::kPush;
   return check_absent(fires_once && is_given, "overlap",
                       word_of(kind) + ", which fires once (leave it out)");

@@ -15,11 +15,11 @@ namespace carillon::outbox {
 namespace {
 
 constexpr std::string_view kEnding = ".db";
-// A slot keeps its group among its addresses, none of which looks like that.
+// A slot stores its group among its addresses, with this prefix, which no address has.
 constexpr std::string_view kGroup = "group:";
 constexpr std::int64_t kAnyId = std::numeric_limits<std::int64_t>::max();
 
-// The number in "17.db"; nothing for any other name.
+// The number in "17.db"; none for other names.
 std::optional<int> slot_number(const std::string& name) {
   if (!name.ends_with(kEnding)) return std::nullopt;
   int number = 0;
@@ -31,7 +31,7 @@ std::optional<int> slot_number(const std::string& name) {
   return number;
 }
 
-// One spelling for all that are the same place without asking anybody.
+// One spelling for addresses that are known to be the same.
 std::string usual_spelling(const std::string& address) {
   constexpr std::string_view kLocalhost = "//localhost";
   std::string usual = lower_ascii(address);
@@ -93,7 +93,7 @@ std::vector<int> slots_in(const std::string& folder) {
 Outbox::Outbox(OutboxConfig config, const Clock& clock)
     : config_(std::move(config)), destinations_(destinations_of(config_)), clock_(clock) {
   adopt(false);
-  // What is written into one for others, too, would be theirs.
+  // Entries in a slot for other addresses would belong to them too.
   const auto own =
       std::find_if(slots_.begin(), slots_.end(), [this](const std::unique_ptr<Slot>& slot) {
         return usual_spellings(slot->addresses()) == usual_spellings(destinations_);
@@ -129,7 +129,7 @@ bool Outbox::is_for_us(const Slot& slot) const {
   return share_address(slot.addresses(), config_.addresses);
 }
 
-// One that names no group was written by a version that did not know of them.
+// A slot without a group was written by a version without groups.
 bool Outbox::is_of_another_group(const Slot& slot) const {
   const auto group =
       std::find_if(slot.addresses().begin(), slot.addresses().end(),
@@ -160,7 +160,7 @@ Status Outbox::make_folder() const {
     return Error{failed == std::errc::no_space_on_device ? ErrorCode::kLimit : ErrorCode::kDenied,
                  "cannot create folder " + config_.folder + ": " + failed.message()};
   }
-  // What is submitted may hold secrets.
+  // Submissions may contain secrets.
   if (made) fs::permissions(config_.folder, fs::perms::owner_all, failed);
   return {};
 }
@@ -175,7 +175,7 @@ Result<Slot*> Outbox::own() {
     auto slot = Slot::open(config_.folder, number, clock_);
     if (!slot.ok() && (was_there || slot.error().code == ErrorCode::kConflict)) continue;
     if (!slot.ok()) return slot.error();
-    // For other addresses; or another process was faster, and has let go of it since.
+    // For other addresses; or another process was faster, and has released it since.
     if (slot.value()->entries() > 0) continue;
     own_ = slot.value().get();
     slots_.push_back(std::move(slot).value());
@@ -203,7 +203,7 @@ WorkDone Outbox::run(Work work) {
   WorkDone done;
   if (work.adopt) adopt(work.adopt_any_group);
   Status added;
-  // What was set aside in it counts, so it is opened first.
+  // Its rejected entries count, so it is opened first.
   if (!work.add.empty()) {
     if (const Result<Slot*> slot = own(); !slot.ok()) added = slot.error();
   }
@@ -229,7 +229,7 @@ WorkDone Outbox::run(Work work) {
   return done;
 }
 
-// How many of them, from the front, keep within the limits.
+// How many of them, from the front, fit the limits.
 std::size_t Outbox::room_for(const std::vector<Entry>& entries, Status& status) const {
   const SetAsideSize set_aside = set_aside_size();
   std::int64_t count = set_aside.entries;
@@ -257,7 +257,7 @@ std::size_t Outbox::room_for(const std::vector<Entry>& entries, Status& status) 
   return fitting;
 }
 
-// What takes of the room.
+// The size of entries that count towards the limits.
 SetAsideSize Outbox::set_aside_size() const {
   SetAsideSize all;
   if (!config_.shows_set_aside) return all;
@@ -275,7 +275,7 @@ Slot* Outbox::find(const EntryId& id) {
   return found == slots_.end() ? nullptr : found->get();
 }
 
-// Later than all that is here, so that it comes last of that.
+// Later than all existing entries.
 WallTime Outbox::next_added() const {
   WallTime next = clock_.wall_now();
   for (const auto& slot : slots_) {
@@ -284,11 +284,11 @@ WallTime Outbox::next_added() const {
   return next;
 }
 
-// Requires: an own slot, where something is added. `added`: of that; the slots are written one by
-// one, each as a whole.
+// Requires: an own slot, if something is added. `added`: number of entries added to it. Each slot
+// is written in its own transaction.
 Status Outbox::change(Work& work, std::size_t add, Status& added) {
   std::map<Slot*, Slot::Change> changes;
-  // Of a slot that was let go everything was delivered.
+  // All entries of a released slot were delivered.
   for (const EntryId& id : work.remove) {
     if (Slot* slot = find(id)) changes[slot].remove.push_back(id.id);
   }
@@ -319,7 +319,7 @@ std::int64_t Outbox::loaded_through(const Slot& slot, const Load& what) const {
   return all ? kAnyId : slot.adopted_through();
 }
 
-// Of the slot whose first entry is the oldest, as far as no other slot's first one is older.
+// Loads from the slot with the oldest entry, until another slot's first entry is older.
 Result<std::vector<Entry>> Outbox::load(const Load& what) {
   struct First {
     WallTime added_at{};
@@ -338,7 +338,7 @@ Result<std::vector<Entry>> Outbox::load(const Load& what) {
   WallTime last = WallTime::max();
   if (firsts.size() > 1) {
     const First& next = firsts[1];
-    // Of those that were added at one time the lower slot's come first.
+    // Of entries with the same time, the lower slot's come first.
     last =
         first.number < next.number ? next.added_at : next.added_at - std::chrono::microseconds{1};
   }
@@ -346,7 +346,7 @@ Result<std::vector<Entry>> Outbox::load(const Load& what) {
 }
 
 void Outbox::let_go_of_empty() {
-  // What was set aside is shown by whoever is asked, so it must not stay locked either.
+  // Any process may show rejected entries, so the slot must be released.
   const bool own_goes = own_ != nullptr && own_->entries() == 0 && own_->has_set_aside();
   if (own_goes) own_ = nullptr;
   std::erase_if(slots_,

@@ -10,8 +10,8 @@
 namespace carillon {
 
 Result<std::unique_ptr<Thread>> Thread::start(const std::string& name, std::function<void()> work) {
-  // A thread inherits the mask of its maker. All signals stay with the main thread, but those that
-  // report a fault of the thread itself.
+  // A thread inherits its creator's signal mask. All signals stay with the main thread, except
+  // those that report a fault of the thread itself.
   sigset_t blocked;
   sigset_t before;
   sigfillset(&blocked);

@@ -66,7 +66,7 @@ std::string alarm_subject(const AlarmMessage& message) {
   if (message.jobs.empty()) return subject;
   subject += " of " + message.jobs.front().task_id;
   const auto more = static_cast<std::int64_t>(message.jobs.size()) - 1;
-  // How many jobs the failures beyond the lines are of is not known; at least one.
+  // The number of jobs of the other failures is unknown; at least one.
   if (message.others > 0) return subject + " and at least " + counted(more + 1, "other job");
   return more == 0 ? subject : subject + " and " + counted(more, "other job");
 }

@@ -38,7 +38,7 @@ Result<std::string> text(const std::string& field, const Json& value) {
 Result<std::int64_t> whole_number(const std::string& field, const Json& value, std::int64_t min,
                                   std::int64_t max) {
   if (!value.is_number_integer()) return wrong_type(field, value, "a whole number");
-  // Those below zero have a sign, those too large for 64 bits with one have none.
+  // Negative numbers have a sign; numbers beyond 64 bits are parsed without one.
   const bool fits = value.is_number_unsigned() &&
                     value.get<std::uint64_t>() >= static_cast<std::uint64_t>(min) &&
                     value.get<std::uint64_t>() <= static_cast<std::uint64_t>(max);
@@ -104,7 +104,7 @@ Result<Enum> word(const std::string& field, const Json& value, const Words<Enum,
                did_you_mean(given, all));
 }
 
-// A job in the making, with what has to be compared once everything was read.
+// A job under construction, with data to compare after all fields were read.
 struct Draft {
   JobSpec& spec;
   std::vector<std::string> schedules{};  // which of now, at, cron, ... are given
@@ -117,7 +117,7 @@ struct Draft {
   bool has_overlap = false;
 };
 
-// What an object may hold, and how each field is read into a T.
+// The fields of an object, and how to read each into a T.
 template <class T>
 struct FieldReader {
   std::string_view name{};
@@ -333,7 +333,7 @@ Status read_retries(Draft& draft, const std::string& field, const Json& value) {
   RetryPolicy& retries = draft.spec.retries;
   if (value.is_object()) {
     CARILLON_TRY(read_object(retries, "retries.", value, kRetryFields));
-    // Not base: a run that asks for "later" waits for it too, without any retries.
+    // Not base: a run that asks for "later" uses it too, even without retries.
     for (const char* detail : {"policy", "cap", "jitter"}) {
       if (retries.max > 0 || !value.contains(detail)) continue;
       return wrong("retries." + std::string{detail} +
@@ -517,16 +517,16 @@ Status check_whole(const Draft& draft) {
 
 struct Parsed {
   Json value{};
-  std::string repeated{};  // a field that is given twice, of which the value has one only
+  std::string repeated{};  // a repeated field, which the value contains only once
 };
 
-// The one place where an exception of the JSON library becomes an Error.
+// The only place that converts an exception of the JSON library to an Error.
 Result<Parsed> parse(std::string_view given) {
   struct Level {
     std::set<std::string> fields{};
-    std::string now{};  // the field that is being read
+    std::string now{};  // the field being read
   };
-  std::vector<Level> levels;  // of the objects around
+  std::vector<Level> levels;  // of the enclosing objects
   std::string repeated;
   const auto note = [&](int, Json::parse_event_t event, Json& value) {
     if (event == Json::parse_event_t::object_start) {

@@ -10,7 +10,7 @@
 namespace carillon::tasktracker {
 namespace {
 
-constexpr std::size_t kBatchMax = 50;  // as xxl-job's own executor has it
+constexpr std::size_t kBatchMax = 50;  // like xxl-job's executor
 constexpr std::size_t kUnwrittenMax = 10'000;
 constexpr Duration kFirstPause = std::chrono::seconds{1};
 constexpr Duration kLongestPause = std::chrono::seconds{30};
@@ -32,7 +32,7 @@ void ResultOutbox::add(const wire::xxl::RunResult& result) {
   wake_();
 }
 
-// Whoever comes while another thread writes finds its own written by the next one that does.
+// Results that arrive while another thread writes are written by the next writer.
 void ResultOutbox::write_pending() {
   const MutexLock lock(outbox_mutex_);
   outbox::Work work;
@@ -90,7 +90,7 @@ std::vector<outbox::Entry> ResultOutbox::load() {
   return std::move(done.loaded);
 }
 
-// All there is; the error is of those that are left.
+// Sends all; the error is for the remaining ones.
 Status ResultOutbox::send(const std::vector<outbox::Entry>& entries) {
   Status refused;
   for (std::size_t begin = 0; begin < entries.size(); begin += kBatchMax) {
@@ -98,14 +98,14 @@ Status ResultOutbox::send(const std::vector<outbox::Entry>& entries) {
     bool any_taken = false;
     Status sent = send_batch(&entries[begin], count, any_taken);
     if (sent.ok()) continue;
-    // With a wrong token, say, everything is refused.
+    // For example, with a wrong token all are rejected.
     if (!any_taken || sent.error().code != ErrorCode::kDenied) return sent;
     refused = std::move(sent);
   }
   return refused;
 }
 
-// Together, or one by one where an admin refuses them together: one of them may be to blame.
+// Together, or one by one if an admin rejects them together: one of them may be the cause.
 Status ResultOutbox::send_batch(const outbox::Entry* first, std::size_t count, bool& any_taken) {
   Status sent = send_together(first, count);
   any_taken = sent.ok();
@@ -139,7 +139,7 @@ void ResultOutbox::take_out(const outbox::Entry* first, std::size_t count) {
   });
   const outbox::WorkDone done = outbox_->run(std::move(work));
   if (!done.status.ok()) {
-    // They will be sent again, which an admin passes over.
+    // They will be sent again, which an admin ignores.
     log_.error("cannot delete sent results from disk", "reason", done.status.error().message);
   }
 }

@@ -55,7 +55,7 @@ Result<std::unique_ptr<TakenTriggers>> TakenTriggers::open(const std::string& fo
   }
   std::vector<Slot> slots;
   std::vector<TakenTrigger> left_behind;
-  // Up to the first number that no process ever had.
+  // Up to the first unused number.
   for (int number = 0; number < kSlotsMax; ++number) {
     const std::string path = folder + "/" + std::to_string(number);
     const bool is_new = !fs::exists(path, failed);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr Duration kRetryAfter = std::chrono::seconds{2};
 constexpr outbox::Load kPage{.entries_max = 1000, .bytes_max = 1024 * 1024, .own_too = false};
-// Written together at most.
+// Target size of one write.
 constexpr std::size_t kWrittenBytesAim = 4 * 1024 * 1024;
 
 }  // namespace

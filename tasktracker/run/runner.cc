@@ -20,10 +20,10 @@ namespace {
 
 constexpr int kExitLater = 75;  // EX_TEMPFAIL of sysexits.h
 constexpr int kExitFailed = 76;
-constexpr int kExitNotRunnable = 126;  // what shells exit with
+constexpr int kExitNotRunnable = 126;  // the exit status of shells for this
 constexpr int kExitNotFound = 127;
 constexpr int kExitSignal = 128;
-// What a worker has no room for is tried again then, there or elsewhere.
+// Delay before a job is retried that a worker had no resources for.
 constexpr Duration kRoomIsBack = std::chrono::seconds{5};
 constexpr Duration kSayNoRoom = std::chrono::minutes{1};
 
@@ -31,7 +31,7 @@ RunEnd failed_for_good(std::string message) {
   return {.outcome = wire::RunOutcome::kFailed, .message = std::move(message)};
 }
 
-// Nothing is wrong with the job: its worker has no memory, file or process left for it.
+// The job is fine: its worker lacks memory, files or processes.
 bool is_lack(int error) {
   static constexpr int kLacks[] = {EMFILE, ENFILE, ENOMEM, EAGAIN, ENOSPC, EDQUOT};
   return std::find(std::begin(kLacks), std::end(kLacks), error) != std::end(kLacks);
@@ -91,9 +91,9 @@ RunEnd to_end(const std::string& program, const ProcessEnd& end, Duration later_
   return result;
 }
 
-// What a run's own end means once it was told to stop.
+// Converts the end of a run with a stop request.
 void apply_stop(const RunControl& control, const RunRequest& request, RunEnd& end) {
-  // An exit status of 0 would read as a success to whoever looks only at that.
+  // An exit status of 0 would look like a success.
   const auto hide_success = [&end] {
     if (end.exit_code == 0) end.exit_code.reset();
   };
@@ -112,8 +112,8 @@ void apply_stop(const RunControl& control, const RunRequest& request, RunEnd& en
       return;
     case StopReason::kShutdown:
     case StopReason::kLeaseEnded:
-      // A handler that ended well in spite of it knows best; what a process says after SIGTERM
-      // may be anything.
+      // A handler that succeeded in spite of it is believed; the exit of a process after SIGTERM
+      // proves nothing.
       if (request.run.kind == RunKind::kHandler && end.outcome != wire::RunOutcome::kException) {
         return;
       }
@@ -212,7 +212,7 @@ RunEnd Runner::end_without(const RunRequest& request, const RunControl& control)
 RunEnd Runner::run_handler(const RunRequest& request, RunControl& control) const {
   const auto found = handlers_.find(request.run.handler);
   if (found != handlers_.end()) {
-    const JobRunner kept = found->second;  // It may be called for longer than the handlers live.
+    const JobRunner kept = found->second;  // It may run longer than the handlers live.
     return tasktracker::run_handler(kept, request.job, control);
   }
   std::vector<std::string> known;

@@ -20,8 +20,8 @@ namespace carillon::tasktracker {
 namespace {
 
 struct Language {
-  std::string_view name{};                     // as script_language() has it
-  std::array<std::string_view, 4> programs{};  // the first that is found
+  std::string_view name{};                     // as returned by script_language()
+  std::array<std::string_view, 4> programs{};  // the first existing one is used
   std::array<std::string_view, 3> arguments{};
   std::string_view extension{};
 };
@@ -47,7 +47,7 @@ const Language* find_language(std::string_view name) {
   return nullptr;
 }
 
-// Where a program lies by the search path, or nothing.
+// The path of a program in the search path, or none.
 std::optional<std::string> find_program(std::string_view program, std::string_view search_path) {
   while (true) {
     const std::size_t colon = search_path.find(':');
@@ -134,7 +134,7 @@ Result<ScriptFile> ScriptFolder::write(std::string_view source, const std::strin
   std::string path;
   {
     const MutexLock lock(mutex_);
-    // Somebody's cleaning of temporary files may have taken an idle worker's folder.
+    // A cleaner of temporary files may have deleted an idle worker's folder.
     if (path_.empty() || ::access(path_.c_str(), W_OK) != 0) CARILLON_TRY(make());
     path = path_ + "/script-XXXXXX" + extension;
   }

@@ -21,7 +21,7 @@ constexpr std::size_t kHeadBytesMax = 16 * 1024;
 
 Error no_answer(const std::string& why) { return {ErrorCode::kUnavailable, why}; }
 
-// Where the empty line ends that ends a head; npos: it is not there yet.
+// The end of the empty line after a header; npos: not received yet.
 std::size_t end_of_head(std::string_view text) {
   for (std::size_t line = text.find('\n'); line != std::string_view::npos;
        line = text.find('\n', line + 1)) {
@@ -41,8 +41,8 @@ bool is_length_above(std::string_view line, std::size_t most) {
   return parsed.ec == std::errc::result_out_of_range || length > most;
 }
 
-// With each line ended by CR LF, and the blank after the status, which not every server sends.
-// Without a length above `length_max`: the body goes on to the end of the connection then.
+// Ends each line with CR LF, and adds the space after the status, which some servers omit. Removes
+// a length above `length_max`: the body then ends with the connection.
 std::string normalized(std::string_view head, std::size_t length_max) {
   constexpr std::size_t kStatusLineMin = std::string_view{"HTTP/1.1 200"}.size();
   std::string lines;
@@ -69,7 +69,7 @@ AnswerReader::AnswerReader(std::size_t body_max, bool cuts) : body_max_(body_max
 void AnswerReader::begin() {
   parser_.emplace();
   parser_->eager(true);
-  parser_->header_limit(2 * kHeadBytesMax);  // The head is measured here, as it was sent.
+  parser_->header_limit(2 * kHeadBytesMax);  // The header is measured here, as received.
   parser_->body_limit(cuts_ ? std::numeric_limits<std::uint64_t>::max() : body_max_);
   head_.clear();
 }

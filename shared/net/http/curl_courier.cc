@@ -63,7 +63,7 @@ Result<SmtpUrl> parse_smtp(const std::string& text) {
 
 // ---- what a mail looks like ----
 
-// As it may stand in a head: words of base64 where it is not plain ASCII (RFC 2047).
+// Encodes text for a header: base64 words if it is not plain ASCII (RFC 2047).
 std::string encoded_words(std::string_view text) {
   constexpr std::size_t kWordBytes = 45;
   const bool is_plain = text.find_first_not_of(
@@ -129,7 +129,7 @@ std::size_t drop(const char*, std::size_t, std::size_t size, void*) { return siz
 
 }  // namespace
 
-// What the thread does.
+// The code that runs on the thread.
 class CurlCourier::Worker {
  public:
   Worker(const CourierConfig& config, bool needs_tls, const Clock& clock, Mailbox<Sent>& sent,

@@ -17,7 +17,7 @@ namespace {
 
 using boost::system::error_code;
 
-// How late the end of a time-out may be noticed.
+// Precision of time-outs.
 constexpr std::chrono::milliseconds kLookAtTime{50};
 
 bool breaks_line(const std::string& text) {
@@ -34,7 +34,7 @@ Status check(const Post& post) {
 
 }  // namespace
 
-// What the thread does.
+// The code that runs on the thread.
 class HttpPoster::Worker {
  public:
   Worker(const HttpPosterConfig& config, TlsContext tls, const Clock& clock, Mailbox<Sent>& posts,

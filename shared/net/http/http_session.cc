@@ -26,7 +26,7 @@ HttpResponse problem(int status, const std::string& text) {
   return {.status = status, .body = text + "\n"};
 }
 
-// Sends a message and keeps it until it was sent.
+// Sends a message and keeps it alive until it was sent.
 template <class Body, class Then>
 void send_message(beast::tcp_stream& stream, http::response<Body>&& message, Then then) {
   auto kept = std::make_shared<http::response<Body>>(std::move(message));
@@ -54,7 +54,7 @@ struct HttpResponder::State {
 
   void send(HttpResponse response) {
     if (is_sent.exchange(true)) return;
-    // After the server has stopped this is never run, only destroyed.
+    // After the server has stopped, this is only destroyed, never run.
     boost::asio::dispatch(parts->io,
                           [session = std::move(session), response = std::move(response)]() mutable {
                             session->write(std::move(response), false);
@@ -73,7 +73,7 @@ HttpSession::HttpSession(HttpServerParts& parts, boost::asio::ip::tcp::socket so
     : parts_(parts), peer_(std::move(peer)), stream_(std::move(socket)) {
   ++parts_.connections;
   ++parts_.connections_of[peer_];
-  beast::error_code ignored;  // Slower answers, no wrong ones.
+  beast::error_code ignored;  // Without it responses are slower, but correct.
   stream_.socket().set_option(boost::asio::ip::tcp::no_delay(true), ignored);
 }
 
@@ -128,7 +128,7 @@ void HttpSession::call() {
 
   beast::error_code failure;
   const auto own = stream_.socket().local_endpoint(failure);
-  if (failure) return close();  // Gone before it was answered.
+  if (failure) return close();  // The client disconnected before the response.
   const std::string_view host = view(request[http::field::host]);
   const HttpServerConfig& config = parts_.config;
   const bool may_be_any =
@@ -177,7 +177,7 @@ void HttpSession::write(HttpResponse response, bool is_last) {
 }
 
 void HttpSession::close() {
-  beast::error_code ignored;  // The other end may have closed first.
+  beast::error_code ignored;  // The client may have closed it first.
   stream_.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
 }
 

@@ -18,7 +18,7 @@
 namespace carillon::net {
 namespace {
 
-// The first error of this thread's queue, which is empty afterwards.
+// The first error of this thread's error queue; clears the queue.
 std::string queued_error(const std::string& otherwise) {
   const unsigned long code = ERR_get_error();
   ERR_clear_error();
@@ -50,7 +50,7 @@ Result<TlsContext> TlsContext::open(const std::string& ca_file, std::string opti
   SSL_CTX_set_mode(raw, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nullptr);
   if (ca_file.empty()) {
-    SSL_CTX_set_default_verify_paths(raw);  // Without any, no certificate is trusted.
+    SSL_CTX_set_default_verify_paths(raw);  // Without certificates, none is trusted.
   } else if (SSL_CTX_load_verify_locations(raw, ca_file.c_str(), nullptr) != 1) {
     return Error{ErrorCode::kInvalidArgument,
                  context.option_ + " " + ca_file +
@@ -141,7 +141,7 @@ bool TlsStream::is_quiet() {
 void TlsStream::shut_down() {
   if (is_broken_ || SSL_is_init_finished(ssl_.get()) != 1) return;
   ERR_clear_error();
-  (void)SSL_shutdown(ssl_.get());  // The socket is closed after it either way.
+  (void)SSL_shutdown(ssl_.get());  // The socket is closed afterwards in any case.
   ERR_clear_error();
 }
 

@@ -62,7 +62,7 @@ Status write_key(const fs::path& path, const std::string& key, mode_t mode) {
                "cannot write " + path.string() + ": " + std::strerror(reason)};
 }
 
-// Keys in use are never written over: whoever has them would be locked out.
+// Keys in use are never overwritten: that would lock out programs that use them.
 Status check_has_no_keys(const fs::path& root) {
   for (const char* name :
        {"server.key", "server.pub", "client.key", "client.pub", "clients/client.pub"}) {

@@ -68,7 +68,7 @@ std::string name_of(const std::string& path) {
 
 Result<Descriptor> open_folder(const std::string& folder) {
   Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  // Of a link to a folder the system says that it is no folder.
+  // For a link to a folder the system reports that it is not a folder.
   if (descriptor.get() < 0 && errno == ENOTDIR) errno = ELOOP;
   if (descriptor.get() < 0) return system_error("open", folder);
   CARILLON_TRY(check_private(descriptor.get(), folder));
@@ -80,7 +80,7 @@ bool is_token(const std::string& text) {
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isxdigit(c); });
 }
 
-// `fix`: what to do about a file that holds none.
+// `fix`: the remedy for a file without a token.
 Result<std::string> take_token(int fd, const std::string& path, const char* fix) {
   std::string text(kTokenFileBytesMax, '\0');
   const auto got = ::read(fd, text.data(), text.size());
@@ -101,7 +101,7 @@ Result<std::string> read_token_in(int folder, const std::string& path) {
   return take_token(file.get(), path, "remove it and restart the job tracker");
 }
 
-// Secrets come straight from the system; the seam for chance is for what a test wants to repeat.
+// Secrets come directly from the system; Random is for what tests repeat.
 Result<std::string> draw_token() {
   std::array<unsigned char, kTokenBytes> bytes{};
   if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
@@ -117,7 +117,7 @@ Result<std::string> draw_token() {
 }
 
 Status write_token(int folder, const std::string& path, const std::string& token) {
-  // Written beside and renamed, so that nobody reads half of it.
+  // Written to another file and renamed, so that no reader sees half of it.
   const std::string beside = name_of(path) + "." + std::to_string(::getpid());
   ::unlinkat(folder, beside.c_str(), 0);
   const std::string text = token + "\n";
@@ -172,7 +172,7 @@ Result<std::string> read_token(const std::string& path) {
 Result<std::string> read_given_token(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return system_error("read", path);
-  // Somebody's choice, so it may be no token file at all.
+  // A user-chosen file may be any file.
   constexpr const char* kFix = "give the file that the job tracker wrote, or a copy of it";
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return system_error("inspect", path);

@@ -24,21 +24,21 @@ namespace {
 
 constexpr int kFramesPerTurnMax = 256;
 constexpr int kConnectMs = 5000;
-constexpr Duration kUnanswered = std::chrono::seconds{4};  // of the five for a handshake
-constexpr int kLingerMs = 500;  // for what was sent last, when it is destroyed
+constexpr Duration kUnanswered = std::chrono::seconds{4};  // of the five seconds for a handshake
+constexpr int kLingerMs = 500;  // to send the last messages, in the destructor
 constexpr Duration kBackoffMin = std::chrono::milliseconds{100};
 constexpr Duration kBackoffMax = std::chrono::seconds{2};
-// ZeroMQ's own attempts to connect again never come to pass: it only has to say that it would.
+// ZeroMQ never reconnects itself here; the long interval only makes it report the attempt.
 constexpr int kReconnectMs = 3'600'000;
 constexpr int kEventsWatched =
     ZMQ_EVENT_CONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
     ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
     ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_DISCONNECTED;
 
-constexpr int kSocketsMax = 16 * 1024;  // two a client
+constexpr int kSocketsMax = 16 * 1024;  // two per client
 
-// All clients of a process share one, and so its I/O thread: each with its own would wake twice as
-// many threads for a message.
+// All clients of a process share one context, and so its I/O thread: separate contexts would wake
+// twice as many threads per message.
 std::shared_ptr<zmq::context_t> shared_context() {
   static Mutex mutex;
   static std::weak_ptr<zmq::context_t> shared;
@@ -52,17 +52,17 @@ std::shared_ptr<zmq::context_t> shared_context() {
   return context;
 }
 
-// Closing a monitor takes a while, so each has an address of its own.
+// Closing a monitor is slow, so each has its own address.
 std::string next_monitor() {
   static std::atomic<std::uint64_t> last{0};
   return "inproc://monitor-" + std::to_string(++last);
 }
 
-// What a client shows.
+// The access data of a client.
 struct Pass {
   std::optional<ClientKeys> keys{};
   std::string keys_folder{};
-  // Read for each connection, since a tracker may bring a new one.
+  // Read for each connection, because a restarted job tracker may have a new token.
   std::string token_path{};
   std::string service_token_path{};  // empty: token_path was given
 };
@@ -79,7 +79,7 @@ Result<Pass> make_pass(const Environment& environment, const Endpoint& endpoint,
     pass.keys = CARILLON_TRY(read_client_keys(access.keys));
   } else if (!access.token_file.empty()) {
     pass.token_path = access.token_file;
-    (void)CARILLON_TRY(read_given_token(access.token_file));  // A wrong path is best said at once.
+    (void)CARILLON_TRY(read_given_token(access.token_file));  // A wrong path is reported early.
   } else if (!access.insecure && endpoint.is_loopback()) {
     pass.token_path = token_path(environment, endpoint.port);
     pass.service_token_path = service_token_path(endpoint.port);
@@ -90,8 +90,8 @@ Result<Pass> make_pass(const Environment& environment, const Endpoint& endpoint,
   return pass;
 }
 
-// One socket a connection: when it breaks, what was queued goes with it, and the next one shows
-// the token of that moment.
+// One socket per connection: when it breaks, its queue is dropped, and the next one uses the
+// current token.
 struct Connection {
   Connection(zmq::context_t& context, const Endpoint& endpoint)
       : socket(context, zmq::socket_type::dealer), monitor(context, zmq::socket_type::pair) {
@@ -101,7 +101,8 @@ struct Connection {
     monitor.set(zmq::sockopt::linger, 0);
   }
   ~Connection() {
-    // Before the monitor is closed: ZeroMQ's thread would wait for ever to tell it something.
+    // Before the monitor is closed: otherwise ZeroMQ's thread would block forever on a message to
+    // it.
     zmq_socket_monitor(socket.handle(), nullptr, 0);
   }
   Connection(const Connection&) = delete;
@@ -114,9 +115,9 @@ struct Connection {
   FoundToken token{};
   std::string token_problem{};
   std::optional<SteadyTime> connected_at{};
-  std::string reason{};  // why it will break, when that is known before it does
+  std::string reason{};  // why it will break, if that is already known
   bool is_denied = false;
-  bool is_doubtful = false;  // whether that was a job tracker
+  bool is_doubtful = false;  // it is unknown whether a job tracker closed it
 };
 
 class ZmqClient final : public ClientTransport {
@@ -162,7 +163,7 @@ class ZmqClient final : public ClientTransport {
   bool is_connected_ = false;
   Duration backoff_ = kBackoffMin;
   std::optional<TimerId> retry_;
-  std::string last_reason_;  // that the receiver was told
+  std::string last_reason_;  // last reported to the receiver
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
@@ -175,7 +176,7 @@ void ZmqClient::connect() {
   retry_.reset();
   const Status opened = open_connection();
   if (opened.ok()) return;
-  // No descriptors left: that may pass.
+  // No descriptors left: may be temporary.
   connection_.reset();
   loop_.post([this, alive = std::weak_ptr(alive_), reason = opened.error().message] {
     if (!alive.expired()) on_down(reason);
@@ -187,7 +188,7 @@ Status ZmqClient::open_connection() {
   try {
     connection_ = std::make_unique<Connection>(*context_, endpoint_);
     show_pass(*connection_);
-    // Frames are read before the news that the connection broke, hence in this order.
+    // Frames are read before the event that the connection broke, hence this order.
     connection_->socket_watch.emplace(loop_, connection_->socket, [this] { return read_frames(); });
     const std::string monitor = next_monitor();
     if (zmq_socket_monitor(connection_->socket.handle(), monitor.c_str(), kEventsWatched) != 0) {
@@ -215,7 +216,7 @@ void ZmqClient::show_pass(Connection& connection) const {
       connection.socket.set(zmq::sockopt::plain_username, "carillon");
       connection.socket.set(zmq::sockopt::plain_password, connection.token.token);
     } else {
-      // Perhaps nobody listens, or a tracker that needs no token: that shows soon.
+      // Perhaps no program listens, or the job tracker needs no token: this becomes clear soon.
       connection.token_problem = token.error().message;
     }
   }
@@ -274,7 +275,7 @@ bool ZmqClient::read_events() {
   }
 }
 
-// False: the connection is gone, with all that belonged to it.
+// False: the connection and its objects are destroyed.
 bool ZmqClient::handle(std::uint16_t event, std::uint32_t value) {
   switch (event) {
     case ZMQ_EVENT_CONNECTED:
@@ -303,7 +304,7 @@ bool ZmqClient::handle(std::uint16_t event, std::uint32_t value) {
                               "the port belong to another program?)";
         return true;
       }
-      // A tracker that takes another kind of pass may have closed before it could be read which.
+      // A job tracker with other access control may have closed it before its reason was read.
       connection_->is_denied = connection_->is_doubtful = true;
       connection_->reason = pass_.keys ? "access denied: " + endpoint_.text() +
                                              " closed the connection (is " + pass_.keys_folder +
@@ -320,14 +321,14 @@ bool ZmqClient::handle(std::uint16_t event, std::uint32_t value) {
   }
 }
 
-// ZeroMQ says the same of a handshake that was refused, which is at once, and of one that nobody
-// answered, which it gives up by itself.
+// ZeroMQ reports the same for a rejected handshake, which is immediate, and for one without an
+// answer, which times out.
 bool ZmqClient::was_unanswered() const {
   return connection_->connected_at &&
          clock_.steady_now() >= *connection_->connected_at + kUnanswered;
 }
 
-// Who listens there.
+// Starts a probe of the program at the address.
 bool ZmqClient::is_finding_out() {
   if (probe_) return true;
   try {
@@ -337,7 +338,7 @@ bool ZmqClient::is_finding_out() {
     });
     return true;
   } catch (const zmq::error_t&) {
-    return false;  // Then what is more likely is said.
+    return false;  // Then the likelier reason is reported.
   }
 }
 
@@ -352,7 +353,7 @@ void ZmqClient::on_up() {
 void ZmqClient::on_down(std::string reason) {
   const bool was_connected = is_connected_;
   if (was_connected) {
-    while (read_frames()) {  // What arrived before it broke counts.
+    while (read_frames()) {  // Frames that arrived before it broke count.
     }
   }
   is_connected_ = false;
@@ -371,7 +372,7 @@ void ZmqClient::on_down(std::string reason) {
   if (receiver_ != nullptr) receiver_->on_disconnected(reason);
 }
 
-// Whether the connection was denied only because the tracker wrote its token a moment too late.
+// Whether access was denied only because the job tracker wrote its token slightly too late.
 bool ZmqClient::has_token_changed() const {
   if (!connection_ || !connection_->is_denied || pass_.token_path.empty()) return false;
   const auto token = read_pass_token();

@@ -17,12 +17,12 @@
 namespace carillon::net {
 namespace {
 
-// So that a flood leaves time for timers and for what the store answers meanwhile.
+// Limits a turn, so that a flood leaves time for timers and answers of the store.
 constexpr int kFramesPerTurnMax = 256;
-constexpr std::size_t kBytesPerTurnMax = 1024 * 1024;  // more by at most one frame
-constexpr int kLingerMs = 300;                         // for the last answers, when it is destroyed
+constexpr std::size_t kBytesPerTurnMax = 1024 * 1024;  // exceeded by at most one frame
+constexpr int kLingerMs = 300;                         // for the last answers, in the destructor
 
-// What a server must know before it listens.
+// The access control of a server.
 struct Entrance {
   std::optional<ServerKeys> keys{};
   bool is_token_needed = false;
@@ -56,7 +56,7 @@ class ZmqServer final : public ServerTransport {
   ZmqServer(const ZmqServer&) = delete;
   ZmqServer& operator=(const ZmqServer&) = delete;
 
-  // Fills or clears the token file of the port.
+  // Writes or deletes the token file of the port.
   Status settle_token(const Environment& environment, bool is_token_needed);
 
   void set_receiver(ServerReceiver* receiver) override { receiver_ = receiver; }
@@ -66,7 +66,7 @@ class ZmqServer final : public ServerTransport {
  private:
   bool is_allowed(const std::string& mechanism, const std::string& credential) const;
   bool read_frames();
-  // How many bytes it had; empty: none waits.
+  // Reads one frame and returns its size; none: no frame waits.
   std::optional<std::size_t> read_frame();
 
   const Logger log_{"transport"};
@@ -99,7 +99,7 @@ ZmqServer::ZmqServer(EventLoop& loop, const Endpoint& endpoint, const Access& ac
     socket_.set(zmq::sockopt::plain_server, true);
   }
 
-  // ZeroMQ binds to addresses and interfaces, and takes * for the interface of that name.
+  // ZeroMQ binds to addresses and interfaces, and treats * as an interface.
   Endpoint bound = endpoint;
   if (bound.host == "localhost") bound.host = "127.0.0.1";
   const std::string port = endpoint.port == 0 ? "*" : std::to_string(endpoint.port);
@@ -124,7 +124,7 @@ Status ZmqServer::settle_token(const Environment& environment, bool is_token_nee
     token_ = CARILLON_TRY(make_token(token_path_));
     return {};
   }
-  // One that a killed tracker left here would lead clients astray.
+  // A token file of a killed job tracker would mislead clients.
   const auto stale = read_token(token_path_);
   if (stale.ok()) remove_token(token_path_, stale.value());
   return {};

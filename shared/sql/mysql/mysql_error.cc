@@ -32,15 +32,15 @@ MysqlFailure connection_failure(int number) {
     case 1159:
     case 1160:
     case 1161:
-    case kReadOnly:  // the server is read-only: a replica, or one that is about to be replaced
-    case 1792:       // ... and its transaction, begun while it was
+    case kReadOnly:  // the server is read-only: a replica, or a server being replaced
+    case 1792:       // the same, for a transaction that started before
     case 1836:
-    case 1317:  // the query, and ...
-    case 1927:  // ... the connection were killed
+    case 1317:  // the query was killed, or ...
+    case 1927:  // ... the connection
     case 2006:  // gone away
     case 2012:
     case 2013:  // lost during the query
-    case 2014:  // out of step, e.g. after a time-out
+    case 2014:  // out of sync, e.g. after a time-out
     case 2027:
     case 2030:
     case 2055:
@@ -104,7 +104,7 @@ MysqlFailure mysql_failure(int number, std::string_view text) {
       return of(ErrorCode::kLimit, "the server has too little memory");
     case 1197:  // the transaction is larger than the binary log's cache
       return of(ErrorCode::kLimit, "raise max_binlog_cache_size");
-    case 1206:  // more row locks than there is room for
+    case 1206:  // too many row locks
       return of(ErrorCode::kLimit, "raise innodb_buffer_pool_size");
     case 1461:
       return of(ErrorCode::kLimit, "raise max_prepared_stmt_count");

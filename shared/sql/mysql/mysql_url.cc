@@ -69,7 +69,7 @@ Result<MysqlHost> parse_host(std::string_view text) {
   return host;
 }
 
-// One or several, with "," between them.
+// One or several, separated by ",".
 Result<std::vector<MysqlHost>> parse_hosts(std::string_view text) {
   std::vector<MysqlHost> hosts;
   while (true) {
@@ -103,7 +103,7 @@ Result<MysqlUrl> parse_mysql_url(std::string_view text) {
   if (!text.starts_with(kScheme)) return wrong("it does not start with mysql://");
   text.remove_prefix(kScheme.size());
 
-  // The last "@" before the path: a password that was not percent-encoded may hold another.
+  // The last "@" before the path: a password without percent-encoding may contain another.
   const auto at = text.substr(0, text.rfind('/')).rfind('@');
   if (at == std::string_view::npos) return wrong("the user is missing");
   const auto credentials = text.substr(0, at);

@@ -9,8 +9,8 @@ namespace {
 
 constexpr const char* kFreeSpace = "free space on its disk";
 
-// A write that the disk, a quota or a limit refused. A failing flush is none: its pages may be in
-// the log.
+// A write that failed for lack of space, or for a quota or limit. A failed flush does not count:
+// its pages may be in the log.
 bool is_lack_of_space(int code, int system_error) {
   return code == SQLITE_IOERR_WRITE &&
          (system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG);
