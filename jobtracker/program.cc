@@ -194,11 +194,10 @@ Status check_mail_server(const Settings& settings) {
   if (!settings.smtp.empty()) return {};
   for (const std::string& recipient : settings.tracker.alarms.recipients) {
     if (recipient.find("://") != std::string::npos) continue;
-    return Error{
-        ErrorCode::kInvalidArgument,
-        "--alarm '" + recipient +
-            "' would be told nothing without a mail server (name one with --smtp, or a URL "
-            "with --alarm)"};
+    return Error{ErrorCode::kInvalidArgument,
+                 "--alarm '" + recipient +
+                     "' needs a mail server (give one with --smtp, or a URL "
+                     "with --alarm)"};
   }
   return {};
 }

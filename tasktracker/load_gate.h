@@ -13,7 +13,7 @@
 
 namespace carillon::tasktracker {
 
-// Percent of the machine's processors, over three seconds, and of its memory; 0: no limit.
+// Limits in percent of the machine's CPU use (over three seconds) and memory; 0: no limit.
 struct LoadLimits {
   int cpu = 0;
   int memory = 0;

@@ -9,7 +9,7 @@
 #include "shared/wire/messages.h"
 
 // A submission that is sent in parts, one for each node group, or part of one, that it is about;
-// and what came of them, as did the last one submission.
+// and what came of them, as of one submission.
 //
 // Thread: the loop.
 namespace carillon {

@@ -36,8 +36,8 @@ bool has_failed(const LogEntry& log) {
 }
 
 std::string in_quarantine(int lost) {
-  return ", as did the last " + std::to_string(lost) +
-         "runs in a row; the job is in quarantine until it is resumed";
+  return ", in " + std::to_string(lost) +
+         " runs in a row; the job is in quarantine until it is resumed";
 }
 
 }  // namespace

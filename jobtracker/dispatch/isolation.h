@@ -14,7 +14,7 @@
 namespace carillon::jobtracker {
 
 struct IsolationConfig {
-  // Runs of so many tasks that failed in a row; 0: never isolate.
+  // Failed tasks in a row that isolate a task tracker; 0: never.
   std::int32_t after = 0;
   Duration rest = std::chrono::minutes{1};  // between two trials
 };

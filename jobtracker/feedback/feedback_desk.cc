@@ -31,7 +31,7 @@ std::int64_t FeedbackDesk::waiting() const {
   return rows;
 }
 
-// ---- what others have stored ----
+// ---- feedback that other job trackers stored ----
 
 void FeedbackDesk::count() {
   count_at_ = SteadyTime::max();

@@ -66,7 +66,7 @@ void Pusher::ask_whether_there(const Place& place) {
              "{}");
 }
 
-// ---- who is silent ----
+// ---- silent executors ----
 
 // Only heartbeats count: they continue while the executor has runs. Runs at a closed port are lost
 // sooner.

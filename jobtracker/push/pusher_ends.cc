@@ -354,7 +354,7 @@ void Pusher::send_kill(const Job& job) {
   }
 }
 
-// ---- who is gone ----
+// ---- executors that have left ----
 
 void Pusher::doubt(GroupId group, const std::string& address) {
   const SteadyTime now = clock_.steady_now();

@@ -33,7 +33,7 @@ bool Pusher::has_begun(const Job& job) const {
   });
 }
 
-// ---- while nobody listens ----
+// ---- while no executor is reachable ----
 
 void Pusher::note_unwell(const Call& call, const net::PostOutcome& outcome) {
   note_silence(call, outcome);
@@ -65,7 +65,7 @@ bool Pusher::waits_for_any(const Job& job, Run& run) {
   return true;
 }
 
-// ---- what does not begin ----
+// ---- jobs that must not start ----
 
 bool Pusher::is_void(const Job& job) const {
   const Executing* entry = executing_.find(job.id, job.attempt);

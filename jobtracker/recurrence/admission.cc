@@ -272,7 +272,7 @@ void Admission::make_way(ActiveDefinition& definition) {
   });
 }
 
-// ---- what ends without a run ----
+// ---- ends without a run ----
 
 void Admission::end_one_shot(WaitingJob job) {
   const bool was_missed = is_missed(job);

@@ -12,7 +12,7 @@
 
 namespace carillon::jobtracker {
 
-// How the last call or beat of an executor left.
+// Result of an executor's last call or heartbeat.
 enum class Health : std::uint8_t {
   kWell,    // it answered, or has registered since
   kQuiet,   // it did not answer

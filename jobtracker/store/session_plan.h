@@ -67,9 +67,9 @@ struct SessionBeginning {
   SessionStart start{};
 };
 
-// A session that is already stored goes on as it began: it is asked for again when the outcome of
-// the commit is unknown.
-// kDenied: the session before was fenced. kInvalidArgument: there are as many as there may be.
+// The start of a session that is already stored continues with the stored data: it is repeated when
+// the outcome of the commit is unknown. Errors: kDenied if the previous session was fenced.
+// kInvalidArgument if there are too many sessions.
 Result<SessionBeginning> plan_beginning(const std::vector<LaneNote>& lanes,
                                         const PartitionNotes& partitions,
                                         const StoreSession& session, const SessionPlan& plan);

@@ -25,7 +25,7 @@ class ServerTransport {
  public:
   virtual ~ServerTransport() = default;
   virtual void set_receiver(ServerReceiver* receiver) = 0;
-  // kNotFound: the peer has disconnected. kLimit: it does not read what it is sent.
+  // Errors: kNotFound if the peer has disconnected. kLimit if it does not read its messages.
   virtual Status send(const Peer& peer, std::string frame) = 0;
   // Its address, with the actual port: "tcp://127.0.0.1:35001".
   virtual std::string endpoint() const = 0;

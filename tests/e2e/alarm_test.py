@@ -257,7 +257,7 @@ class Alarms:
     def test_a_rule_that_is_none_is_refused(self):
         for flags, word in ((["--alarm-when", "late=5m"], "--alarm-when is given without a recipient"),
                             (["--alarm", "a@b.example", "--alarm-when", "late=5m"],
-                             "'a@b.example' would be told nothing without a mail server (name one with --smtp"),
+                             "'a@b.example' needs a mail server (give one with --smtp"),
                             (["--alarm", "a@b.example"], "nothing without a mail server"),
                             (["--smtp-from", "foo"], "not a mail address"),
                             (["--alarm", "a@b.example", "--alarm-when", "late=5"], "late=5"),

@@ -61,7 +61,7 @@ Result<SmtpUrl> parse_smtp(const std::string& text) {
   return SmtpUrl{.host = part(CURLUPART_HOST), .has_password = !part(CURLUPART_PASSWORD).empty()};
 }
 
-// ---- what a mail looks like ----
+// ---- the format of mail ----
 
 // Encodes text for a header: base64 words if it is not plain ASCII (RFC 2047).
 std::string encoded_words(std::string_view text) {
