@@ -104,8 +104,8 @@ class Host {
   std::unique_ptr<net::Poster> poster_;
   std::unique_ptr<net::Courier> courier_;
   std::unique_ptr<XxlAdmin> xxl_;
-  std::unique_ptr<net::HttpServer>
-      xxl_server_;  // nullptr: the server of the pages forwards to xxl_
+  // Nullptr: the server of the pages forwards to xxl_.
+  std::unique_ptr<net::HttpServer> xxl_server_;
   std::unique_ptr<OperationsPages> pages_;
   std::unique_ptr<Signals> signals_;
   Membership membership_{log_, settings_.silence};
@@ -123,8 +123,8 @@ class Host {
   bool is_opening_ = false;
   bool is_known_ready_ = false;
   std::optional<GroupSplit> split_{};  // the first action of the next session
-  std::optional<OwnershipChange>
-      wanted_{};  // from the last look; applied when the next session is ready
+  // From the last look; applied when the next session is ready.
+  std::optional<OwnershipChange> wanted_{};
   std::optional<OwnershipChange> change_{};  // the change for which this session ends
   std::optional<SteadyTime> pause_since_{};  // since when no session works
   SteadyTime seen_at_{};                     // last observation of the other job trackers

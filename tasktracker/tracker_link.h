@@ -28,8 +28,8 @@ struct TrackerLinkConfig {
   FetcherConfig fetcher{};
   ReporterConfig reporter{};
   OutputQueueConfig output{};
-  Duration refused_wait =
-      std::chrono::seconds{1};  // before a job of an unaccepted kind is returned
+  // Before a job of an unaccepted kind is returned.
+  Duration refused_wait = std::chrono::seconds{1};
   // Registered for this time, and for ten leases: reports that workers of other node groups left
   // are too late to count.
   Duration others_wait = std::chrono::minutes{1};

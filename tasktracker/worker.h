@@ -23,8 +23,8 @@ namespace carillon::tasktracker {
 struct WorkerConfig {
   FetcherConfig fetcher{};
   Duration kill_grace = std::chrono::seconds{5};  // grace time of a run after a stop request
-  Duration give_back_after =
-      std::chrono::milliseconds{100};  // longest wait for a thread, before a job is returned
+  // Longest wait for a thread, before a job is returned.
+  Duration give_back_after = std::chrono::milliseconds{100};
   Duration tick = std::chrono::milliseconds{50};    // interval of sending output while jobs run
   Duration deliver_wait = std::chrono::seconds{2};  // at the end, for confirmations
   Duration keep_wait = std::chrono::seconds{5};     // then for the disk

@@ -116,8 +116,8 @@ class Dispatcher final : public JobSink {
  private:
   struct Lane {
     Preload preload;
-    std::uint64_t generation =
-        0;  // unique per dispatch queue; answers for an older one are ignored
+    // Unique per dispatch queue; answers for an older one are ignored.
+    std::uint64_t generation = 0;
     std::int64_t rows_at_once = 64;  // rows per read; adapts to their size
     TimerId timer = 0;
     WallTime timer_at{};
@@ -177,10 +177,10 @@ class Dispatcher final : public JobSink {
   bool reads_ahead_ = false;         // a group reads ahead
   GroupId read_ahead_last_{};        // that group, or the last one
   std::set<GroupId> to_read_ahead_;  // when no other group reads ahead
-  std::set<std::pair<GroupId, RunKinds>>
-      suspect_waits_;  // dispatch queues whose best job was lost before
-  std::set<std::pair<GroupId, RunKind>>
-      said_nobody_accepts_;  // since the dispatch queues of the group changed
+  // Dispatch queues whose best job was lost before.
+  std::set<std::pair<GroupId, RunKinds>> suspect_waits_;
+  // Since the dispatch queues of the group changed.
+  std::set<std::pair<GroupId, RunKind>> said_nobody_accepts_;
   std::int64_t claims_ = 0;
 };
 

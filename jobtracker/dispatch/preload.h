@@ -137,8 +137,8 @@ class Preload {
   std::optional<DueKey> upcoming_bound_;  // set: rows later than this may be only in the table
   bool due_asked_ = false;
   std::optional<HandOutKey> due_asked_after_;  // the bound when the table was read
-  std::optional<HandOutKey>
-      due_left_out_{};  // the best due row that was left in the table since then
+  // The best due row that was left in the table since then.
+  std::optional<HandOutKey> due_left_out_{};
   bool upcoming_asked_ = false;
   std::optional<DueKey> upcoming_asked_after_;
 };

@@ -85,8 +85,8 @@ class ExecutorRegistry {
   std::function<void(GroupId, const std::string&)> on_change_;
   std::function<void(GroupId, const std::string&)> on_doubt_;
   std::map<std::pair<GroupId, std::string>, Seen> seen_;
-  std::set<std::pair<GroupId, std::string>>
-      unlisted_;  // registered although not listed, and it was logged
+  // Registered although not listed, and it was logged.
+  std::set<std::pair<GroupId, std::string>> unlisted_;
   std::set<std::pair<GroupId, std::string>> leaving_;  // being removed from the store
   SteadyTime started_at_{};
   SteadyTime looked_at_{};

@@ -272,8 +272,8 @@ class Pusher {
   std::map<GroupId, std::int32_t> busy_of_;  // calls and queued calls of a group
   std::map<GroupId, std::int32_t> runs_of_;  // size of runs_ per group
   std::set<GroupId> full_;                   // logged that they have the most runs
-  std::set<Place>
-      suspects_;  // reported themselves idle although they accepted a run, and never busy
+  // Reported themselves idle although they accepted a run, and never busy.
+  std::set<Place> suspects_;
   std::map<Place, SteadyTime> tried_at_;  // last check of others for that
   std::map<GroupId, std::vector<wire::AttemptId>> handed_;
   std::set<Place> asked_;          // executors in service that got a heartbeat once

@@ -44,8 +44,8 @@ struct MissedFires::Missed {
   // Fires up to this time are not missed either: a run was in progress.
   std::optional<WallTime> passed_over{};
   std::vector<WaitingJob> rows{};  // by time
-  std::deque<WallTime>
-      bare{};  // fires without a row, all later than the rows: the newest that may run
+  // Fires without a row, all later than the rows: the newest that may run.
+  std::deque<WallTime> bare{};
   std::int64_t bare_count = 0;           // number of all fires without a row
   WallTime runs_from = WallTime::min();  // earlier fires do not run
   // With fire_all, the remaining count may be smaller than the missed fires: the first ones are its

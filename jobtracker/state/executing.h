@@ -125,8 +125,8 @@ class ExecutingTable {
 
   std::unordered_map<JobId, Executing> jobs_;
   Index<SessionId> by_session_;
-  std::unordered_map<SessionId, std::int32_t>
-      suspects_;  // number of its jobs that were lost before; never 0
+  // Number of its jobs that were lost before; never 0.
+  std::unordered_map<SessionId, std::int32_t> suspects_;
   Index<DefinitionId> by_definition_;
   std::size_t spec_bytes_ = 0;
 };

@@ -48,11 +48,11 @@ inline constexpr std::int64_t kIdStep = kPartitions;
 struct ChangeDefinition {
   DefinitionId id{};
   std::int32_t expected_version = 0;
-  std::optional<WallTime>
-      expected_generated_through{};  // for generation, which must not be repeated
-  std::optional<Definition> to{};    // empty: removed, its key is freed
-  DefinitionId
-      scripts_to{};          // removed: the new owner of its scripts' versions; 0: they are deleted
+  // For generation, which must not be repeated.
+  std::optional<WallTime> expected_generated_through{};
+  std::optional<Definition> to{};  // empty: removed, its key is freed
+  // Removed: the new owner of its scripts' versions; 0: they are deleted.
+  DefinitionId scripts_to{};
   DefinitionId routes_to{};  // removed: the new owner of its route's memory; 0: none
   // For a removal: its runs, and those of definitions that it replaced. Executing ones are
   // cancelled in the same operation. Its own runs without a spec get its spec, so that their

@@ -179,8 +179,7 @@ struct Registered {
   std::vector<OwnedPart> owned{};
 };
 
-// The heartbeat: renews the lease, and replaces the credit with up to `window` jobs in hand-outs
-// above `handout_seen`.
+// Renews the lease. Sets the credit: up to `window` jobs in hand-outs above `handout_seen`.
 struct Pull {
   SessionId session{};
   std::int64_t number = 0;                     // counts from 1
@@ -188,8 +187,8 @@ struct Pull {
   std::int64_t answered = 0;                   // highest answered Pull::number
   std::int32_t window = 0;                     // free threads plus prefetch
   std::optional<std::vector<Held>> holding{};  // sent about once a second: all held jobs
-  std::string
-      overload{};  // why it takes no jobs, for people: "cpu 97%"; empty: it is not overloaded
+  // Why it takes no jobs, for people: "cpu 97%"; empty: it is not overloaded.
+  std::string overload{};
   bool draining = false;  // takes no more jobs, and stops when its runs have ended
 };
 
@@ -220,8 +219,8 @@ enum class RunOutcome : int {
   kLater = 3,      // again after `later`; does not count as a failure
   kTimedOut = 4,   // a failure
   kKilled = 5,     // stopped on request
-  kDiscarded =
-      6,  // not run, because another run of its job had not ended; permanent, not a failure
+  // Not run, because another run of its job had not ended; permanent, not a failure.
+  kDiscarded = 6,
 };
 
 struct RunResult {
@@ -232,15 +231,13 @@ struct RunResult {
   WallTime started_at{};
   WallTime ended_at{};
   Duration later{};
-  std::int32_t bucket =
-      -1;  // of its task id: determines the partition of a split group; -1: unknown
+  std::int32_t bucket = -1;  // of its task id, see shared/job/bucket.h; -1: unknown
 };
 
 struct Report {
   SessionId session{};
   std::vector<RunResult> results{};
-  // The session that ran them, if it was an earlier one of a task tracker with results on disk. 0:
-  // `session`.
+  // The session that ran them, if it was an earlier one with results on disk. 0: `session`.
   SessionId origin{};
 };
 
@@ -293,9 +290,8 @@ struct Gone {};
 
 inline constexpr std::size_t kFeedbackMax = 500;  // results in one Feedback
 
-// Requests the results for a client group, and reports what this listener did with earlier ones.
-// The answer comes when there are results, or empty after a while. Delivered results that are not
-// named here are delivered again.
+// Requests results for a client group, and acknowledges earlier ones. The answer comes when there
+// are results, or empty after a while. Results that are not named here are delivered again.
 struct FetchFeedback {
   std::string client_group{};
   std::int64_t listener = 0;         // random, drawn by each listener; never 0
@@ -324,16 +320,14 @@ struct Feedback {
   std::vector<FeedbackEntry> results{};  // in the order of their ends
 };
 
-// ---- redirect: from a job tracker to a client that asks about another job tracker's partition
-// ----
+// ---- redirect, from a job tracker ----
 
 // A redirect. Nothing was done; send the message unchanged to that job tracker. Without an address,
 // the message concerns node groups of several job trackers: send it in parts with new numbers, one
 // for each node group, or for a split group one for each partition.
 struct Elsewhere {
-  std::string address{};  // "tcp://host-2:35001"
-  std::int32_t parts =
-      0;  // number of the node group's partitions, if it was split; see shared/job/bucket.h
+  std::string address{};   // "tcp://host-2:35001"
+  std::int32_t parts = 0;  // number of partitions of a split group; see shared/job/bucket.h
 };
 
 // ---- in both directions ----

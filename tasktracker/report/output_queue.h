@@ -20,8 +20,8 @@ struct OutputQueueConfig {
   std::size_t message_bytes = 512 * 1024;           // of output in one message, roughly
   std::size_t bytes_max = 64 * 1024 * 1024;         // kept while the job tracker accepts none
   Duration resend_after = std::chrono::seconds{2};  // without an answer
-  Duration full_wait =
-      std::chrono::milliseconds{100};             // after the job tracker accepted only a part
+  // After the job tracker accepted only a part.
+  Duration full_wait = std::chrono::milliseconds{100};
   Duration keep_after = std::chrono::seconds{1};  // then unaccepted output is also stored on disk
 };
 

@@ -26,8 +26,8 @@ struct ReporterConfig {
   std::size_t messages_max = 8;  // most unconfirmed messages; further results wait for the next one
   Duration resend_after = std::chrono::seconds{1};  // without a confirmation
   Duration output_wait = std::chrono::seconds{2};   // longest wait of a result for its output
-  Duration keep_after =
-      std::chrono::seconds{1};  // then unconfirmed results are also stored on disk
+  // Then unconfirmed results are also stored on disk.
+  Duration keep_after = std::chrono::seconds{1};
 };
 
 // Results of runs for one job tracker: kept until confirmed, and sent again when they may be lost.
@@ -121,8 +121,8 @@ class Reporter {
   std::deque<Unkept> unkept_{};               // not on disk; some may be confirmed
   std::vector<outbox::EntryId> settled_{};
   std::int64_t last_message_ = 0;
-  std::unordered_map<std::int64_t, std::size_t>
-      messages_{};  // number of unconfirmed results per message
+  // Number of unconfirmed results per message.
+  std::unordered_map<std::int64_t, std::size_t> messages_{};
 };
 
 // The longest valid UTF-8 prefix of at most `bytes_max` bytes, with control characters except tab

@@ -78,8 +78,8 @@ class RunPool final : public Runs {
     bool running = false;
     bool is_said = false;  // logged that its handler cannot be given up
     wire::AttemptId id{};
-    std::optional<SteadyTime>
-        look_at{};  // time of its time-out, or of giving it up after a stop request
+    // Time of its time-out, or of giving it up after a stop request.
+    std::optional<SteadyTime> look_at{};
     // Decides whether a handler's run ends with or without it.
     Mutex mutex{};
     const Call* call CARILLON_GUARDED_BY(mutex) = nullptr;  // in progress, and not given up

@@ -258,7 +258,7 @@ class Alarms:
         for flags, word in ((["--alarm-when", "late=5m"], "--alarm-when is given without a recipient"),
                             (["--alarm", "a@b.example", "--alarm-when", "late=5m"],
                              "'a@b.example' needs a mail server (give one with --smtp"),
-                            (["--alarm", "a@b.example"], "nothing without a mail server"),
+                            (["--alarm", "a@b.example"], "needs a mail server"),
                             (["--smtp-from", "foo"], "not a mail address"),
                             (["--alarm", "a@b.example", "--alarm-when", "late=5"], "late=5"),
                             (["--alarm", "a@b.example", "--alarm-when", "x=5m"], "unserved=TIME")):

@@ -72,8 +72,8 @@ struct JobClientOptions {
   // Limit of the outbox in bytes; its limit in entries is 100 000. Beyond either, submit() returns
   // kLimit. Delivered but rejected submissions count until `jobclient flush` has shown them.
   std::int64_t outbox_bytes_max = std::int64_t{256} << 20;
-  bool logs_stored_for_others =
-      true;  // log once that the outbox has entries for other job trackers
+  // Log once that the outbox has entries for other job trackers.
+  bool logs_stored_for_others = true;
   // Receives the answer to each stored job after delivery. Runs on the client's thread: it must
   // neither block nor call the client. If it is not set, rejected jobs are logged.
   std::function<void(const SubmitAnswer&)> on_delivered{};
@@ -154,8 +154,8 @@ struct Script {
   std::string language{};  // empty: unchanged
   std::string source{};
   std::string remark{};  // comment on the version, for people
-  std::int64_t version =
-      0;  // 0: use it from now on. Otherwise its time in ms since 1970: only store it
+  // 0: use it from now on. Otherwise its time in ms since 1970: only store it.
+  std::int64_t version = 0;
 };
 
 // Selects rows of the history to delete.

@@ -32,8 +32,8 @@ struct WriteContext {
   const DescribeSpec& describe;
   const Batch& batch;
   std::vector<Outcome>& outcomes;
-  std::optional<std::size_t>
-      current{};  // the operation that the current statement is for, if there is one
+  // The operation that the current statement is for, if there is one.
+  std::optional<std::size_t> current{};
 
   template <class Kind>
   const Kind& operation(std::size_t index) const {
